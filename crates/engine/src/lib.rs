@@ -1,0 +1,1 @@
+//! Event queue, clock, partitions and the assembly of a run.

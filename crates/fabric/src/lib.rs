@@ -1,0 +1,1 @@
+//! Switches, links, buffers, credits and arbiters.

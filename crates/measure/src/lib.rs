@@ -1,0 +1,1 @@
+//! Observers: series, histograms, confidence intervals.

@@ -1,0 +1,13 @@
+//! The vocabulary that the parts of the simulator share: packets, lanes, hops, random streams, the observer, tables.
+
+mod observer;
+mod packet;
+mod random;
+mod route;
+mod table;
+
+pub use observer::{Nobody, Observer};
+pub use packet::Packet;
+pub use random::Random;
+pub use route::{Hop, Lanes};
+pub use table::{Column, Data, Table};

@@ -1,0 +1,22 @@
+use fabricsim_units::{HostId, Time};
+
+/// A packet on its way. Small and plain: it is copied when it moves between partitions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Packet {
+    /// Sender.
+    pub source: HostId,
+    /// Receiver.
+    pub destination: HostId,
+    /// When its message was made by the workload.
+    pub created: Time,
+    /// When its first byte left the sender.
+    pub injected: Time,
+    /// Size on the wire without the link's per-packet overhead, in bytes.
+    pub bytes: u32,
+    /// Number of the packet among those of its sender, from 0, modulo 2^32.
+    pub sequence: u32,
+    /// Entry of the experiment's traffic list that made it.
+    pub stream: u16,
+    /// Switches passed so far.
+    pub hops: u16,
+}

@@ -1,0 +1,47 @@
+/// A table of results, by columns. Python turns it into a data frame and a Parquet file.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Table {
+    /// Name of the table (`flows`, `links`, `series`).
+    pub name: &'static str,
+    /// Columns of equal length.
+    pub columns: Vec<Column>,
+}
+
+/// A column with its unit and meaning.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Column {
+    /// Name, in lower case with underscores.
+    pub name: &'static str,
+    /// Unit (`ns`, `Gb/s`, `B`), empty for names and pure numbers.
+    pub unit: &'static str,
+    /// One line on what the values are.
+    pub description: &'static str,
+    /// The values.
+    pub data: Data,
+}
+
+/// Values of a column.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Data {
+    /// Real numbers; NaN where there is none.
+    Real(Vec<f64>),
+    /// Whole numbers.
+    Whole(Vec<i64>),
+    /// Names.
+    Text(Vec<String>),
+}
+
+impl Table {
+    /// A column of real numbers, added at the end.
+    pub fn real(&mut self, name: &'static str, unit: &'static str, description: &'static str, values: Vec<f64>) {
+        self.columns.push(Column { name, unit, description, data: Data::Real(values) });
+    }
+    /// A column of whole numbers, added at the end.
+    pub fn whole(&mut self, name: &'static str, unit: &'static str, description: &'static str, values: Vec<i64>) {
+        self.columns.push(Column { name, unit, description, data: Data::Whole(values) });
+    }
+    /// A column of names, added at the end.
+    pub fn text(&mut self, name: &'static str, description: &'static str, values: Vec<String>) {
+        self.columns.push(Column { name, unit: "", description, data: Data::Text(values) });
+    }
+}

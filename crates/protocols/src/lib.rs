@@ -1,0 +1,1 @@
+//! Endpoint protocols: state machines that turn messages into packets.

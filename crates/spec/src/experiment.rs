@@ -1,0 +1,53 @@
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::{Host, Links, Measure, Routing, Run, Switch, Topology, Traffic};
+
+/// One experiment: a network, what is sent over it, and what is measured.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Experiment {
+    /// A line for tables and plots.
+    #[serde(default)]
+    pub title: String,
+    /// What the experiment is for, and where its numbers come from.
+    #[serde(default)]
+    pub description: String,
+    /// The seed of every random stream. Same experiment, same seed: same bits.
+    #[serde(default = "one")]
+    pub seed: u64,
+    /// Switches, hosts and cables.
+    pub topology: Topology,
+    /// Rate, latency and buffers of the links.
+    #[serde(default)]
+    pub links: Links,
+    /// How every switch works.
+    #[serde(default)]
+    pub switch: Switch,
+    /// How every host sends and receives.
+    #[serde(default)]
+    pub host: Host,
+    /// How packets find their way.
+    #[serde(default)]
+    pub routing: Routing,
+    /// Names for sets of hosts, each a list of host names, patterns with `*`, or other groups.
+    #[serde(default)]
+    pub groups: BTreeMap<String, Vec<String>>,
+    /// What is sent. Every entry is a stream of messages on each of its sources.
+    #[serde(default)]
+    pub traffic: Vec<Traffic>,
+    /// Phases, end, execution.
+    pub run: Run,
+    /// What is recorded.
+    #[serde(default)]
+    pub measure: Measure,
+    /// Values to sweep over: key of the experiment to list of values. `fabricsim sweep` runs their grid.
+    #[serde(default)]
+    pub sweep: BTreeMap<String, Vec<serde_json::Value>>,
+}
+
+const fn one() -> u64 {
+    1
+}

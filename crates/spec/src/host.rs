@@ -1,0 +1,37 @@
+use fabricsim_units::{Bytes, Rate, Time};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// How every host sends and receives.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Host {
+    /// Largest packet, headers included. Messages are cut into packets of at most this size.
+    pub mtu: Bytes,
+    /// Messages of a host that may be in the course of sending at once, served in turn packet by packet; with 1,
+    /// a blocked message blocks all behind it (head of line at the source).
+    pub open_messages: u16,
+    /// How fast received packets are taken out of the input buffer.
+    pub sink: Sink,
+}
+
+impl Default for Host {
+    fn default() -> Self {
+        Self { mtu: Bytes(2048), open_messages: 1, sink: Sink::default() }
+    }
+}
+
+/// The receiving side of a host. By default it takes packets as fast as they come.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Sink {
+    /// Rate of the host bus behind the input buffer.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rate: Option<Rate>,
+    /// The sink works this long, then pauses (the thesis' `hiccupDelay`).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub pause_every: Option<Time>,
+    /// Length of a pause (the thesis' `hiccupDuration`).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub pause_for: Option<Time>,
+}

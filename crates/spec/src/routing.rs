@@ -1,0 +1,53 @@
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// How packets find their way.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Routing {
+    /// The routing algorithm.
+    pub algorithm: Algorithm,
+    /// For `dimension-order`: the order of the dimensions; by default ascending (x first).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub order: Option<Vec<u32>>,
+    /// For `table`: the forwarding tables (`.fdbs`), relative to the experiment file.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tables: Option<String>,
+    /// Which of the virtual lanes that the algorithm allows a packet takes.
+    pub lane_selection: Selection,
+}
+
+/// The routing algorithm.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Algorithm {
+    /// What fits the topology: `dimension-order` on grids, rings and hypercubes, `up-down` on trees, else
+    /// `shortest-path`.
+    #[default]
+    Auto,
+    /// One dimension after the other; on a torus the virtual lanes are split at a dateline.
+    DimensionOrder,
+    /// On a fat tree: up by the destination's digits (d-mod-k), then down.
+    UpDown,
+    /// On a fat tree: up by the port with the most credits, then down.
+    UpDownAdaptive,
+    /// On any graph: shortest paths, ties by destination. Not free of deadlock in general.
+    ShortestPath,
+    /// Forwarding tables from a file.
+    Table,
+}
+
+/// Which of several allowed virtual lanes a packet takes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Selection {
+    /// The one with most free space downstream; ties in turn.
+    #[default]
+    MostCredits,
+    /// In turn, skipping those without space for the packet.
+    RoundRobin,
+    /// The lowest that has space for the packet.
+    Lowest,
+    /// Always the same for a source and destination.
+    ByFlow,
+}

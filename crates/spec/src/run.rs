@@ -1,0 +1,98 @@
+use fabricsim_units::Time;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Phases, end, execution.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Run {
+    /// Simulated time before the measurement.
+    #[serde(default)]
+    pub warmup: Time,
+    /// Length of the measurement; with `steady_state`, the longest.
+    pub duration: Time,
+    /// What happens after the measurement.
+    #[serde(default)]
+    pub drain: Drain,
+    /// Longest drain; by default ten times warm-up and duration together.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub drain_limit: Option<Time>,
+    /// End the measurement as soon as the mean latency is known this well.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub steady_state: Option<SteadyState>,
+    /// Parts that the fabric is divided into, each with its own event queue. Does not change a bit of the result.
+    #[serde(default = "one")]
+    pub partitions: u32,
+    /// Run although the channel dependency graph has a cycle.
+    #[serde(default)]
+    pub allow_deadlock: bool,
+}
+
+const fn one() -> u32 {
+    1
+}
+
+/// What happens after the measurement.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Drain {
+    /// The run ends; packets on their way are counted as in flight.
+    #[default]
+    None,
+    /// Sources go on until every packet made during the measurement has arrived.
+    Measured,
+    /// Sources stop, and the network empties.
+    Empty,
+}
+
+/// Steady-state detection by batch means: the warm-up is prolonged until the mean latency no longer drifts, the
+/// measurement ends when the confidence interval is narrow enough.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct SteadyState {
+    /// Wanted half-width of the confidence interval, relative to the mean.
+    pub precision: f64,
+    /// Confidence level.
+    pub confidence: f64,
+    /// Length of a batch; by default a fortieth of `duration`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub batch: Option<Time>,
+}
+
+impl Default for SteadyState {
+    fn default() -> Self {
+        Self { precision: 0.02, confidence: 0.95, batch: None }
+    }
+}
+
+/// What is recorded.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Measure {
+    /// Width of a time bin of the series; by default the whole run divided by 140.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub bin: Option<Time>,
+    /// Which flows are recorded on their own.
+    pub flows: FlowDetail,
+    /// Time series per link as well as counters.
+    pub link_series: bool,
+}
+
+impl Default for Measure {
+    fn default() -> Self {
+        Self { bin: None, flows: FlowDetail::Auto, link_series: false }
+    }
+}
+
+/// Which flows are recorded on their own.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum FlowDetail {
+    /// Every (source, destination) pair while there are at most 4096, else one flow per source.
+    #[default]
+    Auto,
+    /// Every (source, destination) pair that occurs.
+    Pairs,
+    /// One flow per source.
+    Sources,
+}

@@ -1,0 +1,88 @@
+use fabricsim_units::{Bytes, Time};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// How every switch works.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Switch {
+    /// How packets wait in an input buffer.
+    pub queueing: Queueing,
+    /// When a packet may leave, relative to its arrival.
+    pub switching: Switching,
+    /// From the arrival of a packet's head to the moment it may be sent on.
+    pub router_delay: Time,
+    /// Virtual lanes (virtual channels) of every link, 1 to 16.
+    pub virtual_lanes: u8,
+    /// Unit in which buffer space is counted (InfiniBand: 64-byte blocks; abstract networks: a flit).
+    pub flow_control_unit: Bytes,
+    /// When buffer space is returned to the sender.
+    pub credit_return: CreditReturn,
+    /// Processing time of a credit, beyond the link's latency.
+    pub credit_delay: Time,
+    /// Who goes first at an output.
+    pub arbiter: Arbiter,
+}
+
+impl Default for Switch {
+    fn default() -> Self {
+        Self {
+            queueing: Queueing::default(),
+            switching: Switching::default(),
+            router_delay: Time::ns(100),
+            virtual_lanes: 1,
+            flow_control_unit: Bytes(64),
+            credit_return: CreditReturn::default(),
+            credit_delay: Time::ZERO,
+            arbiter: Arbiter::default(),
+        }
+    }
+}
+
+/// How packets wait in an input buffer.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Queueing {
+    /// One queue per input port and virtual lane: a blocked head blocks those behind it.
+    Fifo,
+    /// A queue per input port, virtual lane and output port (virtual output queues).
+    #[default]
+    Voq,
+}
+
+/// When a packet may leave, relative to its arrival.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Switching {
+    /// As soon as its head is there (virtual cut-through); into a faster output, late enough not to run dry.
+    #[default]
+    CutThrough,
+    /// When the whole packet is there.
+    StoreAndForward,
+}
+
+/// When buffer space is returned to the sender.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum CreditReturn {
+    /// Block by block, as the packet leaves.
+    #[default]
+    Block,
+    /// All at once, when the packet's tail has left.
+    Packet,
+}
+
+/// Who goes first at an output.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Arbiter {
+    /// Input ports in turn, and the virtual lanes of a port in turn.
+    #[default]
+    RoundRobin,
+    /// The packet that was injected first; ties in turn.
+    OldestFirst,
+    /// Any, with equal probability.
+    Random,
+    /// The lowest virtual lane; among equals, the lowest input port.
+    FixedPriority,
+}

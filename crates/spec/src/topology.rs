@@ -1,0 +1,95 @@
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Switches, hosts and cables. Exactly one kind is given, as a table: `[topology.mesh]`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub enum Topology {
+    /// A mesh in every dimension (k-ary n-mesh, mixed radix).
+    Mesh(Grid),
+    /// A torus in every dimension (k-ary n-cube, mixed radix).
+    Torus(Grid),
+    /// Mesh or torus chosen per dimension by `wrap`.
+    Grid(Grid),
+    /// A binary hypercube of `2^dimensions` switches.
+    Hypercube {
+        /// Number of dimensions, 1 to 20.
+        dimensions: u32,
+        /// Hosts on every switch.
+        #[serde(default = "one")]
+        hosts_per_switch: u32,
+    },
+    /// A k-ary n-tree: `arity^levels` hosts, `levels` levels of `arity^(levels-1)` switches (Petrini, Vanneschi 1997).
+    FatTree {
+        /// Down ports, and up ports, of a switch (k).
+        arity: u32,
+        /// Levels of switches (n).
+        levels: u32,
+    },
+    /// An extended generalised fat tree XGFT(h; m1..mh; w1..wh) (Öhring et al. 1995). Level 0 are the hosts.
+    Xgft {
+        /// Children of a node at level 1, 2, ... h.
+        children: Vec<u32>,
+        /// Parents of a node at level 0, 1, ... h-1.
+        parents: Vec<u32>,
+    },
+    /// A chain of switches; the last has one host more, the destination of all (parking lot).
+    ParkingLot {
+        /// Switches in the chain.
+        switches: u32,
+        /// Sending hosts on every switch.
+        #[serde(default = "one")]
+        hosts_per_switch: u32,
+    },
+    /// A ring of switches (a one-dimensional torus).
+    Ring {
+        /// Switches in the ring, 3 or more.
+        switches: u32,
+        /// Hosts on every switch.
+        #[serde(default = "one")]
+        hosts_per_switch: u32,
+    },
+    /// Hosts on one switch.
+    SingleSwitch {
+        /// Number of hosts.
+        hosts: u32,
+    },
+    /// Any graph, read from a file: `.toml` (nodes, links), `.ned` (OMNeT++), `.anynet` (BookSim).
+    File {
+        /// The file, relative to the experiment file.
+        path: String,
+    },
+}
+
+/// A mesh or torus of any number of dimensions.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Grid {
+    /// Radix of each dimension, x first: `[kx, ky, kz]`. Each 1 or more.
+    pub dimensions: Vec<u32>,
+    /// Only for kind `grid`: for each dimension, true for a torus, false for a mesh.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub wrap: Option<Vec<bool>>,
+    /// Hosts on every switch.
+    #[serde(default = "one")]
+    pub hosts_per_switch: u32,
+    /// Names and port numbers of switches and hosts.
+    #[serde(default)]
+    pub naming: Naming,
+}
+
+/// How switches and hosts of a grid are named, and their ports numbered.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Naming {
+    /// `S(x,y,z)` and `H(x,y,z).i`, all from 0; x runs fastest. Hosts first, then - and + port per dimension.
+    #[default]
+    Coordinates,
+    /// As in the thesis of Zeru (2016), section 3.3: `SW<row><column>` and `H<row><column><i>` from 1 in 2D,
+    /// `SW<y><x><z>` in 3D, ports by tables 3.1-3.3. 2D mesh, 2D torus and 3D mesh only.
+    Thesis,
+}
+
+const fn one() -> u32 {
+    1
+}

@@ -1,0 +1,167 @@
+use fabricsim_units::{Bytes, Rate, Time};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// A stream of messages on each of the sources.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Traffic {
+    /// A name for tables and plots.
+    #[serde(default)]
+    pub name: String,
+    /// Sending hosts: names, patterns with `*`, groups; by default all.
+    #[serde(default = "all")]
+    pub sources: Vec<String>,
+    /// Receiving hosts for the patterns that draw (`uniform`, `hot-spot`); by default all.
+    #[serde(default = "all")]
+    pub destinations: Vec<String>,
+    /// Where messages go.
+    pub pattern: Pattern,
+    /// Is the destination drawn for every message or for every packet?
+    #[serde(default)]
+    pub draw_per: DrawPer,
+    /// When messages are made.
+    #[serde(default)]
+    pub injection: Injection,
+    /// Offered load as a fraction of the source's link rate. Give `load` or `rate`; neither for `saturating`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub load: Option<f64>,
+    /// Offered load of each source as a rate.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rate: Option<Rate>,
+    /// For `bernoulli`: the time slot in which a message is made or not; by default the time of the message's
+    /// mean size on the source's link.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub slot: Option<Time>,
+    /// For `on-off`: mean length of a burst (exponential).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub on: Option<Time>,
+    /// For `on-off`: mean length of a silence (exponential).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub off: Option<Time>,
+    /// Size of a message: `"64 KiB"`, or a distribution.
+    pub message: MessageSize,
+    /// When the sources start.
+    #[serde(default)]
+    pub start: Time,
+    /// When they stop making messages; by default never.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stop: Option<Time>,
+    /// Messages that each source makes in all; by default no limit.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub messages: Option<u64>,
+}
+
+fn all() -> Vec<String> {
+    vec!["*".to_owned()]
+}
+
+/// Where messages go. With N hosts numbered from 0; the bit patterns need N to be a power of two.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub enum Pattern {
+    /// Any destination but oneself, with equal probability.
+    Uniform,
+    /// Any destination, oneself included, with equal probability.
+    UniformWithSelf,
+    /// The host whose coordinates are exchanged (halves of the bits where there are no coordinates).
+    Transpose,
+    /// All bits of the host number inverted.
+    BitComplement,
+    /// The bits of the host number in reverse order.
+    BitReverse,
+    /// The bits of the host number rotated left by one.
+    BitShuffle,
+    /// Half-way round each dimension: (ceil(k/2) - 1) further.
+    Tornado,
+    /// One further in each dimension, wrapping.
+    Neighbour,
+    /// A random permutation without fixed points, drawn once from the seed.
+    RandomPermutation,
+    /// The i-th source sends to the i-th host of the list.
+    Permutation(Vec<String>),
+    /// All to one host.
+    To(String),
+    /// Some hosts are hot: they get a fraction of the messages, the rest are uniform.
+    HotSpot(HotSpot),
+}
+
+/// Hot destinations.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct HotSpot {
+    /// The hot hosts: names, patterns, groups; the hot fraction is shared equally.
+    pub hosts: Vec<String>,
+    /// Fraction of the messages that goes to the hot hosts, 0 to 1.
+    pub fraction: f64,
+}
+
+/// How often a destination is drawn.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum DrawPer {
+    /// All packets of a message go to one host.
+    #[default]
+    Message,
+    /// Every packet goes to a host of its own.
+    Packet,
+}
+
+/// When messages are made.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Injection {
+    /// In every time slot with the probability that gives the load.
+    #[default]
+    Bernoulli,
+    /// At exponentially distributed intervals.
+    Poisson,
+    /// At constant intervals; the first at `start`.
+    Constant,
+    /// Always one more than can be sent ("flood").
+    Saturating,
+    /// At link rate in bursts, silent in between, both exponentially distributed.
+    OnOff,
+}
+
+/// Size of a message.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(untagged, expecting = "a size like \"64 KiB\", or a table with `uniform`, `choice` or `exponential`")]
+pub enum MessageSize {
+    /// Always the same.
+    Fixed(Bytes),
+    /// Drawn for every message.
+    Drawn(SizeDistribution),
+}
+
+/// A distribution of message sizes.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub enum SizeDistribution {
+    /// Every size from `min` to `max` with equal probability.
+    Uniform {
+        /// Smallest size, at least 1 B.
+        min: Bytes,
+        /// Largest size.
+        max: Bytes,
+    },
+    /// One of a list, by weight.
+    Choice(Vec<WeightedSize>),
+    /// Exponential, rounded up to a byte, cut at `max`.
+    Exponential {
+        /// Mean before cutting.
+        mean: Bytes,
+        /// Largest size.
+        max: Bytes,
+    },
+}
+
+/// A size and how often it is drawn.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct WeightedSize {
+    /// The size.
+    pub size: Bytes,
+    /// Its weight, relative to the others.
+    pub weight: f64,
+}

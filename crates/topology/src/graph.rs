@@ -1,0 +1,160 @@
+//! The value that all later layers work on: switches, hosts, cables, and the regular shape if there is one.
+
+use fabricsim_spec::LinkParameters;
+use fabricsim_units::{HostId, LinkId, PortNo, SwitchId};
+
+/// A fabric as a graph. Indices of the vectors are the identifiers.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Graph {
+    /// One line on what it is: `"3x3 mesh, 2 hosts per switch"`.
+    pub title: String,
+    /// Switches, by [`SwitchId`].
+    pub switches: Vec<SwitchNode>,
+    /// Hosts, by [`HostId`].
+    pub hosts: Vec<HostNode>,
+    /// Full-duplex links, by [`LinkId`].
+    pub links: Vec<Link>,
+    /// What a routing algorithm may know of the construction.
+    pub shape: Shape,
+}
+
+/// A switch.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SwitchNode {
+    /// Its name, unique among switches and hosts.
+    pub name: String,
+    /// Its place: coordinates in a grid or hypercube, (level, digits...) in a tree, a position for drawing else.
+    pub coordinates: Vec<u32>,
+    /// The link at each port, by [`PortNo`].
+    pub ports: Vec<LinkId>,
+}
+
+/// A host. It has one link.
+#[derive(Clone, Debug, PartialEq)]
+pub struct HostNode {
+    /// Its name, unique among switches and hosts.
+    pub name: String,
+    /// The switch it is on.
+    pub switch: SwitchId,
+    /// The port of that switch.
+    pub port: PortNo,
+    /// The link between them.
+    pub link: LinkId,
+}
+
+/// A switch or a host.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Node {
+    /// A switch.
+    Switch(SwitchId),
+    /// A host.
+    Host(HostId),
+}
+
+/// One end of a link.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct End {
+    /// Where it is plugged in.
+    pub node: Node,
+    /// At which port (0 for a host).
+    pub port: PortNo,
+}
+
+/// A full-duplex link. For a host link, end `a` is the host.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Link {
+    /// First end.
+    pub a: End,
+    /// Second end.
+    pub b: End,
+    /// What kind of link it is.
+    pub class: LinkClass,
+    /// Rate, latency, buffers, after all overrides.
+    pub parameters: LinkParameters,
+}
+
+/// Classes of links that an experiment can give parameters to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum LinkClass {
+    /// Between a host and a switch.
+    Host,
+    /// Along a dimension of a grid or hypercube, from 0.
+    Dimension(u8),
+    /// Between level n and n + 1 of a tree; the switches next to the hosts are level 1.
+    Level(u8),
+    /// Between switches of a graph without regular shape.
+    Plain,
+}
+
+/// The regular construction, for routing algorithms that need it.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Shape {
+    /// Mesh, torus, mixed, ring, parking lot, hypercube (radix 2 mesh in every dimension).
+    Grid(GridShape),
+    /// k-ary n-tree or XGFT.
+    Tree(TreeShape),
+    /// Anything else.
+    Irregular,
+}
+
+/// A grid. A switch's coordinates are in its [`SwitchNode`].
+#[derive(Clone, Debug, PartialEq)]
+pub struct GridShape {
+    /// Radix of each dimension.
+    pub dimensions: Vec<u32>,
+    /// Is the dimension a torus?
+    pub wrap: Vec<bool>,
+    /// Port of switch s towards lower (0) and higher (1) coordinates of dimension d:
+    /// `towards[(s * dimensions + d) * 2 + direction]`; `None` at a mesh's border and where the radix is 1.
+    pub towards: Vec<Option<PortNo>>,
+}
+
+impl GridShape {
+    /// Port of `switch` along `dimension`, towards higher coordinates if `up`.
+    pub fn port(&self, switch: SwitchId, dimension: usize, up: bool) -> Option<PortNo> {
+        self.towards[(switch.index() * self.dimensions.len() + dimension) * 2 + usize::from(up)]
+    }
+}
+
+/// An extended generalised fat tree. A switch's coordinates are `[level, digit h, ..., digit 1]` as in Öhring et al.:
+/// digit i is a child number (below m_i) for i above the level, a parent number (below w_i) at and below it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct TreeShape {
+    /// Children m_1..m_h of a node at level 1..h.
+    pub children: Vec<u32>,
+    /// Parents w_1..w_h of a node at level 0..h-1.
+    pub parents: Vec<u32>,
+    /// For each switch: its level, from 1.
+    pub level: Vec<u8>,
+    /// For each switch: its ports towards the hosts are `0..down[s]`, those towards the roots come after.
+    pub down: Vec<PortNo>,
+}
+
+impl Graph {
+    /// The end of `link` that is not at `node`.
+    pub fn far_end(&self, link: LinkId, node: Node) -> End {
+        let link = &self.links[link.index()];
+        if link.a.node == node { link.b } else { link.a }
+    }
+
+    /// Name of a switch or host.
+    pub fn name(&self, node: Node) -> &str {
+        match node {
+            Node::Switch(s) => &self.switches[s.index()].name,
+            Node::Host(h) => &self.hosts[h.index()].name,
+        }
+    }
+
+    /// Name of a link: the names of its ends, joined by a hyphen.
+    pub fn link_name(&self, link: LinkId) -> String {
+        let link = &self.links[link.index()];
+        format!("{}-{}", self.name(link.a.node), self.name(link.b.node))
+    }
+
+    /// Name of a direction of a link: `"SW11->SW12"`. Sending port `2 l` is link l from a to b, `2 l + 1` back.
+    pub fn port_name(&self, sending_port: u32) -> String {
+        let link = &self.links[(sending_port / 2) as usize];
+        let (from, to) = if sending_port % 2 == 0 { (link.a, link.b) } else { (link.b, link.a) };
+        format!("{}->{}", self.name(from.node), self.name(to.node))
+    }
+}

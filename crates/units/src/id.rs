@@ -1,0 +1,51 @@
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+macro_rules! identifier {
+    ($(#[$doc:meta])* $name:ident($repr:ty)) => {
+        $(#[$doc])*
+        #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+        #[serde(transparent)]
+        pub struct $name(pub $repr);
+
+        impl $name {
+            /// The identifier as an index into a table of its kind.
+            #[inline]
+            pub const fn index(self) -> usize {
+                self.0 as usize
+            }
+        }
+
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                self.0.fmt(f)
+            }
+        }
+    };
+}
+
+identifier!(
+    /// A switch of the fabric: its place in the graph's list of switches.
+    SwitchId(u32)
+);
+identifier!(
+    /// An endpoint (InfiniBand: an HCA port): its place in the graph's list of hosts.
+    HostId(u32)
+);
+identifier!(
+    /// A full-duplex link (a cable): its place in the graph's list of links.
+    LinkId(u32)
+);
+identifier!(
+    /// A stream of packets that is accounted for on its own.
+    FlowId(u32)
+);
+identifier!(
+    /// A port of a switch, counted from 0. A host has port 0 only.
+    PortNo(u16)
+);
+identifier!(
+    /// A virtual lane (InfiniBand) or virtual channel, counted from 0.
+    Vl(u8)
+);

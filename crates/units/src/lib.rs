@@ -1,0 +1,17 @@
+//! Time, data sizes, rates and identifiers.
+//!
+//! Simulated time is an integer number of picoseconds; sizes are integer bytes; rates are integer bits per
+//! second. Each parses from, and prints as, the text that a person writes: `"40 ns"`, `"64 KiB"`, `"32 Gb/s"`.
+//! Identifiers are newtypes over `u32`, so that a host can not be taken for a switch.
+
+mod bytes;
+mod id;
+mod quantity;
+mod rate;
+mod time;
+
+pub use bytes::Bytes;
+pub use id::{FlowId, HostId, LinkId, PortNo, SwitchId, Vl};
+pub use quantity::QuantityError;
+pub use rate::{ByteTime, Rate};
+pub use time::Time;

@@ -1,0 +1,38 @@
+//! Traffic patterns, injection processes and message sizes: what makes messages, and knows no network.
+
+use fabricsim_units::{HostId, Rate, Time};
+
+/// What a workload knows of the hosts.
+#[derive(Clone, Debug)]
+pub struct Hosts {
+    /// Names, by [`HostId`].
+    pub names: Vec<String>,
+    /// Link rate of each host.
+    pub rates: Vec<Rate>,
+    /// Coordinates of the switch of each host in a grid, and the grid's radices; `None` elsewhere.
+    pub grid: Option<HostGrid>,
+}
+
+/// Where hosts are in a grid.
+#[derive(Clone, Debug)]
+pub struct HostGrid {
+    /// Radix of each dimension.
+    pub dimensions: Vec<u32>,
+    /// For each host, coordinates of its switch.
+    pub coordinates: Vec<Vec<u32>>,
+    /// For each host, its number on its switch.
+    pub slot: Vec<u32>,
+}
+
+/// A message that a source wants sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Message {
+    /// When it was made.
+    pub created: Time,
+    /// Who receives it. With `draw_per = "packet"`: who receives its first packet.
+    pub destination: HostId,
+    /// Its size in bytes, 1 or more.
+    pub bytes: u64,
+    /// Entry of the experiment's traffic list.
+    pub stream: u16,
+}
