@@ -154,7 +154,7 @@ impl Graph {
     /// Name of a direction of a link: `"SW11->SW12"`. Sending port `2 l` is link l from a to b, `2 l + 1` back.
     pub fn port_name(&self, sending_port: u32) -> String {
         let link = &self.links[(sending_port / 2) as usize];
-        let (from, to) = if sending_port % 2 == 0 { (link.a, link.b) } else { (link.b, link.a) };
+        let (from, to) = if sending_port.is_multiple_of(2) { (link.a, link.b) } else { (link.b, link.a) };
         format!("{}->{}", self.name(from.node), self.name(to.node))
     }
 }

@@ -1,5 +1,20 @@
 //! Topology builders and importers: an experiment's `[topology]` and `[links]` become a plain [`Graph`].
+//!
+//! [`build`] is the entry. A regular topology is a file in `builders` and a line in the match of [`build`].
 
+mod assemble;
+mod build;
+mod builders;
+mod file;
 pub mod graph;
+mod limits;
+mod links;
+mod validate;
 
+pub use build::build;
 pub use graph::{End, Graph, GridShape, HostNode, Link, LinkClass, Node, Shape, SwitchNode, TreeShape};
+pub use limits::{MAX_DIMENSIONS, MAX_NODES, MAX_PORTS};
+pub use validate::{largest_packet, validate};
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,54 @@
+//! From an experiment to a checked graph.
+
+use std::path::Path;
+
+use fabricsim_spec::{Experiment, SpecError, Topology};
+
+use crate::builders::{fat_tree, grid, hypercube, parking_lot, ring, single_switch, xgft};
+use crate::links::apply_named;
+use crate::{Graph, validate};
+
+/// What a builder gets: the experiment, and where it came from.
+pub(crate) struct Context<'a> {
+    pub(crate) experiment: &'a Experiment,
+    /// Folder that relative paths start from.
+    pub(crate) base_dir: &'a Path,
+    /// The experiment file, as the user named it.
+    pub(crate) file: &'a str,
+}
+
+impl Context<'_> {
+    /// An error about a key of the experiment.
+    pub(crate) fn error(&self, key: &str, message: impl Into<String>) -> SpecError {
+        SpecError::at_key(self.file, key, message)
+    }
+}
+
+/// Builds the graph of an experiment's `[topology]`, gives its links their parameters by `[links]`, and checks it
+/// by [`validate`]. Paths are relative to `base_dir`; `file` is the experiment file's name, for messages.
+///
+/// # Errors
+///
+/// The error names the key (`topology.mesh.dimensions`), or the graph file and its line.
+pub fn build(experiment: &Experiment, base_dir: &Path, file: &str) -> Result<Graph, SpecError> {
+    let context = Context { experiment, base_dir, file };
+    let mut graph = match &experiment.topology {
+        Topology::Mesh(spec) => grid::mesh(&context, spec),
+        Topology::Torus(spec) => grid::torus(&context, spec),
+        Topology::Grid(spec) => grid::mixed(&context, spec),
+        Topology::Hypercube { dimensions, hosts_per_switch } => {
+            hypercube::build(&context, *dimensions, *hosts_per_switch)
+        }
+        Topology::FatTree { arity, levels } => fat_tree::build(&context, *arity, *levels),
+        Topology::Xgft { children, parents } => xgft::build(&context, children, parents),
+        Topology::ParkingLot { switches, hosts_per_switch } => {
+            parking_lot::build(&context, *switches, *hosts_per_switch)
+        }
+        Topology::Ring { switches, hosts_per_switch } => ring::build(&context, *switches, *hosts_per_switch),
+        Topology::SingleSwitch { hosts } => single_switch::build(&context, *hosts),
+        Topology::File { path } => crate::file::build(&context, path),
+    }?;
+    apply_named(&mut graph, &experiment.links, file)?;
+    validate(&graph, experiment, file)?;
+    Ok(graph)
+}

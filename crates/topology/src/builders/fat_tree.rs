@@ -1,0 +1,18 @@
+//! The k-ary n-tree (Petrini, Vanneschi 1997): XGFT(n; k, ..., k; 1, k, ..., k).
+
+use fabricsim_spec::SpecError;
+
+use super::xgft;
+use crate::Graph;
+use crate::build::Context;
+use crate::limits::{MAX_DIMENSIONS, MAX_PORTS, within};
+
+pub(crate) fn build(context: &Context<'_>, arity: u32, levels: u32) -> Result<Graph, SpecError> {
+    within(context, "topology.fat-tree.arity", u64::from(arity), 2, MAX_PORTS / 2)?;
+    within(context, "topology.fat-tree.levels", u64::from(levels), 1, MAX_DIMENSIONS as u64)?;
+    let children = vec![arity; levels as usize];
+    let mut parents = children.clone();
+    parents[0] = 1;
+    let title = format!("{arity}-ary {levels}-tree");
+    xgft::Plan { keys: ["topology.fat-tree.levels"; 2], title, children, parents }.build(context)
+}

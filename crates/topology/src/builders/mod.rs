@@ -1,0 +1,12 @@
+//! One file per regular topology.
+
+pub(crate) mod fat_tree;
+pub(crate) mod grid;
+pub(crate) mod hypercube;
+mod naming;
+pub(crate) mod parking_lot;
+pub(crate) mod ring;
+pub(crate) mod single_switch;
+mod thesis;
+mod thesis_table;
+pub(crate) mod xgft;

@@ -1,0 +1,24 @@
+//! A ring of switches: a one-dimensional torus.
+
+use fabricsim_spec::SpecError;
+
+use super::grid::Plan;
+use super::naming::Scheme;
+use crate::Graph;
+use crate::build::Context;
+use crate::limits::{MAX_NODES, within};
+
+pub(crate) fn build(context: &Context<'_>, switches: u32, hosts_per_switch: u32) -> Result<Graph, SpecError> {
+    within(context, "topology.ring.switches", u64::from(switches), 3, MAX_NODES)?;
+    let plan = Plan {
+        kind: "ring",
+        size_key: "switches",
+        title: format!("ring of {switches}"),
+        dimensions: vec![switches],
+        wrap: vec![true],
+        hosts_per_switch,
+        sink: false,
+        scheme: Scheme::Coordinates,
+    };
+    plan.build(context)
+}

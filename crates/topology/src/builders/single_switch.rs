@@ -1,0 +1,20 @@
+//! Hosts `H0`, `H1`, ... on one switch `S0`; host i is at port i.
+
+use fabricsim_spec::SpecError;
+
+use crate::assemble::Assembler;
+use crate::build::Context;
+use crate::limits::{MAX_PORTS, within};
+use crate::links::{Classes, by_class};
+use crate::{Graph, Shape};
+
+pub(crate) fn build(context: &Context<'_>, hosts: u32) -> Result<Graph, SpecError> {
+    within(context, "topology.single-switch.hosts", u64::from(hosts), 1, MAX_PORTS)?;
+    let parameters = by_class(context, Classes::Plain)?;
+    let mut assembler = Assembler::new(1, hosts as usize, hosts as usize);
+    let switch = assembler.switch("S0".to_owned(), vec![0], hosts as usize);
+    for host in 0..hosts {
+        assembler.host(format!("H{host}"), (switch, host), &parameters.hosts);
+    }
+    Ok(assembler.finish(format!("{hosts} hosts on one switch"), Shape::Irregular))
+}

@@ -1,0 +1,60 @@
+//! What is too large, found before memory is taken for it.
+
+use fabricsim_spec::SpecError;
+
+use crate::build::Context;
+
+/// Largest number of switches and hosts together.
+pub const MAX_NODES: u64 = 16_000_000;
+/// Largest number of ports of a switch.
+pub const MAX_PORTS: u64 = 1024;
+/// Largest number of dimensions of a grid, and of levels of a tree.
+pub const MAX_DIMENSIONS: usize = 32;
+
+/// Refuses more than [`MAX_NODES`] switches and hosts. `switches` is a product of factors, `extra` further hosts.
+pub(crate) fn nodes(
+    context: &Context<'_>,
+    key: &str,
+    switch_factors: impl Iterator<Item = u32>,
+    hosts_per_switch: u32,
+    extra: u32,
+) -> Result<u32, SpecError> {
+    let switches = product(switch_factors);
+    let all = switches * (1.0 + f64::from(hosts_per_switch)) + f64::from(extra);
+    if all > MAX_NODES as f64 {
+        let message = format!(
+            "{switches:.3e} switches with {hosts_per_switch} hosts each are {all:.3e} nodes: at most {MAX_NODES} \
+             switches and hosts are allowed"
+        );
+        return Err(context.error(key, message));
+    }
+    Ok(switches as u32)
+}
+
+/// Product as a float: exact far beyond [`MAX_NODES`], and it can not overflow.
+pub(crate) fn product(factors: impl Iterator<Item = u32>) -> f64 {
+    factors.map(f64::from).product()
+}
+
+/// Refuses a switch of more than [`MAX_PORTS`] ports.
+pub(crate) fn ports(context: &Context<'_>, key: &str, ports: u64) -> Result<(), SpecError> {
+    if ports > MAX_PORTS {
+        let message = format!("a switch would have {ports} ports: at most {MAX_PORTS} are allowed");
+        return Err(context.error(key, message));
+    }
+    Ok(())
+}
+
+/// Refuses a count outside `low..=high`.
+pub(crate) fn within(
+    context: &Context<'_>,
+    key: &str,
+    value: u64,
+    low: u64,
+    high: u64,
+) -> Result<(), SpecError> {
+    if (low..=high).contains(&value) {
+        return Ok(());
+    }
+    Err(context.error(key, format!("{value} is not allowed: give a number from {low} to {high}")))
+}

@@ -1,0 +1,62 @@
+//! Checks that need both the graph and the rest of the experiment.
+
+use fabricsim_spec::{Experiment, MessageSize, SizeDistribution, SpecError};
+use fabricsim_units::Bytes;
+
+use crate::Graph;
+
+/// Largest message unit and buffer, in bytes: sizes on the hot path are 32-bit.
+const LARGEST_PACKET: Bytes = Bytes(1 << 30);
+
+/// Checks a graph against the experiment: virtual lanes, flow control unit, MTU, and that the largest packet fits
+/// every input buffer (one that does not would never move). `file` is the experiment file's name, for messages.
+pub fn validate(graph: &Graph, experiment: &Experiment, file: &str) -> Result<(), SpecError> {
+    let error = |key: &str, message: String| Err(SpecError::at_key(file, key, message));
+    let lanes = experiment.switch.virtual_lanes;
+    if !(1..=16).contains(&lanes) {
+        return error("switch.virtual_lanes", format!("{lanes} is not allowed: give a number from 1 to 16"));
+    }
+    let unit = experiment.switch.flow_control_unit;
+    if !(Bytes(1)..=LARGEST_PACKET).contains(&unit) {
+        let message = format!("{unit} is not allowed: give a size from 1 B to {LARGEST_PACKET}");
+        return error("switch.flow_control_unit", message);
+    }
+    let mtu = experiment.host.mtu;
+    if !(Bytes(1)..=LARGEST_PACKET).contains(&mtu) {
+        return error("host.mtu", format!("{mtu} is not allowed: give a size from 1 B to {LARGEST_PACKET}"));
+    }
+    let packet = largest_packet(experiment);
+    let units = packet.get().div_ceil(unit.get());
+    let small = graph.links.iter().min_by_key(|link| link.parameters.buffer);
+    let Some(link) = small.filter(|link| link.parameters.buffer.get() / unit.get() < units) else {
+        return Ok(());
+    };
+    let message = format!(
+        "a packet of {packet} takes {units} flow control units of {unit} and would never move over link {}-{}, \
+         whose buffers hold {}: give `links` a buffer of at least {}, or smaller packets",
+        graph.name(link.a.node),
+        graph.name(link.b.node),
+        link.parameters.buffer,
+        Bytes(units * unit.get()),
+    );
+    error("host.mtu", message)
+}
+
+/// The largest packet that the experiment can send: the MTU, or the largest message where all are smaller.
+pub fn largest_packet(experiment: &Experiment) -> Bytes {
+    let mtu = experiment.host.mtu;
+    let largest = experiment.traffic.iter().map(|traffic| largest_message(&traffic.message)).max();
+    largest.map_or(mtu, |message| message.min(mtu))
+}
+
+fn largest_message(size: &MessageSize) -> Bytes {
+    match size {
+        MessageSize::Fixed(bytes) => *bytes,
+        MessageSize::Drawn(
+            SizeDistribution::Uniform { max, .. } | SizeDistribution::Exponential { max, .. },
+        ) => *max,
+        MessageSize::Drawn(SizeDistribution::Choice(sizes)) => {
+            sizes.iter().map(|weighted| weighted.size).max().unwrap_or_default()
+        }
+    }
+}
