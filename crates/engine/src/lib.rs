@@ -1,1 +1,15 @@
 //! Event queue, clock, partitions and the assembly of a run.
+//!
+//! A run is a pure function of experiment and seed: the same bits in every number of partitions, on every machine.
+
+mod assembly;
+mod calendar;
+mod deadlock;
+mod engine;
+mod host;
+mod partition;
+
+pub use assembly::Assembly;
+pub use deadlock::{Blocked, Deadlock};
+pub use engine::{Advance, CreditError, Engine};
+pub use partition::Totals;

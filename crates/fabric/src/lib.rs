@@ -1,1 +1,21 @@
-//! Switches, links, buffers, credits and arbiters.
+//! Switches, links, buffers, credits and arbiters, as state machines: the time comes in, actions go out through an
+//! [`Outbox`]. Nothing here owns a clock or an event queue.
+//!
+//! Ports are numbered within a partition: a switch's or host's ports are contiguous, and each number stands for
+//! both directions, the [`Sender`] out of the entity and the [`Receiver`] into it.
+
+mod arbiter;
+mod arena;
+mod context;
+mod credit;
+mod port;
+mod queue;
+mod sink;
+mod switch;
+
+pub use arena::{Arena, NONE, Slot};
+pub use context::{Context, Outbox, Rules};
+pub use credit::{LaneCredits, Ramp, RampPool};
+pub use port::{Far, Ports, Receiver, Sender, leaving, return_space, send};
+pub use sink::SinkState;
+pub use switch::Switch;

@@ -1,1 +1,5 @@
-//! Endpoint protocols: state machines that turn messages into packets.
+//! Endpoint protocols: state machines that turn messages into packets. They know no clock and no network.
+
+mod datagram;
+
+pub use datagram::{Datagram, Outgoing};

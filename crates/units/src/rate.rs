@@ -31,7 +31,11 @@ const LARGEST: u64 = 100_000_000_000_000;
 impl Rate {
     /// A rate of `bits_per_second`, if it is within 1 Mb/s and 100 Tb/s.
     pub const fn new(bits_per_second: u64) -> Option<Self> {
-        if bits_per_second >= SMALLEST && bits_per_second <= LARGEST { Some(Self(bits_per_second)) } else { None }
+        if bits_per_second >= SMALLEST && bits_per_second <= LARGEST {
+            Some(Self(bits_per_second))
+        } else {
+            None
+        }
     }
     /// The rate in bits per second.
     pub const fn bits_per_second(self) -> u64 {
@@ -59,8 +63,13 @@ impl FromStr for Rate {
 
 impl fmt::Display for Rate {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let units =
-            [("Tb/s", 1_000_000_000_000), ("Gb/s", 1_000_000_000), ("Mb/s", 1_000_000), ("kb/s", 1_000), ("b/s", 1)];
+        let units = [
+            ("Tb/s", 1_000_000_000_000),
+            ("Gb/s", 1_000_000_000),
+            ("Mb/s", 1_000_000),
+            ("kb/s", 1_000),
+            ("b/s", 1),
+        ];
         print(self.0, &units, f)
     }
 }
@@ -81,6 +90,11 @@ impl ByteTime {
         let numerator = 8_000_000_000_000_u128 << FRACTION;
         let rate = rate.0 as u128;
         Self(((numerator + rate / 2) / rate) as u64)
+    }
+
+    /// The byte time at which `bytes` (1 or more) take `total`.
+    pub const fn spread(total: Time, bytes: u32) -> Self {
+        Self((((total.0 as u128) << FRACTION) / bytes as u128) as u64)
     }
 
     /// How long `bytes` take, to the nearest picosecond; `bytes` up to 2^32 - 1.

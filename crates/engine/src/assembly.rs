@@ -1,0 +1,294 @@
+//! From graph, routing and workload to partitions with ports, switches and hosts.
+
+use std::sync::Arc;
+
+use fabricsim_fabric::{Far, LaneCredits, Ports, RampPool, Receiver, Rules, Sender, SinkState, Switch};
+use fabricsim_model::Observer;
+use fabricsim_protocols::Datagram;
+use fabricsim_routing::Router;
+use fabricsim_spec::{Experiment, LinkParameters};
+use fabricsim_topology::{Graph, Node};
+use fabricsim_units::{HostId, LinkId, PortNo, SwitchId, Time, Vl};
+use fabricsim_workload::Source;
+
+use crate::host::Host;
+use crate::partition::{Owner, Partition, Parts};
+
+/// Everything that a run is assembled from.
+pub struct Assembly<'a> {
+    /// The experiment.
+    pub experiment: &'a Experiment,
+    /// Its fabric.
+    pub graph: &'a Graph,
+    /// Its routing.
+    pub router: Arc<Router>,
+    /// A source for every host.
+    pub sources: Vec<Source>,
+}
+
+/// Where each direction of a link starts and ends: partition and port.
+pub(crate) struct Directory {
+    pub(crate) sender: Vec<(u16, u32)>,
+    pub(crate) receiver: Vec<(u16, u32)>,
+    /// Least latency of a link between partitions; [`Time::MAX`] if there is none.
+    pub(crate) lookahead: Time,
+}
+
+/// Cuts the switches, in order of number, into `count` parts of nearly equal size; hosts go with their switch.
+struct Cut {
+    count: usize,
+    switches: usize,
+}
+
+impl Cut {
+    fn new(graph: &Graph, wanted: u32) -> Self {
+        Self {
+            count: (wanted.max(1) as usize).min(graph.switches.len().max(1)),
+            switches: graph.switches.len(),
+        }
+    }
+
+    fn of(&self, switch: SwitchId) -> usize {
+        switch.index() * self.count / self.switches
+    }
+
+    fn of_node(&self, graph: &Graph, node: Node) -> usize {
+        match node {
+            Node::Switch(switch) => self.of(switch),
+            Node::Host(host) => self.of(graph.hosts[host.index()].switch),
+        }
+    }
+}
+
+/// A port to be made: whose it is, and the link behind it.
+struct Place {
+    node: Node,
+    link: LinkId,
+}
+
+pub(crate) fn assemble<B: Observer>(
+    assembly: Assembly<'_>,
+    mut observer: impl FnMut() -> B,
+) -> (Vec<Partition<B>>, Directory) {
+    let Assembly { experiment, graph, router, sources } = assembly;
+    let cut = Cut::new(graph, experiment.run.partitions);
+    let places = places(graph, &cut);
+    let directory = directory(graph, &cut, &places);
+    let rules = Arc::new(rules(experiment));
+    let mut sources: Vec<Option<Source>> = sources.into_iter().map(Some).collect();
+    let partitions = places
+        .iter()
+        .enumerate()
+        .map(|(number, places)| {
+            let ports = ports(experiment, graph, places, &directory, number as u16);
+            let parts = entities(experiment, graph, places, ports, &rules, &mut sources);
+            Partition::new(parts, Arc::clone(&router), Arc::clone(&rules), observer())
+        })
+        .collect();
+    (partitions, directory)
+}
+
+fn rules(experiment: &Experiment) -> Rules {
+    let switch = &experiment.switch;
+    Rules {
+        queueing: switch.queueing,
+        switching: switch.switching,
+        credit_return: switch.credit_return,
+        credit_delay: switch.credit_delay,
+        arbiter: switch.arbiter,
+        seed: experiment.seed,
+    }
+}
+
+/// The ports of each partition in order: switch by switch, then host by host.
+fn places(graph: &Graph, cut: &Cut) -> Vec<Vec<Place>> {
+    let mut places: Vec<Vec<Place>> = (0..cut.count).map(|_| Vec::new()).collect();
+    for (i, switch) in graph.switches.iter().enumerate() {
+        let id = SwitchId(i as u32);
+        let ports = switch.ports.iter().map(|&link| Place { node: Node::Switch(id), link });
+        places[cut.of(id)].extend(ports);
+    }
+    for (i, host) in graph.hosts.iter().enumerate() {
+        places[cut.of(host.switch)].push(Place { node: Node::Host(HostId(i as u32)), link: host.link });
+    }
+    places
+}
+
+/// The direction of `link` that leads away from its end at (`node`, n-th port).
+fn channel_from(graph: &Graph, link: LinkId, node: Node, port: PortNo) -> u32 {
+    let ends = &graph.links[link.index()];
+    let from_a = ends.a.node == node && ends.a.port == port;
+    2 * link.0 + u32::from(!from_a)
+}
+
+fn directory(graph: &Graph, cut: &Cut, places: &[Vec<Place>]) -> Directory {
+    let channels = graph.links.len() * 2;
+    let mut directory =
+        Directory { sender: vec![(0, 0); channels], receiver: vec![(0, 0); channels], lookahead: Time::MAX };
+    for (number, places) in places.iter().enumerate() {
+        for (port, place, own_number) in numbered(places) {
+            let out = channel_from(graph, place.link, place.node, own_number);
+            directory.sender[out as usize] = (number as u16, port);
+            directory.receiver[(out ^ 1) as usize] = (number as u16, port);
+        }
+    }
+    for link in &graph.links {
+        if cut.of_node(graph, link.a.node) != cut.of_node(graph, link.b.node) {
+            directory.lookahead = directory.lookahead.min(link.parameters.latency);
+        }
+    }
+    directory
+}
+
+/// The places with their port numbers in the partition and at their entity.
+fn numbered(places: &[Place]) -> impl Iterator<Item = (u32, &Place, PortNo)> {
+    let mut last = None;
+    let mut own = 0;
+    places.iter().enumerate().map(move |(port, place)| {
+        own = if last == Some(place.node) { own + 1 } else { 0 };
+        last = Some(place.node);
+        (port as u32, place, PortNo(own))
+    })
+}
+
+fn ports(
+    experiment: &Experiment,
+    graph: &Graph,
+    places: &[Place],
+    directory: &Directory,
+    number: u16,
+) -> Ports {
+    let lane_count = usize::from(experiment.switch.virtual_lanes);
+    let unit = experiment.switch.flow_control_unit.0 as u32;
+    let mut ports = Ports {
+        senders: Vec::with_capacity(places.len()),
+        receivers: Vec::with_capacity(places.len()),
+        lanes: Vec::with_capacity(places.len() * lane_count),
+        lane_count,
+        ramps: RampPool::new(unit),
+        selection: experiment.routing.lane_selection,
+    };
+    for (_, place, own) in numbered(places) {
+        let parameters = &graph.links[place.link.index()].parameters;
+        let channel = channel_from(graph, place.link, place.node, own);
+        let far_node = graph.far_end(place.link, place.node).node;
+        ports.senders.push(sender(experiment, parameters, channel, far_node, directory, number));
+        ports.receivers.push(receiver(experiment, parameters, channel ^ 1, directory, number, place.node));
+        let capacity = (parameters.buffer.0 / u64::from(unit)).min(u64::from(u32::MAX)) as u32;
+        ports.lanes.extend((0..lane_count).map(|_| LaneCredits::new(capacity)));
+    }
+    ports
+}
+
+fn sender(
+    experiment: &Experiment,
+    parameters: &LinkParameters,
+    channel: u32,
+    far_node: Node,
+    directory: &Directory,
+    number: u16,
+) -> Sender {
+    let (partition, port) = directory.receiver[channel as usize];
+    let far = match far_node {
+        _ if partition != number => Far::Remote,
+        Node::Switch(_) => Far::Switch(port),
+        Node::Host(_) if limited(experiment) => Far::SlowHost(port),
+        Node::Host(_) => Far::Host(port),
+    };
+    let far_delay = match far_node {
+        Node::Switch(_) => experiment.switch.router_delay,
+        Node::Host(_) => Time::ZERO,
+    };
+    Sender {
+        busy_until: Time::ZERO,
+        wake_at: Time::MAX,
+        byte_time: parameters.rate.byte_time(),
+        latency: parameters.latency,
+        far_delay,
+        channel,
+        overhead: parameters.packet_overhead.0 as u32,
+        far,
+        stalled_since: Time::MAX,
+        stalled_lane: Vl(0),
+        last_lane: Vl(0),
+        starving: false,
+    }
+}
+
+fn receiver(
+    experiment: &Experiment,
+    parameters: &LinkParameters,
+    channel: u32,
+    directory: &Directory,
+    number: u16,
+    node: Node,
+) -> Receiver {
+    let (partition, port) = directory.sender[channel as usize];
+    let reads = if matches!(node, Node::Switch(_)) { usize::from(parameters.reads) } else { 0 };
+    Receiver {
+        byte_time: parameters.rate.byte_time(),
+        credit_latency: parameters.latency + experiment.switch.credit_delay,
+        channel,
+        upstream: (partition == number).then_some(port),
+        reads: vec![Time::ZERO; reads],
+    }
+}
+
+fn limited(experiment: &Experiment) -> bool {
+    let sink = &experiment.host.sink;
+    sink.rate.is_some() || sink.pause_for.is_some_and(|pause| pause > Time::ZERO)
+}
+
+fn entities(
+    experiment: &Experiment,
+    graph: &Graph,
+    places: &[Place],
+    ports: Ports,
+    rules: &Rules,
+    sources: &mut [Option<Source>],
+) -> Parts {
+    let lanes = usize::from(experiment.switch.virtual_lanes);
+    let mut parts = Parts { switches: Vec::new(), hosts: Vec::new(), owners: Vec::new(), ports };
+    for (port, place, own) in numbered(places) {
+        match place.node {
+            Node::Switch(id) => {
+                if own.0 == 0 {
+                    let count = graph.switches[id.index()].ports.len();
+                    let senders = &parts.ports.senders;
+                    let switch = Switch::new(id, port, count, lanes, rules)
+                        .with_random(rules, |output| senders[port as usize + output].channel);
+                    parts.switches.push(switch);
+                }
+                parts.owners.push(Owner::Switch(parts.switches.len() as u32 - 1));
+            }
+            Node::Host(id) => {
+                parts.owners.push(Owner::Host(parts.hosts.len() as u32));
+                let Some(source) = sources[id.index()].take() else {
+                    unreachable!("a host has one port, so its source is taken once");
+                };
+                parts.hosts.push(host(experiment, id, port, source));
+            }
+        }
+    }
+    parts
+}
+
+fn host(experiment: &Experiment, id: HostId, port: u32, source: Source) -> Host {
+    let spec = &experiment.host;
+    let sink = limited(experiment).then(|| {
+        SinkState::new(
+            spec.sink.rate.map(fabricsim_units::Rate::byte_time),
+            spec.sink.pause_every.unwrap_or_default(),
+            spec.sink.pause_for.unwrap_or_default(),
+        )
+    });
+    Host {
+        id,
+        port,
+        source,
+        protocol: Datagram::new(spec.mtu.0 as u32, usize::from(spec.open_messages)),
+        sink,
+        sent: 0,
+        stopped: false,
+    }
+}

@@ -1,0 +1,210 @@
+//! A run: partitions that advance in windows no longer than the least latency between them.
+
+use fabricsim_model::Observer;
+use fabricsim_units::Time;
+use fabricsim_workload::Source;
+
+use crate::assembly::{Assembly, Directory, assemble};
+use crate::deadlock::{self, Deadlock};
+use crate::partition::{Mail, Partition, Totals};
+
+/// How far a call of [`Engine::advance`] came.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Advance {
+    /// To the time asked for.
+    Reached,
+    /// To a time when nothing more will happen, before the time asked for.
+    Idle,
+    /// Not so far: the caller wanted to stop.
+    Stopped,
+}
+
+/// A lane whose credits do not add up.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "credits of sending port {channel}, lane {lane}, do not add up: {accounted} free or returning and {occupied} \
+     in use, of {capacity} blocks; this is a defect of Fabricsim, please report it with the experiment"
+)]
+pub struct CreditError {
+    /// Sending port in the fabric.
+    pub channel: u32,
+    /// Virtual lane.
+    pub lane: usize,
+    /// Blocks that the sender has or has been told of.
+    pub accounted: u32,
+    /// Blocks that packets occupy.
+    pub occupied: u32,
+    /// Blocks of the buffer.
+    pub capacity: u32,
+}
+
+/// A fabric in operation.
+pub struct Engine<B> {
+    pub(crate) partitions: Vec<Partition<B>>,
+    pub(crate) directory: Directory,
+    now: Time,
+}
+
+/// Events that a partition handles between two looks at whether the caller wants to stop.
+const BUDGET: u64 = 1 << 18;
+
+impl<B: Observer> Engine<B> {
+    /// Assembles a run; `observer` makes one observer for each partition.
+    pub fn new(assembly: Assembly<'_>, observer: impl FnMut() -> B) -> Self {
+        let (mut partitions, directory) = assemble(assembly, observer);
+        partitions.iter_mut().for_each(Partition::start);
+        Self { partitions, directory, now: Time::ZERO }
+    }
+
+    /// Everything before this time has happened.
+    pub fn now(&self) -> Time {
+        self.now
+    }
+
+    /// Lets everything before `until` happen. `look` is called every some hundred thousand events with the counters
+    /// so far; the run stops where it is when it says false.
+    pub fn advance(&mut self, until: Time, look: &mut dyn FnMut(Time, &Totals) -> bool) -> Advance {
+        loop {
+            let Some(next) = self.next_time() else {
+                self.now = until;
+                return Advance::Idle;
+            };
+            if next >= until {
+                self.now = until;
+                return Advance::Reached;
+            }
+            let end = until.min(next.saturating_add(self.directory.lookahead));
+            if !self.window(end, look) {
+                return Advance::Stopped;
+            }
+            self.now = end;
+        }
+    }
+
+    fn next_time(&mut self) -> Option<Time> {
+        self.partitions.iter_mut().filter_map(|p| p.desk.calendar.next_time()).min().map(Time)
+    }
+
+    /// Lets everything before `end` happen, then hands over the mail.
+    fn window(&mut self, end: Time, look: &mut dyn FnMut(Time, &Totals) -> bool) -> bool {
+        for i in 0..self.partitions.len() {
+            while self.partitions[i].run(end, BUDGET) {
+                let at = self.partitions[i].desk.calendar.next_time().map_or(end, Time);
+                if !look(at, &self.totals()) {
+                    return false;
+                }
+            }
+        }
+        if self.partitions.len() > 1 {
+            self.exchange(end);
+        }
+        true
+    }
+
+    fn exchange(&mut self, now: Time) {
+        for i in 0..self.partitions.len() {
+            let mut mail = std::mem::take(&mut self.partitions[i].desk.mail);
+            for message in mail.drain(..) {
+                let (to, port) = match message {
+                    Mail::Packet { channel, .. } => self.directory.receiver[channel as usize],
+                    Mail::Credit { channel, .. } => self.directory.sender[channel as usize],
+                };
+                self.partitions[usize::from(to)].receive(message, port, now);
+            }
+            self.partitions[i].desk.mail = mail;
+        }
+    }
+
+    /// Counters of the whole run so far.
+    pub fn totals(&self) -> Totals {
+        let mut totals = Totals::default();
+        self.partitions.iter().for_each(|p| totals.add(&p.totals()));
+        totals.in_flight += self.partitions.iter().map(|p| p.desk.mail.len() as u64).sum::<u64>();
+        totals
+    }
+
+    /// The observers, one of each partition.
+    pub fn observers(&mut self) -> impl Iterator<Item = &mut B> {
+        self.partitions.iter_mut().map(|p| &mut p.observer)
+    }
+
+    /// The sources of all hosts, in order of partitions.
+    pub fn sources(&mut self) -> impl Iterator<Item = (fabricsim_units::HostId, &mut Source)> {
+        self.partitions.iter_mut().flat_map(|p| p.hosts.iter_mut()).map(|host| (host.id, &mut host.source))
+    }
+
+    /// No host opens another message from now on.
+    pub fn stop_sources(&mut self) {
+        self.partitions.iter_mut().flat_map(|p| p.hosts.iter_mut()).for_each(|host| host.stopped = true);
+    }
+
+    /// Has every host sent all that it opened?
+    pub fn sources_drained(&self) -> bool {
+        self.partitions.iter().flat_map(|p| &p.hosts).all(|host| host.protocol.is_empty())
+    }
+
+    /// Has every message that was made before `time` been sent, and every packet of those been delivered?
+    pub fn delivered_all_created_before(&self, time: Time) -> bool {
+        self.partitions.iter().all(|p| {
+            p.arena.iter().all(|(_, slot)| slot.packet.created >= time)
+                && p.hosts.iter().all(|host| {
+                    host.protocol.messages().iter().all(|m| m.created >= time)
+                        && host.source.next(self.now).is_none_or(|next| next >= time)
+                })
+        })
+    }
+
+    /// Checks that every lane's credits add up: free, returning, or in use by a packet.
+    pub fn check_credits(&self) -> Result<(), CreditError> {
+        let lane_count = self.partitions.first().map_or(1, |p| p.ports.lane_count);
+        let mut occupied = vec![0_u32; self.directory.sender.len() * lane_count];
+        for partition in &self.partitions {
+            for (_, slot) in partition.arena.iter() {
+                let sink_is_stateless = matches!(
+                    partition.owners[slot.port as usize],
+                    crate::partition::Owner::Host(h) if partition.hosts[h as usize].sink.is_none()
+                );
+                if !sink_is_stateless {
+                    let channel = partition.ports.receivers[slot.port as usize].channel as usize;
+                    occupied[channel * lane_count + slot.lane.index()] += slot.blocks;
+                }
+            }
+        }
+        for partition in &self.partitions {
+            for (port, sender) in partition.ports.senders.iter().enumerate() {
+                for lane in 0..lane_count {
+                    let (accounted, capacity) = partition.ports.accounted(port as u32, lane);
+                    let occupied = occupied[sender.channel as usize * lane_count + lane];
+                    if accounted + occupied != capacity {
+                        return Err(CreditError {
+                            channel: sender.channel,
+                            lane,
+                            accounted,
+                            occupied,
+                            capacity,
+                        });
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Looks for packets that can never move again.
+    pub fn find_deadlock(&self) -> Option<Deadlock> {
+        deadlock::find(self)
+    }
+
+    /// The longest time that a packet in an input buffer has been ready to move on.
+    pub fn longest_wait(&self) -> Time {
+        let waits = self.partitions.iter().flat_map(|p| p.arena.iter());
+        waits.map(|(_, slot)| self.now.saturating_sub(slot.packet.injected)).max().unwrap_or_default()
+    }
+
+    /// Tells the observers what is still going on at the end, and gives them back, one of each partition.
+    pub fn finish(mut self) -> Vec<B> {
+        let now = self.now;
+        self.partitions.iter_mut().for_each(|p| p.finish(now));
+        self.partitions.into_iter().map(|p| p.observer).collect()
+    }
+}

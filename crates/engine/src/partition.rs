@@ -1,0 +1,308 @@
+//! A part of the fabric with its own event queue. Parts tell each other only what travels over a link.
+
+use std::sync::Arc;
+
+use fabricsim_fabric::{Arena, Context, Outbox, Ports, Ramp, Rules, Slot, Switch};
+use fabricsim_model::{Hop, Observer, Packet};
+use fabricsim_routing::Router;
+use fabricsim_units::{Time, Vl};
+
+use crate::calendar::{Calendar, Event, Kind};
+use crate::host::Host;
+
+/// What a partition tells another.
+#[derive(Clone, Debug)]
+pub(crate) enum Mail {
+    /// A packet that may be sent on at a switch from a time on.
+    Packet { at: Time, channel: u32, slot: Slot },
+    /// Credits for the sender of a channel.
+    Credit { channel: u32, lane: Vl, ramp: Ramp },
+}
+
+/// Actions of the partition's entities: into its own queue, or into the mail.
+pub(crate) struct Desk {
+    pub(crate) calendar: Calendar,
+    pub(crate) mail: Vec<Mail>,
+}
+
+impl Outbox for Desk {
+    #[inline]
+    fn arrive(&mut self, at: Time, port: u32, packet: u32) {
+        self.calendar.push(Event::new(at.0, Kind::Arrive, port, packet));
+    }
+    #[inline]
+    fn deliver(&mut self, at: Time, port: u32, packet: u32) {
+        self.calendar.push(Event::new(at.0, Kind::Deliver, port, packet));
+    }
+    #[inline]
+    fn wake(&mut self, at: Time, port: u32) {
+        self.calendar.push(Event::new(at.0, Kind::Wake, port, 0));
+    }
+    fn remote_packet(&mut self, at: Time, channel: u32, slot: Slot) {
+        self.mail.push(Mail::Packet { at, channel, slot });
+    }
+    fn remote_credit(&mut self, channel: u32, lane: Vl, ramp: Ramp) {
+        self.mail.push(Mail::Credit { channel, lane, ramp });
+    }
+}
+
+/// Counters of a partition. All are sums, so that those of several partitions add up.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Totals {
+    /// Packets that left a host.
+    pub injected: u64,
+    /// Packets that were taken by a host.
+    pub delivered: u64,
+    /// Bytes of those packets.
+    pub delivered_bytes: u64,
+    /// Links that the delivered packets crossed.
+    pub packet_hops: u64,
+    /// Sum of a hash over every delivered packet, its times and its path length.
+    pub fingerprint: u64,
+    /// Packets within the fabric.
+    pub in_flight: u64,
+}
+
+impl Totals {
+    pub(crate) fn add(&mut self, other: &Self) {
+        self.injected += other.injected;
+        self.delivered += other.delivered;
+        self.delivered_bytes += other.delivered_bytes;
+        self.packet_hops += other.packet_hops;
+        self.fingerprint = self.fingerprint.wrapping_add(other.fingerprint);
+        self.in_flight += other.in_flight;
+    }
+}
+
+/// The entity that a port belongs to.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Owner {
+    Switch(u32),
+    Host(u32),
+}
+
+pub(crate) struct Partition<B> {
+    pub(crate) switches: Vec<Switch>,
+    pub(crate) hosts: Vec<Host>,
+    /// By port.
+    pub(crate) owners: Vec<Owner>,
+    pub(crate) ports: Ports,
+    pub(crate) arena: Arena,
+    pub(crate) desk: Desk,
+    pub(crate) observer: B,
+    pub(crate) routing: Arc<Router>,
+    pub(crate) rules: Arc<Rules>,
+    pub(crate) totals: Totals,
+    hops: Vec<Hop>,
+    /// Entities that something happened to at the present moment, switches and hosts.
+    touched: Vec<Owner>,
+    switch_touched: Vec<u64>,
+    host_touched: Vec<u64>,
+}
+
+impl<B: Observer> Partition<B> {
+    pub(crate) fn new(parts: Parts, routing: Arc<Router>, rules: Arc<Rules>, observer: B) -> Self {
+        let Parts { switches, hosts, owners, ports } = parts;
+        Self {
+            switch_touched: vec![u64::MAX; switches.len()],
+            host_touched: vec![u64::MAX; hosts.len()],
+            switches,
+            hosts,
+            owners,
+            ports,
+            arena: Arena::new(),
+            desk: Desk { calendar: Calendar::new(), mail: Vec::new() },
+            observer,
+            routing,
+            rules,
+            totals: Totals::default(),
+            hops: Vec::new(),
+            touched: Vec::new(),
+        }
+    }
+
+    /// Wakes every host when its source makes its first message.
+    pub(crate) fn start(&mut self) {
+        for host in &self.hosts {
+            if let Some(at) = host.source.next(Time::ZERO) {
+                self.ports.ensure_wake(host.port, at, &mut self.desk);
+            }
+        }
+    }
+
+    /// Handles the events before `until`, at most about `budget`. True if there are more before `until`.
+    pub(crate) fn run(&mut self, until: Time, budget: u64) -> bool {
+        let mut left = budget;
+        while let Some(time) = self.desk.calendar.next_time() {
+            if time >= until.0 {
+                return false;
+            }
+            if left == 0 {
+                return true;
+            }
+            while let Some(event) = self.desk.calendar.pop_at(time) {
+                left = left.saturating_sub(1);
+                self.note(event, time);
+            }
+            self.settle(Time(time));
+        }
+        false
+    }
+
+    #[inline]
+    fn note(&mut self, event: Event, time: u64) {
+        let port = event.port();
+        match event.kind() {
+            Kind::Arrive => match self.owners[port as usize] {
+                Owner::Switch(s) => {
+                    let (switch, mut context) = switch_context(self, s, Time(time));
+                    switch.arrive(&mut context, port, event.packet);
+                    self.touch_switch(s, time);
+                }
+                Owner::Host(h) => {
+                    let (host, mut context) = host_context(self, h, Time(time));
+                    host.arrive(&mut context, event.packet);
+                }
+            },
+            Kind::Deliver => self.deliver(event.packet, time),
+            Kind::Wake => self.wake(port, time),
+        }
+    }
+
+    #[inline]
+    fn wake(&mut self, port: u32, time: u64) {
+        let sender = &mut self.ports.senders[port as usize];
+        if sender.wake_at != Time(time) {
+            return;
+        }
+        sender.wake_at = Time::MAX;
+        match self.owners[port as usize] {
+            Owner::Switch(s) => {
+                self.switches[s as usize].woken(port);
+                self.touch_switch(s, time);
+            }
+            Owner::Host(h) => {
+                if self.host_touched[h as usize] != time {
+                    self.host_touched[h as usize] = time;
+                    self.touched.push(Owner::Host(h));
+                }
+            }
+        }
+    }
+
+    #[inline]
+    fn touch_switch(&mut self, switch: u32, time: u64) {
+        if self.switch_touched[switch as usize] != time {
+            self.switch_touched[switch as usize] = time;
+            self.touched.push(Owner::Switch(switch));
+        }
+    }
+
+    #[inline]
+    fn deliver(&mut self, packet: u32, time: u64) {
+        let slot = self.arena.remove(packet);
+        let packet = slot.packet;
+        self.totals.delivered += 1;
+        self.totals.delivered_bytes += u64::from(packet.bytes);
+        self.totals.packet_hops += u64::from(packet.hops) + 1;
+        self.totals.fingerprint = self.totals.fingerprint.wrapping_add(fingerprint(&packet, time));
+        self.observer.delivered(Time(time), &packet);
+    }
+
+    #[inline]
+    fn settle(&mut self, now: Time) {
+        let mut touched = std::mem::take(&mut self.touched);
+        for &owner in &touched {
+            match owner {
+                Owner::Switch(s) => {
+                    let (switch, mut context) = switch_context(self, s, now);
+                    switch.settle(&mut context);
+                }
+                Owner::Host(h) => {
+                    let (host, mut context) = host_context(self, h, now);
+                    let before = host.sent;
+                    host.settle(&mut context);
+                    let sent = self.hosts[h as usize].sent - before;
+                    self.totals.injected += sent;
+                }
+            }
+        }
+        touched.clear();
+        self.touched = touched;
+    }
+
+    /// Takes mail from another partition; everything in it happens at `now` or later.
+    pub(crate) fn receive(&mut self, mail: Mail, port: u32, now: Time) {
+        match mail {
+            Mail::Packet { at, mut slot, .. } => {
+                slot.port = port;
+                let packet = self.arena.insert(slot);
+                self.desk.arrive(at, port, packet);
+            }
+            Mail::Credit { lane, ramp, .. } => {
+                if let Some(at) = self.ports.credit(port, lane, ramp, now) {
+                    self.ports.ensure_wake(port, at, &mut self.desk);
+                }
+            }
+        }
+    }
+
+    /// Tells the observer of ports that are still stalled at the end.
+    pub(crate) fn finish(&mut self, now: Time) {
+        for sender in &mut self.ports.senders {
+            if sender.stalled_since < now {
+                self.observer.stalled(sender.channel, sender.stalled_lane, sender.stalled_since, now);
+                sender.stalled_since = now;
+            }
+        }
+    }
+
+    pub(crate) fn totals(&self) -> Totals {
+        Totals { in_flight: u64::from(self.arena.live()), ..self.totals }
+    }
+}
+
+/// What a partition is made of.
+pub(crate) struct Parts {
+    pub(crate) switches: Vec<Switch>,
+    pub(crate) hosts: Vec<Host>,
+    pub(crate) owners: Vec<Owner>,
+    pub(crate) ports: Ports,
+}
+
+macro_rules! entity_context {
+    ($name:ident, $field:ident, $entity:ty) => {
+        #[inline]
+        fn $name<B: Observer>(
+            partition: &mut Partition<B>,
+            index: u32,
+            now: Time,
+        ) -> (&mut $entity, Context<'_, Router, B, Desk>) {
+            let context = Context {
+                now,
+                ports: &mut partition.ports,
+                arena: &mut partition.arena,
+                out: &mut partition.desk,
+                observer: &mut partition.observer,
+                routing: &*partition.routing,
+                rules: &*partition.rules,
+                hops: &mut partition.hops,
+            };
+            (&mut partition.$field[index as usize], context)
+        }
+    };
+}
+
+entity_context!(switch_context, switches, Switch);
+entity_context!(host_context, hosts, Host);
+
+/// A hash of who, when and how far (the finalizer of MurmurHash3).
+#[inline]
+fn fingerprint(packet: &Packet, delivered: u64) -> u64 {
+    let identity = u64::from(packet.source.0) << 32 | u64::from(packet.sequence);
+    let path = u64::from(packet.destination.0) << 16 | u64::from(packet.hops);
+    let mut h = identity.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ path.rotate_left(24) ^ delivered;
+    h = (h ^ (h >> 33)).wrapping_mul(0xff51_afd7_ed55_8ccd);
+    h = (h ^ (h >> 33)).wrapping_mul(0xc4ce_b9fe_1a85_ec53);
+    h ^ (h >> 33)
+}

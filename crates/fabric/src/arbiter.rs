@@ -1,0 +1,106 @@
+//! Who goes first at an output. Adding an arbiter: a variant here and in the specification, and a line in
+//! [`Choice::offer`].
+
+use fabricsim_model::Random;
+use fabricsim_spec::Arbiter;
+use fabricsim_units::{Time, Vl};
+
+/// A packet that an output could send now.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Candidate {
+    pub(crate) input: u16,
+    pub(crate) lane: Vl,
+    pub(crate) packet: u32,
+    pub(crate) injected: Time,
+    pub(crate) out_lane: Vl,
+}
+
+/// A choice in progress. Candidates are offered in turn, beginning after the input that was served last, so that
+/// ties are broken in turn.
+pub(crate) struct Choice<'a> {
+    arbiter: Arbiter,
+    best: Option<Candidate>,
+    seen: u64,
+    random: Option<&'a mut Random>,
+}
+
+impl<'a> Choice<'a> {
+    pub(crate) fn new(arbiter: Arbiter, random: Option<&'a mut Random>) -> Self {
+        Self { arbiter, best: None, seen: 0, random }
+    }
+
+    /// Offers a candidate; true if the choice is made and no more need be offered.
+    #[inline]
+    pub(crate) fn offer(&mut self, candidate: Candidate) -> bool {
+        let Some(best) = self.best else {
+            self.seen = 1;
+            self.best = Some(candidate);
+            return self.arbiter == Arbiter::RoundRobin;
+        };
+        let better = match self.arbiter {
+            Arbiter::RoundRobin => false,
+            Arbiter::OldestFirst => candidate.injected < best.injected,
+            Arbiter::FixedPriority => (candidate.lane, candidate.input) < (best.lane, best.input),
+            Arbiter::Random => {
+                self.seen += 1;
+                let seen = self.seen;
+                self.random.as_mut().is_some_and(|random| random.below(seen) == 0)
+            }
+        };
+        if better {
+            self.best = Some(candidate);
+        }
+        false
+    }
+
+    #[inline]
+    pub(crate) fn made(self) -> Option<Candidate> {
+        self.best
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn candidate(input: u16, lane: u8, injected: u64) -> Candidate {
+        Candidate { input, lane: Vl(lane), packet: 0, injected: Time(injected), out_lane: Vl(0) }
+    }
+
+    fn chosen(arbiter: Arbiter, candidates: &[Candidate]) -> (u16, u8) {
+        let mut random = Random::new(1, 2, 3);
+        let mut choice = Choice::new(arbiter, Some(&mut random));
+        for &c in candidates {
+            if choice.offer(c) {
+                break;
+            }
+        }
+        let made = choice.made().unwrap();
+        (made.input, made.lane.0)
+    }
+
+    #[test]
+    fn each_arbiter_chooses_by_its_rule() {
+        let offered = [candidate(3, 1, 50), candidate(5, 0, 40), candidate(1, 0, 40), candidate(2, 1, 60)];
+        assert_eq!(chosen(Arbiter::RoundRobin, &offered), (3, 1));
+        assert_eq!(chosen(Arbiter::OldestFirst, &offered), (5, 0));
+        assert_eq!(chosen(Arbiter::FixedPriority, &offered), (1, 0));
+    }
+
+    #[test]
+    fn random_is_fair() {
+        let mut random = Random::new(7, 7, 7);
+        let mut counts = [0_u32; 4];
+        let n = 40_000;
+        for _ in 0..n {
+            let mut choice = Choice::new(Arbiter::Random, Some(&mut random));
+            for input in 0..4 {
+                choice.offer(candidate(input, 0, 0));
+            }
+            counts[usize::from(choice.made().unwrap().input)] += 1;
+        }
+        // Binomial with p = 1/4: five standard deviations.
+        let bound = 5.0 * (f64::from(n) * 0.25 * 0.75).sqrt();
+        assert!(counts.iter().all(|&c| (f64::from(c) - f64::from(n) / 4.0).abs() < bound), "{counts:?}");
+    }
+}

@@ -1,0 +1,112 @@
+use fabricsim_model::{Hop, Lanes, Packet};
+use fabricsim_units::{HostId, PortNo, Time, Vl};
+
+/// "No packet" in a link of a list.
+pub const NONE: u32 = u32::MAX;
+
+/// A packet within a partition, with what its present switch knows of it.
+#[derive(Clone, Copy, Debug)]
+pub struct Slot {
+    /// The packet.
+    pub packet: Packet,
+    /// When the switch may send it on at the earliest.
+    pub ready: Time,
+    /// The next packet in the same queue.
+    pub next: u32,
+    /// Flow-control units that it occupies.
+    pub blocks: u32,
+    /// The port (of this partition) whose input buffer it is in or on its way to.
+    pub port: u32,
+    /// Where it goes from here, once routed.
+    pub hop: Hop,
+    /// Virtual lane of that buffer.
+    pub lane: Vl,
+}
+
+/// The packets of a partition. Slots are used again, so nothing is allocated once the fabric is full.
+#[derive(Clone, Debug, Default)]
+pub struct Arena {
+    slots: Vec<Slot>,
+    free: u32,
+    live: u32,
+}
+
+impl Arena {
+    /// An arena without packets.
+    pub fn new() -> Self {
+        Self { slots: Vec::new(), free: NONE, live: 0 }
+    }
+
+    /// Stores a packet and returns its number.
+    #[inline]
+    pub fn insert(&mut self, slot: Slot) -> u32 {
+        self.live += 1;
+        if self.free == NONE {
+            self.slots.push(slot);
+            return self.slots.len() as u32 - 1;
+        }
+        let index = self.free;
+        self.free = self.slots[index as usize].next;
+        self.slots[index as usize] = slot;
+        index
+    }
+
+    /// Takes a packet out.
+    #[inline]
+    pub fn remove(&mut self, index: u32) -> Slot {
+        let slot = self.slots[index as usize];
+        let place = &mut self.slots[index as usize];
+        place.next = self.free;
+        place.blocks = 0;
+        self.free = index;
+        self.live -= 1;
+        slot
+    }
+
+    /// Number of packets.
+    pub fn live(&self) -> u32 {
+        self.live
+    }
+
+    /// The packets with their numbers, in order of number.
+    pub fn iter(&self) -> impl Iterator<Item = (u32, &Slot)> {
+        // A packet occupies at least one block, a free slot none.
+        self.slots.iter().enumerate().filter(|(_, slot)| slot.blocks > 0).map(|(i, slot)| (i as u32, slot))
+    }
+}
+
+impl std::ops::Index<u32> for Arena {
+    type Output = Slot;
+    #[inline]
+    fn index(&self, index: u32) -> &Slot {
+        &self.slots[index as usize]
+    }
+}
+
+impl std::ops::IndexMut<u32> for Arena {
+    #[inline]
+    fn index_mut(&mut self, index: u32) -> &mut Slot {
+        &mut self.slots[index as usize]
+    }
+}
+
+impl Slot {
+    /// A packet that its host is about to send.
+    pub fn new(packet: Packet, blocks: u32) -> Self {
+        Self {
+            packet,
+            ready: Time::ZERO,
+            next: NONE,
+            blocks,
+            port: NONE,
+            hop: Hop { port: PortNo(0), lanes: Lanes::new(0, 1) },
+            lane: Vl(0),
+        }
+    }
+
+    /// Receiver of the packet.
+    #[inline]
+    pub fn destination(&self) -> HostId {
+        self.packet.destination
+    }
+}

@@ -1,0 +1,64 @@
+use fabricsim_model::Random;
+use fabricsim_spec::{Arbiter, CreditReturn, Queueing, Switching};
+use fabricsim_units::{Time, Vl};
+
+use crate::{Arena, Ports, Ramp, Slot};
+
+/// Where entities put what they want to happen later. Every time is later than now.
+pub trait Outbox {
+    /// The packet may be sent on from the input buffer of `port` at `at` (a switch), or its head arrives (a host).
+    fn arrive(&mut self, at: Time, port: u32, packet: u32);
+    /// The last byte of the packet is taken by the host at `port`.
+    fn deliver(&mut self, at: Time, port: u32, packet: u32);
+    /// The sender of `port` is to be looked at again.
+    fn wake(&mut self, at: Time, port: u32);
+    /// As [`Outbox::arrive`], at a switch of another partition; `channel` leads to it.
+    fn remote_packet(&mut self, at: Time, channel: u32, slot: Slot);
+    /// Credits for the sender of `channel`, which is in another partition.
+    fn remote_credit(&mut self, channel: u32, lane: Vl, ramp: Ramp);
+}
+
+/// Rules that hold for every switch.
+#[derive(Clone, Debug)]
+pub struct Rules {
+    /// How packets wait in an input buffer.
+    pub queueing: Queueing,
+    /// When a packet may leave, relative to its arrival.
+    pub switching: Switching,
+    /// When buffer space is returned.
+    pub credit_return: CreditReturn,
+    /// Processing time of a credit.
+    pub credit_delay: Time,
+    /// Who goes first at an output.
+    pub arbiter: Arbiter,
+    /// Seed of the experiment, for arbiters that draw.
+    pub seed: u64,
+}
+
+impl Rules {
+    /// The random stream of an output, by its channel.
+    pub fn stream(&self, channel: u32) -> Random {
+        const ARBITER: u64 = 0x6172_6269;
+        Random::new(self.seed, ARBITER, u64::from(channel))
+    }
+}
+
+/// What an entity works with at one moment.
+pub struct Context<'a, R, B, O> {
+    /// The moment.
+    pub now: Time,
+    /// Ports of the partition.
+    pub ports: &'a mut Ports,
+    /// Packets of the partition.
+    pub arena: &'a mut Arena,
+    /// Where actions go.
+    pub out: &'a mut O,
+    /// Who looks.
+    pub observer: &'a mut B,
+    /// The way of packets.
+    pub routing: &'a R,
+    /// Rules of the experiment.
+    pub rules: &'a Rules,
+    /// Scratch space for the hops that a routing function proposes.
+    pub hops: &'a mut Vec<fabricsim_model::Hop>,
+}

@@ -1,0 +1,321 @@
+use fabricsim_model::{Lanes, Observer};
+use fabricsim_routing::RoutingFunction;
+use fabricsim_spec::{CreditReturn, Selection, Switching};
+use fabricsim_units::{ByteTime, Time, Vl};
+
+use crate::{Context, LaneCredits, Outbox, Ramp, RampPool};
+
+/// What is at the other end of a link.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Far {
+    /// A switch of this partition: its port.
+    Switch(u32),
+    /// A host of this partition whose sink takes everything at once: its port.
+    Host(u32),
+    /// A host of this partition whose sink is limited: its port.
+    SlowHost(u32),
+    /// A switch of another partition.
+    Remote,
+}
+
+/// The sending side of a port: one direction of a link.
+#[derive(Clone, Debug)]
+pub struct Sender {
+    /// Until when a packet occupies the link.
+    pub busy_until: Time,
+    /// The earliest wake-up that is scheduled for this port; [`Time::MAX`] if none is.
+    pub wake_at: Time,
+    /// Time of a byte on the link.
+    pub byte_time: ByteTime,
+    /// Propagation latency of the link.
+    pub latency: Time,
+    /// From the arrival of the head at the far end to the moment when it may be sent on (cut-through).
+    pub far_delay: Time,
+    /// Number of this direction of the link in the whole fabric.
+    pub channel: u32,
+    /// Bytes that a packet occupies on the link beyond its own.
+    pub overhead: u32,
+    /// Who receives.
+    pub far: Far,
+    /// Since when the port has been idle for want of credits; [`Time::MAX`] if it is not.
+    pub stalled_since: Time,
+    /// The lane that it wants them for.
+    pub stalled_lane: Vl,
+    /// The lane last chosen, for choosing in turn.
+    pub last_lane: Vl,
+    /// Has some lane a packet that waits for credits?
+    pub starving: bool,
+}
+
+/// The receiving side of a port, with its input buffer.
+#[derive(Clone, Debug)]
+pub struct Receiver {
+    /// Time of a byte on the link.
+    pub byte_time: ByteTime,
+    /// From a block's departure to the sender's use of its credit: the link's latency and the processing delay.
+    pub credit_latency: Time,
+    /// Number of the direction of the link that leads here, in the whole fabric.
+    pub channel: u32,
+    /// The sender's port, if it is in this partition.
+    pub upstream: Option<u32>,
+    /// When each read port of the buffer is free again; empty: as many as there are outputs.
+    pub reads: Vec<Time>,
+}
+
+impl Receiver {
+    /// When a packet can next be read from the buffer.
+    #[inline]
+    pub fn readable_at(&self) -> Time {
+        match self.reads.as_slice() {
+            [] => Time::ZERO,
+            [only] => *only,
+            reads => reads.iter().copied().min().unwrap_or(Time::ZERO),
+        }
+    }
+
+    /// A packet is read until `end`.
+    #[inline]
+    pub fn occupy(&mut self, end: Time) {
+        match self.reads.as_mut_slice() {
+            [] => {}
+            [only] => *only = end,
+            reads => {
+                if let Some(first_free) = reads.iter_mut().min() {
+                    *first_free = end;
+                }
+            }
+        }
+    }
+}
+
+/// The ports of a partition.
+#[derive(Clone, Debug)]
+pub struct Ports {
+    /// Sending sides, by port.
+    pub senders: Vec<Sender>,
+    /// Receiving sides, by port.
+    pub receivers: Vec<Receiver>,
+    /// Credits of sending port p for lane v at `p * lane_count + v`.
+    pub lanes: Vec<LaneCredits>,
+    /// Lanes of every link.
+    pub lane_count: usize,
+    /// Ramps of all lanes.
+    pub ramps: RampPool,
+    /// Which of several allowed lanes a packet takes.
+    pub selection: Selection,
+}
+
+impl Ports {
+    /// The lane among `allowed` on which `blocks` can be sent now, or the earliest time, by what is known, at which
+    /// they can. In the second case the lanes are marked, so that credits that come later are noticed.
+    #[inline]
+    pub fn choose_lane(
+        &mut self,
+        port: u32,
+        allowed: Lanes,
+        blocks: u32,
+        now: Time,
+        flow: u32,
+    ) -> Result<Vl, Time> {
+        let base = port as usize * self.lane_count;
+        if allowed.count == 1 {
+            let lane = &mut self.lanes[base + allowed.first.index()];
+            if lane.free < blocks {
+                self.ramps.collect(lane, now);
+            }
+            if lane.free >= blocks {
+                return Ok(allowed.first);
+            }
+            return Err(self.want(port, allowed, blocks));
+        }
+        self.choose_among(port, allowed, blocks, now, flow)
+    }
+
+    fn choose_among(
+        &mut self,
+        port: u32,
+        allowed: Lanes,
+        blocks: u32,
+        now: Time,
+        flow: u32,
+    ) -> Result<Vl, Time> {
+        let base = port as usize * self.lane_count;
+        let last = self.senders[port as usize].last_lane.0;
+        let start = match self.selection {
+            Selection::Lowest => allowed.first.0,
+            Selection::ByFlow => {
+                let lane = Lanes::new(allowed.first.0 + (flow % u32::from(allowed.count)) as u8, 1);
+                return self.choose_lane(port, lane, blocks, now, flow);
+            }
+            Selection::MostCredits | Selection::RoundRobin => {
+                if allowed.contains(Vl(last)) {
+                    last + 1
+                } else {
+                    allowed.first.0
+                }
+            }
+        };
+        let mut best: Option<(u32, u8)> = None;
+        for i in 0..allowed.count {
+            let offset = (start - allowed.first.0 + i) % allowed.count;
+            let lane_number = allowed.first.0 + offset;
+            let lane = &mut self.lanes[base + usize::from(lane_number)];
+            self.ramps.collect(lane, now);
+            if lane.free < blocks {
+                continue;
+            }
+            if self.selection != Selection::MostCredits {
+                return Ok(Vl(lane_number));
+            }
+            if best.is_none_or(|(free, _)| lane.free > free) {
+                best = Some((lane.free, lane_number));
+            }
+        }
+        best.map(|(_, lane)| Vl(lane)).ok_or_else(|| self.want(port, allowed, blocks))
+    }
+
+    /// Marks that `blocks` are wanted; the earliest time at which a lane has them, by what is known.
+    fn want(&mut self, port: u32, allowed: Lanes, blocks: u32) -> Time {
+        self.senders[port as usize].starving = true;
+        let base = port as usize * self.lane_count;
+        let mut earliest = Time::MAX;
+        for lane in allowed.iter() {
+            let lane = &mut self.lanes[base + lane.index()];
+            lane.wanted = lane.wanted.min(blocks);
+            earliest = earliest.min(self.ramps.earliest(lane, blocks));
+        }
+        earliest
+    }
+
+    /// Forgets what was wanted of a port's lanes: it is about to be looked at afresh.
+    #[inline]
+    pub fn forget_wants(&mut self, port: u32) {
+        let sender = &mut self.senders[port as usize];
+        if sender.starving {
+            sender.starving = false;
+            let base = port as usize * self.lane_count;
+            self.lanes[base..base + self.lane_count].iter_mut().for_each(|lane| lane.wanted = u32::MAX);
+        }
+    }
+
+    /// Notes credits for a sending port; the time at which it should look again, if it waits for them.
+    #[inline]
+    pub fn credit(&mut self, port: u32, lane: Vl, ramp: Ramp, now: Time) -> Option<Time> {
+        let index = port as usize * self.lane_count + lane.index();
+        let lane = &mut self.lanes[index];
+        self.ramps.push(lane, ramp);
+        if lane.wanted == u32::MAX {
+            return None;
+        }
+        self.ramps.collect(lane, now);
+        let at = self.ramps.earliest(lane, lane.wanted);
+        (at < Time::MAX).then_some(at)
+    }
+
+    /// Free and announced blocks of a lane, with its capacity.
+    pub fn accounted(&self, port: u32, lane: usize) -> (u32, u32) {
+        let lane = &self.lanes[port as usize * self.lane_count + lane];
+        (lane.free + self.ramps.outstanding(lane), lane.capacity)
+    }
+
+    /// Asks for a wake-up of a sending port at `at`, unless an earlier one is coming.
+    #[inline]
+    pub fn ensure_wake<O: Outbox>(&mut self, port: u32, at: Time, out: &mut O) {
+        let sender = &mut self.senders[port as usize];
+        if at < sender.wake_at {
+            sender.wake_at = at;
+            out.wake(at, port);
+        }
+    }
+}
+
+/// Sends a packet on its way: occupies the link, uses the credits, tells the far end. Returns when its last byte
+/// has left.
+#[inline]
+pub fn send<R: RoutingFunction, B: Observer, O: Outbox>(
+    context: &mut Context<'_, R, B, O>,
+    port: u32,
+    index: u32,
+    lane: Vl,
+) -> Time {
+    let now = context.now;
+    let Context { ports, arena, out, observer, rules, .. } = context;
+    let slot = &mut arena[index];
+    let (bytes, blocks) = (slot.packet.bytes, slot.blocks);
+    let sender = &mut ports.senders[port as usize];
+    let duration = sender.byte_time.duration(bytes);
+    let end = now + duration;
+    sender.busy_until =
+        if sender.overhead == 0 { end } else { now + sender.byte_time.duration(bytes + sender.overhead) };
+    sender.last_lane = lane;
+    observer.transmitted(sender.channel, lane, bytes, now, sender.busy_until);
+    if sender.stalled_since != Time::MAX {
+        if sender.stalled_since < now {
+            observer.stalled(sender.channel, sender.stalled_lane, sender.stalled_since, now);
+        }
+        sender.stalled_since = Time::MAX;
+    }
+    slot.lane = lane;
+    let credits = &mut ports.lanes[port as usize * ports.lane_count + lane.index()];
+    credits.free -= blocks;
+    let head = now + sender.latency;
+    match sender.far {
+        Far::Switch(far) => {
+            slot.port = far;
+            let whole = if rules.switching == Switching::StoreAndForward { duration } else { Time::ZERO };
+            out.arrive(head + sender.far_delay + whole, far, index);
+        }
+        Far::Host(far) => {
+            // A sink that takes every byte as it comes has no state: its credits follow from the sending alone.
+            slot.port = far;
+            let base = head + sender.latency + rules.credit_delay;
+            let ramp = leaving(rules.credit_return, base, sender.byte_time, bytes, blocks);
+            ports.ramps.push(credits, ramp);
+            out.deliver(head + duration, far, index);
+        }
+        Far::SlowHost(far) => {
+            slot.port = far;
+            out.arrive(head, far, index);
+        }
+        Far::Remote => {
+            let whole = if rules.switching == Switching::StoreAndForward { duration } else { Time::ZERO };
+            let (at, channel) = (head + sender.far_delay + whole, sender.channel);
+            let slot = arena.remove(index);
+            out.remote_packet(at, channel, slot);
+        }
+    }
+    end
+}
+
+/// The ramp of a packet that leaves a buffer from `base` on (at its sender's end of the link).
+#[inline]
+pub fn leaving(how: CreditReturn, base: Time, byte_time: ByteTime, bytes: u32, blocks: u32) -> Ramp {
+    match how {
+        CreditReturn::Block => Ramp { base, byte_time, bytes, blocks },
+        CreditReturn::Packet => {
+            Ramp { base: base + byte_time.duration(bytes), byte_time: ByteTime::default(), bytes, blocks }
+        }
+    }
+}
+
+/// Returns the buffer space of a packet that starts to leave receiving port `port` now, at `byte_time` a byte.
+#[inline]
+pub fn return_space<R: RoutingFunction, B: Observer, O: Outbox>(
+    context: &mut Context<'_, R, B, O>,
+    port: u32,
+    lane: Vl,
+    byte_time: ByteTime,
+    size: (u32, u32),
+) {
+    let receiver = &context.ports.receivers[port as usize];
+    let base = context.now + receiver.credit_latency;
+    let ramp = leaving(context.rules.credit_return, base, byte_time, size.0, size.1);
+    match receiver.upstream {
+        Some(sender) => {
+            if let Some(at) = context.ports.credit(sender, lane, ramp, context.now) {
+                context.ports.ensure_wake(sender, at.max(context.now), context.out);
+            }
+        }
+        None => context.out.remote_credit(receiver.channel, lane, ramp),
+    }
+}

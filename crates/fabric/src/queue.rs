@@ -1,0 +1,38 @@
+use crate::{Arena, NONE};
+
+/// Packets in order of arrival, linked through the arena.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Queue {
+    head: u32,
+    tail: u32,
+}
+
+impl Queue {
+    pub(crate) const EMPTY: Self = Self { head: NONE, tail: NONE };
+
+    #[inline]
+    pub(crate) fn head(self) -> Option<u32> {
+        (self.head != NONE).then_some(self.head)
+    }
+
+    /// Adds a packet; true if it is the first.
+    #[inline]
+    pub(crate) fn push(&mut self, arena: &mut Arena, packet: u32) -> bool {
+        arena[packet].next = NONE;
+        let first = self.head == NONE;
+        if first {
+            self.head = packet;
+        } else {
+            arena[self.tail].next = packet;
+        }
+        self.tail = packet;
+        first
+    }
+
+    /// Takes the first packet out; the queue is not empty. Returns the new first.
+    #[inline]
+    pub(crate) fn pop(&mut self, arena: &Arena) -> Option<u32> {
+        self.head = arena[self.head].next;
+        self.head()
+    }
+}

@@ -1,0 +1,145 @@
+//! Unacknowledged packets: a message is cut at the MTU and sent, nothing comes back. Several messages may be open
+//! at once; they are served in turn, packet by packet.
+
+use fabricsim_units::{HostId, Time};
+
+/// A message in the course of sending.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Outgoing {
+    /// When the message was made.
+    pub created: Time,
+    /// Receiver of its next packet.
+    pub destination: HostId,
+    /// Bytes not sent yet, 1 or more.
+    pub left: u64,
+    /// Entry of the experiment's traffic list.
+    pub stream: u16,
+}
+
+/// The sending side of a host.
+#[derive(Clone, Debug)]
+pub struct Datagram {
+    open: Vec<Outgoing>,
+    limit: usize,
+    turn: usize,
+    mtu: u32,
+}
+
+impl Datagram {
+    /// Packets of at most `mtu` bytes; at most `limit` messages open at once (1 or more).
+    pub fn new(mtu: u32, limit: usize) -> Self {
+        Self { open: Vec::new(), limit: limit.max(1), turn: 0, mtu }
+    }
+
+    /// May another message be opened?
+    #[inline]
+    pub fn has_room(&self) -> bool {
+        self.open.len() < self.limit
+    }
+
+    /// Is there nothing to send?
+    #[inline]
+    pub fn is_empty(&self) -> bool {
+        self.open.is_empty()
+    }
+
+    /// Opens a message; only while [`Datagram::has_room`].
+    #[inline]
+    pub fn open(&mut self, message: Outgoing) {
+        self.open.push(message);
+    }
+
+    /// The messages that could send their next packet, in turn, by number.
+    #[inline]
+    pub fn candidates(&self) -> impl Iterator<Item = usize> + use<> {
+        let (turn, count) = (self.turn, self.open.len());
+        (0..count).map(move |i| if turn + i < count { turn + i } else { turn + i - count })
+    }
+
+    /// Receiver and size of the next packet of message `number`.
+    #[inline]
+    pub fn next_packet(&self, number: usize) -> (HostId, u32) {
+        let message = &self.open[number];
+        (message.destination, message.left.min(u64::from(self.mtu)) as u32)
+    }
+
+    /// The next packet of message `number` is sent. `draw` gives the next packet's receiver, if it is another.
+    /// Returns the message as it was before.
+    #[inline]
+    pub fn sent(&mut self, number: usize, draw: impl FnOnce(u16) -> Option<HostId>) -> Outgoing {
+        let message = &mut self.open[number];
+        let before = *message;
+        message.left -= message.left.min(u64::from(self.mtu));
+        if message.left == 0 {
+            // Later messages keep their order; the turn passes to the one that moves into this place.
+            self.open.remove(number);
+            self.turn = number;
+        } else {
+            if let Some(destination) = draw(message.stream) {
+                message.destination = destination;
+            }
+            self.turn = number + 1;
+        }
+        if self.turn >= self.open.len() {
+            self.turn = 0;
+        }
+        before
+    }
+
+    /// Bytes of open messages that have not been sent.
+    pub fn backlog(&self) -> u64 {
+        self.open.iter().map(|message| message.left).sum()
+    }
+
+    /// The open messages.
+    pub fn messages(&self) -> &[Outgoing] {
+        &self.open
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn message(destination: u32, left: u64) -> Outgoing {
+        Outgoing { created: Time::ZERO, destination: HostId(destination), left, stream: 0 }
+    }
+
+    /// Sends everything; receiver and size of each packet.
+    fn packets(datagram: &mut Datagram) -> Vec<(u32, u32)> {
+        let mut sent = Vec::new();
+        while let Some(number) = datagram.candidates().next() {
+            let (destination, bytes) = datagram.next_packet(number);
+            sent.push((destination.0, bytes));
+            datagram.sent(number, |_| None);
+        }
+        sent
+    }
+
+    #[test]
+    fn a_message_is_cut_at_the_mtu() {
+        let mut datagram = Datagram::new(2048, 1);
+        datagram.open(message(3, 5000));
+        assert!(!datagram.has_room());
+        assert_eq!(packets(&mut datagram), [(3, 2048), (3, 2048), (3, 904)]);
+        assert!(datagram.is_empty());
+    }
+
+    #[test]
+    fn open_messages_take_turns() {
+        let mut datagram = Datagram::new(100, 3);
+        datagram.open(message(1, 250));
+        datagram.open(message(2, 100));
+        datagram.open(message(3, 200));
+        assert_eq!(packets(&mut datagram), [(1, 100), (2, 100), (3, 100), (1, 100), (3, 100), (1, 50)]);
+    }
+
+    #[test]
+    fn a_packet_may_have_its_own_receiver() {
+        let mut datagram = Datagram::new(100, 1);
+        datagram.open(message(1, 200));
+        datagram.sent(0, |_| Some(HostId(9)));
+        assert_eq!(datagram.next_packet(0).0, HostId(9));
+        assert_eq!(datagram.backlog(), 100);
+    }
+}
