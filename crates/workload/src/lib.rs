@@ -1,6 +1,31 @@
 //! Traffic patterns, injection processes and message sizes: what makes messages, and knows no network.
+//!
+//! [`build`] turns the traffic list of an experiment into one [`Source`] per host. A source is lazy: of each of its
+//! streams it knows when the next message is made and nothing beyond, so that a saturated network costs no memory.
+//! The times, destinations and sizes of a stream come from three random streams of their own, keyed by the seed, the
+//! entry of the traffic list and the host: none depends on when messages are taken, on other hosts or other entries.
+//!
+//! Logarithms come from the `libm` crate, not from the machine's library: the same bits everywhere.
+
+mod build;
+mod clock;
+mod error;
+mod injection;
+mod pattern;
+#[cfg(test)]
+mod properties;
+mod select;
+mod size;
+mod source;
+mod stream;
+#[cfg(test)]
+mod testing;
 
 use fabricsim_units::{HostId, Rate, Time};
+
+pub use build::{Silent, StreamInfo, Workload, build};
+pub use error::{Problem, WorkloadError};
+pub use source::Source;
 
 /// What a workload knows of the hosts.
 #[derive(Clone, Debug)]

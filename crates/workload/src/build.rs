@@ -1,0 +1,258 @@
+use std::collections::BTreeMap;
+use std::collections::btree_map::Entry::{Occupied, Vacant};
+use std::sync::Arc;
+
+use fabricsim_spec::{DrawPer, Experiment, Traffic};
+use fabricsim_units::{HostId, Rate, Time};
+
+use crate::error::Place;
+use crate::injection::{self, Timing};
+use crate::pattern::{self, Draw, Plan};
+use crate::select::Selector;
+use crate::size::Sizes;
+use crate::source::Source;
+use crate::stream::{Entry, Stream};
+use crate::{Hosts, Problem, WorkloadError};
+
+/// The traffic of an experiment, ready to run.
+#[derive(Clone, Debug)]
+pub struct Workload {
+    /// The source of each host, by [`HostId`]; one without streams where a host sends nothing.
+    pub sources: Vec<Source>,
+    /// The entries of the traffic list.
+    pub streams: Vec<StreamInfo>,
+    /// Sources whose only destination would be themselves: they send nothing.
+    pub silent: Vec<Silent>,
+}
+
+/// What a table says of an entry of the traffic list.
+#[derive(Clone, Debug, PartialEq)]
+pub struct StreamInfo {
+    /// Its name; the name of the pattern where it has none.
+    pub name: String,
+    /// Hosts that send.
+    pub sources: usize,
+    /// Exact mean size of a message, in bytes.
+    pub mean_bytes: f64,
+}
+
+/// A host that an entry names as a source and that sends nothing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Silent {
+    /// Entry of the traffic list.
+    pub stream: u16,
+    /// The host.
+    pub host: HostId,
+}
+
+/// Builds the sources of `experiment` on `hosts`; `file` is the experiment's name in errors. An experiment without
+/// traffic gives sources without streams.
+pub fn build(experiment: &Experiment, hosts: &Hosts, file: &str) -> Result<Workload, WorkloadError> {
+    let general = |key: &str, problem| WorkloadError { file: file.to_owned(), key: key.to_owned(), problem };
+    consistent(hosts).map_err(|why| general("topology", Problem::Hosts(why)))?;
+    if experiment.traffic.len() > usize::from(u16::MAX) + 1 {
+        return Err(general("traffic", Problem::TooManyEntries(experiment.traffic.len())));
+    }
+    let selector = Selector::new(file, &hosts.names, &experiment.groups)?;
+    let mut of_host: Vec<Vec<Stream>> = vec![Vec::new(); hosts.names.len()];
+    let mut streams = Vec::new();
+    let mut silent = Vec::new();
+    for (entry, traffic) in experiment.traffic.iter().enumerate() {
+        let builder = Builder {
+            seed: experiment.seed,
+            hosts,
+            selector: &selector,
+            place: Place { file, entry },
+            traffic,
+        };
+        streams.push(builder.add(&mut of_host, &mut silent)?);
+    }
+    Ok(Workload { sources: of_host.into_iter().map(Source::new).collect(), streams, silent })
+}
+
+/// What one entry is built from.
+struct Builder<'a> {
+    seed: u64,
+    hosts: &'a Hosts,
+    selector: &'a Selector<'a>,
+    place: Place<'a>,
+    traffic: &'a Traffic,
+}
+
+impl Builder<'_> {
+    fn add(
+        &self,
+        of_host: &mut [Vec<Stream>],
+        silent: &mut Vec<Silent>,
+    ) -> Result<StreamInfo, WorkloadError> {
+        let stream = self.place.entry as u16;
+        self.check_span()?;
+        let sources = self.selector.select(&self.traffic.sources, &self.place.key("sources"))?.hosts;
+        let sizes = Arc::new(Sizes::new(&self.traffic.message, &self.place)?);
+        let Plan { draw, marks } = self.plan(&sources)?;
+        let draw = Arc::new(draw);
+        let mut by_rate: BTreeMap<Rate, Arc<Entry>> = BTreeMap::new();
+        let mut sending = 0;
+        for (&host, mark) in sources.iter().zip(marks) {
+            let link = self.hosts.rates[host.index()];
+            let entry = match by_rate.entry(link) {
+                Occupied(known) => Arc::clone(known.get()),
+                Vacant(new) => Arc::clone(new.insert(Arc::new(self.entry(&sizes, &draw, link)?))),
+            };
+            match mark {
+                Some(mark) => of_host[host.index()].push(Stream::new(entry, mark, self.seed, host)),
+                None => silent.push(Silent { stream, host }),
+            }
+            sending += usize::from(mark.is_some());
+        }
+        Ok(StreamInfo { name: self.name(), sources: sending, mean_bytes: sizes.mean() })
+    }
+
+    fn entry(&self, sizes: &Arc<Sizes>, draw: &Arc<Draw>, link: Rate) -> Result<Entry, WorkloadError> {
+        let &Self { place, traffic, .. } = self;
+        let (timing, load) = Timing::new(&injection::Context { place, traffic, sizes, link })?;
+        Ok(Entry {
+            stream: place.entry as u16,
+            timing,
+            sizes: Arc::clone(sizes),
+            draw: Arc::clone(draw),
+            per_packet: traffic.draw_per == DrawPer::Packet && !draw.is_fixed(),
+            start: traffic.start,
+            stop: traffic.stop.unwrap_or(Time::MAX),
+            messages: traffic.messages.unwrap_or(u64::MAX),
+            link,
+            load,
+        })
+    }
+
+    fn plan(&self, sources: &[HostId]) -> Result<Plan, WorkloadError> {
+        let &Self { seed, hosts, selector, place, traffic } = self;
+        pattern::plan(&pattern::Context { place, seed, hosts, selector, traffic, sources })
+    }
+
+    fn check_span(&self) -> Result<(), WorkloadError> {
+        if self.traffic.messages == Some(0) {
+            return Err(self.place.range("messages", &0, "at least 1"));
+        }
+        match self.traffic.stop {
+            Some(stop) if stop <= self.traffic.start => {
+                Err(self.place.range("stop", &stop, "later than `start`"))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn name(&self) -> String {
+        if self.traffic.name.is_empty() {
+            return pattern::name(&self.traffic.pattern).to_owned();
+        }
+        self.traffic.name.clone()
+    }
+}
+
+/// Says what contradicts in a description of hosts.
+fn consistent(hosts: &Hosts) -> Result<(), &'static str> {
+    let n = hosts.names.len();
+    if hosts.rates.len() != n {
+        return Err("as many rates as names are needed");
+    }
+    if n > u32::MAX as usize {
+        return Err("there are more hosts than numbers for them");
+    }
+    let Some(grid) = &hosts.grid else { return Ok(()) };
+    if grid.coordinates.len() != n || grid.slot.len() != n {
+        return Err("as many coordinates and slots as names are needed");
+    }
+    let k = &grid.dimensions;
+    let inside = |at: &Vec<u32>| at.len() == k.len() && at.iter().zip(k).all(|(x, k)| x < k);
+    if grid.coordinates.iter().all(inside) { Ok(()) } else { Err("a coordinate is outside the grid") }
+}
+
+#[cfg(test)]
+mod tests {
+    use fabricsim_spec::SpecError;
+
+    use super::*;
+    use crate::testing::{build_all, experiment, grid, hosts, refused, workload};
+
+    #[test]
+    fn entries_are_described() {
+        let two = "
+[[traffic]]
+name = 'background'
+pattern = 'uniform'
+load = 0.25
+message = { uniform = { min = '100 B', max = '200 B' } }
+[[traffic]]
+sources = ['H0', 'H1', 'H*']
+pattern = { to = 'H1' }
+injection = 'saturating'
+message = '64 B'
+";
+        let workload = build_all(&hosts(4), two);
+        let info =
+            |name: &str, sources, mean_bytes| StreamInfo { name: name.to_owned(), sources, mean_bytes };
+        assert_eq!(workload.streams, [info("background", 4, 150.0), info("to", 3, 64.0)]);
+        assert_eq!(workload.silent, [Silent { stream: 1, host: HostId(1) }]);
+        let loads: Vec<f64> = workload.sources.iter().map(Source::nominal_load).collect();
+        assert_eq!(loads, [1.25, 0.25, 1.25, 1.25]);
+        assert_eq!(workload.sources[1].streams().collect::<Vec<_>>(), [0]);
+    }
+
+    #[test]
+    fn the_load_is_relative_to_the_own_link() {
+        let mut mixed = hosts(3);
+        mixed.rates[1] = Rate::new(16_000_000_000).unwrap();
+        let entry = "pattern = 'uniform'\ninjection = 'constant'\nmessage = '1000 B'\n";
+        let second = |rest: &str, host: usize| {
+            let build = build(&experiment(&format!("[[traffic]]\n{entry}{rest}")), &mixed, "");
+            crate::testing::take(&mut build.unwrap().sources[host], 2)[1].created
+        };
+        assert_eq!([second("load = 0.5", 0), second("load = 0.5", 1)], [Time::us(2), Time::us(1)]);
+        assert_eq!([second("rate = '4 Gb/s'", 0), second("rate = '4 Gb/s'", 1)], [Time::us(2), Time::us(2)]);
+    }
+
+    #[test]
+    fn spans_are_checked() {
+        let message = |rest: &str| refused(&hosts(4), &format!("pattern = 'uniform'\nload = 0.1\n{rest}"));
+        assert!(
+            message("messages = 0").contains("traffic.0.messages: 0 is out of range: it must be at least 1")
+        );
+        let error = message("start = '1 us'\nstop = '1 us'");
+        assert!(
+            error.contains("traffic.0.stop: 1 us is out of range: it must be later than `start`"),
+            "{error}"
+        );
+        assert_eq!(workload(&hosts(4), "pattern = 'uniform'\nload = 0.1\nstop = '1 ns'").sources.len(), 4);
+    }
+
+    #[test]
+    fn errors_turn_into_those_of_the_spec() {
+        let error =
+            build(&experiment("[[traffic]]\npattern = { to = 'H9' }\nmessage = '1 B'"), &hosts(2), "a.toml");
+        let error = error.unwrap_err();
+        let text = error.to_string();
+        let spec = SpecError::from(error);
+        assert_eq!((spec.file.as_str(), spec.key.as_deref()), ("a.toml", Some("traffic.0.pattern.to")));
+        assert_eq!(spec.to_string(), text);
+    }
+
+    #[test]
+    fn contradictions_in_the_hosts_are_refused() {
+        let broken: [fn(&mut Hosts); 4] = [
+            |h| {
+                h.rates.pop();
+            },
+            |h| h.grid.as_mut().unwrap().dimensions[1] = 0,
+            |h| h.grid.as_mut().unwrap().dimensions.push(2),
+            |h| {
+                h.grid.as_mut().unwrap().slot.pop();
+            },
+        ];
+        for make in broken {
+            let mut hosts = grid(&[2, 2], 1);
+            make(&mut hosts);
+            assert!(refused(&hosts, "pattern = 'tornado'").contains("hosts is inconsistent"));
+        }
+    }
+}

@@ -1,0 +1,179 @@
+use fabricsim_spec::SpecError;
+use thiserror::Error;
+
+/// What is wrong with the traffic of an experiment, and where.
+#[derive(Clone, Debug, PartialEq, Error)]
+#[error("{file}: {key}: {problem}")]
+pub struct WorkloadError {
+    /// The experiment file, as the user named it.
+    pub file: String,
+    /// The key: `traffic.0.load`, `groups.victims`.
+    pub key: String,
+    /// What is wrong there.
+    pub problem: Problem,
+}
+
+impl From<WorkloadError> for SpecError {
+    fn from(error: WorkloadError) -> Self {
+        Self::at_key(&error.file, &error.key, error.problem.to_string())
+    }
+}
+
+/// What is wrong, and what is allowed.
+#[derive(Clone, Debug, PartialEq, Error)]
+pub enum Problem {
+    /// A name that is neither a host nor a group.
+    #[error("\"{written}\" is neither a host nor a group{}", hint(.nearest.as_deref()))]
+    UnknownName {
+        /// What was written.
+        written: String,
+        /// The most similar host or group.
+        nearest: Option<String>,
+    },
+    /// A pattern without a match.
+    #[error("no host matches \"{pattern}\"; hosts have names like \"{example}\"")]
+    NoMatch {
+        /// What was written.
+        pattern: String,
+        /// The name of the first host.
+        example: String,
+    },
+    /// A list without entries.
+    #[error("the list is empty: name at least one host, pattern with `*`, or group")]
+    EmptyList,
+    /// A group with the name of a host.
+    #[error("\"{0}\" is a host as well as a group: give the group another name")]
+    Ambiguous(String),
+    /// Groups that contain themselves.
+    #[error("a group contains itself: {0}")]
+    GroupCycle(String),
+    /// Groups in groups, too many times.
+    #[error("groups are nested more than {0} deep")]
+    GroupDepth(usize),
+    /// More than one host where one is needed.
+    #[error("\"{written}\" stands for {count} hosts: exactly one is needed here")]
+    NotOneHost {
+        /// What was written.
+        written: String,
+        /// How many hosts it stands for.
+        count: usize,
+    },
+    /// A bit pattern on a number of hosts that has no whole number of bits.
+    #[error("`{pattern}` needs a number of hosts that is a power of two{}; there are {hosts}", exponent(*.even))]
+    PowerOfTwo {
+        /// The pattern.
+        pattern: &'static str,
+        /// Hosts there are.
+        hosts: usize,
+        /// Must the exponent be even?
+        even: bool,
+    },
+    /// A grid pattern that leads to a place without a host.
+    #[error(
+        "`{pattern}` leads from {host} to number {slot} at {coordinates:?}, and no such host exists; choose other `sources`"
+    )]
+    NoHostThere {
+        /// The pattern.
+        pattern: &'static str,
+        /// The source.
+        host: String,
+        /// Coordinates of the destination's switch.
+        coordinates: Vec<u32>,
+        /// Number on that switch.
+        slot: u32,
+    },
+    /// A permutation that does not fit the sources.
+    #[error("the permutation has {written} hosts, the entry has {sources} sources: both must be the same")]
+    PermutationLength {
+        /// Hosts in the list.
+        written: usize,
+        /// Sources of the entry.
+        sources: usize,
+    },
+    /// A permutation that names a host twice.
+    #[error("\"{0}\" is there twice: a permutation names every receiver once")]
+    PermutationTwice(String),
+    /// A key that has no meaning together with the rest.
+    #[error("this has no meaning with `{with}`: {why}")]
+    NoMeaning {
+        /// The pattern or injection.
+        with: &'static str,
+        /// Why, and what to do.
+        why: &'static str,
+    },
+    /// A key that must be there.
+    #[error("`{with}` needs it: {why}")]
+    Missing {
+        /// The pattern or injection.
+        with: &'static str,
+        /// What to write.
+        why: &'static str,
+    },
+    /// Two keys that say the same thing.
+    #[error("give `{0}` or `{1}`, not both")]
+    Both(&'static str, &'static str),
+    /// A value out of its range.
+    #[error("{value} is out of range: it must be {allowed}")]
+    Range {
+        /// The value.
+        value: String,
+        /// The range.
+        allowed: &'static str,
+    },
+    /// A Bernoulli process that would have to send more than one message a slot.
+    #[error(
+        "{probability:.6} messages per slot of {slot} are more than one: lower the load, or give a shorter `slot`, \
+         or use `poisson`"
+    )]
+    Probability {
+        /// Messages per slot.
+        probability: f64,
+        /// Length of the slot.
+        slot: String,
+    },
+    /// Messages too small for the clock.
+    #[error(
+        "messages would follow each other within {0:.3} ps: the clock counts picoseconds; make messages larger or \
+         fewer"
+    )]
+    TooFast(f64),
+    /// An entry that can send nothing.
+    #[error("none of the {0} sources has a destination other than itself: nothing would be sent")]
+    AllSilent(usize),
+    /// More entries than stream numbers.
+    #[error("{0} entries are too many: at most 65536 are allowed")]
+    TooManyEntries(usize),
+    /// A description of the hosts that contradicts itself.
+    #[error("the description of the hosts is inconsistent: {0}")]
+    Hosts(&'static str),
+}
+
+fn hint(nearest: Option<&str>) -> String {
+    nearest.map_or_else(String::new, |name| format!("; did you mean \"{name}\"?"))
+}
+
+const fn exponent(even: bool) -> &'static str {
+    if even { " with an even exponent" } else { "" }
+}
+
+/// An entry of the traffic list, for errors.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Place<'a> {
+    pub(crate) file: &'a str,
+    pub(crate) entry: usize,
+}
+
+impl Place<'_> {
+    /// An error at `traffic.<entry>.<key>`.
+    pub(crate) fn error(&self, key: &str, problem: Problem) -> WorkloadError {
+        WorkloadError { file: self.file.to_owned(), key: self.key(key), problem }
+    }
+
+    pub(crate) fn key(&self, key: &str) -> String {
+        format!("traffic.{}.{key}", self.entry)
+    }
+
+    pub(crate) fn range(&self, key: &str, value: &dyn ToString, allowed: &'static str) -> WorkloadError {
+        self.error(key, Problem::Range { value: value.to_string(), allowed })
+    }
+}

@@ -1,0 +1,127 @@
+//! Where messages go: one file per family, and the registry [`plan`].
+//!
+//! Definitions of the permutations: W. J. Dally and B. Towles, "Principles and Practices of Interconnection Networks",
+//! 2004, section 3.2, table 3.1. A source whose destination would be itself (the diagonal of `transpose`, the receiver
+//! of `to`) sends nothing; BookSim lets it send to itself, which costs no link between switches but counts as
+//! delivered load.
+
+mod bits;
+mod grid;
+mod hot_spot;
+mod permutation;
+mod set;
+mod to;
+mod uniform;
+
+use fabricsim_model::Random;
+use fabricsim_spec::{Pattern, Traffic};
+use fabricsim_units::HostId;
+
+use crate::error::Place;
+use crate::select::Selector;
+use crate::{Hosts, Problem, WorkloadError};
+use hot_spot::HotSpots;
+use set::HostSet;
+
+/// What a pattern may look at.
+pub(crate) struct Context<'a> {
+    pub(crate) place: Place<'a>,
+    pub(crate) seed: u64,
+    pub(crate) hosts: &'a Hosts,
+    pub(crate) selector: &'a Selector<'a>,
+    pub(crate) traffic: &'a Traffic,
+    /// In the order of the entry's list.
+    pub(crate) sources: &'a [HostId],
+}
+
+/// What a pattern means for the sources of an entry.
+pub(crate) struct Plan {
+    pub(crate) draw: Draw,
+    /// For each source what [`Draw`] needs to know of it; `None` where it has no destination.
+    pub(crate) marks: Vec<Option<Mark>>,
+}
+
+/// What a source remembers for its draws: its destination if that is fixed, else its place in the sets drawn from.
+pub(crate) type Mark = [u32; 2];
+
+/// How a destination is found.
+#[derive(Debug)]
+pub(crate) enum Draw {
+    /// It is the mark.
+    Fixed,
+    /// One of a set, equally likely, but not the one that is marked.
+    Uniform(HostSet),
+    /// Hot or not, then one of a set.
+    HotSpot(HotSpots),
+}
+
+impl Draw {
+    #[inline]
+    pub(crate) fn destination(&self, mark: Mark, random: &mut Random) -> HostId {
+        match self {
+            Self::Fixed => HostId(mark[0]),
+            Self::Uniform(set) => set.draw(mark[0], random),
+            Self::HotSpot(spots) => spots.draw(mark, random),
+        }
+    }
+
+    pub(crate) const fn is_fixed(&self) -> bool {
+        matches!(self, Self::Fixed)
+    }
+}
+
+/// The registry of patterns.
+pub(crate) fn plan(context: &Context) -> Result<Plan, WorkloadError> {
+    let plan = match &context.traffic.pattern {
+        Pattern::Uniform => uniform::plan(context, false),
+        Pattern::UniformWithSelf => uniform::plan(context, true),
+        Pattern::HotSpot(hot) => hot_spot::plan(context, hot),
+        Pattern::Transpose => grid::transpose(context),
+        Pattern::Tornado => grid::tornado(context),
+        Pattern::Neighbour => grid::neighbour(context),
+        Pattern::BitComplement => bits::complement(context),
+        Pattern::BitReverse => bits::reverse(context),
+        Pattern::BitShuffle => bits::shuffle(context),
+        Pattern::RandomPermutation => permutation::random(context),
+        Pattern::Permutation(list) => permutation::list(context, list),
+        Pattern::To(host) => to::plan(context, host),
+    }?;
+    if plan.draw.is_fixed() && context.traffic.destinations != ["*"] {
+        let why = "only `uniform`, `uniform-with-self` and `hot-spot` draw from `destinations`; leave it out";
+        let problem = Problem::NoMeaning { with: name(&context.traffic.pattern), why };
+        return Err(context.place.error("destinations", problem));
+    }
+    if plan.marks.iter().all(Option::is_none) {
+        return Err(context.place.error("pattern", Problem::AllSilent(context.sources.len())));
+    }
+    Ok(plan)
+}
+
+/// The name of a pattern in an experiment.
+pub(crate) const fn name(pattern: &Pattern) -> &'static str {
+    match pattern {
+        Pattern::Uniform => "uniform",
+        Pattern::UniformWithSelf => "uniform-with-self",
+        Pattern::Transpose => "transpose",
+        Pattern::BitComplement => "bit-complement",
+        Pattern::BitReverse => "bit-reverse",
+        Pattern::BitShuffle => "bit-shuffle",
+        Pattern::Tornado => "tornado",
+        Pattern::Neighbour => "neighbour",
+        Pattern::RandomPermutation => "random-permutation",
+        Pattern::Permutation(_) => "permutation",
+        Pattern::To(_) => "to",
+        Pattern::HotSpot(_) => "hot-spot",
+    }
+}
+
+/// A plan in which every source has one destination for good.
+fn fixed(
+    context: &Context,
+    destination: impl FnMut(HostId) -> Result<HostId, WorkloadError>,
+) -> Result<Plan, WorkloadError> {
+    let destinations = context.sources.iter().copied().map(destination).collect::<Result<Vec<_>, _>>()?;
+    let mark =
+        |(&source, destination): (&HostId, HostId)| (source != destination).then_some([destination.0, 0]);
+    Ok(Plan { draw: Draw::Fixed, marks: context.sources.iter().zip(destinations).map(mark).collect() })
+}

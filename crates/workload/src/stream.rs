@@ -1,0 +1,132 @@
+use std::sync::Arc;
+
+use fabricsim_model::Random;
+use fabricsim_units::{HostId, Rate, Time};
+
+use crate::Message;
+use crate::injection::{Process, Timing};
+use crate::pattern::{Draw, Mark};
+use crate::size::Sizes;
+
+/// What random numbers are for: each use has streams of its own. The tag keeps them apart from those of other parts
+/// of the simulator.
+#[derive(Clone, Copy, Debug)]
+#[repr(u64)]
+pub(crate) enum Purpose {
+    Timing = 0x776f_726b_6c6f_6100,
+    Destination,
+    Size,
+    Permutation,
+}
+
+/// An entry of the traffic list, as the sources with one link rate share it.
+#[derive(Debug)]
+pub(crate) struct Entry {
+    /// Its number.
+    pub(crate) stream: u16,
+    pub(crate) timing: Timing,
+    pub(crate) sizes: Arc<Sizes>,
+    pub(crate) draw: Arc<Draw>,
+    /// Is the destination drawn for every packet?
+    pub(crate) per_packet: bool,
+    pub(crate) start: Time,
+    pub(crate) stop: Time,
+    /// Messages in all.
+    pub(crate) messages: u64,
+    /// The sources' link rate.
+    pub(crate) link: Rate,
+    /// Nominal load as a fraction of that.
+    pub(crate) load: f64,
+}
+
+/// A stream of messages of one source.
+#[derive(Clone, Debug)]
+pub(crate) struct Stream {
+    entry: Arc<Entry>,
+    process: Process,
+    destinations: Random,
+    sizes: Random,
+    mark: Mark,
+    /// Messages that it may still make.
+    left: u64,
+    /// Bytes that it has offered within the window.
+    pub(crate) offered: u64,
+}
+
+impl Stream {
+    pub(crate) fn new(entry: Arc<Entry>, mark: Mark, seed: u64, host: HostId) -> Self {
+        let key = u64::from(entry.stream) << 32 | u64::from(host.0);
+        let random = |purpose: Purpose| Random::new(seed, purpose as u64, key);
+        Self {
+            process: entry.timing.start(entry.start, random(Purpose::Timing)),
+            destinations: random(Purpose::Destination),
+            sizes: random(Purpose::Size),
+            mark,
+            left: entry.messages,
+            offered: 0,
+            entry,
+        }
+    }
+
+    #[inline]
+    pub(crate) fn number(&self) -> u16 {
+        self.entry.stream
+    }
+
+    #[inline]
+    pub(crate) fn is_saturating(&self) -> bool {
+        self.entry.timing.is_saturating()
+    }
+
+    pub(crate) fn load(&self) -> f64 {
+        self.entry.load
+    }
+
+    /// When the next message is made; `now` matters to saturating streams only, which have one at `now`.
+    #[inline]
+    pub(crate) fn next(&self, now: Time) -> Option<Time> {
+        let created =
+            if self.is_saturating() { now.max(self.entry.start) } else { self.process.clock.time()? };
+        (self.left > 0 && created < self.entry.stop).then_some(created)
+    }
+
+    /// Makes the next message, which is there (`created` is what [`Stream::next`] says).
+    #[inline]
+    pub(crate) fn take(&mut self, created: Time) -> Message {
+        let bytes = self.entry.sizes.draw(&mut self.sizes);
+        self.entry.timing.advance(&mut self.process, bytes);
+        self.left -= 1;
+        if self.left == 0 && self.is_saturating() {
+            let sending =
+                u128::from(bytes) * 8_000_000_000_000 / u128::from(self.entry.link.bits_per_second());
+            let sent = created.saturating_add(Time(sending.min(u128::from(u64::MAX)) as u64));
+            self.process.clock = crate::clock::Clock::at(sent);
+        }
+        Message { created, destination: self.destination(), bytes, stream: self.entry.stream }
+    }
+
+    /// A destination.
+    #[inline]
+    pub(crate) fn destination(&mut self) -> HostId {
+        self.entry.draw.destination(self.mark, &mut self.destinations)
+    }
+
+    /// The destination, if it is always the same.
+    pub(crate) fn fixed_destination(&self) -> Option<HostId> {
+        self.entry.draw.is_fixed().then_some(HostId(self.mark[0]))
+    }
+
+    pub(crate) fn draws_per_packet(&self) -> bool {
+        self.entry.per_packet
+    }
+
+    /// What a saturating stream offers from `from` to `to`: what its link takes in the time in which it has messages,
+    /// that is until it stops, or until its last message could have been sent.
+    pub(crate) fn offered_by_time(&self, from: Time, to: Time) -> u64 {
+        let exhausted = if self.left == 0 { self.process.clock.time() } else { None };
+        let end = to.min(self.entry.stop).min(exhausted.unwrap_or(Time::MAX));
+        let time = end.saturating_sub(from.max(self.entry.start));
+        let bits = u128::from(time.0) * u128::from(self.entry.link.bits_per_second()) / 1_000_000_000_000;
+        (bits / 8) as u64
+    }
+}
