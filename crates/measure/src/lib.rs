@@ -1,1 +1,34 @@
 //! Observers: series, histograms, confidence intervals.
+//!
+//! While a run goes, a [`Recorder`] per partition counts in integers only, so that merging the recorders gives the
+//! same bits for every number of partitions and every order of merging. Real numbers appear when [`Recorder::report`]
+//! turns the counts into a [`Summary`] and tables.
+
+mod batch;
+mod config;
+mod fairness;
+mod flows;
+mod grid;
+mod histogram;
+mod hosts;
+mod latency;
+mod moments;
+mod ports;
+mod recorder;
+mod report;
+mod series;
+mod steady;
+mod summary;
+mod tables;
+mod window;
+
+pub use batch::{Batch, FEWEST, Interval, interval};
+pub use config::RecorderConfig;
+pub use fairness::{STARVING, jain};
+pub use flows::MOST_FLOWS;
+pub use histogram::{Bucket, Histogram};
+pub use recorder::Recorder;
+pub use report::{Names, Offer, Outcome, PortName, Report};
+pub use steady::{Steady, Verdict, truncation};
+pub use summary::{Confidence, FlowSummary, Hops, Latency, SATURATED, Summary};
+pub use window::Window;

@@ -1,0 +1,62 @@
+use fabricsim_spec::{FlowDetail, Measure, Run};
+use fabricsim_units::Time;
+
+use crate::{Steady, Window};
+
+/// Bins of a series where the experiment does not say.
+const DEFAULT_BINS: u64 = 140;
+
+/// What to record, of how large a fabric.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct RecorderConfig {
+    /// The measurement; [`Window::CLOSED`] where it is opened later.
+    pub window: Window,
+    /// Width of a bin of the series.
+    pub bin: Time,
+    /// When the run is expected to end.
+    pub end: Time,
+    /// Length of a batch (for confidence intervals).
+    pub batch: Time,
+    /// Confidence level of intervals, between 0 and 1.
+    pub confidence: f64,
+    /// Number of hosts.
+    pub hosts: u32,
+    /// Number of sending ports: two per link.
+    pub ports: u32,
+    /// Most virtual lanes that a link has, 1 or more.
+    pub lanes: u8,
+    /// Which flows are recorded on their own.
+    pub flows: FlowDetail,
+    /// Are there series per sending port?
+    pub link_series: bool,
+}
+
+impl RecorderConfig {
+    /// What an experiment asks for. With steady-state detection the window is closed until
+    /// [`open_window`](crate::Recorder::open_window).
+    pub fn new(run: &Run, measure: &Measure, hosts: u32, ports: u32, lanes: u8) -> Self {
+        let end = run.warmup.saturating_add(run.duration);
+        let rule = run.steady_state.clone().unwrap_or_default();
+        Self {
+            window: if run.steady_state.is_some() {
+                Window::CLOSED
+            } else {
+                Window { from: run.warmup, to: end }
+            },
+            bin: measure.bin.unwrap_or(Time(end.0.div_ceil(DEFAULT_BINS))).max(Time::ps(1)),
+            end,
+            batch: Steady::batch_length(run),
+            confidence: rule.confidence,
+            hosts,
+            ports,
+            lanes,
+            flows: measure.flows,
+            link_series: measure.link_series,
+        }
+    }
+
+    /// Bins until the expected end.
+    pub(crate) fn expected_bins(&self) -> u64 {
+        self.end.0.div_ceil(self.bin.0.max(1))
+    }
+}

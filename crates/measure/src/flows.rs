@@ -1,0 +1,280 @@
+use fabricsim_model::Packet;
+use fabricsim_spec::FlowDetail;
+use fabricsim_units::{HostId, Time};
+
+use crate::Histogram;
+use crate::grid::{Grid, capacity};
+use crate::moments::Moments;
+
+/// Most flows that have a latency histogram and a time series of their own; with [`FlowDetail::Auto`] also the most
+/// (source, destination) pairs that are kept apart.
+pub const MOST_FLOWS: usize = 4096;
+
+/// Sub-buckets per power of two of a flow's histogram, as a power of two: quantiles to 2^-6 = 1.6 %.
+const BITS: u32 = 5;
+
+/// Stands for every destination of a source.
+const ANY: u32 = u32::MAX;
+
+/// What is known of a flow.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Flow {
+    /// Packets delivered within the window.
+    pub(crate) packets: u64,
+    /// Bytes delivered within the window.
+    pub(crate) bytes: u64,
+    /// Latency of the packets made within the window.
+    pub(crate) total: Moments,
+    /// Sum of their network latencies, in picoseconds.
+    pub(crate) network: u128,
+    /// Largest network latency, in picoseconds.
+    pub(crate) network_max: u64,
+}
+
+/// A source and a destination, `None` for all of them.
+pub(crate) type Key = (HostId, Option<HostId>);
+
+/// Flows, in the order in which they were seen; per source a sorted list says where. While there are at most
+/// [`MOST_FLOWS`] each has a histogram and a series. Pairs (in automatic mode), histograms and series are given up,
+/// for good, when there are more: that depends on which pairs occur, but not on the order or the partition.
+#[derive(Clone, Debug)]
+pub(crate) struct Flows {
+    detail: FlowDetail,
+    index: Vec<Vec<(u32, u32)>>,
+    keys: Vec<(HostId, u32)>,
+    counts: Vec<Flow>,
+    each: Option<Each>,
+}
+
+/// What is kept of each flow while there are few, by its place.
+#[derive(Clone, Debug)]
+struct Each {
+    histograms: Vec<Histogram>,
+    series: Grid<u64>,
+}
+
+/// What is to be counted of a delivered packet.
+pub(crate) struct Delivery {
+    /// Was it delivered within the window?
+    pub(crate) accepted: bool,
+    /// Total and network latency in picoseconds, where it was made within the window.
+    pub(crate) latency: Option<(u64, u64)>,
+}
+
+impl Flows {
+    pub(crate) fn new(detail: FlowDetail, hosts: u32, bin: Time, expected: u64) -> Self {
+        Self {
+            detail,
+            index: vec![Vec::new(); hosts as usize],
+            keys: Vec::new(),
+            counts: Vec::new(),
+            each: Some(Each { histograms: Vec::new(), series: Grid::new(bin, capacity(expected, 1), 0) }),
+        }
+    }
+
+    #[inline]
+    pub(crate) fn delivered(&mut self, now: Time, packet: &Packet, what: &Delivery) {
+        let place = self.place(packet.source, packet.destination.0);
+        let flow = &mut self.counts[place];
+        if what.accepted {
+            flow.packets += 1;
+            flow.bytes += u64::from(packet.bytes);
+        }
+        if let Some((total, network)) = what.latency {
+            flow.total.record(total);
+            flow.network += u128::from(network);
+            flow.network_max = flow.network_max.max(network);
+        }
+        if let Some(each) = &mut self.each {
+            each.series.add(place, now, u64::from(packet.bytes));
+            if let Some((total, _)) = what.latency {
+                each.histograms[place].record(total);
+            }
+        }
+    }
+
+    #[inline]
+    fn place(&mut self, source: HostId, destination: u32) -> usize {
+        let destination = if self.detail == FlowDetail::Sources { ANY } else { destination };
+        let of_source = &self.index[source.index()];
+        match of_source.binary_search_by_key(&destination, |entry| entry.0) {
+            Ok(at) => of_source[at].1 as usize,
+            Err(at) => self.insert(source, destination, at),
+        }
+    }
+
+    #[cold]
+    fn insert(&mut self, source: HostId, destination: u32, at: usize) -> usize {
+        let place = self.counts.len();
+        if place == MOST_FLOWS && self.detail == FlowDetail::Auto {
+            self.collapse();
+            return self.place(source, ANY);
+        }
+        if place == MOST_FLOWS {
+            self.each = None;
+        }
+        self.index[source.index()].insert(at, (destination, place as u32));
+        self.keys.push((source, destination));
+        self.counts.push(Flow::default());
+        if let Some(each) = &mut self.each {
+            each.histograms.push(Histogram::new(BITS));
+            each.series.add_row();
+        }
+        place
+    }
+
+    /// From pairs to sources.
+    fn collapse(&mut self) {
+        let mut sources = Self {
+            detail: FlowDetail::Sources,
+            index: vec![Vec::new(); self.index.len()],
+            keys: Vec::new(),
+            counts: Vec::new(),
+            each: self.each.as_ref().map(|each| Each {
+                histograms: Vec::new(),
+                series: Grid::new(each.series.width(), each.series.capacity(), 0),
+            }),
+        };
+        sources.merge(self);
+        *self = sources;
+    }
+
+    pub(crate) fn merge(&mut self, other: &Self) {
+        if other.detail == FlowDetail::Sources && self.detail == FlowDetail::Auto {
+            self.collapse();
+        }
+        if other.each.is_none() {
+            self.each = None;
+        }
+        if let (Some(mine), Some(theirs)) = (&mut self.each, &other.each) {
+            mine.series.coarsen_to(theirs.series.width(), usize::MAX);
+        }
+        for (i, (&(source, destination), flow)) in other.keys.iter().zip(&other.counts).enumerate() {
+            let place = self.place(source, destination);
+            self.counts[place].add(flow);
+            if let (Some(mine), Some(theirs)) = (&mut self.each, &other.each) {
+                mine.histograms[place].merge(&theirs.histograms[i]);
+                mine.series.absorb_row(place, &theirs.series, i);
+            }
+        }
+    }
+
+    /// Are flows kept apart by source only?
+    pub(crate) fn by_source(&self) -> bool {
+        self.detail == FlowDetail::Sources
+    }
+
+    /// The flows with their histograms, if there are, by source and destination; the number is the flow's place.
+    pub(crate) fn sorted(&self) -> impl Iterator<Item = (Key, usize, &Flow, Option<&Histogram>)> {
+        self.index.iter().enumerate().flat_map(move |(source, entries)| {
+            entries.iter().map(move |&(destination, place)| {
+                let key = (HostId(source as u32), (destination != ANY).then_some(HostId(destination)));
+                let histogram = self.each.as_ref().map(|each| &each.histograms[place as usize]);
+                (key, place as usize, &self.counts[place as usize], histogram)
+            })
+        })
+    }
+
+    /// Delivered bytes per bin over the whole run, a row for each flow by its place, where they are kept.
+    pub(crate) fn series(&self) -> Option<&Grid<u64>> {
+        self.each.as_ref().map(|each| &each.series)
+    }
+}
+
+impl Flow {
+    fn add(&mut self, other: &Self) {
+        self.packets += other.packets;
+        self.bytes += other.bytes;
+        self.total += other.total;
+        self.network += other.network;
+        self.network_max = self.network_max.max(other.network_max);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn packet(source: u32, destination: u32) -> Packet {
+        Packet {
+            source: HostId(source),
+            destination: HostId(destination),
+            created: Time(0),
+            injected: Time(0),
+            bytes: 10,
+            sequence: 0,
+            stream: 0,
+            hops: 1,
+        }
+    }
+
+    fn feed(flows: &mut Flows, pairs: impl Iterator<Item = (u32, u32)>) {
+        let what = Delivery { accepted: true, latency: Some((100, 50)) };
+        pairs.for_each(|(s, d)| flows.delivered(Time(5), &packet(s, d), &what));
+    }
+
+    fn pairs(sources: u32, destinations: u32) -> impl Iterator<Item = (u32, u32)> {
+        (0..sources).flat_map(move |s| (0..destinations).map(move |d| (s, d)))
+    }
+
+    /// Everything that can be seen of flows.
+    fn content(flows: &Flows) -> String {
+        let rows: Vec<_> = flows
+            .sorted()
+            .map(|(key, place, flow, histogram)| {
+                (key, *flow, histogram.cloned(), flows.series().map(|s| s.row(place).to_vec()))
+            })
+            .collect();
+        format!("{rows:?}")
+    }
+
+    #[test]
+    fn too_many_pairs_become_sources() {
+        let mut flows = Flows::new(FlowDetail::Auto, 65, Time(10), 4);
+        feed(&mut flows, pairs(64, 64));
+        assert_eq!((flows.sorted().count(), flows.by_source()), (4096, false));
+        feed(&mut flows, [(64, 0), (3, 3)].into_iter());
+        assert_eq!((flows.sorted().count(), flows.by_source()), (65, true));
+        let (key, place, flow, histogram) = flows.sorted().nth(3).unwrap();
+        assert_eq!((key, flow.packets, flow.bytes, flow.total.count), ((HostId(3), None), 65, 650, 65));
+        assert_eq!((histogram.unwrap().count(), flows.series().unwrap().row(place)), (65, [650].as_slice()));
+    }
+
+    #[test]
+    fn details_are_given_up_where_there_are_too_many() {
+        let mut flows = Flows::new(FlowDetail::Pairs, 5000, Time(10), 4);
+        feed(&mut flows, pairs(64, 65));
+        assert!(flows.series().is_none() && flows.sorted().all(|(_, _, _, histogram)| histogram.is_none()));
+        assert_eq!(flows.sorted().count(), 64 * 65);
+        let mut flows = Flows::new(FlowDetail::Auto, 5000, Time(10), 4);
+        feed(&mut flows, pairs(5000, 1));
+        assert_eq!((flows.sorted().count(), flows.by_source(), flows.series().is_none()), (5000, true, true));
+    }
+
+    #[test]
+    fn merging_equals_one_table_for_every_division() {
+        for (detail, sources, destinations) in [
+            (FlowDetail::Auto, 5, 7),
+            (FlowDetail::Auto, 70, 60),
+            (FlowDetail::Pairs, 70, 60),
+            (FlowDetail::Auto, 4500, 2),
+        ] {
+            let new = || Flows::new(detail, 4500, Time(10), 4);
+            let mut whole = new();
+            feed(&mut whole, pairs(sources, destinations));
+            for parts in [2, 3, 7] {
+                let part = |p: u32| {
+                    let mut flows = new();
+                    feed(&mut flows, pairs(sources, destinations).filter(|&(s, d)| (s * 3 + d) % parts == p));
+                    flows
+                };
+                let (mut up, mut down) = (new(), new());
+                (0..parts).for_each(|p| up.merge(&part(p)));
+                (0..parts).rev().for_each(|p| down.merge(&part(p)));
+                assert_eq!(content(&up), content(&whole));
+                assert_eq!(content(&down), content(&whole));
+                assert_eq!(up.by_source(), whole.by_source());
+            }
+        }
+    }
+}

@@ -1,0 +1,166 @@
+/// A histogram of whole numbers whose buckets are as wide as their value is large: `2^bits` buckets per power of two
+/// (the scheme of HdrHistogram). Numbers below `2^(bits + 1)` have a bucket each; above, a bucket's width is at most
+/// `2^-bits` of its numbers, so that its middle is within `2^-(bits + 1)` of each of them.
+///
+/// Only the buckets from the lowest to the highest occupied one are kept: what is equal in content is equal.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Histogram {
+    bits: u32,
+    first: usize,
+    counts: Vec<u64>,
+}
+
+/// An occupied bucket: `count` numbers from `low` to `high`, both included.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Bucket {
+    /// Lowest number of the bucket.
+    pub low: u64,
+    /// Highest number of the bucket.
+    pub high: u64,
+    /// How many were recorded.
+    pub count: u64,
+}
+
+impl Histogram {
+    /// An empty histogram with `2^bits` buckets per power of two; `bits` from 0 to 16.
+    pub const fn new(bits: u32) -> Self {
+        Self { bits, first: 0, counts: Vec::new() }
+    }
+
+    /// Counts one occurrence of `value`.
+    #[inline]
+    pub fn record(&mut self, value: u64) {
+        let bucket = self.bucket(value);
+        match self.counts.get_mut(bucket.wrapping_sub(self.first)) {
+            Some(count) => *count += 1,
+            None => *self.grow(bucket, bucket) += 1,
+        }
+    }
+
+    #[inline]
+    fn bucket(&self, value: u64) -> usize {
+        let magnitude = (value | (1 << self.bits)).ilog2();
+        let shift = magnitude - self.bits;
+        ((shift as usize) << self.bits) + (value >> shift) as usize
+    }
+
+    fn bounds(&self, bucket: usize) -> (u64, u64) {
+        let shift = (bucket >> self.bits).saturating_sub(1);
+        let low = ((bucket - (shift << self.bits)) as u64) << shift;
+        (low, low + ((1 << shift) - 1))
+    }
+
+    #[cold]
+    fn grow(&mut self, low: usize, high: usize) -> &mut u64 {
+        if self.counts.is_empty() {
+            self.first = low;
+        }
+        if low < self.first {
+            let mut counts = vec![0; self.first - low];
+            counts.append(&mut self.counts);
+            self.counts = counts;
+            self.first = low;
+        }
+        if high >= self.first + self.counts.len() {
+            self.counts.resize(high + 1 - self.first, 0);
+        }
+        &mut self.counts[low - self.first]
+    }
+
+    /// Adds what `other` counted. Both have the same number of bits.
+    pub fn merge(&mut self, other: &Self) {
+        assert_eq!(self.bits, other.bits, "histograms of different resolution");
+        if other.counts.is_empty() {
+            return;
+        }
+        self.grow(other.first, other.first + other.counts.len() - 1);
+        let offset = other.first - self.first;
+        for (mine, theirs) in self.counts[offset..].iter_mut().zip(&other.counts) {
+            *mine += theirs;
+        }
+    }
+
+    /// How many numbers were recorded.
+    pub fn count(&self) -> u64 {
+        self.counts.iter().sum()
+    }
+
+    /// The occupied buckets in ascending order.
+    pub fn buckets(&self) -> impl Iterator<Item = Bucket> {
+        self.counts.iter().enumerate().filter(|(_, count)| **count > 0).map(|(i, &count)| {
+            let (low, high) = self.bounds(self.first + i);
+            Bucket { low, high, count }
+        })
+    }
+
+    /// The middle of the bucket that holds the smallest number which at least `per_mille` thousandths of the
+    /// numbers do not exceed; `None` when nothing was recorded. `per_mille` is from 1 to 1000.
+    pub fn quantile(&self, per_mille: u32) -> Option<u64> {
+        let rank = (u128::from(self.count()) * u128::from(per_mille)).div_ceil(1000);
+        let mut below = 0;
+        self.buckets().find_map(|bucket| {
+            below += u128::from(bucket.count);
+            (below >= rank).then_some(bucket.low + (bucket.high - bucket.low) / 2)
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn of(bits: u32, values: &[u64]) -> Histogram {
+        let mut histogram = Histogram::new(bits);
+        for &value in values {
+            histogram.record(value);
+        }
+        histogram
+    }
+
+    #[test]
+    fn buckets_are_contiguous() {
+        let histogram = Histogram::new(3);
+        let mut next = 0;
+        for bucket in 0..(62 << 3) {
+            let (low, high) = histogram.bounds(bucket);
+            assert_eq!(low, next);
+            assert_eq!((histogram.bucket(low), histogram.bucket(high)), (bucket, bucket));
+            next = high.wrapping_add(1);
+        }
+        assert_eq!(next, 0, "the last bucket ends at the largest number");
+    }
+
+    #[test]
+    fn small_numbers_are_exact() {
+        let histogram = of(2, &[0, 1, 7, 7, 8]);
+        let found: Vec<_> = histogram.buckets().map(|b| (b.low, b.high, b.count)).collect();
+        assert_eq!(found, [(0, 0, 1), (1, 1, 1), (7, 7, 2), (8, 9, 1)]);
+        assert_eq!(Histogram::new(2).quantile(500), None);
+    }
+
+    proptest! {
+        #[test]
+        fn quantiles_are_within_half_a_bucket_of_the_sorted_list(
+            mut values in prop::collection::vec(0_u64..1 << 50, 1..300), per_mille in 1_u32..=1000, bits in 3_u32..8,
+        ) {
+            let found = of(bits, &values).quantile(per_mille).unwrap();
+            values.sort_unstable();
+            let rank = (values.len() * per_mille as usize).div_ceil(1000);
+            let exact = values[rank - 1];
+            prop_assert!(found.abs_diff(exact) <= exact >> (bits + 1), "{found} for {exact}");
+        }
+
+        #[test]
+        fn merging_equals_recording_everything(
+            a in prop::collection::vec(any::<u64>(), 0..50), b in prop::collection::vec(any::<u64>(), 0..50),
+        ) {
+            let mut merged = of(5, &a);
+            merged.merge(&of(5, &b));
+            let mut other_way = of(5, &b);
+            other_way.merge(&of(5, &a));
+            prop_assert_eq!(&merged, &other_way);
+            prop_assert_eq!(merged, of(5, &[a, b].concat()));
+        }
+    }
+}

@@ -1,0 +1,96 @@
+use fabricsim_units::Time;
+
+use crate::Window;
+use crate::grid::{Grid, capacity};
+
+pub(crate) const BUSY: usize = 0;
+pub(crate) const BYTES: usize = 1;
+pub(crate) const PACKETS: usize = 2;
+pub(crate) const STALLED: usize = 3;
+
+/// Use of every lane of every sending port within the window. The counters are arrays of integers so that they
+/// come zeroed from the system: a partition that never touches a port does not pay for it.
+#[derive(Clone, Debug)]
+pub(crate) struct Ports {
+    pub(crate) lanes: usize,
+    pub(crate) counters: Vec<[u64; 4]>,
+    pub(crate) series: Option<Series>,
+}
+
+/// Picoseconds busy and stalled per sending port (all lanes) and bin, over the whole run.
+#[derive(Clone, Debug)]
+pub(crate) struct Series {
+    pub(crate) busy: Grid<u64>,
+    pub(crate) stalled: Grid<u64>,
+}
+
+impl Ports {
+    /// `series` is the width of a bin and how many are expected, if there are to be series.
+    pub(crate) fn new(ports: u32, lanes: u8, series: Option<(Time, u64)>) -> Self {
+        let (ports, lanes) = (ports as usize, usize::from(lanes.max(1)));
+        let series = series.map(|(bin, expected)| {
+            let grid = Grid::new(bin, capacity(expected, ports), ports);
+            Series { busy: grid.clone(), stalled: grid }
+        });
+        Self { lanes, counters: vec![[0; 4]; ports * lanes], series }
+    }
+
+    #[inline]
+    pub(crate) fn transmitted(&mut self, window: Window, at: (u32, u8), bytes: u32, start: Time, end: Time) {
+        if let Some(series) = &mut self.series {
+            series.busy.add_interval(at.0 as usize, start, end);
+        }
+        if end <= window.from {
+            return;
+        }
+        let counters = &mut self.counters[at.0 as usize * self.lanes + usize::from(at.1)];
+        counters[BUSY] += window.clip(start, end);
+        let counted = u64::from(window.contains(start));
+        counters[BYTES] += u64::from(bytes) * counted;
+        counters[PACKETS] += counted;
+    }
+
+    #[inline]
+    pub(crate) fn stalled(&mut self, window: Window, at: (u32, u8), start: Time, end: Time) {
+        if let Some(series) = &mut self.series {
+            series.stalled.add_interval(at.0 as usize, start, end);
+        }
+        self.counters[at.0 as usize * self.lanes + usize::from(at.1)][STALLED] += window.clip(start, end);
+    }
+
+    pub(crate) fn merge(&mut self, other: &Self) {
+        for (mine, theirs) in self.counters.iter_mut().zip(&other.counters) {
+            if *theirs != [0; 4] {
+                mine.iter_mut().zip(theirs).for_each(|(mine, theirs)| *mine += theirs);
+            }
+        }
+        if let (Some(mine), Some(theirs)) = (&mut self.series, &other.series) {
+            mine.busy.merge(&theirs.busy);
+            mine.stalled.merge(&theirs.stalled);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn packets_at_the_edges_of_the_window() {
+        let mut ports = Ports::new(2, 2, Some((Time(50), 4)));
+        let window = Window { from: Time(100), to: Time(200) };
+        ports.transmitted(window, (1, 1), 10, Time(40), Time(60));
+        ports.transmitted(window, (1, 1), 20, Time(90), Time(110));
+        ports.transmitted(window, (1, 1), 40, Time(110), Time(150));
+        ports.transmitted(window, (1, 1), 80, Time(195), Time(275));
+        ports.stalled(window, (1, 1), Time(60), Time(105));
+        ports.stalled(window, (1, 0), Time(199), Time(205));
+        assert_eq!(ports.counters, [[0; 4], [0; 4], [0, 0, 0, 1], [55, 120, 2, 5]]);
+        let series = ports.series.as_ref().unwrap();
+        assert_eq!(series.busy.row(1), [10, 20, 50, 5, 50, 25]);
+        assert_eq!(series.stalled.row(1), [0, 40, 5, 1, 5]);
+        let copy = ports.clone();
+        ports.merge(&copy);
+        assert_eq!(ports.counters[3], [110, 240, 4, 10]);
+    }
+}

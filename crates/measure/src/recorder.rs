@@ -1,0 +1,119 @@
+use fabricsim_model::{Observer, Packet};
+use fabricsim_units::{Time, Vl};
+
+use crate::flows::{Delivery, Flows};
+use crate::grid::Grid;
+use crate::hosts::Hosts;
+use crate::latency::Latencies;
+use crate::ports::Ports;
+use crate::{Batch, RecorderConfig, Window};
+
+/// Most batches of a measurement that are kept; then neighbours are merged.
+const MOST_BATCHES: usize = 2048;
+
+/// Counts what a partition of a run tells, in bounded space.
+///
+/// Accepted throughput is that of packets *delivered* within the window. Latency and hops are those of packets
+/// *made* within the window, whenever they are delivered: also the ones that arrive in the drain.
+#[derive(Clone, Debug)]
+pub struct Recorder {
+    pub(crate) config: RecorderConfig,
+    pub(crate) window: Window,
+    pub(crate) latencies: Latencies,
+    pub(crate) flows: Flows,
+    pub(crate) hosts: Hosts,
+    pub(crate) ports: Ports,
+    /// Packets by time of delivery, over the whole run.
+    pub(crate) course: Grid<Batch>,
+    /// Packets made within the window, by their age in it.
+    pub(crate) batches: Grid<Batch>,
+    recent: Batch,
+}
+
+impl Recorder {
+    /// A recorder that has seen nothing.
+    pub fn new(config: &RecorderConfig) -> Self {
+        let expected = config.expected_bins();
+        let hosts = Hosts::new(config.hosts, config.bin, expected);
+        let series = config.link_series.then_some((config.bin, expected));
+        Self {
+            config: *config,
+            window: config.window,
+            latencies: Latencies::new(),
+            flows: Flows::new(config.flows, config.hosts, config.bin, expected),
+            ports: Ports::new(config.ports, config.lanes, series),
+            course: Grid::new(config.bin, hosts.injected.capacity(), 1),
+            batches: Grid::new(config.batch, MOST_BATCHES, 1),
+            hosts,
+            recent: Batch::default(),
+        }
+    }
+
+    /// Opens a window that was [`Window::CLOSED`] at `from`, which is not before the end of any interval reported
+    /// so far. The same in all partitions.
+    pub fn open_window(&mut self, from: Time) {
+        self.window = Window { from, to: Time::MAX };
+    }
+
+    /// Sets the window's end to `to`, which is not before the end of any interval reported so far. The same in all
+    /// partitions.
+    pub fn close_window(&mut self, to: Time) {
+        self.window.to = to;
+    }
+
+    /// The window of measurement.
+    pub const fn window(&self) -> Window {
+        self.window
+    }
+
+    /// The packets delivered since the last call: what [`Steady`](crate::Steady) is fed with, summed over all
+    /// partitions.
+    pub fn take_batch(&mut self) -> Batch {
+        std::mem::take(&mut self.recent)
+    }
+
+    /// Adds what the recorder of another partition counted. Both have the same configuration.
+    pub fn merge(&mut self, other: &Self) {
+        self.latencies.merge(&other.latencies);
+        self.flows.merge(&other.flows);
+        self.hosts.merge(&other.hosts);
+        self.ports.merge(&other.ports);
+        self.course.merge(&other.course);
+        self.batches.merge(&other.batches);
+        self.recent += other.recent;
+    }
+}
+
+impl Observer for Recorder {
+    #[inline]
+    fn injected(&mut self, now: Time, packet: &Packet) {
+        self.hosts.injected(self.window, now, packet.source, packet.bytes);
+    }
+
+    #[inline]
+    fn delivered(&mut self, now: Time, packet: &Packet) {
+        let (total, network) = ((now - packet.created).0, (now - packet.injected).0);
+        let one = Batch { packets: 1, latency: u128::from(total), bytes: u64::from(packet.bytes) };
+        let accepted = self.window.contains(now);
+        let made_within = self.window.contains(packet.created);
+        self.recent += one;
+        self.course.add(0, now, one);
+        self.hosts.delivered(accepted, now, packet.destination, packet.bytes);
+        if made_within {
+            self.batches.add(0, packet.created - self.window.from, one);
+            self.latencies.record(total, network, packet.hops);
+        }
+        let latency = made_within.then_some((total, network));
+        self.flows.delivered(now, packet, &Delivery { accepted, latency });
+    }
+
+    #[inline]
+    fn transmitted(&mut self, port: u32, lane: Vl, bytes: u32, start: Time, end: Time) {
+        self.ports.transmitted(self.window, (port, lane.0), bytes, start, end);
+    }
+
+    #[inline]
+    fn stalled(&mut self, port: u32, lane: Vl, start: Time, end: Time) {
+        self.ports.stalled(self.window, (port, lane.0), start, end);
+    }
+}

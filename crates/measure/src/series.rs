@@ -1,0 +1,152 @@
+use std::ops::AddAssign;
+
+use fabricsim_model::Table;
+use fabricsim_units::Time;
+
+use crate::flows::Key;
+use crate::grid::Grid;
+use crate::report::{Context, gbps};
+use crate::tables::new;
+
+/// Most rows of a table of series: with more, bins are merged. At about ten bytes a row a table stays below 4 MB.
+const MOST_ROWS: usize = 400_000;
+
+/// Most bins of a table of series.
+const MOST_BINS: usize = 2048;
+
+/// The bins that a table shows: from the start to the end of the run.
+struct Bins<T> {
+    grid: Grid<T>,
+    count: usize,
+    end: Time,
+}
+
+impl<T: Copy + Default + AddAssign> Bins<T> {
+    /// Of `grid`, whose bins are made wide enough for `entities` entities.
+    fn new(grid: &Grid<T>, entities: usize, end: Time) -> Self {
+        let mut grid = grid.clone();
+        let most = (MOST_ROWS / entities.max(1)).clamp(1, MOST_BINS);
+        grid.coarsen_to(Time(end.0.div_ceil(most as u64)), most);
+        let count = grid.bins().max(end.0.div_ceil(grid.width().0) as usize);
+        Self { grid, count, end }
+    }
+
+    /// As wide as those of `other`.
+    fn match_width<U: Copy + Default + AddAssign>(&mut self, other: &mut Bins<U>) {
+        self.grid.coarsen_to(other.grid.width(), usize::MAX);
+        other.grid.coarsen_to(self.grid.width(), usize::MAX);
+        let used = self.grid.bins().max(other.grid.bins());
+        self.count = used.max(self.end.0.div_ceil(self.grid.width().0) as usize);
+        other.count = self.count;
+    }
+
+    fn start(&self, bin: usize) -> Time {
+        self.grid.width() * bin as u64
+    }
+
+    fn starts_ns(&self) -> impl Iterator<Item = f64> {
+        (0..self.count).map(|bin| self.start(bin).as_ns_f64())
+    }
+
+    /// How much of a bin the run has covered.
+    fn length(&self, bin: usize) -> Time {
+        let covered = self.end.saturating_sub(self.start(bin));
+        if covered == Time::ZERO { self.grid.width() } else { covered.min(self.grid.width()) }
+    }
+
+    /// The value of every bin of a row, and the bin's length.
+    fn row(&self, row: usize) -> impl Iterator<Item = (T, Time)> {
+        let values = self.grid.row(row);
+        (0..self.count).map(move |bin| (values.get(bin).copied().unwrap_or_default(), self.length(bin)))
+    }
+}
+
+impl Bins<u64> {
+    fn rates(&self, row: usize) -> impl Iterator<Item = f64> {
+        self.row(row).map(|(bytes, length)| gbps(bytes as f64, length))
+    }
+
+    fn fractions(&self, row: usize) -> impl Iterator<Item = f64> {
+        self.row(row).map(|(busy, length)| (busy as f64 / length.0 as f64).min(1.0))
+    }
+}
+
+/// The columns `time_ns` and the entity's name, for `names` one after the other.
+fn head<T: Copy + Default + AddAssign>(
+    table: &mut Table,
+    bins: &Bins<T>,
+    entity: (&'static str, &'static str),
+    names: &[String],
+) {
+    let times = names.iter().flat_map(|_| bins.starts_ns()).collect();
+    table.real("time_ns", "ns", "Start of the bin", times);
+    let names = names.iter().flat_map(|name| (0..bins.count).map(move |_| name.clone())).collect();
+    table.text(entity.0, entity.1, names);
+}
+
+/// Delivered throughput of every flow over time. Empty where there are too many flows.
+pub(crate) fn flows(context: &Context) -> Table {
+    let mut table = new("series");
+    let rows: Vec<_> =
+        context.flows.iter().filter_map(|row| row.place.map(|place| (row.key, place))).collect();
+    let empty = Grid::new(context.recorder.config.bin, 2, 0);
+    let kept = context.recorder.flows.series();
+    let rows = if kept.is_some() { rows } else { Vec::new() };
+    let bins = Bins::new(kept.unwrap_or(&empty), rows.len(), context.outcome.end);
+    let name = |key: Key| format!("{}->{}", context.host(key.0), context.destination(key));
+    let names: Vec<_> = rows.iter().map(|row| name(row.0)).collect();
+    head(&mut table, &bins, ("flow", "Source and destination: from->to"), &names);
+    let rates = rows.iter().flat_map(|row| bins.rates(row.1)).collect();
+    table.real("gbps", "Gb/s", "Delivered throughput", rates);
+    table
+}
+
+/// Injected and delivered throughput of every host over time (`*`: of all together, where there are many).
+pub(crate) fn hosts(context: &Context) -> Table {
+    let hosts = &context.recorder.hosts;
+    let names = if hosts.each { context.names.hosts.clone() } else { vec!["*".to_owned()] };
+    let mut injected = Bins::new(&hosts.injected, names.len(), context.outcome.end);
+    let mut delivered = Bins::new(&hosts.delivered, names.len(), context.outcome.end);
+    injected.match_width(&mut delivered);
+    let mut table = new("hosts_series");
+    head(&mut table, &injected, ("host", "Name; * for all hosts together"), &names);
+    let rates = |bins: &Bins<u64>| (0..names.len()).flat_map(|row| bins.rates(row)).collect();
+    table.real("injected_gbps", "Gb/s", "Injected throughput", rates(&injected));
+    table.real("delivered_gbps", "Gb/s", "Delivered throughput", rates(&delivered));
+    table
+}
+
+/// The whole fabric over time.
+pub(crate) fn run(context: &Context) -> Table {
+    let bins = Bins::new(&context.recorder.course, 1, context.outcome.end);
+    let mut table = new("run_series");
+    table.real("time_ns", "ns", "Start of the bin", bins.starts_ns().collect());
+    let packets = bins.row(0).map(|(batch, _)| batch.packets as i64).collect();
+    table.whole("packets", "", "Delivered packets", packets);
+    let rates = bins.row(0).map(|(batch, length)| gbps(batch.bytes as f64, length)).collect();
+    table.real("gbps", "Gb/s", "Delivered throughput", rates);
+    let means = bins.row(0).map(|(batch, _)| batch.latency as f64 / batch.packets as f64 * 1e-3).collect();
+    table.real(
+        "latency_mean_ns",
+        "ns",
+        "Mean latency, from making to delivery, of the packets delivered",
+        means,
+    );
+    table
+}
+
+/// Use of every sending port over time, where it was asked for.
+pub(crate) fn links(context: &Context) -> Option<Table> {
+    let series = context.recorder.ports.series.as_ref()?;
+    let names: Vec<_> = context.names.ports.iter().map(|port| port.link.clone()).collect();
+    let mut busy = Bins::new(&series.busy, names.len(), context.outcome.end);
+    let mut stalled = Bins::new(&series.stalled, names.len(), context.outcome.end);
+    busy.match_width(&mut stalled);
+    let mut table = new("link_series");
+    head(&mut table, &busy, ("link", "Direction of a link: from->to"), &names);
+    let fractions = |bins: &Bins<u64>| (0..names.len()).flat_map(|row| bins.fractions(row)).collect();
+    table.real("utilisation", "", "Fraction of the bin in which packets were sent", fractions(&busy));
+    let text = "Fraction of the bin in which the idle port had a packet but no credits for it";
+    table.real("stalled", "", text, fractions(&stalled));
+    Some(table)
+}

@@ -1,0 +1,257 @@
+use fabricsim_spec::{Run, SteadyState};
+use fabricsim_units::Time;
+
+use crate::batch::{Batch, FEWEST, Interval, interval};
+
+/// Fewest batches that the truncation statistic is taken over: with fewer it is erratic.
+const FEWEST_KEPT: usize = 5;
+
+/// Most batches in a measurement.
+const MOST_BATCHES: u64 = 4096;
+
+/// Where the warm-up ends: how many of the first values to leave out, by the marginal standard error rule (White,
+/// Simulation 69, 1997, "MSER"; White, Cobb, Spratt, WSC 2000): the number d that makes the sum of the squared
+/// deviations of the remaining n - d values from their mean, divided by (n - d)^2, smallest. Where that is half of
+/// the values or more there is not enough to say: `None`. MSER-5 takes means of five packets; here a value is the mean
+/// of a batch.
+pub fn truncation(means: &[f64]) -> Option<usize> {
+    let (mut mean, mut squares, mut kept) = (0.0, 0.0, 0.0);
+    let mut best = (f64::INFINITY, 0);
+    for (place, &value) in means.iter().enumerate().rev() {
+        kept += 1.0;
+        let deviation = value - mean;
+        mean += deviation / kept;
+        squares += deviation * (value - mean);
+        let statistic = squares / (kept * kept);
+        if means.len() - place >= FEWEST_KEPT && statistic <= best.0 {
+            best = (statistic, place);
+        }
+    }
+    (means.len() >= FEWEST && 2 * best.1 < means.len()).then_some(best.1)
+}
+
+/// What to do after a batch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// Go on.
+    Continue,
+    /// The warm-up is over: open the measurement window at the next batch boundary.
+    Open,
+    /// The mean is known well enough: close the window at the next batch boundary.
+    Close,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Phase {
+    WarmUp,
+    Opening,
+    Measuring,
+    Closed,
+}
+
+/// Decides, batch by batch, when the warm-up is over and when the measurement may end. Batches are those of fixed
+/// simulated times, of the whole fabric (all partitions' sums), so the decisions are the same for every number of
+/// partitions.
+///
+/// During the warm-up [`truncation`] is asked after every batch from the tenth on. In the measurement the interval is looked at
+/// when the number of batches has grown by a quarter, not after every batch: each look is a chance to stop too
+/// early (Law & Carson, Operations Research 27, 1979).
+#[derive(Clone, Debug)]
+pub struct Steady {
+    rule: SteadyState,
+    longest_warmup: usize,
+    phase: Phase,
+    settled: bool,
+    batches: Vec<Batch>,
+    next_look: usize,
+}
+
+impl Steady {
+    /// Starts in the warm-up, which lasts at most `longest_warmup` batches.
+    pub const fn new(rule: SteadyState, longest_warmup: usize) -> Self {
+        Self {
+            rule,
+            longest_warmup,
+            phase: Phase::WarmUp,
+            settled: false,
+            batches: Vec::new(),
+            next_look: FEWEST,
+        }
+    }
+
+    /// Length of a batch of `run`: as asked for, or a fortieth of its duration; never so short that there would be
+    /// more than 4096 of them.
+    pub fn batch_length(run: &Run) -> Time {
+        let asked = run.steady_state.as_ref().and_then(|rule| rule.batch);
+        asked.unwrap_or(run.duration / 40).max(Time(run.duration.0.div_ceil(MOST_BATCHES))).max(Time::ps(1))
+    }
+
+    /// Takes the packets delivered in the next batch.
+    pub fn push(&mut self, batch: Batch) -> Verdict {
+        match self.phase {
+            Phase::WarmUp => self.warm_up(batch),
+            Phase::Opening => {
+                self.phase = Phase::Measuring;
+                Verdict::Continue
+            }
+            Phase::Measuring => self.measure(batch),
+            Phase::Closed => Verdict::Continue,
+        }
+    }
+
+    fn warm_up(&mut self, batch: Batch) -> Verdict {
+        self.batches.push(batch);
+        let busy = self.batches.iter().filter(|batch| batch.packets > 0);
+        let means: Vec<f64> = busy.map(|batch| batch.latency as f64 / batch.packets as f64).collect();
+        self.settled = truncation(&means).is_some();
+        if !self.settled && self.batches.len() < self.longest_warmup {
+            return Verdict::Continue;
+        }
+        self.batches.clear();
+        self.phase = Phase::Opening;
+        Verdict::Open
+    }
+
+    fn measure(&mut self, batch: Batch) -> Verdict {
+        self.batches.push(batch);
+        if self.batches.len() < self.next_look {
+            return Verdict::Continue;
+        }
+        self.next_look = (self.batches.len() * 5).div_ceil(4);
+        match self.interval() {
+            Some(found) if !found.correlated && found.half_width <= self.rule.precision * found.mean => {
+                self.phase = Phase::Closed;
+                Verdict::Close
+            }
+            _ => Verdict::Continue,
+        }
+    }
+
+    /// The confidence interval of the mean latency so far; `None` before the tenth batch of the measurement.
+    pub fn interval(&self) -> Option<Interval> {
+        let measured = matches!(self.phase, Phase::Measuring | Phase::Closed);
+        measured.then(|| interval(&self.batches, self.rule.confidence)).flatten()
+    }
+
+    /// Did the warm-up end because the latency no longer drifted (and not because it had lasted too long)?
+    pub const fn steady(&self) -> bool {
+        self.settled
+    }
+
+    /// Was the wanted precision reached?
+    pub fn precise(&self) -> bool {
+        self.phase == Phase::Closed
+    }
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+    use fabricsim_model::Random;
+
+    /// Mean of the sequences that the tests draw.
+    pub(crate) const SCALE: f64 = 1e9;
+
+    /// An AR(1) sequence of unit variance: x' = phi x + sqrt(1 - phi^2) e, from its stationary distribution.
+    pub(crate) struct Noise {
+        random: Random,
+        phi: f64,
+        state: f64,
+    }
+
+    impl Noise {
+        pub(crate) fn new(seed: u64, phi: f64) -> Self {
+            let mut noise = Self { random: Random::new(seed, 1, 0), phi, state: 0.0 };
+            noise.state = noise.normal();
+            noise
+        }
+        /// Box and Muller.
+        fn normal(&mut self) -> f64 {
+            let (u, v) = (self.random.unit(), self.random.unit());
+            (-2.0 * u.ln()).sqrt() * (std::f64::consts::TAU * v).cos()
+        }
+        fn next(&mut self) -> f64 {
+            self.state = self.phi * self.state + (1.0 - self.phi * self.phi).sqrt() * self.normal();
+            self.state
+        }
+    }
+
+    /// Batches of latencies with mean `SCALE` and a tenth of it as standard deviation.
+    pub(crate) fn batches(noise: &mut Noise, count: usize, per_batch: u32) -> Vec<Batch> {
+        let batch = |noise: &mut Noise| {
+            let latency: f64 = (0..per_batch).map(|_| SCALE * (1.0 + 0.1 * noise.next())).sum();
+            Batch { packets: u64::from(per_batch), latency: latency as u128, bytes: 64 }
+        };
+        (0..count).map(|_| batch(noise)).collect()
+    }
+
+    fn rule(precision: f64) -> SteadyState {
+        SteadyState { precision, ..SteadyState::default() }
+    }
+
+    #[test]
+    fn a_step_is_cut_off_where_it_is() {
+        let step = [9.0, 8.0, 7.0, 1.0, 2.0, 1.0, 2.0, 1.0, 2.0, 1.0, 2.0];
+        assert_eq!(truncation(&step), Some(3));
+        assert_eq!(truncation(&step[2..]), None, "nine values are too few");
+        assert_eq!(truncation(&[4.0; 10]), Some(0));
+    }
+
+    #[test]
+    fn a_drift_never_settles() {
+        for n in 10..60 {
+            let growing: Vec<f64> = (0..n).map(f64::from).collect();
+            assert_eq!(truncation(&growing), None, "{n}");
+        }
+    }
+
+    #[test]
+    fn truncation_is_the_minimum_of_its_definition() {
+        let mut noise = Noise::new(3, 0.5);
+        let values: Vec<f64> = (0..40).map(|i| 10.0 * (-f64::from(i) / 4.0).exp() + noise.next()).collect();
+        let statistic = |d: usize| {
+            let kept = &values[d..];
+            let mean = kept.iter().sum::<f64>() / kept.len() as f64;
+            kept.iter().map(|x| (x - mean).powi(2)).sum::<f64>() / (kept.len() as f64).powi(2)
+        };
+        let best = (0..=35).min_by(|&a, &b| statistic(a).total_cmp(&statistic(b))).unwrap();
+        assert_eq!(truncation(&values), (best < 20).then_some(best));
+    }
+
+    #[test]
+    fn a_run_settles_and_stops() {
+        let mut steady = Steady::new(rule(0.01), 100);
+        let mut noise = Noise::new(5, 0.0);
+        let mut verdicts = Vec::new();
+        for (i, mut batch) in batches(&mut noise, 200, 100).into_iter().enumerate() {
+            batch.latency += (batch.latency as f64 * (-(i as f64) / 2.0).exp()) as u128;
+            match steady.push(batch) {
+                Verdict::Continue => (),
+                verdict => verdicts.push((i, verdict)),
+            }
+        }
+        let [(opened, Verdict::Open), (closed, Verdict::Close)] = verdicts[..] else {
+            panic!("{verdicts:?}")
+        };
+        let found = steady.interval().unwrap();
+        assert!((FEWEST - 1..100).contains(&opened) && closed >= opened + 1 + FEWEST);
+        assert!(steady.steady() && steady.precise() && found.groups >= FEWEST && !found.correlated);
+        assert!(found.half_width <= 0.01 * found.mean);
+    }
+
+    #[test]
+    fn saturation_is_not_taken_for_steady() {
+        let mut steady = Steady::new(rule(0.02), 40);
+        let drifting = |i: u64| Batch { packets: 10, latency: 1000 * u128::from(i + 1), bytes: 0 };
+        let verdicts: Vec<_> = (0..200).map(|i| steady.push(drifting(i))).collect();
+        assert_eq!(verdicts.iter().position(|&v| v == Verdict::Open), Some(39));
+        assert!(!verdicts.contains(&Verdict::Close) && !steady.steady() && !steady.precise());
+        assert!(steady.interval().unwrap().correlated);
+    }
+
+    #[test]
+    fn silence_is_not_steady() {
+        let mut steady = Steady::new(rule(0.02), 1000);
+        assert!((0..500).all(|_| steady.push(Batch::default()) == Verdict::Continue));
+    }
+}

@@ -1,0 +1,177 @@
+use serde::Serialize;
+
+use crate::moments::Moments;
+use crate::{Histogram, Window};
+
+/// A run is saturated when it accepts less than this fraction of what is offered. The rest is for packets on their way
+/// at the ends of the window, and for chance.
+pub const SATURATED: f64 = 0.98;
+
+/// The figures of a run. NaN (`null` in JSON) where there is none.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Summary {
+    /// Start of the measurement, in nanoseconds; NaN where it never began.
+    pub measured_from_ns: f64,
+    /// Length of the measurement, in nanoseconds.
+    pub measured_ns: f64,
+    /// What the sources offered within the window, as a fraction of the link rates of the hosts that offered anything.
+    pub offered_load: f64,
+    /// What was delivered within the window, as a fraction of the link rates of the hosts that offered anything.
+    pub accepted_load: f64,
+    /// Offered load of the whole fabric, in Gb/s.
+    pub offered_gbps: f64,
+    /// Accepted load of the whole fabric, in Gb/s.
+    pub accepted_gbps: f64,
+    /// Packets delivered within the window.
+    pub packets: u64,
+    /// Bytes delivered within the window.
+    pub bytes: u64,
+    /// Packets that were made within the window and have been delivered: those that latency and hops are of.
+    pub latency_packets: u64,
+    /// From making to delivery.
+    pub latency_ns: Latency,
+    /// From the first byte on the wire to delivery.
+    pub network_latency_ns: Latency,
+    /// Confidence interval of the mean latency; `None` with fewer than ten batches.
+    pub latency_confidence: Option<Confidence>,
+    /// Switches passed.
+    pub hops: Hops,
+    /// Jain's fairness index over the accepted throughput of the flows that take part.
+    pub jain: f64,
+    /// Flows that take part: they offered or got something within the window.
+    pub flow_count: usize,
+    /// Flows that get less than [`STARVING`](crate::STARVING) of what they offer and of what flows get on average.
+    pub starving: usize,
+    /// Is less than [`SATURATED`] of the offered load accepted?
+    pub saturated: bool,
+    /// Why it counts as saturated.
+    pub saturation: Option<String>,
+    /// With steady-state detection: did the latency settle before the measurement?
+    pub steady: Option<bool>,
+    /// The flows, while there are at most [`MOST_FLOWS`](crate::MOST_FLOWS); empty otherwise.
+    pub flows: Vec<FlowSummary>,
+}
+
+/// A flow in numbers.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct FlowSummary {
+    /// Name of the source.
+    pub source: String,
+    /// Name of the destination; `*` for all destinations of the source.
+    pub destination: String,
+    /// What the source offered within the window, in Gb/s; NaN where destinations are drawn.
+    pub offered_gbps: f64,
+    /// What was delivered within the window, in Gb/s.
+    pub accepted_gbps: f64,
+    /// From making to delivery.
+    pub latency_ns: Latency,
+}
+
+/// A distribution of latencies, in nanoseconds. Mean, smallest and largest are exact.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Latency {
+    /// Mean.
+    pub mean: f64,
+    /// Smallest.
+    pub min: f64,
+    /// Median (to 0.4 %, of a flow to 1.6 %, as the other quantiles).
+    pub p50: f64,
+    /// 99 of 100 are not larger.
+    pub p99: f64,
+    /// 999 of 1000 are not larger.
+    pub p999: f64,
+    /// Largest.
+    pub max: f64,
+}
+
+/// A confidence interval by batch means.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Confidence {
+    /// Half the width of the interval of the mean latency, in nanoseconds.
+    pub half_width_ns: f64,
+    /// The same relative to the mean.
+    pub relative: f64,
+    /// Confidence level.
+    pub level: f64,
+    /// Batches (after merging correlated ones).
+    pub batches: usize,
+    /// Length of a batch, in nanoseconds.
+    pub batch_ns: f64,
+    /// Autocorrelation of neighbouring batches.
+    pub correlation: f64,
+    /// Are the batches still correlated? Then the interval is too narrow.
+    pub correlated: bool,
+}
+
+/// Hops of packets.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Hops {
+    /// Mean.
+    pub mean: f64,
+    /// Fewest; `None` without packets.
+    pub min: Option<usize>,
+    /// Most; `None` without packets.
+    pub max: Option<usize>,
+}
+
+impl Latency {
+    pub(crate) fn of(moments: &Moments, histogram: Option<&Histogram>) -> Self {
+        let ns = |ps: u64| ps as f64 * 1e-3;
+        let quantile = |per_mille| {
+            let found =
+                histogram.filter(|_| moments.count > 0).and_then(|histogram| histogram.quantile(per_mille));
+            found.map_or(f64::NAN, |value| ns(value.clamp(moments.min, moments.max)))
+        };
+        let extreme = |value| if moments.count > 0 { ns(value) } else { f64::NAN };
+        Self {
+            mean: moments.mean() * 1e-3,
+            min: extreme(moments.min),
+            p50: quantile(500),
+            p99: quantile(990),
+            p999: quantile(999),
+            max: extreme(moments.max),
+        }
+    }
+}
+
+impl Hops {
+    /// Of the numbers of packets by hops.
+    pub(crate) fn of(packets: &[u64]) -> Self {
+        let count: u64 = packets.iter().sum();
+        let hops: u128 = packets.iter().enumerate().map(|(hops, &n)| hops as u128 * u128::from(n)).sum();
+        Self {
+            mean: hops as f64 / count as f64,
+            min: packets.iter().position(|&n| n > 0),
+            max: packets.iter().rposition(|&n| n > 0),
+        }
+    }
+}
+
+/// Start of a window in nanoseconds, NaN where it is closed.
+pub(crate) fn start_ns(window: Window) -> f64 {
+    if window.from == Window::CLOSED.from { f64::NAN } else { window.from.as_ns_f64() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn latency_of_few_and_of_none() {
+        let (mut moments, mut histogram) = (Moments::default(), Histogram::new(7));
+        assert!(Latency::of(&moments, Some(&histogram)).p50.is_nan());
+        moments.record(1_000_001);
+        histogram.record(1_000_001);
+        let one = Latency::of(&moments, Some(&histogram));
+        assert_eq!(
+            (one.mean, one.min, one.p50, one.p999, one.max),
+            (1000.001, 1000.001, 1000.001, 1000.001, 1000.001)
+        );
+    }
+
+    #[test]
+    fn hops_of_few_and_of_none() {
+        assert_eq!(Hops::of(&[0, 1, 0, 3]), Hops { mean: 2.5, min: Some(1), max: Some(3) });
+        assert!(Hops::of(&[]).mean.is_nan() && Hops::of(&[]).min.is_none());
+    }
+}

@@ -1,0 +1,53 @@
+use fabricsim_units::Time;
+
+/// The time in which a run is measured: from `from`, up to but without `to`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Window {
+    /// First moment.
+    pub from: Time,
+    /// First moment after it.
+    pub to: Time,
+}
+
+impl Window {
+    /// A window that has not been opened yet.
+    pub const CLOSED: Self = Self { from: Time::MAX, to: Time::MAX };
+
+    /// Is `moment` within the window?
+    #[inline]
+    pub fn contains(&self, moment: Time) -> bool {
+        moment >= self.from && moment < self.to
+    }
+
+    /// How much of the interval from `start` to `end` lies within the window, in picoseconds.
+    #[inline]
+    pub fn clip(&self, start: Time, end: Time) -> u64 {
+        end.min(self.to).0.saturating_sub(start.max(self.from).0)
+    }
+
+    /// The window's length when the run ended at `end`.
+    pub(crate) fn length(&self, end: Time) -> Time {
+        Time(self.clip(Time::ZERO, end))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn clipping_counts_the_moments_within(from in 0_u64..60, length in 0_u64..60, start in 0_u64..60, busy in 0_u64..60) {
+            let window = Window { from: Time(from), to: Time(from + length) };
+            let moments = (start..start + busy).filter(|&t| window.contains(Time(t))).count() as u64;
+            prop_assert_eq!(window.clip(Time(start), Time(start + busy)), moments);
+        }
+    }
+
+    #[test]
+    fn closed_windows_are_empty() {
+        assert_eq!(Window::CLOSED.clip(Time::ZERO, Time::MAX), 0);
+        assert!(!Window::CLOSED.contains(Time::MAX));
+    }
+}

@@ -1,0 +1,186 @@
+//! The report is the same to the bit, however the events of a run are divided among recorders.
+
+use fabricsim_measure::{Names, Offer, Outcome, PortName, Recorder, RecorderConfig, Report, Window};
+use fabricsim_model::{Data, Observer, Packet, Table};
+use fabricsim_spec::FlowDetail;
+use fabricsim_units::{HostId, Rate, Time, Vl};
+use proptest::prelude::*;
+
+const HOSTS: u32 = 5;
+const PORTS: u32 = 6;
+
+fn config() -> RecorderConfig {
+    RecorderConfig {
+        window: Window { from: Time(2_000), to: Time(8_000) },
+        bin: Time(50),
+        end: Time(1_500),
+        batch: Time(300),
+        confidence: 0.95,
+        hosts: HOSTS,
+        ports: PORTS,
+        lanes: 2,
+        flows: FlowDetail::Auto,
+        link_series: true,
+    }
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Event {
+    Injected(Packet),
+    Delivered(Time, Packet),
+    Sent { port: u32, lane: u8, bytes: u32, start: u64, length: u64 },
+    Stalled { port: u32, lane: u8, start: u64, length: u64 },
+}
+
+fn packet() -> impl Strategy<Value = (Packet, Time)> {
+    let ends = (0..HOSTS, 0..HOSTS, 0_u16..9, 1_u32..5000);
+    (ends, 0_u64..10_000, 0_u64..3_000, 0_u64..3_000).prop_map(
+        |((source, destination, hops, bytes), made, wait, travel)| {
+            let injected = Time(made + wait);
+            let packet = Packet {
+                source: HostId(source),
+                destination: HostId(destination),
+                created: Time(made),
+                injected,
+                bytes,
+                sequence: 0,
+                stream: 0,
+                hops,
+            };
+            (packet, injected + Time(travel))
+        },
+    )
+}
+
+fn event() -> impl Strategy<Value = Event> {
+    let interval = (0..PORTS, 0_u8..2, 1_u32..5000, 0_u64..12_000, 0_u64..900);
+    prop_oneof![
+        1 => packet().prop_map(|(packet, _)| Event::Injected(packet)),
+        3 => packet().prop_map(|(packet, now)| Event::Delivered(now, packet)),
+        2 => interval.clone().prop_map(|(port, lane, bytes, start, length)| Event::Sent { port, lane, bytes, start, length }),
+        1 => interval.prop_map(|(port, lane, _, start, length)| Event::Stalled { port, lane, start, length }),
+    ]
+}
+
+fn record<'a>(events: impl Iterator<Item = &'a Event>) -> Recorder {
+    let mut recorder = Recorder::new(&config());
+    for event in events {
+        match *event {
+            Event::Injected(packet) => recorder.injected(packet.injected, &packet),
+            Event::Delivered(now, packet) => recorder.delivered(now, &packet),
+            Event::Sent { port, lane, bytes, start, length } => {
+                recorder.transmitted(port, Vl(lane), bytes, Time(start), Time(start + length));
+            }
+            Event::Stalled { port, lane, start, length } => {
+                recorder.stalled(port, Vl(lane), Time(start), Time(start + length));
+            }
+        }
+    }
+    recorder
+}
+
+fn report(recorder: &Recorder) -> Report {
+    let names = Names {
+        hosts: (0..HOSTS).map(|host| format!("H{host}")).collect(),
+        ports: (0..PORTS).map(|port| PortName { link: format!("L{port}"), class: "host".into() }).collect(),
+    };
+    let offer = |source: u32, destination: Option<u32>| Offer {
+        source: HostId(source),
+        destination: destination.map(HostId),
+        bytes: 100_000,
+    };
+    let outcome = Outcome {
+        end: Time(20_000),
+        rates: vec![Rate::new(8_000_000_000).unwrap(); HOSTS as usize],
+        offers: vec![offer(0, Some(1)), offer(0, Some(1)), offer(1, None), offer(2, Some(0))],
+        steady: None,
+    };
+    recorder.report(&names, &outcome)
+}
+
+/// The text shows every bit of a real number, and NaN as equal.
+fn text(recorder: &Recorder) -> String {
+    format!("{:?}", report(recorder))
+}
+
+fn real<'a>(report: &'a Report, table: &str, column: &str) -> &'a [f64] {
+    match find(report, table, column) {
+        Data::Real(values) => values,
+        other => panic!("{other:?}"),
+    }
+}
+
+fn whole<'a>(report: &'a Report, table: &str, column: &str) -> &'a [i64] {
+    match find(report, table, column) {
+        Data::Whole(values) => values,
+        other => panic!("{other:?}"),
+    }
+}
+
+fn find<'a>(report: &'a Report, table: &str, column: &str) -> &'a Data {
+    let table: &Table = report.tables.iter().find(|t| t.name == table).unwrap();
+    &table.columns.iter().find(|c| c.name == column).unwrap().data
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(100))]
+
+    #[test]
+    fn any_division_any_order(events in prop::collection::vec((event(), 0_usize..3), 0..150)) {
+        let whole = text(&record(events.iter().map(|(event, _)| event)));
+        let part = |p: usize| record(events.iter().filter(|(_, q)| *q == p).map(|(event, _)| event));
+        let (a, b, c) = (part(0), part(1), part(2));
+        let merged = |first: &Recorder, second: &Recorder| {
+            let mut sum = first.clone();
+            sum.merge(second);
+            sum
+        };
+        prop_assert_eq!(&text(&merged(&merged(&a, &b), &c)), &whole);
+        prop_assert_eq!(&text(&merged(&a, &merged(&b, &c))), &whole);
+        prop_assert_eq!(&text(&merged(&merged(&c, &b), &a)), &whole);
+    }
+
+    #[test]
+    fn tables_add_up(events in prop::collection::vec(event(), 0..150)) {
+        let delivered: Vec<_> = events.iter().filter_map(|event| match event {
+            Event::Delivered(now, packet) => Some((*now, *packet)),
+            _ => None,
+        }).collect();
+        let window = config().window;
+        let accepted: Vec<_> = delivered.iter().filter(|(now, _)| window.contains(*now)).collect();
+        let bytes: u64 = accepted.iter().map(|(_, packet)| u64::from(packet.bytes)).sum();
+        let report = report(&record(events.iter()));
+        prop_assert_eq!((report.summary.packets, report.summary.bytes), (accepted.len() as u64, bytes));
+        prop_assert_eq!(whole(&report, "flows", "bytes").iter().sum::<i64>(), bytes as i64);
+        prop_assert_eq!(whole(&report, "hosts", "delivered_packets").iter().sum::<i64>(), accepted.len() as i64);
+
+        let made: Vec<_> = delivered.iter().filter(|(_, packet)| window.contains(packet.created)).collect();
+        prop_assert_eq!(report.summary.latency_packets, made.len() as u64);
+        prop_assert_eq!(whole(&report, "latency", "count").iter().sum::<i64>(), 2 * made.len() as i64);
+        prop_assert_eq!(whole(&report, "hops", "packets").iter().sum::<i64>(), made.len() as i64);
+        prop_assert_eq!(whole(&report, "batches", "packets").iter().sum::<i64>(), made.len() as i64);
+        if let Some(longest) = made.iter().map(|(now, packet)| (*now - packet.created).as_ns_f64()).max_by(f64::total_cmp) {
+            prop_assert!((report.summary.latency_ns.max - longest).abs() < 1e-9 * longest.max(1.0));
+        }
+
+        let all: u64 = delivered.iter().map(|(_, packet)| u64::from(packet.bytes)).sum();
+        for table in ["series", "run_series"] {
+            prop_assert!(same(in_bins(&report, table, "gbps"), all as f64), "{}", table);
+        }
+        prop_assert!(same(in_bins(&report, "hosts_series", "delivered_gbps"), all as f64));
+    }
+}
+
+/// Bytes under a series of rates: every rate times the length of its bin (the last may be short).
+fn in_bins(report: &Report, table: &str, column: &str) -> f64 {
+    let times = real(report, table, "time_ns");
+    let Some(&width) = times.get(1) else { return 0.0 };
+    let end = Time(20_000).as_ns_f64();
+    let length = |&start: &f64| width.min(end - start);
+    times.iter().zip(real(report, table, column)).map(|(t, gbps)| gbps * length(t) / 8.0).sum()
+}
+
+/// Equal up to the rounding of some thousand additions.
+fn same(a: f64, b: f64) -> bool {
+    (a - b).abs() <= 1e-9 * (1.0 + b)
+}

@@ -1,0 +1,235 @@
+//! What a small run looks like in figures, computed by hand.
+
+use fabricsim_measure::{Names, Offer, Outcome, PortName, Recorder, RecorderConfig, Report};
+use fabricsim_model::{Data, Observer, Packet};
+use fabricsim_spec::{Drain, Measure, Run, SteadyState};
+use fabricsim_units::{HostId, Rate, Time, Vl};
+
+const SIZE: u32 = 1000;
+
+fn run(warmup: Time, duration: Time, steady: bool) -> Run {
+    Run {
+        warmup,
+        duration,
+        drain: Drain::None,
+        drain_limit: None,
+        steady_state: steady.then(SteadyState::default),
+        partitions: 1,
+        allow_deadlock: false,
+    }
+}
+
+fn names(hosts: u32, ports: u32) -> Names {
+    Names {
+        hosts: (0..hosts).map(|host| format!("H{host}")).collect(),
+        ports: (0..ports).map(|port| PortName { link: format!("P{port}"), class: "plain".into() }).collect(),
+    }
+}
+
+fn packet(source: u32, destination: u32, created: Time, injected: Time) -> Packet {
+    Packet {
+        source: HostId(source),
+        destination: HostId(destination),
+        created,
+        injected,
+        bytes: SIZE,
+        sequence: 0,
+        stream: 0,
+        hops: 2,
+    }
+}
+
+fn outcome(end: Time, hosts: u32, offers: &[(u32, Option<u32>, u64)]) -> Outcome {
+    let offer = |&(source, destination, bytes): &(u32, Option<u32>, u64)| Offer {
+        source: HostId(source),
+        destination: destination.map(HostId),
+        bytes,
+    };
+    let rates = vec![Rate::new(8_000_000_000).unwrap(); hosts as usize];
+    Outcome { end, rates, offers: offers.iter().map(offer).collect(), steady: None }
+}
+
+fn rows(report: &Report, table: &str) -> usize {
+    let table = report.tables.iter().find(|t| t.name == table).unwrap();
+    let lengths: Vec<usize> = table
+        .columns
+        .iter()
+        .map(|column| match &column.data {
+            Data::Real(values) => values.len(),
+            Data::Whole(values) => values.len(),
+            Data::Text(values) => values.len(),
+        })
+        .collect();
+    assert!(lengths.windows(2).all(|pair| pair[0] == pair[1]), "columns of unequal length: {}", table.name);
+    lengths[0]
+}
+
+/// Two sources at 8 Gb/s, that is one byte a nanosecond, share a sink: 3/4 and 1/4 of it. A third gets nothing.
+fn shared_sink() -> (Recorder, Outcome) {
+    let config = RecorderConfig::new(&run(Time::us(100), Time::us(400), false), &Measure::default(), 4, 2, 1);
+    let mut recorder = Recorder::new(&config);
+    for i in 1..500 {
+        let end = Time::us(i + 1);
+        let source = u32::from(i % 4 == 3);
+        let sent = packet(source, 3, end - Time::us(1) - Time::ns(500), end - Time::us(1));
+        recorder.injected(sent.injected, &sent);
+        recorder.transmitted(0, Vl(0), SIZE, sent.injected, end);
+        recorder.delivered(end, &sent);
+    }
+    recorder.stalled(1, Vl(0), Time::us(50), Time::us(200));
+    let flood = 400 * u64::from(SIZE);
+    (recorder, outcome(Time::us(500), 4, &[(0, Some(3), flood), (1, Some(3), flood), (2, Some(3), flood)]))
+}
+
+#[test]
+fn figures_of_a_shared_sink() {
+    let (recorder, outcome) = shared_sink();
+    let summary = recorder.report(&names(4, 2), &outcome).summary;
+    // Delivered at 100, 101, ... 499 us: 400 packets.
+    assert_eq!((summary.packets, summary.bytes, summary.latency_packets), (400, 400_000, 399));
+    assert_eq!((summary.offered_gbps, summary.accepted_gbps), (24.0, 8.0));
+    assert_eq!((summary.offered_load, summary.accepted_load), (1.0, 1.0 / 3.0));
+    assert_eq!(
+        (summary.latency_ns.mean, summary.latency_ns.min, summary.latency_ns.p999),
+        (1500.0, 1500.0, 1500.0)
+    );
+    assert_eq!((summary.network_latency_ns.mean, summary.network_latency_ns.max), (1000.0, 1000.0));
+    assert_eq!((summary.hops.mean, summary.hops.min, summary.hops.max), (2.0, Some(2), Some(2)));
+    // Shares of 3/4, 1/4 and 0.
+    assert_eq!(summary.jain, 1.0 / (3.0 * (9.0 / 16.0 + 1.0 / 16.0)));
+    assert_eq!((summary.flow_count, summary.starving, summary.saturated), (3, 1, true));
+    assert_eq!(summary.saturation.unwrap(), "accepts 8.0000 Gb/s of 24.0000 Gb/s offered: less than 98 %");
+    let flows: Vec<_> =
+        summary.flows.iter().map(|f| (f.source.as_str(), f.offered_gbps, f.accepted_gbps)).collect();
+    assert_eq!(flows, [("H0", 8.0, 6.0), ("H1", 8.0, 2.0), ("H2", 8.0, 0.0)]);
+    let confidence = summary.latency_confidence.unwrap();
+    assert_eq!((confidence.half_width_ns, confidence.batches, confidence.batch_ns), (0.0, 40, 10_000.0));
+}
+
+#[test]
+fn tables_of_a_shared_sink() {
+    let (recorder, outcome) = shared_sink();
+    let report = recorder.report(&names(4, 2), &outcome);
+    let found: Vec<_> = report.tables.iter().map(|table| (table.name, rows(&report, table.name))).collect();
+    let expected = [
+        ("flows", 3),
+        ("hosts", 4),
+        ("links", 2),
+        ("series", 2 * 140),
+        ("hosts_series", 4 * 140),
+        ("run_series", 140),
+        ("latency", 2),
+        ("hops", 1),
+        ("batches", 40),
+    ];
+    assert_eq!(found, expected);
+    let links = report.tables.iter().find(|table| table.name == "links").unwrap();
+    let column = |name| &links.columns.iter().find(|column| column.name == name).unwrap().data;
+    assert_eq!(column("utilisation"), &Data::Real(vec![1.0, 0.0]));
+    assert_eq!(column("stalled"), &Data::Real(vec![0.0, 0.25]));
+    assert_eq!(column("packets"), &Data::Whole(vec![400, 0]));
+}
+
+#[test]
+fn a_run_without_packets() {
+    let config = RecorderConfig::new(&run(Time::us(1), Time::us(4), true), &Measure::default(), 3, 2, 1);
+    let report = Recorder::new(&config).report(&names(3, 2), &outcome(Time::us(2), 3, &[]));
+    let json = serde_json::to_value(&report.summary).unwrap();
+    for key in ["measured_from_ns", "offered_load", "accepted_load", "latency_confidence", "saturation"] {
+        assert!(json[key].is_null(), "{key}");
+    }
+    assert!(json["latency_ns"]["mean"].is_null() && json["hops"]["min"].is_null());
+    assert_eq!((&json["packets"], &json["saturated"]), (&0.into(), &false.into()));
+    assert_eq!((rows(&report, "flows"), rows(&report, "links"), rows(&report, "batches")), (0, 2, 0));
+}
+
+#[test]
+fn json_has_the_promised_keys() {
+    let (recorder, outcome) = shared_sink();
+    let json = serde_json::to_value(recorder.report(&names(4, 2), &outcome).summary).unwrap();
+    for key in ["mean", "p50", "p99", "p999", "max"] {
+        assert!(json["latency_ns"][key].is_f64() && json["flows"][0]["latency_ns"][key].is_f64(), "{key}");
+    }
+    for key in ["offered_load", "accepted_load"] {
+        assert!(json[key].is_f64(), "{key}");
+    }
+    assert_eq!((&json["flows"][1]["source"], &json["flows"][1]["destination"]), (&"H1".into(), &"H3".into()));
+}
+
+#[test]
+fn a_window_that_opens_and_closes_later() {
+    let config = RecorderConfig::new(&run(Time::us(10), Time::us(400), true), &Measure::default(), 4, 2, 1);
+    let mut recorder = Recorder::new(&config);
+    let feed = |recorder: &mut Recorder, from: u64, to: u64| {
+        for i in from..to {
+            let sent = packet(0, 1, Time::us(i), Time::us(i));
+            recorder.injected(sent.injected, &sent);
+            recorder.transmitted(0, Vl(0), SIZE, Time::us(i), Time::us(i + 1));
+            recorder.delivered(Time::us(i + 1), &sent);
+        }
+    };
+    feed(&mut recorder, 0, 50);
+    let batch = recorder.take_batch();
+    assert_eq!((batch.packets, batch.latency, batch.bytes), (50, 50_000_000, 50_000));
+    recorder.open_window(Time::us(60));
+    feed(&mut recorder, 50, 100);
+    recorder.close_window(Time::us(110));
+    feed(&mut recorder, 100, 150);
+    assert_eq!(recorder.take_batch().packets, 100);
+    let report = recorder.report(&names(4, 2), &outcome(Time::us(150), 4, &[(0, None, 50_000)]));
+    assert_eq!((report.summary.measured_from_ns, report.summary.measured_ns), (60_000.0, 50_000.0));
+    assert_eq!((report.summary.packets, report.summary.latency_packets), (50, 50));
+    assert_eq!((report.summary.accepted_load, report.summary.saturated), (1.0, false));
+    assert!(report.summary.flows[0].offered_gbps.is_nan(), "the destination was drawn");
+}
+
+/// The thesis' fabric with every pair of its hosts: below 5 MB of values. A row of the series takes 8 B for its value;
+/// its time and its flow are runs or dictionary entries of at most 2 B each.
+#[test]
+fn tables_of_a_long_run_are_small() {
+    let config = RecorderConfig::new(&run(Time::ZERO, Time::ms(700), false), &Measure::default(), 50, 260, 1);
+    let mut recorder = Recorder::new(&config);
+    for i in 0..50 * 50 * 140_u32 {
+        let sent = packet(i % 50, i / 50 % 50, Time::us(2) * u64::from(i), Time::us(2) * u64::from(i));
+        recorder.delivered(sent.injected + Time::ns(u64::from(i % 977)), &sent);
+    }
+    let report = recorder.report(&names(50, 260), &outcome(Time::ms(700), 50, &[]));
+    assert_eq!((rows(&report, "flows"), rows(&report, "series")), (2500, 2500 * 140));
+    let bytes = |table: &fabricsim_model::Table| -> usize {
+        let width = |name: &str| if matches!(name, "time_ns" | "flow" | "host") { 2 } else { 8 };
+        table.columns.iter().map(|column| width(column.name)).sum::<usize>() * rows(&report, table.name)
+    };
+    let total: usize = report.tables.iter().map(bytes).sum();
+    assert!(total < 5_000_000, "{total}");
+}
+
+/// 32768 hosts in a 32x32x32 torus: the flows are one per source, the tables stay bounded.
+#[test]
+fn a_large_fabric_is_bounded() {
+    let hosts = 32_768;
+    let config = RecorderConfig::new(
+        &run(Time::ZERO, Time::us(100), false),
+        &Measure::default(),
+        hosts,
+        2 * 131_072,
+        2,
+    );
+    let mut recorder = Recorder::new(&config);
+    for i in 0..200_000_u32 {
+        let sent = packet(
+            i % hosts,
+            (i * 7919) % hosts,
+            Time::ns(u64::from(i % 99_000)),
+            Time::ns(u64::from(i % 99_000)),
+        );
+        recorder.injected(sent.injected, &sent);
+        recorder.delivered(sent.injected + Time::us(1), &sent);
+    }
+    let report = recorder.report(&names(hosts, 2 * 131_072), &outcome(Time::us(100), hosts, &[]));
+    assert_eq!(
+        (rows(&report, "flows"), rows(&report, "hosts"), rows(&report, "series")),
+        (32_768, 32_768, 0)
+    );
+    assert_eq!((rows(&report, "hosts_series"), rows(&report, "links")), (140, 262_144));
+    assert!(report.summary.flows.is_empty() && report.summary.flow_count == 32_768);
+}
