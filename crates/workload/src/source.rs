@@ -291,6 +291,21 @@ stop = '60 us'
     }
 
     #[test]
+    fn window_and_end_are_half_open() {
+        // Messages of 500 B at 0, 1 us, 2 us, ...
+        let entry = "pattern = 'uniform'\ninjection = 'constant'\nload = 0.5\nmessage = '500 B'";
+        for (from, to, end, counted, made) in
+            [(1, 3, 5, 2, 5), (0, 9, 3, 3, 3), (2, 3, 3, 1, 3), (0, 9, 0, 0, 0)]
+        {
+            let mut source = workload(&hosts(2), entry).sources.swap_remove(0);
+            source.set_window(Time::us(from), Time::us(to));
+            let mut messages = 0;
+            source.finish(Time::us(end), |_| messages += 1);
+            assert_eq!((source.offered_bytes(), messages), (counted * 500, made));
+        }
+    }
+
+    #[test]
     fn the_uses_of_randomness_are_independent() {
         let uniform = |rest: &str| {
             let entry = format!("pattern = 'uniform'\ninjection = 'poisson'\n{rest}");
