@@ -1,17 +1,20 @@
 use fabricsim_model::Packet;
 use fabricsim_spec::FlowDetail;
-use fabricsim_units::{HostId, Time};
+use fabricsim_units::HostId;
 
 use crate::Histogram;
-use crate::grid::{Grid, capacity};
+use crate::grid::{Axis, Bin, Cells};
 use crate::moments::Moments;
 
 /// Most flows that have a latency histogram and a time series of their own; with [`FlowDetail::Auto`] also the most
 /// (source, destination) pairs that are kept apart.
 pub const MOST_FLOWS: usize = 4096;
 
-/// Sub-buckets per power of two of a flow's histogram, as a power of two: quantiles to 2^-6 = 1.6 %.
-const BITS: u32 = 5;
+/// Most hosts for which a table of all pairs says at once where a flow is: 4 MB.
+const SMALL: usize = 1024;
+
+/// Latencies of a flow in picoseconds; quantiles to 2^-6 = 1.6 %.
+pub(crate) type FlowHistogram = Histogram<5>;
 
 /// Stands for every destination of a source.
 const ANY: u32 = u32::MAX;
@@ -23,12 +26,14 @@ pub(crate) struct Flow {
     pub(crate) packets: u64,
     /// Bytes delivered within the window.
     pub(crate) bytes: u64,
-    /// Latency of the packets made within the window.
+    /// Packets made within the window and delivered.
+    pub(crate) made: u64,
+    /// Their latency, in picoseconds.
     pub(crate) total: Moments,
-    /// Sum of their network latencies, in picoseconds.
-    pub(crate) network: u128,
-    /// Largest network latency, in picoseconds.
-    pub(crate) network_max: u64,
+    /// Sum of the squares of their latencies.
+    pub(crate) squares: u128,
+    /// Their network latency, in picoseconds.
+    pub(crate) network: Moments,
 }
 
 /// A source and a destination, `None` for all of them.
@@ -41,6 +46,7 @@ pub(crate) type Key = (HostId, Option<HostId>);
 pub(crate) struct Flows {
     detail: FlowDetail,
     index: Vec<Vec<(u32, u32)>>,
+    shortcut: Shortcut,
     keys: Vec<(HostId, u32)>,
     counts: Vec<Flow>,
     each: Option<Each>,
@@ -49,8 +55,34 @@ pub(crate) struct Flows {
 /// What is kept of each flow while there are few, by its place.
 #[derive(Clone, Debug)]
 struct Each {
-    histograms: Vec<Histogram>,
-    series: Grid<u64>,
+    histograms: Vec<FlowHistogram>,
+    series: Cells<u64>,
+}
+
+/// Places of flows plus one by source and destination (by source alone where flows are): zero where there is none.
+/// Empty where that would be too large.
+#[derive(Clone, Debug)]
+struct Shortcut {
+    places: Vec<u32>,
+    per_source: usize,
+    per_destination: usize,
+}
+
+impl Shortcut {
+    fn new(detail: FlowDetail, hosts: usize) -> Self {
+        match detail {
+            FlowDetail::Sources => Self { places: vec![0; hosts], per_source: 1, per_destination: 0 },
+            _ if hosts <= SMALL => {
+                Self { places: vec![0; hosts * hosts], per_source: hosts, per_destination: 1 }
+            }
+            _ => Self { places: Vec::new(), per_source: 0, per_destination: 0 },
+        }
+    }
+
+    #[inline]
+    fn at(&self, source: HostId, destination: u32) -> usize {
+        source.index() * self.per_source + destination as usize * self.per_destination
+    }
 }
 
 /// What is to be counted of a delivered packet.
@@ -62,18 +94,19 @@ pub(crate) struct Delivery {
 }
 
 impl Flows {
-    pub(crate) fn new(detail: FlowDetail, hosts: u32, bin: Time, expected: u64) -> Self {
+    pub(crate) fn new(detail: FlowDetail, hosts: u32, axis: &Axis) -> Self {
         Self {
             detail,
             index: vec![Vec::new(); hosts as usize],
+            shortcut: Shortcut::new(detail, hosts as usize),
             keys: Vec::new(),
             counts: Vec::new(),
-            each: Some(Each { histograms: Vec::new(), series: Grid::new(bin, capacity(expected, 1), 0) }),
+            each: Some(Each { histograms: Vec::new(), series: Cells::new(axis, 0) }),
         }
     }
 
     #[inline]
-    pub(crate) fn delivered(&mut self, now: Time, packet: &Packet, what: &Delivery) {
+    pub(crate) fn delivered(&mut self, bin: Bin, packet: &Packet, what: &Delivery) {
         let place = self.place(packet.source, packet.destination.0);
         let flow = &mut self.counts[place];
         if what.accepted {
@@ -81,12 +114,13 @@ impl Flows {
             flow.bytes += u64::from(packet.bytes);
         }
         if let Some((total, network)) = what.latency {
+            flow.made += 1;
             flow.total.record(total);
-            flow.network += u128::from(network);
-            flow.network_max = flow.network_max.max(network);
+            flow.squares += u128::from(total) * u128::from(total);
+            flow.network.record(network);
         }
         if let Some(each) = &mut self.each {
-            each.series.add(place, now, u64::from(packet.bytes));
+            each.series.add(place, bin, u64::from(packet.bytes));
             if let Some((total, _)) = what.latency {
                 each.histograms[place].record(total);
             }
@@ -95,6 +129,13 @@ impl Flows {
 
     #[inline]
     fn place(&mut self, source: HostId, destination: u32) -> usize {
+        match self.shortcut.places.get(self.shortcut.at(source, destination)) {
+            Some(&place) if place > 0 => place as usize - 1,
+            _ => self.search(source, destination),
+        }
+    }
+
+    fn search(&mut self, source: HostId, destination: u32) -> usize {
         let destination = if self.detail == FlowDetail::Sources { ANY } else { destination };
         let of_source = &self.index[source.index()];
         match of_source.binary_search_by_key(&destination, |entry| entry.0) {
@@ -106,6 +147,7 @@ impl Flows {
     #[cold]
     fn insert(&mut self, source: HostId, destination: u32, at: usize) -> usize {
         let place = self.counts.len();
+        let shortcut = self.shortcut.at(source, destination);
         if place == MOST_FLOWS && self.detail == FlowDetail::Auto {
             self.collapse();
             return self.place(source, ANY);
@@ -114,10 +156,13 @@ impl Flows {
             self.each = None;
         }
         self.index[source.index()].insert(at, (destination, place as u32));
+        if let Some(known) = self.shortcut.places.get_mut(shortcut) {
+            *known = place as u32 + 1;
+        }
         self.keys.push((source, destination));
         self.counts.push(Flow::default());
         if let Some(each) = &mut self.each {
-            each.histograms.push(Histogram::new(BITS));
+            each.histograms.push(FlowHistogram::new());
             each.series.add_row();
         }
         place
@@ -128,12 +173,13 @@ impl Flows {
         let mut sources = Self {
             detail: FlowDetail::Sources,
             index: vec![Vec::new(); self.index.len()],
+            shortcut: Shortcut::new(FlowDetail::Sources, self.index.len()),
             keys: Vec::new(),
             counts: Vec::new(),
-            each: self.each.as_ref().map(|each| Each {
-                histograms: Vec::new(),
-                series: Grid::new(each.series.width(), each.series.capacity(), 0),
-            }),
+            each: self
+                .each
+                .as_ref()
+                .map(|each| Each { histograms: Vec::new(), series: each.series.same_bins() }),
         };
         sources.merge(self);
         *self = sources;
@@ -147,7 +193,7 @@ impl Flows {
             self.each = None;
         }
         if let (Some(mine), Some(theirs)) = (&mut self.each, &other.each) {
-            mine.series.coarsen_to(theirs.series.width(), usize::MAX);
+            mine.series.follow_other(&theirs.series);
         }
         for (i, (&(source, destination), flow)) in other.keys.iter().zip(&other.counts).enumerate() {
             let place = self.place(source, destination);
@@ -165,7 +211,7 @@ impl Flows {
     }
 
     /// The flows with their histograms, if there are, by source and destination; the number is the flow's place.
-    pub(crate) fn sorted(&self) -> impl Iterator<Item = (Key, usize, &Flow, Option<&Histogram>)> {
+    pub(crate) fn sorted(&self) -> impl Iterator<Item = (Key, usize, &Flow, Option<&FlowHistogram>)> {
         self.index.iter().enumerate().flat_map(move |(source, entries)| {
             entries.iter().map(move |&(destination, place)| {
                 let key = (HostId(source as u32), (destination != ANY).then_some(HostId(destination)));
@@ -176,24 +222,27 @@ impl Flows {
     }
 
     /// Delivered bytes per bin over the whole run, a row for each flow by its place, where they are kept.
-    pub(crate) fn series(&self) -> Option<&Grid<u64>> {
+    pub(crate) fn series(&self) -> Option<&Cells<u64>> {
         self.each.as_ref().map(|each| &each.series)
     }
 }
 
 impl Flow {
-    fn add(&mut self, other: &Self) {
+    pub(crate) fn add(&mut self, other: &Self) {
         self.packets += other.packets;
         self.bytes += other.bytes;
+        self.made += other.made;
         self.total += other.total;
+        self.squares += other.squares;
         self.network += other.network;
-        self.network_max = self.network_max.max(other.network_max);
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::grid::Grid;
+    use fabricsim_units::Time;
 
     fn packet(source: u32, destination: u32) -> Packet {
         Packet {
@@ -208,21 +257,33 @@ mod tests {
         }
     }
 
+    fn axis() -> Axis {
+        Axis::new(Time(10), 8)
+    }
+
     fn feed(flows: &mut Flows, pairs: impl Iterator<Item = (u32, u32)>) {
         let what = Delivery { accepted: true, latency: Some((100, 50)) };
-        pairs.for_each(|(s, d)| flows.delivered(Time(5), &packet(s, d), &what));
+        let bin = axis().bin(Time(5));
+        pairs.for_each(|(s, d)| flows.delivered(bin, &packet(s, d), &what));
     }
 
     fn pairs(sources: u32, destinations: u32) -> impl Iterator<Item = (u32, u32)> {
         (0..sources).flat_map(move |s| (0..destinations).map(move |d| (s, d)))
     }
 
+    fn series(flows: &Flows) -> Option<Grid<u64>> {
+        let mut axis = axis();
+        axis.bin(Time(5));
+        flows.series().map(|cells| Grid::of(&axis, cells))
+    }
+
     /// Everything that can be seen of flows.
     fn content(flows: &Flows) -> String {
+        let series = series(flows);
         let rows: Vec<_> = flows
             .sorted()
             .map(|(key, place, flow, histogram)| {
-                (key, *flow, histogram.cloned(), flows.series().map(|s| s.row(place).to_vec()))
+                (key, *flow, histogram.cloned(), series.as_ref().map(|s| s.row(place).to_vec()))
             })
             .collect();
         format!("{rows:?}")
@@ -230,23 +291,23 @@ mod tests {
 
     #[test]
     fn too_many_pairs_become_sources() {
-        let mut flows = Flows::new(FlowDetail::Auto, 65, Time(10), 4);
+        let mut flows = Flows::new(FlowDetail::Auto, 65, &axis());
         feed(&mut flows, pairs(64, 64));
         assert_eq!((flows.sorted().count(), flows.by_source()), (4096, false));
         feed(&mut flows, [(64, 0), (3, 3)].into_iter());
         assert_eq!((flows.sorted().count(), flows.by_source()), (65, true));
         let (key, place, flow, histogram) = flows.sorted().nth(3).unwrap();
-        assert_eq!((key, flow.packets, flow.bytes, flow.total.count), ((HostId(3), None), 65, 650, 65));
-        assert_eq!((histogram.unwrap().count(), flows.series().unwrap().row(place)), (65, [650].as_slice()));
+        assert_eq!((key, flow.packets, flow.bytes, flow.made), ((HostId(3), None), 65, 650, 65));
+        assert_eq!((histogram.unwrap().count(), series(&flows).unwrap().row(place)), (65, [650].as_slice()));
     }
 
     #[test]
     fn details_are_given_up_where_there_are_too_many() {
-        let mut flows = Flows::new(FlowDetail::Pairs, 5000, Time(10), 4);
+        let mut flows = Flows::new(FlowDetail::Pairs, 5000, &axis());
         feed(&mut flows, pairs(64, 65));
         assert!(flows.series().is_none() && flows.sorted().all(|(_, _, _, histogram)| histogram.is_none()));
         assert_eq!(flows.sorted().count(), 64 * 65);
-        let mut flows = Flows::new(FlowDetail::Auto, 5000, Time(10), 4);
+        let mut flows = Flows::new(FlowDetail::Auto, 5000, &axis());
         feed(&mut flows, pairs(5000, 1));
         assert_eq!((flows.sorted().count(), flows.by_source(), flows.series().is_none()), (5000, true, true));
     }
@@ -259,7 +320,7 @@ mod tests {
             (FlowDetail::Pairs, 70, 60),
             (FlowDetail::Auto, 4500, 2),
         ] {
-            let new = || Flows::new(detail, 4500, Time(10), 4);
+            let new = || Flows::new(detail, 4500, &axis());
             let mut whole = new();
             feed(&mut whole, pairs(sources, destinations));
             for parts in [2, 3, 7] {

@@ -5,29 +5,6 @@ use fabricsim_units::Time;
 /// Most time bins that a series has.
 const MOST_BINS: usize = 2048;
 
-/// Sums in time bins, for any number of rows. The number of bins is bounded: when a moment lies behind the last bin,
-/// neighbouring bins are merged in pairs and their width doubles. So the width follows from the configuration and
-/// the latest moment alone.
-#[derive(Clone, Debug)]
-pub(crate) struct Grid<T> {
-    width: u64,
-    capacity: usize,
-    used: usize,
-    rows: usize,
-    cells: Vec<T>,
-    recent: Recent,
-}
-
-/// The bin that was found last: time goes on slowly.
-#[derive(Clone, Copy, Debug)]
-struct Recent {
-    from: u64,
-    to: u64,
-    bin: usize,
-}
-
-const NONE: Recent = Recent { from: 0, to: 0, bin: 0 };
-
 /// Bins to keep room for when `expected` are planned: twice as many, within 64 and 2048, but not so many that
 /// `rows` of them need more than 2^21 cells (and at least 8).
 pub(crate) fn capacity(expected: u64, rows: usize) -> usize {
@@ -35,10 +12,76 @@ pub(crate) fn capacity(expected: u64, rows: usize) -> usize {
     wanted.min((1 << 21) / rows.max(1)).max(8)
 }
 
-impl<T: Copy + Default + AddAssign> Grid<T> {
-    pub(crate) fn new(width: Time, capacity: usize, rows: usize) -> Self {
-        let cells = vec![T::default(); capacity * rows];
-        Self { width: width.0.max(1), capacity, used: 0, rows, cells, recent: NONE }
+/// Time in bins. Their number is bounded: when a moment lies behind the last bin, the bins' width doubles. So the
+/// width follows from the configuration and the latest moment alone.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Axis {
+    width: u64,
+    capacity: usize,
+    used: usize,
+    recent: Recent,
+}
+
+/// The bin that was found last: time goes on slowly.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Recent {
+    from: u64,
+    to: u64,
+    bin: Bin,
+}
+
+/// A bin of an axis.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Bin {
+    index: usize,
+    width: u64,
+}
+
+impl Axis {
+    /// At least two bins, each at least a picosecond wide.
+    pub(crate) fn new(width: Time, capacity: usize) -> Self {
+        let width = width.0.max(1);
+        let recent = Recent { from: 0, to: 0, bin: Bin { index: 0, width } };
+        Self { width, capacity: capacity.max(2), used: 0, recent }
+    }
+
+    /// The bin that `moment` falls into.
+    #[inline]
+    pub(crate) fn bin(&mut self, moment: Time) -> Bin {
+        let known = moment.0 >= self.recent.from && moment.0 < self.recent.to;
+        if known { self.recent.bin } else { self.find(moment.0) }
+    }
+
+    #[cold]
+    fn find(&mut self, moment: u64) -> Bin {
+        while moment / self.width >= self.capacity as u64 {
+            self.coarsen();
+        }
+        let index = (moment / self.width) as usize;
+        let from = index as u64 * self.width;
+        let bin = Bin { index, width: self.width };
+        self.recent = Recent { from, to: from.saturating_add(self.width), bin };
+        self.used = self.used.max(index + 1);
+        bin
+    }
+
+    fn coarsen(&mut self) {
+        self.used = self.used.div_ceil(2);
+        self.width = self.width.saturating_mul(2);
+        self.recent.to = self.recent.from;
+    }
+
+    /// Doubles the width until it is at least `width` and there are at most `bins` bins.
+    pub(crate) fn coarsen_to(&mut self, width: Time, bins: usize) {
+        while self.width < width.0 || self.used > bins.max(1) {
+            self.coarsen();
+        }
+    }
+
+    /// Covers what `other` covers, which began with the same width.
+    pub(crate) fn merge(&mut self, other: &Self) {
+        self.coarsen_to(other.width(), self.capacity);
+        self.used = self.used.max(other.used.div_ceil((self.width / other.width) as usize));
     }
 
     pub(crate) fn width(&self) -> Time {
@@ -53,71 +96,73 @@ impl<T: Copy + Default + AddAssign> Grid<T> {
     pub(crate) fn bins(&self) -> usize {
         self.used
     }
+}
 
-    /// The bins of a row.
-    pub(crate) fn row(&self, row: usize) -> &[T] {
-        &self.cells[row * self.capacity..][..self.used]
+/// Sums in the bins of an axis, for any number of rows. Several may share an axis: each follows it when it is next
+/// written to or read.
+#[derive(Clone, Debug)]
+pub(crate) struct Cells<T> {
+    width: u64,
+    capacity: usize,
+    rows: usize,
+    sums: Vec<T>,
+}
+
+impl<T: Copy + Default + AddAssign> Cells<T> {
+    pub(crate) fn new(axis: &Axis, rows: usize) -> Self {
+        Self {
+            width: axis.width,
+            capacity: axis.capacity,
+            rows,
+            sums: vec![T::default(); axis.capacity * rows],
+        }
     }
 
     pub(crate) fn add_row(&mut self) {
         self.rows += 1;
-        self.cells.resize(self.rows * self.capacity, T::default());
+        self.sums.resize(self.rows * self.capacity, T::default());
     }
 
     #[inline]
-    pub(crate) fn add(&mut self, row: usize, moment: Time, amount: T) {
-        *self.at(row, moment) += amount;
+    pub(crate) fn add(&mut self, row: usize, bin: Bin, amount: T) {
+        if bin.width != self.width {
+            self.follow(bin.width);
+        }
+        self.sums[row * self.capacity + bin.index] += amount;
     }
 
-    /// The cell of a row that `moment` falls into.
-    #[inline]
-    pub(crate) fn at(&mut self, row: usize, moment: Time) -> &mut T {
-        let known = moment.0 >= self.recent.from && moment.0 < self.recent.to;
-        let bin = if known { self.recent.bin } else { self.find(moment.0) };
-        &mut self.cells[row * self.capacity + bin]
-    }
-
+    /// Merges bins until they are `width` wide.
     #[cold]
-    fn find(&mut self, moment: u64) -> usize {
-        while moment / self.width >= self.capacity as u64 {
-            self.coarsen();
+    fn follow(&mut self, width: u64) {
+        while self.width < width {
+            self.sums.chunks_exact_mut(self.capacity).for_each(merge_pairs);
+            self.width = self.width.saturating_mul(2);
         }
-        let bin = (moment / self.width) as usize;
-        let from = bin as u64 * self.width;
-        self.recent = Recent { from, to: from.saturating_add(self.width), bin };
-        self.used = self.used.max(bin + 1);
-        bin
     }
 
-    fn coarsen(&mut self) {
-        for row in self.cells.chunks_exact_mut(self.capacity) {
-            for bin in 0..self.used.div_ceil(2) {
-                let mut sum = row[2 * bin];
-                if 2 * bin + 1 < self.used {
-                    sum += row[2 * bin + 1];
-                }
-                row[bin] = sum;
-            }
-            row[self.used.div_ceil(2)..self.used].fill(T::default());
-        }
-        self.used = self.used.div_ceil(2);
-        self.width = self.width.saturating_mul(2);
-        self.recent = NONE;
+    /// Sum over everything.
+    pub(crate) fn total(&self) -> T {
+        let mut total = T::default();
+        self.sums.iter().for_each(|&amount| total += amount);
+        total
     }
 
-    /// Doubles the width until it is at least `width` and there are at most `bins` bins.
-    pub(crate) fn coarsen_to(&mut self, width: Time, bins: usize) {
-        while self.width < width.0 || self.used > bins.max(1) {
-            self.coarsen();
-        }
+    /// An empty table of the same bins.
+    pub(crate) fn same_bins(&self) -> Self {
+        Self { rows: 0, sums: Vec::new(), ..*self }
+    }
+
+    /// As wide as the bins of `other`, if they were narrower.
+    pub(crate) fn follow_other(&mut self, other: &Self) {
+        self.follow(other.width);
     }
 
     /// Adds a row of `other`, whose bins are as wide as these or narrower by a power of two.
     pub(crate) fn absorb_row(&mut self, row: usize, other: &Self, other_row: usize) {
         let ratio = (self.width / other.width) as usize;
-        self.used = self.used.max(other.used.div_ceil(ratio));
-        let mine = &mut self.cells[row * self.capacity..][..self.used];
-        for (bin, part) in mine.iter_mut().zip(other.row(other_row).chunks(ratio)) {
+        let mine = &mut self.sums[row * self.capacity..][..self.capacity];
+        let theirs = &other.sums[other_row * other.capacity..][..other.capacity];
+        for (bin, part) in mine.iter_mut().zip(theirs.chunks(ratio)) {
             for &amount in part {
                 *bin += amount;
             }
@@ -126,23 +171,79 @@ impl<T: Copy + Default + AddAssign> Grid<T> {
 
     /// Adds `other`, which has the same rows and began with the same width.
     pub(crate) fn merge(&mut self, other: &Self) {
-        self.coarsen_to(other.width(), self.capacity);
+        self.follow(other.width);
         (0..self.rows.min(other.rows)).for_each(|row| self.absorb_row(row, other, row));
+    }
+}
+
+fn merge_pairs<T: Copy + Default + AddAssign>(row: &mut [T]) {
+    for bin in 0..row.len() {
+        let mut sum = T::default();
+        row.iter().skip(2 * bin).take(2).for_each(|&amount| sum += amount);
+        row[bin] = sum;
+    }
+}
+
+/// Cells with an axis of their own.
+#[derive(Clone, Debug)]
+pub(crate) struct Grid<T> {
+    axis: Axis,
+    cells: Cells<T>,
+}
+
+impl<T: Copy + Default + AddAssign> Grid<T> {
+    pub(crate) fn new(width: Time, capacity: usize, rows: usize) -> Self {
+        let axis = Axis::new(width, capacity);
+        Self { axis, cells: Cells::new(&axis, rows) }
+    }
+
+    /// A copy of cells that share `axis`.
+    pub(crate) fn of(axis: &Axis, cells: &Cells<T>) -> Self {
+        let mut cells = cells.clone();
+        cells.follow(axis.width);
+        Self { axis: *axis, cells }
+    }
+
+    pub(crate) fn axis(&self) -> &Axis {
+        &self.axis
+    }
+
+    /// The bins of a row.
+    pub(crate) fn row(&self, row: usize) -> &[T] {
+        &self.cells.sums[row * self.axis.capacity..][..self.axis.used]
+    }
+
+    #[inline]
+    pub(crate) fn add(&mut self, row: usize, moment: Time, amount: T) {
+        let bin = self.axis.bin(moment);
+        self.cells.add(row, bin, amount);
+    }
+
+    pub(crate) fn coarsen_to(&mut self, width: Time, bins: usize) {
+        self.axis.coarsen_to(width, bins);
+        self.cells.follow(self.axis.width);
+    }
+
+    pub(crate) fn merge(&mut self, other: &Self) {
+        self.axis.merge(&other.axis);
+        self.cells.follow(self.axis.width);
+        self.cells.merge(&other.cells);
     }
 }
 
 impl Grid<u64> {
     /// Adds the picoseconds from `start` to `end` to the bins in which they lie.
+    #[inline(never)]
     pub(crate) fn add_interval(&mut self, row: usize, start: Time, end: Time) {
         if end <= start {
             return;
         }
-        self.find(end.0 - 1);
+        self.axis.bin(Time(end.0 - 1));
         let mut from = start.0;
         while from < end.0 {
-            let bin = self.find(from);
-            let to = end.0.min(self.recent.to);
-            self.cells[row * self.capacity + bin] += to - from;
+            let bin = self.axis.bin(Time(from));
+            let to = end.0.min(self.axis.recent.to);
+            self.cells.add(row, bin, to - from);
             from = to;
         }
     }
@@ -164,11 +265,11 @@ mod tests {
     #[test]
     fn bins_double_when_the_run_outlives_them() {
         let mut grid = grid(&[(0, 1), (9, 1), (10, 1), (39, 5)]);
-        assert_eq!((grid.width(), grid.row(0)), (Time(10), [2, 1, 0, 5].as_slice()));
+        assert_eq!((grid.axis().width(), grid.row(0)), (Time(10), [2, 1, 0, 5].as_slice()));
         grid.add(0, Time(40), 7);
-        assert_eq!((grid.width(), grid.row(0)), (Time(20), [3, 5, 7].as_slice()));
+        assert_eq!((grid.axis().width(), grid.row(0)), (Time(20), [3, 5, 7].as_slice()));
         grid.add(0, Time(170), 1);
-        assert_eq!((grid.width(), grid.row(0)), (Time(80), [15, 0, 1].as_slice()));
+        assert_eq!((grid.axis().width(), grid.row(0)), (Time(80), [15, 0, 1].as_slice()));
     }
 
     #[test]
@@ -202,8 +303,8 @@ mod tests {
             let (mut ab, mut ba, all) = (grid(&a), grid(&b), grid(&[a.clone(), b.clone()].concat()));
             ab.merge(&grid(&b));
             ba.merge(&grid(&a));
-            prop_assert_eq!((ab.width(), ab.row(0)), (all.width(), all.row(0)));
-            prop_assert_eq!((ba.width(), ba.row(0)), (all.width(), all.row(0)));
+            prop_assert_eq!((ab.axis().width(), ab.row(0)), (all.axis().width(), all.row(0)));
+            prop_assert_eq!((ba.axis().width(), ba.row(0)), (all.axis().width(), all.row(0)));
             let total = a.iter().chain(&b).map(|&(_, amount)| amount).sum::<u64>();
             prop_assert_eq!(all.row(0).iter().sum::<u64>(), total);
         }

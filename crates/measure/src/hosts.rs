@@ -1,7 +1,7 @@
-use fabricsim_units::{HostId, Time};
+use fabricsim_units::HostId;
 
-use crate::grid::{Grid, capacity};
-use crate::{MOST_FLOWS, Window};
+use crate::MOST_FLOWS;
+use crate::grid::{Axis, Bin, Cells};
 
 pub(crate) const INJECTED_PACKETS: usize = 0;
 pub(crate) const INJECTED_BYTES: usize = 1;
@@ -13,18 +13,26 @@ pub(crate) const DELIVERED_BYTES: usize = 3;
 #[derive(Clone, Debug)]
 pub(crate) struct Hosts {
     pub(crate) counters: Vec<[u64; 4]>,
-    pub(crate) injected: Grid<u64>,
-    pub(crate) delivered: Grid<u64>,
+    pub(crate) injected: Cells<u64>,
+    pub(crate) delivered: Cells<u64>,
     pub(crate) each: bool,
 }
 
 impl Hosts {
-    pub(crate) fn new(hosts: u32, bin: Time, expected: u64) -> Self {
+    /// How many series there are.
+    pub(crate) fn rows(hosts: u32) -> usize {
+        if hosts as usize <= MOST_FLOWS { hosts as usize } else { 1 }
+    }
+
+    pub(crate) fn new(hosts: u32, axis: &Axis) -> Self {
+        let rows = Self::rows(hosts);
         let hosts = hosts as usize;
-        let each = hosts <= MOST_FLOWS;
-        let rows = if each { hosts } else { 1 };
-        let grid = Grid::new(bin, capacity(expected, rows), rows);
-        Self { counters: vec![[0; 4]; hosts], injected: grid.clone(), delivered: grid, each }
+        Self {
+            counters: vec![[0; 4]; hosts],
+            injected: Cells::new(axis, rows),
+            delivered: Cells::new(axis, rows),
+            each: rows == hosts,
+        }
     }
 
     #[inline]
@@ -33,9 +41,9 @@ impl Hosts {
     }
 
     #[inline]
-    pub(crate) fn injected(&mut self, window: Window, now: Time, host: HostId, bytes: u32) {
-        self.injected.add(self.row(host), now, u64::from(bytes));
-        if window.contains(now) {
+    pub(crate) fn injected(&mut self, within: bool, bin: Bin, host: HostId, bytes: u32) {
+        self.injected.add(self.row(host), bin, u64::from(bytes));
+        if within {
             let counters = &mut self.counters[host.index()];
             counters[INJECTED_PACKETS] += 1;
             counters[INJECTED_BYTES] += u64::from(bytes);
@@ -43,8 +51,8 @@ impl Hosts {
     }
 
     #[inline]
-    pub(crate) fn delivered(&mut self, within: bool, now: Time, host: HostId, bytes: u32) {
-        self.delivered.add(self.row(host), now, u64::from(bytes));
+    pub(crate) fn delivered(&mut self, within: bool, bin: Bin, host: HostId, bytes: u32) {
+        self.delivered.add(self.row(host), bin, u64::from(bytes));
         if within {
             let counters = &mut self.counters[host.index()];
             counters[DELIVERED_PACKETS] += 1;

@@ -37,25 +37,28 @@ impl Ports {
 
     #[inline]
     pub(crate) fn transmitted(&mut self, window: Window, at: (u32, u8), bytes: u32, start: Time, end: Time) {
+        let counters = &mut self.counters[at.0 as usize * self.lanes + usize::from(at.1)];
+        if start >= window.from && end <= window.to {
+            counters[BUSY] += end.0 - start.0;
+            counters[BYTES] += u64::from(bytes);
+            counters[PACKETS] += 1;
+        } else {
+            counters[BUSY] += window.clip(start, end);
+            let counted = u64::from(window.contains(start));
+            counters[BYTES] += u64::from(bytes) * counted;
+            counters[PACKETS] += counted;
+        }
         if let Some(series) = &mut self.series {
             series.busy.add_interval(at.0 as usize, start, end);
         }
-        if end <= window.from {
-            return;
-        }
-        let counters = &mut self.counters[at.0 as usize * self.lanes + usize::from(at.1)];
-        counters[BUSY] += window.clip(start, end);
-        let counted = u64::from(window.contains(start));
-        counters[BYTES] += u64::from(bytes) * counted;
-        counters[PACKETS] += counted;
     }
 
     #[inline]
     pub(crate) fn stalled(&mut self, window: Window, at: (u32, u8), start: Time, end: Time) {
+        self.counters[at.0 as usize * self.lanes + usize::from(at.1)][STALLED] += window.clip(start, end);
         if let Some(series) = &mut self.series {
             series.stalled.add_interval(at.0 as usize, start, end);
         }
-        self.counters[at.0 as usize * self.lanes + usize::from(at.1)][STALLED] += window.clip(start, end);
     }
 
     pub(crate) fn merge(&mut self, other: &Self) {

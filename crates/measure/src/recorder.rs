@@ -2,7 +2,7 @@ use fabricsim_model::{Observer, Packet};
 use fabricsim_units::{Time, Vl};
 
 use crate::flows::{Delivery, Flows};
-use crate::grid::Grid;
+use crate::grid::{Axis, Cells, Grid, capacity};
 use crate::hosts::Hosts;
 use crate::latency::Latencies;
 use crate::ports::Ports;
@@ -23,29 +23,32 @@ pub struct Recorder {
     pub(crate) flows: Flows,
     pub(crate) hosts: Hosts,
     pub(crate) ports: Ports,
+    /// The bins of all series but those of ports.
+    pub(crate) axis: Axis,
     /// Packets by time of delivery, over the whole run.
-    pub(crate) course: Grid<Batch>,
+    pub(crate) course: Cells<Batch>,
     /// Packets made within the window, by their age in it.
     pub(crate) batches: Grid<Batch>,
-    recent: Batch,
+    taken: Batch,
 }
 
 impl Recorder {
     /// A recorder that has seen nothing.
     pub fn new(config: &RecorderConfig) -> Self {
         let expected = config.expected_bins();
-        let hosts = Hosts::new(config.hosts, config.bin, expected);
+        let axis = Axis::new(config.bin, capacity(expected, Hosts::rows(config.hosts)));
         let series = config.link_series.then_some((config.bin, expected));
         Self {
             config: *config,
             window: config.window,
-            latencies: Latencies::new(),
-            flows: Flows::new(config.flows, config.hosts, config.bin, expected),
+            latencies: Latencies::default(),
+            flows: Flows::new(config.flows, config.hosts, &axis),
             ports: Ports::new(config.ports, config.lanes, series),
-            course: Grid::new(config.bin, hosts.injected.capacity(), 1),
+            hosts: Hosts::new(config.hosts, &axis),
+            course: Cells::new(&axis, 1),
             batches: Grid::new(config.batch, MOST_BATCHES, 1),
-            hosts,
-            recent: Batch::default(),
+            axis,
+            taken: Batch::default(),
         }
     }
 
@@ -69,7 +72,13 @@ impl Recorder {
     /// The packets delivered since the last call: what [`Steady`](crate::Steady) is fed with, summed over all
     /// partitions.
     pub fn take_batch(&mut self) -> Batch {
-        std::mem::take(&mut self.recent)
+        let before = self.taken;
+        self.taken = self.course.total();
+        Batch {
+            packets: self.taken.packets - before.packets,
+            latency: self.taken.latency - before.latency,
+            bytes: self.taken.bytes - before.bytes,
+        }
     }
 
     /// Adds what the recorder of another partition counted. Both have the same configuration.
@@ -78,16 +87,18 @@ impl Recorder {
         self.flows.merge(&other.flows);
         self.hosts.merge(&other.hosts);
         self.ports.merge(&other.ports);
+        self.axis.merge(&other.axis);
         self.course.merge(&other.course);
         self.batches.merge(&other.batches);
-        self.recent += other.recent;
+        self.taken += other.taken;
     }
 }
 
 impl Observer for Recorder {
     #[inline]
     fn injected(&mut self, now: Time, packet: &Packet) {
-        self.hosts.injected(self.window, now, packet.source, packet.bytes);
+        let bin = self.axis.bin(now);
+        self.hosts.injected(self.window.contains(now), bin, packet.source, packet.bytes);
     }
 
     #[inline]
@@ -96,15 +107,15 @@ impl Observer for Recorder {
         let one = Batch { packets: 1, latency: u128::from(total), bytes: u64::from(packet.bytes) };
         let accepted = self.window.contains(now);
         let made_within = self.window.contains(packet.created);
-        self.recent += one;
-        self.course.add(0, now, one);
-        self.hosts.delivered(accepted, now, packet.destination, packet.bytes);
+        let bin = self.axis.bin(now);
+        self.course.add(0, bin, one);
+        self.hosts.delivered(accepted, bin, packet.destination, packet.bytes);
         if made_within {
             self.batches.add(0, packet.created - self.window.from, one);
             self.latencies.record(total, network, packet.hops);
         }
         let latency = made_within.then_some((total, network));
-        self.flows.delivered(now, packet, &Delivery { accepted, latency });
+        self.flows.delivered(bin, packet, &Delivery { accepted, latency });
     }
 
     #[inline]

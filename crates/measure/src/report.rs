@@ -5,12 +5,11 @@ use fabricsim_units::{HostId, Rate, Time};
 
 use crate::batch::{Batch, interval};
 use crate::fairness::starves;
-use crate::flows::{Flow, Key};
+use crate::flows::{Flow, FlowHistogram, Key};
 use crate::hosts::{DELIVERED_BYTES, DELIVERED_PACKETS, INJECTED_PACKETS};
 use crate::summary::start_ns;
 use crate::{
-    Confidence, FlowSummary, Histogram, Hops, Latency, MOST_FLOWS, Recorder, SATURATED, Summary, jain,
-    series, tables,
+    Confidence, FlowSummary, Hops, Latency, MOST_FLOWS, Recorder, SATURATED, Summary, jain, series, tables,
 };
 
 /// What things are called in tables.
@@ -71,7 +70,7 @@ pub(crate) struct FlowRow<'a> {
     /// Bytes; NaN where not known.
     pub(crate) offered: f64,
     pub(crate) flow: Flow,
-    pub(crate) histogram: Option<&'a Histogram>,
+    pub(crate) histogram: Option<&'a FlowHistogram>,
     pub(crate) place: Option<usize>,
 }
 
@@ -133,9 +132,13 @@ impl Recorder {
 }
 
 impl FlowRow<'_> {
+    pub(crate) fn latency(&self) -> Latency {
+        Latency::of(self.flow.made, &self.flow.total, self.histogram)
+    }
+
     /// Did it offer or get something within the window?
     fn takes_part(&self) -> bool {
-        self.offered > 0.0 || self.flow.packets > 0 || self.flow.total.count > 0
+        self.offered > 0.0 || self.flow.packets > 0 || self.flow.made > 0
     }
 }
 
@@ -156,10 +159,10 @@ impl Context<'_> {
     /// The batches that lie within the measurement as a whole, and their length.
     pub(crate) fn batches(&self) -> (Vec<Batch>, Time) {
         let grid = &self.recorder.batches;
-        let whole = ((self.measured.0 / grid.width().0) as usize).min(grid.capacity());
+        let whole = ((self.measured.0 / grid.axis().width().0) as usize).min(grid.axis().capacity());
         let mut batches = grid.row(0).to_vec();
         batches.resize(whole, Batch::default());
-        (batches, grid.width())
+        (batches, grid.axis().width())
     }
 
     /// Bytes that the source offered, over all destinations.
@@ -196,6 +199,8 @@ impl Context<'_> {
     fn summary(&self) -> Summary {
         let Recorder { hosts, latencies, .. } = self.recorder;
         let (packets, bytes) = (hosts.total(DELIVERED_PACKETS), hosts.total(DELIVERED_BYTES));
+        let mut all = Flow::default();
+        self.flows.iter().for_each(|row| all.add(&row.flow));
         let offered: u64 = self.outcome.offers.iter().map(|offer| offer.bytes).sum();
         let offered = if self.outcome.offers.is_empty() { f64::NAN } else { offered as f64 };
         let (offered_gbps, accepted_gbps) = (self.gbps(offered), self.gbps(bytes as f64));
@@ -219,9 +224,9 @@ impl Context<'_> {
             accepted_gbps,
             packets,
             bytes,
-            latency_packets: latencies.total.count,
-            latency_ns: Latency::of(&latencies.total, Some(&latencies.total_histogram)),
-            network_latency_ns: Latency::of(&latencies.network, Some(&latencies.network_histogram)),
+            latency_packets: all.made,
+            latency_ns: Latency::of(all.made, &all.total, Some(&latencies.total)),
+            network_latency_ns: Latency::of(all.made, &all.network, Some(&latencies.network)),
             latency_confidence: self.confidence(),
             hops: Hops::of(&latencies.hops),
             jain: jain(part.iter().map(|row| row.flow.bytes)),
@@ -240,7 +245,7 @@ impl Context<'_> {
             destination: self.destination(row.key).to_owned(),
             offered_gbps: self.gbps(row.offered),
             accepted_gbps: self.gbps(row.flow.bytes as f64),
-            latency_ns: Latency::of(&row.flow.total, row.histogram),
+            latency_ns: row.latency(),
         };
         self.flows.iter().map(summary).collect()
     }

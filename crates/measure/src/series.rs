@@ -22,26 +22,25 @@ struct Bins<T> {
 }
 
 impl<T: Copy + Default + AddAssign> Bins<T> {
-    /// Of `grid`, whose bins are made wide enough for `entities` entities.
-    fn new(grid: &Grid<T>, entities: usize, end: Time) -> Self {
-        let mut grid = grid.clone();
+    /// Of `grid`, its bins made wide enough for `entities` entities.
+    fn new(mut grid: Grid<T>, entities: usize, end: Time) -> Self {
         let most = (MOST_ROWS / entities.max(1)).clamp(1, MOST_BINS);
         grid.coarsen_to(Time(end.0.div_ceil(most as u64)), most);
-        let count = grid.bins().max(end.0.div_ceil(grid.width().0) as usize);
+        let count = grid.axis().bins().max(end.0.div_ceil(grid.axis().width().0) as usize);
         Self { grid, count, end }
     }
 
     /// As wide as those of `other`.
     fn match_width<U: Copy + Default + AddAssign>(&mut self, other: &mut Bins<U>) {
-        self.grid.coarsen_to(other.grid.width(), usize::MAX);
-        other.grid.coarsen_to(self.grid.width(), usize::MAX);
-        let used = self.grid.bins().max(other.grid.bins());
-        self.count = used.max(self.end.0.div_ceil(self.grid.width().0) as usize);
+        self.grid.coarsen_to(other.grid.axis().width(), usize::MAX);
+        other.grid.coarsen_to(self.grid.axis().width(), usize::MAX);
+        let used = self.grid.axis().bins().max(other.grid.axis().bins());
+        self.count = used.max(self.end.0.div_ceil(self.grid.axis().width().0) as usize);
         other.count = self.count;
     }
 
     fn start(&self, bin: usize) -> Time {
-        self.grid.width() * bin as u64
+        self.grid.axis().width() * bin as u64
     }
 
     fn starts_ns(&self) -> impl Iterator<Item = f64> {
@@ -51,7 +50,7 @@ impl<T: Copy + Default + AddAssign> Bins<T> {
     /// How much of a bin the run has covered.
     fn length(&self, bin: usize) -> Time {
         let covered = self.end.saturating_sub(self.start(bin));
-        if covered == Time::ZERO { self.grid.width() } else { covered.min(self.grid.width()) }
+        if covered == Time::ZERO { self.grid.axis().width() } else { covered.min(self.grid.axis().width()) }
     }
 
     /// The value of every bin of a row, and the bin's length.
@@ -89,10 +88,12 @@ pub(crate) fn flows(context: &Context) -> Table {
     let mut table = new("series");
     let rows: Vec<_> =
         context.flows.iter().filter_map(|row| row.place.map(|place| (row.key, place))).collect();
-    let empty = Grid::new(context.recorder.config.bin, 2, 0);
     let kept = context.recorder.flows.series();
     let rows = if kept.is_some() { rows } else { Vec::new() };
-    let bins = Bins::new(kept.unwrap_or(&empty), rows.len(), context.outcome.end);
+    let axis = &context.recorder.axis;
+    let grid =
+        kept.map_or_else(|| Grid::new(axis.width(), axis.capacity(), 0), |cells| Grid::of(axis, cells));
+    let bins = Bins::new(grid, rows.len(), context.outcome.end);
     let name = |key: Key| format!("{}->{}", context.host(key.0), context.destination(key));
     let names: Vec<_> = rows.iter().map(|row| name(row.0)).collect();
     head(&mut table, &bins, ("flow", "Source and destination: from->to"), &names);
@@ -105,9 +106,9 @@ pub(crate) fn flows(context: &Context) -> Table {
 pub(crate) fn hosts(context: &Context) -> Table {
     let hosts = &context.recorder.hosts;
     let names = if hosts.each { context.names.hosts.clone() } else { vec!["*".to_owned()] };
-    let mut injected = Bins::new(&hosts.injected, names.len(), context.outcome.end);
-    let mut delivered = Bins::new(&hosts.delivered, names.len(), context.outcome.end);
-    injected.match_width(&mut delivered);
+    let axis = &context.recorder.axis;
+    let injected = Bins::new(Grid::of(axis, &hosts.injected), names.len(), context.outcome.end);
+    let delivered = Bins::new(Grid::of(axis, &hosts.delivered), names.len(), context.outcome.end);
     let mut table = new("hosts_series");
     head(&mut table, &injected, ("host", "Name; * for all hosts together"), &names);
     let rates = |bins: &Bins<u64>| (0..names.len()).flat_map(|row| bins.rates(row)).collect();
@@ -118,7 +119,8 @@ pub(crate) fn hosts(context: &Context) -> Table {
 
 /// The whole fabric over time.
 pub(crate) fn run(context: &Context) -> Table {
-    let bins = Bins::new(&context.recorder.course, 1, context.outcome.end);
+    let grid = Grid::of(&context.recorder.axis, &context.recorder.course);
+    let bins = Bins::new(grid, 1, context.outcome.end);
     let mut table = new("run_series");
     table.real("time_ns", "ns", "Start of the bin", bins.starts_ns().collect());
     let packets = bins.row(0).map(|(batch, _)| batch.packets as i64).collect();
@@ -139,8 +141,8 @@ pub(crate) fn run(context: &Context) -> Table {
 pub(crate) fn links(context: &Context) -> Option<Table> {
     let series = context.recorder.ports.series.as_ref()?;
     let names: Vec<_> = context.names.ports.iter().map(|port| port.link.clone()).collect();
-    let mut busy = Bins::new(&series.busy, names.len(), context.outcome.end);
-    let mut stalled = Bins::new(&series.stalled, names.len(), context.outcome.end);
+    let mut busy = Bins::new(series.busy.clone(), names.len(), context.outcome.end);
+    let mut stalled = Bins::new(series.stalled.clone(), names.len(), context.outcome.end);
     busy.match_width(&mut stalled);
     let mut table = new("link_series");
     head(&mut table, &busy, ("link", "Direction of a link: from->to"), &names);

@@ -115,16 +115,20 @@ pub struct Hops {
 }
 
 impl Latency {
-    pub(crate) fn of(moments: &Moments, histogram: Option<&Histogram>) -> Self {
+    /// Of `count` values in picoseconds.
+    pub(crate) fn of<const BITS: u32>(
+        count: u64,
+        moments: &Moments,
+        histogram: Option<&Histogram<BITS>>,
+    ) -> Self {
         let ns = |ps: u64| ps as f64 * 1e-3;
         let quantile = |per_mille| {
-            let found =
-                histogram.filter(|_| moments.count > 0).and_then(|histogram| histogram.quantile(per_mille));
+            let found = histogram.filter(|_| count > 0).and_then(|histogram| histogram.quantile(per_mille));
             found.map_or(f64::NAN, |value| ns(value.clamp(moments.min, moments.max)))
         };
-        let extreme = |value| if moments.count > 0 { ns(value) } else { f64::NAN };
+        let extreme = |value| if count > 0 { ns(value) } else { f64::NAN };
         Self {
-            mean: moments.mean() * 1e-3,
+            mean: moments.sum as f64 / count as f64 * 1e-3,
             min: extreme(moments.min),
             p50: quantile(500),
             p99: quantile(990),
@@ -158,11 +162,11 @@ mod tests {
 
     #[test]
     fn latency_of_few_and_of_none() {
-        let (mut moments, mut histogram) = (Moments::default(), Histogram::new(7));
-        assert!(Latency::of(&moments, Some(&histogram)).p50.is_nan());
+        let (mut moments, mut histogram) = (Moments::default(), Histogram::<7>::new());
+        assert!(Latency::of(0, &moments, Some(&histogram)).p50.is_nan());
         moments.record(1_000_001);
         histogram.record(1_000_001);
-        let one = Latency::of(&moments, Some(&histogram));
+        let one = Latency::of(1, &moments, Some(&histogram));
         assert_eq!(
             (one.mean, one.min, one.p50, one.p999, one.max),
             (1000.001, 1000.001, 1000.001, 1000.001, 1000.001)

@@ -1,6 +1,7 @@
 use fabricsim_model::Table;
 
 use crate::hosts::{DELIVERED_BYTES, DELIVERED_PACKETS, INJECTED_BYTES, INJECTED_PACKETS};
+use crate::moments::deviation;
 use crate::ports::{BUSY, BYTES, PACKETS, STALLED};
 use crate::report::{Context, FlowRow, gbps};
 use crate::{Bucket, Histogram, Latency};
@@ -15,11 +16,11 @@ pub(crate) fn flows(context: &Context) -> Table {
     let real = |value: &dyn Fn(&FlowRow) -> f64| rows.iter().map(value).collect::<Vec<_>>();
     let whole =
         |value: &dyn Fn(&FlowRow) -> u64| rows.iter().map(|row| value(row) as i64).collect::<Vec<_>>();
-    let latencies: Vec<_> = rows.iter().map(|row| Latency::of(&row.flow.total, row.histogram)).collect();
+    let latencies: Vec<_> = rows.iter().map(FlowRow::latency).collect();
     let ns = |value: fn(&Latency) -> f64| latencies.iter().map(value).collect::<Vec<_>>();
     let rate = |row: &FlowRow| context.outcome.rates[row.key.0.index()].as_gbps();
     let network_max =
-        |row: &FlowRow| if row.flow.total.count > 0 { row.flow.network_max as f64 * 1e-3 } else { f64::NAN };
+        |row: &FlowRow| if row.flow.made > 0 { row.flow.network.max as f64 * 1e-3 } else { f64::NAN };
 
     let mut table = new("flows");
     table.text("source", "Sending host", rows.iter().map(|row| context.host(row.key.0).to_owned()).collect());
@@ -33,17 +34,17 @@ pub(crate) fn flows(context: &Context) -> Table {
     table.real("share", "", "Accepted throughput as a fraction of the source's link rate", share);
     table.whole("packets", "", "Packets delivered in the measurement", whole(&|row| row.flow.packets));
     table.whole("bytes", "B", "Bytes delivered in the measurement", whole(&|row| row.flow.bytes));
-    let made = whole(&|row| row.flow.total.count);
+    let made = whole(&|row| row.flow.made);
     table.whole("latency_packets", "", "Delivered packets that were made in the measurement", made);
     table.real("latency_mean_ns", "ns", "Mean latency, from making to delivery", ns(|l| l.mean));
-    let deviation = real(&|row| row.flow.total.deviation() * 1e-3);
+    let deviation = real(&|row| deviation(row.flow.made, row.flow.total.sum, row.flow.squares) * 1e-3);
     table.real("latency_deviation_ns", "ns", "Standard deviation of the latency", deviation);
     table.real("latency_min_ns", "ns", "Smallest latency", ns(|l| l.min));
     table.real("latency_p50_ns", "ns", "Median latency, to 1.6 %", ns(|l| l.p50));
     table.real("latency_p99_ns", "ns", "99 % of the latencies are not larger, to 1.6 %", ns(|l| l.p99));
     table.real("latency_p999_ns", "ns", "99.9 % of the latencies are not larger, to 1.6 %", ns(|l| l.p999));
     table.real("latency_max_ns", "ns", "Largest latency", ns(|l| l.max));
-    let network = real(&|row| row.flow.network as f64 / row.flow.total.count as f64 * 1e-3);
+    let network = real(&|row| row.flow.network.sum as f64 / row.flow.made as f64 * 1e-3);
     table.real("network_mean_ns", "ns", "Mean latency from the first byte on the wire", network);
     table.real("network_max_ns", "ns", "Largest latency from the first byte on the wire", real(&network_max));
     table
@@ -125,11 +126,11 @@ pub(crate) fn links(context: &Context) -> Table {
 /// A row per occupied bucket of the latency histograms.
 pub(crate) fn latency(context: &Context) -> Table {
     let latencies = &context.recorder.latencies;
-    let of = |kind: &'static str, histogram: &Histogram| -> Vec<(&str, Bucket)> {
+    let of = |kind: &'static str, histogram: &Histogram<7>| -> Vec<(&str, Bucket)> {
         histogram.buckets().map(|bucket| (kind, bucket)).collect()
     };
-    let mut rows = of("total", &latencies.total_histogram);
-    rows.extend(of("network", &latencies.network_histogram));
+    let mut rows = of("total", &latencies.total);
+    rows.extend(of("network", &latencies.network));
 
     let mut table = new("latency");
     let text = "total: from making to delivery; network: from the first byte on the wire";
