@@ -1,4 +1,29 @@
 //! Routing functions and forwarding tables over a graph, and the static deadlock check.
+//!
+//! [`build`] makes the [`Router`] that an experiment asks for. A new algorithm is one file beside its tests, one
+//! line in the list of routers and one in [`build`].
+
+mod build;
+pub mod deadlock;
+mod dimension_order;
+mod error;
+pub mod fdbs;
+mod path;
+#[cfg(test)]
+mod samples;
+mod shortest_path;
+mod table;
+mod up_down;
+mod wiring;
+
+pub use build::build;
+pub use deadlock::{Verdict, check};
+pub use dimension_order::DimensionOrder;
+pub use error::{RoutingError, TablesError, TablesProblem};
+pub use path::path;
+pub use shortest_path::shortest_paths;
+pub use table::{ForwardingTables, TableRouting};
+pub use up_down::UpDown;
 
 use fabricsim_model::{Hop, Lanes};
 use fabricsim_units::{HostId, PortNo, SwitchId, Vl};
@@ -12,3 +37,54 @@ pub trait RoutingFunction {
     /// `hops`, which is empty. At the destination's switch that is the host's port. Never none.
     fn hops(&self, at: SwitchId, in_port: PortNo, lane: Vl, to: HostId, hops: &mut Vec<Hop>);
 }
+
+macro_rules! routers {
+    ($($(#[$doc:meta])* $name:ident),* $(,)?) => {
+        /// Any routing algorithm, dispatched statically (by a plain tag: it is asked for every packet and hop).
+        #[derive(Clone, Debug)]
+        #[repr(u8)]
+        pub enum Router {
+            $($(#[$doc])* $name($name),)*
+        }
+
+        impl Router {
+            /// How many virtual lanes there are.
+            pub fn virtual_lanes(&self) -> u8 {
+                match self {
+                    $(Self::$name(router) => router.all.count,)*
+                }
+            }
+        }
+
+        impl RoutingFunction for Router {
+            #[inline]
+            fn injection_lanes(&self, from: HostId, to: HostId) -> Lanes {
+                match self {
+                    $(Self::$name(router) => router.injection_lanes(from, to),)*
+                }
+            }
+
+            #[inline]
+            fn hops(&self, at: SwitchId, in_port: PortNo, lane: Vl, to: HostId, hops: &mut Vec<Hop>) {
+                match self {
+                    $(Self::$name(router) => router.hops(at, in_port, lane, to, hops),)*
+                }
+            }
+        }
+
+        $(impl From<$name> for Router {
+            fn from(router: $name) -> Self {
+                Self::$name(router)
+            }
+        })*
+    };
+}
+
+routers!(
+    /// Dimension order on a grid.
+    DimensionOrder,
+    /// Up and down a fat tree.
+    UpDown,
+    /// Forwarding tables: shortest paths, or read from a file.
+    TableRouting,
+);

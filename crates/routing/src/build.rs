@@ -1,0 +1,192 @@
+use std::path::Path;
+
+use fabricsim_model::Lanes;
+use fabricsim_spec::{Algorithm, Experiment, SpecError};
+use fabricsim_topology::{Graph, Shape};
+
+use crate::{
+    DimensionOrder, ForwardingTables, Router, RoutingError, TableRouting, TablesError, TablesProblem, UpDown,
+    shortest_paths,
+};
+
+/// Virtual lanes of an InfiniBand link (IBA 1.5, section 3.5.7), and the most that there are here.
+const MOST_LANES: u8 = 16;
+
+/// The router that `experiment` asks for on `graph`. Relative paths start at `base_dir`; `file` is the experiment's
+/// name for error messages.
+pub fn build(
+    experiment: &Experiment,
+    graph: &Graph,
+    base_dir: &Path,
+    file: &str,
+) -> Result<Router, RoutingError> {
+    let routing = &experiment.routing;
+    let lanes = experiment.switch.virtual_lanes;
+    if lanes == 0 || lanes > MOST_LANES {
+        let message = format!("{lanes} virtual lanes: there are 1 to {MOST_LANES}");
+        return Err(SpecError::at_key(file, "switch.virtual_lanes", message).into());
+    }
+    let algorithm = resolve(routing.algorithm, graph);
+    if routing.order.is_some() && algorithm != Algorithm::DimensionOrder {
+        return Err(stray(file, "routing.order", algorithm, Algorithm::DimensionOrder).into());
+    }
+    if routing.tables.is_some() && algorithm != Algorithm::Table {
+        return Err(stray(file, "routing.tables", algorithm, Algorithm::Table).into());
+    }
+    let all = Lanes::new(0, lanes);
+    Ok(match algorithm {
+        Algorithm::DimensionOrder => match &graph.shape {
+            Shape::Grid(shape) => {
+                DimensionOrder::new(graph, shape, routing.order.as_deref(), lanes, file)?.into()
+            }
+            _ => {
+                return Err(unsuitable(
+                    file,
+                    algorithm,
+                    "a mesh, torus, grid, hypercube, ring or chain",
+                    graph,
+                )
+                .into());
+            }
+        },
+        Algorithm::UpDown | Algorithm::UpDownAdaptive => match &graph.shape {
+            Shape::Tree(shape) => {
+                UpDown::new(graph, shape, algorithm == Algorithm::UpDownAdaptive, all).into()
+            }
+            _ => return Err(unsuitable(file, algorithm, "a fat tree", graph).into()),
+        },
+        Algorithm::Table => {
+            TableRouting::new(read_tables(routing.tables.as_deref(), graph, base_dir, file)?, all).into()
+        }
+        Algorithm::ShortestPath | Algorithm::Auto => {
+            TableRouting::new(shortest_paths(graph, file)?, all).into()
+        }
+    })
+}
+
+/// What [`Algorithm::Auto`] means on this graph.
+fn resolve(algorithm: Algorithm, graph: &Graph) -> Algorithm {
+    match (algorithm, &graph.shape) {
+        (Algorithm::Auto, Shape::Grid(_)) => Algorithm::DimensionOrder,
+        (Algorithm::Auto, Shape::Tree(_)) => Algorithm::UpDown,
+        (Algorithm::Auto, Shape::Irregular) => Algorithm::ShortestPath,
+        (chosen, _) => chosen,
+    }
+}
+
+fn read_tables(
+    tables: Option<&str>,
+    graph: &Graph,
+    base_dir: &Path,
+    file: &str,
+) -> Result<ForwardingTables, RoutingError> {
+    let Some(name) = tables else {
+        let message = "routing by `table` needs the key `tables`: a file of forwarding tables (.fdbs)";
+        return Err(SpecError::at_key(file, "routing", message).into());
+    };
+    let path = base_dir.join(name);
+    let bytes = std::fs::read(&path).map_err(|error| TablesError {
+        file: path.display().to_string(),
+        line: None,
+        problem: Box::new(TablesProblem::Unreadable(error.to_string())),
+    })?;
+    crate::fdbs::read(&bytes, &path.display().to_string(), graph)
+}
+
+fn stray(file: &str, key: &str, chosen: Algorithm, needed: Algorithm) -> SpecError {
+    let message = format!("only for `{}`, not for `{}`", name(needed), name(chosen));
+    SpecError::at_key(file, key, message)
+}
+
+fn unsuitable(file: &str, algorithm: Algorithm, needed: &str, graph: &Graph) -> SpecError {
+    let fitting = name(resolve(Algorithm::Auto, graph));
+    let message = format!(
+        "`{}` needs {needed}; this topology is: {}. `{fitting}` fits (and is what `auto` chooses)",
+        name(algorithm),
+        graph.title
+    );
+    SpecError::at_key(file, "routing.algorithm", message)
+}
+
+/// The algorithm as it is written in an experiment.
+const fn name(algorithm: Algorithm) -> &'static str {
+    match algorithm {
+        Algorithm::Auto => "auto",
+        Algorithm::DimensionOrder => "dimension-order",
+        Algorithm::UpDown => "up-down",
+        Algorithm::UpDownAdaptive => "up-down-adaptive",
+        Algorithm::ShortestPath => "shortest-path",
+        Algorithm::Table => "table",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::samples::{graph, try_router};
+
+    fn message(topology: &str, routing: &str, lanes: u8) -> String {
+        try_router(&graph(topology), topology, routing, lanes).unwrap_err().to_string()
+    }
+
+    #[test]
+    fn auto_takes_what_fits() {
+        let cases = [
+            ("mesh = { dimensions = [2, 2] }", "dimension-order"),
+            ("ring = { switches = 3 }", "dimension-order"),
+            ("parking-lot = { switches = 3 }", "dimension-order"),
+            ("hypercube = { dimensions = 3 }", "dimension-order"),
+            ("fat-tree = { arity = 2, levels = 2 }", "up-down"),
+            ("xgft = { children = [2, 2], parents = [1, 2] }", "up-down"),
+            ("single-switch = { hosts = 2 }", "shortest-path"),
+        ];
+        for (topology, expected) in cases {
+            assert_eq!(name(resolve(Algorithm::Auto, &graph(topology))), expected, "{topology}");
+        }
+    }
+
+    #[test]
+    fn what_does_not_fit_is_refused_with_what_does() {
+        let (mesh, tree) = ("mesh = { dimensions = [2, 2] }", "fat-tree = { arity = 2, levels = 2 }");
+        let cases = [
+            (
+                message(tree, "algorithm = \"dimension-order\"", 1),
+                "routing.algorithm: `dimension-order` needs a mesh",
+            ),
+            (message(tree, "algorithm = \"dimension-order\"", 1), "`up-down` fits"),
+            (
+                message(mesh, "algorithm = \"up-down\"", 1),
+                "`up-down` needs a fat tree; this topology is: 2x2 mesh",
+            ),
+            (message(mesh, "algorithm = \"up-down-adaptive\"", 1), "`dimension-order` fits"),
+            (message(tree, "order = [0]", 1), "routing.order: only for `dimension-order`, not for `up-down`"),
+            (
+                message(mesh, "tables = \"x.fdbs\"", 1),
+                "routing.tables: only for `table`, not for `dimension-order`",
+            ),
+            (message(mesh, "algorithm = \"table\"", 1), "needs the key `tables`"),
+            (message(mesh, "", 0), "switch.virtual_lanes: 0 virtual lanes: there are 1 to 16"),
+            (message(mesh, "", 17), "17 virtual lanes"),
+        ];
+        for (message, part) in cases {
+            assert!(message.contains(part), "{message}\nshould have\n{part}");
+        }
+        let missing = message(mesh, "algorithm = \"table\"\ntables = \"no such.fdbs\"", 1);
+        assert!(missing.contains("no such.fdbs: the forwarding tables can not be read: "), "{missing}");
+    }
+
+    #[test]
+    fn tables_come_from_a_file_beside_the_experiment() {
+        let topology = "mesh = { dimensions = [2], hosts_per_switch = 1 }";
+        let folder = std::env::temp_dir().join(format!("fabricsim-routing-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).unwrap();
+        std::fs::write(folder.join("two.fdbs"), "0: 255 0 1\n1: 255 1 0\n").unwrap();
+        let experiment =
+            crate::samples::experiment(topology, "algorithm = \"table\"\ntables = \"two.fdbs\"", 3);
+        let router = build(&experiment, &graph(topology), &folder, "e.toml");
+        std::fs::remove_dir_all(&folder).unwrap();
+        let router = router.unwrap();
+        assert_eq!(router.virtual_lanes(), 3);
+        assert!(matches!(router, Router::TableRouting(_)));
+    }
+}

@@ -1,0 +1,318 @@
+//! Dimension order routing on meshes, tori, grids of both, hypercubes, rings and chains (Dally, Seitz 1987; Dally,
+//! Towles, "Principles and Practices of Interconnection Networks", sections 8.4 and 14.2.3).
+//!
+//! A packet corrects one coordinate after the other, each by the shorter way. At a distance of exactly half a ring
+//! it leaves odd coordinates upwards and even ones downwards, so that the load is even
+//! on all links of a ring, or nearly so where k/2 is odd. Between the two switches of a ring of two, the cable is
+//! chosen by the destination.
+//!
+//! In a dimension that wraps, the lanes are split into two classes: those who will cross the dateline (the link
+//! between the highest coordinate and 0) on their way along this dimension take the upper class for the whole of it,
+//! the others the lower. Minimal paths of either class never close the ring: those of the upper class end before its
+//! middle and begin after it. It is also what BookSim's `dim_order_torus` does. A ring of three or less has no
+//! minimal path of two links, so it needs no classes.
+
+use fabricsim_model::{Hop, Lanes};
+use fabricsim_spec::SpecError;
+use fabricsim_topology::{Graph, GridShape};
+use fabricsim_units::{HostId, PortNo, SwitchId, Vl};
+
+use crate::RoutingFunction;
+
+/// The smallest ring in which a minimal path can go on after its first link.
+const SMALLEST_SPLIT_RING: u32 = 4;
+
+/// Stands for a port that is not there.
+const NO_PORT: PortNo = PortNo(u16::MAX);
+
+/// Dimension order routing on a grid. Needs 8 bytes and 4 per dimension for each switch, and 16 for each host.
+#[derive(Clone, Debug)]
+pub struct DimensionOrder {
+    /// For each bit of a place, the dimension that it belongs to.
+    axis_of_bit: Box<[Axis; 64]>,
+    /// All coordinates of each switch in one word, the dimension that is corrected first in the lowest bits. There
+    /// are bits enough: a grid has at most 2^24 switches, and a coordinate below k takes at most 2 log2(k) of them.
+    places: Vec<u64>,
+    /// Ports of each switch down and up each dimension, in the order of the dimensions.
+    ports: Vec<[PortNo; 2]>,
+    targets: Vec<Target>,
+    dimensions: usize,
+    pub(crate) all: Lanes,
+}
+
+/// A dimension.
+#[derive(Clone, Copy, Debug)]
+struct Axis {
+    /// Its number in the order.
+    number: u8,
+    /// Where its bits in a place begin, and as many ones as it has bits.
+    shift: u8,
+    mask: u32,
+    /// Length of the ring. A mesh counts as half a ring: so its shorter way never leads over the edge.
+    ring: u32,
+    /// Is it a ring of two?
+    pair: bool,
+    /// The lowest lane of the second class.
+    split: u8,
+    /// Lanes of those who do not cross the dateline, and of those who do.
+    classes: [Lanes; 2],
+}
+
+/// A host.
+#[derive(Clone, Copy, Debug)]
+struct Target {
+    /// The place of its switch.
+    place: u64,
+    /// Its port there.
+    port: PortNo,
+    /// Parity of the number of ones in the switch's number: which cable of a ring of two.
+    cable: u8,
+}
+
+impl DimensionOrder {
+    /// Routing on the grid `shape` of `graph` with the given number of virtual lanes (1 or more). `order` lists the
+    /// dimensions as they are corrected, by default ascending; an error if it does not name each of them once.
+    pub fn new(
+        graph: &Graph,
+        shape: &GridShape,
+        order: Option<&[u32]>,
+        virtual_lanes: u8,
+        file: &str,
+    ) -> Result<Self, SpecError> {
+        let order = checked_order(order, shape.dimensions.len(), file)?;
+        let axes = axes(shape, &order, virtual_lanes);
+        let place = |coordinates: &[u32]| {
+            let parts = order.iter().zip(&axes).map(|(&d, axis)| u64::from(coordinates[d]) << axis.shift);
+            parts.fold(0, |place, part| place | part)
+        };
+        let places: Vec<u64> = graph.switches.iter().map(|switch| place(&switch.coordinates)).collect();
+        let port = |switch, d, up| shape.port(switch, d, up).unwrap_or(NO_PORT);
+        let switches = (0..graph.switches.len() as u32).map(SwitchId);
+        let ports = switches.flat_map(|s| order.iter().map(move |&d| [port(s, d, false), port(s, d, true)]));
+        let targets = graph.hosts.iter().map(|host| Target {
+            place: places[host.switch.index()],
+            port: host.port,
+            cable: (host.switch.0.count_ones() % 2) as u8,
+        });
+        Ok(Self {
+            axis_of_bit: Box::new(std::array::from_fn(|bit| axis_of_bit(bit, &axes))),
+            ports: ports.collect(),
+            targets: targets.collect(),
+            places,
+            dimensions: order.len(),
+            all: Lanes::new(0, virtual_lanes),
+        })
+    }
+}
+
+impl DimensionOrder {
+    /// The only way on; see [`RoutingFunction::hops`].
+    #[inline]
+    pub fn hop(&self, at: SwitchId, in_port: PortNo, lane: Vl, to: HostId) -> Hop {
+        let (here, target) = (self.places[at.index()], &self.targets[to.index()]);
+        let differing = here ^ target.place;
+        if differing == 0 {
+            return Hop { port: target.port, lanes: self.all };
+        }
+        let axis = &self.axis_of_bit[differing.trailing_zeros() as usize % 64];
+        let ports = self.ports[at.index() * self.dimensions + usize::from(axis.number)];
+        axis.hop(here, target, ports, in_port, lane)
+    }
+}
+
+/// The dimensions in their order.
+fn axes(shape: &GridShape, order: &[usize], virtual_lanes: u8) -> Vec<Axis> {
+    let mut shift = 0;
+    let axis = |(number, &d): (usize, &usize)| {
+        let (radix, wrap) = (shape.dimensions[d], shape.wrap[d]);
+        let bits = u32::BITS - (radix - 1).leading_zeros();
+        let classes = classes(wrap && radix >= SMALLEST_SPLIT_RING, virtual_lanes);
+        shift += bits;
+        Axis {
+            number: number as u8,
+            shift: (shift - bits) as u8,
+            mask: ((1_u64 << bits) - 1) as u32,
+            ring: if wrap { radix } else { 2 * radix },
+            pair: wrap && radix == 2,
+            split: classes[1].first.0,
+            classes,
+        }
+    };
+    order.iter().enumerate().map(axis).collect()
+}
+
+/// Lanes of those who do not cross the dateline, and of those who do. A single lane can not be split.
+fn classes(split: bool, virtual_lanes: u8) -> [Lanes; 2] {
+    let lower = virtual_lanes.div_ceil(2);
+    if split && virtual_lanes > 1 {
+        [Lanes::new(0, lower), Lanes::new(lower, virtual_lanes - lower)]
+    } else {
+        [Lanes::new(0, virtual_lanes); 2]
+    }
+}
+
+/// The last dimension that begins at or below `bit`; of those without bits (radix 1) the place never shows any.
+fn axis_of_bit(bit: usize, axes: &[Axis]) -> Axis {
+    let mut found = axes[0];
+    for axis in axes.iter().filter(|axis| usize::from(axis.shift) <= bit && axis.mask > 0) {
+        found = *axis;
+    }
+    found
+}
+
+impl Axis {
+    /// Coordinate of a place.
+    #[inline]
+    fn coordinate(&self, place: u64) -> u32 {
+        (place >> self.shift) as u32 & self.mask
+    }
+
+    /// The way on along this dimension, from a switch with the ports down and up to a coordinate that is another.
+    #[inline]
+    fn hop(&self, here: u64, target: &Target, ports: [PortNo; 2], in_port: PortNo, lane: Vl) -> Hop {
+        let (from, to) = (self.coordinate(here), self.coordinate(target.place));
+        let higher = to > from;
+        let ahead = if higher { to - from } else { to + self.ring - from };
+        let odd = if self.pair { u32::from(target.cable) } else { from % 2 };
+        let up = 2 * ahead < self.ring + odd;
+        let crosses = up != higher;
+        let goes_on = in_port == ports[usize::from(!up)];
+        let class = if goes_on { lane.0 >= self.split } else { crosses };
+        Hop { port: ports[usize::from(up)], lanes: self.classes[usize::from(class)] }
+    }
+}
+
+impl RoutingFunction for DimensionOrder {
+    #[inline]
+    fn injection_lanes(&self, _from: HostId, _to: HostId) -> Lanes {
+        self.all
+    }
+
+    #[inline]
+    fn hops(&self, at: SwitchId, in_port: PortNo, lane: Vl, to: HostId, hops: &mut Vec<Hop>) {
+        hops.push(self.hop(at, in_port, lane, to));
+    }
+}
+
+fn checked_order(order: Option<&[u32]>, dimensions: usize, file: &str) -> Result<Vec<usize>, SpecError> {
+    let Some(order) = order else {
+        return Ok((0..dimensions).collect());
+    };
+    let mut sorted: Vec<usize> = order.iter().map(|&d| d as usize).collect();
+    sorted.sort_unstable();
+    if sorted.iter().copied().ne(0..dimensions) {
+        let all: Vec<usize> = (0..dimensions).collect();
+        let message =
+            format!("{order:?} is not an order of the {dimensions} dimensions: each of {all:?} once");
+        return Err(SpecError::at_key(file, "routing.order", message));
+    }
+    Ok(order.iter().map(|&d| d as usize).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use fabricsim_topology::Shape;
+
+    use super::*;
+    use crate::samples::{graph, hosts, network, try_router};
+    use crate::{Router, path};
+
+    /// The coordinate in dimension 0 after each hop, and the lanes of the hop.
+    fn ring_way(radix: u32, lanes: u8, from: u32, to: u32) -> Vec<(u32, Lanes)> {
+        let (graph, router) = network(&format!("torus = {{ dimensions = [{radix}] }}"), "", lanes);
+        let way = path(&router, &graph, HostId(from), HostId(to));
+        let places = way.iter().skip(1).map(|(at, _)| graph.switches[at.index()].coordinates[0]);
+        places.zip(way.iter().map(|(_, hop)| hop.lanes)).collect()
+    }
+
+    #[test]
+    fn who_crosses_the_dateline_takes_the_upper_lanes_all_the_way() {
+        let (low, high) = (Lanes::new(0, 2), Lanes::new(2, 2));
+        assert_eq!(ring_way(8, 4, 1, 4), [(2, low), (3, low), (4, low)]);
+        assert_eq!(ring_way(8, 4, 6, 1), [(7, high), (0, high), (1, high)]);
+        assert_eq!(ring_way(8, 4, 1, 6), [(0, high), (7, high), (6, high)]);
+        // An odd lane goes to the lower class.
+        assert_eq!(ring_way(5, 3, 4, 1), [(0, Lanes::new(2, 1)), (1, Lanes::new(2, 1))]);
+        assert_eq!(ring_way(5, 3, 3, 1), [(2, Lanes::new(0, 2)), (1, Lanes::new(0, 2))]);
+        // A single lane, and a ring in which no packet goes on, are not split.
+        assert_eq!(ring_way(5, 1, 4, 0), [(0, Lanes::new(0, 1))]);
+        assert_eq!(ring_way(3, 4, 2, 0), [(0, Lanes::new(0, 4))]);
+    }
+
+    /// With every pair of hosts sending the same, the links of a ring carry the same: k/2 odd or even.
+    #[test]
+    fn half_way_around_is_spread_over_both_directions() {
+        for radix in [4_u32, 6, 8, 10] {
+            let mut load = vec![[0_u32; 2]; radix as usize];
+            for from in 0..radix {
+                let mut at = from;
+                for (next, _) in ring_way(radix, 2, from, (from + radix / 2) % radix) {
+                    load[at as usize][usize::from(next == (at + 1) % radix)] += 1;
+                    at = next;
+                }
+            }
+            let all: Vec<u32> = load.into_iter().flatten().collect();
+            // k packets over k/2 links each, on 2 k directions: k/4 each, or the whole numbers around it.
+            assert!(all.iter().all(|&n| n == radix / 4 || n == radix.div_ceil(4)), "{radix}: {all:?}");
+        }
+    }
+
+    #[test]
+    fn opposite_hosts_go_up_from_odd_places_and_down_from_even_ones() {
+        assert_eq!(ring_way(8, 2, 3, 7)[0].0, 4);
+        assert_eq!(ring_way(8, 2, 2, 6)[0].0, 1);
+    }
+
+    #[test]
+    fn both_cables_of_a_ring_of_two_are_used() {
+        let (graph, router) = network("torus = { dimensions = [2, 2] }", "", 1);
+        let first = |to| path(&router, &graph, HostId(0), HostId(to))[0].1.port;
+        assert_ne!(first(1), first(3), "both are at x = 1");
+    }
+
+    #[test]
+    fn dimensions_are_corrected_in_the_given_order() {
+        let mesh = "mesh = { dimensions = [3, 4, 5] }";
+        for (order, expected) in
+            [("", [0, 1, 2]), ("order = [2, 0, 1]", [2, 0, 1]), ("order = [1, 2, 0]", [1, 2, 0])]
+        {
+            let (graph, router) = network(mesh, order, 1);
+            let way = path(&router, &graph, HostId(0), HostId(59));
+            let places: Vec<&[u32]> =
+                way.iter().map(|(at, _)| &graph.switches[at.index()].coordinates[..]).collect();
+            let mut moved: Vec<usize> =
+                places.windows(2).map(|pair| (0..3).find(|&d| pair[0][d] != pair[1][d]).unwrap()).collect();
+            moved.dedup();
+            assert_eq!(moved, expected, "{order}");
+        }
+    }
+
+    #[test]
+    fn wrong_orders_are_refused() {
+        let topology = "mesh = { dimensions = [3, 3] }";
+        let graph = graph(topology);
+        for order in ["[0]", "[0, 0]", "[1, 2]", "[0, 1, 2]", "[]"] {
+            let error = try_router(&graph, topology, &format!("order = {order}"), 1).unwrap_err().to_string();
+            assert!(
+                error.starts_with("sample.toml: routing.order: ") && error.contains("each of [0, 1] once"),
+                "{error}"
+            );
+        }
+    }
+
+    /// What a packet is offered does not depend on which of a switch's hosts it comes from, or on its first lane.
+    #[test]
+    fn turning_in_is_like_being_injected() {
+        let (graph, router) = network("torus = { dimensions = [6, 5] }", "", 4);
+        let Router::DimensionOrder(order) = &router else { panic!("not dimension order") };
+        let Shape::Grid(shape) = &graph.shape else { panic!("not a grid") };
+        let in_x: Vec<_> = [false, true].iter().filter_map(|&up| shape.port(SwitchId(7), 0, up)).collect();
+        let here = graph.hosts.iter().find(|host| host.switch == SwitchId(7)).unwrap().port;
+        for to in hosts(&graph).filter(|to| graph.switches[to.index()].coordinates[0] == 1) {
+            for lane in (0..4).map(Vl) {
+                let injected = order.hop(SwitchId(7), here, lane, to);
+                assert!(in_x.iter().all(|&port| order.hop(SwitchId(7), port, lane, to) == injected));
+            }
+        }
+    }
+}

@@ -1,0 +1,126 @@
+//! Forwarding tables: for each switch and destination the one port to go on by (InfiniBand's linear forwarding
+//! tables).
+
+use fabricsim_model::{Hop, Lanes};
+use fabricsim_spec::SpecError;
+use fabricsim_topology::Graph;
+use fabricsim_units::{HostId, PortNo, SwitchId, Vl};
+
+use crate::{Router, RoutingError, RoutingFunction};
+
+/// Most memory that tables may take, in bytes.
+const LIMIT: usize = 1 << 30;
+
+/// For each switch and host, the port to go on by, or none. One byte an entry where no switch has more than 255
+/// ports, else two.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ForwardingTables {
+    hosts: usize,
+    cells: Cells,
+}
+
+/// The largest value stands for none.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Cells {
+    Narrow(Vec<u8>),
+    Wide(Vec<u16>),
+}
+
+impl ForwardingTables {
+    /// Tables for `graph` without any entries; an error, which names the experiment `file`, if they would take more
+    /// than 1 GiB.
+    pub fn empty(graph: &Graph, file: &str) -> Result<Self, SpecError> {
+        let (switches, hosts) = (graph.switches.len(), graph.hosts.len());
+        let ports = graph.switches.iter().map(|switch| switch.ports.len()).max().unwrap_or(0);
+        let narrow = u8::try_from(ports).is_ok();
+        let bytes = switches.saturating_mul(hosts).saturating_mul(if narrow { 1 } else { 2 });
+        if bytes > LIMIT {
+            let message = format!(
+                "forwarding tables of {switches} switches for {hosts} hosts take {:.1} GiB; the limit is {} GiB. \
+                 Choose an algorithm that needs no tables (`dimension-order`, `up-down`), or a smaller network",
+                bytes as f64 / f64::from(1 << 30),
+                LIMIT >> 30
+            );
+            return Err(SpecError::at_key(file, "routing.algorithm", message));
+        }
+        let cells = if narrow {
+            Cells::Narrow(vec![u8::MAX; switches * hosts])
+        } else {
+            Cells::Wide(vec![u16::MAX; switches * hosts])
+        };
+        Ok(Self { hosts, cells })
+    }
+
+    /// The tables of a deterministic router; an error if it offers several ports anywhere, or if they would take
+    /// more than 1 GiB.
+    pub fn of(router: &Router, graph: &Graph, file: &str) -> Result<Self, RoutingError> {
+        let mut tables = Self::empty(graph, file)?;
+        let mut hops = Vec::new();
+        for at in (0..graph.switches.len() as u32).map(SwitchId) {
+            for to in (0..graph.hosts.len() as u32).map(HostId) {
+                hops.clear();
+                router.hops(at, PortNo(0), Vl(0), to, &mut hops);
+                if hops.iter().any(|hop| hop.port != hops[0].port) {
+                    let switch = graph.switches[at.index()].name.clone();
+                    let destination = graph.hosts[to.index()].name.clone();
+                    return Err(RoutingError::Adaptive { switch, destination });
+                }
+                if let Some(hop) = hops.first() {
+                    tables.set(at, to, hop.port);
+                }
+            }
+        }
+        Ok(tables)
+    }
+
+    /// The port by which `at` sends what is for `to`.
+    #[inline]
+    pub fn port(&self, at: SwitchId, to: HostId) -> Option<PortNo> {
+        let cell = at.index() * self.hosts + to.index();
+        match &self.cells {
+            Cells::Narrow(ports) => Some(ports[cell]).filter(|&p| p != u8::MAX).map(|p| PortNo(u16::from(p))),
+            Cells::Wide(ports) => Some(ports[cell]).filter(|&p| p != u16::MAX).map(PortNo),
+        }
+    }
+
+    /// Sets an entry. The port must be one of the graph's.
+    pub fn set(&mut self, at: SwitchId, to: HostId, port: PortNo) {
+        let cell = at.index() * self.hosts + to.index();
+        match &mut self.cells {
+            Cells::Narrow(ports) => ports[cell] = port.0 as u8,
+            Cells::Wide(ports) => ports[cell] = port.0,
+        }
+    }
+}
+
+/// Routing by forwarding tables, on all virtual lanes.
+#[derive(Clone, Debug)]
+pub struct TableRouting {
+    tables: ForwardingTables,
+    pub(crate) all: Lanes,
+}
+
+impl TableRouting {
+    /// Routing by `tables`, which have an entry for every switch and host.
+    pub fn new(tables: ForwardingTables, all: Lanes) -> Self {
+        Self { tables, all }
+    }
+
+    /// The tables.
+    pub fn tables(&self) -> &ForwardingTables {
+        &self.tables
+    }
+}
+
+impl RoutingFunction for TableRouting {
+    #[inline]
+    fn injection_lanes(&self, _from: HostId, _to: HostId) -> Lanes {
+        self.all
+    }
+
+    // Kept out of the caller, which would save registers for it on every way through.
+    #[inline(never)]
+    fn hops(&self, at: SwitchId, _in_port: PortNo, _lane: Vl, to: HostId, hops: &mut Vec<Hop>) {
+        hops.extend(self.tables.port(at, to).map(|port| Hop { port, lanes: self.all }));
+    }
+}
