@@ -6,6 +6,7 @@ use fabricsim_workload::Source;
 
 use crate::assembly::{Assembly, Directory, assemble};
 use crate::deadlock::{self, Deadlock};
+use crate::host::SPACE_RETURNED;
 use crate::partition::{Mail, Partition, Totals};
 
 /// How far a call of [`Engine::advance`] came.
@@ -164,7 +165,7 @@ impl<B: Observer> Engine<B> {
                     partition.owners[slot.port as usize],
                     crate::partition::Owner::Host(h) if partition.hosts[h as usize].sink.is_none()
                 );
-                if !sink_is_stateless {
+                if !sink_is_stateless && slot.ready != SPACE_RETURNED {
                     let channel = partition.ports.receivers[slot.port as usize].channel as usize;
                     occupied[channel * lane_count + slot.lane.index()] += slot.blocks;
                 }

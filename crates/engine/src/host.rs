@@ -7,6 +7,9 @@ use fabricsim_routing::RoutingFunction;
 use fabricsim_units::{ByteTime, HostId, Time};
 use fabricsim_workload::Source;
 
+/// Marks a packet whose buffer space at a sink has been returned, though its last byte has not been taken yet.
+pub(crate) const SPACE_RETURNED: Time = Time::MAX;
+
 /// A host with its source of messages, its sending protocol and its sink.
 #[derive(Clone, Debug)]
 pub(crate) struct Host {
@@ -132,6 +135,7 @@ impl Host {
         {
             context.ports.ensure_wake(sender, at, context.out);
         }
+        context.arena[packet].ready = SPACE_RETURNED;
         context.out.deliver(end, self.port, packet);
     }
 }

@@ -8,8 +8,10 @@ mod deadlock;
 mod engine;
 mod host;
 mod partition;
+mod prepare;
 
 pub use assembly::Assembly;
 pub use deadlock::{Blocked, Deadlock};
 pub use engine::{Advance, CreditError, Engine};
 pub use partition::Totals;
+pub use prepare::{PrepareError, Prepared, hosts};

@@ -1,1 +1,208 @@
-//! The Python module fabricsim._native.
+//! The Python module `fabricsim._native`: conversions only. Structured values cross the border as JSON text, columns
+//! of numbers as bytes.
+
+use std::path::Path;
+use std::sync::{Arc, Mutex};
+
+use fabricsim_engine::Prepared;
+use fabricsim_model::{Column, Data, Table};
+use fabricsim_routing::{ForwardingTables, fdbs};
+use fabricsim_simulation::{self as simulation, Control, Phase, Status};
+use fabricsim_topology::Format;
+use pyo3::exceptions::PyRuntimeError;
+use pyo3::prelude::*;
+use pyo3::types::PyBytes;
+
+pyo3::create_exception!(_native, NativeError, pyo3::exceptions::PyValueError, "Bad input.");
+
+type Overrides = Vec<(String, String)>;
+
+fn bad_input(error: impl std::fmt::Display) -> PyErr {
+    NativeError::new_err(error.to_string())
+}
+
+fn prepare(text: &str, file: &str, base: &str, overrides: &[(String, String)]) -> PyResult<Prepared> {
+    let experiment = fabricsim_spec::read(text, file, overrides).map_err(bad_input)?;
+    Prepared::new(experiment, Path::new(base), file).map_err(bad_input)
+}
+
+/// Version of the engine.
+#[pyfunction]
+fn version() -> &'static str {
+    env!("CARGO_PKG_VERSION")
+}
+
+/// JSON Schema of an experiment file.
+#[pyfunction]
+fn schema() -> String {
+    fabricsim_spec::json_schema().to_string()
+}
+
+/// The experiment with all defaults filled in, as JSON.
+#[pyfunction]
+fn check(py: Python<'_>, text: &str, file: &str, base: &str, overrides: Overrides) -> PyResult<String> {
+    let prepared = py.detach(|| prepare(text, file, base, &overrides))?;
+    serde_json::to_string(&prepared.experiment).map_err(bad_input)
+}
+
+/// Facts about the network as JSON.
+#[pyfunction]
+fn describe(py: Python<'_>, text: &str, file: &str, base: &str, overrides: Overrides) -> PyResult<String> {
+    py.detach(|| {
+        let prepared = prepare(text, file, base, &overrides)?;
+        Ok(simulation::describe(&prepared).json().to_string())
+    })
+}
+
+/// The network or its forwarding tables as a file.
+#[pyfunction]
+fn export(
+    py: Python<'_>,
+    text: &str,
+    file: &str,
+    base: &str,
+    overrides: Overrides,
+    format: &str,
+) -> PyResult<String> {
+    py.detach(|| {
+        let prepared = prepare(text, file, base, &overrides)?;
+        let graph = &prepared.graph;
+        let format = match format {
+            "toml" => Format::Toml,
+            "ned" => Format::Ned,
+            "anynet" => Format::Anynet,
+            "dot" => Format::Dot,
+            "fdbs" => {
+                let tables = ForwardingTables::of(&prepared.router, graph, file).map_err(bad_input)?;
+                return fdbs::write(&tables, graph, fdbs::RowKeys::Names, file).map_err(bad_input);
+            }
+            other => {
+                let formats = ["toml", "ned", "anynet", "dot", "fdbs"];
+                let hint = fabricsim_spec::nearest(other, formats);
+                let hint = hint.map(|name| format!("; did you mean \"{name}\"?")).unwrap_or_default();
+                let list = formats.join(", ");
+                return Err(bad_input(format!("\"{other}\" is not a format: expected one of {list}{hint}")));
+            }
+        };
+        fabricsim_topology::export(graph, format).map_err(bad_input)
+    })
+}
+
+/// One run of an experiment.
+#[pyclass(frozen, module = "fabricsim._native")]
+struct Simulation {
+    prepared: Mutex<Option<Prepared>>,
+    control: Arc<Control>,
+}
+
+#[pymethods]
+impl Simulation {
+    #[new]
+    fn new(py: Python<'_>, text: &str, file: &str, base: &str, overrides: Overrides) -> PyResult<Self> {
+        py.detach(|| {
+            let prepared = prepare(text, file, base, &overrides)?;
+            simulation::permit(&prepared, file).map_err(bad_input)?;
+            Ok(Self { prepared: Mutex::new(Some(prepared)), control: Arc::new(Control::default()) })
+        })
+    }
+
+    /// Runs to the end, until `cancel`, or until the network has stopped. Releases the interpreter lock.
+    fn run(&self, py: Python<'_>) -> PyResult<Outcome> {
+        let prepared = self.prepared.lock().ok().and_then(|mut prepared| prepared.take());
+        let Some(prepared) = prepared else {
+            return Err(PyRuntimeError::new_err("a Simulation runs once: make a new one"));
+        };
+        let outcome = py.detach(|| simulation::simulate(&prepared, &self.control));
+        let experiment = &prepared.experiment;
+        Ok(Outcome { summary: outcome.json(&experiment.title, experiment.seed).to_string(), outcome })
+    }
+
+    /// JSON with `simulated_s`, `total_s`, `packet_hops`, `phase`. May be called while `run` works.
+    fn progress(&self) -> String {
+        let phase = match self.control.phase() {
+            Phase::WarmUp => "warm-up",
+            Phase::Measurement => "measurement",
+            Phase::Drain => "drain",
+            Phase::Done => "done",
+        };
+        serde_json::json!({
+            "simulated_s": self.control.simulated().as_secs_f64(),
+            "total_s": self.control.expected().as_secs_f64(),
+            "packet_hops": self.control.packet_hops(),
+            "phase": phase,
+        })
+        .to_string()
+    }
+
+    /// Makes `run` return soon with what it has. May be called while `run` works.
+    fn cancel(&self) {
+        self.control.cancel();
+    }
+}
+
+/// What a run found out.
+#[pyclass(frozen, module = "fabricsim._native")]
+struct Outcome {
+    outcome: simulation::Outcome,
+    summary: String,
+}
+
+#[pymethods]
+impl Outcome {
+    /// "ok", "deadlock" or "interrupted".
+    #[getter]
+    fn status(&self) -> &'static str {
+        match self.outcome.status {
+            Status::Ok => "ok",
+            Status::Deadlock => "deadlock",
+            Status::Interrupted => "interrupted",
+        }
+    }
+
+    /// Totals, latency, flows and invariants as JSON.
+    fn summary(&self) -> &str {
+        &self.summary
+    }
+
+    /// Names of the tables of results.
+    fn tables(&self) -> Vec<&'static str> {
+        self.outcome.tables.iter().map(|table| table.name).collect()
+    }
+
+    /// A table's columns: name, unit, description, type, values (little endian; names as a list).
+    fn columns<'py>(&self, py: Python<'py>, table: &str) -> PyResult<Vec<PyColumn<'py>>> {
+        let found = self.outcome.tables.iter().find(|t| t.name == table);
+        let Some(Table { columns, .. }) = found else {
+            return Err(bad_input(format!("there is no table \"{table}\"")));
+        };
+        columns.iter().map(|column| values(py, column)).collect()
+    }
+}
+
+type PyColumn<'py> = (&'static str, &'static str, &'static str, &'static str, Bound<'py, PyAny>);
+
+fn values<'py>(py: Python<'py>, column: &Column) -> PyResult<PyColumn<'py>> {
+    let (kind, data) = match &column.data {
+        Data::Real(v) => ("f8", bytes(py, v.iter().flat_map(|x| x.to_le_bytes()))),
+        Data::Whole(v) => ("i8", bytes(py, v.iter().flat_map(|x| x.to_le_bytes()))),
+        Data::Text(v) => ("str", v.into_pyobject(py)?.into_any()),
+    };
+    Ok((column.name, column.unit, column.description, kind, data))
+}
+
+fn bytes<'py>(py: Python<'py>, values: impl Iterator<Item = u8>) -> Bound<'py, PyAny> {
+    PyBytes::new(py, &values.collect::<Vec<u8>>()).into_any()
+}
+
+/// The simulator's engine.
+#[pymodule]
+fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add("NativeError", module.py().get_type::<NativeError>())?;
+    module.add_function(wrap_pyfunction!(version, module)?)?;
+    module.add_function(wrap_pyfunction!(schema, module)?)?;
+    module.add_function(wrap_pyfunction!(check, module)?)?;
+    module.add_function(wrap_pyfunction!(describe, module)?)?;
+    module.add_function(wrap_pyfunction!(export, module)?)?;
+    module.add_class::<Simulation>()?;
+    module.add_class::<Outcome>()
+}

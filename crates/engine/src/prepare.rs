@@ -1,0 +1,91 @@
+//! From an experiment to all that a run needs, checked.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use fabricsim_model::Observer;
+use fabricsim_routing::{Router, RoutingError};
+use fabricsim_spec::{Experiment, SpecError};
+use fabricsim_topology::{Graph, LinkClass, Shape};
+use fabricsim_workload::{HostGrid, Hosts, Workload, WorkloadError};
+
+use crate::{Assembly, Engine};
+
+/// Why an experiment can not be run.
+#[derive(Clone, Debug, thiserror::Error)]
+pub enum PrepareError {
+    /// Something in the file or in the topology.
+    #[error(transparent)]
+    Spec(#[from] SpecError),
+    /// Something in the routing.
+    #[error(transparent)]
+    Routing(#[from] RoutingError),
+    /// Something in the traffic.
+    #[error(transparent)]
+    Workload(#[from] WorkloadError),
+}
+
+/// An experiment with its fabric, routing and workload.
+#[derive(Clone, Debug)]
+pub struct Prepared {
+    /// The experiment.
+    pub experiment: Experiment,
+    /// Its fabric.
+    pub graph: Graph,
+    /// Its routing.
+    pub router: Arc<Router>,
+    /// Its workload.
+    pub workload: Workload,
+}
+
+impl Prepared {
+    /// Builds and checks everything. `base` is the folder that the experiment's paths are relative to; `file` names
+    /// the experiment in messages.
+    pub fn new(experiment: Experiment, base: &Path, file: &str) -> Result<Self, PrepareError> {
+        let graph = fabricsim_topology::build(&experiment, base, file)?;
+        fabricsim_topology::validate(&graph, &experiment, file)?;
+        let router = Arc::new(fabricsim_routing::build(&experiment, &graph, base, file)?);
+        let workload = fabricsim_workload::build(&experiment, &hosts(&graph), file)?;
+        Ok(Self { experiment, graph, router, workload })
+    }
+
+    /// A fabric ready to run; `observer` makes an observer for each partition.
+    pub fn engine<B: Observer>(&self, observer: impl FnMut() -> B) -> Engine<B> {
+        let assembly = Assembly {
+            experiment: &self.experiment,
+            graph: &self.graph,
+            router: Arc::clone(&self.router),
+            sources: self.workload.sources.clone(),
+        };
+        Engine::new(assembly, observer)
+    }
+}
+
+/// What the workload may know of the graph's hosts.
+pub fn hosts(graph: &Graph) -> Hosts {
+    let rate = |host: &fabricsim_topology::HostNode| graph.links[host.link.index()].parameters.rate;
+    Hosts {
+        names: graph.hosts.iter().map(|host| host.name.clone()).collect(),
+        rates: graph.hosts.iter().map(rate).collect(),
+        grid: grid(graph),
+    }
+}
+
+fn grid(graph: &Graph) -> Option<HostGrid> {
+    let Shape::Grid(shape) = &graph.shape else { return None };
+    let mut on_switch = vec![0; graph.switches.len()];
+    let slot = graph.hosts.iter().map(|host| {
+        let next = &mut on_switch[host.switch.index()];
+        *next += 1;
+        *next - 1
+    });
+    let slot = slot.collect();
+    let coordinates =
+        |host: &fabricsim_topology::HostNode| graph.switches[host.switch.index()].coordinates.clone();
+    debug_assert!(graph.hosts.iter().all(|h| graph.links[h.link.index()].class == LinkClass::Host));
+    Some(HostGrid {
+        dimensions: shape.dimensions.clone(),
+        coordinates: graph.hosts.iter().map(coordinates).collect(),
+        slot,
+    })
+}

@@ -1,0 +1,163 @@
+//! What is known of an experiment without running it.
+
+use fabricsim_engine::Prepared;
+use fabricsim_routing::deadlock::Verdict;
+use fabricsim_routing::{check, path};
+use fabricsim_spec::Switching;
+use fabricsim_topology::{Facts, Node, facts, largest_packet};
+use fabricsim_units::{Bytes, HostId, Time};
+use serde_json::{Value, json};
+
+/// Pairs of hosts beyond which zero-load latencies are taken from a sample.
+const MOST_PAIRS: usize = 250_000;
+
+/// Latency of a packet that meets no other, from its first byte's departure to its last byte's arrival.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct ZeroLoad {
+    /// Size of the packet.
+    pub packet: Bytes,
+    /// Least over the pairs of different hosts.
+    pub min: Time,
+    /// Mean over the pairs, in picoseconds.
+    pub mean_ps: f64,
+    /// Largest over the pairs.
+    pub max: Time,
+    /// Pairs looked at.
+    pub pairs: usize,
+    /// Are those all pairs?
+    pub all: bool,
+}
+
+/// An experiment in numbers.
+#[derive(Clone, Debug)]
+pub struct Description {
+    /// The topology in a line.
+    pub title: String,
+    /// Counts, distances, bisection.
+    pub facts: Facts,
+    /// Zero-load latencies; `None` with fewer than two hosts.
+    pub zero_load: Option<ZeroLoad>,
+    /// The deadlock check.
+    pub verdict: Verdict,
+    verdict_text: String,
+    cycle: Vec<String>,
+}
+
+/// Describes an experiment.
+pub fn describe(prepared: &Prepared) -> Description {
+    let verdict = check(&prepared.router, &prepared.graph);
+    let cycle = match &verdict {
+        Verdict::Cyclic { cycle } => cycle
+            .iter()
+            .map(|(port, lane)| format!("{} lane {lane}", prepared.graph.port_name(*port)))
+            .collect(),
+        _ => Vec::new(),
+    };
+    Description {
+        title: prepared.graph.title.clone(),
+        facts: facts(&prepared.graph),
+        zero_load: zero_loads(prepared),
+        verdict_text: verdict.describe(&prepared.graph),
+        verdict,
+        cycle,
+    }
+}
+
+/// The closed form: the head crosses links and routers; into a faster link it waits just so long that the packet
+/// does not run dry; the tail follows at the last link's rate.
+pub fn zero_load(prepared: &Prepared, from: HostId, to: HostId, packet: Bytes) -> Time {
+    let graph = &prepared.graph;
+    let switch = &prepared.experiment.switch;
+    let bytes = packet.0 as u32;
+    let link_of_host = graph.hosts[from.index()].link;
+    let mut link = &graph.links[link_of_host.index()].parameters;
+    let mut at = link.latency;
+    for (here, hop) in path(&prepared.router, graph, from, to) {
+        let came = link.rate.byte_time().duration(bytes);
+        let next = graph.switches[here.index()].ports[hop.port.index()];
+        link = &graph.links[next.index()].parameters;
+        let goes = link.rate.byte_time().duration(bytes);
+        at += switch.router_delay;
+        at += match switch.switching {
+            Switching::CutThrough => came.saturating_sub(goes),
+            Switching::StoreAndForward => came,
+        };
+        at += link.latency;
+        debug_assert!(hop.port.index() < graph.switches[here.index()].ports.len());
+        if graph.far_end(next, Node::Switch(here)).node == Node::Host(to) {
+            break;
+        }
+    }
+    at + link.rate.byte_time().duration(bytes)
+}
+
+fn zero_loads(prepared: &Prepared) -> Option<ZeroLoad> {
+    let hosts = prepared.graph.hosts.len();
+    if hosts < 2 {
+        return None;
+    }
+    let packet = largest_packet(&prepared.experiment);
+    let pairs = hosts * (hosts - 1);
+    // A stride without common factor spreads the sample over all pairs.
+    let stride = if pairs > MOST_PAIRS { pairs / MOST_PAIRS | 1 } else { 1 };
+    let latencies = (0..pairs).step_by(stride).map(|pair| {
+        let (from, other) = (pair / (hosts - 1), pair % (hosts - 1));
+        let to = if other >= from { other + 1 } else { other };
+        zero_load(prepared, HostId(from as u32), HostId(to as u32), packet)
+    });
+    let (mut min, mut max, mut sum, mut count) = (Time::MAX, Time::ZERO, 0.0, 0);
+    for latency in latencies {
+        min = min.min(latency);
+        max = max.max(latency);
+        sum += latency.0 as f64;
+        count += 1;
+    }
+    Some(ZeroLoad {
+        packet,
+        min,
+        mean_ps: sum / f64::from(count),
+        max,
+        pairs: count as usize,
+        all: stride == 1,
+    })
+}
+
+impl Description {
+    /// The description as one JSON object.
+    pub fn json(&self) -> Value {
+        let facts = &self.facts;
+        let bisection = facts.bisection.as_ref().map(|b| {
+            let gbps = b.bits_per_second.map(|rate| rate as f64 * 1e-9);
+            json!({ "links": b.links, "gbps_per_direction": gbps, "exact": b.exact })
+        });
+        let zero_load = self.zero_load.map(|z| {
+            json!({
+                "packet_bytes": z.packet.0,
+                "min_ns": z.min.as_ns_f64(),
+                "mean_ns": z.mean_ps * 1e-3,
+                "max_ns": z.max.as_ns_f64(),
+                "pairs": z.pairs,
+                "all_pairs": z.all,
+            })
+        });
+        let free = match self.verdict {
+            Verdict::Free { .. } => Some(true),
+            Verdict::Cyclic { .. } => Some(false),
+            Verdict::NotChecked { .. } => None,
+        };
+        json!({
+            "topology": self.title,
+            "switches": facts.switches,
+            "hosts": facts.hosts,
+            "links": facts.links,
+            "switch_links": facts.switch_links,
+            "ports_min": facts.ports_min,
+            "ports_max": facts.ports_max,
+            "diameter": facts.diameter,
+            "mean_hops": facts.mean_hops,
+            "bisection": bisection,
+            "zero_load_latency": zero_load,
+            "deadlock": { "free": free, "verdict": self.verdict_text, "cycle": self.cycle },
+        })
+    }
+}

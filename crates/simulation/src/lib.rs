@@ -1,0 +1,12 @@
+//! A whole run: from a prepared experiment through warm-up, measurement and drain to figures and tables.
+
+mod control;
+mod describe;
+mod nodes;
+mod outcome;
+mod run;
+
+pub use control::{Control, Phase};
+pub use describe::{Description, ZeroLoad, describe, zero_load};
+pub use outcome::{Invariants, Outcome, Status};
+pub use run::{RunError, permit, simulate};

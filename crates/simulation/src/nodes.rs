@@ -1,0 +1,69 @@
+//! Where switches and hosts are drawn: the table `nodes`.
+
+use std::f64::consts::TAU;
+
+use fabricsim_model::Table;
+use fabricsim_topology::{Graph, Shape};
+
+/// A row per switch and host: name, kind, place in the plane.
+pub(crate) fn table(graph: &Graph) -> Table {
+    let switches = switch_places(graph);
+    let hosts = host_places(graph, &switches);
+    let names = graph.switches.iter().map(|s| &s.name).chain(graph.hosts.iter().map(|h| &h.name));
+    let kinds = std::iter::repeat_n("switch", switches.len()).chain(std::iter::repeat_n("host", hosts.len()));
+    let places: Vec<(f64, f64)> = switches.into_iter().chain(hosts).collect();
+    let mut table = Table { name: "nodes", columns: Vec::new() };
+    table.text("name", "name of the switch or host", names.cloned().collect());
+    table.text("kind", "switch or host", kinds.map(str::to_owned).collect());
+    table.real("x", "", "place in the drawing", places.iter().map(|p| p.0).collect());
+    table.real("y", "", "place in the drawing, downwards", places.iter().map(|p| p.1).collect());
+    table
+}
+
+fn switch_places(graph: &Graph) -> Vec<(f64, f64)> {
+    let count = graph.switches.len().max(1) as f64;
+    let mut wide = vec![0_u32; 256];
+    if let Shape::Tree(shape) = &graph.shape {
+        shape.level.iter().for_each(|&level| wide[usize::from(level)] += 1);
+    }
+    let mut in_level = vec![0_u32; 256];
+    let place = |(i, switch): (usize, &fabricsim_topology::SwitchNode)| match &graph.shape {
+        Shape::Grid(shape) => grid_place(&switch.coordinates, &shape.dimensions),
+        Shape::Tree(shape) => {
+            let level = usize::from(shape.level[i]);
+            in_level[level] += 1;
+            let step = f64::from(wide[1]) / f64::from(wide[level]);
+            ((f64::from(in_level[level]) - 0.5) * step, -1.5 * level as f64)
+        }
+        Shape::Irregular => {
+            let angle = TAU * i as f64 / count;
+            let radius = if graph.switches.len() == 1 { 0.0 } else { count / TAU + 0.5 };
+            (radius * angle.cos(), radius * angle.sin())
+        }
+    };
+    graph.switches.iter().enumerate().map(place).collect()
+}
+
+/// Even dimensions to the right, odd ones downwards, each block beside the next.
+fn grid_place(coordinates: &[u32], dimensions: &[u32]) -> (f64, f64) {
+    let (mut place, mut stride) = ([0.0, 0.0], [1.0, 1.0]);
+    for (d, (&coordinate, &radix)) in coordinates.iter().zip(dimensions).enumerate() {
+        place[d % 2] += f64::from(coordinate) * stride[d % 2];
+        stride[d % 2] *= f64::from(radix) + 0.5;
+    }
+    (place[0], place[1])
+}
+
+/// Hosts stand around their switch.
+fn host_places(graph: &Graph, switches: &[(f64, f64)]) -> Vec<(f64, f64)> {
+    let mut on_switch = vec![0_u32; switches.len()];
+    graph.hosts.iter().for_each(|host| on_switch[host.switch.index()] += 1);
+    let mut seen = vec![0_u32; switches.len()];
+    let place = |host: &fabricsim_topology::HostNode| {
+        let s = host.switch.index();
+        let angle = TAU * (f64::from(seen[s]) / f64::from(on_switch[s]) + 0.1);
+        seen[s] += 1;
+        (switches[s].0 + 0.3 * angle.cos(), switches[s].1 + 0.3 * angle.sin())
+    };
+    graph.hosts.iter().map(place).collect()
+}

@@ -1,0 +1,103 @@
+use fabricsim_engine::{Deadlock, Totals};
+use fabricsim_measure::Summary;
+use fabricsim_model::Table;
+use fabricsim_topology::Graph;
+use fabricsim_units::Time;
+use serde::Serialize;
+use serde_json::{Value, json};
+
+/// How a run ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Status {
+    /// As the experiment wants it.
+    Ok,
+    /// Packets wait for each other in a circle, for ever.
+    Deadlock,
+    /// Somebody stopped it.
+    Interrupted,
+}
+
+/// What must hold at the end of every run.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Invariants {
+    /// Packets that left a host.
+    pub injected: u64,
+    /// Packets taken by a host.
+    pub delivered: u64,
+    /// Packets within the fabric.
+    pub in_flight: u64,
+    /// Packets lost on purpose.
+    pub dropped: u64,
+    /// Do injected packets equal delivered, in flight and dropped?
+    pub packets_ok: bool,
+    /// Do the credits of every link and lane add up?
+    pub credits_ok: bool,
+}
+
+/// What a run gives.
+#[derive(Clone, Debug)]
+pub struct Outcome {
+    /// How it ended.
+    pub status: Status,
+    /// Simulated time at its end.
+    pub end: Time,
+    /// Counters.
+    pub totals: Totals,
+    /// Figures.
+    pub summary: Summary,
+    /// Tables.
+    pub tables: Vec<Table>,
+    /// What must hold.
+    pub invariants: Invariants,
+    /// What went wrong with an invariant, or empty.
+    pub defect: String,
+    /// The cycle, if the run ended in a deadlock: one line per buffer.
+    pub deadlock: Vec<String>,
+    /// Hosts whose pattern gives them nothing to send.
+    pub silent_hosts: usize,
+}
+
+impl Outcome {
+    /// The figures as one JSON object (the shape of `fabricsim run --json`, but for wall-clock times).
+    pub fn json(&self, title: &str, seed: u64) -> Value {
+        let mut object = serde_json::to_value(&self.summary).unwrap_or_else(|_| json!({}));
+        let extra = json!({
+            "experiment": title,
+            "seed": seed,
+            "simulated_s": self.end.as_secs_f64(),
+            "packet_hops": self.totals.packet_hops,
+            "fingerprint": format!("{:016x}", self.totals.fingerprint),
+            "status": self.status,
+            "invariants": self.invariants,
+            "defect": self.defect,
+            "deadlock": self.deadlock,
+            "silent_hosts": self.silent_hosts,
+        });
+        if let (Value::Object(all), Value::Object(extra)) = (&mut object, extra) {
+            all.extend(extra);
+        }
+        object
+    }
+}
+
+/// The cycle of a deadlock, a line for each buffer: switch, port, lane, packet at its head, and what it waits for.
+pub(crate) fn deadlock_lines(deadlock: &Deadlock, graph: &Graph) -> Vec<String> {
+    let line = |blocked: &fabricsim_engine::Blocked| {
+        let switch = &graph.switches[blocked.switch.index()];
+        let behind = graph
+            .far_end(switch.ports[blocked.output.index()], fabricsim_topology::Node::Switch(blocked.switch));
+        format!(
+            "{} port {} lane {}: packet {} of {} to {} waits for output {} to {}",
+            switch.name,
+            blocked.port,
+            blocked.lane,
+            blocked.packet.sequence,
+            graph.hosts[blocked.packet.source.index()].name,
+            graph.hosts[blocked.packet.destination.index()].name,
+            blocked.output,
+            graph.name(behind.node),
+        )
+    };
+    deadlock.cycle.iter().map(line).collect()
+}

@@ -1,0 +1,303 @@
+//! The phases of a run. All decisions (is it steady, is it stuck, is it drained) are taken at fixed simulated times
+//! from sums over all partitions, so that they are the same for every number of partitions.
+
+use fabricsim_engine::{Advance, Engine, Prepared};
+use fabricsim_measure::{
+    self as measure, Batch, Names, Offer, PortName, Recorder, RecorderConfig, Steady, Verdict,
+};
+use fabricsim_model::Table;
+use fabricsim_routing::deadlock::Verdict as Cycles;
+use fabricsim_spec::Drain;
+use fabricsim_topology::{Graph, LinkClass};
+use fabricsim_units::Time;
+
+use crate::control::{Control, Phase};
+use crate::nodes;
+use crate::outcome::{Invariants, Outcome, Status, deadlock_lines};
+
+/// Why a run did not start.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum RunError {
+    /// The channel dependency graph has a cycle, and the experiment does not say that this is wanted.
+    #[error(
+        "{file}: run.allow_deadlock: {verdict}\nUse another routing or more virtual lanes, or set \
+         run.allow_deadlock = true to run it as it is."
+    )]
+    Cyclic {
+        /// The experiment.
+        file: String,
+        /// The cycle in words.
+        verdict: String,
+    },
+}
+
+/// Looks at the state of a run between its start and its expected end.
+const LOOKS: u64 = 100;
+
+struct Running<'a> {
+    prepared: &'a Prepared,
+    control: &'a Control,
+    engine: Engine<Recorder>,
+    step: Time,
+    looks: u64,
+    next_search: u64,
+    status: Option<Status>,
+    deadlock: Vec<String>,
+    /// End of the measurement, once it is known.
+    window: Option<(Time, Time)>,
+    steady: Option<Steady>,
+}
+
+/// Refuses an experiment whose channel dependency graph has a cycle, unless it says `allow_deadlock`. `file` names it
+/// in messages. To be asked before [`simulate`].
+pub fn permit(prepared: &Prepared, file: &str) -> Result<(), RunError> {
+    if prepared.experiment.run.allow_deadlock {
+        return Ok(());
+    }
+    let verdict = fabricsim_routing::check(&prepared.router, &prepared.graph);
+    if let Cycles::Cyclic { .. } = verdict {
+        let verdict = verdict.describe(&prepared.graph);
+        return Err(RunError::Cyclic { file: file.to_owned(), verdict });
+    }
+    Ok(())
+}
+
+/// Runs a prepared experiment to its end.
+pub fn simulate(prepared: &Prepared, control: &Control) -> Outcome {
+    let mut running = Running::new(prepared, control);
+    running.go();
+    running.finish()
+}
+
+impl<'a> Running<'a> {
+    fn new(prepared: &'a Prepared, control: &'a Control) -> Self {
+        let Prepared { experiment, graph, .. } = prepared;
+        let run = &experiment.run;
+        let config = RecorderConfig::new(
+            run,
+            &experiment.measure,
+            graph.hosts.len() as u32,
+            2 * graph.links.len() as u32,
+            experiment.switch.virtual_lanes,
+        );
+        let engine = prepared.engine(|| Recorder::new(&config));
+        let whole = run.warmup.saturating_add(run.duration);
+        control.expect(whole);
+        let steady = run.steady_state.clone().map(|rule| Steady::new(rule, longest_warmup(run)));
+        let step = match steady {
+            Some(_) => Steady::batch_length(run),
+            None => Time(whole.0.div_ceil(LOOKS)).max(Time::ps(1)),
+        };
+        Self {
+            prepared,
+            control,
+            engine,
+            step,
+            looks: 0,
+            next_search: 2,
+            status: None,
+            deadlock: Vec::new(),
+            window: None,
+            steady,
+        }
+    }
+
+    fn go(&mut self) {
+        let run = &self.prepared.experiment.run;
+        if self.steady.is_some() {
+            self.measure_until_steady();
+        } else {
+            let (from, to) = (run.warmup, run.warmup.saturating_add(run.duration));
+            self.open(from, to);
+            self.advance_to(from);
+            self.control.enter(Phase::Measurement);
+            self.advance_to(to);
+        }
+        if self.status.is_none() {
+            self.control.enter(Phase::Drain);
+            self.drain();
+        }
+        self.status.get_or_insert(Status::Ok);
+    }
+
+    fn open(&mut self, from: Time, to: Time) {
+        self.window = Some((from, to));
+        self.engine.sources().for_each(|(_, source)| source.set_window(from, to));
+    }
+
+    /// Goes on in steps until `end`, or until the run has a status.
+    fn advance_to(&mut self, end: Time) {
+        while self.status.is_none() && self.engine.now() < end {
+            let until = self.next_look().min(end);
+            self.advance(until);
+        }
+    }
+
+    fn next_look(&self) -> Time {
+        self.step * (self.engine.now().0 / self.step.0 + 1)
+    }
+
+    fn advance(&mut self, until: Time) {
+        let control = self.control;
+        let how = self.engine.advance(until, &mut |now, totals| {
+            control.tell(now, totals.packet_hops);
+            !control.is_cancelled()
+        });
+        let totals = self.engine.totals();
+        control.tell(self.engine.now(), totals.packet_hops);
+        if how == Advance::Stopped || control.is_cancelled() {
+            self.status = Some(Status::Interrupted);
+            return;
+        }
+        self.looks += 1;
+        let stuck = how == Advance::Idle && totals.in_flight > 0;
+        // A search takes time in proportion to the fabric: at a few times of the run, and when nothing happens.
+        if stuck || self.looks == self.next_search {
+            self.next_search = self.looks * 3 / 2 + 1;
+            self.search();
+        }
+    }
+
+    fn search(&mut self) {
+        if let Some(found) = self.engine.find_deadlock() {
+            self.deadlock = deadlock_lines(&found, &self.prepared.graph);
+            self.status = Some(Status::Deadlock);
+        }
+    }
+
+    fn measure_until_steady(&mut self) {
+        let run = &self.prepared.experiment.run;
+        let longest = run.duration;
+        while self.status.is_none() {
+            self.advance(self.next_look());
+            let now = self.engine.now();
+            let mut batch = Batch::default();
+            self.engine.observers().for_each(|recorder| batch += recorder.take_batch());
+            let Some(steady) = &mut self.steady else { return };
+            match steady.push(batch) {
+                Verdict::Open => {
+                    self.engine.observers().for_each(|recorder| recorder.open_window(now));
+                    self.open(now, Time::MAX);
+                    self.control.expect(now.saturating_add(longest));
+                    self.control.enter(Phase::Measurement);
+                }
+                Verdict::Close => return self.close(now),
+                Verdict::Continue => {}
+            }
+            if self.window.is_some_and(|(from, _)| now.saturating_sub(from) >= longest) {
+                return self.close(now);
+            }
+        }
+    }
+
+    fn close(&mut self, now: Time) {
+        let Some((from, _)) = self.window else { return };
+        self.engine.observers().for_each(|recorder| recorder.close_window(now));
+        self.open(from, now);
+    }
+
+    fn drain(&mut self) {
+        let run = &self.prepared.experiment.run;
+        let Some((_, end)) = self.window else { return };
+        let limit = end.saturating_add(run.drain_limit.unwrap_or(end * 10));
+        if run.drain == Drain::Empty {
+            self.engine.stop_sources();
+        }
+        loop {
+            let drained = match run.drain {
+                Drain::None => true,
+                Drain::Measured => self.engine.delivered_all_created_before(end),
+                Drain::Empty => self.engine.totals().in_flight == 0 && self.engine.sources_drained(),
+            };
+            if drained || self.engine.now() >= limit || self.status.is_some() {
+                return;
+            }
+            self.advance(self.next_look().min(limit));
+        }
+    }
+
+    fn finish(mut self) -> Outcome {
+        if self.status == Some(Status::Ok) {
+            self.search();
+        }
+        self.control.enter(Phase::Done);
+        let Prepared { graph, workload, .. } = self.prepared;
+        let end = self.engine.now();
+        let totals = self.engine.totals();
+        let credits = self.engine.check_credits();
+        let offers = offers(&mut self.engine, end);
+        let outcome = measure::Outcome {
+            end,
+            rates: graph.hosts.iter().map(|h| graph.links[h.link.index()].parameters.rate).collect(),
+            offers,
+            steady: self.steady.as_ref().map(Steady::steady),
+        };
+        let mut recorders = self.engine.finish().into_iter();
+        let merged = recorders.next().map(|first| {
+            recorders.fold(first, |mut all, other| {
+                all.merge(&other);
+                all
+            })
+        });
+        let Some(mut recorder) = merged else { unreachable!("there is a partition, so there is a recorder") };
+        if recorder.window().to > end {
+            recorder.close_window(end.max(recorder.window().from.min(end)));
+        }
+        let report = recorder.report(&names(graph), &outcome);
+        let packets_ok = totals.injected == totals.delivered + totals.in_flight;
+        let mut tables: Vec<Table> = report.tables;
+        tables.push(nodes::table(graph));
+        Outcome {
+            status: self.status.unwrap_or(Status::Ok),
+            end,
+            totals,
+            summary: report.summary,
+            tables,
+            invariants: Invariants {
+                injected: totals.injected,
+                delivered: totals.delivered,
+                in_flight: totals.in_flight,
+                dropped: 0,
+                packets_ok,
+                credits_ok: credits.is_ok(),
+            },
+            defect: credits.err().map(|e| e.to_string()).unwrap_or_default(),
+            deadlock: self.deadlock,
+            silent_hosts: workload.silent.len(),
+        }
+    }
+}
+
+/// Batches of the longest warm-up: the experiment's own warm-up, but not less than the measurement's length.
+fn longest_warmup(run: &fabricsim_spec::Run) -> usize {
+    (run.warmup.max(run.duration).0 / Steady::batch_length(run).0).max(1) as usize
+}
+
+fn offers(engine: &mut Engine<Recorder>, end: Time) -> Vec<Offer> {
+    let mut offers = Vec::new();
+    for (host, source) in engine.sources() {
+        source.finish(end, |_| {});
+        let bytes: Vec<(u16, u64)> = source.offered().collect();
+        let offer =
+            |(stream, bytes)| Offer { source: host, destination: source.fixed_destination(stream), bytes };
+        offers.extend(bytes.into_iter().map(offer));
+    }
+    offers.sort_by_key(|offer| (offer.source, offer.destination));
+    offers
+}
+
+fn names(graph: &Graph) -> Names {
+    let port = |channel: u32| PortName {
+        link: graph.port_name(channel),
+        class: match graph.links[(channel / 2) as usize].class {
+            LinkClass::Host => "host".to_owned(),
+            LinkClass::Dimension(d) => format!("dimension {d}"),
+            LinkClass::Level(level) => format!("level {level}"),
+            LinkClass::Plain => "plain".to_owned(),
+        },
+    };
+    Names {
+        hosts: graph.hosts.iter().map(|host| host.name.clone()).collect(),
+        ports: (0..2 * graph.links.len() as u32).map(port).collect(),
+    }
+}
