@@ -22,6 +22,16 @@ impl SpecError {
     pub fn at_key(file: &str, key: &str, message: impl Into<String>) -> Self {
         Self { file: file.to_owned(), line: None, key: Some(key.to_owned()), message: message.into() }
     }
+
+    /// An error about a line (from 1) of a file.
+    pub fn at_line(file: &str, line: usize, message: impl Into<String>) -> Self {
+        Self { file: file.to_owned(), line: Some(line), key: None, message: message.into() }
+    }
+
+    /// What the TOML reader found wrong in `text`, with the nearest valid name where a key is unknown.
+    pub fn of_toml(error: &toml::de::Error, text: &str, file: &str) -> Self {
+        from_toml(error, text, file, None)
+    }
 }
 
 impl std::fmt::Display for SpecError {

@@ -5,7 +5,7 @@ use std::path::Path;
 use fabricsim_spec::{Experiment, SpecError, Topology};
 
 use crate::builders::{fat_tree, grid, hypercube, parking_lot, ring, single_switch, xgft};
-use crate::links::apply_named;
+use crate::links::{ByClass, Classes, Defaults, apply_named, by_class};
 use crate::{Graph, validate};
 
 /// What a builder gets: the experiment, and where it came from.
@@ -21,6 +21,17 @@ impl Context<'_> {
     /// An error about a key of the experiment.
     pub(crate) fn error(&self, key: &str, message: impl Into<String>) -> SpecError {
         SpecError::at_key(self.file, key, message)
+    }
+
+    /// What `[links]` says.
+    pub(crate) fn defaults(&self) -> Defaults<'_> {
+        let flow_control_unit = self.experiment.switch.flow_control_unit;
+        Defaults { links: &self.experiment.links, flow_control_unit, file: self.file }
+    }
+
+    /// Parameters of the links, for the classes that the topology has.
+    pub(crate) fn parameters(&self, classes: Classes) -> Result<ByClass, SpecError> {
+        by_class(&self.defaults(), classes)
     }
 }
 

@@ -5,6 +5,8 @@
 mod assemble;
 mod build;
 mod builders;
+mod export;
+mod facts;
 mod file;
 pub mod graph;
 mod limits;
@@ -12,8 +14,12 @@ mod links;
 mod validate;
 
 pub use build::build;
+pub use export::{ExportError, export};
+pub use facts::{Bisection, Facts, facts};
+pub use file::{Format, parse};
 pub use graph::{End, Graph, GridShape, HostNode, Link, LinkClass, Node, Shape, SwitchNode, TreeShape};
-pub use limits::{MAX_DIMENSIONS, MAX_NODES, MAX_PORTS};
+pub use limits::{MAX_DIMENSIONS, MAX_LINKS, MAX_NODES, MAX_PORTS};
+pub use links::Defaults;
 pub use validate::{largest_packet, validate};
 
 #[cfg(test)]

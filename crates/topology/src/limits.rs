@@ -6,6 +6,8 @@ use crate::build::Context;
 
 /// Largest number of switches and hosts together.
 pub const MAX_NODES: u64 = 16_000_000;
+/// Largest number of links.
+pub const MAX_LINKS: u64 = 64_000_000;
 /// Largest number of ports of a switch.
 pub const MAX_PORTS: u64 = 1024;
 /// Largest number of dimensions of a grid, and of levels of a tree.
@@ -34,6 +36,16 @@ pub(crate) fn nodes(
 /// Product as a float: exact far beyond [`MAX_NODES`], and it can not overflow.
 pub(crate) fn product(factors: impl Iterator<Item = u32>) -> f64 {
     factors.map(f64::from).product()
+}
+
+/// Refuses more than [`MAX_LINKS`] links.
+pub(crate) fn links(context: &Context<'_>, key: &str, links: u64) -> Result<usize, SpecError> {
+    if links > MAX_LINKS {
+        return Err(
+            context.error(key, format!("{links} links are too many: at most {MAX_LINKS} are allowed"))
+        );
+    }
+    Ok(links as usize)
 }
 
 /// Refuses a switch of more than [`MAX_PORTS`] ports.

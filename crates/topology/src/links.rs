@@ -1,12 +1,22 @@
 //! Which parameters a link has: all < its class < (what a graph file says of it) < its name.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use fabricsim_spec::{LinkOverride, LinkParameters, Links, SpecError, nearest};
 use fabricsim_units::{Bytes, Time};
 
-use crate::build::Context;
-use crate::{Graph, Node};
+use crate::{Graph, Link, Node};
+
+/// An experiment's `[links]`, and what is needed to check them.
+#[derive(Clone, Copy, Debug)]
+pub struct Defaults<'a> {
+    /// Parameters by class and name.
+    pub links: &'a Links,
+    /// `switch.flow_control_unit`: no buffer may be smaller.
+    pub flow_control_unit: Bytes,
+    /// The experiment file's name, for messages.
+    pub file: &'a str,
+}
 
 /// The classes of links that a topology has besides host links.
 #[derive(Clone, Copy)]
@@ -28,9 +38,9 @@ pub(crate) struct ByClass {
 }
 
 /// Resolves `[links]` for the classes that the topology has.
-pub(crate) fn by_class(context: &Context<'_>, classes: Classes) -> Result<ByClass, SpecError> {
-    let links = &context.experiment.links;
-    check_values(context)?;
+pub(crate) fn by_class(defaults: &Defaults<'_>, classes: Classes) -> Result<ByClass, SpecError> {
+    let links = defaults.links;
+    check_values(defaults)?;
     let mut hosts = links.all.clone();
     links.hosts.apply(&mut hosts);
     let (dimensions, levels) = match classes {
@@ -47,10 +57,14 @@ pub(crate) fn by_class(context: &Context<'_>, classes: Classes) -> Result<ByClas
         let count = if kind == "dimension" { dimensions } else { levels };
         let path = format!("links.{kind}.{key}");
         let Some(index) = number.filter(|&n| n < count) else {
-            return Err(context.error(&path, unknown_class(kind, key, count)));
+            return Err(SpecError::at_key(defaults.file, &path, unknown_class(kind, key, count)));
         };
         if let Some(other) = given[index].replace(key) {
-            return Err(context.error(&path, format!("this is the same {kind} as `{other}`: give it once")));
+            return Err(SpecError::at_key(
+                defaults.file,
+                &path,
+                format!("this is the same {kind} as `{other}`: give it once"),
+            ));
         }
         overrides.apply(&mut switches[index]);
     }
@@ -79,25 +93,27 @@ fn unknown_class(kind: &str, key: &str, count: usize) -> String {
 }
 
 /// Checks the values themselves, where each is given.
-fn check_values(context: &Context<'_>) -> Result<(), SpecError> {
-    let links = &context.experiment.links;
-    let unit = context.experiment.switch.flow_control_unit;
+fn check_values(defaults: &Defaults<'_>) -> Result<(), SpecError> {
+    let Defaults { links, flow_control_unit: unit, file } = *defaults;
     let all = LinkOverride {
         latency: Some(links.all.latency),
         buffer: Some(links.all.buffer),
         packet_overhead: Some(links.all.packet_overhead),
         ..LinkOverride::default()
     };
-    check_override(context.file, "links.all", &all, unit)?;
-    check_override(context.file, "links.hosts", &links.hosts, unit)?;
+    check_override(file, "links.all", &all, unit)?;
+    check_override(file, "links.hosts", &links.hosts, unit)?;
     let classes = [("dimension", &links.dimension), ("level", &links.level), ("named", &links.named)];
     for (kind, overrides) in classes {
         for (key, overrides) in overrides {
-            check_override(context.file, &format!("links.{kind}.{key}"), overrides, unit)?;
+            check_override(file, &format!("links.{kind}.{key}"), overrides, unit)?;
         }
     }
     Ok(())
 }
+
+/// Longest latency: sums of latencies stay far from the end of time.
+const LONGEST: Time = Time::ms(1000);
 
 /// Largest buffer and per-packet overhead: sizes on the hot path are 32-bit.
 const LARGEST: Bytes = Bytes(1 << 30);
@@ -112,6 +128,9 @@ pub(crate) fn check_parameters(given: &LinkOverride, unit: Bytes) -> Result<(), 
     if given.latency == Some(Time::ZERO) {
         return Err(("latency", "0 is not allowed: a link takes at least 1 ps".to_owned()));
     }
+    if let Some(latency) = given.latency.filter(|&latency| latency > LONGEST) {
+        return Err(("latency", format!("{latency} is not allowed: give at most {LONGEST}")));
+    }
     if let Some(buffer) = given.buffer.filter(|&b| b < unit || b > LARGEST) {
         let allowed = format!("from one flow control unit ({unit}) to {LARGEST}");
         return Err(("buffer", format!("{buffer} is not allowed: give a size {allowed}")));
@@ -122,44 +141,52 @@ pub(crate) fn check_parameters(given: &LinkOverride, unit: Bytes) -> Result<(), 
     Ok(())
 }
 
-/// Applies `links.named`.
+/// Applies `links.named`: to every link between the two nodes.
 pub(crate) fn apply_named(graph: &mut Graph, links: &Links, file: &str) -> Result<(), SpecError> {
-    if links.named.is_empty() {
-        return Ok(());
-    }
-    let mut by_ends: BTreeMap<String, Vec<usize>> = BTreeMap::new();
-    for (index, link) in graph.links.iter().enumerate() {
-        let (a, b) = (graph.name(link.a.node), graph.name(link.b.node));
-        by_ends.entry(format!("{a}-{b}")).or_default().push(index);
-        if a != b {
-            by_ends.entry(format!("{b}-{a}")).or_default().push(index);
+    // Names may hold hyphens, so that each hyphen of a key may be the one between two names.
+    let mut wanted: BTreeMap<(&str, &str), Vec<&str>> = BTreeMap::new();
+    for key in links.named.keys() {
+        for (at, _) in key.match_indices('-') {
+            let (a, b) = (&key[..at], &key[at + 1..]);
+            for pair in [(a, b), (b, a)] {
+                wanted.entry(pair).or_default().push(key);
+            }
         }
     }
-    for (key, overrides) in &links.named {
-        let Some(found) = by_ends.get(key) else {
-            let path = format!("links.named.\"{key}\"");
-            return Err(SpecError::at_key(file, &path, unknown_link(graph, key, &by_ends)));
-        };
-        for &index in found {
-            overrides.apply(&mut graph.links[index].parameters);
-        }
+    let mut found: Vec<(usize, &str)> = Vec::new();
+    for (index, link) in graph.links.iter().enumerate().filter(|_| !wanted.is_empty()) {
+        let pair = (graph.name(link.a.node), graph.name(link.b.node));
+        found.extend(wanted.get(&pair).into_iter().flatten().map(|&key| (index, key)));
+    }
+    let used: BTreeSet<&str> = found.iter().map(|&(_, key)| key).collect();
+    if let Some(key) = links.named.keys().find(|key| !used.contains(key.as_str())) {
+        let path = format!("links.named.\"{key}\"");
+        return Err(SpecError::at_key(file, &path, unknown_link(graph, key)));
+    }
+    for (index, key) in found {
+        links.named[key].apply(&mut graph.links[index].parameters);
     }
     Ok(())
 }
 
-/// More names than this are not searched for the nearest one.
+/// More links than this are not searched for the nearest name.
 const SEARCHED: usize = 100_000;
 
-fn unknown_link(graph: &Graph, key: &str, by_ends: &BTreeMap<String, Vec<usize>>) -> String {
+fn unknown_link(graph: &Graph, key: &str) -> String {
     let mut message = "there is no link of this name".to_owned();
     let ends = key.split_once('-');
     if let Some((a, b)) = ends.filter(|&(a, b)| has_node(graph, a) && has_node(graph, b)) {
         message = format!("{a} and {b} are not joined by a link");
     }
-    match nearest(key, by_ends.keys().take(SEARCHED).map(String::as_str)) {
+    let names: Vec<String> = graph.links.iter().take(SEARCHED).map(|link| name(graph, link)).collect();
+    match nearest(key, names.iter().map(String::as_str)) {
         Some(name) => format!("{message}; did you mean `{name}`?"),
         None => format!("{message}: give the names of its ends, for example \"{}\"", example(graph)),
     }
+}
+
+fn name(graph: &Graph, link: &Link) -> String {
+    format!("{}-{}", graph.name(link.a.node), graph.name(link.b.node))
 }
 
 fn has_node(graph: &Graph, name: &str) -> bool {
@@ -167,7 +194,7 @@ fn has_node(graph: &Graph, name: &str) -> bool {
 }
 
 fn example(graph: &Graph) -> String {
-    let between_switches = |link: &&crate::Link| matches!(link.a.node, Node::Switch(_));
+    let between_switches = |link: &&Link| matches!(link.a.node, Node::Switch(_));
     let link = graph.links.iter().find(between_switches).or(graph.links.first());
-    link.map(|l| format!("{}-{}", graph.name(l.a.node), graph.name(l.b.node))).unwrap_or_default()
+    link.map(|link| name(graph, link)).unwrap_or_default()
 }

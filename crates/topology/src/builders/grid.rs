@@ -11,8 +11,8 @@ use super::naming::Scheme;
 use super::thesis::Layout;
 use crate::assemble::Assembler;
 use crate::build::Context;
-use crate::limits::{MAX_DIMENSIONS, nodes, ports};
-use crate::links::{ByClass, Classes, by_class};
+use crate::limits::{MAX_DIMENSIONS, links, nodes, ports};
+use crate::links::{ByClass, Classes};
 use crate::{Graph, GridShape, LinkClass, Shape};
 
 /// `topology.mesh`
@@ -113,14 +113,26 @@ impl Plan {
         ports(context, &hosts_key, most_ports)?;
         let factors = self.dimensions.iter().copied();
         let switches = nodes(context, &key(self.size_key), factors, self.hosts_per_switch, sink)?;
-        let parameters = by_class(context, Classes::Dimensions(dimensions))?;
-        Ok(self.assemble(switches, &parameters))
+        let hosts = u64::from(switches) * u64::from(self.hosts_per_switch) + u64::from(sink);
+        let count = links(context, &key(self.size_key), hosts + self.cables(switches))?;
+        let parameters = context.parameters(Classes::Dimensions(dimensions))?;
+        Ok(self.assemble(switches, hosts as usize, count, &parameters))
     }
 
-    fn assemble(self, switches: u32, parameters: &ByClass) -> Graph {
+    /// Links between switches.
+    fn cables(&self, switches: u32) -> u64 {
+        let sides = self.dimensions.iter().zip(&self.wrap);
+        let cables = sides.map(|(&radix, &wrap)| match (radix, wrap) {
+            (1, _) => 0,
+            (_, true) => u64::from(switches),
+            (_, false) => u64::from(switches - switches / radix),
+        });
+        cables.sum()
+    }
+
+    fn assemble(self, switches: u32, hosts: usize, links: usize, parameters: &ByClass) -> Graph {
         let dimensions = self.dimensions.len();
-        let hosts = (switches * self.hosts_per_switch) as usize + usize::from(self.sink);
-        let mut assembler = Assembler::new(switches as usize, hosts, hosts + switches as usize * dimensions);
+        let mut assembler = Assembler::new(switches as usize, hosts, links);
         let mut towards = Vec::with_capacity(switches as usize * dimensions * 2);
         let stride = self.strides();
         for switch in 0..switches {

@@ -5,12 +5,12 @@ use fabricsim_spec::SpecError;
 use crate::assemble::Assembler;
 use crate::build::Context;
 use crate::limits::{MAX_PORTS, within};
-use crate::links::{Classes, by_class};
+use crate::links::Classes;
 use crate::{Graph, Shape};
 
 pub(crate) fn build(context: &Context<'_>, hosts: u32) -> Result<Graph, SpecError> {
     within(context, "topology.single-switch.hosts", u64::from(hosts), 1, MAX_PORTS)?;
-    let parameters = by_class(context, Classes::Plain)?;
+    let parameters = context.parameters(Classes::Plain)?;
     let mut assembler = Assembler::new(1, hosts as usize, hosts as usize);
     let switch = assembler.switch("S0".to_owned(), vec![0], hosts as usize);
     for host in 0..hosts {

@@ -10,8 +10,8 @@ use fabricsim_units::{PortNo, SwitchId};
 
 use crate::assemble::Assembler;
 use crate::build::Context;
-use crate::limits::{MAX_DIMENSIONS, MAX_NODES, ports, product};
-use crate::links::{ByClass, Classes, by_class};
+use crate::limits::{MAX_DIMENSIONS, MAX_NODES, links, ports, product};
+use crate::links::{ByClass, Classes};
 use crate::{Graph, LinkClass, Shape, TreeShape};
 
 pub(crate) fn build(context: &Context<'_>, children: &[u32], parents: &[u32]) -> Result<Graph, SpecError> {
@@ -62,9 +62,11 @@ impl Plan {
                 format!("{all:.3e} switches and hosts are too many: at most {MAX_NODES} are allowed");
             return Err(context.error(self.keys[0], message));
         }
-        let parameters = by_class(context, Classes::Levels(height))?;
+        let parameters = context.parameters(Classes::Levels(height))?;
         let counts: Vec<u32> = counts.into_iter().map(|count| count as u32).collect();
-        Ok(self.assemble(&counts, &parameters))
+        let above = |level: usize| u64::from(counts[level]) * u64::from(self.parents[level]);
+        let links = links(context, self.keys[1], (0..height).map(above).sum())?;
+        Ok(self.assemble(&counts, links, &parameters))
     }
 
     /// How many values digit i (in place i - 1) of a label of `level` has.
@@ -88,13 +90,12 @@ impl Plan {
         places.rev().fold(0, |index, (digit, radix)| index * radix + digit)
     }
 
-    fn assemble(self, counts: &[u32], parameters: &ByClass) -> Graph {
+    fn assemble(self, counts: &[u32], links: usize, parameters: &ByClass) -> Graph {
         let height = self.children.len();
         let first: Vec<u32> = (0..=height).map(|level| counts[1..level.max(1)].iter().sum()).collect();
         let switches: u32 = counts[1..].iter().sum();
-        let between: u32 = (1..height).map(|level| counts[level] * self.parents[level]).sum();
         let hosts = counts[0];
-        let mut assembler = Assembler::new(switches as usize, hosts as usize, (hosts + between) as usize);
+        let mut assembler = Assembler::new(switches as usize, hosts as usize, links);
         let (mut levels, mut down) = (Vec::new(), Vec::new());
         for (level, &count) in counts.iter().enumerate().skip(1) {
             let children = self.children[level - 1];

@@ -1,4 +1,9 @@
 //! Tests of the crate as a whole, by what they show.
 
 mod common;
+mod facts;
+mod files;
+mod links;
+mod round_trip;
 mod shapes;
+mod thesis;

@@ -98,6 +98,10 @@ fn what_is_wrong_is_named() {
             "topology.xgft.parents: 2 is not allowed as the first",
         ),
         ("[topology.xgft]\nchildren = [4]\nparents = []", "topology.xgft.parents: 0 levels"),
+        (
+            "[topology.xgft]\nchildren = [1, 500, 500]\nparents = [1, 500, 500]",
+            "topology.xgft.parents: 250250000 links",
+        ),
         ("[topology.mesh]\ndimensions = [3]\nnaming = \"thesis\"", "topology.mesh.naming: the thesis' port"),
     ];
     for (text, expected) in cases {

@@ -1,0 +1,120 @@
+use fabricsim_units::{Bytes, Time};
+
+use super::common::{error, experiment, graph, try_graph};
+use crate::{LinkClass, largest_packet};
+
+const MESH: &str = "[topology.mesh]\ndimensions = [2, 2]\nnaming = \"thesis\"\n";
+const TREE: &str = "[topology.fat-tree]\narity = 2\nlevels = 3\n";
+
+/// Latency of each link by name, in ns.
+fn latencies(text: &str) -> String {
+    let graph = graph(text);
+    let one = |i: u32| {
+        let id = fabricsim_units::LinkId(i);
+        format!("{} {}", graph.link_name(id), graph.links[id.index()].parameters.latency.0 / 1000)
+    };
+    (0..graph.links.len() as u32).map(one).collect::<Vec<_>>().join(", ")
+}
+
+#[test]
+fn the_more_specific_wins() {
+    let text = format!(
+        "{MESH}[links.all]\nlatency = \"1 ns\"\n[links.hosts]\nlatency = \"2 ns\"\n[links.dimension.y]\n\
+         latency = \"3 ns\"\n[links.named.SW12-SW11]\nlatency = \"4 ns\"\n[links.named.H221-SW22]\nlatency = \"5 ns\""
+    );
+    let expected = "H111-SW11 2, H121-SW12 2, H211-SW21 2, H221-SW22 5, \
+                    SW11-SW12 4, SW21-SW22 1, SW11-SW21 3, SW12-SW22 3";
+    assert_eq!(latencies(&text), expected);
+}
+
+#[test]
+fn levels_are_told_apart() {
+    let tree =
+        graph(&format!("{TREE}[links.level.1]\nlatency = \"3 ns\"\n[links.level.2]\nlatency = \"4 ns\""));
+    for link in &tree.links {
+        let expected = match link.class {
+            LinkClass::Level(1) => 3,
+            LinkClass::Level(2) => 4,
+            _ => 10,
+        };
+        assert_eq!(link.parameters.latency, Time::ns(expected));
+    }
+}
+
+#[test]
+fn what_is_wrong_is_named() {
+    let cases = [
+        (
+            MESH,
+            "[links.dimension.z]\nreads = 2",
+            "links.dimension.z: there is no dimension `z`: allowed are 0, 1, x, y",
+        ),
+        (
+            MESH,
+            "[links.dimension.0]\n[links.dimension.x]",
+            "links.dimension.x: this is the same dimension as `0`",
+        ),
+        (MESH, "[links.level.1]", "links.level.1: links of this topology have no levels"),
+        (TREE, "[links.level.3]", "links.level.3: there is no level `3`: allowed are 1, 2"),
+        (TREE, "[links.level.0]", "links.level.0: there is no level `0`"),
+        (
+            MESH,
+            "[links.named.SW11-SW13]",
+            "links.named.\"SW11-SW13\": there is no link of this name; did you mean",
+        ),
+        (MESH, "[links.named.SW11-SW22]", "SW11 and SW22 are not joined by a link; did you mean"),
+        (MESH, "[links.named.uplink]", "give the names of its ends, for example \"SW11-SW12\""),
+        (
+            MESH,
+            "[links.all]\nlatency = \"0 ns\"",
+            "links.all.latency: 0 is not allowed: a link takes at least 1 ps",
+        ),
+        (
+            MESH,
+            "[links.hosts]\nlatency = \"2 s\"",
+            "links.hosts.latency: 2 s is not allowed: give at most 1 s",
+        ),
+        (
+            MESH,
+            "[links.hosts]\nbuffer = \"63 B\"",
+            "links.hosts.buffer: 63 B is not allowed: give a size from one",
+        ),
+        (
+            MESH,
+            "[links.hosts]\npacket_overhead = \"2 GiB\"",
+            "links.hosts.packet_overhead: 2 GiB is not allowed",
+        ),
+        (
+            MESH,
+            "[switch]\nvirtual_lanes = 17",
+            "switch.virtual_lanes: 17 is not allowed: give a number from 1 to 16",
+        ),
+        (MESH, "[switch]\nvirtual_lanes = 0", "switch.virtual_lanes: 0 is not allowed"),
+        (MESH, "[switch]\nflow_control_unit = \"0 B\"", "switch.flow_control_unit: 0 B is not allowed"),
+        (MESH, "[host]\nmtu = \"0 B\"", "host.mtu: 0 B is not allowed"),
+    ];
+    for (topology, rest, expected) in cases {
+        let error = error(&format!("{topology}{rest}"));
+        assert!(error.starts_with("test.toml: ") && error.contains(expected), "{rest}\n{error}");
+    }
+}
+
+/// 2048 B are 32 units of 64 B, and 33 of 63 B.
+#[test]
+fn a_packet_larger_than_a_buffer_is_refused() {
+    let with = |unit: u32, buffer: u32, rest: &str| {
+        try_graph(&format!(
+            "{MESH}[switch]\nflow_control_unit = \"{unit} B\"\n[links.named.SW11-SW12]\nbuffer = \"{buffer} B\"\n{rest}"
+        ))
+    };
+    assert!(with(64, 2048, "").is_ok());
+    let error = with(64, 2047, "").unwrap_err();
+    let expected = "host.mtu: a packet of 2048 B takes 32 flow control units of 64 B and would never move over link \
+                    SW11-SW12, whose buffers hold 2047 B: give `links` a buffer of at least 2048 B";
+    assert!(error.contains(expected), "{error}");
+    assert!(with(63, 2048, "").is_err());
+    assert!(with(63, 33 * 63, "").is_ok());
+    let small = "[[traffic]]\npattern = \"uniform\"\nload = 0.1\nmessage = { uniform = { min = \"1 B\", max = \"64 B\" } }";
+    assert!(with(64, 64, small).is_ok());
+    assert_eq!(largest_packet(&experiment(&format!("{MESH}{small}"))), Bytes(64));
+}
