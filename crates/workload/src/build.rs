@@ -100,7 +100,12 @@ impl Builder<'_> {
                 Vacant(new) => Arc::clone(new.insert(Arc::new(self.entry(&sizes, &draw, link)?))),
             };
             match mark {
-                Some(mark) => of_host[host.index()].push(Stream::new(entry, mark, self.seed, host)),
+                Some(mark) => {
+                    let streams = &mut of_host[host.index()];
+                    // Most hosts have one stream, and there may be very many hosts.
+                    streams.reserve_exact(1);
+                    streams.push(Stream::new(entry, mark, self.seed, host));
+                }
                 None => silent.push(Silent { stream, host }),
             }
             sending += usize::from(mark.is_some());

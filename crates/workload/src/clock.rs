@@ -16,7 +16,9 @@ impl Clock {
     /// A duration of `ps` picoseconds, to the nearest; negative ones are none, those beyond the range the longest.
     #[inline]
     pub(crate) fn from_ps(ps: f64) -> Self {
-        Self((ps * (1_u64 << PLACES) as f64 + 0.5) as u128)
+        let scaled = ps * (1_u64 << PLACES) as f64 + 0.5;
+        // The conversion to 64 bits is an instruction, that to 128 a function.
+        Self(if scaled < (1_u64 << 63) as f64 { u128::from(scaled as u64) } else { scaled as u128 })
     }
 
     /// To the nearest picosecond; `None` beyond the range of time.
@@ -33,7 +35,8 @@ impl Clock {
 
     #[inline]
     pub(crate) fn times(self, n: u64) -> Self {
-        Self(self.0.saturating_mul(u128::from(n)))
+        let exact = u64::try_from(self.0).ok().map(|short| u128::from(short) * u128::from(n));
+        Self(exact.unwrap_or_else(|| self.0.saturating_mul(u128::from(n))))
     }
 }
 

@@ -4,6 +4,7 @@ use fabricsim_model::Random;
 use fabricsim_units::{HostId, Rate, Time};
 
 use crate::Message;
+use crate::clock::Clock;
 use crate::injection::{Process, Timing};
 use crate::pattern::{Draw, Mark};
 use crate::size::Sizes;
@@ -47,35 +48,52 @@ pub(crate) struct Stream {
     destinations: Random,
     sizes: Random,
     mark: Mark,
+    /// When the next message is made, at the earliest where the stream is saturating; [`Time::MAX`] when it has ended.
+    at: Time,
     /// Messages that it may still make.
     left: u64,
     /// Bytes that it has offered within the window.
     pub(crate) offered: u64,
+    /// Copies of what is in the entry, for the hot path.
+    number: u16,
+    saturating: bool,
 }
 
 impl Stream {
     pub(crate) fn new(entry: Arc<Entry>, mark: Mark, seed: u64, host: HostId) -> Self {
         let key = u64::from(entry.stream) << 32 | u64::from(host.0);
         let random = |purpose: Purpose| Random::new(seed, purpose as u64, key);
-        Self {
+        let mut stream = Self {
             process: entry.timing.start(entry.start, random(Purpose::Timing)),
             destinations: random(Purpose::Destination),
             sizes: random(Purpose::Size),
             mark,
+            at: Time::MAX,
             left: entry.messages,
             offered: 0,
+            number: entry.stream,
+            saturating: entry.timing.is_saturating(),
             entry,
-        }
+        };
+        stream.schedule();
+        stream
+    }
+
+    /// Sets the time of the next message from the process.
+    #[inline]
+    fn schedule(&mut self) {
+        let time = self.process.clock.time().filter(|&time| self.left > 0 && time < self.entry.stop);
+        self.at = time.unwrap_or(Time::MAX);
     }
 
     #[inline]
     pub(crate) fn number(&self) -> u16 {
-        self.entry.stream
+        self.number
     }
 
     #[inline]
     pub(crate) fn is_saturating(&self) -> bool {
-        self.entry.timing.is_saturating()
+        self.saturating
     }
 
     pub(crate) fn load(&self) -> f64 {
@@ -85,24 +103,34 @@ impl Stream {
     /// When the next message is made; `now` matters to saturating streams only, which have one at `now`.
     #[inline]
     pub(crate) fn next(&self, now: Time) -> Option<Time> {
-        let created =
-            if self.is_saturating() { now.max(self.entry.start) } else { self.process.clock.time()? };
-        (self.left > 0 && created < self.entry.stop).then_some(created)
+        let created = if self.saturating { now.max(self.at) } else { self.at };
+        let ended = created == Time::MAX || self.saturating && created >= self.entry.stop;
+        (!ended).then_some(created)
     }
 
     /// Makes the next message, which is there (`created` is what [`Stream::next`] says).
     #[inline]
     pub(crate) fn take(&mut self, created: Time) -> Message {
         let bytes = self.entry.sizes.draw(&mut self.sizes);
-        self.entry.timing.advance(&mut self.process, bytes);
         self.left -= 1;
-        if self.left == 0 && self.is_saturating() {
+        if self.saturating {
+            self.count_down(created, bytes);
+        } else {
+            self.entry.timing.advance(&mut self.process, bytes);
+            self.schedule();
+        }
+        Message { created, destination: self.destination(), bytes, stream: self.number }
+    }
+
+    /// After the last message of a saturating stream, its clock says when that could have been sent.
+    fn count_down(&mut self, created: Time, bytes: u64) {
+        if self.left == 0 {
             let sending =
                 u128::from(bytes) * 8_000_000_000_000 / u128::from(self.entry.link.bits_per_second());
             let sent = created.saturating_add(Time(sending.min(u128::from(u64::MAX)) as u64));
-            self.process.clock = crate::clock::Clock::at(sent);
+            self.process.clock = Clock::at(sent);
+            self.at = Time::MAX;
         }
-        Message { created, destination: self.destination(), bytes, stream: self.entry.stream }
     }
 
     /// A destination.
