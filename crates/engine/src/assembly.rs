@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use fabricsim_fabric::{Far, LaneCredits, Ports, RampPool, Receiver, Rules, Sender, SinkState, Switch};
+use fabricsim_fabric::{
+    Far, LaneCredits, Ports, RampPool, Reads, Receiver, Rules, Sender, SinkState, Switch,
+};
 use fabricsim_model::Observer;
 use fabricsim_protocols::Datagram;
 use fabricsim_routing::Router;
@@ -74,7 +76,7 @@ pub(crate) fn assemble<B: Observer>(
     let cut = Cut::new(graph, experiment.run.partitions);
     let places = places(graph, &cut);
     let directory = directory(graph, &cut, &places);
-    let rules = Arc::new(rules(experiment));
+    let rules = rules(experiment);
     let mut sources: Vec<Option<Source>> = sources.into_iter().map(Some).collect();
     let partitions = places
         .iter()
@@ -82,7 +84,7 @@ pub(crate) fn assemble<B: Observer>(
         .map(|(number, places)| {
             let ports = ports(experiment, graph, places, &directory, number as u16);
             let parts = entities(experiment, graph, places, ports, &rules, &mut sources);
-            Partition::new(parts, Arc::clone(&router), Arc::clone(&rules), observer())
+            Partition::new(parts, Arc::clone(&router), rules.clone(), observer())
         })
         .collect();
     (partitions, directory)
@@ -224,13 +226,14 @@ fn receiver(
     node: Node,
 ) -> Receiver {
     let (partition, port) = directory.sender[channel as usize];
-    let reads = if matches!(node, Node::Switch(_)) { usize::from(parameters.reads) } else { 0 };
+    let reads = if matches!(node, Node::Switch(_)) { parameters.reads } else { 0 };
     Receiver {
         byte_time: parameters.rate.byte_time(),
         credit_latency: parameters.latency + experiment.switch.credit_delay,
         channel,
         upstream: (partition == number).then_some(port),
-        reads: vec![Time::ZERO; reads],
+        readable_at: Time::ZERO,
+        reads: Reads::new(reads),
     }
 }
 

@@ -69,19 +69,18 @@ fn gather<B: Observer>(
     for switch in &partition.switches {
         for (input, lane, index) in switch.heads() {
             let in_port = switch.first_port() + input as u32;
-            let buffer = (partition.ports.receivers[in_port as usize].channel, lane.0);
-            let slot = &partition.arena[index];
+            let buffer = (partition.context.ports.receivers[in_port as usize].channel, lane.0);
+            let slot = &partition.context.arena[index];
             let out_port = switch.first_port() + u32::from(slot.hop.port.0);
-            let sender = &partition.ports.senders[out_port as usize];
-            let moves = sender.busy_until > now
-                || slot.ready > now
-                || partition.ports.receivers[in_port as usize].readable_at() > now
-                || matches!(sender.far, Far::Host(_) | Far::SlowHost(_))
-                || slot
-                    .hop
-                    .lanes
-                    .iter()
-                    .any(|lane| partition.ports.accounted(out_port, lane.index()).0 >= slot.blocks);
+            let sender = &partition.context.ports.senders[out_port as usize];
+            let moves =
+                sender.busy_until > now
+                    || slot.ready > now
+                    || partition.context.ports.receivers[in_port as usize].readable_at > now
+                    || matches!(sender.far, Far::Host(_) | Far::SlowHost(_))
+                    || slot.hop.lanes.iter().any(|lane| {
+                        partition.context.ports.accounted(out_port, lane.index()).0 >= slot.blocks
+                    });
             if moves {
                 live.push_back(buffer);
                 continue;
@@ -103,9 +102,9 @@ fn gather<B: Observer>(
 fn arriving<B: Observer>(engine: &Engine<B>) -> Vec<Buffer> {
     let mut buffers = Vec::new();
     for partition in &engine.partitions {
-        for packet in partition.desk.calendar.arriving() {
-            let slot = &partition.arena[packet];
-            buffers.push((partition.ports.receivers[slot.port as usize].channel, slot.lane.0));
+        for packet in partition.context.out.calendar.arriving() {
+            let slot = &partition.context.arena[packet];
+            buffers.push((partition.context.ports.receivers[slot.port as usize].channel, slot.lane.0));
         }
     }
     buffers

@@ -83,14 +83,14 @@ impl<B: Observer> Engine<B> {
     }
 
     fn next_time(&mut self) -> Option<Time> {
-        self.partitions.iter_mut().filter_map(|p| p.desk.calendar.next_time()).min().map(Time)
+        self.partitions.iter_mut().filter_map(|p| p.context.out.calendar.next_time()).min().map(Time)
     }
 
     /// Lets everything before `end` happen, then hands over the mail.
     fn window(&mut self, end: Time, look: &mut dyn FnMut(Time, &Totals) -> bool) -> bool {
         for i in 0..self.partitions.len() {
             while self.partitions[i].run(end, BUDGET) {
-                let at = self.partitions[i].desk.calendar.next_time().map_or(end, Time);
+                let at = self.partitions[i].context.out.calendar.next_time().map_or(end, Time);
                 if !look(at, &self.totals()) {
                     return false;
                 }
@@ -104,7 +104,7 @@ impl<B: Observer> Engine<B> {
 
     fn exchange(&mut self, now: Time) {
         for i in 0..self.partitions.len() {
-            let mut mail = std::mem::take(&mut self.partitions[i].desk.mail);
+            let mut mail = std::mem::take(&mut self.partitions[i].context.out.mail);
             for message in mail.drain(..) {
                 let (to, port) = match message {
                     Mail::Packet { channel, .. } => self.directory.receiver[channel as usize],
@@ -112,7 +112,7 @@ impl<B: Observer> Engine<B> {
                 };
                 self.partitions[usize::from(to)].receive(message, port, now);
             }
-            self.partitions[i].desk.mail = mail;
+            self.partitions[i].context.out.mail = mail;
         }
     }
 
@@ -120,13 +120,13 @@ impl<B: Observer> Engine<B> {
     pub fn totals(&self) -> Totals {
         let mut totals = Totals::default();
         self.partitions.iter().for_each(|p| totals.add(&p.totals()));
-        totals.in_flight += self.partitions.iter().map(|p| p.desk.mail.len() as u64).sum::<u64>();
+        totals.in_flight += self.partitions.iter().map(|p| p.context.out.mail.len() as u64).sum::<u64>();
         totals
     }
 
     /// The observers, one of each partition.
     pub fn observers(&mut self) -> impl Iterator<Item = &mut B> {
-        self.partitions.iter_mut().map(|p| &mut p.observer)
+        self.partitions.iter_mut().map(|p| &mut p.context.observer)
     }
 
     /// The sources of all hosts, in order of partitions.
@@ -147,7 +147,7 @@ impl<B: Observer> Engine<B> {
     /// Has every message that was made before `time` been sent, and every packet of those been delivered?
     pub fn delivered_all_created_before(&self, time: Time) -> bool {
         self.partitions.iter().all(|p| {
-            p.arena.iter().all(|(_, slot)| slot.packet.created >= time)
+            p.context.arena.iter().all(|(_, slot)| slot.packet.created >= time)
                 && p.hosts.iter().all(|host| {
                     host.protocol.messages().iter().all(|m| m.created >= time)
                         && host.source.next(self.now).is_none_or(|next| next >= time)
@@ -157,24 +157,24 @@ impl<B: Observer> Engine<B> {
 
     /// Checks that every lane's credits add up: free, returning, or in use by a packet.
     pub fn check_credits(&self) -> Result<(), CreditError> {
-        let lane_count = self.partitions.first().map_or(1, |p| p.ports.lane_count);
+        let lane_count = self.partitions.first().map_or(1, |p| p.context.ports.lane_count);
         let mut occupied = vec![0_u32; self.directory.sender.len() * lane_count];
         for partition in &self.partitions {
-            for (_, slot) in partition.arena.iter() {
+            for (_, slot) in partition.context.arena.iter() {
                 let sink_is_stateless = matches!(
                     partition.owners[slot.port as usize],
                     crate::partition::Owner::Host(h) if partition.hosts[h as usize].sink.is_none()
                 );
                 if !sink_is_stateless && slot.ready != SPACE_RETURNED {
-                    let channel = partition.ports.receivers[slot.port as usize].channel as usize;
+                    let channel = partition.context.ports.receivers[slot.port as usize].channel as usize;
                     occupied[channel * lane_count + slot.lane.index()] += slot.blocks;
                 }
             }
         }
         for partition in &self.partitions {
-            for (port, sender) in partition.ports.senders.iter().enumerate() {
+            for (port, sender) in partition.context.ports.senders.iter().enumerate() {
                 for lane in 0..lane_count {
-                    let (accounted, capacity) = partition.ports.accounted(port as u32, lane);
+                    let (accounted, capacity) = partition.context.ports.accounted(port as u32, lane);
                     let occupied = occupied[sender.channel as usize * lane_count + lane];
                     if accounted + occupied != capacity {
                         return Err(CreditError {
@@ -198,7 +198,7 @@ impl<B: Observer> Engine<B> {
 
     /// The longest time that a packet in an input buffer has been ready to move on.
     pub fn longest_wait(&self) -> Time {
-        let waits = self.partitions.iter().flat_map(|p| p.arena.iter());
+        let waits = self.partitions.iter().flat_map(|p| p.context.arena.iter());
         waits.map(|(_, slot)| self.now.saturating_sub(slot.packet.injected)).max().unwrap_or_default()
     }
 
@@ -206,6 +206,6 @@ impl<B: Observer> Engine<B> {
     pub fn finish(mut self) -> Vec<B> {
         let now = self.now;
         self.partitions.iter_mut().for_each(|p| p.finish(now));
-        self.partitions.into_iter().map(|p| p.observer).collect()
+        self.partitions.into_iter().map(|p| p.context.observer).collect()
     }
 }

@@ -28,12 +28,12 @@ impl Host {
     /// Sends a packet if the link is free and there is one; asks to be woken when there may be more.
     pub(crate) fn settle<R: RoutingFunction, B: Observer, O: Outbox>(
         &mut self,
-        context: &mut Context<'_, R, B, O>,
+        context: &mut Context<R, B, O>,
     ) {
         let now = context.now;
         let busy_until = context.ports.senders[self.port as usize].busy_until;
         if busy_until > now {
-            context.ports.ensure_wake(self.port, busy_until, context.out);
+            context.ports.ensure_wake(self.port, busy_until, &mut context.out);
             return;
         }
         self.open_messages(now);
@@ -52,7 +52,7 @@ impl Host {
             }
         }
         if retry < Time::MAX {
-            context.ports.ensure_wake(self.port, retry.max(Time(now.0 + 1)), context.out);
+            context.ports.ensure_wake(self.port, retry.max(Time(now.0 + 1)), &mut context.out);
         }
     }
 
@@ -75,7 +75,7 @@ impl Host {
     /// Sends the next packet of a message, or says when there may be credits for it.
     fn try_send<R: RoutingFunction, B: Observer, O: Outbox>(
         &mut self,
-        context: &mut Context<'_, R, B, O>,
+        context: &mut Context<R, B, O>,
         number: usize,
     ) -> Result<(), Time> {
         let (destination, bytes) = self.protocol.next_packet(number);
@@ -117,7 +117,7 @@ impl Host {
     /// The head of a packet arrives at a limited sink.
     pub(crate) fn arrive<R: RoutingFunction, B: Observer, O: Outbox>(
         &mut self,
-        context: &mut Context<'_, R, B, O>,
+        context: &mut Context<R, B, O>,
         packet: u32,
     ) {
         let receiver = &context.ports.receivers[self.port as usize];
@@ -133,7 +133,7 @@ impl Host {
         if let Some(sender) = receiver.upstream
             && let Some(at) = context.ports.credit(sender, lane, ramp, context.now)
         {
-            context.ports.ensure_wake(sender, at, context.out);
+            context.ports.ensure_wake(sender, at, &mut context.out);
         }
         context.arena[packet].ready = SPACE_RETURNED;
         context.out.deliver(end, self.port, packet);

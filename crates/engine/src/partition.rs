@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use fabricsim_fabric::{Arena, Context, Outbox, Ports, Ramp, Rules, Slot, Switch};
-use fabricsim_model::{Hop, Observer, Packet};
+use fabricsim_model::{Observer, Packet};
 use fabricsim_routing::Router;
 use fabricsim_units::{Time, Vl};
 
@@ -86,14 +86,8 @@ pub(crate) struct Partition<B> {
     pub(crate) hosts: Vec<Host>,
     /// By port.
     pub(crate) owners: Vec<Owner>,
-    pub(crate) ports: Ports,
-    pub(crate) arena: Arena,
-    pub(crate) desk: Desk,
-    pub(crate) observer: B,
-    pub(crate) routing: Arc<Router>,
-    pub(crate) rules: Arc<Rules>,
+    pub(crate) context: Context<Router, B, Desk>,
     pub(crate) totals: Totals,
-    hops: Vec<Hop>,
     /// Entities that something happened to at the present moment, switches and hosts.
     touched: Vec<Owner>,
     switch_touched: Vec<u64>,
@@ -101,7 +95,7 @@ pub(crate) struct Partition<B> {
 }
 
 impl<B: Observer> Partition<B> {
-    pub(crate) fn new(parts: Parts, routing: Arc<Router>, rules: Arc<Rules>, observer: B) -> Self {
+    pub(crate) fn new(parts: Parts, routing: Arc<Router>, rules: Rules, observer: B) -> Self {
         let Parts { switches, hosts, owners, ports } = parts;
         Self {
             switch_touched: vec![u64::MAX; switches.len()],
@@ -109,14 +103,17 @@ impl<B: Observer> Partition<B> {
             switches,
             hosts,
             owners,
-            ports,
-            arena: Arena::new(),
-            desk: Desk { calendar: Calendar::new(), mail: Vec::new() },
-            observer,
-            routing,
-            rules,
+            context: Context {
+                now: Time::ZERO,
+                ports,
+                arena: Arena::new(),
+                out: Desk { calendar: Calendar::new(), mail: Vec::new() },
+                observer,
+                routing,
+                rules,
+                hops: Vec::new(),
+            },
             totals: Totals::default(),
-            hops: Vec::new(),
             touched: Vec::new(),
         }
     }
@@ -125,7 +122,7 @@ impl<B: Observer> Partition<B> {
     pub(crate) fn start(&mut self) {
         for host in &self.hosts {
             if let Some(at) = host.source.next(Time::ZERO) {
-                self.ports.ensure_wake(host.port, at, &mut self.desk);
+                self.context.ports.ensure_wake(host.port, at, &mut self.context.out);
             }
         }
     }
@@ -133,18 +130,19 @@ impl<B: Observer> Partition<B> {
     /// Handles the events before `until`, at most about `budget`. True if there are more before `until`.
     pub(crate) fn run(&mut self, until: Time, budget: u64) -> bool {
         let mut left = budget;
-        while let Some(time) = self.desk.calendar.next_time() {
+        while let Some(time) = self.context.out.calendar.next_time() {
             if time >= until.0 {
                 return false;
             }
             if left == 0 {
                 return true;
             }
-            while let Some(event) = self.desk.calendar.pop_at(time) {
+            self.context.now = Time(time);
+            while let Some(event) = self.context.out.calendar.pop_at(time) {
                 left = left.saturating_sub(1);
                 self.note(event, time);
             }
-            self.settle(Time(time));
+            self.settle();
         }
         false
     }
@@ -155,14 +153,10 @@ impl<B: Observer> Partition<B> {
         match event.kind() {
             Kind::Arrive => match self.owners[port as usize] {
                 Owner::Switch(s) => {
-                    let (switch, mut context) = switch_context(self, s, Time(time));
-                    switch.arrive(&mut context, port, event.packet);
+                    self.switches[s as usize].arrive(&mut self.context, port, event.packet);
                     self.touch_switch(s, time);
                 }
-                Owner::Host(h) => {
-                    let (host, mut context) = host_context(self, h, Time(time));
-                    host.arrive(&mut context, event.packet);
-                }
+                Owner::Host(h) => self.hosts[h as usize].arrive(&mut self.context, event.packet),
             },
             Kind::Deliver => self.deliver(event.packet, time),
             Kind::Wake => self.wake(port, time),
@@ -171,7 +165,7 @@ impl<B: Observer> Partition<B> {
 
     #[inline]
     fn wake(&mut self, port: u32, time: u64) {
-        let sender = &mut self.ports.senders[port as usize];
+        let sender = &mut self.context.ports.senders[port as usize];
         if sender.wake_at != Time(time) {
             return;
         }
@@ -200,30 +194,26 @@ impl<B: Observer> Partition<B> {
 
     #[inline]
     fn deliver(&mut self, packet: u32, time: u64) {
-        let slot = self.arena.remove(packet);
+        let slot = self.context.arena.remove(packet);
         let packet = slot.packet;
         self.totals.delivered += 1;
         self.totals.delivered_bytes += u64::from(packet.bytes);
         self.totals.packet_hops += u64::from(packet.hops) + 1;
         self.totals.fingerprint = self.totals.fingerprint.wrapping_add(fingerprint(&packet, time));
-        self.observer.delivered(Time(time), &packet);
+        self.context.observer.delivered(Time(time), &packet);
     }
 
     #[inline]
-    fn settle(&mut self, now: Time) {
+    fn settle(&mut self) {
         let mut touched = std::mem::take(&mut self.touched);
         for &owner in &touched {
             match owner {
-                Owner::Switch(s) => {
-                    let (switch, mut context) = switch_context(self, s, now);
-                    switch.settle(&mut context);
-                }
+                Owner::Switch(s) => self.switches[s as usize].settle(&mut self.context),
                 Owner::Host(h) => {
-                    let (host, mut context) = host_context(self, h, now);
+                    let host = &mut self.hosts[h as usize];
                     let before = host.sent;
-                    host.settle(&mut context);
-                    let sent = self.hosts[h as usize].sent - before;
-                    self.totals.injected += sent;
+                    host.settle(&mut self.context);
+                    self.totals.injected += host.sent - before;
                 }
             }
         }
@@ -236,12 +226,12 @@ impl<B: Observer> Partition<B> {
         match mail {
             Mail::Packet { at, mut slot, .. } => {
                 slot.port = port;
-                let packet = self.arena.insert(slot);
-                self.desk.arrive(at, port, packet);
+                let packet = self.context.arena.insert(slot);
+                self.context.out.arrive(at, port, packet);
             }
             Mail::Credit { lane, ramp, .. } => {
-                if let Some(at) = self.ports.credit(port, lane, ramp, now) {
-                    self.ports.ensure_wake(port, at, &mut self.desk);
+                if let Some(at) = self.context.ports.credit(port, lane, ramp, now) {
+                    self.context.ports.ensure_wake(port, at, &mut self.context.out);
                 }
             }
         }
@@ -249,16 +239,16 @@ impl<B: Observer> Partition<B> {
 
     /// Tells the observer of ports that are still stalled at the end.
     pub(crate) fn finish(&mut self, now: Time) {
-        for sender in &mut self.ports.senders {
+        for sender in &mut self.context.ports.senders {
             if sender.stalled_since < now {
-                self.observer.stalled(sender.channel, sender.stalled_lane, sender.stalled_since, now);
+                self.context.observer.stalled(sender.channel, sender.stalled_lane, sender.stalled_since, now);
                 sender.stalled_since = now;
             }
         }
     }
 
     pub(crate) fn totals(&self) -> Totals {
-        Totals { in_flight: u64::from(self.arena.live()), ..self.totals }
+        Totals { in_flight: u64::from(self.context.arena.live()), ..self.totals }
     }
 }
 
@@ -269,32 +259,6 @@ pub(crate) struct Parts {
     pub(crate) owners: Vec<Owner>,
     pub(crate) ports: Ports,
 }
-
-macro_rules! entity_context {
-    ($name:ident, $field:ident, $entity:ty) => {
-        #[inline]
-        fn $name<B: Observer>(
-            partition: &mut Partition<B>,
-            index: u32,
-            now: Time,
-        ) -> (&mut $entity, Context<'_, Router, B, Desk>) {
-            let context = Context {
-                now,
-                ports: &mut partition.ports,
-                arena: &mut partition.arena,
-                out: &mut partition.desk,
-                observer: &mut partition.observer,
-                routing: &*partition.routing,
-                rules: &*partition.rules,
-                hops: &mut partition.hops,
-            };
-            (&mut partition.$field[index as usize], context)
-        }
-    };
-}
-
-entity_context!(switch_context, switches, Switch);
-entity_context!(host_context, hosts, Host);
 
 /// A hash of who, when and how far (the finalizer of MurmurHash3).
 #[inline]

@@ -1,4 +1,6 @@
-use fabricsim_model::Random;
+use std::sync::Arc;
+
+use fabricsim_model::{Hop, Random};
 use fabricsim_spec::{Arbiter, CreditReturn, Queueing, Switching};
 use fabricsim_units::{Time, Vl};
 
@@ -43,22 +45,22 @@ impl Rules {
     }
 }
 
-/// What an entity works with at one moment.
-pub struct Context<'a, R, B, O> {
+/// What the entities of a partition work with, and the moment at which they do.
+pub struct Context<R, B, O> {
     /// The moment.
     pub now: Time,
     /// Ports of the partition.
-    pub ports: &'a mut Ports,
+    pub ports: Ports,
     /// Packets of the partition.
-    pub arena: &'a mut Arena,
+    pub arena: Arena,
     /// Where actions go.
-    pub out: &'a mut O,
+    pub out: O,
     /// Who looks.
-    pub observer: &'a mut B,
+    pub observer: B,
     /// The way of packets.
-    pub routing: &'a R,
+    pub routing: Arc<R>,
     /// Rules of the experiment.
-    pub rules: &'a Rules,
+    pub rules: Rules,
     /// Scratch space for the hops that a routing function proposes.
-    pub hops: &'a mut Vec<fabricsim_model::Hop>,
+    pub hops: Vec<Hop>,
 }

@@ -16,6 +16,6 @@ mod switch;
 pub use arena::{Arena, NONE, Slot};
 pub use context::{Context, Outbox, Rules};
 pub use credit::{LaneCredits, Ramp, RampPool};
-pub use port::{Far, Ports, Receiver, Sender, leaving, return_space, send};
+pub use port::{Far, Ports, Reads, Receiver, Sender, leaving, return_space, send};
 pub use sink::SinkState;
 pub use switch::Switch;

@@ -58,31 +58,46 @@ pub struct Receiver {
     pub channel: u32,
     /// The sender's port, if it is in this partition.
     pub upstream: Option<u32>,
-    /// When each read port of the buffer is free again; empty: as many as there are outputs.
-    pub reads: Vec<Time>,
+    /// When a packet can next be read from the buffer.
+    pub readable_at: Time,
+    /// When each read port of the buffer is free again, if there are several; if there is none: no limit.
+    pub reads: Reads,
+}
+
+/// How many packets a buffer can send to outputs at once.
+#[derive(Clone, Debug)]
+pub enum Reads {
+    /// As many as there are outputs.
+    Unlimited,
+    /// One.
+    One,
+    /// Several; when each read port is free again.
+    Several(Vec<Time>),
+}
+
+impl Reads {
+    /// `count` read ports; 0 for no limit.
+    pub fn new(count: u16) -> Self {
+        match count {
+            0 => Self::Unlimited,
+            1 => Self::One,
+            n => Self::Several(vec![Time::ZERO; usize::from(n)]),
+        }
+    }
 }
 
 impl Receiver {
-    /// When a packet can next be read from the buffer.
-    #[inline]
-    pub fn readable_at(&self) -> Time {
-        match self.reads.as_slice() {
-            [] => Time::ZERO,
-            [only] => *only,
-            reads => reads.iter().copied().min().unwrap_or(Time::ZERO),
-        }
-    }
-
     /// A packet is read until `end`.
     #[inline]
     pub fn occupy(&mut self, end: Time) {
-        match self.reads.as_mut_slice() {
-            [] => {}
-            [only] => *only = end,
-            reads => {
-                if let Some(first_free) = reads.iter_mut().min() {
+        match &mut self.reads {
+            Reads::Unlimited => {}
+            Reads::One => self.readable_at = end,
+            Reads::Several(free_at) => {
+                if let Some(first_free) = free_at.iter_mut().min() {
                     *first_free = end;
                 }
+                self.readable_at = free_at.iter().copied().min().unwrap_or_default();
             }
         }
     }
@@ -122,11 +137,11 @@ impl Ports {
             let lane = &mut self.lanes[base + allowed.first.index()];
             if lane.free < blocks {
                 self.ramps.collect(lane, now);
+                if lane.free < blocks {
+                    return Err(self.want(port, allowed, blocks));
+                }
             }
-            if lane.free >= blocks {
-                return Ok(allowed.first);
-            }
-            return Err(self.want(port, allowed, blocks));
+            return Ok(allowed.first);
         }
         self.choose_among(port, allowed, blocks, now, flow)
     }
@@ -139,36 +154,64 @@ impl Ports {
         now: Time,
         flow: u32,
     ) -> Result<Vl, Time> {
-        let base = port as usize * self.lane_count;
-        let last = self.senders[port as usize].last_lane.0;
-        let start = match self.selection {
-            Selection::Lowest => allowed.first.0,
+        match self.selection {
             Selection::ByFlow => {
                 let lane = Lanes::new(allowed.first.0 + (flow % u32::from(allowed.count)) as u8, 1);
-                return self.choose_lane(port, lane, blocks, now, flow);
+                self.choose_lane(port, lane, blocks, now, flow)
             }
-            Selection::MostCredits | Selection::RoundRobin => {
-                if allowed.contains(Vl(last)) {
-                    last + 1
-                } else {
-                    allowed.first.0
-                }
+            Selection::Lowest => self.choose_first(port, allowed, allowed.first.0, blocks, now),
+            Selection::RoundRobin => {
+                let start = self.after_last(port, allowed);
+                self.choose_first(port, allowed, start, blocks, now)
             }
-        };
+            Selection::MostCredits => self.choose_freest(port, allowed, blocks, now),
+        }
+    }
+
+    /// The lane after the one last used by a port, among `allowed`.
+    #[inline]
+    fn after_last(&self, port: u32, allowed: Lanes) -> u8 {
+        let next = self.senders[port as usize].last_lane.0 + 1;
+        if next > allowed.first.0 && allowed.contains(Vl(next)) { next } else { allowed.first.0 }
+    }
+
+    /// The first lane from `start` on, in a circle, that has space.
+    #[inline]
+    fn choose_first(
+        &mut self,
+        port: u32,
+        allowed: Lanes,
+        start: u8,
+        blocks: u32,
+        now: Time,
+    ) -> Result<Vl, Time> {
+        let base = port as usize * self.lane_count;
+        let first = base + allowed.first.index();
+        let lanes = &mut self.lanes[first..first + usize::from(allowed.count)];
+        let start = usize::from(start - allowed.first.0);
+        for i in (start..lanes.len()).chain(0..start) {
+            let lane = &mut lanes[i];
+            if lane.free < blocks && lane.expects_more() {
+                self.ramps.collect(lane, now);
+            }
+            if lane.free >= blocks {
+                return Ok(Vl(allowed.first.0 + i as u8));
+            }
+        }
+        Err(self.want(port, allowed, blocks))
+    }
+
+    /// The lane with most space; ties in turn.
+    fn choose_freest(&mut self, port: u32, allowed: Lanes, blocks: u32, now: Time) -> Result<Vl, Time> {
+        let base = port as usize * self.lane_count;
+        let start = self.after_last(port, allowed) - allowed.first.0;
         let mut best: Option<(u32, u8)> = None;
         for i in 0..allowed.count {
-            let offset = (start - allowed.first.0 + i) % allowed.count;
-            let lane_number = allowed.first.0 + offset;
-            let lane = &mut self.lanes[base + usize::from(lane_number)];
+            let number = allowed.first.0 + (start + i) % allowed.count;
+            let lane = &mut self.lanes[base + usize::from(number)];
             self.ramps.collect(lane, now);
-            if lane.free < blocks {
-                continue;
-            }
-            if self.selection != Selection::MostCredits {
-                return Ok(Vl(lane_number));
-            }
-            if best.is_none_or(|(free, _)| lane.free > free) {
-                best = Some((lane.free, lane_number));
+            if lane.free >= blocks && best.is_none_or(|(free, _)| lane.free > free) {
+                best = Some((lane.free, number));
             }
         }
         best.map(|(_, lane)| Vl(lane)).ok_or_else(|| self.want(port, allowed, blocks))
@@ -233,7 +276,7 @@ impl Ports {
 /// has left.
 #[inline]
 pub fn send<R: RoutingFunction, B: Observer, O: Outbox>(
-    context: &mut Context<'_, R, B, O>,
+    context: &mut Context<R, B, O>,
     port: u32,
     index: u32,
     lane: Vl,
@@ -301,7 +344,7 @@ pub fn leaving(how: CreditReturn, base: Time, byte_time: ByteTime, bytes: u32, b
 /// Returns the buffer space of a packet that starts to leave receiving port `port` now, at `byte_time` a byte.
 #[inline]
 pub fn return_space<R: RoutingFunction, B: Observer, O: Outbox>(
-    context: &mut Context<'_, R, B, O>,
+    context: &mut Context<R, B, O>,
     port: u32,
     lane: Vl,
     byte_time: ByteTime,
@@ -313,7 +356,7 @@ pub fn return_space<R: RoutingFunction, B: Observer, O: Outbox>(
     match receiver.upstream {
         Some(sender) => {
             if let Some(at) = context.ports.credit(sender, lane, ramp, context.now) {
-                context.ports.ensure_wake(sender, at.max(context.now), context.out);
+                context.ports.ensure_wake(sender, at, &mut context.out);
             }
         }
         None => context.out.remote_credit(receiver.channel, lane, ramp),

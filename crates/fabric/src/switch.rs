@@ -181,7 +181,7 @@ impl Switch {
     #[inline]
     pub fn arrive<R: RoutingFunction, B: Observer, O: Outbox>(
         &mut self,
-        context: &mut Context<'_, R, B, O>,
+        context: &mut Context<R, B, O>,
         port: u32,
         packet: u32,
     ) {
@@ -190,14 +190,14 @@ impl Switch {
         match self.layout.queueing {
             Queueing::Fifo => {
                 let queue = self.layout.queue(input, lane, 0);
-                if self.queues[queue].push(context.arena, packet) {
+                if self.queues[queue].push(&mut context.arena, packet) {
                     self.expose(context, input, lane, packet);
                 }
             }
             Queueing::Voq => {
                 let output = self.route(context, input, lane, packet);
                 let queue = self.layout.queue(input, lane, output);
-                if self.queues[queue].push(context.arena, packet) {
+                if self.queues[queue].push(&mut context.arena, packet) {
                     self.request(context, output, input, lane);
                 }
             }
@@ -213,7 +213,7 @@ impl Switch {
     /// The packet has come to the head of its queue.
     fn expose<R: RoutingFunction, B: Observer, O: Outbox>(
         &mut self,
-        context: &mut Context<'_, R, B, O>,
+        context: &mut Context<R, B, O>,
         input: usize,
         lane: Vl,
         packet: u32,
@@ -225,7 +225,7 @@ impl Switch {
     #[inline]
     fn request<R, B, O: Outbox>(
         &mut self,
-        context: &mut Context<'_, R, B, O>,
+        context: &mut Context<R, B, O>,
         output: usize,
         input: usize,
         lane: Vl,
@@ -234,7 +234,7 @@ impl Switch {
         let port = self.first_port + output as u32;
         let busy_until = context.ports.senders[port as usize].busy_until;
         if busy_until > context.now {
-            context.ports.ensure_wake(port, busy_until, context.out);
+            context.ports.ensure_wake(port, busy_until, &mut context.out);
         } else {
             self.dirty.set(output);
         }
@@ -244,7 +244,7 @@ impl Switch {
     #[inline]
     fn route<R: RoutingFunction, B: Observer, O: Outbox>(
         &mut self,
-        context: &mut Context<'_, R, B, O>,
+        context: &mut Context<R, B, O>,
         input: usize,
         lane: Vl,
         packet: u32,
@@ -252,7 +252,7 @@ impl Switch {
         context.hops.clear();
         let to = context.arena[packet].destination();
         let in_port = fabricsim_units::PortNo(input as u16);
-        context.routing.hops(self.id, in_port, lane, to, context.hops);
+        context.routing.hops(self.id, in_port, lane, to, &mut context.hops);
         let hop = if context.hops.len() == 1 { context.hops[0] } else { self.least_loaded(context) };
         let output = hop.port.index();
         let slot = &mut context.arena[packet];
@@ -269,7 +269,7 @@ impl Switch {
     }
 
     /// Of the proposed hops the one with the fewest blocks ahead: waiting here, and used downstream. Ties in turn.
-    fn least_loaded<R, B, O: Outbox>(&mut self, context: &mut Context<'_, R, B, O>) -> Hop {
+    fn least_loaded<R, B, O: Outbox>(&mut self, context: &mut Context<R, B, O>) -> Hop {
         self.hop_turn += 1;
         let count = context.hops.len();
         let mut best = (u32::MAX, context.hops[0]);
@@ -292,7 +292,7 @@ impl Switch {
 
     /// Lets every output that has to choose do so.
     #[inline]
-    pub fn settle<R: RoutingFunction, B: Observer, O: Outbox>(&mut self, context: &mut Context<'_, R, B, O>) {
+    pub fn settle<R: RoutingFunction, B: Observer, O: Outbox>(&mut self, context: &mut Context<R, B, O>) {
         while let Some(output) =
             first_from(&self.dirty.words, self.turn).or_else(|| first_from(&self.dirty.words, 0))
         {
@@ -303,7 +303,7 @@ impl Switch {
 
     fn arbitrate<R: RoutingFunction, B: Observer, O: Outbox>(
         &mut self,
-        context: &mut Context<'_, R, B, O>,
+        context: &mut Context<R, B, O>,
         output: usize,
     ) {
         if !self.requests.any(output) {
@@ -312,7 +312,7 @@ impl Switch {
         let port = self.first_port + output as u32;
         let busy_until = context.ports.senders[port as usize].busy_until;
         if busy_until > context.now {
-            context.ports.ensure_wake(port, busy_until, context.out);
+            context.ports.ensure_wake(port, busy_until, &mut context.out);
             return;
         }
         context.ports.forget_wants(port);
@@ -327,7 +327,7 @@ impl Switch {
             sender.stalled_lane = lane;
         }
         if look.retry < Time::MAX {
-            context.ports.ensure_wake(port, look.retry, context.out);
+            context.ports.ensure_wake(port, look.retry, &mut context.out);
         }
     }
 
@@ -335,7 +335,7 @@ impl Switch {
     #[inline]
     fn look<R: RoutingFunction, B: Observer, O: Outbox>(
         &mut self,
-        context: &mut Context<'_, R, B, O>,
+        context: &mut Context<R, B, O>,
         output: usize,
     ) -> Look {
         let port = self.first_port + output as u32;
@@ -357,7 +357,7 @@ impl Switch {
                 _ => break,
             };
             from = input + 1;
-            let readable = context.ports.receivers[self.first_port as usize + input].readable_at();
+            let readable = context.ports.receivers[self.first_port as usize + input].readable_at;
             if readable > context.now {
                 retry = retry.min(readable);
                 continue;
@@ -396,7 +396,7 @@ impl Switch {
 
     fn grant<R: RoutingFunction, B: Observer, O: Outbox>(
         &mut self,
-        context: &mut Context<'_, R, B, O>,
+        context: &mut Context<R, B, O>,
         output: usize,
         candidate: Candidate,
     ) {
@@ -408,7 +408,7 @@ impl Switch {
         let size = (slot.packet.bytes, slot.blocks);
         self.queued[output] -= size.1;
         let queue = self.layout.queue(input, lane, output);
-        let next = self.queues[queue].pop(context.arena);
+        let next = self.queues[queue].pop(&context.arena);
         match (self.layout.queueing, next) {
             (Queueing::Voq, Some(_)) => {}
             (_, None) => self.requests.remove(output, input, lane),
@@ -427,7 +427,7 @@ impl Switch {
         self.turn = if output + 1 == self.ports { 0 } else { output + 1 };
         if self.requests.any(output) {
             let busy_until = context.ports.senders[port as usize].busy_until;
-            context.ports.ensure_wake(port, busy_until, context.out);
+            context.ports.ensure_wake(port, busy_until, &mut context.out);
         }
     }
 

@@ -41,11 +41,11 @@ pub enum Algorithm {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Selection {
-    /// The one with most free space downstream; ties in turn.
-    #[default]
-    MostCredits,
     /// In turn, skipping those without space for the packet.
+    #[default]
     RoundRobin,
+    /// The one with most free space downstream; ties in turn.
+    MostCredits,
     /// The lowest that has space for the packet.
     Lowest,
     /// Always the same for a source and destination.
