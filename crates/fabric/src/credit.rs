@@ -55,6 +55,8 @@ impl Ramp {
 #[derive(Clone, Copy, Debug)]
 struct Node {
     ramp: Ramp,
+    /// When the last block is free.
+    end: Time,
     taken: u32,
     next: u32,
 }
@@ -110,7 +112,7 @@ impl RampPool {
     }
 
     fn allocate(&mut self, ramp: Ramp) -> u32 {
-        let node = Node { ramp, taken: 0, next: NONE };
+        let node = Node { end: ramp.base + ramp.byte_time.duration(ramp.bytes), ramp, taken: 0, next: NONE };
         if self.free == NONE {
             self.nodes.push(node);
             return self.nodes.len() as u32 - 1;
@@ -154,22 +156,31 @@ impl RampPool {
     /// Moves what is free at `now` to `lane.free`.
     #[inline]
     pub fn collect(&mut self, lane: &mut LaneCredits, now: Time) {
+        while let Some(node) = self.nodes.get_mut(lane.head as usize) {
+            if node.end > now {
+                if node.ramp.base <= now {
+                    self.collect_partly(lane, now);
+                }
+                return;
+            }
+            lane.free += node.ramp.blocks - node.taken;
+            let next = std::mem::replace(&mut node.next, self.free);
+            self.free = lane.head;
+            lane.head = next;
+        }
+    }
+
+    /// The same where the first ramp has begun and not ended: those behind it may have begun as well.
+    fn collect_partly(&mut self, lane: &mut LaneCredits, now: Time) {
         let mut at = lane.head;
-        while at != NONE {
-            let node = &mut self.nodes[at as usize];
+        while let Some(node) = self.nodes.get_mut(at as usize) {
             if node.ramp.base > now {
                 return;
             }
             let ready = node.ramp.free_at(now, self.unit);
             lane.free += ready - node.taken;
             node.taken = ready;
-            let next = node.next;
-            if ready == node.ramp.blocks && at == lane.head {
-                node.next = self.free;
-                self.free = at;
-                lane.head = next;
-            }
-            at = next;
+            at = node.next;
         }
     }
 
@@ -182,7 +193,7 @@ impl RampPool {
             let node = &self.nodes[at as usize];
             let left = node.ramp.blocks - node.taken;
             let overlaps = node.next != NONE
-                && self.nodes[node.next as usize].ramp.base < node.ramp.time_of(node.ramp.blocks, self.unit);
+                && self.nodes[node.next as usize].ramp.base < node.end;
             if overlaps {
                 return self.earliest_merged(at, missing);
             }

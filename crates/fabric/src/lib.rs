@@ -5,6 +5,7 @@
 //! both directions, the [`Sender`] out of the entity and the [`Receiver`] into it.
 
 mod arbiter;
+mod bits;
 mod arena;
 mod context;
 mod credit;

@@ -132,79 +132,52 @@ impl Ports {
         now: Time,
         flow: u32,
     ) -> Result<Vl, Time> {
-        let base = port as usize * self.lane_count;
-        if allowed.count == 1 {
-            let lane = &mut self.lanes[base + allowed.first.index()];
-            if lane.free < blocks {
-                self.ramps.collect(lane, now);
-                if lane.free < blocks {
-                    return Err(self.want(port, allowed, blocks));
-                }
-            }
-            return Ok(allowed.first);
-        }
-        self.choose_among(port, allowed, blocks, now, flow)
-    }
-
-    fn choose_among(
-        &mut self,
-        port: u32,
-        allowed: Lanes,
-        blocks: u32,
-        now: Time,
-        flow: u32,
-    ) -> Result<Vl, Time> {
-        match self.selection {
-            Selection::ByFlow => {
-                let lane = Lanes::new(allowed.first.0 + (flow % u32::from(allowed.count)) as u8, 1);
-                self.choose_lane(port, lane, blocks, now, flow)
-            }
-            Selection::Lowest => self.choose_first(port, allowed, allowed.first.0, blocks, now),
-            Selection::RoundRobin => {
-                let start = self.after_last(port, allowed);
-                self.choose_first(port, allowed, start, blocks, now)
-            }
-            Selection::MostCredits => self.choose_freest(port, allowed, blocks, now),
+        let (first, start) = match (allowed.count, self.selection) {
+            (1, _) | (_, Selection::Lowest) => (allowed, 0),
+            (_, Selection::RoundRobin) => (allowed, self.after_last(port, allowed)),
+            (n, Selection::ByFlow) => (Lanes::new(allowed.first.0 + (flow % u32::from(n)) as u8, 1), 0),
+            (_, Selection::MostCredits) => return self.choose_freest(port, allowed, blocks, now),
+        };
+        match self.choose_first(port, first, start, blocks, now) {
+            Some(lane) => Ok(lane),
+            None => Err(self.want(port, first, blocks)),
         }
     }
 
-    /// The lane after the one last used by a port, among `allowed`.
+    /// The lane after the one last used by a port: its place among `allowed`.
     #[inline]
     fn after_last(&self, port: u32, allowed: Lanes) -> u8 {
-        let next = self.senders[port as usize].last_lane.0 + 1;
-        if next > allowed.first.0 && allowed.contains(Vl(next)) { next } else { allowed.first.0 }
+        let place = self.senders[port as usize].last_lane.0.wrapping_sub(allowed.first.0).wrapping_add(1);
+        if place < allowed.count { place } else { 0 }
     }
 
-    /// The first lane from `start` on, in a circle, that has space.
+    /// The first lane from the `start`-th on, in a circle, that has space.
     #[inline]
-    fn choose_first(
-        &mut self,
-        port: u32,
-        allowed: Lanes,
-        start: u8,
-        blocks: u32,
-        now: Time,
-    ) -> Result<Vl, Time> {
-        let base = port as usize * self.lane_count;
-        let first = base + allowed.first.index();
-        let lanes = &mut self.lanes[first..first + usize::from(allowed.count)];
-        let start = usize::from(start - allowed.first.0);
-        for i in (start..lanes.len()).chain(0..start) {
-            let lane = &mut lanes[i];
-            if lane.free < blocks && lane.expects_more() {
+    fn choose_first(&mut self, port: u32, allowed: Lanes, start: u8, blocks: u32, now: Time) -> Option<Vl> {
+        let base = port as usize * self.lane_count + allowed.first.index();
+        let mut place = start;
+        loop {
+            let lane = &mut self.lanes[base + usize::from(place)];
+            if lane.free < blocks {
                 self.ramps.collect(lane, now);
             }
             if lane.free >= blocks {
-                return Ok(Vl(allowed.first.0 + i as u8));
+                return Some(Vl(allowed.first.0 + place));
+            }
+            place += 1;
+            if place == allowed.count {
+                place = 0;
+            }
+            if place == start {
+                return None;
             }
         }
-        Err(self.want(port, allowed, blocks))
     }
 
     /// The lane with most space; ties in turn.
     fn choose_freest(&mut self, port: u32, allowed: Lanes, blocks: u32, now: Time) -> Result<Vl, Time> {
         let base = port as usize * self.lane_count;
-        let start = self.after_last(port, allowed) - allowed.first.0;
+        let start = self.after_last(port, allowed);
         let mut best: Option<(u32, u8)> = None;
         for i in 0..allowed.count {
             let number = allowed.first.0 + (start + i) % allowed.count;
@@ -218,6 +191,8 @@ impl Ports {
     }
 
     /// Marks that `blocks` are wanted; the earliest time at which a lane has them, by what is known.
+    #[cold]
+    #[inline(never)]
     fn want(&mut self, port: u32, allowed: Lanes, blocks: u32) -> Time {
         self.senders[port as usize].starving = true;
         let base = port as usize * self.lane_count;
@@ -264,9 +239,16 @@ impl Ports {
     /// Asks for a wake-up of a sending port at `at`, unless an earlier one is coming.
     #[inline]
     pub fn ensure_wake<O: Outbox>(&mut self, port: u32, at: Time, out: &mut O) {
-        let sender = &mut self.senders[port as usize];
-        if at < sender.wake_at {
-            sender.wake_at = at;
+        self.senders[port as usize].wake(port, at, out);
+    }
+}
+
+impl Sender {
+    /// Asks for a wake-up at `at`, unless an earlier one is coming; `port` is the sender's number.
+    #[inline]
+    pub fn wake<O: Outbox>(&mut self, port: u32, at: Time, out: &mut O) {
+        if at < self.wake_at {
+            self.wake_at = at;
             out.wake(at, port);
         }
     }

@@ -29,10 +29,9 @@ impl Queue {
         first
     }
 
-    /// Takes the first packet out; the queue is not empty. Returns the new first.
+    /// Takes the first packet out; `next` is the one behind it, or [`NONE`].
     #[inline]
-    pub(crate) fn pop(&mut self, arena: &Arena) -> Option<u32> {
-        self.head = arena[self.head].next;
-        self.head()
+    pub(crate) fn advance(&mut self, next: u32) {
+        self.head = next;
     }
 }

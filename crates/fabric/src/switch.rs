@@ -5,33 +5,28 @@
 use fabricsim_model::{Hop, Observer, Random};
 use fabricsim_routing::RoutingFunction;
 use fabricsim_spec::{Arbiter, Queueing, Switching};
-use fabricsim_units::{SwitchId, Time, Vl};
+use fabricsim_units::{HostId, PortNo, SwitchId, Time, Vl};
 
 use crate::arbiter::{Candidate, Choice};
+use crate::bits::Bits;
 use crate::port::{return_space, send};
 use crate::queue::Queue;
-use crate::{Context, Outbox, Rules};
+use crate::{Context, NONE, Outbox, Rules};
 
 /// A switch: its queues, and who of them asks for which output.
 #[derive(Clone, Debug)]
 pub struct Switch {
     id: SwitchId,
     first_port: u32,
-    ports: usize,
-    lanes: usize,
     layout: Layout,
     queues: Vec<Queue>,
-    requests: Requests,
-    /// Blocks that wait for each output.
-    queued: Vec<u32>,
-    /// Input last served, by output.
-    last_input: Vec<u16>,
-    /// Lane last served, by (output, input).
-    last_lane: Vec<u8>,
+    outputs: Vec<Output>,
+    /// By (output, input).
+    requests: Vec<Request>,
     /// Outputs that have to choose.
-    dirty: BitSet,
-    /// The output that chooses first, when several do at one moment.
-    turn: usize,
+    dirty: Bits,
+    /// The output that chose last: the next one after it goes first, when several choose at one moment.
+    last_output: usize,
     /// Where the search for the best of several hops begins.
     hop_turn: usize,
     random: Vec<Random>,
@@ -54,89 +49,62 @@ impl Layout {
             Queueing::Voq => buffer * self.ports + output,
         }
     }
+
+    #[inline]
+    fn request(self, output: usize, input: usize) -> usize {
+        output * self.ports + input
+    }
 }
 
+/// An output port.
 #[derive(Clone, Debug)]
-struct BitSet {
-    words: Vec<u64>,
+struct Output {
+    /// Inputs with a request.
+    inputs: Bits,
+    /// Input last served.
+    last_input: u16,
+    /// Blocks that wait for it.
+    queued: u32,
 }
 
-impl BitSet {
-    fn new(bits: usize) -> Self {
-        Self { words: vec![0; bits.div_ceil(64)] }
-    }
-
-    #[inline]
-    fn set(&mut self, bit: usize) {
-        self.words[bit / 64] |= 1 << (bit % 64);
-    }
-
-    #[inline]
-    fn clear(&mut self, bit: usize) {
-        self.words[bit / 64] &= !(1 << (bit % 64));
-    }
+/// What an input asks of an output.
+#[derive(Clone, Copy, Debug, Default)]
+struct Request {
+    /// Lanes, a bit for each, with a packet for the output at the head of a queue.
+    lanes: u16,
+    /// Lane last served.
+    last_lane: u8,
 }
 
-/// The first set bit at or after `from`.
-#[inline]
-fn first_from(words: &[u64], from: usize) -> Option<usize> {
-    let mut word = from / 64;
-    let mut bits = *words.get(word)? & (!0 << (from % 64));
-    while bits == 0 {
-        word += 1;
-        bits = *words.get(word)?;
-    }
-    Some(word * 64 + bits.trailing_zeros() as usize)
-}
-
-/// Which inputs, on which lanes, have a packet at a queue's head for which output.
-#[derive(Clone, Debug)]
-struct Requests {
-    ports: usize,
-    words: usize,
-    inputs: Vec<u64>,
-    lanes: Vec<u16>,
-}
-
-impl Requests {
-    fn new(ports: usize) -> Self {
-        let words = ports.div_ceil(64);
-        Self { ports, words, inputs: vec![0; ports * words], lanes: vec![0; ports * ports] }
-    }
-
+impl Request {
+    /// The lane to look at first: the next one after the one served last.
     #[inline]
-    fn inputs(&self, output: usize) -> &[u64] {
-        &self.inputs[output * self.words..(output + 1) * self.words]
-    }
-
-    #[inline]
-    fn any(&self, output: usize) -> bool {
-        self.inputs(output).iter().any(|&word| word != 0)
-    }
-
-    #[inline]
-    fn add(&mut self, output: usize, input: usize, lane: Vl) {
-        self.inputs[output * self.words + input / 64] |= 1 << (input % 64);
-        self.lanes[output * self.ports + input] |= 1 << lane.0;
-    }
-
-    #[inline]
-    fn remove(&mut self, output: usize, input: usize, lane: Vl) {
-        let lanes = &mut self.lanes[output * self.ports + input];
-        *lanes &= !(1 << lane.0);
-        if *lanes == 0 {
-            self.inputs[output * self.words + input / 64] &= !(1 << (input % 64));
-        }
+    fn first_lane(self, lanes: u16) -> Vl {
+        let after = lanes & (0xfffe_u16.wrapping_shl(u32::from(self.last_lane)));
+        Vl(if after != 0 { after } else { lanes }.trailing_zeros() as u8)
     }
 }
 
-/// What an output found when it looked at its candidates.
-struct Look {
-    chosen: Option<Candidate>,
-    /// When to look again, if nothing could be chosen.
+/// Why an output found nothing to send.
+struct Delay {
+    /// When to look again.
     retry: Time,
     /// A lane for which a packet lacks credits and nothing else.
     starved: Option<Vl>,
+}
+
+impl Delay {
+    /// Lets the output's sender know.
+    fn note<R, B, O: Outbox>(self, context: &mut Context<R, B, O>, port: u32) {
+        let sender = &mut context.ports.senders[port as usize];
+        if let (Some(lane), Time::MAX) = (self.starved, sender.stalled_since) {
+            sender.stalled_since = context.now;
+            sender.stalled_lane = lane;
+        }
+        if self.retry < Time::MAX {
+            sender.wake(port, self.retry, &mut context.out);
+        }
+    }
 }
 
 impl Switch {
@@ -149,16 +117,12 @@ impl Switch {
         Self {
             id,
             first_port,
-            ports,
-            lanes,
             layout: Layout { queueing: rules.queueing, ports, lanes },
             queues: vec![Queue::EMPTY; queues],
-            requests: Requests::new(ports),
-            queued: vec![0; ports],
-            last_input: vec![0; ports],
-            last_lane: vec![0; ports * ports],
-            dirty: BitSet::new(ports),
-            turn: 0,
+            outputs: vec![Output { inputs: Bits::new(ports), last_input: 0, queued: 0 }; ports],
+            requests: vec![Request::default(); ports * ports],
+            dirty: Bits::new(ports),
+            last_output: 0,
             hop_turn: 0,
             random: Vec::new(),
         }
@@ -167,7 +131,7 @@ impl Switch {
     /// Gives each output a random stream of its own (for the arbiter that draws); `channel` numbers an output's link.
     pub fn with_random(mut self, rules: &Rules, channel: impl Fn(usize) -> u32) -> Self {
         if rules.arbiter == Arbiter::Random {
-            self.random = (0..self.ports).map(|output| rules.stream(channel(output))).collect();
+            self.random = (0..self.layout.ports).map(|output| rules.stream(channel(output))).collect();
         }
         self
     }
@@ -230,11 +194,12 @@ impl Switch {
         input: usize,
         lane: Vl,
     ) {
-        self.requests.add(output, input, lane);
+        self.outputs[output].inputs.set(input);
+        self.requests[self.layout.request(output, input)].lanes |= 1 << lane.0;
         let port = self.first_port + output as u32;
-        let busy_until = context.ports.senders[port as usize].busy_until;
-        if busy_until > context.now {
-            context.ports.ensure_wake(port, busy_until, &mut context.out);
+        let sender = &mut context.ports.senders[port as usize];
+        if sender.busy_until > context.now {
+            sender.wake(port, sender.busy_until, &mut context.out);
         } else {
             self.dirty.set(output);
         }
@@ -249,27 +214,46 @@ impl Switch {
         lane: Vl,
         packet: u32,
     ) -> usize {
-        context.hops.clear();
-        let to = context.arena[packet].destination();
-        let in_port = fabricsim_units::PortNo(input as u16);
-        context.routing.hops(self.id, in_port, lane, to, &mut context.hops);
-        let hop = if context.hops.len() == 1 { context.hops[0] } else { self.least_loaded(context) };
+        let slot = &context.arena[packet];
+        let (to, bytes, blocks) = (slot.destination(), slot.packet.bytes, slot.blocks);
+        let in_port = PortNo(input as u16);
+        let hop = match context.routing.only_hop(self.id, in_port, lane, to) {
+            Some(hop) => hop,
+            None => self.best_hop(context, in_port, lane, to),
+        };
         let output = hop.port.index();
+        self.outputs[output].queued += blocks;
+        let first = self.first_port as usize;
+        let link_in = context.ports.receivers[first + input].byte_time;
+        let link_out = context.ports.senders[first + output].byte_time;
+        let mut ready = context.now;
+        if link_in > link_out && context.rules.switching == Switching::CutThrough {
+            ready += link_in.duration(bytes) - link_out.duration(bytes);
+        }
         let slot = &mut context.arena[packet];
         slot.hop = hop;
-        slot.ready = context.now;
-        let link_in = context.ports.receivers[self.first_port as usize + input].byte_time;
-        let link_out = context.ports.senders[self.first_port as usize + output].byte_time;
-        if link_in > link_out && context.rules.switching == Switching::CutThrough {
-            let bytes = slot.packet.bytes;
-            slot.ready += link_in.duration(bytes) - link_out.duration(bytes);
-        }
-        self.queued[output] += slot.blocks;
+        slot.ready = ready;
         output
     }
 
-    /// Of the proposed hops the one with the fewest blocks ahead: waiting here, and used downstream. Ties in turn.
-    fn least_loaded<R, B, O: Outbox>(&mut self, context: &mut Context<R, B, O>) -> Hop {
+    /// Of the hops that the routing proposes the one with the fewest blocks ahead: waiting here, and used downstream.
+    /// Ties in turn.
+    fn best_hop<R: RoutingFunction, B, O>(
+        &mut self,
+        context: &mut Context<R, B, O>,
+        in_port: PortNo,
+        lane: Vl,
+        to: HostId,
+    ) -> Hop {
+        context.hops.clear();
+        context.routing.hops(self.id, in_port, lane, to, &mut context.hops);
+        if let [only] = context.hops.as_slice() {
+            return *only;
+        }
+        self.least_loaded(context)
+    }
+
+    fn least_loaded<R, B, O>(&mut self, context: &mut Context<R, B, O>) -> Hop {
         self.hop_turn += 1;
         let count = context.hops.len();
         let mut best = (u32::MAX, context.hops[0]);
@@ -282,7 +266,7 @@ impl Switch {
                 context.ports.ramps.collect(credits, context.now);
                 credits.capacity - credits.free
             });
-            let load = self.queued[hop.port.index()] + used.min().unwrap_or(0);
+            let load = self.outputs[hop.port.index()].queued + used.min().unwrap_or(0);
             if load < best.0 {
                 best = (load, hop);
             }
@@ -293,107 +277,103 @@ impl Switch {
     /// Lets every output that has to choose do so.
     #[inline]
     pub fn settle<R: RoutingFunction, B: Observer, O: Outbox>(&mut self, context: &mut Context<R, B, O>) {
-        while let Some(output) =
-            first_from(&self.dirty.words, self.turn).or_else(|| first_from(&self.dirty.words, 0))
-        {
+        while let Some(output) = self.dirty.first_after(self.last_output) {
             self.dirty.clear(output);
             self.arbitrate(context, output);
         }
     }
 
+    #[inline]
     fn arbitrate<R: RoutingFunction, B: Observer, O: Outbox>(
         &mut self,
         context: &mut Context<R, B, O>,
         output: usize,
     ) {
-        if !self.requests.any(output) {
+        if self.outputs[output].inputs.is_empty() {
             return;
         }
         let port = self.first_port + output as u32;
-        let busy_until = context.ports.senders[port as usize].busy_until;
-        if busy_until > context.now {
-            context.ports.ensure_wake(port, busy_until, &mut context.out);
-            return;
-        }
-        context.ports.forget_wants(port);
-        let look = self.look(context, output);
-        if let Some(candidate) = look.chosen {
-            self.grant(context, output, candidate);
-            return;
-        }
         let sender = &mut context.ports.senders[port as usize];
-        if let (Some(lane), Time::MAX) = (look.starved, sender.stalled_since) {
-            sender.stalled_since = context.now;
-            sender.stalled_lane = lane;
+        if sender.busy_until > context.now {
+            sender.wake(port, sender.busy_until, &mut context.out);
+            return;
         }
-        if look.retry < Time::MAX {
-            context.ports.ensure_wake(port, look.retry, &mut context.out);
+        if sender.starving {
+            context.ports.forget_wants(port);
+        }
+        let mut delay = Delay { retry: Time::MAX, starved: None };
+        let chosen = match self.outputs[output].inputs.only() {
+            Some(input) if context.rules.arbiter != Arbiter::Random => {
+                self.look_at_one(context, output, input, &mut delay)
+            }
+            _ => self.look(context, output, &mut delay),
+        };
+        match chosen {
+            Some(candidate) => self.grant(context, output, candidate),
+            None => delay.note(context, port),
         }
     }
 
-    /// Offers the arbiter what can be sent to `output` now, beginning after the input and lane served last.
+    /// The common case of [`Switch::look`]: one input asks, for one lane.
     #[inline]
+    fn look_at_one<R: RoutingFunction, B: Observer, O: Outbox>(
+        &mut self,
+        context: &mut Context<R, B, O>,
+        output: usize,
+        input: usize,
+        delay: &mut Delay,
+    ) -> Option<Candidate> {
+        let request = self.requests[self.layout.request(output, input)];
+        if !request.lanes.is_power_of_two() {
+            return self.look(context, output, delay);
+        }
+        let readable_at = context.ports.receivers[self.first_port as usize + input].readable_at;
+        if readable_at > context.now {
+            delay.retry = readable_at;
+            return None;
+        }
+        let lane = Vl(request.lanes.trailing_zeros() as u8);
+        let packet = self.queues[self.layout.queue(input, lane, output)].head()?;
+        let (injected, out_lane) = examine(context, self.first_port + output as u32, packet, delay)?;
+        Some(Candidate { input: input as u16, lane, packet, injected, out_lane })
+    }
+
+    /// Offers the arbiter what can be sent to `output` now, beginning after the input and lane served last.
     fn look<R: RoutingFunction, B: Observer, O: Outbox>(
         &mut self,
         context: &mut Context<R, B, O>,
         output: usize,
-    ) -> Look {
+        delay: &mut Delay,
+    ) -> Option<Candidate> {
         let port = self.first_port + output as u32;
-        let mut retry = Time::MAX;
-        let mut starved = None;
         let mut choice = Choice::new(context.rules.arbiter, self.random.get_mut(output));
-        let last = usize::from(self.last_input[output]);
-        let inputs = &self.requests.inputs[output * self.requests.words..(output + 1) * self.requests.words];
-        let mut from = last + 1;
-        let mut wrapped = false;
-        'offers: loop {
-            let input = match first_from(inputs, from) {
-                Some(input) if !wrapped || input <= last => input,
-                None if !wrapped => {
-                    wrapped = true;
-                    from = 0;
-                    continue;
-                }
-                _ => break,
-            };
-            from = input + 1;
-            let readable = context.ports.receivers[self.first_port as usize + input].readable_at;
-            if readable > context.now {
-                retry = retry.min(readable);
-                continue;
-            }
-            let cell = output * self.ports + input;
-            let mut lanes = self.requests.lanes[cell];
-            let after = u16::MAX.checked_shl(u32::from(self.last_lane[cell]) + 1).unwrap_or(0);
-            while lanes != 0 {
-                let next = if lanes & after != 0 { lanes & after } else { lanes };
-                let lane = Vl(next.trailing_zeros() as u8);
-                lanes &= !(1 << lane.0);
-                let queue = self.layout.queue(input, lane, output);
-                let Some(packet) = self.queues[queue].head() else { continue };
-                let slot = &context.arena[packet];
-                if slot.ready > context.now {
-                    retry = retry.min(slot.ready);
-                    continue;
-                }
-                let (allowed, blocks, injected) = (slot.hop.lanes, slot.blocks, slot.packet.injected);
-                let flow = slot.packet.source.0.wrapping_mul(31).wrapping_add(slot.packet.destination.0);
-                match context.ports.choose_lane(port, allowed, blocks, context.now, flow) {
-                    Ok(out_lane) => {
-                        if choice.offer(Candidate { input: input as u16, lane, packet, injected, out_lane }) {
-                            break 'offers;
-                        }
-                    }
-                    Err(at) => {
-                        retry = retry.min(at);
-                        starved.get_or_insert(allowed.first);
+        let Output { inputs, last_input, .. } = &self.outputs[output];
+        let last = usize::from(*last_input);
+        let mut at = inputs.first_after(last);
+        while let Some(input) = at {
+            let readable_at = context.ports.receivers[self.first_port as usize + input].readable_at;
+            if readable_at > context.now {
+                delay.retry = delay.retry.min(readable_at);
+            } else {
+                let request = self.requests[self.layout.request(output, input)];
+                let mut lanes = request.lanes;
+                while lanes != 0 {
+                    let lane = request.first_lane(lanes);
+                    lanes &= !(1 << lane.0);
+                    let queue = self.layout.queue(input, lane, output);
+                    let Some(packet) = self.queues[queue].head() else { continue };
+                    let Some((injected, out_lane)) = examine(context, port, packet, delay) else { continue };
+                    if choice.offer(Candidate { input: input as u16, lane, packet, injected, out_lane }) {
+                        return choice.made();
                     }
                 }
             }
+            at = inputs.first_after(input).filter(|&next| round_goes_on(last, input, next));
         }
-        Look { chosen: choice.made(), retry, starved }
+        choice.made()
     }
 
+    #[inline]
     fn grant<R: RoutingFunction, B: Observer, O: Outbox>(
         &mut self,
         context: &mut Context<R, B, O>,
@@ -403,31 +383,33 @@ impl Switch {
         let Candidate { lane, packet, out_lane, .. } = candidate;
         let input = usize::from(candidate.input);
         let port = self.first_port + output as u32;
+        let in_port = self.first_port + input as u32;
         let slot = &mut context.arena[packet];
         slot.packet.hops += 1;
-        let size = (slot.packet.bytes, slot.blocks);
-        self.queued[output] -= size.1;
-        let queue = self.layout.queue(input, lane, output);
-        let next = self.queues[queue].pop(&context.arena);
-        match (self.layout.queueing, next) {
-            (Queueing::Voq, Some(_)) => {}
-            (_, None) => self.requests.remove(output, input, lane),
-            (Queueing::Fifo, Some(next)) => {
-                self.requests.remove(output, input, lane);
-                self.expose(context, input, lane, next);
+        let (bytes, blocks, next) = (slot.packet.bytes, slot.blocks, slot.next);
+        let state = &mut self.outputs[output];
+        state.queued -= blocks;
+        state.last_input = candidate.input;
+        self.last_output = output;
+        let request = &mut self.requests[self.layout.request(output, input)];
+        request.last_lane = lane.0;
+        self.queues[self.layout.queue(input, lane, output)].advance(next);
+        if next == NONE || self.layout.queueing == Queueing::Fifo {
+            request.lanes &= !(1 << lane.0);
+            if request.lanes == 0 {
+                state.inputs.clear(input);
             }
         }
-        let in_port = self.first_port + input as u32;
         let byte_time = context.ports.senders[port as usize].byte_time;
-        return_space(context, in_port, lane, byte_time, size);
+        return_space(context, in_port, lane, byte_time, (bytes, blocks));
         let end = send(context, port, packet, out_lane);
         context.ports.receivers[in_port as usize].occupy(end);
-        self.last_input[output] = candidate.input;
-        self.last_lane[output * self.ports + input] = lane.0;
-        self.turn = if output + 1 == self.ports { 0 } else { output + 1 };
-        if self.requests.any(output) {
-            let busy_until = context.ports.senders[port as usize].busy_until;
-            context.ports.ensure_wake(port, busy_until, &mut context.out);
+        if next != NONE && self.layout.queueing == Queueing::Fifo {
+            self.expose(context, input, lane, next);
+        }
+        if !self.outputs[output].inputs.is_empty() {
+            let sender = &mut context.ports.senders[port as usize];
+            sender.wake(port, sender.busy_until, &mut context.out);
         }
     }
 
@@ -435,16 +417,48 @@ impl Switch {
     pub fn heads(&self) -> impl Iterator<Item = (usize, Vl, u32)> {
         let per_buffer = match self.layout.queueing {
             Queueing::Fifo => 1,
-            Queueing::Voq => self.ports,
+            Queueing::Voq => self.layout.ports,
         };
         self.queues.iter().enumerate().filter_map(move |(i, queue)| {
             let buffer = i / per_buffer;
-            queue.head().map(|packet| (buffer / self.lanes, Vl((buffer % self.lanes) as u8), packet))
+            queue.head().map(|packet| (buffer / self.layout.lanes, Vl((buffer % self.layout.lanes) as u8), packet))
         })
     }
 
     /// Number of its first port in the partition.
     pub fn first_port(&self) -> u32 {
         self.first_port
+    }
+}
+
+/// Does `next` lie after `input` on the way round from `last`?
+#[inline]
+fn round_goes_on(last: usize, input: usize, next: usize) -> bool {
+    if input > last { next > input || next <= last } else { next > input && next <= last }
+}
+
+/// Can the packet at a queue's head be sent by `port` now? If so, when it was injected, and on which lane it goes; if
+/// not, `delay` learns when to look again.
+#[inline]
+fn examine<R, B, O>(
+    context: &mut Context<R, B, O>,
+    port: u32,
+    packet: u32,
+    delay: &mut Delay,
+) -> Option<(Time, Vl)> {
+    let slot = &context.arena[packet];
+    if slot.ready > context.now {
+        delay.retry = delay.retry.min(slot.ready);
+        return None;
+    }
+    let (allowed, blocks, injected) = (slot.hop.lanes, slot.blocks, slot.packet.injected);
+    let flow = slot.packet.source.0.wrapping_mul(31).wrapping_add(slot.packet.destination.0);
+    match context.ports.choose_lane(port, allowed, blocks, context.now, flow) {
+        Ok(lane) => Some((injected, lane)),
+        Err(at) => {
+            delay.retry = delay.retry.min(at);
+            delay.starved.get_or_insert(allowed.first);
+            None
+        }
     }
 }

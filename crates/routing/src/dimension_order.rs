@@ -192,6 +192,11 @@ impl RoutingFunction for DimensionOrder {
     fn hops(&self, at: SwitchId, in_port: PortNo, lane: Vl, to: HostId, hops: &mut Vec<Hop>) {
         hops.push(self.hop(at, in_port, lane, to));
     }
+
+    #[inline]
+    fn only_hop(&self, at: SwitchId, in_port: PortNo, lane: Vl, to: HostId) -> Option<Hop> {
+        Some(self.hop(at, in_port, lane, to))
+    }
 }
 
 fn checked_order(order: Option<&[u32]>, dimensions: usize, file: &str) -> Result<Vec<usize>, SpecError> {

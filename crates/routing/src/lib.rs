@@ -36,6 +36,12 @@ pub trait RoutingFunction {
     /// The hops that a packet for `to` may take from switch `at`, having come in by `in_port` on `lane`; appended to
     /// `hops`, which is empty. At the destination's switch that is the host's port. Never none.
     fn hops(&self, at: SwitchId, in_port: PortNo, lane: Vl, to: HostId, hops: &mut Vec<Hop>);
+
+    /// The hop, where it is known without a list that there is just one; else `None`.
+    #[inline]
+    fn only_hop(&self, _at: SwitchId, _in_port: PortNo, _lane: Vl, _to: HostId) -> Option<Hop> {
+        None
+    }
 }
 
 macro_rules! routers {
@@ -68,6 +74,13 @@ macro_rules! routers {
             fn hops(&self, at: SwitchId, in_port: PortNo, lane: Vl, to: HostId, hops: &mut Vec<Hop>) {
                 match self {
                     $(Self::$name(router) => router.hops(at, in_port, lane, to, hops),)*
+                }
+            }
+
+            #[inline]
+            fn only_hop(&self, at: SwitchId, in_port: PortNo, lane: Vl, to: HostId) -> Option<Hop> {
+                match self {
+                    $(Self::$name(router) => router.only_hop(at, in_port, lane, to),)*
                 }
             }
         }

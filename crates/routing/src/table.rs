@@ -120,7 +120,12 @@ impl RoutingFunction for TableRouting {
 
     // Kept out of the caller, which would save registers for it on every way through.
     #[inline(never)]
-    fn hops(&self, at: SwitchId, _in_port: PortNo, _lane: Vl, to: HostId, hops: &mut Vec<Hop>) {
-        hops.extend(self.tables.port(at, to).map(|port| Hop { port, lanes: self.all }));
+    fn hops(&self, at: SwitchId, in_port: PortNo, lane: Vl, to: HostId, hops: &mut Vec<Hop>) {
+        hops.extend(self.only_hop(at, in_port, lane, to));
+    }
+
+    #[inline]
+    fn only_hop(&self, at: SwitchId, _in_port: PortNo, _lane: Vl, to: HostId) -> Option<Hop> {
+        self.tables.port(at, to).map(|port| Hop { port, lanes: self.all })
     }
 }

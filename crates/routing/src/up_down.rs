@@ -80,15 +80,32 @@ impl RoutingFunction for UpDown {
     fn hops(&self, at: SwitchId, _in_port: PortNo, _lane: Vl, to: HostId, hops: &mut Vec<Hop>) {
         let stage = &self.stages[at.index()];
         let target = &self.targets[to.index() * self.levels + usize::from(stage.level) - 1];
-        if stage.subtree == target.subtree {
-            hops.push(self.hop(stage.down + u32::from(target.child)));
+        if let Some(only) = self.only(stage, target) {
+            hops.push(only);
             return;
         }
         let (first, parents) = (u32::from(target.parent), u32::from(stage.parents));
-        hops.push(self.hop(stage.up + first));
-        if self.adaptive {
-            let others = (first + 1..parents).chain(0..first);
-            hops.extend(others.map(|parent| self.hop(stage.up + parent)));
+        let ups = (first..parents).chain(0..first);
+        hops.extend(ups.map(|parent| self.hop(stage.up + parent)));
+    }
+
+    #[inline]
+    fn only_hop(&self, at: SwitchId, _in_port: PortNo, _lane: Vl, to: HostId) -> Option<Hop> {
+        let stage = &self.stages[at.index()];
+        self.only(stage, &self.targets[to.index() * self.levels + usize::from(stage.level) - 1])
+    }
+}
+
+impl UpDown {
+    /// The hop where there is no choice: down, or up the one port of the deterministic routing.
+    #[inline]
+    fn only(&self, stage: &Stage, target: &Target) -> Option<Hop> {
+        if stage.subtree == target.subtree {
+            Some(self.hop(stage.down + u32::from(target.child)))
+        } else if self.adaptive {
+            None
+        } else {
+            Some(self.hop(stage.up + u32::from(target.parent)))
         }
     }
 }

@@ -1,0 +1,102 @@
+/// A set of small numbers: one word while they are below 64, as the ports of most switches are.
+#[derive(Clone, Debug)]
+pub(crate) struct Bits {
+    low: u64,
+    /// All words, if there are more than one; `low` is then a copy of none of them.
+    wide: Option<Box<[u64]>>,
+}
+
+impl Bits {
+    /// An empty set of numbers below `size`.
+    pub(crate) fn new(size: usize) -> Self {
+        let wide = (size > 64).then(|| vec![0; size.div_ceil(64)].into_boxed_slice());
+        Self { low: 0, wide }
+    }
+
+    #[inline]
+    pub(crate) fn set(&mut self, bit: usize) {
+        match &mut self.wide {
+            None => self.low |= 1 << (bit % 64),
+            Some(words) => words[bit / 64] |= 1 << (bit % 64),
+        }
+    }
+
+    #[inline]
+    pub(crate) fn clear(&mut self, bit: usize) {
+        match &mut self.wide {
+            None => self.low &= !(1 << (bit % 64)),
+            Some(words) => words[bit / 64] &= !(1 << (bit % 64)),
+        }
+    }
+
+    #[inline]
+    pub(crate) fn is_empty(&self) -> bool {
+        match &self.wide {
+            None => self.low == 0,
+            Some(words) => words.iter().all(|&word| word == 0),
+        }
+    }
+
+    /// The number that is the whole set, if it is a single one below 64.
+    #[inline]
+    pub(crate) fn only(&self) -> Option<usize> {
+        (self.wide.is_none() && self.low.is_power_of_two()).then(|| self.low.trailing_zeros() as usize)
+    }
+
+    /// The first number of the set after `last`, going round: `last` itself comes at the very end.
+    #[inline]
+    pub(crate) fn first_after(&self, last: usize) -> Option<usize> {
+        match &self.wide {
+            None => {
+                let after = self.low & (!1 << (last % 64));
+                let bits = if after != 0 { after } else { self.low };
+                (bits != 0).then(|| bits.trailing_zeros() as usize)
+            }
+            Some(words) => first_from(words, last + 1).or_else(|| first_from(words, 0)),
+        }
+    }
+}
+
+/// The first set bit at or after `from`.
+fn first_from(words: &[u64], from: usize) -> Option<usize> {
+    let mut word = from / 64;
+    let mut bits = *words.get(word)? & (!0 << (from % 64));
+    while bits == 0 {
+        word += 1;
+        bits = *words.get(word)?;
+    }
+    Some(word * 64 + bits.trailing_zeros() as usize)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn behaves_as_a_set(
+            size in 1_usize..200, changes in prop::collection::vec((0_usize..200, any::<bool>()), 0..100),
+        ) {
+            let mut bits = Bits::new(size);
+            let mut model = std::collections::BTreeSet::new();
+            for (bit, add) in changes {
+                let bit = bit % size;
+                if add {
+                    bits.set(bit);
+                    model.insert(bit);
+                } else {
+                    bits.clear(bit);
+                    model.remove(&bit);
+                }
+                prop_assert_eq!(bits.is_empty(), model.is_empty());
+                let only = (size <= 64 && model.len() == 1).then(|| *model.first().unwrap());
+                prop_assert_eq!(bits.only(), only);
+                for last in 0..size {
+                    let expected = model.range(last + 1..).next().or_else(|| model.iter().next());
+                    prop_assert_eq!(bits.first_after(last), expected.copied());
+                }
+            }
+        }
+    }
+}
