@@ -1,2 +1,31 @@
-//! Project chores.
-fn main() {}
+//! Project chores: `cargo run -p xtask -- generate [--check]`, `cargo run -p xtask -- layers`.
+
+mod generate;
+mod layers;
+
+use std::process::ExitCode;
+
+const USAGE: &str = "usage: cargo run -p xtask -- TASK
+  generate [--check]   write what is generated from the Rust types; with --check, say what is stale
+  layers               check that every crate depends on lower layers only";
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    let result = match words[..] {
+        ["generate"] => generate::write(),
+        ["generate", "--check"] => generate::check(),
+        ["layers"] => layers::check(),
+        _ => Err(USAGE.to_owned()),
+    };
+    match result {
+        Ok(done) => {
+            println!("{done}");
+            ExitCode::SUCCESS
+        }
+        Err(problem) => {
+            eprintln!("{problem}");
+            ExitCode::FAILURE
+        }
+    }
+}

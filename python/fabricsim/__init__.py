@@ -1,0 +1,39 @@
+"""Fabricsim: packet-level simulation of lossless interconnects.
+
+```python
+import fabricsim as fs
+
+run = fs.run("experiments/thesis/a-off.toml", set={"run.duration": "10 ms"})
+run.flows
+```
+"""
+
+from fabricsim import spec
+from fabricsim.errors import FabricsimError, InputError, NativeMissingError, StoreError
+from fabricsim.native import schema, version
+from fabricsim.results import Result
+from fabricsim.run import NotStoredError, Progress, load, run
+from fabricsim.spec import Experiment, as_experiment
+from fabricsim.sweep import Saturation, SweepResult, load_sweep, saturation, sweep
+
+__all__ = [
+    "Experiment",
+    "FabricsimError",
+    "InputError",
+    "NativeMissingError",
+    "NotStoredError",
+    "Progress",
+    "Result",
+    "Saturation",
+    "StoreError",
+    "SweepResult",
+    "as_experiment",
+    "load",
+    "load_sweep",
+    "run",
+    "saturation",
+    "schema",
+    "spec",
+    "sweep",
+    "version",
+]

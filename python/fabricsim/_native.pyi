@@ -1,0 +1,58 @@
+"""The simulator's engine, compiled from Rust (crates/py). Structured values cross the border as JSON text."""
+
+from typing import Literal, final
+
+class NativeError(ValueError):
+    """Bad input. The message is complete: file, line, key, what is wrong, what is allowed."""
+
+def version() -> str:
+    """Version of the engine."""
+
+def schema() -> str:
+    """JSON Schema of an experiment file."""
+
+def check(text: str, file: str, base: str, overrides: list[tuple[str, str]]) -> str:
+    """The experiment with all defaults filled in, as JSON. Builds the network and finds what is wrong with it.
+
+    `file` names the text in messages; files that it refers to are relative to the folder `base`; `overrides` are
+    pairs like `("traffic.0.load", "0.4")` with values as they would be written in the file.
+    """
+
+def describe(text: str, file: str, base: str, overrides: list[tuple[str, str]]) -> str:
+    """Facts about the network as JSON: counts, diameter, bisection, zero-load latency, deadlock verdict."""
+
+def export(text: str, file: str, base: str, overrides: list[tuple[str, str]], format: str) -> str:
+    """The network or its forwarding tables as a file: "ned", "dot", "anynet", "fdbs" or "toml"."""
+
+@final
+class Simulation:
+    """One run of an experiment."""
+
+    def __new__(cls, text: str, file: str, base: str, overrides: list[tuple[str, str]]) -> Simulation: ...
+    def run(self) -> Outcome:
+        """Runs to the end, until `cancel`, or until the network has stopped. Releases the interpreter lock."""
+
+    def progress(self) -> str:
+        """JSON with `simulated_s`, `total_s`, `packet_hops`, `phase`. May be called while `run` works."""
+
+    def cancel(self) -> None:
+        """Makes `run` return soon with what it has. May be called while `run` works."""
+
+@final
+class Outcome:
+    """What a run found out."""
+
+    @property
+    def status(self) -> str:
+        """ "ok", "deadlock" or "interrupted"."""
+
+    def summary(self) -> str:
+        """Totals, latency, flows and invariants as JSON."""
+
+    def tables(self) -> list[str]:
+        """Names of the tables of results."""
+
+    def columns(
+        self, table: str
+    ) -> list[tuple[str, str, str, Literal["f8", "i8", "str"], bytes | list[str]]]:
+        """A table's columns: name, unit, description, type, values (little endian; names as a list)."""

@@ -1,0 +1,237 @@
+"""The commands."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from fabricsim.cli.interrupt import INTERRUPTED, Interrupt
+from fabricsim.cli.progress import count_progress, run_progress
+from fabricsim.cli.state import (
+    EXIT_CODES,
+    RUNS,
+    ExperimentFile,
+    Force,
+    Json,
+    Out,
+    Set,
+    complain,
+    output,
+    print_json,
+    read,
+    settings,
+    show,
+    tell,
+)
+from fabricsim.cli.tables import print_entries, print_facts, print_result, print_sweep
+from fabricsim.errors import InputError, StoreError
+from fabricsim.native import schema as experiment_schema
+from fabricsim.native import version as engine_version
+from fabricsim.plots import Format, plot_folder, save_plots
+from fabricsim.reproduce import reproduce as reproduce_seeds
+from fabricsim.reproduce import write_pages
+from fabricsim.results import Result
+from fabricsim.run import NotStoredError
+from fabricsim.run import run as run_experiment
+from fabricsim.spec import split_values
+from fabricsim.spec.values import parse_assignment
+from fabricsim.store import free_folder
+from fabricsim.sweep import sweep as run_sweep
+
+app = typer.Typer(
+    name="fabricsim",
+    help="Packet-level simulation of lossless interconnects.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+FormatOption = Annotated[Format, typer.Option("--format", help="Format of the pictures.")]
+Jobs = Annotated[
+    int | None, typer.Option("--jobs", min=1, help="Processes; by default one for each processor.")
+]
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        output().print(f"fabricsim {engine_version()}")
+        raise typer.Exit
+
+
+@app.callback()
+def options(
+    debug: Annotated[
+        bool, typer.Option("--debug", envvar="FABRICSIM_DEBUG", help="Show where an error comes from.")
+    ] = False,
+    version: Annotated[
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version.")
+    ] = False,
+) -> None:
+    """Packet-level simulation of lossless interconnects."""
+    settings.debug = debug
+
+
+@app.command()
+def run(
+    file: ExperimentFile,
+    set: Set = None,
+    out: Out = None,
+    json: Json = False,
+    force: Force = False,
+    plot: Annotated[bool, typer.Option("--plot", help="Draw the pictures, too.")] = False,
+) -> None:
+    """Run an experiment, print a short table, write a run folder."""
+    experiment = read(file, set)
+    folder = out or free_folder(RUNS, experiment.name)
+    failed: NotStoredError | None = None
+    with Interrupt() as interrupt:
+        try:
+            with run_progress() as on_progress:
+                result = run_experiment(
+                    experiment, out=folder, force=force, on_progress=on_progress, stop=interrupt.asked
+                )
+        except NotStoredError as error:
+            failed, result = error, error.result
+    show(json, result.as_dict, lambda: print_result(result, output()))
+    if failed is not None:
+        raise failed
+    _finish(result, json, plot)
+
+
+def _finish(result: Result, json: bool, plot: bool) -> None:
+    assert result.folder is not None
+    say = tell if json else output().print
+    say(f"results: {result.folder}")
+    if plot:
+        for picture in save_plots(result, result.folder):
+            say(f"picture: {picture}")
+    if code := EXIT_CODES.get(result.status, 1):
+        raise typer.Exit(code)
+
+
+@app.command()
+def check(file: ExperimentFile, set: Set = None, json: Json = False) -> None:
+    """Check an experiment file; --json prints it with all defaults filled in."""
+    facts = read(file, set).check()
+    show(json, lambda: facts, lambda: output().print(f"{file}: good", markup=False))
+
+
+@app.command()
+def describe(file: ExperimentFile, set: Set = None, json: Json = False) -> None:
+    """Counts, diameter, bisection, zero-load latency and deadlock verdict of an experiment's network."""
+    facts = read(file, set).describe()
+    show(json, lambda: facts, lambda: print_facts(facts, output()))
+
+
+@app.command()
+def export(
+    file: ExperimentFile,
+    format: Annotated[str, typer.Option("--format", help="ned, dot, anynet, fdbs or toml.")],
+    set: Set = None,
+    out: Annotated[Path | None, typer.Option("--out", help="Write to this file, not to the screen.")] = None,
+    force: Annotated[bool, typer.Option("--force", help="Replace a file that exists.")] = False,
+) -> None:
+    """Write an experiment's network or forwarding tables in another program's format."""
+    text = read(file, set).export(format)
+    if out is None:
+        typer.echo(text, nl=not text.endswith("\n"))
+        return
+    try:
+        with out.open("w" if force else "x", encoding="utf-8") as target:
+            target.write(text)
+    except FileExistsError:
+        raise InputError(f"{out}: this exists; choose another file, or replace it with --force") from None
+    except OSError as error:
+        raise StoreError(f"{out}: it can not be written: {error.strerror}") from error
+
+
+@app.command()
+def schema() -> None:
+    """Print the JSON Schema of an experiment file, for editors."""
+    print_json(experiment_schema())
+
+
+@app.command()
+def plot(
+    run: Annotated[Path, typer.Argument(metavar="RUN", help="A run folder, or the folder of a sweep.")],
+    out: Annotated[
+        Path | None, typer.Option("--out", metavar="DIR", help="By default the folder itself.")
+    ] = None,
+    format: FormatOption = "png",
+) -> None:
+    """Draw the pictures of a run or a sweep."""
+    for picture in plot_folder(run, out, format):
+        output().print(f"picture: {picture}", markup=False)
+
+
+@app.command()
+def sweep(
+    file: ExperimentFile,
+    set: Set = None,
+    vary: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--vary", metavar="KEY=V1,V2,...", help="Values to run over. Repeatable: all combinations."
+        ),
+    ] = None,
+    jobs: Jobs = None,
+    out: Out = None,
+    json: Json = False,
+    force: Force = False,
+) -> None:
+    """Run an experiment over a grid of values; a sweep that was stopped goes on in the same folder."""
+    experiment = read(file, set)
+    axes = {key: split_values(text) for key, text in map(parse_assignment, vary or [])}
+    folder = out or free_folder(RUNS, f"{experiment.name}-sweep")
+    with Interrupt() as interrupt, count_progress("points") as on_point:
+        result = run_sweep(
+            experiment,
+            vary=axes,
+            jobs=jobs,
+            out=folder,
+            force=force,
+            on_point=on_point,
+            stop=interrupt.asked,
+        )
+    show(json, result.as_dict, lambda: print_sweep(result, output()))
+    say = tell if json else output().print
+    say(f"results: {folder}")
+    if not result.complete:
+        tell(
+            f"{len(result.points)} of {result.manifest['size']} points are done; give --out {folder} to go on"
+        )
+        raise typer.Exit(INTERRUPTED)
+    for picture in plot_folder(folder):
+        say(f"picture: {picture}")
+
+
+@app.command()
+def reproduce(
+    seed: Annotated[str | None, typer.Argument(metavar="SEED", help="By default all.")] = None,
+    figure: Annotated[str | None, typer.Argument(metavar="FIGURE", help="figure-4.1, table-4.9, ...")] = None,
+    json: Json = False,
+    jobs: Jobs = None,
+    experiments: Annotated[
+        Path | None, typer.Option("--experiments", help="The folder with the seeds' experiments.")
+    ] = None,
+    pages: Annotated[
+        Path | None, typer.Option("--pages", metavar="DIR", help="Write Markdown pages and pictures there.")
+    ] = None,
+) -> None:
+    """Run the published experiments and hold our numbers against those in print."""
+    with Interrupt() as interrupt, count_progress("runs") as on_run:
+        outcome = reproduce_seeds(
+            seed, figure, experiments=experiments, jobs=jobs, on_run=on_run, stop=interrupt.asked
+        )
+    entries: list[dict[str, Any]] = [entry.as_dict() for entry in outcome.entries]
+    show(json, lambda: entries, lambda: print_entries(entries, output()))
+    if pages is not None:
+        for page in write_pages(outcome, pages):
+            tell(f"page: {page}")
+    for problem in outcome.problems:
+        complain(problem)
+    if not outcome.complete:
+        raise typer.Exit(INTERRUPTED)
+    if outcome.problems:
+        raise typer.Exit(1)

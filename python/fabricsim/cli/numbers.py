@@ -1,0 +1,55 @@
+"""Numbers for people."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+_TIMES = ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns"))
+
+
+def seconds(value: float) -> str:
+    """A time in seconds with the unit that suits it: `1.5 ms`; minutes and hours above two minutes."""
+    if value >= 7200:
+        return f"{value / 3600:.1f} h"
+    if value >= 120:
+        return f"{value / 60:.1f} min"
+    for size, unit in _TIMES:
+        if value >= size:
+            return f"{value / size:.3g} {unit}"
+    return "0 s" if value == 0 else f"{value / 1e-9:.3g} ns"
+
+
+def nanoseconds(value: Any) -> str:
+    """A time in nanoseconds with the unit that suits it; a dash for none."""
+    return "-" if missing(value) else seconds(float(value) * 1e-9)
+
+
+def fixed(value: Any, digits: int = 3) -> str:
+    """A number with some decimals; a dash for none."""
+    return "-" if missing(value) else f"{float(value):,.{digits}f}"
+
+
+def percent(value: Any) -> str:
+    """A fraction as a percentage; a dash for none."""
+    return "-" if missing(value) else f"{float(value):.1%}"
+
+
+def plain(value: Any) -> str:
+    """Anything, on one line."""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, float):
+        return f"{value:,.6g}"
+    if isinstance(value, int):
+        return f"{value:,}"
+    if isinstance(value, list):
+        return ", ".join(plain(item) for item in value)
+    if isinstance(value, dict):
+        return " ".join(f"{key} {plain(item)}" for key, item in value.items())
+    return "-" if value is None else str(value)
+
+
+def missing(value: Any) -> bool:
+    """Whether there is no number."""
+    return value is None or (isinstance(value, float) and math.isnan(value))

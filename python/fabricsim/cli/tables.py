@@ -1,0 +1,162 @@
+"""Results as short tables."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import pandas as pd
+from rich.console import Console
+from rich.table import Table
+
+from fabricsim.cli.numbers import fixed, missing, nanoseconds, percent, plain
+from fabricsim.results import Result, destination_share, flatten
+from fabricsim.sweep import SweepResult
+
+MOST_FLOWS = 12
+
+
+def print_result(result: Result, console: Console) -> None:
+    """Flows and totals of a run."""
+    if "flows" in result.frames and len(result.flows):
+        _print_flows(result, console)
+    console.print(_totals(result))
+    if result.status == "deadlock":
+        _print_deadlock(result.manifest["summary"].get("deadlock"), console)
+    elif result.status == "interrupted":
+        console.print("interrupted: these are the results until then", style="yellow")
+
+
+def _print_flows(result: Result, console: Console) -> None:
+    flows = result.flows.assign(share=destination_share(result))
+    flows = flows.sort_values("accepted_gbps", ascending=False, kind="stable")
+    shown, note = flows, None
+    if len(flows) > MOST_FLOWS:
+        half = MOST_FLOWS // 2
+        shown = pd.concat([flows.head(half), flows.tail(half)])
+        note = f"the {half} fastest and the {half} slowest of {len(flows)} flows"
+    table = Table(title=str(result.manifest["summary"].get("title") or result.manifest["name"]), caption=note)
+    table.add_column("source")
+    table.add_column("destination")
+    for heading in (
+        "offered\nGb/s",
+        "accepted\nGb/s",
+        "of destination's\nlink",
+        "mean\nlatency",
+        "p99\nlatency",
+    ):
+        table.add_column(heading, justify="right")
+    for number, row in enumerate(shown.to_dict("records")):
+        if note and number == MOST_FLOWS // 2:
+            table.add_section()
+        table.add_row(*_flow_cells(row))
+    console.print(table)
+
+
+def _flow_cells(row: Mapping[Any, Any]) -> list[str]:
+    return [
+        str(row["source"]),
+        str(row.get("destination") or "*"),
+        fixed(row.get("offered_gbps")),
+        fixed(row.get("accepted_gbps")),
+        percent(row.get("share")),
+        nanoseconds(row.get("latency_mean_ns")),
+        nanoseconds(row.get("latency_p99_ns")),
+    ]
+
+
+def _totals(result: Result) -> Table:
+    summary = result.manifest["summary"]
+    latency = summary.get("latency_ns") or {}
+    invariants = summary.get("invariants") or {}
+    wall = result.manifest.get("wall_s")
+    table = Table.grid(padding=(0, 2))
+    offered, accepted = (percent(summary.get(f"{kind}_load")) for kind in ("offered", "accepted"))
+    table.add_row("load", f"offered {offered}, accepted {accepted} of the hosts' links")
+    parts = [
+        f"{name} {nanoseconds(latency[name])}" for name in latency if not isinstance(latency[name], dict)
+    ]
+    table.add_row("latency", ", ".join(parts) or "-")
+    table.add_row("packets", plain(invariants))
+    simulated = nanoseconds((summary.get("simulated_s") or 0.0) * 1e9)
+    hops = summary.get("packet_hops") or 0
+    speed = f" ({hops / wall / 1e6:.2f} M/s)" if wall else ""
+    table.add_row("simulated", f"{simulated} in {fixed(wall, 1)} s, {hops:,} packet-hops{speed}")
+    table.add_row(
+        "run", f"seed {summary.get('seed')}, fingerprint {summary.get('fingerprint')}, {result.status}"
+    )
+    return table
+
+
+def _print_deadlock(deadlock: Any, console: Console) -> None:
+    console.print("deadlock: these packets wait for each other", style="red")
+    cycle = deadlock.get("cycle", deadlock) if isinstance(deadlock, dict) else deadlock
+    for item in cycle if isinstance(cycle, list) else [cycle]:
+        console.print(f"  {plain(item)}", markup=False)
+
+
+def print_facts(facts: Mapping[str, Any], console: Console) -> None:
+    """What `describe` found, with the deadlock verdict in words."""
+    facts = dict(facts)
+    verdict = facts.pop("deadlock", None)
+    table = Table.grid(padding=(0, 2))
+    lists = {key: value for key, value in facts.items() if isinstance(value, list)}
+    for name, value in {**flatten(facts), **lists}.items():
+        table.add_row(name.replace("_", " ").replace(".", " "), plain(value))
+    console.print(table)
+    if isinstance(verdict, dict):
+        if verdict.get("free"):
+            console.print("free of deadlock: the channel dependency graph has no cycle")
+        else:
+            cycle = " → ".join(plain(item) for item in verdict.get("cycle", []))
+            console.print(f"can deadlock: the channel dependency graph has a cycle: {cycle}", markup=False)
+
+
+def print_sweep(result: SweepResult, console: Console) -> None:
+    """Points and saturation of a sweep."""
+    columns: dict[str, tuple[str, Callable[[Any], str]]] = {
+        "offered_load": ("offered", percent),
+        "accepted_load": ("accepted", percent),
+        "latency_ns.mean": ("mean latency", nanoseconds),
+        "latency_ns.p99": ("p99 latency", nanoseconds),
+        "status": ("status", str),
+    }
+    known = {name: column for name, column in columns.items() if name in result.points}
+    table = Table(*result.parameters, title=str(result.manifest["name"]))
+    for heading, _ in known.values():
+        table.add_column(heading, justify="right")
+    for row in result.points.to_dict("records"):
+        cells = [str(row[key]) for key in result.parameters]
+        table.add_row(*cells, *(form(row[name]) for name, (_, form) in known.items()))
+    console.print(table)
+    for row in result.saturation().to_dict("records"):
+        others = ", ".join(f"{key} {value}" for key, value in row.items() if key in result.parameters)
+        console.print(f"{others + ': ' if others else ''}{_saturation(row)}", markup=False)
+
+
+def _saturation(row: Mapping[Any, Any]) -> str:
+    if not row["reached"]:
+        return f"not saturated up to load {fixed(row['load'])}"
+    return (
+        f"saturation point: load {fixed(row['load'])} (accepted {fixed(row['accepted'])}); "
+        f"highest accepted load {fixed(row['throughput'])}"
+    )
+
+
+def print_entries(entries: list[dict[str, Any]], console: Console) -> None:
+    """Published numbers beside ours."""
+    table = Table("seed", "figure", "quantity")
+    for heading in ("published", "ours", "ratio", "holds"):
+        table.add_column(heading, justify="right")
+    for entry in entries:
+        unit = f" {entry['unit']}" if entry["unit"] else ""
+        values = [_value(entry["published"], unit), _value(entry["ours"], unit), fixed(entry["ratio"])]
+        holds = {True: "yes", False: "no"}.get(entry["holds"], "-")
+        table.add_row(entry["seed"], entry["figure"], entry["quantity"], *values, holds)
+    console.print(table)
+    held = sum(entry["holds"] is True for entry in entries)
+    console.print(f"{held} of {len(entries)} hold")
+
+
+def _value(value: Any, unit: str) -> str:
+    return plain(value) if isinstance(value, bool) or missing(value) else f"{value:.4g}{unit}"

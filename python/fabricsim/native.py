@@ -1,0 +1,77 @@
+"""The way to the compiled module. It is loaded on first use, so that reading results works without it."""
+
+from __future__ import annotations
+
+import importlib
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, Protocol, cast
+
+from fabricsim.errors import InputError, NativeMissingError
+
+Overrides = list[tuple[str, str]]
+
+
+class NativeOutcome(Protocol):
+    """See `_native.Outcome`."""
+
+    @property
+    def status(self) -> str: ...
+    def summary(self) -> str: ...
+    def tables(self) -> list[str]: ...
+    def columns(self, table: str) -> list[tuple[str, str, str, Any, Any]]: ...
+
+
+class NativeSimulation(Protocol):
+    """See `_native.Simulation`."""
+
+    def run(self) -> NativeOutcome: ...
+    def progress(self) -> str: ...
+    def cancel(self) -> None: ...
+
+
+class Native(Protocol):
+    """What the package uses of `fabricsim._native`."""
+
+    NativeError: type[ValueError]
+
+    def version(self) -> str: ...
+    def schema(self) -> str: ...
+    def check(self, text: str, file: str, base: str, overrides: Overrides) -> str: ...
+    def describe(self, text: str, file: str, base: str, overrides: Overrides) -> str: ...
+    def export(self, text: str, file: str, base: str, overrides: Overrides, format: str) -> str: ...
+    def Simulation(  # noqa: N802 - a class
+        self, text: str, file: str, base: str, overrides: Overrides
+    ) -> NativeSimulation: ...
+
+
+def native() -> Native:
+    """The module `fabricsim._native`."""
+    try:
+        return cast("Native", importlib.import_module("fabricsim._native"))
+    except ModuleNotFoundError as error:
+        raise NativeMissingError(
+            "the compiled part of fabricsim is missing: in a checkout run `make run` once, "
+            "else install the package again with pip"
+        ) from error
+
+
+@contextmanager
+def bad_input() -> Iterator[None]:
+    """Turns errors that the engine reports about its input into `InputError`."""
+    error_type = native().NativeError
+    try:
+        yield
+    except error_type as error:
+        raise InputError(str(error)) from error
+
+
+def version() -> str:
+    """Version of the engine."""
+    return native().version()
+
+
+def schema() -> dict[str, Any]:
+    """The JSON Schema of an experiment file."""
+    return cast("dict[str, Any]", json.loads(native().schema()))

@@ -1,0 +1,99 @@
+"""Latency: its distribution in one run, and its growth with the load."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+from matplotlib.figure import Figure
+
+from fabricsim.errors import InputError
+from fabricsim.plots.theme import COLOURS, line_look, new_figure, style
+from fabricsim.results import Result
+from fabricsim.sweep import SweepResult, is_load, saturation
+
+_MARKS = ((0.5, "p50", "o"), (0.99, "p99", "s"), (0.999, "p99.9", "^"))
+_NAMES = {"total": "total (from message creation)", "network": "network (from injection)"}
+
+
+def latency_cdf(result: Result) -> Figure:
+    """The cumulative distribution of packet latency, total and in the network, with p50, p99 and p99.9 marked.
+
+    Raises:
+        InputError: the run has no latency histogram.
+    """
+    table = result.latency
+    with style():
+        figure = new_figure(7.0, 4.0)
+        axes = figure.add_subplot()
+        for number, (kind, rows) in enumerate(table.groupby("kind", sort=False)):
+            edges, below = _cumulative(rows)
+            if not len(edges):
+                continue
+            look = line_look(number)
+            axes.plot(edges, below, label=_NAMES.get(str(kind), str(kind)), **look)
+            for fraction, name, marker in _MARKS:
+                at = float(edges[min(int(np.searchsorted(below, fraction)), len(edges) - 1)])
+                label = name if number == 0 else None
+                axes.plot(
+                    [at], [fraction], marker, color=look["color"], markersize=6, label=label, linestyle=""
+                )
+        if axes.lines:
+            axes.set_xscale("log")
+            axes.legend(loc="lower right")
+        axes.set(xlabel="packet latency (ns)", ylabel="fraction of packets", ylim=(0.0, 1.02))
+        axes.set_title(f"{result.manifest.get('name', '')}: latency")
+    return figure
+
+
+def _cumulative(rows: pd.DataFrame) -> tuple[np.ndarray, np.ndarray]:
+    rows = rows[rows["count"] > 0].sort_values("to_ns")
+    count = rows["count"].to_numpy(float)
+    if not count.sum():
+        return np.empty(0), np.empty(0)
+    edges = np.concatenate([rows["from_ns"].to_numpy(float)[:1], rows["to_ns"].to_numpy(float)])
+    return np.maximum(edges, 1e-3), np.concatenate([[0.0], np.cumsum(count) / count.sum()])
+
+
+def load_latency(result: SweepResult) -> Figure:
+    """Mean latency, and accepted load, versus offered load: a line for each combination of the other parameters.
+
+    Raises:
+        InputError: the sweep has no point.
+    """
+    points = result.points
+    if points.empty:
+        raise InputError("this sweep has no point that is done, so there is nothing to draw")
+    others = [key for key in result.parameters if not is_load(key)]
+    groups = points.groupby(others, sort=False) if others else [((), points)]
+    with style():
+        figure = new_figure(7.0, 6.0)
+        upper, lower = figure.subplots(2, 1, sharex=True)
+        for number, (key, group) in enumerate(groups):
+            label = ", ".join(f"{name.rpartition('.')[2]} {v}" for name, v in zip(others, key, strict=True))
+            rows = group.sort_values("offered_load")
+            look = line_look(number) | {"marker": "o", "markersize": 3}
+            upper.plot(rows["offered_load"], rows["latency_ns.mean"], label=label or "mean latency", **look)
+            lower.plot(rows["offered_load"], rows["accepted_load"], label=label or "accepted", **look)
+            _mark_saturation(upper, lower, rows, look["color"])
+        most = float(points["offered_load"].max())
+        lower.plot([0.0, most], [0.0, most], color="0.6", linewidth=1.0, linestyle=":", label="offered")
+        upper.set(ylabel="mean packet latency (ns)", yscale="log")
+        lower.set(
+            xlabel="offered load (fraction of link rate)", ylabel="accepted load\n(fraction of link rate)"
+        )
+        lower.set_xlim(left=0.0)
+        lower.set_ylim(bottom=0.0)
+        upper.set_title(
+            f"{result.manifest.get('name', '')}: latency and accepted load (dashed: saturation point)"
+        )
+        for axes in (upper, lower):
+            axes.legend(loc="upper left")
+    return figure
+
+
+def _mark_saturation(upper: object, lower: object, rows: pd.DataFrame, colour: str = COLOURS[0]) -> None:
+    found = saturation(rows)
+    if found is None or not found.reached:
+        return
+    for axes in (upper, lower):
+        axes.axvline(found.load, color=colour, linewidth=1.0, linestyle="--", alpha=0.7)  # type: ignore[attr-defined]

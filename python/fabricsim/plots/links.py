@@ -1,0 +1,119 @@
+"""The use of links, drawn where the topology has them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.collections import LineCollection
+from matplotlib.colors import Normalize
+from matplotlib.figure import Figure
+
+from fabricsim.plots.theme import MAP, new_figure, style
+from fabricsim.results import Result
+
+Array = npt.NDArray[np.float64]
+MOST_NAMES = 80
+
+
+def links(result: Result, column: str = "utilisation") -> Figure:
+    """A heat map of the links: both directions side by side, each on the right of its way, all lanes together.
+
+    Raises:
+        InputError: the run has no nodes or links.
+    """
+    nodes = result.nodes.set_index("name")
+    use = result.links.groupby("link", sort=False)[column].sum()
+    places = nodes[["x", "y"]].to_numpy(float)
+    index = {str(name): at for at, name in enumerate(nodes.index)}
+    ends = [tuple(index.get(end, -1) for end in str(name).split("->")) for name in use.index]
+    known = np.array([len(pair) == 2 and min(pair) >= 0 for pair in ends], dtype=bool)
+    paths = _paths([pair for pair, good in zip(ends, known, strict=True) if good], places)
+    values = use.to_numpy(float)[known]
+    with style():
+        figure = new_figure(*_size(places))
+        axes = figure.add_subplot()
+        lines = LineCollection(paths, cmap=MAP, norm=Normalize(0.0, max(1.0, *values, 0.0)), linewidths=3.0)
+        lines.set_array(values)
+        lines.set_capstyle("butt")
+        axes.add_collection(lines)
+        _draw_nodes(axes, nodes, places)
+        axes.set_aspect("equal")
+        axes.margins(0.08)
+        axes.autoscale_view()
+        axes.set_axis_off()
+        axes.set_title(f"{result.manifest.get('name', '')}: {column} of links (traffic keeps to the right)")
+        figure.colorbar(lines, ax=axes, shrink=0.7, label=f"{column} (fraction of the link's rate)")
+    return figure
+
+
+def _draw_nodes(axes: Axes, nodes: pd.DataFrame, places: Array) -> None:
+    is_switch = (nodes["kind"] == "switch").to_numpy()
+    small = len(nodes) > MOST_NAMES
+    sizes = (14.0, 6.0) if small else (110.0, 36.0)
+    for chosen, marker, size in ((is_switch, "s", sizes[0]), (~is_switch, "o", sizes[1])):
+        axes.scatter(
+            places[chosen, 0],
+            places[chosen, 1],
+            s=size,
+            marker=marker,
+            c="white",
+            edgecolors="0.25",
+            zorder=3,
+        )
+    if not small:
+        for name, place, switch in zip(nodes.index, places, is_switch, strict=True):
+            offset = (7, 7) if switch else (0, -11)
+            axes.annotate(
+                str(name),
+                place,
+                xytext=offset,
+                textcoords="offset points",
+                fontsize=6,
+                ha="left" if switch else "center",
+                zorder=4,
+            )
+
+
+def _size(places: Array) -> tuple[float, float]:
+    extent = np.ptp(places, axis=0) if len(places) else np.ones(2)
+    width, height = np.clip(extent * 0.9 + 2.0, 4.0, 12.0)
+    return float(width) + 1.0, float(height)
+
+
+def _paths(ends: Sequence[tuple[int, ...]], places: Array) -> list[Array]:
+    """A line from end to end, shifted to its right; bent where it would run over another node."""
+    if not ends:
+        return []
+    shift = 0.045 * _spacing(ends, places)
+    return [_path(places[a], places[b], shift, _bend(places[a], places[b], places)) for a, b in ends]
+
+
+def _spacing(ends: Sequence[tuple[int, ...]], places: Array) -> float:
+    lengths = [float(np.hypot(*(places[b] - places[a]))) for a, b in ends]
+    return float(np.median([length for length in lengths if length > 0] or [1.0]))
+
+
+def _bend(a: Array, b: Array, places: Array) -> float:
+    """How far the middle of the line has to stand out, relative to its length, to pass the nodes between its ends."""
+    way = b - a
+    length = float(np.hypot(*way))
+    if length == 0.0:
+        return 0.0
+    along = (places - a) @ way / length**2
+    away = np.abs((places - a) @ np.array([-way[1], way[0]])) / length
+    between = (along > 0.02) & (along < 0.98) & (away < 0.02 * length)
+    return 0.18 if between.any() else 0.0
+
+
+def _path(a: Array, b: Array, shift: float, bend: float) -> Array:
+    way = b - a
+    length = float(np.hypot(*way)) or 1.0
+    right = np.array([way[1], -way[0]]) / length
+    t = np.linspace(0.0, 1.0, 17 if bend else 2)[:, None]
+    # The bow is to the same side for both directions, so that they stay side by side.
+    side = right if (way[0], way[1]) > (0.0, 0.0) else -right
+    return np.asarray(a + t * way + shift * right + 4.0 * bend * length * t * (1.0 - t) * side)

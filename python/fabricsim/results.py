@@ -1,0 +1,181 @@
+"""The results of one run, as pandas frames."""
+
+from __future__ import annotations
+
+import difflib
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, cast
+
+import numpy as np
+import pandas as pd
+
+from fabricsim.errors import InputError
+from fabricsim.native import NativeOutcome
+
+
+@dataclass(frozen=True)
+class Result:
+    """What a run found out. Tables carry unit and description of their columns, see `columns`."""
+
+    manifest: dict[str, Any]
+    """Experiment, overrides, seed, version, fingerprint, status and summary, as in the run folder's manifest."""
+    frames: Mapping[str, pd.DataFrame] = field(repr=False)
+    """All tables by name."""
+    folder: Path | None = None
+    """The run folder, if there is one."""
+
+    @property
+    def status(self) -> str:
+        """ "ok", "deadlock" or "interrupted"."""
+        return str(self.manifest["status"])
+
+    @property
+    def summary(self) -> pd.Series[Any]:
+        """Totals by dotted name (`latency_ns.mean`, `accepted_load`)."""
+        scalars = flatten(self.manifest["summary"])
+        return pd.Series(scalars, name=str(self.manifest.get("name", "run")), dtype=object)
+
+    @property
+    def flows(self) -> pd.DataFrame:
+        """A row for each flow."""
+        return self.table("flows")
+
+    @property
+    def hosts(self) -> pd.DataFrame:
+        """A row for each host."""
+        return self.table("hosts")
+
+    @property
+    def links(self) -> pd.DataFrame:
+        """A row for each direction and virtual lane of each link."""
+        return self.table("links")
+
+    @property
+    def nodes(self) -> pd.DataFrame:
+        """A row for each switch and host, with its place in a drawing."""
+        return self.table("nodes")
+
+    @property
+    def series(self) -> pd.DataFrame:
+        """Throughput over time, a row for each flow and time bin."""
+        return self.table("series")
+
+    @property
+    def latency(self) -> pd.DataFrame:
+        """Latency histogram."""
+        return self.table("latency")
+
+    @property
+    def hops(self) -> pd.DataFrame:
+        """Packets by number of hops."""
+        return self.table("hops")
+
+    def table(self, name: str) -> pd.DataFrame:
+        """A table by name.
+
+        Raises:
+            InputError: the run has no such table.
+        """
+        if name in self.frames:
+            return self.frames[name]
+        near = difflib.get_close_matches(name, self.frames, n=1)
+        hint = f"; did you mean {near[0]}?" if near else ""
+        have = ", ".join(self.frames) or "none"
+        raise InputError(f"this run has no table {name!r}; it has: {have}{hint}")
+
+    def columns(self, table: str) -> pd.DataFrame:
+        """Unit and description of a table's columns."""
+        notes = column_notes(self.table(table))
+        return pd.DataFrame.from_dict(notes, orient="index", columns=["unit", "description"])
+
+    def as_dict(self) -> dict[str, Any]:
+        """What `fabricsim run --json` prints."""
+        extra = {"wall_s": self.manifest.get("wall_s")}
+        if self.folder is not None:
+            extra["folder"] = str(self.folder)
+        return cast("dict[str, Any]", finite({**self.manifest["summary"], **extra}))
+
+
+def frames_of(outcome: NativeOutcome) -> dict[str, pd.DataFrame]:
+    """All tables of an outcome of the engine."""
+    return {name: _frame(outcome.columns(name)) for name in outcome.tables()}
+
+
+def _frame(columns: list[tuple[str, str, str, Any, Any]]) -> pd.DataFrame:
+    data: dict[str, Any] = {}
+    for name, _, _, dtype, values in columns:
+        if dtype == "str":
+            data[name] = pd.array(list(values), dtype="str")
+        else:
+            data[name] = np.frombuffer(values, dtype=f"<{dtype}").copy()
+    frame = pd.DataFrame(data)
+    set_column_notes(frame, {name: (unit, text) for name, unit, text, _, _ in columns})
+    return _with_ends(frame)
+
+
+def _with_ends(frame: pd.DataFrame) -> pd.DataFrame:
+    """A column `flow` (`source->destination`) as two columns."""
+    if "flow" not in frame or "source" in frame:
+        return frame
+    ends = frame["flow"].str.split("->", n=1, expand=True)
+    at = frame.columns.get_loc("flow")
+    assert isinstance(at, int)
+    notes = frame.attrs["columns"]
+    frame = frame.drop(columns="flow")
+    for number, name in enumerate(("source", "destination")):
+        frame.insert(at + number, name, ends[number])
+        notes[name] = ["", f"{name} of the flow"]
+    frame.attrs["columns"] = notes
+    return frame
+
+
+def set_column_notes(frame: pd.DataFrame, notes: Mapping[str, tuple[str, str]]) -> None:
+    """Notes unit and description of the columns in the frame."""
+    frame.attrs["columns"] = {name: list(note) for name, note in notes.items()}
+
+
+def column_notes(frame: pd.DataFrame) -> dict[str, tuple[str, str]]:
+    """Unit and description of the columns; empty texts where none were noted."""
+    notes = frame.attrs.get("columns", {})
+    return {name: (notes.get(name) or ("", ""))[:2] for name in map(str, frame.columns)}
+
+
+def host_rates(result: Result) -> pd.Series[float]:
+    """Link rate of each host by name, Gb/s; empty if the run did not record it."""
+    hosts = result.frames.get("hosts")
+    if hosts is None or not {"host", "link_gbps"} <= set(hosts.columns):
+        return pd.Series(dtype=float)
+    return hosts.set_index("host")["link_gbps"].dropna()
+
+
+def destination_share(result: Result) -> pd.Series[float]:
+    """Accepted throughput of each flow as a fraction of its destination's link rate; NaN where that is unknown."""
+    flows = result.flows
+    return flows["accepted_gbps"] / flows["destination"].map(host_rates(result)).astype(float)
+
+
+def flatten(value: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
+    """The scalars in nested mappings by dotted name; lists are left out."""
+    return dict(_scalars(value, prefix))
+
+
+def _scalars(value: Mapping[str, Any], prefix: str) -> Iterator[tuple[str, Any]]:
+    for key, item in value.items():
+        if isinstance(item, Mapping):
+            yield from _scalars(item, f"{prefix}{key}.")
+        elif not isinstance(item, list):
+            yield f"{prefix}{key}", item
+
+
+def finite(value: Any) -> Any:
+    """The value with null for what JSON has no number for."""
+    if isinstance(value, Mapping):
+        return {key: finite(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [finite(item) for item in value]
+    if isinstance(value, np.generic):
+        value = value.item()
+    return None if isinstance(value, float) and not math.isfinite(value) else value

@@ -1,0 +1,168 @@
+"""An experiment: its text, where it comes from, and what is set on top of it."""
+
+from __future__ import annotations
+
+import difflib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, cast
+
+import tomli_w
+
+from fabricsim.errors import InputError
+from fabricsim.native import Overrides, bad_input, native
+from fabricsim.spec.sections import (
+    Host,
+    Links,
+    Measure,
+    Routing,
+    Run,
+    Switch,
+    Topology,
+    Traffic,
+    to_plain,
+)
+from fabricsim.spec.values import override
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """One experiment, ready for the engine. Make it with `from_file`, `from_text` or `build`."""
+
+    text: str
+    """TOML."""
+    file: str = "experiment"
+    """What messages call it."""
+    base: str = "."
+    """The folder that files it refers to are relative to."""
+    overrides: tuple[tuple[str, str], ...] = ()
+    """Keys and the TOML values that replace what the text says, in order."""
+
+    @classmethod
+    def from_file(cls, path: str | Path, set: Mapping[str, Any] | None = None) -> Experiment:
+        """Reads an experiment file; `set` replaces values (`{"traffic.0.load": 0.4}`).
+
+        Raises:
+            InputError: the file can not be read or is not UTF-8. The contents are checked by the engine.
+        """
+        path = Path(path)
+        experiment = cls(text=_read_text(path), file=str(path), base=str(path.parent))
+        return experiment.with_values(set or {})
+
+    @classmethod
+    def from_text(cls, text: str, base: str | Path = ".") -> Experiment:
+        """An experiment from TOML text."""
+        return cls(text=text, base=str(base))
+
+    @classmethod
+    def build(
+        cls,
+        *,
+        topology: Topology,
+        traffic: Traffic | list[Traffic],
+        run: Run,
+        title: str | None = None,
+        description: str | None = None,
+        seed: int | None = None,
+        links: Links | None = None,
+        switch: Switch | None = None,
+        host: Host | None = None,
+        routing: Routing | None = None,
+        groups: Mapping[str, list[str]] | None = None,
+        measure: Measure | None = None,
+        sweep: Mapping[str, list[Any]] | None = None,
+        base: str | Path = ".",
+    ) -> Experiment:
+        """An experiment from typed sections; what is not given keeps the default of the experiment file."""
+        sections = {
+            "title": title,
+            "description": description,
+            "seed": seed,
+            "topology": topology,
+            "links": links,
+            "switch": switch,
+            "host": host,
+            "routing": routing,
+            "groups": groups,
+            "traffic": [traffic] if isinstance(traffic, Traffic) else traffic,
+            "run": run,
+            "measure": measure,
+            "sweep": sweep,
+        }
+        plain = cast("dict[str, Any]", to_plain(sections))
+        return cls(text=tomli_w.dumps(plain), base=str(base))
+
+    def with_values(self, values: Mapping[str, Any]) -> Experiment:
+        """The same experiment with some values replaced."""
+        return self.with_overrides([override(key, value) for key, value in values.items()])
+
+    def with_overrides(self, overrides: Overrides) -> Experiment:
+        """The same experiment with TOML values on top."""
+        return replace(self, overrides=(*self.overrides, *overrides))
+
+    @property
+    def name(self) -> str:
+        """A short name for folders and tables."""
+        return Path(self.file).stem or "experiment"
+
+    def arguments(self) -> tuple[str, str, str, Overrides]:
+        """What the engine's functions take."""
+        return self.text, self.file, self.base, list(self.overrides)
+
+    def check(self) -> dict[str, Any]:
+        """The experiment with all defaults filled in.
+
+        Raises:
+            InputError: something is wrong in it.
+        """
+        with bad_input():
+            return cast("dict[str, Any]", json.loads(native().check(*self.arguments())))
+
+    def describe(self) -> dict[str, Any]:
+        """Facts about its network: counts, diameter, bisection, zero-load latency, deadlock verdict.
+
+        Raises:
+            InputError: something is wrong in it.
+        """
+        with bad_input():
+            return cast("dict[str, Any]", json.loads(native().describe(*self.arguments())))
+
+    def export(self, format: str) -> str:
+        """Its network or forwarding tables as a file: "ned", "dot", "anynet", "fdbs" or "toml".
+
+        Raises:
+            InputError: something is wrong in it, or it can not be written in this format.
+        """
+        with bad_input():
+            return native().export(*self.arguments(), format)
+
+
+def as_experiment(experiment: str | Path | Experiment, set: Mapping[str, Any] | None = None) -> Experiment:
+    """An experiment from a path, or itself; with some values replaced."""
+    if isinstance(experiment, Experiment):
+        return experiment.with_values(set or {})
+    return Experiment.from_file(experiment, set)
+
+
+def _read_text(path: Path) -> str:
+    try:
+        return path.read_bytes().decode("utf-8")
+    except FileNotFoundError:
+        raise InputError(f"{path}: there is no such file{_nearest_file(path)}") from None
+    except UnicodeDecodeError as error:
+        raise InputError(
+            f"{path}: this is not UTF-8 text (byte {error.start + 1}); save the file as UTF-8"
+        ) from None
+    except OSError as error:
+        raise InputError(f"{path}: it can not be read: {error.strerror}") from None
+
+
+def _nearest_file(path: Path) -> str:
+    try:
+        names = [p.name for p in path.parent.iterdir() if p.suffix == ".toml"]
+    except OSError:
+        return ""
+    near = difflib.get_close_matches(path.name, names, n=1)
+    return f"; did you mean {path.with_name(near[0])}?" if near else ""

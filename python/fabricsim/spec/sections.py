@@ -1,0 +1,210 @@
+"""The sections of an experiment as typed values. Quantities are texts with units: `"32 Gb/s"`, `"40 ns"`, `"2 KiB"`.
+
+These classes only carry values: defaults and checks are the engine's. A test holds them against the JSON Schema.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields, is_dataclass
+from typing import Any, ClassVar, Literal
+
+from fabricsim.spec.topologies import Topology
+
+__all__ = [
+    "Host",
+    "HotSpot",
+    "LinkOverride",
+    "LinkParameters",
+    "Links",
+    "Measure",
+    "Permutation",
+    "Routing",
+    "Run",
+    "Sink",
+    "SteadyState",
+    "Switch",
+    "To",
+    "Topology",
+    "Traffic",
+    "to_plain",
+]
+
+
+@dataclass(frozen=True)
+class LinkParameters:
+    """What a link is."""
+
+    rate: str | None = None
+    latency: str | None = None
+    buffer: str | None = None
+    packet_overhead: str | None = None
+    reads: int | None = None
+
+
+@dataclass(frozen=True)
+class LinkOverride(LinkParameters):
+    """Some of a link's parameters."""
+
+
+@dataclass(frozen=True)
+class Links:
+    """Parameters of all links, then of classes of links, then of single links."""
+
+    all: LinkParameters | None = None
+    hosts: LinkParameters | None = None
+    dimension: Mapping[str, LinkParameters] | None = None
+    level: Mapping[str, LinkParameters] | None = None
+    named: Mapping[str, LinkParameters] | None = None
+
+
+@dataclass(frozen=True)
+class Switch:
+    """How every switch works."""
+
+    queueing: Literal["fifo", "voq"] | None = None
+    switching: Literal["cut-through", "store-and-forward"] | None = None
+    router_delay: str | None = None
+    virtual_lanes: int | None = None
+    flow_control_unit: str | None = None
+    credit_return: Literal["block", "packet"] | None = None
+    credit_delay: str | None = None
+    arbiter: Literal["round-robin", "oldest-first", "random", "fixed-priority"] | None = None
+
+
+@dataclass(frozen=True)
+class Sink:
+    """The receiving side of a host."""
+
+    rate: str | None = None
+    pause_every: str | None = None
+    pause_for: str | None = None
+
+
+@dataclass(frozen=True)
+class Host:
+    """How every host sends and receives."""
+
+    mtu: str | None = None
+    open_messages: int | None = None
+    sink: Sink | None = None
+
+
+@dataclass(frozen=True)
+class Routing:
+    """How packets find their way."""
+
+    algorithm: (
+        Literal["auto", "dimension-order", "up-down", "up-down-adaptive", "shortest-path", "table"] | None
+    ) = None
+    order: list[int] | None = None
+    tables: str | None = None
+    lane_selection: Literal["most-credits", "round-robin", "lowest", "by-flow"] | None = None
+
+
+@dataclass(frozen=True)
+class To:
+    """All messages to one host."""
+
+    kind: ClassVar[str] = "to"
+    host: str
+
+
+@dataclass(frozen=True)
+class Permutation:
+    """The i-th source sends to the i-th host of the list."""
+
+    kind: ClassVar[str] = "permutation"
+    hosts: list[str]
+
+
+@dataclass(frozen=True)
+class HotSpot:
+    """Some hosts get a fraction of the messages, the rest are uniform."""
+
+    kind: ClassVar[str] = "hot-spot"
+    hosts: list[str]
+    fraction: float
+
+
+PatternName = Literal[
+    "uniform",
+    "uniform-with-self",
+    "transpose",
+    "bit-complement",
+    "bit-reverse",
+    "bit-shuffle",
+    "tornado",
+    "neighbour",
+    "random-permutation",
+]
+
+
+@dataclass(frozen=True)
+class Traffic:
+    """A stream of messages on each of the sources."""
+
+    pattern: PatternName | To | Permutation | HotSpot
+    message: str | Mapping[str, Any]
+    """A size (`"64 KiB"`) or a distribution (`{"uniform": {"min": "64 B", "max": "4 KiB"}}`)."""
+    name: str | None = None
+    sources: list[str] | None = None
+    destinations: list[str] | None = None
+    draw_per: Literal["message", "packet"] | None = None
+    injection: Literal["bernoulli", "poisson", "constant", "saturating", "on-off"] | None = None
+    load: float | None = None
+    rate: str | None = None
+    slot: str | None = None
+    on: str | None = None
+    off: str | None = None
+    start: str | None = None
+    stop: str | None = None
+    messages: int | None = None
+
+
+@dataclass(frozen=True)
+class SteadyState:
+    """Steady-state detection by batch means."""
+
+    precision: float | None = None
+    confidence: float | None = None
+    batch: str | None = None
+
+
+@dataclass(frozen=True)
+class Run:
+    """Phases, end, execution."""
+
+    duration: str
+    warmup: str | None = None
+    drain: Literal["none", "measured", "empty"] | None = None
+    drain_limit: str | None = None
+    steady_state: SteadyState | None = None
+    partitions: int | None = None
+    allow_deadlock: bool | None = None
+
+
+@dataclass(frozen=True)
+class Measure:
+    """What is recorded."""
+
+    bin: str | None = None
+    flows: Literal["auto", "pairs", "sources"] | None = None
+    link_series: bool | None = None
+
+
+def to_plain(value: Any) -> Any:
+    """Sections as the mappings, lists and scalars of an experiment file; what is None is left out."""
+    if isinstance(value, To):
+        return {"to": value.host}
+    if isinstance(value, Permutation):
+        return {"permutation": list(value.hosts)}
+    if is_dataclass(value) and not isinstance(value, type):
+        plain = to_plain({field.name: getattr(value, field.name) for field in fields(value)})
+        kind = getattr(value, "kind", None)
+        return plain if kind is None else {kind: plain}
+    if isinstance(value, Mapping):
+        return {str(key): to_plain(item) for key, item in value.items() if item is not None}
+    if isinstance(value, list | tuple):
+        return [to_plain(item) for item in value]
+    return value

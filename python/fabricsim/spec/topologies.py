@@ -1,0 +1,103 @@
+"""Kinds of topologies. See the experiment file's reference for the meaning of every key."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar, Literal
+
+Naming = Literal["coordinates", "thesis"]
+
+
+@dataclass(frozen=True)
+class _Grid:
+    dimensions: list[int]
+    """Radix of each dimension, x first."""
+    hosts_per_switch: int | None = None
+    naming: Naming | None = None
+
+
+@dataclass(frozen=True)
+class Mesh(_Grid):
+    """A mesh in every dimension."""
+
+    kind: ClassVar[str] = "mesh"
+
+
+@dataclass(frozen=True)
+class Torus(_Grid):
+    """A torus in every dimension."""
+
+    kind: ClassVar[str] = "torus"
+
+
+@dataclass(frozen=True)
+class Grid(_Grid):
+    """Mesh or torus chosen per dimension."""
+
+    kind: ClassVar[str] = "grid"
+    wrap: list[bool] | None = None
+    """For each dimension, true for a torus."""
+
+
+@dataclass(frozen=True)
+class Hypercube:
+    """A binary hypercube."""
+
+    kind: ClassVar[str] = "hypercube"
+    dimensions: int
+    hosts_per_switch: int | None = None
+
+
+@dataclass(frozen=True)
+class FatTree:
+    """A k-ary n-tree."""
+
+    kind: ClassVar[str] = "fat-tree"
+    arity: int
+    levels: int
+
+
+@dataclass(frozen=True)
+class Xgft:
+    """An extended generalised fat tree."""
+
+    kind: ClassVar[str] = "xgft"
+    children: list[int]
+    parents: list[int]
+
+
+@dataclass(frozen=True)
+class ParkingLot:
+    """A chain of switches with the destination of all at its end."""
+
+    kind: ClassVar[str] = "parking-lot"
+    switches: int
+    hosts_per_switch: int | None = None
+
+
+@dataclass(frozen=True)
+class Ring:
+    """A ring of switches."""
+
+    kind: ClassVar[str] = "ring"
+    switches: int
+    hosts_per_switch: int | None = None
+
+
+@dataclass(frozen=True)
+class SingleSwitch:
+    """Hosts on one switch."""
+
+    kind: ClassVar[str] = "single-switch"
+    hosts: int
+
+
+@dataclass(frozen=True)
+class File:
+    """Any graph, read from a file."""
+
+    kind: ClassVar[str] = "file"
+    path: str
+
+
+Topology = Mesh | Torus | Grid | Hypercube | FatTree | Xgft | ParkingLot | Ring | SingleSwitch | File

@@ -1,0 +1,63 @@
+"""Python values as TOML, the language of experiment files."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from fabricsim.errors import InputError
+
+_TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[][{},]')
+"""A quoted text, or what structures lists of values."""
+
+
+def toml_value(value: Any) -> str:
+    """`value` as it would be written on one line of an experiment file.
+
+    Raises:
+        InputError: it is not a number, text, truth value, list or mapping of these.
+    """
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, int | float):
+        return repr(value)
+    if isinstance(value, str):
+        return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
+    if isinstance(value, Mapping):
+        return "{" + ", ".join(f"{toml_value(str(k))} = {toml_value(v)}" for k, v in value.items()) + "}"
+    if isinstance(value, Sequence):
+        return "[" + ", ".join(toml_value(item) for item in value) + "]"
+    if hasattr(value, "item"):  # a scalar of numpy
+        return toml_value(value.item())
+    raise InputError(f"{value!r} can not be written in an experiment file")
+
+
+def override(key: str, value: Any) -> tuple[str, str]:
+    """A pair for the engine that replaces the value of `key` (`traffic.0.load`)."""
+    return key, toml_value(value)
+
+
+def parse_assignment(text: str) -> tuple[str, str]:
+    """`key=value` as typed on the command line, in its two halves.
+
+    Raises:
+        InputError: there is no `=`, or nothing before it.
+    """
+    key, equals, value = text.partition("=")
+    if not equals or not key.strip():
+        raise InputError(f"{text!r} is not an assignment: write key=value, for example traffic.0.load=0.4")
+    return key.strip(), value.strip()
+
+
+def split_values(text: str) -> list[str]:
+    """`1,2,[3, 4],"a,b"` at its outer commas."""
+    parts, depth, start = [], 0, 0
+    for match in _TOKEN.finditer(text):
+        mark = match[0]
+        depth += (mark in "[{") - (mark in "]}")
+        if mark == "," and depth == 0:
+            parts.append(text[start : match.start()].strip())
+            start = match.end()
+    return [part for part in [*parts, text[start:].strip()] if part]

@@ -1,0 +1,80 @@
+"""What several tests need. `fake` puts a stand-in in the place of the compiled module."""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import fake_native
+import pytest
+
+import fabricsim.cli.state
+from fabricsim.cli import main
+
+ROOT = Path(__file__).resolve().parents[2]
+HAS_NATIVE = importlib.util.find_spec("fabricsim._native") is not None
+
+SMALL = """
+[topology.mesh]
+dimensions = [3, 3]
+
+[[traffic]]
+pattern = "uniform"
+load = 0.3
+message = "2 KiB"
+
+[run]
+duration = "100 us"
+"""
+
+
+@dataclass(frozen=True)
+class Ran:
+    """What a command left."""
+
+    code: int
+    out: str
+    err: str
+
+
+Command = Callable[..., Ran]
+
+
+@pytest.fixture
+def fake(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "fabricsim._native", fake_native)
+
+
+@pytest.fixture
+def real() -> None:
+    if not HAS_NATIVE:
+        pytest.skip("the compiled module is not built")
+
+
+@pytest.fixture
+def small(tmp_path: Path) -> Path:
+    path = tmp_path / "small.toml"
+    path.write_text(SMALL)
+    return path
+
+
+@pytest.fixture
+def command(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str], tmp_path: Path) -> Command:
+    """Runs `fabricsim` with arguments, in a folder of its own."""
+
+    def call(*arguments: object) -> Ran:
+        monkeypatch.chdir(tmp_path)
+        monkeypatch.setattr(sys, "argv", ["fabricsim", *map(str, arguments)])
+        monkeypatch.setattr(fabricsim.cli.state.settings, "debug", False)
+        code = 0
+        try:
+            main()
+        except SystemExit as error:
+            code = int(error.code or 0)
+        out, err = capfd.readouterr()
+        return Ran(code, out, err)
+
+    return call

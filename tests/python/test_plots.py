@@ -1,0 +1,88 @@
+"""Pictures: what they show, and that the same results give the same bytes."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import fabricsim as fs
+from fabricsim import plots
+from fabricsim.plots.links import _bend
+from fabricsim.plots.throughput import time_scale
+
+
+@pytest.fixture
+def result(fake: None, small: Path) -> fs.Result:
+    return fs.run(small)
+
+
+@pytest.mark.parametrize("format", ["png", "svg", "pdf"])
+def test_same_results_same_bytes(result: fs.Result, tmp_path: Path, format: plots.Format) -> None:
+    first = plots.save_plots(result, tmp_path / "a", format)
+    second = plots.save_plots(result, tmp_path / "b", format)
+    assert [p.name for p in first] == [f"{n}.{format}" for n in ("throughput", "links", "latency")]
+    assert [p.read_bytes() for p in first] == [p.read_bytes() for p in second]
+
+
+def test_throughput_has_a_line_for_each_flow_with_units(result: fs.Result) -> None:
+    axes = plots.throughput(result).axes[0]
+    assert [line.get_label() for line in axes.lines] == ["H0 → H1", "H1 → H0"]
+    assert axes.get_xlabel() == "simulated time (µs)"
+    assert axes.get_ylabel() == "accepted throughput (Gb/s)"
+    np.testing.assert_array_equal(axes.lines[0].get_xydata(), [[0.0, 15.0], [500.0, 30.0]])
+
+
+def test_throughput_of_many_flows_shows_the_largest_and_the_mean_of_the_rest(result: fs.Result) -> None:
+    rows = [(0.0, f"H{n}", "", float(n)) for n in range(30)]
+    series = pd.DataFrame(rows, columns=["time_ns", "source", "destination", "gbps"])
+    lines = plots.throughput(replace(result, frames={"series": series})).axes[0].lines
+    assert len(lines) == 13
+    assert lines[-1].get_label() == "mean of 18 others"
+    assert lines[-1].get_ydata() == [np.mean(range(18))]
+
+
+def test_links_are_coloured_by_use(result: fs.Result) -> None:
+    figure = plots.links(result)
+    (lines,) = [c for c in figure.axes[0].collections if hasattr(c, "get_segments")]
+    np.testing.assert_array_equal(lines.get_array(), [0.1, 0.5, 1.0, 0.2])
+    there, back = lines.get_segments()[1], lines.get_segments()[2]
+    assert there[0][1] < 0 < back[0][1]  # eastward keeps to the south, westward to the north
+
+
+def test_a_link_past_another_node_is_bent() -> None:
+    places = np.array([[0.0, 0.0], [1.0, 0.0], [2.0, 0.0], [0.0, 1.0]])
+    assert _bend(places[0], places[2], places) > 0
+    assert _bend(places[0], places[1], places) == 0
+
+
+def test_latency_marks_percentiles(result: fs.Result) -> None:
+    axes = plots.latency_cdf(result).axes[0]
+    total = axes.lines[0]
+    np.testing.assert_allclose(np.asarray(total.get_ydata()), [0.0, 0.5, 0.95, 1.0])
+    marks = {line.get_label(): float(np.asarray(line.get_xdata())[0]) for line in axes.lines[1:4]}
+    assert marks == {"p50": 200.0, "p99": 800.0, "p99.9": 800.0}
+
+
+def test_load_latency_marks_saturation(fake: None, small: Path) -> None:
+    sweep = fs.sweep(small, vary={"traffic.0.load": [0.05, 0.2, 0.8], "seed": [1, 2]}, jobs=1)
+    upper, lower = plots.load_latency(sweep).axes
+    dashed = [float(np.asarray(line.get_xdata())[0]) for line in upper.lines if line.get_linestyle() == "--"]
+    assert dashed == [0.2, 0.2]
+    assert "seed 1" in [line.get_label() for line in lower.lines]
+
+
+def test_a_run_without_a_table_says_so(result: fs.Result) -> None:
+    with pytest.raises(fs.InputError, match="no table 'series'"):
+        plots.throughput(replace(result, frames={}))
+    with pytest.raises(fs.InputError, match="there are: throughput"):
+        plots.draw(result, "pie")
+
+
+def test_time_scale() -> None:
+    assert time_scale(0.7e9) == (1e9, "s")
+    assert time_scale(5e5) == (1e3, "µs")
+    assert time_scale(1.0) == (1.0, "ns")
