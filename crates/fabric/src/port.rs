@@ -226,6 +226,10 @@ impl Ports {
             return None;
         }
         self.ramps.collect(lane, now);
+        if lane.free >= lane.wanted {
+            // What is free by now was announced before, and the sender looks again at this very moment.
+            return None;
+        }
         let at = self.ramps.earliest(lane, lane.wanted);
         (at < Time::MAX).then_some(at)
     }
