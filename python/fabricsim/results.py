@@ -140,7 +140,8 @@ def set_column_notes(frame: pd.DataFrame, notes: Mapping[str, tuple[str, str]]) 
 def column_notes(frame: pd.DataFrame) -> dict[str, tuple[str, str]]:
     """Unit and description of the columns; empty texts where none were noted."""
     notes = frame.attrs.get("columns", {})
-    return {name: (notes.get(name) or ("", ""))[:2] for name in map(str, frame.columns)}
+    found = {name: notes.get(name) or ("", "") for name in map(str, frame.columns)}
+    return {name: (unit, description) for name, (unit, description) in found.items()}
 
 
 def host_rates(result: Result) -> pd.Series[float]:

@@ -164,6 +164,7 @@ class _Watch:
 
 def _result(experiment: Experiment, outcome: NativeOutcome, wall_s: float) -> Result:
     summary = json.loads(outcome.summary())
+    summary["experiment"] = summary.get("experiment") or experiment.name
     manifest = {
         "kind": "run",
         "name": experiment.name,

@@ -65,7 +65,8 @@ def check(text: str, file: str, base: str, overrides: Overrides) -> str:
 def describe(text: str, file: str, base: str, overrides: Overrides) -> str:
     tree = _read(text, file, overrides)
     cyclic = tree.get("title") == "deadlock"
-    verdict = {"free": not cyclic, "cycle": ["S0->S1", "S1->S0"] if cyclic else []}
+    text = "cyclic: S0->S1, S1->S0" if cyclic else "free of deadlock"
+    verdict = {"free": not cyclic, "verdict": text, "cycle": ["S0->S1", "S1->S0"] if cyclic else []}
     return json.dumps({"switches": 2, "hosts": 2, "diameter": 1, "deadlock": verdict})
 
 
@@ -110,7 +111,7 @@ class Outcome:
         mean = ZERO_LOAD_NS / (1.001 - self._accepted / SATURATION)
         latency = {"mean": mean, "p50": mean, "p99": 2 * mean, "p999": 3 * mean, "max": 4 * mean}
         summary = {
-            "experiment": "fake",
+            "experiment": self._tree.get("title", ""),
             "seed": self._tree.get("seed", 1),
             "simulated_s": 1e-3,
             "packet_hops": 1000,
@@ -123,7 +124,7 @@ class Outcome:
             "invariants": {"injected": 10, "delivered": 9, "in_flight": 1, "dropped": 0, "credits_ok": True},
         }
         if self.status == "deadlock":
-            summary["deadlock"] = {"cycle": [{"switch": "S0", "port": 1, "lane": 0, "packet": "H0->H1 #7"}]}
+            summary["deadlock"] = ["S0 port 1 lane 0: packet 7 of H0 to H1 waits for output 2 to S1"]
         return json.dumps(summary)
 
     def tables(self) -> list[str]:

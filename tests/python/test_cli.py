@@ -120,7 +120,7 @@ def test_deadlock_keeps_results_and_names_the_cycle(command: Command, small: Pat
     small.write_text('title = "deadlock"\n' + SMALL)
     ran = command("run", small)
     assert ran.code == 3
-    assert "switch S0 port 1 lane 0 packet H0->H1 #7" in ran.out
+    assert "S0 port 1 lane 0: packet 7 of H0 to H1" in ran.out
     assert (tmp_path / "runs/small/series.parquet").exists()
 
 
@@ -151,7 +151,7 @@ def test_a_defect_says_how_to_report_it(command: Command, small: Path) -> None:
 def test_describe_names_a_cycle(command: Command, small: Path) -> None:
     assert "free of deadlock" in command("describe", small).out
     small.write_text('title = "deadlock"\n' + SMALL)
-    assert "S0->S1 → S1->S0" in command("describe", small).out
+    assert "cyclic: S0->S1" in command("describe", small).out
     assert json.loads(command("describe", small, "--json").out)["deadlock"]["free"] is False
 
 

@@ -48,7 +48,7 @@ def test_points_and_saturation(small: Path) -> None:
 def test_a_stopped_sweep_goes_on_where_it_ended(small: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
     asked = itertools.count()
-    first = fs.sweep(small, vary={"traffic.0.load": LOADS}, jobs=1, out=out, stop=lambda: next(asked) >= 4)
+    first = fs.sweep(small, vary={"traffic.0.load": LOADS}, jobs=1, out=out, stop=lambda: next(asked) >= 2)
     done = len(first.points)
     assert 0 < done < len(LOADS)
     assert not load_sweep(out).complete

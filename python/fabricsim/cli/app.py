@@ -26,7 +26,7 @@ from fabricsim.cli.state import (
     tell,
 )
 from fabricsim.cli.tables import print_entries, print_facts, print_result, print_sweep
-from fabricsim.errors import InputError, StoreError
+from fabricsim.errors import FabricsimError, InputError, StoreError
 from fabricsim.native import schema as experiment_schema
 from fabricsim.native import version as engine_version
 from fabricsim.plots import Format, plot_folder, save_plots
@@ -106,6 +106,8 @@ def _finish(result: Result, json: bool, plot: bool) -> None:
     if plot:
         for picture in save_plots(result, result.folder):
             say(f"picture: {picture}")
+    if defect := result.manifest["summary"].get("defect"):
+        raise FabricsimError(f"a defect of the simulator, please report it: {defect}")
     if code := EXIT_CODES.get(result.status, 1):
         raise typer.Exit(code)
 

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import pandas as pd
 from rich.console import Console
 from rich.table import Table
 
-from fabricsim.cli.numbers import fixed, missing, nanoseconds, percent, plain
+from fabricsim.cli.numbers import fixed, missing, nanoseconds, percent, plain, seconds
 from fabricsim.results import Result, destination_share, flatten
 from fabricsim.sweep import SweepResult
 
 MOST_FLOWS = 12
+_LATENCIES = {"mean": "mean", "p50": "p50", "p99": "p99", "p999": "p99.9", "max": "max"}
+_COUNTS = ("injected", "delivered", "in_flight", "dropped")
 
 
 def print_result(result: Result, console: Console) -> None:
@@ -21,8 +23,10 @@ def print_result(result: Result, console: Console) -> None:
     if "flows" in result.frames and len(result.flows):
         _print_flows(result, console)
     console.print(_totals(result))
+    if why := result.manifest["summary"].get("saturation"):
+        console.print(f"saturated: {why}", markup=False)
     if result.status == "deadlock":
-        _print_deadlock(result.manifest["summary"].get("deadlock"), console)
+        _print_deadlock(result.manifest["summary"].get("deadlock") or (), console)
     elif result.status == "interrupted":
         console.print("interrupted: these are the results until then", style="yellow")
 
@@ -35,7 +39,7 @@ def _print_flows(result: Result, console: Console) -> None:
         half = MOST_FLOWS // 2
         shown = pd.concat([flows.head(half), flows.tail(half)])
         note = f"the {half} fastest and the {half} slowest of {len(flows)} flows"
-    table = Table(title=str(result.manifest["summary"].get("title") or result.manifest["name"]), caption=note)
+    table = Table(title=str(result.manifest["summary"].get("experiment") or result.manifest["name"]), caption=note)
     table.add_column("source")
     table.add_column("destination")
     for heading in (
@@ -73,26 +77,32 @@ def _totals(result: Result) -> Table:
     table = Table.grid(padding=(0, 2))
     offered, accepted = (percent(summary.get(f"{kind}_load")) for kind in ("offered", "accepted"))
     table.add_row("load", f"offered {offered}, accepted {accepted} of the hosts' links")
-    parts = [
-        f"{name} {nanoseconds(latency[name])}" for name in latency if not isinstance(latency[name], dict)
-    ]
-    table.add_row("latency", ", ".join(parts) or "-")
-    table.add_row("packets", plain(invariants))
+    parts = [f"{name} {nanoseconds(latency.get(key))}" for key, name in _LATENCIES.items()]
+    table.add_row("latency", ", ".join(parts) + _confidence(summary.get("latency_confidence")))
+    counts = [f"{key.replace('_', ' ')} {invariants.get(key, 0):,}" for key in _COUNTS]
+    table.add_row("packets", ", ".join(counts))
     simulated = nanoseconds((summary.get("simulated_s") or 0.0) * 1e9)
     hops = summary.get("packet_hops") or 0
     speed = f" ({hops / wall / 1e6:.2f} M/s)" if wall else ""
-    table.add_row("simulated", f"{simulated} in {fixed(wall, 1)} s, {hops:,} packet-hops{speed}")
+    took = seconds(wall or 0.0)
+    table.add_row("simulated", f"{simulated} in {took}, {hops:,} packet-hops{speed}")
     table.add_row(
         "run", f"seed {summary.get('seed')}, fingerprint {summary.get('fingerprint')}, {result.status}"
     )
     return table
 
 
-def _print_deadlock(deadlock: Any, console: Console) -> None:
+def _confidence(found: Mapping[str, Any] | None) -> str:
+    if not found:
+        return ""
+    width, level = nanoseconds(found.get("half_width_ns")), percent(found.get("level"))
+    return f"; mean ± {width} with confidence {level}"
+
+
+def _print_deadlock(deadlock: Sequence[str], console: Console) -> None:
     console.print("deadlock: these packets wait for each other", style="red")
-    cycle = deadlock.get("cycle", deadlock) if isinstance(deadlock, dict) else deadlock
-    for item in cycle if isinstance(cycle, list) else [cycle]:
-        console.print(f"  {plain(item)}", markup=False)
+    for line in deadlock:
+        console.print(f"  {line}", markup=False)
 
 
 def print_facts(facts: Mapping[str, Any], console: Console) -> None:
@@ -105,11 +115,7 @@ def print_facts(facts: Mapping[str, Any], console: Console) -> None:
         table.add_row(name.replace("_", " ").replace(".", " "), plain(value))
     console.print(table)
     if isinstance(verdict, dict):
-        if verdict.get("free"):
-            console.print("free of deadlock: the channel dependency graph has no cycle")
-        else:
-            cycle = " → ".join(plain(item) for item in verdict.get("cycle", []))
-            console.print(f"can deadlock: the channel dependency graph has a cycle: {cycle}", markup=False)
+        console.print(f"deadlock check: {verdict['verdict']}", markup=False)
 
 
 def print_sweep(result: SweepResult, console: Console) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
+from matplotlib.ticker import LogLocator, NullFormatter, StrMethodFormatter
 
 from fabricsim.errors import InputError
 from fabricsim.plots.theme import COLOURS, line_look, new_figure, style
@@ -30,7 +31,7 @@ def latency_cdf(result: Result) -> Figure:
             if not len(edges):
                 continue
             look = line_look(number)
-            axes.plot(edges, below, label=_NAMES.get(str(kind), str(kind)), **look)
+            axes.plot(edges, below, label=_NAMES.get(str(kind), str(kind)), drawstyle="steps-post", **look)
             for fraction, name, marker in _MARKS:
                 at = float(edges[min(int(np.searchsorted(below, fraction)), len(edges) - 1)])
                 label = name if number == 0 else None
@@ -39,6 +40,9 @@ def latency_cdf(result: Result) -> Figure:
                 )
         if axes.lines:
             axes.set_xscale("log")
+            axes.xaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+            axes.xaxis.set_major_formatter(StrMethodFormatter("{x:,g}"))
+            axes.xaxis.set_minor_formatter(NullFormatter())
             axes.legend(loc="lower right")
         axes.set(xlabel="packet latency (ns)", ylabel="fraction of packets", ylim=(0.0, 1.02))
         axes.set_title(f"{result.manifest.get('name', '')}: latency")

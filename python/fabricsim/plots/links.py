@@ -27,7 +27,7 @@ def links(result: Result, column: str = "utilisation") -> Figure:
     """
     nodes = result.nodes.set_index("name")
     use = result.links.groupby("link", sort=False)[column].sum()
-    places = nodes[["x", "y"]].to_numpy(float)
+    places = nodes[["x", "y"]].to_numpy(float) * [1.0, -1.0]  # y counts downwards
     index = {str(name): at for at, name in enumerate(nodes.index)}
     ends = [tuple(index.get(end, -1) for end in str(name).split("->")) for name in use.index]
     known = np.array([len(pair) == 2 and min(pair) >= 0 for pair in ends], dtype=bool)
@@ -66,16 +66,25 @@ def _draw_nodes(axes: Axes, nodes: pd.DataFrame, places: Array) -> None:
         )
     if not small:
         for name, place, switch in zip(nodes.index, places, is_switch, strict=True):
-            offset = (7, 7) if switch else (0, -11)
+            side = (1.0, -1.0) if switch else _away(place, places[is_switch])
             axes.annotate(
                 str(name),
                 place,
-                xytext=offset,
+                xytext=(6.0 * side[0], 6.0 * side[1]),
                 textcoords="offset points",
                 fontsize=6,
-                ha="left" if switch else "center",
+                ha="left" if side[0] > 0 else "right",
+                va="bottom" if side[1] > 0 else "top",
                 zorder=4,
             )
+
+
+def _away(place: Array, switches: Array) -> tuple[float, float]:
+    """The corner of a node that points away from the nearest switch."""
+    if not len(switches):
+        return 1.0, 1.0
+    nearest = switches[np.argmin(np.sum((switches - place) ** 2, axis=1))]
+    return (1.0 if place[0] >= nearest[0] else -1.0), (1.0 if place[1] >= nearest[1] else -1.0)
 
 
 def _size(places: Array) -> tuple[float, float]:
