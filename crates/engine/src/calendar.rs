@@ -95,13 +95,6 @@ impl Calendar {
         self.len == 0
     }
 
-    /// The packets that are on their way to an input buffer.
-    pub(crate) fn arriving(&self) -> impl Iterator<Item = u32> {
-        let near = self.buckets.iter().flatten().chain(&self.current[self.position..]);
-        let all = near.chain(self.far.iter().map(|Reverse(event)| event));
-        all.filter(|event| event.kind() == Kind::Arrive).map(|event| event.packet)
-    }
-
     #[inline]
     pub(crate) fn push(&mut self, event: Event) {
         self.len += 1;

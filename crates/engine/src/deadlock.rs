@@ -1,14 +1,16 @@
 //! Packets that can never move again, and the cycle that holds them.
 //!
-//! A buffer is *live* if a packet at the head of one of its queues can move: its output sends, or will have credits
-//! by what has been announced, or waits for a buffer that is live itself. What is not live at a moment never will
-//! be: the fixpoint below is exact for packets whose output is chosen.
+//! A queue is *live* if the packet at its head can move some day: it waits for a host, or on one of its lanes the
+//! buffer ahead has room for it, now or when the live queues of that buffer have left. The least set of live queues
+//! is found by spreading; what it does not reach holds its space for ever, and so never gets what it waits for.
+//! The search is exact for packets whose output is chosen; those that are behind a live head count as live.
 
 use std::collections::{BTreeMap, VecDeque};
 
-use fabricsim_fabric::Far;
-use fabricsim_model::{Observer, Packet};
-use fabricsim_units::{PortNo, SwitchId, Time, Vl};
+use fabricsim_fabric::{Far, NONE};
+use fabricsim_model::{Lanes, Observer, Packet};
+use fabricsim_spec::Selection;
+use fabricsim_units::{PortNo, SwitchId, Vl};
 
 use crate::engine::Engine;
 use crate::partition::Partition;
@@ -18,7 +20,7 @@ use crate::partition::Partition;
 pub struct Deadlock {
     /// The buffers of the cycle.
     pub cycle: Vec<Blocked>,
-    /// Buffers that can never empty: the cycle, and those that wait for it.
+    /// Buffers with packets that can never leave: the cycle, and those that wait for it.
     pub buffers: usize,
 }
 
@@ -40,95 +42,108 @@ pub struct Blocked {
 /// An input buffer of the fabric: the channel that leads to it, and the lane.
 type Buffer = (u32, u8);
 
+/// A queue that may be stuck.
 struct Waiting {
     blocked: Blocked,
+    /// The buffer that it is in, and the blocks that it holds there.
+    buffer: Buffer,
+    holds: u32,
+    /// The buffers that its head could go to, and the blocks that it takes.
     needs: Vec<Buffer>,
+    blocks: u32,
+}
+
+/// All queues but those that wait for a host, and the room in buffers: what is not held by such a queue.
+#[derive(Default)]
+struct Waits {
+    queues: Vec<Waiting>,
+    room: BTreeMap<Buffer, u32>,
 }
 
 pub(crate) fn find<B: Observer>(engine: &Engine<B>) -> Option<Deadlock> {
-    let now = engine.now();
-    let mut live = VecDeque::new();
-    let mut heads: BTreeMap<Buffer, Vec<Waiting>> = BTreeMap::new();
+    let mut waits = Waits::default();
     for partition in &engine.partitions {
-        gather(partition, now, &mut heads, &mut live);
+        gather(partition, &mut waits);
     }
-    // A packet on its way may come to a queue that moves: its buffer counts as live.
-    live.extend(arriving(engine));
-    let stuck = spread(&mut heads, live);
+    let mut stuck: BTreeMap<Buffer, Waiting> = BTreeMap::new();
+    for queue in waits.stuck() {
+        stuck.entry(queue.buffer).or_insert(queue);
+    }
     let first = stuck.keys().next().copied()?;
     Some(Deadlock { cycle: follow(&stuck, first), buffers: stuck.len() })
 }
 
-/// The heads of all queues of a partition: those that can move make their buffer live, the others wait.
-fn gather<B: Observer>(
-    partition: &Partition<B>,
-    now: Time,
-    heads: &mut BTreeMap<Buffer, Vec<Waiting>>,
-    live: &mut VecDeque<Buffer>,
-) {
+fn gather<B: Observer>(partition: &Partition<B>, waits: &mut Waits) {
+    let ports = &partition.context.ports;
     for switch in &partition.switches {
         for (input, lane, index) in switch.heads() {
-            let in_port = switch.first_port() + input as u32;
-            let buffer = (partition.context.ports.receivers[in_port as usize].channel, lane.0);
             let slot = &partition.context.arena[index];
             let out_port = switch.first_port() + u32::from(slot.hop.port.0);
-            let sender = &partition.context.ports.senders[out_port as usize];
-            let moves =
-                sender.busy_until > now
-                    || slot.ready > now
-                    || partition.context.ports.receivers[in_port as usize].readable_at > now
-                    || matches!(sender.far, Far::Host(_) | Far::SlowHost(_))
-                    || slot.hop.lanes.iter().any(|lane| {
-                        partition.context.ports.accounted(out_port, lane.index()).0 >= slot.blocks
-                    });
-            if moves {
-                live.push_back(buffer);
+            let sender = &ports.senders[out_port as usize];
+            if matches!(sender.far, Far::Host(_) | Far::SlowHost(_)) {
                 continue;
             }
-            let needs = slot.hop.lanes.iter().map(|lane| (sender.channel, lane.0)).collect();
-            let blocked = Blocked {
-                switch: switch.id(),
-                port: PortNo(input as u16),
-                lane,
-                packet: slot.packet,
-                output: slot.hop.port,
-            };
-            heads.entry(buffer).or_default().push(Waiting { blocked, needs });
+            let flow = slot.packet.source.0.wrapping_mul(31).wrapping_add(slot.packet.destination.0);
+            let needs = usable(slot.hop.lanes, ports.selection, flow).iter().map(|lane| {
+                let need = (sender.channel, lane.0);
+                waits.room.entry(need).or_insert(ports.accounted(out_port, lane.index()).1);
+                need
+            });
+            let needs = needs.collect();
+            let in_port = switch.first_port() + input as u32;
+            let packets = std::iter::successors(Some(index), |&at| {
+                Some(partition.context.arena[at].next).filter(|&next| next != NONE)
+            });
+            waits.queues.push(Waiting {
+                blocked: Blocked {
+                    switch: switch.id(),
+                    port: PortNo(input as u16),
+                    lane,
+                    packet: slot.packet,
+                    output: slot.hop.port,
+                },
+                buffer: (ports.receivers[in_port as usize].channel, lane.0),
+                holds: packets.map(|at| partition.context.arena[at].blocks).sum(),
+                needs,
+                blocks: slot.blocks,
+            });
         }
     }
 }
 
-/// Buffers with packets that are on their way to them.
-fn arriving<B: Observer>(engine: &Engine<B>) -> Vec<Buffer> {
-    let mut buffers = Vec::new();
-    for partition in &engine.partitions {
-        for packet in partition.context.out.calendar.arriving() {
-            let slot = &partition.context.arena[packet];
-            buffers.push((partition.context.ports.receivers[slot.port as usize].channel, slot.lane.0));
-        }
+/// The lanes among `allowed` that a packet of `flow` may be given.
+fn usable(allowed: Lanes, selection: Selection, flow: u32) -> Lanes {
+    match selection {
+        Selection::ByFlow => Lanes::new(allowed.first.0 + (flow % u32::from(allowed.count)) as u8, 1),
+        _ => allowed,
     }
-    buffers
 }
 
-/// Spreads liveness against the direction of waiting; what is left is stuck.
-fn spread(
-    heads: &mut BTreeMap<Buffer, Vec<Waiting>>,
-    mut live: VecDeque<Buffer>,
-) -> BTreeMap<Buffer, Waiting> {
-    let mut waiters: BTreeMap<Buffer, Vec<Buffer>> = BTreeMap::new();
-    for (&buffer, waiting) in heads.iter() {
-        for need in waiting.iter().flat_map(|w| &w.needs) {
-            waiters.entry(*need).or_default().push(buffer);
+impl Waits {
+    /// Those queues that no spreading of liveness reaches.
+    fn stuck(self) -> Vec<Waiting> {
+        let Self { queues, mut room } = self;
+        let mut waiters: BTreeMap<Buffer, Vec<usize>> = BTreeMap::new();
+        for (i, queue) in queues.iter().enumerate() {
+            queue.needs.iter().for_each(|need| waiters.entry(*need).or_default().push(i));
+            if let Some(room) = room.get_mut(&queue.buffer) {
+                *room -= queue.holds;
+            }
         }
+        let mut queues: Vec<Option<Waiting>> = queues.into_iter().map(Some).collect();
+        let mut changed: VecDeque<Buffer> = room.keys().copied().collect();
+        while let Some(buffer) = changed.pop_front() {
+            let enough = room[&buffer];
+            for &i in &waiters[&buffer] {
+                let Some(live) = queues[i].take_if(|queue| queue.blocks <= enough) else { continue };
+                if let Some(room) = room.get_mut(&live.buffer) {
+                    *room += live.holds;
+                    changed.push_back(live.buffer);
+                }
+            }
+        }
+        queues.into_iter().flatten().collect()
     }
-    while let Some(buffer) = live.pop_front() {
-        heads.remove(&buffer);
-        live.extend(waiters.remove(&buffer).unwrap_or_default());
-    }
-    std::mem::take(heads)
-        .into_iter()
-        .filter_map(|(buffer, waiting)| waiting.into_iter().next().map(|first| (buffer, first)))
-        .collect()
 }
 
 /// Follows who waits for whom from `first` until a buffer comes a second time.
