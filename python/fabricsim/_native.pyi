@@ -2,6 +2,17 @@
 
 from typing import Literal, final
 
+__all__ = [
+    "NativeError",
+    "Outcome",
+    "Simulation",
+    "check",
+    "describe",
+    "export",
+    "schema",
+    "version",
+]
+
 class NativeError(ValueError):
     """Bad input. The message is complete: file, line, key, what is wrong, what is allowed."""
 

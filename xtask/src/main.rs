@@ -2,6 +2,7 @@
 
 mod generate;
 mod layers;
+mod reference;
 
 use std::process::ExitCode;
 

@@ -1,0 +1,35 @@
+# Every target sets up what it needs in .venv and target/ by itself.
+
+VENV := .venv/bin
+
+.DEFAULT_GOAL := help
+.PHONY: help run test lint bench reproduce docs clean
+
+help: ## show the targets
+	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 20
+
+run: ## run the thesis' first experiment, print who gets which share, draw it
+	@scripts/setup
+	@$(VENV)/fabricsim run experiments/thesis/a-off.toml --out runs/thesis-a-off --force --plot
+
+test: ## everything that has to hold before a change is merged
+	@scripts/test
+
+lint: ## formatting, lints, types and layers: all of `make test` but the tests
+	@scripts/test lint
+
+bench: ## speed and memory beside the peers' figures; leaves bench.json
+	@scripts/setup
+	@scripts/bench
+
+reproduce: ## hold our numbers against the published ones, write docs/reproduction/
+	@scripts/setup
+	@$(VENV)/fabricsim reproduce --pages docs/reproduction
+
+docs: ## build the documentation into site/
+	@scripts/setup docs
+	@$(VENV)/mkdocs build --quiet --strict
+	@echo "documentation: site/index.html"
+
+clean: ## remove what the other targets built
+	rm -rf .venv target site bench.json python/fabricsim/_native*.so

@@ -1,0 +1,243 @@
+"""`python scripts/gallery.py` runs the experiments of `experiments/gallery/` and writes `docs/gallery.md` with their
+tables and pictures.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from matplotlib.figure import Figure
+
+import fabricsim as fs
+from fabricsim.plots import links, load_latency, save
+from fabricsim.plots.theme import COLOURS, line_look, new_figure, style
+
+ROOT = Path(__file__).resolve().parents[1]
+EXPERIMENTS = ROOT / "experiments/gallery"
+PAGE = ROOT / "docs/gallery.md"
+PICTURES = "gallery"
+INTRODUCTION = """# Gallery
+
+Five experiments to begin with, one for each family of topologies. Each is a file in `experiments/gallery/`, runs in
+seconds, and is there to be changed: `--set key=value` replaces a value, `--vary key=a,b,c` runs over several. The
+tables and pictures here come from `python scripts/gallery.py`.
+"""
+MESH = """
+All four offer 30 % of the hosts' links. Under `transpose`, x first, everything turns on the diagonal: the links that
+lead there are full while most of the mesh idles, and a third of the load is not accepted. The picture is of that run.
+"""
+TORUS = """
+Latency is flat, rises, and has no bound from the saturation point on: {most} is the most that this torus carries.
+Uniform traffic loads each link between switches as much as a host's, so that no link forbids 100 %: the rest is lost
+where packets wait for buffers behind others.
+"""
+TREE = """
+With as many links up as down, a 4-ary 3-tree could carry every permutation whole. By destination, some flows share a
+link on the way up while others stay idle: {deterministic} is the most. By credits it is {adaptive}.
+"""
+RING = """
+The run ends with exit code 3 and names the circle: who waits, at the head of which buffer, for what. What was measured
+until then is kept.
+
+```
+{cycle}
+```
+
+A second lane, which packets change to at a dateline, breaks the circle.
+"""
+PARKING_LOT = """
+Round robin halves the share at every switch, down to 1/128. Oldest first makes the latency alike, not the shares: a
+host gets the more, the more of its packets are in the network. The mean latency is the same for all arbiters: the
+buffers are full, and what is in them leaves at one link's rate, whoever goes first (Little's law).
+"""
+
+
+@dataclass(frozen=True)
+class Shown:
+    """What the page has to show of an experiment."""
+
+    commands: Sequence[str]
+    table: str
+    reading: str
+    picture: Figure
+
+
+def main() -> None:
+    parts = [INTRODUCTION]
+    for name, show in GALLERY.items():
+        file = EXPERIMENTS / f"{name}.toml"
+        head = tomllib.loads(file.read_text(encoding="utf-8"))
+        shown = show(file)
+        save(shown.picture, PAGE.parent / PICTURES / f"{name}.svg")
+        commands = "\n".join(shown.commands).replace("FILE", f"experiments/gallery/{name}.toml")
+        parts += [
+            f"## {head['title']}\n\n{head['description']}",
+            f"```sh\n{commands}\n```",
+            shown.table,
+            f"![{head['title']}]({PICTURES}/{name}.svg)",
+            shown.reading,
+        ]
+        print(f"{name}: done")
+    PAGE.write_text("\n\n".join(part.strip() for part in parts) + "\n", encoding="utf-8")
+
+
+def mesh_patterns(file: Path) -> Shown:
+    runs = {
+        pattern: fs.run(file, set={"traffic.0.pattern": pattern})
+        for pattern in _axis(file, "traffic.0.pattern")
+    }
+    rows = [
+        [
+            pattern,
+            _percent(run.summary["accepted_load"]),
+            _ns(run.summary["latency_ns.mean"]),
+            _ns(run.summary["latency_ns.p99"]),
+            _percent(run.links["utilisation"].max()),
+        ]
+        for pattern, run in runs.items()
+    ]
+    header = ["pattern", "accepted load", "mean latency", "p99 latency", "busiest link"]
+    commands = ["fabricsim run FILE --plot", "fabricsim sweep FILE"]
+    return Shown(commands, _table(header, rows), MESH, links(runs["transpose"]))
+
+
+def torus_load(file: Path) -> Shown:
+    sweep = fs.sweep(file)
+    rows = [
+        [
+            _percent(p["offered_load"]),
+            _percent(p["accepted_load"]),
+            _ns(p["latency_ns.mean"]),
+            _ns(p["latency_ns.p99"]),
+        ]
+        for _, p in sweep.points.iterrows()
+    ]
+    found = sweep.saturation().iloc[0]
+    reading = TORUS.format(most=_percent(found["throughput"]))
+    header = ["offered load", "accepted load", "mean latency", "p99 latency"]
+    return Shown(["fabricsim sweep FILE"], _table(header, rows), reading, load_latency(sweep))
+
+
+def fat_tree_routing(file: Path) -> Shown:
+    sweep = fs.sweep(file)
+    key, load = "routing.algorithm", "traffic.0.load"
+    cells = sweep.points.set_index([key, load])
+    algorithms = list(dict.fromkeys(sweep.points[key]))
+    rows = [
+        [_percent(at)]
+        + [
+            cell
+            for algorithm in algorithms
+            for cell in (
+                _percent(cells.loc[(algorithm, at), "accepted_load"]),
+                _ns(cells.loc[(algorithm, at), "latency_ns.mean"]),
+            )
+        ]
+        for at in dict.fromkeys(sweep.points[load])
+    ]
+    header = ["offered load", *(f"{a}: {what}" for a in algorithms for what in ("accepted", "mean latency"))]
+    most = sweep.saturation().set_index(key)["throughput"]
+    reading = TREE.format(
+        deterministic=_percent(most["up-down"]), adaptive=_percent(most["up-down-adaptive"])
+    )
+    return Shown(["fabricsim sweep FILE"], _table(header, rows), reading, load_latency(sweep))
+
+
+def ring_deadlock(file: Path) -> Shown:
+    cure = {"routing.algorithm": "dimension-order", "switch.virtual_lanes": 2}
+    runs = {"one lane": fs.run(file), "two lanes, dateline": fs.run(file, set=cure)}
+    rows = [
+        [
+            name,
+            run.status,
+            f"{run.summary['simulated_s'] * 1e6:.0f} µs",
+            f"{run.summary['invariants.delivered']:,}",
+            str(run.summary["invariants.in_flight"]),
+        ]
+        for name, run in runs.items()
+    ]
+    stopped = runs["one lane"]
+    with style():
+        figure = new_figure(7.0, 3.4)
+        axes = figure.add_subplot()
+        for number, (name, run) in enumerate(runs.items()):
+            series = run.table("run_series")
+            axes.plot(series["time_ns"] / 1e3, series["gbps"], label=name, **line_look(1 - number))
+        axes.set_xlim(0.0, 1.5 * float(stopped.summary["simulated_s"]) * 1e6)
+        axes.set_ylim(bottom=0.0)
+        axes.set(xlabel="simulated time (µs)", ylabel="delivered by the network (Gb/s)")
+        axes.set_title("Ring of 8: with one virtual lane it stops")
+        axes.legend(loc="lower right")
+    reading = RING.format(cycle="\n".join(stopped.manifest["summary"]["deadlock"]))
+    commands = [
+        "fabricsim describe FILE",
+        "fabricsim run FILE",
+        "fabricsim run FILE --set routing.algorithm=dimension-order --set switch.virtual_lanes=2",
+    ]
+    header = ["routing", "status", "simulated", "packets delivered", "in flight at the end"]
+    return Shown(commands, _table(header, rows), reading, figure)
+
+
+def parking_lot_fairness(file: Path) -> Shown:
+    runs = {
+        arbiter: fs.run(file, set={"switch.arbiter": arbiter}) for arbiter in _axis(file, "switch.arbiter")
+    }
+    rows = [
+        [
+            arbiter,
+            *(f"{run.flows['accepted_gbps'].agg(most):.2f}" for most in ("max", "min")),
+            f"{run.summary['jain']:.3f}",
+            _ns(run.summary["latency_ns.mean"]),
+            _ns(run.summary["latency_ns.max"]),
+        ]
+        for arbiter, run in runs.items()
+    ]
+    with style():
+        figure = new_figure(7.0, 3.6)
+        axes = figure.add_subplot()
+        for number, (arbiter, run) in enumerate(runs.items()):
+            flows = run.flows.sort_values("source")
+            at = [place + 0.27 * (number - 1) for place in range(len(flows))]
+            axes.bar(at, flows["accepted_gbps"], width=0.25, color=COLOURS[number], label=arbiter)
+        axes.set_xticks(range(8), [str(number) for number in range(8)])
+        axes.set(xlabel="switch that the host is on (7 is that of the destination)", ylabel="accepted (Gb/s)")
+        axes.set_title("Parking lot of 8: what each host gets of 100 Gb/s")
+        axes.legend(loc="upper left")
+    header = ["arbiter", "most (Gb/s)", "least (Gb/s)", "Jain's index", "mean latency", "longest latency"]
+    commands = ["fabricsim run FILE", "fabricsim sweep FILE"]
+    return Shown(commands, _table(header, rows), PARKING_LOT, figure)
+
+
+GALLERY: Mapping[str, Callable[[Path], Shown]] = {
+    "mesh-patterns": mesh_patterns,
+    "torus-load": torus_load,
+    "fat-tree-routing": fat_tree_routing,
+    "ring-deadlock": ring_deadlock,
+    "parking-lot-fairness": parking_lot_fairness,
+}
+
+
+def _axis(file: Path, key: str) -> list[Any]:
+    """The values that the file sweeps over."""
+    return list(tomllib.loads(file.read_text(encoding="utf-8"))["sweep"][key])
+
+
+def _table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    rule = ["---"] + ["--:"] * (len(header) - 1)
+    return "\n".join("| " + " | ".join(row) + " |" for row in [header, rule, *rows])
+
+
+def _percent(fraction: float) -> str:
+    return f"{100 * fraction:.1f} %"
+
+
+def _ns(time: float) -> str:
+    return f"{time:.0f} ns" if time < 1e4 else f"{time / 1e3:.1f} µs"
+
+
+if __name__ == "__main__":
+    main()

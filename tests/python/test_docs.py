@@ -1,0 +1,56 @@
+"""The examples of the documentation run: Python blocks and `fabricsim` lines of a page, in their order."""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+from conftest import ROOT, Command
+
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+BLOCK = re.compile(r"^```(\w+)([^\n]*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+FIRST = next(
+    body for _, info, body in BLOCK.findall((ROOT / "docs/index.md").read_text()) if "first.toml" in info
+)
+
+
+def blocks(page: Path) -> list[tuple[str, str]]:
+    return [(kind, body) for kind, _, body in BLOCK.findall(page.read_text()) if kind in ("python", "sh")]
+
+
+WITH_BLOCKS = [page for page in PAGES if blocks(page)]
+
+
+@pytest.mark.usefixtures("real")
+@pytest.mark.parametrize("page", WITH_BLOCKS, ids=lambda p: str(p.relative_to(ROOT)))
+def test_examples_of_a_page(
+    page: Path, command: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "first.toml").write_text(FIRST)
+    os.symlink(ROOT / "experiments", tmp_path / "experiments")
+    names = {"__name__": "an example"}
+    for kind, body in blocks(page):
+        if kind == "python":
+            exec(compile(body, str(page), "exec"), names)
+            continue
+        for line in body.splitlines():
+            if line.startswith("fabricsim "):
+                ran = command(*shlex.split(line)[1:])
+                assert ran.code == (3 if line.startswith("fabricsim run") and "deadlock" in line else 0), (
+                    line,
+                    ran.err,
+                )
+
+
+def test_pages_have_examples() -> None:
+    assert len(WITH_BLOCKS) >= 4
+
+
+def test_links_between_pages() -> None:
+    for page in PAGES:
+        for target in re.findall(r"\]\(([\w./-]+)(?:#[\w-]+)?\)", page.read_text()):
+            assert (page.parent / target).exists(), f"{page.relative_to(ROOT)}: {target}"
