@@ -206,7 +206,8 @@ fn sender(
         wake_at: Time::MAX,
         byte_time: parameters.rate.byte_time(),
         latency: parameters.latency,
-        far_delay,
+        far_delay: parameters.latency + far_delay,
+        sink_credit_delay: parameters.latency * 2 + experiment.switch.credit_delay,
         channel,
         overhead: parameters.packet_overhead.0 as u32,
         far,
@@ -259,7 +260,12 @@ fn entities(
                     let count = graph.switches[id.index()].ports.len();
                     let senders = &parts.ports.senders;
                     let switch = Switch::new(id, port, count, lanes, rules)
-                        .with_random(rules, |output| senders[port as usize + output].channel);
+                        .with_random(rules, |output| senders[port as usize + output].channel)
+                        .with_mixed_rates(
+                            senders[port as usize..][..count]
+                                .windows(2)
+                                .any(|pair| pair[0].byte_time != pair[1].byte_time),
+                        );
                     parts.switches.push(switch);
                 }
                 parts.owners.push(Owner::Switch(parts.switches.len() as u32 - 1));

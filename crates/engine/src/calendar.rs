@@ -53,9 +53,9 @@ const BUCKETS: usize = 4096;
 const TUNE_EVERY: u64 = 1 << 16;
 
 pub(crate) struct Calendar {
-    buckets: Vec<Vec<Event>>,
+    buckets: Box<[Vec<Event>; BUCKETS]>,
     /// A bit for each bucket that holds events.
-    occupied: Vec<u64>,
+    occupied: [u64; BUCKETS / 64],
     /// A bucket is 2^shift picoseconds wide.
     shift: u32,
     /// Number of the bucket being emptied, since time zero.
@@ -79,8 +79,8 @@ struct Statistics {
 impl Calendar {
     pub(crate) fn new() -> Self {
         Self {
-            buckets: vec![Vec::new(); BUCKETS],
-            occupied: vec![0; BUCKETS / 64],
+            buckets: Box::new([const { Vec::new() }; BUCKETS]),
+            occupied: [0; BUCKETS / 64],
             shift: 12,
             at: 0,
             current: Vec::new(),
@@ -91,6 +91,7 @@ impl Calendar {
         }
     }
 
+    #[cfg(test)]
     pub(crate) fn is_empty(&self) -> bool {
         self.len == 0
     }
@@ -103,13 +104,14 @@ impl Calendar {
         if ahead.wrapping_sub(1) < BUCKETS as u64 - 1 {
             let slot = (bucket % BUCKETS as u64) as usize;
             self.buckets[slot].push(event);
-            self.occupied[slot / 64] |= 1 << (slot % 64);
+            self.occupied[slot / 64 % (BUCKETS / 64)] |= 1 << (slot % 64);
         } else {
             self.push_elsewhere(event, bucket);
         }
     }
 
     #[cold]
+    #[inline(never)]
     fn push_elsewhere(&mut self, event: Event, bucket: u64) {
         if bucket <= self.at {
             let place =
@@ -143,6 +145,7 @@ impl Calendar {
     }
 
     /// Turns to the next bucket with events; false if there is none.
+    #[inline(never)]
     fn advance(&mut self) -> bool {
         self.current.clear();
         self.position = 0;
@@ -191,7 +194,7 @@ impl Calendar {
             } else {
                 let slot = (bucket % BUCKETS as u64) as usize;
                 self.buckets[slot].push(event);
-                self.occupied[slot / 64] |= 1 << (slot % 64);
+                self.occupied[slot / 64 % (BUCKETS / 64)] |= 1 << (slot % 64);
             }
         }
     }

@@ -194,13 +194,14 @@ impl<B: Observer> Partition<B> {
 
     #[inline]
     fn deliver(&mut self, packet: u32, time: u64) {
-        let slot = self.context.arena.remove(packet);
-        let packet = slot.packet;
+        let index = packet;
+        let packet = &self.context.arena[index].packet;
         self.totals.delivered += 1;
         self.totals.delivered_bytes += u64::from(packet.bytes);
         self.totals.packet_hops += u64::from(packet.hops) + 1;
-        self.totals.fingerprint = self.totals.fingerprint.wrapping_add(fingerprint(&packet, time));
-        self.context.observer.delivered(Time(time), &packet);
+        self.totals.fingerprint = self.totals.fingerprint.wrapping_add(fingerprint(packet, time));
+        self.context.observer.delivered(Time(time), packet);
+        self.context.arena.release(index);
     }
 
     #[inline]

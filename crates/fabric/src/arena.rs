@@ -51,15 +51,21 @@ impl Arena {
         index
     }
 
-    /// Takes a packet out.
+    /// Takes a packet out that is not needed any more.
     #[inline]
-    pub fn remove(&mut self, index: u32) -> Slot {
-        let slot = self.slots[index as usize];
+    pub fn release(&mut self, index: u32) {
         let place = &mut self.slots[index as usize];
         place.next = self.free;
         place.blocks = 0;
         self.free = index;
         self.live -= 1;
+    }
+
+    /// Takes a packet out.
+    #[inline]
+    pub fn remove(&mut self, index: u32) -> Slot {
+        let slot = self.slots[index as usize];
+        self.release(index);
         slot
     }
 
@@ -102,6 +108,12 @@ impl Slot {
             hop: Hop { port: PortNo(0), lanes: Lanes::new(0, 1) },
             lane: Vl(0),
         }
+    }
+
+    /// A number for its source and destination, to tell flows apart.
+    #[inline]
+    pub fn flow(&self) -> u32 {
+        self.packet.source.0.wrapping_mul(31).wrapping_add(self.packet.destination.0)
     }
 
     /// Receiver of the packet.

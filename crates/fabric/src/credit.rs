@@ -154,7 +154,7 @@ impl RampPool {
     }
 
     /// Moves what is free at `now` to `lane.free`.
-    #[inline]
+    #[inline(always)]
     pub fn collect(&mut self, lane: &mut LaneCredits, now: Time) {
         while let Some(node) = self.nodes.get_mut(lane.head as usize) {
             if node.end > now {
@@ -171,6 +171,7 @@ impl RampPool {
     }
 
     /// The same where the first ramp has begun and not ended: those behind it may have begun as well.
+    #[inline(never)]
     fn collect_partly(&mut self, lane: &mut LaneCredits, now: Time) {
         let mut at = lane.head;
         while let Some(node) = self.nodes.get_mut(at as usize) {

@@ -29,8 +29,11 @@ pub struct Sender {
     pub byte_time: ByteTime,
     /// Propagation latency of the link.
     pub latency: Time,
-    /// From the arrival of the head at the far end to the moment when it may be sent on (cut-through).
+    /// From the departure of the head to the moment when it may be sent on at the far end (cut-through): the link's
+    /// latency and the far switch's delay.
     pub far_delay: Time,
+    /// From the departure of a block to a stateless sink to the return of its credit.
+    pub sink_credit_delay: Time,
     /// Number of this direction of the link in the whole fabric.
     pub channel: u32,
     /// Bytes that a packet occupies on the link beyond its own.
@@ -123,8 +126,28 @@ pub struct Ports {
 impl Ports {
     /// The lane among `allowed` on which `blocks` can be sent now, or the earliest time, by what is known, at which
     /// they can. In the second case the lanes are marked, so that credits that come later are noticed.
-    #[inline]
+    #[inline(always)]
     pub fn choose_lane(
+        &mut self,
+        port: u32,
+        allowed: Lanes,
+        blocks: u32,
+        now: Time,
+        flow: u32,
+    ) -> Result<Vl, Time> {
+        // Most of the time there is just one lane, or they are taken in turn, and the first has space.
+        if allowed.count == 1 || self.selection == Selection::RoundRobin {
+            let place = if allowed.count == 1 { 0 } else { self.after_last(port, allowed) };
+            let lane = allowed.first.0 + place;
+            if self.lanes[port as usize * self.lane_count + usize::from(lane)].free >= blocks {
+                return Ok(Vl(lane));
+            }
+        }
+        self.search_lane(port, allowed, blocks, now, flow)
+    }
+
+    #[inline(never)]
+    fn search_lane(
         &mut self,
         port: u32,
         allowed: Lanes,
@@ -248,6 +271,15 @@ impl Ports {
 }
 
 impl Sender {
+    /// The port sends again: tells the observer how long it was stalled.
+    #[cold]
+    fn end_stall<B: Observer>(&mut self, now: Time, observer: &mut B) {
+        if self.stalled_since < now {
+            observer.stalled(self.channel, self.stalled_lane, self.stalled_since, now);
+        }
+        self.stalled_since = Time::MAX;
+    }
+
     /// Asks for a wake-up at `at`, unless an earlier one is coming; `port` is the sender's number.
     #[inline]
     pub fn wake<O: Outbox>(&mut self, port: u32, at: Time, out: &mut O) {
@@ -268,49 +300,43 @@ pub fn send<R: RoutingFunction, B: Observer, O: Outbox>(
     lane: Vl,
 ) -> Time {
     let now = context.now;
-    let Context { ports, arena, out, observer, rules, .. } = context;
-    let slot = &mut arena[index];
+    let slot = &mut context.arena[index];
     let (bytes, blocks) = (slot.packet.bytes, slot.blocks);
-    let sender = &mut ports.senders[port as usize];
+    slot.lane = lane;
+    let sender = &mut context.ports.senders[port as usize];
     let duration = sender.byte_time.duration(bytes);
     let end = now + duration;
     sender.busy_until =
         if sender.overhead == 0 { end } else { now + sender.byte_time.duration(bytes + sender.overhead) };
     sender.last_lane = lane;
-    observer.transmitted(sender.channel, lane, bytes, now, sender.busy_until);
+    context.observer.transmitted(sender.channel, lane, bytes, now, sender.busy_until);
     if sender.stalled_since != Time::MAX {
-        if sender.stalled_since < now {
-            observer.stalled(sender.channel, sender.stalled_lane, sender.stalled_since, now);
-        }
-        sender.stalled_since = Time::MAX;
+        sender.end_stall(now, &mut context.observer);
     }
-    slot.lane = lane;
-    let credits = &mut ports.lanes[port as usize * ports.lane_count + lane.index()];
+    let credits = &mut context.ports.lanes[port as usize * context.ports.lane_count + lane.index()];
     credits.free -= blocks;
-    let head = now + sender.latency;
+    let late = if context.rules.switching == Switching::StoreAndForward { duration } else { Time::ZERO };
     match sender.far {
         Far::Switch(far) => {
             slot.port = far;
-            let whole = if rules.switching == Switching::StoreAndForward { duration } else { Time::ZERO };
-            out.arrive(head + sender.far_delay + whole, far, index);
+            context.out.arrive(now + sender.far_delay + late, far, index);
         }
         Far::Host(far) => {
             // A sink that takes every byte as it comes has no state: its credits follow from the sending alone.
             slot.port = far;
-            let base = head + sender.latency + rules.credit_delay;
-            let ramp = leaving(rules.credit_return, base, sender.byte_time, bytes, blocks);
-            ports.ramps.push(credits, ramp);
-            out.deliver(head + duration, far, index);
+            let base = now + sender.sink_credit_delay;
+            let ramp = leaving(context.rules.credit_return, base, sender.byte_time, bytes, blocks);
+            context.ports.ramps.push(credits, ramp);
+            context.out.deliver(now + sender.latency + duration, far, index);
         }
         Far::SlowHost(far) => {
             slot.port = far;
-            out.arrive(head, far, index);
+            context.out.arrive(now + sender.latency, far, index);
         }
         Far::Remote => {
-            let whole = if rules.switching == Switching::StoreAndForward { duration } else { Time::ZERO };
-            let (at, channel) = (head + sender.far_delay + whole, sender.channel);
-            let slot = arena.remove(index);
-            out.remote_packet(at, channel, slot);
+            let (at, channel) = (now + sender.far_delay + late, sender.channel);
+            let slot = context.arena.remove(index);
+            context.out.remote_packet(at, channel, slot);
         }
     }
     end

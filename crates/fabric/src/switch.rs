@@ -30,6 +30,8 @@ pub struct Switch {
     /// Where the search for the best of several hops begins.
     hop_turn: usize,
     random: Vec<Random>,
+    /// May a packet come in on a slower link than it leaves by? Then it may have to wait for its bytes.
+    mixed_rates: bool,
 }
 
 /// How the queues are laid out: by (input, lane), and with virtual output queues by output within it.
@@ -65,6 +67,17 @@ struct Output {
     last_input: u16,
     /// Blocks that wait for it.
     queued: u32,
+    /// A packet that came for the idle output at this moment, the only one so far: it need not be queued unless it
+    /// can not be sent at once. [`NONE`] at the end of every moment.
+    sole: u32,
+    /// The input that it came by.
+    sole_input: u16,
+}
+
+impl Output {
+    fn new(ports: usize) -> Self {
+        Self { inputs: Bits::new(ports), last_input: 0, queued: 0, sole: NONE, sole_input: 0 }
+    }
 }
 
 /// What an input asks of an output.
@@ -95,6 +108,7 @@ struct Delay {
 
 impl Delay {
     /// Lets the output's sender know.
+    #[inline(never)]
     fn note<R, B, O: Outbox>(self, context: &mut Context<R, B, O>, port: u32) {
         let sender = &mut context.ports.senders[port as usize];
         if let (Some(lane), Time::MAX) = (self.starved, sender.stalled_since) {
@@ -119,13 +133,20 @@ impl Switch {
             first_port,
             layout: Layout { queueing: rules.queueing, ports, lanes },
             queues: vec![Queue::EMPTY; queues],
-            outputs: vec![Output { inputs: Bits::new(ports), last_input: 0, queued: 0 }; ports],
+            outputs: vec![Output::new(ports); ports],
             requests: vec![Request::default(); ports * ports],
             dirty: Bits::new(ports),
             last_output: 0,
             hop_turn: 0,
             random: Vec::new(),
+            mixed_rates: false,
         }
+    }
+
+    /// Says that the switch's links have different rates.
+    pub fn with_mixed_rates(mut self, mixed: bool) -> Self {
+        self.mixed_rates = mixed;
+        self
     }
 
     /// Gives each output a random stream of its own (for the arbiter that draws); `channel` numbers an output's link.
@@ -151,21 +172,51 @@ impl Switch {
     ) {
         let input = (port - self.first_port) as usize;
         let lane = context.arena[packet].lane;
-        match self.layout.queueing {
-            Queueing::Fifo => {
-                let queue = self.layout.queue(input, lane, 0);
-                if self.queues[queue].push(&mut context.arena, packet) {
-                    self.expose(context, input, lane, packet);
-                }
-            }
-            Queueing::Voq => {
-                let output = self.route(context, input, lane, packet);
-                let queue = self.layout.queue(input, lane, output);
-                if self.queues[queue].push(&mut context.arena, packet) {
-                    self.request(context, output, input, lane);
-                }
+        if self.layout.queueing == Queueing::Fifo {
+            let queue = &mut self.queues[self.layout.queue(input, lane, 0)];
+            if queue.head().is_some() {
+                queue.push(&mut context.arena, packet);
+                return;
             }
         }
+        let output = self.route(context, input, lane, packet);
+        let sender = &context.ports.senders[self.first_port as usize + output];
+        let state = &mut self.outputs[output];
+        if state.inputs.is_empty() && state.sole == NONE && sender.busy_until <= context.now {
+            state.sole = packet;
+            state.sole_input = input as u16;
+            self.dirty.set(output);
+            return;
+        }
+        if state.sole != NONE {
+            self.enqueue_sole(context, output);
+        }
+        self.enqueue(context, output, input, lane, packet);
+    }
+
+    /// Puts a packet into its queue, and asks for its output if it is the first there.
+    #[inline]
+    fn enqueue<R, B, O: Outbox>(
+        &mut self,
+        context: &mut Context<R, B, O>,
+        output: usize,
+        input: usize,
+        lane: Vl,
+        packet: u32,
+    ) {
+        if self.queues[self.layout.queue(input, lane, output)].push(&mut context.arena, packet) {
+            self.request(context, output, input, lane);
+        }
+    }
+
+    /// The only packet of the moment becomes one of several, or can not be sent at once.
+    #[inline(never)]
+    fn enqueue_sole<R, B, O: Outbox>(&mut self, context: &mut Context<R, B, O>, output: usize) {
+        let state = &mut self.outputs[output];
+        let packet = std::mem::replace(&mut state.sole, NONE);
+        let input = usize::from(state.sole_input);
+        let lane = context.arena[packet].lane;
+        self.enqueue(context, output, input, lane, packet);
     }
 
     /// The sender of `port` is to be looked at again.
@@ -214,30 +265,38 @@ impl Switch {
         lane: Vl,
         packet: u32,
     ) -> usize {
-        let slot = &context.arena[packet];
-        let (to, bytes, blocks) = (slot.destination(), slot.packet.bytes, slot.blocks);
+        let to = context.arena[packet].destination();
         let in_port = PortNo(input as u16);
-        let hop = match context.routing.only_hop(self.id, in_port, lane, to) {
-            Some(hop) => hop,
-            None => self.best_hop(context, in_port, lane, to),
+        let Some(hop) = context.routing.only_hop(self.id, in_port, lane, to) else {
+            let hop = self.best_hop(context, in_port, lane, to);
+            return self.direct(context, input, packet, hop);
         };
+        self.direct(context, input, packet, hop)
+    }
+
+    /// Notes where the packet goes, and from when on it may.
+    #[inline(always)]
+    fn direct<R, B, O>(&mut self, context: &mut Context<R, B, O>, input: usize, packet: u32, hop: Hop) -> usize {
         let output = hop.port.index();
-        self.outputs[output].queued += blocks;
-        let first = self.first_port as usize;
-        let link_in = context.ports.receivers[first + input].byte_time;
-        let link_out = context.ports.senders[first + output].byte_time;
-        let mut ready = context.now;
-        if link_in > link_out && context.rules.switching == Switching::CutThrough {
-            ready += link_in.duration(bytes) - link_out.duration(bytes);
-        }
         let slot = &mut context.arena[packet];
         slot.hop = hop;
-        slot.ready = ready;
+        slot.ready = context.now;
+        self.outputs[output].queued += slot.blocks;
+        if self.mixed_rates && context.rules.switching == Switching::CutThrough {
+            let first = self.first_port as usize;
+            let link_in = context.ports.receivers[first + input].byte_time;
+            let link_out = context.ports.senders[first + output].byte_time;
+            if link_in > link_out {
+                let bytes = slot.packet.bytes;
+                slot.ready += link_in.duration(bytes) - link_out.duration(bytes);
+            }
+        }
         output
     }
 
     /// Of the hops that the routing proposes the one with the fewest blocks ahead: waiting here, and used downstream.
     /// Ties in turn.
+    #[inline(never)]
     fn best_hop<R: RoutingFunction, B, O>(
         &mut self,
         context: &mut Context<R, B, O>,
@@ -289,8 +348,13 @@ impl Switch {
         context: &mut Context<R, B, O>,
         output: usize,
     ) {
-        if self.outputs[output].inputs.is_empty() {
-            return;
+        let state = &self.outputs[output];
+        match (state.sole != NONE, state.inputs.is_empty()) {
+            (true, true) => return self.send_sole(context, output),
+            // Another packet has come to the head of its queue since.
+            (true, false) => self.enqueue_sole(context, output),
+            (false, true) => return,
+            (false, false) => {}
         }
         let port = self.first_port + output as u32;
         let sender = &mut context.ports.senders[port as usize];
@@ -312,6 +376,38 @@ impl Switch {
             Some(candidate) => self.grant(context, output, candidate),
             None => delay.note(context, port),
         }
+    }
+
+    /// Sends the only packet of the moment; if that is not possible, queues it, and looks why.
+    #[inline]
+    fn send_sole<R: RoutingFunction, B: Observer, O: Outbox>(
+        &mut self,
+        context: &mut Context<R, B, O>,
+        output: usize,
+    ) {
+        let state = &mut self.outputs[output];
+        let (packet, input) = (state.sole, state.sole_input);
+        let in_port = self.first_port + u32::from(input);
+        let port = self.first_port + output as u32;
+        let slot = &mut context.arena[packet];
+        let (allowed, blocks, bytes, lane) = (slot.hop.lanes, slot.blocks, slot.packet.bytes, slot.lane);
+        if slot.ready > context.now || context.ports.receivers[in_port as usize].readable_at > context.now {
+            return self.enqueue_sole(context, output);
+        }
+        let flow = slot.flow();
+        let Ok(out_lane) = context.ports.choose_lane(port, allowed, blocks, context.now, flow) else {
+            return self.enqueue_sole(context, output);
+        };
+        slot.packet.hops += 1;
+        state.sole = NONE;
+        state.queued -= blocks;
+        state.last_input = input;
+        self.last_output = output;
+        self.requests[self.layout.request(output, usize::from(input))].last_lane = lane.0;
+        let byte_time = context.ports.senders[port as usize].byte_time;
+        return_space(context, in_port, lane, byte_time, (bytes, blocks));
+        let end = send(context, port, packet, out_lane);
+        context.ports.receivers[in_port as usize].occupy(end);
     }
 
     /// The common case of [`Switch::look`]: one input asks, for one lane.
@@ -339,6 +435,7 @@ impl Switch {
     }
 
     /// Offers the arbiter what can be sent to `output` now, beginning after the input and lane served last.
+    #[inline(never)]
     fn look<R: RoutingFunction, B: Observer, O: Outbox>(
         &mut self,
         context: &mut Context<R, B, O>,
@@ -452,7 +549,7 @@ fn examine<R, B, O>(
         return None;
     }
     let (allowed, blocks, injected) = (slot.hop.lanes, slot.blocks, slot.packet.injected);
-    let flow = slot.packet.source.0.wrapping_mul(31).wrapping_add(slot.packet.destination.0);
+    let flow = slot.flow();
     match context.ports.choose_lane(port, allowed, blocks, context.now, flow) {
         Ok(lane) => Some((injected, lane)),
         Err(at) => {

@@ -52,8 +52,7 @@ impl Datagram {
     /// The messages that could send their next packet, in turn, by number.
     #[inline]
     pub fn candidates(&self) -> impl Iterator<Item = usize> + use<> {
-        let (turn, count) = (self.turn, self.open.len());
-        (0..count).map(move |i| if turn + i < count { turn + i } else { turn + i - count })
+        (self.turn..self.open.len()).chain(0..self.turn.min(self.open.len()))
     }
 
     /// Receiver and size of the next packet of message `number`.
@@ -72,7 +71,11 @@ impl Datagram {
         message.left -= message.left.min(u64::from(self.mtu));
         if message.left == 0 {
             // Later messages keep their order; the turn passes to the one that moves into this place.
-            self.open.remove(number);
+            if number + 1 == self.open.len() {
+                self.open.pop();
+            } else {
+                self.open.remove(number);
+            }
             self.turn = number;
         } else {
             if let Some(destination) = draw(message.stream) {
