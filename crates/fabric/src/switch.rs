@@ -29,6 +29,8 @@ pub struct Switch {
     last_output: usize,
     /// Where the search for the best of several hops begins.
     hop_turn: usize,
+    /// Arrivals of the present moment whose hops are to be chosen: input and packet.
+    undecided: Vec<(usize, u32)>,
     random: Vec<Random>,
     /// May a packet come in on a slower link than it leaves by? Then it may have to wait for its bytes.
     mixed_rates: bool,
@@ -138,6 +140,7 @@ impl Switch {
             dirty: Bits::new(ports),
             last_output: 0,
             hop_turn: 0,
+            undecided: Vec::new(),
             random: Vec::new(),
             mixed_rates: false,
         }
@@ -171,6 +174,31 @@ impl Switch {
         packet: u32,
     ) {
         let input = (port - self.first_port) as usize;
+        context.arena[packet].ready = context.now;
+        if context.routing.is_adaptive() {
+            self.undecided.push((input, packet));
+        } else {
+            self.admit(context, input, packet);
+        }
+    }
+
+    /// Admits the arrivals of this moment by input, in whatever order they were told: the hop that is chosen for one
+    /// adds to the load that the next one sees.
+    #[cold]
+    fn decide<R: RoutingFunction, B: Observer, O: Outbox>(&mut self, context: &mut Context<R, B, O>) {
+        let mut undecided = std::mem::take(&mut self.undecided);
+        undecided.sort_unstable_by_key(|&(input, _)| input);
+        undecided.drain(..).for_each(|(input, packet)| self.admit(context, input, packet));
+        self.undecided = undecided;
+    }
+
+    #[inline(always)]
+    fn admit<R: RoutingFunction, B: Observer, O: Outbox>(
+        &mut self,
+        context: &mut Context<R, B, O>,
+        input: usize,
+        packet: u32,
+    ) {
         let lane = context.arena[packet].lane;
         if self.layout.queueing == Queueing::Fifo {
             let queue = &mut self.queues[self.layout.queue(input, lane, 0)];
@@ -276,11 +304,16 @@ impl Switch {
 
     /// Notes where the packet goes, and from when on it may.
     #[inline(always)]
-    fn direct<R, B, O>(&mut self, context: &mut Context<R, B, O>, input: usize, packet: u32, hop: Hop) -> usize {
+    fn direct<R, B, O>(
+        &mut self,
+        context: &mut Context<R, B, O>,
+        input: usize,
+        packet: u32,
+        hop: Hop,
+    ) -> usize {
         let output = hop.port.index();
         let slot = &mut context.arena[packet];
         slot.hop = hop;
-        slot.ready = context.now;
         self.outputs[output].queued += slot.blocks;
         if self.mixed_rates && context.rules.switching == Switching::CutThrough {
             let first = self.first_port as usize;
@@ -336,6 +369,9 @@ impl Switch {
     /// Lets every output that has to choose do so.
     #[inline]
     pub fn settle<R: RoutingFunction, B: Observer, O: Outbox>(&mut self, context: &mut Context<R, B, O>) {
+        if !self.undecided.is_empty() {
+            self.decide(context);
+        }
         while let Some(output) = self.dirty.first_after(self.last_output) {
             self.dirty.clear(output);
             self.arbitrate(context, output);
@@ -518,7 +554,9 @@ impl Switch {
         };
         self.queues.iter().enumerate().filter_map(move |(i, queue)| {
             let buffer = i / per_buffer;
-            queue.head().map(|packet| (buffer / self.layout.lanes, Vl((buffer % self.layout.lanes) as u8), packet))
+            queue
+                .head()
+                .map(|packet| (buffer / self.layout.lanes, Vl((buffer % self.layout.lanes) as u8), packet))
         })
     }
 

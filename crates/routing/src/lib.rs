@@ -42,6 +42,12 @@ pub trait RoutingFunction {
     fn only_hop(&self, _at: SwitchId, _in_port: PortNo, _lane: Vl, _to: HostId) -> Option<Hop> {
         None
     }
+
+    /// May there be more than one hop to choose from?
+    #[inline]
+    fn is_adaptive(&self) -> bool {
+        false
+    }
 }
 
 macro_rules! routers {
@@ -81,6 +87,13 @@ macro_rules! routers {
             fn only_hop(&self, at: SwitchId, in_port: PortNo, lane: Vl, to: HostId) -> Option<Hop> {
                 match self {
                     $(Self::$name(router) => router.only_hop(at, in_port, lane, to),)*
+                }
+            }
+
+            #[inline]
+            fn is_adaptive(&self) -> bool {
+                match self {
+                    $(Self::$name(router) => router.is_adaptive(),)*
                 }
             }
         }

@@ -94,6 +94,11 @@ impl RoutingFunction for UpDown {
         let stage = &self.stages[at.index()];
         self.only(stage, &self.targets[to.index() * self.levels + usize::from(stage.level) - 1])
     }
+
+    #[inline]
+    fn is_adaptive(&self) -> bool {
+        self.adaptive
+    }
 }
 
 impl UpDown {
