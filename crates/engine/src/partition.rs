@@ -90,16 +90,12 @@ pub(crate) struct Partition<B> {
     pub(crate) totals: Totals,
     /// Entities that something happened to at the present moment, switches and hosts.
     touched: Vec<Owner>,
-    switch_touched: Vec<u64>,
-    host_touched: Vec<u64>,
 }
 
 impl<B: Observer> Partition<B> {
     pub(crate) fn new(parts: Parts, routing: Arc<Router>, rules: Rules, observer: B) -> Self {
         let Parts { switches, hosts, owners, ports } = parts;
         Self {
-            switch_touched: vec![u64::MAX; switches.len()],
-            host_touched: vec![u64::MAX; hosts.len()],
             switches,
             hosts,
             owners,
@@ -153,8 +149,11 @@ impl<B: Observer> Partition<B> {
         match event.kind() {
             Kind::Arrive => match self.owners[port as usize] {
                 Owner::Switch(s) => {
-                    self.switches[s as usize].arrive(&mut self.context, port, event.packet);
-                    self.touch_switch(s, time);
+                    let switch = &mut self.switches[s as usize];
+                    switch.arrive(&mut self.context, port, event.packet);
+                    if switch.touch(time) {
+                        self.touched.push(Owner::Switch(s));
+                    }
                 }
                 Owner::Host(h) => self.hosts[h as usize].arrive(&mut self.context, event.packet),
             },
@@ -170,25 +169,18 @@ impl<B: Observer> Partition<B> {
             return;
         }
         sender.wake_at = Time::MAX;
-        match self.owners[port as usize] {
+        let owner = self.owners[port as usize];
+        let first = match owner {
             Owner::Switch(s) => {
-                self.switches[s as usize].woken(port);
-                self.touch_switch(s, time);
+                let switch = &mut self.switches[s as usize];
+                switch.woken(port);
+                switch.touch(time)
             }
-            Owner::Host(h) => {
-                if self.host_touched[h as usize] != time {
-                    self.host_touched[h as usize] = time;
-                    self.touched.push(Owner::Host(h));
-                }
-            }
-        }
-    }
-
-    #[inline]
-    fn touch_switch(&mut self, switch: u32, time: u64) {
-        if self.switch_touched[switch as usize] != time {
-            self.switch_touched[switch as usize] = time;
-            self.touched.push(Owner::Switch(switch));
+            // A host has one port: it is woken once a moment.
+            Owner::Host(_) => true,
+        };
+        if first {
+            self.touched.push(owner);
         }
     }
 

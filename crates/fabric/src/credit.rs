@@ -193,8 +193,7 @@ impl RampPool {
         while at != NONE {
             let node = &self.nodes[at as usize];
             let left = node.ramp.blocks - node.taken;
-            let overlaps = node.next != NONE
-                && self.nodes[node.next as usize].ramp.base < node.end;
+            let overlaps = node.next != NONE && self.nodes[node.next as usize].ramp.base < node.end;
             if overlaps {
                 return self.earliest_merged(at, missing);
             }

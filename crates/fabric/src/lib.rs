@@ -5,8 +5,8 @@
 //! both directions, the [`Sender`] out of the entity and the [`Receiver`] into it.
 
 mod arbiter;
-mod bits;
 mod arena;
+mod bits;
 mod context;
 mod credit;
 mod port;

@@ -34,6 +34,8 @@ pub struct Switch {
     random: Vec<Random>,
     /// May a packet come in on a slower link than it leaves by? Then it may have to wait for its bytes.
     mixed_rates: bool,
+    /// The last moment at which something happened to the switch.
+    touched: u64,
 }
 
 /// How the queues are laid out: by (input, lane), and with virtual output queues by output within it.
@@ -143,6 +145,7 @@ impl Switch {
             undecided: Vec::new(),
             random: Vec::new(),
             mixed_rates: false,
+            touched: u64::MAX,
         }
     }
 
@@ -245,6 +248,12 @@ impl Switch {
         let input = usize::from(state.sole_input);
         let lane = context.arena[packet].lane;
         self.enqueue(context, output, input, lane, packet);
+    }
+
+    /// Notes that something happens at `time`; true the first time at that moment.
+    #[inline]
+    pub fn touch(&mut self, time: u64) -> bool {
+        std::mem::replace(&mut self.touched, time) != time
     }
 
     /// The sender of `port` is to be looked at again.
