@@ -175,7 +175,7 @@ def ring_deadlock(file: Path) -> Shown:
     reading = RING.format(cycle="\n".join(stopped.manifest["summary"]["deadlock"]))
     commands = [
         "fabricsim describe FILE",
-        "fabricsim run FILE",
+        "fabricsim run FILE  # exit code 3",
         "fabricsim run FILE --set routing.algorithm=dimension-order --set switch.virtual_lanes=2",
     ]
     header = ["routing", "status", "simulated", "packets delivered", "in flight at the end"]

@@ -17,6 +17,7 @@ from fabricsim.results import Result
 LINK_MBPS = 1000.0
 """A host's link: 8 Gb/s."""
 MB_PER_GBIT = 125.0
+SHARES = {"0": 0.0, "1/6": 1 / 6, "1/4": 1 / 4, "1/3": 1 / 3, "1/2": 1 / 2, "1": 1.0}
 B_HOSTS = ("H111", "H511", "H551", "H151", "H541")
 
 
@@ -33,7 +34,9 @@ def figure_4_5(runs: Runs) -> Figure:
 
 
 def omnetpp_a(runs: Runs) -> Figure:
-    return _over_time(runs, "Figure 4.1 in a twentieth of the time", ("H112", "H211", "H121", "H111"), ("H221", "H121"))
+    return _over_time(
+        runs, "Figure 4.1 in a twentieth of the time", ("H112", "H211", "H121", "H111"), ("H221", "H121")
+    )
 
 
 def _over_time(runs: Runs, figure_of: str, sources: Sequence[str], sinks: Sequence[str]) -> Figure:
@@ -54,9 +57,9 @@ def _over_time(runs: Runs, figure_of: str, sources: Sequence[str], sinks: Sequen
         axes.set(xlabel=f"simulated time ({unit})", ylabel="throughput (MB/s)")
         axes.set_ylim(0.0, 1.08 * LINK_MBPS)
         axes.set_xlim(left=0.0)
-        share = axes.secondary_yaxis("right", functions=(_to_share, _from_share))
-        share.set(ylabel="share of a host's link", yticks=[0, 1 / 6, 1 / 4, 1 / 3, 1 / 2, 1])
-        share.set_yticklabels(["0", "1/6", "1/4", "1/3", "1/2", "1"])
+        share = axes.secondary_yaxis("right")
+        share.set(ylabel="share of a host's link")
+        share.set_yticks([LINK_MBPS * part for part in SHARES.values()], list(SHARES))
         axes.set_title(f"{figure_of}, redrawn. {result.manifest['summary']['experiment']}")
         figure.legend(loc="outside right upper", title="received from")
     return figure
@@ -75,12 +78,3 @@ def _of_source(result: Result, host: str) -> pd.Series[float]:
     """What a source's flows deliver over time, Gb/s."""
     table = result.series
     return table[table["source"] == host].groupby("time_ns")["gbps"].sum()
-
-
-def _to_share(mbps: float) -> float:
-    return mbps / LINK_MBPS
-
-
-def _from_share(share: float) -> float:
-    return share * LINK_MBPS
-

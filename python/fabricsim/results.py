@@ -120,13 +120,13 @@ def _with_ends(frame: pd.DataFrame) -> pd.DataFrame:
     """A column `flow` (`source->destination`) as two columns."""
     if "flow" not in frame or "source" in frame:
         return frame
-    ends = frame["flow"].str.split("->", n=1, expand=True)
+    ends = [flow.partition("->") for flow in frame["flow"]]
     at = frame.columns.get_loc("flow")
     assert isinstance(at, int)
     notes = frame.attrs["columns"]
     frame = frame.drop(columns="flow")
     for number, name in enumerate(("source", "destination")):
-        frame.insert(at + number, name, ends[number])
+        frame.insert(at + number, name, pd.Series([end[2 * number] for end in ends], dtype="str"))
         notes[name] = ["", f"{name} of the flow"]
     frame.attrs["columns"] = notes
     return frame

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import typer
 
@@ -27,6 +27,7 @@ from fabricsim.cli.state import (
 )
 from fabricsim.cli.tables import print_entries, print_facts, print_result, print_sweep
 from fabricsim.errors import FabricsimError, InputError, StoreError
+from fabricsim.importers import import_omnetpp
 from fabricsim.native import schema as experiment_schema
 from fabricsim.native import version as engine_version
 from fabricsim.plots import Format, plot_folder, save_plots
@@ -48,6 +49,8 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 FormatOption = Annotated[Format, typer.Option("--format", help="Format of the pictures.")]
+OutFile = Annotated[Path | None, typer.Option("--out", help="Write to this file, not to the screen.")]
+ForceFile = Annotated[bool, typer.Option("--force", help="Replace a file that exists.")]
 Jobs = Annotated[
     int | None, typer.Option("--jobs", min=1, help="Processes; by default one for each processor.")
 ]
@@ -131,11 +134,27 @@ def export(
     file: ExperimentFile,
     format: Annotated[str, typer.Option("--format", help="ned, dot, anynet, fdbs or toml.")],
     set: Set = None,
-    out: Annotated[Path | None, typer.Option("--out", help="Write to this file, not to the screen.")] = None,
-    force: Annotated[bool, typer.Option("--force", help="Replace a file that exists.")] = False,
+    out: OutFile = None,
+    force: ForceFile = False,
 ) -> None:
     """Write an experiment's network or forwarding tables in another program's format."""
-    text = read(file, set).export(format)
+    _write(read(file, set).export(format), out, force)
+
+
+@app.command("import")
+def import_(
+    format: Annotated[Literal["omnetpp"], typer.Argument(help="omnetpp: the InfiniBand model for OMNeT++.")],
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="With omnetpp.ini, a .ned and a .fdbs file.")],
+    out: OutFile = None,
+    force: ForceFile = False,
+) -> None:
+    """Make an experiment of another simulator's input files, to which it refers."""
+    assert format == "omnetpp"
+    _write(import_omnetpp(folder, Path() if out is None else out.parent), out, force)
+
+
+def _write(text: str, out: Path | None, force: bool) -> None:
+    """Writes to a file that the user chose, else to the screen."""
     if out is None:
         typer.echo(text, nl=not text.endswith("\n"))
         return

@@ -96,7 +96,7 @@ class Ini:
 
 
 def pattern(key: str) -> re.Pattern[str]:
-    """A key with wildcards as a regular expression: `**` any text, `*` any without dots, `[2..5]` a range of indices."""
+    """A key with wildcards as a regular expression: `**` any text, `*` any without dots, `[2..5]` a range."""
     return re.compile("".join(map(_piece, _WILDCARD.finditer(key))))
 
 

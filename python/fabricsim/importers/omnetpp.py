@@ -122,8 +122,8 @@ class _Importer:
         else:
             named = {}
         named |= {ends: _differences(link, usual) for ends, link in of_switches.items()}
-        if named := {f"{a}-{b}": values for (a, b), values in named.items() if values}:
-            result["named"] = named
+        if by_name := {f"{a}-{b}": values for (a, b), values in named.items() if values}:
+            result["named"] = by_name
         return result
 
     def _between_switches(self, a: str, b: str) -> bool:

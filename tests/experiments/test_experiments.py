@@ -1,0 +1,61 @@
+"""Every experiment file is good, and runs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import fabricsim as fs
+from fabricsim.sweep import grid
+
+ROOT = Path(__file__).resolve().parents[2]
+FILES = sorted(p for p in (ROOT / "experiments").glob("*/*.toml") if p.name != "expected.toml")
+NAMES = [str(p.relative_to(ROOT / "experiments")) for p in FILES]
+
+
+def short(experiment: fs.Experiment) -> dict[str, Any]:
+    """Values that make a run short: all traffic from the start, and a millisecond at most."""
+    checked = experiment.check()
+    starts = {f"traffic.{number}.start": "0 s" for number in range(len(checked["traffic"]))}
+    return {**starts, "run.warmup": "0 s", "run.duration": "500 us"}
+
+
+def test_there_are_experiments() -> None:
+    assert len(FILES) >= 15
+
+
+@pytest.mark.parametrize("file", FILES, ids=NAMES)
+def test_it_says_what_it_is_for(file: Path) -> None:
+    checked = fs.Experiment.from_file(file).check()
+    assert checked["title"]
+    assert checked["description"] or file.read_text().startswith("# Transcribed from ")
+
+
+@pytest.mark.parametrize("file", FILES, ids=NAMES)
+def test_every_point_of_its_sweep_is_good(file: Path) -> None:
+    experiment = fs.Experiment.from_file(file)
+    for point in grid(experiment, None) if experiment.check()["sweep"] else [{}]:
+        experiment.with_overrides(list(point.items())).check()
+
+
+@pytest.mark.parametrize("file", FILES, ids=NAMES)
+def test_it_runs_and_loses_nothing(file: Path) -> None:
+    experiment = fs.Experiment.from_file(file)
+    run = fs.run(experiment, set=short(experiment))
+    assert run.status in (("ok", "deadlock") if file.stem == "ring-deadlock" else ("ok",))
+    counts = run.manifest["summary"]["invariants"]
+    assert counts["delivered"] > 0
+    assert counts["injected"] == counts["delivered"] + counts["in_flight"]
+    assert counts["dropped"] == 0
+    assert counts["packets_ok"]
+    assert counts["credits_ok"]
+
+
+@pytest.mark.parametrize("name", ["a-off", "b2-off"])
+def test_a_run_of_the_thesis_leaves_little(experiments: Path, tmp_path: Path, name: str) -> None:
+    run = fs.run(experiments / f"thesis/{name}.toml", out=tmp_path / name)
+    assert run.folder is not None
+    assert sum(p.stat().st_size for p in run.folder.rglob("*")) < 5_000_000
+    assert run.manifest["summary"]["simulated_s"] == pytest.approx(0.7)

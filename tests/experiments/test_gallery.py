@@ -1,0 +1,71 @@
+"""The gallery shows what its page says."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+import fabricsim as fs
+
+PAGE = Path(__file__).resolve().parents[2] / "docs/gallery.md"
+CURE = {"routing.algorithm": "dimension-order", "switch.virtual_lanes": 2}
+
+
+def test_the_page_shows_every_file(experiments: Path) -> None:
+    page = PAGE.read_text(encoding="utf-8")
+    files = sorted((experiments / "gallery").glob("*.toml"))
+    assert len(files) == 5
+    for file in files:
+        assert f"experiments/gallery/{file.name}" in page
+    pictures = re.findall(r"\]\((gallery/[^)]+)\)", page)
+    assert len(pictures) == len(files)
+    assert all((PAGE.parent / picture).is_file() for picture in pictures)
+
+
+@pytest.mark.parametrize("seed", [1, 2, 3])
+def test_the_ring_stops_and_says_why(experiments: Path, seed: int) -> None:
+    run = fs.run(experiments / "gallery/ring-deadlock.toml", set={"seed": seed})
+    assert run.status == "deadlock"
+    cycle = run.manifest["summary"]["deadlock"]
+    assert len(cycle) == 8
+    assert all(re.search(r"S\(\d\) port \d lane 0: packet \d+ of \S+ to \S+ waits", line) for line in cycle)
+
+
+def test_the_ring_is_refused_without_leave(experiments: Path) -> None:
+    with pytest.raises(fs.InputError, match="allow_deadlock"):
+        fs.run(experiments / "gallery/ring-deadlock.toml", set={"run.allow_deadlock": False})
+
+
+def test_a_second_lane_cures_the_ring(experiments: Path) -> None:
+    cured = {**CURE, "run.allow_deadlock": False}
+    run = fs.run(experiments / "gallery/ring-deadlock.toml", set=cured)
+    assert run.status == "ok"
+    assert run.summary["accepted_load"] == pytest.approx(0.2, rel=0.03)
+
+
+def test_round_robin_halves_along_the_parking_lot(experiments: Path) -> None:
+    flows = fs.run(experiments / "gallery/parking-lot-fairness.toml").flows.set_index("source")
+    for switch in range(1, 8):
+        # A packet more or less of the 190 that the smallest share has in 2 ms.
+        assert flows["accepted_gbps"][f"H({switch}).0"] == pytest.approx(100 / 2 ** (8 - switch), rel=0.01)
+
+
+def test_oldest_first_makes_latency_alike(experiments: Path) -> None:
+    file = experiments / "gallery/parking-lot-fairness.toml"
+    spread = {}
+    for arbiter in ("round-robin", "oldest-first"):
+        latency = fs.run(file, set={"switch.arbiter": arbiter}).flows["latency_mean_ns"]
+        spread[arbiter] = latency.max() / latency.min()
+    assert spread["oldest-first"] < 1.2
+    assert spread["round-robin"] > 100
+
+
+def test_adaptive_routing_carries_more(experiments: Path) -> None:
+    file = experiments / "gallery/fat-tree-routing.toml"
+    accepted = [
+        fs.run(file, set={"routing.algorithm": name, "traffic.0.load": 1.0}).summary["accepted_load"]
+        for name in ("up-down", "up-down-adaptive")
+    ]
+    assert accepted[1] > 1.2 * accepted[0]

@@ -1,0 +1,65 @@
+"""Published numbers and claims hold, and the pages tell of all of them."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from fabricsim.reproduce import Outcome
+
+PAGES = Path(__file__).resolve().parents[2] / "docs/reproduction"
+SEEDS = ["age-based-arbitration", "thesis"]
+
+
+def test_everything_ran(outcome: Outcome) -> None:
+    assert outcome.complete
+    assert outcome.problems == []
+    assert {seed.name for seed, _, _ in outcome.figures} >= set(SEEDS)
+
+
+def test_every_number_and_claim_holds(outcome: Outcome) -> None:
+    failed = [f"{e.figure}: {e.quantity}: {e.ours} for {e.reference}" for e in outcome.entries if not e.holds]
+    assert failed == []
+
+
+@pytest.mark.parametrize(
+    ("figure", "quantity", "published"),
+    [
+        ("figure-4.1", "0.6 to 0.7 s: H211 to H221", 0.5),
+        ("figure-4.1", "0.6 to 0.7 s: H112 to H221", 0.25),
+        ("figure-4.1", "0.6 to 0.7 s: H121 to H221", 0.25),
+        ("figure-4.1", "0.6 to 0.7 s: H111 to H121", 0.25),
+        ("figure-4.3", "0.6 to 0.7 s: H551 to H552", 1 / 3),
+        *(
+            (figure, f"0.6 to 0.7 s: {host} to H552", 1 / 6)
+            for figure in ("figure-4.3", "figure-4.5")
+            for host in ("H111", "H151", "H511", "H541")
+        ),
+        ("figure-4.3", "0.5 to 0.7 s: H431 to H542", 1.0),
+        ("figure-4.5", "0.6 to 0.7 s: H512 to H542", 1 / 6),
+    ],
+)
+def test_shares_at_the_end(outcome: Outcome, figure: str, quantity: str, published: float) -> None:
+    """Within 2 % of a host's link; the flow-control packets take 0.4 % of it."""
+    (entry,) = [e for e in outcome.entries if (e.figure, e.quantity) == (figure, quantity)]
+    assert entry.ours == pytest.approx(published, abs=0.02)
+    assert entry.ours == pytest.approx(published * 2176 / 2184, abs=0.002)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_the_page_has_a_row_for_each_entry(outcome: Outcome, seed: str) -> None:
+    page = (PAGES / f"{seed}.md").read_text(encoding="utf-8")
+    for entry in outcome.entries:
+        if entry.seed == seed:
+            assert f"| {entry.quantity} | {entry.unit} | " in page
+    assert "**no**" not in page
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_the_page_has_its_pictures(seed: str) -> None:
+    page = (PAGES / f"{seed}.md").read_text(encoding="utf-8")
+    pictures = re.findall(r"\]\((figures/[^)]+)\)", page)
+    assert pictures
+    assert [picture for picture in pictures if not (PAGES / picture).is_file()] == []
