@@ -33,6 +33,11 @@ class Result:
         return str(self.manifest["status"])
 
     @property
+    def title(self) -> str:
+        """The experiment's title, or its file's name."""
+        return str(self.manifest["summary"].get("experiment") or self.manifest.get("name", "run"))
+
+    @property
     def summary(self) -> pd.Series[Any]:
         """Totals by dotted name (`latency_ns.mean`, `accepted_load`)."""
         scalars = flatten(self.manifest["summary"])

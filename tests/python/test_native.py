@@ -164,7 +164,7 @@ def test_a_signal_to_the_process_keeps_results(small: Path, tmp_path: Path, numb
 
 
 def test_sweep_in_processes_is_the_same_as_in_one(small: Path) -> None:
-    vary = {"traffic.0.load": [0.1, 0.3], "seed": [1, 2]}
+    vary: dict[str, list[float]] = {"traffic.0.load": [0.1, 0.3], "seed": [1, 2]}
     alone, spread = (fs.sweep(small, vary=vary, jobs=jobs).points for jobs in (1, 2))
     pd.testing.assert_frame_equal(alone.drop(columns="wall_s"), spread.drop(columns="wall_s"))
 

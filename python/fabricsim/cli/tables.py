@@ -39,7 +39,7 @@ def _print_flows(result: Result, console: Console) -> None:
         half = MOST_FLOWS // 2
         shown = pd.concat([flows.head(half), flows.tail(half)])
         note = f"the {half} fastest and the {half} slowest of {len(flows)} flows"
-    table = Table(title=str(result.manifest["summary"].get("experiment") or result.manifest["name"]), caption=note)
+    table = Table(title=result.title, caption=note)
     table.add_column("source")
     table.add_column("destination")
     for heading in (

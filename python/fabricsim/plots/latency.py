@@ -5,10 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
-from matplotlib.ticker import LogLocator, NullFormatter, StrMethodFormatter
 
 from fabricsim.errors import InputError
-from fabricsim.plots.theme import COLOURS, line_look, new_figure, style
+from fabricsim.plots.theme import COLOURS, line_look, new_figure, plain_log, style
 from fabricsim.results import Result
 from fabricsim.sweep import SweepResult, is_load, saturation
 
@@ -40,12 +39,10 @@ def latency_cdf(result: Result) -> Figure:
                 )
         if axes.lines:
             axes.set_xscale("log")
-            axes.xaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
-            axes.xaxis.set_major_formatter(StrMethodFormatter("{x:,g}"))
-            axes.xaxis.set_minor_formatter(NullFormatter())
+            plain_log(axes.xaxis)
             axes.legend(loc="lower right")
         axes.set(xlabel="packet latency (ns)", ylabel="fraction of packets", ylim=(0.0, 1.02))
-        axes.set_title(f"{result.manifest.get('name', '')}: latency")
+        axes.set_title(f"{result.title}: latency")
     return figure
 
 
@@ -82,6 +79,7 @@ def load_latency(result: SweepResult) -> Figure:
         most = float(points["offered_load"].max())
         lower.plot([0.0, most], [0.0, most], color="0.6", linewidth=1.0, linestyle=":", label="offered")
         upper.set(ylabel="mean packet latency (ns)", yscale="log")
+        plain_log(upper.yaxis)
         lower.set(
             xlabel="offered load (fraction of link rate)", ylabel="accepted load\n(fraction of link rate)"
         )

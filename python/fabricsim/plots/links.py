@@ -31,27 +31,31 @@ def links(result: Result, column: str = "utilisation") -> Figure:
     index = {str(name): at for at, name in enumerate(nodes.index)}
     ends = [tuple(index.get(end, -1) for end in str(name).split("->")) for name in use.index]
     known = np.array([len(pair) == 2 and min(pair) >= 0 for pair in ends], dtype=bool)
-    paths = _paths([pair for pair, good in zip(ends, known, strict=True) if good], places)
+    is_switch = (nodes["kind"] == "switch").to_numpy()
+    crowded = len(nodes) > MOST_NAMES
+    drawn = [pair for pair, good in zip(ends, known, strict=True) if good]
+    paths = _paths(drawn, places, places[is_switch], shift=0.03 if crowded else 0.055)
     values = use.to_numpy(float)[known]
     with style():
         figure = new_figure(*_size(places))
         axes = figure.add_subplot()
-        lines = LineCollection(paths, cmap=MAP, norm=Normalize(0.0, max(1.0, *values, 0.0)), linewidths=3.0)
+        lines = LineCollection(
+            paths, cmap=MAP, norm=Normalize(0.0, max(1.0, *values, 0.0)), linewidths=1.3 if crowded else 2.6
+        )
         lines.set_array(values)
         lines.set_capstyle("butt")
         axes.add_collection(lines)
-        _draw_nodes(axes, nodes, places)
-        axes.set_aspect("equal")
+        _draw_nodes(axes, nodes, places, is_switch)
+        axes.set_aspect("equal" if max(_extent(places)) < 3 * min(_extent(places)) else "auto")
         axes.margins(0.08)
         axes.autoscale_view()
         axes.set_axis_off()
-        axes.set_title(f"{result.manifest.get('name', '')}: {column} of links (traffic keeps to the right)")
+        axes.set_title(f"{result.title}\n{column} of links; traffic keeps to the right")
         figure.colorbar(lines, ax=axes, shrink=0.7, label=f"{column} (fraction of the link's rate)")
     return figure
 
 
-def _draw_nodes(axes: Axes, nodes: pd.DataFrame, places: Array) -> None:
-    is_switch = (nodes["kind"] == "switch").to_numpy()
+def _draw_nodes(axes: Axes, nodes: pd.DataFrame, places: Array, is_switch: npt.NDArray[np.bool_]) -> None:
     small = len(nodes) > MOST_NAMES
     sizes = (14.0, 6.0) if small else (110.0, 36.0)
     for chosen, marker, size in ((is_switch, "s", sizes[0]), (~is_switch, "o", sizes[1])):
@@ -66,7 +70,7 @@ def _draw_nodes(axes: Axes, nodes: pd.DataFrame, places: Array) -> None:
         )
     if not small:
         for name, place, switch in zip(nodes.index, places, is_switch, strict=True):
-            side = (1.0, -1.0) if switch else _away(place, places[is_switch])
+            side = (-1.0, -1.0) if switch else _away(place, places[is_switch])
             axes.annotate(
                 str(name),
                 place,
@@ -76,6 +80,7 @@ def _draw_nodes(axes: Axes, nodes: pd.DataFrame, places: Array) -> None:
                 ha="left" if side[0] > 0 else "right",
                 va="bottom" if side[1] > 0 else "top",
                 zorder=4,
+                bbox={"facecolor": "white", "edgecolor": "none", "alpha": 0.8, "pad": 0.5},
             )
 
 
@@ -88,41 +93,42 @@ def _away(place: Array, switches: Array) -> tuple[float, float]:
 
 
 def _size(places: Array) -> tuple[float, float]:
-    extent = np.ptp(places, axis=0) if len(places) else np.ones(2)
-    width, height = np.clip(extent * 0.9 + 2.0, 4.0, 12.0)
+    width, height = np.clip(_extent(places) * 0.9 + 2.0, 4.0, 12.0)
     return float(width) + 1.0, float(height)
 
 
-def _paths(ends: Sequence[tuple[int, ...]], places: Array) -> list[Array]:
-    """A line from end to end, shifted to its right; bent where it would run over another node."""
-    if not ends:
-        return []
-    shift = 0.045 * _spacing(ends, places)
-    return [_path(places[a], places[b], shift, _bend(places[a], places[b], places)) for a, b in ends]
+def _extent(places: Array) -> Array:
+    """Width and height of the drawing, at least 1."""
+    return np.maximum(np.ptp(places, axis=0), 1.0) if len(places) else np.ones(2)
 
 
-def _spacing(ends: Sequence[tuple[int, ...]], places: Array) -> float:
-    lengths = [float(np.hypot(*(places[b] - places[a]))) for a, b in ends]
-    return float(np.median([length for length in lengths if length > 0] or [1.0]))
+def _paths(ends: Sequence[tuple[int, ...]], places: Array, switches: Array, shift: float) -> list[Array]:
+    """A line from end to end, `shift` to its right; bent where it would run over another switch.
+
+    Lengths are in steps of the layout, in which neighbours of a grid are 1 apart.
+    """
+    return [_path(places[a], places[b], shift, _bend(places[a], places[b], switches)) for a, b in ends]
 
 
-def _bend(a: Array, b: Array, places: Array) -> float:
-    """How far the middle of the line has to stand out, relative to its length, to pass the nodes between its ends."""
+def _bend(a: Array, b: Array, switches: Array) -> float:
+    """How far a line along a row or column has to stand out to pass the switches between its ends."""
     way = b - a
     length = float(np.hypot(*way))
-    if length == 0.0:
+    if length == 0.0 or np.abs(way).min() > 1e-9:
         return 0.0
-    along = (places - a) @ way / length**2
-    away = np.abs((places - a) @ np.array([-way[1], way[0]])) / length
-    between = (along > 0.02) & (along < 0.98) & (away < 0.02 * length)
-    return 0.18 if between.any() else 0.0
+    along = (switches - a) @ way / length**2
+    away = np.abs((switches - a) @ np.array([-way[1], way[0]])) / length
+    between = (along > 0.02) & (along < 0.98) & (away < 0.02)
+    return 0.42 if between.any() else 0.0
 
 
-def _path(a: Array, b: Array, shift: float, bend: float) -> Array:
+def _path(a: Array, b: Array, shift: float, height: float) -> Array:
     way = b - a
     length = float(np.hypot(*way)) or 1.0
     right = np.array([way[1], -way[0]]) / length
-    t = np.linspace(0.0, 1.0, 17 if bend else 2)[:, None]
+    shift = min(shift, 0.1 * length)
+    t = np.linspace(0.0, 1.0, 33 if height else 2)[:, None]
     # The bow is to the same side for both directions, so that they stay side by side.
     side = right if (way[0], way[1]) > (0.0, 0.0) else -right
-    return np.asarray(a + t * way + shift * right + 4.0 * bend * length * t * (1.0 - t) * side)
+    bow = height * np.sqrt(np.clip(1.0 - (2.0 * t - 1.0) ** 4, 0.0, None))
+    return np.asarray(a + t * way + shift * right + bow * side)

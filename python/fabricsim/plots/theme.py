@@ -8,7 +8,9 @@ from pathlib import Path
 from typing import Any, Literal
 
 import matplotlib as mpl
+from matplotlib.axis import Axis
 from matplotlib.figure import Figure
+from matplotlib.ticker import LogLocator, NullFormatter, StrMethodFormatter
 
 from fabricsim.errors import StoreError
 
@@ -52,11 +54,19 @@ def new_figure(width: float = 7.0, height: float = 4.0) -> Figure:
 
 
 def line_look(number: int) -> dict[str, Any]:
-    """Colour and dashes of the n-th line of a plot; 28 differ."""
+    """Colour and dashes of the n-th line of a plot; 28 differ, and those that lie on each other show through."""
     return {
         "color": COLOURS[number % len(COLOURS)],
-        "linestyle": DASHES[number // len(COLOURS) % len(DASHES)],
+        "linestyle": DASHES[number % len(DASHES)],
+        "linewidth": 2.4 if number % len(DASHES) == 0 else 1.6,
     }
+
+
+def plain_log(axis: Axis) -> None:
+    """Labels a logarithmic axis with plain numbers at 1, 2 and 5."""
+    axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+    axis.set_major_formatter(StrMethodFormatter("{x:,g}"))
+    axis.set_minor_formatter(NullFormatter())
 
 
 def save(figure: Figure, path: Path) -> Path:

@@ -30,15 +30,17 @@ def throughput(result: Result, most_lines: int = MOST_LINES) -> Figure:
         figure = new_figure(7.5, 4.0)
         axes = figure.add_subplot()
         for number, name in enumerate(shown):
-            axes.plot(wide.index / scale, wide[name], label=name, **line_look(number))
+            axes.step(wide.index / scale, wide[name], where="post", label=name, **line_look(number))
         rest = wide.drop(columns=shown)
         if rest.shape[1]:
             label = f"mean of {rest.shape[1]} others"
-            axes.plot(wide.index / scale, rest.mean(axis=1), label=label, color="0.6", linewidth=2.5)
+            axes.step(
+                wide.index / scale, rest.mean(axis=1), where="post", label=label, color="0.6", linewidth=2.5
+            )
         axes.set(xlabel=f"simulated time ({unit})", ylabel="accepted throughput (Gb/s)")
         axes.set_ylim(bottom=0.0)
         axes.set_xlim(left=0.0)
-        axes.set_title(_title(result))
+        axes.set_title(result.title)
         if len(shown):
             figure.legend(loc="outside right upper", title="flow")
     return figure
@@ -58,7 +60,3 @@ def time_scale(longest_ns: float) -> tuple[float, str]:
         if longest_ns < 1e9 / 2
         else _SCALES[0]
     )
-
-
-def _title(result: Result) -> str:
-    return str(result.manifest["summary"].get("experiment") or result.manifest.get("name", ""))
