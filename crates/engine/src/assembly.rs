@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use fabricsim_fabric::{
-    Far, LaneCredits, Ports, RampPool, Reads, Receiver, Rules, Sender, SinkState, Switch,
+    Far, LaneCredits, Ports, RampPool, Reads, Receiver, Rules, Sender, SinkState, Switch, Table,
 };
 use fabricsim_model::Observer;
 use fabricsim_protocols::Datagram;
@@ -163,9 +163,9 @@ fn ports(
     let lane_count = usize::from(experiment.switch.virtual_lanes);
     let unit = experiment.switch.flow_control_unit.0 as u32;
     let mut ports = Ports {
-        senders: Vec::with_capacity(places.len()),
-        receivers: Vec::with_capacity(places.len()),
-        lanes: Vec::with_capacity(places.len() * lane_count),
+        senders: Table::new(Vec::with_capacity(places.len())),
+        receivers: Table::new(Vec::with_capacity(places.len())),
+        lanes: Table::new(Vec::with_capacity(places.len() * lane_count)),
         lane_count,
         ramps: RampPool::new(unit),
         selection: experiment.routing.lane_selection,
@@ -177,7 +177,7 @@ fn ports(
         ports.senders.push(sender(experiment, parameters, channel, far_node, directory, number));
         ports.receivers.push(receiver(experiment, parameters, channel ^ 1, directory, number, place.node));
         let capacity = (parameters.buffer.0 / u64::from(unit)).min(u64::from(u32::MAX)) as u32;
-        ports.lanes.extend((0..lane_count).map(|_| LaneCredits::new(capacity)));
+        (0..lane_count).for_each(|_| ports.lanes.push(LaneCredits::new(capacity)));
     }
     ports
 }
@@ -252,7 +252,8 @@ fn entities(
     sources: &mut [Option<Source>],
 ) -> Parts {
     let lanes = usize::from(experiment.switch.virtual_lanes);
-    let mut parts = Parts { switches: Vec::new(), hosts: Vec::new(), owners: Vec::new(), ports };
+    let mut parts =
+        Parts { switches: Table::new(Vec::new()), hosts: Vec::new(), owners: Table::new(Vec::new()), ports };
     for (port, place, own) in numbered(places) {
         match place.node {
             Node::Switch(id) => {
@@ -262,7 +263,11 @@ fn entities(
                     let switch = Switch::new(id, port, count, lanes, rules)
                         .with_random(rules, |output| senders[port as usize + output].channel)
                         .with_mixed_rates(
-                            senders[port as usize..][..count]
+                            senders
+                                .iter()
+                                .skip(port as usize)
+                                .take(count)
+                                .collect::<Vec<_>>()
                                 .windows(2)
                                 .any(|pair| pair[0].byte_time != pair[1].byte_time),
                         );

@@ -75,7 +75,7 @@ pub(crate) fn find<B: Observer>(engine: &Engine<B>) -> Option<Deadlock> {
 
 fn gather<B: Observer>(partition: &Partition<B>, waits: &mut Waits) {
     let ports = &partition.context.ports;
-    for switch in &partition.switches {
+    for switch in partition.switches.iter() {
         for (input, lane, index) in switch.heads() {
             let slot = &partition.context.arena[index];
             let out_port = switch.first_port() + u32::from(slot.hop.port.0);

@@ -49,6 +49,9 @@ pub struct Engine<B> {
 /// Events that a partition handles between two looks at whether the caller wants to stop.
 const BUDGET: u64 = 1 << 18;
 
+/// Windows between two such looks: where partitions exchange mail often, windows are short.
+const WINDOWS: u32 = 1 << 10;
+
 impl<B: Observer> Engine<B> {
     /// Assembles a run; `observer` makes one observer for each partition.
     pub fn new(assembly: Assembly<'_>, observer: impl FnMut() -> B) -> Self {
@@ -65,6 +68,7 @@ impl<B: Observer> Engine<B> {
     /// Lets everything before `until` happen. `look` is called every some hundred thousand events with the counters
     /// so far; the run stops where it is when it says false.
     pub fn advance(&mut self, until: Time, look: &mut dyn FnMut(Time, &Totals) -> bool) -> Advance {
+        let mut windows = 0;
         loop {
             let Some(next) = self.next_time() else {
                 self.now = until;
@@ -79,6 +83,10 @@ impl<B: Observer> Engine<B> {
                 return Advance::Stopped;
             }
             self.now = end;
+            windows += 1;
+            if windows % WINDOWS == 0 && !look(end, &self.totals()) {
+                return Advance::Stopped;
+            }
         }
     }
 

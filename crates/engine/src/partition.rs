@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use fabricsim_fabric::{Arena, Context, Outbox, Ports, Ramp, Rules, Slot, Switch};
+use fabricsim_fabric::{Arena, Context, Outbox, Ports, Ramp, Rules, Slot, Switch, Table};
 use fabricsim_model::{Observer, Packet};
 use fabricsim_routing::Router;
 use fabricsim_units::{Time, Vl};
@@ -82,10 +82,10 @@ pub(crate) enum Owner {
 }
 
 pub(crate) struct Partition<B> {
-    pub(crate) switches: Vec<Switch>,
+    pub(crate) switches: Table<Switch>,
     pub(crate) hosts: Vec<Host>,
     /// By port.
-    pub(crate) owners: Vec<Owner>,
+    pub(crate) owners: Table<Owner>,
     pub(crate) context: Context<Router, B, Desk>,
     pub(crate) totals: Totals,
     /// Entities that something happened to at the present moment, switches and hosts.
@@ -232,7 +232,7 @@ impl<B: Observer> Partition<B> {
 
     /// Tells the observer of ports that are still stalled at the end.
     pub(crate) fn finish(&mut self, now: Time) {
-        for sender in &mut self.context.ports.senders {
+        for sender in self.context.ports.senders.iter_mut() {
             if sender.stalled_since < now {
                 self.context.observer.stalled(sender.channel, sender.stalled_lane, sender.stalled_since, now);
                 sender.stalled_since = now;
@@ -247,9 +247,9 @@ impl<B: Observer> Partition<B> {
 
 /// What a partition is made of.
 pub(crate) struct Parts {
-    pub(crate) switches: Vec<Switch>,
+    pub(crate) switches: Table<Switch>,
     pub(crate) hosts: Vec<Host>,
-    pub(crate) owners: Vec<Owner>,
+    pub(crate) owners: Table<Owner>,
     pub(crate) ports: Ports,
 }
 

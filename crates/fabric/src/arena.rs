@@ -1,6 +1,8 @@
 use fabricsim_model::{Hop, Lanes, Packet};
 use fabricsim_units::{HostId, PortNo, Time, Vl};
 
+use crate::Table;
+
 /// "No packet" in a link of a list.
 pub const NONE: u32 = u32::MAX;
 
@@ -24,9 +26,9 @@ pub struct Slot {
 }
 
 /// The packets of a partition. Slots are used again, so nothing is allocated once the fabric is full.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct Arena {
-    slots: Vec<Slot>,
+    slots: Table<Slot>,
     free: u32,
     live: u32,
 }
@@ -34,7 +36,7 @@ pub struct Arena {
 impl Arena {
     /// An arena without packets.
     pub fn new() -> Self {
-        Self { slots: Vec::new(), free: NONE, live: 0 }
+        Self { slots: Table::new(Vec::new()), free: NONE, live: 0 }
     }
 
     /// Stores a packet and returns its number.

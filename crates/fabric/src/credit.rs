@@ -6,7 +6,7 @@
 
 use fabricsim_units::{ByteTime, Time};
 
-use crate::NONE;
+use crate::{NONE, Table};
 
 /// Blocks that become free one after the other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -64,7 +64,7 @@ struct Node {
 /// The ramps of all lanes of a partition, as lists in one allocation.
 #[derive(Clone, Debug)]
 pub struct RampPool {
-    nodes: Vec<Node>,
+    nodes: Table<Node>,
     free: u32,
     unit: u32,
 }
@@ -97,7 +97,7 @@ impl LaneCredits {
 impl RampPool {
     /// A pool for blocks of `unit` bytes.
     pub fn new(unit: u32) -> Self {
-        Self { nodes: Vec::new(), free: NONE, unit }
+        Self { nodes: Table::new(Vec::new()), free: NONE, unit }
     }
 
     /// Size of a block in bytes.

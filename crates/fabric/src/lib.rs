@@ -13,6 +13,7 @@ mod port;
 mod queue;
 mod sink;
 mod switch;
+mod table;
 
 pub use arena::{Arena, NONE, Slot};
 pub use context::{Context, Outbox, Rules};
@@ -20,3 +21,4 @@ pub use credit::{LaneCredits, Ramp, RampPool};
 pub use port::{Far, Ports, Reads, Receiver, Sender, leaving, return_space, send};
 pub use sink::SinkState;
 pub use switch::Switch;
+pub use table::Table;

@@ -3,7 +3,7 @@ use fabricsim_routing::RoutingFunction;
 use fabricsim_spec::{CreditReturn, Selection, Switching};
 use fabricsim_units::{ByteTime, Time, Vl};
 
-use crate::{Context, LaneCredits, Outbox, Ramp, RampPool};
+use crate::{Context, LaneCredits, Outbox, Ramp, RampPool, Table};
 
 /// What is at the other end of a link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -110,11 +110,11 @@ impl Receiver {
 #[derive(Clone, Debug)]
 pub struct Ports {
     /// Sending sides, by port.
-    pub senders: Vec<Sender>,
+    pub senders: Table<Sender>,
     /// Receiving sides, by port.
-    pub receivers: Vec<Receiver>,
+    pub receivers: Table<Receiver>,
     /// Credits of sending port p for lane v at `p * lane_count + v`.
-    pub lanes: Vec<LaneCredits>,
+    pub lanes: Table<LaneCredits>,
     /// Lanes of every link.
     pub lane_count: usize,
     /// Ramps of all lanes.
@@ -235,7 +235,7 @@ impl Ports {
         if sender.starving {
             sender.starving = false;
             let base = port as usize * self.lane_count;
-            self.lanes[base..base + self.lane_count].iter_mut().for_each(|lane| lane.wanted = u32::MAX);
+            self.lanes.iter_mut().skip(base).take(self.lane_count).for_each(|lane| lane.wanted = u32::MAX);
         }
     }
 

@@ -11,7 +11,7 @@ use crate::arbiter::{Candidate, Choice};
 use crate::bits::Bits;
 use crate::port::{return_space, send};
 use crate::queue::Queue;
-use crate::{Context, NONE, Outbox, Rules};
+use crate::{Context, NONE, Outbox, Rules, Table};
 
 /// A switch: its queues, and who of them asks for which output.
 #[derive(Clone, Debug)]
@@ -19,10 +19,10 @@ pub struct Switch {
     id: SwitchId,
     first_port: u32,
     layout: Layout,
-    queues: Vec<Queue>,
-    outputs: Vec<Output>,
+    queues: Table<Queue>,
+    outputs: Table<Output>,
     /// By (output, input).
-    requests: Vec<Request>,
+    requests: Table<Request>,
     /// Outputs that have to choose.
     dirty: Bits,
     /// The output that chose last: the next one after it goes first, when several choose at one moment.
@@ -136,9 +136,9 @@ impl Switch {
             id,
             first_port,
             layout: Layout { queueing: rules.queueing, ports, lanes },
-            queues: vec![Queue::EMPTY; queues],
-            outputs: vec![Output::new(ports); ports],
-            requests: vec![Request::default(); ports * ports],
+            queues: Table::new(vec![Queue::EMPTY; queues]),
+            outputs: Table::new(vec![Output::new(ports); ports]),
+            requests: Table::new(vec![Request::default(); ports * ports]),
             dirty: Bits::new(ports),
             last_output: 0,
             hop_turn: 0,

@@ -123,6 +123,9 @@ fn check_override(file: &str, path: &str, given: &LinkOverride, unit: Bytes) -> 
         .map_err(|(key, message)| SpecError::at_key(file, &format!("{path}.{key}"), message))
 }
 
+/// Most bytes that a packet occupies on a link beyond its own.
+const LARGEST_OVERHEAD: Bytes = Bytes(1 << 16);
+
 /// What is wrong with given parameters: the key and a message.
 pub(crate) fn check_parameters(given: &LinkOverride, unit: Bytes) -> Result<(), (&'static str, String)> {
     if given.latency == Some(Time::ZERO) {
@@ -135,8 +138,9 @@ pub(crate) fn check_parameters(given: &LinkOverride, unit: Bytes) -> Result<(), 
         let allowed = format!("from one flow control unit ({unit}) to {LARGEST}");
         return Err(("buffer", format!("{buffer} is not allowed: give a size {allowed}")));
     }
-    if let Some(overhead) = given.packet_overhead.filter(|&o| o > LARGEST) {
-        return Err(("packet_overhead", format!("{overhead} is not allowed: give at most {LARGEST}")));
+    if let Some(overhead) = given.packet_overhead.filter(|&o| o > LARGEST_OVERHEAD) {
+        let allowed = format!("give at most {LARGEST_OVERHEAD}");
+        return Err(("packet_overhead", format!("{overhead} is not allowed: {allowed}")));
     }
     Ok(())
 }

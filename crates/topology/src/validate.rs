@@ -6,7 +6,7 @@ use fabricsim_units::Bytes;
 use crate::Graph;
 
 /// Largest message unit and buffer, in bytes: sizes on the hot path are 32-bit.
-const LARGEST_PACKET: Bytes = Bytes(1 << 30);
+const LARGEST_PACKET: Bytes = Bytes(1 << 20);
 
 /// Checks a graph against the experiment: virtual lanes, flow control unit, MTU, and that the largest packet fits
 /// every input buffer (one that does not would never move). `file` is the experiment file's name, for messages.

@@ -97,11 +97,10 @@ impl ByteTime {
         Self((((total.0 as u128) << FRACTION) / bytes as u128) as u64)
     }
 
-    /// How long `bytes` take, to the nearest picosecond; `bytes` up to 2^32 - 1.
+    /// How long `bytes` take, to the nearest picosecond; `bytes` up to 2^20 (at 1 Mb/s; more at higher rates).
     #[inline(always)]
     pub const fn duration(self, bytes: u32) -> Time {
-        let product = self.0 as u128 * bytes as u128;
-        Time(((product + (1 << (FRACTION - 1))) >> FRACTION) as u64)
+        Time((self.0 * bytes as u64 + (1 << (FRACTION - 1))) >> FRACTION)
     }
 }
 
