@@ -94,12 +94,16 @@ impl<B: Observer> Engine<B> {
         self.partitions.iter_mut().filter_map(|p| p.context.out.calendar.next_time()).min().map(Time)
     }
 
-    /// Lets everything before `end` happen, then hands over the mail.
+    /// Lets everything before `end` happen, then hands over the mail. False if the caller wants to stop: one partition
+    /// does so at once, several at the end of their window, which is short, so that they are all at the same time.
     fn window(&mut self, end: Time, look: &mut dyn FnMut(Time, &Totals) -> bool) -> bool {
+        let mut goes_on = true;
         for i in 0..self.partitions.len() {
             while self.partitions[i].run(end, BUDGET) {
                 let at = self.partitions[i].context.out.calendar.next_time().map_or(end, Time);
-                if !look(at, &self.totals()) {
+                goes_on = goes_on && look(at, &self.totals());
+                if !goes_on && self.partitions.len() == 1 {
+                    self.now = at;
                     return false;
                 }
             }
@@ -107,7 +111,10 @@ impl<B: Observer> Engine<B> {
         if self.partitions.len() > 1 {
             self.exchange(end);
         }
-        true
+        if !goes_on {
+            self.now = end;
+        }
+        goes_on
     }
 
     fn exchange(&mut self, now: Time) {
@@ -128,7 +135,8 @@ impl<B: Observer> Engine<B> {
     pub fn totals(&self) -> Totals {
         let mut totals = Totals::default();
         self.partitions.iter().for_each(|p| totals.add(&p.totals()));
-        totals.in_flight += self.partitions.iter().map(|p| p.context.out.mail.len() as u64).sum::<u64>();
+        let mail = self.partitions.iter().flat_map(|p| &p.context.out.mail);
+        totals.in_flight += mail.filter(|message| matches!(message, Mail::Packet { .. })).count() as u64;
         totals
     }
 
