@@ -25,6 +25,20 @@ pub enum PrepareError {
     Workload(#[from] WorkloadError),
 }
 
+impl PrepareError {
+    /// The error with the line on which `text`, the experiment, gives the key that it is about; see
+    /// [`SpecError::located`].
+    #[must_use]
+    pub fn located(self, text: &str, overrides: &[(String, String)]) -> Self {
+        let error = match self {
+            Self::Spec(error) | Self::Routing(RoutingError::Experiment(error)) => error,
+            Self::Workload(error) => error.into(),
+            other @ Self::Routing(_) => return other,
+        };
+        Self::Spec(error.located(text, overrides))
+    }
+}
+
 /// An experiment with its fabric, routing and workload.
 #[derive(Clone, Debug)]
 pub struct Prepared {
@@ -42,6 +56,7 @@ impl Prepared {
     /// Builds and checks everything. `base` is the folder that the experiment's paths are relative to; `file` names
     /// the experiment in messages.
     pub fn new(experiment: Experiment, base: &Path, file: &str) -> Result<Self, PrepareError> {
+        fabricsim_spec::check(&experiment, file)?;
         let graph = fabricsim_topology::build(&experiment, base, file)?;
         fabricsim_topology::validate(&graph, &experiment, file)?;
         let router = Arc::new(fabricsim_routing::build(&experiment, &graph, base, file)?);

@@ -23,7 +23,8 @@ fn bad_input(error: impl std::fmt::Display) -> PyErr {
 
 fn prepare(text: &str, file: &str, base: &str, overrides: &[(String, String)]) -> PyResult<Prepared> {
     let experiment = fabricsim_spec::read(text, file, overrides).map_err(bad_input)?;
-    Prepared::new(experiment, Path::new(base), file).map_err(bad_input)
+    Prepared::new(experiment, Path::new(base), file)
+        .map_err(|error| bad_input(error.located(text, overrides)))
 }
 
 /// Version of the engine.

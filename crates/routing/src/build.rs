@@ -1,3 +1,4 @@
+use std::io::Read;
 use std::path::Path;
 
 use fabricsim_model::Lanes;
@@ -85,12 +86,27 @@ fn read_tables(
         return Err(SpecError::at_key(file, "routing", message).into());
     };
     let path = base_dir.join(name);
-    let bytes = std::fs::read(&path).map_err(|error| TablesError {
+    let unreadable = |why: String| TablesError {
         file: path.display().to_string(),
         line: None,
-        problem: Box::new(TablesProblem::Unreadable(error.to_string())),
-    })?;
+        problem: Box::new(TablesProblem::Unreadable(why)),
+    };
+    let most = largest_file(graph);
+    let mut bytes = Vec::new();
+    let opened = std::fs::File::open(&path).map_err(|error| unreadable(error.to_string()))?;
+    opened.take(most + 1).read_to_end(&mut bytes).map_err(|error| unreadable(error.to_string()))?;
+    if bytes.len() as u64 > most {
+        let why = format!("the file has more than {most} bytes, far more than the tables of this network");
+        return Err(unreadable(why).into());
+    }
     crate::fdbs::read(&bytes, &path.display().to_string(), graph)
+}
+
+/// More bytes than a file of forwarding tables for `graph` has: an entry has up to four, a row its name; twice that and
+/// a mebibyte leave room for spaces and comments.
+fn largest_file(graph: &Graph) -> u64 {
+    let row = 4 * graph.hosts.len() as u64 + 256;
+    (1 << 20) + 2 * row * graph.switches.len() as u64
 }
 
 fn stray(file: &str, key: &str, chosen: Algorithm, needed: Algorithm) -> SpecError {

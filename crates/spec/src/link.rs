@@ -73,15 +73,15 @@ pub struct LinkOverride {
 impl LinkOverride {
     /// Replaces what this override gives.
     pub fn apply(&self, parameters: &mut LinkParameters) {
-        fn set<T: Clone>(value: &Option<T>, target: &mut T) {
+        fn set<T: Clone>(value: Option<&T>, target: &mut T) {
             if let Some(value) = value {
                 *target = value.clone();
             }
         }
-        set(&self.rate, &mut parameters.rate);
-        set(&self.latency, &mut parameters.latency);
-        set(&self.buffer, &mut parameters.buffer);
-        set(&self.packet_overhead, &mut parameters.packet_overhead);
-        set(&self.reads, &mut parameters.reads);
+        set(self.rate.as_ref(), &mut parameters.rate);
+        set(self.latency.as_ref(), &mut parameters.latency);
+        set(self.buffer.as_ref(), &mut parameters.buffer);
+        set(self.packet_overhead.as_ref(), &mut parameters.packet_overhead);
+        set(self.reads.as_ref(), &mut parameters.reads);
     }
 }

@@ -1,6 +1,10 @@
+use std::fmt;
+
 use fabricsim_units::{Bytes, Rate, Time};
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::de::value::MapAccessDeserializer;
+use serde::de::{self, MapAccess, Visitor};
+use serde::{Deserialize, Deserializer, Serialize};
 
 /// A stream of messages on each of the sources.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -125,13 +129,33 @@ pub enum Injection {
 }
 
 /// Size of a message.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(untagged, expecting = "a size like \"64 KiB\", or a table with `uniform`, `choice` or `exponential`")]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[serde(untagged)]
 pub enum MessageSize {
     /// Always the same.
     Fixed(Bytes),
     /// Drawn for every message.
     Drawn(SizeDistribution),
+}
+
+// By hand, so that a wrong size or distribution is told with its own message.
+impl<'de> Deserialize<'de> for MessageSize {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct SizeVisitor;
+        impl<'de> Visitor<'de> for SizeVisitor {
+            type Value = MessageSize;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a size like \"64 KiB\", or a table with `uniform`, `choice` or `exponential`")
+            }
+            fn visit_str<E: de::Error>(self, text: &str) -> Result<MessageSize, E> {
+                text.parse().map(MessageSize::Fixed).map_err(E::custom)
+            }
+            fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<MessageSize, A::Error> {
+                SizeDistribution::deserialize(MapAccessDeserializer::new(map)).map(MessageSize::Drawn)
+            }
+        }
+        deserializer.deserialize_any(SizeVisitor)
+    }
 }
 
 /// A distribution of message sizes.

@@ -146,9 +146,17 @@ def as_experiment(experiment: str | Path | Experiment, set: Mapping[str, Any] | 
     return Experiment.from_file(experiment, set)
 
 
+_LARGEST = 64 << 20
+"""Most bytes of an experiment file."""
+
+
 def _read_text(path: Path) -> str:
     try:
-        return path.read_bytes().decode("utf-8")
+        with path.open("rb") as file:
+            content = file.read(_LARGEST + 1)
+        if len(content) > _LARGEST:
+            raise InputError(f"{path}: this is larger than 64 MiB: it is not an experiment file")
+        return content.decode("utf-8")
     except FileNotFoundError:
         raise InputError(f"{path}: there is no such file{_nearest_file(path)}") from None
     except UnicodeDecodeError as error:

@@ -1,0 +1,228 @@
+//! Values that no network could make sense of. What depends on the network is checked by the layers that build it.
+
+use fabricsim_units::{Bytes, Rate, Time};
+
+use crate::{Experiment, Host, Measure, Run, SpecError, SteadyState, Switch};
+
+/// Longest warm-up and measurement together: with a steady-state search (twice as long) and the default drain (ten
+/// times that) the end stays within the clock's 213 days.
+const LONGEST_RUN: Time = Time(7 * DAY.0);
+
+/// Longest `run.drain_limit`.
+const LONGEST_DRAIN: Time = Time(70 * DAY.0);
+
+const DAY: Time = Time(86_400 * SECOND.0);
+const SECOND: Time = Time(1_000_000_000_000);
+
+/// Longest delay of a router or of a credit, like that of a link.
+const LONGEST_DELAY: Time = SECOND;
+
+/// Most parts that a fabric is divided into: each records the whole fabric.
+const MOST_PARTITIONS: u32 = 256;
+
+/// Batches that a measurement with steady-state detection has room for, at least.
+const FEWEST_BATCHES: u64 = 10;
+
+/// What is wrong at a key.
+type Problem = (&'static str, String);
+
+/// Checks values that no network could make sense of: durations of nothing, sums beyond the clock, probabilities
+/// beyond 1. The error names the key.
+pub fn check(experiment: &Experiment, file: &str) -> Result<(), SpecError> {
+    let checks = [
+        run(&experiment.run),
+        measure(&experiment.measure),
+        switch(&experiment.switch),
+        host(&experiment.host),
+    ];
+    match checks.into_iter().find_map(Result::err) {
+        None => Ok(()),
+        Some((key, message)) => Err(SpecError::at_key(file, key, message)),
+    }
+}
+
+fn run(run: &Run) -> Result<(), Problem> {
+    positive("run.duration", Some(run.duration))?;
+    positive("run.drain_limit", run.drain_limit)?;
+    let whole = run.warmup.saturating_add(run.duration);
+    if whole > LONGEST_RUN {
+        let key = if run.duration > LONGEST_RUN { "run.duration" } else { "run.warmup" };
+        let message =
+            format!("warm-up and duration are {whole} together: give at most {LONGEST_RUN} (7 days)");
+        return Err((key, message));
+    }
+    at_most("run.drain_limit", run.drain_limit.unwrap_or_default(), LONGEST_DRAIN)?;
+    if !(1..=MOST_PARTITIONS).contains(&run.partitions) {
+        let message = format!("{} is not allowed: give a number from 1 to {MOST_PARTITIONS}", run.partitions);
+        return Err(("run.partitions", message));
+    }
+    run.steady_state.as_ref().map_or(Ok(()), |rule| steady_state(rule, run.duration))
+}
+
+fn steady_state(rule: &SteadyState, duration: Time) -> Result<(), Problem> {
+    let fractions =
+        [("run.steady_state.precision", rule.precision), ("run.steady_state.confidence", rule.confidence)];
+    for (key, value) in fractions {
+        if !(value > 0.0 && value < 1.0) {
+            return Err((key, format!("{value} is not allowed: give a number between 0 and 1")));
+        }
+    }
+    positive("run.steady_state.batch", rule.batch)?;
+    let batch = rule.batch.unwrap_or_default();
+    if batch > duration / FEWEST_BATCHES {
+        let message = format!(
+            "{batch} is not allowed: a measurement of {duration} needs room for {FEWEST_BATCHES} batches or more"
+        );
+        return Err(("run.steady_state.batch", message));
+    }
+    Ok(())
+}
+
+fn measure(measure: &Measure) -> Result<(), Problem> {
+    positive("measure.bin", measure.bin)
+}
+
+fn switch(switch: &Switch) -> Result<(), Problem> {
+    at_most("switch.router_delay", switch.router_delay, LONGEST_DELAY)?;
+    at_most("switch.credit_delay", switch.credit_delay, LONGEST_DELAY)
+}
+
+fn host(host: &Host) -> Result<(), Problem> {
+    if host.open_messages == 0 {
+        return Err(("host.open_messages", "0 is not allowed: a host has 1 open message or more".to_owned()));
+    }
+    let (work, pause) = match (host.sink.pause_every, host.sink.pause_for) {
+        (Some(work), Some(pause)) => (work, pause),
+        (None, None) => return Ok(()),
+        (Some(_), None) => {
+            return Err(("host.sink.pause_every", "give `pause_for`, too: how long is a pause?".to_owned()));
+        }
+        (None, Some(_)) => {
+            return Err(("host.sink.pause_for", "give `pause_every`, too: how often is a pause?".to_owned()));
+        }
+    };
+    positive("host.sink.pause_every", Some(work))?;
+    at_most("host.sink.pause_every", work, LONGEST_RUN)?;
+    at_most("host.sink.pause_for", pause, LONGEST_RUN)?;
+    let taken = taking(host.mtu, host.sink.rate, work, pause);
+    if taken > u128::from(DAY.0) {
+        let message = format!(
+            "with pauses of {pause} after every {work} a host would take more than a day for a packet of {}",
+            host.mtu
+        );
+        return Err(("host.sink.pause_for", message));
+    }
+    Ok(())
+}
+
+/// Picoseconds in which a sink that works and pauses takes `bytes`: what it works, and the pauses between.
+fn taking(bytes: Bytes, rate: Option<Rate>, work: Time, pause: Time) -> u128 {
+    let bits = u128::from(bytes.get()) * 8;
+    let busy = rate.map_or(0, |rate| bits * u128::from(SECOND.0) / u128::from(rate.bits_per_second()));
+    let pauses = busy / u128::from(work.0) + 1;
+    busy + pauses * u128::from(pause.0)
+}
+
+fn positive(key: &'static str, time: Option<Time>) -> Result<(), Problem> {
+    if time == Some(Time::ZERO) {
+        return Err((key, "0 is not allowed: give a time above 0, for example \"1 us\"".to_owned()));
+    }
+    Ok(())
+}
+
+fn at_most(key: &'static str, time: Time, most: Time) -> Result<(), Problem> {
+    if time > most {
+        return Err((key, format!("{time} is not allowed: give at most {most}")));
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SMALL: &str = "
+[topology.mesh]
+dimensions = [3, 3]
+[run]
+duration = '1 ms'
+";
+
+    fn checked(key: &str, value: &str) -> Result<(), String> {
+        let overrides = [(key.to_owned(), value.to_owned())];
+        let experiment = crate::read(SMALL, "e.toml", &overrides).unwrap();
+        check(&experiment, "e.toml").map_err(|e| e.located(SMALL, &overrides).to_string())
+    }
+
+    #[test]
+    fn what_makes_no_sense_is_refused() {
+        let cases = [
+            ("run.duration", "0 ns", "run.duration: 0 is not allowed"),
+            (
+                "run.duration",
+                "604801 s",
+                "run.duration: warm-up and duration are 604801 s together: give at most 604800 s",
+            ),
+            ("run.warmup", "18446744073709551615 ps", "run.warmup: warm-up and duration are"),
+            ("run.drain_limit", "0 s", "run.drain_limit: 0 is not allowed"),
+            ("run.drain_limit", "18446744073709551615 ps", "run.drain_limit: "),
+            ("run.partitions", "0", "run.partitions: 0 is not allowed: give a number from 1 to 256"),
+            ("run.partitions", "257", "run.partitions: 257 is not allowed"),
+            ("run.steady_state.precision", "0.0", "run.steady_state.precision: 0 is not allowed"),
+            ("run.steady_state.precision", "nan", "run.steady_state.precision: NaN is not allowed"),
+            ("run.steady_state.confidence", "1.0", "give a number between 0 and 1"),
+            ("run.steady_state.batch", "0 ns", "run.steady_state.batch: 0 is not allowed"),
+            ("run.steady_state.batch", "101 us", "needs room for 10 batches"),
+            ("measure.bin", "0 ns", "measure.bin: 0 is not allowed"),
+            (
+                "switch.router_delay",
+                "1001 ms",
+                "switch.router_delay: 1.001 s is not allowed: give at most 1 s",
+            ),
+            ("switch.credit_delay", "18446744073709551615 ps", "switch.credit_delay: "),
+            ("host.open_messages", "0", "host.open_messages: 0 is not allowed"),
+            ("host.sink", "{ pause_for = '1 us' }", "host.sink.pause_for: give `pause_every`, too"),
+            ("host.sink", "{ pause_every = '1 us' }", "host.sink.pause_every: give `pause_for`, too"),
+            ("host.sink", "{ pause_every = '0 ns', pause_for = '1 us' }", "pause_every: 0 is not allowed"),
+            (
+                "host.sink",
+                "{ rate = '1 Mb/s', pause_every = '1 ps', pause_for = '1 s' }",
+                "would take more than a day for a packet of 2048 B",
+            ),
+        ];
+        for (key, value, expected) in cases {
+            let error = checked(key, value).unwrap_err();
+            assert!(error.starts_with("e.toml: ") && error.contains(expected), "{error}");
+            assert!(error.contains(" (set on top of the file"), "{error}");
+        }
+    }
+
+    #[test]
+    fn the_ends_of_the_ranges_are_allowed() {
+        let cases = [
+            ("run.duration", "604800 s"),
+            ("run.duration", "1 ps"),
+            ("run.drain_limit", "6048000 s"),
+            ("run.partitions", "256"),
+            ("run.steady_state", "{}"),
+            ("run.steady_state.batch", "100 us"),
+            ("measure.bin", "1 ps"),
+            ("switch.router_delay", "0 ns"),
+            ("switch.router_delay", "1 s"),
+            ("host.sink", "{ pause_every = '1 us', pause_for = '0 ns' }"),
+            ("host.sink", "{ rate = '32 Gb/s', pause_every = '0.1 us', pause_for = '12.5 ns' }"),
+        ];
+        for (key, value) in cases {
+            assert_eq!(checked(key, value), Ok(()), "{key} = {value}");
+        }
+    }
+
+    #[test]
+    fn an_error_names_the_line_of_the_file() {
+        let text = SMALL.replace("1 ms", "0 ms");
+        let error = check(&crate::read(&text, "e.toml", &[]).unwrap(), "e.toml").unwrap_err();
+        assert!(
+            error.located(&text, &[]).to_string().starts_with("e.toml:5: run.duration: 0 is not allowed")
+        );
+    }
+}

@@ -1,0 +1,127 @@
+//! The messages of the TOML reader in the words of an experiment's author.
+
+/// The message without the reader's own terms; with the nearest valid name where a name is unknown.
+pub(crate) fn plain(message: &str) -> String {
+    let message = message.trim_end();
+    for (start, joint) in [("invalid type: ", "expected "), ("invalid value: ", "expected ")] {
+        let halves = message.strip_prefix(start).and_then(|rest| rest.rsplit_once(&format!(", {joint}")));
+        if let Some((found, expected)) = halves {
+            return mismatch(found, expected);
+        }
+    }
+    if message.starts_with("wanted exactly 1 element") || message == "wanted string or table" {
+        return format!("expected {ONE_KIND}");
+    }
+    match message {
+        "recursion limit" => "tables are nested too deep".to_owned(),
+        _ => with_hint(message),
+    }
+}
+
+const ONE_KIND: &str = "exactly one kind: a table with one entry, or the name of a kind that needs no more";
+
+fn mismatch(found: &str, expected: &str) -> String {
+    if found == "unit variant" {
+        return "this kind needs a table of its own, not only its name".to_owned();
+    }
+    format!("expected {}, found {}", expected_in_words(expected), found_in_words(found))
+}
+
+fn expected_in_words(expected: &str) -> String {
+    let words = match expected {
+        "u8" => "a whole number from 0 to 255",
+        "u16" => "a whole number from 0 to 65535",
+        "u32" => "a whole number from 0 to 4294967295",
+        "u64" | "usize" => "a whole number from 0 to 9223372036854775807",
+        "f64" => "a number",
+        "a sequence" => "a list",
+        "a map" => "a table",
+        "a boolean" => "true or false",
+        "a string" => "a text in quotes",
+        "enum" => ONE_KIND,
+        "newtype variant" | "struct variant" => "a table with more keys",
+        other if other.starts_with("struct ") => "a table",
+        other => other,
+    };
+    words.to_owned()
+}
+
+fn found_in_words(found: &str) -> String {
+    let kinds = [
+        ("string ", "the text "),
+        ("integer ", ""),
+        ("floating point ", ""),
+        ("boolean ", ""),
+        ("sequence", "a list"),
+        ("map", "a table"),
+    ];
+    let word = kinds.iter().find_map(|(kind, word)| Some((word, found.strip_prefix(kind)?)));
+    word.map_or_else(|| found.to_owned(), |(word, rest)| format!("{word}{}", rest.replace('`', "")))
+}
+
+/// Adds the nearest valid name to serde's list of what was expected.
+fn with_hint(message: &str) -> String {
+    let mut quoted = message.split('`').skip(1).step_by(2);
+    let unknown = ["unknown field", "unknown variant"].iter().any(|start| message.starts_with(start));
+    if let (true, Some(written)) = (unknown, quoted.next()) {
+        let allowed: Vec<&str> = quoted.collect();
+        if let Some(name) = nearest(written, allowed) {
+            return format!("{message}; did you mean `{name}`?");
+        }
+    }
+    message.to_owned()
+}
+
+/// Longer names are not compared: nobody mistypes them, and comparing takes the product of the lengths.
+const LONGEST_NAME: usize = 200;
+
+/// The name among `names` that is written most like `written`, if one is near enough to be meant.
+pub fn nearest<'a>(written: &str, names: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    let length = written.chars().count();
+    if length > LONGEST_NAME {
+        return None;
+    }
+    let lower = written.to_lowercase();
+    names
+        .into_iter()
+        .map(|name| (name, 2.max(name.len() / 3)))
+        .filter(|&(name, allowed)| {
+            name.len() <= LONGEST_NAME && name.chars().count().abs_diff(length) <= allowed
+        })
+        .map(|(name, allowed)| (strsim::damerau_levenshtein(&lower, &name.to_lowercase()), allowed, name))
+        .filter(|(distance, allowed, _)| distance <= allowed)
+        .map(|(distance, _, name)| (distance, name))
+        .min()
+        .map(|(_, name)| name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_readers_terms_are_translated() {
+        let cases = [
+            ("invalid type: string \"x\", expected f64", "expected a number, found the text \"x\""),
+            ("invalid value: integer `-1`, expected u8", "expected a whole number from 0 to 255, found -1"),
+            ("invalid type: map, expected a sequence", "expected a list, found a table"),
+            ("invalid type: integer `1`, expected struct Run", "expected a table, found 1"),
+            ("invalid type: boolean `true`, expected a string", "expected a text in quotes, found true"),
+            ("wanted exactly 1 element, found 0 elements", "expected exactly one kind: "),
+            ("missing field `run`", "missing field `run`"),
+            ("recursion limit", "tables are nested too deep"),
+        ];
+        for (message, expected) in cases {
+            assert!(plain(message).starts_with(expected), "{message}: {}", plain(message));
+        }
+    }
+
+    #[test]
+    fn near_names_are_found_and_far_ones_are_not() {
+        let names = ["uniform", "transpose", "to"];
+        assert_eq!(nearest("unifrom", names), Some("uniform"));
+        assert_eq!(nearest("TRANSPOSE", names), Some("transpose"));
+        assert_eq!(nearest("bernoulli", names), None);
+        assert_eq!(nearest(&"x".repeat(1_000_000), ["x".repeat(1_000_000).as_str()]), None);
+    }
+}
