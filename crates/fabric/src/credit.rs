@@ -78,6 +78,9 @@ pub struct LaneCredits {
     pub capacity: u32,
     /// The smallest packet (in blocks) that waits for credits of this lane; `u32::MAX` if none does.
     pub wanted: u32,
+    /// Blocks in use by packets, counted on their own so that debug builds can check the rest.
+    #[cfg(debug_assertions)]
+    occupied: u32,
     head: u32,
     tail: u32,
 }
@@ -85,7 +88,15 @@ pub struct LaneCredits {
 impl LaneCredits {
     /// An empty buffer of `capacity` blocks.
     pub fn new(capacity: u32) -> Self {
-        Self { free: capacity, capacity, wanted: u32::MAX, head: NONE, tail: NONE }
+        Self {
+            free: capacity,
+            capacity,
+            wanted: u32::MAX,
+            #[cfg(debug_assertions)]
+            occupied: 0,
+            head: NONE,
+            tail: NONE,
+        }
     }
 
     /// Are blocks announced that are not free yet?
@@ -224,6 +235,33 @@ impl RampPool {
             if free_by(Time(middle)) >= u64::from(missing) { high = middle } else { low = middle + 1 }
         }
         Time(low)
+    }
+
+    /// A packet takes `blocks` of the buffer; there is room for it.
+    #[inline]
+    pub fn take(&self, lane: &mut LaneCredits, blocks: u32) {
+        lane.free -= blocks;
+        #[cfg(debug_assertions)]
+        {
+            lane.occupied += blocks;
+            self.check(lane);
+        }
+    }
+
+    /// The blocks of a packet are announced: [`RampPool::push`] with a check, in debug builds, that none is lost.
+    #[inline]
+    pub fn give_back(&mut self, lane: &mut LaneCredits, ramp: Ramp) {
+        self.push(lane, ramp);
+        #[cfg(debug_assertions)]
+        {
+            lane.occupied -= ramp.blocks;
+            self.check(lane);
+        }
+    }
+
+    #[cfg(debug_assertions)]
+    fn check(&self, lane: &LaneCredits) {
+        assert_eq!(lane.free + self.outstanding(lane) + lane.occupied, lane.capacity, "credits of {lane:?}");
     }
 
     /// Blocks of a lane that are announced and not yet free.

@@ -244,7 +244,7 @@ impl Ports {
     pub fn credit(&mut self, port: u32, lane: Vl, ramp: Ramp, now: Time) -> Option<Time> {
         let index = port as usize * self.lane_count + lane.index();
         let lane = &mut self.lanes[index];
-        self.ramps.push(lane, ramp);
+        self.ramps.give_back(lane, ramp);
         if lane.wanted == u32::MAX {
             return None;
         }
@@ -314,7 +314,7 @@ pub fn send<R: RoutingFunction, B: Observer, O: Outbox>(
         sender.end_stall(now, &mut context.observer);
     }
     let credits = &mut context.ports.lanes[port as usize * context.ports.lane_count + lane.index()];
-    credits.free -= blocks;
+    context.ports.ramps.take(credits, blocks);
     let late = if context.rules.switching == Switching::StoreAndForward { duration } else { Time::ZERO };
     match sender.far {
         Far::Switch(far) => {
@@ -326,7 +326,7 @@ pub fn send<R: RoutingFunction, B: Observer, O: Outbox>(
             slot.port = far;
             let base = now + sender.sink_credit_delay;
             let ramp = leaving(context.rules.credit_return, base, sender.byte_time, bytes, blocks);
-            context.ports.ramps.push(credits, ramp);
+            context.ports.ramps.give_back(credits, ramp);
             context.out.deliver(now + sender.latency + duration, far, index);
         }
         Far::SlowHost(far) => {
