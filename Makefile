@@ -28,7 +28,7 @@ reproduce: ## hold our numbers against the published ones, write docs/reproducti
 
 docs: ## build the documentation into site/
 	@scripts/setup docs
-	@$(VENV)/mkdocs build --quiet --strict
+	@NO_MKDOCS_2_WARNING=1 $(VENV)/mkdocs build --quiet --strict
 	@echo "documentation: site/index.html"
 
 clean: ## remove what the other targets built

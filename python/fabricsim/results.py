@@ -163,6 +163,19 @@ def destination_share(result: Result) -> pd.Series[float]:
     return flows["accepted_gbps"] / flows["destination"].map(host_rates(result)).astype(float)
 
 
+def final_share(result: Result, part: float = 0.1) -> pd.Series[float]:
+    """As `destination_share`, but in the last `part` of the run; NaN for flows of which no series was kept."""
+    flows, series = result.flows, result.frames.get("series")
+    if series is None or series.empty:
+        return pd.Series(float("nan"), index=flows.index)
+    first, last = series["time_ns"].min(), series["time_ns"].max()
+    late = series[series["time_ns"] >= last - part * (last - first)]
+    gbps = late.groupby(["source", "destination"])["gbps"].mean()
+    pairs = pd.MultiIndex.from_frame(flows[["source", "destination"]])
+    rates = flows["destination"].map(host_rates(result)).astype(float)
+    return pd.Series(gbps.reindex(pairs).to_numpy(), index=flows.index) / rates
+
+
 def flatten(value: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
     """The scalars in nested mappings by dotted name; lists are left out."""
     return dict(_scalars(value, prefix))

@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.table import Table
 
 from fabricsim.cli.numbers import fixed, missing, nanoseconds, percent, plain, seconds
-from fabricsim.results import Result, destination_share, flatten
+from fabricsim.results import Result, destination_share, final_share, flatten
 from fabricsim.sweep import SweepResult
 
 MOST_FLOWS = 12
@@ -32,7 +32,7 @@ def print_result(result: Result, console: Console) -> None:
 
 
 def _print_flows(result: Result, console: Console) -> None:
-    flows = result.flows.assign(share=destination_share(result))
+    flows = result.flows.assign(share=destination_share(result), final=final_share(result))
     flows = flows.sort_values("accepted_gbps", ascending=False, kind="stable")
     shown, note = flows, None
     if len(flows) > MOST_FLOWS:
@@ -46,6 +46,7 @@ def _print_flows(result: Result, console: Console) -> None:
         "offered\nGb/s",
         "accepted\nGb/s",
         "of destination's\nlink",
+        "the same in\nthe last tenth",
         "mean\nlatency",
         "p99\nlatency",
     ):
@@ -64,6 +65,7 @@ def _flow_cells(row: Mapping[Any, Any]) -> list[str]:
         fixed(row.get("offered_gbps")),
         fixed(row.get("accepted_gbps")),
         percent(row.get("share")),
+        percent(row.get("final")),
         nanoseconds(row.get("latency_mean_ns")),
         nanoseconds(row.get("latency_p99_ns")),
     ]
