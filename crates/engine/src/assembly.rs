@@ -8,7 +8,7 @@ use fabricsim_fabric::{
 use fabricsim_model::Observer;
 use fabricsim_protocols::Datagram;
 use fabricsim_routing::Router;
-use fabricsim_spec::{Experiment, LinkParameters};
+use fabricsim_spec::{Allocation, Experiment, LinkParameters};
 use fabricsim_topology::{Graph, Node};
 use fabricsim_units::{HostId, LinkId, PortNo, SwitchId, Time, Vl};
 use fabricsim_workload::Source;
@@ -259,18 +259,14 @@ fn entities(
             Node::Switch(id) => {
                 if own.0 == 0 {
                     let count = graph.switches[id.index()].ports.len();
-                    let senders = &parts.ports.senders;
-                    let switch = Switch::new(id, port, count, lanes, rules)
-                        .with_random(rules, |output| senders[port as usize + output].channel)
-                        .with_mixed_rates(
-                            senders
-                                .iter()
-                                .skip(port as usize)
-                                .take(count)
-                                .collect::<Vec<_>>()
-                                .windows(2)
-                                .any(|pair| pair[0].byte_time != pair[1].byte_time),
-                        );
+                    let senders: &[Sender] = &parts.ports.senders;
+                    let own = &senders[port as usize..][..count];
+                    let mut switch = Switch::new(id, port, count, lanes, rules)
+                        .with_random(rules, |output| own[output].channel)
+                        .with_mixed_rates(own.windows(2).any(|pair| pair[0].byte_time != pair[1].byte_time));
+                    if experiment.switch.allocation == Allocation::Separable {
+                        switch = switch.with_rounds(cycle(experiment, own));
+                    }
                     parts.switches.push(switch);
                 }
                 parts.owners.push(Owner::Switch(parts.switches.len() as u32 - 1));
@@ -285,6 +281,12 @@ fn entities(
         }
     }
     parts
+}
+
+/// The time of a flow-control unit on the fastest of a switch's links.
+fn cycle(experiment: &Experiment, links: &[Sender]) -> Time {
+    let unit = experiment.switch.flow_control_unit.0 as u32;
+    links.iter().map(|link| link.byte_time.duration(unit)).min().unwrap_or_default().max(Time::ps(1))
 }
 
 fn host(experiment: &Experiment, id: HostId, port: u32, source: Source) -> Host {

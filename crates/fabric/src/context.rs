@@ -1,8 +1,8 @@
 use std::sync::Arc;
 
-use fabricsim_model::{Hop, Random};
+use fabricsim_model::{Hop, Packet, Random};
 use fabricsim_spec::{Arbiter, CreditReturn, Queueing, Switching};
-use fabricsim_units::{Time, Vl};
+use fabricsim_units::{SwitchId, Time, Vl};
 
 use crate::{Arena, Ports, Ramp, Slot};
 
@@ -42,6 +42,13 @@ impl Rules {
     pub fn stream(&self, channel: u32) -> Random {
         const ARBITER: u64 = 0x6172_6269;
         Random::new(self.seed, ARBITER, u64::from(channel))
+    }
+
+    /// The random stream of a packet at a switch: whatever order packets come in, each draws the same.
+    pub fn stream_at(&self, at: SwitchId, packet: &Packet) -> Random {
+        const HOP: u64 = 0x686f_7000;
+        let identity = u64::from(packet.source.0) << 32 | u64::from(packet.sequence);
+        Random::new(self.seed, HOP | u64::from(at.0) << 32, identity)
     }
 }
 

@@ -11,6 +11,7 @@ mod context;
 mod credit;
 mod port;
 mod queue;
+mod separable;
 mod sink;
 mod switch;
 mod table;

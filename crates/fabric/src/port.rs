@@ -228,6 +228,15 @@ impl Ports {
         earliest
     }
 
+    /// Is there space for `blocks` on a lane now?
+    pub fn has_space(&mut self, port: u32, lane: Vl, blocks: u32, now: Time) -> bool {
+        let lane = &mut self.lanes[port as usize * self.lane_count + lane.index()];
+        if lane.free < blocks {
+            self.ramps.collect(lane, now);
+        }
+        lane.free >= blocks
+    }
+
     /// Forgets what was wanted of a port's lanes: it is about to be looked at afresh.
     #[inline]
     pub fn forget_wants(&mut self, port: u32) {
@@ -278,6 +287,15 @@ impl Sender {
             observer.stalled(self.channel, self.stalled_lane, self.stalled_since, now);
         }
         self.stalled_since = Time::MAX;
+    }
+
+    /// The port is idle for want of credits for `lane`, unless it was already.
+    #[inline]
+    pub fn stall(&mut self, now: Time, lane: Vl) {
+        if self.stalled_since == Time::MAX {
+            self.stalled_since = now;
+            self.stalled_lane = lane;
+        }
     }
 
     /// Asks for a wake-up at `at`, unless an earlier one is coming; `port` is the sender's number.

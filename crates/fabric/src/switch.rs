@@ -5,13 +5,16 @@
 use fabricsim_model::{Hop, Observer, Random};
 use fabricsim_routing::RoutingFunction;
 use fabricsim_spec::{Arbiter, Queueing, Switching};
-use fabricsim_units::{HostId, PortNo, SwitchId, Time, Vl};
+use fabricsim_units::{PortNo, SwitchId, Time, Vl};
 
 use crate::arbiter::{Candidate, Choice};
 use crate::bits::Bits;
 use crate::port::{return_space, send};
 use crate::queue::Queue;
+use crate::separable::Separable;
 use crate::{Context, NONE, Outbox, Rules, Table};
+
+mod round;
 
 /// A switch: its queues, and who of them asks for which output.
 #[derive(Clone, Debug)]
@@ -32,6 +35,9 @@ pub struct Switch {
     /// Arrivals of the present moment whose hops are to be chosen: input and packet.
     undecided: Vec<(usize, u32)>,
     random: Vec<Random>,
+    /// The allocators, if it allocates in rounds; and the heads that they match, between uses.
+    rounds: Option<Box<Separable>>,
+    matched: Vec<usize>,
     /// May a packet come in on a slower link than it leaves by? Then it may have to wait for its bytes.
     mixed_rates: bool,
     /// The last moment at which something happened to the switch.
@@ -115,9 +121,8 @@ impl Delay {
     #[inline(never)]
     fn note<R, B, O: Outbox>(self, context: &mut Context<R, B, O>, port: u32) {
         let sender = &mut context.ports.senders[port as usize];
-        if let (Some(lane), Time::MAX) = (self.starved, sender.stalled_since) {
-            sender.stalled_since = context.now;
-            sender.stalled_lane = lane;
+        if let Some(lane) = self.starved {
+            sender.stall(context.now, lane);
         }
         if self.retry < Time::MAX {
             sender.wake(port, self.retry, &mut context.out);
@@ -144,6 +149,8 @@ impl Switch {
             hop_turn: 0,
             undecided: Vec::new(),
             random: Vec::new(),
+            rounds: None,
+            matched: Vec::new(),
             mixed_rates: false,
             touched: u64::MAX,
         }
@@ -305,7 +312,7 @@ impl Switch {
         let to = context.arena[packet].destination();
         let in_port = PortNo(input as u16);
         let Some(hop) = context.routing.only_hop(self.id, in_port, lane, to) else {
-            let hop = self.best_hop(context, in_port, lane, to);
+            let hop = self.best_hop(context, in_port, lane, packet);
             return self.direct(context, input, packet, hop);
         };
         self.direct(context, input, packet, hop)
@@ -336,20 +343,25 @@ impl Switch {
         output
     }
 
-    /// Of the hops that the routing proposes the one with the fewest blocks ahead: waiting here, and used downstream.
-    /// Ties in turn.
+    /// Of the hops that the routing proposes any, or the one with the fewest blocks ahead: waiting here, and used
+    /// downstream; ties in turn.
     #[inline(never)]
     fn best_hop<R: RoutingFunction, B, O>(
         &mut self,
         context: &mut Context<R, B, O>,
         in_port: PortNo,
         lane: Vl,
-        to: HostId,
+        packet: u32,
     ) -> Hop {
         context.hops.clear();
-        context.routing.hops(self.id, in_port, lane, to, &mut context.hops);
+        let packet = context.arena[packet].packet;
+        context.routing.hops(self.id, in_port, lane, packet.destination, &mut context.hops);
         if let [only] = context.hops.as_slice() {
             return *only;
+        }
+        if context.routing.is_random() {
+            let place = context.rules.stream_at(self.id, &packet).below(context.hops.len() as u64);
+            return context.hops[place as usize];
         }
         self.least_loaded(context)
     }
@@ -380,6 +392,9 @@ impl Switch {
     pub fn settle<R: RoutingFunction, B: Observer, O: Outbox>(&mut self, context: &mut Context<R, B, O>) {
         if !self.undecided.is_empty() {
             self.decide(context);
+        }
+        if self.rounds.is_some() {
+            return self.settle_in_rounds(context);
         }
         while let Some(output) = self.dirty.first_after(self.last_output) {
             self.dirty.clear(output);

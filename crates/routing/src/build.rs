@@ -2,12 +2,12 @@ use std::io::Read;
 use std::path::Path;
 
 use fabricsim_model::Lanes;
-use fabricsim_spec::{Algorithm, Experiment, SpecError};
+use fabricsim_spec::{Algorithm, Experiment, SpecError, Ties};
 use fabricsim_topology::{Graph, Shape};
 
 use crate::{
     DimensionOrder, ForwardingTables, Router, RoutingError, TableRouting, TablesError, TablesProblem, UpDown,
-    shortest_paths,
+    Upwards, shortest_paths,
 };
 
 /// Virtual lanes of an InfiniBand link (IBA 1.5, section 3.5.7), and the most that there are here.
@@ -31,15 +31,18 @@ pub fn build(
     if routing.order.is_some() && algorithm != Algorithm::DimensionOrder {
         return Err(stray(file, "routing.order", algorithm, Algorithm::DimensionOrder).into());
     }
+    if routing.ties.is_some() && algorithm != Algorithm::DimensionOrder {
+        return Err(stray(file, "routing.ties", algorithm, Algorithm::DimensionOrder).into());
+    }
     if routing.tables.is_some() && algorithm != Algorithm::Table {
         return Err(stray(file, "routing.tables", algorithm, Algorithm::Table).into());
     }
     let all = Lanes::new(0, lanes);
     Ok(match algorithm {
         Algorithm::DimensionOrder => match &graph.shape {
-            Shape::Grid(shape) => {
-                DimensionOrder::new(graph, shape, routing.order.as_deref(), lanes, file)?.into()
-            }
+            Shape::Grid(shape) => DimensionOrder::new(graph, shape, routing.order.as_deref(), lanes, file)?
+                .with_random_ties(routing.ties == Some(Ties::Random))
+                .into(),
             _ => {
                 return Err(unsuitable(
                     file,
@@ -50,10 +53,8 @@ pub fn build(
                 .into());
             }
         },
-        Algorithm::UpDown | Algorithm::UpDownAdaptive => match &graph.shape {
-            Shape::Tree(shape) => {
-                UpDown::new(graph, shape, algorithm == Algorithm::UpDownAdaptive, all).into()
-            }
+        Algorithm::UpDown | Algorithm::UpDownAdaptive | Algorithm::UpDownRandom => match &graph.shape {
+            Shape::Tree(shape) => UpDown::new(graph, shape, upwards(algorithm), all).into(),
             _ => return Err(unsuitable(file, algorithm, "a fat tree", graph).into()),
         },
         Algorithm::Table => {
@@ -63,6 +64,14 @@ pub fn build(
             TableRouting::new(shortest_paths(graph, file)?, all).into()
         }
     })
+}
+
+const fn upwards(algorithm: Algorithm) -> Upwards {
+    match algorithm {
+        Algorithm::UpDownAdaptive => Upwards::Adaptive,
+        Algorithm::UpDownRandom => Upwards::Random,
+        _ => Upwards::Fixed,
+    }
 }
 
 /// What [`Algorithm::Auto`] means on this graph.
@@ -131,6 +140,7 @@ const fn name(algorithm: Algorithm) -> &'static str {
         Algorithm::DimensionOrder => "dimension-order",
         Algorithm::UpDown => "up-down",
         Algorithm::UpDownAdaptive => "up-down-adaptive",
+        Algorithm::UpDownRandom => "up-down-random",
         Algorithm::ShortestPath => "shortest-path",
         Algorithm::Table => "table",
     }
@@ -176,6 +186,8 @@ mod tests {
             ),
             (message(mesh, "algorithm = \"up-down-adaptive\"", 1), "`dimension-order` fits"),
             (message(tree, "order = [0]", 1), "routing.order: only for `dimension-order`, not for `up-down`"),
+            (message(tree, "ties = \"random\"", 1), "routing.ties: only for `dimension-order`"),
+            (message(mesh, "algorithm = \"up-down-random\"", 1), "`up-down-random` needs a fat tree"),
             (
                 message(mesh, "tables = \"x.fdbs\"", 1),
                 "routing.tables: only for `table`, not for `dimension-order`",

@@ -37,6 +37,7 @@ pub struct DimensionOrder {
     ports: Vec<[PortNo; 2]>,
     targets: Vec<Target>,
     dimensions: usize,
+    random_ties: bool,
     pub(crate) all: Lanes,
 }
 
@@ -100,23 +101,44 @@ impl DimensionOrder {
             targets: targets.collect(),
             places,
             dimensions: order.len(),
+            random_ties: false,
             all: Lanes::new(0, virtual_lanes),
         })
     }
 }
 
 impl DimensionOrder {
-    /// The only way on; see [`RoutingFunction::hops`].
+    /// Proposes both ways round a ring where they are equally long.
+    pub fn with_random_ties(mut self, random: bool) -> Self {
+        self.random_ties = random;
+        self
+    }
+
+    /// The way on; of two equally long ones that of the balanced choice.
     #[inline]
     pub fn hop(&self, at: SwitchId, in_port: PortNo, lane: Vl, to: HostId) -> Hop {
         let (here, target) = (self.places[at.index()], &self.targets[to.index()]);
-        let differing = here ^ target.place;
-        if differing == 0 {
+        let Some(axis) = self.axis(here, target) else {
             return Hop { port: target.port, lanes: self.all };
-        }
-        let axis = &self.axis_of_bit[differing.trailing_zeros() as usize % 64];
+        };
         let ports = self.ports[at.index() * self.dimensions + usize::from(axis.number)];
         axis.hop(here, target, ports, in_port, lane)
+    }
+
+    /// The dimension to go along; `None` at the destination's switch.
+    #[inline]
+    fn axis(&self, here: u64, target: &Target) -> Option<&Axis> {
+        let differing = here ^ target.place;
+        (differing != 0).then(|| &self.axis_of_bit[differing.trailing_zeros() as usize % 64])
+    }
+
+    /// The other way, where both are equally long and either may be taken.
+    #[cold]
+    fn other_hop(&self, at: SwitchId, to: HostId) -> Option<Hop> {
+        let (here, target) = (self.places[at.index()], &self.targets[to.index()]);
+        let axis = self.axis(here, target).filter(|axis| axis.is_tie(here, target))?;
+        let ports = self.ports[at.index() * self.dimensions + usize::from(axis.number)];
+        Some(axis.enter(here, target, ports, !axis.goes_up(here, target)))
     }
 }
 
@@ -170,15 +192,38 @@ impl Axis {
     /// The way on along this dimension, from a switch with the ports down and up to a coordinate that is another.
     #[inline]
     fn hop(&self, here: u64, target: &Target, ports: [PortNo; 2], in_port: PortNo, lane: Vl) -> Hop {
-        let (from, to) = (self.coordinate(here), self.coordinate(target.place));
-        let higher = to > from;
-        let ahead = if higher { to - from } else { to + self.ring - from };
-        let odd = if self.pair { u32::from(target.cable) } else { from % 2 };
-        let up = 2 * ahead < self.ring + odd;
-        let crosses = up != higher;
+        let up = self.goes_up(here, target);
         let goes_on = in_port == ports[usize::from(!up)];
-        let class = if goes_on { lane.0 >= self.split } else { crosses };
-        Hop { port: ports[usize::from(up)], lanes: self.classes[usize::from(class)] }
+        if goes_on {
+            let class = lane.0 >= self.split;
+            return Hop { port: ports[usize::from(up)], lanes: self.classes[usize::from(class)] };
+        }
+        self.enter(here, target, ports, up)
+    }
+
+    /// The first hop along this dimension, up or down.
+    #[inline]
+    fn enter(&self, here: u64, target: &Target, ports: [PortNo; 2], up: bool) -> Hop {
+        let higher = self.coordinate(target.place) > self.coordinate(here);
+        Hop { port: ports[usize::from(up)], lanes: self.classes[usize::from(up != higher)] }
+    }
+
+    /// Links to the target's coordinate, going up.
+    #[inline]
+    fn ahead(&self, here: u64, target: &Target) -> u32 {
+        let (from, to) = (self.coordinate(here), self.coordinate(target.place));
+        if to > from { to - from } else { to + self.ring - from }
+    }
+
+    #[inline]
+    fn goes_up(&self, here: u64, target: &Target) -> bool {
+        let odd = if self.pair { u32::from(target.cable) } else { self.coordinate(here) % 2 };
+        2 * self.ahead(here, target) < self.ring + odd
+    }
+
+    /// Are both ways round the ring equally long?
+    fn is_tie(&self, here: u64, target: &Target) -> bool {
+        2 * self.ahead(here, target) == self.ring
     }
 }
 
@@ -191,11 +236,20 @@ impl RoutingFunction for DimensionOrder {
     #[inline]
     fn hops(&self, at: SwitchId, in_port: PortNo, lane: Vl, to: HostId, hops: &mut Vec<Hop>) {
         hops.push(self.hop(at, in_port, lane, to));
+        if self.random_ties {
+            hops.extend(self.other_hop(at, to));
+        }
     }
 
     #[inline]
     fn only_hop(&self, at: SwitchId, in_port: PortNo, lane: Vl, to: HostId) -> Option<Hop> {
-        Some(self.hop(at, in_port, lane, to))
+        let fixed = !self.random_ties || self.other_hop(at, to).is_none();
+        fixed.then(|| self.hop(at, in_port, lane, to))
+    }
+
+    #[inline]
+    fn is_random(&self) -> bool {
+        self.random_ties
     }
 }
 
@@ -266,6 +320,30 @@ mod tests {
     fn opposite_hosts_go_up_from_odd_places_and_down_from_even_ones() {
         assert_eq!(ring_way(8, 2, 3, 7)[0].0, 4);
         assert_eq!(ring_way(8, 2, 2, 6)[0].0, 1);
+    }
+
+    #[test]
+    fn random_ties_propose_both_ways_with_their_classes() {
+        for radix in [4_u32, 6, 7, 8] {
+            let torus = format!("torus = {{ dimensions = [{radix}] }}");
+            let (_, balanced) = network(&torus, "", 2);
+            let (graph, router) = network(&torus, "ties = \"random\"", 2);
+            assert!(router.is_random() && !balanced.is_random());
+            for (from, to) in (0..radix).flat_map(|from| (0..radix).map(move |to| (from, to))) {
+                let host = graph.hosts.iter().find(|host| host.switch == SwitchId(from)).unwrap();
+                let (mut both, mut one) = (Vec::new(), Vec::new());
+                router.hops(SwitchId(from), host.port, Vl(0), HostId(to), &mut both);
+                balanced.hops(SwitchId(from), host.port, Vl(0), HostId(to), &mut one);
+                assert_eq!(both[0], one[0], "{from} {to}");
+                assert_eq!(both.len() == 2, 2 * from.abs_diff(to) == radix, "{from} {to}");
+                let only = router.only_hop(SwitchId(from), host.port, Vl(0), HostId(to));
+                assert_eq!(only.is_none(), both.len() == 2);
+                if let [a, b] = both[..] {
+                    // One way leads over the edge, and one does not.
+                    assert!(a.port != b.port && a.lanes != b.lanes, "{from} {to}");
+                }
+            }
+        }
     }
 
     #[test]

@@ -23,7 +23,7 @@ pub use error::{RoutingError, TablesError, TablesProblem};
 pub use path::path;
 pub use shortest_path::shortest_paths;
 pub use table::{ForwardingTables, TableRouting};
-pub use up_down::UpDown;
+pub use up_down::{UpDown, Upwards};
 
 use fabricsim_model::{Hop, Lanes};
 use fabricsim_units::{HostId, PortNo, SwitchId, Vl};
@@ -43,9 +43,15 @@ pub trait RoutingFunction {
         None
     }
 
-    /// May there be more than one hop to choose from?
+    /// May there be more than one hop, of which the least loaded is taken?
     #[inline]
     fn is_adaptive(&self) -> bool {
+        false
+    }
+
+    /// May there be more than one hop, of which any is taken?
+    #[inline]
+    fn is_random(&self) -> bool {
         false
     }
 }
@@ -94,6 +100,13 @@ macro_rules! routers {
             fn is_adaptive(&self) -> bool {
                 match self {
                     $(Self::$name(router) => router.is_adaptive(),)*
+                }
+            }
+
+            #[inline]
+            fn is_random(&self) -> bool {
+                match self {
+                    $(Self::$name(router) => router.is_random(),)*
                 }
             }
         }

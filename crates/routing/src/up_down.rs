@@ -5,7 +5,7 @@
 //! life fat trees", 2010): from level l a packet for host d goes to parent `floor(d / (w_1 ... w_l)) mod w_(l+1)`.
 //! The way up depends on the destination only, so each root, and each link downwards, serves destinations of its own.
 //!
-//! Adaptive: all parents are proposed, that of d-mod-k first.
+//! Adaptive and random: all parents are proposed, that of d-mod-k first; the switch takes the least loaded, or any.
 
 use fabricsim_model::{Hop, Lanes};
 use fabricsim_topology::{Graph, Node, TreeShape};
@@ -13,6 +13,17 @@ use fabricsim_units::{HostId, PortNo, SwitchId, Vl};
 
 use crate::RoutingFunction;
 use crate::wiring::beyond;
+
+/// How a packet finds its way up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Upwards {
+    /// By d-mod-k.
+    Fixed,
+    /// By the least loaded parent.
+    Adaptive,
+    /// By any parent.
+    Random,
+}
 
 /// Up/down routing on a fat tree. Needs 8 bytes per host and level.
 #[derive(Clone, Debug)]
@@ -23,7 +34,7 @@ pub struct UpDown {
     ports: Vec<PortNo>,
     /// For every host, what the switches of each level from 1 need to know of it.
     targets: Vec<Target>,
-    adaptive: bool,
+    upwards: Upwards,
     pub(crate) all: Lanes,
 }
 
@@ -51,8 +62,8 @@ struct Target {
 }
 
 impl UpDown {
-    /// Routing on the tree `shape` of `graph`, deterministic or adaptive, on all of the virtual lanes `all`.
-    pub fn new(graph: &Graph, shape: &TreeShape, adaptive: bool, all: Lanes) -> Self {
+    /// Routing on the tree `shape` of `graph`, on all of the virtual lanes `all`.
+    pub fn new(graph: &Graph, shape: &TreeShape, upwards: Upwards, all: Lanes) -> Self {
         let (stages, ports) = stages(graph, shape);
         let mut targets = Vec::with_capacity(graph.hosts.len() * shape.children.len());
         for host in &graph.hosts {
@@ -61,7 +72,7 @@ impl UpDown {
             let child = children.iter().position(|&port| port == host.port).unwrap_or_default();
             targets.extend(seen_from_levels(stage.subtree * shape.children[0] + child as u32, shape));
         }
-        Self { levels: shape.children.len(), stages, ports, targets, adaptive, all }
+        Self { levels: shape.children.len(), stages, ports, targets, upwards, all }
     }
 
     fn hop(&self, port: u32) -> Hop {
@@ -79,7 +90,7 @@ impl RoutingFunction for UpDown {
     #[inline(never)]
     fn hops(&self, at: SwitchId, _in_port: PortNo, _lane: Vl, to: HostId, hops: &mut Vec<Hop>) {
         let stage = &self.stages[at.index()];
-        let target = &self.targets[to.index() * self.levels + usize::from(stage.level) - 1];
+        let target = self.targets[to.index() * self.levels + usize::from(stage.level) - 1];
         if let Some(only) = self.only(stage, target) {
             hops.push(only);
             return;
@@ -92,22 +103,27 @@ impl RoutingFunction for UpDown {
     #[inline]
     fn only_hop(&self, at: SwitchId, _in_port: PortNo, _lane: Vl, to: HostId) -> Option<Hop> {
         let stage = &self.stages[at.index()];
-        self.only(stage, &self.targets[to.index() * self.levels + usize::from(stage.level) - 1])
+        self.only(stage, self.targets[to.index() * self.levels + usize::from(stage.level) - 1])
     }
 
     #[inline]
     fn is_adaptive(&self) -> bool {
-        self.adaptive
+        self.upwards == Upwards::Adaptive
+    }
+
+    #[inline]
+    fn is_random(&self) -> bool {
+        self.upwards == Upwards::Random
     }
 }
 
 impl UpDown {
     /// The hop where there is no choice: down, or up the one port of the deterministic routing.
     #[inline]
-    fn only(&self, stage: &Stage, target: &Target) -> Option<Hop> {
+    fn only(&self, stage: &Stage, target: Target) -> Option<Hop> {
         if stage.subtree == target.subtree {
             Some(self.hop(stage.down + u32::from(target.child)))
-        } else if self.adaptive {
+        } else if self.upwards != Upwards::Fixed {
             None
         } else {
             Some(self.hop(stage.up + u32::from(target.parent)))
@@ -238,6 +254,10 @@ mod tests {
     fn adaptive_offers_every_parent_and_one_child() {
         for tree in TREES {
             let (graph, router) = network(tree, "algorithm = \"up-down-adaptive\"", 2);
+            let (_, random) = network(tree, "algorithm = \"up-down-random\"", 2);
+            assert!(
+                router.is_adaptive() && !router.is_random() && random.is_random() && !random.is_adaptive()
+            );
             let (_, fixed) = network(tree, "", 2);
             let Shape::Tree(shape) = &graph.shape else { panic!("not a tree") };
             let (mut all, mut one) = (Vec::new(), Vec::new());

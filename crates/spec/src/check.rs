@@ -2,7 +2,7 @@
 
 use fabricsim_units::{Bytes, Rate, Time};
 
-use crate::{Experiment, Host, Measure, Run, SpecError, SteadyState, Switch};
+use crate::{Allocation, Arbiter, Experiment, Host, Measure, Queueing, Run, SpecError, SteadyState, Switch};
 
 /// Longest warm-up and measurement together: with a steady-state search (twice as long) and the default drain (ten
 /// times that) the end stays within the clock's 213 days.
@@ -84,7 +84,18 @@ fn measure(measure: &Measure) -> Result<(), Problem> {
 
 fn switch(switch: &Switch) -> Result<(), Problem> {
     at_most("switch.router_delay", switch.router_delay, LONGEST_DELAY)?;
-    at_most("switch.credit_delay", switch.credit_delay, LONGEST_DELAY)
+    at_most("switch.credit_delay", switch.credit_delay, LONGEST_DELAY)?;
+    if switch.allocation == Allocation::Maximal {
+        return Ok(());
+    }
+    if switch.queueing != Queueing::Fifo {
+        return Err(("switch.allocation", "`separable` is for `queueing = \"fifo\"` only".to_owned()));
+    }
+    if !matches!(switch.arbiter, Arbiter::RoundRobin | Arbiter::OldestFirst) {
+        let message = "`separable` is for the arbiters `round-robin` and `oldest-first` only";
+        return Err(("switch.allocation", message.to_owned()));
+    }
+    Ok(())
 }
 
 fn host(host: &Host) -> Result<(), Problem> {
@@ -180,6 +191,16 @@ duration = '1 ms'
                 "switch.router_delay: 1.001 s is not allowed: give at most 1 s",
             ),
             ("switch.credit_delay", "18446744073709551615 ps", "switch.credit_delay: "),
+            (
+                "switch.allocation",
+                "separable",
+                "switch.allocation: `separable` is for `queueing = \"fifo\"` only",
+            ),
+            (
+                "switch",
+                "{ allocation = 'separable', queueing = 'fifo', arbiter = 'random' }",
+                "`separable` is for the arbiters `round-robin` and `oldest-first` only",
+            ),
             ("host.open_messages", "0", "host.open_messages: 0 is not allowed"),
             ("host.sink", "{ pause_for = '1 us' }", "host.sink.pause_for: give `pause_every`, too"),
             ("host.sink", "{ pause_every = '1 us' }", "host.sink.pause_every: give `pause_for`, too"),
@@ -209,6 +230,7 @@ duration = '1 ms'
             ("measure.bin", "1 ps"),
             ("switch.router_delay", "0 ns"),
             ("switch.router_delay", "1 s"),
+            ("switch", "{ allocation = 'separable', queueing = 'fifo', arbiter = 'oldest-first' }"),
             ("host.sink", "{ pause_every = '1 us', pause_for = '0 ns' }"),
             ("host.sink", "{ rate = '32 Gb/s', pause_every = '0.1 us', pause_for = '12.5 ns' }"),
         ];

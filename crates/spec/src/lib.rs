@@ -26,9 +26,9 @@ pub use experiment::Experiment;
 pub use host::{Host, Sink};
 pub use link::{LinkOverride, LinkParameters, Links};
 pub use read::read;
-pub use routing::{Algorithm, Routing, Selection};
+pub use routing::{Algorithm, Routing, Selection, Ties};
 pub use run::{Drain, FlowDetail, Measure, Run, SteadyState};
-pub use switch::{Arbiter, CreditReturn, Queueing, Switch, Switching};
+pub use switch::{Allocation, Arbiter, CreditReturn, Queueing, Switch, Switching};
 pub use topology::{Grid, Naming, Topology};
 pub use traffic::{
     DrawPer, HotSpot, Injection, MessageSize, Pattern, SizeDistribution, Traffic, WeightedSize,

@@ -10,6 +10,10 @@ pub struct Routing {
     /// For `dimension-order`: the order of the dimensions; by default ascending (x first).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub order: Option<Vec<u32>>,
+    /// For `dimension-order`: which way a packet goes round a ring when both ways are equally long; by default
+    /// `balanced`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ties: Option<Ties>,
     /// For `table`: the forwarding tables (`.fdbs`), relative to the experiment file.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tables: Option<String>,
@@ -31,10 +35,22 @@ pub enum Algorithm {
     UpDown,
     /// On a fat tree: up by the port with the most credits, then down.
     UpDownAdaptive,
+    /// On a fat tree: up by any port, drawn anew at every switch, then down.
+    UpDownRandom,
     /// On any graph: shortest paths, ties by destination. Not free of deadlock in general.
     ShortestPath,
     /// Forwarding tables from a file.
     Table,
+}
+
+/// Which way a packet goes round a ring when both ways are equally long.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Ties {
+    /// Up from odd places, down from even ones: every packet of a flow the same way, both ways used equally.
+    Balanced,
+    /// Either, drawn for every packet.
+    Random,
 }
 
 /// Which of several allowed virtual lanes a packet takes.

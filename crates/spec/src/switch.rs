@@ -22,6 +22,8 @@ pub struct Switch {
     pub credit_delay: Time,
     /// Who goes first at an output.
     pub arbiter: Arbiter,
+    /// How packets and outputs find each other.
+    pub allocation: Allocation,
 }
 
 impl Default for Switch {
@@ -35,8 +37,23 @@ impl Default for Switch {
             credit_return: CreditReturn::default(),
             credit_delay: Time::ZERO,
             arbiter: Arbiter::default(),
+            allocation: Allocation::default(),
         }
     }
+}
+
+/// How packets and outputs find each other.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Allocation {
+    /// One output after the other takes a packet, as soon as there is one that it can send: none stays idle that an
+    /// input still free has a packet for.
+    #[default]
+    Maximal,
+    /// In rounds of one flow-control unit's time, as in a router's hardware: each input proposes one packet, each
+    /// output takes one proposal, and a packet holds a virtual lane of its output before it is sent. For `fifo`
+    /// queueing and the arbiters `round-robin` and `oldest-first`.
+    Separable,
 }
 
 /// How packets wait in an input buffer.

@@ -70,6 +70,7 @@ class Switch:
     credit_return: Literal["block", "packet"] | None = None
     credit_delay: str | None = None
     arbiter: Literal["round-robin", "oldest-first", "random", "fixed-priority"] | None = None
+    allocation: Literal["maximal", "separable"] | None = None
 
 
 @dataclass(frozen=True)
@@ -95,9 +96,19 @@ class Routing:
     """How packets find their way."""
 
     algorithm: (
-        Literal["auto", "dimension-order", "up-down", "up-down-adaptive", "shortest-path", "table"] | None
+        Literal[
+            "auto",
+            "dimension-order",
+            "up-down",
+            "up-down-adaptive",
+            "up-down-random",
+            "shortest-path",
+            "table",
+        ]
+        | None
     ) = None
     order: list[int] | None = None
+    ties: Literal["balanced", "random"] | None = None
     tables: str | None = None
     lane_selection: Literal["most-credits", "round-robin", "lowest", "by-flow"] | None = None
 

@@ -33,6 +33,9 @@ fn known_verdicts() {
         ("torus = { dimensions = [8, 6, 4] }", "", 1, false),
         ("torus = { dimensions = [8, 6, 4] }", "", 2, true),
         ("torus = { dimensions = [8, 6] }", "", 5, true),
+        ("torus = { dimensions = [8, 6, 4] }", "ties = \"random\"", 2, true),
+        ("torus = { dimensions = [8, 6, 4] }", "ties = \"random\"", 1, false),
+        ("fat-tree = { arity = 3, levels = 3 }", "algorithm = \"up-down-random\"", 1, true),
         // No minimal path in a ring of three has two links.
         ("torus = { dimensions = [3, 3, 2] }", "", 1, true),
         ("grid = { dimensions = [3, 6], wrap = [true, false] }", "", 1, true),

@@ -1,0 +1,173 @@
+//! A switch that allocates in rounds; see [`crate::separable`].
+
+use fabricsim_model::{Lanes, Observer};
+use fabricsim_routing::RoutingFunction;
+use fabricsim_spec::Arbiter;
+use fabricsim_units::{Time, Vl};
+
+use super::Switch;
+use crate::arbiter::Candidate;
+use crate::separable::{Head, Separable};
+use crate::{Context, NONE, Outbox};
+
+impl Switch {
+    /// Makes the switch allocate in rounds, one every `cycle`.
+    pub fn with_rounds(mut self, cycle: Time) -> Self {
+        let rounds = Separable::new(cycle, self.layout.ports, self.layout.lanes);
+        self.rounds = Some(Box::new(rounds));
+        self
+    }
+
+    #[cold]
+    pub(super) fn settle_in_rounds<R: RoutingFunction, B: Observer, O: Outbox>(
+        &mut self,
+        context: &mut Context<R, B, O>,
+    ) {
+        if let Some(mut rounds) = self.rounds.take() {
+            self.round(context, &mut rounds);
+            self.rounds = Some(rounds);
+        }
+    }
+
+    /// Takes the round of this moment, if there is one, and asks to be woken for the next.
+    fn round<R: RoutingFunction, B: Observer, O: Outbox>(
+        &mut self,
+        context: &mut Context<R, B, O>,
+        rounds: &mut Separable,
+    ) {
+        for output in 0..self.layout.ports {
+            if self.outputs[output].sole != NONE {
+                self.enqueue_sole(context, output);
+            }
+        }
+        if rounds.round_from(context.now) == context.now {
+            self.list_heads(context, rounds);
+            rounds.allocate_lanes(context.now);
+            self.send_matched(context, rounds);
+            bind_lanes(context, rounds);
+        }
+        self.list_heads(context, rounds);
+        self.plan_next_round(context, rounds);
+        for output in 0..self.layout.ports {
+            self.dirty.clear(output);
+        }
+    }
+
+    fn list_heads<R, B, O>(&self, context: &mut Context<R, B, O>, rounds: &mut Separable) {
+        rounds.heads.clear();
+        for output in 0..self.layout.ports {
+            if self.outputs[output].inputs.is_empty() {
+                continue;
+            }
+            for input in 0..self.layout.ports {
+                let mut lanes = self.requests[self.layout.request(output, input)].lanes;
+                while lanes != 0 {
+                    let lane = Vl(lanes.trailing_zeros() as u8);
+                    lanes &= lanes - 1;
+                    let queue = self.layout.queue(input, lane, output);
+                    if let Some(packet) = self.queues[queue].head() {
+                        let head = self.head(context, rounds, (input, lane, output), packet);
+                        rounds.heads.push(head);
+                    }
+                }
+            }
+        }
+    }
+
+    fn head<R, B, O>(
+        &self,
+        context: &mut Context<R, B, O>,
+        rounds: &Separable,
+        (input, lane, output): (usize, Vl, usize),
+        packet: u32,
+    ) -> Head {
+        let slot = &context.arena[packet];
+        let first = self.first_port as usize;
+        let mut head = Head {
+            input,
+            lane,
+            output,
+            packet,
+            blocks: slot.blocks,
+            allowed: slot.hop.lanes,
+            rank: match context.rules.arbiter {
+                Arbiter::OldestFirst => slot.packet.injected,
+                _ => Time::ZERO,
+            },
+            here_at: slot.ready.max(rounds.left_at(input, lane)),
+            bound: rounds.is_bound(input, lane),
+            asks: false,
+            got: None,
+        };
+        let open_at = context.ports.senders[first + output].busy_until;
+        let open_at = open_at.max(context.ports.receivers[first + input].readable_at);
+        let port = self.first_port + output as u32;
+        head.asks = head.here_at.max(open_at) <= context.now
+            && head.allowed.iter().any(|lane| {
+                let usable = head.bound || rounds.free_at(output, lane) <= context.now;
+                usable && context.ports.has_space(port, lane, head.blocks, context.now)
+            });
+        head
+    }
+
+    fn send_matched<R: RoutingFunction, B: Observer, O: Outbox>(
+        &mut self,
+        context: &mut Context<R, B, O>,
+        rounds: &mut Separable,
+    ) {
+        let mut matched = std::mem::take(&mut self.matched);
+        rounds.allocate_crossbar(&mut matched);
+        for i in matched.drain(..) {
+            let head = rounds.heads[i];
+            let port = self.first_port + head.output as u32;
+            let own = if head.bound { Some(head.allowed.first) } else { head.got };
+            let own = own.filter(|&lane| context.ports.has_space(port, lane, head.blocks, context.now));
+            let Some(out_lane) = own else { continue };
+            let Head { lane, packet, rank, .. } = head;
+            let input = head.input as u16;
+            self.grant(context, head.output, Candidate { input, lane, packet, injected: rank, out_lane });
+            rounds.leave(&head, out_lane, context.ports.senders[port as usize].busy_until);
+            rounds.heads[i].got = None;
+        }
+        self.matched = matched;
+    }
+
+    /// Asks to be woken for the next round in which anything can change.
+    fn plan_next_round<R, B, O: Outbox>(&mut self, context: &mut Context<R, B, O>, rounds: &Separable) {
+        let mut next = Time::MAX;
+        for head in &rounds.heads {
+            context.ports.forget_wants(self.first_port + head.output as u32);
+        }
+        for head in &rounds.heads {
+            let port = self.first_port + head.output as u32;
+            let at = if head.bound {
+                let space_at = context.ports.choose_lane(port, head.allowed, head.blocks, context.now, 0);
+                let sender = &mut context.ports.senders[port as usize];
+                if space_at.is_err() && sender.busy_until <= context.now {
+                    sender.stall(context.now, head.allowed.first);
+                }
+                let input = &context.ports.receivers[self.first_port as usize + head.input];
+                space_at.err().unwrap_or(sender.busy_until.max(input.readable_at))
+            } else {
+                let free_at = head.allowed.iter().map(|lane| rounds.free_at(head.output, lane)).min();
+                head.here_at.max(free_at.unwrap_or(Time::MAX))
+            };
+            next = next.min(at);
+        }
+        if let (Some(head), true) = (rounds.heads.first(), next < Time::MAX) {
+            let at = rounds.round_from(next.max(Time(context.now.0 + 1)));
+            context.ports.ensure_wake(self.first_port + head.output as u32, at, &mut context.out);
+        }
+    }
+}
+
+/// Heads that got a lane but no way through the crossbar keep the lane.
+fn bind_lanes<R, B, O>(context: &mut Context<R, B, O>, rounds: &mut Separable) {
+    for i in 0..rounds.heads.len() {
+        let head = rounds.heads[i];
+        if let Some(lane) = head.got {
+            rounds.bind(&head, lane);
+            context.arena[head.packet].hop.lanes = Lanes::one(lane);
+        }
+    }
+}
