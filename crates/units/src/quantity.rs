@@ -6,7 +6,9 @@ use thiserror::Error;
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum QuantityError {
     /// The text has no unit, or one that the quantity does not have.
-    #[error("\"{text}\" is not a {kind}: write a number and a unit, one of {units} (for example \"{example}\")")]
+    #[error(
+        "\"{text}\" is not a {kind}: write a number and a unit, one of {units} (for example \"{example}\")"
+    )]
     Unit {
         /// What was written.
         text: String,
@@ -46,12 +48,18 @@ pub(crate) fn parse(text: &str, kind: &Kind) -> Result<u64, QuantityError> {
     if trimmed.starts_with('-') {
         return Err(number_error("it is negative"));
     }
-    let digits = trimmed.find(|c: char| !(c.is_ascii_digit() || matches!(c, '.' | '_'))).unwrap_or(trimmed.len());
+    let digits =
+        trimmed.find(|c: char| !(c.is_ascii_digit() || matches!(c, '.' | '_'))).unwrap_or(trimmed.len());
     let (number, unit) = trimmed.split_at(digits);
     let unit = unit.trim();
     let Some(&(_, scale, divisor)) = kind.units.iter().find(|(name, ..)| *name == unit) else {
         let units = kind.units.iter().map(|(name, ..)| *name).collect::<Vec<_>>().join(", ");
-        return Err(QuantityError::Unit { text: text.to_owned(), kind: kind.name, units, example: kind.example });
+        return Err(QuantityError::Unit {
+            text: text.to_owned(),
+            kind: kind.name,
+            units,
+            example: kind.example,
+        });
     };
     let (value, decimals) = decimal(number).ok_or_else(|| number_error("the number can not be read"))?;
     let divisor = 10_u128.checked_pow(decimals).and_then(|p| p.checked_mul(divisor));

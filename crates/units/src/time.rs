@@ -113,7 +113,8 @@ impl fmt::Display for Time {
         if self.0 == 0 {
             return f.write_str("0 ns");
         }
-        let units = [("s", 1_000_000_000_000), ("ms", 1_000_000_000), ("us", 1_000_000), ("ns", 1_000), ("ps", 1)];
+        let units =
+            [("s", 1_000_000_000_000), ("ms", 1_000_000_000), ("us", 1_000_000), ("ns", 1_000), ("ps", 1)];
         print(self.0, &units, f)
     }
 }
