@@ -6,6 +6,8 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
+use fabricsim_units::Time;
+
 /// Something that happens at a port.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Event {
@@ -77,11 +79,13 @@ struct Statistics {
 }
 
 impl Calendar {
-    pub(crate) fn new() -> Self {
+    /// A calendar for a fabric in which nothing takes effect elsewhere in less than `step`: with buckets no wider than
+    /// that, those of networks that work in step come out in order by themselves.
+    pub(crate) fn new(step: Time) -> Self {
         Self {
             buckets: Box::new([const { Vec::new() }; BUCKETS]),
             occupied: [0; BUCKETS / 64],
-            shift: 12,
+            shift: step.0.max(1).ilog2().clamp(9, 20),
             at: 0,
             current: Vec::new(),
             position: 0,
@@ -253,7 +257,7 @@ mod tests {
     fn comes_out_in_order() {
         for (seed, spread) in [(1, 10_u64), (2, 5_000), (3, 40_000_000), (4, 1 << 44)] {
             let mut random = Random::new(seed, 0, 0);
-            let mut calendar = Calendar::new();
+            let mut calendar = Calendar::new(Time::ns(4));
             let mut model = BinaryHeap::new();
             let mut now = 0;
             let mut pending = 2000_u32;

@@ -95,6 +95,7 @@ pub(crate) struct Partition<B> {
 impl<B: Observer> Partition<B> {
     pub(crate) fn new(parts: Parts, routing: Arc<Router>, rules: Rules, observer: B) -> Self {
         let Parts { switches, hosts, owners, ports } = parts;
+        let step = ports.senders.iter().map(|sender| sender.latency).min().unwrap_or_default();
         Self {
             switches,
             hosts,
@@ -103,7 +104,7 @@ impl<B: Observer> Partition<B> {
                 now: Time::ZERO,
                 ports,
                 arena: Arena::new(),
-                out: Desk { calendar: Calendar::new(), mail: Vec::new() },
+                out: Desk { calendar: Calendar::new(step), mail: Vec::new() },
                 observer,
                 routing,
                 rules,
