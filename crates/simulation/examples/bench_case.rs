@@ -1,0 +1,77 @@
+//! Runs an experiment with its measurement, and tells how much work it was and how long it took, as JSON.
+//!
+//! usage: bench_case FILE [key=value]...
+
+use std::path::Path;
+use std::process::ExitCode;
+use std::time::Instant;
+
+use fabricsim_engine::Prepared;
+use fabricsim_simulation::{Control, Outcome, permit, simulate};
+
+type Failure = Box<dyn std::error::Error>;
+
+fn main() -> ExitCode {
+    match run() {
+        Ok(line) => {
+            println!("{line}");
+            ExitCode::SUCCESS
+        }
+        Err(error) => {
+            eprintln!("{error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run() -> Result<serde_json::Value, Failure> {
+    let mut arguments = std::env::args().skip(1);
+    let file = arguments.next().ok_or("usage: bench_case FILE [key=value]...")?;
+    let text = std::fs::read_to_string(&file).map_err(|error| format!("{file}: {error}"))?;
+    let mut overrides = Vec::new();
+    for argument in arguments {
+        let (key, value) = argument.split_once('=').ok_or_else(|| format!("{argument}: write key=value"))?;
+        overrides.push((key.to_owned(), value.to_owned()));
+    }
+    let experiment = fabricsim_spec::read(&text, &file, &overrides)?;
+    let base = Path::new(&file).parent().unwrap_or(Path::new("."));
+    let prepared = Prepared::new(experiment, base, &file)?;
+    permit(&prepared, &file)?;
+    let (outcome, seconds) = timed(|| simulate(&prepared, &Control::default()));
+    Ok(told(&outcome, seconds))
+}
+
+#[allow(
+    clippy::disallowed_methods,
+    reason = "how long it takes is what is asked, and no result depends on it"
+)]
+fn timed<T>(work: impl FnOnce() -> T) -> (T, f64) {
+    let begun = Instant::now();
+    let result = work();
+    (result, begun.elapsed().as_secs_f64())
+}
+
+/// `packet_hops` as other simulators count them: a hop is a switch and the link behind it, so that the link from the
+/// source to its switch counts for none. Fabricsim's own counter is of links, that one included.
+fn told(outcome: &Outcome, seconds: f64) -> serde_json::Value {
+    let totals = &outcome.totals;
+    serde_json::json!({
+        "packets": totals.delivered,
+        "packet_hops": totals.packet_hops - totals.delivered,
+        "seconds": seconds,
+        "simulated_ns": outcome.end.as_ns_f64(),
+        "offered_load": outcome.summary.offered_load,
+        "accepted_load": outcome.summary.accepted_load,
+        "latency_ns": outcome.summary.latency_ns.mean,
+        "peak_bytes": peak_bytes(),
+        "status": outcome.status,
+        "fingerprint": format!("{:016x}", totals.fingerprint),
+    })
+}
+
+/// Most memory that the process has held, where the system tells (Linux).
+fn peak_bytes() -> Option<u64> {
+    let status = std::fs::read_to_string("/proc/self/status").ok()?;
+    let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
+    peak.trim().strip_suffix(" kB")?.parse::<u64>().ok().map(|kilobytes| kilobytes * 1024)
+}
