@@ -2,6 +2,7 @@
 
 mod control;
 mod describe;
+mod memory;
 mod nodes;
 mod outcome;
 mod run;

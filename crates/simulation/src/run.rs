@@ -12,11 +12,11 @@ use fabricsim_topology::{Graph, LinkClass};
 use fabricsim_units::Time;
 
 use crate::control::{Control, Phase};
-use crate::nodes;
 use crate::outcome::{Invariants, Outcome, Status, deadlock_lines};
+use crate::{memory, nodes};
 
 /// Why a run did not start.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum RunError {
     /// The channel dependency graph has a cycle, and the experiment does not say that this is wanted.
     #[error(
@@ -28,6 +28,22 @@ pub enum RunError {
         file: String,
         /// The cycle in words.
         verdict: String,
+    },
+    /// The fabric does not fit into memory.
+    #[error(
+        "{file}: topology: the fabric takes more than {needed:.1} GiB, and there are {available:.1} GiB of memory: \
+         make it smaller, or give its switches fewer virtual lanes{}",
+         if *.voq { ", or queueing = \"fifo\"" } else { "" }
+    )]
+    Memory {
+        /// The experiment.
+        file: String,
+        /// Gibibytes that it takes at the least.
+        needed: f64,
+        /// Gibibytes that there are.
+        available: f64,
+        /// Are there virtual output queues?
+        voq: bool,
     },
 }
 
@@ -48,9 +64,10 @@ struct Running<'a> {
     steady: Option<Steady>,
 }
 
-/// Refuses an experiment whose channel dependency graph has a cycle, unless it says `allow_deadlock`. `file` names it
-/// in messages. To be asked before [`simulate`].
+/// Refuses an experiment whose fabric can not fit into memory, or whose channel dependency graph has a cycle, unless it
+/// says `allow_deadlock`. `file` names it in messages. To be asked before [`simulate`].
 pub fn permit(prepared: &Prepared, file: &str) -> Result<(), RunError> {
+    memory::fits(prepared, memory::least(prepared), memory::available(), file)?;
     if prepared.experiment.run.allow_deadlock {
         return Ok(());
     }

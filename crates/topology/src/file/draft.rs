@@ -110,9 +110,7 @@ impl Draft {
         let hosts = (0..).zip(&self.hosts).map(|(i, h)| (&h.name, Node::Host(HostId(i)), h.line));
         let mut names = BTreeMap::new();
         for (name, node, line) in switches.chain(hosts) {
-            if name.is_empty() {
-                return Err((line, "the name is empty".to_owned()));
-            }
+            check_name(name).map_err(|message| (line, message))?;
             if let Some((_, first)) = names.insert(name.clone(), (node, line)) {
                 let message =
                     format!("the name {name} is used twice (first on line {first}): names are unique");
@@ -120,6 +118,23 @@ impl Draft {
             }
         }
         Ok(names)
+    }
+}
+
+/// Refuses names that nothing could refer to: patterns have a `*`, and flows and links an arrow between two names.
+fn check_name(name: &str) -> Result<(), String> {
+    if name.is_empty() {
+        return Err("the name is empty".to_owned());
+    }
+    let reserved = ["*", "->"].into_iter().find(|reserved| name.contains(reserved));
+    match reserved {
+        Some(reserved) => {
+            Err(format!("the name {name} has a `{reserved}` in it: patterns and flows use that"))
+        }
+        None if name.chars().any(char::is_control) => {
+            Err(format!("the name {name:?} has a character in it that can not be printed"))
+        }
+        None => Ok(()),
     }
 }
 
