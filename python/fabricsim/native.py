@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import importlib
 import json
-from collections.abc import Iterator
+import threading
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any, Protocol, cast
+from typing import Any, Protocol, TypeVar, cast
 
 from fabricsim.errors import InputError, NativeMissingError
 
 Overrides = list[tuple[str, str]]
+T = TypeVar("T")
+
+POLL_S = 0.1
+"""Seconds between two looks at whether a signal has come."""
 
 
 class NativeOutcome(Protocol):
@@ -55,6 +60,26 @@ def native() -> Native:
             "the compiled part of fabricsim is missing: in a checkout run `make run` once, "
             "else install the package again with pip"
         ) from error
+
+
+def waited(work: Callable[[], T]) -> T:
+    """What `work` returns or raises. It is done in a thread, so that this one notices Ctrl-C while native code runs."""
+    results: list[T] = []
+    errors: list[BaseException] = []
+
+    def do() -> None:
+        try:
+            results.append(work())
+        except BaseException as error:  # raised again by the thread that waits
+            errors.append(error)
+
+    thread = threading.Thread(target=do, name="fabricsim", daemon=True)
+    thread.start()
+    while thread.is_alive():
+        thread.join(POLL_S)
+    for error in errors:
+        raise error
+    return results[0]
 
 
 @contextmanager

@@ -11,13 +11,10 @@ from pathlib import Path
 from typing import Any
 
 from fabricsim.errors import InputError, StoreError
-from fabricsim.native import NativeOutcome, NativeSimulation, bad_input, native
+from fabricsim.native import POLL_S, NativeOutcome, NativeSimulation, bad_input, native, waited
 from fabricsim.results import Result, frames_of
 from fabricsim.spec import Experiment, as_experiment
 from fabricsim.store import Reservation, read_folder, rescue
-
-POLL_S = 0.1
-"""Seconds between two looks at a run's progress."""
 
 
 @dataclass(frozen=True)
@@ -86,7 +83,7 @@ def run(
     reservation = None if out is None else Reservation(out, force=force)
     try:
         with bad_input():
-            simulation = native().Simulation(*experiment.arguments())
+            simulation = waited(lambda: native().Simulation(*experiment.arguments()))
         started = time.monotonic()
         outcome = _Watch(simulation, on_progress, stop).outcome()
         result = _result(experiment, outcome, time.monotonic() - started)

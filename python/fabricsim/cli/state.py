@@ -30,7 +30,7 @@ class Settings:
 
 
 settings = Settings()
-errors = Console(stderr=True, highlight=False, soft_wrap=True)
+errors = Console(stderr=True, highlight=False, markup=False, soft_wrap=True)
 
 ExperimentFile = Annotated[Path, typer.Argument(metavar="FILE", help="An experiment file (TOML).")]
 Set = Annotated[
@@ -46,8 +46,8 @@ Force = Annotated[bool, typer.Option("--force", help="Replace a folder of result
 
 def output() -> Console:
     """Standard output, wide enough for tables when it is no terminal."""
-    console = Console(highlight=False)
-    return console if console.is_terminal else Console(highlight=False, width=120)
+    console = Console(highlight=False, markup=False)
+    return console if console.is_terminal else Console(highlight=False, markup=False, width=120)
 
 
 def read(file: Path, assignments: list[str] | None) -> Experiment:

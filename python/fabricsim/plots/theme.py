@@ -36,6 +36,7 @@ _STYLE: dict[Any, Any] = {
     "lines.linewidth": 1.5,
     "savefig.bbox": None,
     "svg.hashsalt": "fabricsim",
+    "text.parse_math": False,  # titles and names may hold a $
 }
 
 

@@ -11,6 +11,7 @@ from typing import Any
 
 from fabricsim.errors import FabricsimError, InputError
 from fabricsim.reproduce.expected import (
+    FILE,
     Figure,
     Number,
     Quantity,
@@ -83,7 +84,10 @@ def reproduce(
         InputError: there is no such seed or figure, or an `expected.toml` is wrong.
     """
     folder = Path(experiments) if experiments is not None else find_experiments()
-    chosen = [read_seed(folder, name) for name in ([seed] if seed else seeds(folder))]
+    names = [seed] if seed else seeds(folder)
+    if not names:
+        raise InputError(f"{folder}: there are no published numbers in it: no SEED/{FILE}")
+    chosen = [read_seed(folder, name) for name in names]
     figures = [(item, found) for item in chosen for found in choose(item, figure)]
     wanted = {
         _key(s, r): Experiment.from_file(s.folder / r.experiment, r.set)

@@ -12,7 +12,7 @@ from typing import Any, cast
 import tomli_w
 
 from fabricsim.errors import InputError
-from fabricsim.native import Overrides, bad_input, native
+from fabricsim.native import Overrides, bad_input, native, waited
 from fabricsim.spec.sections import (
     Host,
     Links,
@@ -24,7 +24,7 @@ from fabricsim.spec.sections import (
     Traffic,
     to_plain,
 )
-from fabricsim.spec.values import override
+from fabricsim.spec.values import override, require_text
 
 
 @dataclass(frozen=True)
@@ -48,6 +48,7 @@ class Experiment:
             InputError: the file can not be read or is not UTF-8. The contents are checked by the engine.
         """
         path = Path(path)
+        require_text(str(path), "the file's name")
         experiment = cls(text=_read_text(path), file=str(path), base=str(path.parent))
         return experiment.with_values(set or {})
 
@@ -118,7 +119,7 @@ class Experiment:
             InputError: something is wrong in it.
         """
         with bad_input():
-            return cast("dict[str, Any]", json.loads(native().check(*self.arguments())))
+            return cast("dict[str, Any]", json.loads(waited(lambda: native().check(*self.arguments()))))
 
     def describe(self) -> dict[str, Any]:
         """Facts about its network: counts, diameter, bisection, zero-load latency, deadlock verdict.
@@ -127,7 +128,7 @@ class Experiment:
             InputError: something is wrong in it.
         """
         with bad_input():
-            return cast("dict[str, Any]", json.loads(native().describe(*self.arguments())))
+            return cast("dict[str, Any]", json.loads(waited(lambda: native().describe(*self.arguments()))))
 
     def export(self, format: str) -> str:
         """Its network or forwarding tables as a file: "ned", "dot", "anynet", "fdbs" or "toml".
@@ -136,7 +137,7 @@ class Experiment:
             InputError: something is wrong in it, or it can not be written in this format.
         """
         with bad_input():
-            return native().export(*self.arguments(), format)
+            return waited(lambda: native().export(*self.arguments(), format))
 
 
 def as_experiment(experiment: str | Path | Experiment, set: Mapping[str, Any] | None = None) -> Experiment:

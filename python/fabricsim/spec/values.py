@@ -48,7 +48,20 @@ def parse_assignment(text: str) -> tuple[str, str]:
     key, equals, value = text.partition("=")
     if not equals or not key.strip():
         raise InputError(f"{text!r} is not an assignment: write key=value, for example traffic.0.load=0.4")
-    return key.strip(), value.strip()
+    key, value = key.strip(), value.strip()
+    require_text(key, "a key")
+    require_text(value, key)
+    return key, value
+
+
+def require_text(text: str, what: str) -> None:
+    """Refuses what the command line took from bytes that are no UTF-8.
+
+    Raises:
+        InputError: there are such bytes in it.
+    """
+    if not text.isprintable() and any("\ud800" <= c <= "\udfff" for c in text):
+        raise InputError(f"{what}: {text!r} is not UTF-8 text")
 
 
 def split_values(text: str) -> list[str]:
