@@ -12,6 +12,12 @@ pub(crate) fn plain(message: &str) -> String {
     if message.starts_with("wanted exactly 1 element") || message == "wanted string or table" {
         return format!("expected {ONE_KIND}");
     }
+    let keys = message.strip_prefix("unexpected keys in table: ");
+    if let Some((found, allowed)) = keys.and_then(|keys| keys.split_once(", available keys: ")) {
+        let first = found.split(", ").next().unwrap_or(found);
+        let allowed: Vec<String> = allowed.split(", ").map(|key| format!("`{key}`")).collect();
+        return with_hint(&format!("unknown field `{first}`, expected one of {}", allowed.join(", ")));
+    }
     match message {
         "recursion limit" => "tables are nested too deep".to_owned(),
         _ => with_hint(message),
@@ -109,6 +115,10 @@ mod tests {
             ("invalid type: boolean `true`, expected a string", "expected a text in quotes, found true"),
             ("wanted exactly 1 element, found 0 elements", "expected exactly one kind: "),
             ("missing field `run`", "missing field `run`"),
+            (
+                "unexpected keys in table: nam, x, available keys: name, age",
+                "unknown field `nam`, expected one of `name`, `age`; did you mean `name`?",
+            ),
             ("recursion limit", "tables are nested too deep"),
         ];
         for (message, expected) in cases {
