@@ -55,7 +55,7 @@ const BUCKETS: usize = 4096;
 const TUNE_EVERY: u64 = 1 << 16;
 
 pub(crate) struct Calendar {
-    buckets: Box<[Vec<Event>; BUCKETS]>,
+    buckets: Box<[Vec<Event>]>,
     /// A bit for each bucket that holds events.
     occupied: [u64; BUCKETS / 64],
     /// A bucket is 2^shift picoseconds wide.
@@ -83,7 +83,7 @@ impl Calendar {
     /// that, those of networks that work in step come out in order by themselves.
     pub(crate) fn new(step: Time) -> Self {
         Self {
-            buckets: Box::new([const { Vec::new() }; BUCKETS]),
+            buckets: vec![Vec::new(); BUCKETS].into_boxed_slice(),
             occupied: [0; BUCKETS / 64],
             shift: step.0.max(1).ilog2().clamp(9, 20),
             at: 0,
@@ -242,7 +242,9 @@ impl Calendar {
         // The bucket before the one that holds the present, so that nothing counts as current.
         self.at = (now >> shift).saturating_sub(1);
         self.len -= events.len();
-        events.into_iter().for_each(|event| self.push(event));
+        for event in events {
+            self.push(event);
+        }
         self.statistics = Statistics::default();
     }
 }

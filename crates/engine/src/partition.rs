@@ -11,7 +11,7 @@ use crate::calendar::{Calendar, Event, Kind};
 use crate::host::Host;
 
 /// What a partition tells another.
-#[derive(Clone, Debug)]
+#[derive(Clone, Copy, Debug)]
 pub(crate) enum Mail {
     /// A packet that may be sent on at a switch from a time on.
     Packet { at: Time, channel: u32, slot: Slot },
@@ -103,7 +103,7 @@ impl<B: Observer> Partition<B> {
             context: Context {
                 now: Time::ZERO,
                 ports,
-                arena: Arena::new(),
+                arena: Arena::default(),
                 out: Desk { calendar: Calendar::new(step), mail: Vec::new() },
                 observer,
                 routing,

@@ -33,12 +33,13 @@ pub struct Arena {
     live: u32,
 }
 
-impl Arena {
-    /// An arena without packets.
-    pub fn new() -> Self {
+impl Default for Arena {
+    fn default() -> Self {
         Self { slots: Table::new(Vec::new()), free: NONE, live: 0 }
     }
+}
 
+impl Arena {
     /// Stores a packet and returns its number.
     #[inline]
     pub fn insert(&mut self, slot: Slot) -> u32 {

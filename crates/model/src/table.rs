@@ -33,11 +33,23 @@ pub enum Data {
 
 impl Table {
     /// A column of real numbers, added at the end.
-    pub fn real(&mut self, name: &'static str, unit: &'static str, description: &'static str, values: Vec<f64>) {
+    pub fn real(
+        &mut self,
+        name: &'static str,
+        unit: &'static str,
+        description: &'static str,
+        values: Vec<f64>,
+    ) {
         self.columns.push(Column { name, unit, description, data: Data::Real(values) });
     }
     /// A column of whole numbers, added at the end.
-    pub fn whole(&mut self, name: &'static str, unit: &'static str, description: &'static str, values: Vec<i64>) {
+    pub fn whole(
+        &mut self,
+        name: &'static str,
+        unit: &'static str,
+        description: &'static str,
+        values: Vec<i64>,
+    ) {
         self.columns.push(Column { name, unit, description, data: Data::Whole(values) });
     }
     /// A column of names, added at the end.

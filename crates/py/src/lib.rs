@@ -1,6 +1,8 @@
 //! The Python module `fabricsim._native`: conversions only. Structured values cross the border as JSON text, columns
 //! of numbers as bytes.
 
+#![allow(clippy::needless_pass_by_value, reason = "PyO3 extracts arguments into owned values")]
+
 use std::path::Path;
 use std::sync::{Arc, Mutex};
 
@@ -191,7 +193,7 @@ fn values<'py>(py: Python<'py>, column: &Column) -> PyResult<PyColumn<'py>> {
     Ok((column.name, column.unit, column.description, kind, data))
 }
 
-fn bytes<'py>(py: Python<'py>, values: impl Iterator<Item = u8>) -> Bound<'py, PyAny> {
+fn bytes(py: Python<'_>, values: impl Iterator<Item = u8>) -> Bound<'_, PyAny> {
     PyBytes::new(py, &values.collect::<Vec<u8>>()).into_any()
 }
 

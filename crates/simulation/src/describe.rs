@@ -99,7 +99,7 @@ fn zero_loads(prepared: &Prepared) -> Option<ZeroLoad> {
     let packet = largest_packet(&prepared.experiment);
     let pairs = hosts * (hosts - 1);
     // A stride without common factor spreads the sample over all pairs.
-    let stride = if pairs > MOST_PAIRS { pairs / MOST_PAIRS | 1 } else { 1 };
+    let stride = if pairs > MOST_PAIRS { (pairs / MOST_PAIRS) | 1 } else { 1 };
     let latencies = (0..pairs).step_by(stride).map(|pair| {
         let (from, other) = (pair / (hosts - 1), pair % (hosts - 1));
         let to = if other >= from { other + 1 } else { other };
