@@ -47,7 +47,9 @@ fn write_section(page: &mut String, name: &str, section: &Value) {
         let variants = section[key].as_array();
         if let Some(variants) = variants.filter(|variants| !variants.is_empty()) {
             page.push('\n');
-            variants.iter().for_each(|variant| write_variant(page, variant));
+            for variant in variants {
+                write_variant(page, variant);
+            }
         }
     }
 }
