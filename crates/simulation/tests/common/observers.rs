@@ -1,0 +1,48 @@
+use std::collections::BTreeMap;
+
+use fabricsim_model::{Observer, Packet};
+use fabricsim_units::{HostId, Time};
+
+/// Keeps every delivered packet with the time of its delivery.
+#[derive(Clone, Debug, Default)]
+pub struct Deliveries(pub Vec<(Time, Packet)>);
+
+impl Observer for Deliveries {
+    fn delivered(&mut self, now: Time, packet: &Packet) {
+        self.0.push((now, *packet));
+    }
+}
+
+impl Deliveries {
+    /// Packets delivered from `from` on and before `to`, by source.
+    pub fn by_source(&self, from: Time, to: Time) -> BTreeMap<HostId, u64> {
+        let mut counts = BTreeMap::new();
+        for (_, packet) in self.0.iter().filter(|(at, _)| (from..to).contains(at)) {
+            *counts.entry(packet.source).or_default() += 1;
+        }
+        counts
+    }
+}
+
+/// Looks whether packets of the same source, destination and stream arrive in the order in which they were sent, and
+/// whether any arrives twice.
+#[derive(Clone, Debug, Default)]
+pub struct Order {
+    last: BTreeMap<(HostId, HostId, u16), (Time, u32)>,
+    /// What was wrong.
+    pub faults: Vec<String>,
+}
+
+impl Observer for Order {
+    fn delivered(&mut self, now: Time, packet: &Packet) {
+        let key = (packet.source, packet.destination, packet.stream);
+        let (at, newest) = self.last.entry(key).or_insert((now, packet.sequence));
+        // Deliveries of the same picosecond are told in any order.
+        if packet.sequence < *newest && now > *at {
+            self.faults.push(format!("at {now}: {packet:?} after number {newest}"));
+        }
+        if packet.sequence >= *newest {
+            (*at, *newest) = (now, packet.sequence);
+        }
+    }
+}

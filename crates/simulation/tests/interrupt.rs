@@ -1,0 +1,77 @@
+//! A run that is stopped in the middle keeps what it has, and all of it adds up.
+
+mod common;
+
+use common::prepare;
+use fabricsim_engine::Advance;
+use fabricsim_model::Nobody;
+use fabricsim_simulation::{Control, Status, simulate};
+use fabricsim_units::Time;
+
+/// Two switches far from each other, so that a window of two partitions is long, and much happens in it on each of them.
+const BUSY: &str = r#"
+[topology.mesh]
+dimensions = [2]
+hosts_per_switch = 60
+[links.all]
+latency = "1 ns"
+buffer = "512 B"
+[links.dimension.x]
+latency = "20 us"
+[host]
+mtu = "64 B"
+[[traffic]]
+sources = ["H(0)*"]
+destinations = ["H(0)*"]
+pattern = "uniform"
+load = 0.5
+message = "64 B"
+[[traffic]]
+sources = ["H(1)*"]
+destinations = ["H(1)*"]
+pattern = "uniform"
+load = 0.5
+message = "64 B"
+[[traffic]]
+sources = ["H(0).0", "H(0).1"]
+destinations = ["H(1)*"]
+pattern = "uniform"
+load = 0.1
+message = "64 B"
+[run]
+duration = "200 us"
+"#;
+
+#[test]
+fn what_has_happened_adds_up_wherever_a_run_is_stopped() {
+    for partitions in ["1", "2"] {
+        let mut engine = prepare(BUSY, &[("run.partitions", partitions)]).engine(|| Nobody);
+        let how = engine.advance(Time::us(200), &mut |_, _| false);
+        assert_eq!(how, Advance::Stopped, "{partitions}: the test must stop it on its way");
+        let (totals, now) = (engine.totals(), engine.now());
+        assert_eq!(totals.injected, totals.delivered + totals.in_flight, "{partitions}");
+        assert_eq!(engine.check_credits(), Ok(()), "{partitions}");
+        assert!(now > Time::ZERO && now < Time::us(200));
+        let mut straight = prepare(BUSY, &[]).engine(|| Nobody);
+        straight.advance(now, &mut |_, _| true);
+        assert_eq!(totals, straight.totals(), "{partitions}: everything before {now} has happened");
+    }
+}
+
+#[test]
+fn a_cancelled_run_reports_what_it_has() {
+    let prepared = prepare(BUSY, &[("run.partitions", "2")]);
+    let control = Control::default();
+    let outcome = std::thread::scope(|scope| {
+        let run = scope.spawn(|| simulate(&prepared, &control));
+        while control.packet_hops() == 0 {
+            std::thread::yield_now();
+        }
+        control.cancel();
+        run.join().unwrap()
+    });
+    assert_eq!(outcome.status, Status::Interrupted);
+    assert!(outcome.end > Time::ZERO && outcome.end < Time::us(200));
+    assert!(outcome.invariants.packets_ok && outcome.invariants.credits_ok, "{:?}", outcome.invariants);
+    assert!(outcome.invariants.delivered > 0 && outcome.summary.packets > 0);
+}
