@@ -84,7 +84,9 @@ def test_choices_are_those_of_the_schema(section: Any) -> None:
         if not choices or name == "pattern":
             continue
         content = DEFS[section.__name__]["properties"][name]
-        target = next(c["$ref"] for c in [content, *content.get("allOf", [])] if "$ref" in c)
+        target = next(
+            c["$ref"] for c in [content, *content.get("allOf", []), *content.get("anyOf", [])] if "$ref" in c
+        )
         assert choices == set(variants(target.rpartition("/")[2])), name
 
 
