@@ -86,7 +86,7 @@ KEYS = {
     "negative rate": added(
         '[links.all]\nrate = "-32 Gb/s"', f"e.toml:{LAST_LINE + 2}: links.all.rate: ", "negative"
     ),
-    "rate of 0": added('[links.all]\nrate = "0 Gb/s"', "links.all.rate: ", "within 1 Mb/s and 100 Tb/s"),
+    "rate of 0": added('[links.all]\nrate = "0 Gb/s"', "links.all.rate: ", "within 1 Mb/s and 16 Tb/s"),
     "two topologies": added("[topology.torus]\ndimensions = [3]", "topology: expected exactly one kind"),
     "no such topology": changed("topology.mesh", "topology.messh", "unknown variant `messh`", "mean `mesh`?"),
     "naming where there is none": given(

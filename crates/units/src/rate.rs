@@ -26,10 +26,11 @@ const KIND: Kind = Kind {
 };
 
 const SMALLEST: u64 = 1_000_000;
-const LARGEST: u64 = 100_000_000_000_000;
+/// A byte takes half a picosecond: with less it would take no time, and packets would be sent without end at one moment.
+const LARGEST: u64 = 16_000_000_000_000;
 
 impl Rate {
-    /// A rate of `bits_per_second`, if it is within 1 Mb/s and 100 Tb/s.
+    /// A rate of `bits_per_second`, if it is within 1 Mb/s and 16 Tb/s.
     pub const fn new(bits_per_second: u64) -> Option<Self> {
         if bits_per_second >= SMALLEST && bits_per_second <= LARGEST {
             Some(Self(bits_per_second))
@@ -54,7 +55,7 @@ impl Rate {
 impl FromStr for Rate {
     type Err = QuantityError;
     fn from_str(text: &str) -> Result<Self, QuantityError> {
-        let why = "the rate must be within 1 Mb/s and 100 Tb/s";
+        let why = "the rate must be within 1 Mb/s and 16 Tb/s";
         let out_of_range =
             || QuantityError::Number { text: text.to_owned(), kind: KIND.name, why, example: KIND.example };
         Self::new(parse(text, &KIND)?).ok_or_else(out_of_range)
@@ -124,5 +125,7 @@ mod tests {
         assert_eq!(gbps(32).duration(2176), Time::ns(544));
         assert_eq!(gbps(400).duration(4096), Time::ps(81_920));
         assert_eq!(gbps(7).duration(7000), Time::us(8));
+        assert_eq!(gbps(16_000).duration(1), Time::ps(1), "no packet takes no time");
+        assert_eq!(Rate::new(LARGEST + 1), None);
     }
 }

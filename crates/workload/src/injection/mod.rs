@@ -225,12 +225,12 @@ mod tests {
     #[test]
     fn messages_faster_than_the_clock() {
         let mut fast = hosts(4);
-        fast.rates[2] = Rate::new(100_000_000_000_000).unwrap();
+        fast.rates[2] = Rate::new(16_000_000_000_000).unwrap();
         for (rest, within) in [
-            ("injection = 'poisson'\nload = 10.0", "0.008"),
-            ("injection = 'constant'\nload = 0.5", "0.160"),
-            ("injection = 'bernoulli'\nload = 0.01", "0.080"),
-            ("injection = 'on-off'\non = '1 ns'\nload = 0.01", "0.080"),
+            ("injection = 'poisson'\nload = 10.0", "0.050"),
+            ("injection = 'constant'\nload = 2.0", "0.250"),
+            ("injection = 'bernoulli'\nload = 0.01", "0.500"),
+            ("injection = 'on-off'\non = '1 ns'\nload = 0.01", "0.500"),
         ] {
             let error = refused(&fast, &format!("pattern = 'uniform'\nmessage = '1 B'\n{rest}"));
             let expected = format!("traffic.0.message: messages would follow each other within {within} ps");
