@@ -1,0 +1,78 @@
+"""What is compared, and how long it is run for."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from .measured import FOLDER, Measured, measured
+
+UP_TO = 0.8
+"""Part of the saturation throughput up to which latencies are held against each other."""
+LATENCY_TOLERANCE = 0.02
+THROUGHPUT_TOLERANCE = 0.03
+
+
+@dataclass(frozen=True)
+class Case:
+    """A network and a size of packets."""
+
+    name: str
+    title: str
+    flits: int
+    peer: str = ""
+    """The peer's numbers, if they are not called as the case."""
+    binding: bool = True
+    """Are the models the same, so that the tolerances hold?"""
+
+    @property
+    def experiment(self) -> Path:
+        return FOLDER / f"{self.name}.toml"
+
+    def measured(self) -> list[Measured]:
+        return measured(self.peer or self.name)
+
+    def limit(self) -> float:
+        """The load up to which latencies are compared: a part of the most that the peer accepts at any load."""
+        return UP_TO * max(row.accepted for row in self.measured())
+
+
+CASES = [
+    Case("mesh-1f", "8x8 mesh, packets of 1 flit", 1),
+    Case("mesh-16f", "8x8 mesh, packets of 16 flits", 16),
+    Case("torus-1f", "8x8 torus, packets of 1 flit", 1),
+    Case("torus-16f", "8x8 torus, packets of 16 flits", 16),
+    Case("tree-1f", "4-ary 3-tree, packets of 1 flit", 1),
+]
+WORMHOLE = Case("mesh-16f", "8x8 mesh, 16 flits, wormhole", 16, peer="mesh-16f-wormhole", binding=False)
+
+
+@dataclass(frozen=True)
+class Effort:
+    """How long is simulated, in cycles of a nanosecond, for packets of one flit; those of 16 flits run longer."""
+
+    warmup: int
+    longest: int
+    precision: float
+    """Half-width of the 95 % confidence interval, relative, at which a measurement may end before the longest."""
+    saturated: int
+    """Length of a run at saturation, warm-up and measurement each."""
+
+    def for_latency(self, load: float, flits: int) -> dict[str, Any]:
+        longer = 1 if flits == 1 else 4
+        return {
+            "traffic.0.load": load,
+            "run.warmup": f"{self.warmup * longer} ns",
+            "run.duration": f"{self.longest * longer} ns",
+            "run.steady_state.precision": self.precision,
+        }
+
+    def for_saturation(self, flits: int) -> dict[str, Any]:
+        longer = 1 if flits == 1 else 2
+        time = f"{self.saturated * longer} ns"
+        return {"traffic.0.load": 1.0, "run.warmup": time, "run.duration": time, "run.drain": "none"}
+
+
+SHORT = Effort(warmup=2_000, longest=16_000, precision=0.01, saturated=6_000)
+FULL = Effort(warmup=5_000, longest=60_000, precision=0.004, saturated=20_000)

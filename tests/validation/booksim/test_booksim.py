@@ -1,0 +1,43 @@
+"""BookSim 2 and we give the same latencies up to 80 % of saturation, the same throughput beyond it, the same shares."""
+
+from __future__ import annotations
+
+import importlib.util
+
+import pytest
+from booksim import compare, line
+from booksim.cases import CASES, SHORT, Case
+
+pytestmark = pytest.mark.skipif(
+    importlib.util.find_spec("fabricsim._native") is None, reason="the compiled module is not built"
+)
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+def test_mean_latency(case: Case) -> None:
+    rows = compare.latencies(case, SHORT)
+    assert len(rows) >= 2
+    for row in rows:
+        # So that the tolerance decides, not chance.
+        assert row.ours.half_width < 0.02 * row.ours.latency, f"load {row.peer.load}: too short a run"
+        difference = row.ours.latency - row.peer.latency
+        assert row.holds, f"load {row.peer.load}: {difference:+.3f} cycles, allowed {row.allowed:.3f}"
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+def test_saturation_throughput(case: Case) -> None:
+    found = compare.saturation(case, SHORT)
+    assert found.holds, f"{found.ours:.4f} for {found.peer:.4f}: {found.ratio:.3f}"
+
+
+def test_shares_of_a_line() -> None:
+    rows = {row.arbitration: row for row in line.shares()}
+    for arbitration in ("round-robin", "network-age"):
+        assert rows[arbitration].worst < line.SHARE_TOLERANCE, rows[arbitration]
+    # Age from creation gives equal shares; ours counts from injection, and who injects far from the sink gets more.
+    assert rows["age"].worst > 1.0
+
+
+def test_latency_on_a_line() -> None:
+    for row in line.waits():
+        assert row.holds, row
