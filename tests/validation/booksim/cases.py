@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from .measured import FOLDER, Measured, measured
+from .peer import FOLDER, Measured, measured
 
 UP_TO = 0.8
 """Part of the saturation throughput up to which latencies are held against each other."""

@@ -10,7 +10,7 @@ from typing import Any
 import fabricsim as fs
 
 from .cases import LATENCY_TOLERANCE, THROUGHPUT_TOLERANCE, Case, Effort
-from .measured import Measured
+from .peer import Measured
 
 DEFAULT_SWITCH = {"switch.allocation": "maximal"}
 """What an experiment gets that does not ask for the peer's allocators."""

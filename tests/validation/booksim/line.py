@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import fabricsim as fs
 
-from .measured import FOLDER, table
+from .peer import FOLDER, table
 
 EXPERIMENT = FOLDER / "line.toml"
 SOURCES = [f"P{i}" for i in range(7)]

@@ -9,7 +9,7 @@ from pathlib import Path
 from . import compare, figures, line
 from .cases import CASES, FULL, THROUGHPUT_TOLERANCE, WORMHOLE, Case, Effort
 from .compare import Comparison
-from .measured import table
+from .peer import table
 
 TEXT = Path(__file__).resolve().parent / "page.md"
 
