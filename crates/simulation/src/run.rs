@@ -59,6 +59,8 @@ struct Running<'a> {
     next_search: u64,
     status: Option<Status>,
     deadlock: Vec<String>,
+    /// Has everything stopped though there is something to send, and not by a deadlock? That must not be.
+    silent: bool,
     /// End of the measurement, once it is known.
     window: Option<(Time, Time)>,
     steady: Option<Steady>,
@@ -114,6 +116,7 @@ impl<'a> Running<'a> {
             next_search: 2,
             status: None,
             deadlock: Vec::new(),
+            silent: false,
             window: None,
             steady,
         }
@@ -173,6 +176,9 @@ impl<'a> Running<'a> {
             self.next_search = self.looks * 3 / 2 + 1;
             self.search();
         }
+        // With an empty event queue nothing will ever happen again.
+        let silent = stuck || (how == Advance::Idle && !self.engine.sources_drained());
+        self.silent = silent && self.status.is_none();
     }
 
     fn search(&mut self) {
@@ -262,6 +268,12 @@ impl<'a> Running<'a> {
         }
         let report = recorder.report(&names(graph), &outcome);
         let packets_ok = totals.injected == totals.delivered + totals.in_flight;
+        let silence = self.silent.then(|| {
+            format!(
+                "nothing moves, {} packets are in the fabric, and none waits in a circle",
+                totals.in_flight
+            )
+        });
         let mut tables: Vec<Table> = report.tables;
         tables.push(nodes::table(graph));
         Outcome {
@@ -278,7 +290,7 @@ impl<'a> Running<'a> {
                 packets_ok,
                 credits_ok: credits.is_ok(),
             },
-            defect: credits.err().map(|e| e.to_string()).unwrap_or_default(),
+            defect: credits.err().map(|e| e.to_string()).or(silence).unwrap_or_default(),
             deadlock: self.deadlock,
             silent_hosts: workload.silent.len(),
         }

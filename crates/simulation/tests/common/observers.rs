@@ -1,7 +1,7 @@
 use std::collections::BTreeMap;
 
 use fabricsim_model::{Observer, Packet};
-use fabricsim_units::{HostId, Time};
+use fabricsim_units::{HostId, Time, Vl};
 
 /// Keeps every delivered packet with the time of its delivery.
 #[derive(Clone, Debug, Default)]
@@ -25,15 +25,33 @@ impl Deliveries {
 }
 
 /// Looks whether packets of the same source, destination and stream arrive in the order in which they were sent, and
-/// whether any arrives twice.
+/// whether a link carries one packet at a time and is not called stalled meanwhile.
 #[derive(Clone, Debug, Default)]
 pub struct Order {
     last: BTreeMap<(HostId, HostId, u16), (Time, u32)>,
+    /// Of each port the end of the packet before the last, start and end of the last.
+    sent: BTreeMap<u32, (Time, Time, Time)>,
     /// What was wrong.
     pub faults: Vec<String>,
 }
 
 impl Observer for Order {
+    fn transmitted(&mut self, port: u32, _lane: Vl, _bytes: u32, start: Time, end: Time) {
+        let (_, _, busy) = self.sent.get(&port).copied().unwrap_or_default();
+        if start < busy || end <= start {
+            self.faults.push(format!("port {port} sends from {start} to {end}, and is busy until {busy}"));
+        }
+        self.sent.insert(port, (busy, start, end));
+    }
+
+    /// Told when the packet is sent that the port was stalled for, after the packet.
+    fn stalled(&mut self, port: u32, _lane: Vl, start: Time, end: Time) {
+        let (before, sends, _) = self.sent.get(&port).copied().unwrap_or_default();
+        if start < before || end != sends || end <= start {
+            self.faults.push(format!("port {port} is stalled from {start} to {end}: {before}, {sends}"));
+        }
+    }
+
     fn delivered(&mut self, now: Time, packet: &Packet) {
         let key = (packet.source, packet.destination, packet.stream);
         let (at, newest) = self.last.entry(key).or_insert((now, packet.sequence));
