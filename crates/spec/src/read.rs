@@ -27,6 +27,10 @@ fn at_path(error: &serde_path_to_error::Error<toml::de::Error>, text: &str, file
 
 #[cfg(test)]
 mod tests {
+    use proptest::collection::vec;
+    use proptest::prelude::*;
+    use proptest::sample::Index;
+
     use super::*;
 
     const SMALL: &str = r#"
@@ -98,11 +102,86 @@ duration = "1 ms"
         }
     }
 
-    proptest::proptest! {
+    /// An experiment with most of what there is.
+    const LARGE: &str = include_str!("../../../fuzz/seeds/experiment/small.toml");
+
+    #[test]
+    fn the_large_one_is_right() {
+        let experiment = read(LARGE, "large.toml", &[]).unwrap();
+        assert_eq!(crate::check(&experiment, "large.toml"), Ok(()));
+    }
+
+    proptest! {
         #[test]
         fn no_text_panics(text in "\\PC*", key in "[a-z.\"0-9]*", value in "\\PC*") {
             let _ = read(&text, "x", &[]);
             let _ = overridden(&key, &value);
         }
+
+        #[test]
+        fn no_bytes_panic(bytes in vec(any::<u8>(), 0..200)) {
+            let text = String::from_utf8_lossy(&bytes);
+            let _ = read(&text, "x", &[]);
+            let _ = overridden(&text, &text);
+        }
+
+        /// A correct file with pieces moved, doubled and dropped, and with values set on top of it: read, refused with
+        /// the name of the file, or refused by the check of values.
+        #[test]
+        fn no_damage_panics(
+            cuts in vec((any::<Index>(), 0_usize..40, any::<Index>(), any::<bool>()), 0..6),
+            keys in vec((key(), value()), 0..4),
+        ) {
+            let mut bytes = LARGE.as_bytes().to_vec();
+            for (from, length, to, moved) in cuts {
+                let start = from.index(bytes.len());
+                let end = (start + length).min(bytes.len());
+                let piece: Vec<u8> = bytes[start..end].to_vec();
+                if moved {
+                    bytes.drain(start..end);
+                }
+                let at = to.index(bytes.len() + 1);
+                bytes.splice(at..at, piece);
+            }
+            let text = String::from_utf8_lossy(&bytes);
+            match read(&text, "x.toml", &keys) {
+                Ok(experiment) => {
+                    let refused = crate::check(&experiment, "x.toml").err();
+                    let told = refused.map(|error| error.located(&text, &keys).to_string());
+                    prop_assert!(told.is_none_or(|told| told.starts_with("x.toml:")));
+                }
+                Err(error) => prop_assert!(error.to_string().starts_with("x.toml:")),
+            }
+        }
+    }
+
+    /// Keys that there are, and some that there are not.
+    fn key() -> impl Strategy<Value = String> {
+        prop_oneof![
+            Just("run.duration"),
+            Just("run.steady_state"),
+            Just("run.steady_state.batch"),
+            Just("traffic.0.load"),
+            Just("traffic.1"),
+            Just("topology.mesh.dimensions"),
+            Just("topology"),
+            Just("links.named.\"S(0,0)-S(1,0)\".rate"),
+            Just("host.sink.pause_for"),
+            Just("groups.left.0"),
+            Just("nowhere.0.x"),
+        ]
+        .prop_map(str::to_owned)
+    }
+
+    fn value() -> impl Strategy<Value = String> {
+        prop_oneof![
+            any::<i64>().prop_map(|n| n.to_string()),
+            any::<f64>().prop_map(|x| x.to_string()),
+            (any::<u64>(), "[a-zA-Z/]{1,4}").prop_map(|(n, unit)| format!("{n} {unit}")),
+            (any::<u64>(), "(ps|ns|us|ms|s|min)").prop_map(|(n, unit)| format!("{n} {unit}")),
+            Just("{}".to_owned()),
+            Just("[]".to_owned()),
+            "\\PC{0,20}",
+        ]
     }
 }

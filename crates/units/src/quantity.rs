@@ -135,3 +135,36 @@ macro_rules! quantity_serde {
     };
 }
 pub(crate) use quantity_serde;
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use crate::{Bytes, Rate, Time};
+
+    /// No text panics; what is read is printed so that it is read again.
+    fn try_all(text: &str) -> Result<(), TestCaseError> {
+        if let Ok(time) = text.parse::<Time>() {
+            prop_assert_eq!(time.to_string().parse(), Ok(time));
+        }
+        if let Ok(bytes) = text.parse::<Bytes>() {
+            prop_assert_eq!(bytes.to_string().parse(), Ok(bytes));
+        }
+        if let Ok(rate) = text.parse::<Rate>() {
+            prop_assert_eq!(rate.to_string().parse(), Ok(rate));
+        }
+        Ok(())
+    }
+
+    proptest! {
+        #[test]
+        fn no_text_panics(text in "\\PC*") {
+            try_all(&text)?;
+        }
+
+        #[test]
+        fn no_number_panics(text in "[-+ ]?[0-9._]{0,30} ?(ps|ns|us|µs|s|min|B|kB|KiB|TiB|b/s|Gb/s|TB/s|)") {
+            try_all(&text)?;
+        }
+    }
+}

@@ -1,0 +1,4 @@
+//! A graph file, `.anynet`.
+#![no_main]
+
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| fabricsim_fuzz::graph(bytes, fabricsim_topology::Format::Anynet));
