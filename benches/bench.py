@@ -28,7 +28,7 @@ ROOT = Path(__file__).resolve().parents[1]
 BENCHES = ROOT / "benches"
 TIMED_HOPS = 6e6
 """Packet-hops of a timed run: about half a second."""
-COUNTED_HOPS = (5e4, 2.5e5)
+COUNTED_HOPS = (1.5e5, 4.5e5)
 """Packet-hops of the two runs under callgrind."""
 NEAR_SATURATION = 0.95
 KEPT = 0.98
