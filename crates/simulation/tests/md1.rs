@@ -16,7 +16,7 @@ const LINK: &str = r#"
 hosts = 2
 [links.all]
 rate = "8 Gb/s"
-buffer = "1 MiB"
+buffer = "64 KiB"
 [[traffic]]
 sources = ["H0"]
 pattern = { to = "H1" }
