@@ -5,17 +5,23 @@ from __future__ import annotations
 import multiprocessing
 import os
 import signal
-from collections.abc import Callable, Sequence
+from collections import Counter, deque
+from collections.abc import Callable, Iterable, Iterator, Sized
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
-from typing import Any, TypeVar
+from typing import Any, Generic, TypeVar
 
 from fabricsim.errors import FabricsimError
 
 T = TypeVar("T")
 R = TypeVar("R")
 Stop = Callable[[], bool]
+Work = Callable[[T, Stop], R]
+OnDone = Callable[[T, R], None]
+OnLost = Callable[[T, str], None]
 POLL_S = 0.1
+MOST_LOSSES = 3
+"""Times that a task may take its worker process with it; the last of them it works alone."""
 
 
 def never() -> bool:
@@ -24,21 +30,23 @@ def never() -> bool:
 
 
 def work_through(
-    tasks: Sequence[T],
-    work: Callable[[T, Stop], R],
-    on_done: Callable[[T, R], None],
+    tasks: Iterable[T],
+    work: Work[T, R],
+    on_done: OnDone[T, R],
     *,
     jobs: int | None = None,
     stop: Stop = never,
+    on_lost: OnLost[T] | None = None,
 ) -> bool:
     """Calls `work(task, stop)` for every task and `on_done(task, result)` for each result, as they come.
 
-    With one job all happens in this process. `work` has to be a function of a module. On a stop, or Ctrl-C, no more
-    tasks begin and those at work are told; returns whether all tasks were done.
+    See `fabricsim.sweep.executors.Executor`. With one job all happens in this process.
     """
-    jobs = min(jobs or os.cpu_count() or 1, len(tasks))
+    jobs = jobs or os.cpu_count() or 1
+    if isinstance(tasks, Sized):
+        jobs = min(jobs, len(tasks))
     if jobs > 1:
-        return _Pool(jobs, stop).run(tasks, work, on_done)
+        return _Pool(jobs, stop, work, on_done, on_lost).run(iter(tasks))
     for task in tasks:
         if stop():
             return False
@@ -49,51 +57,110 @@ def work_through(
     return not stop()
 
 
-class _Pool:
-    def __init__(self, jobs: int, stop: Stop) -> None:
-        context = multiprocessing.get_context("spawn")
+class _Pool(Generic[T, R]):
+    """Local processes. When one is killed all are replaced, and what they worked on begins again."""
+
+    def __init__(
+        self, jobs: int, stop: Stop, work: Work[T, R], on_done: OnDone[T, R], on_lost: OnLost[T] | None
+    ) -> None:
+        self._jobs = jobs
         self._stop = stop
-        self._event = context.Event()
-        self._executor = ProcessPoolExecutor(
-            jobs, context, initializer=_start_worker, initargs=(self._event,)
+        self._work = work
+        self._on_done = on_done
+        self._on_lost = on_lost
+        self._context = multiprocessing.get_context("spawn")
+        self._event = self._context.Event()
+        self._started = self._context.Event()
+        self._executor = self._new_executor()
+        self._again: deque[tuple[int, T]] = deque()
+        self._losses: Counter[int] = Counter()
+        self._futures: dict[Future[R], tuple[int, T]] = {}
+
+    def _new_executor(self) -> ProcessPoolExecutor:
+        return ProcessPoolExecutor(
+            self._jobs, self._context, initializer=_start_worker, initargs=(self._event, self._started)
         )
 
-    def run(self, tasks: Sequence[T], work: Callable[[T, Stop], R], on_done: Callable[[T, R], None]) -> bool:
-        with self._executor:
-            futures: dict[Future[R], T] = {}
+    def run(self, tasks: Iterator[T]) -> bool:
+        numbered = enumerate(tasks)
+        try:
             try:
-                futures.update((self._executor.submit(_call, work, task), task) for task in tasks)
-                self._collect(futures, on_done)
+                while self._submit(numbered):
+                    self._collect()
             except KeyboardInterrupt:
-                self._halt(futures)
-                self._collect(futures, on_done)
-            except BaseException:
-                self._halt(futures)
-                raise
+                self._halt()
+                while self._futures:
+                    self._collect()
+        except BaseException:
+            self._halt()
+            raise
+        finally:
+            self._executor.shutdown()
         return not self._event.is_set()
 
-    def _collect(self, futures: dict[Future[R], T], on_done: Callable[[T, R], None]) -> None:
-        while futures:
-            done, _ = wait(futures, POLL_S, FIRST_COMPLETED)
-            for future in done:
-                on_done(futures.pop(future), _result(future))
-            if self._stop() and not self._event.is_set():
-                self._halt(futures)
+    def _submit(self, tasks: Iterator[tuple[int, T]]) -> bool:
+        """Gives every idle process a task; returns whether any task is at work."""
+        while not self._event.is_set() and len(self._futures) < self._jobs:
+            if self._stop():
+                self._halt()
+                break
+            if self._again and self._losses[self._again[0][0]] == MOST_LOSSES - 1:
+                if not self._futures:
+                    self._begin(self._again.popleft())
+                break
+            task = self._again.popleft() if self._again else next(tasks, None)
+            if task is None:
+                break
+            self._begin(task)
+        return bool(self._futures)
 
-    def _halt(self, futures: dict[Future[R], T]) -> None:
-        """No task begins any more; `futures` keeps those at work, which are told to stop."""
+    def _begin(self, task: tuple[int, T]) -> None:
+        try:
+            self._futures[self._executor.submit(_call, self._work, task[1])] = task
+        except BrokenProcessPool:
+            self._again.appendleft(task)
+            self._replace()
+
+    def _collect(self) -> None:
+        done, _ = wait(self._futures, POLL_S, FIRST_COMPLETED)
+        broken = False
+        for future in done:
+            number, task = self._futures.pop(future)
+            try:
+                result = future.result()
+            except BrokenProcessPool:
+                self._lose(number, task)
+                broken = True
+            else:
+                self._on_done(task, result)
+        if broken:
+            self._replace()
+        if self._stop():
+            self._halt()
+
+    def _lose(self, number: int, task: T) -> None:
+        self._losses[number] += 1
+        if self._losses[number] < MOST_LOSSES:
+            self._again.append((number, task))
+            return
+        message = "its worker process was killed again and again, perhaps for want of memory"
+        if self._on_lost is None:
+            raise FabricsimError(message.replace("its", "a task's", 1) + ": try fewer with --jobs")
+        self._on_lost(task, message)
+
+    def _replace(self) -> None:
+        if not self._started.is_set():
+            raise FabricsimError(
+                'worker processes can not start; in a script, begin work under `if __name__ == "__main__":`'
+            )
+        self._executor.shutdown()
+        self._executor = self._new_executor()
+
+    def _halt(self) -> None:
+        """No task begins any more; `_futures` keeps those at work, which are told to stop."""
         self._event.set()
-        for future in [future for future in futures if future.cancel()]:
-            del futures[future]
-
-
-def _result(future: Future[R]) -> R:
-    try:
-        return future.result()
-    except BrokenProcessPool as error:
-        raise FabricsimError(
-            "a worker process was killed, perhaps for want of memory: try fewer with --jobs"
-        ) from error
+        for future in [future for future in self._futures if future.cancel()]:
+            del self._futures[future]
 
 
 class _Worker:
@@ -102,10 +169,11 @@ class _Worker:
     stop: Stop = staticmethod(never)
 
 
-def _start_worker(event: Any) -> None:
+def _start_worker(event: Any, started: Any) -> None:
     _Worker.stop = event.is_set
+    started.set()
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent hears it and sets the event
 
 
-def _call(work: Callable[[T, Stop], R], task: T) -> R:
+def _call(work: Work[T, R], task: T) -> R:
     return work(task, _Worker.stop)

@@ -1,0 +1,251 @@
+"""Work on the workers of a Dask scheduler. The only module that imports distributed, and only when used."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import itertools
+import queue
+import uuid
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from typing import Any, Generic, TypeVar
+
+from fabricsim.errors import FabricsimError, InputError
+from fabricsim.sweep.pool import POLL_S, OnDone, OnLost, Stop, Work, never
+
+T = TypeVar("T")
+R = TypeVar("R")
+CONNECT_S = 5.0
+"""Seconds to wait for a scheduler."""
+IN_FLIGHT_PER_THREAD = 2
+"""Tasks given to the scheduler per thread of its workers: one at work and one in reserve."""
+FEWEST_IN_FLIGHT = 4
+GATHER_S = 10.0
+"""Seconds for the way of one result."""
+
+
+class DaskExecutor:
+    """See `fabricsim.sweep.executors.dask`."""
+
+    def __init__(self, address: str, say: Any) -> None:
+        self._address = address
+        self._say = say
+        import_distributed()
+
+    def work_through(
+        self,
+        tasks: Iterable[T],
+        work: Work[T, R],
+        on_done: OnDone[T, R],
+        *,
+        stop: Stop = never,
+        on_lost: OnLost[T] | None = None,
+    ) -> bool:
+        """See `fabricsim.sweep.executors.Executor`."""
+        client = connect(self._address)
+        try:
+            return work_with(client, tasks, work, on_done, stop=stop, on_lost=on_lost, say=self._say)
+        finally:
+            with suppress(Exception):
+                client.close(timeout=CONNECT_S)
+
+
+def import_distributed() -> Any:
+    """The module `distributed`.
+
+    Raises:
+        InputError: it is not installed.
+    """
+    try:
+        import distributed  # noqa: PLC0415 - an optional part of the installation
+    except ModuleNotFoundError as error:
+        raise InputError(
+            f"Dask is not installed (no module {error.name}): pip install 'fabricsim[cluster]'"
+        ) from None
+    return distributed
+
+
+def connect(address: str) -> Any:
+    """A client of the scheduler at an address.
+
+    Raises:
+        InputError: there is none, or it is not an address.
+    """
+    distributed = import_distributed()
+    try:
+        return distributed.Client(address, timeout=CONNECT_S, set_as_default=False)
+    except (OSError, TimeoutError, ValueError) as error:
+        reason = "nothing answers" if isinstance(error, OSError | TimeoutError) else str(error)
+        raise InputError(
+            f"{address}: there is no Dask scheduler there ({reason}); start one with `dask scheduler` and give the "
+            "address that it prints, for example tcp://10.0.0.1:8786"
+        ) from None
+
+
+def work_with(
+    client: Any,
+    tasks: Iterable[T],
+    work: Work[T, R],
+    on_done: OnDone[T, R],
+    *,
+    stop: Stop,
+    on_lost: OnLost[T] | None,
+    say: Any,
+) -> bool:
+    """`Executor.work_through` with a client."""
+    check_versions(client)
+    return _Flight(client, work, on_done, stop, on_lost, say).run(iter(tasks))
+
+
+def check_versions(client: Any) -> None:
+    """Compares the fabricsim of all workers that are there with the client's. Tasks compare again where they run.
+
+    Raises:
+        InputError: a worker has another one, or none.
+    """
+    ours = installed()
+    found = client.run(importlib.metadata.version, "fabricsim", on_error="return")
+    for worker, theirs in found.items():
+        if theirs != ours:
+            missing = isinstance(theirs, importlib.metadata.PackageNotFoundError)
+            raise InputError(_other_version(worker, "none" if missing else str(theirs), ours))
+
+
+def _other_version(worker: str, theirs: str, ours: str) -> str:
+    return (
+        f"the Dask worker {worker} has another fabricsim ({theirs}) than this machine ({ours}): "
+        "install the same version in the workers' environment"
+    )
+
+
+def installed() -> str:
+    """The version of this fabricsim."""
+    return importlib.metadata.version("fabricsim")
+
+
+class _Flight(Generic[T, R]):
+    """The tasks that the scheduler has been given and that are not done."""
+
+    def __init__(
+        self,
+        client: Any,
+        work: Work[T, R],
+        on_done: OnDone[T, R],
+        stop: Stop,
+        on_lost: OnLost[T] | None,
+        say: Any,
+    ) -> None:
+        self._client = client
+        self._work = work
+        self._on_done = on_done
+        self._stop = stop
+        self._on_lost = on_lost
+        self._say = say
+        self._token = uuid.uuid4().hex
+        self._numbers = itertools.count()
+        self._tasks: dict[str, tuple[Any, T]] = {}
+        self._ready: queue.SimpleQueue[Any] = queue.SimpleQueue()
+        self._stopped = False
+        self._waits = False
+
+    def run(self, tasks: Iterator[T]) -> bool:
+        try:
+            try:
+                while self._submit(tasks):
+                    self._collect()
+            except KeyboardInterrupt:
+                self._halt()
+                while self._tasks:
+                    self._collect()
+        except BaseException:
+            with suppress(Exception):
+                self._halt()
+            raise
+        return not self._stopped
+
+    def _submit(self, tasks: Iterator[T]) -> bool:
+        if not self._stopped and self._stop():
+            self._halt()
+        while not self._stopped and len(self._tasks) < self._room():
+            try:
+                task = next(tasks)
+            except StopIteration:
+                break
+            key = f"fabricsim-{self._token}-{next(self._numbers)}"
+            future = self._client.submit(
+                _call, self._work, task, self._token, installed(), key=key, pure=False
+            )
+            self._tasks[key] = (future, task)
+            future.add_done_callback(self._ready.put)
+        return bool(self._tasks)
+
+    def _room(self) -> int:
+        threads = sum(self._client.nthreads().values()) if self._client.status == "running" else 0
+        if bool(threads) == self._waits:
+            self._waits = not threads
+            if self._waits:
+                self._say("the Dask scheduler has no worker: waiting for one")
+        return max(FEWEST_IN_FLIGHT, IN_FLIGHT_PER_THREAD * threads)
+
+    def _collect(self) -> None:
+        with suppress(queue.Empty):
+            self._take(self._ready.get(timeout=POLL_S))
+        if self._client.status != "running":
+            raise FabricsimError(_LOST)
+        if not self._stopped and self._stop():
+            self._halt()
+
+    def _take(self, future: Any) -> None:
+        """Hands the result of a future over; one whose worker died with it is made again and comes back later."""
+        if future.key not in self._tasks:
+            return
+        from distributed.scheduler import KilledWorker  # noqa: PLC0415 - see above
+
+        _, task = self._tasks[future.key]
+        try:
+            result = future.result(timeout=GATHER_S)
+        except TimeoutError:
+            future.add_done_callback(self._ready.put)
+            return
+        except KilledWorker:
+            del self._tasks[future.key]
+            self._lose(task)
+            return
+        except Exception:
+            if future.status in ("cancelled", "lost"):
+                raise FabricsimError(_LOST) from None
+            raise
+        del self._tasks[future.key]
+        self._on_done(task, result)
+
+    def _lose(self, task: T) -> None:
+        message = "its Dask worker died again and again, perhaps for want of memory"
+        if self._on_lost is None:
+            raise FabricsimError(message.replace("its", "a task's", 1))
+        self._on_lost(task, message)
+
+    def _halt(self) -> None:
+        """Takes back what has not begun; tells the rest to stop, and waits for it."""
+        self._stopped = True
+        at_work = {key for keys in self._client.processing().values() for key in keys}
+        self._client.run(_tell_stop, self._token, on_error="ignore")
+        waiting = [key for key, (future, _) in self._tasks.items() if not (key in at_work or future.done())]
+        self._client.cancel([self._tasks.pop(key)[0] for key in waiting], force=True)
+
+
+_LOST = "the connection to the Dask scheduler was lost; what was done until then is kept"
+
+_stopped_tokens: set[str] = set()
+"""In a worker: the work that was told to stop."""
+
+
+def _tell_stop(token: str) -> None:
+    _stopped_tokens.add(token)
+
+
+def _call(work: Work[T, R], task: T, token: str, version: str) -> R:
+    from distributed import get_worker  # noqa: PLC0415 - this is a worker
+
+    if installed() != version:
+        raise InputError(_other_version(get_worker().address, installed(), version))
+    return work(task, lambda: token in _stopped_tokens)

@@ -1,0 +1,103 @@
+"""Where many runs are worked through: in local processes, on a Dask cluster, or as Slurm jobs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Protocol, TypeVar
+
+from fabricsim.sweep.pool import OnDone, OnLost, Stop, Work, never, work_through
+
+T = TypeVar("T")
+R = TypeVar("R")
+Say = Callable[[str], None]
+
+
+def silent(message: str) -> None:
+    """The `say` that says nothing."""
+
+
+class Executor(Protocol):
+    """Works through many tasks, several at a time."""
+
+    def work_through(
+        self,
+        tasks: Iterable[T],
+        work: Work[T, R],
+        on_done: OnDone[T, R],
+        *,
+        stop: Stop = never,
+        on_lost: OnLost[T] | None = None,
+    ) -> bool:
+        """Calls `work(task, stop)` for every task, and `on_done(task, result)` once for each, in the caller's thread.
+
+        Tasks are taken from the iterable when there is room for them, so it may be a generator that makes a task from
+        the results so far. On a stop, or Ctrl-C, no more tasks begin and those at work are told by their own `stop`;
+        what they return then is handed over, too. A task whose worker dies begins again.
+
+        Args:
+            tasks: what to work on; can be pickled.
+            work: a function of a module (other processes import it). What it raises ends everything and is raised here,
+                so let it return its failures.
+            on_done: takes a task and its result, in the order in which they are done.
+            stop: asked about ten times a second.
+            on_lost: takes a task that was given up since its worker died again and again, and why.
+
+        Returns:
+            Whether all tasks were done: False after a stop.
+
+        Raises:
+            InputError: the cluster can not be reached, or its fabricsim is another.
+            FabricsimError: the cluster was lost, or a task was given up and there is no `on_lost`.
+        """
+        ...
+
+
+@dataclass(frozen=True)
+class _Local:
+    jobs: int | None
+
+    def work_through(
+        self,
+        tasks: Iterable[T],
+        work: Work[T, R],
+        on_done: OnDone[T, R],
+        *,
+        stop: Stop = never,
+        on_lost: OnLost[T] | None = None,
+    ) -> bool:
+        return work_through(tasks, work, on_done, jobs=self.jobs, stop=stop, on_lost=on_lost)
+
+
+def local(jobs: int | None = None) -> Executor:
+    """Processes of this machine, by default one for each processor. With one job all happens in this process.
+
+    In a script, use it under `if __name__ == "__main__":`, since worker processes import the script.
+    """
+    return _Local(jobs)
+
+
+def dask(address: str, *, say: Say = silent) -> Executor:
+    """The workers of a running Dask scheduler, `tcp://host:8786`.
+
+    Raises:
+        InputError: Dask is not installed.
+    """
+    from fabricsim.sweep.cluster import DaskExecutor  # noqa: PLC0415 - an optional part of the installation
+
+    return DaskExecutor(address, say)
+
+
+def slurm(options: Mapping[str, str] | None = None, *, say: Say = silent) -> Executor:
+    """Jobs of a Slurm cluster, submitted when work begins and cancelled when it ends.
+
+    Args:
+        options: see `fabricsim.sweep.slurm.OPTIONS`: `{"partition": "batch", "jobs": "10"}`.
+        say: told what is waited for.
+
+    Raises:
+        InputError: an option is wrong, dask-jobqueue is not installed, or there is no Slurm.
+    """
+    from fabricsim.sweep.slurm import SlurmExecutor  # noqa: PLC0415 - an optional part of the installation
+
+    return SlurmExecutor(options or {}, say)
