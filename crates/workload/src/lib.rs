@@ -9,6 +9,7 @@
 
 mod build;
 mod clock;
+mod demand;
 mod error;
 mod injection;
 mod pattern;
@@ -24,6 +25,7 @@ mod testing;
 use fabricsim_units::{HostId, Rate, Time};
 
 pub use build::{Silent, StreamInfo, Workload, build};
+pub use demand::Demand;
 pub use error::{Problem, WorkloadError};
 pub use source::Source;
 

@@ -124,6 +124,10 @@ impl Source {
         self.streams.iter().map(|stream| (stream.number(), stream.offered))
     }
 
+    pub(crate) fn all_streams(&self) -> &[Stream] {
+        &self.streams
+    }
+
     #[inline]
     fn index(&self, stream: u16) -> Option<usize> {
         self.streams.iter().position(|s| s.number() == stream)

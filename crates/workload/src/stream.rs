@@ -96,6 +96,14 @@ impl Stream {
         self.saturating
     }
 
+    pub(crate) fn entry(&self) -> &Entry {
+        &self.entry
+    }
+
+    pub(crate) fn mark(&self) -> Mark {
+        self.mark
+    }
+
     pub(crate) fn load(&self) -> f64 {
         self.entry.load
     }

@@ -21,12 +21,35 @@ impl HotSpots {
     #[inline]
     pub(crate) fn draw(&self, mark: Mark, random: &mut Random) -> HostId {
         let hot = random.unit() <= self.fraction;
-        let (can_hot, can_rest) = (self.hot.others(mark[0]) > 0, self.rest.others(mark[1]) > 0);
+        let (can_hot, can_rest) = self.choices(mark);
         if hot && can_hot || !can_rest {
             self.hot.draw(mark[0], random)
         } else {
             self.rest.draw(mark[1], random)
         }
+    }
+
+    /// Is there a hot host to send to, and one of the rest?
+    #[inline]
+    fn choices(&self, mark: Mark) -> (bool, bool) {
+        (self.hot.others(mark[0]) > 0, self.rest.others(mark[1]) > 0)
+    }
+
+    /// The share of a source's messages that goes to the hot hosts as such.
+    pub(crate) fn hot_share(&self, mark: Mark) -> f64 {
+        match self.choices(mark) {
+            (true, true) => self.fraction,
+            (true, false) => 1.0,
+            (false, _) => 0.0,
+        }
+    }
+
+    pub(crate) fn hot(&self) -> &HostSet {
+        &self.hot
+    }
+
+    pub(crate) fn rest(&self) -> &HostSet {
+        &self.rest
     }
 }
 

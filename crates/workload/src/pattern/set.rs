@@ -34,6 +34,18 @@ impl HostSet {
         self.len - u32::from(rank != NOWHERE)
     }
 
+    /// Shows the members but the one at `rank`; of `share` each has an equal part. None where that is 0.
+    pub(crate) fn shares(&self, rank: u32, share: f64, mut visit: impl FnMut(HostId, f64)) {
+        let others = self.others(rank);
+        if share <= 0.0 {
+            return;
+        }
+        for place in (0..self.len).filter(|&place| place != rank) {
+            let host = self.members.as_ref().map_or(HostId(place), |members| members[place as usize]);
+            visit(host, share / f64::from(others));
+        }
+    }
+
     /// A member but the one at `rank`, all equally likely; there is one.
     #[inline]
     pub(crate) fn draw(&self, rank: u32, random: &mut Random) -> HostId {
