@@ -2,6 +2,10 @@
 
 use fabricsim_units::{Bytes, Rate, Time};
 
+mod congestion;
+
+pub use congestion::warnings;
+
 use crate::{Allocation, Arbiter, Experiment, Host, Measure, Queueing, Run, SpecError, SteadyState, Switch};
 
 /// Longest warm-up and measurement together: with a steady-state search (twice as long) and the default drain (ten
@@ -26,6 +30,9 @@ const FEWEST_BATCHES: u64 = 10;
 /// What is wrong at a key.
 type Problem = (&'static str, String);
 
+/// What is wrong at a key that is made up.
+type Found = (String, String);
+
 /// Checks values that no network could make sense of: durations of nothing, sums beyond the clock, probabilities
 /// beyond 1. The error names the key.
 pub fn check(experiment: &Experiment, file: &str) -> Result<(), SpecError> {
@@ -35,9 +42,10 @@ pub fn check(experiment: &Experiment, file: &str) -> Result<(), SpecError> {
         switch(&experiment.switch),
         host(&experiment.host),
     ];
-    match checks.into_iter().find_map(Result::err) {
-        None => Ok(()),
-        Some((key, message)) => Err(SpecError::at_key(file, key, message)),
+    let found = checks.into_iter().find_map(Result::err).map(|(key, message)| (key.to_owned(), message));
+    match found.map_or_else(|| congestion::check(experiment), Err) {
+        Ok(()) => Ok(()),
+        Err((key, message)) => Err(SpecError::at_key(file, &key, message)),
     }
 }
 

@@ -3,7 +3,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{Host, Links, Measure, Routing, Run, Switch, Topology, Traffic};
+use crate::{CongestionControl, Host, Links, Measure, Routing, Run, Switch, Topology, Traffic};
 
 /// One experiment: a network, what is sent over it, and what is measured.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -32,6 +32,9 @@ pub struct Experiment {
     /// How packets find their way.
     #[serde(default)]
     pub routing: Routing,
+    /// How sources are slowed down when the fabric is congested.
+    #[serde(default)]
+    pub congestion_control: CongestionControl,
     /// Names for sets of hosts, each a list of host names, patterns with `*`, or other groups.
     #[serde(default)]
     pub groups: BTreeMap<String, Vec<String>>,

@@ -5,7 +5,9 @@
 //! values that no network could make sense of; checks that need the built network (does this host exist?) are made by
 //! the layers that build it.
 
+mod cct;
 mod check;
+mod congestion;
 mod error;
 mod experiment;
 mod host;
@@ -20,7 +22,13 @@ mod topology;
 mod traffic;
 mod wording;
 
-pub use check::check;
+pub use cct::{Cct, ExponentialCct, LinearCct, MOST_ENTRIES, QuadraticCct};
+pub use check::{check, warnings};
+pub use congestion::{
+    CctEntry, CctiTimer, CongestionAlgorithm, CongestionControl, ControlPer, Dcqcn, DelayRelativeTo,
+    InfiniBandCongestion, LARGEST_MULTIPLIER, Notification, NotifyBy, PortCongestion, ThresholdOn,
+    TimerStart, VictimMask,
+};
 pub use error::SpecError;
 pub use experiment::Experiment;
 pub use host::{Host, Sink};

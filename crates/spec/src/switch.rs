@@ -14,6 +14,12 @@ pub struct Switch {
     pub router_delay: Time,
     /// Virtual lanes (virtual channels) of every link, 1 to 16.
     pub virtual_lanes: u8,
+    /// The lanes of every link are divided into so many equal groups, and packets of service class c use the c-th
+    /// (InfiniBand: service levels and their lanes; routers: request and response channels).
+    pub service_classes: u8,
+    /// Service classes that outputs serve before the others.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub priority_classes: Vec<u8>,
     /// Unit in which buffer space is counted (InfiniBand: 64-byte blocks; abstract networks: a flit).
     pub flow_control_unit: Bytes,
     /// When buffer space is returned to the sender.
@@ -33,12 +39,21 @@ impl Default for Switch {
             switching: Switching::default(),
             router_delay: Time::ns(100),
             virtual_lanes: 1,
+            service_classes: 1,
+            priority_classes: Vec::new(),
             flow_control_unit: Bytes(64),
             credit_return: CreditReturn::default(),
             credit_delay: Time::ZERO,
             arbiter: Arbiter::default(),
             allocation: Allocation::default(),
         }
+    }
+}
+
+impl Switch {
+    /// Virtual lanes of each service class.
+    pub fn lanes_per_class(&self) -> u8 {
+        self.virtual_lanes / self.service_classes.max(1)
     }
 }
 

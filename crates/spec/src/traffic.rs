@@ -43,6 +43,9 @@ pub struct Traffic {
     /// For `on-off`: mean length of a silence (exponential).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub off: Option<Time>,
+    /// Service class of its packets (see `switch.service_classes`).
+    #[serde(default)]
+    pub service_class: u8,
     /// Size of a message: `"64 KiB"`, or a distribution.
     pub message: MessageSize,
     /// When the sources start.

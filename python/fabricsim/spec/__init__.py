@@ -1,5 +1,12 @@
 """Experiments: read from a file, or built from typed sections."""
 
+from fabricsim.spec.congestion import (
+    CongestionControl,
+    Dcqcn,
+    InfiniBandCongestion,
+    Notification,
+    PortCongestion,
+)
 from fabricsim.spec.experiment import Experiment, as_experiment
 from fabricsim.spec.sections import (
     Host,
@@ -33,6 +40,8 @@ from fabricsim.spec.topologies import (
 from fabricsim.spec.values import parse_assignment, split_values, toml_value
 
 __all__ = [
+    "CongestionControl",
+    "Dcqcn",
     "Experiment",
     "FatTree",
     "File",
@@ -40,13 +49,16 @@ __all__ = [
     "Host",
     "HotSpot",
     "Hypercube",
+    "InfiniBandCongestion",
     "LinkOverride",
     "LinkParameters",
     "Links",
     "Measure",
     "Mesh",
+    "Notification",
     "ParkingLot",
     "Permutation",
+    "PortCongestion",
     "Ring",
     "Routing",
     "Run",

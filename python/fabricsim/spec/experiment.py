@@ -13,6 +13,7 @@ import tomli_w
 
 from fabricsim.errors import InputError
 from fabricsim.native import Overrides, bad_input, native, waited
+from fabricsim.spec.congestion import CongestionControl
 from fabricsim.spec.sections import (
     Host,
     Links,
@@ -71,6 +72,7 @@ class Experiment:
         switch: Switch | None = None,
         host: Host | None = None,
         routing: Routing | None = None,
+        congestion_control: CongestionControl | None = None,
         groups: Mapping[str, list[str]] | None = None,
         measure: Measure | None = None,
         sweep: Mapping[str, list[Any]] | None = None,
@@ -86,6 +88,7 @@ class Experiment:
             "switch": switch,
             "host": host,
             "routing": routing,
+            "congestion_control": congestion_control,
             "groups": groups,
             "traffic": [traffic] if isinstance(traffic, Traffic) else traffic,
             "run": run,

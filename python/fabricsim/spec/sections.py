@@ -66,6 +66,8 @@ class Switch:
     switching: Literal["cut-through", "store-and-forward"] | None = None
     router_delay: str | None = None
     virtual_lanes: int | None = None
+    service_classes: int | None = None
+    priority_classes: list[int] | None = None
     flow_control_unit: str | None = None
     credit_return: Literal["block", "packet"] | None = None
     credit_delay: str | None = None
@@ -168,6 +170,7 @@ class Traffic:
     slot: str | None = None
     on: str | None = None
     off: str | None = None
+    service_class: int | None = None
     start: str | None = None
     stop: str | None = None
     messages: int | None = None

@@ -1,0 +1,391 @@
+//! Source rate control: who marks packets, how the source learns of it, and what it does then.
+
+use std::fmt;
+
+use fabricsim_units::{Bytes, Rate, Time};
+use schemars::JsonSchema;
+use serde::de::{self, Visitor};
+use serde::{Deserialize, Deserializer, Serialize};
+
+use crate::Cct;
+
+/// How sources are slowed down when the fabric is congested.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct CongestionControl {
+    /// Which algorithm is at work. The parameters of the others are kept and not used.
+    pub algorithm: CongestionAlgorithm,
+    /// How a destination tells a source that its packets were marked.
+    pub notification: Notification,
+    /// Parameters of `infiniband`.
+    pub infiniband: InfiniBandCongestion,
+    /// Parameters of `dcqcn`.
+    pub dcqcn: Dcqcn,
+}
+
+/// Algorithms of congestion control.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum CongestionAlgorithm {
+    /// Sources send as fast as they get credits.
+    #[default]
+    None,
+    /// InfiniBand congestion control (InfiniBand Architecture Specification, annex A10).
+    Infiniband,
+    /// DCQCN (Zhu et al., SIGCOMM 2015).
+    Dcqcn,
+}
+
+/// How a destination tells a source that its packets were marked (FECN to BECN).
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Notification {
+    /// In which packet.
+    pub by: NotifyBy,
+    /// Size of that packet, headers included.
+    pub size: Bytes,
+    /// Service class that it travels in (see `switch.service_classes`).
+    pub service_class: u8,
+    /// Does a host send it before data that waits?
+    pub first: bool,
+    /// From the arrival of the marked packet to the moment when the notification may be sent.
+    pub delay: Time,
+}
+
+impl Default for Notification {
+    fn default() -> Self {
+        Self { by: NotifyBy::Cnp, size: Bytes(64), service_class: 0, first: true, delay: Time::ZERO }
+    }
+}
+
+/// In which packet a destination tells a source of marks.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum NotifyBy {
+    /// In a congestion notification packet of its own, one for each marked packet.
+    #[default]
+    Cnp,
+    /// In the acknowledgement of the message that the marked packet belongs to. Destinations then acknowledge every
+    /// message.
+    Acknowledgement,
+}
+
+/// Parameters of InfiniBand congestion control, named as in annex A10 of the specification.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct InfiniBandCongestion {
+    /// Threshold of an output port's virtual lane, 0 to 15: 0 marks nothing, 1 marks late, 15 early. Threshold w is
+    /// crossed when (16 - w)/16 of a virtual lane's input buffer are filled.
+    pub threshold: u8,
+    /// The lane leaves the congested state when it is filled less than this threshold says; a larger number is a
+    /// lower fill. By default one more than `threshold`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reset_threshold: Option<u8>,
+    /// What fills: all packets of the switch that wait for the output and lane, or those of one input buffer.
+    pub threshold_on: ThresholdOn,
+    /// Packets that are eligible and sent unmarked between two marked ones, 0 to 65535.
+    pub marking_rate: u16,
+    /// Smallest packet that is marked, in flow-control units.
+    pub packet_size: u8,
+    /// Output ports that mark although they have no credits (where they are victims of congestion further on, not
+    /// its root).
+    pub victim_mask: VictimMask,
+    /// Other values for some output ports and lanes; later entries win.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub ports: Vec<PortCongestion>,
+    /// Fill of an input buffer, as a threshold of 0 to 15, from which on its credits are returned late; 0: never.
+    pub credit_starvation_threshold: u8,
+    /// By how much they are late: `"shift:multiplier"`, relative to the packet's time as in the table.
+    pub credit_starvation_return_delay: CctEntry,
+    /// The congestion control table: injection rate delays, in the order of the index.
+    pub cct: Cct,
+    /// What has an index of its own.
+    pub control: ControlPer,
+    /// Added to the index for each notification.
+    pub ccti_increase: u8,
+    /// Largest index; by default the last of the table.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ccti_limit: Option<u16>,
+    /// Smallest index.
+    pub ccti_min: u16,
+    /// Time after which an index is decreased by one: a whole number in units of 1.024 us, as in the specification, or
+    /// a time.
+    pub ccti_timer: CctiTimer,
+    /// When the timer runs.
+    pub timer_starts: TimerStart,
+    /// An index from which on an event is counted.
+    pub trigger_threshold: u16,
+    /// The packet that the delay is relative to.
+    pub delay_relative_to: DelayRelativeTo,
+}
+
+impl Default for InfiniBandCongestion {
+    fn default() -> Self {
+        Self {
+            threshold: 2,
+            reset_threshold: None,
+            threshold_on: ThresholdOn::default(),
+            marking_rate: 1,
+            packet_size: 1,
+            victim_mask: VictimMask::default(),
+            ports: Vec::new(),
+            credit_starvation_threshold: 0,
+            credit_starvation_return_delay: CctEntry { shift: 0, multiplier: 0 },
+            cct: Cct::default(),
+            control: ControlPer::default(),
+            ccti_increase: 1,
+            ccti_limit: None,
+            ccti_min: 0,
+            ccti_timer: CctiTimer::Units(150),
+            timer_starts: TimerStart::default(),
+            trigger_threshold: 1,
+            delay_relative_to: DelayRelativeTo::default(),
+        }
+    }
+}
+
+/// What is held against the threshold.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum ThresholdOn {
+    /// What waits in all input buffers for the output and lane together.
+    #[default]
+    Output,
+    /// What waits for the output and lane in one input buffer, against that buffer's size.
+    Buffer,
+}
+
+/// Output ports that mark although they have no credits.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum VictimMask {
+    /// Those to hosts: a host that takes packets slowly does not mark, its switch does.
+    #[default]
+    Hosts,
+    /// None.
+    None,
+    /// All.
+    All,
+}
+
+/// Other values for some output ports and lanes.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct PortCongestion {
+    /// Ports by the direction of their link: `"SW11->SW12"`; `*` stands for anything.
+    pub ports: Vec<String>,
+    /// Lanes; by default all.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lanes: Option<Vec<u8>>,
+    /// Threshold, 0 to 15.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub threshold: Option<u8>,
+    /// Threshold at which the congested state is left.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reset_threshold: Option<u8>,
+    /// Packets sent unmarked between two marked ones.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub marking_rate: Option<u16>,
+    /// Smallest packet that is marked, in flow-control units.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub packet_size: Option<u8>,
+    /// Does the port mark although it has no credits?
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub victim_mask: Option<bool>,
+}
+
+/// What has an index into the congestion control table of its own.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum ControlPer {
+    /// Every queue pair: every destination of a host.
+    #[default]
+    QueuePair,
+    /// Every service level: all that a host sends in one service class.
+    ServiceLevel,
+}
+
+/// When the timer runs that decreases an index.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum TimerStart {
+    /// Always: all indices of a host are decreased at multiples of its period.
+    #[default]
+    Always,
+    /// From the notification that finds the index at its minimum.
+    Notification,
+}
+
+/// The packet that an injection rate delay is relative to.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum DelayRelativeTo {
+    /// The one that was sent before the delay.
+    #[default]
+    Packet,
+    /// The largest one, whatever was sent.
+    Mtu,
+}
+
+/// An entry of the congestion control table: the delay is (packet time >> `shift`) * `multiplier`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct CctEntry {
+    /// 0 to 3.
+    pub shift: u8,
+    /// 0 to 16383.
+    pub multiplier: u16,
+}
+
+/// Largest multiplier of an entry: 14 bits.
+pub const LARGEST_MULTIPLIER: u16 = (1 << 14) - 1;
+
+impl fmt::Display for CctEntry {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:{}", self.shift, self.multiplier)
+    }
+}
+
+impl std::str::FromStr for CctEntry {
+    type Err = String;
+    fn from_str(text: &str) -> Result<Self, String> {
+        let wrong = || {
+            format!(
+                "`{text}` is no entry of a congestion control table: write \"shift:multiplier\", the shift 0 to 3, the \
+                 multiplier 0 to {LARGEST_MULTIPLIER}, for example \"3:5\""
+            )
+        };
+        let (shift, multiplier) = text.trim().split_once(':').ok_or_else(wrong)?;
+        let shift = shift.trim().parse().ok().filter(|&shift: &u8| shift <= 3).ok_or_else(wrong)?;
+        let multiplier = multiplier.trim().parse().ok().filter(|&m: &u16| m <= LARGEST_MULTIPLIER);
+        Ok(Self { shift, multiplier: multiplier.ok_or_else(wrong)? })
+    }
+}
+
+impl Serialize for CctEntry {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+impl<'de> Deserialize<'de> for CctEntry {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        text.parse().map_err(de::Error::custom)
+    }
+}
+
+impl JsonSchema for CctEntry {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "CctEntry".into()
+    }
+    fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        schemars::json_schema!({
+            "type": "string",
+            "pattern": r"^\s*[0-3]\s*:\s*[0-9]{1,5}\s*$",
+            "description": "Shift and multiplier of an injection rate delay, `\"3:5\"`: (packet time >> 3) * 5.",
+        })
+    }
+}
+
+/// A period of the timer that decreases indices.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(untagged)]
+pub enum CctiTimer {
+    /// In units of 1.024 us, 0 to 65535; 0: never.
+    Units(u16),
+    /// As a time.
+    Time(Time),
+}
+
+impl CctiTimer {
+    /// A unit of the timer.
+    pub const UNIT: Time = Time::ns(1024);
+
+    /// The period; `None`: the timer never expires.
+    pub fn period(self) -> Option<Time> {
+        match self {
+            Self::Units(0) | Self::Time(Time::ZERO) => None,
+            Self::Units(units) => Some(Self::UNIT * u64::from(units)),
+            Self::Time(time) => Some(time),
+        }
+    }
+}
+
+// By hand, so that a wrong value is told with its own message.
+impl<'de> Deserialize<'de> for CctiTimer {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct TimerVisitor;
+        impl Visitor<'_> for TimerVisitor {
+            type Value = CctiTimer;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a whole number of 1.024 us from 0 to 65535, or a time like \"20 us\"")
+            }
+            fn visit_str<E: de::Error>(self, text: &str) -> Result<CctiTimer, E> {
+                text.parse().map(CctiTimer::Time).map_err(E::custom)
+            }
+            fn visit_i64<E: de::Error>(self, number: i64) -> Result<CctiTimer, E> {
+                u16::try_from(number).map(CctiTimer::Units).map_err(|_| {
+                    E::custom(format!(
+                        "{number} is not allowed: give a whole number of 1.024 us from 0 to 65535, or a time like \"20 us\""
+                    ))
+                })
+            }
+            fn visit_u64<E: de::Error>(self, number: u64) -> Result<CctiTimer, E> {
+                self.visit_i64(i64::try_from(number).unwrap_or(i64::MAX))
+            }
+        }
+        deserializer.deserialize_any(TimerVisitor)
+    }
+}
+
+/// Parameters of DCQCN. The defaults are those of table 14 in Zhu et al., "Congestion Control for Large-Scale RDMA
+/// Deployments", SIGCOMM 2015.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Dcqcn {
+    /// Queue of an output from which on packets are marked.
+    pub k_min: Bytes,
+    /// Queue from which on all are.
+    pub k_max: Bytes,
+    /// Probability of a mark just below `k_max`, 0 to 1.
+    pub p_max: f64,
+    /// Least time between two notifications of a flow.
+    pub cnp_interval: Time,
+    /// Weight of a new estimate of congestion, 0 to 1.
+    pub g: f64,
+    /// Time without a notification after which the estimate shrinks.
+    pub alpha_timer: Time,
+    /// Period of the timer that raises the rate.
+    pub rate_timer: Time,
+    /// Bytes sent after which the rate is raised.
+    pub byte_counter: Bytes,
+    /// Steps of fast recovery.
+    pub fast_recovery: u16,
+    /// Step of additive increase.
+    pub additive_increase: Rate,
+    /// Step of hyper increase.
+    pub hyper_increase: Rate,
+    /// Least rate of a flow.
+    pub min_rate: Rate,
+}
+
+impl Default for Dcqcn {
+    fn default() -> Self {
+        let mbps =
+            |n: u64| Rate::new(n * 1_000_000).unwrap_or_else(|| unreachable!("a rate within the range"));
+        Self {
+            k_min: Bytes(5_000),
+            k_max: Bytes(200_000),
+            p_max: 0.01,
+            cnp_interval: Time::us(50),
+            g: 1.0 / 256.0,
+            alpha_timer: Time::us(55),
+            rate_timer: Time::us(55),
+            byte_counter: Bytes(10_000_000),
+            fast_recovery: 5,
+            additive_increase: mbps(40),
+            hyper_increase: mbps(400),
+            min_rate: mbps(40),
+        }
+    }
+}

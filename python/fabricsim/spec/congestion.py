@@ -1,0 +1,87 @@
+"""Congestion control as typed values. See the experiment file's reference for the meaning of every key."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+__all__ = ["CongestionControl", "Dcqcn", "InfiniBandCongestion", "Notification", "PortCongestion"]
+
+
+@dataclass(frozen=True)
+class Notification:
+    """How a destination tells a source that its packets were marked."""
+
+    by: Literal["cnp", "acknowledgement"] | None = None
+    size: str | None = None
+    service_class: int | None = None
+    first: bool | None = None
+    delay: str | None = None
+
+
+@dataclass(frozen=True)
+class PortCongestion:
+    """Other values for some output ports and lanes."""
+
+    ports: list[str]
+    lanes: list[int] | None = None
+    threshold: int | None = None
+    reset_threshold: int | None = None
+    marking_rate: int | None = None
+    packet_size: int | None = None
+    victim_mask: bool | None = None
+
+
+@dataclass(frozen=True)
+class InfiniBandCongestion:
+    """Parameters of InfiniBand congestion control, named as in the specification."""
+
+    threshold: int | None = None
+    reset_threshold: int | None = None
+    threshold_on: Literal["output", "buffer"] | None = None
+    marking_rate: int | None = None
+    packet_size: int | None = None
+    victim_mask: Literal["hosts", "none", "all"] | None = None
+    ports: list[PortCongestion] | None = None
+    credit_starvation_threshold: int | None = None
+    credit_starvation_return_delay: str | None = None
+    cct: str | Mapping[str, Any] | None = None
+    """`"psm2"`, entries (`{"entries": ["0:0", "3:1"]}`) or a rule (`{"linear": {"step": 0.1}}`)."""
+    control: Literal["queue-pair", "service-level"] | None = None
+    ccti_increase: int | None = None
+    ccti_limit: int | None = None
+    ccti_min: int | None = None
+    ccti_timer: int | str | None = None
+    """A whole number of 1.024 us, or a time."""
+    timer_starts: Literal["always", "notification"] | None = None
+    trigger_threshold: int | None = None
+    delay_relative_to: Literal["packet", "mtu"] | None = None
+
+
+@dataclass(frozen=True)
+class Dcqcn:
+    """Parameters of DCQCN."""
+
+    k_min: str | None = None
+    k_max: str | None = None
+    p_max: float | None = None
+    cnp_interval: str | None = None
+    g: float | None = None
+    alpha_timer: str | None = None
+    rate_timer: str | None = None
+    byte_counter: str | None = None
+    fast_recovery: int | None = None
+    additive_increase: str | None = None
+    hyper_increase: str | None = None
+    min_rate: str | None = None
+
+
+@dataclass(frozen=True)
+class CongestionControl:
+    """How sources are slowed down when the fabric is congested."""
+
+    algorithm: Literal["none", "infiniband", "dcqcn"] | None = None
+    notification: Notification | None = None
+    infiniband: InfiniBandCongestion | None = None
+    dcqcn: Dcqcn | None = None
