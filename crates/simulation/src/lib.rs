@@ -1,6 +1,7 @@
 //! A whole run: from a prepared experiment through warm-up, measurement and drain to figures and tables.
 
 mod control;
+mod demands;
 mod describe;
 mod memory;
 mod nodes;
@@ -8,6 +9,7 @@ mod outcome;
 mod run;
 
 pub use control::{Control, Phase};
+pub use demands::{Demands, DemandsError, demands};
 pub use describe::{Description, ZeroLoad, describe, zero_load};
 pub use outcome::{Invariants, Outcome, Status};
 pub use run::{RunError, permit, simulate};

@@ -3,7 +3,7 @@
 use fabricsim_units::{HostId, Rate, Time};
 
 use crate::Source;
-use crate::pattern::{Draw, Mark, NOWHERE};
+use crate::pattern::{Draw, Mark};
 use crate::size::Sizes;
 use crate::stream::Stream;
 
@@ -64,7 +64,7 @@ impl Demand<'_> {
 
     /// At most this many destinations.
     pub fn most_destinations(&self) -> usize {
-        self.stream.entry().draw.most_destinations()
+        self.stream.entry().draw.most_destinations(self.stream.mark())
     }
 
     /// Shows the destinations and the share of the messages that goes to each. A destination may come twice; the
@@ -75,11 +75,11 @@ impl Demand<'_> {
 }
 
 impl Draw {
-    fn most_destinations(&self) -> usize {
+    fn most_destinations(&self, mark: Mark) -> usize {
         match self {
             Self::Fixed => 1,
-            Self::Uniform(set) => set.others(NOWHERE) as usize,
-            Self::HotSpot(spots) => (spots.hot().others(NOWHERE) + spots.rest().others(NOWHERE)) as usize,
+            Self::Uniform(set) => set.others(mark[0]) as usize,
+            Self::HotSpot(spots) => (spots.hot().others(mark[0]) + spots.rest().others(mark[1])) as usize,
         }
     }
 
@@ -104,9 +104,7 @@ impl Sizes {
     fn mean_packets(&self, mtu: u64) -> f64 {
         match self {
             Self::Fixed(size) => size.div_ceil(mtu) as f64,
-            Self::Uniform { min, span } => {
-                packets_up_to(*min - 1, *span, mtu) / *span as f64
-            }
+            Self::Uniform { min, span } => packets_up_to(*min - 1, *span, mtu) / *span as f64,
             Self::Choice { sizes, up_to, .. } => {
                 let mut below = 0.0;
                 let packets = sizes.iter().zip(up_to).map(|(&size, &up_to)| {
@@ -206,7 +204,8 @@ mod tests {
         let exponential = Sizes::Exponential { mean: 300.0, max: 1000 };
         let above = |k: u64| if k >= 1000 { 0.0 } else { (-(k as f64) / 300.0).exp() };
         for mtu in [1, 64, 250, 4096] {
-            let expected: f64 = (1..=1000_u64).map(|s| (above(s - 1) - above(s)) * s.div_ceil(mtu) as f64).sum();
+            let expected: f64 =
+                (1..=1000_u64).map(|s| (above(s - 1) - above(s)) * s.div_ceil(mtu) as f64).sum();
             assert!((exponential.mean_packets(mtu) / expected - 1.0).abs() < 1e-9, "{mtu}");
         }
     }

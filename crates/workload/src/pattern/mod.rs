@@ -22,7 +22,6 @@ use crate::select::Selector;
 use crate::{Hosts, Problem, WorkloadError};
 use hot_spot::HotSpots;
 use set::HostSet;
-pub(crate) use set::NOWHERE;
 
 /// What a pattern may look at.
 pub(crate) struct Context<'a> {

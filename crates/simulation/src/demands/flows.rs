@@ -1,0 +1,104 @@
+//! Flows: what a source sends to a destination by one entry of the traffic list.
+
+use std::collections::BTreeMap;
+
+use fabricsim_engine::Prepared;
+use fabricsim_model::Table;
+use fabricsim_units::{HostId, Time};
+use fabricsim_workload::{Demand, Source};
+
+/// A flow.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Flow {
+    pub(super) source: HostId,
+    pub(super) destination: HostId,
+    /// Entry of the traffic list.
+    pub(super) entry: u16,
+    /// What it offers, in Gb/s of packets.
+    pub(super) demand: f64,
+    /// Packets for each byte.
+    pub(super) packets: f64,
+    /// Where the routing is adaptive, the state in which its packets enter; -1 else.
+    pub(super) state: i64,
+}
+
+/// All flows that are active at one time.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Flows(pub(super) Vec<Flow>);
+
+impl Flows {
+    pub(super) fn at(prepared: &Prepared, at: Time) -> Self {
+        let mut flows = Self::default();
+        for (host, source) in prepared.workload.sources.iter().enumerate() {
+            flows.add(prepared, HostId(host as u32), source, at);
+        }
+        flows
+    }
+
+    fn add(&mut self, prepared: &Prepared, source: HostId, streams: &Source, at: Time) {
+        let link = &prepared.graph.links[prepared.graph.hosts[source.index()].link.index()].parameters;
+        let mtu = prepared.experiment.host.mtu.0;
+        let active = |demand: &Demand<'_>| {
+            let (from, to) = demand.span();
+            from <= at && at < to
+        };
+        let demands: Vec<Demand<'_>> = streams.demands().filter(active).collect();
+        for (demand, load) in demands.iter().zip(loads(&demands)) {
+            let packets = demand.packets_per_byte(mtu);
+            // What a saturating source offers is what its link carries of packets.
+            let wire =
+                if demand.is_saturating() { 1.0 + packets * link.packet_overhead.0 as f64 } else { 1.0 };
+            let rate = load * link.rate.as_gbps() / wire;
+            let mut to: BTreeMap<HostId, f64> = BTreeMap::new();
+            demand.shares(|host, share| *to.entry(host).or_insert(0.0) += share);
+            self.0.extend(to.into_iter().map(|(destination, share)| Flow {
+                source,
+                destination,
+                entry: demand.entry(),
+                demand: share * rate,
+                packets,
+                state: -1,
+            }));
+        }
+    }
+
+    pub(super) fn table(&self) -> Table {
+        let mut table = Table { name: "flows", columns: Vec::new() };
+        let whole = |of: fn(&Flow) -> i64| self.0.iter().map(of).collect::<Vec<i64>>();
+        table.whole("source", "", "Number of the sending host", whole(|f| i64::from(f.source.0)));
+        table.whole("destination", "", "Number of the receiving host", whole(|f| i64::from(f.destination.0)));
+        table.whole("entry", "", "Entry of the traffic list", whole(|f| i64::from(f.entry)));
+        let demand = self.0.iter().map(|f| f.demand).collect();
+        table.real("demand_gbps", "Gb/s", "What it offers", demand);
+        table.whole(
+            "state",
+            "",
+            "Where its packets enter the network of arcs; -1: nowhere",
+            whole(|f| f.state),
+        );
+        table
+    }
+}
+
+/// The part of its link that each of a host's entries can make use of. The open-loop entries form one queue, each
+/// saturating entry one; queues with messages take turns message by message, so a queue gets its turn's part of the
+/// link, and saturating ones what others leave.
+fn loads(demands: &[Demand<'_>]) -> Vec<f64> {
+    let (saturating, open): (Vec<&Demand<'_>>, Vec<&Demand<'_>>) =
+        demands.iter().partition(|d| d.is_saturating());
+    let offered: f64 = open.iter().map(|d| d.load()).sum();
+    let messages: f64 = open.iter().map(|d| d.load() / d.mean_bytes()).sum();
+    let bytes: f64 = saturating.iter().map(|d| d.mean_bytes()).sum();
+    let turn = if messages > 0.0 { offered / messages } else { 0.0 };
+    let served = if offered > 0.0 { offered.min(turn / (turn + bytes)) } else { 0.0 };
+    demands
+        .iter()
+        .map(|d| {
+            if d.is_saturating() {
+                (1.0 - served) * d.mean_bytes() / bytes
+            } else {
+                served * d.load() / offered
+            }
+        })
+        .collect()
+}

@@ -1,0 +1,133 @@
+//! The traffic of an experiment at one moment as numbers: who sends how much to whom, and which links it crosses.
+//! Bounds on throughput are computed from it; nothing is simulated.
+
+mod flows;
+mod links;
+mod moment;
+mod ways;
+
+use fabricsim_engine::Prepared;
+use fabricsim_model::Table;
+use fabricsim_units::Time;
+use serde_json::{Value, json};
+
+use flows::Flows;
+use moment::Moment;
+
+/// Most flows (pairs of source and destination, by entry of the traffic list) that are listed.
+const MOST_FLOWS: usize = 200_000;
+/// Most pairs of a flow and a link that it crosses.
+const MOST_CROSSINGS: usize = 8_000_000;
+
+/// Who sends how much to whom, and how.
+///
+/// Tables: `flows` (source and destination by number, entry of the traffic list, demand in Gb/s, where it enters the
+/// network of `arcs`), `links` (name, class and rate of every direction of a link, and of every limited sink),
+/// `crossings` (flow, link, and the wire's bits for each of the flow's) and, where the routing is adaptive, `arcs`
+/// (from a state of a packet to the next, by which link; -1: it has arrived).
+#[derive(Clone, Debug)]
+pub struct Demands {
+    /// The moment, names of hosts and entries, and what else is one number.
+    pub summary: Value,
+    /// The tables.
+    pub tables: Vec<Table>,
+}
+
+/// Why there is nothing to list.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum DemandsError {
+    /// No entry, or no source that sends.
+    #[error("{file}: traffic: no host sends anything: there is nothing to bound; add a [[traffic]] entry")]
+    NoTraffic {
+        /// The experiment.
+        file: String,
+    },
+    /// The moment is not in the run.
+    #[error("{file}: --at {at} is outside the run, which lasts from 0 to {end} (warm-up and duration)")]
+    Outside {
+        /// The experiment.
+        file: String,
+        /// The moment.
+        at: Time,
+        /// The run's end.
+        end: Time,
+    },
+    /// Nobody sends at that moment.
+    #[error("{file}: no host sends anything {when}; the first starts at {first}{}",
+        .last.map(|last| format!(", the last ends at {last}")).unwrap_or_default())]
+    Quiet {
+        /// The experiment.
+        file: String,
+        /// The moment in words.
+        when: String,
+        /// When traffic starts.
+        first: Time,
+        /// When it ends, if it does.
+        last: Option<Time>,
+    },
+    /// More flows than can be bounded.
+    #[error(
+        "{file}: traffic: {flows} flows (pairs of source and destination) send at once; a bound is computed for up \
+         to {MOST_FLOWS}. Give `sources` or `destinations` to the entries, or bound a smaller network of the same \
+         kind: with uniform traffic it may have up to {} hosts",
+        uniform_hosts()
+    )]
+    TooManyFlows {
+        /// The experiment.
+        file: String,
+        /// How many there are.
+        flows: usize,
+    },
+    /// Flows with so many ways that they can not be listed.
+    #[error(
+        "{file}: the flows cross links in more than {MOST_CROSSINGS} ways: bound a smaller network, fewer flows, or \
+         a deterministic routing"
+    )]
+    TooManyCrossings {
+        /// The experiment.
+        file: String,
+    },
+    /// The routing does not lead there.
+    #[error("{file}: routing: packets from {from} to {to} do not arrive: the routing leads them in a circle")]
+    Circle {
+        /// The experiment.
+        file: String,
+        /// The sender.
+        from: String,
+        /// The receiver.
+        to: String,
+    },
+}
+
+/// The largest network whose uniform traffic has at most [`MOST_FLOWS`] flows.
+fn uniform_hosts() -> usize {
+    let hosts = MOST_FLOWS.isqrt() + 1;
+    if hosts * (hosts - 1) <= MOST_FLOWS { hosts } else { hosts - 1 }
+}
+
+/// The traffic of `prepared` at a moment: at `at`, or in that part of the measurement in which most flows are active
+/// (the last of several). `file` names the experiment in messages.
+pub fn demands(prepared: &Prepared, at: Option<Time>, file: &str) -> Result<Demands, DemandsError> {
+    let moment = Moment::choose(prepared, at, file)?;
+    if moment.flows > MOST_FLOWS {
+        return Err(DemandsError::TooManyFlows { file: file.to_owned(), flows: moment.flows });
+    }
+    let mut flows = Flows::at(prepared, moment.at);
+    let ways = ways::ways(prepared, &mut flows, file)?;
+    let graph = &prepared.graph;
+    let hosts: Vec<&str> = graph.hosts.iter().map(|host| host.name.as_str()).collect();
+    let entries: Vec<&str> = prepared.workload.streams.iter().map(|s| s.name.as_str()).collect();
+    let summary = json!({
+        "at_s": moment.at.as_secs_f64(),
+        "from_s": moment.from.as_secs_f64(),
+        "to_s": moment.to.as_secs_f64(),
+        "title": prepared.experiment.title,
+        "topology": graph.title,
+        "hosts": hosts,
+        "entries": entries,
+        "open_messages": prepared.experiment.host.open_messages,
+    });
+    let mut tables = vec![flows.table(), links::table(prepared), ways.crossings()];
+    tables.extend(ways.arcs());
+    Ok(Demands { summary, tables })
+}

@@ -1,0 +1,194 @@
+//! The links that flows cross under the experiment's routing.
+//!
+//! Where packets do not choose, or choose at random, a flow splits evenly over the hops that are proposed at each
+//! switch. Where they choose by load, the split is not known: then all the ways are given, as a network of states (a
+//! packet at a switch, having come in by a port on a lane) and arcs between them, one network for each destination
+//! and entry. Of the lanes that a hop allows the lowest stands for all.
+
+use std::collections::BTreeMap;
+
+use fabricsim_engine::Prepared;
+use fabricsim_model::{Hop, Table};
+use fabricsim_routing::RoutingFunction;
+use fabricsim_topology::{End, Node};
+use fabricsim_units::{HostId, PortNo, SwitchId, Vl};
+
+use super::flows::{Flow, Flows};
+use super::links::{sink, sink_rate};
+use super::{DemandsError, MOST_CROSSINGS};
+
+/// A packet at a switch.
+type State = (SwitchId, PortNo, Vl);
+/// Packets of one size for one destination.
+type Commodity = (HostId, u16);
+
+/// Has arrived.
+const ARRIVED: i64 = -1;
+
+#[derive(Clone, Copy, Debug)]
+struct Crossing {
+    flow: usize,
+    link: i64,
+    weight: f64,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Arc {
+    tail: i64,
+    head: i64,
+    link: i64,
+    weight: f64,
+}
+
+/// What flows cross.
+pub(super) struct Ways<'a> {
+    prepared: &'a Prepared,
+    adaptive: bool,
+    crossings: Vec<Crossing>,
+    arcs: Vec<Arc>,
+    states: BTreeMap<(Commodity, State), i64>,
+    hops: Vec<Hop>,
+}
+
+/// The links that `flows` cross; sets the states in which they enter.
+pub(super) fn ways<'a>(
+    prepared: &'a Prepared,
+    flows: &mut Flows,
+    file: &str,
+) -> Result<Ways<'a>, DemandsError> {
+    let mut ways = Ways {
+        prepared,
+        adaptive: prepared.router.is_adaptive(),
+        crossings: Vec::new(),
+        arcs: Vec::new(),
+        states: BTreeMap::new(),
+        hops: Vec::new(),
+    };
+    let sinks = sink_rate(prepared).is_some();
+    for (number, flow) in flows.0.iter_mut().enumerate() {
+        let injection = 2 * i64::from(prepared.graph.hosts[flow.source.index()].link.0);
+        ways.cross(number, flow, injection, 1.0);
+        if sinks {
+            let link = sink(prepared, flow.destination);
+            ways.crossings.push(Crossing { flow: number, link, weight: 1.0 });
+        }
+        if ways.adaptive {
+            ways.enter(flow);
+        } else if !ways.follow(number, flow) {
+            let name = |host: HostId| prepared.graph.hosts[host.index()].name.clone();
+            let (from, to) = (name(flow.source), name(flow.destination));
+            return Err(DemandsError::Circle { file: file.to_owned(), from, to });
+        }
+        if ways.crossings.len() + ways.arcs.len() > MOST_CROSSINGS {
+            return Err(DemandsError::TooManyCrossings { file: file.to_owned() });
+        }
+    }
+    Ok(ways)
+}
+
+impl Ways<'_> {
+    fn cross(&mut self, number: usize, flow: &Flow, link: i64, share: f64) {
+        let weight = share * self.weight(flow, link);
+        self.crossings.push(Crossing { flow: number, link, weight });
+    }
+
+    /// Bits on the wire for each of the flow's.
+    fn weight(&self, flow: &Flow, link: i64) -> f64 {
+        let parameters = &self.prepared.graph.links[(link / 2) as usize].parameters;
+        1.0 + flow.packets * parameters.packet_overhead.0 as f64
+    }
+
+    fn start(&self, flow: &Flow) -> State {
+        let host = &self.prepared.graph.hosts[flow.source.index()];
+        let lanes = self.prepared.router.injection_lanes(flow.source, flow.destination);
+        (host.switch, host.port, lanes.first)
+    }
+
+    /// The ways on from a state: by which link, and to where.
+    fn on(&mut self, (at, in_port, lane): State, to: HostId) -> Vec<(i64, Option<State>)> {
+        self.hops.clear();
+        self.prepared.router.hops(at, in_port, lane, to, &mut self.hops);
+        let graph = &self.prepared.graph;
+        let step = |hop: &Hop| {
+            let number = graph.switches[at.index()].ports[hop.port.index()];
+            let link = &graph.links[number.index()];
+            let from_a = link.a == End { node: Node::Switch(at), port: hop.port };
+            let end = if from_a { link.b } else { link.a };
+            let next = match end.node {
+                Node::Host(_) => None,
+                Node::Switch(next) => Some((next, end.port, hop.lanes.first)),
+            };
+            (2 * i64::from(number.0) + i64::from(!from_a), next)
+        };
+        self.hops.iter().map(step).collect()
+    }
+
+    /// Follows a flow that splits evenly; does it arrive?
+    fn follow(&mut self, number: usize, flow: &Flow) -> bool {
+        let mut here = BTreeMap::from([(self.start(flow), 1.0)]);
+        for _ in 0..=2 * self.prepared.graph.links.len() {
+            let mut next: BTreeMap<State, f64> = BTreeMap::new();
+            for (state, share) in here {
+                let ways = self.on(state, flow.destination);
+                let part = share / ways.len() as f64;
+                for (link, state) in ways {
+                    self.cross(number, flow, link, part);
+                    if let Some(state) = state {
+                        *next.entry(state).or_insert(0.0) += part;
+                    }
+                }
+            }
+            if next.is_empty() {
+                return true;
+            }
+            here = next;
+        }
+        false
+    }
+
+    /// Lets a flow enter the network of its destination, which is made as far as the flow can get.
+    fn enter(&mut self, flow: &mut Flow) {
+        let commodity = (flow.destination, flow.entry);
+        let start = self.start(flow);
+        let mut open = Vec::new();
+        flow.state = self.state(commodity, start, &mut open);
+        while let Some((tail, state)) = open.pop() {
+            for (link, next) in self.on(state, flow.destination) {
+                let head = next.map_or(ARRIVED, |next| self.state(commodity, next, &mut open));
+                let weight = self.weight(flow, link);
+                self.arcs.push(Arc { tail, head, link, weight });
+            }
+        }
+    }
+
+    /// The number of a state; a new one is put on the list of those whose ways on are not known yet.
+    fn state(&mut self, commodity: Commodity, state: State, open: &mut Vec<(i64, State)>) -> i64 {
+        let new = self.states.len() as i64;
+        *self.states.entry((commodity, state)).or_insert_with(|| {
+            open.push((new, state));
+            new
+        })
+    }
+
+    pub(super) fn crossings(&self) -> Table {
+        let mut table = Table { name: "crossings", columns: Vec::new() };
+        let rows = &self.crossings;
+        table.whole("flow", "", "Row of the flow", rows.iter().map(|c| c.flow as i64).collect());
+        table.whole("link", "", "Row of the link", rows.iter().map(|c| c.link).collect());
+        let text = "Bits on the link for each of the flow's";
+        table.real("weight", "", text, rows.iter().map(|c| c.weight).collect());
+        table
+    }
+
+    /// The arcs, where the routing is adaptive.
+    pub(super) fn arcs(&self) -> Option<Table> {
+        let mut table = Table { name: "arcs", columns: Vec::new() };
+        let whole = |of: fn(&Arc) -> i64| self.arcs.iter().map(of).collect::<Vec<i64>>();
+        table.whole("tail", "", "State that it leads from", whole(|arc| arc.tail));
+        table.whole("head", "", "State that it leads to; -1: arrived", whole(|arc| arc.head));
+        table.whole("link", "", "Row of the link", whole(|arc| arc.link));
+        let weights = self.arcs.iter().map(|arc| arc.weight).collect();
+        table.real("weight", "", "Bits on the link for each that takes the arc", weights);
+        self.adaptive.then_some(table)
+    }
+}
