@@ -1,5 +1,6 @@
 //! Endpoint protocols: state machines that turn messages into packets. They know no clock and no network.
 
+pub mod congestion;
 mod datagram;
 
 pub use datagram::{Datagram, Outgoing};
