@@ -3,7 +3,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{CongestionControl, Host, Links, Measure, Routing, Run, Switch, Topology, Traffic};
+use crate::{CongestionControl, Host, Links, Measure, Routing, Run, Sweep, Switch, Topology, Traffic};
 
 /// One experiment: a network, what is sent over it, and what is measured.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -46,9 +46,9 @@ pub struct Experiment {
     /// What is recorded.
     #[serde(default)]
     pub measure: Measure,
-    /// Values to sweep over: key of the experiment to list of values. `fabricsim sweep` runs their grid.
+    /// Points that `fabricsim sweep` runs.
     #[serde(default)]
-    pub sweep: BTreeMap<String, Vec<serde_json::Value>>,
+    pub sweep: Sweep,
 }
 
 const fn one() -> u64 {

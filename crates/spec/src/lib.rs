@@ -17,6 +17,7 @@ mod overrides;
 mod read;
 mod routing;
 mod run;
+mod sweep;
 mod switch;
 mod topology;
 mod traffic;
@@ -36,6 +37,7 @@ pub use link::{LinkOverride, LinkParameters, Links};
 pub use read::read;
 pub use routing::{Algorithm, Routing, Selection, Ties};
 pub use run::{Drain, FlowDetail, Measure, Run, SteadyState};
+pub use sweep::{Drawn, RandomPoints, Range, Sampling, Scale, Sweep};
 pub use switch::{Allocation, Arbiter, CreditReturn, Queueing, Switch, Switching};
 pub use topology::{Grid, Naming, Topology};
 pub use traffic::{
