@@ -1,7 +1,7 @@
 //! A host: messages of the workload become packets of the protocol, packets that arrive are taken by the sink.
 
 use fabricsim_fabric::{Context, Outbox, SinkState, Slot, leaving, send};
-use fabricsim_model::{Observer, Packet};
+use fabricsim_model::{Observer, Packet, PacketKind};
 use fabricsim_protocols::{Datagram, Outgoing};
 use fabricsim_routing::RoutingFunction;
 use fabricsim_units::{ByteTime, HostId, Time};
@@ -106,6 +106,10 @@ impl Host {
             sequence: self.sent as u32,
             stream: message.stream,
             hops: 0,
+            kind: PacketKind::Data,
+            fecn: false,
+            becn: false,
+            last: false,
         };
         self.sent += 1;
         context.observer.injected(context.now, &packet);

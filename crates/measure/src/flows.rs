@@ -254,6 +254,10 @@ mod tests {
             sequence: 0,
             stream: 0,
             hops: 1,
+            kind: fabricsim_model::PacketKind::Data,
+            fecn: false,
+            becn: false,
+            last: false,
         }
     }
 

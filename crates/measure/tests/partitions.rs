@@ -1,7 +1,7 @@
 //! The report is the same to the bit, however the events of a run are divided among recorders.
 
 use fabricsim_measure::{Names, Offer, Outcome, PortName, Recorder, RecorderConfig, Report, Window};
-use fabricsim_model::{Data, Observer, Packet, Table};
+use fabricsim_model::{Data, Observer, Packet, PacketKind, Table};
 use fabricsim_spec::FlowDetail;
 use fabricsim_units::{HostId, Rate, Time, Vl};
 use proptest::prelude::*;
@@ -46,6 +46,10 @@ fn packet() -> impl Strategy<Value = (Packet, Time)> {
                 sequence: 0,
                 stream: 0,
                 hops,
+                kind: PacketKind::Data,
+                fecn: false,
+                becn: false,
+                last: false,
             };
             (packet, injected + Time(travel))
         },

@@ -1,7 +1,7 @@
 //! What a small run looks like in figures, computed by hand.
 
 use fabricsim_measure::{Names, Offer, Outcome, PortName, Recorder, RecorderConfig, Report};
-use fabricsim_model::{Data, Observer, Packet};
+use fabricsim_model::{Data, Observer, Packet, PacketKind};
 use fabricsim_spec::{Drain, Measure, Run, SteadyState};
 use fabricsim_units::{HostId, Rate, Time, Vl};
 
@@ -36,6 +36,10 @@ fn packet(source: u32, destination: u32, created: Time, injected: Time) -> Packe
         sequence: 0,
         stream: 0,
         hops: 2,
+        kind: PacketKind::Data,
+        fecn: false,
+        becn: false,
+        last: false,
     }
 }
 

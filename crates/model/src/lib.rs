@@ -7,7 +7,7 @@ mod route;
 mod table;
 
 pub use observer::{Nobody, Observer};
-pub use packet::Packet;
+pub use packet::{Packet, PacketKind};
 pub use random::Random;
 pub use route::{Hop, Lanes};
 pub use table::{Column, Data, Table};

@@ -1,4 +1,4 @@
-use fabricsim_units::{Time, Vl};
+use fabricsim_units::{HostId, Time, Vl};
 
 use crate::Packet;
 
@@ -20,6 +20,32 @@ pub trait Observer {
     /// waited for buffer space at the other end.
     #[inline]
     fn stalled(&mut self, _port: u32, _lane: Vl, _start: Time, _end: Time) {}
+    /// A packet is marked (FECN) as it leaves a sending port on `lane`.
+    #[inline]
+    fn marked(&mut self, _now: Time, _port: u32, _lane: Vl, _packet: &Packet) {}
+    /// The last byte of a packet that carries no data (a notification or an acknowledgement) is taken by its receiver.
+    /// [`Observer::injected`] and [`Observer::delivered`] are not told of such packets.
+    #[inline]
+    fn controlled(&mut self, _now: Time, _packet: &Packet) {}
+    /// `source` learns that its packets to `destination` were marked (BECN).
+    #[inline]
+    fn notified(&mut self, _now: Time, _source: HostId, _destination: HostId) {}
+    /// From `start` to `end`, `source` held its packets to `destination` (`None`: all that it sends) back by `level`:
+    /// with InfiniBand congestion control the index CCTI, with DCQCN the rate in Mb/s. Told in order of time for each
+    /// pair, without overlap, some time after `end`; nothing is told where a flow is not held back.
+    #[inline]
+    fn held_back(
+        &mut self,
+        _source: HostId,
+        _destination: Option<HostId>,
+        _start: Time,
+        _end: Time,
+        _level: u32,
+    ) {
+    }
+    /// From `start` to `end` the link of `source` was idle only because its packet to `destination` was held back.
+    #[inline]
+    fn throttled(&mut self, _source: HostId, _destination: HostId, _start: Time, _end: Time) {}
 }
 
 /// An observer that does not look.

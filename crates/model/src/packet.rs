@@ -19,4 +19,24 @@ pub struct Packet {
     pub stream: u16,
     /// Switches passed so far.
     pub hops: u16,
+    /// What it carries.
+    pub kind: PacketKind,
+    /// Has a switch marked it as part of congestion (forward explicit congestion notification)?
+    pub fecn: bool,
+    /// Does it tell its receiver that packets of his were marked (backward explicit congestion notification)?
+    pub becn: bool,
+    /// Is it the last of its message?
+    pub last: bool,
+}
+
+/// What a packet carries.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum PacketKind {
+    /// A part of a message.
+    #[default]
+    Data,
+    /// A congestion notification (CNP).
+    Notification,
+    /// The acknowledgement of a message.
+    Acknowledgement,
 }
