@@ -9,7 +9,7 @@ pub(crate) struct Bits {
 impl Bits {
     /// An empty set of numbers below `size`.
     pub(crate) fn new(size: usize) -> Self {
-        let wide = (size > 64).then(|| vec![0; size.div_ceil(64)].into_boxed_slice());
+        let wide = (!Self::fit_in_a_word(size)).then(|| vec![0; size.div_ceil(64)].into_boxed_slice());
         Self { low: 0, wide }
     }
 
@@ -37,10 +37,17 @@ impl Bits {
         }
     }
 
-    /// The number that is the whole set, if it is a single one below 64.
+    /// The numbers after `last`, and those up to it, as words; of a set that fits in one.
     #[inline]
-    pub(crate) fn only(&self) -> Option<usize> {
-        (self.wide.is_none() && self.low.is_power_of_two()).then(|| self.low.trailing_zeros() as usize)
+    pub(crate) fn split_after(&self, last: usize) -> (u64, u64) {
+        debug_assert!(self.wide.is_none());
+        let after = !1 << (last % 64);
+        (self.low & after, self.low & !after)
+    }
+
+    /// Do the numbers below `size` fit in a word?
+    pub(crate) fn fit_in_a_word(size: usize) -> bool {
+        size <= 64
     }
 
     /// The first number of the set after `last`, going round: `last` itself comes at the very end.
@@ -90,8 +97,13 @@ mod tests {
                     model.remove(&bit);
                 }
                 prop_assert_eq!(bits.is_empty(), model.is_empty());
-                let only = (size <= 64 && model.len() == 1).then(|| *model.first().unwrap());
-                prop_assert_eq!(bits.only(), only);
+                if Bits::fit_in_a_word(size) {
+                    let last = bit;
+                    let (after, rest) = bits.split_after(last);
+                    let word = |numbers: Vec<&usize>| numbers.into_iter().fold(0_u64, |word, &n| word | 1 << n);
+                    prop_assert_eq!(after, word(model.range(last + 1..).collect()));
+                    prop_assert_eq!(rest, word(model.range(..=last).collect()));
+                }
                 for last in 0..size {
                     let expected = model.range(last + 1..).next().or_else(|| model.iter().next());
                     prop_assert_eq!(bits.first_after(last), expected.copied());

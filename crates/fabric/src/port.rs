@@ -139,7 +139,11 @@ impl Ports {
         if allowed.count == 1 || self.selection == Selection::RoundRobin {
             let place = if allowed.count == 1 { 0 } else { self.after_last(port, allowed) };
             let lane = allowed.first.0 + place;
-            if self.lanes[port as usize * self.lane_count + usize::from(lane)].free >= blocks {
+            let credits = &mut self.lanes[port as usize * self.lane_count + usize::from(lane)];
+            if credits.free < blocks {
+                self.ramps.collect(credits, now);
+            }
+            if credits.free >= blocks {
                 return Ok(Vl(lane));
             }
         }

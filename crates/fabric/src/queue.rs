@@ -15,6 +15,13 @@ impl Queue {
         (self.head != NONE).then_some(self.head)
     }
 
+    /// The first packet of a queue that asks for an output: so there is one.
+    #[inline]
+    pub(crate) fn first(self) -> u32 {
+        debug_assert!(self.head != NONE);
+        self.head
+    }
+
     /// Adds a packet; true if it is the first.
     #[inline]
     pub(crate) fn push(&mut self, arena: &mut Arena, packet: u32) -> bool {

@@ -1,0 +1,162 @@
+//! What happens to a packet that comes in: the choice of its hop, and of the queue in which it waits.
+
+use fabricsim_model::{Hop, Observer};
+use fabricsim_routing::RoutingFunction;
+use fabricsim_spec::Queueing;
+use fabricsim_units::{PortNo, Vl};
+
+use super::Switch;
+use crate::{Context, NONE, Outbox};
+
+impl Switch {
+    /// A packet may be sent on from the input buffer of `port` from now on.
+    #[inline(always)]
+    pub fn arrive<R: RoutingFunction, B: Observer, O: Outbox>(
+        &mut self,
+        context: &mut Context<R, B, O>,
+        port: u32,
+        packet: u32,
+    ) {
+        let input = (port - self.first_port) as usize;
+        context.arena[packet].ready = context.now;
+        if context.routing.is_adaptive() {
+            self.undecided.push((input, packet));
+        } else {
+            self.admit(context, input, packet);
+        }
+    }
+
+    /// Admits the arrivals of this moment by input, in whatever order they were told: the hop that is chosen for one
+    /// adds to the load that the next one sees.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn decide<R: RoutingFunction, B: Observer, O: Outbox>(
+        &mut self,
+        context: &mut Context<R, B, O>,
+    ) {
+        let mut undecided = std::mem::take(&mut self.undecided);
+        undecided.sort_unstable_by_key(|&(input, _)| input);
+        undecided.drain(..).for_each(|(input, packet)| self.admit(context, input, packet));
+        self.undecided = undecided;
+    }
+
+    #[inline(always)]
+    fn admit<R: RoutingFunction, B: Observer, O: Outbox>(
+        &mut self,
+        context: &mut Context<R, B, O>,
+        input: usize,
+        packet: u32,
+    ) {
+        let lane = context.arena[packet].lane;
+        if self.layout.queueing == Queueing::Fifo {
+            let queue = &mut self.queues[self.layout.queue(input, lane, 0)];
+            if queue.head().is_some() {
+                queue.push(&mut context.arena, packet);
+                return;
+            }
+        }
+        let output = self.route(context, input, lane, packet);
+        let sender = &context.ports.senders[self.first_port as usize + output];
+        let state = &mut self.outputs[output];
+        if state.sole != NONE {
+            self.enqueue_sole(context, output);
+        } else if state.inputs.is_empty() && sender.busy_until <= context.now {
+            state.sole = packet;
+            state.sole_input = input as u16;
+            self.dirty.set(output);
+            return;
+        }
+        if self.enqueue(context, output, input, lane, packet) {
+            self.rouse(context, output);
+        }
+    }
+
+    /// The packet has come to the head of its queue, which it shares with packets for other outputs.
+    #[inline(never)]
+    pub(super) fn expose<R: RoutingFunction, B: Observer, O: Outbox>(
+        &mut self,
+        context: &mut Context<R, B, O>,
+        input: usize,
+        lane: Vl,
+        packet: u32,
+    ) {
+        let output = self.route(context, input, lane, packet);
+        self.ask(output, input, lane);
+        self.rouse(context, output);
+    }
+
+    /// Finds where the packet goes, and from when on it may; returns the output.
+    #[inline(always)]
+    fn route<R: RoutingFunction, B: Observer, O: Outbox>(
+        &mut self,
+        context: &mut Context<R, B, O>,
+        input: usize,
+        lane: Vl,
+        packet: u32,
+    ) -> usize {
+        let to = context.arena[packet].destination();
+        let in_port = PortNo(input as u16);
+        let hop = match context.routing.only_hop(self.id, in_port, lane, to) {
+            Some(hop) => hop,
+            None => self.best_hop(context, in_port, lane, packet),
+        };
+        let output = hop.port.index();
+        let slot = &mut context.arena[packet];
+        slot.hop = hop;
+        self.outputs[output].queued += slot.blocks;
+        if self.waits_for_bytes {
+            let first = self.first_port as usize;
+            let link_in = context.ports.receivers[first + input].byte_time;
+            let link_out = context.ports.senders[first + output].byte_time;
+            if link_in > link_out {
+                let bytes = slot.packet.bytes;
+                slot.ready += link_in.duration(bytes) - link_out.duration(bytes);
+            }
+        }
+        output
+    }
+
+    /// Of the hops that the routing proposes any, or the one with the fewest blocks ahead: waiting here, and used
+    /// downstream; ties in turn.
+    #[inline(never)]
+    fn best_hop<R: RoutingFunction, B, O>(
+        &mut self,
+        context: &mut Context<R, B, O>,
+        in_port: PortNo,
+        lane: Vl,
+        packet: u32,
+    ) -> Hop {
+        context.hops.clear();
+        let packet = context.arena[packet].packet;
+        context.routing.hops(self.id, in_port, lane, packet.destination, &mut context.hops);
+        if let [only] = context.hops.as_slice() {
+            return *only;
+        }
+        if context.routing.is_random() {
+            let place = context.rules.stream_at(self.id, &packet).below(context.hops.len() as u64);
+            return context.hops[place as usize];
+        }
+        self.least_loaded(context)
+    }
+
+    fn least_loaded<R, B, O>(&mut self, context: &mut Context<R, B, O>) -> Hop {
+        self.hop_turn += 1;
+        let count = context.hops.len();
+        let mut best = (u32::MAX, context.hops[0]);
+        for i in 0..count {
+            let hop = context.hops[(self.hop_turn + i) % count];
+            let port = self.first_port as usize + hop.port.index();
+            let base = port * context.ports.lane_count;
+            let used = hop.lanes.iter().map(|lane| {
+                let credits = &mut context.ports.lanes[base + lane.index()];
+                context.ports.ramps.collect(credits, context.now);
+                credits.capacity - credits.free
+            });
+            let load = self.outputs[hop.port.index()].queued + used.min().unwrap_or(0);
+            if load < best.0 {
+                best = (load, hop);
+            }
+        }
+        best.1
+    }
+}

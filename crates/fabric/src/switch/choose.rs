@@ -1,0 +1,210 @@
+//! How an output chooses among the packets that ask for it.
+
+use fabricsim_model::Observer;
+use fabricsim_routing::RoutingFunction;
+use fabricsim_units::{Time, Vl};
+
+use super::Switch;
+use super::queues::Output;
+use crate::arbiter::{Candidate, Choice};
+use crate::{Context, NONE, Outbox};
+
+/// Why an output found nothing to send.
+pub(super) struct Delay {
+    /// When to look again.
+    retry: Time,
+    /// A lane for which a packet lacks credits and nothing else.
+    starved: Option<Vl>,
+}
+
+impl Delay {
+    /// Lets the output's sender know.
+    #[inline(never)]
+    fn note<R, B, O: Outbox>(self, context: &mut Context<R, B, O>, port: u32) {
+        let sender = &mut context.ports.senders[port as usize];
+        if let Some(lane) = self.starved {
+            sender.stall(context.now, lane);
+        }
+        if self.retry < Time::MAX {
+            sender.wake(port, self.retry, &mut context.out);
+        }
+    }
+}
+
+impl Switch {
+    /// Lets an output send something if it can.
+    #[inline(always)]
+    pub(super) fn arbitrate<R: RoutingFunction, B: Observer, O: Outbox>(
+        &mut self,
+        context: &mut Context<R, B, O>,
+        output: usize,
+    ) {
+        let state = &self.outputs[output];
+        if state.inputs.is_empty() {
+            if state.sole != NONE {
+                self.send_sole(context, output);
+            }
+            return;
+        }
+        if state.sole != NONE {
+            // Another packet has come to the head of its queue since.
+            self.enqueue_sole(context, output);
+        }
+        let port = self.first_port + output as u32;
+        let sender = &mut context.ports.senders[port as usize];
+        if sender.busy_until > context.now {
+            sender.wake(port, sender.busy_until, &mut context.out);
+            return;
+        }
+        if sender.starving {
+            context.ports.forget_wants(port);
+        }
+        let mut delay = Delay { retry: Time::MAX, starved: None };
+        let chosen = if self.in_turn {
+            self.first_in_turn(context, output, &mut delay)
+        } else {
+            self.best(context, output, &mut delay)
+        };
+        match chosen {
+            Some(candidate) => self.grant(context, output, candidate),
+            None => delay.note(context, port),
+        }
+    }
+
+    /// Sends the only packet of the moment; if that is not possible, queues it, and looks why.
+    #[inline(always)]
+    fn send_sole<R: RoutingFunction, B: Observer, O: Outbox>(
+        &mut self,
+        context: &mut Context<R, B, O>,
+        output: usize,
+    ) {
+        let state = &mut self.outputs[output];
+        let (packet, input) = (state.sole, state.sole_input);
+        let in_port = self.first_port + u32::from(input);
+        let port = self.first_port + output as u32;
+        let slot = &context.arena[packet];
+        let lane = slot.lane;
+        let readable_at = context.ports.receivers[in_port as usize].readable_at;
+        let possible_at = slot.ready.max(readable_at);
+        if possible_at > context.now {
+            self.enqueue_sole(context, output);
+            context.ports.ensure_wake(port, possible_at, &mut context.out);
+            return;
+        }
+        let Ok(out_lane) =
+            context.ports.choose_lane(port, slot.hop.lanes, slot.blocks, context.now, slot.flow())
+        else {
+            self.enqueue_sole(context, output);
+            self.dirty.set(output);
+            return;
+        };
+        state.sole = NONE;
+        self.forward(context, output, (usize::from(input), lane), packet, out_lane);
+    }
+
+    /// The first packet that can be sent to `output` now, beginning after the input and lane served last: what the
+    /// round-robin arbiter chooses, where the inputs fit in a word.
+    #[inline(always)]
+    fn first_in_turn<R: RoutingFunction, B: Observer, O: Outbox>(
+        &mut self,
+        context: &mut Context<R, B, O>,
+        output: usize,
+        delay: &mut Delay,
+    ) -> Option<Candidate> {
+        let port = self.first_port + output as u32;
+        let state = &self.outputs[output];
+        let (mut inputs, mut rest) = state.inputs.split_after(usize::from(state.last_input));
+        loop {
+            if inputs == 0 {
+                if rest == 0 {
+                    return None;
+                }
+                (inputs, rest) = (rest, 0);
+            }
+            let input = inputs.trailing_zeros() as usize;
+            inputs &= inputs - 1;
+            let readable_at = context.ports.receivers[self.first_port as usize + input].readable_at;
+            if readable_at > context.now {
+                delay.retry = delay.retry.min(readable_at);
+                continue;
+            }
+            let request = self.requests[self.layout.request(output, input)];
+            let mut lanes = request.lanes;
+            while lanes != 0 {
+                let lane = request.first_lane(lanes);
+                lanes &= !(1 << lane.0);
+                let packet = self.queues[self.layout.queue(input, lane, output)].first();
+                if let Some((injected, out_lane)) = examine(context, port, packet, delay) {
+                    return Some(Candidate { input: input as u16, lane, packet, injected, out_lane });
+                }
+            }
+        }
+    }
+
+    /// Offers the arbiter what can be sent to `output` now, beginning after the input and lane served last.
+    #[inline(never)]
+    fn best<R: RoutingFunction, B: Observer, O: Outbox>(
+        &mut self,
+        context: &mut Context<R, B, O>,
+        output: usize,
+        delay: &mut Delay,
+    ) -> Option<Candidate> {
+        let port = self.first_port + output as u32;
+        let mut choice = Choice::new(context.rules.arbiter, self.random.get_mut(output));
+        let Output { inputs, last_input, .. } = &self.outputs[output];
+        let last = usize::from(*last_input);
+        let mut at = inputs.first_after(last);
+        while let Some(input) = at {
+            let readable_at = context.ports.receivers[self.first_port as usize + input].readable_at;
+            if readable_at > context.now {
+                delay.retry = delay.retry.min(readable_at);
+            } else {
+                let request = self.requests[self.layout.request(output, input)];
+                let mut lanes = request.lanes;
+                while lanes != 0 {
+                    let lane = request.first_lane(lanes);
+                    lanes &= !(1 << lane.0);
+                    let packet = self.queues[self.layout.queue(input, lane, output)].first();
+                    let Some((injected, out_lane)) = examine(context, port, packet, delay) else { continue };
+                    if choice.offer(Candidate { input: input as u16, lane, packet, injected, out_lane }) {
+                        return choice.made();
+                    }
+                }
+            }
+            at = inputs.first_after(input).filter(|&next| round_goes_on(last, input, next));
+        }
+        choice.made()
+    }
+}
+
+/// Does `next` lie after `input` on the way round from `last`?
+#[inline]
+fn round_goes_on(last: usize, input: usize, next: usize) -> bool {
+    if input > last { next > input || next <= last } else { next > input && next <= last }
+}
+
+/// Can the packet at a queue's head be sent by `port` now? If so, when it was injected, and on which lane it goes; if
+/// not, `delay` learns when to look again.
+#[inline(always)]
+fn examine<R, B, O>(
+    context: &mut Context<R, B, O>,
+    port: u32,
+    packet: u32,
+    delay: &mut Delay,
+) -> Option<(Time, Vl)> {
+    let slot = &context.arena[packet];
+    if slot.ready > context.now {
+        delay.retry = delay.retry.min(slot.ready);
+        return None;
+    }
+    let (allowed, blocks, injected) = (slot.hop.lanes, slot.blocks, slot.packet.injected);
+    let flow = slot.flow();
+    match context.ports.choose_lane(port, allowed, blocks, context.now, flow) {
+        Ok(lane) => Some((injected, lane)),
+        Err(at) => {
+            delay.retry = delay.retry.min(at);
+            delay.starved.get_or_insert(allowed.first);
+            None
+        }
+    }
+}

@@ -1,0 +1,62 @@
+//! What happens when an output has chosen a packet.
+
+use fabricsim_model::Observer;
+use fabricsim_routing::RoutingFunction;
+use fabricsim_spec::Queueing;
+use fabricsim_units::Vl;
+
+use super::Switch;
+use crate::arbiter::Candidate;
+use crate::port::{return_space, send};
+use crate::{Context, NONE, Outbox};
+
+impl Switch {
+    /// Takes the packet chosen out of its queue and sends it.
+    #[inline(always)]
+    pub(super) fn grant<R: RoutingFunction, B: Observer, O: Outbox>(
+        &mut self,
+        context: &mut Context<R, B, O>,
+        output: usize,
+        candidate: Candidate,
+    ) {
+        let Candidate { lane, packet, out_lane, .. } = candidate;
+        let input = usize::from(candidate.input);
+        let next = context.arena[packet].next;
+        self.dequeue(output, input, lane, next);
+        self.forward(context, output, (input, lane), packet, out_lane);
+        if next != NONE && self.layout.queueing == Queueing::Fifo {
+            self.expose(context, input, lane, next);
+        }
+        if !self.outputs[output].inputs.is_empty() {
+            let port = self.first_port + output as u32;
+            let sender = &mut context.ports.senders[port as usize];
+            sender.wake(port, sender.busy_until, &mut context.out);
+        }
+    }
+
+    /// Sends a packet from an input buffer to an output. Every packet that leaves the switch does so here.
+    #[inline(always)]
+    pub(super) fn forward<R: RoutingFunction, B: Observer, O: Outbox>(
+        &mut self,
+        context: &mut Context<R, B, O>,
+        output: usize,
+        (input, lane): (usize, Vl),
+        packet: u32,
+        out_lane: Vl,
+    ) {
+        let port = self.first_port + output as u32;
+        let in_port = self.first_port + input as u32;
+        let slot = &mut context.arena[packet];
+        slot.packet.hops += 1;
+        let (bytes, blocks) = (slot.packet.bytes, slot.blocks);
+        let state = &mut self.outputs[output];
+        state.queued -= blocks;
+        state.last_input = input as u16;
+        self.last_output = output;
+        self.requests[self.layout.request(output, input)].last_lane = lane.0;
+        let byte_time = context.ports.senders[port as usize].byte_time;
+        return_space(context, in_port, lane, byte_time, (bytes, blocks));
+        let end = send(context, port, packet, out_lane);
+        context.ports.receivers[in_port as usize].occupy(end);
+    }
+}

@@ -1,0 +1,188 @@
+//! Where packets wait in a switch, and how they ask for their outputs.
+
+use fabricsim_spec::Queueing;
+use fabricsim_units::Vl;
+
+use super::Switch;
+use crate::bits::Bits;
+use crate::{Context, NONE, Outbox};
+
+/// How queues and requests are numbered. Requests by (output, input); queues by (output, input, lane) with virtual output
+/// queues, else by (input, lane).
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Layout {
+    pub(super) queueing: Queueing,
+    pub(super) ports: usize,
+    pub(super) lanes: usize,
+    /// From the queues of an output to those of the next, in rows of lanes: 0 if outputs have none of their own.
+    output_rows: usize,
+}
+
+impl Layout {
+    pub(super) fn new(queueing: Queueing, ports: usize, lanes: usize) -> Self {
+        let output_rows = if queueing == Queueing::Voq { ports } else { 0 };
+        Self { queueing, ports, lanes, output_rows }
+    }
+
+    /// Number of queues in all.
+    pub(super) fn queues(self) -> usize {
+        self.lanes * self.ports * if self.output_rows == 0 { 1 } else { self.ports }
+    }
+
+    #[inline]
+    pub(super) fn queue(self, input: usize, lane: Vl, output: usize) -> usize {
+        (output * self.output_rows + input) * self.lanes + lane.index()
+    }
+
+    #[inline]
+    pub(super) fn request(self, output: usize, input: usize) -> usize {
+        output * self.ports + input
+    }
+
+    /// Input and lane of a queue.
+    fn buffer_of(self, queue: usize) -> (usize, Vl) {
+        (queue / self.lanes % self.ports, Vl((queue % self.lanes) as u8))
+    }
+}
+
+/// An output port.
+#[derive(Clone, Debug)]
+pub(super) struct Output {
+    /// Inputs with a request.
+    pub(super) inputs: Bits,
+    /// Input last served.
+    pub(super) last_input: u16,
+    /// The input that `sole` came by.
+    pub(super) sole_input: u16,
+    /// Blocks that wait for it.
+    pub(super) queued: u32,
+    /// A packet that came for the idle output at this moment, the only one so far: it need not be queued unless it
+    /// can not be sent at once. [`NONE`] at the end of every moment.
+    pub(super) sole: u32,
+}
+
+impl Output {
+    pub(super) fn new(ports: usize) -> Self {
+        Self { inputs: Bits::new(ports), last_input: 0, queued: 0, sole: NONE, sole_input: 0 }
+    }
+}
+
+/// What an input asks of an output.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Request {
+    /// Lanes, a bit for each, with a packet for the output at the head of a queue.
+    pub(super) lanes: u16,
+    /// Lane last served.
+    pub(super) last_lane: u8,
+}
+
+impl Request {
+    /// The lane to look at first: the next one after the one served last.
+    #[inline]
+    pub(super) fn first_lane(self, lanes: u16) -> Vl {
+        let after = lanes & (0xfffe_u16.wrapping_shl(u32::from(self.last_lane)));
+        Vl(if after != 0 { after } else { lanes }.trailing_zeros() as u8)
+    }
+}
+
+impl Switch {
+    /// Puts a packet into its queue; true if it is the first there and so asks for its output from now on.
+    #[inline(always)]
+    pub(super) fn enqueue<R, B, O: Outbox>(
+        &mut self,
+        context: &mut Context<R, B, O>,
+        output: usize,
+        input: usize,
+        lane: Vl,
+        packet: u32,
+    ) -> bool {
+        let first = self.queues[self.layout.queue(input, lane, output)].push(&mut context.arena, packet);
+        if first {
+            self.ask(output, input, lane);
+        }
+        first
+    }
+
+    /// The only packet of the moment becomes one of several, or can not be sent at once.
+    #[inline(never)]
+    pub(super) fn enqueue_sole<R, B, O: Outbox>(&mut self, context: &mut Context<R, B, O>, output: usize) {
+        let state = &mut self.outputs[output];
+        let packet = std::mem::replace(&mut state.sole, NONE);
+        let input = usize::from(state.sole_input);
+        let lane = context.arena[packet].lane;
+        self.enqueue(context, output, input, lane, packet);
+    }
+
+    /// Notes that the head of a queue asks for an output.
+    #[inline(always)]
+    pub(super) fn ask(&mut self, output: usize, input: usize, lane: Vl) {
+        self.outputs[output].inputs.set(input);
+        self.requests[self.layout.request(output, input)].lanes |= 1 << lane.0;
+    }
+
+    /// Lets an output choose: at the end of this moment if its link is free, else as soon as it is.
+    #[inline(always)]
+    pub(super) fn rouse<R, B, O: Outbox>(&mut self, context: &mut Context<R, B, O>, output: usize) {
+        let port = self.first_port + output as u32;
+        let sender = &mut context.ports.senders[port as usize];
+        if sender.busy_until > context.now {
+            sender.wake(port, sender.busy_until, &mut context.out);
+        } else {
+            self.dirty.set(output);
+        }
+    }
+
+    /// Takes the head out of its queue; `next` is the packet behind it, or [`NONE`].
+    #[inline(always)]
+    pub(super) fn dequeue(&mut self, output: usize, input: usize, lane: Vl, next: u32) {
+        self.queues[self.layout.queue(input, lane, output)].advance(next);
+        // The packet behind it asks for the same output only if the queue is that output's.
+        if next == NONE || self.layout.queueing == Queueing::Fifo {
+            let request = &mut self.requests[self.layout.request(output, input)];
+            request.lanes &= !(1 << lane.0);
+            if request.lanes == 0 {
+                self.outputs[output].inputs.clear(input);
+            }
+        }
+    }
+
+    /// The packets at the heads of queues, with input port and lane.
+    pub fn heads(&self) -> impl Iterator<Item = (usize, Vl, u32)> {
+        self.queues.iter().enumerate().filter_map(|(i, queue)| {
+            let (input, lane) = self.layout.buffer_of(i);
+            queue.head().map(|packet| (input, lane, packet))
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn queues_have_numbers_of_their_own() {
+        for queueing in [Queueing::Fifo, Queueing::Voq] {
+            let layout = Layout::new(queueing, 3, 2);
+            let outputs = if queueing == Queueing::Voq { 0..3 } else { 0..1 };
+            let mut seen = vec![false; layout.queues()];
+            for output in outputs {
+                for input in 0..3 {
+                    for lane in [Vl(0), Vl(1)] {
+                        let queue = layout.queue(input, lane, output);
+                        assert!(!std::mem::replace(&mut seen[queue], true));
+                        assert_eq!(layout.buffer_of(queue), (input, lane));
+                    }
+                }
+            }
+            assert!(seen.iter().all(|&seen| seen));
+        }
+        let fifo = Layout::new(Queueing::Fifo, 3, 2);
+        assert_eq!(fifo.queue(1, Vl(1), 0), fifo.queue(1, Vl(1), 2), "one queue whatever the output");
+    }
+
+    #[test]
+    fn lanes_are_served_in_turn() {
+        let request = |last_lane| Request { lanes: 0b1011, last_lane };
+        assert_eq!([0, 1, 2, 3, 15].map(|last| request(last).first_lane(0b1011).0), [1, 3, 3, 0, 0]);
+    }
+}
