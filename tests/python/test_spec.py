@@ -40,6 +40,12 @@ SECTIONS = [
     spec.SteadyState,
     spec.Run,
     spec.Measure,
+    spec.Tune,
+    spec.TuneConstraint,
+    spec.TuneObjective,
+    spec.TuneParameter,
+    spec.TuneReport,
+    spec.TuneScenario,
 ]
 TOPOLOGIES: tuple[Any, ...] = get_args(spec.Topology)
 
@@ -125,6 +131,17 @@ def test_a_full_experiment_is_valid() -> None:
         run=spec.Run(duration="1 ms", steady_state=spec.SteadyState(precision=0.05), drain="measured"),
         measure=spec.Measure(bin="10 us", flows="pairs"),
         sweep={"traffic.0.load": [0.1, 0.2]},
+        tune=spec.Tune(
+            parameters={
+                "links.all.buffer": spec.TuneParameter(low="4 KiB", high="64 KiB", scale="log"),
+                "switch.arbiter": spec.TuneParameter(choices=["random", "oldest-first"]),
+            },
+            objectives=[spec.TuneObjective("throughput", "maximize", weight=2.0)],
+            constraints=[spec.TuneConstraint("victim_rate", at_least=0.95, flows=["H1->*"], after="1 us")],
+            report=[spec.TuneReport("fairness", by="flow")],
+            scenarios=[spec.TuneScenario("low", {"traffic.0.load": 0.1})],
+            starts=[{"links.all.buffer": "8 KiB"}],
+        ),
     )
     Draft202012Validator(SCHEMA).validate(tomllib.loads(experiment.text))
 

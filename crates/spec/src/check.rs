@@ -3,6 +3,7 @@
 use fabricsim_units::{Bytes, Rate, Time};
 
 mod congestion;
+mod tune;
 
 pub use congestion::warnings;
 
@@ -43,7 +44,8 @@ pub fn check(experiment: &Experiment, file: &str) -> Result<(), SpecError> {
         host(&experiment.host),
     ];
     let found = checks.into_iter().find_map(Result::err).map(|(key, message)| (key.to_owned(), message));
-    match found.map_or_else(|| congestion::check(experiment), Err) {
+    let found = found.map_or_else(|| congestion::check(experiment), Err);
+    match found.and_then(|()| experiment.tune.as_ref().map_or(Ok(()), tune::check)) {
         Ok(()) => Ok(()),
         Err((key, message)) => Err(SpecError::at_key(file, &key, message)),
     }

@@ -3,7 +3,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{CongestionControl, Host, Links, Measure, Routing, Run, Sweep, Switch, Topology, Traffic};
+use crate::{CongestionControl, Host, Links, Measure, Routing, Run, Sweep, Switch, Topology, Traffic, Tune};
 
 /// One experiment: a network, what is sent over it, and what is measured.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -49,6 +49,9 @@ pub struct Experiment {
     /// Points that `fabricsim sweep` runs.
     #[serde(default)]
     pub sweep: Sweep,
+    /// What `fabricsim tune` looks for, and where.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tune: Option<Tune>,
 }
 
 const fn one() -> u64 {

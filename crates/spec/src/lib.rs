@@ -21,6 +21,7 @@ mod sweep;
 mod switch;
 mod topology;
 mod traffic;
+mod tune;
 mod wording;
 
 pub use cct::{Cct, ExponentialCct, LinearCct, MOST_ENTRIES, QuadraticCct};
@@ -42,6 +43,10 @@ pub use switch::{Allocation, Arbiter, CreditReturn, Queueing, Switch, Switching}
 pub use topology::{Grid, Naming, Topology};
 pub use traffic::{
     DrawPer, HotSpot, Injection, MessageSize, Pattern, SizeDistribution, Traffic, WeightedSize,
+};
+pub use tune::{
+    Aggregate, Goal, Grouping, RangeEnd, RangeScale, Sampler, Tune, TuneConstraint, TuneObjective,
+    TuneParameter, TuneReport, TuneScenario,
 };
 pub use wording::nearest;
 

@@ -37,6 +37,14 @@ from fabricsim.spec.topologies import (
     Torus,
     Xgft,
 )
+from fabricsim.spec.tuning import (
+    Tune,
+    TuneConstraint,
+    TuneObjective,
+    TuneParameter,
+    TuneReport,
+    TuneScenario,
+)
 from fabricsim.spec.values import parse_assignment, split_values, toml_value
 
 __all__ = [
@@ -70,6 +78,12 @@ __all__ = [
     "Topology",
     "Torus",
     "Traffic",
+    "Tune",
+    "TuneConstraint",
+    "TuneObjective",
+    "TuneParameter",
+    "TuneReport",
+    "TuneScenario",
     "Xgft",
     "as_experiment",
     "parse_assignment",

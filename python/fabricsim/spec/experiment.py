@@ -25,6 +25,7 @@ from fabricsim.spec.sections import (
     Traffic,
     to_plain,
 )
+from fabricsim.spec.tuning import Tune
 from fabricsim.spec.values import override, require_text
 
 
@@ -76,6 +77,7 @@ class Experiment:
         groups: Mapping[str, list[str]] | None = None,
         measure: Measure | None = None,
         sweep: Mapping[str, list[Any]] | None = None,
+        tune: Tune | None = None,
         base: str | Path = ".",
     ) -> Experiment:
         """An experiment from typed sections; what is not given keeps the default of the experiment file."""
@@ -94,6 +96,7 @@ class Experiment:
             "run": run,
             "measure": measure,
             "sweep": sweep,
+            "tune": tune,
         }
         plain = cast("dict[str, Any]", to_plain(sections))
         return cls(text=tomli_w.dumps(plain), base=str(base))

@@ -1,0 +1,287 @@
+use std::collections::BTreeMap;
+use std::fmt;
+
+use fabricsim_units::Time;
+use schemars::JsonSchema;
+use serde::de::{self, Visitor};
+use serde::{Deserialize, Deserializer, Serialize};
+
+/// What `fabricsim tune` looks for, and where.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Tune {
+    /// What may be changed: key of the experiment to its range or choices.
+    pub parameters: BTreeMap<String, TuneParameter>,
+    /// What is wanted. Those with a `weight` are summed up to one objective; each of the others is one of its own, and
+    /// with several objectives the result is a Pareto front.
+    pub objectives: Vec<TuneObjective>,
+    /// What has to hold.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub constraints: Vec<TuneConstraint>,
+    /// What is written down besides, without a say in the choice.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub report: Vec<TuneReport>,
+    /// Variants of the experiment that one setting has to serve; by default the experiment as it is.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub scenarios: Vec<TuneScenario>,
+    /// Seeds of the runs: each scenario runs with each of them. Grouping default the experiment's own seed.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub seeds: Vec<u64>,
+    /// What a metric of several runs is.
+    #[serde(default)]
+    pub aggregate: Aggregate,
+    /// How the next setting is chosen.
+    #[serde(default)]
+    pub sampler: Sampler,
+    /// The seed of the sampler.
+    #[serde(default = "one")]
+    pub sampler_seed: u64,
+    /// Settings that are tried, at most.
+    #[serde(default = "hundred")]
+    pub trials: u32,
+    /// Settings that are under way at once. A setting is chosen by what those before the last `window - 1` gave, so
+    /// that the result does not depend on how many processes work, or which is done first.
+    #[serde(default = "eight")]
+    pub window: u32,
+    /// Settings to try first. What one leaves out is chosen by the sampler.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub starts: Vec<BTreeMap<String, serde_json::Value>>,
+    /// Seeds, none of them among `seeds`, with which the best setting and the experiment as it is run at the end, in
+    /// each scenario; 0: none.
+    #[serde(default = "ten")]
+    pub fresh_seeds: u32,
+    /// Level of the confidence intervals of what they give.
+    #[serde(default = "usual_confidence")]
+    pub confidence: f64,
+}
+
+const fn one() -> u64 {
+    1
+}
+const fn eight() -> u32 {
+    8
+}
+const fn ten() -> u32 {
+    10
+}
+const fn hundred() -> u32 {
+    100
+}
+const fn usual_confidence() -> f64 {
+    0.95
+}
+
+/// What a metric of several runs, of several scenarios or seeds, is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Aggregate {
+    /// Their mean.
+    #[default]
+    Mean,
+    /// The worst of them: the smallest of what is maximised or has a lower bound, else the largest.
+    Worst,
+}
+
+/// How the next setting is chosen.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Sampler {
+    /// `tpe` for one objective, `nsga-ii` for several.
+    #[default]
+    Auto,
+    /// Tree-structured Parzen estimator (Bergstra et al. 2011).
+    Tpe,
+    /// The genetic algorithm NSGA-II (Deb et al. 2002).
+    #[serde(rename = "nsga-ii")]
+    NsgaIi,
+    /// Anywhere, with equal probability.
+    Random,
+    /// Every combination, in order; ranges need a step or whole numbers.
+    Grid,
+}
+
+/// The values of a parameter: `low` and `high`, or `choices`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct TuneParameter {
+    /// Lowest value, included: a number, or one with a unit (`"20 us"`).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub low: Option<RangeEnd>,
+    /// Highest value, included. Two whole numbers make a range of whole numbers.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub high: Option<RangeEnd>,
+    /// How the range is divided.
+    pub scale: RangeScale,
+    /// Only whole numbers; with a unit, whole numbers of the unit of `low`.
+    pub integer: bool,
+    /// Distance between neighbouring values, from `low` on; for the linear scale.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub step: Option<RangeEnd>,
+    /// The values, where they are not a range.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub choices: Vec<serde_json::Value>,
+}
+
+/// How a range is divided.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum RangeScale {
+    /// Equal differences count the same.
+    #[default]
+    Linear,
+    /// Equal ratios count the same.
+    Log,
+}
+
+/// The end of a range.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[serde(untagged)]
+pub enum RangeEnd {
+    /// A whole number.
+    Whole(i64),
+    /// A number.
+    Real(f64),
+    /// A number with a unit.
+    Quantity(String),
+}
+
+// Grouping hand, so that what is none of these is told in words.
+impl<'de> Deserialize<'de> for RangeEnd {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct EndVisitor;
+        impl Visitor<'_> for EndVisitor {
+            type Value = RangeEnd;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a number, or a number with a unit in quotes, for example \"20 us\"")
+            }
+            fn visit_i64<E: de::Error>(self, value: i64) -> Result<RangeEnd, E> {
+                Ok(RangeEnd::Whole(value))
+            }
+            fn visit_u64<E: de::Error>(self, value: u64) -> Result<RangeEnd, E> {
+                i64::try_from(value).map(RangeEnd::Whole).map_err(E::custom)
+            }
+            fn visit_f64<E: de::Error>(self, value: f64) -> Result<RangeEnd, E> {
+                Ok(RangeEnd::Real(value))
+            }
+            fn visit_str<E: de::Error>(self, text: &str) -> Result<RangeEnd, E> {
+                Ok(RangeEnd::Quantity(text.to_owned()))
+            }
+        }
+        deserializer.deserialize_any(EndVisitor)
+    }
+}
+
+/// What is wanted of a metric.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct TuneObjective {
+    /// A metric (see the guide to tuning), or a scalar of the summary by its dotted name (`latency_ns.p99`).
+    pub metric: String,
+    /// Which way is better.
+    pub goal: Goal,
+    /// Sums this objective up with the others that have a weight: the metric times its weight, counted negative where
+    /// it is minimised.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub weight: Option<f64>,
+    /// A name for tables; by default that of the metric.
+    #[serde(default)]
+    pub name: String,
+    /// Which flows: `"source->destination"` with names, patterns with `*` or groups on either side, or the name of an
+    /// entry of `traffic`; by default all.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub flows: Vec<String>,
+    /// For metrics over time: from here on; by default from the start of the measurement.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub after: Option<Time>,
+    /// For metrics over time: until here; by default the end.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub before: Option<Time>,
+    /// For fairness and oscillation: what is compared, or varies.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub by: Option<Grouping>,
+}
+
+/// What has to hold of a metric: give `at_least`, `at_most`, or both.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct TuneConstraint {
+    /// See [`TuneObjective::metric`].
+    pub metric: String,
+    /// The metric has to be this or more.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub at_least: Option<f64>,
+    /// The metric has to be this or less.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub at_most: Option<f64>,
+    /// A name for tables; by default that of the metric.
+    #[serde(default)]
+    pub name: String,
+    /// See [`TuneObjective::flows`].
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub flows: Vec<String>,
+    /// See [`TuneObjective::after`].
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub after: Option<Time>,
+    /// See [`TuneObjective::before`].
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub before: Option<Time>,
+    /// See [`TuneObjective::by`].
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub by: Option<Grouping>,
+}
+
+/// A metric that is written down.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct TuneReport {
+    /// See [`TuneObjective::metric`].
+    pub metric: String,
+    /// A name for tables; by default that of the metric.
+    #[serde(default)]
+    pub name: String,
+    /// See [`TuneObjective::flows`].
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub flows: Vec<String>,
+    /// See [`TuneObjective::after`].
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub after: Option<Time>,
+    /// See [`TuneObjective::before`].
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub before: Option<Time>,
+    /// See [`TuneObjective::by`].
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub by: Option<Grouping>,
+}
+
+/// Which way is better.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Goal {
+    /// More.
+    Maximize,
+    /// Less.
+    Minimize,
+}
+
+/// What a metric compares, or follows over time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Grouping {
+    /// Every flow.
+    Flow,
+    /// The mean flow of each entry of `flows`.
+    Group,
+    /// All flows together.
+    Total,
+}
+
+/// A variant of the experiment.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct TuneScenario {
+    /// A name for tables.
+    pub name: String,
+    /// Values to replace: key of the experiment to value.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub set: BTreeMap<String, serde_json::Value>,
+}
