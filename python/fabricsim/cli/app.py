@@ -14,6 +14,7 @@ from fabricsim.cli.state import (
     RUNS,
     ExperimentFile,
     Force,
+    Jobs,
     Json,
     Out,
     Set,
@@ -25,7 +26,8 @@ from fabricsim.cli.state import (
     show,
     tell,
 )
-from fabricsim.cli.tables import print_entries, print_facts, print_result, print_sweep
+from fabricsim.cli.sweep import sweep
+from fabricsim.cli.tables import print_entries, print_facts, print_result
 from fabricsim.errors import FabricsimError, InputError, StoreError
 from fabricsim.importers import import_omnetpp
 from fabricsim.native import schema as experiment_schema
@@ -36,10 +38,8 @@ from fabricsim.reproduce import write_pages
 from fabricsim.results import Result
 from fabricsim.run import NotStoredError
 from fabricsim.run import run as run_experiment
-from fabricsim.spec import split_values
-from fabricsim.spec.values import parse_assignment
 from fabricsim.store import free_folder
-from fabricsim.sweep import sweep as run_sweep
+from fabricsim.sweep import plan
 
 app = typer.Typer(
     name="fabricsim",
@@ -51,9 +51,6 @@ app = typer.Typer(
 FormatOption = Annotated[Format, typer.Option("--format", help="Format of the pictures.")]
 OutFile = Annotated[Path | None, typer.Option("--out", help="Write to this file, not to the screen.")]
 ForceFile = Annotated[bool, typer.Option("--force", help="Replace a file that exists.")]
-Jobs = Annotated[
-    int | None, typer.Option("--jobs", min=1, help="Processes; by default one for each processor.")
-]
 
 
 def _print_version(wanted: bool) -> None:
@@ -118,7 +115,10 @@ def _finish(result: Result, json: bool, plot: bool) -> None:
 @app.command()
 def check(file: ExperimentFile, set: Set = None, json: Json = False) -> None:
     """Check an experiment file; --json prints it with all defaults filled in."""
-    facts = read(file, set).check()
+    experiment = read(file, set)
+    facts = experiment.check()
+    if facts.get("sweep"):
+        plan(experiment).check(experiment)
     show(json, lambda: facts, lambda: output().print(f"{file}: good", markup=False))
 
 
@@ -180,51 +180,17 @@ def plot(
         Path | None, typer.Option("--out", metavar="DIR", help="By default the folder itself.")
     ] = None,
     format: FormatOption = "png",
+    metric: Annotated[
+        list[str] | None,
+        typer.Option("--metric", help="Of a sweep: draw this column over the parameters. Repeatable."),
+    ] = None,
 ) -> None:
     """Draw the pictures of a run or a sweep."""
-    for picture in plot_folder(run, out, format):
+    for picture in plot_folder(run, out, format, metric):
         output().print(f"picture: {picture}", markup=False)
 
 
-@app.command()
-def sweep(
-    file: ExperimentFile,
-    set: Set = None,
-    vary: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--vary", metavar="KEY=V1,V2,...", help="Values to run over. Repeatable: all combinations."
-        ),
-    ] = None,
-    jobs: Jobs = None,
-    out: Out = None,
-    json: Json = False,
-    force: Force = False,
-) -> None:
-    """Run an experiment over a grid of values; a sweep that was stopped goes on in the same folder."""
-    experiment = read(file, set)
-    axes = {key: split_values(text) for key, text in map(parse_assignment, vary or [])}
-    folder = out or free_folder(RUNS, f"{experiment.name}-sweep")
-    with Interrupt() as interrupt, count_progress("points") as on_point:
-        result = run_sweep(
-            experiment,
-            vary=axes,
-            jobs=jobs,
-            out=folder,
-            force=force,
-            on_point=on_point,
-            stop=interrupt.asked,
-        )
-    show(json, result.as_dict, lambda: print_sweep(result, output()))
-    say = tell if json else output().print
-    say(f"results: {folder}")
-    if not result.complete:
-        tell(
-            f"{len(result.points)} of {result.manifest['size']} points are done; give --out {folder} to go on"
-        )
-        raise typer.Exit(INTERRUPTED)
-    for picture in plot_folder(folder):
-        say(f"picture: {picture}")
+app.command()(sweep)
 
 
 @app.command()

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn
 from rich.progress import Progress as Bar
 
 from fabricsim.cli.numbers import seconds
@@ -45,7 +46,10 @@ def run_progress() -> Iterator[Callable[[Progress], None] | None]:
 
 @contextmanager
 def count_progress(what: str) -> Iterator[Callable[[int, int], None] | None]:
-    """A bar for a number of runs."""
+    """A bar for a number of runs, with the time left at the pace so far.
+
+    The first call tells what was done before, which does not count for the pace.
+    """
     if not errors.is_terminal:
         yield None
         return
@@ -54,8 +58,32 @@ def count_progress(what: str) -> Iterator[Callable[[int, int], None] | None]:
         BarColumn(),
         MofNCompleteColumn(),
         TimeElapsedColumn(),
-        TimeRemainingColumn(),
+        TextColumn("{task.fields[left]}"),
     )
     with Bar(*columns, console=errors, transient=True) as bar:
-        task = bar.add_task(what, total=None)
-        yield lambda done, total: bar.update(task, completed=done, total=total)
+        task = bar.add_task(what, total=None, left="")
+        pace = Pace(time.monotonic)
+
+        def show(done: int, total: int) -> None:
+            left = pace.left(done, total)
+            bar.update(
+                task, completed=done, total=total, left="" if left is None else f"{seconds(left)} left"
+            )
+
+        yield show
+
+
+class Pace:
+    """Time left at the pace so far."""
+
+    def __init__(self, clock: Callable[[], float]) -> None:
+        self._clock = clock
+        self._first: tuple[int, float] | None = None
+
+    def left(self, done: int, total: int) -> float | None:
+        """Seconds left; None before the second call."""
+        now = self._clock()
+        if self._first is None:
+            self._first = (done, now)
+        before, begun = self._first
+        return (now - begun) / (done - before) * (total - done) if done > before else None

@@ -12,8 +12,11 @@ from typing import Annotated, Any
 import typer
 from rich.console import Console
 
+from fabricsim.errors import InputError
 from fabricsim.results import finite
 from fabricsim.spec import Experiment, parse_assignment
+from fabricsim.sweep import executors
+from fabricsim.sweep.executors import Executor
 
 RUNS = Path("runs")
 """Where results go without --out."""
@@ -42,6 +45,24 @@ Out = Annotated[
     Path | None, typer.Option("--out", metavar="DIR", help="Write the results there; by default below runs/.")
 ]
 Force = Annotated[bool, typer.Option("--force", help="Replace a folder of results that exists.")]
+Jobs = Annotated[
+    int | None, typer.Option("--jobs", min=1, help="Processes; by default one for each processor.")
+]
+Dask = Annotated[
+    str | None,
+    typer.Option(
+        "--dask", metavar="ADDRESS", help="Run on the workers of this Dask scheduler: tcp://host:8786."
+    ),
+]
+Slurm = Annotated[bool, typer.Option("--slurm", help="Run in jobs of this Slurm cluster.")]
+SlurmOptions = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--slurm-option",
+        metavar="NAME=VALUE",
+        help="jobs, cores, memory, walltime, partition, account, interface or directive. Repeatable.",
+    ),
+]
 
 
 def output() -> Console:
@@ -53,6 +74,22 @@ def output() -> Console:
 def read(file: Path, assignments: list[str] | None) -> Experiment:
     """The experiment of a command line."""
     return Experiment.from_file(file).with_overrides([parse_assignment(text) for text in assignments or []])
+
+
+def executor(jobs: int | None, dask: str | None, slurm: bool, slurm_options: list[str] | None) -> Executor:
+    """Where the runs of a command line go.
+
+    Raises:
+        InputError: the options do not go together, or the cluster's are wrong.
+    """
+    on_slurm = slurm or bool(slurm_options)
+    if (jobs is not None) + (dask is not None) + on_slurm > 1:
+        raise InputError("--jobs, --dask and --slurm exclude each other: give one of them")
+    if dask is not None:
+        return executors.dask(dask, say=tell)
+    if on_slurm:
+        return executors.slurm(dict(map(parse_assignment, slurm_options or [])), say=tell)
+    return executors.local(jobs)
 
 
 def print_json(value: Any) -> None:

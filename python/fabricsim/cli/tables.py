@@ -14,6 +14,7 @@ from fabricsim.results import Result, destination_share, final_share, flatten
 from fabricsim.sweep import SweepResult
 
 MOST_FLOWS = 12
+MOST_POINTS = 100
 _LATENCIES = {"mean": "mean", "p50": "p50", "p99": "p99", "p999": "p99.9", "max": "max"}
 _COUNTS = ("injected", "delivered", "in_flight", "dropped")
 
@@ -130,11 +131,14 @@ def print_sweep(result: SweepResult, console: Console) -> None:
         "status": ("status", str),
     }
     known = {name: column for name, column in columns.items() if name in result.points}
-    table = Table(*result.parameters, title=str(result.manifest["name"]))
+    rows = result.points.to_dict("records")
+    left_out = len(rows) - MOST_POINTS
+    caption = f"the first {MOST_POINTS} of {len(rows)} points" if left_out > 0 else None
+    table = Table(*result.parameters, title=str(result.manifest["name"]), caption=caption)
     for heading, _ in known.values():
         table.add_column(heading, justify="right")
-    for row in result.points.to_dict("records"):
-        cells = [str(row[key]) for key in result.parameters]
+    for row in rows[:MOST_POINTS]:
+        cells = [plain(row[key]) for key in result.parameters]
         table.add_row(*cells, *(form(row[name]) for name, (_, form) in known.items()))
     console.print(table)
     for row in result.saturation().to_dict("records"):

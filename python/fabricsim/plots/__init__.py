@@ -2,7 +2,8 @@
 
 from fabricsim.plots.latency import latency_cdf, load_latency
 from fabricsim.plots.links import links
-from fabricsim.plots.sets import PLOTS, draw, plot_folder, save_plots
+from fabricsim.plots.parameters import over_parameters
+from fabricsim.plots.sets import PLOTS, draw, plot_folder, save_plots, save_sweep_plots
 from fabricsim.plots.theme import Format, save
 from fabricsim.plots.throughput import flow_names, throughput
 
@@ -14,8 +15,10 @@ __all__ = [
     "latency_cdf",
     "links",
     "load_latency",
+    "over_parameters",
     "plot_folder",
     "save",
     "save_plots",
+    "save_sweep_plots",
     "throughput",
 ]

@@ -9,9 +9,11 @@ from matplotlib.figure import Figure
 from fabricsim.errors import InputError
 from fabricsim.plots.theme import COLOURS, line_look, new_figure, plain_log, style
 from fabricsim.results import Result
-from fabricsim.sweep import SweepResult, is_load, saturation
+from fabricsim.sweep import SweepResult, saturation
 
 _MARKS = ((0.5, "p50", "o"), (0.99, "p99", "s"), (0.999, "p99.9", "^"))
+MOST_LABELS = 12
+"""Lines that a legend names."""
 _NAMES = {"total": "total (from message creation)", "network": "network (from injection)"}
 
 
@@ -59,18 +61,20 @@ def load_latency(result: SweepResult) -> Figure:
     """Mean latency, and accepted load, versus offered load: a line for each combination of the other parameters.
 
     Raises:
-        InputError: the sweep has no point.
+        InputError: the sweep has no point, or no load varies in it.
     """
-    points = result.points
+    points, curves = result.points, result.curves()
     if points.empty:
         raise InputError("this sweep has no point that is done, so there is nothing to draw")
-    others = [key for key in result.parameters if not is_load(key)]
-    groups = points.groupby(others, sort=False) if others else [((), points)]
+    if not curves:
+        raise InputError("in this sweep no load varies: choose a metric to draw over its parameters")
     with style():
         figure = new_figure(7.0, 6.0)
         upper, lower = figure.subplots(2, 1, sharex=True)
-        for number, (key, group) in enumerate(groups):
-            label = ", ".join(f"{name.rpartition('.')[2]} {v}" for name, v in zip(others, key, strict=True))
+        for number, (key, group) in enumerate(curves):
+            label = ", ".join(f"{name.rpartition('.')[2]} {v}" for name, v in key.items())
+            if number >= MOST_LABELS:
+                label = f"and {len(curves) - MOST_LABELS} more" if number == MOST_LABELS else "_"
             rows = group.sort_values("offered_load")
             look = line_look(number) | {"marker": "o", "markersize": 3}
             upper.plot(rows["offered_load"], rows["latency_ns.mean"], label=label or "mean latency", **look)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from matplotlib.figure import Figure
@@ -10,12 +10,13 @@ from matplotlib.figure import Figure
 from fabricsim.errors import InputError
 from fabricsim.plots.latency import latency_cdf, load_latency
 from fabricsim.plots.links import links
+from fabricsim.plots.parameters import over_parameters
 from fabricsim.plots.theme import Format, save
 from fabricsim.plots.throughput import throughput
 from fabricsim.results import Result
 from fabricsim.run import load
 from fabricsim.store import read_manifest
-from fabricsim.sweep import load_sweep
+from fabricsim.sweep import SweepResult, load_sweep
 
 PLOTS: dict[str, tuple[Callable[[Result], Figure], tuple[str, ...]]] = {
     "throughput": (throughput, ("series",)),
@@ -23,6 +24,10 @@ PLOTS: dict[str, tuple[Callable[[Result], Figure], tuple[str, ...]]] = {
     "latency": (latency_cdf, ("latency",)),
 }
 """Plots of a run by name, with the tables that they need."""
+
+
+SWEEP_METRICS = ("accepted_load", "latency_ns.mean")
+"""What is drawn of a sweep in which no load varies."""
 
 
 def draw(result: Result, name: str) -> Figure:
@@ -46,14 +51,38 @@ def save_plots(result: Result, out: Path, format: Format = "png") -> list[Path]:
     return [save(draw(result, name), out / f"{name}.{format}") for name in able]
 
 
-def plot_folder(folder: Path, out: Path | None = None, format: Format = "png") -> list[Path]:
+def save_sweep_plots(
+    result: SweepResult, out: Path, format: Format = "png", metrics: Sequence[str] | None = None
+) -> list[Path]:
+    """Draws a sweep into the folder `out`: `metrics` over its parameters.
+
+    Without `metrics`, latency and accepted load over the load where one varies, else the same over the parameters.
+
+    Raises:
+        InputError: the sweep has no such metric, or nothing to draw.
+        StoreError: a picture can not be written.
+    """
+    if metrics:
+        figures = {name: over_parameters(result, name) for name in metrics}
+    elif result.curves():
+        figures = {"load-latency": load_latency(result)}
+    else:
+        figures = {name: over_parameters(result, name) for name in SWEEP_METRICS if name in result.points}
+    return [save(figure, out / f"{name}.{format}") for name, figure in figures.items()]
+
+
+def plot_folder(
+    folder: Path, out: Path | None = None, format: Format = "png", metrics: Sequence[str] | None = None
+) -> list[Path]:
     """Draws the plots of a run's or a sweep's folder into `out`, by default into the folder itself.
 
     Raises:
-        InputError: it is not a folder of results.
+        InputError: it is not a folder of results, or `metrics` are asked for that it does not have.
         StoreError: a plot can not be written.
     """
     out = folder if out is None else out
     if read_manifest(folder).get("kind") == "sweep":
-        return [save(load_latency(load_sweep(folder)), out / f"load-latency.{format}")]
+        return save_sweep_plots(load_sweep(folder), out, format, metrics)
+    if metrics:
+        raise InputError(f"{folder}: this is one run: metrics are drawn over the parameters of a sweep")
     return save_plots(load(folder), out, format)

@@ -24,6 +24,7 @@ from fabricsim.spec.sections import (
     To,
     Traffic,
 )
+from fabricsim.spec.sweep import RandomPoints, Range
 from fabricsim.spec.topologies import (
     FatTree,
     File,
@@ -67,6 +68,8 @@ __all__ = [
     "ParkingLot",
     "Permutation",
     "PortCongestion",
+    "RandomPoints",
+    "Range",
     "Ring",
     "Routing",
     "Run",

@@ -7,7 +7,7 @@ import itertools
 import queue
 import uuid
 from collections.abc import Iterable, Iterator
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from typing import Any, Generic, TypeVar
 
 from fabricsim.errors import FabricsimError, InputError
@@ -30,7 +30,8 @@ class DaskExecutor:
     def __init__(self, address: str, say: Any) -> None:
         self._address = address
         self._say = say
-        import_distributed()
+        with closing(connect(address)) as client:
+            check_versions(client)
 
     def work_through(
         self,
@@ -42,12 +43,8 @@ class DaskExecutor:
         on_lost: OnLost[T] | None = None,
     ) -> bool:
         """See `fabricsim.sweep.executors.Executor`."""
-        client = connect(self._address)
-        try:
+        with closing(connect(self._address)) as client:
             return work_with(client, tasks, work, on_done, stop=stop, on_lost=on_lost, say=self._say)
-        finally:
-            with suppress(Exception):
-                client.close(timeout=CONNECT_S)
 
 
 def import_distributed() -> Any:
@@ -80,6 +77,16 @@ def connect(address: str) -> Any:
             f"{address}: there is no Dask scheduler there ({reason}); start one with `dask scheduler` and give the "
             "address that it prints, for example tcp://10.0.0.1:8786"
         ) from None
+
+
+@contextmanager
+def closing(client: Any) -> Iterator[Any]:
+    """Closes the client at the end, whatever became of its scheduler."""
+    try:
+        yield client
+    finally:
+        with suppress(Exception):
+            client.close(timeout=CONNECT_S)
 
 
 def work_with(

@@ -78,10 +78,10 @@ def local(jobs: int | None = None) -> Executor:
 
 
 def dask(address: str, *, say: Say = silent) -> Executor:
-    """The workers of a running Dask scheduler, `tcp://host:8786`.
+    """The workers of a running Dask scheduler, `tcp://host:8786`. They need the same fabricsim, and the same files.
 
     Raises:
-        InputError: Dask is not installed.
+        InputError: Dask is not installed, nothing answers at the address, or a worker has another fabricsim.
     """
     from fabricsim.sweep.cluster import DaskExecutor  # noqa: PLC0415 - an optional part of the installation
 

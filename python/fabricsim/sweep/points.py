@@ -1,27 +1,29 @@
-"""A sweep: its points run, written one by one, and taken up again."""
+"""A sweep: its points run, kept as they are done, and taken up again."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
-from pandas.api.types import is_object_dtype
 
-from fabricsim.errors import InputError, StoreError
-from fabricsim.results import finite, flatten, set_column_notes
+from fabricsim.errors import FabricsimError, InputError
+from fabricsim.results import finite, flatten
 from fabricsim.run import run
 from fabricsim.spec import Experiment, as_experiment
-from fabricsim.store import Reservation, read_folder, read_manifest, rescue, write_table
-from fabricsim.sweep.grid import Point, grid, plain_value
-from fabricsim.sweep.pool import Stop, never, work_through
+from fabricsim.spec.sweep import RandomPoints
+from fabricsim.store import read_manifest
+from fabricsim.sweep.executors import Executor, local
+from fabricsim.sweep.plan import plan
+from fabricsim.sweep.pool import Stop, never
 from fabricsim.sweep.saturation import Saturation, saturation
+from fabricsim.sweep.state import SweepState, read_rows
+from fabricsim.sweep.table import FAILED, Parameters, frame
 
-TABLE = "sweep"
-_UNITS = {"_ns": "ns", "_s": "s", "_gbps": "Gb/s", "_bytes": "B"}
+Task = tuple[int, Experiment]
 
 
 @dataclass(frozen=True)
@@ -30,7 +32,7 @@ class SweepResult:
 
     manifest: dict[str, Any]
     points: pd.DataFrame
-    """The parameters by their keys, then the scalars of each run's summary by dotted name."""
+    """The parameters by their keys, `status` and `message`, then the scalars of each run's summary by dotted name."""
     complete: bool
     """Whether all points are done."""
     folder: Path | None = None
@@ -40,17 +42,47 @@ class SweepResult:
         """The keys that were varied."""
         return list(self.manifest["parameters"])
 
+    @property
+    def axes(self) -> list[list[str]]:
+        """The keys that were varied; those of a zip, of a list, or drawn at random are together."""
+        axes = self.manifest.get("axes") or [{"keys": [key]} for key in self.parameters]
+        return [list(axis["keys"]) for axis in axes]
+
+    @property
+    def loads(self) -> list[str]:
+        """The parameters that are offered loads."""
+        return [key for key in self.parameters if is_load(key)]
+
+    @property
+    def others(self) -> list[str]:
+        """The parameters that tell one curve over load from another: not those that vary together with the load."""
+        zips = [axis["keys"] for axis in self.manifest.get("axes", ()) if axis["kind"] == "zip"]
+        tied = {key for keys in zips if any(map(is_load, keys)) for key in keys}
+        return [key for key in self.parameters if not is_load(key) and key not in tied]
+
+    def numeric(self, key: str) -> str:
+        """The column of a parameter that holds numbers where its values have units, else its own."""
+        return str(self.manifest.get("numeric", {}).get(key) or key)
+
+    def count(self, status: str) -> int:
+        """Number of points of a status: ok, deadlock or failed."""
+        return int((self.points["status"] == status).sum())
+
+    def curves(self) -> list[tuple[dict[str, Any], pd.DataFrame]]:
+        """The points over load for each combination of the other parameters; none where no load varies."""
+        if not self.loads or "offered_load" not in self.points:
+            return []
+        others, points = self.others, self.points.dropna(subset=["offered_load"])
+        if not others:
+            return [({}, points)]
+        groups = points.groupby(others, sort=False, dropna=False)
+        curves = [(dict(zip(others, key, strict=True)), rows) for key, rows in groups]
+        return [(key, rows) for key, rows in curves if rows["offered_load"].nunique() > 1]
+
     def saturation(self) -> pd.DataFrame:
-        """The saturation point for each combination of the parameters other than the load."""
-        others = [key for key in self.parameters if not is_load(key)]
-        if self.points.empty:
-            return pd.DataFrame()
-        groups = self.points.groupby(others, sort=False) if others else [((), self.points)]
-        found = ((key, saturation(rows)) for key, rows in groups)
-        rows = [
-            dict(zip(others, key, strict=True)) | vars(s) for key, s in found if isinstance(s, Saturation)
-        ]
-        return pd.DataFrame(rows)
+        """The saturation point for each combination of the other parameters; empty where no load varies."""
+        found = ((key, saturation(rows)) for key, rows in self.curves())
+        return pd.DataFrame([key | vars(s) for key, s in found if isinstance(s, Saturation)])
 
     def as_dict(self) -> dict[str, Any]:
         """What `fabricsim sweep --json` prints."""
@@ -75,159 +107,137 @@ def sweep(
     *,
     set: Mapping[str, Any] | None = None,
     vary: Mapping[str, Sequence[Any]] | None = None,
+    zip: Mapping[str, Sequence[Any]] | None = None,
+    list: Sequence[Mapping[str, Any]] | None = None,
+    random: RandomPoints | Mapping[str, Any] | None = None,
     jobs: int | None = None,
+    executor: Executor | None = None,
     out: str | Path | None = None,
     force: bool = False,
     on_point: Callable[[int, int], None] | None = None,
     stop: Stop = never,
 ) -> SweepResult:
-    """Runs an experiment over a grid of values, in local processes.
+    """Runs an experiment at many points: every combination of what the axes give.
 
-    Each point is written to `out` as soon as it is done; a sweep into the folder of the same sweep goes on where it
-    ended. Ctrl-C keeps the points that are done. In a script, call it under `if __name__ == "__main__":`.
+    A sweep into the folder of the same sweep goes on where it ended; points that failed are tried again. Ctrl-C keeps
+    the points that are done. A point that fails is a row with status "failed" and a message. In a script, call it
+    under `if __name__ == "__main__":`.
 
     Args:
         experiment: an experiment file, or an `Experiment`.
         set: values to replace in all points.
         vary: values by key, beside those of the file's `[sweep]`.
+        zip: keys that vary together, instead of the file's.
+        list: points spelled out, instead of the file's.
+        random: points drawn at random, instead of the file's.
         jobs: processes at most; by default one for each processor.
+        executor: where to run, instead of local processes: see `fabricsim.sweep.executors`.
         out: write a folder there.
         force: replace a folder of another sweep.
         on_point: called with points done and points in all.
         stop: asked about ten times a second.
 
     Raises:
-        InputError: the experiment is wrong at some point, or the folder exists or can not be written.
+        InputError: a key or value is wrong, the folder exists or can not be written, or the cluster is not there.
+        StoreError: the folder could not be written; the points so far went to another one.
     """
     experiment = as_experiment(experiment, set)
-    points = grid(experiment, vary)
-    for point in points:
-        experiment.with_overrides(list(point.items())).check()
-    state = _State(experiment, points, None if out is None else Path(out), force)
-    todo = state.todo()
-    if on_point:
-        on_point(state.done, len(points))
+    planned = plan(experiment, vary=vary, zip=zip, list=list, random=random)
+    planned.check(experiment)
+    state = SweepState(experiment, planned, None if out is None else Path(out), force)
+    try:
+        _work(experiment, state, executor or local(jobs), on_point, stop)
+    finally:
+        state.close()
+    table = state.table().drop(columns="point")
+    return SweepResult(state.manifest, table, not state.todo(), None if out is None else Path(out))
 
-    def done(task: tuple[int, Experiment], row: dict[str, Any] | None) -> None:
+
+def _work(
+    experiment: Experiment,
+    state: SweepState,
+    executor: Executor,
+    on_point: Callable[[int, int], None] | None,
+    stop: Stop,
+) -> None:
+    # workers on other machines have another current directory
+    experiment = replace(experiment, base=os.path.abspath(experiment.base))
+    size, todo = len(state.points), state.todo()
+
+    def done(task: Task, row: dict[str, Any] | None) -> None:
         if row is not None:
             state.add(task[0], row)
             if on_point:
-                on_point(state.done, len(points))
+                on_point(state.done, size)
 
-    tasks = [(at, experiment.with_overrides(list(points[at].items()))) for at in todo]
-    if tasks:
-        work_through(tasks, run_point, done, jobs=jobs, stop=stop)
-    return state.result()
+    if on_point:
+        on_point(state.done, size)
+    if todo:
+        tasks = _Tasks(experiment, state, todo)
+        executor.work_through(
+            tasks, run_point, done, stop=stop, on_lost=lambda task, message: done(task, _failed(message))
+        )
+
+
+class _Tasks(Sequence[Task]):
+    """The points to run, made when they are asked for."""
+
+    def __init__(self, experiment: Experiment, state: SweepState, todo: Sequence[int]) -> None:
+        self._experiment = experiment
+        self._state = state
+        self._todo = todo
+
+    def __len__(self) -> int:
+        return len(self._todo)
+
+    def __getitem__(self, number: Any) -> Any:
+        at = self._todo[number]
+        return at, self._experiment.with_overrides([*self._state.points[at].items()])
 
 
 def load_sweep(folder: str | Path) -> SweepResult:
-    """The sweep in a folder.
+    """The sweep in a folder, also of one that is under way.
 
     Raises:
         InputError: it is not the folder of a sweep.
     """
-    manifest, frames = read_folder(folder)
-    if manifest.get("kind") != "sweep" or TABLE not in frames:
+    folder = Path(folder)
+    manifest = read_manifest(folder)
+    if manifest.get("kind") != "sweep":
         raise InputError(f"{folder}: this is not the folder of a sweep")
-    points = frames[TABLE]
-    return SweepResult(manifest, points.drop(columns="point"), len(points) == manifest["size"], Path(folder))
+    rows = read_rows(folder)
+    table = frame(Parameters(manifest["points"], manifest.get("base", {})), rows)
+    return SweepResult(manifest, table.drop(columns="point"), len(rows) == manifest["size"], folder)
 
 
-def run_point(task: tuple[int, Experiment], stop: Stop) -> dict[str, Any] | None:
-    """The scalars of one point's summary; None if it was stopped.
+def run_point(task: Task, stop: Stop) -> dict[str, Any] | None:
+    """The row of one point: status, message, and the scalars of its summary. None if it was stopped.
 
     Raises:
         KeyboardInterrupt: it was interrupted by hand.
     """
-    result = run(task[1], stop=stop)
+    try:
+        result = run(task[1], stop=stop)
+    except (KeyboardInterrupt, SystemExit):
+        raise
+    except (FabricsimError, MemoryError) as error:
+        return _failed(str(error) or "there is not enough memory for this point")
+    except BaseException as error:  # a panic of the engine is no Exception
+        return _failed(f"internal error: {type(error).__name__}: {error}")
     if result.status == "interrupted":
         if not stop():
             raise KeyboardInterrupt
         return None
+    summary = result.manifest["summary"]
+    if defect := summary.get("defect"):
+        return _failed(f"a defect of the simulator, please report it: {defect}")
     return {
-        **flatten(result.manifest["summary"]),
+        **flatten(summary),
         "status": result.status,
+        "message": "; ".join(summary.get("deadlock") or ()),
         "wall_s": result.manifest["wall_s"],
     }
 
 
-class _State:
-    """The rows of a sweep in memory and on disk."""
-
-    def __init__(self, experiment: Experiment, points: list[Point], folder: Path | None, force: bool) -> None:
-        self._points = points
-        self._rows: dict[int, dict[str, Any]] = {}
-        self._folder = folder
-        self._manifest = {
-            "kind": "sweep",
-            "name": experiment.name,
-            "file": experiment.file,
-            "parameters": list(points[0]),
-            "size": len(points),
-            "points": points,
-            "overrides": [list(pair) for pair in experiment.overrides],
-            "experiment": experiment.text,
-        }
-        if folder is not None:
-            self._open(folder, force)
-
-    @property
-    def done(self) -> int:
-        return len(self._rows)
-
-    def todo(self) -> list[int]:
-        return [at for at in range(len(self._points)) if at not in self._rows]
-
-    def _open(self, folder: Path, force: bool) -> None:
-        if not force and os.path.lexists(folder) and self._is_same(folder):
-            rows = load_rows(folder).to_dict("records")
-            self._rows = {int(row["point"]): {str(key): row[key] for key in row} for row in rows}
-            return
-        Reservation(folder, force=force).commit(self._manifest, {TABLE: self._frame()})
-
-    def _is_same(self, folder: Path) -> bool:
-        try:
-            manifest = read_manifest(folder)
-        except InputError:
-            return False
-        keys = ("kind", "points", "overrides", "experiment")
-        return all(manifest.get(key) == self._manifest[key] for key in keys)
-
-    def add(self, at: int, row: dict[str, Any]) -> None:
-        self._rows[at] = row
-        if self._folder is None:
-            return
-        try:
-            write_table(self._folder / f"{TABLE}.parquet", self._frame())
-        except OSError as error:
-            elsewhere = rescue(self._manifest, {TABLE: self._frame()})
-            raise StoreError(
-                f"{self._folder}: writing a point failed: {error.strerror}; the points so far are in {elsewhere}"
-            ) from error
-
-    def _frame(self) -> pd.DataFrame:
-        parameters = [{key: plain_value(text) for key, text in point.items()} for point in self._points]
-        rows = [{"point": at, **parameters[at], **self._rows[at]} for at in sorted(self._rows)]
-        frame = pd.DataFrame(rows, columns=None if rows else ["point", *self._points[0], "status"])
-        for name in [name for name in frame if is_object_dtype(frame[name])]:
-            kinds = {type(value) for value in frame[name] if value is not None}
-            if len(kinds) > 1 and not kinds <= {int, float}:
-                frame[name] = frame[name].astype("str")
-        set_column_notes(frame, {name: _note(name, self._points[0]) for name in frame.columns})
-        return frame
-
-    def result(self) -> SweepResult:
-        frame = self._frame().drop(columns="point")
-        return SweepResult(self._manifest, frame, not self.todo(), self._folder)
-
-
-def load_rows(folder: Path) -> pd.DataFrame:
-    """The table of a sweep's folder, the points' numbers included."""
-    return read_folder(folder)[1][TABLE]
-
-
-def _note(name: str, parameters: Mapping[str, Any]) -> tuple[str, str]:
-    if name in parameters:
-        return "", "parameter: key of the experiment"
-    ends = (unit for ending, unit in _UNITS.items() if any(p.endswith(ending) for p in name.split(".")))
-    return next(ends, ""), "from the summary of the run"
+def _failed(message: str) -> dict[str, Any]:
+    return {"status": FAILED, "message": message}

@@ -6,12 +6,11 @@ import difflib
 import re
 import shutil
 from collections.abc import Callable, Iterable, Mapping
-from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from fabricsim.errors import InputError
-from fabricsim.sweep.cluster import CONNECT_S, import_distributed, work_with
+from fabricsim.sweep.cluster import CONNECT_S, closing, import_distributed, work_with
 from fabricsim.sweep.pool import OnDone, OnLost, Stop, Work, never
 
 T = TypeVar("T")
@@ -64,11 +63,8 @@ class SlurmExecutor:
             cluster.scale(jobs=jobs)
             self.say(f"{jobs} Slurm job{'s' if jobs > 1 else ''} submitted")
             client = import_distributed().Client(cluster, timeout=CONNECT_S, set_as_default=False)
-            try:
+            with closing(client):
                 return work_with(client, tasks, work, on_done, stop=stop, on_lost=on_lost, say=self.say)
-            finally:
-                with suppress(Exception):
-                    client.close(timeout=CONNECT_S)
         finally:
             cluster.close()
 

@@ -1,0 +1,139 @@
+"""The command `sweep`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from fabricsim.cli.interrupt import INTERRUPTED, Interrupt
+from fabricsim.cli.points import random_points, spelled_points, values_by_key
+from fabricsim.cli.progress import count_progress
+from fabricsim.cli.state import (
+    EXIT_CODES,
+    RUNS,
+    Dask,
+    ExperimentFile,
+    Force,
+    Jobs,
+    Json,
+    Out,
+    Set,
+    Slurm,
+    SlurmOptions,
+    complain,
+    executor,
+    output,
+    read,
+    show,
+    tell,
+)
+from fabricsim.cli.tables import print_sweep
+from fabricsim.plots import save_sweep_plots
+from fabricsim.store import free_folder
+from fabricsim.sweep import SweepResult
+from fabricsim.sweep import sweep as run_sweep
+
+MOST_MESSAGES = 5
+"""Failed points that are told one by one."""
+
+Vary = Annotated[
+    list[str] | None,
+    typer.Option("--vary", metavar="KEY=V1,V2,...", help="Values to run over. Repeatable: all combinations."),
+]
+Zip = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--zip", metavar="KEY=V1,V2,...", help="Values that vary together with those of other --zip."
+    ),
+]
+Points = Annotated[
+    list[str] | None,
+    typer.Option("--point", metavar="KEY=VALUE,...", help="A point spelled out. Repeatable."),
+]
+Random = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--random",
+        metavar="KEY=LOW..HIGH",
+        help="Draw values from a range (LOW..HIGH, then perhaps ,log and ,integer) or from choices (V1,V2,...). "
+        "Repeatable; needs --samples.",
+    ),
+]
+Samples = Annotated[int | None, typer.Option("--samples", help="Number of points that are drawn.")]
+RandomSeed = Annotated[int | None, typer.Option("--random-seed", help="Seed of the drawing; by default 0.")]
+LatinHypercube = Annotated[
+    bool, typer.Option("--latin-hypercube", help="Spread the drawn points evenly over each range.")
+]
+Metrics = Annotated[
+    list[str] | None,
+    typer.Option("--plot", metavar="METRIC", help="Draw this column over the parameters. Repeatable."),
+]
+
+
+def sweep(
+    file: ExperimentFile,
+    set: Set = None,
+    vary: Vary = None,
+    zip: Zip = None,
+    point: Points = None,
+    random: Random = None,
+    samples: Samples = None,
+    random_seed: RandomSeed = None,
+    latin_hypercube: LatinHypercube = False,
+    jobs: Jobs = None,
+    dask: Dask = None,
+    slurm: Slurm = False,
+    slurm_option: SlurmOptions = None,
+    plot: Metrics = None,
+    out: Out = None,
+    json: Json = False,
+    force: Force = False,
+) -> None:
+    """Run an experiment at many points; a sweep that was stopped goes on in the same folder.
+
+    Exit code: 0 all points ran, 1 some failed, 3 none failed but some came to a deadlock, 130 interrupted.
+    """
+    experiment = read(file, set)
+    drawn = random_points(experiment, random, samples, random_seed, latin_hypercube)
+    where = executor(jobs, dask, slurm, slurm_option)
+    folder = out or free_folder(RUNS, f"{experiment.name}-sweep")
+    with Interrupt() as interrupt, count_progress("points") as on_point:
+        result = run_sweep(
+            experiment,
+            vary=values_by_key(vary),
+            zip=values_by_key(zip) or None,
+            list=spelled_points(point),
+            random=drawn,
+            executor=where,
+            out=folder,
+            force=force,
+            on_point=on_point,
+            stop=interrupt.asked,
+        )
+    show(json, result.as_dict, lambda: print_sweep(result, output()))
+    _finish(result, folder, json, plot)
+
+
+def _finish(result: SweepResult, folder: Path, json: bool, metrics: list[str] | None) -> None:
+    say = tell if json else output().print
+    say(f"results: {folder}")
+    for row in result.points[result.points["status"] == "failed"].head(MOST_MESSAGES).to_dict("records"):
+        what = ", ".join(f"{key} {row[key]}" for key in result.parameters)
+        complain(f"failed: {what}: {row['message']}")
+    if not result.complete:
+        tell(
+            f"{len(result.points)} of {result.manifest['size']} points are done; give --out {folder} to go on"
+        )
+        raise typer.Exit(INTERRUPTED)
+    failed, stuck = result.count("failed"), result.count("deadlock")
+    if failed < len(result.points):
+        for picture in save_sweep_plots(result, folder, metrics=metrics):
+            say(f"picture: {picture}")
+    if failed:
+        complain(f"{failed} of {len(result.points)} points failed: see their messages in the table")
+        raise typer.Exit(1)
+    if stuck:
+        tell(f"{stuck} of {len(result.points)} points came to a deadlock")
+        raise typer.Exit(EXIT_CODES["deadlock"])

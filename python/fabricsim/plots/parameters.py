@@ -1,0 +1,232 @@
+"""A metric of a sweep over its parameters: lines, bars, a heat map, or a panel for each parameter."""
+
+from __future__ import annotations
+
+import difflib
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from pandas.api.types import is_bool_dtype, is_numeric_dtype
+
+from fabricsim.errors import InputError
+from fabricsim.plots.theme import COLOURS, MAP, line_look, new_figure, plain_log, style
+from fabricsim.results import column_notes
+from fabricsim.sweep import SweepResult
+
+MOST_LINES = 12
+MOST_PANELS = 12
+FEWEST_FOR_MAP = (4, 4)
+"""Values of each of two parameters from which on a heat map reads better than lines."""
+LOG_FROM = 30.0
+"""Greatest over least value from which on an axis is logarithmic."""
+
+
+@dataclass(frozen=True)
+class _Way:
+    """A parameter, or several that vary together, as an axis of a picture."""
+
+    label: str
+    values: pd.Series[Any]
+    numeric: bool
+
+    @property
+    def size(self) -> int:
+        return int(self.values.nunique(dropna=False))
+
+
+def over_parameters(result: SweepResult, metric: str) -> Figure:
+    """The metric, a column of the sweep's table, over the parameters.
+
+    Raises:
+        InputError: there is no such metric, or no point to draw.
+    """
+    _require(result, metric)
+    rows = result.points.dropna(subset=[metric]).reset_index(drop=True)
+    if rows.empty:
+        raise InputError(f"this sweep has no point with {metric}, so there is nothing to draw")
+    ways = [way for way in _ways(result, rows) if way.size > 1]
+    with style():
+        figure = _figure(result, rows, metric, ways)
+        figure.suptitle(f"{result.manifest.get('name', '')}: {metric}", fontsize=11)
+    return figure
+
+
+def _require(result: SweepResult, metric: str) -> None:
+    known = [
+        str(name)
+        for name in result.points
+        if is_numeric_dtype(result.points[name]) and not is_bool_dtype(result.points[name])
+    ]
+    if metric not in known:
+        near = difflib.get_close_matches(metric, known, n=1)
+        hint = f"; did you mean {near[0]}?" if near else ""
+        raise InputError(f"this sweep has no metric {metric!r}; there are: {', '.join(known)}{hint}")
+
+
+def _ways(result: SweepResult, rows: pd.DataFrame) -> list[_Way]:
+    kinds = [axis["kind"] for axis in result.manifest.get("axes", ())] or ["grid"] * len(result.axes)
+    ways: list[_Way] = []
+    for kind, keys in zip(kinds, result.axes, strict=True):
+        if kind == "random" or len(keys) == 1:
+            ways.extend(_way(result, rows, key) for key in keys)
+        elif kind == "zip":
+            each = [_way(result, rows, key) for key in keys]
+            first = max(each, key=lambda way: (way.numeric, way.size))
+            rest = ", ".join(way.label for way in each if way is not first)
+            ways.append(_Way(f"{first.label}, with {rest}", first.values, first.numeric))
+        else:
+            texts = rows[keys].map(str).agg("\n".join, axis=1)
+            ways.append(_Way("\n".join(keys), texts, numeric=False))
+    return ways
+
+
+def _way(result: SweepResult, rows: pd.DataFrame, key: str) -> _Way:
+    name = result.numeric(key)
+    values = rows[name]
+    numeric = is_numeric_dtype(values) and not is_bool_dtype(values)
+    unit = column_notes(result.points)[name][0]
+    return _Way(f"{key} ({unit})" if unit else key, values if numeric else values.map(str), numeric)
+
+
+def _figure(result: SweepResult, rows: pd.DataFrame, metric: str, ways: list[_Way]) -> Figure:
+    is_drawn = any(axis["kind"] == "random" for axis in result.manifest.get("axes", ()))
+    unit = column_notes(result.points)[metric][0]
+    label = f"{metric} ({unit})" if unit else metric
+    if not ways:
+        return _bars(rows[metric], pd.Series("the only point", index=rows.index), "", label)
+    if len(ways) == 1 and not ways[0].numeric:
+        return _bars(rows[metric], ways[0].values, ways[0].label, label)
+    if len(ways) == 1 or not is_drawn:
+        if len(ways) == 2 and _fits_map(rows, ways):
+            return _map(rows[metric], ways, label)
+        ways = sorted(ways, key=lambda way: (way.numeric, way.size), reverse=True)
+        if math.prod(way.size for way in ways[1:]) <= MOST_LINES:
+            return _lines(rows, metric, ways[0], ways[1:], label)
+    return _panels(rows, metric, ways, label)
+
+
+def _fits_map(rows: pd.DataFrame, ways: Sequence[_Way]) -> bool:
+    big_enough = all(way.size >= least for way, least in zip(ways, FEWEST_FOR_MAP, strict=True))
+    return all(way.numeric for way in ways) and big_enough and len(rows) == ways[0].size * ways[1].size
+
+
+def _lines(rows: pd.DataFrame, metric: str, x: _Way, others: Sequence[_Way], label: str) -> Figure:
+    figure = new_figure(7.0, 4.2)
+    axes = figure.add_subplot()
+    names = pd.Series("", index=rows.index)
+    for way in others:
+        text = (
+            way.label.rpartition(".")[2]
+            + " "
+            + way.values.map(lambda v: f"{v:g}" if _is_number(v) else str(v))
+        )
+        names = names.where(names == "", names + ", ") + text
+    for number, (name, group) in enumerate(rows.groupby(names, sort=False)):
+        order = group.assign(x=x.values[group.index])
+        if x.numeric:
+            order = order.sort_values("x")
+            # several points at one place: their mean, and from the least to the greatest
+            at = order.groupby("x")[metric].agg(["mean", "min", "max"])
+            look = line_look(number)
+            axes.plot(at.index, at["mean"], marker="o", markersize=3, label=str(name) or None, **look)
+            if (at["max"] > at["min"]).any():
+                axes.fill_between(
+                    at.index, at["min"], at["max"], color=look["color"], alpha=0.15, linewidth=0
+                )
+        else:
+            colour = COLOURS[number % len(COLOURS)]
+            axes.plot(order["x"], order[metric], "o", markersize=5, color=colour, label=str(name) or None)
+    _mark_deadlocks(axes, rows, metric, x)
+    _finish(axes, x, rows[metric], label)
+    if axes.get_legend_handles_labels()[1]:
+        figure.legend(loc="outside right upper")
+    return figure
+
+
+def _bars(values: pd.Series[Any], names: pd.Series[Any], xlabel: str, label: str) -> Figure:
+    means = values.groupby(names, sort=False).mean()
+    figure = new_figure(7.0, max(2.5, 1.2 + 0.35 * len(means)))
+    axes = figure.add_subplot()
+    axes.barh([str(name) for name in means.index], means, color=COLOURS[0], height=0.6)
+    axes.invert_yaxis()
+    axes.grid(visible=False, axis="y")
+    axes.set(xlabel=label, ylabel=xlabel)
+    return figure
+
+
+def _map(values: pd.Series[Any], ways: Sequence[_Way], label: str) -> Figure:
+    table = pd.DataFrame({"y": ways[0].values, "x": ways[1].values, "value": values})
+    wide = table.pivot_table(index="y", columns="x", values="value")
+    figure = new_figure(7.0, 5.0)
+    axes = figure.add_subplot()
+    image = axes.imshow(wide.to_numpy(), origin="lower", aspect="auto", cmap=MAP)
+    axes.set_xticks(range(wide.shape[1]), [f"{x:g}" for x in wide.columns])
+    axes.set_yticks(range(wide.shape[0]), [f"{y:g}" for y in wide.index])
+    axes.grid(visible=False)
+    axes.set(xlabel=ways[1].label, ylabel=ways[0].label)
+    if wide.size <= 100:
+        _write_values(axes, wide.to_numpy(float))
+    figure.colorbar(image, label=label)
+    return figure
+
+
+def _write_values(axes: Axes, cells: np.ndarray[Any, np.dtype[np.float64]]) -> None:
+    middle = (np.nanmin(cells) + np.nanmax(cells)) / 2
+    for (y, x), value in np.ndenumerate(cells):
+        colour = "white" if value < middle else "black"
+        axes.text(x, y, f"{value:.3g}", ha="center", va="center", color=colour, fontsize=7)
+
+
+def _panels(rows: pd.DataFrame, metric: str, ways: Sequence[_Way], label: str) -> Figure:
+    ways = ways[:MOST_PANELS]
+    across = min(3, len(ways))
+    down = math.ceil(len(ways) / across)
+    figure = new_figure(3.2 * across + 0.6, 2.6 * down + 0.6)
+    panels = figure.subplots(down, across, sharey=True, squeeze=False).flat
+    for number, axes in enumerate(panels):
+        if number >= len(ways):
+            axes.set_visible(False)
+            continue
+        way = ways[number]
+        axes.plot(way.values, rows[metric], "o", markersize=3, color=COLOURS[0], alpha=0.6)
+        _mark_deadlocks(axes, rows, metric, way)
+        _finish(axes, way, rows[metric], label if number % across == 0 else "")
+    return figure
+
+
+def _mark_deadlocks(axes: Axes, rows: pd.DataFrame, metric: str, x: _Way) -> None:
+    stuck = rows["status"] == "deadlock"
+    if stuck.any():
+        axes.plot(
+            x.values[stuck],
+            rows[metric][stuck],
+            "x",
+            color="black",
+            markersize=7,
+            label="deadlock",
+            linestyle="",
+        )
+
+
+def _finish(axes: Axes, x: _Way, values: pd.Series[Any], label: str) -> None:
+    axes.set(xlabel=x.label, ylabel=label)
+    if x.numeric and _is_wide(x.values):
+        axes.set_xscale("log")
+        plain_log(axes.xaxis)
+    if _is_wide(values):
+        axes.set_yscale("log")
+        plain_log(axes.yaxis)
+
+
+def _is_wide(values: pd.Series[Any]) -> bool:
+    return bool(values.min() > 0 and values.max() / values.min() >= LOG_FROM)
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float | np.number) and not isinstance(value, bool)

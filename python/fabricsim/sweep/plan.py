@@ -1,0 +1,204 @@
+"""The points of a sweep: every combination of the points of its axes."""
+
+from __future__ import annotations
+
+import itertools
+import math
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+from fabricsim.errors import InputError
+from fabricsim.spec import Experiment, toml_value
+from fabricsim.spec.sweep import RandomPoints
+from fabricsim.sweep.draw import drawn_points
+
+Point = dict[str, str]
+"""Keys of the experiment and their values as TOML."""
+Kind = Literal["grid", "zip", "list", "random"]
+MOST_POINTS = 1_000_000
+MOST_CHECKS = 200
+"""Values that are checked before anything runs, at most; beyond, a bad one shows when its point runs."""
+
+
+@dataclass(frozen=True)
+class Axis:
+    """Points that are combined with those of the other axes. A grid has an axis for each key."""
+
+    kind: Kind
+    points: list[Point]
+
+    @property
+    def keys(self) -> list[str]:
+        """All keys that its points give, in order."""
+        return list(dict.fromkeys(key for point in self.points for key in point))
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What a sweep runs."""
+
+    axes: list[Axis]
+
+    @property
+    def parameters(self) -> list[str]:
+        """The keys that vary."""
+        return [key for axis in self.axes for key in axis.keys]
+
+    def points(self) -> list[Point]:
+        """All points; the last axis runs fastest."""
+        combined = itertools.product(*(axis.points for axis in self.axes))
+        return [{key: text for part in parts for key, text in part.items()} for parts in combined]
+
+    def check(self, experiment: Experiment) -> None:
+        """Checks the values of each axis, the others at their first.
+
+        Raises:
+            InputError: a key does not exist, or a value is not allowed.
+        """
+        first = {key: text for axis in self.axes for key, text in axis.points[0].items()}
+        tried = [first]
+        for axis in self.axes:
+            tried.extend({**first, **point} for point in axis.points[1:])
+        for point in tried[:MOST_CHECKS]:
+            experiment.with_overrides(list(point.items())).check()
+
+
+def plan(
+    experiment: Experiment,
+    *,
+    vary: Mapping[str, Sequence[Any]] | None = None,
+    zip: Mapping[str, Sequence[Any]] | None = None,
+    list: Sequence[Mapping[str, Any]] | None = None,
+    random: RandomPoints | Mapping[str, Any] | None = None,
+) -> Plan:
+    """The points of the file's `[sweep]`, with what is given here.
+
+    Each key of `vary` replaces the file's values for it; `zip`, `list` and `random` each replace the file's. Texts are
+    values as they would be written in the file (`"20 us"` needs no second quotes).
+
+    Raises:
+        InputError: there is nothing to vary, or something about it is wrong.
+    """
+    given = _quoted(experiment.check().get("sweep", {}))
+    where = f"{experiment.file}: sweep"
+    in_zip, in_list, in_random = given.pop("zip"), given.pop("list"), given.pop("random")
+    together = in_zip if zip is None else zip
+    spelled = in_list if list is None else list
+    drawn = in_random if random is None else random
+    drawn = _random(drawn, vary or {}, where)
+    given |= vary or {}
+    axes = [
+        Axis("grid", [{key: text} for text in _texts(key, values, where)]) for key, values in given.items()
+    ]
+    if together:
+        axes.append(_zip(together, f"{where}.zip"))
+    if spelled:
+        axes.append(_list(spelled, f"{where}.list"))
+    if drawn is not None:
+        axes.append(Axis("random", drawn_points(drawn, f"{where}.random")))
+    found = Plan(axes)
+    _check_axes(found, experiment)
+    return found
+
+
+def grid(experiment: Experiment, vary: Mapping[str, Sequence[Any]] | None = None) -> list[Point]:
+    """All points of the file's `[sweep]`, its grid replaced and extended by `vary`.
+
+    Raises:
+        InputError: there is nothing to vary, or something about it is wrong.
+    """
+    return plan(experiment, vary=vary).points()
+
+
+def plain_value(text: str) -> Any:
+    """A point's value as Python would have it; lists and tables stay texts."""
+    try:
+        value = tomllib.loads(f"value = {text}")["value"]
+    except tomllib.TOMLDecodeError:
+        return text
+    return value if isinstance(value, bool | int | float | str) else text
+
+
+def value_text(value: Any) -> str:
+    """A value as TOML; texts are such already."""
+    return value if isinstance(value, str) else toml_value(value)
+
+
+def _quoted(section: Mapping[str, Any]) -> dict[str, Any]:
+    """The file's section with its values as TOML texts; the ends of ranges stay as they are."""
+    section = dict(section)
+    together, spelled = section.pop("zip", {}), section.pop("list", [])
+    drawn = section.pop("random", None)
+    found: dict[str, Any] = {key: _all_texts(values) for key, values in section.items()}
+    found["zip"] = {key: _all_texts(values) for key, values in together.items()}
+    found["list"] = [{key: toml_value(value) for key, value in point.items()} for point in spelled]
+    found["random"] = drawn
+    if drawn is not None:
+        found["random"] = {**drawn, "keys": {key: _all_texts(what) for key, what in drawn["keys"].items()}}
+    return found
+
+
+def _all_texts(values: Any) -> Any:
+    return [toml_value(value) for value in values] if isinstance(values, list) else values
+
+
+def _texts(key: str, values: Any, where: str) -> list[str]:
+    if isinstance(values, str) or not isinstance(values, Sequence):
+        raise InputError(f'{where}."{key}": expected a list of values, found {values!r}')
+    if not values:
+        raise InputError(f'{where}."{key}": it has no values')
+    return [value_text(value) for value in values]
+
+
+def _zip(together: Mapping[str, Sequence[Any]], where: str) -> Axis:
+    texts = {key: _texts(key, values, where) for key, values in together.items()}
+    if len({len(values) for values in texts.values()}) > 1:
+        lengths = ", ".join(f"{key} has {len(values)}" for key, values in texts.items())
+        raise InputError(f"{where}: its keys need equally many values: {lengths}")
+    rows = zip(*texts.values(), strict=True)
+    return Axis("zip", [dict(zip(texts, row, strict=True)) for row in rows])
+
+
+def _list(spelled: Sequence[Mapping[str, Any]], where: str) -> Axis:
+    points = []
+    for number, point in enumerate(spelled):
+        if not isinstance(point, Mapping) or not point:
+            raise InputError(f"{where}.{number}: expected keys and their values, found {point!r}")
+        points.append({key: value_text(value) for key, value in point.items()})
+    return Axis("list", points)
+
+
+def _random(drawn: Any, vary: Mapping[str, Any], where: str) -> RandomPoints | None:
+    """The wish without the keys that are varied otherwise; None if there is none."""
+    if drawn is None:
+        return None
+    if isinstance(drawn, Mapping):
+        unknown = sorted(set(drawn) - {"samples", "seed", "method", "keys"})
+        if unknown or not {"samples", "keys"} <= set(drawn):
+            problem = f"there is no {unknown[0]!r}" if unknown else "samples and keys are needed"
+            raise InputError(f"{where}.random: {problem}: give samples, keys, and perhaps seed and method")
+        drawn = RandomPoints(**drawn)
+    keys = {key: what for key, what in drawn.keys.items() if key not in vary}
+    return None if drawn.keys and not keys else replace(drawn, keys=keys)
+
+
+def _check_axes(found: Plan, experiment: Experiment) -> None:
+    if not found.axes:
+        raise InputError(
+            f"{experiment.file}: there is nothing to sweep over: give --vary KEY=VALUE,VALUE "
+            "or a [sweep] table in the file"
+        )
+    keys = sorted(found.parameters)
+    for key, following in itertools.pairwise(keys):
+        if key == following:
+            raise InputError(f"{experiment.file}: sweep: {key} is varied twice: keep one of them")
+        if following.startswith(f"{key}."):
+            raise InputError(
+                f"{experiment.file}: sweep: {following} is a part of {key}, which is varied, too: keep one of them"
+            )
+    if unfit := next((key for key in keys if key.partition(".")[0] in ("sweep", "tune")), None):
+        raise InputError(f"{experiment.file}: sweep: {unfit} is no key of a run, so nothing changes with it")
+    if (size := math.prod(len(axis.points) for axis in found.axes)) > MOST_POINTS:
+        raise InputError(f"{experiment.file}: sweep: these are {size:,} points; the most are {MOST_POINTS:,}")

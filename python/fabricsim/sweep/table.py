@@ -1,0 +1,116 @@
+"""The table of a sweep: a row for each point, its parameters first."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import pandas as pd
+from pandas.api.types import is_object_dtype
+
+from fabricsim.results import set_column_notes
+from fabricsim.sweep.plan import Point, plain_value
+from fabricsim.sweep.quantity import Dimension, common_dimension, quantity
+
+TABLE = "sweep"
+FAILED = "failed"
+"""Status of a point that gave no results; the others are those of runs."""
+_UNITS = {"_ns": "ns", "_s": "s", "_gbps": "Gb/s", "_bytes": "B"}
+_NOTES = {
+    "point": "number of the point",
+    "status": "ok, deadlock, or failed",
+    "message": "why the point failed, or what waits for what in a deadlock",
+}
+
+
+class Parameters:
+    """The parameters of all points as columns.
+
+    A parameter whose values all have units has a second column with numbers, named by its key and the unit's suffix
+    (`links.all.latency_ns`).
+    """
+
+    def __init__(self, points: Sequence[Point], base: Mapping[str, Any]) -> None:
+        """`base` has the experiment's own values, for points that leave a key as it is."""
+        self.names = list(dict.fromkeys(key for point in points for key in point))
+        self._points = points
+        self._base = {key: base.get(key) for key in self.names}
+        columns = {key: [self._value(point, key) for point in points] for key in self.names}
+        found = {key: common_dimension(values) for key, values in columns.items()}
+        self._dimensions: dict[str, Dimension] = {key: d for key, d in found.items() if d is not None}
+
+    def _value(self, point: Point, key: str) -> Any:
+        return plain_value(point[key]) if key in point else self._base[key]
+
+    def row(self, number: int) -> dict[str, Any]:
+        """The cells of one point."""
+        row = {}
+        for key in self.names:
+            value = row[key] = self._value(self._points[number], key)
+            if (dimension := self._dimensions.get(key)) and (found := quantity(value)):
+                row[f"{key}_{dimension.suffix}"] = found.base
+        return row
+
+    @property
+    def columns(self) -> list[str]:
+        """All columns in order."""
+        return [name for key in self.names for name in (key, self.numeric(key)) if name]
+
+    def numeric(self, key: str) -> str | None:
+        """The second column of a parameter with units."""
+        return f"{key}_{self._dimensions[key].suffix}" if key in self._dimensions else None
+
+    def notes(self) -> dict[str, tuple[str, str]]:
+        """Unit and description of the columns."""
+        notes = dict.fromkeys(self.names, ("", "parameter: key of the experiment"))
+        for key, dimension in self._dimensions.items():
+            notes[f"{key}_{dimension.suffix}"] = (dimension.unit, f"the parameter {key} as a number")
+        return notes
+
+
+def frame(parameters: Parameters, rows: Mapping[int, Mapping[str, Any]]) -> pd.DataFrame:
+    """The table of the points that are done, in order of their numbers."""
+    table = [{**rows[at], "point": at, **parameters.row(at)} for at in sorted(rows)]
+    first = ["point", *parameters.columns, "status", "message"]
+    others = dict.fromkeys(name for row in table for name in row)
+    found = pd.DataFrame(table, columns=list(dict.fromkeys([*first, *others])))
+    for name in [name for name in found if is_object_dtype(found[name])]:
+        kinds = {type(value) for value in found[name] if not _is_missing(value)}
+        if len(kinds) > 1 and not kinds <= {int, float}:
+            found[name] = (
+                found[name].map(lambda value: None if _is_missing(value) else str(value)).astype("str")
+            )
+    notes = {name: _note(str(name)) for name in found.columns}
+    set_column_notes(found, notes | parameters.notes())
+    return found
+
+
+def rows_of(table: pd.DataFrame) -> dict[int, dict[str, Any]]:
+    """The rows of a table by number of point, without what a row does not have."""
+    return {
+        int(row["point"]): {str(key): value for key, value in row.items() if not _is_missing(value)}
+        for row in table.to_dict("records")
+    }
+
+
+def value_at(tree: Any, key: str) -> Any:
+    """The value of a key in an experiment with all defaults; None where there is none, or no single value."""
+    for part in key.split("."):
+        if isinstance(tree, Mapping):
+            tree = tree.get(part.strip('"'))
+        elif isinstance(tree, list) and part.isdigit() and int(part) < len(tree):
+            tree = tree[int(part)]
+        else:
+            return None
+    return tree if isinstance(tree, bool | int | float | str) else None
+
+
+def _is_missing(value: Any) -> bool:
+    return value is None or (isinstance(value, float) and value != value)  # noqa: PLR0124 - NaN
+
+
+def _note(name: str) -> tuple[str, str]:
+    if name in _NOTES:
+        return "", _NOTES[name]
+    ends = (unit for ending, unit in _UNITS.items() if any(p.endswith(ending) for p in name.split(".")))
+    return next(ends, ""), "from the summary of the run"
