@@ -1,4 +1,5 @@
 //! The event queue: a calendar of buckets (Brown 1988), each a stretch of time, with a heap for what lies beyond.
+//! The events of a bucket are in a list of chunks of a few each.
 //!
 //! Only the bucket that is being emptied is in order. Events of the same picosecond come out in no particular order:
 //! the partition gathers them before anything is decided, so nothing may depend on it.
@@ -6,67 +7,50 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
+use fabricsim_fabric::Table;
 use fabricsim_units::Time;
 
-/// Something that happens at a port.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Event {
-    pub(crate) time: u64,
-    tag: u32,
-    pub(crate) packet: u32,
-}
+mod event;
+#[cfg(test)]
+mod tests;
 
-/// What happens.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Kind {
-    /// A packet may be sent on from an input buffer (a switch), or its head arrives (a host).
-    Arrive,
-    /// The last byte of a packet is taken by a host.
-    Deliver,
-    /// A sender is to be looked at again.
-    Wake,
-}
-
-const PORT_BITS: u32 = 30;
-
-impl Event {
-    pub(crate) fn new(time: u64, kind: Kind, port: u32, packet: u32) -> Self {
-        debug_assert!(port < 1 << PORT_BITS);
-        Self { time, tag: (kind as u32) << PORT_BITS | port, packet }
-    }
-
-    #[inline]
-    pub(crate) fn kind(self) -> Kind {
-        match self.tag >> PORT_BITS {
-            0 => Kind::Arrive,
-            1 => Kind::Deliver,
-            _ => Kind::Wake,
-        }
-    }
-
-    #[inline]
-    pub(crate) fn port(self) -> u32 {
-        self.tag & ((1 << PORT_BITS) - 1)
-    }
-}
+pub(crate) use event::{Event, Kind};
 
 const BUCKETS: usize = 4096;
+/// Cells of a chunk. The last one, whose place is a multiple of this, links to another chunk; the others hold an event
+/// each.
+const CHUNK: usize = 8;
+/// Events of a full chunk.
+const FULL: usize = CHUNK - 1;
+/// End of an empty bucket: a link that belongs to no chunk.
+const EMPTY: u32 = 0;
 /// Events between looks at whether the width of a bucket fits.
-const TUNE_EVERY: u64 = 1 << 16;
+const TUNE_EVERY: u64 = 1 << 14;
+
+/// Behind the last event of a chunk: never due. In links, `packet` is the end of the next chunk's events.
+const SENTINEL: Event = Event { time: u64::MAX, tag: 0, packet: EMPTY };
 
 pub(crate) struct Calendar {
-    buckets: Box<[Vec<Event>]>,
+    /// For each bucket the place behind the event last put into it; [`EMPTY`] where there is none.
+    ends: Box<[u32; BUCKETS]>,
     /// A bit for each bucket that holds events.
     occupied: [u64; BUCKETS / 64],
+    /// Chunks of all buckets. They are used again, the last freed first: so few are in use that they stay in the
+    /// cache, which a vector for each bucket would not. Of a bucket all but the first chunk are full.
+    cells: Table<Event>,
+    /// The link of a free chunk; [`EMPTY`] for none.
+    free: u32,
     /// A bucket is 2^shift picoseconds wide.
     shift: u32,
     /// Number of the bucket being emptied, since time zero.
     at: u64,
-    /// Its events in order of time, and how many of them are out.
-    current: Vec<Event>,
+    /// Place of its next event, or of the sentinel at the end of a chunk.
     position: usize,
+    /// Were events put into its place since it was entered?
+    late: bool,
+    /// Space for sorting.
+    scratch: Vec<Event>,
     far: BinaryHeap<Reverse<Event>>,
-    len: usize,
     statistics: Statistics,
 }
 
@@ -83,108 +67,234 @@ impl Calendar {
     /// that, those of networks that work in step come out in order by themselves.
     pub(crate) fn new(step: Time) -> Self {
         Self {
-            buckets: vec![Vec::new(); BUCKETS].into_boxed_slice(),
+            ends: Box::new([EMPTY; BUCKETS]),
             occupied: [0; BUCKETS / 64],
+            cells: Table::new(vec![SENTINEL]),
+            free: EMPTY,
             shift: step.0.max(1).ilog2().clamp(9, 20),
             at: 0,
-            current: Vec::new(),
-            position: 0,
+            position: EMPTY as usize,
+            late: false,
+            scratch: Vec::new(),
             far: BinaryHeap::new(),
-            len: 0,
             statistics: Statistics::default(),
         }
     }
 
     #[cfg(test)]
-    pub(crate) fn is_empty(&self) -> bool {
-        self.len == 0
+    pub(crate) fn is_empty(&mut self) -> bool {
+        self.next_time().is_none()
     }
 
     #[inline]
     pub(crate) fn push(&mut self, event: Event) {
-        self.len += 1;
+        debug_assert!(event.time < u64::MAX);
         let bucket = event.time >> self.shift;
-        let ahead = bucket.wrapping_sub(self.at);
-        if ahead.wrapping_sub(1) < BUCKETS as u64 - 1 {
-            let slot = (bucket % BUCKETS as u64) as usize;
-            self.buckets[slot].push(event);
-            self.occupied[slot / 64 % (BUCKETS / 64)] |= 1 << (slot % 64);
+        if bucket.wrapping_sub(self.at + 1) < BUCKETS as u64 - 1 {
+            self.push_near(event, bucket);
         } else {
             self.push_elsewhere(event, bucket);
         }
+    }
+
+    /// Into a bucket that has its place in the calendar.
+    #[inline]
+    fn push_near(&mut self, event: Event, bucket: u64) {
+        let slot = bucket as usize % BUCKETS;
+        let mut end = self.ends[slot];
+        if end.is_multiple_of(CHUNK as u32) {
+            end = self.open_chunk(slot, end);
+        }
+        self.cells[end as usize] = event;
+        self.ends[slot] = end + 1;
+    }
+
+    /// A chunk for more events of a bucket, whose others end at `end`; the place of its first event.
+    #[inline(never)]
+    fn open_chunk(&mut self, slot: usize, end: u32) -> u32 {
+        self.occupied[slot / 64] |= 1 << (slot % 64);
+        self.new_chunk(end)
+    }
+
+    /// An empty chunk that links to the one whose events end at `end`; its first place.
+    #[inline]
+    fn new_chunk(&mut self, end: u32) -> u32 {
+        let mut link = self.free;
+        if link == EMPTY {
+            (0..CHUNK).for_each(|_| self.cells.push(SENTINEL));
+            link = self.cells.len() as u32 - 1;
+        } else {
+            self.free = self.cells[link as usize].packet;
+        }
+        self.cells[link as usize].packet = end;
+        link - FULL as u32
     }
 
     #[cold]
     #[inline(never)]
     fn push_elsewhere(&mut self, event: Event, bucket: u64) {
         if bucket <= self.at {
-            let place =
-                self.position + self.current[self.position..].partition_point(|e| e.time <= event.time);
-            self.current.insert(place, event);
+            self.late = true;
+            self.push_near(event, self.at);
         } else {
             self.statistics.far += 1;
             self.far.push(Reverse(event));
         }
     }
 
+    /// Puts what is left of the present bucket to what has come to its place meanwhile, and enters it again.
+    #[cold]
+    fn enter_again(&mut self) {
+        self.late = false;
+        let mut events = std::mem::take(&mut self.scratch);
+        self.empty(self.position, &mut events);
+        events.drain(..).for_each(|event| self.push_near(event, self.at));
+        self.scratch = events;
+        self.enter();
+    }
+
+    /// Frees the chunks from `position` on; their events are added to `events`.
+    fn empty(&mut self, mut position: usize, events: &mut Vec<Event>) {
+        while position != EMPTY as usize {
+            let event = self.cells[position];
+            if event.time == u64::MAX {
+                position = self.next_chunk(position);
+            } else {
+                events.push(event);
+                position += 1;
+            }
+        }
+    }
+
+    /// Frees the chunk of `position`; the first place of the one that it links to, or that of no chunk.
+    #[inline]
+    fn next_chunk(&mut self, position: usize) -> usize {
+        let link = position.next_multiple_of(CHUNK);
+        if link == EMPTY as usize {
+            return link;
+        }
+        let end = std::mem::replace(&mut self.cells[link].packet, self.free) as usize;
+        self.free = link as u32;
+        if end == EMPTY as usize { end } else { end - FULL }
+    }
+
     /// The time of the next event.
     #[inline]
     pub(crate) fn next_time(&mut self) -> Option<u64> {
-        if self.position == self.current.len() && !self.advance() {
-            return None;
+        let mut time = self.cells[self.position].time;
+        if time == u64::MAX || self.late {
+            if !self.advance() {
+                return None;
+            }
+            time = self.cells[self.position].time;
         }
-        Some(self.current[self.position].time)
+        Some(time)
     }
 
     /// Takes the next event if it is at `time`, which [`Calendar::next_time`] has just given.
     #[inline]
     pub(crate) fn pop_at(&mut self, time: u64) -> Option<Event> {
-        let event = *self.current.get(self.position)?;
+        let mut event = self.cells[self.position];
         if event.time != time {
-            return None;
+            if event.time != u64::MAX {
+                return None;
+            }
+            self.position = self.next_chunk(self.position);
+            event = self.cells[self.position];
+            if event.time != time {
+                return None;
+            }
         }
         self.position += 1;
-        self.len -= 1;
         Some(event)
     }
 
-    /// Turns to the next bucket with events; false if there is none.
+    /// Turns to the next bucket with events, if the present one has no more; false if there is none.
     #[inline(never)]
     fn advance(&mut self) -> bool {
-        self.current.clear();
-        self.position = 0;
-        if self.len == 0 {
-            return false;
+        if self.late {
+            self.enter_again();
+            return true;
         }
-        self.statistics.buckets += 1;
+        self.position = self.next_chunk(self.position);
+        if self.position != EMPTY as usize {
+            return true;
+        }
         if self.statistics.events > TUNE_EVERY {
             self.tune();
-            if !self.current.is_empty() {
+            if self.late {
+                self.enter_again();
                 return true;
             }
         }
         let near = self.next_occupied();
-        let far = self.far.peek().map(|Reverse(event)| event.time >> self.shift);
-        self.at = match (near, far) {
-            (Some(near), Some(far)) => near.min(far),
-            (Some(bucket), None) | (None, Some(bucket)) => bucket,
-            (None, None) => return false,
-        };
-        let slot = (self.at % BUCKETS as u64) as usize;
-        if near == Some(self.at) {
-            std::mem::swap(&mut self.current, &mut self.buckets[slot]);
-            self.occupied[slot / 64] &= !(1 << (slot % 64));
+        let far = self.far.peek().map_or(u64::MAX, |Reverse(event)| event.time >> self.shift);
+        if near.min(far) == u64::MAX {
+            return false;
         }
-        self.bring_near();
-        self.statistics.events += self.current.len() as u64;
-        if !self.current.is_sorted_by_key(|event| event.time) {
-            self.statistics.sorted += 1;
-            self.current.sort_unstable_by_key(|event| event.time);
+        self.at = near.min(far);
+        if far - self.at < BUCKETS as u64 {
+            self.bring_near();
         }
+        self.statistics.buckets += 1;
+        self.enter();
         true
     }
 
+    /// Makes the present bucket ready to be emptied.
+    #[inline]
+    fn enter(&mut self) {
+        let slot = self.at as usize % BUCKETS;
+        self.occupied[slot / 64] &= !(1 << (slot % 64));
+        let end = std::mem::replace(&mut self.ends[slot], EMPTY) as usize;
+        self.cells[end].time = u64::MAX;
+        self.position = first_of(end);
+        self.statistics.events += (end - self.position) as u64;
+        let (mut place, mut latest) = (self.position, 0);
+        loop {
+            // Signed, so that the sentinel is the lowest of all: one comparison for an end and for disorder.
+            let time = self.cells[place].time.cast_signed();
+            if time >= latest {
+                latest = time;
+                place += 1;
+                continue;
+            }
+            if time != u64::MAX.cast_signed() {
+                return self.sort();
+            }
+            let next = self.cells[place.next_multiple_of(CHUNK)].packet as usize;
+            if next == EMPTY as usize {
+                return;
+            }
+            place = next - FULL;
+            self.statistics.events += FULL as u64;
+        }
+    }
+
+    /// Sorts the present bucket.
+    #[cold]
+    #[inline(never)]
+    fn sort(&mut self) {
+        self.statistics.sorted += 1;
+        let mut events = std::mem::take(&mut self.scratch);
+        self.empty(self.position, &mut events);
+        events.sort_unstable_by_key(|event| event.time);
+        // The chunk that is emptied first is made last.
+        let mut end = EMPTY;
+        for full in events.rchunks(FULL) {
+            let first = self.new_chunk(end);
+            full.iter().zip(first as usize..).for_each(|(&event, place)| self.cells[place] = event);
+            end = first + full.len() as u32;
+            self.cells[end as usize].time = u64::MAX;
+        }
+        self.position = first_of(end as usize);
+        events.clear();
+        self.scratch = events;
+    }
+
     /// Moves what has come within the calendar's reach out of the heap.
+    #[cold]
+    #[inline(never)]
     fn bring_near(&mut self) {
         while let Some(Reverse(event)) = self.far.peek() {
             let bucket = event.time >> self.shift;
@@ -193,35 +303,28 @@ impl Calendar {
             }
             let event = *event;
             self.far.pop();
-            if bucket == self.at {
-                self.current.push(event);
-            } else {
-                let slot = (bucket % BUCKETS as u64) as usize;
-                self.buckets[slot].push(event);
-                self.occupied[slot / 64 % (BUCKETS / 64)] |= 1 << (slot % 64);
-            }
+            self.push_near(event, bucket);
         }
     }
 
-    /// Number of the next bucket after the present one that holds events.
-    fn next_occupied(&self) -> Option<u64> {
-        let start = ((self.at + 1) % BUCKETS as u64) as usize;
+    /// Number of the next bucket after the present one that holds events; [`u64::MAX`] if none does.
+    #[inline]
+    fn next_occupied(&self) -> u64 {
+        let next = self.at + 1;
+        let start = next as usize % BUCKETS;
+        let bits = self.occupied[start / 64] >> (start % 64);
+        if bits != 0 {
+            return next + u64::from(bits.trailing_zeros());
+        }
         let words = self.occupied.len();
-        for i in 0..=words {
-            let word = (start / 64 + i) % words;
-            let mut bits = self.occupied[word];
-            if i == 0 {
-                bits &= !0 << (start % 64);
-            } else if i == words {
-                bits &= !(!0 << (start % 64));
-            }
+        // The last word looked at is the first again: what is in it lies before `start`.
+        for i in 1..=words {
+            let bits = self.occupied[(start / 64 + i) % words];
             if bits != 0 {
-                let slot = word * 64 + bits.trailing_zeros() as usize;
-                let ahead = (slot + BUCKETS - start) % BUCKETS;
-                return Some(self.at + 1 + ahead as u64);
+                return next - (start % 64) as u64 + i as u64 * 64 + u64::from(bits.trailing_zeros());
             }
         }
-        None
+        u64::MAX
     }
 
     /// Fits the width of a bucket to the density of events. Changes when events come out by nothing.
@@ -235,13 +338,19 @@ impl Calendar {
             _ => return,
         };
         let mut events: Vec<Event> = self.far.drain().map(|Reverse(event)| event).collect();
-        self.buckets.iter_mut().for_each(|bucket| events.append(bucket));
+        for slot in 0..BUCKETS {
+            let end = std::mem::replace(&mut self.ends[slot], EMPTY) as usize;
+            if end == EMPTY as usize {
+                continue;
+            }
+            self.cells[end].time = u64::MAX;
+            self.empty(first_of(end), &mut events);
+        }
         self.occupied.fill(0);
         let now = self.at << self.shift;
         self.shift = shift;
         // The bucket before the one that holds the present, so that nothing counts as current.
         self.at = (now >> shift).saturating_sub(1);
-        self.len -= events.len();
         for event in events {
             self.push(event);
         }
@@ -249,42 +358,8 @@ impl Calendar {
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use fabricsim_model::Random;
-
-    /// Against a sorted list: random times near and far, pushed while others come out.
-    #[test]
-    fn comes_out_in_order() {
-        for (seed, spread) in [(1, 10_u64), (2, 5_000), (3, 40_000_000), (4, 1 << 44)] {
-            let mut random = Random::new(seed, 0, 0);
-            let mut calendar = Calendar::new(Time::ns(4));
-            let mut model = BinaryHeap::new();
-            let mut now = 0;
-            let mut pending = 2000_u32;
-            for packet in 0..pending {
-                let time = 1 + random.below(spread);
-                calendar.push(Event::new(time, Kind::Wake, packet, packet));
-                model.push(Reverse(time));
-            }
-            let mut left = 200_000_u32;
-            while let Some(time) = calendar.next_time() {
-                assert!(time >= now);
-                now = time;
-                while let Some(event) = calendar.pop_at(time) {
-                    assert_eq!(model.pop(), Some(Reverse(time)));
-                    pending -= 1;
-                    if left > 0 {
-                        left -= 1;
-                        let later = time + 1 + random.below(spread);
-                        calendar.push(Event::new(later, Kind::Arrive, event.packet, event.packet));
-                        model.push(Reverse(later));
-                        pending += 1;
-                    }
-                }
-            }
-            assert_eq!((pending, model.len(), calendar.is_empty()), (0, 0, true));
-        }
-    }
+/// The first place of the chunk whose events end at `end`; it has some.
+#[inline]
+fn first_of(end: usize) -> usize {
+    (end - 1) / CHUNK * CHUNK + 1
 }

@@ -19,17 +19,23 @@ use fabricsim_units::{HostId, PortNo, SwitchId, Vl};
 
 use crate::RoutingFunction;
 
-/// The smallest ring in which a minimal path can go on after its first link.
-const SMALLEST_SPLIT_RING: u32 = 4;
+mod axis;
+
+use axis::{Axis, Column, axes, axis_of_bit, classes};
+
+/// Most entries of the table of ways, which take 8 bytes each: more would not stay in the cache.
+const MOST_WAYS: usize = 1 << 17;
 
 /// Stands for a port that is not there.
 const NO_PORT: PortNo = PortNo(u16::MAX);
 
-/// Dimension order routing on a grid. Needs 8 bytes and 4 per dimension for each switch, and 16 for each host.
+/// Dimension order routing on a grid. Needs 8 bytes and 4 per dimension for each switch, 16 for each host, and at most
+/// 1 MiB for a table.
 #[derive(Clone, Debug)]
 pub struct DimensionOrder {
-    /// For each bit of a place, the dimension that it belongs to.
+    /// For each bit of a place, the dimension that it belongs to, and where that is in the table of ways.
     axis_of_bit: Box<[Axis; 64]>,
+    column_of_bit: Box<[Column; 64]>,
     /// All coordinates of each switch in one word, the dimension that is corrected first in the lowest bits. There
     /// are bits enough: a grid has at most 2^24 switches, and a coordinate below k takes at most 2 log2(k) of them.
     places: Vec<u64>,
@@ -37,26 +43,25 @@ pub struct DimensionOrder {
     ports: Vec<[PortNo; 2]>,
     targets: Vec<Target>,
     dimensions: usize,
+    /// The ways on from each switch to each coordinate of each dimension; empty where that is not all that matters,
+    /// or would be too large.
+    ways: Vec<Way>,
+    /// Ways from a switch.
+    row: usize,
+    /// The lowest lane of the second class of the dimensions that have two, and the lanes of both.
+    split: u8,
+    classes: [Lanes; 2],
     random_ties: bool,
     pub(crate) all: Lanes,
 }
 
-/// A dimension.
+/// The way on from a switch to a coordinate.
 #[derive(Clone, Copy, Debug)]
-struct Axis {
-    /// Its number in the order.
-    number: u8,
-    /// Where its bits in a place begin, and as many ones as it has bits.
-    shift: u8,
-    mask: u32,
-    /// Length of the ring. A mesh counts as half a ring: so its shorter way never leads over the edge.
-    ring: u32,
-    /// Is it a ring of two?
-    pair: bool,
-    /// The lowest lane of the second class.
-    split: u8,
-    /// Lanes of those who do not cross the dateline, and of those who do.
-    classes: [Lanes; 2],
+struct Way {
+    /// With the lanes of those who turn into the dimension here.
+    hop: Hop,
+    /// Those who come in by this port keep the class of their lane. No port, where there are no classes.
+    goes_on_from: PortNo,
 }
 
 /// A host.
@@ -83,7 +88,8 @@ impl DimensionOrder {
         let order = checked_order(order, shape.dimensions.len(), file)?;
         let axes = axes(shape, &order, virtual_lanes);
         let place = |coordinates: &[u32]| {
-            let parts = order.iter().zip(&axes).map(|(&d, axis)| u64::from(coordinates[d]) << axis.shift);
+            let parts =
+                order.iter().zip(&axes).map(|(&d, axis)| u64::from(coordinates[d]) << axis.column.shift);
             parts.fold(0, |place, part| place | part)
         };
         let places: Vec<u64> = graph.switches.iter().map(|switch| place(&switch.coordinates)).collect();
@@ -95,15 +101,34 @@ impl DimensionOrder {
             port: host.port,
             cable: (host.switch.0.count_ones() % 2) as u8,
         });
-        Ok(Self {
+        let mut routing = Self {
             axis_of_bit: Box::new(std::array::from_fn(|bit| axis_of_bit(bit, &axes))),
+            column_of_bit: Box::new(std::array::from_fn(|bit| axis_of_bit(bit, &axes).column)),
             ports: ports.collect(),
             targets: targets.collect(),
             places,
             dimensions: order.len(),
+            ways: Vec::new(),
+            row: axes.iter().map(|axis| axis.column.mask as usize + 1).sum(),
+            split: virtual_lanes.div_ceil(2),
+            classes: classes(true, virtual_lanes),
             random_ties: false,
             all: Lanes::new(0, virtual_lanes),
-        })
+        };
+        routing.tabulate(&axes);
+        Ok(routing)
+    }
+
+    /// Fills the table of ways, unless it would be too large or a way depends on more than coordinates.
+    fn tabulate(&mut self, axes: &[Axis]) {
+        if self.places.len().saturating_mul(self.row) > MOST_WAYS || axes.iter().any(|axis| axis.pair) {
+            return;
+        }
+        for (&here, ports) in self.places.iter().zip(self.ports.chunks_exact(self.dimensions)) {
+            for (axis, &ports) in axes.iter().zip(ports) {
+                self.ways.extend((0..=axis.column.mask).map(|to| axis.way(here, to, ports)));
+            }
+        }
     }
 }
 
@@ -115,8 +140,28 @@ impl DimensionOrder {
     }
 
     /// The way on; of two equally long ones that of the balanced choice.
-    #[inline]
+    #[inline(always)]
     pub fn hop(&self, at: SwitchId, in_port: PortNo, lane: Vl, to: HostId) -> Hop {
+        let (here, target) = (self.places[at.index()], &self.targets[to.index()]);
+        let differing = here ^ target.place;
+        if differing == 0 {
+            return Hop { port: target.port, lanes: self.all };
+        }
+        let column = self.column_of_bit[differing.trailing_zeros() as usize % 64];
+        let place = at.index() * self.row + (column.ways + column.coordinate(target.place)) as usize;
+        match self.ways.get(place) {
+            Some(way) if way.goes_on_from == in_port => {
+                Hop { port: way.hop.port, lanes: self.classes[usize::from(lane.0 >= self.split)] }
+            }
+            Some(way) => way.hop,
+            None => self.computed_hop(at, in_port, lane, to),
+        }
+    }
+
+    /// [`DimensionOrder::hop`] where there is no table.
+    #[cold]
+    #[inline(never)]
+    fn computed_hop(&self, at: SwitchId, in_port: PortNo, lane: Vl, to: HostId) -> Hop {
         let (here, target) = (self.places[at.index()], &self.targets[to.index()]);
         let Some(axis) = self.axis(here, target) else {
             return Hop { port: target.port, lanes: self.all };
@@ -142,91 +187,6 @@ impl DimensionOrder {
     }
 }
 
-/// The dimensions in their order.
-fn axes(shape: &GridShape, order: &[usize], virtual_lanes: u8) -> Vec<Axis> {
-    let mut shift = 0;
-    let axis = |(number, &d): (usize, &usize)| {
-        let (radix, wrap) = (shape.dimensions[d], shape.wrap[d]);
-        let bits = u32::BITS - (radix - 1).leading_zeros();
-        let classes = classes(wrap && radix >= SMALLEST_SPLIT_RING, virtual_lanes);
-        shift += bits;
-        Axis {
-            number: number as u8,
-            shift: (shift - bits) as u8,
-            mask: ((1_u64 << bits) - 1) as u32,
-            ring: if wrap { radix } else { 2 * radix },
-            pair: wrap && radix == 2,
-            split: classes[1].first.0,
-            classes,
-        }
-    };
-    order.iter().enumerate().map(axis).collect()
-}
-
-/// Lanes of those who do not cross the dateline, and of those who do. A single lane can not be split.
-fn classes(split: bool, virtual_lanes: u8) -> [Lanes; 2] {
-    let lower = virtual_lanes.div_ceil(2);
-    if split && virtual_lanes > 1 {
-        [Lanes::new(0, lower), Lanes::new(lower, virtual_lanes - lower)]
-    } else {
-        [Lanes::new(0, virtual_lanes); 2]
-    }
-}
-
-/// The last dimension that begins at or below `bit`; of those without bits (radix 1) the place never shows any.
-fn axis_of_bit(bit: usize, axes: &[Axis]) -> Axis {
-    let mut found = axes[0];
-    for axis in axes.iter().filter(|axis| usize::from(axis.shift) <= bit && axis.mask > 0) {
-        found = *axis;
-    }
-    found
-}
-
-impl Axis {
-    /// Coordinate of a place.
-    #[inline]
-    fn coordinate(&self, place: u64) -> u32 {
-        (place >> self.shift) as u32 & self.mask
-    }
-
-    /// The way on along this dimension, from a switch with the ports down and up to a coordinate that is another.
-    #[inline]
-    fn hop(&self, here: u64, target: &Target, ports: [PortNo; 2], in_port: PortNo, lane: Vl) -> Hop {
-        let up = self.goes_up(here, target);
-        let goes_on = in_port == ports[usize::from(!up)];
-        if goes_on {
-            let class = lane.0 >= self.split;
-            return Hop { port: ports[usize::from(up)], lanes: self.classes[usize::from(class)] };
-        }
-        self.enter(here, target, ports, up)
-    }
-
-    /// The first hop along this dimension, up or down.
-    #[inline]
-    fn enter(&self, here: u64, target: &Target, ports: [PortNo; 2], up: bool) -> Hop {
-        let higher = self.coordinate(target.place) > self.coordinate(here);
-        Hop { port: ports[usize::from(up)], lanes: self.classes[usize::from(up != higher)] }
-    }
-
-    /// Links to the target's coordinate, going up.
-    #[inline]
-    fn ahead(&self, here: u64, target: &Target) -> u32 {
-        let (from, to) = (self.coordinate(here), self.coordinate(target.place));
-        if to > from { to - from } else { to + self.ring - from }
-    }
-
-    #[inline]
-    fn goes_up(&self, here: u64, target: &Target) -> bool {
-        let odd = if self.pair { u32::from(target.cable) } else { self.coordinate(here) % 2 };
-        2 * self.ahead(here, target) < self.ring + odd
-    }
-
-    /// Are both ways round the ring equally long?
-    fn is_tie(&self, here: u64, target: &Target) -> bool {
-        2 * self.ahead(here, target) == self.ring
-    }
-}
-
 impl RoutingFunction for DimensionOrder {
     #[inline]
     fn injection_lanes(&self, _from: HostId, _to: HostId) -> Lanes {
@@ -241,10 +201,12 @@ impl RoutingFunction for DimensionOrder {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn only_hop(&self, at: SwitchId, in_port: PortNo, lane: Vl, to: HostId) -> Option<Hop> {
-        let fixed = !self.random_ties || self.other_hop(at, to).is_none();
-        fixed.then(|| self.hop(at, in_port, lane, to))
+        if self.random_ties && self.other_hop(at, to).is_some() {
+            return None;
+        }
+        Some(self.hop(at, in_port, lane, to))
     }
 
     #[inline]
@@ -313,6 +275,30 @@ mod tests {
             let all: Vec<u32> = load.into_iter().flatten().collect();
             // k packets over k/2 links each, on 2 k directions: k/4 each, or the whole numbers around it.
             assert!(all.iter().all(|&n| n == radix / 4 || n == radix.div_ceil(4)), "{radix}: {all:?}");
+        }
+    }
+
+    /// The table of ways says what is computed where there is none, wherever a packet comes from.
+    #[test]
+    fn the_table_says_what_is_computed() {
+        for (topology, lanes) in [
+            ("torus = { dimensions = [5, 4, 3] }", 3),
+            ("mesh = { dimensions = [4, 6] }", 2),
+            ("torus = { dimensions = [8, 1, 4] }", 1),
+            ("hypercube = { dimensions = 4 }", 2),
+        ] {
+            let (graph, router) = network(topology, "", lanes);
+            let Router::DimensionOrder(routing) = &router else { panic!("{topology}") };
+            assert!(!routing.ways.is_empty(), "{topology}");
+            let ports = graph.switches.iter().map(|switch| switch.ports.len()).max().unwrap() as u16;
+            for at in (0..graph.switches.len() as u32).map(SwitchId) {
+                for (to, in_port) in hosts(&graph).flat_map(|to| (0..ports).map(move |p| (to, PortNo(p)))) {
+                    for lane in (0..lanes).map(Vl) {
+                        let computed = routing.computed_hop(at, in_port, lane, to);
+                        assert_eq!(routing.hop(at, in_port, lane, to), computed, "{topology} {at:?} {to:?}");
+                    }
+                }
+            }
         }
     }
 

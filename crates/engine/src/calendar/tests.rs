@@ -1,0 +1,36 @@
+use super::*;
+use fabricsim_model::Random;
+
+/// Against a sorted list: random times near and far, pushed while others come out.
+#[test]
+fn comes_out_in_order() {
+    for (seed, spread) in [(1, 10_u64), (2, 5_000), (3, 40_000_000), (4, 1 << 44)] {
+        let mut random = Random::new(seed, 0, 0);
+        let mut calendar = Calendar::new(Time::ns(4));
+        let mut model = BinaryHeap::new();
+        let mut now = 0;
+        let mut pending = 2000_u32;
+        for packet in 0..pending {
+            let time = 1 + random.below(spread);
+            calendar.push(Event::new(time, Kind::Wake, packet, packet));
+            model.push(Reverse(time));
+        }
+        let mut left = 200_000_u32;
+        while let Some(time) = calendar.next_time() {
+            assert!(time >= now);
+            now = time;
+            while let Some(event) = calendar.pop_at(time) {
+                assert_eq!(model.pop(), Some(Reverse(time)));
+                pending -= 1;
+                if left > 0 {
+                    left -= 1;
+                    let later = time + 1 + random.below(spread);
+                    calendar.push(Event::new(later, Kind::Arrive, event.packet, event.packet));
+                    model.push(Reverse(later));
+                    pending += 1;
+                }
+            }
+        }
+        assert_eq!((pending, model.len(), calendar.is_empty()), (0, 0, true));
+    }
+}

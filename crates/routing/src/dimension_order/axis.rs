@@ -1,0 +1,146 @@
+//! The dimensions of a grid in the order in which they are corrected.
+
+use fabricsim_model::{Hop, Lanes};
+use fabricsim_topology::GridShape;
+use fabricsim_units::{PortNo, Vl};
+
+use super::{NO_PORT, Target, Way};
+
+/// The smallest ring in which a minimal path can go on after its first link.
+const SMALLEST_SPLIT_RING: u32 = 4;
+
+/// A dimension.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Axis {
+    /// Its number in the order.
+    pub(super) number: u8,
+    pub(super) column: Column,
+    /// Length of the ring. A mesh counts as half a ring: so its shorter way never leads over the edge.
+    pub(super) ring: u32,
+    /// Is it a ring of two?
+    pub(super) pair: bool,
+    /// The lowest lane of the second class.
+    pub(super) split: u8,
+    /// Lanes of those who do not cross the dateline, and of those who do.
+    pub(super) classes: [Lanes; 2],
+}
+
+/// How a coordinate is read from a place, and its way found.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Column {
+    /// Where its bits in a place begin, and as many ones as it has bits.
+    pub(super) mask: u32,
+    pub(super) shift: u8,
+    /// Where its coordinates begin among the ways from a switch.
+    pub(super) ways: u32,
+}
+
+impl Column {
+    /// Coordinate of a place.
+    #[inline]
+    pub(super) fn coordinate(self, place: u64) -> u32 {
+        (place >> (self.shift % 64)) as u32 & self.mask
+    }
+}
+
+/// The dimensions in their order.
+pub(super) fn axes(shape: &GridShape, order: &[usize], virtual_lanes: u8) -> Vec<Axis> {
+    let (mut shift, mut ways) = (0, 0);
+    let axis = |(number, &d): (usize, &usize)| {
+        let (radix, wrap) = (shape.dimensions[d], shape.wrap[d]);
+        let bits = u32::BITS - (radix - 1).leading_zeros();
+        let classes = classes(wrap && radix >= SMALLEST_SPLIT_RING, virtual_lanes);
+        let mask = ((1_u64 << bits) - 1) as u32;
+        shift += bits;
+        ways += mask + 1;
+        Axis {
+            number: number as u8,
+            column: Column { mask, shift: (shift - bits) as u8, ways: ways - mask - 1 },
+            ring: if wrap { radix } else { 2 * radix },
+            pair: wrap && radix == 2,
+            split: classes[1].first.0,
+            classes,
+        }
+    };
+    order.iter().enumerate().map(axis).collect()
+}
+
+/// Lanes of those who do not cross the dateline, and of those who do. A single lane can not be split.
+pub(super) fn classes(split: bool, virtual_lanes: u8) -> [Lanes; 2] {
+    let lower = virtual_lanes.div_ceil(2);
+    if split && virtual_lanes > 1 {
+        [Lanes::new(0, lower), Lanes::new(lower, virtual_lanes - lower)]
+    } else {
+        [Lanes::new(0, virtual_lanes); 2]
+    }
+}
+
+/// The last dimension that begins at or below `bit`; of those without bits (radix 1) the place never shows any.
+pub(super) fn axis_of_bit(bit: usize, axes: &[Axis]) -> Axis {
+    let mut found = axes[0];
+    for axis in axes.iter().filter(|axis| usize::from(axis.column.shift) <= bit && axis.column.mask > 0) {
+        found = *axis;
+    }
+    found
+}
+
+impl Axis {
+    /// Coordinate of a place.
+    #[inline]
+    pub(super) fn coordinate(&self, place: u64) -> u32 {
+        self.column.coordinate(place)
+    }
+
+    /// The way on along this dimension, from a switch with the ports down and up to a coordinate that is another.
+    #[inline]
+    pub(super) fn hop(
+        &self,
+        here: u64,
+        target: &Target,
+        ports: [PortNo; 2],
+        in_port: PortNo,
+        lane: Vl,
+    ) -> Hop {
+        let up = self.goes_up(here, target);
+        let goes_on = in_port == ports[usize::from(!up)];
+        if goes_on {
+            let class = lane.0 >= self.split;
+            return Hop { port: ports[usize::from(up)], lanes: self.classes[usize::from(class)] };
+        }
+        self.enter(here, target, ports, up)
+    }
+
+    /// The way on from `here` to coordinate `to`, where it does not depend on anything else.
+    pub(super) fn way(&self, here: u64, to: u32, ports: [PortNo; 2]) -> Way {
+        let target = Target { place: u64::from(to) << self.column.shift, port: NO_PORT, cable: 0 };
+        let up = self.goes_up(here, &target);
+        let split = self.classes[0] != self.classes[1];
+        let goes_on_from = if split { ports[usize::from(!up)] } else { NO_PORT };
+        Way { hop: self.enter(here, &target, ports, up), goes_on_from }
+    }
+
+    /// The first hop along this dimension, up or down.
+    #[inline]
+    pub(super) fn enter(&self, here: u64, target: &Target, ports: [PortNo; 2], up: bool) -> Hop {
+        let higher = self.coordinate(target.place) > self.coordinate(here);
+        Hop { port: ports[usize::from(up)], lanes: self.classes[usize::from(up != higher)] }
+    }
+
+    /// Links to the target's coordinate, going up.
+    #[inline]
+    pub(super) fn ahead(&self, here: u64, target: &Target) -> u32 {
+        let (from, to) = (self.coordinate(here), self.coordinate(target.place));
+        if to > from { to - from } else { to + self.ring - from }
+    }
+
+    #[inline]
+    pub(super) fn goes_up(&self, here: u64, target: &Target) -> bool {
+        let odd = if self.pair { u32::from(target.cable) } else { self.coordinate(here) % 2 };
+        2 * self.ahead(here, target) < self.ring + odd
+    }
+
+    /// Are both ways round the ring equally long?
+    pub(super) fn is_tie(&self, here: u64, target: &Target) -> bool {
+        2 * self.ahead(here, target) == self.ring
+    }
+}
