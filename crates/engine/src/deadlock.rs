@@ -6,6 +6,7 @@
 //! The search is exact for packets whose output is chosen; those that are behind a live head count as live.
 
 use std::collections::{BTreeMap, VecDeque};
+use std::ops::Range;
 
 use fabricsim_fabric::{Far, NONE};
 use fabricsim_model::{Lanes, Observer, Packet};
@@ -39,8 +40,8 @@ pub struct Blocked {
     pub output: PortNo,
 }
 
-/// An input buffer of the fabric: the channel that leads to it, and the lane.
-type Buffer = (u32, u8);
+/// An input buffer of the fabric: channel times number of lanes, plus lane.
+type Buffer = usize;
 
 /// A queue that may be stuck.
 struct Waiting {
@@ -48,20 +49,30 @@ struct Waiting {
     /// The buffer that it is in, and the blocks that it holds there.
     buffer: Buffer,
     holds: u32,
-    /// The buffers that its head could go to, and the blocks that it takes.
-    needs: Vec<Buffer>,
+    /// The buffers that its head could go to, `first_need` and those after it, and the blocks that it takes.
+    first_need: Buffer,
+    needs: usize,
     blocks: u32,
 }
 
+impl Waiting {
+    fn needs(&self) -> Range<Buffer> {
+        self.first_need..self.first_need + self.needs
+    }
+}
+
 /// All queues but those that wait for a host, and the room in buffers: what is not held by such a queue.
-#[derive(Default)]
 struct Waits {
+    lane_count: usize,
     queues: Vec<Waiting>,
-    room: BTreeMap<Buffer, u32>,
+    /// By buffer; `None` for those that nobody waits for.
+    room: Vec<Option<u32>>,
 }
 
 pub(crate) fn find<B: Observer>(engine: &Engine<B>) -> Option<Deadlock> {
-    let mut waits = Waits::default();
+    let lane_count = engine.partitions.first()?.context.ports.lane_count;
+    let buffers = engine.directory.receiver.len() * lane_count;
+    let mut waits = Waits { lane_count, queues: Vec::new(), room: vec![None; buffers] };
     for partition in &engine.partitions {
         gather(partition, &mut waits);
     }
@@ -83,17 +94,17 @@ fn gather<B: Observer>(partition: &Partition<B>, waits: &mut Waits) {
             if matches!(sender.far, Far::Host(_) | Far::SlowHost(_)) {
                 continue;
             }
-            let flow = slot.packet.source.0.wrapping_mul(31).wrapping_add(slot.packet.destination.0);
-            let needs = usable(slot.hop.lanes, ports.selection, flow).iter().map(|lane| {
-                let need = (sender.channel, lane.0);
-                waits.room.entry(need).or_insert(ports.accounted(out_port, lane.index()).1);
-                need
-            });
-            let needs = needs.collect();
+            let lanes = usable(slot.hop.lanes, ports.selection, slot.flow());
+            let ahead = sender.channel as usize * waits.lane_count;
+            for lane in lanes.iter() {
+                waits.room[ahead + lane.index()]
+                    .get_or_insert_with(|| ports.accounted(out_port, lane.index()).1);
+            }
             let in_port = switch.first_port() + input as u32;
             let packets = std::iter::successors(Some(index), |&at| {
                 Some(partition.context.arena[at].next).filter(|&next| next != NONE)
             });
+            let channel = ports.receivers[in_port as usize].channel as usize;
             waits.queues.push(Waiting {
                 blocked: Blocked {
                     switch: switch.id(),
@@ -102,9 +113,10 @@ fn gather<B: Observer>(partition: &Partition<B>, waits: &mut Waits) {
                     packet: slot.packet,
                     output: slot.hop.port,
                 },
-                buffer: (ports.receivers[in_port as usize].channel, lane.0),
+                buffer: channel * waits.lane_count + lane.index(),
                 holds: packets.map(|at| partition.context.arena[at].blocks).sum(),
-                needs,
+                first_need: ahead + lanes.first.index(),
+                needs: usize::from(lanes.count),
                 blocks: slot.blocks,
             });
         }
@@ -119,30 +131,61 @@ fn usable(allowed: Lanes, selection: Selection, flow: u32) -> Lanes {
     }
 }
 
+/// The queues that wait for each buffer, in one list; where the part of each buffer starts, and at last its end.
+struct Waiters {
+    start: Vec<u32>,
+    queues: Vec<u32>,
+}
+
+impl Waiters {
+    fn new(queues: &[Waiting], buffers: usize) -> Self {
+        let mut start = vec![0; buffers + 1];
+        queues.iter().flat_map(Waiting::needs).for_each(|need| start[need + 1] += 1);
+        (0..buffers).for_each(|buffer| start[buffer + 1] += start[buffer]);
+        let mut place = start.clone();
+        let mut list = vec![0; start[buffers] as usize];
+        for (i, queue) in queues.iter().enumerate() {
+            for need in queue.needs() {
+                list[place[need] as usize] = i as u32;
+                place[need] += 1;
+            }
+        }
+        Self { start, queues: list }
+    }
+
+    fn of(&self, buffer: Buffer) -> &[u32] {
+        &self.queues[self.start[buffer] as usize..self.start[buffer + 1] as usize]
+    }
+}
+
 impl Waits {
     /// Those queues that no spreading of liveness reaches.
     fn stuck(self) -> Vec<Waiting> {
-        let Self { queues, mut room } = self;
-        let mut waiters: BTreeMap<Buffer, Vec<usize>> = BTreeMap::new();
-        for (i, queue) in queues.iter().enumerate() {
-            queue.needs.iter().for_each(|need| waiters.entry(*need).or_default().push(i));
-            if let Some(room) = room.get_mut(&queue.buffer) {
+        let Self { queues, mut room, .. } = self;
+        let waiters = Waiters::new(&queues, room.len());
+        for queue in &queues {
+            if let Some(room) = &mut room[queue.buffer] {
                 *room -= queue.holds;
             }
         }
-        let mut queues: Vec<Option<Waiting>> = queues.into_iter().map(Some).collect();
-        let mut changed: VecDeque<Buffer> = room.keys().copied().collect();
+        let mut live = vec![false; queues.len()];
+        let mut changed: VecDeque<Buffer> =
+            (0..room.len()).filter(|&buffer| room[buffer].is_some()).collect();
         while let Some(buffer) = changed.pop_front() {
-            let enough = room[&buffer];
-            for &i in &waiters[&buffer] {
-                let Some(live) = queues[i].take_if(|queue| queue.blocks <= enough) else { continue };
-                if let Some(room) = room.get_mut(&live.buffer) {
-                    *room += live.holds;
-                    changed.push_back(live.buffer);
+            let Some(enough) = room[buffer] else { continue };
+            for &i in waiters.of(buffer) {
+                let queue = &queues[i as usize];
+                if live[i as usize] || queue.blocks > enough {
+                    continue;
+                }
+                live[i as usize] = true;
+                if let Some(room) = &mut room[queue.buffer] {
+                    *room += queue.holds;
+                    changed.push_back(queue.buffer);
                 }
             }
         }
-        queues.into_iter().flatten().collect()
+        queues.into_iter().zip(live).filter_map(|(queue, live)| (!live).then_some(queue)).collect()
     }
 }
 
@@ -151,7 +194,7 @@ fn follow(stuck: &BTreeMap<Buffer, Waiting>, first: Buffer) -> Vec<Blocked> {
     let mut path: Vec<Buffer> = vec![first];
     loop {
         let at = path[path.len() - 1];
-        let next = stuck[&at].needs.iter().copied().find(|need| stuck.contains_key(need));
+        let next = stuck[&at].needs().find(|need| stuck.contains_key(need));
         let Some(next) = next else {
             return path.iter().map(|buffer| stuck[buffer].blocked).collect();
         };

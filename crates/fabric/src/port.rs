@@ -135,7 +135,16 @@ impl Ports {
         now: Time,
         flow: u32,
     ) -> Result<Vl, Time> {
-        // Most of the time there is just one lane, or they are taken in turn, and the first has space.
+        match self.lane_in_turn(port, allowed, blocks, now) {
+            Some(lane) => Ok(lane),
+            None => self.search_lane(port, allowed, blocks, now, flow),
+        }
+    }
+
+    /// The lane that [`Ports::choose_lane`] chooses, where it is plain: most of the time there is just one lane, or they
+    /// are taken in turn, and the first has space.
+    #[inline(always)]
+    pub(crate) fn lane_in_turn(&mut self, port: u32, allowed: Lanes, blocks: u32, now: Time) -> Option<Vl> {
         if allowed.count == 1 || self.selection == Selection::RoundRobin {
             let place = if allowed.count == 1 { 0 } else { self.after_last(port, allowed) };
             let lane = allowed.first.0 + place;
@@ -144,14 +153,15 @@ impl Ports {
                 self.ramps.collect(credits, now);
             }
             if credits.free >= blocks {
-                return Ok(Vl(lane));
+                return Some(Vl(lane));
             }
         }
-        self.search_lane(port, allowed, blocks, now, flow)
+        None
     }
 
+    /// As [`Ports::choose_lane`], where it is not plain.
     #[inline(never)]
-    fn search_lane(
+    pub(crate) fn search_lane(
         &mut self,
         port: u32,
         allowed: Lanes,
@@ -314,8 +324,19 @@ impl Sender {
 
 /// Sends a packet on its way: occupies the link, uses the credits, tells the far end. Returns when its last byte
 /// has left.
-#[inline]
+#[inline(never)]
 pub fn send<R: RoutingFunction, B: Observer, O: Outbox>(
+    context: &mut Context<R, B, O>,
+    port: u32,
+    index: u32,
+    lane: Vl,
+) -> Time {
+    transmit(context, port, index, lane)
+}
+
+/// [`send`], inlined for the switch.
+#[inline(always)]
+pub(crate) fn transmit<R: RoutingFunction, B: Observer, O: Outbox>(
     context: &mut Context<R, B, O>,
     port: u32,
     index: u32,
@@ -376,7 +397,7 @@ pub fn leaving(how: CreditReturn, base: Time, byte_time: ByteTime, bytes: u32, b
 }
 
 /// Returns the buffer space of a packet that starts to leave receiving port `port` now, at `byte_time` a byte.
-#[inline]
+#[inline(always)]
 pub fn return_space<R: RoutingFunction, B: Observer, O: Outbox>(
     context: &mut Context<R, B, O>,
     port: u32,

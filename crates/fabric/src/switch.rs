@@ -120,7 +120,8 @@ impl Switch {
         if self.rounds.is_some() {
             return self.settle_in_rounds(context);
         }
-        while let Some(output) = self.dirty.first_after(self.last_output) {
+        while !self.dirty.is_empty() {
+            let Some(output) = self.dirty.first_after(self.last_output) else { return };
             self.dirty.clear(output);
             self.arbitrate(context, output);
         }

@@ -91,9 +91,15 @@ impl Switch {
             context.ports.ensure_wake(port, possible_at, &mut context.out);
             return;
         }
-        let Ok(out_lane) =
-            context.ports.choose_lane(port, slot.hop.lanes, slot.blocks, context.now, slot.flow())
-        else {
+        let (allowed, blocks) = (slot.hop.lanes, slot.blocks);
+        let out_lane = match context.ports.lane_in_turn(port, allowed, blocks, context.now) {
+            Some(lane) => Some(lane),
+            None => {
+                let flow = context.arena[packet].flow();
+                context.ports.search_lane(port, allowed, blocks, context.now, flow).ok()
+            }
+        };
+        let Some(out_lane) = out_lane else {
             self.enqueue_sole(context, output);
             self.dirty.set(output);
             return;
@@ -198,8 +204,11 @@ fn examine<R, B, O>(
         return None;
     }
     let (allowed, blocks, injected) = (slot.hop.lanes, slot.blocks, slot.packet.injected);
-    let flow = slot.flow();
-    match context.ports.choose_lane(port, allowed, blocks, context.now, flow) {
+    if let Some(lane) = context.ports.lane_in_turn(port, allowed, blocks, context.now) {
+        return Some((injected, lane));
+    }
+    let flow = context.arena[packet].flow();
+    match context.ports.search_lane(port, allowed, blocks, context.now, flow) {
         Ok(lane) => Some((injected, lane)),
         Err(at) => {
             delay.retry = delay.retry.min(at);

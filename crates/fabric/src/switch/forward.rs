@@ -7,7 +7,7 @@ use fabricsim_units::Vl;
 
 use super::Switch;
 use crate::arbiter::Candidate;
-use crate::port::{return_space, send};
+use crate::port::{return_space, transmit};
 use crate::{Context, NONE, Outbox};
 
 impl Switch {
@@ -56,7 +56,7 @@ impl Switch {
         self.requests[self.layout.request(output, input)].last_lane = lane.0;
         let byte_time = context.ports.senders[port as usize].byte_time;
         return_space(context, in_port, lane, byte_time, (bytes, blocks));
-        let end = send(context, port, packet, out_lane);
+        let end = transmit(context, port, packet, out_lane);
         context.ports.receivers[in_port as usize].occupy(end);
     }
 }
