@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use fabricsim_fabric::{Arena, Context, Outbox, Ports, Ramp, Rules, Slot, Switch, Table};
 use fabricsim_model::{Observer, Packet};
-use fabricsim_routing::Router;
+use fabricsim_routing::{Router, RoutingFunction};
 use fabricsim_units::{Time, Vl};
 
 use crate::calendar::{Calendar, Event, Kind};
@@ -88,8 +88,9 @@ pub(crate) struct Partition<B> {
     pub(crate) owners: Table<Owner>,
     pub(crate) context: Context<Router, B, Desk>,
     pub(crate) totals: Totals,
-    /// Entities that something happened to at the present moment, switches and hosts.
-    touched: Vec<Owner>,
+    /// Switches and hosts that have to settle at the present moment.
+    unsettled_switches: Vec<u32>,
+    unsettled_hosts: Vec<u32>,
 }
 
 impl<B: Observer> Partition<B> {
@@ -106,12 +107,14 @@ impl<B: Observer> Partition<B> {
                 arena: Arena::default(),
                 out: Desk { calendar: Calendar::new(step), mail: Vec::new() },
                 observer,
+                is_adaptive: routing.is_adaptive(),
                 routing,
                 rules,
                 hops: Vec::new(),
             },
             totals: Totals::default(),
-            touched: Vec::new(),
+            unsettled_switches: Vec::new(),
+            unsettled_hosts: Vec::new(),
         }
     }
 
@@ -150,10 +153,8 @@ impl<B: Observer> Partition<B> {
         match event.kind() {
             Kind::Arrive => match self.owners[port as usize] {
                 Owner::Switch(s) => {
-                    let switch = &mut self.switches[s as usize];
-                    switch.arrive(&mut self.context, port, event.packet);
-                    if switch.touch(time) {
-                        self.touched.push(Owner::Switch(s));
+                    if self.switches[s as usize].arrive(&mut self.context, port, event.packet) {
+                        self.unsettled_switches.push(s);
                     }
                 }
                 Owner::Host(h) => self.hosts[h as usize].arrive(&mut self.context, event.packet),
@@ -170,18 +171,14 @@ impl<B: Observer> Partition<B> {
             return;
         }
         sender.wake_at = Time::MAX;
-        let owner = self.owners[port as usize];
-        let first = match owner {
+        match self.owners[port as usize] {
             Owner::Switch(s) => {
-                let switch = &mut self.switches[s as usize];
-                switch.woken(port);
-                switch.touch(time)
+                if self.switches[s as usize].woken(port) {
+                    self.unsettled_switches.push(s);
+                }
             }
             // A host has one port: it is woken once a moment.
-            Owner::Host(_) => true,
-        };
-        if first {
-            self.touched.push(owner);
+            Owner::Host(h) => self.unsettled_hosts.push(h),
         }
     }
 
@@ -199,20 +196,17 @@ impl<B: Observer> Partition<B> {
 
     #[inline]
     fn settle(&mut self) {
-        let mut touched = std::mem::take(&mut self.touched);
-        for &owner in &touched {
-            match owner {
-                Owner::Switch(s) => self.switches[s as usize].settle(&mut self.context),
-                Owner::Host(h) => {
-                    let host = &mut self.hosts[h as usize];
-                    let before = host.sent;
-                    host.settle(&mut self.context);
-                    self.totals.injected += host.sent - before;
-                }
-            }
+        for &s in &self.unsettled_switches {
+            self.switches[s as usize].settle(&mut self.context);
         }
-        touched.clear();
-        self.touched = touched;
+        self.unsettled_switches.clear();
+        for &h in &self.unsettled_hosts {
+            let host = &mut self.hosts[h as usize];
+            let before = host.sent;
+            host.settle(&mut self.context);
+            self.totals.injected += host.sent - before;
+        }
+        self.unsettled_hosts.clear();
     }
 
     /// Takes mail from another partition; everything in it happens at `now` or later.

@@ -1,8 +1,9 @@
 /// A set of small numbers: one word while they are below 64, as the ports of most switches are.
 #[derive(Clone, Debug)]
 pub(crate) struct Bits {
+    /// The word; if there are several, all of them ORed, so that in any case it is zero if the set is empty.
     low: u64,
-    /// All words, if there are more than one; `low` is then a copy of none of them.
+    /// All words, if there are more than one.
     wide: Option<Box<[u64]>>,
 }
 
@@ -15,26 +16,24 @@ impl Bits {
 
     #[inline]
     pub(crate) fn set(&mut self, bit: usize) {
-        match &mut self.wide {
-            None => self.low |= 1 << (bit % 64),
-            Some(words) => words[bit / 64] |= 1 << (bit % 64),
+        self.low |= 1 << (bit % 64);
+        if let Some(words) = &mut self.wide {
+            words[bit / 64] |= 1 << (bit % 64);
         }
     }
 
     #[inline]
     pub(crate) fn clear(&mut self, bit: usize) {
-        match &mut self.wide {
-            None => self.low &= !(1 << (bit % 64)),
-            Some(words) => words[bit / 64] &= !(1 << (bit % 64)),
+        self.low &= !(1 << (bit % 64));
+        if let Some(words) = &mut self.wide {
+            words[bit / 64] &= !(1 << (bit % 64));
+            self.low = words.iter().fold(0, |all, word| all | word);
         }
     }
 
     #[inline]
     pub(crate) fn is_empty(&self) -> bool {
-        match &self.wide {
-            None => self.low == 0,
-            Some(words) => words.iter().all(|&word| word == 0),
-        }
+        self.low == 0
     }
 
     /// The numbers after `last`, and those up to it, as words; of a set that fits in one.

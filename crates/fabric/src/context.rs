@@ -68,6 +68,8 @@ pub struct Context<R, B, O> {
     pub routing: Arc<R>,
     /// Rules of the experiment.
     pub rules: Rules,
+    /// Does the routing choose by load? ([`fabricsim_routing::RoutingFunction::is_adaptive`], asked once.)
+    pub is_adaptive: bool,
     /// Scratch space for the hops that a routing function proposes.
     pub hops: Vec<Hop>,
 }

@@ -69,8 +69,9 @@ pub struct RampPool {
     unit: u32,
 }
 
-/// Credits of a sending port for a virtual lane.
+/// Credits of a sending port for a virtual lane. Aligned so that its place in a table is found by a shift.
 #[derive(Clone, Copy, Debug)]
+#[repr(align(32))]
 pub struct LaneCredits {
     /// Blocks that may be used now.
     pub free: u32,

@@ -18,8 +18,9 @@ pub enum Far {
     Remote,
 }
 
-/// The sending side of a port: one direction of a link.
+/// The sending side of a port: one direction of a link. Aligned so that its place in a table is found by a shift.
 #[derive(Clone, Debug)]
+#[repr(align(128))]
 pub struct Sender {
     /// Until when a packet occupies the link.
     pub busy_until: Time,
@@ -75,7 +76,7 @@ pub enum Reads {
     /// One.
     One,
     /// Several; when each read port is free again.
-    Several(Vec<Time>),
+    Several(Box<[Time]>),
 }
 
 impl Reads {
@@ -84,7 +85,7 @@ impl Reads {
         match count {
             0 => Self::Unlimited,
             1 => Self::One,
-            n => Self::Several(vec![Time::ZERO; usize::from(n)]),
+            n => Self::Several(vec![Time::ZERO; usize::from(n)].into_boxed_slice()),
         }
     }
 }
@@ -268,9 +269,14 @@ impl Ports {
         let index = port as usize * self.lane_count + lane.index();
         let lane = &mut self.lanes[index];
         self.ramps.give_back(lane, ramp);
-        if lane.wanted == u32::MAX {
-            return None;
-        }
+        if lane.wanted == u32::MAX { None } else { self.enough_at(index, now) }
+    }
+
+    /// When there will be as many blocks as are wanted of a lane, if it is known and was not announced before.
+    #[cold]
+    #[inline(never)]
+    fn enough_at(&mut self, index: usize, now: Time) -> Option<Time> {
+        let lane = &mut self.lanes[index];
         self.ramps.collect(lane, now);
         if lane.free >= lane.wanted {
             // What is free by now was announced before, and the sender looks again at this very moment.
@@ -359,11 +365,13 @@ pub(crate) fn transmit<R: RoutingFunction, B: Observer, O: Outbox>(
     let credits = &mut context.ports.lanes[port as usize * context.ports.lane_count + lane.index()];
     context.ports.ramps.take(credits, blocks);
     let late = if context.rules.switching == Switching::StoreAndForward { duration } else { Time::ZERO };
+    if let Far::Switch(far) = sender.far {
+        slot.port = far;
+        context.out.arrive(now + sender.far_delay + late, far, index);
+        return end;
+    }
     match sender.far {
-        Far::Switch(far) => {
-            slot.port = far;
-            context.out.arrive(now + sender.far_delay + late, far, index);
-        }
+        Far::Switch(_) => {}
         Far::Host(far) => {
             // A sink that takes every byte as it comes has no state: its credits follow from the sending alone.
             slot.port = far;

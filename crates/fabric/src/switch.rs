@@ -46,8 +46,6 @@ pub struct Switch {
     /// May a packet come in on a slower link than it leaves by, and leave before its last byte is here? Then it may have
     /// to wait for its bytes.
     waits_for_bytes: bool,
-    /// The last moment at which something happened to the switch.
-    touched: u64,
 }
 
 impl Switch {
@@ -71,7 +69,6 @@ impl Switch {
             in_turn: rules.arbiter == Arbiter::RoundRobin && Bits::fit_in_a_word(ports),
             cut_through: rules.switching == Switching::CutThrough,
             waits_for_bytes: false,
-            touched: u64::MAX,
         }
     }
 
@@ -99,19 +96,16 @@ impl Switch {
         self.first_port
     }
 
-    /// Notes that something happens at `time`; true the first time at that moment.
+    /// The sender of `port` is to be looked at again. True if the switch has to settle, and had not until now.
     #[inline]
-    pub fn touch(&mut self, time: u64) -> bool {
-        std::mem::replace(&mut self.touched, time) != time
-    }
-
-    /// The sender of `port` is to be looked at again.
-    #[inline]
-    pub fn woken(&mut self, port: u32) {
+    pub fn woken(&mut self, port: u32) -> bool {
+        let settled = self.dirty.is_empty() && self.undecided.is_empty();
         self.dirty.set((port - self.first_port) as usize);
+        settled
     }
 
-    /// Lets every output that has to choose do so.
+    /// Lets every output that has to choose do so. To be called once at the end of a moment at which [`Switch::arrive`]
+    /// or [`Switch::woken`] said so.
     #[inline(always)]
     pub fn settle<R: RoutingFunction, B: Observer, O: Outbox>(&mut self, context: &mut Context<R, B, O>) {
         if !self.undecided.is_empty() {

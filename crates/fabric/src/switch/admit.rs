@@ -9,21 +9,24 @@ use super::Switch;
 use crate::{Context, NONE, Outbox};
 
 impl Switch {
-    /// A packet may be sent on from the input buffer of `port` from now on.
+    /// A packet may be sent on from the input buffer of `port` from now on. True if the switch has to settle, and had
+    /// not until now.
     #[inline(always)]
     pub fn arrive<R: RoutingFunction, B: Observer, O: Outbox>(
         &mut self,
         context: &mut Context<R, B, O>,
         port: u32,
         packet: u32,
-    ) {
+    ) -> bool {
         let input = (port - self.first_port) as usize;
         context.arena[packet].ready = context.now;
-        if context.routing.is_adaptive() {
+        if context.is_adaptive {
             self.undecided.push((input, packet));
-        } else {
-            self.admit(context, input, packet);
+            return self.undecided.len() == 1 && self.dirty.is_empty();
         }
+        let settled = self.dirty.is_empty();
+        self.admit(context, input, packet);
+        settled && !self.dirty.is_empty()
     }
 
     /// Admits the arrivals of this moment by input, in whatever order they were told: the hop that is chosen for one
@@ -52,7 +55,7 @@ impl Switch {
             let queue = &mut self.queues[self.layout.queue(input, lane, 0)];
             if queue.head().is_some() {
                 queue.push(&mut context.arena, packet);
-                return;
+                return self.plan_anew(input);
             }
         }
         let output = self.route(context, input, lane, packet);
@@ -68,6 +71,16 @@ impl Switch {
         }
         if self.enqueue(context, output, input, lane, packet) {
             self.rouse(context, output);
+        }
+        self.plan_anew(output);
+    }
+
+    /// Where allocation is in rounds, the switch settles after every arrival: it may change what the next round has to
+    /// do.
+    #[inline(always)]
+    fn plan_anew(&mut self, port: usize) {
+        if self.rounds.is_some() {
+            self.dirty.set(port);
         }
     }
 
