@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 import fabricsim as fs
 from fabricsim.reproduce import reproduce, write_pages
-from fabricsim.reproduce.compute import within
+from fabricsim.reproduce.judge import within
 from fabricsim.reproduce.expressions import evaluate
 from fabricsim.reproduce.quantities import to_ns
 

@@ -3,57 +3,18 @@
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 from fabricsim.errors import FabricsimError, InputError
-from fabricsim.reproduce.expected import (
-    FILE,
-    Figure,
-    Number,
-    Quantity,
-    RunOf,
-    Seed,
-    choose,
-    find_experiments,
-    read_seed,
-    seeds,
-)
-from fabricsim.reproduce.expressions import evaluate
-from fabricsim.reproduce.quantities import functions, load_hooks
+from fabricsim.reproduce.expected import FILE, Figure, Seed, choose, find_experiments, read_seed, seeds
+from fabricsim.reproduce.grid import RunOf
+from fabricsim.reproduce.judge import Entry, judge_figure
 from fabricsim.results import Result
 from fabricsim.run import run
 from fabricsim.spec import Experiment
 from fabricsim.sweep import Stop, never, work_through
-
-
-@dataclass(frozen=True)
-class Entry:
-    """One published number or stated claim, and ours beside it."""
-
-    seed: str
-    figure: str
-    quantity: str
-    unit: str
-    published: Number | None
-    ours: Number | None
-    ratio: float | None
-    """Ours over the published number, or over the derived one where none is printed."""
-    tolerance: float
-    holds: bool | None
-    """None where there is nothing to judge by."""
-    note: str
-    reference: Number | None = None
-    """What ours is held against: the published number, or the derived one."""
-    absolute: bool = False
-    """The tolerance is in the quantity's own unit, not relative."""
-
-    def as_dict(self) -> dict[str, Any]:
-        """For JSON."""
-        return {key: value for key, value in vars(self).items() if key not in ("reference", "absolute")}
 
 
 @dataclass
@@ -131,54 +92,6 @@ def _judge_figure(seed: Seed, figure: Figure, results: dict[str, Result | str], 
             return
         runs[name] = result
     outcome.figures.append((seed, figure, runs))
-    available = functions(runs, load_hooks(seed.folder))
-    for quantity in figure.quantities:
-        try:
-            outcome.entries.append(_judge(seed, figure, quantity, available))
-        except InputError as error:
-            outcome.problems.append(f"{seed.name} {figure.name}: {quantity.quantity}: {error}")
-
-
-def _judge(seed: Seed, figure: Figure, q: Quantity, available: dict[str, Callable[..., Any]]) -> Entry:
-    ours = _number(evaluate(q.value, available))
-    reference = q.expected if q.published is None else q.published
-    ratio = None
-    holds: bool | None = None
-    if ours is not None and reference is not None:
-        holds = within(ours, reference, q.tolerance, absolute=q.absolute)
-        if not isinstance(reference, bool) and reference != 0:
-            ratio = ours / reference
-    if q.claim is not None:
-        holds = bool(evaluate(q.claim, available, {"ours": ours}))
-    return Entry(
-        seed=seed.name,
-        figure=figure.name,
-        quantity=q.quantity,
-        unit=q.unit,
-        published=q.published,
-        ours=ours,
-        ratio=ratio,
-        tolerance=q.tolerance,
-        holds=holds,
-        note=q.note,
-        reference=reference,
-        absolute=q.absolute,
-    )
-
-
-def within(ours: Number, reference: Number, tolerance: float, *, absolute: bool = False) -> bool:
-    """Whether ours is the reference within the tolerance, relative to the reference unless `absolute`."""
-    if isinstance(reference, bool):
-        return ours is reference
-    slack = tolerance if absolute else tolerance * abs(reference)
-    return abs(ours - reference) <= slack
-
-
-def _number(value: Any) -> Number | None:
-    if isinstance(value, bool):
-        return value
-    if value is None or not isinstance(value, int | float):
-        if value is None:
-            return None
-        raise InputError(f"it is {value!r}, not a number")
-    return value if math.isfinite(value) else None
+    entries, problems = judge_figure(seed, figure, runs)
+    outcome.entries += entries
+    outcome.problems += problems

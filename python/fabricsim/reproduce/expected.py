@@ -4,28 +4,18 @@
 
 from __future__ import annotations
 
-import difflib
 import tomllib
 from collections.abc import Mapping
-from dataclasses import MISSING, dataclass, field, fields
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 from fabricsim.errors import InputError
+from fabricsim.reproduce.grid import Grid, Label, RunOf, read_grid
+from fabricsim.reproduce.reading import make, unknown
 
 FILE = "expected.toml"
 Number = int | float | bool
-T = TypeVar("T")
-
-
-@dataclass(frozen=True)
-class RunOf:
-    """One run that a figure needs."""
-
-    experiment: str
-    """File, relative to the seed's folder."""
-    set: dict[str, Any] = field(default_factory=dict)
-    """Values to replace."""
 
 
 @dataclass(frozen=True)
@@ -51,6 +41,25 @@ class Quantity:
 
 
 @dataclass(frozen=True)
+class Cells:
+    """A quantity of every cell of a figure's grid."""
+
+    name: str
+    """What expressions call it."""
+    quantity: str
+    """What it is, in words; `{AXIS}` stands for the cell's label on that axis."""
+    value: str
+    """Expression that gives ours; the cell's run is the first."""
+    unit: str = ""
+    published: list[Any] | None = None
+    """Numbers in print, as many as there are cells: lists of lists, the first axis outermost; `nan`: none."""
+    tolerance: float = 0.02
+    absolute: bool = False
+    judged: bool = True
+    """Whether each cell has to hold; otherwise only what is said of all of them."""
+
+
+@dataclass(frozen=True)
 class Figure:
     """A figure or table of a publication."""
 
@@ -64,6 +73,11 @@ class Figure:
     plots: list[str] = field(default_factory=list)
     """Pictures for the page: `throughput`, `links`, `latency`, `name of run/throughput`, or a function of the seed's
     own `figures.py`."""
+    tables: list[str] = field(default_factory=list)
+    """Further tables for the page: functions of the seed's own `tables.py`."""
+    cells: list[Cells] = field(default_factory=list)
+    places: dict[str, dict[str, Label]] = field(default_factory=dict)
+    """Labels by axis of the runs that are cells of a grid, by their names."""
 
 
 @dataclass(frozen=True)
@@ -107,16 +121,20 @@ def read_seed(experiments: Path, name: str) -> Seed:
         InputError: there is no such seed, or its file is wrong.
     """
     if name not in (known := seeds(experiments)):
-        raise InputError(_unknown("seed", name, known))
+        raise InputError(unknown("seed", name, known))
     path = experiments / name / FILE
     try:
         content = tomllib.loads(path.read_text(encoding="utf-8"))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise InputError(f"{path}: {error}") from None
+    grids = {
+        key: read_grid(f"{path}: grid {key}", key, grid) for key, grid in content.pop("grid", {}).items()
+    }
     figures = [
-        _figure(f"{path}: figure {number}", item) for number, item in enumerate(content.pop("figure", []))
+        _figure(f"{path}: figure {number}", item, grids)
+        for number, item in enumerate(content.pop("figure", []))
     ]
-    return _make(Seed, str(path), {**content, "name": name, "folder": path.parent, "figures": figures})
+    return make(Seed, str(path), {**content, "name": name, "folder": path.parent, "figures": figures})
 
 
 def choose(seed: Seed, figure: str | None) -> list[Figure]:
@@ -127,41 +145,28 @@ def choose(seed: Seed, figure: str | None) -> list[Figure]:
     """
     chosen = [item for item in seed.figures if figure in (None, item.name)]
     if not chosen:
-        raise InputError(
-            _unknown(f"figure of {seed.name}", str(figure), [item.name for item in seed.figures])
-        )
+        raise InputError(unknown(f"figure of {seed.name}", str(figure), [item.name for item in seed.figures]))
     return chosen
 
 
-def _figure(where: str, item: Mapping[str, Any]) -> Figure:
+def _figure(where: str, item: Mapping[str, Any], grids: Mapping[str, Grid]) -> Figure:
     item = dict(item)
     where = f"{where} ({item.get('name', 'no name')})"
-    runs = {name: _make(RunOf, f"{where}: run {name}", run) for name, run in item.pop("run", {}).items()}
+    runs = {name: make(RunOf, f"{where}: run {name}", run) for name, run in item.pop("run", {}).items()}
+    values = item.pop("set", {})
     if "experiment" in item:
-        runs = {"": RunOf(item.pop("experiment"), item.pop("set", {})), **runs}
+        runs = {"": RunOf(item.pop("experiment"), values), **runs}
+    places = {}
+    only = item.pop("where", {})
+    for name in item.pop("grids", []):
+        if name not in grids:
+            raise InputError(f"{where}: {unknown('grid', name, list(grids))}")
+        for place in grids[name].places(where, only, values):
+            runs[place.name] = place.run
+            places[place.name] = place.labels
     if not runs:
-        raise InputError(f"{where}: it has no run: give `experiment`, or tables [figure.run.NAME]")
-    quantities = [_make(Quantity, f"{where}: quantity", q) for q in item.pop("quantity", [])]
-    return _make(Figure, where, {**item, "runs": runs, "quantities": quantities})
-
-
-def _make(kind: type[T], where: str, content: Mapping[str, Any]) -> T:
-    """A value of a dataclass from a table, with its keys checked."""
-    known = {f.name: f for f in fields(kind)}  # type: ignore[arg-type]
-    for key in content:
-        if key not in known:
-            raise InputError(f"{where}: {_unknown('key', key, list(known))}")
-    missing = [
-        name
-        for name, f in known.items()
-        if name not in content and f.default is MISSING and f.default_factory is MISSING
-    ]
-    if missing:
-        raise InputError(f"{where}: the key `{missing[0]}` is missing")
-    return kind(**content)
-
-
-def _unknown(what: str, name: str, known: list[str]) -> str:
-    near = difflib.get_close_matches(name, known, n=1)
-    hint = f"; did you mean {near[0]}?" if near else ""
-    return f"there is no {what} `{name}`; there are: {', '.join(known) or 'none'}{hint}"
+        raise InputError(f"{where}: it has no run: give `experiment`, `grids`, or tables [figure.run.NAME]")
+    quantities = [make(Quantity, f"{where}: quantity", q) for q in item.pop("quantity", [])]
+    cells = [make(Cells, f"{where}: cells", c) for c in item.pop("cells", [])]
+    content = {**item, "runs": runs, "quantities": quantities, "cells": cells, "places": places}
+    return make(Figure, where, content)

@@ -2,18 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
 
-from fabricsim.errors import StoreError
+import pandas as pd
+
+from fabricsim.errors import InputError, StoreError
 from fabricsim.plots import draw, save
-from fabricsim.reproduce.compute import Entry, Outcome
+from fabricsim.reproduce.compute import Outcome
 from fabricsim.reproduce.expected import Figure, Number, Seed
+from fabricsim.reproduce.judge import Entry
 from fabricsim.reproduce.quantities import load_hooks
+from fabricsim.reproduce.reading import unknown
 from fabricsim.results import Result
 
 FIGURES = "figures"
 HOOKS = "figures.py"
 """In the seed's folder: functions that draw; each takes the runs by name."""
+TABLES = "tables.py"
+"""In the seed's folder: functions that return a frame; each takes the runs by name."""
 
 
 def write_pages(outcome: Outcome, folder: Path) -> list[Path]:
@@ -66,6 +74,7 @@ def _figure_parts(
     parts += [_picture(seed, figure, runs, wanted, folder) for wanted in figure.plots]
     if entries:
         parts.append(_table(entries))
+    parts += [_own_table(seed, figure, runs, wanted) for wanted in figure.tables]
     parts.append("\n".join(f"- {entry.quantity}: {entry.note}" for entry in entries if entry.note))
     return parts
 
@@ -84,6 +93,32 @@ def _picture(seed: Seed, figure: Figure, runs: dict[str, Result], wanted: str, f
     return f"![{alt}]({FIGURES}/{name}.svg)"
 
 
+def _own_table(seed: Seed, figure: Figure, runs: dict[str, Result], wanted: str) -> str:
+    own = load_hooks(seed.folder, TABLES)
+    if wanted not in own:
+        raise InputError(unknown(f"table for {figure.name} in {TABLES}", wanted, list(own)))
+    return as_markdown(own[wanted](runs))
+
+
+def as_markdown(frame: pd.DataFrame) -> str:
+    """A frame as a table in Markdown, without its index; its attribute `caption` stands above."""
+    aligned = ["--:" if pd.api.types.is_numeric_dtype(dtype) else "---" for dtype in frame.dtypes]
+    lines = [_row(map(str, frame.columns)), "|" + "|".join(aligned) + "|"]
+    lines += [_row(map(_any_cell, row)) for row in frame.itertuples(index=False)]
+    caption = frame.attrs.get("caption", "")
+    return f"{caption}\n\n" * bool(caption) + "\n".join(lines)
+
+
+def _row(cells: Iterable[str]) -> str:
+    return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
+
+
+def _any_cell(value: Any) -> str:
+    if isinstance(value, str):
+        return value
+    return "–" if value is None or pd.isna(value) else _cell(value)
+
+
 def _table(entries: list[Entry]) -> str:
     lines = [
         "| quantity | unit | published | ours | ratio | tolerance | holds |",
@@ -94,7 +129,7 @@ def _table(entries: list[Entry]) -> str:
         holds = {True: "yes", False: "**no**", None: ""}[e.holds]
         tolerance = f"±{e.tolerance:g}" if e.absolute else f"{e.tolerance:g}"
         cells = [e.quantity, e.unit, _reference(e), _cell(e.ours), ratio, tolerance, holds]
-        lines.append("| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |")
+        lines.append(_row(cells))
     return "\n".join(lines)
 
 
