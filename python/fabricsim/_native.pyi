@@ -7,6 +7,7 @@ __all__ = [
     "Outcome",
     "Simulation",
     "check",
+    "demands",
     "describe",
     "export",
     "schema",
@@ -31,6 +32,15 @@ def check(text: str, file: str, base: str, overrides: list[tuple[str, str]]) -> 
 
 def describe(text: str, file: str, base: str, overrides: list[tuple[str, str]]) -> str:
     """Facts about the network as JSON: counts, diameter, bisection, zero-load latency, deadlock verdict."""
+
+def demands(
+    text: str, file: str, base: str, overrides: list[tuple[str, str]], at: str | None
+) -> tuple[
+    str,
+    list[tuple[str, list[tuple[str, str, str, Literal["f8", "i8", "str"], bytes | list[str]]]]],
+]:
+    """The traffic at the time `at` ("0.3 s"; None: when most flows are active) and the links that it crosses: a JSON
+    object, and tables (`flows`, `links`, `crossings`, `arcs`) as name and columns, these as in `Outcome.columns`."""
 
 def export(text: str, file: str, base: str, overrides: list[tuple[str, str]], format: str) -> str:
     """The network or its forwarding tables as a file: "ned", "dot", "anynet", "fdbs" or "toml"."""

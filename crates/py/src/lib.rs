@@ -57,6 +57,27 @@ fn describe(py: Python<'_>, text: &str, file: &str, base: &str, overrides: Overr
     })
 }
 
+/// The traffic at one moment and the links that it crosses: a JSON object, and tables by name.
+#[pyfunction]
+fn demands<'py>(
+    py: Python<'py>,
+    text: &str,
+    file: &str,
+    base: &str,
+    overrides: Overrides,
+    at: Option<&str>,
+) -> PyResult<(String, Vec<(&'static str, Vec<PyColumn<'py>>)>)> {
+    let found = py.detach(|| {
+        let at = at.map(str::parse).transpose().map_err(|error| bad_input(format!("--at: {error}")))?;
+        let prepared = prepare(text, file, base, &overrides)?;
+        simulation::demands(&prepared, at, file).map_err(bad_input)
+    })?;
+    let columns =
+        |table: &Table| table.columns.iter().map(|column| values(py, column)).collect::<PyResult<Vec<_>>>();
+    let tables = found.tables.iter().map(|table| Ok((table.name, columns(table)?)));
+    Ok((found.summary.to_string(), tables.collect::<PyResult<_>>()?))
+}
+
 /// The network or its forwarding tables as a file.
 #[pyfunction]
 fn export(
@@ -205,6 +226,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(schema, module)?)?;
     module.add_function(wrap_pyfunction!(check, module)?)?;
     module.add_function(wrap_pyfunction!(describe, module)?)?;
+    module.add_function(wrap_pyfunction!(demands, module)?)?;
     module.add_function(wrap_pyfunction!(export, module)?)?;
     module.add_class::<Simulation>()?;
     module.add_class::<Outcome>()
