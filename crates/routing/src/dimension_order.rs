@@ -18,19 +18,17 @@ use fabricsim_topology::{Graph, GridShape};
 use fabricsim_units::{HostId, PortNo, SwitchId, Vl};
 
 use crate::RoutingFunction;
+use crate::ways::{NO_PORT, Rings, Way, Ways};
 
 mod axis;
 
-use axis::{Axis, Column, axes, axis_of_bit, classes};
+use axis::{Axis, Column, axes, axis_of_bit, checked_order};
 
-/// Most entries of the table of ways, which take 8 bytes each: more would not stay in the cache.
+/// Most entries of the table by switch and coordinate, which take 6 bytes each: more would not stay in the cache.
 const MOST_WAYS: usize = 1 << 17;
 
-/// Stands for a port that is not there.
-const NO_PORT: PortNo = PortNo(u16::MAX);
-
 /// Dimension order routing on a grid. Needs 8 bytes and 4 per dimension for each switch, 16 for each host, and at most
-/// 1 MiB for a table.
+/// 1.2 MB for tables.
 #[derive(Clone, Debug)]
 pub struct DimensionOrder {
     /// For each bit of a place, the dimension that it belongs to, and where that is in the table of ways.
@@ -43,25 +41,15 @@ pub struct DimensionOrder {
     ports: Vec<[PortNo; 2]>,
     targets: Vec<Target>,
     dimensions: usize,
+    /// By switch and host, in small fabrics where the way is never drawn.
+    by_host: Ways,
     /// The ways on from each switch to each coordinate of each dimension; empty where that is not all that matters,
     /// or would be too large.
     ways: Vec<Way>,
     /// Ways from a switch.
     row: usize,
-    /// The lowest lane of the second class of the dimensions that have two, and the lanes of both.
-    split: u8,
-    classes: [Lanes; 2],
     random_ties: bool,
     pub(crate) all: Lanes,
-}
-
-/// The way on from a switch to a coordinate.
-#[derive(Clone, Copy, Debug)]
-struct Way {
-    /// With the lanes of those who turn into the dimension here.
-    hop: Hop,
-    /// Those who come in by this port keep the class of their lane. No port, where there are no classes.
-    goes_on_from: PortNo,
 }
 
 /// A host.
@@ -86,7 +74,8 @@ impl DimensionOrder {
         file: &str,
     ) -> Result<Self, SpecError> {
         let order = checked_order(order, shape.dimensions.len(), file)?;
-        let axes = axes(shape, &order, virtual_lanes);
+        let rings = Rings::new(virtual_lanes);
+        let axes = axes(shape, &order, rings);
         let place = |coordinates: &[u32]| {
             let parts =
                 order.iter().zip(&axes).map(|(&d, axis)| u64::from(coordinates[d]) << axis.column.shift);
@@ -108,14 +97,15 @@ impl DimensionOrder {
             targets: targets.collect(),
             places,
             dimensions: order.len(),
+            by_host: Ways::none(rings),
             ways: Vec::new(),
             row: axes.iter().map(|axis| axis.column.mask as usize + 1).sum(),
-            split: virtual_lanes.div_ceil(2),
-            classes: classes(true, virtual_lanes),
             random_ties: false,
             all: Lanes::new(0, virtual_lanes),
         };
         routing.tabulate(&axes);
+        let (switches, hosts) = (routing.places.len(), routing.targets.len());
+        routing.by_host = Ways::new(switches, hosts, rings, |at, to| routing.way(at, to));
         Ok(routing)
     }
 
@@ -126,9 +116,21 @@ impl DimensionOrder {
         }
         for (&here, ports) in self.places.iter().zip(self.ports.chunks_exact(self.dimensions)) {
             for (axis, &ports) in axes.iter().zip(ports) {
-                self.ways.extend((0..=axis.column.mask).map(|to| axis.way(here, to, ports)));
+                self.ways.extend((0..=axis.column.mask).map(|to| {
+                    let place = u64::from(to) << axis.column.shift;
+                    axis.way(here, &Target { place, port: NO_PORT, cable: 0 }, ports)
+                }));
             }
         }
+    }
+
+    /// The way from a switch to a host.
+    fn way(&self, at: SwitchId, to: HostId) -> Way {
+        let (here, target) = (self.places[at.index()], &self.targets[to.index()]);
+        let Some(axis) = self.axis(here, target) else {
+            return Way { hop: Hop { port: target.port, lanes: self.all }, goes_on_from: NO_PORT };
+        };
+        axis.way(here, target, self.ports[at.index() * self.dimensions + usize::from(axis.number)])
     }
 }
 
@@ -136,12 +138,21 @@ impl DimensionOrder {
     /// Proposes both ways round a ring where they are equally long.
     pub fn with_random_ties(mut self, random: bool) -> Self {
         self.random_ties = random;
+        if random {
+            self.by_host = Ways::none(self.by_host.rings);
+        }
         self
     }
 
     /// The way on; of two equally long ones that of the balanced choice.
-    #[inline(always)]
+    #[inline]
     pub fn hop(&self, at: SwitchId, in_port: PortNo, lane: Vl, to: HostId) -> Hop {
+        let known = self.by_host.hop(at, in_port, lane, to);
+        known.unwrap_or_else(|| self.hop_by_coordinate(at, in_port, lane, to))
+    }
+
+    #[inline]
+    fn hop_by_coordinate(&self, at: SwitchId, in_port: PortNo, lane: Vl, to: HostId) -> Hop {
         let (here, target) = (self.places[at.index()], &self.targets[to.index()]);
         let differing = here ^ target.place;
         if differing == 0 {
@@ -150,10 +161,7 @@ impl DimensionOrder {
         let column = self.column_of_bit[differing.trailing_zeros() as usize % 64];
         let place = at.index() * self.row + (column.ways + column.coordinate(target.place)) as usize;
         match self.ways.get(place) {
-            Some(way) if way.goes_on_from == in_port => {
-                Hop { port: way.hop.port, lanes: self.classes[usize::from(lane.0 >= self.split)] }
-            }
-            Some(way) => way.hop,
+            Some(&way) => self.by_host.rings.hop(way, in_port, lane),
             None => self.computed_hop(at, in_port, lane, to),
         }
     }
@@ -168,6 +176,15 @@ impl DimensionOrder {
         };
         let ports = self.ports[at.index() * self.dimensions + usize::from(axis.number)];
         axis.hop(here, target, ports, in_port, lane)
+    }
+
+    /// The hop, unless both ways are equally long and either may be taken.
+    #[inline(never)]
+    fn only_hop_by_coordinate(&self, at: SwitchId, in_port: PortNo, lane: Vl, to: HostId) -> Option<Hop> {
+        if self.random_ties && self.other_hop(at, to).is_some() {
+            return None;
+        }
+        Some(self.hop_by_coordinate(at, in_port, lane, to))
     }
 
     /// The dimension to go along; `None` at the destination's switch.
@@ -203,31 +220,16 @@ impl RoutingFunction for DimensionOrder {
 
     #[inline(always)]
     fn only_hop(&self, at: SwitchId, in_port: PortNo, lane: Vl, to: HostId) -> Option<Hop> {
-        if self.random_ties && self.other_hop(at, to).is_some() {
-            return None;
+        match self.by_host.hop(at, in_port, lane, to) {
+            Some(hop) => Some(hop),
+            None => self.only_hop_by_coordinate(at, in_port, lane, to),
         }
-        Some(self.hop(at, in_port, lane, to))
     }
 
     #[inline]
     fn is_random(&self) -> bool {
         self.random_ties
     }
-}
-
-fn checked_order(order: Option<&[u32]>, dimensions: usize, file: &str) -> Result<Vec<usize>, SpecError> {
-    let Some(order) = order else {
-        return Ok((0..dimensions).collect());
-    };
-    let mut sorted: Vec<usize> = order.iter().map(|&d| d as usize).collect();
-    sorted.sort_unstable();
-    if sorted.iter().copied().ne(0..dimensions) {
-        let all: Vec<usize> = (0..dimensions).collect();
-        let message =
-            format!("{order:?} is not an order of the {dimensions} dimensions: each of {all:?} once");
-        return Err(SpecError::at_key(file, "routing.order", message));
-    }
-    Ok(order.iter().map(|&d| d as usize).collect())
 }
 
 #[cfg(test)]
@@ -278,24 +280,27 @@ mod tests {
         }
     }
 
-    /// The table of ways says what is computed where there is none, wherever a packet comes from.
+    /// The tables say what is computed where there is none, wherever a packet comes from.
     #[test]
-    fn the_table_says_what_is_computed() {
+    fn the_tables_say_what_is_computed() {
         for (topology, lanes) in [
             ("torus = { dimensions = [5, 4, 3] }", 3),
             ("mesh = { dimensions = [4, 6] }", 2),
             ("torus = { dimensions = [8, 1, 4] }", 1),
+            ("torus = { dimensions = [2, 5] }", 4),
             ("hypercube = { dimensions = 4 }", 2),
         ] {
             let (graph, router) = network(topology, "", lanes);
             let Router::DimensionOrder(routing) = &router else { panic!("{topology}") };
-            assert!(!routing.ways.is_empty(), "{topology}");
+            assert_eq!(routing.ways.is_empty(), topology.contains("[2"), "{topology}");
+            assert!(!routing.by_host.is_empty(), "{topology}");
             let ports = graph.switches.iter().map(|switch| switch.ports.len()).max().unwrap() as u16;
             for at in (0..graph.switches.len() as u32).map(SwitchId) {
                 for (to, in_port) in hosts(&graph).flat_map(|to| (0..ports).map(move |p| (to, PortNo(p)))) {
                     for lane in (0..lanes).map(Vl) {
                         let computed = routing.computed_hop(at, in_port, lane, to);
-                        assert_eq!(routing.hop(at, in_port, lane, to), computed, "{topology} {at:?} {to:?}");
+                        let by_coordinate = routing.hop_by_coordinate(at, in_port, lane, to);
+                        assert_eq!((routing.hop(at, in_port, lane, to), by_coordinate), (computed, computed));
                     }
                 }
             }

@@ -14,6 +14,7 @@ mod samples;
 mod shortest_path;
 mod table;
 mod up_down;
+mod ways;
 mod wiring;
 
 pub use build::build;
@@ -89,7 +90,7 @@ macro_rules! routers {
                 }
             }
 
-            #[inline]
+            #[inline(always)]
             fn only_hop(&self, at: SwitchId, in_port: PortNo, lane: Vl, to: HostId) -> Option<Hop> {
                 match self {
                     $(Self::$name(router) => router.only_hop(at, in_port, lane, to),)*

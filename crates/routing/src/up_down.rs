@@ -12,6 +12,7 @@ use fabricsim_topology::{Graph, Node, TreeShape};
 use fabricsim_units::{HostId, PortNo, SwitchId, Vl};
 
 use crate::RoutingFunction;
+use crate::ways::{NO_PORT, Rings, Way, Ways};
 use crate::wiring::beyond;
 
 /// How a packet finds its way up.
@@ -35,6 +36,8 @@ pub struct UpDown {
     /// For every host, what the switches of each level from 1 need to know of it.
     targets: Vec<Target>,
     upwards: Upwards,
+    /// By switch and host, in small trees where every way is fixed.
+    by_host: Ways,
     pub(crate) all: Lanes,
 }
 
@@ -72,7 +75,26 @@ impl UpDown {
             let child = children.iter().position(|&port| port == host.port).unwrap_or_default();
             targets.extend(seen_from_levels(stage.subtree * shape.children[0] + child as u32, shape));
         }
-        Self { levels: shape.children.len(), stages, ports, targets, upwards, all }
+        let rings = Rings::new(all.count);
+        let by_host = Ways::none(rings);
+        let mut routing =
+            Self { levels: shape.children.len(), stages, ports, targets, upwards, by_host, all };
+        if upwards == Upwards::Fixed {
+            let way = |at, to| Way { hop: routing.fixed(at, to), goes_on_from: NO_PORT };
+            routing.by_host = Ways::new(graph.switches.len(), graph.hosts.len(), rings, way);
+        }
+        routing
+    }
+
+    /// The hop down, or up by d-mod-k.
+    fn fixed(&self, at: SwitchId, to: HostId) -> Hop {
+        let stage = &self.stages[at.index()];
+        let target = self.targets[to.index() * self.levels + usize::from(stage.level) - 1];
+        self.hop(if stage.subtree == target.subtree {
+            stage.down + u32::from(target.child)
+        } else {
+            stage.up + u32::from(target.parent)
+        })
     }
 
     fn hop(&self, port: u32) -> Hop {
@@ -89,21 +111,23 @@ impl RoutingFunction for UpDown {
     // Kept out of the caller, which would save registers for it on every way through.
     #[inline(never)]
     fn hops(&self, at: SwitchId, _in_port: PortNo, _lane: Vl, to: HostId, hops: &mut Vec<Hop>) {
-        let stage = &self.stages[at.index()];
-        let target = self.targets[to.index() * self.levels + usize::from(stage.level) - 1];
-        if let Some(only) = self.only(stage, target) {
+        if let Some(only) = self.only_at(at, to) {
             hops.push(only);
             return;
         }
+        let stage = &self.stages[at.index()];
+        let target = self.targets[to.index() * self.levels + usize::from(stage.level) - 1];
         let (first, parents) = (u32::from(target.parent), u32::from(stage.parents));
         let ups = (first..parents).chain(0..first);
         hops.extend(ups.map(|parent| self.hop(stage.up + parent)));
     }
 
-    #[inline]
-    fn only_hop(&self, at: SwitchId, _in_port: PortNo, _lane: Vl, to: HostId) -> Option<Hop> {
-        let stage = &self.stages[at.index()];
-        self.only(stage, self.targets[to.index() * self.levels + usize::from(stage.level) - 1])
+    #[inline(always)]
+    fn only_hop(&self, at: SwitchId, in_port: PortNo, lane: Vl, to: HostId) -> Option<Hop> {
+        match self.by_host.hop(at, in_port, lane, to) {
+            Some(hop) => Some(hop),
+            None => self.only_at(at, to),
+        }
     }
 
     #[inline]
@@ -119,15 +143,12 @@ impl RoutingFunction for UpDown {
 
 impl UpDown {
     /// The hop where there is no choice: down, or up the one port of the deterministic routing.
-    #[inline]
-    fn only(&self, stage: &Stage, target: Target) -> Option<Hop> {
-        if stage.subtree == target.subtree {
-            Some(self.hop(stage.down + u32::from(target.child)))
-        } else if self.upwards != Upwards::Fixed {
-            None
-        } else {
-            Some(self.hop(stage.up + u32::from(target.parent)))
-        }
+    #[inline(never)]
+    fn only_at(&self, at: SwitchId, to: HostId) -> Option<Hop> {
+        let stage = &self.stages[at.index()];
+        let target = self.targets[to.index() * self.levels + usize::from(stage.level) - 1];
+        let fixed = stage.subtree == target.subtree || self.upwards == Upwards::Fixed;
+        fixed.then(|| self.fixed(at, to))
     }
 }
 

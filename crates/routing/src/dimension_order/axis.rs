@@ -1,10 +1,12 @@
 //! The dimensions of a grid in the order in which they are corrected.
 
 use fabricsim_model::{Hop, Lanes};
+use fabricsim_spec::SpecError;
 use fabricsim_topology::GridShape;
 use fabricsim_units::{PortNo, Vl};
 
-use super::{NO_PORT, Target, Way};
+use super::Target;
+use crate::ways::{NO_PORT, Rings, Way};
 
 /// The smallest ring in which a minimal path can go on after its first link.
 const SMALLEST_SPLIT_RING: u32 = 4;
@@ -43,13 +45,34 @@ impl Column {
     }
 }
 
+/// The order of the dimensions, by default ascending; an error if it does not name each of them once.
+pub(super) fn checked_order(
+    order: Option<&[u32]>,
+    dimensions: usize,
+    file: &str,
+) -> Result<Vec<usize>, SpecError> {
+    let Some(order) = order else {
+        return Ok((0..dimensions).collect());
+    };
+    let mut sorted: Vec<usize> = order.iter().map(|&d| d as usize).collect();
+    sorted.sort_unstable();
+    if sorted.iter().copied().ne(0..dimensions) {
+        let all: Vec<usize> = (0..dimensions).collect();
+        let message =
+            format!("{order:?} is not an order of the {dimensions} dimensions: each of {all:?} once");
+        return Err(SpecError::at_key(file, "routing.order", message));
+    }
+    Ok(order.iter().map(|&d| d as usize).collect())
+}
+
 /// The dimensions in their order.
-pub(super) fn axes(shape: &GridShape, order: &[usize], virtual_lanes: u8) -> Vec<Axis> {
+pub(super) fn axes(shape: &GridShape, order: &[usize], rings: Rings) -> Vec<Axis> {
     let (mut shift, mut ways) = (0, 0);
     let axis = |(number, &d): (usize, &usize)| {
         let (radix, wrap) = (shape.dimensions[d], shape.wrap[d]);
         let bits = u32::BITS - (radix - 1).leading_zeros();
-        let classes = classes(wrap && radix >= SMALLEST_SPLIT_RING, virtual_lanes);
+        let ring = wrap && radix >= SMALLEST_SPLIT_RING;
+        let classes = if ring { rings.classes() } else { [rings.all(); 2] };
         let mask = ((1_u64 << bits) - 1) as u32;
         shift += bits;
         ways += mask + 1;
@@ -63,16 +86,6 @@ pub(super) fn axes(shape: &GridShape, order: &[usize], virtual_lanes: u8) -> Vec
         }
     };
     order.iter().enumerate().map(axis).collect()
-}
-
-/// Lanes of those who do not cross the dateline, and of those who do. A single lane can not be split.
-pub(super) fn classes(split: bool, virtual_lanes: u8) -> [Lanes; 2] {
-    let lower = virtual_lanes.div_ceil(2);
-    if split && virtual_lanes > 1 {
-        [Lanes::new(0, lower), Lanes::new(lower, virtual_lanes - lower)]
-    } else {
-        [Lanes::new(0, virtual_lanes); 2]
-    }
 }
 
 /// The last dimension that begins at or below `bit`; of those without bits (radix 1) the place never shows any.
@@ -110,13 +123,12 @@ impl Axis {
         self.enter(here, target, ports, up)
     }
 
-    /// The way on from `here` to coordinate `to`, where it does not depend on anything else.
-    pub(super) fn way(&self, here: u64, to: u32, ports: [PortNo; 2]) -> Way {
-        let target = Target { place: u64::from(to) << self.column.shift, port: NO_PORT, cable: 0 };
-        let up = self.goes_up(here, &target);
+    /// The way on along this dimension, wherever one comes from.
+    pub(super) fn way(&self, here: u64, target: &Target, ports: [PortNo; 2]) -> Way {
+        let up = self.goes_up(here, target);
         let split = self.classes[0] != self.classes[1];
         let goes_on_from = if split { ports[usize::from(!up)] } else { NO_PORT };
-        Way { hop: self.enter(here, &target, ports, up), goes_on_from }
+        Way { hop: self.enter(here, target, ports, up), goes_on_from }
     }
 
     /// The first hop along this dimension, up or down.
