@@ -9,6 +9,7 @@ run.flows
 """
 
 from fabricsim import spec
+from fabricsim.bound import Bound, bound
 from fabricsim.errors import FabricsimError, InputError, NativeMissingError, StoreError
 from fabricsim.native import schema, version
 from fabricsim.results import Result
@@ -17,6 +18,7 @@ from fabricsim.spec import Experiment, as_experiment
 from fabricsim.sweep import Saturation, SweepResult, load_sweep, saturation, sweep
 
 __all__ = [
+    "Bound",
     "Experiment",
     "FabricsimError",
     "InputError",
@@ -28,6 +30,7 @@ __all__ = [
     "StoreError",
     "SweepResult",
     "as_experiment",
+    "bound",
     "load",
     "load_sweep",
     "run",

@@ -25,7 +25,9 @@ def main() -> None:
         _fail("interrupted", INTERRUPTED)
     except MemoryError:
         _fail("there is not enough memory for this", 1)
-    except SystemExit:
+    except SystemExit as end:
+        if end.code == INTERRUPTED and _was_struck(end):
+            _fail("interrupted", INTERRUPTED)
         raise
     except BaseException as error:  # a panic of the engine is no Exception
         _fail(
@@ -34,6 +36,13 @@ def main() -> None:
             "command; `fabricsim --debug ...` shows where it comes from.",
             1,
         )
+
+
+def _was_struck(end: BaseException | None) -> bool:
+    """Whether the command line ended by Ctrl-C, which typer turns into an exit without a word."""
+    while end is not None and not isinstance(end, KeyboardInterrupt):
+        end = end.__cause__ or end.__context__
+    return end is not None
 
 
 def _fail(message: str, code: int) -> None:

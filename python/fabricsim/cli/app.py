@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal
 
 import typer
 
+from fabricsim.cli.bound import bound, print_reached, reached
 from fabricsim.cli.interrupt import INTERRUPTED, Interrupt
 from fabricsim.cli.progress import count_progress, run_progress
 from fabricsim.cli.state import (
@@ -80,6 +81,9 @@ def run(
     json: Json = False,
     force: Force = False,
     plot: Annotated[bool, typer.Option("--plot", help="Draw the pictures, too.")] = False,
+    bound: Annotated[
+        bool, typer.Option("--bound", help="Say what part of the largest possible throughput was reached.")
+    ] = False,
 ) -> None:
     """Run an experiment, print a short table, write a run folder."""
     experiment = read(file, set)
@@ -93,7 +97,14 @@ def run(
                 )
         except NotStoredError as error:
             failed, result = error, error.result
-    show(json, result.as_dict, lambda: print_result(result, output()))
+    part = reached(experiment, result) if bound else None
+    show(
+        json,
+        lambda: {**result.as_dict(), **({} if part is None else {"bound": part})},
+        lambda: print_result(result, output()),
+    )
+    if part is not None and not json:
+        print_reached(part, output())
     if failed is not None:
         raise failed
     _finish(result, json, plot)
@@ -110,6 +121,9 @@ def _finish(result: Result, json: bool, plot: bool) -> None:
         raise FabricsimError(f"a defect of the simulator, please report it: {defect}")
     if code := EXIT_CODES.get(result.status, 1):
         raise typer.Exit(code)
+
+
+app.command()(bound)
 
 
 @app.command()

@@ -1,0 +1,133 @@
+"""The traffic at one moment and the links that it crosses, as sparse matrices."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+from scipy import sparse
+
+from fabricsim.native import bad_input, native, waited
+from fabricsim.spec import Experiment
+
+Reals = NDArray[np.float64]
+Wholes = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Arcs:
+    """All ways of packets that choose by load: from states (a packet for a destination at a switch) to states.
+
+    A flow enters at a state and is split over the arcs at will. Each array has an entry for each arc.
+    """
+
+    states: int
+    tail: Wholes
+    head: Wholes
+    """-1: arrived."""
+    link: Wholes
+    weight: Reals
+    """Bits on the link for each that takes the arc."""
+
+
+@dataclass(frozen=True)
+class Problem:
+    """Flows with what they offer, links with what they carry, and who crosses what."""
+
+    flows: pd.DataFrame
+    """`source`, `destination`, `entry`, `demand_gbps`."""
+    links: pd.DataFrame
+    """`link`, `class`, `gbps`."""
+    crossings: sparse.csr_array
+    """Links by flows: bits on the link for each of the flow's. Without the arcs."""
+    entry_states: Wholes
+    """Where each flow enters the arcs; -1 if it does not."""
+    arcs: Arcs | None
+    facts: dict[str, Any]
+    """The moment and what else is one number."""
+
+    @property
+    def demand(self) -> Reals:
+        """What each flow offers, Gb/s."""
+        return self.flows["demand_gbps"].to_numpy(dtype=float)
+
+    @property
+    def capacity(self) -> Reals:
+        """What each link carries, Gb/s."""
+        return self.links["gbps"].to_numpy(dtype=float)
+
+
+@dataclass(frozen=True)
+class Tie:
+    """Groups of flows whose rates stay in fixed proportions."""
+
+    shares: sparse.csc_array
+    """Flows by groups: the flow's part of the group's rate. Columns add up to 1."""
+    demand: Reals
+    """What each group offers, Gb/s."""
+
+    @classmethod
+    def none(cls, problem: Problem) -> Tie:
+        """Every flow is a group of its own."""
+        return cls(sparse.csc_array(sparse.identity(len(problem.flows))), problem.demand)
+
+    @classmethod
+    def senders(cls, problem: Problem) -> Tie:
+        """The flows of a host are a group: their proportions are those of its messages."""
+        senders, of_flow = np.unique(problem.flows["source"].to_numpy(), return_inverse=True)
+        demand: Reals = np.bincount(of_flow, weights=problem.demand, minlength=len(senders)).astype(float)
+        rows = np.arange(len(of_flow))
+        shares = problem.demand / demand[of_flow]
+        matrix = sparse.csc_array((shares, (rows, of_flow)), shape=(len(rows), len(senders)))
+        return cls(matrix, demand)
+
+
+def read_problem(experiment: Experiment, at: str | None) -> Problem:
+    """The traffic of an experiment at the time `at`, or when most flows are active.
+
+    Raises:
+        InputError: something is wrong in the experiment, nothing is sent, or there are too many flows.
+    """
+    with bad_input():
+        text, tables = waited(lambda: native().demands(*experiment.arguments(), at))
+    facts = json.loads(text)
+    columns = {
+        name: {column: _values(kind, values) for column, _, _, kind, values in table}
+        for name, table in tables
+    }
+    flows, links, crossings = columns["flows"], columns["links"], columns["crossings"]
+    hosts = np.array(facts.pop("hosts"), dtype=object)
+    entries = np.array(facts.pop("entries"), dtype=object)
+    shape = (len(links["gbps"]), len(flows["demand_gbps"]))
+    matrix = sparse.coo_array((crossings["weight"], (crossings["link"], crossings["flow"])), shape=shape)
+    return Problem(
+        flows=pd.DataFrame(
+            {
+                "source": hosts[flows["source"]],
+                "destination": hosts[flows["destination"]],
+                "entry": entries[flows["entry"]],
+                "entry_number": flows["entry"],
+                "demand_gbps": flows["demand_gbps"],
+            }
+        ),
+        links=pd.DataFrame({name: links[name] for name in ("link", "class", "gbps")}),
+        crossings=sparse.csr_array(matrix),
+        entry_states=flows["state"],
+        arcs=_arcs(columns.get("arcs")),
+        facts=facts,
+    )
+
+
+def _arcs(table: dict[str, Any] | None) -> Arcs | None:
+    if table is None:
+        return None
+    states = int(max(table["tail"].max(initial=-1), table["head"].max(initial=-1))) + 1
+    return Arcs(states, table["tail"], table["head"], table["link"], table["weight"])
+
+
+def _values(kind: str, values: Any) -> Any:
+    return values if kind == "str" else np.frombuffer(values, dtype=f"<{kind}").copy()

@@ -1,0 +1,137 @@
+"""`fabricsim bound`, and the line about it below a run."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import pandas as pd
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from fabricsim.bound import Bound
+from fabricsim.bound import bound as bound_of
+from fabricsim.bound.compute import LIMIT_S
+from fabricsim.cli.numbers import fixed, percent, seconds
+from fabricsim.cli.state import ExperimentFile, Json, Set, output, read, show
+from fabricsim.results import Result
+from fabricsim.spec import Experiment
+
+MOST_ROWS = 20
+_RATES = ["fair_gbps", "maximum_gbps", "sender_fair_gbps"]
+
+At = Annotated[
+    str | None,
+    typer.Option(
+        "--at",
+        metavar="TIME",
+        help='Look at this time of the run ("0.3 s"); by default at the last part of the measurement in which '
+        "most flows are active.",
+    ),
+]
+Limit = Annotated[
+    float, typer.Option("--limit", min=0.1, metavar="SECONDS", help="Longest time for each linear program.")
+]
+
+
+def bound(
+    file: ExperimentFile, set: Set = None, at: At = None, limit: Limit = LIMIT_S, json: Json = False
+) -> None:
+    """How much the traffic could get: fair rates, the largest total, and the links in the way. Runs nothing."""
+    found = bound_of(read(file, set), at=at, limit_s=limit)
+    show(json, found.as_dict, lambda: print_bound(found, output()))
+
+
+def print_bound(found: Bound, console: Console) -> None:
+    """Flows, entries and totals."""
+    _print_flows(found, console)
+    if len(found.entries) > 1:
+        _print_entries(found, console)
+    facts = found.facts
+    table = Table.grid(padding=(0, 2))
+    table.add_row("", "total Gb/s", "")
+    table.add_row("offered", fixed(found.offered_gbps), "")
+    table.add_row("largest", fixed(found.total_gbps), "no setting can exceed it")
+    table.add_row("fair to pairs", fixed(found.fair_total_gbps), "a rate for each source and destination")
+    text = "a rate for each source; its messages keep their proportions"
+    table.add_row("largest, by source", fixed(found.sender_total_gbps), text)
+    table.add_row("fair to sources", fixed(found.sender_fair_total_gbps), text)
+    console.print(table)
+    first, last = seconds(facts["from_s"]), seconds(facts["to_s"])
+    console.print(f"from {first} to {last} of the run, in which the same flows are active")
+    if found.head_of_line:
+        console.print("open_messages = 1: a blocked message blocks all behind it, as in the rates by source")
+
+
+def _print_flows(found: Bound, console: Console) -> None:
+    flows = found.flows.assign(count=1)
+    if len(flows) > MOST_ROWS:
+        flows = _grouped(flows)
+    note = None
+    if len(flows) > MOST_ROWS:
+        note = f"the {MOST_ROWS} largest of {len(flows)} groups of flows with the same rates; --json has all flows"
+        flows = flows.nlargest(MOST_ROWS, "count")
+    table = Table(title=str(found.facts["title"] or found.facts["topology"]), caption=note)
+    for heading in ("source", "destination", "entry"):
+        table.add_column(heading)
+    for heading in ("offered\nGb/s", "fair\nGb/s", "at largest\ntotal", "fair to\nsources"):
+        table.add_column(heading, justify="right")
+    table.add_column("held back by")
+    for row in flows.to_dict("records"):
+        rates = [fixed(row[name]) for name in ("demand_gbps", *_RATES)]
+        names = [str(row[name]) for name in ("source", "destination", "entry")]
+        table.add_row(*names, *rates, str(row["bottleneck"]) or "-")
+    console.print(table)
+
+
+def _grouped(flows: pd.DataFrame) -> pd.DataFrame:
+    """Flows of an entry with the same rates as one row."""
+    rates = ["demand_gbps", *_RATES]
+    keys = [flows["entry_number"], *(flows[name].round(6) for name in rates)]
+    grouped = flows.groupby(keys, sort=False)
+    summed = grouped.agg(
+        entry=("entry", "first"),
+        count=("count", "size"),
+        **{name: (name, _several) for name in ("source", "destination", "bottleneck")},
+        **{f"mean_{name}": (name, "mean") for name in rates},
+    )
+    return summed.rename(columns=lambda name: name.removeprefix("mean_")).reset_index(drop=True)
+
+
+def _several(names: pd.Series[str]) -> str:
+    distinct = names.unique()
+    first = str(distinct[0])
+    return first if len(distinct) == 1 else f"{first} ... ({len(distinct)})"
+
+
+def _print_entries(found: Bound, console: Console) -> None:
+    table = Table(title="by traffic entry, Gb/s in all")
+    table.add_column("entry")
+    for heading in ("flows", "offered", "fair", "at largest\ntotal", "fair to\nsources"):
+        table.add_column(heading, justify="right")
+    for row in found.entries.to_dict("records"):
+        rates = [fixed(row[name]) for name in ("demand_gbps", *_RATES)]
+        table.add_row(str(row["entry"]), f"{row['flows']:,}", *rates)
+    console.print(table)
+
+
+def reached(experiment: Experiment, result: Result) -> dict[str, Any]:
+    """What a run reached of its bound."""
+    found = bound_of(experiment)
+    accepted = float(result.manifest["summary"]["accepted_gbps"])
+    return {
+        "accepted_gbps": accepted,
+        "total_gbps": found.total_gbps,
+        "fraction": found.fraction(accepted),
+        "fair_total_gbps": found.fair_total_gbps,
+        "sender_fair_total_gbps": found.sender_fair_total_gbps,
+    }
+
+
+def print_reached(part: dict[str, Any], console: Console) -> None:
+    """The same in a line."""
+    console.print(
+        f"bound      {percent(part['fraction'])} of the bound: {fixed(part['accepted_gbps'])} of "
+        f"{fixed(part['total_gbps'])} Gb/s (fair rates: {fixed(part['fair_total_gbps'])} by pair, "
+        f"{fixed(part['sender_fair_total_gbps'])} by source)"
+    )
