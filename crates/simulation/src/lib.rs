@@ -5,11 +5,13 @@ mod demands;
 mod describe;
 mod memory;
 mod nodes;
+mod opensm;
 mod outcome;
 mod run;
 
 pub use control::{Control, Phase};
 pub use demands::{Demands, DemandsError, demands};
 pub use describe::{Description, ZeroLoad, describe, zero_load};
+pub use opensm::opensm;
 pub use outcome::{Invariants, Outcome, Status};
 pub use run::{RunError, permit, simulate};
