@@ -17,9 +17,15 @@ pub(super) struct Delay {
     starved: Option<Vl>,
 }
 
+impl Default for Delay {
+    fn default() -> Self {
+        Self { retry: Time::MAX, starved: None }
+    }
+}
+
 impl Delay {
     /// Lets the output's sender know.
-    #[inline(never)]
+    #[inline]
     fn note<R, B, O: Outbox>(self, context: &mut Context<R, B, O>, port: u32) {
         let sender = &mut context.ports.senders[port as usize];
         if let Some(lane) = self.starved {
@@ -59,15 +65,10 @@ impl Switch {
         if sender.starving {
             context.ports.forget_wants(port);
         }
-        let mut delay = Delay { retry: Time::MAX, starved: None };
-        let chosen = if self.in_turn {
-            self.first_in_turn(context, output, &mut delay)
+        if self.in_turn {
+            self.send_next(context, output);
         } else {
-            self.best(context, output, &mut delay)
-        };
-        match chosen {
-            Some(candidate) => self.grant(context, output, candidate),
-            None => delay.note(context, port),
+            self.send_best(context, output);
         }
     }
 
@@ -108,22 +109,22 @@ impl Switch {
         self.forward(context, output, (usize::from(input), lane), packet, out_lane);
     }
 
-    /// The first packet that can be sent to `output` now, beginning after the input and lane served last: what the
+    /// Sends the first packet that `output` can send now, beginning after the input and lane served last: what the
     /// round-robin arbiter chooses, where the inputs fit in a word.
     #[inline(always)]
-    fn first_in_turn<R: RoutingFunction, B: Observer, O: Outbox>(
+    fn send_next<R: RoutingFunction, B: Observer, O: Outbox>(
         &mut self,
         context: &mut Context<R, B, O>,
         output: usize,
-        delay: &mut Delay,
-    ) -> Option<Candidate> {
+    ) {
         let port = self.first_port + output as u32;
+        let mut delay = Delay::default();
         let state = &self.outputs[output];
         let (mut inputs, mut rest) = state.inputs.split_after(usize::from(state.last_input));
         loop {
             if inputs == 0 {
                 if rest == 0 {
-                    return None;
+                    break;
                 }
                 (inputs, rest) = (rest, 0);
             }
@@ -140,15 +141,31 @@ impl Switch {
                 let lane = request.first_lane(lanes);
                 lanes &= !(1 << lane.0);
                 let packet = self.queues[self.layout.queue(input, lane, output)].first();
-                if let Some((injected, out_lane)) = examine(context, port, packet, delay) {
-                    return Some(Candidate { input: input as u16, lane, packet, injected, out_lane });
+                if let Some((_, out_lane)) = examine(context, port, packet, &mut delay) {
+                    return self.grant(context, output, (input, lane), packet, out_lane);
                 }
             }
+        }
+        delay.note(context, port);
+    }
+
+    /// Sends the packet that the arbiter chooses.
+    #[inline(never)]
+    fn send_best<R: RoutingFunction, B: Observer, O: Outbox>(
+        &mut self,
+        context: &mut Context<R, B, O>,
+        output: usize,
+    ) {
+        let mut delay = Delay::default();
+        match self.best(context, output, &mut delay) {
+            Some(Candidate { input, lane, packet, out_lane, .. }) => {
+                self.grant(context, output, (usize::from(input), lane), packet, out_lane);
+            }
+            None => delay.note(context, self.first_port + output as u32),
         }
     }
 
     /// Offers the arbiter what can be sent to `output` now, beginning after the input and lane served last.
-    #[inline(never)]
     fn best<R: RoutingFunction, B: Observer, O: Outbox>(
         &mut self,
         context: &mut Context<R, B, O>,

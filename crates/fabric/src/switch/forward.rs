@@ -6,7 +6,6 @@ use fabricsim_spec::Queueing;
 use fabricsim_units::Vl;
 
 use super::Switch;
-use crate::arbiter::Candidate;
 use crate::port::{return_space, transmit};
 use crate::{Context, NONE, Outbox};
 
@@ -17,10 +16,10 @@ impl Switch {
         &mut self,
         context: &mut Context<R, B, O>,
         output: usize,
-        candidate: Candidate,
+        (input, lane): (usize, Vl),
+        packet: u32,
+        out_lane: Vl,
     ) {
-        let Candidate { lane, packet, out_lane, .. } = candidate;
-        let input = usize::from(candidate.input);
         let next = context.arena[packet].next;
         self.dequeue(output, input, lane, next);
         self.forward(context, output, (input, lane), packet, out_lane);

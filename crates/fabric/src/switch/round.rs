@@ -6,7 +6,6 @@ use fabricsim_spec::Arbiter;
 use fabricsim_units::{Time, Vl};
 
 use super::Switch;
-use crate::arbiter::Candidate;
 use crate::separable::{Head, Separable};
 use crate::{Context, NONE, Outbox};
 
@@ -123,9 +122,7 @@ impl Switch {
             let own = if head.bound { Some(head.allowed.first) } else { head.got };
             let own = own.filter(|&lane| context.ports.has_space(port, lane, head.blocks, context.now));
             let Some(out_lane) = own else { continue };
-            let Head { lane, packet, rank, .. } = head;
-            let input = head.input as u16;
-            self.grant(context, head.output, Candidate { input, lane, packet, injected: rank, out_lane });
+            self.grant(context, head.output, (head.input, head.lane), head.packet, out_lane);
             rounds.leave(&head, out_lane, context.ports.senders[port as usize].busy_until);
             rounds.heads[i].got = None;
         }
