@@ -16,6 +16,7 @@ from fabricsim.results import Result
 from fabricsim.run import NotStoredError, Progress, load, run
 from fabricsim.spec import Experiment, as_experiment
 from fabricsim.sweep import Saturation, SweepResult, load_sweep, saturation, sweep
+from fabricsim.tune import TuneResult, load_tune, opensm_options, tune
 
 __all__ = [
     "Bound",
@@ -29,14 +30,18 @@ __all__ = [
     "Saturation",
     "StoreError",
     "SweepResult",
+    "TuneResult",
     "as_experiment",
     "bound",
     "load",
     "load_sweep",
+    "load_tune",
+    "opensm_options",
     "run",
     "saturation",
     "schema",
     "spec",
     "sweep",
+    "tune",
     "version",
 ]

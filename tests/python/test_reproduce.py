@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 
 import fabricsim as fs
 from fabricsim.reproduce import reproduce, write_pages
-from fabricsim.reproduce.judge import within
 from fabricsim.reproduce.expressions import evaluate
-from fabricsim.reproduce.quantities import to_ns
+from fabricsim.reproduce.judge import within
+from fabricsim.selection import to_ns
 
 EXPECTED = """
 title = "A thesis"

@@ -29,6 +29,7 @@ from fabricsim.cli.state import (
 )
 from fabricsim.cli.sweep import sweep
 from fabricsim.cli.tables import print_entries, print_facts, print_result
+from fabricsim.cli.tune import tune
 from fabricsim.errors import FabricsimError, InputError, StoreError
 from fabricsim.importers import import_omnetpp
 from fabricsim.native import schema as experiment_schema
@@ -205,6 +206,7 @@ def plot(
 
 
 app.command()(sweep)
+app.command()(tune)
 
 
 @app.command()

@@ -3,7 +3,7 @@
 from fabricsim.plots.latency import latency_cdf, load_latency
 from fabricsim.plots.links import links
 from fabricsim.plots.parameters import over_parameters
-from fabricsim.plots.sets import PLOTS, draw, plot_folder, save_plots, save_sweep_plots
+from fabricsim.plots.sets import PLOTS, draw, plot_folder, save_plots, save_sweep_plots, save_tune_plots
 from fabricsim.plots.theme import Format, save
 from fabricsim.plots.throughput import flow_names, throughput
 
@@ -20,5 +20,6 @@ __all__ = [
     "save",
     "save_plots",
     "save_sweep_plots",
+    "save_tune_plots",
     "throughput",
 ]

@@ -13,10 +13,12 @@ from fabricsim.plots.links import links
 from fabricsim.plots.parameters import over_parameters
 from fabricsim.plots.theme import Format, save
 from fabricsim.plots.throughput import throughput
+from fabricsim.plots.tuning import importance, trials
 from fabricsim.results import Result
 from fabricsim.run import load
 from fabricsim.store import read_manifest
 from fabricsim.sweep import SweepResult, load_sweep
+from fabricsim.tune import TuneResult, load_tune
 
 PLOTS: dict[str, tuple[Callable[[Result], Figure], tuple[str, ...]]] = {
     "throughput": (throughput, ("series",)),
@@ -71,18 +73,33 @@ def save_sweep_plots(
     return [save(figure, out / f"{name}.{format}") for name, figure in figures.items()]
 
 
+def save_tune_plots(result: TuneResult, out: Path, format: Format = "png") -> list[Path]:
+    """Draws a study into the folder `out`: its trials, and the importances of its parameters.
+
+    Raises:
+        StoreError: a picture can not be written.
+    """
+    figures = {"trials": trials(result)}
+    if len(result.importances):
+        figures["importances"] = importance(result)
+    return [save(figure, out / f"{name}.{format}") for name, figure in figures.items()]
+
+
 def plot_folder(
     folder: Path, out: Path | None = None, format: Format = "png", metrics: Sequence[str] | None = None
 ) -> list[Path]:
-    """Draws the plots of a run's or a sweep's folder into `out`, by default into the folder itself.
+    """Draws the plots of a run's, a sweep's or a study's folder into `out`, by default into the folder itself.
 
     Raises:
         InputError: it is not a folder of results, or `metrics` are asked for that it does not have.
         StoreError: a plot can not be written.
     """
     out = folder if out is None else out
-    if read_manifest(folder).get("kind") == "sweep":
+    kind = read_manifest(folder).get("kind")
+    if kind == "sweep":
         return save_sweep_plots(load_sweep(folder), out, format, metrics)
     if metrics:
-        raise InputError(f"{folder}: this is one run: metrics are drawn over the parameters of a sweep")
+        raise InputError(f"{folder}: this is no sweep: metrics are drawn over the parameters of a sweep")
+    if kind == "tune":
+        return save_tune_plots(load_tune(folder), out, format)
     return save_plots(load(folder), out, format)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import importlib.util
 import inspect
 import math
-import re
 from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
@@ -15,10 +14,13 @@ import pandas as pd
 
 from fabricsim.errors import InputError
 from fabricsim.results import Result, flatten, host_rates
+from fabricsim.selection import (
+    ends,
+    to_ns,  # for the seeds' own quantities
+)
 
 Runs = Mapping[str, Result]
 HOOKS = "quantities.py"
-_TIMES_NS = {"ps": 1e-3, "ns": 1.0, "us": 1e3, "µs": 1e3, "ms": 1e6, "s": 1e9}
 
 
 def accepted(
@@ -131,12 +133,6 @@ def chosen(runs: Runs, run: str | None) -> Result:
     return runs[name]
 
 
-def ends(flow: str) -> tuple[str, str]:
-    """Source and destination of `source->destination`; a side that is left out or `*` is any."""
-    source, _, destination = flow.partition("->")
-    return source.strip() or "*", destination.strip() or "*"
-
-
 def matching(table: pd.DataFrame, flow: str) -> pd.Series[bool]:
     """Which rows belong to the flow.
 
@@ -151,20 +147,3 @@ def matching(table: pd.DataFrame, flow: str) -> pd.Series[bool]:
     if not found.any():
         raise InputError(f"the run has no flow {flow!r}")
     return found
-
-
-def to_ns(text: str) -> float:
-    """A time as text with a unit, in nanoseconds.
-
-    Raises:
-        InputError: it has no number or no unit of time.
-    """
-    match = re.fullmatch(r"\s*([0-9.]+)\s*(ps|ns|us|µs|ms|s)\s*", str(text))
-    try:
-        return float(match[1]) * _TIMES_NS[match[2]] if match else _no_time(text)
-    except ValueError:
-        return _no_time(text)
-
-
-def _no_time(text: str) -> float:
-    raise InputError(f"{text!r} is not a time: write a number and a unit, for example '0.6 s'")

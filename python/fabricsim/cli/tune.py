@@ -1,0 +1,241 @@
+"""The command `tune`."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated, Any
+
+import pandas as pd
+import typer
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, TextColumn
+from rich.progress import Progress as Bar
+from rich.table import Table
+
+from fabricsim.cli.interrupt import INTERRUPTED, Interrupt
+from fabricsim.cli.numbers import percent, plain, seconds
+from fabricsim.cli.progress import Pace, count_progress
+from fabricsim.cli.state import (
+    RUNS,
+    Dask,
+    ExperimentFile,
+    Force,
+    Jobs,
+    Json,
+    Out,
+    Set,
+    Slurm,
+    SlurmOptions,
+    complain,
+    errors,
+    executor,
+    output,
+    read,
+    show,
+    tell,
+)
+from fabricsim.plots import save_tune_plots
+from fabricsim.spec import toml_value
+from fabricsim.store import free_folder
+from fabricsim.tune import Progress, TuneResult
+from fabricsim.tune import tune as run_study
+from fabricsim.tune.tuner import OPENSM_FILE
+
+MOST_ROWS = 12
+"""Settings of a front that are printed."""
+
+
+def tune(
+    file: ExperimentFile,
+    set: Set = None,
+    trials: Annotated[
+        int | None, typer.Option("--trials", min=1, help="Settings to try, instead of the file's number.")
+    ] = None,
+    jobs: Jobs = None,
+    dask: Dask = None,
+    slurm: Slurm = False,
+    slurm_option: SlurmOptions = None,
+    storage: Annotated[
+        str | None,
+        typer.Option(
+            "--storage", metavar="URL", help="Optuna's database; by default a file in the results' folder."
+        ),
+    ] = None,
+    study: Annotated[
+        str | None,
+        typer.Option("--study", metavar="NAME", help="Name of the study there; by default the experiment's."),
+    ] = None,
+    out: Out = None,
+    json: Json = False,
+    force: Force = False,
+) -> None:
+    """Find the best values of some keys, by what the experiment's [tune] asks for; a study that was stopped goes on in
+    the same folder.
+
+    Exit code: 0 done, 1 every trial failed, 130 interrupted.
+    """
+    experiment = read(file, set)
+    if trials is not None:
+        experiment = experiment.with_overrides([("tune.trials", str(trials))])
+    where = executor(jobs, dask, slurm, slurm_option)
+    folder = out or free_folder(RUNS, f"{experiment.name}-tune")
+    with Interrupt() as interrupt, _progress() as on_progress, count_progress("fresh seeds") as on_confirm:
+        result = run_study(
+            experiment,
+            executor=where,
+            out=folder,
+            force=force,
+            storage=storage,
+            study=study,
+            on_progress=on_progress,
+            on_confirm=on_confirm,
+            stop=interrupt.asked,
+        )
+    show(json, result.as_dict, lambda: print_study(result, output()))
+    _finish(result, folder, json)
+
+
+def _finish(result: TuneResult, folder: Path, json: bool) -> None:
+    say = tell if json else output().print
+    say(f"results: {folder}")
+    if result.manifest["opensm"] is not None:
+        say(f"for OpenSM: {folder / OPENSM_FILE}")
+    if not result.complete:
+        tell(
+            f"{result.manifest['done']} of {result.manifest['size']} trials are done; give --out {folder} to go on"
+        )
+        raise typer.Exit(INTERRUPTED)
+    for picture in save_tune_plots(result, folder):
+        say(f"picture: {picture}")
+
+
+@contextmanager
+def _progress() -> Iterator[Callable[[Progress], None] | None]:
+    """A bar for the trials: how many, time left, best so far."""
+    if not errors.is_terminal:
+        yield None
+        return
+    columns = (
+        TextColumn("trials"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TextColumn("{task.fields[left]}"),
+        TextColumn("{task.fields[best]}"),
+    )
+    with Bar(*columns, console=errors, transient=True) as bar:
+        task = bar.add_task("trials", total=None, left="", best="")
+        pace = Pace(time.monotonic)
+
+        def report(progress: Progress) -> None:
+            left = pace.left(progress.done, progress.trials)
+            bar.update(
+                task,
+                completed=progress.done,
+                total=progress.trials,
+                left="" if left is None else f"{seconds(left)} left",
+                best=_best_so_far(progress),
+            )
+
+        yield report
+
+
+def _best_so_far(progress: Progress) -> str:
+    failed = f"; {progress.failed} failed" if progress.failed else ""
+    if progress.best is None:
+        return ("none keeps the constraints yet" if progress.done else "") + failed
+    values = ", ".join(f"{value:.5g}" for value in progress.best.values)
+    return f"best {values} (trial {progress.best.number}){failed}"
+
+
+def print_study(result: TuneResult, console: Console) -> None:
+    """The front, the best setting, what it gains, and which parameters matter."""
+    if len(result.front):
+        console.print(_front(result))
+    best = result.best
+    if best is None:
+        _print_broken(result, console)
+    else:
+        console.print(f"best setting (trial {best['trial']}):", markup=False)
+        for key, value in best["settings"].items():
+            console.print(f"  {key} = {toml_value(value)}", markup=False)
+    if len(result.gains):
+        console.print(_gains(result))
+    for name, holds in result.manifest["holds"].items():
+        if not holds:
+            complain(f"on the fresh seeds the best setting breaks the constraint {name}")
+    if len(result.importances):
+        console.print(_importances(result.importances))
+    if failed := result.manifest["failed"]:
+        complain(
+            f"{failed} of {result.manifest['done']} trials failed, the first: {result.manifest['problem']}"
+        )
+    elif result.manifest["problem"]:
+        complain(f"best setting and experiment could not be compared: {result.manifest['problem']}")
+
+
+def _print_broken(result: TuneResult, console: Console) -> None:
+    found: Mapping[str, Any] | None = result.manifest["least_broken"]
+    if found is None:
+        return
+    complain("no setting that was tried keeps all constraints")
+    metrics = ", ".join(f"{name} {value:.5g}" for name, value in found["metrics"].items())
+    console.print(f"nearest is trial {found['trial']}: {metrics}", markup=False)
+
+
+def _front(result: TuneResult) -> Table:
+    several = len(result.objectives) > 1
+    rows = result.front
+    note = f"the first {MOST_ROWS} of {len(rows)}" if len(rows) > MOST_ROWS else None
+    title = f"{result.manifest['name']}: " + ("Pareto front" if several else "best")
+    table = Table(title=title, caption=note)
+    baseline = result.trials[(result.trials["trial"] < 0) & (result.trials["error"] == "")]
+    columns = ["trial", *result.parameters, *result.columns]
+    for name in columns:
+        table.add_column(_heading(result, name), justify="right")
+    for row in rows.head(MOST_ROWS).to_dict("records"):
+        table.add_row(*(_cell(row[name]) for name in columns))
+    if len(baseline):
+        table.add_section()
+        (row,) = baseline.to_dict("records")
+        table.add_row("as it is", *(_cell(row[name]) for name in columns[1:]))
+    return table
+
+
+def _heading(result: TuneResult, name: str) -> str:
+    unit = result.trials.attrs.get("columns", {}).get(name, ("", ""))[0]
+    return f"{name}\n{unit}" if unit else name
+
+
+def _cell(value: Any) -> str:
+    return f"{value:.5g}" if isinstance(value, float) else plain(value)
+
+
+def _gains(result: TuneResult) -> Table:
+    count = len(result.manifest["fresh_seeds"])
+    table = Table(title=f"best setting and experiment as it is, on the same {count} fresh seeds")
+    level = percent(result.manifest["confidence"]).replace(".0%", "%")
+    table.add_column("metric")
+    for heading in ("as it is", "best", "difference", f"{level} interval", "relative"):
+        table.add_column(heading, justify="right")
+    for row in result.gains.to_dict("records"):
+        unit = f" {row['unit']}" if row["unit"] else ""
+        values = [f"{row[key]:.5g}{unit}" for key in ("baseline", "best")]
+        difference = f"{row['difference']:+.4g}"
+        interval = f"{row['low']:+.4g} to {row['high']:+.4g}"
+        relative = "-" if row["relative"] is None else f"{row['relative']:+.1%}"
+        table.add_row(str(row["metric"]), *values, difference, interval, relative)
+    return table
+
+
+def _importances(found: pd.DataFrame) -> Table:
+    table = Table(title="what matters")
+    table.add_column("parameter")
+    names = [name for name in found.columns if name != "parameter"]
+    for name in names:
+        table.add_column(str(name), justify="right")
+    for row in found.sort_values(names[0], ascending=False, kind="stable").to_dict("records"):
+        table.add_row(str(row["parameter"]), *(percent(row[name]) for name in names))
+    return table

@@ -1,0 +1,118 @@
+"""A study: its trials by objective, and how much each parameter matters."""
+
+from __future__ import annotations
+
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from fabricsim.plots.theme import COLOURS, line_look, new_figure, style
+from fabricsim.tune import TuneResult
+
+_FRONT, _TRIED, _BROKEN = COLOURS[0], "0.55", COLOURS[1]
+
+
+def trials(result: TuneResult) -> Figure:
+    """With one objective, its value in every trial and the best so far; with several, each over the first, and the
+    Pareto front.
+    """
+    if len(result.objectives) == 1:
+        return _history(result)
+    return _front(result)
+
+
+def _history(result: TuneResult) -> Figure:
+    column = result.objective_columns[0]
+    down = result.objectives[0]["goal"] == "minimize"
+    tried, baseline = _parts(result)
+    with style():
+        figure = new_figure(7.0, 4.0)
+        axes = figure.add_subplot()
+        _points(axes, tried["trial"], tried[column], tried["feasible"])
+        good = tried[tried["feasible"]]
+        if len(good):
+            so_far = good[column].cummin() if down else good[column].cummax()
+            axes.step(good["trial"], so_far, where="post", label="best so far", **line_look(0))
+        if len(baseline):
+            axes.axhline(baseline[column].iloc[0], color="black", linestyle=":", label="as it is")
+        axes.set(xlabel="trial", ylabel=_label(result, column), title=str(result.manifest["name"]))
+        figure.legend(loc="outside right upper")
+    return figure
+
+
+def _front(result: TuneResult) -> Figure:
+    first, *others = result.objective_columns
+    tried, baseline = _parts(result)
+    front = result.front
+    with style():
+        figure = new_figure(7.0, 3.6 * len(others))
+        for number, other in enumerate(others):
+            axes = figure.add_subplot(len(others), 1, number + 1)
+            _points(axes, tried[first], tried[other], tried["feasible"])
+            line = "-" if len(others) == 1 else ""
+            axes.plot(
+                front[first], front[other], line, marker="o", color=_FRONT, markersize=5, label="Pareto front"
+            )
+            if result.best is not None:
+                row = front[front["trial"] == result.best["trial"]]
+                axes.plot(
+                    row[first],
+                    row[other],
+                    "*",
+                    color="#E69F00",
+                    markersize=13,
+                    label="best",
+                    markeredgecolor="k",
+                )
+            if len(baseline):
+                axes.plot(baseline[first], baseline[other], "kX", markersize=8, label="as it is")
+            axes.set(xlabel=_label(result, first), ylabel=_label(result, other))
+        figure.axes[0].set_title(str(result.manifest["name"]))
+        handles, labels = figure.axes[0].get_legend_handles_labels()
+        figure.legend(handles, labels, loc="outside right upper")
+    return figure
+
+
+def importance(result: TuneResult) -> Figure:
+    """How much each parameter matters, for each objective."""
+    table = result.importances.set_index("parameter")
+    with style():
+        figure = new_figure(7.0, 1.2 + 0.35 * len(table) * max(1, table.shape[1]))
+        axes = figure.add_subplot()
+        height = 0.8 / table.shape[1]
+        for number, name in enumerate(table.columns):
+            places = [at + number * height for at in range(len(table))]
+            axes.barh(places, table[name], height, label=str(name), color=COLOURS[number % len(COLOURS)])
+        axes.set_yticks(
+            [at + 0.4 - height / 2 for at in range(len(table))], [str(key) for key in table.index]
+        )
+        axes.invert_yaxis()
+        axes.set(xlabel="importance", title=str(result.manifest["name"]))
+        if table.shape[1] > 1:
+            figure.legend(loc="outside right upper")
+    return figure
+
+
+def _points(axes: Axes, x: pd.Series[float], y: pd.Series[float], feasible: pd.Series[bool]) -> None:
+    axes.plot(x[feasible], y[feasible], "o", color=_TRIED, markersize=4, label="tried")
+    if not feasible.all():
+        axes.plot(
+            x[~feasible],
+            y[~feasible],
+            "o",
+            color=_BROKEN,
+            markersize=4,
+            markerfacecolor="none",
+            label="breaks a constraint",
+        )
+
+
+def _parts(result: TuneResult) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Trials that did not fail, and the experiment as it is if it did not."""
+    rows = result.trials[result.trials["error"] == ""]
+    return rows[rows["trial"] >= 0], rows[rows["trial"] < 0]
+
+
+def _label(result: TuneResult, column: str) -> str:
+    unit = result.trials.attrs.get("columns", {}).get(column, ("", ""))[0]
+    return f"{column} ({unit})" if unit else column

@@ -1,0 +1,151 @@
+"""Flows and times of a run: what is meant by `H1->H5`, the name of a traffic entry, or `0.5 s`."""
+
+from __future__ import annotations
+
+import difflib
+import math
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
+
+import pandas as pd
+
+from fabricsim.errors import InputError
+from fabricsim.results import Result
+
+_TIMES_NS = {"ps": 1e-3, "ns": 1.0, "us": 1e3, "µs": 1e3, "ms": 1e6, "s": 1e9, "min": 6e10}
+Groups = Mapping[str, Sequence[str]]
+
+
+def to_ns(text: str) -> float:
+    """A time as text with a unit, in nanoseconds.
+
+    Raises:
+        InputError: it has no number or no unit of time.
+    """
+    match = re.fullmatch(r"\s*([0-9.]+)\s*(ps|ns|us|µs|ms|s|min)\s*", str(text))
+    try:
+        return float(match[1]) * _TIMES_NS[match[2]] if match else _no_time(text)
+    except ValueError:
+        return _no_time(text)
+
+
+def _no_time(text: str) -> float:
+    raise InputError(f"{text!r} is not a time: write a number and a unit, for example '0.6 s'")
+
+
+def ends(flow: str) -> tuple[str, str]:
+    """Source and destination of `source->destination`; a side that is left out or `*` is any."""
+    source, _, destination = flow.partition("->")
+    return source.strip() or "*", destination.strip() or "*"
+
+
+def host_test(names: Iterable[str], groups: Groups) -> Callable[[str], bool]:
+    """Whether a host is one of `names`: hosts, patterns with `*`, groups. `*` alone is also the host `*` of tables."""
+    patterns = [re.escape(name).replace(r"\*", ".*") for name in _expanded(names, groups, set())]
+    whole = re.compile("|".join(f"(?:{pattern})" for pattern in patterns) or r"(?!)")
+    return lambda host: whole.fullmatch(host) is not None
+
+
+def _expanded(names: Iterable[str], groups: Groups, seen: set[str]) -> list[str]:
+    found: list[str] = []
+    for name in names:
+        if name not in groups:
+            found.append(name)
+        elif name not in seen:
+            found += _expanded(groups[name], groups, seen | {name})
+    return found
+
+
+class Flows:
+    """Which flows an entry of a list of flows means, in an experiment with all its defaults."""
+
+    def __init__(self, facts: Mapping[str, Any]) -> None:
+        """`facts` is what `Experiment.check` gives."""
+        self._groups: Groups = facts.get("groups", {})
+        self._traffic = [entry for entry in facts.get("traffic", []) if entry.get("name")]
+
+    def matching(self, table: pd.DataFrame, entry: str) -> pd.Series[bool]:
+        """Which rows of a table with `source` and `destination` the entry means.
+
+        Raises:
+            InputError: none, or it is neither `source->destination` nor the name of a traffic entry.
+        """
+        named = [traffic for traffic in self._traffic if traffic["name"] == entry]
+        found = pd.Series(False, index=table.index)
+        if named:
+            for traffic in named:
+                found |= self._between(table, traffic["sources"], _destinations(traffic))
+        elif "->" in entry:
+            source, destination = ends(entry)
+            found = self._between(table, [source], [destination])
+        else:
+            raise InputError(self._unknown(entry))
+        if not found.any():
+            by_source = len(table) > 0 and set(table["destination"]) == {"*"}
+            hint = '; flows are recorded by source only: set measure.flows = "pairs"' if by_source else ""
+            raise InputError(f"the run has no flow {entry!r}{hint}")
+        return found
+
+    def _between(
+        self, table: pd.DataFrame, sources: Sequence[str], destinations: Sequence[str]
+    ) -> pd.Series[bool]:
+        found = pd.Series(True, index=table.index)
+        for column, names in (("source", sources), ("destination", destinations)):
+            known = {name: host_test(names, self._groups)(name) for name in table[column].unique()}
+            found &= table[column].map(known).astype(bool)
+        return found
+
+    def _unknown(self, entry: str) -> str:
+        names = [str(traffic["name"]) for traffic in self._traffic]
+        near = difflib.get_close_matches(entry, names, n=1)
+        hint = f"; did you mean {near[0]!r}?" if near else ""
+        return f"{entry!r} is neither source->destination nor the name of an entry of traffic{hint}"
+
+
+def _destinations(traffic: Mapping[str, Any]) -> list[str]:
+    """The hosts that an entry of traffic sends to."""
+    pattern = traffic["pattern"]
+    if isinstance(pattern, Mapping):
+        if "to" in pattern:
+            return [str(pattern["to"])]
+        if "permutation" in pattern:
+            return list(pattern["permutation"])
+        if "hot-spot" in pattern:
+            return [*traffic["destinations"], *pattern["hot-spot"]["hosts"]]
+    return list(traffic["destinations"])
+
+
+def in_window(table: pd.DataFrame, after_ns: float = 0.0, before_ns: float = math.inf) -> pd.DataFrame:
+    """The rows of a series whose time bin begins between two simulated times.
+
+    Raises:
+        InputError: there is no such bin.
+    """
+    rows = table[(table["time_ns"] >= after_ns) & (table["time_ns"] < before_ns)]
+    if rows.empty:
+        until = "its end" if before_ns == math.inf else f"{before_ns:g} ns"
+        raise InputError(f"no time bin of the run lies between {after_ns:g} ns and {until}")
+    return rows
+
+
+def link_rate(rates: pd.Series[float], host: str) -> float:
+    """The rate of a host's link, Gb/s.
+
+    Raises:
+        InputError: the run did not record it.
+    """
+    if host not in rates:
+        raise InputError(f"the link rate of {host!r} is not known")
+    return float(rates[host])
+
+
+def series_of(result: Result) -> pd.DataFrame:
+    """Throughput of each flow over time.
+
+    Raises:
+        InputError: the run kept none.
+    """
+    if "series" not in result.frames or result.series.empty:
+        raise InputError("the run kept no series of its flows: there are too many of them")
+    return result.series

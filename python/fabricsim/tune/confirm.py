@@ -1,0 +1,145 @@
+"""What a setting gains over the experiment as it is, on seeds that had no say in choosing it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from fabricsim.sweep import Stop, never
+from fabricsim.sweep.executors import Executor
+from fabricsim.tune.metrics.registry import unit
+from fabricsim.tune.problem import Problem, Settings
+from fabricsim.tune.runs import BASELINE, Answer, Run, Task, work
+
+BEST = 0
+
+
+@dataclass(frozen=True)
+class Gain:
+    """A metric of the best setting and of the baseline, on the same fresh seeds."""
+
+    metric: str
+    unit: str
+    baseline: float
+    """Mean over the seeds."""
+    best: float
+    difference: float
+    """Mean of best minus baseline, seed by seed."""
+    low: float
+    """End of the difference's confidence interval."""
+    high: float
+    confidence: float
+    seeds: int
+
+    @property
+    def relative(self) -> float | None:
+        """The difference as a fraction of the baseline."""
+        return self.difference / abs(self.baseline) if self.baseline else None
+
+    def as_dict(self) -> dict[str, Any]:
+        """For JSON and tables."""
+        return {**vars(self), "relative": self.relative}
+
+
+@dataclass(frozen=True)
+class Confirmation:
+    """Best setting and baseline on fresh seeds."""
+
+    gains: tuple[Gain, ...]
+    runs: tuple[tuple[str, Run], ...]
+    """Every run, with "best" or "baseline"."""
+    holds: Mapping[str, bool]
+    """For each constraint: whether the best setting keeps it on these seeds."""
+    error: str = ""
+    """Why there is no comparison."""
+
+
+def confirm(
+    problem: Problem,
+    settings: Settings,
+    executor: Executor,
+    *,
+    stop: Stop = never,
+    on_progress: Callable[[int, int], None] | None = None,
+) -> Confirmation | None:
+    """Runs the best setting and the baseline with fresh seeds. None if it was stopped."""
+    metrics = tuple(wanted.which for wanted in problem.metrics)
+    variants = {
+        trial: problem.variants(values, problem.fresh_seeds)
+        for trial, values in ((BEST, settings), (BASELINE, {}))
+    }
+    tasks = [
+        Task(trial, place, experiment, metrics)
+        for trial, found in variants.items()
+        for place, (_, _, experiment) in enumerate(found)
+    ]
+    answers: dict[tuple[int, int], Answer] = {}
+
+    def take(task: Task, answer: Answer | None) -> None:
+        if answer is not None:
+            answers[task.trial, task.place] = answer
+            if on_progress:
+                on_progress(len(answers), len(tasks))
+
+    def lose(task: Task, why: str) -> None:
+        take(task, Answer(error=why))
+
+    if not executor.work_through(tasks, work, take, stop=stop, on_lost=lose):
+        return None
+    runs = {
+        trial: [Run(s.name, seed, **vars(answers[trial, place])) for place, (s, seed, _) in enumerate(found)]
+        for trial, found in variants.items()
+    }
+    return _compared(problem, runs[BEST], runs[BASELINE])
+
+
+def _compared(problem: Problem, best: Sequence[Run], baseline: Sequence[Run]) -> Confirmation:
+    runs = (*(("best", run) for run in best), *(("baseline", run) for run in baseline))
+    failed = next((f"{name}, seed {run.seed}: {run.error}" for name, run in runs if run.error), "")
+    if failed:
+        return Confirmation((), runs, {}, failed)
+    gains, holds = [], {}
+    for at, wanted in enumerate(problem.metrics):
+        ours, theirs = (
+            np.array([problem.aggregate(wanted, _of_seed(found, seed, at)) for seed in problem.fresh_seeds])
+            for found in (best, baseline)
+        )
+        low, high = interval(ours - theirs, problem.confidence)
+        mean = float((ours - theirs).mean())
+        gains.append(
+            Gain(
+                wanted.name,
+                unit(wanted.which.metric),
+                float(theirs.mean()),
+                float(ours.mean()),
+                mean,
+                low,
+                high,
+                problem.confidence,
+                len(ours),
+            )
+        )
+        if wanted in problem.constraints:
+            every = [value for seed in problem.fresh_seeds for value in _of_seed(best, seed, at)]
+            holds[wanted.name] = wanted.excess(problem.aggregate(wanted, every)) <= 0.0
+    return Confirmation(tuple(gains), runs, holds)
+
+
+def _of_seed(runs: Sequence[Run], seed: int, at: int) -> list[float]:
+    return [run.values[at] for run in runs if run.seed == seed]
+
+
+def interval(differences: np.ndarray[Any, np.dtype[np.float64]], confidence: float) -> tuple[float, float]:
+    """Confidence interval of the mean of paired differences (Student's t).
+
+    Runs that no random number has an influence on differ all by the same: then the interval is that point.
+    """
+    from scipy import stats  # noqa: PLC0415 - takes long
+
+    if np.ptp(differences) == 0.0:
+        return float(differences[0]), float(differences[0])
+    found = stats.ttest_1samp(differences, 0.0).confidence_interval(confidence)
+    return float(found.low), float(found.high)

@@ -1,0 +1,100 @@
+"""The folder of a study: its tables, its manifest, and Optuna's file beside them."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from fabricsim.errors import InputError, StoreError
+from fabricsim.native import version
+from fabricsim.store import Reservation, read_manifest, rescue, write_manifest, write_table
+from fabricsim.tune.problem import Problem
+
+KIND = "tune"
+WRITE_S = 5.0
+"""Seconds between two writings of the tables, at least."""
+
+
+class Folder:
+    """Where a study's tables go; nowhere without a path."""
+
+    def __init__(self, problem: Problem, path: Path | None, force: bool) -> None:
+        """Makes the folder, or takes up that of the same study.
+
+        Raises:
+            InputError: it is something else, or can not be written.
+        """
+        self.path = path
+        self._next_write = 0.0
+        experiment = problem.experiment
+        self.manifest: dict[str, Any] = {
+            "kind": KIND,
+            "name": experiment.name,
+            "file": experiment.file,
+            "version": version(),
+            "identity": problem.identity(),
+            "overrides": [list(pair) for pair in experiment.overrides],
+            "parameters": [item.key for item in problem.parameters],
+            "objectives": [
+                {"name": axis.name, "goal": "maximize" if axis.maximize else "minimize"}
+                for axis in problem.axes
+            ],
+            "constraints": [vars(c) | {"which": c.which.label} for c in problem.constraints],
+            "metrics": [metric.name for metric in problem.metrics],
+            "sampler": problem.sampler,
+            "scenarios": [scenario.name for scenario in problem.scenarios],
+            "seeds": problem.seeds,
+            "size": problem.trials,
+            "experiment": experiment.text,
+        }
+        self._made = path is not None and (force or not self._is_same(path))
+        if path is not None and self._made:
+            Reservation(path, force=force).commit(self.manifest, {})
+
+    def _is_same(self, path: Path) -> bool:
+        if not os.path.lexists(path):
+            return False
+        try:
+            manifest = read_manifest(path)
+        except InputError:
+            return False
+        return bool(manifest.get("kind") == KIND and manifest.get("identity") == self.manifest["identity"])
+
+    def discard(self) -> None:
+        """Takes a folder back that was made for nothing."""
+        if self.path is not None and self._made:
+            shutil.rmtree(self.path, ignore_errors=True)
+
+    def due(self) -> bool:
+        """Whether the tables have not been written for a while."""
+        return self.path is not None and time.monotonic() >= self._next_write
+
+    def write(self, frames: Mapping[str, pd.DataFrame], facts: Mapping[str, Any] | None = None) -> None:
+        """Writes tables, and with `facts` the manifest.
+
+        Raises:
+            StoreError: they can not be written; they went elsewhere.
+        """
+        if facts is not None:
+            self.manifest |= facts
+        if self.path is None:
+            return
+        begun = time.monotonic()
+        try:
+            for name, frame in frames.items():
+                write_table(self.path / f"{name}.parquet", frame)
+            if facts is not None:
+                write_manifest(self.path, self.manifest)
+        except OSError as error:
+            elsewhere = rescue(self.manifest, frames)
+            raise StoreError(
+                f"{self.path}: writing the tables failed: {error.strerror}; they are in {elsewhere}"
+            ) from error
+        ended = time.monotonic()
+        self._next_write = ended + max(WRITE_S, 20.0 * (ended - begun))

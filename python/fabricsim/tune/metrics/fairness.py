@@ -1,0 +1,24 @@
+"""How equally throughput is shared."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+
+from fabricsim.tune.metrics.run import Measured, Which, not_for
+
+
+def fairness(run: Measured, which: Which) -> float:
+    """Jain's index (DEC-TR-301, 1984) of the flows' accepted throughputs, or by group of the means of groups."""
+    not_for(which, "flow", "group")
+    table = run.throughput(which)
+    if which.by == "group":
+        return jain(pd.Series([table[rows]["gbps"].mean() for rows in run.groups(table, which)]))
+    return jain(run.chosen(table, which)["gbps"])
+
+
+def jain(shares: pd.Series[float]) -> float:
+    """1 when all shares are equal, 1/n when one of n has everything; NaN where all are zero."""
+    values = shares.to_numpy(dtype=float)
+    squares = float(len(values) * np.square(values).sum())
+    return float(values.sum()) ** 2 / squares if squares > 0.0 else float("nan")

@@ -1,0 +1,75 @@
+"""All metrics by name."""
+
+from __future__ import annotations
+
+import difflib
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from fabricsim.errors import InputError
+from fabricsim.results import flatten
+from fabricsim.tune.metrics.bound import bound_fraction
+from fabricsim.tune.metrics.fairness import fairness
+from fabricsim.tune.metrics.latency import latency_mean, latency_p99, latency_p999
+from fabricsim.tune.metrics.oscillation import oscillation
+from fabricsim.tune.metrics.run import Measured, Which
+from fabricsim.tune.metrics.throughput import hot_spot_utilisation, throughput, victim_rate
+
+
+@dataclass(frozen=True)
+class Metric:
+    """A way to get a number from a run."""
+
+    of: Callable[[Measured, Which], float]
+    """Raises InputError where the run has nothing of what is meant."""
+    unit: str = ""
+    options: tuple[str, ...] = ("flows", "after", "before")
+    """What of `Which` it takes."""
+
+
+METRICS: dict[str, Metric] = {
+    "throughput": Metric(throughput, "Gb/s"),
+    "victim_rate": Metric(victim_rate),
+    "hot_spot_utilisation": Metric(hot_spot_utilisation),
+    "fairness": Metric(fairness, options=("flows", "after", "before", "by")),
+    "latency_mean": Metric(latency_mean, "ns", options=("flows",)),
+    "latency_p99": Metric(latency_p99, "ns", options=("flows",)),
+    "latency_p999": Metric(latency_p999, "ns", options=("flows",)),
+    "oscillation": Metric(oscillation, options=("flows", "after", "before", "by")),
+    "bound_fraction": Metric(bound_fraction, options=("after", "before")),
+}
+
+
+def measure(run: Measured, which: Which) -> float:
+    """The value of a metric, or of a scalar of the summary.
+
+    Raises:
+        InputError: the run does not measure it, or has no value for it.
+    """
+    metric = METRICS.get(which.metric)
+    given = [name for name in ("flows", "after", "before", "by") if getattr(which, name)]
+    if refused := [name for name in given if name not in (metric.options if metric else ())]:
+        raise InputError(f"{which.metric} is not of single flows or times: it has no `{refused[0]}`")
+    value = _scalar(run, which.metric) if metric is None else metric.of(run, which)
+    if not math.isfinite(value):
+        raise InputError(f"{which.label}: this run has no value of it")
+    return value
+
+
+def _scalar(run: Measured, name: str) -> float:
+    scalars = flatten(run.result.manifest["summary"])
+    numbers = {key: item for key, item in scalars.items() if not isinstance(item, str)}
+    if name not in numbers:
+        near = difflib.get_close_matches(name, [*METRICS, *numbers], n=1)
+        hint = f"; did you mean {near[0]}?" if near else ""
+        raise InputError(
+            f"no run measures {name!r}: it is none of the metrics {', '.join(METRICS)}, "
+            f"and no number of the summary{hint}"
+        )
+    return math.nan if numbers[name] is None else float(numbers[name])
+
+
+def unit(name: str) -> str:
+    """The unit of a metric; empty for scalars of the summary, whose names tell it."""
+    return METRICS[name].unit if name in METRICS else ""

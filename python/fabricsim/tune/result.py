@@ -1,0 +1,124 @@
+"""What a study found."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, cast
+
+import pandas as pd
+
+from fabricsim.errors import InputError
+from fabricsim.results import finite
+from fabricsim.store import read_folder
+from fabricsim.tune.folder import KIND
+
+
+@dataclass(frozen=True)
+class TuneResult:
+    """A study: its trials, the best setting, and what it gains."""
+
+    manifest: dict[str, Any]
+    frames: Mapping[str, pd.DataFrame] = field(repr=False)
+    """`trials`, `runs`, `importances`, and after the comparison on fresh seeds `gains` and `confirmation`."""
+    folder: Path | None = None
+
+    @property
+    def complete(self) -> bool:
+        """Whether all trials are done, and the comparison on fresh seeds."""
+        return bool(self.manifest["complete"])
+
+    @property
+    def best(self) -> dict[str, Any] | None:
+        """The best setting that keeps the constraints: `trial`, `settings`, `metrics`; None if there is none."""
+        return cast("dict[str, Any] | None", self.manifest["best"])
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """The best setting's values by key, for `fs.run(experiment, set=...)`.
+
+        Raises:
+            InputError: no setting keeps the constraints.
+        """
+        if self.best is None:
+            raise InputError("no setting that was tried keeps all constraints")
+        return cast("dict[str, Any]", self.best["settings"])
+
+    @property
+    def objectives(self) -> list[dict[str, str]]:
+        """Name and goal of each."""
+        return cast("list[dict[str, str]]", self.manifest["objectives"])
+
+    @property
+    def parameters(self) -> list[str]:
+        """The keys that were changed."""
+        return list(self.manifest["parameters"])
+
+    @property
+    def columns(self) -> list[str]:
+        """The columns of `trials` with numbers that were found: objectives that are sums, and all metrics."""
+        sums = [name for name in self.objective_columns if name not in self.manifest["metrics"]]
+        return [*sums, *self.manifest["metrics"]]
+
+    @property
+    def trials(self) -> pd.DataFrame:
+        """A row for the experiment as it is, trial -1, and for each trial."""
+        return self.frames["trials"]
+
+    @property
+    def front(self) -> pd.DataFrame:
+        """The settings that keep the constraints and that no other such setting beats in everything."""
+        rows = self.trials[self.trials["best"]]
+        first = self.objective_columns[0]
+        down = self.objectives[0]["goal"] == "maximize"
+        return rows.sort_values(first, ascending=not down, kind="stable").reset_index(drop=True)
+
+    @property
+    def objective_columns(self) -> list[str]:
+        """The columns of `trials` with the objectives."""
+        names = [objective["name"] for objective in self.objectives]
+        return [f"objective: {n}" if f"objective: {n}" in self.trials else n for n in names]
+
+    @property
+    def importances(self) -> pd.DataFrame:
+        """How much each parameter matters, for each objective; empty where too few trials are done."""
+        return self.frames.get("importances", pd.DataFrame())
+
+    @property
+    def gains(self) -> pd.DataFrame:
+        """Each metric of the best setting and of the experiment as it is, on fresh seeds, with a confidence interval
+        of the difference; empty if they were not compared.
+        """
+        return self.frames.get("gains", pd.DataFrame())
+
+    def as_dict(self) -> dict[str, Any]:
+        """What `fabricsim tune --json` prints."""
+        kept = ("file", "sampler", "parameters", "objectives", "constraints", "scenarios", "seeds", "size")
+        found = {
+            "experiment": self.manifest["file"],
+            **{key: self.manifest[key] for key in kept if key != "file"},
+            **{key: self.manifest[key] for key in ("complete", "done", "failed", "baseline", "best")},
+            "least_broken": self.manifest["least_broken"],
+            "problem": self.manifest["problem"],
+            "fresh_seeds": self.manifest["fresh_seeds"],
+            "holds": self.manifest["holds"],
+            "front": self.front.drop(columns=["best", "feasible", "error"]).to_dict("records"),
+            "gains": self.gains.to_dict("records"),
+            "importances": self.importances.to_dict("records"),
+            "opensm": self.manifest["opensm"],
+            "folder": None if self.folder is None else str(self.folder),
+        }
+        return cast("dict[str, Any]", finite(found))
+
+
+def load_tune(folder: str | Path) -> TuneResult:
+    """The study in a folder. Needs neither the compiled module nor Optuna.
+
+    Raises:
+        InputError: it is not the folder of a study, or of one that was killed before its tables were written.
+    """
+    manifest, frames = read_folder(folder)
+    if manifest.get("kind") != KIND or "trials" not in frames or "complete" not in manifest:
+        raise InputError(f"{folder}: this is not the folder of a study that has results")
+    return TuneResult(manifest, frames, Path(folder))
