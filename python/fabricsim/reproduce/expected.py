@@ -53,6 +53,8 @@ class Cells:
     unit: str = ""
     published: list[Any] | None = None
     """Numbers in print, as many as there are cells: lists of lists, the first axis outermost; `nan`: none."""
+    expected: list[Any] | None = None
+    """What to hold ours against where nothing is printed."""
     tolerance: float = 0.02
     absolute: bool = False
     judged: bool = True

@@ -76,21 +76,23 @@ class _Judging:
 
     def _cells(self, cells: Cells, over: dict[str, Over]) -> list[Entry]:
         places = self._figure.places
-        published = _flat(cells, len(places))
+        published = _flat("published", cells.published, len(places))
+        expected = _flat("expected", cells.expected, len(places))
         entries = []
-        for (name, labels), number in zip(places.items(), published, strict=True):
+        for (name, labels), number, other in zip(places.items(), published, expected, strict=True):
             runs = {name: self._runs[name], **self._runs}
             quantity = Quantity(
                 quantity=_in_words(cells.quantity, labels),
                 value=cells.value,
                 unit=cells.unit,
                 published=number,
+                expected=other,
                 tolerance=cells.tolerance,
                 absolute=cells.absolute,
             )
             entries += self._one(quantity, functions(runs, self._hooks))
         over[cells.name] = Over(
-            list(places.values()), [entry.ours for entry in entries], [entry.published for entry in entries]
+            list(places.values()), [entry.ours for entry in entries], [entry.reference for entry in entries]
         )
         return entries if cells.judged else [replace(entry, holds=None) for entry in entries]
 
@@ -98,13 +100,13 @@ class _Judging:
         return [_judge(self._seed, self._figure, quantity, available)]
 
 
-def _flat(cells: Cells, count: int) -> list[Number | None]:
-    """The published numbers, one for each cell."""
-    if cells.published is None:
+def _flat(key: str, values: list[Any] | None, count: int) -> list[Number | None]:
+    """The numbers, one for each cell."""
+    if values is None:
         return [None] * count
-    numbers = list(_numbers(cells.published))
+    numbers = list(_numbers(values))
     if len(numbers) != count:
-        raise InputError(f"`published` has {len(numbers)} numbers for {count} cells")
+        raise InputError(f"`{key}` has {len(numbers)} numbers for {count} cells")
     return [None if isinstance(n, float) and math.isnan(n) else n for n in numbers]
 
 

@@ -26,15 +26,16 @@ class Over:
 
     labels: Sequence[Mapping[str, Label]]
     ours: Sequence[Number | None]
-    published: Sequence[Number | None]
+    reference: Sequence[Number | None]
+    """The published numbers, or those that stand for them."""
 
     def pairs(self) -> tuple[Reals, Reals]:
-        """Ours and the published numbers, of the cells that have both.
+        """Ours and the reference, of the cells that have both.
 
         Raises:
             InputError: fewer than two have.
         """
-        pairs = [(a, b) for a, b in zip(self.ours, self.published, strict=True) if None not in (a, b)]
+        pairs = [(a, b) for a, b in zip(self.ours, self.reference, strict=True) if None not in (a, b)]
         if len(pairs) < 2:
             raise InputError(f"{len(pairs)} of {len(self.ours)} cells have both a number and a published one")
         ours, published = np.array(pairs, dtype=float).T
