@@ -32,7 +32,7 @@ const SENTINEL: Event = Event { time: u64::MAX, tag: 0, packet: EMPTY };
 
 pub(crate) struct Calendar {
     /// For each bucket the place behind the event last put into it; [`EMPTY`] where there is none.
-    ends: Box<[u32; BUCKETS]>,
+    ends: [u32; BUCKETS],
     /// A bit for each bucket that holds events.
     occupied: [u64; BUCKETS / 64],
     /// Chunks of all buckets. They are used again, the last freed first: so few are in use that they stay in the
@@ -44,6 +44,8 @@ pub(crate) struct Calendar {
     shift: u32,
     /// Number of the bucket being emptied, since time zero.
     at: u64,
+    /// Number of the next bucket.
+    next: u64,
     /// Place of its next event, or of the sentinel at the end of a chunk.
     position: usize,
     /// Were events put into its place since it was entered?
@@ -67,12 +69,13 @@ impl Calendar {
     /// that, those of networks that work in step come out in order by themselves.
     pub(crate) fn new(step: Time) -> Self {
         Self {
-            ends: Box::new([EMPTY; BUCKETS]),
+            ends: [EMPTY; BUCKETS],
             occupied: [0; BUCKETS / 64],
             cells: Table::new(vec![SENTINEL]),
             free: EMPTY,
             shift: step.0.max(1).ilog2().clamp(9, 20),
             at: 0,
+            next: 1,
             position: EMPTY as usize,
             late: false,
             scratch: Vec::new(),
@@ -90,7 +93,7 @@ impl Calendar {
     pub(crate) fn push(&mut self, event: Event) {
         debug_assert!(event.time < u64::MAX);
         let bucket = event.time >> self.shift;
-        if bucket.wrapping_sub(self.at + 1) < BUCKETS as u64 - 1 {
+        if bucket.wrapping_sub(self.next) < BUCKETS as u64 - 1 {
             self.push_near(event, bucket);
         } else {
             self.push_elsewhere(event, bucket);
@@ -233,6 +236,7 @@ impl Calendar {
             return false;
         }
         self.at = near.min(far);
+        self.next = self.at + 1;
         if far - self.at < BUCKETS as u64 {
             self.bring_near();
         }
@@ -310,7 +314,7 @@ impl Calendar {
     /// Number of the next bucket after the present one that holds events; [`u64::MAX`] if none does.
     #[inline]
     fn next_occupied(&self) -> u64 {
-        let next = self.at + 1;
+        let next = self.next;
         let start = next as usize % BUCKETS;
         let bits = self.occupied[start / 64] >> (start % 64);
         if bits != 0 {
@@ -351,6 +355,7 @@ impl Calendar {
         self.shift = shift;
         // The bucket before the one that holds the present, so that nothing counts as current.
         self.at = (now >> shift).saturating_sub(1);
+        self.next = self.at + 1;
         for event in events {
             self.push(event);
         }

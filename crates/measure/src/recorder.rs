@@ -56,12 +56,14 @@ impl Recorder {
     /// so far. The same in all partitions.
     pub fn open_window(&mut self, from: Time) {
         self.window = Window { from, to: Time::MAX };
+        self.ports.window_changed();
     }
 
     /// Sets the window's end to `to`, which is not before the end of any interval reported so far. The same in all
     /// partitions.
     pub fn close_window(&mut self, to: Time) {
         self.window.to = to;
+        self.ports.window_changed();
     }
 
     /// The window of measurement.

@@ -21,19 +21,40 @@ pub struct Source {
     /// The queue whose turn it is: 0 the open-loop streams, i + 1 the saturating stream i.
     turn: u16,
     saturating: bool,
+    /// When the next message is made, where no stream is saturating; [`Time::MAX`] when all have ended.
+    next: Time,
 }
 
 impl Source {
     /// `streams` by entry.
     pub(crate) fn new(streams: Vec<Stream>) -> Self {
         let saturating = streams.iter().any(Stream::is_saturating);
-        Self { streams: streams.into(), from: Time::ZERO, to: Time::MAX, turn: 0, saturating }
+        let mut source = Self {
+            streams: streams.into(),
+            from: Time::ZERO,
+            to: Time::MAX,
+            turn: 0,
+            saturating,
+            next: Time::MAX,
+        };
+        source.schedule();
+        source
+    }
+
+    #[inline]
+    fn schedule(&mut self) {
+        if !self.saturating {
+            self.next = self.streams.iter().map(Stream::next_open).min().unwrap_or(Time::MAX);
+        }
     }
 
     /// When the next message is made: up to `now` if it is there already, later if not; `None` when the source has
     /// ended. A saturating stream has a message at `now`, or at its start if that is later.
     #[inline]
     pub fn next(&self, now: Time) -> Option<Time> {
+        if !self.saturating {
+            return (self.next < Time::MAX).then_some(self.next);
+        }
         self.streams.iter().filter_map(|stream| stream.next(now)).min()
     }
 
@@ -136,10 +157,8 @@ impl Source {
     /// The open-loop stream with the earliest message up to `now`.
     #[inline]
     fn earliest(&self, now: Time) -> Option<(usize, Time)> {
-        if let [stream] = &self.streams[..]
-            && !self.saturating
-        {
-            return stream.next(now).filter(|&created| created <= now).map(|created| (0, created));
+        if self.streams.len() == 1 && !self.saturating {
+            return self.next(now).filter(|&created| created <= now).map(|created| (0, created));
         }
         let open = self.streams.iter().enumerate().filter(|(_, stream)| !stream.is_saturating());
         let next = open.filter_map(|(index, stream)| Some((stream.next(now)?, index)));
@@ -175,6 +194,7 @@ impl Source {
         if created >= self.from && created < self.to && !stream.is_saturating() {
             stream.offered = stream.offered.saturating_add(message.bytes);
         }
+        self.schedule();
         message
     }
 }

@@ -116,6 +116,12 @@ impl Stream {
         (!ended).then_some(created)
     }
 
+    /// When the next message of an open-loop stream is made; [`Time::MAX`] when it has ended.
+    #[inline]
+    pub(crate) fn next_open(&self) -> Time {
+        self.at
+    }
+
     /// Makes the next message, which is there (`created` is what [`Stream::next`] says).
     #[inline]
     pub(crate) fn take(&mut self, created: Time) -> Message {
