@@ -71,8 +71,9 @@ def load_latency(result: SweepResult) -> Figure:
     with style():
         figure = new_figure(7.0, 6.0)
         upper, lower = figure.subplots(2, 1, sharex=True)
+        told = [name for name in curves[0][0] if len({key[name] for key, _ in curves}) > 1]
         for number, (key, group) in enumerate(curves):
-            label = ", ".join(f"{name.rpartition('.')[2]} {v}" for name, v in key.items())
+            label = ", ".join(f"{name.rpartition('.')[2]} {key[name]}" for name in told)
             if number >= MOST_LABELS:
                 label = f"and {len(curves) - MOST_LABELS} more" if number == MOST_LABELS else "_"
             rows = group.sort_values("offered_load")

@@ -11,7 +11,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
+from matplotlib.colors import LogNorm, Normalize
 from matplotlib.figure import Figure
+from matplotlib.ticker import LogLocator
 from pandas.api.types import is_bool_dtype, is_numeric_dtype
 
 from fabricsim.errors import InputError
@@ -23,7 +25,12 @@ MOST_LINES = 12
 MOST_PANELS = 12
 FEWEST_FOR_MAP = (4, 4)
 """Values of each of two parameters from which on a heat map reads better than lines."""
-LOG_FROM = 30.0
+MOST_WRITTEN = 100
+"""Cells of a heat map up to which their values are written into them."""
+MANY_DECADES = 500.0
+"""Greatest over least value from which on labels at 1, 2 and 5 have no room."""
+MOST_TICKS = 8
+LOG_FROM = 10.0
 """Greatest over least value from which on an axis is logarithmic."""
 
 
@@ -165,22 +172,24 @@ def _map(values: pd.Series[Any], ways: Sequence[_Way], label: str) -> Figure:
     wide = table.pivot_table(index="y", columns="x", values="value")
     figure = new_figure(7.0, 5.0)
     axes = figure.add_subplot()
-    image = axes.imshow(wide.to_numpy(), origin="lower", aspect="auto", cmap=MAP)
-    axes.set_xticks(range(wide.shape[1]), [f"{x:g}" for x in wide.columns])
-    axes.set_yticks(range(wide.shape[0]), [f"{y:g}" for y in wide.index])
+    norm = LogNorm() if _is_wide(values) else Normalize()
+    image = axes.imshow(wide.to_numpy(), origin="lower", aspect="auto", cmap=MAP, norm=norm)
+    axes.set_xticks(range(wide.shape[1]), [f"{x:,g}" for x in wide.columns])
+    axes.set_yticks(range(wide.shape[0]), [f"{y:,g}" for y in wide.index])
     axes.grid(visible=False)
     axes.set(xlabel=ways[1].label, ylabel=ways[0].label)
-    if wide.size <= 100:
-        _write_values(axes, wide.to_numpy(float))
-    figure.colorbar(image, label=label)
+    if wide.size <= MOST_WRITTEN:
+        for (y, x), value in np.ndenumerate(wide.to_numpy(float)):
+            colour = "white" if norm(value) < 0.5 else "black"
+            axes.text(x, y, _short(value), ha="center", va="center", color=colour, fontsize=7)
+    bar = figure.colorbar(image, label=label)
+    if isinstance(norm, LogNorm):
+        plain_log(bar.ax.yaxis)
     return figure
 
 
-def _write_values(axes: Axes, cells: np.ndarray[Any, np.dtype[np.float64]]) -> None:
-    middle = (np.nanmin(cells) + np.nanmax(cells)) / 2
-    for (y, x), value in np.ndenumerate(cells):
-        colour = "white" if value < middle else "black"
-        axes.text(x, y, f"{value:.3g}", ha="center", va="center", color=colour, fontsize=7)
+def _short(value: float) -> str:
+    return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.3g}"
 
 
 def _panels(rows: pd.DataFrame, metric: str, ways: Sequence[_Way], label: str) -> Figure:
@@ -219,6 +228,10 @@ def _finish(axes: Axes, x: _Way, values: pd.Series[Any], label: str) -> None:
     if x.numeric and _is_wide(x.values):
         axes.set_xscale("log")
         plain_log(axes.xaxis)
+        if x.values.max() / x.values.min() >= MANY_DECADES:
+            axes.xaxis.set_major_locator(LogLocator())
+    elif x.numeric and x.size <= MOST_TICKS and (x.values == x.values.round()).all():
+        axes.set_xticks(sorted(x.values.unique()))
     if _is_wide(values):
         axes.set_yscale("log")
         plain_log(axes.yaxis)

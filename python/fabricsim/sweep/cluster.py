@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import importlib.metadata
 import itertools
+import logging
 import queue
+import time
 import uuid
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from typing import Any, Generic, TypeVar
 
@@ -20,6 +22,8 @@ CONNECT_S = 5.0
 IN_FLIGHT_PER_THREAD = 2
 """Tasks given to the scheduler per thread of its workers: one at work and one in reserve."""
 FEWEST_IN_FLIGHT = 4
+LOOK_S = 1.0
+"""Seconds between two looks at which workers there are."""
 GATHER_S = 10.0
 """Seconds for the way of one result."""
 
@@ -59,6 +63,8 @@ def import_distributed() -> Any:
         raise InputError(
             f"Dask is not installed (no module {error.name}): pip install 'fabricsim[cluster]'"
         ) from None
+    for name in ("distributed", "distributed.client", "distributed.core"):
+        logging.getLogger(name).setLevel(logging.CRITICAL)  # what it has to say becomes one message of ours
     return distributed
 
 
@@ -154,6 +160,8 @@ class _Flight(Generic[T, R]):
         self._ready: queue.SimpleQueue[Any] = queue.SimpleQueue()
         self._stopped = False
         self._waits = False
+        self._threads = 0
+        self._next_look = 0.0
 
     def run(self, tasks: Iterator[T]) -> bool:
         try:
@@ -187,18 +195,30 @@ class _Flight(Generic[T, R]):
         return bool(self._tasks)
 
     def _room(self) -> int:
-        threads = sum(self._client.nthreads().values()) if self._client.status == "running" else 0
-        if bool(threads) == self._waits:
-            self._waits = not threads
-            if self._waits:
-                self._say("the Dask scheduler has no worker: waiting for one")
-        return max(FEWEST_IN_FLIGHT, IN_FLIGHT_PER_THREAD * threads)
+        """Most tasks that are given to the scheduler at once."""
+        if time.monotonic() >= self._next_look:
+            self._next_look = time.monotonic() + LOOK_S
+            self._threads = sum(self._ask(self._client.nthreads).values())
+            if (self._threads == 0) != self._waits:
+                self._waits = self._threads == 0
+                if self._waits:
+                    self._say("the Dask scheduler has no worker: waiting for one")
+        return max(FEWEST_IN_FLIGHT, IN_FLIGHT_PER_THREAD * self._threads)
+
+    def _ask(self, question: Callable[..., Any], *arguments: Any, **options: Any) -> Any:
+        """What the scheduler answers."""
+        try:
+            return question(*arguments, **options)
+        except OSError:
+            raise FabricsimError(_LOST) from None
 
     def _collect(self) -> None:
         with suppress(queue.Empty):
             self._take(self._ready.get(timeout=POLL_S))
         if self._client.status != "running":
             raise FabricsimError(_LOST)
+        if self._stopped and time.monotonic() >= self._next_look:
+            self._halt()  # workers may have come or gone since
         if not self._stopped and self._stop():
             self._halt()
 
@@ -223,7 +243,8 @@ class _Flight(Generic[T, R]):
                 raise FabricsimError(_LOST) from None
             raise
         del self._tasks[future.key]
-        self._on_done(task, result)
+        if result is not None:
+            self._on_done(task, result[0])
 
     def _lose(self, task: T) -> None:
         message = "its Dask worker died again and again, perhaps for want of memory"
@@ -232,12 +253,13 @@ class _Flight(Generic[T, R]):
         self._on_lost(task, message)
 
     def _halt(self) -> None:
-        """Takes back what has not begun; tells the rest to stop, and waits for it."""
+        """Takes back what has not begun; tells the rest to stop."""
         self._stopped = True
-        at_work = {key for keys in self._client.processing().values() for key in keys}
-        self._client.run(_tell_stop, self._token, on_error="ignore")
-        waiting = [key for key, (future, _) in self._tasks.items() if not (key in at_work or future.done())]
-        self._client.cancel([self._tasks.pop(key)[0] for key in waiting], force=True)
+        self._next_look = time.monotonic() + LOOK_S
+        self._ask(self._client.run, _note_stop, self._token, on_error="ignore")
+        given = {key for keys in self._ask(self._client.processing).values() for key in keys}
+        waiting = [key for key, (future, _) in self._tasks.items() if not (key in given or future.done())]
+        self._ask(self._client.cancel, [self._tasks.pop(key)[0] for key in waiting], force=True)
 
 
 _LOST = "the connection to the Dask scheduler was lost; what was done until then is kept"
@@ -246,13 +268,16 @@ _stopped_tokens: set[str] = set()
 """In a worker: the work that was told to stop."""
 
 
-def _tell_stop(token: str) -> None:
+def _note_stop(token: str) -> None:
     _stopped_tokens.add(token)
 
 
-def _call(work: Work[T, R], task: T, token: str, version: str) -> R:
+def _call(work: Work[T, R], task: T, token: str, version: str) -> tuple[R] | None:
+    """In a worker: the result; None if the work was stopped before it began."""
     from distributed import get_worker  # noqa: PLC0415 - this is a worker
 
     if installed() != version:
         raise InputError(_other_version(get_worker().address, installed(), version))
-    return work(task, lambda: token in _stopped_tokens)
+    if token in _stopped_tokens:
+        return None
+    return (work(task, lambda: token in _stopped_tokens),)

@@ -6,7 +6,7 @@ import itertools
 import math
 import tomllib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Literal
 
 from fabricsim.errors import InputError
@@ -75,8 +75,8 @@ def plan(
 ) -> Plan:
     """The points of the file's `[sweep]`, with what is given here.
 
-    Each key of `vary` replaces the file's values for it; `zip`, `list` and `random` each replace the file's. Texts are
-    values as they would be written in the file (`"20 us"` needs no second quotes).
+    What is given here replaces the file's values for a key in its grid; `zip`, `list` and `random` each replace the
+    file's whole. Texts are values as they would be written in the file (`"20 us"` needs no second quotes).
 
     Raises:
         InputError: there is nothing to vary, or something about it is wrong.
@@ -86,9 +86,10 @@ def plan(
     in_zip, in_list, in_random = given.pop("zip"), given.pop("list"), given.pop("random")
     together = in_zip if zip is None else zip
     spelled = in_list if list is None else list
-    drawn = in_random if random is None else random
-    drawn = _random(drawn, vary or {}, where)
-    given |= vary or {}
+    here = {*(vary or {}), *(zip or {}), *_keys(list or [])}
+    drawn = _random(_without(in_random, here) if random is None else random, where)
+    here |= set(drawn.keys) if drawn and random is not None else set()
+    given = {key: values for key, values in given.items() if key not in here} | dict(vary or {})
     axes = [
         Axis("grid", [{key: text} for text in _texts(key, values, where)]) for key, values in given.items()
     ]
@@ -170,18 +171,28 @@ def _list(spelled: Sequence[Mapping[str, Any]], where: str) -> Axis:
     return Axis("list", points)
 
 
-def _random(drawn: Any, vary: Mapping[str, Any], where: str) -> RandomPoints | None:
-    """The wish without the keys that are varied otherwise; None if there is none."""
+def _keys(spelled: Any) -> set[str]:
+    return {key for point in spelled if isinstance(point, Mapping) for key in point}
+
+
+def _without(drawn: dict[str, Any] | None, keys: set[str]) -> dict[str, Any] | None:
+    """What the file draws, without keys that are varied otherwise."""
     if drawn is None:
         return None
-    if isinstance(drawn, Mapping):
-        unknown = sorted(set(drawn) - {"samples", "seed", "method", "keys"})
-        if unknown or not {"samples", "keys"} <= set(drawn):
-            problem = f"there is no {unknown[0]!r}" if unknown else "samples and keys are needed"
-            raise InputError(f"{where}.random: {problem}: give samples, keys, and perhaps seed and method")
-        drawn = RandomPoints(**drawn)
-    keys = {key: what for key, what in drawn.keys.items() if key not in vary}
-    return None if drawn.keys and not keys else replace(drawn, keys=keys)
+    left = {key: what for key, what in drawn["keys"].items() if key not in keys}
+    return {**drawn, "keys": left} if left or not drawn["keys"] else None
+
+
+def _random(drawn: Any, where: str) -> RandomPoints | None:
+    if drawn is None or isinstance(drawn, RandomPoints):
+        return drawn
+    if not isinstance(drawn, Mapping):
+        raise InputError(f"{where}.random: expected samples and keys, found {drawn!r}")
+    unknown = sorted(set(drawn) - {"samples", "seed", "method", "keys"})
+    if unknown or not {"samples", "keys"} <= set(drawn):
+        problem = f"there is no {unknown[0]!r}" if unknown else "samples and keys are needed"
+        raise InputError(f"{where}.random: {problem}: give samples, keys, and perhaps seed and method")
+    return RandomPoints(**drawn)
 
 
 def _check_axes(found: Plan, experiment: Experiment) -> None:

@@ -86,9 +86,9 @@ def frame(parameters: Parameters, rows: Mapping[int, Mapping[str, Any]]) -> pd.D
 
 
 def rows_of(table: pd.DataFrame) -> dict[int, dict[str, Any]]:
-    """The rows of a table by number of point, without what a row does not have."""
+    """The rows of a table by number of point, with None for what a row does not have."""
     return {
-        int(row["point"]): {str(key): value for key, value in row.items() if not _is_missing(value)}
+        int(row["point"]): {str(key): None if _is_missing(value) else value for key, value in row.items()}
         for row in table.to_dict("records")
     }
 
