@@ -66,7 +66,7 @@ fn demands<'py>(
     base: &str,
     overrides: Overrides,
     at: Option<&str>,
-) -> PyResult<(String, Vec<(&'static str, Vec<PyColumn<'py>>)>)> {
+) -> PyResult<(String, Vec<PyTable<'py>>)> {
     let found = py.detach(|| {
         let at = at.map(str::parse).transpose().map_err(|error| bad_input(format!("--at: {error}")))?;
         let prepared = prepare(text, file, base, &overrides)?;
@@ -208,6 +208,9 @@ impl Outcome {
 }
 
 type PyColumn<'py> = (&'static str, &'static str, &'static str, &'static str, Bound<'py, PyAny>);
+
+/// Name and columns.
+type PyTable<'py> = (&'static str, Vec<PyColumn<'py>>);
 
 fn values<'py>(py: Python<'py>, column: &Column) -> PyResult<PyColumn<'py>> {
     let (kind, data) = match &column.data {
