@@ -64,12 +64,12 @@ def print_bound(found: Bound, console: Console) -> None:
 
 
 def _print_flows(found: Bound, console: Console) -> None:
-    flows = found.flows.assign(count=1)
+    flows, note = found.flows.assign(count=1), None
     if len(flows) > MOST_ROWS:
         flows = _grouped(flows)
-    note = None
+        note = "flows of an entry with the same rates in one line; rates are those of each flow"
     if len(flows) > MOST_ROWS:
-        note = f"the {MOST_ROWS} largest of {len(flows)} groups of flows with the same rates; --json has all flows"
+        note = f"the {MOST_ROWS} largest of {len(flows)} lines, each for flows with the same rates; --json has all flows"
         flows = flows.nlargest(MOST_ROWS, "count")
     table = Table(title=str(found.facts["title"] or found.facts["topology"]), caption=note)
     for heading in ("source", "destination", "entry"):
