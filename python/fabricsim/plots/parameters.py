@@ -65,6 +65,8 @@ def over_parameters(result: SweepResult, metric: str) -> Figure:
 
 
 def _require(result: SweepResult, metric: str) -> None:
+    if not (result.points["status"] != "failed").any():
+        raise InputError("this sweep has no point that ran, so there is nothing to draw")
     known = [
         str(name)
         for name in result.points

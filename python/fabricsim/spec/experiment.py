@@ -76,7 +76,7 @@ class Experiment:
         congestion_control: CongestionControl | None = None,
         groups: Mapping[str, list[str]] | None = None,
         measure: Measure | None = None,
-        sweep: Mapping[str, list[Any]] | None = None,
+        sweep: Mapping[str, Any] | None = None,
         tune: Tune | None = None,
         base: str | Path = ".",
     ) -> Experiment:

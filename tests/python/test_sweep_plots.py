@@ -1,0 +1,97 @@
+"""Pictures of sweeps: which kind is drawn, and that it shows the values."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import fabricsim as fs
+from fabricsim import plots
+from fabricsim.spec import Range
+
+LOAD = "traffic.0.load"
+LATENCIES = ["1 ns", "10 ns", "100 ns", "1 us"]
+
+
+@pytest.fixture
+def experiment(fake: None, small: Path) -> Path:
+    return small
+
+
+def drawn(file: Path, metric: str, **wanted: Any) -> Any:
+    return plots.over_parameters(fs.sweep(file, jobs=1, **wanted), metric)
+
+
+def test_one_parameter_is_a_line(experiment: Path) -> None:
+    (axes,) = drawn(experiment, "accepted_load", vary={"links.all.latency": LATENCIES}).axes
+    assert list(axes.lines[0].get_xdata()) == [1.0, 10.0, 100.0, 1000.0]
+    assert axes.get_xlabel() == "links.all.latency (ns)"
+    assert axes.get_xscale() == "log"
+
+
+def test_one_parameter_of_names_is_bars(experiment: Path) -> None:
+    (axes,) = drawn(experiment, "offered_load", vary={"title": ["'a'", "'b'", "'c'"]}).axes
+    assert [bar.get_width() for bar in axes.patches] == [0.3] * 3
+    assert [label.get_text() for label in axes.get_yticklabels()] == ["a", "b", "c"]
+
+
+def test_a_second_parameter_is_a_line_for_each_value(experiment: Path) -> None:
+    vary = {LOAD: [0.1, 0.2, 0.3], "title": ["'a'", "'b'"]}
+    (axes,) = drawn(experiment, "offered_load", vary=vary).axes
+    assert [line.get_label() for line in axes.lines] == ["title a", "title b"]
+    np.testing.assert_allclose(axes.lines[1].get_ydata(), [0.1, 0.2, 0.3])
+
+
+def test_two_parameters_of_numbers_are_a_heat_map(experiment: Path) -> None:
+    loads = [0.1, 0.2, 0.3, 0.4]
+    figure = drawn(experiment, "offered_load", vary={LOAD: loads, "links.all.latency": LATENCIES})
+    axes, bar = figure.axes
+    np.testing.assert_allclose(axes.images[0].get_array(), np.repeat(loads, 4).reshape(4, 4))
+    assert (axes.get_ylabel(), axes.get_xlabel()) == (LOAD, "links.all.latency (ns)")
+    assert bar.get_ylabel() == "offered_load"
+
+
+def test_points_drawn_at_random_are_a_panel_for_each_parameter(experiment: Path) -> None:
+    keys = {LOAD: Range(0.1, 0.5), "links.all.latency": Range("1 ns", "1 us", "log")}
+    figure = drawn(experiment, "accepted_load", random={"samples": 9, "keys": keys})
+    panels = [axes for axes in figure.axes if axes.get_visible()]
+    assert [axes.get_xlabel() for axes in panels] == [LOAD, "links.all.latency (ns)"]
+    np.testing.assert_allclose(panels[0].lines[0].get_xdata(), panels[0].lines[0].get_ydata())
+
+
+def test_deadlocks_are_marked(experiment: Path) -> None:
+    vary = {LOAD: [0.1, 0.2], "title": ["'a'", "'deadlock'"]}
+    (axes,) = drawn(experiment, "offered_load", vary=vary).axes
+    (marks,) = [line for line in axes.lines if line.get_label() == "deadlock"]
+    assert list(marks.get_xdata()) == [0.1, 0.2]
+
+
+def test_keys_that_vary_together_are_one_axis(experiment: Path) -> None:
+    (axes,) = drawn(
+        experiment, "offered_load", zip={LOAD: [0.1, 0.2, 0.3], "title": ["'a'", "'b'", "'c'"]}
+    ).axes
+    assert axes.get_xlabel() == f"{LOAD}, with title"
+    np.testing.assert_allclose(axes.lines[0].get_ydata(), [0.1, 0.2, 0.3])
+
+
+def test_nothing_to_draw_is_told(experiment: Path) -> None:
+    with pytest.raises(fs.InputError, match="no load varies"):
+        plots.load_latency(fs.sweep(experiment, vary={"seed": [1, 2]}, jobs=1))
+    with pytest.raises(fs.InputError, match="no metric 'pie'"):
+        drawn(experiment, "pie", vary={"seed": [1, 2]})
+    with pytest.raises(fs.InputError, match="no point that ran"):
+        drawn(experiment, "latency_ns.mean", vary={"title": ["'panic'", "'good'"]}, stop=Once())
+
+
+class Once:
+    """Lets one point run."""
+
+    def __init__(self) -> None:
+        self._asked = 0
+
+    def __call__(self) -> bool:
+        self._asked += 1
+        return self._asked > 1
