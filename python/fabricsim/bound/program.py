@@ -94,6 +94,8 @@ class Program:
         from scipy.optimize import linprog  # noqa: PLC0415 - takes 0.2 s, of which other commands know nothing
 
         left = self.until - time.monotonic()
+        if left <= 0.0:
+            raise SolverError(_late(self))
         answer = linprog(
             -gain,
             A_ub=links if links.shape[0] else None,
@@ -102,7 +104,7 @@ class Program:
             b_eq=None if states is None else np.zeros(states.shape[0]),
             bounds=np.column_stack([lower, upper]),
             method="highs-ds" if self.size < _MANY else "highs-ipm",
-            options={"time_limit": max(left, 0.01)},
+            options={"time_limit": left},
         )
         if answer.status != 0:
             raise SolverError(_why(answer, self))
@@ -195,10 +197,17 @@ def _conservation(problem: Problem, tie: Tie) -> sparse.csr_array:
 
 
 def _why(answer: Any, program: Program) -> str:
-    size = f"{program.groups:,} rates, {program.links.shape[0]:,} links that can be full"
     if answer.status == 1:
-        return (
-            f"the linear program ({size}) was not solved in the time that it may take: allow more (--limit), or "
-            "bound a smaller network or fewer flows"
-        )
-    return f"the linear program ({size}) was not solved: {answer.message}"
+        return _late(program)
+    return f"the linear program ({_size(program)}) was not solved: {answer.message}"
+
+
+def _late(program: Program) -> str:
+    return (
+        f"the linear program ({_size(program)}) was not solved in the time that it may take: allow more (--limit), "
+        "or bound a smaller network or fewer flows"
+    )
+
+
+def _size(program: Program) -> str:
+    return f"{program.groups:,} rates, {program.links.shape[0]:,} links that can be full"

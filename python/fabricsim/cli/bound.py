@@ -69,7 +69,7 @@ def _print_flows(found: Bound, console: Console) -> None:
         flows = _grouped(flows)
         note = "flows of an entry with the same rates in one line; rates are those of each flow"
     if len(flows) > MOST_ROWS:
-        note = f"the {MOST_ROWS} largest of {len(flows)} lines, each for flows with the same rates; --json has all flows"
+        note = f"the {MOST_ROWS} largest of {len(flows)} lines, each for flows with the same rates; --json has all"
         flows = flows.nlargest(MOST_ROWS, "count")
     table = Table(title=str(found.facts["title"] or found.facts["topology"]), caption=note)
     for heading in ("source", "destination", "entry"):
