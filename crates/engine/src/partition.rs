@@ -91,6 +91,8 @@ pub(crate) struct Partition<B> {
     /// Switches and hosts that have to settle at the present moment.
     unsettled_switches: Vec<u32>,
     unsettled_hosts: Vec<u32>,
+    /// Events of the present call of [`Partition::run`].
+    events: u64,
 }
 
 impl<B: Observer> Partition<B> {
@@ -115,6 +117,7 @@ impl<B: Observer> Partition<B> {
             totals: Totals::default(),
             unsettled_switches: Vec::new(),
             unsettled_hosts: Vec::new(),
+            events: 0,
         }
     }
 
@@ -129,17 +132,17 @@ impl<B: Observer> Partition<B> {
 
     /// Handles the events before `until`, at most about `budget`. True if there are more before `until`.
     pub(crate) fn run(&mut self, until: Time, budget: u64) -> bool {
-        let mut left = budget;
+        self.events = 0;
         while let Some(time) = self.context.out.calendar.next_time() {
             if time >= until.0 {
                 return false;
             }
-            if left == 0 {
+            if self.events >= budget {
                 return true;
             }
             self.context.now = Time(time);
             while let Some(event) = self.context.out.calendar.pop_at(time) {
-                left = left.saturating_sub(1);
+                self.events += 1;
                 self.note(event, time);
             }
             self.settle();

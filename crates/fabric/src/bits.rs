@@ -4,13 +4,18 @@ pub(crate) struct Bits {
     /// The word; if there are several, all of them ORed, so that in any case it is zero if the set is empty.
     low: u64,
     /// All words, if there are more than one.
-    wide: Option<Box<[u64]>>,
+    wide: Option<Box<Words>>,
 }
+
+/// Behind one more pointer, so that the usual set is small.
+#[derive(Clone, Debug)]
+struct Words(Box<[u64]>);
 
 impl Bits {
     /// An empty set of numbers below `size`.
     pub(crate) fn new(size: usize) -> Self {
-        let wide = (!Self::fit_in_a_word(size)).then(|| vec![0; size.div_ceil(64)].into_boxed_slice());
+        let wide = (!Self::fit_in_a_word(size))
+            .then(|| Box::new(Words(vec![0; size.div_ceil(64)].into_boxed_slice())));
         Self { low: 0, wide }
     }
 
@@ -18,7 +23,7 @@ impl Bits {
     pub(crate) fn set(&mut self, bit: usize) {
         self.low |= 1 << (bit % 64);
         if let Some(words) = &mut self.wide {
-            words[bit / 64] |= 1 << (bit % 64);
+            words.0[bit / 64] |= 1 << (bit % 64);
         }
     }
 
@@ -26,8 +31,8 @@ impl Bits {
     pub(crate) fn clear(&mut self, bit: usize) {
         self.low &= !(1 << (bit % 64));
         if let Some(words) = &mut self.wide {
-            words[bit / 64] &= !(1 << (bit % 64));
-            self.low = words.iter().fold(0, |all, word| all | word);
+            words.0[bit / 64] &= !(1 << (bit % 64));
+            self.low = words.0.iter().fold(0, |all, word| all | word);
         }
     }
 
@@ -58,7 +63,7 @@ impl Bits {
                 let bits = if after != 0 { after } else { self.low };
                 (bits != 0).then(|| bits.trailing_zeros() as usize)
             }
-            Some(words) => first_from(words, last + 1).or_else(|| first_from(words, 0)),
+            Some(words) => first_from(&words.0, last + 1).or_else(|| first_from(&words.0, 0)),
         }
     }
 }

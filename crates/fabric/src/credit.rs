@@ -168,7 +168,8 @@ impl RampPool {
     /// Moves what is free at `now` to `lane.free`.
     #[inline(always)]
     pub fn collect(&mut self, lane: &mut LaneCredits, now: Time) {
-        while let Some(node) = self.nodes.get_mut(lane.head as usize) {
+        while lane.head != NONE {
+            let node = &mut self.nodes[lane.head as usize];
             if node.end > now {
                 if node.ramp.base <= now {
                     self.collect_partly(lane, now);

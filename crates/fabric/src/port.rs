@@ -337,20 +337,24 @@ pub fn send<R: RoutingFunction, B: Observer, O: Outbox>(
     index: u32,
     lane: Vl,
 ) -> Time {
-    transmit(context, port, index, lane)
+    let slot = &context.arena[index];
+    let size = (slot.packet.bytes, slot.blocks);
+    transmit(context, port, index, size, lane, false)
 }
 
-/// [`send`], inlined for the switch.
+/// [`send`], inlined for the switch; `size` are the packet's bytes and blocks. If there is `more` to send, the port is
+/// looked at again as soon as the link is free.
 #[inline(always)]
 pub(crate) fn transmit<R: RoutingFunction, B: Observer, O: Outbox>(
     context: &mut Context<R, B, O>,
     port: u32,
     index: u32,
+    (bytes, blocks): (u32, u32),
     lane: Vl,
+    more: bool,
 ) -> Time {
     let now = context.now;
     let slot = &mut context.arena[index];
-    let (bytes, blocks) = (slot.packet.bytes, slot.blocks);
     slot.lane = lane;
     let sender = &mut context.ports.senders[port as usize];
     let duration = sender.byte_time.duration(bytes);
@@ -358,6 +362,9 @@ pub(crate) fn transmit<R: RoutingFunction, B: Observer, O: Outbox>(
     sender.busy_until =
         if sender.overhead == 0 { end } else { now + sender.byte_time.duration(bytes + sender.overhead) };
     sender.last_lane = lane;
+    if more {
+        sender.wake(port, sender.busy_until, &mut context.out);
+    }
     context.observer.transmitted(sender.channel, lane, bytes, now, sender.busy_until);
     if sender.stalled_since != Time::MAX {
         sender.end_stall(now, &mut context.observer);

@@ -5,7 +5,7 @@ use fabricsim_routing::RoutingFunction;
 use fabricsim_units::{Time, Vl};
 
 use super::Switch;
-use super::queues::Output;
+use super::queues::{Output, Place};
 use crate::arbiter::{Candidate, Choice};
 use crate::{Context, NONE, Outbox};
 
@@ -93,20 +93,18 @@ impl Switch {
             return;
         }
         let (allowed, blocks) = (slot.hop.lanes, slot.blocks);
-        let out_lane = match context.ports.lane_in_turn(port, allowed, blocks, context.now) {
-            Some(lane) => Some(lane),
-            None => {
-                let flow = context.arena[packet].flow();
-                context.ports.search_lane(port, allowed, blocks, context.now, flow).ok()
-            }
-        };
+        let out_lane = context.ports.lane_in_turn(port, allowed, blocks, context.now).or_else(|| {
+            let flow = context.arena[packet].flow();
+            context.ports.search_lane(port, allowed, blocks, context.now, flow).ok()
+        });
         let Some(out_lane) = out_lane else {
             self.enqueue_sole(context, output);
             self.dirty.set(output);
             return;
         };
         state.sole = NONE;
-        self.forward(context, output, (usize::from(input), lane), packet, out_lane);
+        let place = self.layout.place(usize::from(input), lane, output);
+        self.forward(context, place, packet, out_lane, false);
     }
 
     /// Sends the first packet that `output` can send now, beginning after the input and lane served last: what the
@@ -135,14 +133,17 @@ impl Switch {
                 delay.retry = delay.retry.min(readable_at);
                 continue;
             }
-            let request = self.requests[self.layout.request(output, input)];
+            let number = self.layout.request(output, input);
+            let request = self.requests[number];
             let mut lanes = request.lanes;
             while lanes != 0 {
                 let lane = request.first_lane(lanes);
                 lanes &= !(1 << lane.0);
-                let packet = self.queues[self.layout.queue(input, lane, output)].first();
+                let queue = self.layout.queue(input, lane, output);
+                let packet = self.queues[queue].first();
                 if let Some((_, out_lane)) = examine(context, port, packet, &mut delay) {
-                    return self.grant(context, output, (input, lane), packet, out_lane);
+                    let place = Place { input, lane, output, queue, request: number };
+                    return self.grant(context, place, packet, out_lane);
                 }
             }
         }
@@ -159,7 +160,8 @@ impl Switch {
         let mut delay = Delay::default();
         match self.best(context, output, &mut delay) {
             Some(Candidate { input, lane, packet, out_lane, .. }) => {
-                self.grant(context, output, (usize::from(input), lane), packet, out_lane);
+                let place = self.layout.place(usize::from(input), lane, output);
+                self.grant(context, place, packet, out_lane);
             }
             None => delay.note(context, self.first_port + output as u32),
         }

@@ -6,6 +6,7 @@ use fabricsim_spec::Queueing;
 use fabricsim_units::Vl;
 
 use super::Switch;
+use super::queues::Place;
 use crate::port::{return_space, transmit};
 use crate::{Context, NONE, Outbox};
 
@@ -15,34 +16,32 @@ impl Switch {
     pub(super) fn grant<R: RoutingFunction, B: Observer, O: Outbox>(
         &mut self,
         context: &mut Context<R, B, O>,
-        output: usize,
-        (input, lane): (usize, Vl),
+        place: Place,
         packet: u32,
         out_lane: Vl,
     ) {
+        let Place { input, lane, output, .. } = place;
         let next = context.arena[packet].next;
-        self.dequeue(output, input, lane, next);
-        self.forward(context, output, (input, lane), packet, out_lane);
+        self.dequeue(place, next);
+        let more = !self.outputs[output].inputs.is_empty();
+        self.forward(context, place, packet, out_lane, more);
         if next != NONE && self.layout.queueing == Queueing::Fifo {
             self.expose(context, input, lane, next);
         }
-        if !self.outputs[output].inputs.is_empty() {
-            let port = self.first_port + output as u32;
-            let sender = &mut context.ports.senders[port as usize];
-            sender.wake(port, sender.busy_until, &mut context.out);
-        }
     }
 
-    /// Sends a packet from an input buffer to an output. Every packet that leaves the switch does so here.
+    /// Sends a packet from an input buffer to an output, for which there is `more` or not. Every packet that leaves the
+    /// switch does so here.
     #[inline(always)]
     pub(super) fn forward<R: RoutingFunction, B: Observer, O: Outbox>(
         &mut self,
         context: &mut Context<R, B, O>,
-        output: usize,
-        (input, lane): (usize, Vl),
+        place: Place,
         packet: u32,
         out_lane: Vl,
+        more: bool,
     ) {
+        let Place { input, lane, output, request, .. } = place;
         let port = self.first_port + output as u32;
         let in_port = self.first_port + input as u32;
         let slot = &mut context.arena[packet];
@@ -52,10 +51,10 @@ impl Switch {
         state.queued -= blocks;
         state.last_input = input as u16;
         self.last_output = output;
-        self.requests[self.layout.request(output, input)].last_lane = lane.0;
+        self.requests[request].last_lane = lane.0;
         let byte_time = context.ports.senders[port as usize].byte_time;
         return_space(context, in_port, lane, byte_time, (bytes, blocks));
-        let end = transmit(context, port, packet, out_lane);
+        let end = transmit(context, port, packet, (bytes, blocks), out_lane, more);
         context.ports.receivers[in_port as usize].occupy(end);
     }
 }

@@ -39,10 +39,26 @@ impl Layout {
         output * self.ports + input
     }
 
+    #[inline(always)]
+    pub(super) fn place(self, input: usize, lane: Vl, output: usize) -> Place {
+        let (queue, request) = (self.queue(input, lane, output), self.request(output, input));
+        Place { input, lane, output, queue, request }
+    }
+
     /// Input and lane of a queue.
     fn buffer_of(self, queue: usize) -> (usize, Vl) {
         (queue / self.lanes % self.ports, Vl((queue % self.lanes) as u8))
     }
+}
+
+/// Where a packet waits, or would if it had to, with the numbers of the queue and the request.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Place {
+    pub(super) input: usize,
+    pub(super) lane: Vl,
+    pub(super) output: usize,
+    pub(super) queue: usize,
+    pub(super) request: usize,
 }
 
 /// An output port.
@@ -134,14 +150,14 @@ impl Switch {
 
     /// Takes the head out of its queue; `next` is the packet behind it, or [`NONE`].
     #[inline(always)]
-    pub(super) fn dequeue(&mut self, output: usize, input: usize, lane: Vl, next: u32) {
-        self.queues[self.layout.queue(input, lane, output)].advance(next);
+    pub(super) fn dequeue(&mut self, place: Place, next: u32) {
+        self.queues[place.queue].advance(next);
         // The packet behind it asks for the same output only if the queue is that output's.
         if next == NONE || self.layout.queueing == Queueing::Fifo {
-            let request = &mut self.requests[self.layout.request(output, input)];
-            request.lanes &= !(1 << lane.0);
+            let request = &mut self.requests[place.request];
+            request.lanes &= !(1 << place.lane.0);
             if request.lanes == 0 {
-                self.outputs[output].inputs.clear(input);
+                self.outputs[place.output].inputs.clear(place.input);
             }
         }
     }

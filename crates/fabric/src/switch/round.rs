@@ -122,7 +122,8 @@ impl Switch {
             let own = if head.bound { Some(head.allowed.first) } else { head.got };
             let own = own.filter(|&lane| context.ports.has_space(port, lane, head.blocks, context.now));
             let Some(out_lane) = own else { continue };
-            self.grant(context, head.output, (head.input, head.lane), head.packet, out_lane);
+            let place = self.layout.place(head.input, head.lane, head.output);
+            self.grant(context, place, head.packet, out_lane);
             rounds.leave(&head, out_lane, context.ports.senders[port as usize].busy_until);
             rounds.heads[i].got = None;
         }
