@@ -139,6 +139,9 @@ fn notes(settings: &InfiniBandCongestion, graph: &Graph) -> Vec<&'static str> {
     if settings.reset_threshold.is_some_and(|reset| reset != settings.threshold) {
         notes.push("reset_threshold is a matter of the switch: no option sets it");
     }
+    if settings.ccti_timer.period().is_some_and(|period| period.0 % CctiTimer::UNIT.0 != 0) {
+        notes.push("ccti_timer is rounded: the experiment's is no whole number of 1.024 us");
+    }
     if !settings.ports.is_empty() {
         notes.push("values of single ports are left out: OpenSM sets all ports alike");
     }
@@ -272,6 +275,7 @@ duration = '1 ms'
             "cc_ca_cong_setting_trigger_threshold 0 1",
             "cc_ca_cong_setting_ccti_min 0 0",
             "cc_cct 0:0,3:1,3:2,1:5",
+            "# note: ccti_timer is rounded: the experiment's is no whole number of 1.024 us",
             "# note: reset_threshold is a matter of the switch: no option sets it",
         ] {
             assert!(text.lines().any(|found| found == line), "{line}\n{text}");

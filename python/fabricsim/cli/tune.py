@@ -205,8 +205,21 @@ def _front(result: TuneResult) -> Table:
 
 
 def _heading(result: TuneResult, name: str) -> str:
+    if name in result.parameters:
+        return short(name, result.parameters)
     unit = result.trials.attrs.get("columns", {}).get(name, ("", ""))[0]
     return f"{name}\n{unit}" if unit else name
+
+
+def short(key: str, keys: list[str]) -> str:
+    """The last parts of a key, as few as tell it from the others; two at least."""
+    parts = key.split(".")
+    for count in range(2, len(parts)):
+        end = ".".join(parts[-count:])
+        alone = sum(other.endswith(f".{end}") or other == end for other in keys) == 1
+        if alone and not parts[-count].isdigit():
+            return end
+    return key
 
 
 def _cell(value: Any) -> str:

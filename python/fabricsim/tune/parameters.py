@@ -15,7 +15,7 @@ from fabricsim.sweep.quantity import Quantity, quantity
 if TYPE_CHECKING:
     from optuna.distributions import BaseDistribution
 
-DIGITS = 6
+DIGITS = 4
 """Significant digits of values drawn from a range without steps."""
 
 
@@ -90,39 +90,48 @@ class Numbers:
     whole: bool
 
     def distribution(self) -> BaseDistribution:
+        """Of the number of steps from `low` where there are steps, else of the value."""
         from optuna.distributions import FloatDistribution, IntDistribution  # noqa: PLC0415 - takes long
 
+        if self.step is not None:
+            return IntDistribution(0, self._steps)
         if self.whole:
-            return IntDistribution(int(self.low), int(self.high), self.log, int(self.step or 1))
-        return FloatDistribution(self.low, self._last, self.log, self.step)
+            return IntDistribution(int(self.low), int(self.high), self.log)
+        return FloatDistribution(self.low, self.high, self.log)
 
     @property
-    def _last(self) -> float:
-        """The highest value that steps from `low` reach."""
-        return self.high if self.step is None else self.low + self.step * (self._count - 1)
-
-    @property
-    def _count(self) -> int:
-        assert self.step is not None or self.whole
-        return math.floor((self.high - self.low) / (self.step or 1) * (1 + 1e-12)) + 1
+    def _steps(self) -> int:
+        """Steps from the lowest to the highest value."""
+        return math.floor((self.high - self.low) / (self.step or 1) * (1 + 1e-12))
 
     def value(self, drawn: Any) -> Any:
+        if self.step is not None:
+            value = self.low + self.step * int(drawn)
+            return int(value) if self.whole else self._inside(float(f"{value:.12g}"))
         if self.whole:
             return int(drawn)
-        return min(max(float(f"{drawn:.{DIGITS}g}"), self.low), self.high)
+        return self._inside(float(f"{drawn:.{DIGITS}g}"))
+
+    def _inside(self, value: float) -> float:
+        """Rounding leads out of the range at its ends."""
+        return min(max(value, self.low), self.high)
 
     def drawn(self, value: Any) -> Any:
         if isinstance(value, bool) or not isinstance(value, int | float):
             raise InputError(f"{toml_value(value)} is not a number")
         if not self.low <= value <= self.high:
             raise InputError(f"{value} is not between {self.low} and {self.high}")
-        return _on_step(value, self.low, self.step or (1 if self.whole else None))
+        if self.step is not None:
+            return _steps(value - self.low, self.step, value)
+        return _steps(value, 1, value) if self.whole else value
 
     def examples(self) -> list[Any]:
         return [self.low, self.high]
 
     def all(self) -> list[Any]:
-        return [self.low + (self.step or 1) * number for number in range(self._count)]
+        if self.step is not None:
+            return list(range(self._steps + 1))
+        return list(range(int(self.low), int(self.high) + 1))
 
 
 @dataclass(frozen=True)
@@ -155,9 +164,9 @@ class Quantities:
         from optuna.distributions import IntDistribution  # noqa: PLC0415 - takes long
 
         step = 1 if self.step is None else self._count(self.step)
-        return IntDistribution(self._count(self.low), self.all_last(), self.log, step)
+        return IntDistribution(self._count(self.low), self._last(), self.log, step)
 
-    def all_last(self) -> int:
+    def _last(self) -> int:
         """The highest count that steps from `low` reach."""
         low, high = self._count(self.low), self._count(self.high)
         step = 1 if self.step is None else self._count(self.step)
@@ -177,33 +186,43 @@ class Quantities:
         count = self._count(given)
         if not self._count(self.low) <= count <= self._count(self.high):
             raise InputError(f"{toml_value(value)} is outside of the range")
-        step = 1 if self.step is None else self._count(self.step)
-        return _on_step(count, self._count(self.low), step)
+        if self.step is not None:
+            _steps(count - self._count(self.low), self._count(self.step), toml_value(value))
+        return count
 
     def examples(self) -> list[Any]:
-        return [self.value(self._count(self.low)), self.value(self.all_last())]
+        return [self.value(self._count(self.low)), self.value(self._last())]
 
     def all(self) -> list[Any]:
         step = 1 if self.step is None else self._count(self.step)
-        return list(range(self._count(self.low), self.all_last() + 1, step))
+        return list(range(self._count(self.low), self._last() + 1, step))
 
 
-def _on_step(value: Any, low: Any, step: Any) -> Any:
-    if step is not None:
-        steps = (value - low) / step
-        if abs(steps - round(steps)) > 1e-9:
-            raise InputError(f"{value} is not a whole number of steps of {step} from {low}")
-    return value
+def _steps(distance: Any, step: Any, value: Any) -> int:
+    """How many steps a value is away.
+
+    Raises:
+        InputError: not a whole number.
+    """
+    steps = round(float(distance / step))
+    if abs(distance / step - steps) > 1e-9:
+        raise InputError(f"{value} is not a whole number of steps of {step} away from the start of the range")
+    return steps
 
 
 def _with_unit(count: Fraction, grain: str, like: Quantity) -> str:
-    """`count` grains in the unit of `like` if three decimals show it, else in grains."""
+    """`count` grains in the unit of `like`, or else the largest, in which three decimals show it."""
     units = like.dimension.units
-    thousandths = count * units[grain] / units[like.unit] * 1000
-    if thousandths.denominator != 1:
+    by_size = sorted((unit for unit in units if unit.isascii()), key=lambda unit: -units[unit])
+    sizes_mix_powers = like.dimension.suffix == "bytes"  # 1000 and 1024
+    for unit in (like.unit, *(() if sizes_mix_powers else by_size)):
+        thousandths = count * units[grain] / units[unit] * 1000
+        if thousandths.denominator == 1 and thousandths >= 1000:
+            break
+    else:
         return f"{count} {grain}"
     text = f"{int(thousandths) // 1000}.{int(thousandths) % 1000:03}".rstrip("0").rstrip(".")
-    return f"{text} {like.unit}"
+    return f"{text} {unit}"
 
 
 def parameter(key: str, given: Mapping[str, Any]) -> Parameter:
