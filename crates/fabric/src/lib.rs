@@ -15,11 +15,13 @@ mod separable;
 mod sink;
 mod switch;
 mod table;
+mod transmit;
 
 pub use arena::{Arena, NONE, Slot};
 pub use context::{Context, Outbox, Rules};
 pub use credit::{LaneCredits, Ramp, RampPool};
-pub use port::{Far, Ports, Reads, Receiver, Sender, leaving, return_space, send};
+pub use port::{Far, Ports, Reads, Receiver, Sender};
 pub use sink::SinkState;
 pub use switch::Switch;
 pub use table::Table;
+pub use transmit::{leaving, return_space, send};

@@ -7,7 +7,7 @@ use fabricsim_units::Vl;
 
 use super::Switch;
 use super::queues::Place;
-use crate::port::{return_space, transmit};
+use crate::transmit::{return_space, transmit};
 use crate::{Context, NONE, Outbox};
 
 impl Switch {

@@ -1,0 +1,113 @@
+//! A packet leaves: over a link, and out of the buffer in which it was.
+
+use fabricsim_model::Observer;
+use fabricsim_routing::RoutingFunction;
+use fabricsim_spec::{CreditReturn, Switching};
+use fabricsim_units::{ByteTime, Time, Vl};
+
+use crate::{Context, Far, Outbox, Ramp};
+
+/// Sends a packet on its way: occupies the link, uses the credits, tells the far end. Returns when its last byte
+/// has left.
+#[inline(never)]
+pub fn send<R: RoutingFunction, B: Observer, O: Outbox>(
+    context: &mut Context<R, B, O>,
+    port: u32,
+    index: u32,
+    lane: Vl,
+) -> Time {
+    let slot = &context.arena[index];
+    let size = (slot.packet.bytes, slot.blocks);
+    transmit(context, port, index, size, lane, false)
+}
+
+/// [`send`], inlined for the switch; `size` are the packet's bytes and blocks. If there is `more` to send, the port is
+/// looked at again as soon as the link is free.
+#[inline(always)]
+pub(crate) fn transmit<R: RoutingFunction, B: Observer, O: Outbox>(
+    context: &mut Context<R, B, O>,
+    port: u32,
+    index: u32,
+    (bytes, blocks): (u32, u32),
+    lane: Vl,
+    more: bool,
+) -> Time {
+    let now = context.now;
+    let slot = &mut context.arena[index];
+    slot.lane = lane;
+    let sender = &mut context.ports.senders[port as usize];
+    let duration = sender.byte_time.duration(bytes);
+    let end = now + duration;
+    sender.busy_until =
+        if sender.overhead == 0 { end } else { now + sender.byte_time.duration(bytes + sender.overhead) };
+    sender.last_lane = lane;
+    if more {
+        sender.wake(port, sender.busy_until, &mut context.out);
+    }
+    context.observer.transmitted(sender.channel, lane, bytes, now, sender.busy_until);
+    if sender.stalled_since != Time::MAX {
+        sender.end_stall(now, &mut context.observer);
+    }
+    let credits = &mut context.ports.lanes[port as usize * context.ports.lane_count + lane.index()];
+    context.ports.ramps.take(credits, blocks);
+    let late = if context.rules.switching == Switching::StoreAndForward { duration } else { Time::ZERO };
+    if let Far::Switch(far) = sender.far {
+        slot.port = far;
+        context.out.arrive(now + sender.far_delay + late, far, index);
+        return end;
+    }
+    match sender.far {
+        Far::Switch(_) => {}
+        Far::Host(far) => {
+            // A sink that takes every byte as it comes has no state: its credits follow from the sending alone.
+            slot.port = far;
+            let base = now + sender.sink_credit_delay;
+            let ramp = leaving(context.rules.credit_return, base, sender.byte_time, bytes, blocks);
+            context.ports.ramps.give_back(credits, ramp);
+            context.out.deliver(now + sender.latency + duration, far, index);
+        }
+        Far::SlowHost(far) => {
+            slot.port = far;
+            context.out.arrive(now + sender.latency, far, index);
+        }
+        Far::Remote => {
+            let (at, channel) = (now + sender.far_delay + late, sender.channel);
+            let slot = context.arena.remove(index);
+            context.out.remote_packet(at, channel, slot);
+        }
+    }
+    end
+}
+
+/// The ramp of a packet that leaves a buffer from `base` on (at its sender's end of the link).
+#[inline]
+pub fn leaving(how: CreditReturn, base: Time, byte_time: ByteTime, bytes: u32, blocks: u32) -> Ramp {
+    match how {
+        CreditReturn::Block => Ramp { base, byte_time, bytes, blocks },
+        CreditReturn::Packet => {
+            Ramp { base: base + byte_time.duration(bytes), byte_time: ByteTime::default(), bytes, blocks }
+        }
+    }
+}
+
+/// Returns the buffer space of a packet that starts to leave receiving port `port` now, at `byte_time` a byte.
+#[inline(always)]
+pub fn return_space<R: RoutingFunction, B: Observer, O: Outbox>(
+    context: &mut Context<R, B, O>,
+    port: u32,
+    lane: Vl,
+    byte_time: ByteTime,
+    size: (u32, u32),
+) {
+    let receiver = &context.ports.receivers[port as usize];
+    let base = context.now + receiver.credit_latency;
+    let ramp = leaving(context.rules.credit_return, base, byte_time, size.0, size.1);
+    match receiver.upstream {
+        Some(sender) => {
+            if let Some(at) = context.ports.credit(sender, lane, ramp, context.now) {
+                context.ports.ensure_wake(sender, at, &mut context.out);
+            }
+        }
+        None => context.out.remote_credit(receiver.channel, lane, ramp),
+    }
+}
