@@ -147,12 +147,12 @@ def describe(file: ExperimentFile, set: Set = None, json: Json = False) -> None:
 @app.command()
 def export(
     file: ExperimentFile,
-    format: Annotated[str, typer.Option("--format", help="ned, dot, anynet, fdbs or toml.")],
+    format: Annotated[str, typer.Option("--format", help="ned, dot, anynet, fdbs, toml or opensm.")],
     set: Set = None,
     out: OutFile = None,
     force: ForceFile = False,
 ) -> None:
-    """Write an experiment's network or forwarding tables in another program's format."""
+    """Write an experiment's network, forwarding tables or congestion control in another program's format."""
     _write(read(file, set).export(format), out, force)
 
 
