@@ -19,24 +19,31 @@ pub(crate) struct Candidate {
 /// ties are broken in turn.
 pub(crate) struct Choice<'a> {
     arbiter: Arbiter,
+    /// Lanes, a bit for each, whose packets go before all others; 0: there are none such.
+    urgent: u16,
     best: Option<Candidate>,
     seen: u64,
     random: Option<&'a mut Random>,
 }
 
 impl<'a> Choice<'a> {
-    pub(crate) fn new(arbiter: Arbiter, random: Option<&'a mut Random>) -> Self {
-        Self { arbiter, best: None, seen: 0, random }
+    pub(crate) fn new(arbiter: Arbiter, urgent: u16, random: Option<&'a mut Random>) -> Self {
+        Self { arbiter, urgent, best: None, seen: 0, random }
     }
 
     /// Offers a candidate; true if the choice is made and no more need be offered.
     #[inline]
     pub(crate) fn offer(&mut self, candidate: Candidate) -> bool {
-        let Some(best) = self.best else {
+        let comes_first = self.urgent == 0 || self.is_urgent(candidate);
+        let best = self.best.filter(|&best| !comes_first || self.urgent == 0 || self.is_urgent(best));
+        let Some(best) = best else {
             self.seen = 1;
             self.best = Some(candidate);
-            return self.arbiter == Arbiter::RoundRobin;
+            return comes_first && self.arbiter == Arbiter::RoundRobin;
         };
+        if !comes_first && self.is_urgent(best) {
+            return false;
+        }
         let better = match self.arbiter {
             Arbiter::RoundRobin => false,
             Arbiter::OldestFirst => candidate.injected < best.injected,
@@ -53,6 +60,10 @@ impl<'a> Choice<'a> {
         false
     }
 
+    fn is_urgent(&self, candidate: Candidate) -> bool {
+        self.urgent >> candidate.lane.0 & 1 != 0
+    }
+
     #[inline]
     pub(crate) fn made(self) -> Option<Candidate> {
         self.best
@@ -67,9 +78,9 @@ mod tests {
         Candidate { input, lane: Vl(lane), packet: 0, injected: Time(injected), out_lane: Vl(0) }
     }
 
-    fn chosen(arbiter: Arbiter, candidates: &[Candidate]) -> (u16, u8) {
+    fn chosen(arbiter: Arbiter, urgent: u16, candidates: &[Candidate]) -> (u16, u8) {
         let mut random = Random::new(1, 2, 3);
-        let mut choice = Choice::new(arbiter, Some(&mut random));
+        let mut choice = Choice::new(arbiter, urgent, Some(&mut random));
         for &c in candidates {
             if choice.offer(c) {
                 break;
@@ -82,9 +93,19 @@ mod tests {
     #[test]
     fn each_arbiter_chooses_by_its_rule() {
         let offered = [candidate(3, 1, 50), candidate(5, 0, 40), candidate(1, 0, 40), candidate(2, 1, 60)];
-        assert_eq!(chosen(Arbiter::RoundRobin, &offered), (3, 1));
-        assert_eq!(chosen(Arbiter::OldestFirst, &offered), (5, 0));
-        assert_eq!(chosen(Arbiter::FixedPriority, &offered), (1, 0));
+        assert_eq!(chosen(Arbiter::RoundRobin, 0, &offered), (3, 1));
+        assert_eq!(chosen(Arbiter::OldestFirst, 0, &offered), (5, 0));
+        assert_eq!(chosen(Arbiter::FixedPriority, 0, &offered), (1, 0));
+    }
+
+    #[test]
+    fn urgent_lanes_go_first() {
+        let offered = [candidate(3, 1, 50), candidate(5, 0, 60), candidate(1, 0, 55), candidate(2, 1, 40)];
+        assert_eq!(chosen(Arbiter::RoundRobin, 0b01, &offered), (5, 0));
+        assert_eq!(chosen(Arbiter::OldestFirst, 0b01, &offered), (1, 0));
+        assert_eq!(chosen(Arbiter::FixedPriority, 0b10, &offered), (2, 1));
+        assert_eq!(chosen(Arbiter::OldestFirst, 0b100, &offered), (2, 1), "nobody is urgent");
+        assert_eq!(chosen(Arbiter::RoundRobin, 0b100, &offered), (3, 1), "nobody is urgent");
     }
 
     #[test]
@@ -93,7 +114,7 @@ mod tests {
         let mut counts = [0_u32; 4];
         let n = 40_000;
         for _ in 0..n {
-            let mut choice = Choice::new(Arbiter::Random, Some(&mut random));
+            let mut choice = Choice::new(Arbiter::Random, 0, Some(&mut random));
             for input in 0..4 {
                 choice.offer(candidate(input, 0, 0));
             }

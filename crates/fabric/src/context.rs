@@ -33,11 +33,21 @@ pub struct Rules {
     pub credit_delay: Time,
     /// Who goes first at an output.
     pub arbiter: Arbiter,
+    /// Virtual lanes of each service class.
+    pub lanes_per_class: u8,
+    /// Lanes, a bit for each, whose packets go before all others.
+    pub priority_lanes: u16,
     /// Seed of the experiment, for arbiters that draw.
     pub seed: u64,
 }
 
 impl Rules {
+    /// The first lane of the service class that `lane` belongs to.
+    #[inline]
+    pub fn class_base(&self, lane: Vl) -> u8 {
+        lane.0 - lane.0 % self.lanes_per_class
+    }
+
     /// The random stream of an output, by its channel.
     pub fn stream(&self, channel: u32) -> Random {
         const ARBITER: u64 = 0x6172_6269;

@@ -7,6 +7,7 @@
 mod arbiter;
 mod arena;
 mod bits;
+pub mod congestion;
 mod context;
 mod credit;
 mod port;

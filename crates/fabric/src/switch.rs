@@ -9,6 +9,7 @@ use fabricsim_units::SwitchId;
 
 use self::queues::{Layout, Output, Request};
 use crate::bits::Bits;
+use crate::congestion::Detector;
 use crate::queue::Queue;
 use crate::separable::Separable;
 use crate::{Context, Outbox, Rules, Table};
@@ -16,6 +17,7 @@ use crate::{Context, Outbox, Rules, Table};
 mod admit;
 mod choose;
 mod forward;
+mod mark;
 mod queues;
 mod round;
 
@@ -40,6 +42,10 @@ pub struct Switch {
     /// The allocators, if it allocates in rounds; and the heads that they match, between uses.
     rounds: Option<Box<Separable>>,
     matched: Vec<usize>,
+    /// Watches for congestion and marks packets, where there is congestion control.
+    detector: Option<Box<Detector>>,
+    /// Are there several service classes?
+    has_classes: bool,
     /// Does the first packet in turn that can be sent always go? (And do the ports fit in a word?)
     in_turn: bool,
     cut_through: bool,
@@ -66,7 +72,11 @@ impl Switch {
             random: Vec::new(),
             rounds: None,
             matched: Vec::new(),
-            in_turn: rules.arbiter == Arbiter::RoundRobin && Bits::fit_in_a_word(ports),
+            detector: None,
+            has_classes: usize::from(rules.lanes_per_class) < lanes,
+            in_turn: rules.arbiter == Arbiter::RoundRobin
+                && rules.priority_lanes == 0
+                && Bits::fit_in_a_word(ports),
             cut_through: rules.switching == Switching::CutThrough,
             waits_for_bytes: false,
         }
@@ -75,6 +85,12 @@ impl Switch {
     /// Says that the switch's links have different rates.
     pub fn with_mixed_rates(mut self, mixed: bool) -> Self {
         self.waits_for_bytes = mixed && self.cut_through;
+        self
+    }
+
+    /// Makes the switch watch for congestion.
+    pub fn with_detector(mut self, detector: Detector) -> Self {
+        self.detector = Some(Box::new(detector));
         self
     }
 

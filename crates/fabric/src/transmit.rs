@@ -90,17 +90,18 @@ pub fn leaving(how: CreditReturn, base: Time, byte_time: ByteTime, bytes: u32, b
     }
 }
 
-/// Returns the buffer space of a packet that starts to leave receiving port `port` now, at `byte_time` a byte.
+/// Returns the buffer space of a packet that starts to leave receiving port `port` now, at `byte_time` a byte, later by
+/// `late` than it could be.
 #[inline(always)]
 pub fn return_space<R: RoutingFunction, B: Observer, O: Outbox>(
     context: &mut Context<R, B, O>,
     port: u32,
     lane: Vl,
-    byte_time: ByteTime,
+    (byte_time, late): (ByteTime, Time),
     size: (u32, u32),
 ) {
     let receiver = &context.ports.receivers[port as usize];
-    let base = context.now + receiver.credit_latency;
+    let base = context.now + receiver.credit_latency + late;
     let ramp = leaving(context.rules.credit_return, base, byte_time, size.0, size.1);
     match receiver.upstream {
         Some(sender) => {

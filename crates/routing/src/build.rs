@@ -27,6 +27,7 @@ pub fn build(
         let message = format!("{lanes} virtual lanes: there are 1 to {MOST_LANES}");
         return Err(SpecError::at_key(file, "switch.virtual_lanes", message).into());
     }
+    let lanes = experiment.switch.lanes_per_class();
     let algorithm = resolve(routing.algorithm, graph);
     if routing.order.is_some() && algorithm != Algorithm::DimensionOrder {
         return Err(stray(file, "routing.order", algorithm, Algorithm::DimensionOrder).into());

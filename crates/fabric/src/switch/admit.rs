@@ -1,6 +1,6 @@
 //! What happens to a packet that comes in: the choice of its hop, and of the queue in which it waits.
 
-use fabricsim_model::{Hop, Observer};
+use fabricsim_model::{Hop, Lanes, Observer};
 use fabricsim_routing::RoutingFunction;
 use fabricsim_spec::Queueing;
 use fabricsim_units::{PortNo, Vl};
@@ -109,14 +109,18 @@ impl Switch {
     ) -> usize {
         let to = context.arena[packet].destination();
         let in_port = PortNo(input as u16);
-        let hop = match context.routing.only_hop(self.id, in_port, lane, to) {
-            Some(hop) => hop,
-            None => self.best_hop(context, in_port, lane, packet),
+        let class = if self.has_classes { context.rules.class_base(lane) } else { 0 };
+        let hop = match context.routing.only_hop(self.id, in_port, Vl(lane.0 - class), to) {
+            Some(hop) => shifted(hop, class),
+            None => self.best_hop(context, in_port, (class, lane), packet),
         };
         let output = hop.port.index();
         let slot = &mut context.arena[packet];
         slot.hop = hop;
         self.outputs[output].queued += slot.blocks;
+        if let Some(detector) = &mut self.detector {
+            detector.waits((input, lane), (output, hop.lanes.first), slot.blocks);
+        }
         if self.waits_for_bytes {
             let first = self.first_port as usize;
             let link_in = context.ports.receivers[first + input].byte_time;
@@ -136,12 +140,14 @@ impl Switch {
         &mut self,
         context: &mut Context<R, B, O>,
         in_port: PortNo,
-        lane: Vl,
+        (class, lane): (u8, Vl),
         packet: u32,
     ) -> Hop {
         context.hops.clear();
         let packet = context.arena[packet].packet;
-        context.routing.hops(self.id, in_port, lane, packet.destination, &mut context.hops);
+        let relative = Vl(lane.0 - class);
+        context.routing.hops(self.id, in_port, relative, packet.destination, &mut context.hops);
+        context.hops.iter_mut().for_each(|hop| *hop = shifted(*hop, class));
         if let [only] = context.hops.as_slice() {
             return *only;
         }
@@ -172,4 +178,10 @@ impl Switch {
         }
         best.1
     }
+}
+
+/// The same hop on the lanes of a service class, which begin at `class`.
+#[inline(always)]
+fn shifted(hop: Hop, class: u8) -> Hop {
+    Hop { lanes: Lanes::new(hop.lanes.first.0 + class, hop.lanes.count), ..hop }
 }

@@ -175,7 +175,8 @@ impl Switch {
         delay: &mut Delay,
     ) -> Option<Candidate> {
         let port = self.first_port + output as u32;
-        let mut choice = Choice::new(context.rules.arbiter, self.random.get_mut(output));
+        let mut choice =
+            Choice::new(context.rules.arbiter, context.rules.priority_lanes, self.random.get_mut(output));
         let Output { inputs, last_input, .. } = &self.outputs[output];
         let last = usize::from(*last_input);
         let mut at = inputs.first_after(last);

@@ -3,7 +3,7 @@
 use fabricsim_model::Observer;
 use fabricsim_routing::RoutingFunction;
 use fabricsim_spec::Queueing;
-use fabricsim_units::Vl;
+use fabricsim_units::{Time, Vl};
 
 use super::Switch;
 use super::queues::Place;
@@ -53,7 +53,12 @@ impl Switch {
         self.last_output = output;
         self.requests[request].last_lane = lane.0;
         let byte_time = context.ports.senders[port as usize].byte_time;
-        return_space(context, in_port, lane, byte_time, (bytes, blocks));
+        let late = if self.detector.is_some() {
+            self.mark(context, output, (input, lane), packet)
+        } else {
+            Time::ZERO
+        };
+        return_space(context, in_port, lane, (byte_time, late), (bytes, blocks));
         let end = transmit(context, port, packet, (bytes, blocks), out_lane, more);
         context.ports.receivers[in_port as usize].occupy(end);
     }

@@ -4,7 +4,8 @@ use fabricsim_units::Time;
 
 use super::Found;
 use crate::{
-    Cct, CongestionControl, Dcqcn, Experiment, InfiniBandCongestion, MOST_ENTRIES, PortCongestion, Switch,
+    Allocation, Cct, CongestionControl, Dcqcn, Experiment, InfiniBandCongestion, MOST_ENTRIES,
+    PortCongestion, Switch,
 };
 
 const THRESHOLD: &str = "congestion_control.infiniband.threshold";
@@ -61,6 +62,12 @@ fn classes(experiment: &Experiment) -> Result<(), Found> {
         let message = format!("{class} is not allowed: service classes are 0 to {}", classes - 1);
         fail(key, message)
     };
+    if !priority_classes.is_empty() && experiment.switch.allocation == Allocation::Separable {
+        return fail(
+            "switch.priority_classes",
+            "`allocation = \"separable\"` knows no priority: use `maximal`",
+        );
+    }
     for (i, &class) in priority_classes.iter().enumerate() {
         in_range(format!("switch.priority_classes.{i}"), class)?;
     }

@@ -1,0 +1,199 @@
+//! Congestion detection: a switch watches what waits for each of its outputs and virtual lanes, and marks packets (FECN)
+//! of those that are congested. What sources do with the marks is `fabricsim_protocols::congestion`.
+//!
+//! Adding a way of detection: a file with its rule per output and lane, and a line in [`Detection`].
+
+mod red;
+mod starvation;
+mod threshold;
+
+pub use red::{Red, RedRule};
+pub use starvation::Starvation;
+pub use threshold::{Threshold, ThresholdRule, fill};
+
+use fabricsim_model::Random;
+use fabricsim_units::{Time, Vl};
+
+use crate::Table;
+
+/// How a switch tells that an output's lane is congested; rules by (output, lane).
+#[derive(Clone, Debug)]
+pub enum Detection {
+    /// InfiniBand: a threshold with hysteresis, on what waits for the output in all input buffers together.
+    Output(Vec<Threshold>),
+    /// The same for each input buffer on its own; by (output, lane, input).
+    Buffer(Vec<Threshold>),
+    /// DCQCN: a probability that grows with the queue.
+    Red(Red),
+}
+
+/// A packet that leaves an output, as detection sees it.
+#[derive(Clone, Copy, Debug)]
+pub struct Departure {
+    /// Input that it came by, and the lane there.
+    pub input: usize,
+    /// Lane that it came by.
+    pub in_lane: Vl,
+    /// Output.
+    pub output: usize,
+    /// The lane of the output that it waited for.
+    pub lane: Vl,
+    /// Its size in flow-control units.
+    pub blocks: u32,
+    /// Had the output credits, or did it have to wait for them?
+    pub had_credits: bool,
+    /// Its time on the output's link.
+    pub packet_time: Time,
+}
+
+/// What follows for a packet that leaves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Left {
+    /// Is it marked (FECN)?
+    pub marked: bool,
+    /// How much later than usual the credits of its buffer are returned.
+    pub credits_late: Time,
+}
+
+/// What a switch watches.
+#[derive(Clone, Debug)]
+pub struct Detector {
+    ports: usize,
+    lanes: usize,
+    /// Blocks that wait, by (output, lane), or by (output, lane, input).
+    waiting: Table<u32>,
+    detection: Detection,
+    starvation: Option<Starvation>,
+}
+
+impl Detector {
+    /// A detector for a switch with so many ports and lanes.
+    pub fn new(ports: usize, lanes: usize, detection: Detection) -> Self {
+        let places = match detection {
+            Detection::Buffer(_) => ports * lanes * ports,
+            _ => ports * lanes,
+        };
+        Self { ports, lanes, waiting: Table::new(vec![0; places]), detection, starvation: None }
+    }
+
+    /// Returns credits late where input buffers fill.
+    pub fn with_starvation(mut self, starvation: Starvation) -> Self {
+        self.starvation = Some(starvation);
+        self
+    }
+
+    #[inline]
+    fn place(&self, output: usize, lane: Vl, input: usize) -> usize {
+        let place = output * self.lanes + lane.index();
+        if matches!(self.detection, Detection::Buffer(_)) { place * self.ports + input } else { place }
+    }
+
+    /// A packet of `blocks` in an input buffer waits for an output and lane from now on.
+    #[inline]
+    pub fn waits(&mut self, (input, in_lane): (usize, Vl), (output, lane): (usize, Vl), blocks: u32) {
+        let place = self.place(output, lane, input);
+        let waiting = &mut self.waiting[place];
+        *waiting += blocks;
+        match &mut self.detection {
+            Detection::Output(rules) | Detection::Buffer(rules) => rules[place].grown(*waiting),
+            Detection::Red(_) => {}
+        }
+        if let Some(starvation) = &mut self.starvation {
+            starvation.fills(input * self.lanes + in_lane.index(), blocks);
+        }
+    }
+
+    /// A packet leaves; only `eligible` ones (with data) are marked. `random` gives its random stream at this switch.
+    #[inline]
+    pub fn leaves(&mut self, departure: Departure, eligible: bool, random: impl FnOnce() -> Random) -> Left {
+        let Departure { input, in_lane, output, lane, blocks, had_credits, packet_time } = departure;
+        let place = self.place(output, lane, input);
+        let before = self.waiting[place];
+        self.waiting[place] = before - blocks;
+        let marked = match &mut self.detection {
+            Detection::Output(rules) | Detection::Buffer(rules) => {
+                let marked = eligible && rules[place].marks(blocks, had_credits);
+                rules[place].shrunk(before - blocks);
+                marked
+            }
+            Detection::Red(red) => eligible && red.marks(before, random),
+        };
+        let credits_late = match &mut self.starvation {
+            Some(starvation) => starvation.empties(input * self.lanes + in_lane.index(), blocks, packet_time),
+            None => Time::ZERO,
+        };
+        Left { marked, credits_late }
+    }
+
+    /// Blocks that wait for an output's lane.
+    pub fn waiting(&self, output: usize, lane: Vl) -> u32 {
+        let place = output * self.lanes + lane.index();
+        match self.detection {
+            Detection::Buffer(_) => self.waiting.iter().skip(place * self.ports).take(self.ports).sum(),
+            _ => self.waiting[place],
+        }
+    }
+
+    /// Is the output's lane in the congested state?
+    pub fn is_congested(&self, output: usize, lane: Vl) -> bool {
+        let place = output * self.lanes + lane.index();
+        match &self.detection {
+            Detection::Output(rules) => rules[place].is_congested(),
+            Detection::Buffer(rules) => {
+                rules[place * self.ports..][..self.ports].iter().any(Threshold::is_congested)
+            }
+            Detection::Red(red) => red.is_congested(self.waiting[place]),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const RULE: ThresholdRule =
+        ThresholdRule { enter: Some(10), leave: 6, unmarked: 0, packet_size: 1, victim_mask: false };
+
+    fn departure(input: usize, blocks: u32) -> Departure {
+        let packet_time = Time::ns(100);
+        Departure { input, in_lane: Vl(0), output: 2, lane: Vl(0), blocks, had_credits: true, packet_time }
+    }
+
+    fn leaves(detector: &mut Detector, departure: Departure) -> Left {
+        detector.leaves(departure, true, || Random::new(1, 1, 1))
+    }
+
+    #[test]
+    fn inputs_add_up_or_stand_alone() {
+        for (alone, congested) in [(false, true), (true, false)] {
+            let (count, detection): (_, fn(_) -> _) =
+                if alone { (9, Detection::Buffer) } else { (3, Detection::Output) };
+            let mut detector = Detector::new(3, 1, detection(vec![Threshold::new(RULE); count]));
+            detector.waits((0, Vl(0)), (2, Vl(0)), 6);
+            detector.waits((1, Vl(0)), (2, Vl(0)), 6);
+            assert_eq!((detector.waiting(2, Vl(0)), detector.is_congested(2, Vl(0))), (12, congested));
+            assert_eq!(leaves(&mut detector, departure(0, 6)).marked, congested);
+            assert_eq!((detector.waiting(2, Vl(0)), detector.is_congested(2, Vl(0))), (6, false));
+        }
+    }
+
+    #[test]
+    fn packets_without_data_are_not_marked() {
+        let mut detector = Detector::new(3, 1, Detection::Output(vec![Threshold::new(RULE); 3]));
+        detector.waits((0, Vl(0)), (2, Vl(0)), 20);
+        assert!(!detector.leaves(departure(0, 1), false, || Random::new(1, 1, 1)).marked);
+        assert!(leaves(&mut detector, departure(0, 1)).marked);
+    }
+
+    #[test]
+    fn credits_of_a_full_buffer_come_late() {
+        let starvation = Starvation::new(vec![8; 3], "1:3".parse().unwrap());
+        let detection = Detection::Output(vec![Threshold::new(RULE); 3]);
+        let mut detector = Detector::new(3, 1, detection).with_starvation(starvation);
+        detector.waits((0, Vl(0)), (2, Vl(0)), 5);
+        detector.waits((1, Vl(0)), (2, Vl(0)), 9);
+        assert_eq!(leaves(&mut detector, departure(0, 5)).credits_late, Time::ZERO);
+        assert_eq!(leaves(&mut detector, departure(1, 3)).credits_late, Time::ns(150));
+        assert_eq!(leaves(&mut detector, departure(1, 3)).credits_late, Time::ZERO);
+    }
+}

@@ -1,0 +1,34 @@
+use fabricsim_spec::CctEntry;
+use fabricsim_units::Time;
+
+use crate::Table;
+
+/// Credit starvation (InfiniBand Architecture Specification, annex A10): while an input buffer is filled beyond a threshold, the
+/// credits of packets that leave it are returned late, so that the sender at the other end slows down.
+#[derive(Clone, Debug)]
+pub struct Starvation {
+    /// Blocks in each buffer, by (input, lane), and from how many on its credits are late.
+    held: Table<u32>,
+    beyond: Table<u32>,
+    delay: CctEntry,
+}
+
+impl Starvation {
+    /// Buffers by (input, lane): credits are late while more blocks than `beyond` are held.
+    pub fn new(beyond: Vec<u32>, delay: CctEntry) -> Self {
+        Self { held: Table::new(vec![0; beyond.len()]), beyond: Table::new(beyond), delay }
+    }
+
+    #[inline]
+    pub(super) fn fills(&mut self, buffer: usize, blocks: u32) {
+        self.held[buffer] += blocks;
+    }
+
+    /// A packet leaves the buffer: how late are its credits?
+    #[inline]
+    pub(super) fn empties(&mut self, buffer: usize, blocks: u32, packet_time: Time) -> Time {
+        let starves = self.held[buffer] > self.beyond[buffer];
+        self.held[buffer] -= blocks;
+        if starves { self.delay.of(packet_time) } else { Time::ZERO }
+    }
+}
