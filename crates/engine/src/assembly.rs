@@ -13,6 +13,7 @@ use fabricsim_topology::{Graph, Node};
 use fabricsim_units::{HostId, LinkId, PortNo, SwitchId, Time, Vl};
 use fabricsim_workload::Source;
 
+use crate::congestion::{Builder, class_bases};
 use crate::host::Host;
 use crate::partition::{Owner, Partition, Parts};
 
@@ -77,13 +78,17 @@ pub(crate) fn assemble<B: Observer>(
     let places = places(graph, &cut);
     let directory = directory(graph, &cut, &places);
     let rules = rules(experiment);
+    let control = Builder::new(experiment, graph);
+    let bases = class_bases(experiment);
     let mut sources: Vec<Option<Source>> = sources.into_iter().map(Some).collect();
     let partitions = places
         .iter()
         .enumerate()
         .map(|(number, places)| {
             let ports = ports(experiment, graph, places, &directory, number as u16);
-            let parts = entities(experiment, graph, places, ports, &rules, &mut sources);
+            let common =
+                Common { experiment, graph, rules: &rules, control: control.as_ref(), bases: &bases };
+            let parts = entities(&common, places, ports, &mut sources);
             Partition::new(parts, Arc::clone(&router), rules.clone(), observer())
         })
         .collect();
@@ -98,8 +103,17 @@ fn rules(experiment: &Experiment) -> Rules {
         credit_return: switch.credit_return,
         credit_delay: switch.credit_delay,
         arbiter: switch.arbiter,
+        lanes_per_class: switch.lanes_per_class(),
+        priority_lanes: priority_lanes(switch),
         seed: experiment.seed,
     }
+}
+
+/// The lanes of the classes that go first, a bit for each.
+fn priority_lanes(switch: &fabricsim_spec::Switch) -> u16 {
+    let lanes = switch.lanes_per_class();
+    let of_class = |class: &u8| (class * lanes..(class + 1) * lanes).map(|lane| 1_u16 << lane).sum::<u16>();
+    switch.priority_classes.iter().map(of_class).fold(0, |all, lanes| all | lanes)
 }
 
 /// The ports of each partition in order: switch by switch, then host by host.
@@ -243,14 +257,18 @@ fn limited(experiment: &Experiment) -> bool {
     sink.rate.is_some() || sink.pause_for.is_some_and(|pause| pause > Time::ZERO)
 }
 
-fn entities(
-    experiment: &Experiment,
-    graph: &Graph,
-    places: &[Place],
-    ports: Ports,
-    rules: &Rules,
-    sources: &mut [Option<Source>],
-) -> Parts {
+/// What all entities are made from.
+struct Common<'a> {
+    experiment: &'a Experiment,
+    graph: &'a Graph,
+    rules: &'a Rules,
+    control: Option<&'a Builder<'a>>,
+    /// The first lane of each traffic entry's service class.
+    bases: &'a Arc<[u8]>,
+}
+
+fn entities(common: &Common<'_>, places: &[Place], ports: Ports, sources: &mut [Option<Source>]) -> Parts {
+    let Common { experiment, graph, rules, .. } = *common;
     let lanes = usize::from(experiment.switch.virtual_lanes);
     let mut parts =
         Parts { switches: Table::new(Vec::new()), hosts: Vec::new(), owners: Table::new(Vec::new()), ports };
@@ -267,6 +285,9 @@ fn entities(
                     if experiment.switch.allocation == Allocation::Separable {
                         switch = switch.with_rounds(cycle(experiment, own));
                     }
+                    if let Some(control) = common.control {
+                        switch = switch.with_detector(control.detector(own));
+                    }
                     parts.switches.push(switch);
                 }
                 parts.owners.push(Owner::Switch(parts.switches.len() as u32 - 1));
@@ -276,7 +297,8 @@ fn entities(
                 let Some(source) = sources[id.index()].take() else {
                     unreachable!("a host has one port, so its source is taken once");
                 };
-                parts.hosts.push(host(experiment, id, port, source));
+                let sender = &parts.ports.senders[port as usize];
+                parts.hosts.push(host(common, id, (port, sender), source));
             }
         }
     }
@@ -289,7 +311,8 @@ fn cycle(experiment: &Experiment, links: &[Sender]) -> Time {
     links.iter().map(|link| link.byte_time.duration(unit)).min().unwrap_or_default().max(Time::ps(1))
 }
 
-fn host(experiment: &Experiment, id: HostId, port: u32, source: Source) -> Host {
+fn host(common: &Common<'_>, id: HostId, (port, sender): (u32, &Sender), source: Source) -> Host {
+    let experiment = common.experiment;
     let spec = &experiment.host;
     let sink = limited(experiment).then(|| {
         SinkState::new(
@@ -304,6 +327,8 @@ fn host(experiment: &Experiment, id: HostId, port: u32, source: Source) -> Host 
         source,
         protocol: Datagram::new(spec.mtu.0 as u32, usize::from(spec.open_messages)),
         sink,
+        control: common.control.map(|control| Box::new(control.endpoint(id, sender))),
+        class_bases: Arc::clone(common.bases),
         sent: 0,
         stopped: false,
     }

@@ -150,6 +150,13 @@ impl<B: Observer> Engine<B> {
         self.partitions.iter_mut().flat_map(|p| p.hosts.iter_mut()).map(|host| (host.id, &mut host.source))
     }
 
+    /// Times that a notification found or brought a flow to the level at which an event is told (InfiniBand's trigger
+    /// threshold).
+    pub fn congestion_events(&self) -> u64 {
+        let hosts = self.partitions.iter().flat_map(|p| &p.hosts);
+        hosts.filter_map(|host| host.control.as_ref()).map(|control| control.events()).sum()
+    }
+
     /// No host opens another message from now on.
     pub fn stop_sources(&mut self) {
         self.partitions.iter_mut().flat_map(|p| p.hosts.iter_mut()).for_each(|host| host.stopped = true);
@@ -157,7 +164,9 @@ impl<B: Observer> Engine<B> {
 
     /// Has every host sent all that it opened?
     pub fn sources_drained(&self) -> bool {
-        self.partitions.iter().flat_map(|p| &p.hosts).all(|host| host.protocol.is_empty())
+        self.partitions.iter().flat_map(|p| &p.hosts).all(|host| {
+            host.protocol.is_empty() && host.control.as_ref().is_none_or(|control| control.is_empty())
+        })
     }
 
     /// Has every message that was made before `time` been sent, and every packet of those been delivered?

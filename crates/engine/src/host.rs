@@ -1,11 +1,15 @@
 //! A host: messages of the workload become packets of the protocol, packets that arrive are taken by the sink.
 
+use std::sync::Arc;
+
 use fabricsim_fabric::{Context, Outbox, SinkState, Slot, leaving, send};
-use fabricsim_model::{Observer, Packet, PacketKind};
+use fabricsim_model::{Lanes, Observer, Packet, PacketKind};
 use fabricsim_protocols::{Datagram, Outgoing};
 use fabricsim_routing::RoutingFunction;
-use fabricsim_units::{ByteTime, HostId, Time};
+use fabricsim_units::{ByteTime, HostId, Time, Vl};
 use fabricsim_workload::Source;
+
+use crate::congestion::{Endpoint, Turn};
 
 /// Marks a packet whose buffer space at a sink has been returned, though its last byte has not been taken yet.
 pub(crate) const SPACE_RETURNED: Time = Time::MAX;
@@ -18,6 +22,10 @@ pub(crate) struct Host {
     pub(crate) source: Source,
     pub(crate) protocol: Datagram,
     pub(crate) sink: Option<SinkState>,
+    /// Congestion control, where there is any.
+    pub(crate) control: Option<Box<Endpoint>>,
+    /// The first lane of the service class of each entry of the traffic list.
+    pub(crate) class_bases: Arc<[u8]>,
     /// Packets sent so far.
     pub(crate) sent: u64,
     /// No more messages are opened.
@@ -35,6 +43,9 @@ impl Host {
         if busy_until > now {
             context.ports.ensure_wake(self.port, busy_until, &mut context.out);
             return;
+        }
+        if self.control.is_some() {
+            return self.settle_controlled(context);
         }
         self.open_messages(now);
         context.ports.forget_wants(self.port);
@@ -54,6 +65,129 @@ impl Host {
         if retry < Time::MAX {
             context.ports.ensure_wake(self.port, retry.max(Time(now.0 + 1)), &mut context.out);
         }
+    }
+
+    /// [`Host::settle`] with congestion control: answers to sources of marked packets are sent as well, and flows may be
+    /// held back. The link is free.
+    fn settle_controlled<R: RoutingFunction, B: Observer, O: Outbox>(
+        &mut self,
+        context: &mut Context<R, B, O>,
+    ) {
+        let now = context.now;
+        if let Some(control) = &mut self.control {
+            control.end_throttling(now, &mut context.observer);
+        }
+        self.open_messages(now);
+        context.ports.forget_wants(self.port);
+        let order = match self.control.as_ref().map(|control| control.turn()) {
+            Some(Turn::Data) => [Turn::Data, Turn::Answers],
+            _ => [Turn::Answers, Turn::Data],
+        };
+        let mut retry = if self.protocol.has_room() { self.next_message(now) } else { Time::MAX };
+        for turn in order {
+            let sent = match turn {
+                Turn::Answers => self.try_answer(context),
+                Turn::Data => self.try_data(context),
+            };
+            match sent {
+                Ok(()) => {
+                    retry = self.after_sending(context);
+                    break;
+                }
+                Err(at) => retry = retry.min(at),
+            }
+        }
+        if retry < Time::MAX {
+            context.ports.ensure_wake(self.port, retry.max(Time(now.0 + 1)), &mut context.out);
+        }
+    }
+
+    /// When there is something to send after a packet that has just been sent.
+    fn after_sending<R, B, O>(&self, context: &Context<R, B, O>) -> Time {
+        let busy_until = context.ports.senders[self.port as usize].busy_until;
+        let answer = self.control.as_ref().and_then(|control| control.answer_ready()).unwrap_or(Time::MAX);
+        let data = if self.protocol.is_empty() { self.next_message(context.now) } else { busy_until };
+        data.min(answer).max(busy_until)
+    }
+
+    /// Sends the first packet whose flow is not held back, or says when there may be one.
+    fn try_data<R: RoutingFunction, B: Observer, O: Outbox>(
+        &mut self,
+        context: &mut Context<R, B, O>,
+    ) -> Result<(), Time> {
+        let now = context.now;
+        let (mut retry, mut held, mut starved) = (Time::MAX, None, false);
+        for number in self.protocol.candidates() {
+            let (destination, _) = self.protocol.next_packet(number);
+            let stream = self.protocol.messages()[number].stream;
+            let allowed =
+                self.control.as_mut().map_or(now, |control| control.allowed_at(destination, stream, now));
+            if allowed > now {
+                retry = retry.min(allowed);
+                held.get_or_insert(destination);
+                continue;
+            }
+            match self.try_send(context, number) {
+                Ok(()) => return Ok(()),
+                Err(at) => {
+                    retry = retry.min(at);
+                    starved = true;
+                }
+            }
+        }
+        if let (Some(destination), Some(control), false) = (held, &mut self.control, starved) {
+            control.begin_throttling(now, destination);
+        }
+        Err(retry)
+    }
+
+    /// Sends the first answer, or says when there may be one to send and credits for it.
+    fn try_answer<R: RoutingFunction, B: Observer, O: Outbox>(
+        &mut self,
+        context: &mut Context<R, B, O>,
+    ) -> Result<(), Time> {
+        let now = context.now;
+        let Some(control) = &self.control else { return Err(Time::MAX) };
+        let ready = control.answer_ready().unwrap_or(Time::MAX);
+        if ready > now {
+            return Err(ready);
+        }
+        let Some(packet) = control.answer(now, self.sent as u32) else { return Err(Time::MAX) };
+        let base = control.class_base();
+        let lane = self.choose_lane(context, packet.destination, packet.bytes, base)?;
+        if let Some(control) = &mut self.control {
+            control.answered();
+        }
+        self.sent += 1;
+        let blocks = packet.bytes.div_ceil(context.ports.ramps.unit());
+        let index = context.arena.insert(Slot::new(packet, blocks));
+        send(context, self.port, index, lane);
+        Ok(())
+    }
+
+    /// A packet has arrived here: takes note of its marks. True if there is something to send because of it.
+    pub(crate) fn notice<B: Observer>(&mut self, packet: &Packet, now: Time, observer: &mut B) -> bool {
+        self.control.as_mut().is_some_and(|control| control.arrived(packet, now, observer))
+    }
+
+    /// The lane on which a packet can go now, in the service class whose lanes begin at `base`; or when there may be
+    /// credits for it.
+    fn choose_lane<R: RoutingFunction, B, O: Outbox>(
+        &self,
+        context: &mut Context<R, B, O>,
+        destination: HostId,
+        bytes: u32,
+        base: u8,
+    ) -> Result<Vl, Time> {
+        let blocks = bytes.div_ceil(context.ports.ramps.unit());
+        let lanes = context.routing.injection_lanes(self.id, destination);
+        let lanes = Lanes::new(lanes.first.0 + base, lanes.count);
+        let flow = self.id.0.wrapping_mul(31).wrapping_add(destination.0);
+        let chosen = context.ports.choose_lane(self.port, lanes, blocks, context.now, flow);
+        if chosen.is_err() {
+            context.ports.senders[self.port as usize].stall(context.now, lanes.first);
+        }
+        chosen
     }
 
     fn open_messages(&mut self, now: Time) {
@@ -80,19 +214,8 @@ impl Host {
     ) -> Result<(), Time> {
         let (destination, bytes) = self.protocol.next_packet(number);
         let blocks = bytes.div_ceil(context.ports.ramps.unit());
-        let lanes = context.routing.injection_lanes(self.id, destination);
-        let flow = self.id.0.wrapping_mul(31).wrapping_add(destination.0);
-        let lane = match context.ports.choose_lane(self.port, lanes, blocks, context.now, flow) {
-            Ok(lane) => lane,
-            Err(at) => {
-                let sender = &mut context.ports.senders[self.port as usize];
-                if sender.stalled_since == Time::MAX {
-                    sender.stalled_since = context.now;
-                    sender.stalled_lane = lanes.first;
-                }
-                return Err(at);
-            }
-        };
+        let base = self.class_bases[usize::from(self.protocol.messages()[number].stream)];
+        let lane = self.choose_lane(context, destination, bytes, base)?;
         let source = &mut self.source;
         let message = self
             .protocol
@@ -109,12 +232,15 @@ impl Host {
             kind: PacketKind::Data,
             fecn: false,
             becn: false,
-            last: false,
+            last: message.left <= u64::from(bytes),
         };
         self.sent += 1;
         context.observer.injected(context.now, &packet);
         let index = context.arena.insert(Slot::new(packet, blocks));
-        send(context, self.port, index, lane);
+        let end = send(context, self.port, index, lane);
+        if let Some(control) = &mut self.control {
+            control.sent(&packet, context.now, end, &mut context.observer);
+        }
         Ok(())
     }
 

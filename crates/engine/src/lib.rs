@@ -4,6 +4,7 @@
 
 mod assembly;
 mod calendar;
+mod congestion;
 mod deadlock;
 mod engine;
 mod host;

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use fabricsim_fabric::{Arena, Context, Outbox, Ports, Ramp, Rules, Slot, Switch, Table};
-use fabricsim_model::{Observer, Packet};
+use fabricsim_model::{Observer, Packet, PacketKind};
 use fabricsim_routing::{Router, RoutingFunction};
 use fabricsim_units::{Time, Vl};
 
@@ -93,11 +93,16 @@ pub(crate) struct Partition<B> {
     unsettled_hosts: Vec<u32>,
     /// Events of the present call of [`Partition::run`].
     events: u64,
+    /// Is there congestion control?
+    controlled: bool,
+    /// With congestion control: packets that hosts have taken at the present moment.
+    taken: Vec<(u32, Packet)>,
 }
 
 impl<B: Observer> Partition<B> {
     pub(crate) fn new(parts: Parts, routing: Arc<Router>, rules: Rules, observer: B) -> Self {
         let Parts { switches, hosts, owners, ports } = parts;
+        let controlled = hosts.iter().any(|host| host.control.is_some());
         let step = ports.senders.iter().map(|sender| sender.latency).min().unwrap_or_default();
         Self {
             switches,
@@ -118,6 +123,8 @@ impl<B: Observer> Partition<B> {
             unsettled_switches: Vec::new(),
             unsettled_hosts: Vec::new(),
             events: 0,
+            controlled,
+            taken: Vec::new(),
         }
     }
 
@@ -162,7 +169,7 @@ impl<B: Observer> Partition<B> {
                 }
                 Owner::Host(h) => self.hosts[h as usize].arrive(&mut self.context, event.packet),
             },
-            Kind::Deliver => self.deliver(event.packet, time),
+            Kind::Deliver => self.deliver(port, event.packet, time),
             Kind::Wake => self.wake(port, time),
         }
     }
@@ -186,19 +193,41 @@ impl<B: Observer> Partition<B> {
     }
 
     #[inline]
-    fn deliver(&mut self, packet: u32, time: u64) {
-        let index = packet;
+    fn deliver(&mut self, port: u32, index: u32, time: u64) {
         let packet = &self.context.arena[index].packet;
         self.totals.delivered += 1;
         self.totals.delivered_bytes += u64::from(packet.bytes);
         self.totals.packet_hops += u64::from(packet.hops) + 1;
         self.totals.fingerprint = self.totals.fingerprint.wrapping_add(fingerprint(packet, time));
-        self.context.observer.delivered(Time(time), packet);
+        if packet.kind == PacketKind::Data {
+            self.context.observer.delivered(Time(time), packet);
+        } else {
+            self.context.observer.controlled(Time(time), packet);
+        }
+        if let (true, Owner::Host(h)) = (self.controlled, self.owners[port as usize]) {
+            self.taken.push((h, *packet));
+        }
         self.context.arena.release(index);
+    }
+
+    /// Tells hosts of the packets that they took at this moment, for congestion control. A sink that has paused may take
+    /// several at once, told in no particular order: they are noticed by sender and number.
+    #[inline(never)]
+    fn notice(&mut self) {
+        let now = self.context.now;
+        self.taken.sort_unstable_by_key(|(host, packet)| (*host, packet.source, packet.sequence));
+        for (h, packet) in self.taken.drain(..) {
+            if self.hosts[h as usize].notice(&packet, now, &mut self.context.observer) {
+                self.unsettled_hosts.push(h);
+            }
+        }
     }
 
     #[inline]
     fn settle(&mut self) {
+        if !self.taken.is_empty() {
+            self.notice();
+        }
         for &s in &self.unsettled_switches {
             self.switches[s as usize].settle(&mut self.context);
         }
@@ -235,6 +264,9 @@ impl<B: Observer> Partition<B> {
                 self.context.observer.stalled(sender.channel, sender.stalled_lane, sender.stalled_since, now);
                 sender.stalled_since = now;
             }
+        }
+        for control in self.hosts.iter_mut().filter_map(|host| host.control.as_mut()) {
+            control.finish(now, &mut self.context.observer);
         }
     }
 

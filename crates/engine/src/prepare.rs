@@ -59,6 +59,7 @@ impl Prepared {
         fabricsim_spec::check(&experiment, file)?;
         let graph = fabricsim_topology::build(&experiment, base, file)?;
         fabricsim_topology::validate(&graph, &experiment, file)?;
+        crate::congestion::check(&experiment, &graph, file)?;
         let router = Arc::new(fabricsim_routing::build(&experiment, &graph, base, file)?);
         let workload = fabricsim_workload::build(&experiment, &hosts(&graph), file)?;
         Ok(Self { experiment, graph, router, workload })

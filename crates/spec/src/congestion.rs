@@ -83,8 +83,10 @@ pub struct InfiniBandCongestion {
     pub reset_threshold: Option<u8>,
     /// What fills: all packets of the switch that wait for the output and lane, or those of one input buffer.
     pub threshold_on: ThresholdOn,
-    /// Packets that are eligible and sent unmarked between two marked ones, 0 to 65535.
+    /// How often an eligible packet is marked, 0 to 65535.
     pub marking_rate: u16,
+    /// What the marking rate counts.
+    pub marking_rate_counts: MarkingRateCounts,
     /// Smallest packet that is marked, in flow-control units.
     pub packet_size: u8,
     /// Output ports that mark although they have no credits (where they are victims of congestion further on, not
@@ -126,6 +128,7 @@ impl Default for InfiniBandCongestion {
             reset_threshold: None,
             threshold_on: ThresholdOn::default(),
             marking_rate: 1,
+            marking_rate_counts: MarkingRateCounts::default(),
             packet_size: 1,
             victim_mask: VictimMask::default(),
             ports: Vec::new(),
@@ -140,6 +143,27 @@ impl Default for InfiniBandCongestion {
             timer_starts: TimerStart::default(),
             trigger_threshold: 1,
             delay_relative_to: DelayRelativeTo::default(),
+        }
+    }
+}
+
+/// What the marking rate counts.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum MarkingRateCounts {
+    /// The packets between two marked ones, as in the specification: with 1, every other packet is marked.
+    #[default]
+    Between,
+    /// The packets from a marked one to the next: with 1, every packet is marked; 0 is as 1.
+    FromMarkToMark,
+}
+
+impl MarkingRateCounts {
+    /// Eligible packets that are sent unmarked between two marked ones.
+    pub fn unmarked(self, marking_rate: u16) -> u16 {
+        match self {
+            Self::Between => marking_rate,
+            Self::FromMarkToMark => marking_rate.saturating_sub(1),
         }
     }
 }
@@ -183,7 +207,7 @@ pub struct PortCongestion {
     /// Threshold at which the congested state is left.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reset_threshold: Option<u8>,
-    /// Packets sent unmarked between two marked ones.
+    /// How often an eligible packet is marked.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub marking_rate: Option<u16>,
     /// Smallest packet that is marked, in flow-control units.
@@ -214,6 +238,8 @@ pub enum TimerStart {
     Always,
     /// From the notification that finds the index at its minimum.
     Notification,
+    /// From the latest notification: each starts it anew.
+    EachNotification,
 }
 
 /// The packet that an injection rate delay is relative to.

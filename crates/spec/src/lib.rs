@@ -28,8 +28,8 @@ pub use cct::{Cct, ExponentialCct, LinearCct, MOST_ENTRIES, QuadraticCct};
 pub use check::{check, warnings};
 pub use congestion::{
     CctEntry, CctiTimer, CongestionAlgorithm, CongestionControl, ControlPer, Dcqcn, DelayRelativeTo,
-    InfiniBandCongestion, LARGEST_MULTIPLIER, Notification, NotifyBy, PortCongestion, ThresholdOn,
-    TimerStart, VictimMask,
+    InfiniBandCongestion, LARGEST_MULTIPLIER, MarkingRateCounts, Notification, NotifyBy, PortCongestion,
+    ThresholdOn, TimerStart, VictimMask,
 };
 pub use error::SpecError;
 pub use experiment::Experiment;

@@ -27,6 +27,7 @@ use fabricsim_units::{HostId, Rate, Time};
 pub use build::{Silent, StreamInfo, Workload, build};
 pub use demand::Demand;
 pub use error::{Problem, WorkloadError};
+pub use select::matches;
 pub use source::Source;
 
 /// What a workload knows of the hosts.

@@ -152,7 +152,7 @@ impl<'a> Selector<'a> {
 }
 
 /// Does `name` match `pattern`, in which `*` stands for any text?
-fn matches(pattern: &str, name: &str) -> bool {
+pub fn matches(pattern: &str, name: &str) -> bool {
     let Some((first, rest)) = pattern.split_once('*') else { return pattern == name };
     let (middle, last) = rest.rsplit_once('*').unwrap_or(("", rest));
     let Some(mut inner) = name.strip_prefix(first).and_then(|n| n.strip_suffix(last)) else { return false };

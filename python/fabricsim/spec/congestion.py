@@ -41,6 +41,7 @@ class InfiniBandCongestion:
     reset_threshold: int | None = None
     threshold_on: Literal["output", "buffer"] | None = None
     marking_rate: int | None = None
+    marking_rate_counts: Literal["between", "from-mark-to-mark"] | None = None
     packet_size: int | None = None
     victim_mask: Literal["hosts", "none", "all"] | None = None
     ports: list[PortCongestion] | None = None
@@ -54,7 +55,7 @@ class InfiniBandCongestion:
     ccti_min: int | None = None
     ccti_timer: int | str | None = None
     """A whole number of 1.024 us, or a time."""
-    timer_starts: Literal["always", "notification"] | None = None
+    timer_starts: Literal["always", "notification", "each-notification"] | None = None
     trigger_threshold: int | None = None
     delay_relative_to: Literal["packet", "mtu"] | None = None
 

@@ -19,7 +19,7 @@ Point = dict[str, str]
 Kind = Literal["grid", "zip", "list", "random"]
 MOST_POINTS = 1_000_000
 MOST_CHECKS = 200
-"""Values that are checked before anything runs, at most; beyond, a bad one shows when its point runs. Keys all are."""
+"""Values that are checked before anything runs, at most; beyond, a bad one shows when its point runs."""
 
 
 @dataclass(frozen=True)
@@ -58,13 +58,10 @@ class Plan:
             InputError: a key does not exist, or a value is not allowed.
         """
         first = {key: text for axis in self.axes for key, text in axis.points[0].items()}
-        with_new_keys: list[Point] = [first]
-        others: list[Point] = []
-        seen = set(first)
-        for point in (point for axis in self.axes for point in axis.points[1:]):
-            (others if seen.issuperset(point) else with_new_keys).append({**first, **point})
-            seen.update(point)
-        for point in [*with_new_keys, *others[:MOST_CHECKS]]:
+        tried = [first]
+        for axis in self.axes:
+            tried.extend({**first, **point} for point in axis.points[1:])
+        for point in tried[:MOST_CHECKS]:
             experiment.with_overrides(list(point.items())).check()
 
 
@@ -84,8 +81,8 @@ def plan(
     Raises:
         InputError: there is nothing to vary, or something about it is wrong.
     """
+    given = _quoted(experiment.check().get("sweep", {}))
     where = f"{experiment.file}: sweep"
-    given = _quoted(experiment.check().get("sweep", {}), where)
     in_zip, in_list, in_random = given.pop("zip"), given.pop("list"), given.pop("random")
     together = in_zip if zip is None else zip
     spelled = in_list if list is None else list
@@ -130,12 +127,11 @@ def value_text(value: Any) -> str:
     return value if isinstance(value, str) else toml_value(value)
 
 
-def _quoted(section: Mapping[str, Any], where: str) -> dict[str, Any]:
+def _quoted(section: Mapping[str, Any]) -> dict[str, Any]:
     """The file's section with its values as TOML texts; the ends of ranges stay as they are."""
     section = dict(section)
     together, spelled = section.pop("zip", {}), section.pop("list", [])
     drawn = section.pop("random", None)
-    _refuse_sections(spelled, where)
     found: dict[str, Any] = {key: _all_texts(values) for key, values in section.items()}
     found["zip"] = {key: _all_texts(values) for key, values in together.items()}
     found["list"] = [{key: toml_value(value) for key, value in point.items()} for point in spelled]
@@ -143,17 +139,6 @@ def _quoted(section: Mapping[str, Any], where: str) -> dict[str, Any]:
     if drawn is not None:
         found["random"] = {**drawn, "keys": {key: _all_texts(what) for key, what in drawn["keys"].items()}}
     return found
-
-
-def _refuse_sections(spelled: Sequence[Mapping[str, Any]], where: str) -> None:
-    """Refuses keys without quotes: each would replace its whole section. Only a topology is one value."""
-    for number, point in enumerate(spelled):
-        for key, value in point.items():
-            if isinstance(value, Mapping) and "." not in key and key != "topology":
-                raise InputError(
-                    f"{where}.list.{number}: {key} is a table: put the whole key in quotes, as in "
-                    f'"{key}.{next(iter(value), "key")}" = ...'
-                )
 
 
 def _all_texts(values: Any) -> Any:

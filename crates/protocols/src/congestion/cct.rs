@@ -22,15 +22,8 @@ impl CongestionControlTable {
     /// multiplier. Beyond the table its last entry holds.
     #[inline]
     pub fn delay(&self, index: u16, packet_time: Time) -> Time {
-        let entry = self.entries[usize::from(index).min(self.entries.len() - 1)];
-        injection_rate_delay(entry, packet_time)
+        self.entries[usize::from(index).min(self.entries.len() - 1)].of(packet_time)
     }
-}
-
-/// The delay that an entry stands for: the only place that knows.
-#[inline]
-fn injection_rate_delay(entry: CctEntry, packet_time: Time) -> Time {
-    Time((packet_time.0 >> entry.shift) * u64::from(entry.multiplier))
 }
 
 #[cfg(test)]

@@ -155,7 +155,12 @@ impl RateControl for InfiniBandSource {
         let rules = &*self.rules;
         let flow = self.flows.get_or_insert(key, || Flow::new(rules, now));
         flow.report(rules, key, now, report);
-        if flow.index == rules.min && rules.starts == TimerStart::Notification {
+        let starts = match rules.starts {
+            TimerStart::Always => false,
+            TimerStart::Notification => flow.index == rules.min,
+            TimerStart::EachNotification => true,
+        };
+        if starts {
             flow.origin = now;
         }
         flow.index = flow.index.saturating_add(rules.increase).min(rules.limit);

@@ -60,6 +60,17 @@ fn a_timer_can_start_with_the_notification() {
 }
 
 #[test]
+fn a_timer_can_start_with_each_notification() {
+    let spec = InfiniBandCongestion { timer_starts: TimerStart::EachNotification, ..spec() };
+    let mut source = source(&spec);
+    notify(&mut source, Time::us(10));
+    notify(&mut source, Time::us(29));
+    assert_eq!(source.level(7, Time::us(30)), Some(2));
+    assert_eq!(source.level(7, Time::us(49)), Some(1));
+    assert_eq!(source.level(7, Time::us(69)), Some(0));
+}
+
+#[test]
 fn limit_minimum_and_increase_hold() {
     let spec = InfiniBandCongestion {
         ccti_increase: 4,

@@ -1,0 +1,258 @@
+//! From the experiment to detectors and endpoints.
+
+use std::sync::Arc;
+
+use fabricsim_fabric::Sender;
+use fabricsim_fabric::congestion::{
+    Detection, Detector, Red, RedRule, Starvation, Threshold, ThresholdRule, fill,
+};
+use fabricsim_protocols::congestion::{
+    DcqcnRules, DcqcnSource, Destination, InfiniBandRules, InfiniBandSource, SourceControl,
+};
+use fabricsim_spec::{
+    CongestionAlgorithm, Dcqcn, Experiment, InfiniBandCongestion, PortCongestion, ThresholdOn, VictimMask,
+};
+use fabricsim_topology::{Graph, Node};
+use fabricsim_units::{HostId, Time};
+
+use super::endpoint::EndpointRules;
+use super::{Endpoint, ports};
+
+/// The first lane of the service class of each entry of the traffic list.
+pub(crate) fn class_bases(experiment: &Experiment) -> Arc<[u8]> {
+    let lanes = experiment.switch.lanes_per_class();
+    experiment.traffic.iter().map(|traffic| traffic.service_class * lanes).collect()
+}
+
+/// Makes the parts of an algorithm for switches and hosts.
+pub(crate) struct Builder<'a> {
+    experiment: &'a Experiment,
+    graph: &'a Graph,
+    rules: Arc<EndpointRules>,
+    algorithm: Algorithm<'a>,
+}
+
+enum Algorithm<'a> {
+    InfiniBand(&'a InfiniBandCongestion, Arc<InfiniBandRules>),
+    Dcqcn(&'a Dcqcn, Arc<DcqcnRules>),
+}
+
+impl<'a> Builder<'a> {
+    /// `None` where there is no congestion control.
+    pub(crate) fn new(experiment: &'a Experiment, graph: &'a Graph) -> Option<Self> {
+        let control = &experiment.congestion_control;
+        let algorithm = match control.algorithm {
+            CongestionAlgorithm::None => return None,
+            CongestionAlgorithm::Infiniband => {
+                let spec = &control.infiniband;
+                Algorithm::InfiniBand(spec, Arc::new(InfiniBandRules::new(spec)))
+            }
+            CongestionAlgorithm::Dcqcn => {
+                Algorithm::Dcqcn(&control.dcqcn, Arc::new(DcqcnRules::new(&control.dcqcn)))
+            }
+        };
+        let notification = &control.notification;
+        let rules = EndpointRules {
+            by: notification.by,
+            bytes: notification.size.0 as u32,
+            class_base: notification.service_class * experiment.switch.lanes_per_class(),
+            first: notification.first,
+            delay: notification.delay,
+            control: control.infiniband.control,
+            classes: experiment.traffic.iter().map(|traffic| traffic.service_class).collect(),
+        };
+        Some(Self { experiment, graph, rules: Arc::new(rules), algorithm })
+    }
+
+    /// What watches in a switch with these outputs.
+    pub(crate) fn detector(&self, outputs: &[Sender]) -> Detector {
+        let lanes = usize::from(self.experiment.switch.virtual_lanes);
+        let unit = self.experiment.switch.flow_control_unit.0;
+        match &self.algorithm {
+            Algorithm::InfiniBand(spec, _) => self.thresholds(spec, outputs, lanes),
+            Algorithm::Dcqcn(spec, _) => {
+                let blocks = |bytes: u64| (bytes / unit).min(u64::from(u32::MAX)) as u32;
+                let (k_min, k_max) = (blocks(spec.k_min.0), blocks(spec.k_max.0));
+                let red = Red::new(RedRule { k_min, k_max, p_max: spec.p_max });
+                Detector::new(outputs.len(), lanes, Detection::Red(red))
+            }
+        }
+    }
+
+    fn thresholds(&self, spec: &InfiniBandCongestion, outputs: &[Sender], lanes: usize) -> Detector {
+        // A switch's input buffers belong to the links whose other direction its outputs send on.
+        let buffers: Vec<u32> = outputs.iter().map(|output| self.buffer(output.channel)).collect();
+        let largest = buffers.iter().copied().max().unwrap_or_default();
+        let mut rules = Vec::new();
+        for output in outputs {
+            let name = self.graph.port_name(output.channel);
+            for lane in 0..lanes as u8 {
+                let settings = Settings::of(spec, &name, lane, self.leads_to_host(output.channel));
+                match spec.threshold_on {
+                    ThresholdOn::Output => rules.push(Threshold::new(settings.rule(largest))),
+                    ThresholdOn::Buffer => {
+                        rules.extend(buffers.iter().map(|&buffer| Threshold::new(settings.rule(buffer))));
+                    }
+                }
+            }
+        }
+        let detection = match spec.threshold_on {
+            ThresholdOn::Output => Detection::Output(rules),
+            ThresholdOn::Buffer => Detection::Buffer(rules),
+        };
+        let detector = Detector::new(outputs.len(), lanes, detection);
+        let threshold = spec.credit_starvation_threshold;
+        if threshold == 0 || spec.credit_starvation_return_delay.multiplier == 0 {
+            return detector;
+        }
+        let beyond = buffers.iter().flat_map(|&buffer| vec![fill(buffer, threshold); lanes]).collect();
+        detector.with_starvation(Starvation::new(beyond, spec.credit_starvation_return_delay))
+    }
+
+    /// Blocks of a lane's buffer at the ends of a link.
+    fn buffer(&self, channel: u32) -> u32 {
+        let unit = self.experiment.switch.flow_control_unit.0;
+        let buffer = self.graph.links[(channel / 2) as usize].parameters.buffer.0;
+        (buffer / unit).min(u64::from(u32::MAX)) as u32
+    }
+
+    fn leads_to_host(&self, channel: u32) -> bool {
+        let link = &self.graph.links[(channel / 2) as usize];
+        let far = if channel.is_multiple_of(2) { link.b } else { link.a };
+        matches!(far.node, Node::Host(_))
+    }
+
+    /// What holds back at a host.
+    pub(crate) fn endpoint(&self, host: HostId, sender: &Sender) -> Endpoint {
+        let (source, interval) = match &self.algorithm {
+            Algorithm::InfiniBand(_, rules) => {
+                let mtu_time = sender.byte_time.duration(self.experiment.host.mtu.0 as u32);
+                (SourceControl::InfiniBand(InfiniBandSource::new(Arc::clone(rules), mtu_time)), Time::ZERO)
+            }
+            Algorithm::Dcqcn(spec, rules) => {
+                let rate = self.graph.links[(sender.channel / 2) as usize].parameters.rate;
+                let line = rate.bits_per_second() as f64 * 1e-6;
+                (SourceControl::Dcqcn(DcqcnSource::new(Arc::clone(rules), line)), spec.cnp_interval)
+            }
+        };
+        let destination = Destination::new(self.rules.by, interval);
+        Endpoint::new(host, source, destination, Arc::clone(&self.rules))
+    }
+}
+
+/// The parameters of an output's lane, exceptions included.
+struct Settings {
+    threshold: u8,
+    reset: u8,
+    unmarked: u16,
+    packet_size: u32,
+    victim_mask: bool,
+}
+
+impl Settings {
+    fn of(spec: &InfiniBandCongestion, port: &str, lane: u8, to_host: bool) -> Self {
+        let masked = match spec.victim_mask {
+            VictimMask::Hosts => to_host,
+            VictimMask::None => false,
+            VictimMask::All => true,
+        };
+        let mut all = PortCongestion {
+            threshold: Some(spec.threshold),
+            reset_threshold: spec.reset_threshold,
+            marking_rate: Some(spec.marking_rate),
+            packet_size: Some(spec.packet_size),
+            victim_mask: Some(masked),
+            ..PortCongestion::default()
+        };
+        for exception in spec.ports.iter().filter(|exception| ports::is_about(exception, port, lane)) {
+            if exception.threshold.is_some() {
+                (all.threshold, all.reset_threshold) = (exception.threshold, None);
+            }
+            all.reset_threshold = exception.reset_threshold.or(all.reset_threshold);
+            all.marking_rate = exception.marking_rate.or(all.marking_rate);
+            all.packet_size = exception.packet_size.or(all.packet_size);
+            all.victim_mask = exception.victim_mask.or(all.victim_mask);
+        }
+        let threshold = all.threshold.unwrap_or(spec.threshold);
+        Self {
+            threshold,
+            reset: all.reset_threshold.unwrap_or(threshold + 1),
+            unmarked: spec.marking_rate_counts.unmarked(all.marking_rate.unwrap_or(spec.marking_rate)),
+            packet_size: u32::from(all.packet_size.unwrap_or(spec.packet_size)),
+            victim_mask: all.victim_mask.unwrap_or(masked),
+        }
+    }
+
+    /// The rule for a buffer of so many blocks.
+    fn rule(&self, buffer: u32) -> ThresholdRule {
+        ThresholdRule {
+            enter: (self.threshold > 0).then(|| fill(buffer, self.threshold)),
+            leave: fill(buffer, self.reset),
+            unmarked: self.unmarked,
+            packet_size: self.packet_size,
+            victim_mask: self.victim_mask,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use fabricsim_spec::MarkingRateCounts;
+
+    use super::*;
+
+    fn spec() -> InfiniBandCongestion {
+        InfiniBandCongestion {
+            threshold: 2,
+            reset_threshold: Some(3),
+            marking_rate: 7,
+            ports: vec![
+                PortCongestion {
+                    ports: vec!["SW1*->*".to_owned()],
+                    threshold: Some(8),
+                    ..PortCongestion::default()
+                },
+                PortCongestion {
+                    ports: vec!["SW11->SW12".to_owned()],
+                    lanes: Some(vec![1]),
+                    marking_rate: Some(9),
+                    victim_mask: Some(true),
+                    ..PortCongestion::default()
+                },
+            ],
+            ..InfiniBandCongestion::default()
+        }
+    }
+
+    fn rule(port: &str, lane: u8, to_host: bool) -> ThresholdRule {
+        Settings::of(&spec(), port, lane, to_host).rule(1000)
+    }
+
+    #[test]
+    fn exceptions_replace_what_they_name() {
+        let usual =
+            ThresholdRule { enter: Some(875), leave: 812, unmarked: 7, packet_size: 1, victim_mask: false };
+        assert_eq!(rule("SW21->SW22", 0, false), usual);
+        assert_eq!(rule("SW21->H211", 0, true), ThresholdRule { victim_mask: true, ..usual });
+        let first = ThresholdRule { enter: Some(500), leave: 437, ..usual };
+        assert_eq!(rule("SW11->SW12", 0, false), first);
+        let second = ThresholdRule { unmarked: 9, victim_mask: true, ..first };
+        assert_eq!(rule("SW11->SW12", 1, false), second);
+    }
+
+    #[test]
+    fn the_marking_rate_counts_in_two_ways() {
+        let unmarked = |counts, marking_rate| {
+            let spec = InfiniBandCongestion { marking_rate_counts: counts, marking_rate, ..spec() };
+            Settings::of(&spec, "A->B", 0, false).rule(1000).unmarked
+        };
+        assert_eq!([0, 1, 10].map(|rate| unmarked(MarkingRateCounts::Between, rate)), [0, 1, 10]);
+        assert_eq!([0, 1, 10].map(|rate| unmarked(MarkingRateCounts::FromMarkToMark, rate)), [0, 0, 9]);
+    }
+
+    #[test]
+    fn threshold_zero_never_begins() {
+        let spec = InfiniBandCongestion { threshold: 0, ..InfiniBandCongestion::default() };
+        assert_eq!(Settings::of(&spec, "A->B", 0, false).rule(1000).enter, None);
+    }
+}

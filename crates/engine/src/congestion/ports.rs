@@ -1,0 +1,38 @@
+//! Which output ports the exceptions of an experiment are about.
+
+use fabricsim_spec::{CongestionAlgorithm, Experiment, PortCongestion, SpecError, nearest};
+use fabricsim_topology::Graph;
+
+/// Checks that every exception names ports and lanes that exist.
+pub(crate) fn check(experiment: &Experiment, graph: &Graph, file: &str) -> Result<(), SpecError> {
+    let control = &experiment.congestion_control;
+    if control.algorithm != CongestionAlgorithm::Infiniband || control.infiniband.ports.is_empty() {
+        return Ok(());
+    }
+    let names: Vec<String> = (0..2 * graph.links.len() as u32).map(|port| graph.port_name(port)).collect();
+    for (i, exception) in control.infiniband.ports.iter().enumerate() {
+        let key = |name: &str| format!("congestion_control.infiniband.ports.{i}.{name}");
+        for pattern in &exception.ports {
+            if !names.iter().any(|name| fabricsim_workload::matches(pattern, name)) {
+                let hint = nearest(pattern, names.iter().map(String::as_str))
+                    .map_or_else(String::new, |name| format!("; did you mean `{name}`?"));
+                let message = format!(
+                    "no port is called `{pattern}`: write the direction of a link, `from->to`, `*` for anything{hint}"
+                );
+                return Err(SpecError::at_key(file, &key("ports"), message));
+            }
+        }
+        let lanes = experiment.switch.virtual_lanes;
+        if let Some(lane) = exception.lanes.iter().flatten().find(|&&lane| lane >= lanes) {
+            let message = format!("there is no lane {lane}: lanes are 0 to {}", lanes - 1);
+            return Err(SpecError::at_key(file, &key("lanes"), message));
+        }
+    }
+    Ok(())
+}
+
+/// Is the exception about this port and lane?
+pub(super) fn is_about(exception: &PortCongestion, port: &str, lane: u8) -> bool {
+    exception.lanes.as_ref().is_none_or(|lanes| lanes.contains(&lane))
+        && exception.ports.iter().any(|pattern| fabricsim_workload::matches(pattern, port))
+}
