@@ -211,26 +211,6 @@ def test_a_key_that_is_none_is_told_before_anything_runs(
     assert not (tmp_path / "runs").exists()
 
 
-@pytest.mark.usefixtures("real")
-@pytest.mark.parametrize("call", ["check", "sweep"])
-def test_bad_sections_are_told(command: Command, small: Path, call: str) -> None:
-    cases = {
-        '[sweep]\n"switch.lanes" = [1]': "unknown field `lanes`",
-        "[sweep.zip]\nseed = [1]\ntitle = []": 'sweep.zip."title": it has no values',
-        "[sweep]\ntraffic.0.load = [1]": "put the whole key in quotes",
-        "[sweep.random]\nsamples = 2\nkeys = { seed = { low = 1, hihg = 2 } }": "did you mean `high`?",
-        "[sweep.random]\nsamples = 2\nkeys = { seed = { low = 1, high = '2 us' } }": "have to be two numbers",
-        "\n".join(f"[[sweep.list]]\nseed = {n}" for n in range(300)) + "\nswitch.lanes = 1": "in quotes",
-        "\n".join(f"[[sweep.list]]\nseed = {n}" for n in range(300)) + "\n'switch.lanes' = 1": "`lanes`",
-    }
-    for text, message in cases.items():
-        small.write_text(SMALL + text)
-        ran = command(call, small)
-        assert ran.code == 2, (text, ran)
-        assert message in ran.err, (text, ran.err)
-        assert len(ran.err.strip().splitlines()) == 1
-
-
 @pytest.mark.usefixtures("fake")
 def test_failed_points_are_rows_and_are_tried_again(command: Command, small: Path, tmp_path: Path) -> None:
     arguments = ("sweep", small, "--vary", "title=good,panic,deadlock", "--jobs", "1", "--out", "out")

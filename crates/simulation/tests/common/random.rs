@@ -178,12 +178,16 @@ fn switch(unit: u32, wanted: Wanted) -> impl Strategy<Value = String> {
         select(vec!["block", "packet"]),
         delay(),
         select(vec!["round-robin", "oldest-first", "random", "fixed-priority"]),
+        select(vec![1_u8, 1, 2]),
     )
-        .prop_map(move |(queueing, switching, router, lanes, credits, credit, arbiter)| {
+        .prop_map(move |(queueing, switching, router, lanes, credits, credit, arbiter, classes)| {
+            let classes = if wanted == Wanted::Deadlocks { 1 } else { classes };
+            let (lanes, first) = (lanes * classes, if classes > 1 { "[1]" } else { "[]" });
             format!(
                 "[switch]\nqueueing = \"{queueing}\"\nswitching = \"{switching}\"\nrouter_delay = \"{router}\"\n\
                  virtual_lanes = {lanes}\nflow_control_unit = \"{unit} B\"\ncredit_return = \"{credits}\"\n\
-                 credit_delay = \"{credit}\"\narbiter = \"{arbiter}\"\n"
+                 credit_delay = \"{credit}\"\narbiter = \"{arbiter}\"\n\
+                 service_classes = {classes}\npriority_classes = {first}\n"
             )
         })
 }
@@ -265,6 +269,41 @@ fn traffic(wanted: Wanted) -> impl Strategy<Value = String> {
     )
 }
 
+/// `[congestion_control]`, with thresholds and timers at which something happens in a short run.
+fn congestion() -> impl Strategy<Value = String> {
+    let notification = (select(vec!["cnp", "acknowledgement"]), any::<bool>(), 1_u32..64, delay()).prop_map(
+        |(by, first, size, delay)| {
+            format!("notification = {{ by = \"{by}\", first = {first}, size = \"{size} B\", delay = \"{delay}\" }}\n")
+        },
+    );
+    let infiniband = (
+        (0_u8..16, select(vec!["output", "buffer"]), 0_u16..4, select(vec!["hosts", "none", "all"])),
+        (0_u8..16, select(vec!["0:1", "1:3", "3:1"])),
+        select(vec!["queue-pair", "service-level"]),
+        (100_u32..2000, select(vec!["always", "notification", "each-notification"]), 0_u16..3),
+    )
+        .prop_map(|((threshold, on, rate, mask), (starvation, late), control, (timer, starts, min))| {
+            format!(
+                "algorithm = \"infiniband\"\n[congestion_control.infiniband]\nthreshold = {threshold}\n\
+                 threshold_on = \"{on}\"\nmarking_rate = {rate}\nvictim_mask = \"{mask}\"\n\
+                 credit_starvation_threshold = {starvation}\ncredit_starvation_return_delay = \"{late}\"\n\
+                 control = \"{control}\"\nccti_timer = \"{timer} ns\"\ntimer_starts = \"{starts}\"\n\
+                 ccti_min = {min}\ncct = {{ linear = {{ step = 0.5, entries = 32 }} }}\n"
+            )
+        });
+    let dcqcn = (64_u32..2000, 0_u32..2000, 1_u32..1000).prop_map(|(k_min, more, timer)| {
+        format!(
+            "algorithm = \"dcqcn\"\n[congestion_control.dcqcn]\nk_min = \"{k_min} B\"\nk_max = \"{} B\"\n\
+             p_max = 0.5\ncnp_interval = \"{timer} ns\"\nrate_timer = \"{timer} ns\"\nalpha_timer = \"{timer} ns\"\n",
+            k_min + more
+        )
+    });
+    let algorithm = prop_oneof![2 => infiniband.boxed(), 1 => dcqcn.boxed()];
+    let control = (notification, algorithm)
+        .prop_map(|(notification, rest)| format!("[congestion_control]\n{notification}{rest}"));
+    prop_oneof![2 => Just(String::new()).boxed(), 1 => control.boxed()]
+}
+
 /// Names of the hosts of a topology.
 fn hosts(fabric: &Fabric) -> Vec<String> {
     let text = format!("[topology]\n{}\n[run]\nduration = \"1 us\"\n", fabric.text);
@@ -284,15 +323,16 @@ pub fn experiment(wanted: Wanted) -> impl Strategy<Value = Case> {
                 switch(unit, wanted),
                 host(mtu),
                 routing(fabric.algorithms, wanted),
+                congestion(),
                 entries,
                 0_u64..1000,
             );
-            parts.prop_map(move |(links, switch, host, routing, entries, seed)| {
+            parts.prop_map(move |(links, switch, host, routing, congestion, entries, seed)| {
                 let traffic: String =
                     entries.iter().map(|(entry, name)| entry.replace("{host}", name)).collect();
                 let topology = &fabric.text;
                 Case(format!(
-                    "seed = {seed}\n[topology]\n{topology}\n{links}{switch}{host}{routing}{traffic}"
+                    "seed = {seed}\n[topology]\n{topology}\n{links}{switch}{host}{routing}{congestion}{traffic}"
                 ))
             })
         })
