@@ -4,8 +4,8 @@ use fabricsim_units::Time;
 
 use super::Found;
 use crate::{
-    Allocation, Cct, CongestionControl, Dcqcn, Experiment, InfiniBandCongestion, MOST_ENTRIES,
-    PortCongestion, Switch,
+    Allocation, Cct, CongestionAlgorithm, CongestionControl, Dcqcn, Experiment, InfiniBandCongestion,
+    MOST_ENTRIES, PortCongestion, Switch,
 };
 
 const THRESHOLD: &str = "congestion_control.infiniband.threshold";
@@ -79,7 +79,10 @@ fn classes(experiment: &Experiment) -> Result<(), Found> {
 }
 
 fn notification(experiment: &Experiment) -> Result<(), Found> {
-    let notification = &experiment.congestion_control.notification;
+    let CongestionControl { algorithm, notification, .. } = &experiment.congestion_control;
+    if *algorithm == CongestionAlgorithm::None {
+        return Ok(());
+    }
     let (size, mtu) = (notification.size, experiment.host.mtu);
     if size.0 == 0 || size > mtu {
         let message = format!("{size} is not allowed: give at least 1 B and at most the MTU of {mtu}");
@@ -272,7 +275,16 @@ duration = '1 ms'
                 "[{ ports = [] }]",
                 "infiniband.ports.0.ports: name the ports",
             ),
-            ("congestion_control.notification.size", "0 B", "notification.size: 0 B is not allowed"),
+            (
+                "congestion_control",
+                "{ algorithm = 'infiniband', notification.size = '0 B' }",
+                "notification.size: 0 B is not allowed",
+            ),
+            (
+                "congestion_control",
+                "{ algorithm = 'dcqcn', notification.size = '4 KiB' }",
+                "notification.size: 4 KiB is not allowed: give at least 1 B and at most the MTU of 2 KiB",
+            ),
             (
                 "congestion_control.notification.service_class",
                 "1",
