@@ -240,6 +240,27 @@ set = { "traffic.0.load" = 0.5 }
     np.testing.assert_allclose(mean.trials["fairness"], runs.groupby("trial")["fairness"].mean())
 
 
+def test_the_worst_run_has_to_keep_both_limits() -> None:
+    limits = '[[tune.constraints]]\nmetric = "throughput"\nat_least = 42.0\nat_most = 72.0\n'
+    cases = '[[tune.scenarios]]\nname = "little"\nset = { "traffic.0.load" = 0.2 }\n[[tune.scenarios]]\nname = "all"\n'
+    given = experiment(GRID, MUCH, limits, cases)
+    worst = fs.tune(given, jobs=1, set={"tune.aggregate": "worst"})
+    loads = worst.trials[worst.trials["feasible"] & (worst.trials["trial"] >= 0)]["traffic.1.load"]
+    np.testing.assert_allclose(loads, [0.25, 0.3, 0.35, 0.4])  # 20 + b above 42, 30 + b below 72
+    mean = fs.tune(given, jobs=1)
+    loads = mean.trials[mean.trials["feasible"] & (mean.trials["trial"] >= 0)]["traffic.1.load"]
+    np.testing.assert_allclose(loads, [0.2, 0.25, 0.3, 0.35, 0.4, 0.45])
+
+
+def test_a_metric_that_is_wanted_twice_is_one() -> None:
+    limit = '[[tune.constraints]]\nmetric = "throughput"\nat_least = 52.0\n[[tune.report]]\nmetric = "throughput"\n'
+    result = fs.tune(experiment(GRID, MUCH, limit), jobs=1)
+    assert result.manifest["metrics"] == ["throughput"]
+    least = '[[tune.constraints]]\nmetric = "throughput"\nat_most = 52.0\n'
+    result = fs.tune(experiment(GRID, MUCH, least), jobs=1)
+    assert result.manifest["metrics"] == ["throughput", "throughput #2"]
+
+
 def test_start_points_come_first() -> None:
     starts = [{"traffic.1.load": 0.25, "links.all.buffer": "10 KiB"}, {"traffic.1.load": 0.5}]
     result = fs.tune(experiment(SEARCH, FAIR), jobs=1, set={"tune.starts": starts, "tune.trials": 6})

@@ -137,8 +137,9 @@ class Experiment:
             return cast("dict[str, Any]", json.loads(waited(lambda: native().describe(*self.arguments()))))
 
     def export(self, format: str) -> str:
-        """Its network or forwarding tables as a file: "ned", "dot", "anynet", "fdbs" or "toml"; "opensm": its congestion
-        control as lines for OpenSM's options file.
+        """Its network or forwarding tables as a file: "ned", "dot", "anynet", "fdbs" or "toml".
+
+        Or its congestion control as lines for OpenSM's options file: "opensm".
 
         Raises:
             InputError: something is wrong in it, or it can not be written in this format.

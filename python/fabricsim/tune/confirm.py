@@ -101,31 +101,31 @@ def _compared(problem: Problem, best: Sequence[Run], baseline: Sequence[Run]) ->
     failed = next((f"{name}, seed {run.seed}: {run.error}" for name, run in runs if run.error), "")
     if failed:
         return Confirmation((), runs, {}, failed)
-    gains, holds = [], {}
-    for at, wanted in enumerate(problem.metrics):
-        ours, theirs = (
-            np.array([problem.aggregate(wanted, _of_seed(found, seed, at)) for seed in problem.fresh_seeds])
-            for found in (best, baseline)
-        )
-        low, high = interval(ours - theirs, problem.confidence)
-        mean = float((ours - theirs).mean())
-        gains.append(
-            Gain(
-                wanted.name,
-                unit(wanted.which.metric),
-                float(theirs.mean()),
-                float(ours.mean()),
-                mean,
-                low,
-                high,
-                problem.confidence,
-                len(ours),
-            )
-        )
-        if wanted in problem.constraints:
-            every = [value for seed in problem.fresh_seeds for value in _of_seed(best, seed, at)]
-            holds[wanted.name] = wanted.excess(problem.aggregate(wanted, every)) <= 0.0
+    gains = [_gain(problem, at, best, baseline) for at in range(len(problem.metrics))]
+    values = [run.values for run in best]
+    holds = {c.name: problem.excess(c, values) <= 0.0 for c in problem.constraints}
     return Confirmation(tuple(gains), runs, holds)
+
+
+def _gain(problem: Problem, at: int, best: Sequence[Run], baseline: Sequence[Run]) -> Gain:
+    """Of the metric at a place, seed by seed."""
+    wanted = problem.metrics[at]
+    ours, theirs = (
+        np.array([problem.aggregate(wanted, _of_seed(found, seed, at)) for seed in problem.fresh_seeds])
+        for found in (best, baseline)
+    )
+    low, high = interval(ours - theirs, problem.confidence)
+    return Gain(
+        metric=wanted.name,
+        unit=unit(wanted.which.metric),
+        baseline=float(theirs.mean()),
+        best=float(ours.mean()),
+        difference=float((ours - theirs).mean()),
+        low=low,
+        high=high,
+        confidence=problem.confidence,
+        seeds=len(ours),
+    )
 
 
 def _of_seed(runs: Sequence[Run], seed: int, at: int) -> list[float]:

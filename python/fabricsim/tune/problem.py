@@ -19,6 +19,8 @@ from fabricsim.tune.parameters import Parameter, parameter
 
 Settings = Mapping[str, Any]
 """Keys of the experiment and their values."""
+_METRICS = ("objectives", "constraints", "report")
+"""Keys of `[tune]` with metrics."""
 _LATER = ("trials", "fresh_seeds", "confidence")
 """Keys of `[tune]` that may change when a study goes on."""
 
@@ -36,9 +38,17 @@ class Wanted:
     at_most: float | None = None
 
     @property
-    def worst_is_least(self) -> bool:
-        """Which end of the values of several runs is the worst."""
-        return self.maximize if self.maximize is not None else self.at_least is not None
+    def has_limits(self) -> bool:
+        """Whether it is a constraint."""
+        return self.at_least is not None or self.at_most is not None
+
+    @property
+    def worst(self) -> str:
+        """Which of the values of several runs is the worst: "least", "largest", or "none" for what is only reported."""
+        if self.maximize is None and not self.has_limits:
+            return "none"
+        up = self.maximize if self.maximize is not None else self.at_least is not None
+        return "least" if up else "largest"
 
     def excess(self, value: float) -> float:
         """By how much a value breaks the limits; 0 or less: it keeps them."""
@@ -90,13 +100,11 @@ class Problem:
         self.parameters: list[Parameter] = [
             self._about("parameters", parameter, key, given) for key, given in tune["parameters"].items()
         ]
-        self.objectives = [_wanted(given) for given in tune["objectives"]]
-        self.constraints = [_wanted(given) for given in tune.get("constraints", [])]
-        self.reported = [_wanted(given) for given in tune.get("report", [])]
-        self.metrics = _named([*self.objectives, *self.constraints, *self.reported])
-        count = len(self.objectives)
-        self.objectives = self.metrics[:count]
-        self.constraints = self.metrics[count : count + len(self.constraints)]
+        found = _named([_wanted(given) for key in _METRICS for given in tune.get(key, [])])
+        self.metrics = list({wanted.name: wanted for wanted in reversed(found)}.values())[::-1]
+        """Each metric once, although several objectives and constraints may be about it."""
+        self.objectives = [wanted for wanted in found if wanted.maximize is not None]
+        self.constraints = [wanted for wanted in found if wanted.has_limits]
         self.axes = _axes(self.objectives)
         given = tune.get("scenarios") or [{"name": "as it is"}]
         self.scenarios = [Scenario(str(s["name"]), s.get("set", {})) for s in given]
@@ -185,9 +193,17 @@ class Problem:
 
     def aggregate(self, wanted: Wanted, values: Sequence[float]) -> float:
         """One value of a metric from those of several runs."""
-        if self._tune["aggregate"] == "mean":
+        if self._tune["aggregate"] == "mean" or wanted.worst == "none":
             return math.fsum(values) / len(values)
-        return min(values) if wanted.worst_is_least else max(values)
+        return min(values) if wanted.worst == "least" else max(values)
+
+    def excess(self, constraint: Wanted, runs: Sequence[Sequence[float]]) -> float:
+        """By how much runs, of which each has a value of each metric, break a constraint; 0 or less: they keep it."""
+        at = next(n for n, metric in enumerate(self.metrics) if metric.name == constraint.name)
+        values = [run[at] for run in runs]
+        if self._tune["aggregate"] == "mean":
+            return constraint.excess(math.fsum(values) / len(values))
+        return max(constraint.excess(value) for value in values)
 
     def _start(self, start: Settings) -> dict[str, Any]:
         known = {p.key: p for p in self.parameters}
@@ -220,16 +236,24 @@ def _wanted(given: Mapping[str, Any]) -> Wanted:
 
 
 def _named(wanted: Sequence[Wanted]) -> list[Wanted]:
-    """Each with a name of its own: the one given, the metric's, or the metric's with what is meant."""
-    taken: set[str] = set()
+    """Each with a name: the one given, the metric's, or the metric's with what is meant.
+
+    Those that are about the same have the same, unless they were given others.
+    """
+    taken: dict[str, tuple[Which, str]] = {}
     found = []
     for item in wanted:
         numbered = (f"{item.which.label} #{number}" for number in itertools.count(2))
         names = itertools.chain([item.name or item.which.metric, item.which.label], numbered)
-        name = next(name for name in names if name not in taken)
-        taken.add(name)
+        name = next(name for name in names if _about_the_same(taken.get(name), item))
+        taken.setdefault(name, (item.which, item.worst))
         found.append(replace(item, name=name))
     return found
+
+
+def _about_the_same(taken: tuple[Which, str] | None, item: Wanted) -> bool:
+    """Whether a name is free, or is that of the same metric of several runs."""
+    return taken is None or (taken[0] == item.which and item.worst in (taken[1], "none"))
 
 
 def _axes(objectives: Sequence[Wanted]) -> list[Axis]:

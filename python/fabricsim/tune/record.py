@@ -39,7 +39,7 @@ class Record:
             tuple(runs),
             metrics,
             tuple(axis.value(metrics) for axis in problem.axes),
-            tuple(c.excess(metrics[c.name]) for c in problem.constraints),
+            tuple(problem.excess(c, [run.values for run in runs]) for c in problem.constraints),
         )
 
     @property

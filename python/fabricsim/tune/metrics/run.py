@@ -64,9 +64,9 @@ class Measured:
         Raises:
             InputError: an entry means no flow.
         """
-        flows = Flows(self.facts)
         if not which.flows:
             return [pd.Series(True, index=table.index)]
+        flows = Flows(self.facts)
         return [flows.matching(table, entry) for entry in which.flows]
 
     def chosen(self, table: pd.DataFrame, which: Which) -> pd.DataFrame:
