@@ -283,7 +283,7 @@ duration = '1 ms'
             (
                 "congestion_control",
                 "{ algorithm = 'dcqcn', notification.size = '4 KiB' }",
-                "notification.size: 4 KiB is not allowed: give at least 1 B and at most the MTU of 2 KiB",
+                "notification.size: 4096 B is not allowed: give at least 1 B and at most the MTU of 2048 B",
             ),
             (
                 "congestion_control.notification.service_class",
