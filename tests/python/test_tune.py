@@ -217,6 +217,28 @@ def test_fresh_seeds_show_the_gain_with_its_interval() -> None:
     assert row["low"] < 60.0 < row["high"], "load 0.65 for 0.05: 60 Gb/s more"
 
 
+def test_a_stopped_comparison_goes_on(tmp_path: Path) -> None:
+    given = experiment(GRID, MUCH).with_values({"tune.fresh_seeds": 6})
+    told: list[tuple[int, int]] = []
+    first = fs.tune(
+        given,
+        jobs=1,
+        out=tmp_path / "out",
+        on_confirm=lambda done, total: told.append((done, total)),
+        stop=lambda: len(told) > 4,
+    )
+    assert not first.complete
+    assert first.gains.empty
+    assert told[-1] == (4, 12)
+    told.clear()
+    second = fs.tune(
+        given, jobs=1, out=tmp_path / "out", on_confirm=lambda done, total: told.append((done, total))
+    )
+    assert told[0] == (4, 12), "runs that are done are kept"
+    assert second.complete
+    pd.testing.assert_frame_equal(second.gains, fs.tune(given, jobs=1).gains)
+
+
 def test_a_setting_has_to_serve_all_scenarios() -> None:
     """With a at load 0.1 the fairest load of b is 0.1, with 0.5 it is 0.5: the worst of both is best at sqrt(0.05)."""
     scenarios = """

@@ -123,7 +123,7 @@ def test_the_folder_of_another_study_is_not_touched(command: Command, tmp_path: 
     (tmp_path / "e.toml").write_text(TWO_FLOWS + GRID + MUCH)
     ran = command("tune", "e.toml", "--jobs", "1", "--out", "out")
     assert ran.code == 2
-    assert "out: this exists" in ran.err
+    assert "out: this is the study of another experiment, or of other parameters or objectives" in ran.err
     assert command("tune", "e.toml", "--jobs", "1", "--out", "out", "--force").code == 0
     assert fs.load_tune(tmp_path / "out").settings == {"traffic.1.load": 0.65}
 

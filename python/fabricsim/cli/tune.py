@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -153,14 +154,13 @@ def _best_so_far(progress: Progress) -> str:
 def print_study(result: TuneResult, console: Console) -> None:
     """The front, the best setting, what it gains, and which parameters matter."""
     if len(result.front):
-        console.print(_front(result))
-    best = result.best
-    if best is None:
+        console.print(_front(result) if len(result.objectives) > 1 else _best(result))
+    if result.best is None:
         _print_broken(result, console)
     else:
-        console.print(f"best setting (trial {best['trial']}):", markup=False)
-        for key, value in best["settings"].items():
-            console.print(f"  {key} = {toml_value(value)}", markup=False)
+        console.print("best setting:", markup=False)
+        for key, value in result.best["settings"].items():
+            console.print(f"  --set '{key}={toml_value(value)}'", markup=False)
     if len(result.gains):
         console.print(_gains(result))
     for name, holds in result.manifest["holds"].items():
@@ -185,29 +185,53 @@ def _print_broken(result: TuneResult, console: Console) -> None:
     console.print(f"nearest is trial {found['trial']}: {metrics}", markup=False)
 
 
+def _best(result: TuneResult) -> Table:
+    """The best setting beside the experiment as it is, on the seeds of the search."""
+    (row,) = result.front.to_dict("records")
+    table = Table("", title=f"{result.manifest['name']}: best (trial {row['trial']})")
+    baseline = _baseline(result)
+    for heading in ("as it is", "best"):
+        table.add_column(heading, justify="right")
+    for at, name in enumerate([*result.parameters, *result.columns]):
+        if at == len(result.parameters):
+            table.add_section()
+        unit = _unit(result, name)
+        was = "-" if baseline is None else _cell(baseline[name])
+        table.add_row(f"{name} ({unit})" if unit else name, was, _cell(row[name]))
+    return table
+
+
 def _front(result: TuneResult) -> Table:
-    several = len(result.objectives) > 1
+    """The Pareto front: parameters, objectives, and what has limits."""
     rows = result.front
     note = f"the first {MOST_ROWS} of {len(rows)}" if len(rows) > MOST_ROWS else None
-    title = f"{result.manifest['name']}: " + ("Pareto front" if several else "best")
-    table = Table(title=title, caption=note)
-    baseline = result.trials[(result.trials["trial"] < 0) & (result.trials["error"] == "")]
-    columns = ["trial", *result.parameters, *result.columns]
+    table = Table(title=f"{result.manifest['name']}: Pareto front", caption=note)
+    limits = [c["name"] for c in result.manifest["constraints"] if c["name"] not in result.objective_columns]
+    columns = ["trial", *result.parameters, *result.objective_columns, *limits]
     for name in columns:
-        table.add_column(_heading(result, name), justify="right")
+        table.add_column(_heading(result, name), justify="right", overflow="fold")
     for row in rows.head(MOST_ROWS).to_dict("records"):
         table.add_row(*(_cell(row[name]) for name in columns))
-    if len(baseline):
+    if (was := _baseline(result)) is not None:
         table.add_section()
-        (row,) = baseline.to_dict("records")
-        table.add_row("as it is", *(_cell(row[name]) for name in columns[1:]))
+        table.add_row("as it is", *(_cell(was[name]) for name in columns[1:]))
     return table
+
+
+def _baseline(result: TuneResult) -> Mapping[Any, Any] | None:
+    """The experiment as it is; None if its runs failed."""
+    rows = result.trials[(result.trials["trial"] < 0) & (result.trials["error"] == "")].to_dict("records")
+    return rows[0] if rows else None
+
+
+def _unit(result: TuneResult, name: str) -> str:
+    return str(result.trials.attrs.get("columns", {}).get(name, ("", ""))[0])
 
 
 def _heading(result: TuneResult, name: str) -> str:
     if name in result.parameters:
         return short(name, result.parameters)
-    unit = result.trials.attrs.get("columns", {}).get(name, ("", ""))[0]
+    unit = _unit(result, name)
     return f"{name}\n{unit}" if unit else name
 
 
@@ -223,7 +247,9 @@ def short(key: str, keys: list[str]) -> str:
 
 
 def _cell(value: Any) -> str:
-    return f"{value:.5g}" if isinstance(value, float) else plain(value)
+    if isinstance(value, float):
+        return "-" if math.isnan(value) else f"{value:.5g}"
+    return plain(value)
 
 
 def _gains(result: TuneResult) -> Table:

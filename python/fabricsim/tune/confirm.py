@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from fabricsim.sweep import Stop, never
 from fabricsim.sweep.executors import Executor
+from fabricsim.tune.metrics import Which
 from fabricsim.tune.metrics.registry import unit
 from fabricsim.tune.problem import Problem, Settings
 from fabricsim.tune.runs import BASELINE, Answer, Run, Task, work
 
+if TYPE_CHECKING:
+    from optuna.study import Study
+
 BEST = 0
+_FRESH = "fabricsim:fresh"
 
 
 @dataclass(frozen=True)
@@ -57,8 +63,55 @@ class Confirmation:
     """Why there is no comparison."""
 
 
+class FreshRuns:
+    """The runs with fresh seeds, kept in the study as they are done."""
+
+    def __init__(self, problem: Problem, study: Study, settings: Settings) -> None:
+        self._study = study
+        self._known: dict[str, Any] = dict(study.user_attrs.get(_FRESH, {}))
+        self.variants = {
+            trial: problem.variants(values, problem.fresh_seeds)
+            for trial, values in ((BEST, settings), (BASELINE, {}))
+        }
+        self._keys = {
+            (trial, place): json.dumps([{} if trial == BASELINE else dict(settings), scenario.name, seed])
+            for trial, found in self.variants.items()
+            for place, (scenario, seed, _) in enumerate(found)
+        }
+
+    @property
+    def size(self) -> int:
+        """Runs in all."""
+        return len(self._keys)
+
+    @property
+    def done(self) -> int:
+        """Runs that are done."""
+        return sum(key in self._known for key in self._keys.values())
+
+    def todo(self, metrics: tuple[Which, ...]) -> list[Task]:
+        """What is left."""
+        return [
+            Task(trial, place, self.variants[trial][place][2], metrics)
+            for (trial, place), key in self._keys.items()
+            if key not in self._known
+        ]
+
+    def keep(self, task: Task, answer: Answer) -> None:
+        """Stores what a run gave."""
+        scenario, seed, _ = self.variants[task.trial][task.place]
+        run = Run(scenario.name, seed, **vars(answer))
+        self._known[self._keys[task.trial, task.place]] = run.as_dict()
+        self._study.set_user_attr(_FRESH, self._known)
+
+    def runs(self, trial: int) -> list[Run]:
+        """All runs of the best setting, or of the baseline."""
+        return [Run.of(self._known[key]) for (whose, _), key in self._keys.items() if whose == trial]
+
+
 def confirm(
     problem: Problem,
+    study: Study,
     settings: Settings,
     executor: Executor,
     *,
@@ -66,34 +119,23 @@ def confirm(
     on_progress: Callable[[int, int], None] | None = None,
 ) -> Confirmation | None:
     """Runs the best setting and the baseline with fresh seeds. None if it was stopped."""
-    metrics = tuple(wanted.which for wanted in problem.metrics)
-    variants = {
-        trial: problem.variants(values, problem.fresh_seeds)
-        for trial, values in ((BEST, settings), (BASELINE, {}))
-    }
-    tasks = [
-        Task(trial, place, experiment, metrics)
-        for trial, found in variants.items()
-        for place, (_, _, experiment) in enumerate(found)
-    ]
-    answers: dict[tuple[int, int], Answer] = {}
+    fresh = FreshRuns(problem, study, settings)
+    if on_progress:
+        on_progress(fresh.done, fresh.size)
 
     def take(task: Task, answer: Answer | None) -> None:
         if answer is not None:
-            answers[task.trial, task.place] = answer
+            fresh.keep(task, answer)
             if on_progress:
-                on_progress(len(answers), len(tasks))
+                on_progress(fresh.done, fresh.size)
 
     def lose(task: Task, why: str) -> None:
         take(task, Answer(error=why))
 
-    if not executor.work_through(tasks, work, take, stop=stop, on_lost=lose):
+    todo = fresh.todo(tuple(wanted.which for wanted in problem.metrics))
+    if todo and not executor.work_through(todo, work, take, stop=stop, on_lost=lose):
         return None
-    runs = {
-        trial: [Run(s.name, seed, **vars(answers[trial, place])) for place, (s, seed, _) in enumerate(found)]
-        for trial, found in variants.items()
-    }
-    return _compared(problem, runs[BEST], runs[BASELINE])
+    return _compared(problem, fresh.runs(BEST), fresh.runs(BASELINE))
 
 
 def _compared(problem: Problem, best: Sequence[Run], baseline: Sequence[Run]) -> Confirmation:

@@ -58,13 +58,22 @@ class Folder:
             Reservation(path, force=force).commit(self.manifest, {})
 
     def _is_same(self, path: Path) -> bool:
+        """
+        Raises:
+            InputError: it is the folder of another study.
+        """
         if not os.path.lexists(path):
             return False
         try:
             manifest = read_manifest(path)
         except InputError:
             return False
-        return bool(manifest.get("kind") == KIND and manifest.get("identity") == self.manifest["identity"])
+        if manifest.get("kind") == KIND and manifest.get("identity") != self.manifest["identity"]:
+            raise InputError(
+                f"{path}: this is the study of another experiment, or of other parameters or objectives; "
+                "choose another folder with --out, or replace it with --force"
+            )
+        return manifest.get("kind") == KIND
 
     def discard(self) -> None:
         """Takes a folder back that was made for nothing."""

@@ -118,7 +118,7 @@ def _confirm(
     chosen = best(search.trials, problem.axes)
     if chosen is None or not _comparable(search):
         return None
-    return confirm(problem, chosen.settings, executor, stop=stop, on_progress=on_confirm)
+    return confirm(problem, search.study, chosen.settings, executor, stop=stop, on_progress=on_confirm)
 
 
 def _comparable(search: Search) -> bool:
