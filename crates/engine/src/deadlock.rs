@@ -124,7 +124,7 @@ fn gather<B: Observer>(partition: &Partition<B>, waits: &mut Waits) {
 }
 
 /// The lanes among `allowed` that a packet of `flow` may be given.
-fn usable(allowed: Lanes, selection: Selection, flow: u32) -> Lanes {
+pub(crate) fn usable(allowed: Lanes, selection: Selection, flow: u32) -> Lanes {
     match selection {
         Selection::ByFlow => Lanes::new(allowed.first.0 + (flow % u32::from(allowed.count)) as u8, 1),
         _ => allowed,

@@ -1,10 +1,12 @@
 //! A run: partitions that advance in windows no longer than the least latency between them.
 
 use fabricsim_model::Observer;
+use fabricsim_topology::Graph;
 use fabricsim_units::Time;
 use fabricsim_workload::Source;
 
 use crate::assembly::{Assembly, Directory, assemble};
+use crate::congestion_tree::{self, CongestionTree};
 use crate::deadlock::{self, Deadlock};
 use crate::host::SPACE_RETURNED;
 use crate::partition::{Mail, Partition, Totals};
@@ -219,6 +221,13 @@ impl<B: Observer> Engine<B> {
     /// Looks for packets that can never move again.
     pub fn find_deadlock(&self) -> Option<Deadlock> {
         deadlock::find(self)
+    }
+
+    /// The congestion trees at this moment, by root; the same for every number of partitions. An output's virtual lane is
+    /// congested if more waits for it than the part `fill` of the buffer at the other end of its link; with `None`,
+    /// if its switch's congestion control says so.
+    pub fn congestion_trees(&mut self, graph: &Graph, fill: Option<f64>) -> Vec<CongestionTree> {
+        congestion_tree::find(self, graph, fill)
     }
 
     /// The longest time that a packet in an input buffer has been ready to move on.

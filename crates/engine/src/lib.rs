@@ -5,6 +5,7 @@
 mod assembly;
 mod calendar;
 mod congestion;
+mod congestion_tree;
 mod deadlock;
 mod engine;
 mod host;
@@ -12,6 +13,7 @@ mod partition;
 mod prepare;
 
 pub use assembly::Assembly;
+pub use congestion_tree::{CongestionTree, Ends, Outlet};
 pub use deadlock::{Blocked, Deadlock};
 pub use engine::{Advance, CreditError, Engine};
 pub use partition::Totals;

@@ -6,6 +6,8 @@
 
 mod batch;
 mod config;
+mod congestion;
+mod congestion_tables;
 mod fairness;
 mod flows;
 mod grid;
@@ -30,5 +32,5 @@ pub use histogram::{Bucket, Histogram};
 pub use recorder::Recorder;
 pub use report::{Names, Offer, Outcome, PortName, Report};
 pub use steady::{Steady, Verdict, truncation};
-pub use summary::{Confidence, FlowSummary, Hops, Latency, SATURATED, Summary};
+pub use summary::{Confidence, CongestionSummary, FlowSummary, Hops, Latency, SATURATED, Summary};
 pub use window::Window;

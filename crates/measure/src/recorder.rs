@@ -1,6 +1,8 @@
 use fabricsim_model::{Observer, Packet};
-use fabricsim_units::{Time, Vl};
+use fabricsim_spec::CongestionAlgorithm;
+use fabricsim_units::{HostId, Time, Vl};
 
+use crate::congestion::Congestion;
 use crate::flows::{Delivery, Flows};
 use crate::grid::{Axis, Cells, Grid, capacity};
 use crate::hosts::Hosts;
@@ -30,6 +32,8 @@ pub struct Recorder {
     /// Packets made within the window, by their age in it.
     pub(crate) batches: Grid<Batch>,
     taken: Batch,
+    /// What congestion control does, where there is any.
+    pub(crate) congestion: Option<Box<Congestion>>,
 }
 
 impl Recorder {
@@ -49,7 +53,16 @@ impl Recorder {
             batches: Grid::new(config.batch, MOST_BATCHES, 1),
             axis,
             taken: Batch::default(),
+            congestion: None,
         }
+    }
+
+    /// Records what congestion control does, too. Without an algorithm that costs nothing.
+    pub fn with_congestion(mut self, algorithm: CongestionAlgorithm) -> Self {
+        if algorithm != CongestionAlgorithm::None {
+            self.congestion = Some(Box::new(Congestion::new(algorithm, &self.config, &self.axis)));
+        }
+        self
     }
 
     /// Opens a window that was [`Window::CLOSED`] at `from`, which is not before the end of any interval reported
@@ -93,6 +106,17 @@ impl Recorder {
         self.course.merge(&other.course);
         self.batches.merge(&other.batches);
         self.taken += other.taken;
+        if let (Some(mine), Some(theirs)) = (&mut self.congestion, &other.congestion) {
+            mine.merge(theirs);
+        }
+    }
+
+    /// A packet with a mark is delivered.
+    #[inline(never)]
+    fn delivered_marked(&mut self, now: Time, packet: &Packet) {
+        if let Some(congestion) = &mut self.congestion {
+            congestion.delivered(self.window, now, packet);
+        }
     }
 }
 
@@ -118,6 +142,9 @@ impl Observer for Recorder {
         }
         let latency = made_within.then_some((total, network));
         self.flows.delivered(bin, packet, &Delivery { accepted, latency });
+        if packet.fecn {
+            self.delivered_marked(now, packet);
+        }
     }
 
     #[inline]
@@ -128,5 +155,35 @@ impl Observer for Recorder {
     #[inline]
     fn stalled(&mut self, port: u32, lane: Vl, start: Time, end: Time) {
         self.ports.stalled(self.window, (port, lane.0), start, end);
+    }
+
+    fn marked(&mut self, now: Time, port: u32, lane: Vl, _packet: &Packet) {
+        if let Some(congestion) = &mut self.congestion {
+            congestion.marked(self.window, &mut self.axis, now, (port, lane.0));
+        }
+    }
+
+    fn controlled(&mut self, now: Time, packet: &Packet) {
+        if let Some(congestion) = &mut self.congestion {
+            congestion.controlled(self.window, &mut self.axis, now, packet);
+        }
+    }
+
+    fn notified(&mut self, now: Time, source: HostId, destination: HostId) {
+        if let Some(congestion) = &mut self.congestion {
+            congestion.notified(self.window, &mut self.axis, now, (source, Some(destination)));
+        }
+    }
+
+    fn held_back(&mut self, source: HostId, destination: Option<HostId>, start: Time, end: Time, level: u32) {
+        if let Some(congestion) = &mut self.congestion {
+            congestion.held_back(self.window, &mut self.axis, (source, destination), (start, end), level);
+        }
+    }
+
+    fn throttled(&mut self, source: HostId, destination: HostId, start: Time, end: Time) {
+        if let Some(congestion) = &mut self.congestion {
+            congestion.throttled(self.window, &mut self.axis, (source, Some(destination)), (start, end));
+        }
     }
 }

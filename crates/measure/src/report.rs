@@ -9,7 +9,8 @@ use crate::flows::{Flow, FlowHistogram, Key};
 use crate::hosts::{DELIVERED_BYTES, DELIVERED_PACKETS, INJECTED_PACKETS};
 use crate::summary::start_ns;
 use crate::{
-    Confidence, FlowSummary, Hops, Latency, MOST_FLOWS, Recorder, SATURATED, Summary, jain, series, tables,
+    Confidence, FlowSummary, Hops, Latency, MOST_FLOWS, Recorder, SATURATED, Summary, congestion_tables,
+    jain, series, tables,
 };
 
 /// What things are called in tables.
@@ -41,6 +42,8 @@ pub struct Outcome {
     pub offers: Vec<Offer>,
     /// With steady-state detection: [`Steady::steady`](crate::Steady::steady).
     pub steady: Option<bool>,
+    /// Times that a notification found or brought a flow to the level at which the congestion control tells of it.
+    pub congestion_events: u64,
 }
 
 /// Bytes that a source offered within the window. Offers of the same source and destination add up.
@@ -60,7 +63,7 @@ pub struct Report {
     /// In figures.
     pub summary: Summary,
     /// In tables: `flows`, `hosts`, `links`, `series`, `hosts_series`, `run_series`, `latency`, `hops`, `batches`,
-    /// and `link_series` where it was asked for.
+    /// `link_series` where it was asked for, and `congestion_series` where there is congestion control.
     pub tables: Vec<Table>,
 }
 
@@ -105,6 +108,7 @@ impl Recorder {
             tables::batches(&context),
         ];
         tables.extend(series::links(&context));
+        tables.extend(congestion_tables::series(&context));
         Report { summary: context.summary(), tables }
     }
 
@@ -137,7 +141,7 @@ impl FlowRow<'_> {
     }
 
     /// Did it offer or get something within the window?
-    fn takes_part(&self) -> bool {
+    pub(crate) fn takes_part(&self) -> bool {
         self.offered > 0.0 || self.flow.packets > 0 || self.flow.made > 0
     }
 }
@@ -235,6 +239,7 @@ impl Context<'_> {
             saturated,
             saturation: saturated.then(reason),
             steady: self.outcome.steady,
+            congestion: congestion_tables::summary(self),
             flows: if self.flows.len() <= MOST_FLOWS { self.flow_summaries() } else { Vec::new() },
         }
     }

@@ -3,6 +3,7 @@ use std::ops::AddAssign;
 use fabricsim_model::Table;
 use fabricsim_units::Time;
 
+use crate::congestion_tables;
 use crate::flows::Key;
 use crate::grid::Grid;
 use crate::report::{Context, gbps};
@@ -15,15 +16,15 @@ const MOST_ROWS: usize = 400_000;
 const MOST_BINS: usize = 2048;
 
 /// The bins that a table shows: from the start to the end of the run.
-struct Bins<T> {
+pub(crate) struct Bins<T> {
     grid: Grid<T>,
-    count: usize,
+    pub(crate) count: usize,
     end: Time,
 }
 
 impl<T: Copy + Default + AddAssign> Bins<T> {
     /// Of `grid`, its bins made wide enough for `entities` entities.
-    fn new(mut grid: Grid<T>, entities: usize, end: Time) -> Self {
+    pub(crate) fn new(mut grid: Grid<T>, entities: usize, end: Time) -> Self {
         let most = (MOST_ROWS / entities.max(1)).clamp(1, MOST_BINS);
         grid.coarsen_to(Time(end.0.div_ceil(most as u64)), most);
         let count = grid.axis().bins().max(end.0.div_ceil(grid.axis().width().0) as usize);
@@ -54,7 +55,7 @@ impl<T: Copy + Default + AddAssign> Bins<T> {
     }
 
     /// The value of every bin of a row, and the bin's length.
-    fn row(&self, row: usize) -> impl Iterator<Item = (T, Time)> {
+    pub(crate) fn row(&self, row: usize) -> impl Iterator<Item = (T, Time)> {
         let values = self.grid.row(row);
         (0..self.count).map(move |bin| (values.get(bin).copied().unwrap_or_default(), self.length(bin)))
     }
@@ -71,7 +72,7 @@ impl Bins<u64> {
 }
 
 /// The columns `time_ns` and the entity's name, for `names` one after the other.
-fn head<T: Copy + Default + AddAssign>(
+pub(crate) fn head<T: Copy + Default + AddAssign>(
     table: &mut Table,
     bins: &Bins<T>,
     entity: (&'static str, &'static str),
@@ -134,6 +135,7 @@ pub(crate) fn run(context: &Context) -> Table {
         "Mean latency, from making to delivery, of the packets delivered",
         means,
     );
+    congestion_tables::fabric(context, &mut table);
     table
 }
 

@@ -1,3 +1,4 @@
+use fabricsim_spec::CongestionAlgorithm;
 use serde::Serialize;
 
 use crate::moments::Moments;
@@ -48,8 +49,34 @@ pub struct Summary {
     pub saturation: Option<String>,
     /// With steady-state detection: did the latency settle before the measurement?
     pub steady: Option<bool>,
+    /// What congestion control did; `None` without any.
+    pub congestion: Option<CongestionSummary>,
     /// The flows, while there are at most [`MOST_FLOWS`](crate::MOST_FLOWS); empty otherwise.
     pub flows: Vec<FlowSummary>,
+}
+
+/// Congestion control in numbers, of the measurement.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct CongestionSummary {
+    /// Which one.
+    pub algorithm: CongestionAlgorithm,
+    /// Packets marked (FECN).
+    pub marked: u64,
+    /// Notifications received by sources (BECN).
+    pub notified: u64,
+    /// Packets without data received: notifications and acknowledgements.
+    pub control_packets: u64,
+    /// Their bytes.
+    pub control_bytes: u64,
+    /// Time in which links of hosts were idle only because of it, summed over hosts, in seconds.
+    pub throttled_s: f64,
+    /// Mean over flows and time of the level: with InfiniBand the index CCTI, 0 for a flow that is not held back; with DCQCN
+    /// the rate in Mb/s, that of its link for a flow that is not held back. NaN without flows.
+    pub level_mean: f64,
+    /// The strongest level of a flow: the largest CCTI, the lowest rate.
+    pub level_max: f64,
+    /// Times, in the whole run, that a notification found or brought a flow to its trigger threshold.
+    pub events: u64,
 }
 
 /// A flow in numbers.

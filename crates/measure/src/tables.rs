@@ -1,5 +1,6 @@
 use fabricsim_model::Table;
 
+use crate::congestion_tables;
 use crate::hosts::{DELIVERED_BYTES, DELIVERED_PACKETS, INJECTED_BYTES, INJECTED_PACKETS};
 use crate::moments::deviation;
 use crate::ports::{BUSY, BYTES, PACKETS, STALLED};
@@ -47,6 +48,7 @@ pub(crate) fn flows(context: &Context) -> Table {
     let network = real(&|row| row.flow.network.sum as f64 / row.flow.made as f64 * 1e-3);
     table.real("network_mean_ns", "ns", "Mean latency from the first byte on the wire", network);
     table.real("network_max_ns", "ns", "Largest latency from the first byte on the wire", real(&network_max));
+    congestion_tables::flows(context, &mut table);
     table
 }
 
@@ -120,6 +122,7 @@ pub(crate) fn links(context: &Context) -> Table {
     let text =
         "Fraction of the measurement in which the idle port had a packet of the lane, but no credits for it";
     table.real("stalled", "", text, fraction(STALLED));
+    congestion_tables::links(context, &shown, &mut table);
     table
 }
 

@@ -98,6 +98,7 @@ fn report(recorder: &Recorder) -> Report {
         rates: vec![Rate::new(8_000_000_000).unwrap(); HOSTS as usize],
         offers: vec![offer(0, Some(1)), offer(0, Some(1)), offer(1, None), offer(2, Some(0))],
         steady: None,
+        congestion_events: 0,
     };
     recorder.report(&names, &outcome)
 }

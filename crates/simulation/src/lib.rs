@@ -1,5 +1,6 @@
 //! A whole run: from a prepared experiment through warm-up, measurement and drain to figures and tables.
 
+mod congestion;
 mod control;
 mod demands;
 mod describe;

@@ -11,6 +11,7 @@ use fabricsim_spec::Drain;
 use fabricsim_topology::{Graph, LinkClass};
 use fabricsim_units::Time;
 
+use crate::congestion::Trees;
 use crate::control::{Control, Phase};
 use crate::outcome::{Invariants, Outcome, Status, deadlock_lines};
 use crate::{memory, nodes};
@@ -64,6 +65,7 @@ struct Running<'a> {
     /// End of the measurement, once it is known.
     window: Option<(Time, Time)>,
     steady: Option<Steady>,
+    trees: Trees,
 }
 
 /// Refuses an experiment whose fabric can not fit into memory, or whose channel dependency graph has a cycle, unless it
@@ -99,7 +101,8 @@ impl<'a> Running<'a> {
             2 * graph.links.len() as u32,
             experiment.switch.virtual_lanes,
         );
-        let engine = prepared.engine(|| Recorder::new(&config));
+        let engine = prepared
+            .engine(|| Recorder::new(&config).with_congestion(experiment.congestion_control.algorithm));
         let whole = run.warmup.saturating_add(run.duration);
         control.expect(whole);
         let steady = run.steady_state.clone().map(|rule| Steady::new(rule, longest_warmup(run)));
@@ -119,6 +122,7 @@ impl<'a> Running<'a> {
             silent: false,
             window: None,
             steady,
+            trees: Trees::new(prepared),
         }
     }
 
@@ -170,6 +174,7 @@ impl<'a> Running<'a> {
             return;
         }
         self.looks += 1;
+        self.trees.look(&mut self.engine, self.prepared, self.window);
         let stuck = how == Advance::Idle && totals.in_flight > 0;
         // A search takes time in proportion to the fabric: at a few times of the run, and when nothing happens.
         if stuck || self.looks == self.next_search {
@@ -254,6 +259,7 @@ impl<'a> Running<'a> {
             rates: graph.hosts.iter().map(|h| graph.links[h.link.index()].parameters.rate).collect(),
             offers,
             steady: self.steady.as_ref().map(Steady::steady),
+            congestion_events: self.engine.congestion_events(),
         };
         let mut recorders = self.engine.finish().into_iter();
         let merged = recorders.next().map(|first| {
@@ -266,7 +272,8 @@ impl<'a> Running<'a> {
         if recorder.window().to > end {
             recorder.close_window(end.max(recorder.window().from.min(end)));
         }
-        let report = recorder.report(&names(graph), &outcome);
+        let names = names(graph);
+        let report = recorder.report(&names, &outcome);
         let packets_ok = totals.injected == totals.delivered + totals.in_flight;
         let silence = self.silent.then(|| {
             format!(
@@ -275,6 +282,8 @@ impl<'a> Running<'a> {
             )
         });
         let mut tables: Vec<Table> = report.tables;
+        let ports: Vec<String> = names.ports.into_iter().map(|port| port.link).collect();
+        self.trees.report(&mut tables, &ports, &names.hosts);
         tables.push(nodes::table(graph));
         Outcome {
             status: self.status.unwrap_or(Status::Ok),

@@ -89,7 +89,14 @@ fn steady_state(rule: &SteadyState, duration: Time) -> Result<(), Problem> {
 }
 
 fn measure(measure: &Measure) -> Result<(), Problem> {
-    positive("measure.bin", measure.bin)
+    positive("measure.bin", measure.bin)?;
+    let fill = measure.congestion_fill;
+    if !(fill > 0.0 && fill.is_finite()) {
+        let message =
+            format!("{fill} is not allowed: give a part of an input buffer above 0, for example 0.5");
+        return Err(("measure.congestion_fill", message));
+    }
+    Ok(())
 }
 
 fn switch(switch: &Switch) -> Result<(), Problem> {

@@ -76,11 +76,14 @@ pub struct Measure {
     pub flows: FlowDetail,
     /// Time series per link as well as counters.
     pub link_series: bool,
+    /// Without congestion control: a virtual lane of an output counts as congested, in tables of congestion trees, when
+    /// more waits for it than this part of an input buffer, above 0. With congestion control its threshold is used.
+    pub congestion_fill: f64,
 }
 
 impl Default for Measure {
     fn default() -> Self {
-        Self { bin: None, flows: FlowDetail::Auto, link_series: false }
+        Self { bin: None, flows: FlowDetail::Auto, link_series: false, congestion_fill: 0.5 }
     }
 }
 

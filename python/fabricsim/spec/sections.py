@@ -205,6 +205,7 @@ class Measure:
     bin: str | None = None
     flows: Literal["auto", "pairs", "sources"] | None = None
     link_series: bool | None = None
+    congestion_fill: float | None = None
 
 
 def to_plain(value: Any) -> Any:

@@ -1,0 +1,328 @@
+//! Congestion trees: where packets pile up, what that holds up behind it, and whose packets they are.
+//!
+//! An *outlet* is an output port and a virtual lane (the first, where packets may take several). It is *congested* if
+//! the switch's congestion control says so, or without any if more waits for it than a part of an input buffer. One that has credits, or leads to a host, is the *root* of a tree; one that
+//! has none waits for the buffer at the next switch, and so for the outlet that most of that buffer waits for: it is a
+//! *branch* of that outlet's tree. (The port states of the InfiniBand Architecture Specification, annex A10: root and
+//! victim of congestion.) Packets in a tree belong to a *contributor* if their way leads through the root, to a
+//! *victim* if it does not.
+
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+
+use fabricsim_fabric::{Far, NONE, Rules};
+use fabricsim_model::Observer;
+use fabricsim_routing::{Router, RoutingFunction};
+use fabricsim_spec::Queueing;
+use fabricsim_topology::{End, Graph, Node};
+use fabricsim_units::{HostId, PortNo, SwitchId, Time, Vl};
+
+use crate::deadlock::usable;
+use crate::engine::Engine;
+use crate::partition::Partition;
+
+/// An output port of the fabric (see [`Observer`]) and a virtual lane.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Outlet {
+    /// Sending port: a direction of a link.
+    pub port: u32,
+    /// Virtual lane; the first, where packets may take several.
+    pub lane: u8,
+}
+
+/// Source and destination.
+pub type Ends = (HostId, HostId);
+
+/// Congestion at one moment: an outlet that has more to send than its link takes, and what waits for it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CongestionTree {
+    /// Where it comes from.
+    pub root: Outlet,
+    /// Congested outlets without credits, that wait for the root or for each other; in order.
+    pub branches: Vec<Outlet>,
+    /// Links from the root back to the farthest branch; 0 without branches.
+    pub depth: u32,
+    /// Blocks that wait for root and branches.
+    pub waiting: u64,
+    /// Flows with packets in the tree whose way leads through the root; in order.
+    pub contributors: Vec<Ends>,
+    /// Flows with packets in the tree, or held up behind it, whose way does not; in order.
+    pub victims: Vec<Ends>,
+}
+
+/// Packets in an input buffer that wait for the same outlet, or behind one that does.
+struct Pile {
+    /// The buffer: the sending port that leads to it, and the lane.
+    buffer: (u32, u8),
+    outlet: Outlet,
+    switch: SwitchId,
+    in_port: PortNo,
+    partition: usize,
+    head: u32,
+    blocks: u32,
+}
+
+/// What is known of an outlet.
+struct State {
+    waiting: u32,
+    congested: bool,
+    /// Could one of the heads be sent as far as credits go?
+    has_credits: bool,
+    to_host: bool,
+    /// How many lanes there are from the outlet's own on.
+    lanes: u8,
+}
+
+impl State {
+    /// Does it wait for a buffer of the next switch?
+    fn is_blocked(&self) -> bool {
+        !self.has_credits && !self.to_host
+    }
+}
+
+type States = BTreeMap<Outlet, State>;
+
+/// The root of the tree that an outlet belongs to, and the links to it.
+type Places = BTreeMap<Outlet, Option<(Outlet, u32)>>;
+
+/// All trees, by root. An outlet is congested if more waits for it than the part `fill` of the buffer behind its link;
+/// with `None`, if its switch's congestion control says so.
+pub(crate) fn find<B: Observer>(
+    engine: &mut Engine<B>,
+    graph: &Graph,
+    fill: Option<f64>,
+) -> Vec<CongestionTree> {
+    let (mut piles, mut states) = (Vec::new(), States::new());
+    // Where partitions exchange mail, senders have been told of the credits up to this moment, itself included.
+    let now = engine.now();
+    for (number, partition) in engine.partitions.iter_mut().enumerate() {
+        gather(partition, (number, now), fill, &mut piles, &mut states);
+    }
+    if !states.values().any(|state| state.congested) {
+        return Vec::new();
+    }
+    piles.sort_unstable_by_key(|pile| (pile.buffer, pile.outlet));
+    let places = places(&states, &mut parents(&states, &piles));
+    let mut trees = grow(&states, &places);
+    sort_flows(engine, graph, &piles, &places, &mut trees);
+    trees.into_values().collect()
+}
+
+/// The piles of a partition and the outlets that they wait for.
+fn gather<B: Observer>(
+    partition: &mut Partition<B>,
+    (number, now): (usize, Time),
+    fill: Option<f64>,
+    piles: &mut Vec<Pile>,
+    states: &mut States,
+) {
+    let context = &mut partition.context;
+    for switch in partition.switches.iter() {
+        for (input, lane, head) in switch.heads() {
+            let slot = context.arena[head];
+            let out_port = switch.first_port() + u32::from(slot.hop.port.0);
+            let sender = &context.ports.senders[out_port as usize];
+            let lanes = usable(slot.hop.lanes, context.ports.selection, slot.flow());
+            let outlet = Outlet { port: sender.channel, lane: lanes.first.0 };
+            let list = std::iter::successors(Some(head), |&at| {
+                Some(context.arena[at].next).filter(|&next| next != NONE)
+            });
+            let blocks = list.map(|at| context.arena[at].blocks).sum();
+            let to_host = matches!(sender.far, Far::Host(_) | Far::SlowHost(_));
+            let has_credits = !to_host
+                && lanes.iter().any(|lane| context.ports.has_space(out_port, lane, slot.blocks, now));
+            let state = states.entry(outlet).or_insert(State {
+                waiting: 0,
+                congested: false,
+                has_credits: false,
+                to_host,
+                lanes: 0,
+            });
+            state.waiting += blocks;
+            state.has_credits |= has_credits;
+            state.lanes = state.lanes.max(lanes.count);
+            state.congested = match (fill, switch.detector()) {
+                (None, Some(detector)) => detector.is_congested(slot.hop.port.index(), slot.hop.lanes.first),
+                (fill, _) => {
+                    let capacity = context.ports.accounted(out_port, lanes.first.index()).1;
+                    f64::from(state.waiting) > f64::from(capacity) * fill.unwrap_or(1.0)
+                }
+            };
+            let in_port = switch.first_port() + input as u32;
+            piles.push(Pile {
+                buffer: (context.ports.receivers[in_port as usize].channel, lane.0),
+                outlet,
+                switch: switch.id(),
+                in_port: PortNo(input as u16),
+                partition: number,
+                head,
+                blocks,
+            });
+        }
+    }
+}
+
+/// For each outlet that waits for a buffer the outlet that most of that buffer waits for, if that one is congested or
+/// waits itself.
+fn parents(states: &States, piles: &[Pile]) -> BTreeMap<Outlet, Outlet> {
+    let parent = |(&outlet, state): (&Outlet, &State)| {
+        let mut held: BTreeMap<Outlet, u32> = BTreeMap::new();
+        for lane in outlet.lane..outlet.lane + state.lanes {
+            for pile in in_buffer(piles, (outlet.port, lane)) {
+                *held.entry(pile.outlet).or_default() += pile.blocks;
+            }
+        }
+        let holds_up = |next: &Outlet| states[next].congested || states[next].is_blocked();
+        let most = held.into_iter().filter(|(next, _)| holds_up(next));
+        most.max_by_key(|&(next, blocks)| (blocks, Reverse(next))).map(|(next, _)| (outlet, next))
+    };
+    states.iter().filter(|(_, state)| state.is_blocked()).filter_map(parent).collect()
+}
+
+/// The piles of a buffer; all are sorted by buffer.
+fn in_buffer(piles: &[Pile], buffer: (u32, u8)) -> &[Pile] {
+    let from = piles.partition_point(|pile| pile.buffer < buffer);
+    let count = piles[from..].partition_point(|pile| pile.buffer == buffer);
+    &piles[from..from + count]
+}
+
+/// Follows every outlet that is congested or waits for a buffer to the root of its tree. A circle (of a deadlock) is cut
+/// at its first outlet, a congested one if there is one.
+fn places(states: &States, parents: &mut BTreeMap<Outlet, Outlet>) -> Places {
+    let mut places = Places::new();
+    for (&start, _) in states.iter().filter(|(_, state)| state.congested || state.is_blocked()) {
+        let (mut way, mut at) = (Vec::new(), start);
+        let mut place = loop {
+            if let Some(&known) = places.get(&at) {
+                break known;
+            }
+            if let Some(from) = way.iter().position(|&seen| seen == at) {
+                let cut = way[from..].iter().min_by_key(|&&outlet| (!states[&outlet].congested, outlet));
+                cut.map(|outlet| parents.remove(outlet));
+                (way, at) = (Vec::new(), start);
+                continue;
+            }
+            let Some(&next) = parents.get(&at) else {
+                let root = states[&at].congested.then_some((at, 0));
+                places.insert(at, root);
+                break root;
+            };
+            way.push(at);
+            at = next;
+        };
+        for outlet in way.into_iter().rev() {
+            place = place.map(|(root, depth)| (root, depth + 1));
+            places.insert(outlet, place);
+        }
+    }
+    places
+}
+
+fn grow(states: &States, places: &Places) -> BTreeMap<Outlet, CongestionTree> {
+    let mut trees = BTreeMap::new();
+    for (&outlet, place) in places {
+        let Some((root, depth)) = place.filter(|_| states[&outlet].congested) else { continue };
+        let tree = trees.entry(root).or_insert_with(|| CongestionTree {
+            root,
+            branches: Vec::new(),
+            depth: 0,
+            waiting: 0,
+            contributors: Vec::new(),
+            victims: Vec::new(),
+        });
+        tree.waiting += u64::from(states[&outlet].waiting);
+        tree.depth = tree.depth.max(depth);
+        if outlet != root {
+            tree.branches.push(outlet);
+        }
+    }
+    trees
+}
+
+/// A flow with packets in a tree: the root, the flow, the pile, and is a packet of it behind one for another output?
+type Member = (Outlet, Ends, usize, bool);
+
+/// Tells contributors from victims.
+fn sort_flows<B: Observer>(
+    engine: &Engine<B>,
+    graph: &Graph,
+    piles: &[Pile],
+    places: &Places,
+    trees: &mut BTreeMap<Outlet, CongestionTree>,
+) {
+    let mut members: Vec<Member> = Vec::new();
+    for (i, pile) in piles.iter().enumerate() {
+        let Some(&Some((root, _))) = places.get(&pile.outlet) else { continue };
+        let context = &engine.partitions[pile.partition].context;
+        let own = context.rules.queueing == Queueing::Voq;
+        let (mut at, mut before) = (pile.head, None);
+        while at != NONE {
+            let slot = &context.arena[at];
+            let ends = (slot.packet.source, slot.packet.destination);
+            if before != Some(ends) {
+                members.push((root, ends, i, !own && at != pile.head));
+            }
+            (before, at) = (Some(ends), slot.next);
+        }
+    }
+    members.sort_unstable();
+    members.dedup_by_key(|&mut (root, ends, ..)| (root, ends));
+    let Some(partition) = engine.partitions.first() else { return };
+    let (router, rules) = (&partition.context.routing, &partition.context.rules);
+    let mut ways = Ways { graph, router, rules, hops: Vec::new() };
+    for (root, ends, pile, behind) in members {
+        let Some(tree) = trees.get_mut(&root) else { continue };
+        let contributes = ways.lead_through(root.port, &piles[pile], behind, ends.1);
+        if contributes { tree.contributors.push(ends) } else { tree.victims.push(ends) }
+    }
+}
+
+/// Where packets go from where they are.
+struct Ways<'a> {
+    graph: &'a Graph,
+    router: &'a Router,
+    rules: &'a Rules,
+    hops: Vec<fabricsim_model::Hop>,
+}
+
+impl Ways<'_> {
+    /// Does the way of a packet from a pile lead through a sending port? Where the routing leaves a choice: the way that
+    /// always takes the first hop. `behind`: the packet may be for another output than the pile's.
+    fn lead_through(&mut self, port: u32, pile: &Pile, behind: bool, to: HostId) -> bool {
+        let (mut at, mut lane) = (pile.outlet.port, Vl(pile.outlet.lane));
+        if behind {
+            (at, lane) = self.next((pile.switch, pile.in_port), Vl(pile.buffer.1), to);
+        }
+        for _ in 0..2 * self.graph.links.len() {
+            if at == port {
+                return true;
+            }
+            match arrival(self.graph, at) {
+                End { node: Node::Host(_), .. } => return false,
+                End { node: Node::Switch(switch), port } => (at, lane) = self.next((switch, port), lane, to),
+            }
+        }
+        false
+    }
+
+    fn next(&mut self, (at, in_port): (SwitchId, PortNo), lane: Vl, to: HostId) -> (u32, Vl) {
+        // The routing knows the lanes of one service class.
+        let class = self.rules.class_base(lane);
+        let lane = Vl(lane.0 - class);
+        let only = self.router.only_hop(at, in_port, lane, to);
+        let hop = only.unwrap_or_else(|| {
+            self.hops.clear();
+            self.router.hops(at, in_port, lane, to, &mut self.hops);
+            self.hops[0]
+        });
+        let link = self.graph.switches[at.index()].ports[hop.port.index()];
+        let from_a = self.graph.links[link.index()].a == End { node: Node::Switch(at), port: hop.port };
+        (2 * link.0 + u32::from(!from_a), Vl(hop.lanes.first.0 + class))
+    }
+}
+
+/// Where a sending port leads.
+fn arrival(graph: &Graph, port: u32) -> End {
+    let link = &graph.links[(port / 2) as usize];
+    if port.is_multiple_of(2) { link.b } else { link.a }
+}

@@ -1,0 +1,344 @@
+//! Congestion control at work: marks, notifications, and how flows were held back. Counters within the window, series
+//! over the whole run; there only where an experiment has congestion control.
+
+use std::collections::BTreeMap;
+use std::ops::AddAssign;
+
+use fabricsim_model::Packet;
+use fabricsim_spec::{CongestionAlgorithm, FlowDetail};
+use fabricsim_units::{HostId, Time};
+
+use crate::flows::Key;
+use crate::grid::{Axis, Bin, Cells};
+use crate::{MOST_FLOWS, RecorderConfig, Window};
+
+/// What is known of a flow, within the window. Times are in picoseconds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct FlowCongestion {
+    /// Marked packets delivered (FECN).
+    pub(crate) fecn: u64,
+    /// Notifications that its source received (BECN).
+    pub(crate) becn: u64,
+    /// Time held back.
+    pub(crate) held_back: u64,
+    /// Time in which the source's link was idle only because of it.
+    pub(crate) throttled: u64,
+    /// Sum of level times time.
+    pub(crate) level: u128,
+    /// The largest and smallest level, while it was held back at all.
+    pub(crate) levels: Option<(u32, u32)>,
+}
+
+/// The same in a bin of a series.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct FlowBin {
+    pub(crate) becn: u64,
+    pub(crate) held_back: u64,
+    pub(crate) throttled: u64,
+    /// Sum of level times time. At most that of 400 Gb/s over half a minute; more is counted as that.
+    pub(crate) level: u64,
+}
+
+/// The whole fabric in a bin of a series, or within the window.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct FabricCongestion {
+    /// Packets marked.
+    pub(crate) marked: u64,
+    /// Notifications received.
+    pub(crate) notified: u64,
+    /// Picoseconds throttled, summed over hosts.
+    pub(crate) throttled: u64,
+    /// Packets without data that were received, and their bytes.
+    pub(crate) control_packets: u64,
+    pub(crate) control_bytes: u64,
+}
+
+/// What congestion control did. By flow, in order of (source, destination); the destination is `None` for all of a
+/// source: where an algorithm holds a source back as a whole, and where there are more than [`MOST_FLOWS`] flows.
+#[derive(Clone, Debug)]
+pub(crate) struct Congestion {
+    pub(crate) algorithm: CongestionAlgorithm,
+    lanes: usize,
+    /// Packets marked within the window, by sending port and lane.
+    pub(crate) marked: Vec<u64>,
+    pub(crate) total: FabricCongestion,
+    pub(crate) fabric: Cells<FabricCongestion>,
+    detail: FlowDetail,
+    places: BTreeMap<Key, usize>,
+    /// How many of the places are of a source and a destination.
+    pairs: usize,
+    flows: Vec<FlowCongestion>,
+    /// Given up, for good, where there are too many.
+    series: Option<Cells<FlowBin>>,
+}
+
+impl Congestion {
+    pub(crate) fn new(algorithm: CongestionAlgorithm, config: &RecorderConfig, axis: &Axis) -> Self {
+        let lanes = usize::from(config.lanes.max(1));
+        Self {
+            algorithm,
+            lanes,
+            marked: vec![0; config.ports as usize * lanes],
+            total: FabricCongestion::default(),
+            fabric: Cells::new(axis, 1),
+            detail: config.flows,
+            places: BTreeMap::new(),
+            pairs: 0,
+            flows: Vec::new(),
+            series: Some(Cells::new(axis, 0)),
+        }
+    }
+
+    /// A packet is marked as it leaves a sending port and lane.
+    pub(crate) fn marked(&mut self, window: Window, axis: &mut Axis, now: Time, at: (u32, u8)) {
+        let one = FabricCongestion { marked: 1, ..FabricCongestion::default() };
+        self.fabric.add(0, axis.bin(now), one);
+        if window.contains(now) {
+            self.total += one;
+            self.marked[at.0 as usize * self.lanes + usize::from(at.1)] += 1;
+        }
+    }
+
+    /// A packet without data is received.
+    pub(crate) fn controlled(&mut self, window: Window, axis: &mut Axis, now: Time, packet: &Packet) {
+        let bytes = u64::from(packet.bytes);
+        let one =
+            FabricCongestion { control_packets: 1, control_bytes: bytes, ..FabricCongestion::default() };
+        self.fabric.add(0, axis.bin(now), one);
+        if window.contains(now) {
+            self.total += one;
+        }
+    }
+
+    /// A packet with a mark is delivered.
+    pub(crate) fn delivered(&mut self, window: Window, now: Time, packet: &Packet) {
+        let place = self.place((packet.source, Some(packet.destination)));
+        self.flows[place].fecn += u64::from(window.contains(now));
+    }
+
+    /// A source receives a notification.
+    pub(crate) fn notified(&mut self, window: Window, axis: &mut Axis, now: Time, key: Key) {
+        let (place, bin) = (self.place(key), axis.bin(now));
+        let one = FabricCongestion { notified: 1, ..FabricCongestion::default() };
+        self.fabric.add(0, bin, one);
+        self.in_series(place, bin, FlowBin { becn: 1, ..FlowBin::default() });
+        if window.contains(now) {
+            self.total += one;
+            self.flows[place].becn += 1;
+        }
+    }
+
+    /// A flow is held back from `start` to `end`.
+    pub(crate) fn held_back(
+        &mut self,
+        window: Window,
+        axis: &mut Axis,
+        key: Key,
+        (start, end): (Time, Time),
+        level: u32,
+    ) {
+        let place = self.place(key);
+        in_bins(axis, start, end, |bin, time| {
+            let level = u64::from(level).saturating_mul(time);
+            self.in_series(place, bin, FlowBin { held_back: time, level, ..FlowBin::default() });
+        });
+        let time = window.clip(start, end);
+        if time > 0 {
+            self.flows[place] += FlowCongestion {
+                held_back: time,
+                level: u128::from(level) * u128::from(time),
+                levels: Some((level, level)),
+                ..FlowCongestion::default()
+            };
+        }
+    }
+
+    /// The link of a flow's source is idle from `start` to `end` only because the flow is held back.
+    pub(crate) fn throttled(
+        &mut self,
+        window: Window,
+        axis: &mut Axis,
+        key: Key,
+        (start, end): (Time, Time),
+    ) {
+        let place = self.place(key);
+        in_bins(axis, start, end, |bin, time| {
+            self.in_series(place, bin, FlowBin { throttled: time, ..FlowBin::default() });
+            self.fabric.add(0, bin, FabricCongestion { throttled: time, ..FabricCongestion::default() });
+        });
+        let time = window.clip(start, end);
+        self.flows[place].throttled += time;
+        self.total.throttled += time;
+    }
+
+    #[inline]
+    fn in_series(&mut self, place: usize, bin: Bin, what: FlowBin) {
+        if let Some(series) = &mut self.series {
+            series.add(place, bin, what);
+        }
+    }
+
+    fn place(&mut self, (source, destination): Key) -> usize {
+        let destination = destination.filter(|_| self.detail != FlowDetail::Sources);
+        if let Some(&place) = self.places.get(&(source, destination)) {
+            return place;
+        }
+        if destination.is_some() && self.pairs == MOST_FLOWS && self.detail == FlowDetail::Auto {
+            self.collapse();
+            return self.place((source, None));
+        }
+        self.pairs += usize::from(destination.is_some());
+        if self.pairs > MOST_FLOWS {
+            self.series = None;
+        }
+        self.places.insert((source, destination), self.flows.len());
+        self.flows.push(FlowCongestion::default());
+        if let Some(series) = &mut self.series {
+            series.add_row();
+        }
+        self.flows.len() - 1
+    }
+
+    /// From pairs to sources.
+    #[cold]
+    fn collapse(&mut self) {
+        let places = std::mem::take(&mut self.places);
+        let flows = std::mem::take(&mut self.flows);
+        let empty = self.series.as_ref().map(Cells::same_bins);
+        let series = std::mem::replace(&mut self.series, empty);
+        (self.detail, self.pairs) = (FlowDetail::Sources, 0);
+        self.absorb(&places, &flows, series.as_ref());
+    }
+
+    fn absorb(
+        &mut self,
+        places: &BTreeMap<Key, usize>,
+        flows: &[FlowCongestion],
+        series: Option<&Cells<FlowBin>>,
+    ) {
+        match (&mut self.series, series) {
+            (Some(mine), Some(theirs)) => mine.follow_other(theirs),
+            (mine, _) => *mine = None,
+        }
+        for (&key, &theirs) in places {
+            let place = self.place(key);
+            self.flows[place] += flows[theirs];
+            if let (Some(mine), Some(series)) = (&mut self.series, series) {
+                mine.absorb_row(place, series, theirs);
+            }
+        }
+    }
+
+    /// Adds what was counted elsewhere of the same fabric.
+    pub(crate) fn merge(&mut self, other: &Self) {
+        self.marked.iter_mut().zip(&other.marked).for_each(|(mine, theirs)| *mine += theirs);
+        self.total += other.total;
+        self.fabric.merge(&other.fabric);
+        if other.detail == FlowDetail::Sources && self.detail == FlowDetail::Auto {
+            self.collapse();
+        }
+        self.absorb(&other.places, &other.flows, other.series.as_ref());
+    }
+
+    /// The flows in order, with their rows in the series.
+    pub(crate) fn flows(&self) -> impl Iterator<Item = (Key, &FlowCongestion, usize)> {
+        self.places.iter().map(|(&key, &place)| (key, &self.flows[place], place))
+    }
+
+    /// What is known of a flow, together with what its source as a whole did; of a source: of all its flows.
+    pub(crate) fn of(&self, (source, destination): Key) -> FlowCongestion {
+        let mut known = FlowCongestion::default();
+        let whole = (source, None);
+        let all = self.places.range(whole..=(source, Some(HostId(u32::MAX))));
+        let wanted = |key: &Key| destination.is_none() || *key == whole || key.1 == destination;
+        all.filter(|(key, _)| wanted(key)).for_each(|(_, &place)| known += self.flows[place]);
+        known
+    }
+
+    pub(crate) fn series(&self) -> Option<&Cells<FlowBin>> {
+        self.series.as_ref()
+    }
+}
+
+impl FlowCongestion {
+    /// Mean and strongest level over `window` picoseconds, where `free` is the level of a flow that is not held back:
+    /// 0 for an index, the link's rate for a rate.
+    pub(crate) fn level(&self, window: u64, free: u32) -> (f64, f64) {
+        let strongest = match self.levels {
+            None => free,
+            Some((largest, smallest)) => {
+                if free == 0 {
+                    largest
+                } else {
+                    smallest
+                }
+            }
+        };
+        (mean_level(self.level as f64, self.held_back, window, free), f64::from(strongest))
+    }
+}
+
+impl FlowBin {
+    /// Mean level over a bin of `length` picoseconds.
+    pub(crate) fn mean_level(&self, length: u64, free: u32) -> f64 {
+        mean_level(self.level as f64, self.held_back, length, free)
+    }
+}
+
+/// `sum` of level times time over the time `held`; `free` for the rest of `length`. Flows of one source that are taken
+/// together may be held back for longer than that in sum: then the mean is over them.
+fn mean_level(sum: f64, held: u64, length: u64, free: u32) -> f64 {
+    let rest = length.saturating_sub(held) as f64;
+    (sum + f64::from(free) * rest) / (held as f64 + rest)
+}
+
+/// Splits an interval at the bins of an axis: each bin and how many picoseconds lie in it.
+fn in_bins(axis: &mut Axis, start: Time, end: Time, mut add: impl FnMut(Bin, u64)) {
+    if end <= start {
+        return;
+    }
+    // Makes the bins wide enough for the whole interval.
+    axis.bin(Time(end.0 - 1));
+    let width = axis.width().0;
+    let mut from = start.0;
+    while from < end.0 {
+        let to = (from / width + 1).saturating_mul(width).min(end.0);
+        add(axis.bin(Time(from)), to - from);
+        from = to;
+    }
+}
+
+impl AddAssign for FlowCongestion {
+    fn add_assign(&mut self, other: Self) {
+        self.fecn += other.fecn;
+        self.becn += other.becn;
+        self.held_back += other.held_back;
+        self.throttled += other.throttled;
+        self.level += other.level;
+        self.levels = match (self.levels, other.levels) {
+            (Some(mine), Some(theirs)) => Some((mine.0.max(theirs.0), mine.1.min(theirs.1))),
+            (mine, theirs) => mine.or(theirs),
+        };
+    }
+}
+
+impl AddAssign for FlowBin {
+    #[inline]
+    fn add_assign(&mut self, other: Self) {
+        self.becn += other.becn;
+        self.held_back += other.held_back;
+        self.throttled += other.throttled;
+        self.level = self.level.saturating_add(other.level);
+    }
+}
+
+impl AddAssign for FabricCongestion {
+    #[inline]
+    fn add_assign(&mut self, other: Self) {
+        self.marked += other.marked;
+        self.notified += other.notified;
+        self.throttled += other.throttled;
+        self.control_packets += other.control_packets;
+        self.control_bytes += other.control_bytes;
+    }
+}

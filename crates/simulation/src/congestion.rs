@@ -1,0 +1,321 @@
+//! Congestion trees over the time of a run: what is kept of them, in bounded space, and the tables made from it.
+
+use std::collections::BTreeMap;
+
+use fabricsim_engine::{CongestionTree, Ends, Engine, Outlet, Prepared};
+use fabricsim_model::{Data, Observer, Table};
+use fabricsim_spec::{CongestionAlgorithm, Experiment, InfiniBandCongestion, Queueing};
+use fabricsim_units::{HostId, Time};
+
+/// Most trees of one look that the table shows: those in which most waits.
+const MOST_TREES: usize = 256;
+
+/// Most rows of the table of trees: with more, every other look is dropped.
+const MOST_ROWS: usize = 50_000;
+
+/// Most flows that are kept apart: with more, those of a source are taken together.
+const MOST_FLOWS: usize = 4096;
+
+/// Most roots that are kept of a flow.
+const MOST_ROOTS: usize = 8;
+
+/// Packet-hops for each packet in the fabric from one look to the next, at the least: sooner they stand where they stood.
+/// It also bounds what looks cost (callgrind): 0.2 % of a run with few flows (the thesis' 5x5 mesh), 2 % of one in which
+/// every packet is of another flow (a saturated 8x8 mesh).
+const HOPS_PER_PACKET: u64 = 5;
+
+/// Queues of the fabric for each packet-hop from one look to the next: an empty queue is passed over quickly.
+const QUEUES_PER_HOP: u64 = 8;
+
+/// A tree as the table shows it.
+#[derive(Clone, Debug)]
+struct Row {
+    time: Time,
+    root: Outlet,
+    branches: usize,
+    depth: u32,
+    waiting: u64,
+    contributors: usize,
+    victims: usize,
+}
+
+/// Source and destination; `None` for all of the source.
+type Key = (HostId, Option<HostId>);
+
+/// Picoseconds that a flow took part, in the measurement.
+#[derive(Clone, Debug, Default)]
+struct Part {
+    contributor: u64,
+    victim: u64,
+    roots: Vec<Outlet>,
+}
+
+/// What has been seen of congestion trees.
+pub(crate) struct Trees {
+    fill: Option<f64>,
+    lanes: usize,
+    /// Queues of all switches.
+    queues: u64,
+    /// When was the last look, and how many packet-hops were there?
+    last: Time,
+    hops: u64,
+    looks: u64,
+    /// Rows are kept of every so many looks.
+    stride: u64,
+    /// The looks that rows are kept of, also where they found nothing; by time.
+    kept: Vec<Time>,
+    rows: Vec<Row>,
+    /// Picoseconds of the measurement between looks, and of those as root and as branch, by outlet.
+    measured: u64,
+    states: Vec<[u64; 2]>,
+    flows: BTreeMap<Key, Part>,
+    by_source: bool,
+}
+
+/// The part of a buffer that counts as congestion; `None` where the experiment's congestion control says what does.
+fn fill(experiment: &Experiment) -> Option<f64> {
+    let control = &experiment.congestion_control;
+    let InfiniBandCongestion { threshold, ports, .. } = &control.infiniband;
+    let marks = match control.algorithm {
+        CongestionAlgorithm::None => false,
+        CongestionAlgorithm::Infiniband => {
+            *threshold > 0 || ports.iter().any(|of| of.threshold.is_some_and(|threshold| threshold > 0))
+        }
+        CongestionAlgorithm::Dcqcn => true,
+    };
+    (!marks).then_some(experiment.measure.congestion_fill)
+}
+
+impl Trees {
+    pub(crate) fn new(prepared: &Prepared) -> Self {
+        let Prepared { experiment, graph, .. } = prepared;
+        let lanes = usize::from(experiment.switch.virtual_lanes.max(1));
+        let of_switch = |ports: usize| match experiment.switch.queueing {
+            Queueing::Voq => ports * ports * lanes,
+            Queueing::Fifo => ports * lanes,
+        };
+        Self {
+            fill: fill(experiment),
+            lanes,
+            queues: graph.switches.iter().map(|switch| of_switch(switch.ports.len()) as u64).sum(),
+            last: Time::ZERO,
+            hops: 0,
+            looks: 0,
+            stride: 1,
+            kept: Vec::new(),
+            rows: Vec::new(),
+            measured: 0,
+            states: vec![[0; 2]; 2 * graph.links.len() * lanes],
+            flows: BTreeMap::new(),
+            by_source: false,
+        }
+    }
+
+    /// Looks at the fabric as it is now, unless too little has happened since the last look. `window`: the measurement,
+    /// if it has begun.
+    pub(crate) fn look<B: Observer>(
+        &mut self,
+        engine: &mut Engine<B>,
+        prepared: &Prepared,
+        window: Option<(Time, Time)>,
+    ) {
+        let totals = engine.totals();
+        let least = HOPS_PER_PACKET * totals.in_flight + self.queues / QUEUES_PER_HOP;
+        if totals.packet_hops - self.hops < least {
+            return;
+        }
+        let now = engine.now();
+        let trees = engine.congestion_trees(&prepared.graph, self.fill);
+        if let Some((from, to)) = window {
+            self.add(&trees, now.min(to).saturating_sub(self.last.max(from)));
+        }
+        (self.last, self.hops) = (now, totals.packet_hops);
+        self.keep(now, &trees);
+    }
+
+    /// Adds trees that stand for `span` of the measurement.
+    fn add(&mut self, trees: &[CongestionTree], span: Time) {
+        if span == Time::ZERO {
+            return;
+        }
+        self.measured += span.0;
+        let place = |outlet: Outlet| outlet.port as usize * self.lanes + usize::from(outlet.lane);
+        for tree in trees {
+            self.states[place(tree.root)][0] += span.0;
+            tree.branches.iter().for_each(|&branch| self.states[place(branch)][1] += span.0);
+        }
+        let mut members = self.members(trees);
+        if self.has_too_many(&members) {
+            self.collapse();
+            members = self.members(trees);
+        }
+        for of_flow in members.chunk_by(|a, b| a.0 == b.0) {
+            let part = self.flows.entry(of_flow[0].0).or_default();
+            // A flow in several trees takes part once.
+            part.contributor += span.0 * u64::from(of_flow.iter().any(|member| member.2));
+            part.victim += span.0 * u64::from(of_flow.iter().any(|member| !member.2));
+            for member in of_flow {
+                part.note(member.1);
+            }
+        }
+    }
+
+    /// The flows in trees, sorted: flow, root, does it contribute?
+    fn members(&self, trees: &[CongestionTree]) -> Vec<(Key, Outlet, bool)> {
+        let key = |&(source, destination): &Ends| (source, (!self.by_source).then_some(destination));
+        let of_tree = |tree: &CongestionTree| {
+            let root = tree.root;
+            let contributors = tree.contributors.iter().map(move |ends| (key(ends), root, true));
+            contributors
+                .chain(tree.victims.iter().map(move |ends| (key(ends), root, false)))
+                .collect::<Vec<_>>()
+        };
+        let mut members: Vec<_> = trees.iter().flat_map(of_tree).collect();
+        members.sort_unstable();
+        members
+    }
+
+    /// Would there be more flows than are kept apart?
+    fn has_too_many(&self, members: &[(Key, Outlet, bool)]) -> bool {
+        let flows = members.chunk_by(|a, b| a.0 == b.0);
+        let new = flows.filter(|of_flow| !self.flows.contains_key(&of_flow[0].0));
+        !self.by_source
+            && self.flows.len() + members.len() > MOST_FLOWS
+            && self.flows.len() + new.count() > MOST_FLOWS
+    }
+
+    /// Takes the flows of a source together.
+    fn collapse(&mut self) {
+        self.by_source = true;
+        for ((source, _), part) in std::mem::take(&mut self.flows) {
+            self.flows.entry((source, None)).or_default().absorb(&part);
+        }
+    }
+
+    /// Keeps rows for the table.
+    fn keep(&mut self, time: Time, trees: &[CongestionTree]) {
+        self.looks += 1;
+        if !self.looks.is_multiple_of(self.stride) {
+            return;
+        }
+        self.kept.push(time);
+        let mut largest: Vec<&CongestionTree> = trees.iter().collect();
+        largest.sort_by_key(|tree| std::cmp::Reverse(tree.waiting));
+        largest.truncate(MOST_TREES);
+        largest.sort_by_key(|tree| tree.root);
+        self.rows.extend(largest.into_iter().map(|tree| Row {
+            time,
+            root: tree.root,
+            branches: tree.branches.len(),
+            depth: tree.depth,
+            waiting: tree.waiting,
+            contributors: tree.contributors.len(),
+            victims: tree.victims.len(),
+        }));
+        if self.rows.len().max(self.kept.len()) > MOST_ROWS {
+            self.stride *= 2;
+            let looks = std::mem::take(&mut self.kept);
+            self.kept = looks.into_iter().skip(1).step_by(2).collect();
+            self.rows.retain(|row| self.kept.binary_search(&row.time).is_ok());
+        }
+    }
+
+    /// When the look before was that rows are kept of; the start of the run for the first.
+    fn before(&self, look: Time) -> Time {
+        let place = self.kept.partition_point(|&time| time < look);
+        place.checked_sub(1).map_or(Time::ZERO, |before| self.kept[before])
+    }
+
+    /// Adds the port states to the table `links`, and appends the tables of trees and of flows in them. `ports` are the
+    /// names of the sending ports, `hosts` those of the hosts.
+    pub(crate) fn report(&self, tables: &mut Vec<Table>, ports: &[String], hosts: &[String]) {
+        if let Some(links) = tables.iter_mut().find(|table| table.name == "links") {
+            self.add_states(links, ports);
+        }
+        tables.push(self.trees(ports));
+        tables.push(self.flows(ports, hosts));
+    }
+
+    fn add_states(&self, links: &mut Table, ports: &[String]) {
+        let column =
+            |name| links.columns.iter().find(|column| column.name == name).map(|column| &column.data);
+        let (Some(Data::Text(names)), Some(Data::Whole(lanes))) = (column("link"), column("lane")) else {
+            return;
+        };
+        let numbers: BTreeMap<&str, usize> =
+            ports.iter().enumerate().map(|(port, name)| (name.as_str(), port)).collect();
+        let place = |(name, &lane): (&String, &i64)| numbers[name.as_str()] * self.lanes + lane as usize;
+        let places: Vec<usize> = names.iter().zip(lanes).map(place).collect();
+        let fraction = |state: usize| {
+            let of = |&place: &usize| self.states[place][state] as f64 / self.measured as f64;
+            places.iter().map(of).collect::<Vec<f64>>()
+        };
+        let (root, branch) = (fraction(0), fraction(1));
+        let text = "Fraction of the measurement in which it was the root of congestion: more waited than the threshold, \
+                    and it had credits";
+        links.real("root", "", text, root);
+        let text = "Fraction of the measurement in which it was a branch of congestion: more waited than the threshold, \
+                    and it had no credits";
+        links.real("branch", "", text, branch);
+    }
+
+    fn trees(&self, ports: &[String]) -> Table {
+        let mut table = Table { name: "congestion_trees", columns: Vec::new() };
+        let whole = |value: &dyn Fn(&Row) -> i64| self.rows.iter().map(value).collect::<Vec<_>>();
+        let times = self.rows.iter().map(|row| row.time.as_ns_f64()).collect();
+        table.real("time_ns", "ns", "When the fabric was looked at", times);
+        let since = self.rows.iter().map(|row| self.before(row.time).as_ns_f64()).collect();
+        table.real("since_ns", "ns", "When it was looked at before", since);
+        let roots = self.rows.iter().map(|row| ports[row.root.port as usize].clone()).collect();
+        table.text("root", "Congested output at which the tree begins: from->to", roots);
+        table.whole("lane", "", "Its virtual lane", whole(&|row| i64::from(row.root.lane)));
+        let text = "Other congested outputs and lanes, without credits, that wait for it";
+        table.whole("branches", "", text, whole(&|row| row.branches as i64));
+        let text = "Links from the root back to the farthest branch";
+        table.whole("depth", "", text, whole(&|row| i64::from(row.depth)));
+        let text = "Flow-control units that wait for the root and its branches";
+        table.whole("waiting_blocks", "blocks", text, whole(&|row| row.waiting as i64));
+        let text = "Flows with packets in the tree whose way leads through the root";
+        table.whole("contributors", "", text, whole(&|row| row.contributors as i64));
+        let text = "Flows with packets in the tree, or held up behind it, whose way does not";
+        table.whole("victims", "", text, whole(&|row| row.victims as i64));
+        table
+    }
+
+    fn flows(&self, ports: &[String], hosts: &[String]) -> Table {
+        let mut table = Table { name: "congestion_flows", columns: Vec::new() };
+        let name = |&(source, destination): &Key| {
+            let to = destination.map_or("*", |host| &hosts[host.index()]);
+            format!("{}->{to}", hosts[source.index()])
+        };
+        table.text("flow", "Source and destination: from->to", self.flows.keys().map(name).collect());
+        let ns =
+            |value: fn(&Part) -> u64| self.flows.values().map(|part| value(part) as f64 * 1e-3).collect();
+        let text = "Time of the measurement in which it contributed to congestion";
+        table.real("contributor_ns", "ns", text, ns(|part| part.contributor));
+        let text = "Time of the measurement in which it was a victim of congestion";
+        table.real("victim_ns", "ns", text, ns(|part| part.victim));
+        let roots = |part: &Part| {
+            let names = part.roots.iter().map(|root| ports[root.port as usize].as_str());
+            names.collect::<Vec<_>>().join(", ")
+        };
+        let text = "Roots of the trees that it was in, at most eight";
+        table.text("roots", text, self.flows.values().map(roots).collect());
+        table
+    }
+}
+
+impl Part {
+    /// Another flow of the same source: that one of both took part, the longer time says at the least.
+    fn absorb(&mut self, other: &Self) {
+        self.contributor = self.contributor.max(other.contributor);
+        self.victim = self.victim.max(other.victim);
+        other.roots.iter().for_each(|&root| self.note(root));
+    }
+
+    fn note(&mut self, root: Outlet) {
+        if self.roots.len() < MOST_ROOTS && !self.roots.contains(&root) {
+            self.roots.push(root);
+        }
+    }
+}
