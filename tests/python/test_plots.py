@@ -86,3 +86,57 @@ def test_time_scale() -> None:
     assert time_scale(0.7e9) == (1e9, "s")
     assert time_scale(5e5) == (1e3, "µs")
     assert time_scale(1.0) == (1.0, "ns")
+
+
+def _congested(result: fs.Result) -> fs.Result:
+    """A run with congestion control and two trees, one of them for a part of the time; times in microseconds."""
+    us = 1000.0
+    levels = [(0.0, "H0", "H1", 0.0), (us, "H0", "H1", 4.0), (0.0, "H1", "H0", 1.0), (us, "H1", "H0", 1.0)]
+    trees = [
+        (1 * us, 0.0, "A->B", 0, 2, 3, 1),
+        (2 * us, 1 * us, "A->B", 0, 2, 3, 2),
+        (2 * us, 1 * us, "C->D", 0, 0, 1, 0),
+        (4 * us, 3 * us, "A->B", 0, 1, 2, 0),
+    ]
+    names = ["time_ns", "since_ns", "root", "lane", "branches", "contributors", "victims"]
+    frames = {
+        "congestion_series": pd.DataFrame(levels, columns=["time_ns", "source", "destination", "level"]),
+        "run_series": pd.DataFrame({"time_ns": [0.0, us], "marked": [0, 7], "notified": [0, 5]}),
+        "congestion_trees": pd.DataFrame(trees, columns=names),
+    }
+    return replace(result, frames=frames)
+
+
+def test_congestion_has_a_panel_for_what_there_is(result: fs.Result, tmp_path: Path) -> None:
+    congested = _congested(result)
+    figure = plots.congestion(congested)
+    levels, marks, roots, counts = figure.axes
+    assert [line.get_label() for line in levels.lines] == ["H0 → H1", "H1 → H0"]
+    assert levels.get_ylabel() == "index CCTI"
+    np.testing.assert_array_equal(levels.lines[0].get_ydata(), [0.0, 4.0])
+    np.testing.assert_array_equal(marks.lines[1].get_ydata(), [0, 5])
+    assert marks.get_ylabel() == "packets in 1 µs"
+    assert [label.get_text() for label in roots.get_yticklabels()] == ["A->B", "C->D"]
+    bars = [len(collection.get_paths()) for collection in roots.collections]
+    assert bars == [3, 1]
+    assert counts.get_xlabel().startswith("simulated time")
+    # Nothing was found between 2 and 3 us; at 2 us both trees count.
+    np.testing.assert_array_equal(counts.lines[1].get_ydata(), [0, 1, 2, 0, 0])
+    np.testing.assert_array_equal(counts.lines[0].get_ydata(), [0, 3, 4, 0, 2])
+    saved = plots.save_plots(congested, tmp_path)
+    assert [path.name for path in saved] == ["congestion.png"]
+
+
+def test_congestion_without_control_shows_trees_only(result: fs.Result) -> None:
+    congested = _congested(result)
+    frames = {"congestion_trees": congested.frames["congestion_trees"]}
+    assert len(plots.congestion(replace(result, frames=frames)).axes) == 2
+    with pytest.raises(fs.InputError, match="neither congestion control"):
+        plots.congestion(result)
+
+
+def test_congestion_names_lanes_where_there_are_several(result: fs.Result) -> None:
+    congested = _congested(result)
+    trees = congested.frames["congestion_trees"].assign(lane=[0, 0, 1, 0])
+    roots = plots.congestion(replace(result, frames={"congestion_trees": trees})).axes[0]
+    assert [label.get_text() for label in roots.get_yticklabels()] == ["A->B lane 0", "C->D lane 1"]

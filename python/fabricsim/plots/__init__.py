@@ -1,5 +1,6 @@
 """Pictures of results."""
 
+from fabricsim.plots.congestion import congestion
 from fabricsim.plots.latency import latency_cdf, load_latency
 from fabricsim.plots.links import links
 from fabricsim.plots.parameters import over_parameters
@@ -10,6 +11,7 @@ from fabricsim.plots.throughput import flow_names, throughput
 __all__ = [
     "PLOTS",
     "Format",
+    "congestion",
     "draw",
     "flow_names",
     "latency_cdf",

@@ -8,6 +8,7 @@ from pathlib import Path
 from matplotlib.figure import Figure
 
 from fabricsim.errors import InputError
+from fabricsim.plots.congestion import congestion, has_congestion
 from fabricsim.plots.latency import latency_cdf, load_latency
 from fabricsim.plots.links import links
 from fabricsim.plots.parameters import over_parameters
@@ -24,6 +25,7 @@ PLOTS: dict[str, tuple[Callable[[Result], Figure], tuple[str, ...]]] = {
     "throughput": (throughput, ("series",)),
     "links": (links, ("links", "nodes")),
     "latency": (latency_cdf, ("latency",)),
+    "congestion": (congestion, ("congestion_trees",)),
 }
 """Plots of a run by name, with the tables that they need."""
 
@@ -50,6 +52,8 @@ def save_plots(result: Result, out: Path, format: Format = "png") -> list[Path]:
         StoreError: one can not be written.
     """
     able = [name for name, (_, tables) in PLOTS.items() if all(t in result.frames for t in tables)]
+    if not has_congestion(result):
+        able = [name for name in able if name != "congestion"]
     return [save(draw(result, name), out / f"{name}.{format}") for name in able]
 
 

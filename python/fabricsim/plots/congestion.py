@@ -1,0 +1,159 @@
+"""Congestion over time: how sources are held back, marks and notifications, roots of congestion trees and victims."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from fabricsim.errors import InputError
+from fabricsim.plots.theme import COLOURS, line_look, new_figure, style
+from fabricsim.plots.throughput import MOST_LINES, flow_names, time_scale
+from fabricsim.results import Result
+
+Panel = Callable[[Axes, Result, float], None]
+
+_LEVELS = {"dcqcn": "allowed rate (Mb/s)"}
+_COUNTS = {
+    "contributors": "contributors (flows)",
+    "victims": "victims (flows)",
+    "branches": "branches (outputs)",
+}
+_MARKS = (("marked", "packets marked (FECN)"), ("notified", "notifications received (BECN)"))
+
+
+def congestion(result: Result) -> Figure:
+    """What congestion control did over time, and the congestion trees; a panel for each that there is.
+
+    Raises:
+        InputError: the run had neither congestion control nor congestion.
+    """
+    panels = _panels(result)
+    if not panels:
+        raise InputError("this run had neither congestion control at work nor congestion: nothing to draw")
+    scale, unit = time_scale(_longest_ns(result))
+    with style():
+        heights = [_height(result) if panel is _roots else 2.4 for panel in panels]
+        figure = new_figure(8.0, 0.8 + sum(heights))
+        grid = {"height_ratios": heights}
+        rows = figure.subplots(len(panels), 1, sharex=True, squeeze=False, gridspec_kw=grid)[:, 0]
+        for axes, panel in zip(rows, panels, strict=True):
+            panel(axes, result, scale)
+            axes.legend(loc="upper left", bbox_to_anchor=(1.01, 1.02), borderaxespad=0.0)
+        rows[0].set_title(f"{result.title}: congestion")
+        rows[0].set_xlim(0.0, _longest_ns(result) / scale)
+        rows[-1].set_xlabel(f"simulated time ({unit})")
+    return figure
+
+
+def has_congestion(result: Result) -> bool:
+    """Is there anything that `congestion` would draw?"""
+    return bool(_panels(result))
+
+
+def _panels(result: Result) -> list[Panel]:
+    panels: list[Panel] = []
+    if not _table(result, "congestion_series").empty:
+        panels.append(_levels)
+    run = _table(result, "run_series")
+    if {"marked", "notified"} <= set(run) and run[["marked", "notified"]].to_numpy().any():
+        panels.append(_marks)
+    if not _table(result, "congestion_trees").empty:
+        panels += [_roots, _victims]
+    return panels
+
+
+def _table(result: Result, name: str) -> pd.DataFrame:
+    return result.frames.get(name, pd.DataFrame())
+
+
+def _longest_ns(result: Result) -> float:
+    simulated = result.manifest["summary"].get("simulated_s")
+    times = [
+        frame["time_ns"].max()
+        for name in ("congestion_series", "run_series", "congestion_trees")
+        if "time_ns" in (frame := _table(result, name)) and len(frame)
+    ]
+    return float(simulated) * 1e9 if simulated else float(max(times, default=1.0))
+
+
+def _height(result: Result) -> float:
+    """Inches of the panel with a row for each root."""
+    trees = _table(result, "congestion_trees")
+    return 0.5 + 0.25 * min(MOST_LINES, int(_root_names(trees).nunique()))
+
+
+def _levels(axes: Axes, result: Result, scale: float) -> None:
+    table = _table(result, "congestion_series")
+    wide = table.assign(flow=flow_names(table)).pivot_table(
+        index="time_ns", columns="flow", values="level", aggfunc="mean", sort=False
+    )
+    wide = wide.sort_index()
+    algorithm = (result.manifest["summary"].get("congestion") or {}).get("algorithm", "infiniband")
+    strongest = wide.mean().sort_values(ascending=algorithm == "dcqcn", kind="stable").index[:MOST_LINES]
+    for number, name in enumerate(wide.columns[wide.columns.isin(strongest)]):
+        axes.step(wide.index / scale, wide[name], where="post", label=name, **line_look(number))
+    rest = wide.drop(columns=strongest)
+    if rest.shape[1]:
+        label = f"mean of {rest.shape[1]} others"
+        axes.step(
+            wide.index / scale, rest.mean(axis=1), where="post", label=label, color="0.6", linewidth=2.5
+        )
+    axes.set_ylabel(_LEVELS.get(algorithm, "index CCTI"))
+    axes.set_ylim(bottom=0.0)
+
+
+def _marks(axes: Axes, result: Result, scale: float) -> None:
+    run = _table(result, "run_series")
+    width = float(run["time_ns"].diff().median()) if len(run) > 1 else _longest_ns(result)
+    bin_scale, unit = time_scale(2 * width)
+    for number, (column, label) in enumerate(_MARKS):
+        axes.step(run["time_ns"] / scale, run[column], where="post", label=label, **line_look(number))
+    axes.set_ylabel(f"packets in {width / bin_scale:.3g} {unit}")
+    axes.set_ylim(bottom=0.0)
+
+
+def _roots(axes: Axes, result: Result, scale: float) -> None:
+    trees = _table(result, "congestion_trees")
+    names = _root_names(trees)
+    counts = names.value_counts(sort=False)
+    kept = counts.sort_values(ascending=False, kind="stable").index[:MOST_LINES]
+    shown = [name for name in counts.index if name in kept]
+    for row, name in enumerate(shown):
+        times = trees.loc[names == name, ["since_ns", "time_ns"]].to_numpy(float) / scale
+        bars = [(start, end - start) for start, end in times]
+        axes.broken_barh(bars, (row - 0.25, 0.5), color=COLOURS[row % len(COLOURS)], linewidth=0)
+    axes.set_yticks(range(len(shown)), shown)
+    axes.set_ylim(len(shown) - 0.4, -0.6)
+    others = len(counts) - len(shown)
+    axes.set_ylabel("roots" + (f"\n(not shown: {others})" if others else ""))
+    axes.plot(
+        [], [], color="0.5", linewidth=6.0, label="more waits than the threshold,\nthough there are credits"
+    )
+
+
+def _root_names(trees: pd.DataFrame) -> pd.Series[str]:
+    """Names of the roots; with the lane where they are not all on one."""
+    if trees["lane"].nunique() == 1:
+        return trees["root"]
+    return trees["root"] + " lane " + trees["lane"].astype(str)
+
+
+def _victims(axes: Axes, result: Result, scale: float) -> None:
+    trees = _table(result, "congestion_trees")
+    sums = trees.groupby(["since_ns", "time_ns"])[list(_COUNTS)].sum()
+    edges, values = [0.0], [[0] * len(_COUNTS)]
+    for (since, time), row in zip(sums.index, sums.to_numpy(), strict=True):
+        if since > edges[-1]:  # nothing was found at the looks between
+            edges.append(since)
+            values.append([0] * len(_COUNTS))
+        edges.append(time)
+        values.append(list(row))
+    for number, label in enumerate(_COUNTS.values()):
+        counts = [row[number] for row in values]
+        axes.step(np.array(edges) / scale, counts, where="pre", label=label, **line_look(number))
+    axes.set_ylabel("number in all trees")
+    axes.set_ylim(bottom=0.0)
