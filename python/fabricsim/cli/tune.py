@@ -12,13 +12,13 @@ from typing import Annotated, Any
 import pandas as pd
 import typer
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, TextColumn
+from rich.progress import BarColumn, MofNCompleteColumn, TaskID, TextColumn
 from rich.progress import Progress as Bar
 from rich.table import Table
 
 from fabricsim.cli.interrupt import INTERRUPTED, Interrupt
 from fabricsim.cli.numbers import percent, plain, seconds
-from fabricsim.cli.progress import Pace, count_progress
+from fabricsim.cli.progress import Pace
 from fabricsim.cli.state import (
     RUNS,
     Dask,
@@ -45,6 +45,8 @@ from fabricsim.tune import Progress, TuneResult
 from fabricsim.tune import tune as run_study
 from fabricsim.tune.tuner import OPENSM_FILE
 
+OnTrial = Callable[[Progress], None] | None
+OnFresh = Callable[[int, int], None] | None
 MOST_ROWS = 12
 """Settings of a front that are printed."""
 
@@ -83,7 +85,7 @@ def tune(
         experiment = experiment.with_overrides([("tune.trials", str(trials))])
     where = executor(jobs, dask, slurm, slurm_option)
     folder = out or free_folder(RUNS, f"{experiment.name}-tune")
-    with Interrupt() as interrupt, _progress() as on_progress, count_progress("fresh seeds") as on_confirm:
+    with Interrupt() as interrupt, _progress() as (on_progress, on_confirm):
         result = run_study(
             experiment,
             executor=where,
@@ -114,33 +116,35 @@ def _finish(result: TuneResult, folder: Path, json: bool) -> None:
 
 
 @contextmanager
-def _progress() -> Iterator[Callable[[Progress], None] | None]:
-    """A bar for the trials: how many, time left, best so far."""
+def _progress() -> Iterator[tuple[OnTrial, OnFresh]]:
+    """Bars for the trials, with time left and best so far, and for the runs with fresh seeds."""
     if not errors.is_terminal:
-        yield None
+        yield None, None
         return
     columns = (
-        TextColumn("trials"),
+        TextColumn("{task.description}"),
         BarColumn(),
         MofNCompleteColumn(),
         TextColumn("{task.fields[left]}"),
         TextColumn("{task.fields[best]}"),
     )
     with Bar(*columns, console=errors, transient=True) as bar:
-        task = bar.add_task("trials", total=None, left="", best="")
-        pace = Pace(time.monotonic)
+        trials = bar.add_task("trials", total=None, left="", best="")
+        fresh = bar.add_task("fresh seeds", total=None, left="", best="", visible=False)
+        paces = {task: Pace(time.monotonic) for task in (trials, fresh)}
 
-        def report(progress: Progress) -> None:
-            left = pace.left(progress.done, progress.trials)
-            bar.update(
-                task,
-                completed=progress.done,
-                total=progress.trials,
-                left="" if left is None else f"{seconds(left)} left",
-                best=_best_so_far(progress),
-            )
+        def update(task: TaskID, done: int, total: int, best: str) -> None:
+            left = paces[task].left(done, total)
+            told = "" if left is None else f"{seconds(left)} left"
+            bar.update(task, completed=done, total=total, left=told, best=best, visible=True)
 
-        yield report
+        def on_trial(progress: Progress) -> None:
+            update(trials, progress.done, progress.trials, _best_so_far(progress))
+
+        def on_fresh(done: int, total: int) -> None:
+            update(fresh, done, total, "")
+
+        yield on_trial, on_fresh
 
 
 def _best_so_far(progress: Progress) -> str:
