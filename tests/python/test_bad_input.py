@@ -162,6 +162,10 @@ VALUES = {
     "confidence of 1": put("run.steady_state={ confidence = 1.0 }", "between 0 and 1"),
     "batch longer than the run": put('run.steady_state={ batch = "1 s" }', "room for 10 batches"),
     "bin of 0": put("measure.bin=0 ns", "0 is not allowed"),
+    "fill of 0": put(
+        "measure.congestion_fill=0", "measure.congestion_fill", "give a part of an input buffer above 0"
+    ),
+    "negative fill": put("measure.congestion_fill=-0.5", "-0.5 is not allowed"),
     "mtu of 0": put("host.mtu=0 B", "give a size from 1 B to"),
     "no open message": put("host.open_messages=0", "1 open message or more"),
     "half a pause": put('host.sink={ pause_for = "1 us" }', "give `pause_every`, too"),

@@ -120,9 +120,9 @@ def test_congestion_has_a_panel_for_what_there_is(result: fs.Result, tmp_path: P
     bars = [len(collection.get_paths()) for collection in roots.collections]
     assert bars == [3, 1]
     assert counts.get_xlabel().startswith("simulated time")
-    # Nothing was found between 2 and 3 us; at 2 us both trees count.
-    np.testing.assert_array_equal(counts.lines[1].get_ydata(), [0, 1, 2, 0, 0])
-    np.testing.assert_array_equal(counts.lines[0].get_ydata(), [0, 3, 4, 0, 2])
+    # Nothing was found between 2 and 3 us nor after 4 us; at 2 us both trees count.
+    np.testing.assert_array_equal(counts.lines[1].get_ydata(), [0, 1, 2, 0, 0, 0, 0])
+    np.testing.assert_array_equal(counts.lines[0].get_ydata(), [0, 3, 4, 0, 2, 0, 0])
     saved = plots.save_plots(congested, tmp_path)
     assert [path.name for path in saved] == ["congestion.png"]
 

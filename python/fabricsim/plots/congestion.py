@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator
 
 from fabricsim.errors import InputError
 from fabricsim.plots.theme import COLOURS, line_look, new_figure, style
@@ -146,14 +147,20 @@ def _victims(axes: Axes, result: Result, scale: float) -> None:
     trees = _table(result, "congestion_trees")
     sums = trees.groupby(["since_ns", "time_ns"])[list(_COUNTS)].sum()
     edges, values = [0.0], [[0] * len(_COUNTS)]
+    since = time = 0.0
     for (since, time), row in zip(sums.index, sums.to_numpy(), strict=True):
         if since > edges[-1]:  # nothing was found at the looks between
             edges.append(since)
             values.append([0] * len(_COUNTS))
         edges.append(time)
         values.append(list(row))
+    longest = _longest_ns(result)
+    if longest - time > time - since:  # there were more looks, which found nothing
+        edges += [time, longest]
+        values += [[0] * len(_COUNTS)] * 2
     for number, label in enumerate(_COUNTS.values()):
         counts = [row[number] for row in values]
         axes.step(np.array(edges) / scale, counts, where="pre", label=label, **line_look(number))
+    axes.yaxis.set_major_locator(MaxNLocator(integer=True))
     axes.set_ylabel("number in all trees")
     axes.set_ylim(bottom=0.0)
