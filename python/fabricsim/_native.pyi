@@ -12,6 +12,7 @@ __all__ = [
     "export",
     "schema",
     "version",
+    "warnings",
 ]
 
 class NativeError(ValueError):
@@ -29,6 +30,9 @@ def check(text: str, file: str, base: str, overrides: list[tuple[str, str]]) -> 
     `file` names the text in messages; files that it refers to are relative to the folder `base`; `overrides` are
     pairs like `("traffic.0.load", "0.4")` with values as they would be written in the file.
     """
+
+def warnings(text: str, file: str, base: str, overrides: list[tuple[str, str]]) -> list[str]:
+    """What is allowed in the experiment and probably not meant, a text for each. Builds nothing."""
 
 def describe(text: str, file: str, base: str, overrides: list[tuple[str, str]]) -> str:
     """Facts about the network as JSON: counts, diameter, bisection, zero-load latency, deadlock verdict."""

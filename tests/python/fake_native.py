@@ -62,6 +62,11 @@ def check(text: str, file: str, base: str, overrides: Overrides) -> str:
     return json.dumps({"seed": 1, "sweep": {}, **tree}, default=str)
 
 
+def warnings(text: str, file: str, base: str, overrides: Overrides) -> list[str]:
+    tree = _read(text, file, overrides)
+    return ["this is odd"] if tree.get("title") == "odd" else []
+
+
 def describe(text: str, file: str, base: str, overrides: Overrides) -> str:
     tree = _read(text, file, overrides)
     cyclic = tree.get("title") == "deadlock"

@@ -19,10 +19,10 @@ from scipy import sparse
 
 import fabricsim as fs
 from fabricsim.bound import SolverError, bound
-from fabricsim.bound.compute import bound_of
 from fabricsim.bound.filling import OWN_DEMAND, fill
 from fabricsim.bound.problem import Problem, Tie
 from fabricsim.bound.program import fair, maximum
+from fabricsim.bound.solve import bound_of
 
 SATURATING = 'injection = "saturating"\nmessage = "2 KiB"\n'
 CLOSE = 1e-6

@@ -48,6 +48,14 @@ fn check(py: Python<'_>, text: &str, file: &str, base: &str, overrides: Override
     serde_json::to_string(&prepared.experiment).map_err(bad_input)
 }
 
+/// What is allowed in an experiment and probably not meant, a text for each. Builds nothing.
+#[pyfunction]
+#[allow(unused_variables, reason = "all functions on an experiment take the same arguments")]
+fn warnings(text: &str, file: &str, base: &str, overrides: Overrides) -> PyResult<Vec<String>> {
+    let experiment = fabricsim_spec::read(text, file, &overrides).map_err(bad_input)?;
+    Ok(fabricsim_spec::warnings(&experiment))
+}
+
 /// Facts about the network as JSON.
 #[pyfunction]
 fn describe(py: Python<'_>, text: &str, file: &str, base: &str, overrides: Overrides) -> PyResult<String> {
@@ -232,6 +240,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(version, module)?)?;
     module.add_function(wrap_pyfunction!(schema, module)?)?;
     module.add_function(wrap_pyfunction!(check, module)?)?;
+    module.add_function(wrap_pyfunction!(warnings, module)?)?;
     module.add_function(wrap_pyfunction!(describe, module)?)?;
     module.add_function(wrap_pyfunction!(demands, module)?)?;
     module.add_function(wrap_pyfunction!(export, module)?)?;

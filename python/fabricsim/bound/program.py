@@ -17,7 +17,7 @@ from scipy import sparse
 from fabricsim.bound.filling import OWN_DEMAND, Rates
 from fabricsim.bound.problem import Problem, Reals, Tie, Wholes
 from fabricsim.bound.reach import Reach
-from fabricsim.errors import FabricsimError
+from fabricsim.bound.result import SolverError
 
 _SLACK = 1e-7
 """What is smaller than this, relatively, is nothing: the solver's own tolerance."""
@@ -28,10 +28,6 @@ _STEP = 1e-4
 _MANY = 5000
 """From so many variables on the interior-point method is the faster one."""
 Flags = NDArray[np.bool_]
-
-
-class SolverError(FabricsimError):
-    """The linear program was not solved."""
 
 
 @dataclass(frozen=True)

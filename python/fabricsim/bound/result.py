@@ -7,10 +7,15 @@ from typing import Any, cast
 
 import pandas as pd
 
+from fabricsim.errors import FabricsimError
 from fabricsim.results import finite
 
 RATES = ("fair_gbps", "maximum_gbps", "sender_fair_gbps", "sender_maximum_gbps")
 """The four answers, as columns."""
+
+
+class SolverError(FabricsimError):
+    """A linear program was not solved."""
 
 
 @dataclass(frozen=True)

@@ -3,40 +3,38 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 import typer
 
 from fabricsim.cli.bound import bound, print_reached, reached
-from fabricsim.cli.interrupt import INTERRUPTED, Interrupt
-from fabricsim.cli.progress import count_progress, run_progress
+from fabricsim.cli.interrupt import Interrupt
+from fabricsim.cli.plot import plot
+from fabricsim.cli.progress import run_progress
+from fabricsim.cli.reproduce import reproduce
 from fabricsim.cli.state import (
     EXIT_CODES,
     RUNS,
     ExperimentFile,
     Force,
-    Jobs,
     Json,
     Out,
     Set,
-    complain,
     output,
     print_json,
     read,
     settings,
     show,
     tell,
+    warn,
 )
 from fabricsim.cli.sweep import sweep
-from fabricsim.cli.tables import print_entries, print_facts, print_result
+from fabricsim.cli.tables import print_facts, print_result
 from fabricsim.cli.tune import tune
 from fabricsim.errors import FabricsimError, InputError, StoreError
 from fabricsim.importers import import_omnetpp
 from fabricsim.native import schema as experiment_schema
 from fabricsim.native import version as engine_version
-from fabricsim.plots import Format, plot_folder, save_plots
-from fabricsim.reproduce import reproduce as reproduce_seeds
-from fabricsim.reproduce import write_pages
 from fabricsim.results import Result
 from fabricsim.run import NotStoredError
 from fabricsim.run import run as run_experiment
@@ -50,7 +48,6 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-FormatOption = Annotated[Format, typer.Option("--format", help="Format of the pictures.")]
 OutFile = Annotated[Path | None, typer.Option("--out", help="Write to this file, not to the screen.")]
 ForceFile = Annotated[bool, typer.Option("--force", help="Replace a file that exists.")]
 
@@ -88,6 +85,7 @@ def run(
 ) -> None:
     """Run an experiment, print a short table, write a run folder."""
     experiment = read(file, set)
+    warnings = warn(experiment)
     folder = out or free_folder(RUNS, experiment.name)
     failed: NotStoredError | None = None
     with Interrupt() as interrupt:
@@ -101,7 +99,11 @@ def run(
     part = reached(experiment, result) if bound else None
     show(
         json,
-        lambda: {**result.as_dict(), **({} if part is None else {"bound": part})},
+        lambda: {
+            **result.as_dict(),
+            "warnings": warnings,
+            **({} if part is None else {"bound": part}),
+        },
         lambda: print_result(result, output()),
     )
     if part is not None and not json:
@@ -116,6 +118,8 @@ def _finish(result: Result, json: bool, plot: bool) -> None:
     say = tell if json else output().print
     say(f"results: {result.folder}")
     if plot:
+        from fabricsim.plots import save_plots  # noqa: PLC0415 - matplotlib takes long to import
+
         for picture in save_plots(result, result.folder):
             say(f"picture: {picture}")
     if defect := result.manifest["summary"].get("defect"):
@@ -134,7 +138,8 @@ def check(file: ExperimentFile, set: Set = None, json: Json = False) -> None:
     facts = experiment.check()
     if facts.get("sweep"):
         plan(experiment).check(experiment)
-    show(json, lambda: facts, lambda: output().print(f"{file}: good", markup=False))
+    warnings = warn(experiment)
+    show(json, lambda: {**facts, "warnings": warnings}, lambda: output().print(f"{file}: good", markup=False))
 
 
 @app.command()
@@ -188,53 +193,7 @@ def schema() -> None:
     print_json(experiment_schema())
 
 
-@app.command()
-def plot(
-    run: Annotated[Path, typer.Argument(metavar="RUN", help="A run folder, or the folder of a sweep.")],
-    out: Annotated[
-        Path | None, typer.Option("--out", metavar="DIR", help="By default the folder itself.")
-    ] = None,
-    format: FormatOption = "png",
-    metric: Annotated[
-        list[str] | None,
-        typer.Option("--metric", help="Of a sweep: draw this column over the parameters. Repeatable."),
-    ] = None,
-) -> None:
-    """Draw the pictures of a run or a sweep."""
-    for picture in plot_folder(run, out, format, metric):
-        output().print(f"picture: {picture}", markup=False)
-
-
+app.command()(plot)
 app.command()(sweep)
 app.command()(tune)
-
-
-@app.command()
-def reproduce(
-    seed: Annotated[str | None, typer.Argument(metavar="SEED", help="By default all.")] = None,
-    figure: Annotated[str | None, typer.Argument(metavar="FIGURE", help="figure-4.1, table-4.9, ...")] = None,
-    json: Json = False,
-    jobs: Jobs = None,
-    experiments: Annotated[
-        Path | None, typer.Option("--experiments", help="The folder with the seeds' experiments.")
-    ] = None,
-    pages: Annotated[
-        Path | None, typer.Option("--pages", metavar="DIR", help="Write Markdown pages and pictures there.")
-    ] = None,
-) -> None:
-    """Run the published experiments and hold our numbers against those in print."""
-    with Interrupt() as interrupt, count_progress("runs") as on_run:
-        outcome = reproduce_seeds(
-            seed, figure, experiments=experiments, jobs=jobs, on_run=on_run, stop=interrupt.asked
-        )
-    entries: list[dict[str, Any]] = [entry.as_dict() for entry in outcome.entries]
-    show(json, lambda: entries, lambda: print_entries(entries, output()))
-    if pages is not None:
-        for page in write_pages(outcome, pages):
-            tell(f"page: {page}")
-    for problem in outcome.problems:
-        complain(problem)
-    if not outcome.complete:
-        raise typer.Exit(INTERRUPTED)
-    if outcome.problems:
-        raise typer.Exit(1)
+app.command()(reproduce)

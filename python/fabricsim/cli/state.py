@@ -108,6 +108,18 @@ def tell(message: str) -> None:
     errors.print(message, markup=False)
 
 
+def warn(experiment: Experiment) -> list[str]:
+    """What is probably not meant in an experiment, on standard error; and as texts.
+
+    Raises:
+        InputError: something is wrong in it.
+    """
+    found = experiment.warnings()
+    for text in found:
+        errors.print(f"warning: {experiment.file}: {text}", style="yellow", markup=False)
+    return found
+
+
 def show(as_json: bool, value: Callable[[], Any], table: Callable[[], None]) -> None:
     """Prints a result as JSON or for people."""
     if as_json:

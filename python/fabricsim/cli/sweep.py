@@ -28,9 +28,9 @@ from fabricsim.cli.state import (
     read,
     show,
     tell,
+    warn,
 )
 from fabricsim.cli.tables import print_sweep
-from fabricsim.plots import save_sweep_plots
 from fabricsim.store import free_folder
 from fabricsim.sweep import SweepResult
 from fabricsim.sweep import sweep as run_sweep
@@ -96,6 +96,7 @@ def sweep(
     Exit code: 0 all points ran, 1 some failed, 3 none failed but some came to a deadlock, 130 interrupted.
     """
     experiment = read(file, set)
+    warn(experiment)
     drawn = random_points(experiment, random, samples, random_seed, latin_hypercube)
     where = executor(jobs, dask, slurm, slurm_option)
     folder = out or free_folder(RUNS, f"{experiment.name}-sweep")
@@ -129,6 +130,8 @@ def _finish(result: SweepResult, folder: Path, json: bool, metrics: list[str] | 
         raise typer.Exit(INTERRUPTED)
     failed, stuck = result.count("failed"), result.count("deadlock")
     if failed < len(result.points):
+        from fabricsim.plots import save_sweep_plots  # noqa: PLC0415 - matplotlib takes long to import
+
         for picture in save_sweep_plots(result, folder, metrics=metrics):
             say(f"picture: {picture}")
     if failed:

@@ -37,8 +37,8 @@ from fabricsim.cli.state import (
     read,
     show,
     tell,
+    warn,
 )
-from fabricsim.plots import save_tune_plots
 from fabricsim.spec import toml_value
 from fabricsim.store import free_folder
 from fabricsim.tune import Progress, TuneResult
@@ -81,6 +81,7 @@ def tune(
     Exit code: 0 done, 1 every trial failed, 130 interrupted.
     """
     experiment = read(file, set)
+    warn(experiment)
     if trials is not None:
         experiment = experiment.with_overrides([("tune.trials", str(trials))])
     where = executor(jobs, dask, slurm, slurm_option)
@@ -111,6 +112,8 @@ def _finish(result: TuneResult, folder: Path, json: bool) -> None:
             f"{result.manifest['done']} of {result.manifest['size']} trials are done; give --out {folder} to go on"
         )
         raise typer.Exit(INTERRUPTED)
+    from fabricsim.plots import save_tune_plots  # noqa: PLC0415 - matplotlib takes long to import
+
     for picture in save_tune_plots(result, folder):
         say(f"picture: {picture}")
 

@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from scipy.stats import spearmanr
 
 from fabricsim.errors import InputError
 from fabricsim.reproduce.expected import Number
@@ -47,6 +46,8 @@ Named = Mapping[str, Over]
 
 def rank_correlation(over: Named, name: str) -> float:
     """Spearman's rank correlation of ours and the published numbers."""
+    from scipy.stats import spearmanr  # noqa: PLC0415 - takes long
+
     ours, published = _named(over, name).pairs()
     if np.ptp(ours) == 0.0 or np.ptp(published) == 0.0:
         raise InputError("all numbers are the same: there is no rank correlation")

@@ -127,6 +127,15 @@ class Experiment:
         with bad_input():
             return cast("dict[str, Any]", json.loads(waited(lambda: native().check(*self.arguments()))))
 
+    def warnings(self) -> list[str]:
+        """What is allowed in it and probably not meant, a text for each. Builds no network.
+
+        Raises:
+            InputError: something is wrong in it.
+        """
+        with bad_input():
+            return waited(lambda: native().warnings(*self.arguments()))
+
     def describe(self) -> dict[str, Any]:
         """Facts about its network: counts, diameter, bisection, zero-load latency, deadlock verdict.
 

@@ -1,0 +1,28 @@
+"""What a start of the package costs: libraries that take long to import are loaded when they are needed, not before."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+SLOW = {"dask", "distributed", "jinja2", "matplotlib", "optuna", "scipy"}
+HELP = """
+import sys
+from fabricsim.cli import main
+sys.argv = ["fabricsim", "--help"]
+try:
+    main()
+except SystemExit:
+    pass
+"""
+
+
+@pytest.mark.parametrize("code", ["import fabricsim", HELP], ids=["import fabricsim", "fabricsim --help"])
+def test_a_start_loads_nothing_slow(code: str) -> None:
+    code += "\nimport sys\nprint(*sys.modules, file=sys.stderr)"
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    loaded = {name.partition(".")[0] for name in ran.stderr.split()}
+    assert "fabricsim" in loaded
+    assert not loaded & SLOW

@@ -1,0 +1,56 @@
+"""Warnings: what is allowed and probably not meant, on standard error and in JSON."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from conftest import SMALL, Command
+
+import fabricsim as fs
+
+FALLING = """
+[congestion_control]
+algorithm = "infiniband"
+[congestion_control.infiniband]
+cct = { entries = ["0:0", "0:4", "0:2"] }
+"""
+
+
+@pytest.mark.usefixtures("fake")
+@pytest.mark.parametrize("name", ["run", "check", "sweep"])
+def test_a_warning_goes_to_standard_error(command: Command, small: Path, name: str) -> None:
+    small.write_text('title = "odd"\n' + SMALL)
+    more = ("--vary", "seed=1,2", "--jobs", "1") if name == "sweep" else ()
+    ran = command(name, small, *more)
+    assert ran.code == 0, ran
+    assert f"warning: {small}: this is odd\n" in ran.err
+    assert "odd\n" not in ran.out
+
+
+@pytest.mark.usefixtures("fake")
+@pytest.mark.parametrize("name", ["run", "check"])
+@pytest.mark.parametrize(("title", "warnings"), [("odd", ["this is odd"]), ("even", [])])
+def test_warnings_are_a_key_of_the_json(
+    command: Command, small: Path, name: str, title: str, warnings: list[str]
+) -> None:
+    small.write_text(f'title = "{title}"\n' + SMALL)
+    assert json.loads(command(name, small, "--json").out)["warnings"] == warnings
+
+
+@pytest.mark.usefixtures("real")
+def test_a_congestion_control_table_that_falls(small: Path) -> None:
+    small.write_text(SMALL + FALLING)
+    (warning,) = fs.Experiment.from_file(small).warnings()
+    assert "congestion_control.infiniband.cct" in warning
+    assert "the delay at index 2 (2 packet times) is less than that at index 1 (4)" in warning
+    small.write_text(SMALL)
+    assert fs.Experiment.from_file(small).warnings() == []
+
+
+@pytest.mark.usefixtures("real")
+def test_warnings_of_a_wrong_experiment_name_the_error(small: Path) -> None:
+    small.write_text(SMALL + "[swich]\n")
+    with pytest.raises(fs.InputError, match="unknown field `swich`"):
+        fs.Experiment.from_file(small).warnings()
