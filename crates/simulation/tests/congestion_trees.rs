@@ -8,10 +8,15 @@ use common::{everything, run};
 use fabricsim_model::Data;
 use fabricsim_simulation::Outcome;
 
+/// A thesis experiment by its letter; it may be kept with congestion control on.
 fn thesis(name: &str) -> String {
-    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../experiments/thesis").join(name);
-    std::fs::read_to_string(&file).unwrap_or_else(|error| panic!("{}: {error}", file.display()))
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../experiments/thesis");
+    let files = [format!("{name}.toml"), format!("{name}-off.toml")].map(|file| folder.join(file));
+    let file = files.iter().find(|file| file.exists()).unwrap_or_else(|| panic!("no {}", files[0].display()));
+    std::fs::read_to_string(file).unwrap_or_else(|error| panic!("{}: {error}", file.display()))
 }
+
+const OFF: (&str, &str) = ("congestion_control.algorithm", "none");
 
 fn find<'a>(outcome: &'a Outcome, table: &str, column: &str) -> &'a Data {
     let table = outcome.tables.iter().find(|t| t.name == table).unwrap();
@@ -47,7 +52,7 @@ fn flows(outcome: &Outcome) -> Vec<(&str, f64, f64, &str)> {
 /// Holds a thesis experiment against what its figures say: one root, who contributes from when on, and the victim.
 /// Looks are 7 ms apart.
 fn one_tree(name: &str, root: &str, contributors: &[(&str, f64)], victim: (&str, f64)) {
-    let outcome = run(&thesis(name), &[]);
+    let outcome = run(&thesis(name), &[OFF]);
     assert!(text(&outcome, "congestion_trees", "root").iter().all(|found| found == root));
     let times = real(&outcome, "congestion_trees", "time_ns");
     let late = times.iter().position(|&ns| ns > (victim.1 + 10.0) * 1e6).unwrap();
@@ -71,7 +76,7 @@ fn one_tree(name: &str, root: &str, contributors: &[(&str, f64)], victim: (&str,
 #[test]
 fn the_tree_of_thesis_experiment_a() {
     let contributors = [("H112->H221", 0.0), ("H211->H221", 100.0), ("H121->H221", 200.0)];
-    one_tree("a-off.toml", "SW22->H221", &contributors, ("H111->H121", 400.0));
+    one_tree("a", "SW22->H221", &contributors, ("H111->H121", 400.0));
 }
 
 #[test]
@@ -83,12 +88,12 @@ fn the_tree_of_thesis_experiment_b2() {
         ("H151->H552", 300.0),
         ("H541->H552", 400.0),
     ];
-    one_tree("b2-off.toml", "SW55->H552", &contributors, ("H512->H542", 500.0));
+    one_tree("b2", "SW55->H552", &contributors, ("H512->H542", 500.0));
 }
 
 #[test]
 fn ports_are_roots_and_branches_for_as_long_as_trees_last() {
-    let outcome = run(&thesis("a-off.toml"), &[]);
+    let outcome = run(&thesis("a"), &[OFF]);
     let states = real(&outcome, "links", "root").iter().zip(real(&outcome, "links", "branch"));
     let ports = text(&outcome, "links", "link").iter().zip(states);
     let congested: Vec<_> = ports.filter(|(_, (root, branch))| **root + **branch > 0.0).collect();
@@ -253,15 +258,15 @@ fn every_number_of_partitions_records_the_same_of_congestion_control() {
 
 #[test]
 fn congestion_control_leaves_shorter_trees() {
-    let control = [
-        ("congestion_control.algorithm", "infiniband"),
-        ("run.duration", "200 ms"),
-        ("traffic.3.start", "\"0 s\""),
-    ];
-    let waiting = |overrides: &[(&str, &str)]| {
-        let outcome = run(&thesis("a-off.toml"), overrides);
+    let waiting = |algorithm| {
+        let overrides = [
+            ("congestion_control.algorithm", algorithm),
+            ("run.duration", "200 ms"),
+            ("traffic.3.start", "\"0 s\""),
+        ];
+        let outcome = run(&thesis("a"), &overrides);
         whole(&outcome, "congestion_trees", "waiting_blocks").iter().sum::<i64>()
     };
-    let (with, without) = (waiting(&control), waiting(&control[1..]));
+    let (with, without) = (waiting("infiniband"), waiting("none"));
     assert!(with < without / 2, "{with} blocks, without congestion control {without}");
 }
