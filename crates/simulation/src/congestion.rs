@@ -20,9 +20,12 @@ const MOST_FLOWS: usize = 4096;
 const MOST_ROOTS: usize = 8;
 
 /// Packet-hops for each packet in the fabric from one look to the next, at the least: sooner they stand where they stood.
-/// It also bounds what looks cost (callgrind): 0.2 % of a run with few flows (the thesis' 5x5 mesh), 2 % of one in which
-/// every packet is of another flow (a saturated 8x8 mesh).
 const HOPS_PER_PACKET: u64 = 5;
+
+/// Packet-hops for each flow that the last look found in a tree. A look takes as long as one or two hops for each
+/// (callgrind), so that looks stay at some hundredths of a run where every packet is of another flow; with few flows, as in
+/// the thesis' 5x5 mesh, they take 0.3 %.
+const HOPS_PER_MEMBER: u64 = 40;
 
 /// Queues of the fabric for each packet-hop from one look to the next: an empty queue is passed over quickly.
 const QUEUES_PER_HOP: u64 = 8;
@@ -59,6 +62,8 @@ pub(crate) struct Trees {
     /// When was the last look, and how many packet-hops were there?
     last: Time,
     hops: u64,
+    /// Flows that it found in trees.
+    members: u64,
     looks: u64,
     /// Rows are kept of every so many looks.
     stride: u64,
@@ -100,6 +105,7 @@ impl Trees {
             queues: graph.switches.iter().map(|switch| of_switch(switch.ports.len()) as u64).sum(),
             last: Time::ZERO,
             hops: 0,
+            members: 0,
             looks: 0,
             stride: 1,
             kept: Vec::new(),
@@ -120,7 +126,9 @@ impl Trees {
         window: Option<(Time, Time)>,
     ) {
         let totals = engine.totals();
-        let least = HOPS_PER_PACKET * totals.in_flight + self.queues / QUEUES_PER_HOP;
+        let least = HOPS_PER_PACKET * totals.in_flight
+            + HOPS_PER_MEMBER * self.members
+            + self.queues / QUEUES_PER_HOP;
         if totals.packet_hops - self.hops < least {
             return;
         }
@@ -130,6 +138,8 @@ impl Trees {
             self.add(&trees, now.min(to).saturating_sub(self.last.max(from)));
         }
         (self.last, self.hops) = (now, totals.packet_hops);
+        self.members =
+            trees.iter().map(|tree| tree.contributors.len() + tree.victims.len()).sum::<usize>() as u64;
         self.keep(now, &trees);
     }
 

@@ -123,7 +123,7 @@ pattern = { hot-spot = { hosts = ["H(1,1).0", "H(2,2).0"], fraction = 0.5 } }
 injection = "saturating"
 message = "512 B"
 [run]
-duration = "300 us"
+duration = "900 us"
 [measure]
 congestion_fill = 0.25
 "#;
@@ -183,7 +183,7 @@ fn controlled(algorithm: &str, partitions: &str) -> Outcome {
         ("congestion_control.dcqcn.k_max", "\"2 KiB\""),
         ("congestion_control.dcqcn.cnp_interval", "\"2 us\""),
         ("congestion_control.dcqcn.rate_timer", "\"5 us\""),
-        ("measure.bin", "\"5 us\""),
+        ("measure.bin", "\"15 us\""),
         ("run.partitions", partitions),
     ];
     run(HOT, &overrides)
@@ -213,7 +213,7 @@ fn what_congestion_control_does_is_recorded() {
         assert_eq!(sum("run_series", "control_packets"), found.control_packets as i64);
         assert_eq!(sum("run_series", "control_bytes"), 64 * found.control_packets as i64);
 
-        let seconds: f64 = real(&outcome, "flows", "throttled").iter().sum::<f64>() * 300e-6;
+        let seconds: f64 = real(&outcome, "flows", "throttled").iter().sum::<f64>() * 900e-6;
         assert!((seconds / found.throttled_s - 1.0).abs() < 1e-9, "{algorithm}: {seconds} {found:?}");
         let held_back = real(&outcome, "flows", "held_back");
         assert!(held_back.iter().all(|&part| (0.0..=1.0).contains(&part)));
