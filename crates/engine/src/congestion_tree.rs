@@ -326,3 +326,65 @@ fn arrival(graph: &Graph, port: u32) -> End {
     let link = &graph.links[(port / 2) as usize];
     if port.is_multiple_of(2) { link.b } else { link.a }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn outlet(port: u32) -> Outlet {
+        Outlet { port, lane: 0 }
+    }
+
+    /// Outlets by number: is it congested, has it credits?
+    fn states(of: &[(bool, bool)]) -> States {
+        let state = |&(congested, has_credits): &(bool, bool)| State {
+            waiting: 10,
+            congested,
+            has_credits,
+            to_host: false,
+            lanes: 1,
+        };
+        of.iter().enumerate().map(|(i, of)| (outlet(i as u32), state(of))).collect()
+    }
+
+    fn placed(of: &[(bool, bool)], waits_for: &[(u32, u32)]) -> Vec<Option<(u32, u32)>> {
+        let mut parents = waits_for.iter().map(|&(from, to)| (outlet(from), outlet(to))).collect();
+        let places = places(&states(of), &mut parents);
+        let place = |i| places.get(&outlet(i)).copied().flatten().map(|(root, depth)| (root.port, depth));
+        (0..of.len() as u32).map(place).collect()
+    }
+
+    const ROOT: (bool, bool) = (true, true);
+    const BRANCH: (bool, bool) = (true, false);
+    const HELD_UP: (bool, bool) = (false, false);
+
+    #[test]
+    fn branches_lead_to_their_root_also_through_outlets_that_are_not_congested() {
+        let of = [ROOT, BRANCH, HELD_UP, BRANCH, (false, true)];
+        let found = placed(&of, &[(1, 0), (2, 1), (3, 2)]);
+        assert_eq!(found, [Some((0, 0)), Some((0, 1)), Some((0, 2)), Some((0, 3)), None]);
+    }
+
+    #[test]
+    fn what_waits_for_nothing_congested_is_a_root_only_if_it_is_congested() {
+        assert_eq!(placed(&[HELD_UP, HELD_UP, BRANCH], &[(1, 0)]), [None, None, Some((2, 0))]);
+    }
+
+    #[test]
+    fn a_circle_has_one_root() {
+        let of = [HELD_UP, BRANCH, BRANCH, BRANCH];
+        let found = placed(&of, &[(0, 1), (1, 2), (2, 0), (3, 2)]);
+        assert_eq!(found, [Some((1, 1)), Some((1, 0)), Some((1, 2)), Some((1, 3))]);
+        assert_eq!(placed(&[HELD_UP; 2], &[(0, 1), (1, 0)]), [None, None]);
+    }
+
+    #[test]
+    fn trees_count_what_is_congested() {
+        let of = states(&[ROOT, BRANCH, HELD_UP, BRANCH]);
+        let mut parents = [(1, 0), (2, 1), (3, 2)].map(|(a, b)| (outlet(a), outlet(b))).into();
+        let trees = grow(&of, &places(&of, &mut parents));
+        let tree = &trees[&outlet(0)];
+        assert_eq!((tree.branches.as_slice(), tree.depth), ([outlet(1), outlet(3)].as_slice(), 3));
+        assert_eq!((trees.len(), tree.waiting), (1, 30));
+    }
+}
