@@ -3,15 +3,17 @@
 ```python
 import fabricsim as fs
 
-run = fs.run("experiments/thesis/a-off.toml", set={"run.duration": "10 ms"})
+run = fs.run("experiments/thesis/a.toml", set={"run.duration": "10 ms"})
 run.flows
 ```
 """
 
 from fabricsim import spec
 from fabricsim.bound import Bound, bound
+from fabricsim.compare import Comparison, compare
 from fabricsim.errors import FabricsimError, InputError, NativeMissingError, StoreError
 from fabricsim.native import schema, version
+from fabricsim.report import report
 from fabricsim.results import Result
 from fabricsim.run import NotStoredError, Progress, load, run
 from fabricsim.spec import Experiment, as_experiment
@@ -20,6 +22,7 @@ from fabricsim.tune import TuneResult, load_tune, opensm_options, tune
 
 __all__ = [
     "Bound",
+    "Comparison",
     "Experiment",
     "FabricsimError",
     "InputError",
@@ -33,10 +36,12 @@ __all__ = [
     "TuneResult",
     "as_experiment",
     "bound",
+    "compare",
     "load",
     "load_sweep",
     "load_tune",
     "opensm_options",
+    "report",
     "run",
     "saturation",
     "schema",

@@ -8,9 +8,11 @@ from typing import Annotated, Literal
 import typer
 
 from fabricsim.cli.bound import bound, print_reached, reached
+from fabricsim.cli.compare import compare
 from fabricsim.cli.interrupt import Interrupt
 from fabricsim.cli.plot import plot
 from fabricsim.cli.progress import run_progress
+from fabricsim.cli.report import report
 from fabricsim.cli.reproduce import reproduce
 from fabricsim.cli.state import (
     EXIT_CODES,
@@ -128,6 +130,8 @@ def _finish(result: Result, json: bool, plot: bool) -> None:
         raise typer.Exit(code)
 
 
+app.command()(compare)
+app.command()(report)
 app.command()(bound)
 
 

@@ -1,5 +1,6 @@
 """Pictures of results."""
 
+from fabricsim.plots.comparison import comparison
 from fabricsim.plots.congestion import congestion
 from fabricsim.plots.latency import latency_cdf, load_latency
 from fabricsim.plots.links import links
@@ -11,6 +12,7 @@ from fabricsim.plots.throughput import flow_names, throughput
 __all__ = [
     "PLOTS",
     "Format",
+    "comparison",
     "congestion",
     "draw",
     "flow_names",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import json
+import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -26,7 +27,7 @@ from fabricsim.spec.sections import (
     to_plain,
 )
 from fabricsim.spec.tuning import Tune
-from fabricsim.spec.values import override, require_text
+from fabricsim.spec.values import override, put, require_text
 
 
 @dataclass(frozen=True)
@@ -117,6 +118,19 @@ class Experiment:
     def arguments(self) -> tuple[str, str, str, Overrides]:
         """What the engine's functions take."""
         return self.text, self.file, self.base, list(self.overrides)
+
+    def written(self) -> dict[str, Any]:
+        """What is written in it and set on top, without defaults: needs no engine, and nothing is checked.
+
+        Keys that are set and have no place are left out; a text that is no TOML gives nothing.
+        """
+        try:
+            tree = tomllib.loads(self.text)
+        except tomllib.TOMLDecodeError:
+            return {}
+        for key, value in self.overrides:
+            put(tree, key, value)
+        return tree
 
     def check(self) -> dict[str, Any]:
         """The experiment with all defaults filled in.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import tomllib
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -11,6 +12,8 @@ from fabricsim.errors import InputError
 
 _TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[][{},]')
 """A quoted text, or what structures lists of values."""
+_PART = re.compile(r'"[^"]*"|[^."]+')
+"""A part of a key."""
 
 
 def toml_value(value: Any) -> str:
@@ -37,6 +40,28 @@ def toml_value(value: Any) -> str:
 def override(key: str, value: Any) -> tuple[str, str]:
     """A pair for the engine that replaces the value of `key` (`traffic.0.load`)."""
     return key, toml_value(value)
+
+
+def put(tree: dict[str, Any], key: str, value: str) -> None:
+    """Sets the value of a key, as TOML or as text without quotes. A key that finds no place changes nothing."""
+    *path, last = [part.strip('"') for part in _PART.findall(key)] or [""]
+    at: Any = tree
+    for part in path:
+        at = at.setdefault(part, {}) if isinstance(at, dict) else _entry(at, part)
+    try:
+        parsed = tomllib.loads(f"value = {value}")["value"]
+    except tomllib.TOMLDecodeError:
+        parsed = value
+    if isinstance(at, dict):
+        at[last] = parsed
+    elif _entry(at, last) is not None:
+        at[int(last)] = parsed
+
+
+def _entry(entries: Any, number: str) -> Any:
+    """An entry of a list; None where there is no list or no such entry."""
+    good = isinstance(entries, list) and number.isdigit() and int(number) < len(entries)
+    return entries[int(number)] if good else None
 
 
 def parse_assignment(text: str) -> tuple[str, str]:

@@ -1,0 +1,27 @@
+"""The command `report`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from fabricsim.cli.state import output
+from fabricsim.report import report as write_report
+
+
+def report(
+    run: Annotated[Path, typer.Argument(metavar="RUN", help="A run folder, or the folder of a sweep.")],
+    out: Annotated[
+        Path | None, typer.Option("--out", metavar="FILE.html", help="By default report.html in the folder.")
+    ] = None,
+    bound: Annotated[
+        bool,
+        typer.Option(
+            "--bound/--no-bound", help="Say what part of the largest possible throughput was reached."
+        ),
+    ] = True,
+) -> None:
+    """Write a run or a sweep as one HTML page with everything in it."""
+    output().print(f"page: {write_report(run, out, bound=bound)}", markup=False)

@@ -1,0 +1,111 @@
+"""A comparison of runs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, cast
+
+import pandas as pd
+
+from fabricsim.compare.flows import PAIR, flows_beside, flows_missing
+from fabricsim.compare.settings import differences, labels
+from fabricsim.compare.totals import totals_beside
+from fabricsim.errors import InputError
+from fabricsim.results import Result, finite
+from fabricsim.run import load
+
+MOST_RUNS = 12
+"""More are a sweep."""
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Runs side by side, in the order in which they were given. The first is what ratios refer to."""
+
+    runs: list[Result] = field(repr=False)
+    labels: list[str]
+    """A name for each run: the keys of the experiment in which it differs."""
+    differences: pd.DataFrame = field(repr=False)
+    """The keys in which the experiments differ: a row for each, a column for each run."""
+    flows: pd.DataFrame = field(repr=False)
+    """The flows that all runs have. Columns have two levels, quantity and run: `flows["accepted_gbps"]` has a column
+    for each run; so have `share` (of the destination's link) and `final_share` (in the last tenth of the run);
+    `ratio` is accepted throughput over that of the first run."""
+    totals: pd.DataFrame = field(repr=False)
+    """The scalars of the summaries that differ: a row for each, a column for each run."""
+    missing: dict[str, int]
+    """Flows of a run that are not in all of the others, and so in no table."""
+
+    @property
+    def series(self) -> pd.DataFrame:
+        """Throughput over time of the common flows, as in `Result.series` with a column `run`; of runs that kept it."""
+        parts = []
+        for label, run in zip(self.labels, self.runs, strict=True):
+            table = run.frames.get("series")
+            if table is not None and len(table):
+                known = pd.MultiIndex.from_frame(table[PAIR]).isin(self.flows.index)
+                parts.append(table[known].assign(run=label))
+        return pd.concat(parts, ignore_index=True) if parts else pd.DataFrame(columns=["run"])
+
+    def quantity(self, name: str) -> pd.DataFrame:
+        """One quantity of the flows: a column for each run."""
+        return cast("pd.DataFrame", self.flows[name])
+
+    def as_dict(self) -> dict[str, Any]:
+        """What `fabricsim compare --json` prints."""
+        runs = [
+            {
+                "label": label,
+                "folder": None if run.folder is None else str(run.folder),
+                "experiment": run.title,
+                "status": run.status,
+                "fingerprint": run.manifest.get("fingerprint"),
+            }
+            for label, run in zip(self.labels, self.runs, strict=True)
+        ]
+        quantities = list(dict.fromkeys(self.flows.columns.get_level_values(0)))
+        flows = [
+            {
+                "source": pair[0],
+                "destination": pair[1],
+                **{name: self.flows.loc[pair, name].tolist() for name in quantities},
+            }
+            for pair in self.flows.index
+        ]
+        tables = {
+            name: {str(key): list(row) for key, row in zip(frame.index, frame.to_numpy(), strict=True)}
+            for name, frame in (("differences", self.differences), ("totals", self.totals))
+        }
+        return cast(
+            "dict[str, Any]", finite({"runs": runs, **tables, "flows": flows, "missing": self.missing})
+        )
+
+
+def compare(runs: Sequence[str | Path | Result]) -> Comparison:
+    """Runs side by side: folders, or results in memory. Needs no compiled module.
+
+    Raises:
+        InputError: there are fewer than two or more than twelve, one is not a run, or no flow is in all of them.
+        StoreError: a table can not be read.
+    """
+    if isinstance(runs, str | Path | Result):
+        raise InputError("one run is nothing to compare: give a list of two or more")
+    if not 2 <= len(runs) <= MOST_RUNS:
+        hint = ": look at many runs with `fabricsim sweep`" if len(runs) > MOST_RUNS else ""
+        raise InputError(f"{len(runs)} runs can not be compared: give 2 to {MOST_RUNS}{hint}")
+    results = [run if isinstance(run, Result) else load(run) for run in runs]
+    for result in results:
+        result.table("flows")
+    found = differences(results)
+    names = labels(results, found)
+    flows = flows_beside(results, names)
+    return Comparison(
+        runs=results,
+        labels=names,
+        differences=found.set_axis(names, axis=1),
+        flows=flows,
+        totals=totals_beside(results, names),
+        missing=flows_missing(results, names, flows.index),
+    )

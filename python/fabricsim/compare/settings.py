@@ -1,0 +1,108 @@
+"""In which keys experiments differ, and the labels that follow from it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import pandas as pd
+
+from fabricsim.errors import FabricsimError
+from fabricsim.results import Result
+from fabricsim.spec import Experiment, toml_value
+
+Tree = Mapping[str, Any]
+
+_IGNORED = ("title", "description", "sweep", "tune")
+"""Sections that change nothing in a run."""
+_CHOICE = "congestion_control.algorithm"
+"""The key that says which of its sibling sections counts."""
+MOST_IN_LABEL = 3
+"""Keys that a label names."""
+
+
+def differences(results: Sequence[Result]) -> pd.DataFrame:
+    """The keys in which the experiments differ: a row for each, a column for each run.
+
+    Values are as they would be written in the file; None where an experiment has no such key, or where the key
+    belongs to an algorithm of congestion control that it does not use.
+    """
+    settings = [dict(_used(dict(_flat(tree, "")))) for tree in _trees(results)]
+    keys = list(dict.fromkeys(key for one in settings for key in one))
+    rows = {}
+    for key in keys:
+        values = [one.get(key) for one in settings]
+        if len({value for one, value in zip(settings, values, strict=True) if _counts(key, one)}) > 1:
+            rows[key] = [
+                value if _counts(key, one) else None for one, value in zip(settings, values, strict=True)
+            ]
+    return pd.DataFrame.from_dict(rows, orient="index", columns=range(len(results)), dtype=object)
+
+
+def labels(results: Sequence[Result], found: pd.DataFrame) -> list[str]:
+    """A name for each run: the keys in which it differs with their values; the folder where that tells nothing."""
+    names = [_label(found[number]) for number in range(len(results))]
+    if len(set(names)) == len(names) and all(names):
+        return names
+    folders = [str(result.folder or result.title) for result in results]
+    both = [f"{name} ({folder})" if name else folder for name, folder in zip(names, folders, strict=True)]
+    if len(set(both)) == len(both):
+        return both
+    return [f"{number + 1}: {name}" for number, name in enumerate(both)]
+
+
+def _label(values: pd.Series[Any]) -> str:
+    told = [f"{key} = {value}" for key, value in values.items() if value is not None]
+    more = len(told) - MOST_IN_LABEL
+    return ", ".join(told[:MOST_IN_LABEL]) + (f" and {more} more" if more > 0 else "")
+
+
+def _trees(results: Sequence[Result]) -> list[Tree]:
+    """The experiments with all defaults; without, if one can not be read as it was (files moved, no engine)."""
+    experiments = [experiment_of(result) for result in results]
+    try:
+        return [experiment.check() for experiment in experiments]
+    except FabricsimError:
+        return [experiment.written() for experiment in experiments]
+
+
+def experiment_of(result: Result) -> Experiment:
+    """The experiment of a run, from its manifest."""
+    manifest = result.manifest
+    file = str(manifest.get("file") or "experiment")
+    pairs = tuple((str(key), str(value)) for key, value in manifest.get("overrides", ()))
+    return Experiment(str(manifest.get("experiment", "")), file, os.path.dirname(file) or ".", pairs)
+
+
+def _used(settings: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+    """All but the sections that change nothing."""
+    for key, value in settings.items():
+        if key.partition(".")[0] not in _IGNORED:
+            yield key, value
+
+
+def _counts(key: str, settings: Mapping[str, str]) -> bool:
+    """Whether an experiment uses a key: settings of an algorithm of congestion control only if it is chosen."""
+    section = _CHOICE.rpartition(".")[0] + "."
+    chosen = settings.get(_CHOICE)
+    if not key.startswith(section) or key == _CHOICE or chosen is None:
+        return True
+    return chosen != "none" and (key.startswith((f"{section}{chosen}.", f"{section}notification.")))
+
+
+def _flat(value: Any, key: str) -> Iterator[tuple[str, str]]:
+    """Keys as `--set` takes them, with texts. Lists of tables are taken apart, others are values."""
+    if isinstance(value, Mapping):
+        for name, item in value.items():
+            yield from _flat(item, f"{key}.{_part(str(name))}" if key else _part(str(name)))
+    elif isinstance(value, list) and any(isinstance(item, Mapping) for item in value):
+        for number, item in enumerate(value):
+            yield from _flat(item, f"{key}.{number}")
+    elif value is not None:
+        yield key, value if isinstance(value, str) else toml_value(value)
+
+
+def _part(name: str) -> str:
+    plain = name.replace("-", "").replace("_", "").isalnum() and name.isascii()
+    return name if plain else f'"{name}"'

@@ -1,0 +1,77 @@
+"""What differs in the summaries of several runs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import pandas as pd
+
+from fabricsim.results import Result, flatten
+
+NAMES = {
+    "status": "status",
+    "offered_gbps": "offered Gb/s",
+    "accepted_gbps": "accepted Gb/s",
+    "final_gbps": "accepted Gb/s in the last tenth",
+    "accepted_load": "accepted load",
+    "jain": "fairness (Jain)",
+    "starving": "starving flows",
+    "saturated": "saturated",
+    "latency_ns.mean": "mean latency",
+    "latency_ns.p50": "p50 latency",
+    "latency_ns.p99": "p99 latency",
+    "latency_ns.p999": "p99.9 latency",
+    "latency_ns.max": "largest latency",
+    "network_latency_ns.mean": "mean latency in the network",
+    "network_latency_ns.p99": "p99 latency in the network",
+    "hops.mean": "mean hops",
+    "victims": "flows that were victims",
+    "victim_time": "time as victims (mean of flows)",
+}
+"""What is told about runs first, and how it is called. The rest goes by its key in the summary."""
+
+_OWN = {"experiment", "fingerprint", "seed", "wall_s", "saturation", "packet_hops", "simulated_s"}
+"""What differs without being a result."""
+_OWN_PARTS = ("latency_confidence.", "invariants.", "measured")
+
+
+def totals_beside(results: Sequence[Result], labels: Sequence[str]) -> pd.DataFrame:
+    """The scalars of the summaries that are not the same in all runs: a row for each, a column for each run."""
+    all_scalars = [_scalars(result) for result in results]
+    keys = dict.fromkeys([*NAMES, *(key for scalars in all_scalars for key in scalars)])
+    rows = {}
+    for key in keys:
+        values = [scalars.get(key) for scalars in all_scalars]
+        if len({str(value) for value in values}) > 1:
+            rows[key] = values
+    return pd.DataFrame.from_dict(rows, orient="index", columns=list(labels), dtype=object)
+
+
+def _scalars(result: Result) -> dict[str, Any]:
+    found = {
+        key: value
+        for key, value in flatten(result.manifest["summary"]).items()
+        if key not in _OWN and not key.startswith(_OWN_PARTS)
+    }
+    return found | _final(result) | _victims(result)
+
+
+def _final(result: Result, part: float = 0.1) -> dict[str, Any]:
+    """Accepted throughput in the last `part` of the run."""
+    series = result.frames.get("series")
+    if series is None or series.empty:
+        return {}
+    first, last = series["time_ns"].min(), series["time_ns"].max()
+    late = series[series["time_ns"] >= last - part * (last - first)]
+    return {"final_gbps": float(late.groupby("time_ns")["gbps"].sum().mean())}
+
+
+def _victims(result: Result) -> dict[str, Any]:
+    """Flows that shared buffers with a congestion tree to whose root they did not go."""
+    flows = result.frames.get("congestion_flows")
+    if flows is None or "victim_ns" not in flows:
+        return {}
+    length = result.manifest["summary"].get("measured_ns") or 0.0
+    share = float(flows["victim_ns"].mean()) / length if length and len(flows) else 0.0
+    return {"victims": int((flows["victim_ns"] > 0).sum()), "victim_time": share}

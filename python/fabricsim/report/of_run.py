@@ -1,0 +1,206 @@
+"""The sections of one run."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from fabricsim.bound import Bound
+from fabricsim.bound import bound as bound_of
+from fabricsim.compare.settings import experiment_of
+from fabricsim.errors import FabricsimError
+from fabricsim.plots import save_plots
+from fabricsim.report.parts import Section, cell, embedded, given, scratch, table_of
+from fabricsim.results import Result, destination_share, final_share, flatten
+
+MOST_ROWS = 200
+"""Rows of a table; the run folder has all."""
+BOUND_S = 20.0
+"""Seconds that each program of the bound may take."""
+
+_FLOWS = {
+    "source": "source",
+    "destination": "destination",
+    "offered_gbps": "offered",
+    "accepted_gbps": "accepted",
+    "link_share": "share of destination's link",
+    "end_share": "the same, last tenth",
+    "latency_mean_ns": "mean latency",
+    "latency_p99_ns": "p99 latency",
+    "latency_max_ns": "largest latency",
+    "fecn": "marked",
+    "becn": "notified",
+    "level_mean": "mean level",
+    "held_back": "held back",
+}
+_VICTIMS = {
+    "source": "source",
+    "destination": "destination",
+    "accepted_gbps": "accepted Gb/s",
+    "victim_share": "time as victim",
+    "contributor_share": "time as contributor",
+    "roots": "roots of its trees",
+}
+_ROOTS = {
+    "root": "root",
+    "lane": "lane",
+    "looks_share": "of the looks",
+    "depth": "depth at most",
+    "branches": "branches at most",
+    "contributors": "contributors at most",
+    "victims": "victims at most",
+}
+
+
+def sections_of_run(result: Result, *, bound: bool = True) -> list[Section]:
+    """All that there is to tell about a run. `bound`: also what part of the bound it reached."""
+    found = [_summary(result), _flows(result), _hot_spots(result), _victims(result), _congestion(result)]
+    if bound:
+        found.append(_bound(result))
+    found += [_pictures(result), _invariants(result), _experiment(result)]
+    return [section for section in found if section is not None]
+
+
+def _summary(result: Result) -> Section:
+    scalars = flatten(result.manifest["summary"])
+    names = {
+        "offered_gbps": "offered Gb/s",
+        "accepted_gbps": "accepted Gb/s",
+        "offered_load": "offered load",
+        "accepted_load": "accepted load",
+        "latency_ns.mean": "mean latency",
+        "latency_ns.p50": "p50 latency",
+        "latency_ns.p99": "p99 latency",
+        "latency_ns.p999": "p99.9 latency",
+        "latency_ns.max": "largest latency",
+        "hops.mean": "mean hops",
+        "jain": "fairness (Jain's index)",
+        "starving": "starving flows",
+        "saturation": "saturated",
+        "packet_hops": "packet-hops",
+        "seed": "seed",
+        "fingerprint": "fingerprint",
+    }
+    facts: list[tuple[str, Any]] = [(name, cell(scalars.get(key), key)) for key, name in names.items()]
+    simulated = scalars.get("simulated_s")
+    if simulated:
+        facts.insert(0, ("simulated", cell(simulated * 1e9, "_ns")))
+    facts.append(("fabricsim", result.manifest.get("version")))
+    deadlock = result.manifest["summary"].get("deadlock") or ()
+    code = "\n".join(str(line) for line in deadlock)
+    text = "The network came to a deadlock: these packets wait for each other." if code else ""
+    return Section("Summary", text=text, facts=given(facts), code=code)
+
+
+def _flows(result: Result) -> Section | None:
+    if "flows" not in result.frames or result.flows.empty:
+        return None
+    flows = _with_notes(
+        result.flows, link_share=destination_share(result), end_share=final_share(result)
+    ).sort_values("accepted_gbps", ascending=False, kind="stable")
+    return Section("Flows", table=table_of(flows, _FLOWS, MOST_ROWS, "flows, by accepted throughput"))
+
+
+def _hot_spots(result: Result) -> Section | None:
+    trees = result.frames.get("congestion_trees")
+    if trees is None:
+        return None
+    text = (
+        "Outputs at which packets piled up since the link behind them was too slow for what came: the roots of "
+        "congestion trees, found in looks at the network over the whole run."
+    )
+    if trees.empty:
+        return Section("Hot spots", text=text + " There were none.")
+    looks = max(trees["time_ns"].nunique(), 1)
+    grouped = trees.groupby(["root", "lane"], sort=False)
+    most = ["depth", "branches", "contributors", "victims"]
+    spots = grouped[[name for name in most if name in trees]].max()
+    spots["looks_share"] = grouped["time_ns"].nunique() / looks
+    spots = spots.sort_values("looks_share", ascending=False, kind="stable").reset_index()
+    text += " Shares are of the looks that found a tree anywhere."
+    return Section("Hot spots", text=text, table=table_of(spots, _ROOTS, MOST_ROWS, "hot spots, by time"))
+
+
+def _victims(result: Result) -> Section | None:
+    flows = result.frames.get("congestion_flows")
+    length = result.manifest["summary"].get("measured_ns")
+    if flows is None or "victim_ns" not in flows or not length:
+        return None
+    text = "Flows whose packets waited in a congestion tree to whose root they did not go."
+    victims = flows[flows["victim_ns"] > 0].sort_values("victim_ns", ascending=False, kind="stable")
+    if victims.empty:
+        return Section("Victims", text=text + " There were none.")
+    shares = {f"{kind}_share": victims[f"{kind}_ns"] / length for kind in ("victim", "contributor")}
+    accepted = result.flows[["source", "destination", "accepted_gbps"]]
+    victims = victims.assign(**shares).merge(accepted, how="left", on=["source", "destination"])
+    return Section("Victims", text=text, table=table_of(victims, _VICTIMS, MOST_ROWS, "victims, by time"))
+
+
+def _congestion(result: Result) -> Section | None:
+    counters = result.manifest["summary"].get("congestion")
+    if not isinstance(counters, dict):
+        return None
+    facts = [(name.replace("_", " "), cell(value, name)) for name, value in counters.items()]
+    return Section("Congestion control", facts=given(facts))
+
+
+def _bound(result: Result) -> Section:
+    title = "Fraction of the bound"
+    accepted = result.manifest["summary"].get("accepted_gbps")
+    if accepted is None:
+        return Section(title, text="It is not known: the run has no accepted throughput.")
+    try:
+        found: Bound = bound_of(experiment_of(result), limit_s=BOUND_S)
+    except FabricsimError as error:
+        return Section(title, text=f"It is not known: {error}")
+    facts = [
+        ("reached in the measurement", f"{found.fraction(accepted):.1%}"),
+        ("reached in that part of the run", _reached_then(result, found)),
+        ("accepted Gb/s in the measurement", cell(float(accepted), "")),
+        ("largest total Gb/s", cell(found.total_gbps, "")),
+        ("fair to pairs, in all Gb/s", cell(found.fair_total_gbps, "")),
+        ("fair to sources, in all Gb/s", cell(found.sender_fair_total_gbps, "")),
+    ]
+    times = [cell(found.facts[name] * 1e9, "_ns") for name in ("from_s", "to_s")]
+    text = (
+        "The bound is the largest total that topology and routing allow this traffic in the part of the run in which "
+        f"most flows are active: from {times[0]} to {times[1]}."
+    )
+    return Section(title, text=text, facts=given(facts))
+
+
+def _reached_then(result: Result, found: Bound) -> str:
+    """The same fraction in the part of the run that the bound is of; nothing where no series was kept."""
+    series = result.frames.get("run_series")
+    if series is None or "gbps" not in series:
+        return ""
+    begin, end = found.facts["from_s"] * 1e9, found.facts["to_s"] * 1e9
+    then = series[(series["time_ns"] >= begin) & (series["time_ns"] < end)]
+    return f"{found.fraction(float(then['gbps'].mean())):.1%}" if len(then) else ""
+
+
+def _pictures(result: Result) -> Section:
+    with scratch() as folder:
+        return Section("Pictures", pictures=embedded(save_plots(result, Path(folder), "svg")))
+
+
+def _invariants(result: Result) -> Section:
+    found = result.manifest["summary"].get("invariants") or {}
+    facts = [(name.replace("_", " "), cell(value, name)) for name, value in found.items()]
+    return Section("Invariants", text="What came into the network and what left it.", facts=given(facts))
+
+
+def _experiment(result: Result) -> Section:
+    overrides = [(str(key), str(value)) for key, value in result.manifest.get("overrides", ())]
+    text = "As the file has it; what stands above it was set on top." if overrides else ""
+    return Section("Experiment", text=text, facts=overrides, code=str(result.manifest.get("experiment", "")))
+
+
+def _with_notes(frame: pd.DataFrame, **columns: pd.Series[float]) -> pd.DataFrame:
+    """The frame with more columns, and its notes."""
+    notes = frame.attrs.get("columns", {})
+    frame = frame.assign(**columns)
+    frame.attrs["columns"] = notes
+    return frame

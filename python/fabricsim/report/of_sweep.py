@@ -1,0 +1,50 @@
+"""The sections of a sweep."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from fabricsim.errors import FabricsimError
+from fabricsim.plots import save_sweep_plots
+from fabricsim.report.parts import Section, embedded, given, scratch, table_of
+from fabricsim.sweep import SweepResult
+
+MOST_ROWS = 1000
+_METRICS = {
+    "offered_load": "offered load",
+    "accepted_load": "accepted load",
+    "accepted_gbps": "accepted",
+    "bound_fraction": "of the bound",
+    "latency_ns.mean": "mean latency",
+    "latency_ns.p99": "p99 latency",
+    "jain": "Jain's index",
+    "status": "status",
+    "message": "message",
+}
+
+
+def sections_of_sweep(result: SweepResult) -> list[Section]:
+    """Its points, saturation and pictures."""
+    states = {name: result.count(name) for name in ("ok", "deadlock", "failed")}
+    facts = [(name, count or "") for name, count in states.items()]
+    facts.insert(0, ("points", f"{len(result.points):,} of {result.manifest['size']:,}"))
+    columns = {**{key: key for key in result.parameters}, **_METRICS}
+    found = [
+        Section("Summary", facts=given(facts)),
+        Section("Points", table=table_of(result.points, columns, MOST_ROWS, "points")),
+    ]
+    saturation = result.saturation()
+    if len(saturation):
+        names = {str(name): str(name) for name in saturation}
+        found.append(Section("Saturation", table=table_of(saturation, names, MOST_ROWS, "curves")))
+    found.append(_pictures(result))
+    found.append(Section("Experiment", code=str(result.manifest.get("experiment", ""))))
+    return found
+
+
+def _pictures(result: SweepResult) -> Section:
+    with scratch() as folder:
+        try:
+            return Section("Pictures", pictures=embedded(save_sweep_plots(result, Path(folder), "svg")))
+        except FabricsimError as error:
+            return Section("Pictures", text=f"There are none: {error}")

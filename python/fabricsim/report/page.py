@@ -1,0 +1,88 @@
+"""The page."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from fabricsim.errors import InputError, StoreError
+from fabricsim.results import Result
+from fabricsim.run import load
+from fabricsim.store import read_manifest
+from fabricsim.sweep import SweepResult, load_sweep
+
+FILE = "report.html"
+"""The page's name in a folder of results."""
+
+
+def report(
+    run: str | Path | Result | SweepResult, out: str | Path | None = None, *, bound: bool = True
+) -> Path:
+    """Writes a run or a sweep as one HTML page with everything in it: tables, pictures, the experiment.
+
+    The same results give the same page.
+
+    Args:
+        run: the folder of a run or a sweep, or results in memory.
+        out: the file; by default `report.html` in the folder. One that exists is replaced.
+        bound: tell what part of the bound a run reached. Large networks need some seconds for it.
+
+    Raises:
+        InputError: it is no such folder, or results in memory are given without `out`.
+        StoreError: the page can not be written.
+    """
+    result = run if isinstance(run, Result | SweepResult) else _loaded(Path(run))
+    if out is None and result.folder is None:
+        raise InputError("these results have no folder: say where the page is to be written")
+    path = Path(out) if out is not None else Path(str(result.folder)) / FILE
+    text = html(result, bound=bound)
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise StoreError(f"{path}: the page can not be written: {error.strerror}") from error
+    return path
+
+
+def html(result: Result | SweepResult, *, bound: bool = True) -> str:
+    """The page's text."""
+    # They bring matplotlib, and a template engine, which other commands do without.
+    from jinja2 import Environment, PackageLoader, StrictUndefined  # noqa: PLC0415
+
+    from fabricsim.report.of_run import sections_of_run  # noqa: PLC0415
+    from fabricsim.report.of_sweep import sections_of_sweep  # noqa: PLC0415
+
+    environment = Environment(
+        loader=PackageLoader("fabricsim.report"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    if isinstance(result, SweepResult):
+        sections = sections_of_sweep(result)
+        title, status = str(result.manifest["name"]), "complete" if result.complete else "not complete"
+        description = ""
+    else:
+        sections = sections_of_run(result, bound=bound)
+        title, status = result.title, result.status
+        description = str(experiment_description(result))
+    page = environment.get_template("page.html.j2")
+    return page.render(title=title, status=status, description=description, sections=sections)
+
+
+def experiment_description(result: Result) -> str:
+    """What the experiment says about itself."""
+    from fabricsim.compare.settings import experiment_of  # noqa: PLC0415
+
+    return str(experiment_of(result).written().get("description", ""))
+
+
+def _loaded(folder: Path) -> Result | SweepResult:
+    kind = read_manifest(folder).get("kind")
+    if kind == "sweep":
+        return load_sweep(folder)
+    if kind == "tune":
+        raise InputError(
+            f"{folder}: this is a study: pages are of runs and sweeps; `fabricsim plot` draws it"
+        )
+    return load(folder)
