@@ -2,5 +2,6 @@
 
 from fabricsim.bound.compute import bound
 from fabricsim.bound.result import Bound, SolverError
+from fabricsim.bound.subject import subject
 
-__all__ = ["Bound", "SolverError", "bound"]
+__all__ = ["Bound", "SolverError", "bound", "subject"]

@@ -34,6 +34,7 @@ from fabricsim.cli.tables import print_sweep
 from fabricsim.store import free_folder
 from fabricsim.sweep import SweepResult
 from fabricsim.sweep import sweep as run_sweep
+from fabricsim.sweep.bounds import NO_BOUND
 
 MOST_MESSAGES = 5
 """Failed points that are told one by one."""
@@ -86,6 +87,10 @@ def sweep(
     dask: Dask = None,
     slurm: Slurm = False,
     slurm_option: SlurmOptions = None,
+    bound: Annotated[
+        bool,
+        typer.Option("--bound", help="Add what part of the largest possible throughput each point reached."),
+    ] = False,
     plot: Metrics = None,
     out: Out = None,
     json: Json = False,
@@ -110,25 +115,28 @@ def sweep(
             executor=where,
             out=folder,
             force=force,
+            bound=bound,
             on_point=on_point,
             stop=interrupt.asked,
         )
     show(json, result.as_dict, lambda: print_sweep(result, output()))
-    _finish(result, folder, json, plot)
+    _finish(result, folder, json, plot, stopped=bound and result.complete and interrupt.asked())
 
 
-def _finish(result: SweepResult, folder: Path, json: bool, metrics: list[str] | None) -> None:
+def _finish(
+    result: SweepResult, folder: Path, json: bool, metrics: list[str] | None, *, stopped: bool
+) -> None:
+    """`stopped`: all points are done, and their bounds may not be."""
     say = tell if json else output().print
     say(f"results: {folder}")
     for row in result.points[result.points["status"] == "failed"].head(MOST_MESSAGES).to_dict("records"):
         what = ", ".join(f"{key} {row[key]}" for key in result.parameters)
         complain(f"failed: {what}: {row['message']}")
-    if not result.complete:
-        tell(
-            f"{len(result.points)} of {result.manifest['size']} points are done; give --out {folder} to go on"
-        )
+    if not result.complete or stopped:
+        done = f"{len(result.points)} of {result.manifest['size']} points are done"
+        tell(f"{done}{', but not all of their bounds' if stopped else ''}; give --out {folder} to go on")
         raise typer.Exit(INTERRUPTED)
-    failed, stuck = result.count("failed"), result.count("deadlock")
+    failed, stuck, unbounded = result.count("failed"), result.count("deadlock"), _unbounded(result)
     if failed < len(result.points):
         from fabricsim.plots import save_sweep_plots  # noqa: PLC0415 - matplotlib takes long to import
 
@@ -136,7 +144,15 @@ def _finish(result: SweepResult, folder: Path, json: bool, metrics: list[str] | 
             say(f"picture: {picture}")
     if failed:
         complain(f"{failed} of {len(result.points)} points failed: see their messages in the table")
+    if unbounded:
+        complain(f"{len(unbounded)} of {len(result.points)} points have {unbounded[0]}")
+    if failed or unbounded:
         raise typer.Exit(1)
     if stuck:
         tell(f"{stuck} of {len(result.points)} points came to a deadlock")
         raise typer.Exit(EXIT_CODES["deadlock"])
+
+
+def _unbounded(result: SweepResult) -> list[str]:
+    """Messages of points whose bound could not be computed."""
+    return [str(text) for text in result.points["message"] if str(text).startswith(NO_BOUND)]

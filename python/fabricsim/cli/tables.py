@@ -126,6 +126,7 @@ def print_sweep(result: SweepResult, console: Console) -> None:
     columns: dict[str, tuple[str, Callable[[Any], str]]] = {
         "offered_load": ("offered", percent),
         "accepted_load": ("accepted", percent),
+        "bound_fraction": ("of the bound", percent),
         "latency_ns.mean": ("mean latency", nanoseconds),
         "latency_ns.p99": ("p99 latency", nanoseconds),
         "status": ("status", str),

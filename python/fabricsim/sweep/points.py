@@ -16,6 +16,7 @@ from fabricsim.run import run
 from fabricsim.spec import Experiment, as_experiment
 from fabricsim.spec.sweep import RandomPoints
 from fabricsim.store import read_manifest
+from fabricsim.sweep.bounds import add_bounds
 from fabricsim.sweep.executors import Executor, local
 from fabricsim.sweep.plan import plan
 from fabricsim.sweep.pool import Stop, never
@@ -114,6 +115,7 @@ def sweep(
     executor: Executor | None = None,
     out: str | Path | None = None,
     force: bool = False,
+    bound: bool = False,
     on_point: Callable[[int, int], None] | None = None,
     stop: Stop = never,
 ) -> SweepResult:
@@ -134,6 +136,8 @@ def sweep(
         executor: where to run, instead of local processes: see `fabricsim.sweep.executors`.
         out: write a folder there.
         force: replace a folder of another sweep.
+        bound: add a column `bound_fraction`: accepted throughput over the largest total that topology and routing
+            allow. Bounds are computed when the points are done, once for those that differ in nothing that matters.
         on_point: called with points done and points in all.
         stop: asked about ten times a second.
 
@@ -146,7 +150,10 @@ def sweep(
     planned.check(experiment)
     state = SweepState(experiment, planned, None if out is None else Path(out), force)
     try:
-        _work(experiment, state, executor or local(jobs), on_point, stop)
+        where = executor or local(jobs)
+        _work(experiment, state, where, on_point, stop)
+        if bound and not stop():
+            add_bounds(experiment, state, where, stop)
     finally:
         state.close()
     table = state.table().drop(columns="point")

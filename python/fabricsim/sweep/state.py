@@ -77,8 +77,12 @@ class SweepState:
         """Numbers of the points that are not done."""
         return [at for at in range(len(self.points)) if at not in self._rows]
 
+    def row(self, at: int) -> Mapping[str, Any] | None:
+        """What is kept of a point; None before it is done."""
+        return self._rows.get(at)
+
     def add(self, at: int, row: dict[str, Any]) -> None:
-        """Keeps a point.
+        """Keeps a point, instead of what was kept of it before.
 
         Raises:
             StoreError: it can not be written; the points so far went elsewhere.

@@ -15,11 +15,14 @@ from fabricsim.sweep.quantity import Dimension, common_dimension, quantity
 TABLE = "sweep"
 FAILED = "failed"
 """Status of a point that gave no results; the others are those of runs."""
+BOUND = "bound_fraction"
+"""The column that is there where bounds were asked for."""
 _UNITS = {"_ns": "ns", "_s": "s", "_gbps": "Gb/s", "_bytes": "B"}
 _NOTES = {
     "point": "number of the point",
     "status": "ok, deadlock, or failed",
-    "message": "why the point failed, or what waits for what in a deadlock",
+    "message": "why the point failed or has no bound, or what waits for what in a deadlock",
+    BOUND: "accepted throughput over the largest total that topology and routing allow",
 }
 
 

@@ -1,0 +1,99 @@
+"""Sweeps with the fraction of the bound: once for each network and traffic, only when asked for."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from conftest import SMALL, Command
+
+import fabricsim as fs
+from fabricsim.bound import subject
+from fabricsim.sweep import bounds, load_sweep
+
+pytestmark = pytest.mark.usefixtures("real")
+
+LOADS = [0.1, 0.9]
+
+
+def test_the_column_is_that_of_runs_and_bounds(small: Path, tmp_path: Path) -> None:
+    found = fs.sweep(small, vary={"traffic.0.load": LOADS}, jobs=1, bound=True, out=tmp_path / "out")
+    expected = [
+        fs.bound(small, set={"traffic.0.load": load}).fraction(accepted)
+        for load, accepted in zip(LOADS, found.points["accepted_gbps"], strict=True)
+    ]
+    assert found.points["bound_fraction"].tolist() == pytest.approx(expected, rel=1e-12)
+    assert load_sweep(tmp_path / "out").points["bound_fraction"].tolist() == pytest.approx(
+        expected, rel=1e-12
+    )
+    assert found.points.attrs["columns"]["bound_fraction"][1].startswith("accepted throughput over")
+    assert "bound_fraction" not in fs.sweep(small, vary={"seed": [1]}, jobs=1).points
+
+
+def test_a_bound_is_computed_once_for_what_does_not_change_it(
+    small: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[fs.Experiment] = []
+
+    def counted(experiment: fs.Experiment) -> fs.Bound:
+        asked.append(experiment)
+        return fs.bound(experiment)
+
+    monkeypatch.setattr(bounds, "bound", counted)
+    vary: dict[str, list[Any]] = {
+        "seed": [1, 2, 3],
+        "traffic.0.load": LOADS,
+        "congestion_control.algorithm": ["none", "dcqcn"],
+    }
+    first = fs.sweep(small, vary=vary, jobs=1, out=tmp_path / "out")
+    assert "bound_fraction" not in first.points
+    assert asked == []
+    second = fs.sweep(small, vary=vary, jobs=1, out=tmp_path / "out", bound=True)
+    assert len(asked) == 2
+    assert second.points["bound_fraction"].notna().all()
+    fs.sweep(small, vary=vary, jobs=1, out=tmp_path / "out", bound=True)
+    assert len(asked) == 2, "what is there is not computed again"
+
+
+def test_the_seed_matters_where_the_traffic_is_drawn_from_it(small: Path) -> None:
+    plain = fs.Experiment.from_file(small, {"seed": 2})
+    drawn = plain.with_values({"traffic.0.pattern": "random-permutation"})
+    assert subject(plain) == fs.Experiment.from_file(small)
+    assert ("seed", "2") in subject(drawn).overrides
+
+
+def test_in_processes_it_is_the_same(small: Path) -> None:
+    both = [
+        fs.sweep(small, vary={"traffic.0.load": LOADS}, jobs=jobs, bound=True)
+        .points["bound_fraction"]
+        .tolist()
+        for jobs in (1, 2)
+    ]
+    assert both[0] == both[1]
+
+
+def test_a_point_without_a_bound_says_why(command: Command, small: Path) -> None:
+    # 600 hosts: more pairs than can be bounded.
+    arguments = (
+        "sweep",
+        small,
+        "--set",
+        "topology.mesh.hosts_per_switch=75",
+        "--set",
+        "run.duration=1 us",
+        "--bound",
+    )
+    ran = command(*arguments, "--vary", "seed=1,2", "--jobs", "1", "--out", "out")
+    assert "2 of 2 points have no bound: " in ran.err
+    assert ran.code == 1
+    assert load_sweep("out").points["status"].tolist() == ["ok", "ok"]
+
+
+def test_the_command_prints_it(command: Command, small: Path) -> None:
+    small.write_text(SMALL)
+    arguments = ("sweep", small, "--vary", "traffic.0.load=0.1,0.3", "--jobs", "1", "--bound")
+    assert "of the bound" in command(*arguments, "--out", "a").out
+    points = json.loads(command(*arguments, "--out", "b", "--json").out)["points"]
+    assert all(0.9 < point["bound_fraction"] <= 1.1 for point in points)
