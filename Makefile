@@ -1,6 +1,7 @@
 # Every target sets up what it needs in .venv and target/ by itself.
 
 VENV := .venv/bin
+FIRST := experiments/thesis/a.toml
 
 .DEFAULT_GOAL := help
 .PHONY: help run test lint bench reproduce docs clean
@@ -8,9 +9,11 @@ VENV := .venv/bin
 help: ## show the targets
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 20
 
-run: ## run the thesis' first experiment, print who gets which share, draw it
+run: ## run the thesis' first experiment with congestion control off and on, side by side
 	@scripts/setup
-	@$(VENV)/fabricsim run experiments/thesis/a-off.toml --out runs/thesis-a-off --force --plot
+	@$(VENV)/fabricsim run $(FIRST) --set congestion_control.algorithm=none --out runs/thesis-a-off --force >/dev/null
+	@$(VENV)/fabricsim run $(FIRST) --out runs/thesis-a-on --force >/dev/null
+	@$(VENV)/fabricsim compare runs/thesis-a-off runs/thesis-a-on --out runs/thesis-a.png
 
 test: ## everything that has to hold before a change is merged
 	@scripts/test

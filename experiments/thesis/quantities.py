@@ -2,19 +2,208 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 import math
+import tomllib
 from pathlib import Path
+from typing import Any
 
+import numpy as np
+import numpy.typing as npt
 import pandas as pd
+from scipy.stats import spearmanr
 
-from fabricsim.reproduce.quantities import Runs, chosen, to_ns
+from fabricsim.bound import bound
+from fabricsim.errors import InputError
+from fabricsim.reproduce.quantities import Runs, chosen
 from fabricsim.results import Result
+from fabricsim.selection import to_ns
 from fabricsim.spec import Experiment
 
 HERE = Path(__file__).parent
 MB_PER_GBIT = 125.0
+Reals = npt.NDArray[np.float64]
+GB_PER_GBIT = 0.125
+LINK_GBPS = 8.0
+ALL_STARTED = "0.05 s"
+"""From here on all sources of C and D send."""
+RATES = (1, 10, 20, 30, 40, 50)
+TABLE_4_9 = {
+    "20 us": (19.8, 15.0, 14.9, 15.1, 14.8, 14.9),
+    "250 us": (24.1, 23.1, 20.7, 18.9, 17.0, 16.2),
+    "500 us": (22.8, 24.1, 22.8, 20.9, 20.1, 17.7),
+    "750 us": (22.0, 24.3, 23.0, 21.8, 20.7, 19.2),
+    "1000 us": (21.2, 24.3, 23.6, 22.5, 21.8, 19.8),
+}
+"""Average throughput, GB/s, by CCTI_Timer and Marking_Rate."""
 Table = dict[str, list[str]]
+
+
+def total(runs: Runs, *, after: str = "0 s", run: str | None = None) -> float:
+    """Mean throughput of the whole network, GB/s: what the thesis prints, with the unit Gbps."""
+    table = _since(chosen(runs, run).table("hosts_series"), after)
+    return float(table.groupby("time_ns")["delivered_gbps"].sum().mean()) * GB_PER_GBIT
+
+
+def early(runs: Runs, *, run: str | None = None) -> float:
+    """Throughput of the whole network in the first 5 ms, GB/s."""
+    table = chosen(runs, run).table("hosts_series")
+    return float(table.loc[table["time_ns"] < to_ns("5 ms"), "delivered_gbps"].sum()) * GB_PER_GBIT
+
+
+def highest_of(runs: Runs, names: list[str], *, after: str = "0 s") -> float:
+    """The largest total of these runs, GB/s."""
+    return max(total(runs, after=after, run=name) for name in names)
+
+
+def lowest_of(runs: Runs, names: list[str], *, after: str = "0 s") -> float:
+    """The smallest total of these runs, GB/s."""
+    return min(total(runs, after=after, run=name) for name in names)
+
+
+def hot_spots(runs: Runs, *, after: str = ALL_STARTED, run: str | None = None) -> float:
+    """How much of their links the hot spots use, 0 to 1."""
+    result = chosen(runs, run)
+    table = _since(result.table("hosts_series"), after)
+    inside = table["host"].isin(_group(result, "hot-spots"))
+    return float(table.loc[inside, "delivered_gbps"].mean()) / LINK_GBPS
+
+
+def victims(runs: Runs, *, after: str = ALL_STARTED, run: str | None = None) -> float:
+    """Mean rate of the victims, as a fraction of their links."""
+    result = chosen(runs, run)
+    return float(_by_source(result, after)[_group(result, "victims")].mean()) / LINK_GBPS
+
+
+def jain(runs: Runs, of: str = "contributors", *, after: str = ALL_STARTED, run: str | None = None) -> float:
+    """Jain's index of the rates of the contributors, or of all sources (`of="all"`): 1 if all are equal."""
+    result = chosen(runs, run)
+    rates = _by_source(result, after)
+    rates = rates if of == "all" else rates[_group(result, of)]
+    return float(rates.sum() ** 2 / (len(rates) * (rates**2).sum()))
+
+
+def of_bound(runs: Runs, *, after: str = ALL_STARTED, run: str | None = None) -> float:
+    """Throughput of the whole network as a fraction of the largest possible."""
+    result = chosen(runs, run)
+    return total({"": result}, after=after) / GB_PER_GBIT / _bound_gbps(_without_congestion(result))
+
+
+def _without_congestion(result: Result) -> Experiment:
+    """The experiment as it was run, but for its congestion control and length, of which the bound knows nothing."""
+    pairs = [(key, value) for key, value in result.manifest["overrides"]]
+    told = [pair for pair in pairs if not pair[0].startswith(("congestion_control.", "run.", "seed"))]
+    return Experiment(text=result.manifest["experiment"], base=str(HERE), overrides=tuple(told))
+
+
+@functools.cache
+def _bound_gbps(experiment: Experiment) -> float:
+    return bound(experiment).total_gbps
+
+
+def by_source(runs: Runs, host: str, *, after: str = ALL_STARTED, run: str | None = None) -> float:
+    """What arrives from a source, MB/s."""
+    return float(_by_source(chosen(runs, run), after)[host]) * MB_PER_GBIT
+
+
+def largest_source(runs: Runs, *, after: str = ALL_STARTED, run: str | None = None) -> float:
+    """The largest rate of a contributor, MB/s."""
+    result = chosen(runs, run)
+    return float(_by_source(result, after)[_group(result, "contributors")].max()) * MB_PER_GBIT
+
+
+def oscillation(runs: Runs, *, after: str = "0 s", run: str | None = None) -> float:
+    """Standard deviation of the whole network's throughput from time bin to time bin, relative to its mean."""
+    table = _since(chosen(runs, run).table("hosts_series"), after)
+    series = table.groupby("time_ns")["delivered_gbps"].sum()
+    return float(series.std() / series.mean())
+
+
+def least_share(runs: Runs, *, after: str = "0.5 s", run: str | None = None) -> float:
+    """The smallest of the contributors' rates over their fair share of the hot spot's link."""
+    return float(_fair_shares(chosen(runs, run), after).min())
+
+
+def largest_share(runs: Runs, *, after: str = "0.5 s", run: str | None = None) -> float:
+    """The largest of the contributors' rates over their fair share of the hot spot's link."""
+    return float(_fair_shares(chosen(runs, run), after).max())
+
+
+def _fair_shares(result: Result, after: str) -> pd.Series[float]:
+    """For experiments A and B, with one hot spot."""
+    contributors = [t["sources"][0] for t in _traffic(result) if "contributor" in t["name"]]
+    return _by_source(result, after)[contributors] * len(contributors) / LINK_GBPS
+
+
+def table_4_9(_runs: Runs) -> dict[str, dict[int, float]]:
+    """Table 4.9: average throughput, GB/s, by CCTI_Timer and Marking_Rate."""
+    return {timer: dict(zip(RATES, row, strict=True)) for timer, row in TABLE_4_9.items()}
+
+
+def correlation_with_4_9(runs: Runs, choice: str) -> float:
+    """Rank correlation of the cells of an open choice with table 4.9."""
+    return float(spearmanr(*_pairs(runs, choice)).statistic)
+
+
+def error_to_4_9(runs: Runs, choice: str) -> float:
+    """Mean absolute error of the cells of an open choice, percent of table 4.9."""
+    ours, printed = _pairs(runs, choice)
+    return float(np.mean(np.abs(ours - printed) / printed)) * 100.0
+
+
+def rank_correlation_of_choice(runs: Runs, which: str) -> float:
+    """The `lowest` or `highest` rank correlation of the seeds of what was chosen."""
+    return _extreme(which, [correlation_with_4_9(runs, choice) for choice in _SEEDS])
+
+
+def error_of_choice(runs: Runs, which: str) -> float:
+    """The `lowest` or `highest` mean error of the seeds of what was chosen."""
+    return _extreme(which, [error_to_4_9(runs, choice) for choice in _SEEDS])
+
+
+_SEEDS = ("as chosen", "as chosen, seed 2", "as chosen, seed 3")
+
+
+def _extreme(which: str, values: list[float]) -> float:
+    return min(values) if which == "lowest" else max(values)
+
+
+def _pairs(runs: Runs, choice: str) -> tuple[Reals, Reals]:
+    """Ours and the printed averages of the cells that were run."""
+    printed = {f"{choice}/{t}/{r}": v for t, row in table_4_9(runs).items() for r, v in row.items()}
+    found = {name: value for name, value in printed.items() if name in runs}
+    return np.array([total(runs, run=name) for name in found]), np.array(list(found.values()))
+
+
+def parameter(runs: Runs, key: str) -> Any:
+    """A value of the experiment by its dotted key; of a text with a unit, the number."""
+    value: Any = _experiment(next(iter(runs.values()))).check()
+    for part in key.split("."):
+        value = value[part]
+    return float(value.split()[0]) if isinstance(value, str) else value
+
+
+def _since(table: pd.DataFrame, after: str) -> pd.DataFrame:
+    found = table[table["time_ns"] >= to_ns(after)]
+    if found.empty:
+        raise InputError(f"the run ends before {after}")
+    return found
+
+
+def _by_source(result: Result, after: str) -> pd.Series[float]:
+    """Mean throughput of each source at its destinations, Gb/s."""
+    table = _since(result.series, after)
+    bins = table["time_ns"].nunique()
+    return table.groupby("source")["gbps"].sum() / bins
+
+
+def _group(result: Result, name: str) -> list[str]:
+    return list(tomllib.loads(result.manifest["experiment"])["groups"][name])
+
+
+def _traffic(result: Result) -> list[dict[str, Any]]:
+    return list(tomllib.loads(result.manifest["experiment"])["traffic"])
 
 
 def sent(runs: Runs, host: str, *, after: str = "0 s", before: str = "", run: str | None = None) -> float:

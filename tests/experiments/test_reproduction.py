@@ -7,16 +7,20 @@ from pathlib import Path
 
 import pytest
 
-from fabricsim.reproduce import Outcome
+from fabricsim.reproduce import Figure, Outcome, Seed
 
 PAGES = Path(__file__).resolve().parents[2] / "docs/reproduction"
 SEEDS = ["age-based-arbitration", "thesis"]
+DIFFERS = {"thesis": ["largest of the contributors, from 0.05 s"]}
+"""What does not come out as published; the page says why."""
 
 
 def test_everything_ran(outcome: Outcome) -> None:
     assert outcome.complete
     assert outcome.problems == []
     assert {seed.name for seed, _, _ in outcome.figures} >= set(SEEDS)
+    names = {figure.name for _, figure, _ in outcome.figures}
+    assert names >= {f"figure-4.{number}" for number in range(1, 7)}
 
 
 def test_every_number_and_claim_holds(outcome: Outcome) -> None:
@@ -48,13 +52,24 @@ def test_shares_at_the_end(outcome: Outcome, figure: str, quantity: str, publish
     assert entry.ours == pytest.approx(published * 2176 / 2184, abs=0.002)
 
 
-@pytest.mark.parametrize("seed", SEEDS)
-def test_the_page_has_a_row_for_each_entry(outcome: Outcome, seed: str) -> None:
-    page = (PAGES / f"{seed}.md").read_text(encoding="utf-8")
-    for entry in outcome.entries:
-        if entry.seed == seed:
-            assert f"| {entry.quantity} | {entry.unit} | " in page
-    assert "**no**" not in page
+def test_the_page_has_a_row_for_each_number(seeds: list[Seed]) -> None:
+    for seed in seeds:
+        page = (PAGES / f"{seed.name}.md").read_text(encoding="utf-8")
+        rows = [row for figure in seed.figures for row in rows_of(figure)]
+        assert [row for row in rows if row not in page] == []
+        no = [line.split("|")[1].strip() for line in page.splitlines() if "| **no** |" in line]
+        assert no == DIFFERS.get(seed.name, [])
+
+
+def rows_of(figure: Figure) -> list[str]:
+    """How the rows begin that a figure has on its page."""
+    rows = [f"| {quantity.quantity} | {quantity.unit} | " for quantity in figure.quantities]
+    for cells in figure.cells:
+        if cells.listed:
+            rows += [
+                f"| {cells.quantity.format(**labels)} | {cells.unit} | " for labels in figure.places.values()
+            ]
+    return rows
 
 
 @pytest.mark.parametrize("seed", SEEDS)

@@ -164,7 +164,7 @@ class TestClosedForms:
         assert bound(experiment(tree, traffic, rest)).total_gbps == pytest.approx(40, rel=CLOSE)
 
     def test_flows_that_start_one_after_the_other(self) -> None:
-        path = ROOT / "experiments/thesis/b2-off.toml"
+        path = ROOT / "experiments/thesis/b2.toml"
         wire = 8 * 2176 / 2184
         found = bound(path)
         assert found.facts["from_s"] == pytest.approx(0.5)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -32,14 +32,14 @@ class Outcome:
 
 def reproduce(
     seed: str | None = None,
-    figure: str | None = None,
+    figure: str | Collection[str] | None = None,
     *,
     experiments: str | Path | None = None,
     jobs: int | None = None,
     on_run: Callable[[int, int], None] | None = None,
     stop: Stop = never,
 ) -> Outcome:
-    """Runs the experiments of one figure, of one seed, or of all seeds, and compares.
+    """Runs the experiments of one figure or some, of one seed, or of all seeds, and compares.
 
     Raises:
         InputError: there is no such seed or figure, or an `expected.toml` is wrong.

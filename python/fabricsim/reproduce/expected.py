@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -59,6 +59,8 @@ class Cells:
     absolute: bool = False
     judged: bool = True
     """Whether each cell has to hold; otherwise only what is said of all of them."""
+    listed: bool = True
+    """Whether each cell is an entry of its own."""
 
 
 @dataclass(frozen=True)
@@ -139,16 +141,18 @@ def read_seed(experiments: Path, name: str) -> Seed:
     return make(Seed, str(path), {**content, "name": name, "folder": path.parent, "figures": figures})
 
 
-def choose(seed: Seed, figure: str | None) -> list[Figure]:
-    """The figures of a seed, or the one that is named.
+def choose(seed: Seed, figure: str | Collection[str] | None) -> list[Figure]:
+    """The figures of a seed, or the one or those that are named.
 
     Raises:
         InputError: there is no such figure.
     """
-    chosen = [item for item in seed.figures if figure in (None, item.name)]
-    if not chosen:
-        raise InputError(unknown(f"figure of {seed.name}", str(figure), [item.name for item in seed.figures]))
-    return chosen
+    known = [item.name for item in seed.figures]
+    wanted = known if figure is None else [figure] if isinstance(figure, str) else figure
+    for name in wanted:
+        if name not in known:
+            raise InputError(unknown(f"figure of {seed.name}", name, known))
+    return [item for item in seed.figures if item.name in wanted]
 
 
 def _figure(where: str, item: Mapping[str, Any], grids: Mapping[str, Grid]) -> Figure:

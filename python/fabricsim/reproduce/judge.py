@@ -94,6 +94,8 @@ class _Judging:
         over[cells.name] = Over(
             list(places.values()), [entry.ours for entry in entries], [entry.reference for entry in entries]
         )
+        if not cells.listed:
+            return []
         return entries if cells.judged else [replace(entry, holds=None) for entry in entries]
 
     def _one(self, quantity: Quantity, available: Functions) -> list[Entry]:
