@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use fabricsim_fabric::{
-    Far, LaneCredits, Ports, RampPool, Reads, Receiver, Rules, Sender, SinkState, Switch, Table,
+    Far, LaneCredits, NONE, Ports, RampPool, Reads, Receiver, Rules, Sender, SinkState, Switch, Table,
 };
 use fabricsim_model::Observer;
 use fabricsim_protocols::Datagram;
@@ -182,13 +182,19 @@ fn ports(
         lanes: Table::new(Vec::with_capacity(places.len() * lane_count)),
         lane_count,
         ramps: RampPool::new(unit),
+        sinks: Table::new(Vec::new()),
         selection: experiment.routing.lane_selection,
     };
     for (_, place, own) in numbered(places) {
         let parameters = &graph.links[place.link.index()].parameters;
         let channel = channel_from(graph, place.link, place.node, own);
         let far_node = graph.far_end(place.link, place.node).node;
-        ports.senders.push(sender(experiment, parameters, channel, far_node, directory, number));
+        let mut sender = sender(experiment, parameters, channel, far_node, directory, number);
+        if matches!(sender.far, Far::SlowHost(_)) {
+            sender.sink = ports.sinks.len() as u32;
+            ports.sinks.push(sink(experiment));
+        }
+        ports.senders.push(sender);
         ports.receivers.push(receiver(experiment, parameters, channel ^ 1, directory, number, place.node));
         let capacity = (parameters.buffer.0 / u64::from(unit)).min(u64::from(u32::MAX)) as u32;
         (0..lane_count).for_each(|_| ports.lanes.push(LaneCredits::new(capacity)));
@@ -222,6 +228,7 @@ fn sender(
         latency: parameters.latency,
         far_delay: parameters.latency + far_delay,
         sink_credit_delay: parameters.latency * 2 + experiment.switch.credit_delay,
+        sink: NONE,
         channel,
         overhead: parameters.packet_overhead.0 as u32,
         far,
@@ -255,6 +262,15 @@ fn receiver(
 fn limited(experiment: &Experiment) -> bool {
     let sink = &experiment.host.sink;
     sink.rate.is_some() || sink.pause_for.is_some_and(|pause| pause > Time::ZERO)
+}
+
+fn sink(experiment: &Experiment) -> SinkState {
+    let sink = &experiment.host.sink;
+    SinkState::new(
+        sink.rate.map(fabricsim_units::Rate::byte_time),
+        sink.pause_every.unwrap_or_default(),
+        sink.pause_for.unwrap_or_default(),
+    )
 }
 
 /// What all entities are made from.
@@ -314,19 +330,11 @@ fn cycle(experiment: &Experiment, links: &[Sender]) -> Time {
 fn host(common: &Common<'_>, id: HostId, (port, sender): (u32, &Sender), source: Source) -> Host {
     let experiment = common.experiment;
     let spec = &experiment.host;
-    let sink = limited(experiment).then(|| {
-        SinkState::new(
-            spec.sink.rate.map(fabricsim_units::Rate::byte_time),
-            spec.sink.pause_every.unwrap_or_default(),
-            spec.sink.pause_for.unwrap_or_default(),
-        )
-    });
     Host {
         id,
         port,
         source,
         protocol: Datagram::new(spec.mtu.0 as u32, usize::from(spec.open_messages)),
-        sink,
         control: common.control.map(|control| Box::new(control.endpoint(id, sender))),
         class_bases: Arc::clone(common.bases),
         sent: 0,

@@ -133,16 +133,41 @@ impl Calendar {
         link - FULL as u32
     }
 
-    #[cold]
     #[inline(never)]
     fn push_elsewhere(&mut self, event: Event, bucket: u64) {
         if bucket <= self.at {
-            self.late = true;
-            self.push_near(event, self.at);
+            if !self.insert(event) {
+                self.late = true;
+                self.push_near(event, self.at);
+            }
         } else {
             self.statistics.far += 1;
             self.far.push(Reverse(event));
         }
+    }
+
+    /// Puts an event in order into what is left of the present bucket, if it belongs into the present chunk, and there
+    /// is room before its next event.
+    #[inline]
+    fn insert(&mut self, event: Event) -> bool {
+        if self.position == EMPTY as usize || self.position % CHUNK == 1 {
+            return false;
+        }
+        let mut after = self.position;
+        while self.cells[after].time <= event.time {
+            after += 1;
+        }
+        // Behind the sentinel the bucket may go on.
+        let link = after.next_multiple_of(CHUNK);
+        if self.cells[after].time == u64::MAX && self.cells[link].packet != EMPTY {
+            return false;
+        }
+        for place in self.position..after {
+            self.cells[place - 1] = self.cells[place];
+        }
+        self.cells[after - 1] = event;
+        self.position -= 1;
+        true
     }
 
     /// Puts what is left of the present bucket to what has come to its place meanwhile, and enters it again.
@@ -264,6 +289,9 @@ impl Calendar {
                 continue;
             }
             if time != u64::MAX.cast_signed() {
+                if self.cells[end.next_multiple_of(CHUNK)].packet == EMPTY {
+                    return self.sort_chunk(place, end);
+                }
                 return self.sort();
             }
             let next = self.cells[place.next_multiple_of(CHUNK)].packet as usize;
@@ -272,6 +300,21 @@ impl Calendar {
             }
             place = next - FULL;
             self.statistics.events += FULL as u64;
+        }
+    }
+
+    /// Sorts the present bucket, which is one chunk that ends at `end` and is in order up to `from`.
+    #[inline]
+    fn sort_chunk(&mut self, from: usize, end: usize) {
+        self.statistics.sorted += 1;
+        for place in from..end {
+            let event = self.cells[place];
+            let mut to = place;
+            while to > self.position && self.cells[to - 1].time > event.time {
+                self.cells[to] = self.cells[to - 1];
+                to -= 1;
+            }
+            self.cells[to] = event;
         }
     }
 
@@ -335,7 +378,7 @@ impl Calendar {
     fn tune(&mut self) {
         let Statistics { events, buckets, sorted, far } = std::mem::take(&mut self.statistics);
         let crowded = events > 24 * buckets && sorted * 2 > buckets;
-        let sparse = far * 8 > events || events < buckets * 3 / 2;
+        let sparse = far * 8 > events || events < buckets * 5 / 2;
         let shift = match (crowded, sparse) {
             (true, false) => self.shift.saturating_sub(1).max(4),
             (false, true) => (self.shift + 1).min(40),

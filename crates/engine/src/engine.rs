@@ -8,8 +8,7 @@ use fabricsim_workload::Source;
 use crate::assembly::{Assembly, Directory, assemble};
 use crate::congestion_tree::{self, CongestionTree};
 use crate::deadlock::{self, Deadlock};
-use crate::host::SPACE_RETURNED;
-use crate::partition::{Mail, Partition, Totals};
+use crate::partition::{Mail, Owner, Partition, Totals};
 
 /// How far a call of [`Engine::advance`] came.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -188,11 +187,8 @@ impl<B: Observer> Engine<B> {
         let mut occupied = vec![0_u32; self.directory.sender.len() * lane_count];
         for partition in &self.partitions {
             for (_, slot) in partition.context.arena.iter() {
-                let sink_is_stateless = matches!(
-                    partition.owners[slot.port as usize],
-                    crate::partition::Owner::Host(h) if partition.hosts[h as usize].sink.is_none()
-                );
-                if !sink_is_stateless && slot.ready != SPACE_RETURNED {
+                // The space at a sink is returned, in advance, as the packet is sent.
+                if matches!(partition.owners[slot.port as usize], Owner::Switch(_)) {
                     let channel = partition.context.ports.receivers[slot.port as usize].channel as usize;
                     occupied[channel * lane_count + slot.lane.index()] += slot.blocks;
                 }

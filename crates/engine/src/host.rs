@@ -1,27 +1,23 @@
-//! A host: messages of the workload become packets of the protocol, packets that arrive are taken by the sink.
+//! A host: messages of the workload become packets of the protocol.
 
 use std::sync::Arc;
 
-use fabricsim_fabric::{Context, Outbox, SinkState, Slot, leaving, send};
+use fabricsim_fabric::{Context, Outbox, Slot, send};
 use fabricsim_model::{Lanes, Observer, Packet, PacketKind};
 use fabricsim_protocols::{Datagram, Outgoing};
 use fabricsim_routing::RoutingFunction;
-use fabricsim_units::{ByteTime, HostId, Time, Vl};
+use fabricsim_units::{HostId, Time, Vl};
 use fabricsim_workload::Source;
 
 use crate::congestion::{Endpoint, Turn};
 
-/// Marks a packet whose buffer space at a sink has been returned, though its last byte has not been taken yet.
-pub(crate) const SPACE_RETURNED: Time = Time::MAX;
-
-/// A host with its source of messages, its sending protocol and its sink.
+/// A host with its source of messages and its sending protocol. Its sink is on the other side of its link.
 #[derive(Clone, Debug)]
 pub(crate) struct Host {
     pub(crate) id: HostId,
     pub(crate) port: u32,
     pub(crate) source: Source,
     pub(crate) protocol: Datagram,
-    pub(crate) sink: Option<SinkState>,
     /// Congestion control, where there is any.
     pub(crate) control: Option<Box<Endpoint>>,
     /// The first lane of the service class of each entry of the traffic list.
@@ -242,30 +238,5 @@ impl Host {
             control.sent(&packet, context.now, end, &mut context.observer);
         }
         Ok(())
-    }
-
-    /// The head of a packet arrives at a limited sink.
-    pub(crate) fn arrive<R: RoutingFunction, B: Observer, O: Outbox>(
-        &mut self,
-        context: &mut Context<R, B, O>,
-        packet: u32,
-    ) {
-        let receiver = &context.ports.receivers[self.port as usize];
-        let slot = &context.arena[packet];
-        let (bytes, blocks, lane) = (slot.packet.bytes, slot.blocks, slot.lane);
-        let Some(sink) = &mut self.sink else {
-            unreachable!("only hosts with a limited sink are told of heads");
-        };
-        let (start, end) = sink.take(context.now, bytes, receiver.byte_time);
-        let base = start + receiver.credit_latency;
-        let ramp =
-            leaving(context.rules.credit_return, base, ByteTime::spread(end - start, bytes), bytes, blocks);
-        if let Some(sender) = receiver.upstream
-            && let Some(at) = context.ports.credit(sender, lane, ramp, context.now)
-        {
-            context.ports.ensure_wake(sender, at, &mut context.out);
-        }
-        context.arena[packet].ready = SPACE_RETURNED;
-        context.out.deliver(end, self.port, packet);
     }
 }

@@ -161,16 +161,19 @@ impl<B: Observer> Partition<B> {
     fn note(&mut self, event: Event, time: u64) {
         let port = event.port();
         match event.kind() {
-            Kind::Arrive => match self.owners[port as usize] {
-                Owner::Switch(s) => {
-                    if self.switches[s as usize].arrive(&mut self.context, port, event.packet) {
-                        self.unsettled_switches.push(s);
-                    }
-                }
-                Owner::Host(h) => self.hosts[h as usize].arrive(&mut self.context, event.packet),
-            },
+            Kind::Arrive => self.arrive(port, event.packet),
             Kind::Deliver => self.deliver(port, event.packet, time),
             Kind::Wake => self.wake(port, time),
+        }
+    }
+
+    #[inline]
+    fn arrive(&mut self, port: u32, packet: u32) {
+        let Owner::Switch(s) = self.owners[port as usize] else {
+            unreachable!("what becomes of a packet at a host is settled when it is sent");
+        };
+        if self.switches[s as usize].arrive(&mut self.context, port, packet) {
+            self.unsettled_switches.push(s);
         }
     }
 

@@ -8,7 +8,7 @@ use crate::{Arena, Ports, Ramp, Slot};
 
 /// Where entities put what they want to happen later. Every time is later than now.
 pub trait Outbox {
-    /// The packet may be sent on from the input buffer of `port` at `at` (a switch), or its head arrives (a host).
+    /// The packet may be sent on from the input buffer of `port`, of a switch, at `at`.
     fn arrive(&mut self, at: Time, port: u32, packet: u32);
     /// The last byte of the packet is taken by the host at `port`.
     fn deliver(&mut self, at: Time, port: u32, packet: u32);

@@ -2,7 +2,7 @@ use fabricsim_model::{Lanes, Observer};
 use fabricsim_spec::Selection;
 use fabricsim_units::{ByteTime, Time, Vl};
 
-use crate::{LaneCredits, Outbox, Ramp, RampPool, Table};
+use crate::{LaneCredits, Outbox, Ramp, RampPool, SinkState, Table};
 
 /// What is at the other end of a link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -11,7 +11,7 @@ pub enum Far {
     Switch(u32),
     /// A host of this partition whose sink takes everything at once: its port.
     Host(u32),
-    /// A host of this partition whose sink is limited: its port.
+    /// A host of this partition whose sink is limited: its port. The sink is in [`Ports::sinks`].
     SlowHost(u32),
     /// A switch of another partition.
     Remote,
@@ -32,8 +32,10 @@ pub struct Sender {
     /// From the departure of the head to the moment when it may be sent on at the far end (cut-through): the link's
     /// latency and the far switch's delay.
     pub far_delay: Time,
-    /// From the departure of a block to a stateless sink to the return of its credit.
+    /// From the departure of a block to a sink that takes it as it comes to the return of its credit.
     pub sink_credit_delay: Time,
+    /// Number of the limited sink at the far end, if there is one.
+    pub sink: u32,
     /// Number of this direction of the link in the whole fabric.
     pub channel: u32,
     /// Bytes that a packet occupies on the link beyond its own.
@@ -119,6 +121,8 @@ pub struct Ports {
     pub lane_count: usize,
     /// Ramps of all lanes.
     pub ramps: RampPool,
+    /// Limited sinks.
+    pub sinks: Table<SinkState>,
     /// Which of several allowed lanes a packet takes.
     pub selection: Selection,
 }
@@ -159,7 +163,7 @@ impl Ports {
         None
     }
 
-    /// As [`Ports::choose_lane`], where it is not plain.
+    /// As [`Ports::choose_lane`], after [`Ports::lane_in_turn`] has found none.
     #[inline(never)]
     pub(crate) fn search_lane(
         &mut self,
@@ -169,11 +173,17 @@ impl Ports {
         now: Time,
         flow: u32,
     ) -> Result<Vl, Time> {
-        let (first, start) = match (allowed.count, self.selection) {
-            (1, _) | (_, Selection::Lowest) => (allowed, 0),
-            (_, Selection::RoundRobin) => (allowed, self.after_last(port, allowed)),
-            (n, Selection::ByFlow) => (Lanes::new(allowed.first.0 + (flow % u32::from(n)) as u8, 1), 0),
-            (_, Selection::MostCredits) => return self.choose_freest(port, allowed, blocks, now),
+        if allowed.count == 1 {
+            return Err(self.want(port, allowed, blocks));
+        }
+        let (first, start) = match self.selection {
+            Selection::Lowest => (allowed, 0),
+            Selection::RoundRobin => (allowed, self.after_last(port, allowed)),
+            Selection::ByFlow => {
+                let place = (flow % u32::from(allowed.count)) as u8;
+                (Lanes::new(allowed.first.0 + place, 1), 0)
+            }
+            Selection::MostCredits => return self.choose_freest(port, allowed, blocks, now),
         };
         match self.choose_first(port, first, start, blocks, now) {
             Some(lane) => Ok(lane),

@@ -67,8 +67,15 @@ pub(crate) fn transmit<R: RoutingFunction, B: Observer, O: Outbox>(
             context.out.deliver(now + sender.latency + duration, far, index);
         }
         Far::SlowHost(far) => {
+            // One link leads to a sink: what becomes of a packet there is settled when it is sent.
             slot.port = far;
-            context.out.arrive(now + sender.latency, far, index);
+            let sink = &mut context.ports.sinks[sender.sink as usize];
+            let (start, end) = sink.take(now + sender.latency, bytes, sender.byte_time);
+            let base = start + (sender.sink_credit_delay - sender.latency);
+            let spread = ByteTime::spread(end - start, bytes);
+            let ramp = leaving(context.rules.credit_return, base, spread, bytes, blocks);
+            context.ports.ramps.give_back(credits, ramp);
+            context.out.deliver(end, far, index);
         }
         Far::Remote => {
             let (at, channel) = (now + sender.far_delay + late, sender.channel);

@@ -9,7 +9,7 @@ pub(crate) struct Event {
 /// What happens.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
-    /// A packet may be sent on from an input buffer (a switch), or its head arrives (a host).
+    /// A packet may be sent on from an input buffer of a switch.
     Arrive,
     /// The last byte of a packet is taken by a host.
     Deliver,
