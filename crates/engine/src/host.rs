@@ -65,6 +65,7 @@ impl Host {
 
     /// [`Host::settle`] with congestion control: answers to sources of marked packets are sent as well, and flows may be
     /// held back. The link is free.
+    #[inline(never)]
     fn settle_controlled<R: RoutingFunction, B: Observer, O: Outbox>(
         &mut self,
         context: &mut Context<R, B, O>,
@@ -82,6 +83,9 @@ impl Host {
         let mut retry = if self.protocol.has_room() { self.next_message(now) } else { Time::MAX };
         for turn in order {
             let sent = match turn {
+                Turn::Answers if self.control.as_ref().is_none_or(|control| control.is_empty()) => {
+                    Err(Time::MAX)
+                }
                 Turn::Answers => self.try_answer(context),
                 Turn::Data => self.try_data(context),
             };
@@ -138,6 +142,7 @@ impl Host {
     }
 
     /// Sends the first answer, or says when there may be one to send and credits for it.
+    #[inline(never)]
     fn try_answer<R: RoutingFunction, B: Observer, O: Outbox>(
         &mut self,
         context: &mut Context<R, B, O>,
@@ -168,6 +173,7 @@ impl Host {
 
     /// The lane on which a packet can go now, in the service class whose lanes begin at `base`; or when there may be
     /// credits for it.
+    #[inline(always)]
     fn choose_lane<R: RoutingFunction, B, O: Outbox>(
         &self,
         context: &mut Context<R, B, O>,
@@ -186,6 +192,7 @@ impl Host {
         chosen
     }
 
+    #[inline(always)]
     fn open_messages(&mut self, now: Time) {
         while !self.stopped && self.protocol.has_room() && self.source.next(now).is_some_and(|at| at <= now) {
             let message = self.source.take(now);
@@ -203,6 +210,7 @@ impl Host {
     }
 
     /// Sends the next packet of a message, or says when there may be credits for it.
+    #[inline(always)]
     fn try_send<R: RoutingFunction, B: Observer, O: Outbox>(
         &mut self,
         context: &mut Context<R, B, O>,

@@ -95,6 +95,8 @@ pub(crate) struct Partition<B> {
     events: u64,
     /// Is there congestion control?
     controlled: bool,
+    /// Are messages acknowledged?
+    acknowledged: bool,
     /// With congestion control: packets that hosts have taken at the present moment.
     taken: Vec<(u32, Packet)>,
 }
@@ -103,6 +105,8 @@ impl<B: Observer> Partition<B> {
     pub(crate) fn new(parts: Parts, routing: Arc<Router>, rules: Rules, observer: B) -> Self {
         let Parts { switches, hosts, owners, ports } = parts;
         let controlled = hosts.iter().any(|host| host.control.is_some());
+        let mut controls = hosts.iter().filter_map(|host| host.control.as_ref());
+        let acknowledged = controls.any(|control| control.acknowledges());
         let step = ports.senders.iter().map(|sender| sender.latency).min().unwrap_or_default();
         Self {
             switches,
@@ -124,6 +128,7 @@ impl<B: Observer> Partition<B> {
             unsettled_hosts: Vec::new(),
             events: 0,
             controlled,
+            acknowledged,
             taken: Vec::new(),
         }
     }
@@ -207,7 +212,11 @@ impl<B: Observer> Partition<B> {
         } else {
             self.context.observer.controlled(Time(time), packet);
         }
-        if let (true, Owner::Host(h)) = (self.controlled, self.owners[port as usize]) {
+        // Nobody takes notice of an unmarked packet, unless it completes a message that is acknowledged.
+        if self.controlled
+            && (packet.fecn || packet.becn || self.acknowledged && packet.last)
+            && let Owner::Host(h) = self.owners[port as usize]
+        {
             self.taken.push((h, *packet));
         }
         self.context.arena.release(index);

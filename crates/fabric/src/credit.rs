@@ -27,29 +27,6 @@ impl Ramp {
     pub fn time_of(&self, i: u32, unit: u32) -> Time {
         self.base + self.byte_time.duration((i * unit).min(self.bytes))
     }
-
-    /// Blocks that are free at `now`.
-    #[inline]
-    fn free_at(&self, now: Time, unit: u32) -> u32 {
-        if now < self.base {
-            return 0;
-        }
-        let elapsed = now - self.base;
-        let whole = self.byte_time.duration(self.bytes);
-        if elapsed >= whole {
-            return self.blocks;
-        }
-        let per_block = self.byte_time.duration(unit).0.max(1);
-        let mut i = ((elapsed.0 / per_block) as u32).min(self.blocks - 1);
-        // The duration of i blocks is rounded once, not i times.
-        while i > 0 && self.time_of(i, unit) > now {
-            i -= 1;
-        }
-        while i + 1 < self.blocks && self.time_of(i + 1, unit) <= now {
-            i += 1;
-        }
-        i
-    }
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -59,6 +36,21 @@ struct Node {
     end: Time,
     taken: u32,
     next: u32,
+}
+
+impl Node {
+    /// Blocks that are free at `now`.
+    #[inline]
+    fn free_at(&self, now: Time, unit: u32) -> u32 {
+        let Ramp { base, byte_time, blocks, .. } = self.ramp;
+        if now < base {
+            0
+        } else if now >= self.end {
+            blocks
+        } else {
+            byte_time.units_within(now - base, unit)
+        }
+    }
 }
 
 /// The ramps of all lanes of a partition, as lists in one allocation.
@@ -168,12 +160,18 @@ impl RampPool {
     /// Moves what is free at `now` to `lane.free`.
     #[inline(always)]
     pub fn collect(&mut self, lane: &mut LaneCredits, now: Time) {
+        self.collect_ended(lane, now);
+        if lane.head != NONE && self.nodes[lane.head as usize].ramp.base <= now {
+            self.collect_partly(lane, now);
+        }
+    }
+
+    /// Moves the blocks of ramps that have ended to `lane.free`, up to the first that has not.
+    #[inline(always)]
+    pub fn collect_ended(&mut self, lane: &mut LaneCredits, now: Time) {
         while lane.head != NONE {
             let node = &mut self.nodes[lane.head as usize];
             if node.end > now {
-                if node.ramp.base <= now {
-                    self.collect_partly(lane, now);
-                }
                 return;
             }
             lane.free += node.ramp.blocks - node.taken;
@@ -191,15 +189,15 @@ impl RampPool {
             if node.ramp.base > now {
                 return;
             }
-            let ready = node.ramp.free_at(now, self.unit);
+            let ready = node.free_at(now, self.unit);
             lane.free += ready - node.taken;
             node.taken = ready;
             at = node.next;
         }
     }
 
-    /// When `lane` will have `need` blocks free, by what is announced so far; [`Time::MAX`] if that is not enough.
-    /// To be called after [`RampPool::collect`] at the same time.
+    /// When `lane` has `need` blocks free, by what is announced so far; [`Time::MAX`] if that is not enough. It may be in
+    /// the past where free blocks have not been collected.
     pub fn earliest(&self, lane: &LaneCredits, need: u32) -> Time {
         let mut missing = need.saturating_sub(lane.free);
         let mut at = lane.head;
@@ -241,7 +239,7 @@ impl RampPool {
     fn earliest_of_many(&self, first: u32, missing: u32) -> Time {
         let nodes = || self.list(first);
         let free_by = |t: Time| -> u64 {
-            nodes().map(|n| u64::from(n.ramp.free_at(t, self.unit).saturating_sub(n.taken))).sum()
+            nodes().map(|n| u64::from(n.free_at(t, self.unit).saturating_sub(n.taken))).sum()
         };
         let last = nodes().map(|n| n.end).max().unwrap_or(Time::MAX);
         if free_by(last) < u64::from(missing) {
@@ -332,8 +330,7 @@ impl Merge {
         let whole = whole.or_else(|| self.nodes().iter().map(|node| node.end).max()).unwrap_or_default();
         let from = self.nodes().iter().map(|node| node.ramp.time_of(node.taken, self.unit)).min();
         let from = from.unwrap_or_default().min(whole);
-        let by_then =
-            self.nodes().iter().map(|n| n.ramp.free_at(whole, self.unit).saturating_sub(n.taken)).sum();
+        let by_then = self.nodes().iter().map(|n| n.free_at(whole, self.unit).saturating_sub(n.taken)).sum();
         let by_then: u32 = u32::max(by_then, missing);
         from + Time((whole - from).0 / u64::from(by_then) * u64::from(missing))
     }
@@ -341,7 +338,7 @@ impl Merge {
     /// Counts the blocks that are free by `time`.
     fn count_by(&mut self, time: Time) {
         for (node, counted) in self.nodes.iter().zip(&mut self.counted).take(self.len) {
-            *counted = node.ramp.free_at(time, self.unit).max(node.taken);
+            *counted = node.free_at(time, self.unit).max(node.taken);
         }
     }
 

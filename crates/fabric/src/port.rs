@@ -286,13 +286,13 @@ impl Ports {
     #[inline(never)]
     fn enough_at(&mut self, index: usize, now: Time) -> Option<Time> {
         let lane = &mut self.lanes[index];
-        self.ramps.collect(lane, now);
+        self.ramps.collect_ended(lane, now);
+        // What is free by now was announced before, and the sender looks again at this very moment.
         if lane.free >= lane.wanted {
-            // What is free by now was announced before, and the sender looks again at this very moment.
             return None;
         }
         let at = self.ramps.earliest(lane, lane.wanted);
-        (at < Time::MAX).then_some(at)
+        (at > now && at < Time::MAX).then_some(at)
     }
 
     /// Free and announced blocks of a lane, with its capacity.

@@ -103,6 +103,16 @@ impl ByteTime {
     pub const fn duration(self, bytes: u32) -> Time {
         Time((self.0 * bytes as u64 + (1 << (FRACTION - 1))) >> FRACTION)
     }
+
+    /// How many times `unit` bytes (1 or more) have passed after `elapsed`: the largest n for which [`ByteTime::duration`]
+    /// of n times as many bytes is at most that. `elapsed` is shorter than the duration of a packet; a byte takes some
+    /// time.
+    #[inline(always)]
+    pub const fn units_within(self, elapsed: Time, unit: u32) -> u32 {
+        // duration(b) <= t is self * b + 1/2 < t + 1, in units of 2^-20 ps.
+        let most = ((elapsed.0 + 1) << FRACTION) - (1 << (FRACTION - 1)) - 1;
+        (most / (self.0 * unit as u64)) as u32
+    }
 }
 
 #[cfg(test)]
@@ -116,6 +126,21 @@ mod tests {
         assert!("0 Gb/s".parse::<Rate>().unwrap_err().to_string().contains("within"));
         assert!("-1 Gb/s".parse::<Rate>().unwrap_err().to_string().contains("negative"));
         assert!("32 GHz".parse::<Rate>().unwrap_err().to_string().contains("Gb/s"));
+    }
+
+    #[test]
+    fn units_agree_with_durations() {
+        for rate in [LARGEST, 400_000_000_000, 30_476_000_000, 7_000_000_000, 1_000_003] {
+            let byte_time = Rate::new(rate).unwrap().byte_time();
+            for (unit, n) in [(1, 1), (8, 15), (64, 1), (64, 33), (64, 1000), (1000, 3)] {
+                let exact = byte_time.duration(unit * n);
+                for at in [Time(exact.0 - 1), exact, Time(exact.0 + 1)] {
+                    let within = byte_time.units_within(at, unit);
+                    assert!(byte_time.duration(unit * within) <= at, "{rate} b/s, {n} times {unit} B");
+                    assert!(byte_time.duration(unit * (within + 1)) > at, "{rate} b/s, {n} times {unit} B");
+                }
+            }
+        }
     }
 
     #[test]

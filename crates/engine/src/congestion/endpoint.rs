@@ -136,6 +136,11 @@ impl Endpoint {
         })
     }
 
+    /// Is every message answered?
+    pub(crate) fn acknowledges(&self) -> bool {
+        self.rules.by == NotifyBy::Acknowledgement
+    }
+
     /// First lane of the service class of answers.
     pub(crate) fn class_base(&self) -> u8 {
         self.rules.class_base

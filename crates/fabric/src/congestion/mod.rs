@@ -60,47 +60,92 @@ pub struct Left {
 pub struct Detector {
     ports: usize,
     lanes: usize,
-    /// Blocks that wait, by (output, lane), or by (output, lane, input).
-    waiting: Table<u32>,
+    /// Are inputs watched apart?
+    by_input: bool,
+    /// By (output, lane), or by (output, lane, input).
+    places: Table<Place>,
     detection: Detection,
     starvation: Option<Starvation>,
+}
+
+/// What waits somewhere.
+#[derive(Clone, Copy, Debug, Default)]
+struct Place {
+    /// Blocks.
+    waiting: u32,
+    /// While there are no more than these, nothing has to be done but to count: nearly always.
+    quiet_up_to: u32,
 }
 
 impl Detector {
     /// A detector for a switch with so many ports and lanes.
     pub fn new(ports: usize, lanes: usize, detection: Detection) -> Self {
-        let places = match detection {
-            Detection::Buffer(_) => ports * lanes * ports,
-            _ => ports * lanes,
-        };
-        Self { ports, lanes, waiting: Table::new(vec![0; places]), detection, starvation: None }
+        let by_input = matches!(detection, Detection::Buffer(_));
+        let count = ports * lanes * if by_input { ports } else { 1 };
+        let places = Table::new(vec![Place::default(); count]);
+        let mut detector = Self { ports, lanes, by_input, places, detection, starvation: None };
+        (0..count).for_each(|place| detector.find_quiet(place));
+        detector
     }
 
     /// Returns credits late where input buffers fill.
     pub fn with_starvation(mut self, starvation: Starvation) -> Self {
         self.starvation = Some(starvation);
+        (0..self.places.len()).for_each(|place| self.find_quiet(place));
         self
     }
 
-    #[inline]
+    #[inline(always)]
     fn place(&self, output: usize, lane: Vl, input: usize) -> usize {
         let place = output * self.lanes + lane.index();
-        if matches!(self.detection, Detection::Buffer(_)) { place * self.ports + input } else { place }
+        if self.by_input { place * self.ports + input } else { place }
+    }
+
+    /// Finds anew up to where a place needs no attention.
+    #[inline]
+    fn find_quiet(&mut self, place: usize) {
+        self.places[place].quiet_up_to = match &self.detection {
+            _ if self.starvation.is_some() => 0,
+            Detection::Output(rules) | Detection::Buffer(rules) => rules[place].quiet_up_to(),
+            Detection::Red(red) => red.quiet_up_to(),
+        };
     }
 
     /// A packet of `blocks` in an input buffer waits for an output and lane from now on.
-    #[inline]
+    #[inline(always)]
     pub fn waits(&mut self, (input, in_lane): (usize, Vl), (output, lane): (usize, Vl), blocks: u32) {
-        let place = self.place(output, lane, input);
-        let waiting = &mut self.waiting[place];
-        *waiting += blocks;
+        let number = self.place(output, lane, input);
+        let place = &mut self.places[number];
+        place.waiting += blocks;
+        if place.waiting > place.quiet_up_to {
+            self.grown(number, input * self.lanes + in_lane.index(), blocks);
+        }
+    }
+
+    #[inline(never)]
+    fn grown(&mut self, place: usize, buffer: usize, blocks: u32) {
         match &mut self.detection {
-            Detection::Output(rules) | Detection::Buffer(rules) => rules[place].grown(*waiting),
+            Detection::Output(rules) | Detection::Buffer(rules) => {
+                rules[place].grown(self.places[place].waiting);
+            }
             Detection::Red(_) => {}
         }
         if let Some(starvation) = &mut self.starvation {
-            starvation.fills(input * self.lanes + in_lane.index(), blocks);
+            starvation.fills(buffer, blocks);
         }
+        self.find_quiet(place);
+    }
+
+    /// A packet of `blocks` leaves; true if nothing follows from it. If false, [`Detector::leaves`] has to be told.
+    #[inline(always)]
+    pub fn leaves_quietly(&mut self, input: usize, (output, lane): (usize, Vl), blocks: u32) -> bool {
+        let number = self.place(output, lane, input);
+        let place = &mut self.places[number];
+        let quiet = place.waiting <= place.quiet_up_to;
+        if quiet {
+            place.waiting -= blocks;
+        }
+        quiet
     }
 
     /// A packet leaves; only `eligible` ones (with data) are marked. `random` gives its random stream at this switch.
@@ -108,8 +153,8 @@ impl Detector {
     pub fn leaves(&mut self, departure: Departure, eligible: bool, random: impl FnOnce() -> Random) -> Left {
         let Departure { input, in_lane, output, lane, blocks, had_credits, packet_time } = departure;
         let place = self.place(output, lane, input);
-        let before = self.waiting[place];
-        self.waiting[place] = before - blocks;
+        let before = self.places[place].waiting;
+        self.places[place].waiting = before - blocks;
         let marked = match &mut self.detection {
             Detection::Output(rules) | Detection::Buffer(rules) => {
                 let marked = eligible && rules[place].marks(blocks, had_credits);
@@ -122,6 +167,7 @@ impl Detector {
             Some(starvation) => starvation.empties(input * self.lanes + in_lane.index(), blocks, packet_time),
             None => Time::ZERO,
         };
+        self.find_quiet(place);
         Left { marked, credits_late }
     }
 
@@ -129,8 +175,11 @@ impl Detector {
     pub fn waiting(&self, output: usize, lane: Vl) -> u32 {
         let place = output * self.lanes + lane.index();
         match self.detection {
-            Detection::Buffer(_) => self.waiting.iter().skip(place * self.ports).take(self.ports).sum(),
-            _ => self.waiting[place],
+            Detection::Buffer(_) => {
+                let inputs = self.places.iter().skip(place * self.ports).take(self.ports);
+                inputs.map(|place| place.waiting).sum()
+            }
+            _ => self.places[place].waiting,
         }
     }
 
@@ -142,7 +191,7 @@ impl Detector {
             Detection::Buffer(rules) => {
                 rules[place * self.ports..][..self.ports].iter().any(Threshold::is_congested)
             }
-            Detection::Red(red) => red.is_congested(self.waiting[place]),
+            Detection::Red(red) => red.is_congested(self.places[place].waiting),
         }
     }
 }

@@ -38,6 +38,12 @@ impl Red {
         random().unit() < part * p_max
     }
 
+    /// Blocks up to which nothing is marked.
+    #[inline]
+    pub fn quiet_up_to(&self) -> u32 {
+        self.rule.k_min
+    }
+
     /// Is something marked at this queue?
     pub fn is_congested(&self, waiting: u32) -> bool {
         waiting > self.rule.k_min

@@ -52,6 +52,12 @@ impl Threshold {
         }
     }
 
+    /// Blocks up to which nothing happens when some come or go.
+    #[inline]
+    pub fn quiet_up_to(&self) -> u32 {
+        if self.congested { 0 } else { self.rule.enter.unwrap_or(u32::MAX) }
+    }
+
     /// A packet leaves: is it marked? Only where the lane is the root of congestion (it had credits), or is masked.
     #[inline]
     pub fn marks(&mut self, blocks: u32, had_credits: bool) -> bool {
@@ -94,9 +100,9 @@ mod tests {
             [(875, true), (876, true), (850, false), (813, false), (812, false), (875, true)]
         {
             if grows {
-                lane.grown(waiting)
+                lane.grown(waiting);
             } else {
-                lane.shrunk(waiting)
+                lane.shrunk(waiting);
             }
             congested.push(lane.is_congested());
         }

@@ -109,10 +109,13 @@ impl Switch {
     ) -> usize {
         let to = context.arena[packet].destination();
         let in_port = PortNo(input as u16);
-        let class = if self.has_classes { context.rules.class_base(lane) } else { 0 };
-        let hop = match context.routing.only_hop(self.id, in_port, Vl(lane.0 - class), to) {
-            Some(hop) => shifted(hop, class),
-            None => self.best_hop(context, in_port, (class, lane), packet),
+        let hop = if self.has_classes {
+            self.hop_of_class(context, in_port, lane, packet)
+        } else {
+            match context.routing.only_hop(self.id, in_port, lane, to) {
+                Some(hop) => hop,
+                None => self.best_hop(context, in_port, (0, lane), packet),
+            }
         };
         let output = hop.port.index();
         let slot = &mut context.arena[packet];
@@ -131,6 +134,23 @@ impl Switch {
             }
         }
         output
+    }
+
+    /// The packet's hop on the lanes of its service class.
+    #[inline(never)]
+    fn hop_of_class<R: RoutingFunction, B, O>(
+        &mut self,
+        context: &mut Context<R, B, O>,
+        in_port: PortNo,
+        lane: Vl,
+        packet: u32,
+    ) -> Hop {
+        let class = context.rules.class_base(lane);
+        let to = context.arena[packet].destination();
+        match context.routing.only_hop(self.id, in_port, Vl(lane.0 - class), to) {
+            Some(hop) => shifted(hop, class),
+            None => self.best_hop(context, in_port, (class, lane), packet),
+        }
     }
 
     /// Of the hops that the routing proposes any, or the one with the fewest blocks ahead: waiting here, and used

@@ -46,18 +46,18 @@ impl Switch {
         let in_port = self.first_port + input as u32;
         let slot = &mut context.arena[packet];
         slot.packet.hops += 1;
-        let (bytes, blocks) = (slot.packet.bytes, slot.blocks);
+        let (bytes, blocks, waited_for) = (slot.packet.bytes, slot.blocks, slot.hop.lanes.first);
         let state = &mut self.outputs[output];
         state.queued -= blocks;
         state.last_input = input as u16;
         self.last_output = output;
         self.requests[request].last_lane = lane.0;
         let byte_time = context.ports.senders[port as usize].byte_time;
-        let late = if self.detector.is_some() {
-            self.mark(context, output, (input, lane), packet)
-        } else {
-            Time::ZERO
-        };
+        let watched = self
+            .detector
+            .as_mut()
+            .is_some_and(|detector| !detector.leaves_quietly(input, (output, waited_for), blocks));
+        let late = if watched { self.mark(context, output, (input, lane), packet) } else { Time::ZERO };
         return_space(context, in_port, lane, (byte_time, late), (bytes, blocks));
         let end = transmit(context, port, packet, (bytes, blocks), out_lane, more);
         context.ports.receivers[in_port as usize].occupy(end);
