@@ -83,7 +83,7 @@ def _flows(found: Comparison, marks: list[str]) -> Table:
         change = (found.quantity("ratio") - 1.0).abs().max(axis=1).fillna(0.0)
         shown = flows.loc[change.nlargest(MOST_FLOWS).index]
         note = f"the {MOST_FLOWS} of {len(flows):,} flows with the largest change; --json has all"
-    what = "at end: share of the destination's link in the last tenth of the run"
+    what = "at end: of the destination's link, in the last tenth"
     table = Table(title=_title(found), caption=f"{what}; {note}" if note else what)
     table.add_column("source")
     table.add_column("destination")

@@ -1,0 +1,208 @@
+"""Runs side by side: labels, flows, totals, the picture, and what can not be compared."""
+
+from __future__ import annotations
+
+import json
+import math
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from conftest import SMALL, Command
+from hypothesis import given
+from hypothesis import strategies as st
+
+import fabricsim as fs
+from fabricsim import plots
+from fabricsim.compare.settings import differences
+
+ROOT = Path(__file__).resolve().parents[2]
+A = ROOT / "experiments/thesis/a.toml"
+CHOICE = "congestion_control.algorithm"
+SHORT = {"run.duration": "20 ms", "measure.bin": "1 ms", **{f"traffic.{n}.start": "0 s" for n in range(4)}}
+
+
+@pytest.fixture
+def runs(fake: None, small: Path) -> list[fs.Result]:
+    return [fs.run(small, set={"traffic.0.load": load}) for load in (0.2, 0.4)]
+
+
+def test_flows_beside_each_other_with_ratios(runs: list[fs.Result]) -> None:
+    found = fs.compare(runs)
+    assert found.labels == ["traffic.0.load = 0.2", "traffic.0.load = 0.4"]
+    assert list(found.flows.index) == [("H0", "H1"), ("H1", "H0")]
+    assert found.quantity("accepted_gbps").to_numpy().tolist() == [[20.0, 40.0], [10.0, 20.0]]
+    assert found.quantity("share").to_numpy() == pytest.approx(np.array([[0.2, 0.4], [0.1, 0.2]]))
+    assert found.quantity("final_share").to_numpy() == pytest.approx(np.array([[0.2, 0.4], [0.1, 0.2]]))
+    assert found.flows["ratio", "traffic.0.load = 0.4"].tolist() == [2.0, 2.0]
+    assert ("ratio", "traffic.0.load = 0.2") not in found.flows
+
+
+def test_totals_are_those_that_differ(runs: list[fs.Result]) -> None:
+    totals = fs.compare(runs).totals
+    assert list(totals.loc["accepted_load"]) == [0.2, 0.4]
+    assert list(totals.loc["final_gbps"]) == [30.0, 60.0]
+    assert "status" not in totals.index
+    assert "fingerprint" not in totals.index
+
+
+def test_a_ratio_to_nothing_is_none(runs: list[fs.Result]) -> None:
+    nothing = replace(
+        runs[0], frames={**runs[0].frames, "flows": runs[0].flows.assign(accepted_gbps=[0.0, 10.0])}
+    )
+    ratio = fs.compare([nothing, runs[1]]).quantity("ratio").iloc[:, 0].tolist()
+    assert math.isnan(ratio[0])
+    assert ratio[1] == 2.0
+    assert fs.compare([nothing, runs[1]]).as_dict()["flows"][0]["ratio"] == [None]
+
+
+@pytest.mark.usefixtures("fake")
+def test_runs_of_one_experiment_are_called_by_their_folders(small: Path, tmp_path: Path) -> None:
+    folders = [tmp_path / "a", tmp_path / "b"]
+    for folder in folders:
+        fs.run(small, out=folder)
+    found = fs.compare(folders)
+    assert found.labels == [str(folder) for folder in folders]
+    assert found.differences.empty
+    assert found.totals.empty
+    assert fs.compare([found.runs[0]] * 2).labels == [f"{n}: {folders[0]}" for n in (1, 2)]
+
+
+def test_flows_that_are_not_in_all_runs_are_counted(runs: list[fs.Result]) -> None:
+    fewer = replace(runs[0], frames={**runs[0].frames, "flows": runs[0].flows.head(1)})
+    found = fs.compare([fewer, runs[1]])
+    assert list(found.flows.index) == [("H0", "H1")]
+    assert found.missing == {"traffic.0.load = 0.4": 1}
+    assert set(found.series["source"]) == {"H0"}
+
+
+def test_runs_without_a_flow_in_common(runs: list[fs.Result]) -> None:
+    others = runs[0].flows.assign(source=["X0", "X1"])
+    other = replace(runs[0], frames={**runs[0].frames, "flows": others})
+    with pytest.raises(fs.InputError, match="no flow in common: small has X0->H1, X1->H0, small has H0->H1"):
+        fs.compare([other, runs[1]])
+    by_source = replace(runs[0], frames={**runs[0].frames, "flows": runs[0].flows.assign(destination="*")})
+    with pytest.raises(fs.InputError, match=r'by source only: run all with measure\.flows = "pairs"'):
+        fs.compare([by_source, runs[1]])
+
+
+def test_what_is_no_comparison(runs: list[fs.Result]) -> None:
+    with pytest.raises(fs.InputError, match=r"1 runs can not be compared: give 2 to 12$"):
+        fs.compare(runs[:1])
+    with pytest.raises(fs.InputError, match=r"13 runs can not be compared.*fabricsim sweep"):
+        fs.compare(runs[:1] * 13)
+    with pytest.raises(fs.InputError, match="give a list"):
+        fs.compare("runs/a")
+    with pytest.raises(fs.InputError, match="no table 'flows'"):
+        fs.compare([replace(runs[0], frames={}), runs[1]])
+
+
+@pytest.mark.usefixtures("fake")
+def test_the_command(command: Command, small: Path, tmp_path: Path) -> None:
+    for name, load in (("a", "0.2"), ("b", "0.4")):
+        command("run", small, "--set", f"traffic.0.load={load}", "--out", name)
+    ran = command("compare", "a", "b", "--out", "c.svg")
+    assert ran.code == 0, ran
+    assert "A: traffic.0.load = 0.2  (a)" in ran.out
+    assert "B: traffic.0.load = 0.4  (b)" in ran.out
+    assert "2.00" in ran.out
+    assert "picture: c.svg" in ran.out
+    first = (tmp_path / "c.svg").read_bytes()
+    ran = command("compare", "a", "b", "--json", "--out", "c.svg")
+    told = json.loads(ran.out)
+    assert [run["folder"] for run in told["runs"]] == ["a", "b"]
+    assert told["differences"] == {"traffic.0.load": ["0.2", "0.4"]}
+    assert told["flows"][0]["accepted_gbps"] == [20.0, 40.0]
+    assert told["totals"]["accepted_load"] == [0.2, 0.4]
+    assert (tmp_path / "c.svg").read_bytes() == first
+
+
+@pytest.mark.usefixtures("fake")
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["a"], "1 runs can not be compared: give 2 to 12"),
+        (["a", "nowhere"], "nowhere: this is not a folder of results"),
+        (["a", "s"], "s: this is a folder of kind 'sweep', not of one run"),
+        (["a", "a", "--out", "picture"], "picture: pictures are .png, .svg, .pdf"),
+        (["a", "a", "--out", "a/manifest.json/x.png"], "the picture can not be written"),
+    ],
+)
+def test_bad_input_gives_one_message(
+    command: Command, small: Path, arguments: list[str], message: str
+) -> None:
+    command("run", small, "--out", "a")
+    command("sweep", small, "--vary", "seed=1,2", "--jobs", "1", "--out", "s")
+    ran = command("compare", *arguments)
+    assert ran.code == (1 if "written" in message else 2)
+    assert message in ran.err
+    assert "Traceback" not in ran.err
+
+
+def test_the_picture_has_the_same_axes_for_all_runs(runs: list[fs.Result]) -> None:
+    figure = plots.comparison(fs.compare(runs))
+    lines, bars = figure.axes[:2], figure.axes[2:]
+    assert [axes.get_title() for axes in lines] == ["traffic.0.load = 0.2", "traffic.0.load = 0.4"]
+    assert len({axes.get_ylim() for axes in lines}) == 1
+    assert len({axes.get_xlim() for axes in lines}) == 1
+    assert len({axes.get_ylim() for axes in bars}) == 1
+    assert np.asarray(lines[1].lines[0].get_ydata()).tolist() == [20.0, 40.0]
+    assert [
+        patch.get_path().get_extents(patch.get_patch_transform()).height for patch in bars[1].patches
+    ] == pytest.approx([0.4, 0.2])
+    assert [text.get_text() for text in figure.legends[0].get_texts()] == ["H0 → H1", "H1 → H0"]
+
+
+def test_the_picture_of_many_flows_and_runs(runs: list[fs.Result]) -> None:
+    figure = plots.comparison(fs.compare([*runs, *runs, runs[0]]), most_flows=1)
+    assert [text.get_text() for text in figure.legends[0].get_texts()] == ["H0 → H1", "mean of 1 others"]
+    assert sum(axes.axison for axes in figure.axes) == 10
+
+
+def test_no_picture_without_series(runs: list[fs.Result]) -> None:
+    bare = [replace(run, frames={"flows": run.flows, "hosts": run.hosts}) for run in runs]
+    with pytest.raises(fs.InputError, match="kept no series"):
+        plots.comparison(fs.compare(bare))
+
+
+@pytest.mark.usefixtures("real")
+class TestCongestionControl:
+    def test_off_and_on_differ_in_one_key(self) -> None:
+        found = fs.compare([fs.run(A, set=SHORT | {CHOICE: choice}) for choice in ("none", "infiniband")])
+        assert found.labels == [f"{CHOICE} = none", f"{CHOICE} = infiniband"]
+        assert list(found.differences.index) == [CHOICE]
+        off, on = (found.quantity("accepted_gbps")[label] for label in found.labels)
+        assert on["H111", "H121"] > 2 * off["H111", "H121"]
+
+    def test_settings_of_an_algorithm_count_where_it_is_used(self) -> None:
+        timer = "congestion_control.infiniband.ccti_timer"
+        sets = [
+            {CHOICE: "none"},
+            {CHOICE: "infiniband", timer: "10 us"},
+            {CHOICE: "infiniband", timer: "40 us"},
+        ]
+        found = fs.compare([fs.run(A, set=SHORT | {"run.duration": "1 ms"} | one) for one in sets])
+        assert list(found.differences.loc[timer]) == [None, "10 us", "40 us"]
+        assert found.labels[1] == f"{CHOICE} = infiniband, {timer} = 10 us"
+
+
+def test_without_its_files_an_experiment_is_as_it_was_written(runs: list[fs.Result]) -> None:
+    broken = [
+        replace(run, manifest={**run.manifest, "experiment": SMALL.replace("[3, 3]", size)})
+        for run, size in zip(runs, ("[3, 3]", "[2, 2]"), strict=True)
+    ]
+    broken[0].manifest["experiment"] = broken[0].manifest["experiment"].replace("topology", "topologie")
+    assert "traffic.0.load" in differences(broken).index
+
+
+KEYS = st.lists(st.sampled_from(["a", "b", "0", "3", '"x.y"']), min_size=1, max_size=4).map(".".join)
+
+
+@given(KEYS, st.sampled_from(["1", "x y", '"t"', "[1, 2]", "{ a = 1 }", ""]))
+def test_what_is_set_is_written_or_left_out(key: str, value: str) -> None:
+    text = "a = 1\n[[b]]\na = 1\n[c]\na = { b = [1, 2] }\n"
+    tree = fs.Experiment.from_text(text).with_overrides([(key, value)]).written()
+    assert {"a", "b", "c"} <= set(tree)
+    if "." not in key:
+        assert tree[key] == {"1": 1, '"t"': "t", "[1, 2]": [1, 2], "{ a = 1 }": {"a": 1}}.get(value, value)
