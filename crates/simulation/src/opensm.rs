@@ -190,7 +190,9 @@ impl Options<'_> {
         line("packet_size", self.packet_size.to_string())?;
         line("credit_starvation_threshold", format!("0x{starvation:02X}"))?;
         line("credit_starvation_return_delay", self.settings.credit_starvation_return_delay.to_string())?;
-        line("marking_rate", self.settings.marking_rate.to_string())?;
+        // OpenSM has the specification's meaning: packets between two marked ones.
+        let unmarked = self.settings.marking_rate_counts.unmarked(self.settings.marking_rate);
+        line("marking_rate", unmarked.to_string())?;
         writeln!(text)
     }
 
@@ -248,6 +250,16 @@ duration = '1 ms'
         fabricsim_spec::check(&experiment, "e.toml").unwrap();
         let graph = fabricsim_topology::build(&experiment, Path::new("."), "e.toml").unwrap();
         opensm(&experiment, &graph, "e.toml").map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn the_marking_rate_has_the_meaning_of_the_specification() {
+        let rate = |counts| {
+            let text = written(&[("congestion_control.infiniband.marking_rate_counts", counts)]).unwrap();
+            text.lines().find_map(|l| l.strip_prefix("cc_sw_cong_setting_marking_rate ")).map(str::to_owned)
+        };
+        assert_eq!(rate("between").as_deref(), Some("3"));
+        assert_eq!(rate("from-mark-to-mark").as_deref(), Some("2"));
     }
 
     #[test]
