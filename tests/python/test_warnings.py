@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from conftest import SMALL, Command
+from tune_cases import FAIR, SEARCH, TWO_FLOWS
 
 import fabricsim as fs
 
@@ -54,3 +55,12 @@ def test_warnings_of_a_wrong_experiment_name_the_error(small: Path) -> None:
     small.write_text(SMALL + "[swich]\n")
     with pytest.raises(fs.InputError, match="unknown field `swich`"):
         fs.Experiment.from_file(small).warnings()
+
+
+@pytest.mark.usefixtures("real")
+def test_a_study_warns_too(command: Command, small: Path) -> None:
+    small.write_text(TWO_FLOWS + FALLING + SEARCH + FAIR)
+    ran = command("tune", small, "--trials", "1", "--jobs", "1", "--json")
+    assert ran.code == 0, ran
+    assert f"warning: {small}: congestion_control.infiniband.cct: the delay at index 2" in ran.err
+    json.loads(ran.out)
