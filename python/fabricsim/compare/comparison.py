@@ -94,7 +94,8 @@ def compare(runs: Sequence[str | Path | Result]) -> Comparison:
         raise InputError("one run is nothing to compare: give a list of two or more")
     if not 2 <= len(runs) <= MOST_RUNS:
         hint = ": look at many runs with `fabricsim sweep`" if len(runs) > MOST_RUNS else ""
-        raise InputError(f"{len(runs)} runs can not be compared: give 2 to {MOST_RUNS}{hint}")
+        count = "1 run" if len(runs) == 1 else f"{len(runs)} runs"
+        raise InputError(f"{count} can not be compared: give 2 to {MOST_RUNS}{hint}")
     results = [run if isinstance(run, Result) else load(run) for run in runs]
     for result in results:
         result.table("flows")

@@ -12,7 +12,7 @@ import numpy.typing as npt
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.patches import Patch
+from matplotlib.lines import Line2D
 from matplotlib.ticker import PercentFormatter
 
 from fabricsim.compare import Comparison
@@ -134,7 +134,8 @@ def _share_axes(grid: npt.NDArray[np.object_], unit: str) -> None:
             axes.tick_params(labelleft=False)
 
 
-def _legend(found: Comparison, shown: Sequence[str]) -> list[Patch]:
-    handles = [Patch(color=line_look(number)["color"], label=name) for number, name in enumerate(shown)]
-    others = len(found.flows) - len(shown)
-    return [*handles, Patch(color=_REST, label=f"mean of {others} others")] if others else handles
+def _legend(found: Comparison, shown: Sequence[str]) -> list[Line2D]:
+    handles = [Line2D([], [], label=name, **line_look(number)) for number, name in enumerate(shown)]
+    if others := len(found.flows) - len(shown):
+        handles.append(Line2D([], [], label=f"mean of {others} others", color=_REST, linewidth=2.5))
+    return handles
