@@ -377,7 +377,7 @@ impl Calendar {
     /// Fits the width of a bucket to the density of events. Changes when events come out by nothing.
     fn tune(&mut self) {
         let Statistics { events, buckets, sorted, far } = std::mem::take(&mut self.statistics);
-        let crowded = events > 24 * buckets && sorted * 2 > buckets;
+        let crowded = events > 8 * buckets && sorted * 2 > buckets;
         let sparse = far * 8 > events || events < buckets * 5 / 2;
         let shift = match (crowded, sparse) {
             (true, false) => self.shift.saturating_sub(1).max(4),

@@ -46,6 +46,8 @@ pub struct Switch {
     detector: Option<Box<Detector>>,
     /// Are there several service classes?
     has_classes: bool,
+    /// Is there more to do for a packet that comes in than to find its hop?
+    is_special: bool,
     /// Does the first packet in turn that can be sent always go? (And do the ports fit in a word?)
     in_turn: bool,
     cut_through: bool,
@@ -74,6 +76,7 @@ impl Switch {
             matched: Vec::new(),
             detector: None,
             has_classes: usize::from(rules.lanes_per_class) < lanes,
+            is_special: usize::from(rules.lanes_per_class) < lanes,
             in_turn: rules.arbiter == Arbiter::RoundRobin
                 && rules.priority_lanes == 0
                 && Bits::fit_in_a_word(ports),
@@ -85,12 +88,14 @@ impl Switch {
     /// Says that the switch's links have different rates.
     pub fn with_mixed_rates(mut self, mixed: bool) -> Self {
         self.waits_for_bytes = mixed && self.cut_through;
+        self.is_special |= self.waits_for_bytes;
         self
     }
 
     /// Makes the switch watch for congestion.
     pub fn with_detector(mut self, detector: Detector) -> Self {
         self.detector = Some(Box::new(detector));
+        self.is_special = true;
         self
     }
 

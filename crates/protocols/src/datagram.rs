@@ -64,7 +64,7 @@ impl Datagram {
 
     /// The next packet of message `number` is sent. `draw` gives the next packet's receiver, if it is another.
     /// Returns the message as it was before.
-    #[inline]
+    #[inline(always)]
     pub fn sent(&mut self, number: usize, draw: impl FnOnce(u16) -> Option<HostId>) -> Outgoing {
         let message = &mut self.open[number];
         let before = *message;

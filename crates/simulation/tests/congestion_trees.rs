@@ -131,7 +131,10 @@ congestion_fill = 0.25
 #[test]
 fn every_number_of_partitions_finds_the_same_trees() {
     for queueing in ["voq", "fifo"] {
-        let of = |partitions| run(HOT, &[("switch.queueing", queueing), ("run.partitions", partitions)]);
+        let of = |partitions| {
+            let long = ("run.duration", "\"1800 us\"");
+            run(HOT, &[long, ("switch.queueing", queueing), ("run.partitions", partitions)])
+        };
         let alone = of("1");
         let roots = text(&alone, "congestion_trees", "root");
         assert!(

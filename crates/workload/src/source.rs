@@ -187,7 +187,7 @@ impl Source {
         (created <= now).then_some((index, created))
     }
 
-    #[inline]
+    #[inline(always)]
     fn draw(&mut self, index: usize, created: Time) -> Message {
         let stream = &mut self.streams[index];
         let message = stream.take(created);

@@ -148,7 +148,7 @@ impl Stream {
     }
 
     /// A destination.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn destination(&mut self) -> HostId {
         self.entry.draw.destination(self.mark, &mut self.destinations)
     }

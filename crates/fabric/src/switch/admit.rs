@@ -109,14 +109,29 @@ impl Switch {
     ) -> usize {
         let to = context.arena[packet].destination();
         let in_port = PortNo(input as u16);
-        let hop = if self.has_classes {
-            self.hop_of_class(context, in_port, lane, packet)
-        } else {
-            match context.routing.only_hop(self.id, in_port, lane, to) {
-                Some(hop) => hop,
-                None => self.best_hop(context, in_port, (0, lane), packet),
-            }
+        if self.is_special {
+            return self.route_specially(context, (input, lane), packet);
+        }
+        let hop = match context.routing.only_hop(self.id, in_port, lane, to) {
+            Some(hop) => hop,
+            None => self.best_hop(context, in_port, (0, lane), packet),
         };
+        let output = hop.port.index();
+        let slot = &mut context.arena[packet];
+        slot.hop = hop;
+        self.outputs[output].queued += slot.blocks;
+        output
+    }
+
+    /// [`Switch::route`] where there are service classes, congestion control or links of different rates.
+    #[inline(never)]
+    fn route_specially<R: RoutingFunction, B: Observer, O: Outbox>(
+        &mut self,
+        context: &mut Context<R, B, O>,
+        (input, lane): (usize, Vl),
+        packet: u32,
+    ) -> usize {
+        let hop = self.hop_of_class(context, PortNo(input as u16), lane, packet);
         let output = hop.port.index();
         let slot = &mut context.arena[packet];
         slot.hop = hop;
@@ -137,7 +152,7 @@ impl Switch {
     }
 
     /// The packet's hop on the lanes of its service class.
-    #[inline(never)]
+    #[inline]
     fn hop_of_class<R: RoutingFunction, B, O>(
         &mut self,
         context: &mut Context<R, B, O>,
@@ -145,7 +160,7 @@ impl Switch {
         lane: Vl,
         packet: u32,
     ) -> Hop {
-        let class = context.rules.class_base(lane);
+        let class = if self.has_classes { context.rules.class_base(lane) } else { 0 };
         let to = context.arena[packet].destination();
         match context.routing.only_hop(self.id, in_port, Vl(lane.0 - class), to) {
             Some(hop) => shifted(hop, class),
