@@ -45,9 +45,11 @@ def _write_page(
     seed: Seed, figures: list[tuple[Seed, Figure, dict[str, Result]]], entries: list[Entry], folder: Path
 ) -> Path:
     held = sum(entry.holds is True for entry in entries)
+    judged = sum(entry.holds is not None for entry in entries)
+    more = f" ({len(entries) - judged} more are shown, but not judged)" if judged < len(entries) else ""
     parts = [f"# {seed.title or seed.name}", seed.source, seed.text]
     parts.append(
-        f"{held} of {len(entries)} numbers and claims hold. This page is generated: "
+        f"{held} of {judged} numbers and claims hold{more}. This page is generated: "
         f"`make reproduce` runs `experiments/{seed.name}/` and writes it anew. Numbers in brackets are not in print: "
         "they are derived or measured, as the text says. A tolerance with ± is in the quantity's unit, else relative."
     )
