@@ -128,7 +128,7 @@ def scatter(runs: Runs) -> Figure:
 
 
 def omnetpp_a(runs: Runs) -> Figure:
-    return _over_time(runs, "Figure 4.1 in a twentieth of the time", A_HOSTS, A_SINKS)
+    return _over_time(runs, "Figure 4.1, 20 times shorter", A_HOSTS, A_SINKS, name="OMNeT++'s run of A")
 
 
 def _off_and_on(runs: Runs, figure_of: str) -> Figure:
@@ -197,8 +197,7 @@ def _static_flows(runs: Runs, figure_of: str) -> Figure:
 
 def _setting(result: Result) -> str:
     """ "on" or "off"."""
-    overrides = dict(result.manifest["overrides"])
-    return "off" if "none" in overrides.get("congestion_control.algorithm", "") else "on"
+    return "off" if result.summary.get("congestion") is None else "on"
 
 
 def _total(result: Result) -> pd.Series[float]:
@@ -210,7 +209,9 @@ def _bin_ns(series: pd.Series[float]) -> float:
     return float(series.index[1] - series.index[0])
 
 
-def _over_time(runs: Runs, figure_of: str, sources: Sequence[str], sinks: Sequence[str]) -> Figure:
+def _over_time(
+    runs: Runs, figure_of: str, sources: Sequence[str], sinks: Sequence[str], name: str = ""
+) -> Figure:
     """Throughput over time: of each source at its destination, and of all that each sink receives."""
     result = next(iter(runs.values()))
     hosts = result.table("hosts_series").pivot_table(index="time_ns", columns="host", values="delivered_gbps")
@@ -231,7 +232,7 @@ def _over_time(runs: Runs, figure_of: str, sources: Sequence[str], sinks: Sequen
         share = axes.secondary_yaxis("right")
         share.set(ylabel="share of a host's link")
         share.set_yticks([LINK_MBPS * part for part in SHARES.values()], list(SHARES))
-        name = result.manifest["summary"]["experiment"]
+        name = name or result.manifest["summary"]["experiment"]
         axes.set_title(f"{figure_of}, redrawn. {name}, congestion control {_setting(result)}")
         figure.legend(loc="outside right upper", title="received from")
     return figure
