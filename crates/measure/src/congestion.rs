@@ -65,6 +65,8 @@ pub(crate) struct Congestion {
     pub(crate) fabric: Cells<FabricCongestion>,
     detail: FlowDetail,
     places: BTreeMap<Key, usize>,
+    /// For each source the destination asked for last, and its place.
+    recent: Vec<Option<(Option<HostId>, usize)>>,
     /// How many of the places are of a source and a destination.
     pairs: usize,
     flows: Vec<FlowCongestion>,
@@ -83,6 +85,7 @@ impl Congestion {
             fabric: Cells::new(axis, 1),
             detail: config.flows,
             places: BTreeMap::new(),
+            recent: Vec::new(),
             pairs: 0,
             flows: Vec::new(),
             series: Some(Cells::new(axis, 0)),
@@ -178,14 +181,32 @@ impl Congestion {
         }
     }
 
+    #[inline]
     fn place(&mut self, (source, destination): Key) -> usize {
         let destination = destination.filter(|_| self.detail != FlowDetail::Sources);
+        if let Some(&Some((last, place))) = self.recent.get(source.index())
+            && last == destination
+        {
+            return place;
+        }
+        let place = self.find_place((source, destination));
+        if self.recent.len() <= source.index() {
+            self.recent.resize(source.index() + 1, None);
+        }
+        // The flows of a source may have become one meanwhile.
+        let destination = destination.filter(|_| self.detail != FlowDetail::Sources);
+        self.recent[source.index()] = Some((destination, place));
+        place
+    }
+
+    #[inline(never)]
+    fn find_place(&mut self, (source, destination): Key) -> usize {
         if let Some(&place) = self.places.get(&(source, destination)) {
             return place;
         }
         if destination.is_some() && self.pairs == MOST_FLOWS && self.detail == FlowDetail::Auto {
             self.collapse();
-            return self.place((source, None));
+            return self.find_place((source, None));
         }
         self.pairs += usize::from(destination.is_some());
         if self.pairs > MOST_FLOWS {
@@ -203,6 +224,7 @@ impl Congestion {
     #[cold]
     fn collapse(&mut self) {
         let places = std::mem::take(&mut self.places);
+        self.recent.clear();
         let flows = std::mem::take(&mut self.flows);
         let empty = self.series.as_ref().map(Cells::same_bins);
         let series = std::mem::replace(&mut self.series, empty);
