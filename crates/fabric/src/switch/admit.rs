@@ -124,7 +124,7 @@ impl Switch {
     }
 
     /// [`Switch::route`] where there are service classes, congestion control or links of different rates.
-    #[inline(never)]
+    #[inline(always)]
     fn route_specially<R: RoutingFunction, B: Observer, O: Outbox>(
         &mut self,
         context: &mut Context<R, B, O>,
