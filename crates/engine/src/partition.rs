@@ -118,6 +118,7 @@ impl<B: Observer> Partition<B> {
                 arena: Arena::default(),
                 out: Desk { calendar: Calendar::new(step), mail: Vec::new() },
                 observer,
+                ways: routing.ways().cloned().unwrap_or_default(),
                 is_adaptive: routing.is_adaptive(),
                 routing,
                 rules,

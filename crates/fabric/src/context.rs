@@ -1,6 +1,7 @@
 use std::sync::Arc;
 
 use fabricsim_model::{Hop, Packet, Random};
+use fabricsim_routing::Ways;
 use fabricsim_spec::{Arbiter, CreditReturn, Queueing, Switching};
 use fabricsim_units::{SwitchId, Time, Vl};
 
@@ -78,6 +79,8 @@ pub struct Context<R, B, O> {
     pub routing: Arc<R>,
     /// Rules of the experiment.
     pub rules: Rules,
+    /// The routing's table of ways; empty where it has none.
+    pub ways: Ways,
     /// Does the routing choose by load? ([`fabricsim_routing::RoutingFunction::is_adaptive`], asked once.)
     pub is_adaptive: bool,
     /// Scratch space for the hops that a routing function proposes.

@@ -226,6 +226,10 @@ impl RoutingFunction for DimensionOrder {
         }
     }
 
+    fn ways(&self) -> Option<&Ways> {
+        Some(&self.by_host)
+    }
+
     #[inline]
     fn is_random(&self) -> bool {
         self.random_ties

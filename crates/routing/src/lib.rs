@@ -25,6 +25,7 @@ pub use path::path;
 pub use shortest_path::shortest_paths;
 pub use table::{ForwardingTables, TableRouting};
 pub use up_down::{UpDown, Upwards};
+pub use ways::Ways;
 
 use fabricsim_model::{Hop, Lanes};
 use fabricsim_units::{HostId, PortNo, SwitchId, Vl};
@@ -41,6 +42,12 @@ pub trait RoutingFunction {
     /// The hop, where it is known without a list that there is just one; else `None`.
     #[inline]
     fn only_hop(&self, _at: SwitchId, _in_port: PortNo, _lane: Vl, _to: HostId) -> Option<Hop> {
+        None
+    }
+
+    /// The way from every switch to every host, where it is known as a table: asked once, so that a switch can look there
+    /// before it asks for [`RoutingFunction::only_hop`].
+    fn ways(&self) -> Option<&Ways> {
         None
     }
 
@@ -94,6 +101,12 @@ macro_rules! routers {
             fn only_hop(&self, at: SwitchId, in_port: PortNo, lane: Vl, to: HostId) -> Option<Hop> {
                 match self {
                     $(Self::$name(router) => router.only_hop(at, in_port, lane, to),)*
+                }
+            }
+
+            fn ways(&self) -> Option<&Ways> {
+                match self {
+                    $(Self::$name(router) => router.ways(),)*
                 }
             }
 

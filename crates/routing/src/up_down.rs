@@ -130,6 +130,10 @@ impl RoutingFunction for UpDown {
         }
     }
 
+    fn ways(&self) -> Option<&Ways> {
+        Some(&self.by_host)
+    }
+
     #[inline]
     fn is_adaptive(&self) -> bool {
         self.upwards == Upwards::Adaptive

@@ -18,10 +18,16 @@ pub(crate) struct Way {
 
 /// The way from every switch to every host, for small fabrics; else empty.
 #[derive(Clone, Debug)]
-pub(crate) struct Ways {
+pub struct Ways {
     hosts: usize,
     table: Vec<Way>,
     pub(crate) rings: Rings,
+}
+
+impl Default for Ways {
+    fn default() -> Self {
+        Self::none(Rings::new(1))
+    }
 }
 
 /// The lane classes of rings.
@@ -89,7 +95,7 @@ impl Ways {
 
     /// The hop from `at` to `to`, having come in by `in_port` on `lane`; `None` without a table.
     #[inline(always)]
-    pub(crate) fn hop(&self, at: SwitchId, in_port: PortNo, lane: Vl, to: HostId) -> Option<Hop> {
+    pub fn hop(&self, at: SwitchId, in_port: PortNo, lane: Vl, to: HostId) -> Option<Hop> {
         let way = *self.table.get(at.index() * self.hosts + to.index())?;
         Some(self.rings.hop(way, in_port, lane))
     }

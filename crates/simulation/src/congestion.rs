@@ -20,12 +20,12 @@ const MOST_FLOWS: usize = 4096;
 const MOST_ROOTS: usize = 8;
 
 /// Packet-hops for each packet in the fabric from one look to the next, at the least: sooner they stand where they stood.
-const HOPS_PER_PACKET: u64 = 10;
+const HOPS_PER_PACKET: u64 = 20;
 
 /// Packet-hops for each flow that the last look found in a tree. A look takes as long as one or two hops for each
-/// (callgrind), so that looks stay at a hundredth of a run where every packet is of another flow; with few flows, as in
-/// the thesis' 5x5 mesh, they take 0.3 %.
-const HOPS_PER_MEMBER: u64 = 160;
+/// (callgrind), so that looks stay below a hundredth of a run where every packet is of another flow; with few flows, as
+/// in the thesis' 5x5 mesh, they take 0.3 %.
+const HOPS_PER_MEMBER: u64 = 320;
 
 /// Queues of the fabric for each packet-hop from one look to the next: an empty queue is passed over quickly.
 const QUEUES_PER_HOP: u64 = 8;

@@ -112,15 +112,31 @@ impl Switch {
         if self.is_special {
             return self.route_specially(context, (input, lane), packet);
         }
-        let hop = match context.routing.only_hop(self.id, in_port, lane, to) {
+        let hop = match context.ways.hop(self.id, in_port, lane, to) {
             Some(hop) => hop,
-            None => self.best_hop(context, in_port, (0, lane), packet),
+            None => self.search_hop(context, in_port, lane, packet),
         };
         let output = hop.port.index();
         let slot = &mut context.arena[packet];
         slot.hop = hop;
         self.outputs[output].queued += slot.blocks;
         output
+    }
+
+    /// The hop that the routing knows to be the only one, or the best of several.
+    #[inline(never)]
+    fn search_hop<R: RoutingFunction, B, O>(
+        &mut self,
+        context: &mut Context<R, B, O>,
+        in_port: PortNo,
+        lane: Vl,
+        packet: u32,
+    ) -> Hop {
+        let to = context.arena[packet].destination();
+        match context.routing.only_hop(self.id, in_port, lane, to) {
+            Some(hop) => hop,
+            None => self.best_hop(context, in_port, (0, lane), packet),
+        }
     }
 
     /// [`Switch::route`] where there are service classes, congestion control or links of different rates.
