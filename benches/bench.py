@@ -29,7 +29,7 @@ BENCHES = ROOT / "benches"
 TIMED_HOPS = 6e6
 """Packet-hops of a timed run: about half a second."""
 COUNTED_HOPS = (1.5e5, 4.5e5)
-"""Packet-hops of the two runs under callgrind."""
+"""Packet-hops of the two runs under callgrind, where a case does not say."""
 NEAR_SATURATION = 0.95
 KEPT = 0.98
 """Part of the offered load that is accepted up to saturation."""
@@ -46,6 +46,8 @@ class Case:
     saturation: float | None = None
     durations: tuple[str, str] | None = None
     """For the runs under callgrind; else by the number of packet-hops."""
+    counted_hops: tuple[float, float] = COUNTED_HOPS
+    """Packet-hops of the two runs under callgrind."""
     runs: int = 5
 
     def all_loads(self) -> tuple[float | None, ...]:
@@ -125,7 +127,7 @@ class Bench:
         """Instructions per packet-hop; None without valgrind."""
         if self.valgrind is None:
             return None
-        durations = case.durations or tuple(self.duration_of(case, load, hops) for hops in COUNTED_HOPS)
+        durations = case.durations or tuple(self.duration_of(case, load, hops) for hops in case.counted_hops)
         (less, few), (more, many) = (self._counted(case, load, duration) for duration in durations)
         return round((more - less) / (many - few), 1)
 
