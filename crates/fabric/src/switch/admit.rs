@@ -176,8 +176,14 @@ impl Switch {
         lane: Vl,
         packet: u32,
     ) -> Hop {
-        let class = if self.has_classes { context.rules.class_base(lane) } else { 0 };
         let to = context.arena[packet].destination();
+        if !self.has_classes {
+            return match context.ways.hop(self.id, in_port, lane, to) {
+                Some(hop) => hop,
+                None => self.search_hop(context, in_port, lane, packet),
+            };
+        }
+        let class = context.rules.class_base(lane);
         match context.routing.only_hop(self.id, in_port, Vl(lane.0 - class), to) {
             Some(hop) => shifted(hop, class),
             None => self.best_hop(context, in_port, (class, lane), packet),
