@@ -197,7 +197,7 @@ def _static_flows(runs: Runs, figure_of: str) -> Figure:
 
 def _setting(result: Result) -> str:
     """ "on" or "off"."""
-    return "off" if result.summary.get("congestion") is None else "on"
+    return "off" if result.manifest["summary"]["congestion"] is None else "on"
 
 
 def _total(result: Result) -> pd.Series[float]:
