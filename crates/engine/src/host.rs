@@ -233,6 +233,8 @@ impl Host {
             sequence: self.sent as u32,
             stream: message.stream,
             hops: 0,
+            tag: 0,
+            age: 0,
             kind: PacketKind::Data,
             fecn: false,
             becn: false,

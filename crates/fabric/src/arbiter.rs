@@ -13,6 +13,8 @@ pub(crate) struct Candidate {
     pub(crate) packet: u32,
     pub(crate) injected: Time,
     pub(crate) out_lane: Vl,
+    /// Its age; 0 where packets do not age, or where the choice is in turn.
+    pub(crate) age: u8,
 }
 
 /// A choice in progress. Candidates are offered in turn, beginning after the input that was served last, so that
@@ -48,6 +50,7 @@ impl<'a> Choice<'a> {
             Arbiter::RoundRobin => false,
             Arbiter::OldestFirst => candidate.injected < best.injected,
             Arbiter::FixedPriority => (candidate.lane, candidate.input) < (best.lane, best.input),
+            Arbiter::AgeBased => candidate.age > best.age,
             Arbiter::Random => {
                 self.seen += 1;
                 let seen = self.seen;
@@ -75,7 +78,7 @@ mod tests {
     use super::*;
 
     fn candidate(input: u16, lane: u8, injected: u64) -> Candidate {
-        Candidate { input, lane: Vl(lane), packet: 0, injected: Time(injected), out_lane: Vl(0) }
+        Candidate { input, lane: Vl(lane), packet: 0, injected: Time(injected), out_lane: Vl(0), age: 0 }
     }
 
     fn chosen(arbiter: Arbiter, urgent: u16, candidates: &[Candidate]) -> (u16, u8) {

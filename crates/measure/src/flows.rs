@@ -254,6 +254,8 @@ mod tests {
             sequence: 0,
             stream: 0,
             hops: 1,
+            tag: 0,
+            age: 0,
             kind: fabricsim_model::PacketKind::Data,
             fecn: false,
             becn: false,

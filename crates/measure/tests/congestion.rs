@@ -41,6 +41,8 @@ fn packet(source: u32, destination: u32, kind: PacketKind, fecn: bool) -> Packet
         sequence: 0,
         stream: 0,
         hops: 1,
+        tag: 0,
+        age: 0,
         kind,
         fecn,
         becn: kind == PacketKind::Notification,

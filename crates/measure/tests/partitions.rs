@@ -46,6 +46,8 @@ fn packet() -> impl Strategy<Value = (Packet, Time)> {
                 sequence: 0,
                 stream: 0,
                 hops,
+                tag: 0,
+                age: 0,
                 kind: PacketKind::Data,
                 fecn: false,
                 becn: false,

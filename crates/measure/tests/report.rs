@@ -36,6 +36,8 @@ fn packet(source: u32, destination: u32, created: Time, injected: Time) -> Packe
         sequence: 0,
         stream: 0,
         hops: 2,
+        tag: 0,
+        age: 0,
         kind: PacketKind::Data,
         fecn: false,
         becn: false,

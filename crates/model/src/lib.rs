@@ -6,7 +6,7 @@ mod random;
 mod route;
 mod table;
 
-pub use observer::{Nobody, Observer};
+pub use observer::{Grant, Nobody, Observer};
 pub use packet::{Packet, PacketKind};
 pub use random::Random;
 pub use route::{Hop, Lanes};

@@ -20,6 +20,13 @@ pub trait Observer {
     /// waited for buffer space at the other end.
     #[inline]
     fn stalled(&mut self, _port: u32, _lane: Vl, _start: Time, _end: Time) {}
+    /// A switch has chosen a packet for an output and sends it.
+    #[inline]
+    fn forwarded(&mut self, _now: Time, _grant: &Grant) {}
+    /// From `start` to `end` the packet at the head of an input buffer (`port` sends into it, on `lane`) could go on into
+    /// its staging buffer but for want of space there. Told of switches that are input- and output-queued.
+    #[inline]
+    fn blocked(&mut self, _port: u32, _lane: Vl, _start: Time, _end: Time) {}
     /// A packet is marked (FECN) as it leaves a sending port on `lane`.
     #[inline]
     fn marked(&mut self, _now: Time, _port: u32, _lane: Vl, _packet: &Packet) {}
@@ -46,6 +53,21 @@ pub trait Observer {
     /// From `start` to `end` the link of `source` was idle only because its packet to `destination` was held back.
     #[inline]
     fn throttled(&mut self, _source: HostId, _destination: HostId, _start: Time, _end: Time) {}
+}
+
+/// What a switch does when an output has chosen a packet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Grant {
+    /// The sending port that the packet came by, and its lane there.
+    pub input: u32,
+    /// Its lane there.
+    pub lane: Vl,
+    /// The sending port that it leaves by.
+    pub output: u32,
+    /// How long it waited beyond the time that a switch takes.
+    pub waited: Time,
+    /// Its age as it leaves, where packets age; else 0.
+    pub age: u8,
 }
 
 /// An observer that does not look.

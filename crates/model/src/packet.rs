@@ -19,6 +19,12 @@ pub struct Packet {
     pub stream: u16,
     /// Switches passed so far.
     pub hops: u16,
+    /// Number that its message was given by the workload, for the receiver to tell messages of a sender apart; 0 where
+    /// nobody asks.
+    pub tag: u32,
+    /// Its age as switches with age-based arbitration count it: bits 0 to 7 on a link, all of the age field (Abts &
+    /// Weisser, SC07, table 1) within a switch.
+    pub age: u16,
     /// What it carries.
     pub kind: PacketKind,
     /// Has a switch marked it as part of congestion (forward explicit congestion notification)?

@@ -96,7 +96,7 @@ impl Trees {
         let Prepared { experiment, graph, .. } = prepared;
         let lanes = usize::from(experiment.switch.virtual_lanes.max(1));
         let of_switch = |ports: usize| match experiment.switch.queueing {
-            Queueing::Voq => ports * ports * lanes,
+            Queueing::Voq | Queueing::Cioq => ports * ports * lanes,
             Queueing::Fifo => ports * lanes,
         };
         Self {

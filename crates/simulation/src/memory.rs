@@ -22,6 +22,7 @@ pub(crate) fn least(prepared: &Prepared) -> u64 {
         let queues = match switch.queueing {
             Queueing::Fifo => ports * lanes,
             Queueing::Voq => ports * ports * lanes,
+            Queueing::Cioq => ports * ports * lanes + ports * lanes,
         };
         queues * QUEUE + ports * (PORT + lanes * LANE)
     };

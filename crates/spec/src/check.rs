@@ -102,6 +102,9 @@ fn measure(measure: &Measure) -> Result<(), Problem> {
 fn switch(switch: &Switch) -> Result<(), Problem> {
     at_most("switch.router_delay", switch.router_delay, LONGEST_DELAY)?;
     at_most("switch.credit_delay", switch.credit_delay, LONGEST_DELAY)?;
+    if switch.queueing == Queueing::Cioq || switch.arbiter == Arbiter::AgeBased {
+        return Err(("switch", "`cioq` and `age-based` are not available yet".to_owned()));
+    }
     if switch.allocation == Allocation::Maximal {
         return Ok(());
     }

@@ -5,6 +5,7 @@
 //! values that no network could make sense of; checks that need the built network (does this host exist?) are made by
 //! the layers that build it.
 
+mod age;
 mod cct;
 mod check;
 mod congestion;
@@ -24,6 +25,7 @@ mod traffic;
 mod tune;
 mod wording;
 
+pub use age::{Age, Bias, LARGEST_BIAS, RrSelect};
 pub use cct::{Cct, ExponentialCct, LinearCct, MOST_ENTRIES, QuadraticCct};
 pub use check::{check, warnings};
 pub use congestion::{
@@ -39,7 +41,7 @@ pub use read::read;
 pub use routing::{Algorithm, Routing, Selection, Ties};
 pub use run::{Drain, FlowDetail, Measure, Run, SteadyState};
 pub use sweep::{Drawn, RandomPoints, Range, Sampling, Scale, Sweep};
-pub use switch::{Allocation, Arbiter, CreditReturn, Queueing, Switch, Switching};
+pub use switch::{Allocation, Arbiter, CreditReturn, Queueing, SendWhen, Staging, Switch, Switching};
 pub use topology::{Grid, Naming, Topology};
 pub use traffic::{
     DrawPer, HotSpot, Injection, MessageSize, Pattern, SizeDistribution, Traffic, WeightedSize,

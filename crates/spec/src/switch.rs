@@ -1,6 +1,8 @@
-use fabricsim_units::{Bytes, Time};
+use fabricsim_units::{Bytes, Rate, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+
+use crate::Age;
 
 /// How every switch works.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -30,6 +32,12 @@ pub struct Switch {
     pub arbiter: Arbiter,
     /// How packets and outputs find each other.
     pub allocation: Allocation,
+    /// For `queueing = "cioq"`: the staging buffers at the outputs, and the crossbar that fills them.
+    pub staging: Staging,
+    /// How much buffer space must be free at the other end of a link before a packet is sent.
+    pub send_when: SendWhen,
+    /// For `arbiter = "age-based"`: how packets age.
+    pub age: Age,
 }
 
 impl Default for Switch {
@@ -46,6 +54,9 @@ impl Default for Switch {
             credit_delay: Time::ZERO,
             arbiter: Arbiter::default(),
             allocation: Allocation::default(),
+            staging: Staging::default(),
+            send_when: SendWhen::default(),
+            age: Age::default(),
         }
     }
 }
@@ -71,7 +82,7 @@ pub enum Allocation {
     Separable,
 }
 
-/// How packets wait in an input buffer.
+/// How packets wait in a switch.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Queueing {
@@ -80,6 +91,41 @@ pub enum Queueing {
     /// A queue per input port, virtual lane and output port (virtual output queues).
     #[default]
     Voq,
+    /// Combined input- and output-queued, as the SeaStar router (Abts & Weisser, SC07, section 1.2): one queue per input
+    /// port and virtual lane, whose head moves on into a staging buffer of its output, one for each input port and lane.
+    /// Outputs choose among the heads of their staging buffers.
+    Cioq,
+}
+
+/// Staging buffers of a switch that is input- and output-queued.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Staging {
+    /// Size of each: at every output, one for each input port and virtual lane. At least a packet.
+    pub buffer: Bytes,
+    /// Rate at which an input buffer is read into staging buffers; by default that of the input's link.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rate: Option<Rate>,
+    /// What a packet that had to wait in the input buffer takes from there to where the output can choose it. It is part
+    /// of `router_delay` for one that had not.
+    pub delay: Time,
+}
+
+impl Default for Staging {
+    fn default() -> Self {
+        Self { buffer: Bytes(4096), rate: None, delay: Time::ZERO }
+    }
+}
+
+/// How much buffer space must be free at the other end before a packet is sent.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum SendWhen {
+    /// Space for the packet.
+    #[default]
+    PacketFits,
+    /// Space for the largest packet (`host.mtu`), whatever the packet's size, as the SeaStar router.
+    LargestPacketFits,
 }
 
 /// When a packet may leave, relative to its arrival.
@@ -117,4 +163,7 @@ pub enum Arbiter {
     Random,
     /// The lowest virtual lane; among equals, the lowest input port.
     FixedPriority,
+    /// The packet with the greatest age, as the Cray XT counts it in eight bits (Abts & Weisser, SC07, section 2): what
+    /// `switch.age` says, at every router; ties in turn.
+    AgeBased,
 }

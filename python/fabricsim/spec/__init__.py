@@ -9,6 +9,8 @@ from fabricsim.spec.congestion import (
 )
 from fabricsim.spec.experiment import Experiment, as_experiment
 from fabricsim.spec.sections import (
+    Age,
+    Bias,
     Host,
     HotSpot,
     LinkOverride,
@@ -19,6 +21,7 @@ from fabricsim.spec.sections import (
     Routing,
     Run,
     Sink,
+    Staging,
     SteadyState,
     Switch,
     To,
@@ -49,6 +52,8 @@ from fabricsim.spec.tuning import (
 from fabricsim.spec.values import parse_assignment, split_values, toml_value
 
 __all__ = [
+    "Age",
+    "Bias",
     "CongestionControl",
     "Dcqcn",
     "Experiment",
@@ -75,6 +80,7 @@ __all__ = [
     "Run",
     "SingleSwitch",
     "Sink",
+    "Staging",
     "SteadyState",
     "Switch",
     "To",

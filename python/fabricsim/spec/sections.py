@@ -12,6 +12,8 @@ from typing import Any, ClassVar, Literal
 from fabricsim.spec.topologies import Topology
 
 __all__ = [
+    "Age",
+    "Bias",
     "Host",
     "HotSpot",
     "LinkOverride",
@@ -22,6 +24,7 @@ __all__ = [
     "Routing",
     "Run",
     "Sink",
+    "Staging",
     "SteadyState",
     "Switch",
     "To",
@@ -59,10 +62,41 @@ class Links:
 
 
 @dataclass(frozen=True)
+class Staging:
+    """Staging buffers of a switch that is input- and output-queued."""
+
+    buffer: str | None = None
+    rate: str | None = None
+    delay: str | None = None
+
+
+@dataclass(frozen=True)
+class Bias:
+    """Age bias of input ports: of all, then of classes of links, then of single links."""
+
+    all: int | None = None
+    hosts: int | None = None
+    dimension: Mapping[str, int] | None = None
+    level: Mapping[str, int] | None = None
+    named: Mapping[str, int] | None = None
+
+
+@dataclass(frozen=True)
+class Age:
+    """How packets age, for the arbiter `age-based`."""
+
+    cycle: str | None = None
+    period: int | None = None
+    bias: Bias | None = None
+    response_bias: Bias | None = None
+    rr_select: str | None = None
+
+
+@dataclass(frozen=True)
 class Switch:
     """How every switch works."""
 
-    queueing: Literal["fifo", "voq"] | None = None
+    queueing: Literal["fifo", "voq", "cioq"] | None = None
     switching: Literal["cut-through", "store-and-forward"] | None = None
     router_delay: str | None = None
     virtual_lanes: int | None = None
@@ -71,8 +105,11 @@ class Switch:
     flow_control_unit: str | None = None
     credit_return: Literal["block", "packet"] | None = None
     credit_delay: str | None = None
-    arbiter: Literal["round-robin", "oldest-first", "random", "fixed-priority"] | None = None
+    arbiter: Literal["round-robin", "oldest-first", "random", "fixed-priority", "age-based"] | None = None
     allocation: Literal["maximal", "separable"] | None = None
+    staging: Staging | None = None
+    send_when: Literal["packet-fits", "largest-packet-fits"] | None = None
+    age: Age | None = None
 
 
 @dataclass(frozen=True)

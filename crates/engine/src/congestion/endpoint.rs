@@ -126,6 +126,8 @@ impl Endpoint {
             sequence,
             stream: pending.stream,
             hops: 0,
+            tag: 0,
+            age: 0,
             kind: match self.rules.by {
                 NotifyBy::Cnp => PacketKind::Notification,
                 NotifyBy::Acknowledgement => PacketKind::Acknowledgement,

@@ -192,7 +192,14 @@ impl Switch {
                     lanes &= !(1 << lane.0);
                     let packet = self.queues[self.layout.queue(input, lane, output)].first();
                     let Some((injected, out_lane)) = examine(context, port, packet, delay) else { continue };
-                    if choice.offer(Candidate { input: input as u16, lane, packet, injected, out_lane }) {
+                    if choice.offer(Candidate {
+                        input: input as u16,
+                        lane,
+                        packet,
+                        injected,
+                        out_lane,
+                        age: 0,
+                    }) {
                         return choice.made();
                     }
                 }
