@@ -4,6 +4,7 @@
 //! Ports are numbered within a partition: a switch's or host's ports are contiguous, and each number stands for
 //! both directions, the [`Sender`] out of the entity and the [`Receiver`] into it.
 
+pub mod age;
 mod arbiter;
 mod arena;
 mod bits;
