@@ -9,6 +9,7 @@ run.flows
 """
 
 from fabricsim import spec
+from fabricsim.age_parameters import AgeParameters, age_parameters
 from fabricsim.bound import Bound, bound
 from fabricsim.compare import Comparison, compare
 from fabricsim.errors import FabricsimError, InputError, NativeMissingError, StoreError
@@ -21,6 +22,7 @@ from fabricsim.sweep import Saturation, SweepResult, load_sweep, saturation, swe
 from fabricsim.tune import TuneResult, load_tune, opensm_options, tune
 
 __all__ = [
+    "AgeParameters",
     "Bound",
     "Comparison",
     "Experiment",
@@ -34,6 +36,7 @@ __all__ = [
     "StoreError",
     "SweepResult",
     "TuneResult",
+    "age_parameters",
     "as_experiment",
     "bound",
     "compare",

@@ -7,6 +7,7 @@ from typing import Annotated, Literal
 
 import typer
 
+from fabricsim.cli.age_parameters import age_parameters
 from fabricsim.cli.bound import bound, print_reached, reached
 from fabricsim.cli.compare import compare
 from fabricsim.cli.interrupt import Interrupt
@@ -133,6 +134,7 @@ def _finish(result: Result, json: bool, plot: bool) -> None:
 app.command()(compare)
 app.command()(report)
 app.command()(bound)
+app.command("age-parameters")(age_parameters)
 
 
 @app.command()
