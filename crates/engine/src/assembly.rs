@@ -3,16 +3,18 @@
 use std::sync::Arc;
 
 use fabricsim_fabric::{
-    Far, LaneCredits, NONE, Ports, RampPool, Reads, Receiver, Rules, Sender, SinkState, Switch, Table,
+    Far, LaneCredits, NONE, Ports, RampPool, Reads, Receiver, Rules, Sender, SinkState, StagingRules, Switch,
+    Table,
 };
 use fabricsim_model::Observer;
 use fabricsim_protocols::Datagram;
 use fabricsim_routing::Router;
-use fabricsim_spec::{Allocation, Experiment, LinkParameters};
+use fabricsim_spec::{Allocation, Experiment, LinkParameters, Queueing, SendWhen, Staging};
 use fabricsim_topology::{Graph, Node};
-use fabricsim_units::{HostId, LinkId, PortNo, SwitchId, Time, Vl};
+use fabricsim_units::{Bytes, HostId, LinkId, PortNo, Rate, SwitchId, Time, Vl};
 use fabricsim_workload::Source;
 
+use crate::ages::Ages;
 use crate::congestion::{Builder, class_bases};
 use crate::host::Host;
 use crate::partition::{Owner, Partition, Parts};
@@ -79,6 +81,9 @@ pub(crate) fn assemble<B: Observer>(
     let directory = directory(graph, &cut, &places);
     let rules = rules(experiment);
     let control = Builder::new(experiment, graph);
+    let Ok(ages) = Ages::new(experiment, graph, "") else {
+        unreachable!("the experiment was checked when it was prepared");
+    };
     let bases = class_bases(experiment);
     let mut sources: Vec<Option<Source>> = sources.into_iter().map(Some).collect();
     let partitions = places
@@ -86,8 +91,14 @@ pub(crate) fn assemble<B: Observer>(
         .enumerate()
         .map(|(number, places)| {
             let ports = ports(experiment, graph, places, &directory, number as u16);
-            let common =
-                Common { experiment, graph, rules: &rules, control: control.as_ref(), bases: &bases };
+            let common = Common {
+                experiment,
+                graph,
+                rules: &rules,
+                control: control.as_ref(),
+                ages: ages.as_ref(),
+                bases: &bases,
+            };
             let parts = entities(&common, places, ports, &mut sources);
             Partition::new(parts, Arc::clone(&router), rules.clone(), observer())
         })
@@ -105,8 +116,17 @@ fn rules(experiment: &Experiment) -> Rules {
         arbiter: switch.arbiter,
         lanes_per_class: switch.lanes_per_class(),
         priority_lanes: priority_lanes(switch),
+        least_space: match switch.send_when {
+            SendWhen::PacketFits => 0,
+            SendWhen::LargestPacketFits => blocks_of(experiment, experiment.host.mtu),
+        },
         seed: experiment.seed,
     }
+}
+
+/// Flow-control units that `bytes` occupy.
+fn blocks_of(experiment: &Experiment, bytes: Bytes) -> u32 {
+    bytes.0.div_ceil(experiment.switch.flow_control_unit.0).min(u64::from(u32::MAX)) as u32
 }
 
 /// The lanes of the classes that go first, a bit for each.
@@ -248,7 +268,9 @@ fn receiver(
     node: Node,
 ) -> Receiver {
     let (partition, port) = directory.sender[channel as usize];
-    let reads = if matches!(node, Node::Switch(_)) { parameters.reads } else { 0 };
+    // Where there are staging buffers, the read ports of input buffers lead to those.
+    let limited = matches!(node, Node::Switch(_)) && experiment.switch.queueing != Queueing::Cioq;
+    let reads = if limited { parameters.reads } else { 0 };
     Receiver {
         byte_time: parameters.rate.byte_time(),
         credit_latency: parameters.latency + experiment.switch.credit_delay,
@@ -279,6 +301,7 @@ struct Common<'a> {
     graph: &'a Graph,
     rules: &'a Rules,
     control: Option<&'a Builder<'a>>,
+    ages: Option<&'a Ages>,
     /// The first lane of each traffic entry's service class.
     bases: &'a Arc<[u8]>,
 }
@@ -301,6 +324,14 @@ fn entities(common: &Common<'_>, places: &[Place], ports: Ports, sources: &mut [
                     if experiment.switch.allocation == Allocation::Separable {
                         switch = switch.with_rounds(cycle(experiment, own));
                     }
+                    if experiment.switch.queueing == Queueing::Cioq {
+                        let links = graph.switches[id.index()].ports.iter();
+                        let reads = |link: &LinkId| Reads::new(graph.links[link.index()].parameters.reads);
+                        switch = switch.with_staging(staging(experiment), links.map(reads));
+                    }
+                    if let Some(ages) = common.ages {
+                        switch = ages.apply(switch, graph, id);
+                    }
                     if let Some(control) = common.control {
                         switch = switch.with_detector(control.detector(own));
                     }
@@ -319,6 +350,16 @@ fn entities(common: &Common<'_>, places: &[Place], ports: Ports, sources: &mut [
         }
     }
     parts
+}
+
+fn staging(experiment: &Experiment) -> StagingRules {
+    let Staging { buffer, rate, delay } = &experiment.switch.staging;
+    let unit = experiment.switch.flow_control_unit.0;
+    StagingRules {
+        capacity: (buffer.0 / unit).min(u64::from(u32::MAX)) as u32,
+        byte_time: rate.map(Rate::byte_time),
+        delay: *delay,
+    }
 }
 
 /// The time of a flow-control unit on the fastest of a switch's links.

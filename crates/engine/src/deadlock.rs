@@ -8,7 +8,7 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::ops::Range;
 
-use fabricsim_fabric::{Far, NONE};
+use fabricsim_fabric::{Far, NONE, Switch};
 use fabricsim_model::{Lanes, Observer, Packet};
 use fabricsim_spec::Selection;
 use fabricsim_units::{PortNo, SwitchId, Vl};
@@ -40,7 +40,8 @@ pub struct Blocked {
     pub output: PortNo,
 }
 
-/// An input buffer of the fabric: channel times number of lanes, plus lane.
+/// An input buffer of the fabric: channel times number of lanes, plus lane. Above those, the staging buffers, switch by
+/// switch.
 type Buffer = usize;
 
 /// A queue that may be stuck.
@@ -74,7 +75,9 @@ pub(crate) fn find<B: Observer>(engine: &Engine<B>) -> Option<Deadlock> {
     let buffers = engine.directory.receiver.len() * lane_count;
     let mut waits = Waits { lane_count, queues: Vec::new(), room: vec![None; buffers] };
     for partition in &engine.partitions {
-        gather(partition, &mut waits);
+        for switch in partition.switches.iter() {
+            gather(partition, switch, &mut waits);
+        }
     }
     let mut stuck: BTreeMap<Buffer, Waiting> = BTreeMap::new();
     for queue in waits.stuck() {
@@ -84,42 +87,54 @@ pub(crate) fn find<B: Observer>(engine: &Engine<B>) -> Option<Deadlock> {
     Some(Deadlock { cycle: follow(&stuck, first), buffers: stuck.len() })
 }
 
-fn gather<B: Observer>(partition: &Partition<B>, waits: &mut Waits) {
+fn gather<B: Observer>(partition: &Partition<B>, switch: &Switch, waits: &mut Waits) {
     let ports = &partition.context.ports;
-    for switch in partition.switches.iter() {
-        for (input, lane, index) in switch.heads() {
-            let slot = &partition.context.arena[index];
-            let out_port = switch.first_port() + u32::from(slot.hop.port.0);
-            let sender = &ports.senders[out_port as usize];
-            if matches!(sender.far, Far::Host(_) | Far::SlowHost(_)) {
-                continue;
-            }
+    let least_space = partition.context.rules.least_space;
+    let first_staging = waits.room.len();
+    let (staging, capacity) = switch.staging_buffers();
+    waits.room.resize(first_staging + staging, None);
+    for (input, lane, index) in switch.heads() {
+        let slot = &partition.context.arena[index];
+        let out_port = switch.first_port() + u32::from(slot.hop.port.0);
+        let sender = &ports.senders[out_port as usize];
+        let own = first_staging + switch.staging_buffer(input, lane, slot.hop.port.index());
+        let is_staged = slot.port == NONE;
+        let moves_on = staging > 0 && !is_staged;
+        if matches!(sender.far, Far::Host(_) | Far::SlowHost(_)) && !moves_on {
+            continue;
+        }
+        let packets = std::iter::successors(Some(index), |&at| {
+            Some(partition.context.arena[at].next).filter(|&next| next != NONE)
+        });
+        let in_port = switch.first_port() + input as u32;
+        let channel = ports.receivers[in_port as usize].channel as usize;
+        let buffer = if is_staged { own } else { channel * waits.lane_count + lane.index() };
+        let (first_need, needs, blocks) = if moves_on {
+            waits.room[own].get_or_insert(capacity);
+            (own, 1, slot.blocks)
+        } else {
             let lanes = usable(slot.hop.lanes, ports.selection, slot.flow());
             let ahead = sender.channel as usize * waits.lane_count;
             for lane in lanes.iter() {
                 waits.room[ahead + lane.index()]
                     .get_or_insert_with(|| ports.accounted(out_port, lane.index()).1);
             }
-            let in_port = switch.first_port() + input as u32;
-            let packets = std::iter::successors(Some(index), |&at| {
-                Some(partition.context.arena[at].next).filter(|&next| next != NONE)
-            });
-            let channel = ports.receivers[in_port as usize].channel as usize;
-            waits.queues.push(Waiting {
-                blocked: Blocked {
-                    switch: switch.id(),
-                    port: PortNo(input as u16),
-                    lane,
-                    packet: slot.packet,
-                    output: slot.hop.port,
-                },
-                buffer: channel * waits.lane_count + lane.index(),
-                holds: packets.map(|at| partition.context.arena[at].blocks).sum(),
-                first_need: ahead + lanes.first.index(),
-                needs: usize::from(lanes.count),
-                blocks: slot.blocks,
-            });
-        }
+            (ahead + lanes.first.index(), usize::from(lanes.count), slot.blocks.max(least_space))
+        };
+        waits.queues.push(Waiting {
+            blocked: Blocked {
+                switch: switch.id(),
+                port: PortNo(input as u16),
+                lane,
+                packet: slot.packet,
+                output: slot.hop.port,
+            },
+            buffer,
+            holds: packets.map(|at| partition.context.arena[at].blocks).sum(),
+            first_need,
+            needs,
+            blocks,
+        });
     }
 }
 
@@ -195,12 +210,21 @@ fn follow(stuck: &BTreeMap<Buffer, Waiting>, first: Buffer) -> Vec<Blocked> {
     loop {
         let at = path[path.len() - 1];
         let next = stuck[&at].needs().find(|need| stuck.contains_key(need));
-        let Some(next) = next else {
-            return path.iter().map(|buffer| stuck[buffer].blocked).collect();
-        };
+        let Some(next) = next else { return named(stuck, &path) };
         if let Some(start) = path.iter().position(|&buffer| buffer == next) {
-            return path[start..].iter().map(|buffer| stuck[buffer].blocked).collect();
+            return named(stuck, &path[start..]);
         }
         path.push(next);
     }
+}
+
+/// The buffers of a path; a staging buffer and the input buffer before it are named once.
+fn named(stuck: &BTreeMap<Buffer, Waiting>, path: &[Buffer]) -> Vec<Blocked> {
+    let mut all: Vec<Blocked> = path.iter().map(|buffer| stuck[buffer].blocked).collect();
+    let place = |blocked: &Blocked| (blocked.switch, blocked.port, blocked.lane, blocked.output);
+    all.dedup_by_key(|blocked| place(blocked));
+    if all.len() > 1 && all.first().map(place) == all.last().map(place) {
+        all.pop();
+    }
+    all
 }

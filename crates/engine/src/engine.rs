@@ -187,8 +187,9 @@ impl<B: Observer> Engine<B> {
         let mut occupied = vec![0_u32; self.directory.sender.len() * lane_count];
         for partition in &self.partitions {
             for (_, slot) in partition.context.arena.iter() {
-                // The space at a sink is returned, in advance, as the packet is sent.
-                if matches!(partition.owners[slot.port as usize], Owner::Switch(_)) {
+                // The space at a sink is returned, in advance, as the packet is sent; that of an input buffer as the packet
+                // moves on into a staging buffer.
+                if matches!(partition.owners.get(slot.port as usize), Some(Owner::Switch(_))) {
                     let channel = partition.context.ports.receivers[slot.port as usize].channel as usize;
                     occupied[channel * lane_count + slot.lane.index()] += slot.blocks;
                 }

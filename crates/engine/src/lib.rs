@@ -2,6 +2,7 @@
 //!
 //! A run is a pure function of experiment and seed: the same bits in every number of partitions, on every machine.
 
+mod ages;
 mod assembly;
 mod calendar;
 mod congestion;

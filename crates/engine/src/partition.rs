@@ -38,6 +38,10 @@ impl Outbox for Desk {
     fn wake(&mut self, at: Time, port: u32) {
         self.calendar.push(Event::new(at.0, Kind::Wake, port, 0));
     }
+    #[inline]
+    fn look(&mut self, at: Time, port: u32) {
+        self.calendar.push(Event::new(at.0, Kind::Look, port, 0));
+    }
     fn remote_packet(&mut self, at: Time, channel: u32, slot: Slot) {
         self.mail.push(Mail::Packet { at, channel, slot });
     }
@@ -170,6 +174,7 @@ impl<B: Observer> Partition<B> {
             Kind::Arrive => self.arrive(port, event.packet),
             Kind::Deliver => self.deliver(port, event.packet, time),
             Kind::Wake => self.wake(port, time),
+            Kind::Look => self.look(port, time),
         }
     }
 
@@ -198,6 +203,15 @@ impl<B: Observer> Partition<B> {
             }
             // A host has one port: it is woken once a moment.
             Owner::Host(h) => self.unsettled_hosts.push(h),
+        }
+    }
+
+    #[inline]
+    fn look(&mut self, port: u32, time: u64) {
+        if let Owner::Switch(s) = self.owners[port as usize]
+            && self.switches[s as usize].look(port, Time(time))
+        {
+            self.unsettled_switches.push(s);
         }
     }
 
@@ -277,6 +291,10 @@ impl<B: Observer> Partition<B> {
                 self.context.observer.stalled(sender.channel, sender.stalled_lane, sender.stalled_since, now);
                 sender.stalled_since = now;
             }
+        }
+        self.context.now = now;
+        for switch in self.switches.iter_mut() {
+            switch.finish(&mut self.context);
         }
         for control in self.hosts.iter_mut().filter_map(|host| host.control.as_mut()) {
             control.finish(now, &mut self.context.observer);

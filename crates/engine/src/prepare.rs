@@ -9,6 +9,7 @@ use fabricsim_spec::{Experiment, SpecError};
 use fabricsim_topology::{Graph, LinkClass, Shape};
 use fabricsim_workload::{HostGrid, Hosts, Workload, WorkloadError};
 
+use crate::ages::Ages;
 use crate::{Assembly, Engine};
 
 /// Why an experiment can not be run.
@@ -60,6 +61,7 @@ impl Prepared {
         let graph = fabricsim_topology::build(&experiment, base, file)?;
         fabricsim_topology::validate(&graph, &experiment, file)?;
         crate::congestion::check(&experiment, &graph, file)?;
+        Ages::new(&experiment, &graph, file)?;
         let router = Arc::new(fabricsim_routing::build(&experiment, &graph, base, file)?);
         let workload = fabricsim_workload::build(&experiment, &hosts(&graph), file)?;
         Ok(Self { experiment, graph, router, workload })

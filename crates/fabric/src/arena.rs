@@ -13,11 +13,13 @@ pub struct Slot {
     pub packet: Packet,
     /// When the switch may send it on at the earliest.
     pub ready: Time,
+    /// When it could have been sent on if nothing had been in its way.
+    pub arrived: Time,
     /// The next packet in the same queue.
     pub next: u32,
     /// Flow-control units that it occupies.
     pub blocks: u32,
-    /// The port (of this partition) whose input buffer it is in or on its way to.
+    /// The port (of this partition) whose input buffer it is in or on its way to; [`NONE`] in a staging buffer.
     pub port: u32,
     /// Where it goes from here, once routed.
     pub hop: Hop,
@@ -105,6 +107,7 @@ impl Slot {
         Self {
             packet,
             ready: Time::ZERO,
+            arrived: Time::ZERO,
             next: NONE,
             blocks,
             port: NONE,

@@ -15,6 +15,8 @@ pub trait Outbox {
     fn deliver(&mut self, at: Time, port: u32, packet: u32);
     /// The sender of `port` is to be looked at again.
     fn wake(&mut self, at: Time, port: u32);
+    /// The input buffer of `port`, of a switch that is input- and output-queued, is to be looked at again.
+    fn look(&mut self, at: Time, port: u32);
     /// As [`Outbox::arrive`], at a switch of another partition; `channel` leads to it.
     fn remote_packet(&mut self, at: Time, channel: u32, slot: Slot);
     /// Credits for the sender of `channel`, which is in another partition.
@@ -38,6 +40,8 @@ pub struct Rules {
     pub lanes_per_class: u8,
     /// Lanes, a bit for each, whose packets go before all others.
     pub priority_lanes: u16,
+    /// Blocks that must be free at the other end of a link at the least before a switch sends a packet, whatever its size.
+    pub least_space: u32,
     /// Seed of the experiment, for arbiters that draw.
     pub seed: u64,
 }

@@ -24,6 +24,6 @@ pub use context::{Context, Outbox, Rules};
 pub use credit::{LaneCredits, Ramp, RampPool};
 pub use port::{Far, Ports, Reads, Receiver, Sender};
 pub use sink::SinkState;
-pub use switch::Switch;
+pub use switch::{StagingRules, Switch};
 pub use table::Table;
 pub use transmit::{leaving, return_space, send};

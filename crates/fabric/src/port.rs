@@ -89,22 +89,28 @@ impl Reads {
             n => Self::Several(vec![Time::ZERO; usize::from(n)].into_boxed_slice()),
         }
     }
+
+    /// A packet is read until `end`; `readable_at` becomes the moment from which another can be.
+    #[inline]
+    pub(crate) fn occupy(&mut self, readable_at: &mut Time, end: Time) {
+        match self {
+            Self::Unlimited => {}
+            Self::One => *readable_at = end,
+            Self::Several(free_at) => {
+                if let Some(first_free) = free_at.iter_mut().min() {
+                    *first_free = end;
+                }
+                *readable_at = free_at.iter().copied().min().unwrap_or_default();
+            }
+        }
+    }
 }
 
 impl Receiver {
     /// A packet is read until `end`.
     #[inline]
     pub fn occupy(&mut self, end: Time) {
-        match &mut self.reads {
-            Reads::Unlimited => {}
-            Reads::One => self.readable_at = end,
-            Reads::Several(free_at) => {
-                if let Some(first_free) = free_at.iter_mut().min() {
-                    *first_free = end;
-                }
-                self.readable_at = free_at.iter().copied().min().unwrap_or_default();
-            }
-        }
+        self.reads.occupy(&mut self.readable_at, end);
     }
 }
 

@@ -4,10 +4,14 @@
 
 use fabricsim_model::{Observer, Random};
 use fabricsim_routing::RoutingFunction;
-use fabricsim_spec::{Arbiter, Switching};
+use fabricsim_spec::{Arbiter, Queueing, Switching};
 use fabricsim_units::SwitchId;
 
+pub use self::staging::StagingRules;
+
+use self::aging::Aging;
 use self::queues::{Layout, Output, Request};
+use self::staging::Staging;
 use crate::bits::Bits;
 use crate::congestion::Detector;
 use crate::queue::Queue;
@@ -15,11 +19,13 @@ use crate::separable::Separable;
 use crate::{Context, Outbox, Rules, Table};
 
 mod admit;
+mod aging;
 mod choose;
 mod forward;
 mod mark;
 mod queues;
 mod round;
+mod staging;
 
 /// A switch: its queues, and who of them asks for which output.
 #[derive(Clone, Debug)]
@@ -42,6 +48,11 @@ pub struct Switch {
     /// The allocators, if it allocates in rounds; and the heads that they match, between uses.
     rounds: Option<Box<Separable>>,
     matched: Vec<usize>,
+    /// Input buffers and staging buffers, if it is input- and output-queued; and the inputs to look at at this moment.
+    staging: Option<Box<Staging>>,
+    moves: Bits,
+    /// How packets age, if they do.
+    aging: Option<Box<Aging>>,
     /// Watches for congestion and marks packets, where there is congestion control.
     detector: Option<Box<Detector>>,
     /// Are there several service classes?
@@ -74,6 +85,9 @@ impl Switch {
             random: Vec::new(),
             rounds: None,
             matched: Vec::new(),
+            staging: None,
+            moves: Bits::new(ports),
+            aging: None,
             detector: None,
             has_classes: usize::from(rules.lanes_per_class) < lanes,
             is_special: usize::from(rules.lanes_per_class) < lanes,
@@ -87,7 +101,8 @@ impl Switch {
 
     /// Says that the switch's links have different rates.
     pub fn with_mixed_rates(mut self, mixed: bool) -> Self {
-        self.waits_for_bytes = mixed && self.cut_through;
+        // Where there are staging buffers, a packet waits for its bytes there.
+        self.waits_for_bytes = mixed && self.cut_through && self.layout.queueing != Queueing::Cioq;
         self.is_special |= self.waits_for_bytes;
         self
     }
@@ -120,9 +135,15 @@ impl Switch {
     /// The sender of `port` is to be looked at again. True if the switch has to settle, and had not until now.
     #[inline]
     pub fn woken(&mut self, port: u32) -> bool {
-        let settled = self.dirty.is_empty() && self.undecided.is_empty();
+        let settled = self.is_settled();
         self.dirty.set((port - self.first_port) as usize);
         settled
+    }
+
+    /// Is there nothing to do at the end of this moment so far?
+    #[inline]
+    fn is_settled(&self) -> bool {
+        self.dirty.is_empty() && self.undecided.is_empty() && self.moves.is_empty()
     }
 
     /// Lets every output that has to choose do so. To be called once at the end of a moment at which [`Switch::arrive`]
@@ -134,6 +155,9 @@ impl Switch {
         }
         if self.rounds.is_some() {
             return self.settle_in_rounds(context);
+        }
+        if !self.moves.is_empty() {
+            self.settle_moves(context);
         }
         while !self.dirty.is_empty() {
             let Some(output) = self.dirty.first_after(self.last_output) else { return };

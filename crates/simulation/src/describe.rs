@@ -3,7 +3,7 @@
 use fabricsim_engine::Prepared;
 use fabricsim_routing::deadlock::Verdict;
 use fabricsim_routing::{check, path};
-use fabricsim_spec::Switching;
+use fabricsim_spec::{Queueing, Switching};
 use fabricsim_topology::{Facts, Node, facts, largest_packet};
 use fabricsim_units::{Bytes, HostId, Time};
 use serde_json::{Value, json};
@@ -77,10 +77,16 @@ pub fn zero_load(prepared: &Prepared, from: HostId, to: HostId, packet: Bytes) -
         let next = graph.switches[here.index()].ports[hop.port.index()];
         link = &graph.links[next.index()].parameters;
         let goes = link.rate.byte_time().duration(bytes);
+        // The time in which a packet is in its staging buffer, where there are such buffers.
+        let staged = match (switch.queueing, switch.staging.rate) {
+            (Queueing::Cioq, Some(rate)) => rate.byte_time().duration(bytes),
+            (Queueing::Cioq, None) => came,
+            (Queueing::Fifo | Queueing::Voq, _) => Time::ZERO,
+        };
         at += switch.router_delay;
         at += match switch.switching {
-            Switching::CutThrough => came.saturating_sub(goes),
-            Switching::StoreAndForward => came,
+            Switching::CutThrough => came.max(staged).saturating_sub(goes),
+            Switching::StoreAndForward => came + staged.saturating_sub(goes),
         };
         at += link.latency;
         debug_assert!(hop.port.index() < graph.switches[here.index()].ports.len());

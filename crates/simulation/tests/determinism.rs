@@ -32,8 +32,8 @@ bin = "50 ns"
 
 #[test]
 fn ties_are_broken_alike_in_every_number_of_partitions() {
-    for queueing in ["voq", "fifo"] {
-        for arbiter in ["round-robin", "oldest-first", "random", "fixed-priority"] {
+    for queueing in ["voq", "fifo", "cioq"] {
+        for arbiter in ["round-robin", "oldest-first", "random", "fixed-priority", "age-based"] {
             let of = |partitions| {
                 let overrides = [
                     ("switch.queueing", queueing),

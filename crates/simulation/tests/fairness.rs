@@ -38,8 +38,8 @@ fn spread(counts: &[u64]) -> u64 {
 
 #[test]
 fn sources_at_one_switch_share_to_the_packet() {
-    for queueing in ["fifo", "voq"] {
-        for arbiter in ["round-robin", "oldest-first"] {
+    for queueing in ["fifo", "voq", "cioq"] {
+        for arbiter in ["round-robin", "oldest-first", "age-based"] {
             let overrides = [("switch.queueing", queueing), ("switch.arbiter", arbiter)];
             // Any time in which 1000 packets pass.
             for from in [100_000, 123_456] {

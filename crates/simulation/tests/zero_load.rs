@@ -43,7 +43,20 @@ const LINKS: &[(&str, &str, u32, u32)] = &[
     ("10 Gb/s", "10 Gb/s", 1, 16),
 ];
 
-fn experiment(fabric: (&str, &str, u8), links: (&str, &str, u32, u32), switching: &str) -> Prepared {
+/// Switching, and what else `[switch]` says.
+const WAYS: [(&str, &str); 5] = [
+    ("cut-through", ""),
+    ("store-and-forward", ""),
+    ("cut-through", "queueing = \"cioq\"\narbiter = \"age-based\""),
+    ("cut-through", "queueing = \"cioq\"\nstaging = { rate = \"11 Gb/s\", delay = \"5 ns\" }"),
+    ("store-and-forward", "queueing = \"cioq\"\nstaging = { rate = \"11 Gb/s\" }"),
+];
+
+fn experiment(
+    fabric: (&str, &str, u8),
+    links: (&str, &str, u32, u32),
+    (switching, queueing): (&str, &str),
+) -> Prepared {
     let (topology, algorithm, lanes) = fabric;
     let (hosts, others, packet, unit) = links;
     let path = std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join("irregular.toml");
@@ -54,7 +67,7 @@ fn experiment(fabric: (&str, &str, u8), links: (&str, &str, u32, u32), switching
          [links.all]\nrate = \"{others}\"\nlatency = \"4321 ps\"\nbuffer = \"9000 B\"\npacket_overhead = \"17 B\"\n\
          [links.hosts]\nrate = \"{hosts}\"\nlatency = \"777 ps\"\n\
          [switch]\nrouter_delay = \"12345 ps\"\nvirtual_lanes = {lanes}\nflow_control_unit = \"{unit} B\"\n\
-         switching = \"{switching}\"\n[host]\nmtu = \"{packet} B\"\n[routing]\nalgorithm = \"{algorithm}\"\n\
+         switching = \"{switching}\"\n{queueing}\n[host]\nmtu = \"{packet} B\"\n[routing]\nalgorithm = \"{algorithm}\"\n\
          [[traffic]]\npattern = \"uniform\"\ninjection = \"constant\"\nmessage = \"{packet} B\"\n\
          load = 0.01\nmessages = 1\n[run]\nduration = \"1 s\"\nallow_deadlock = true\n"
     );
@@ -87,7 +100,7 @@ fn every_pair_takes_the_time_of_the_closed_form() {
     let mut looked_at = 0;
     for &fabric in FABRICS {
         for &links in LINKS {
-            for switching in ["cut-through", "store-and-forward"] {
+            for switching in WAYS {
                 let prepared = experiment(fabric, links, switching);
                 let hosts = prepared.graph.hosts.len();
                 let mut engine = prepared.engine(Deliveries::default);
@@ -105,7 +118,7 @@ fn every_pair_takes_the_time_of_the_closed_form() {
                     assert_eq!(
                         *at - packet.injected,
                         expected,
-                        "{fabric:?} {links:?} {switching} {packet:?}"
+                        "{fabric:?} {links:?} {switching:?} {packet:?}"
                     );
                 }
                 looked_at += found.len();

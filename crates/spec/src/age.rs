@@ -19,14 +19,14 @@ pub struct Age {
     pub cycle: Time,
     /// AGE_CLOCK_PERIOD: cycles in which a waiting packet ages by one, 0 to 4294967295; 0 stands for 4294967296.
     pub period: u32,
-    /// REQ_AGE_BIAS: what a packet of the first half of the service classes (of all, where there is one) ages by when
-    /// it comes in, by the link that it comes in on.
+    /// REQ_AGE_BIAS: what a packet on the lanes of the first half of the service classes (on any, where there is one) ages
+    /// by when it comes in, by the link that it comes in on.
     pub bias: Bias,
-    /// RSP_AGE_BIAS: the same for packets of the second half of the service classes; by default `bias`.
+    /// RSP_AGE_BIAS: the same for packets on the other lanes; by default `bias`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub response_bias: Option<Bias>,
-    /// AGE_RR_SELECT: 64 bits, the n-th for the n-th of every 64 grants of an output: 0 chooses by age, 1 in turn
-    /// (round robin).
+    /// AGE_RR_SELECT: 64 bits, the n-th for the n-th of every 64 grants of an output: 1 chooses by age, 0 in turn (round
+    /// robin). By default all are 1.
     pub rr_select: RrSelect,
 }
 
@@ -74,9 +74,15 @@ impl Default for Bias {
 }
 
 /// The 64 bits of AGE_RR_SELECT, as a whole number or as a text like `"0x00000000ffffffff"`.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema)]
 #[schemars(with = "String")]
 pub struct RrSelect(pub u64);
+
+impl Default for RrSelect {
+    fn default() -> Self {
+        Self(u64::MAX)
+    }
+}
 
 impl Serialize for RrSelect {
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
@@ -122,7 +128,7 @@ mod tests {
     #[test]
     fn the_defaults_are_the_routers() {
         let age = age("").unwrap();
-        assert_eq!((age.cycle, age.period, age.bias.all, age.rr_select.0), (Time::ns(2), 4096, 1, 0));
+        assert_eq!((age.cycle, age.period, age.bias.all, age.rr_select.0), (Time::ns(2), 4096, 1, u64::MAX));
     }
 
     #[test]

@@ -2,6 +2,7 @@
 
 use fabricsim_units::{Bytes, Rate, Time};
 
+mod age;
 mod congestion;
 mod tune;
 
@@ -45,6 +46,7 @@ pub fn check(experiment: &Experiment, file: &str) -> Result<(), SpecError> {
     ];
     let found = checks.into_iter().find_map(Result::err).map(|(key, message)| (key.to_owned(), message));
     let found = found.map_or_else(|| congestion::check(experiment), Err);
+    let found = found.and_then(|()| age::check(experiment));
     match found.and_then(|()| experiment.tune.as_ref().map_or(Ok(()), tune::check)) {
         Ok(()) => Ok(()),
         Err((key, message)) => Err(SpecError::at_key(file, &key, message)),
@@ -102,9 +104,6 @@ fn measure(measure: &Measure) -> Result<(), Problem> {
 fn switch(switch: &Switch) -> Result<(), Problem> {
     at_most("switch.router_delay", switch.router_delay, LONGEST_DELAY)?;
     at_most("switch.credit_delay", switch.credit_delay, LONGEST_DELAY)?;
-    if switch.queueing == Queueing::Cioq || switch.arbiter == Arbiter::AgeBased {
-        return Err(("switch", "`cioq` and `age-based` are not available yet".to_owned()));
-    }
     if switch.allocation == Allocation::Maximal {
         return Ok(());
     }

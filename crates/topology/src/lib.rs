@@ -11,6 +11,7 @@ mod file;
 pub mod graph;
 mod limits;
 mod links;
+mod per_link;
 mod validate;
 
 pub use build::build;
@@ -20,6 +21,7 @@ pub use file::{Format, parse};
 pub use graph::{End, Graph, GridShape, HostNode, Link, LinkClass, Node, Shape, SwitchNode, TreeShape};
 pub use limits::{MAX_DIMENSIONS, MAX_LINKS, MAX_NODES, MAX_PORTS};
 pub use links::Defaults;
+pub use per_link::PerLink;
 pub use validate::{largest_packet, validate};
 
 #[cfg(test)]

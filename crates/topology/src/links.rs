@@ -73,15 +73,15 @@ pub(crate) fn by_class(defaults: &Defaults<'_>, classes: Classes) -> Result<ByCl
 
 const LETTERS: [&str; 3] = ["x", "y", "z"];
 
-fn dimension_number(key: &str) -> Option<usize> {
+pub(crate) fn dimension_number(key: &str) -> Option<usize> {
     LETTERS.iter().position(|&letter| letter == key).or_else(|| key.parse().ok())
 }
 
-fn level_number(key: &str) -> Option<usize> {
+pub(crate) fn level_number(key: &str) -> Option<usize> {
     key.parse::<usize>().ok()?.checked_sub(1)
 }
 
-fn unknown_class(kind: &str, key: &str, count: usize) -> String {
+pub(crate) fn unknown_class(kind: &str, key: &str, count: usize) -> String {
     if count == 0 {
         return format!("links of this topology have no {kind}s: remove it");
     }
@@ -147,9 +147,24 @@ pub(crate) fn check_parameters(given: &LinkOverride, unit: Bytes) -> Result<(), 
 
 /// Applies `links.named`: to every link between the two nodes.
 pub(crate) fn apply_named(graph: &mut Graph, links: &Links, file: &str) -> Result<(), SpecError> {
+    let found = find_named(graph, links.named.keys().map(String::as_str));
+    let found = found
+        .map_err(|(key, message)| SpecError::at_key(file, &format!("links.named.\"{key}\""), message))?;
+    for (index, key) in found {
+        links.named[key].apply(&mut graph.links[index].parameters);
+    }
+    Ok(())
+}
+
+/// The links, by number, between the two nodes that each key names (`"S(0,0)-S(1,0)"`, in either order), with the key. The
+/// error has the key that names no link, and a message.
+pub(crate) fn find_named<'k>(
+    graph: &Graph,
+    keys: impl Iterator<Item = &'k str> + Clone,
+) -> Result<Vec<(usize, &'k str)>, (&'k str, String)> {
     // Names may hold hyphens, so that each hyphen of a key may be the one between two names.
-    let mut wanted: BTreeMap<(&str, &str), Vec<&str>> = BTreeMap::new();
-    for key in links.named.keys() {
+    let mut wanted: BTreeMap<(&str, &str), Vec<&'k str>> = BTreeMap::new();
+    for key in keys.clone() {
         for (at, _) in key.match_indices('-') {
             let (a, b) = (&key[..at], &key[at + 1..]);
             for pair in [(a, b), (b, a)] {
@@ -157,20 +172,17 @@ pub(crate) fn apply_named(graph: &mut Graph, links: &Links, file: &str) -> Resul
             }
         }
     }
-    let mut found: Vec<(usize, &str)> = Vec::new();
+    let mut found: Vec<(usize, &'k str)> = Vec::new();
     for (index, link) in graph.links.iter().enumerate().filter(|_| !wanted.is_empty()) {
         let pair = (graph.name(link.a.node), graph.name(link.b.node));
         found.extend(wanted.get(&pair).into_iter().flatten().map(|&key| (index, key)));
     }
     let used: BTreeSet<&str> = found.iter().map(|&(_, key)| key).collect();
-    if let Some(key) = links.named.keys().find(|key| !used.contains(key.as_str())) {
-        let path = format!("links.named.\"{key}\"");
-        return Err(SpecError::at_key(file, &path, unknown_link(graph, key)));
+    let mut keys = keys;
+    match keys.find(|key| !used.contains(key)) {
+        Some(key) => Err((key, unknown_link(graph, key))),
+        None => Ok(found),
     }
-    for (index, key) in found {
-        links.named[key].apply(&mut graph.links[index].parameters);
-    }
-    Ok(())
 }
 
 /// More links than this are not searched for the nearest name.

@@ -1,6 +1,6 @@
 //! Checks that need both the graph and the rest of the experiment.
 
-use fabricsim_spec::{Experiment, MessageSize, SizeDistribution, SpecError};
+use fabricsim_spec::{Experiment, MessageSize, Queueing, SendWhen, SizeDistribution, SpecError};
 use fabricsim_units::Bytes;
 
 use crate::Graph;
@@ -28,6 +28,17 @@ pub fn validate(graph: &Graph, experiment: &Experiment, file: &str) -> Result<()
     let packet = largest_packet(experiment);
     let units = packet.get().div_ceil(unit.get());
     let small = graph.links.iter().min_by_key(|link| link.parameters.buffer);
+    let staging = experiment.switch.staging.buffer;
+    if experiment.switch.queueing == Queueing::Cioq && staging.get() / unit.get() < units {
+        let message = format!(
+            "{staging} is not allowed: a packet of {packet} takes {units} flow control units of {unit} and would never \
+             move: give at least {}",
+            Bytes(units * unit.get()),
+        );
+        return error("switch.staging.buffer", message);
+    }
+    let whole = experiment.switch.send_when == SendWhen::LargestPacketFits;
+    let (packet, units) = if whole { (mtu, mtu.get().div_ceil(unit.get())) } else { (packet, units) };
     let Some(link) = small.filter(|link| link.parameters.buffer.get() / unit.get() < units) else {
         return Ok(());
     };

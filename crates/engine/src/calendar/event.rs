@@ -15,6 +15,8 @@ pub(crate) enum Kind {
     Deliver,
     /// A sender is to be looked at again.
     Wake,
+    /// An input buffer of a switch is to be looked at again.
+    Look,
 }
 
 const PORT_BITS: u32 = 30;
@@ -30,7 +32,8 @@ impl Event {
         match self.tag >> PORT_BITS {
             0 => Kind::Arrive,
             1 => Kind::Deliver,
-            _ => Kind::Wake,
+            2 => Kind::Wake,
+            _ => Kind::Look,
         }
     }
 

@@ -6,6 +6,7 @@ use fabricsim_spec::Queueing;
 use fabricsim_units::{PortNo, Vl};
 
 use super::Switch;
+use super::queues::Place;
 use crate::{Context, NONE, Outbox};
 
 impl Switch {
@@ -19,14 +20,19 @@ impl Switch {
         packet: u32,
     ) -> bool {
         let input = (port - self.first_port) as usize;
-        context.arena[packet].ready = context.now;
+        let slot = &mut context.arena[packet];
+        slot.ready = context.now;
+        slot.arrived = context.now;
+        if let Some(aging) = &mut self.aging {
+            aging.receive(&mut context.arena, input, packet, context.now);
+        }
         if context.is_adaptive {
             self.undecided.push((input, packet));
-            return self.undecided.len() == 1 && self.dirty.is_empty();
+            return self.undecided.len() == 1 && self.dirty.is_empty() && self.moves.is_empty();
         }
-        let settled = self.dirty.is_empty();
+        let settled = self.dirty.is_empty() && self.moves.is_empty();
         self.admit(context, input, packet);
-        settled && !self.dirty.is_empty()
+        settled && !(self.dirty.is_empty() && self.moves.is_empty())
     }
 
     /// Admits the arrivals of this moment by input, in whatever order they were told: the hop that is chosen for one
@@ -58,7 +64,23 @@ impl Switch {
                 return self.plan_anew(input);
             }
         }
+        if self.layout.queueing == Queueing::Cioq {
+            return self.admit_staged(context, input, lane, packet);
+        }
         let output = self.route(context, input, lane, packet);
+        let place = self.layout.place(input, lane, output);
+        self.offer(context, place, packet);
+    }
+
+    /// A packet whose output is chosen waits for it from now on.
+    #[inline(always)]
+    pub(super) fn offer<R: RoutingFunction, B: Observer, O: Outbox>(
+        &mut self,
+        context: &mut Context<R, B, O>,
+        place: Place,
+        packet: u32,
+    ) {
+        let Place { input, lane, output, .. } = place;
         let sender = &context.ports.senders[self.first_port as usize + output];
         let state = &mut self.outputs[output];
         if state.sole != NONE {
@@ -100,7 +122,7 @@ impl Switch {
 
     /// Finds where the packet goes, and from when on it may; returns the output.
     #[inline(always)]
-    fn route<R: RoutingFunction, B: Observer, O: Outbox>(
+    pub(super) fn route<R: RoutingFunction, B: Observer, O: Outbox>(
         &mut self,
         context: &mut Context<R, B, O>,
         input: usize,

@@ -5,7 +5,7 @@ use fabricsim_routing::RoutingFunction;
 use fabricsim_units::{Time, Vl};
 
 use super::Switch;
-use super::queues::{Output, Place};
+use super::queues::Place;
 use crate::arbiter::{Candidate, Choice};
 use crate::{Context, NONE, Outbox};
 
@@ -45,6 +45,9 @@ impl Switch {
         context: &mut Context<R, B, O>,
         output: usize,
     ) {
+        if let Some(aging) = &mut self.aging {
+            aging.advance(context.now);
+        }
         let state = &self.outputs[output];
         if state.inputs.is_empty() {
             if state.sole != NONE {
@@ -92,7 +95,7 @@ impl Switch {
             context.ports.ensure_wake(port, possible_at, &mut context.out);
             return;
         }
-        let (allowed, blocks) = (slot.hop.lanes, slot.blocks);
+        let (allowed, blocks) = (slot.hop.lanes, slot.blocks.max(context.rules.least_space));
         let out_lane = context.ports.lane_in_turn(port, allowed, blocks, context.now).or_else(|| {
             let flow = context.arena[packet].flow();
             context.ports.search_lane(port, allowed, blocks, context.now, flow).ok()
@@ -175,31 +178,29 @@ impl Switch {
         delay: &mut Delay,
     ) -> Option<Candidate> {
         let port = self.first_port + output as u32;
-        let mut choice =
-            Choice::new(context.rules.arbiter, context.rules.priority_lanes, self.random.get_mut(output));
-        let Output { inputs, last_input, .. } = &self.outputs[output];
-        let last = usize::from(*last_input);
+        let (arbiter, last, last_lane) = self.policy(context.rules.arbiter, output);
+        let mut choice = Choice::new(arbiter, context.rules.priority_lanes, self.random.get_mut(output));
+        let inputs = &self.outputs[output].inputs;
         let mut at = inputs.first_after(last);
         while let Some(input) = at {
             let readable_at = context.ports.receivers[self.first_port as usize + input].readable_at;
             if readable_at > context.now {
                 delay.retry = delay.retry.min(readable_at);
             } else {
-                let request = self.requests[self.layout.request(output, input)];
+                let mut request = self.requests[self.layout.request(output, input)];
+                if let Some(lane) = last_lane {
+                    request.last_lane = lane.0;
+                }
                 let mut lanes = request.lanes;
                 while lanes != 0 {
                     let lane = request.first_lane(lanes);
                     lanes &= !(1 << lane.0);
                     let packet = self.queues[self.layout.queue(input, lane, output)].first();
                     let Some((injected, out_lane)) = examine(context, port, packet, delay) else { continue };
-                    if choice.offer(Candidate {
-                        input: input as u16,
-                        lane,
-                        packet,
-                        injected,
-                        out_lane,
-                        age: 0,
-                    }) {
+                    let header = context.arena[packet].packet.age;
+                    let age = self.aging.as_ref().map_or(0, |aging| aging.age(header));
+                    if choice.offer(Candidate { input: input as u16, lane, packet, injected, out_lane, age })
+                    {
                         return choice.made();
                     }
                 }
@@ -230,7 +231,8 @@ fn examine<R, B, O>(
         delay.retry = delay.retry.min(slot.ready);
         return None;
     }
-    let (allowed, blocks, injected) = (slot.hop.lanes, slot.blocks, slot.packet.injected);
+    let (allowed, injected) = (slot.hop.lanes, slot.packet.injected);
+    let blocks = slot.blocks.max(context.rules.least_space);
     if let Some(lane) = context.ports.lane_in_turn(port, allowed, blocks, context.now) {
         return Some((injected, lane));
     }

@@ -1,6 +1,6 @@
 //! What happens when an output has chosen a packet.
 
-use fabricsim_model::Observer;
+use fabricsim_model::{Grant, Observer};
 use fabricsim_routing::RoutingFunction;
 use fabricsim_spec::Queueing;
 use fabricsim_units::{Time, Vl};
@@ -47,18 +47,33 @@ impl Switch {
         let slot = &mut context.arena[packet];
         slot.packet.hops += 1;
         let (bytes, blocks, waited_for) = (slot.packet.bytes, slot.blocks, slot.hop.lanes.first);
+        let by_age = self.aging.as_mut().is_some_and(|aging| aging.send(&mut slot.packet.age, place));
+        let grant = Grant {
+            input: context.ports.receivers[in_port as usize].channel,
+            lane,
+            output: context.ports.senders[port as usize].channel,
+            waited: context.now - slot.arrived,
+            age: slot.packet.age as u8,
+        };
+        context.observer.forwarded(context.now, &grant);
         let state = &mut self.outputs[output];
         state.queued -= blocks;
-        state.last_input = input as u16;
         self.last_output = output;
-        self.requests[request].last_lane = lane.0;
+        if !by_age {
+            state.last_input = input as u16;
+            self.requests[request].last_lane = lane.0;
+        }
         let byte_time = context.ports.senders[port as usize].byte_time;
         let watched = self
             .detector
             .as_mut()
             .is_some_and(|detector| !detector.leaves_quietly(input, (output, waited_for), blocks));
         let late = if watched { self.mark(context, output, (input, lane), packet) } else { Time::ZERO };
-        return_space(context, in_port, lane, (byte_time, late), (bytes, blocks));
+        if self.layout.queueing == Queueing::Cioq {
+            self.unstage(context, place, (bytes, blocks), byte_time);
+        } else {
+            return_space(context, in_port, lane, (byte_time, late), (bytes, blocks));
+        }
         let end = transmit(context, port, packet, (bytes, blocks), out_lane, more);
         context.ports.receivers[in_port as usize].occupy(end);
     }

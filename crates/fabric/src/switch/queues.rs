@@ -20,7 +20,7 @@ pub(super) struct Layout {
 
 impl Layout {
     pub(super) fn new(queueing: Queueing, ports: usize, lanes: usize) -> Self {
-        let output_rows = if queueing == Queueing::Voq { ports } else { 0 };
+        let output_rows = if queueing == Queueing::Fifo { 0 } else { ports };
         Self { queueing, ports, lanes, output_rows }
     }
 
@@ -162,12 +162,13 @@ impl Switch {
         }
     }
 
-    /// The packets at the heads of queues, with input port and lane.
+    /// The packets at the heads of queues, of staging buffers first, with input port and lane.
     pub fn heads(&self) -> impl Iterator<Item = (usize, Vl, u32)> {
-        self.queues.iter().enumerate().filter_map(|(i, queue)| {
+        let queued = self.queues.iter().enumerate().filter_map(|(i, queue)| {
             let (input, lane) = self.layout.buffer_of(i);
             queue.head().map(|packet| (input, lane, packet))
-        })
+        });
+        queued.chain(self.buffered())
     }
 }
 

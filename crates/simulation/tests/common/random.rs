@@ -168,21 +168,47 @@ fn links(unit: u32, mtu: u32, wanted: Wanted) -> impl Strategy<Value = String> {
     })
 }
 
+/// `[switch.staging]` and `[switch.age]`, which count for some kinds of switches only, and when a packet is sent.
+fn staging_and_age(mtu: u32, unit: u32) -> impl Strategy<Value = String> {
+    let blocks = mtu.div_ceil(unit);
+    let staging =
+        (blocks..3 * blocks + 1, prop_oneof![Just(String::new()), rate().prop_map(str::to_owned)], delay())
+            .prop_map(move |(blocks, rate, delay)| {
+                let rate = if rate.is_empty() { rate } else { format!("rate = \"{rate}\"\n") };
+                format!("[switch.staging]\nbuffer = \"{} B\"\ndelay = \"{delay}\"\n{rate}", blocks * unit)
+            });
+    let select = select(vec!["0xffffffffffffffff", "0x0", "0x5555555555555555"]);
+    let age = (1_u32..200, 0_u8..8, 0_u8..8, select).prop_map(|(period, hosts, all, select)| {
+        format!(
+            "[switch.age]\nperiod = {period}\nrr_select = \"{select}\"\nbias = {{ hosts = {hosts}, all = {all} }}\n\
+             response_bias = {{ all = {} }}\n",
+            7 - all
+        )
+    });
+    let when = select_when().prop_map(|when| format!("send_when = \"{when}\"\n"));
+    (when, staging, age).prop_map(|(when, staging, age)| when + &staging + &age)
+}
+
+fn select_when() -> impl Strategy<Value = &'static str> {
+    select(vec!["packet-fits", "packet-fits", "largest-packet-fits"])
+}
+
 fn switch(unit: u32, wanted: Wanted) -> impl Strategy<Value = String> {
     let lanes = if wanted == Wanted::Deadlocks { 1_u8..3 } else { 1_u8..5 };
     (
-        select(vec!["fifo", "voq"]),
+        select(vec!["fifo", "voq", "cioq"]),
         select(vec!["cut-through", "store-and-forward"]),
         delay(),
         lanes,
         select(vec!["block", "packet"]),
         delay(),
-        select(vec!["round-robin", "oldest-first", "random", "fixed-priority"]),
+        select(vec!["round-robin", "oldest-first", "random", "fixed-priority", "age-based", "age-based"]),
         select(vec![1_u8, 1, 2]),
     )
         .prop_map(move |(queueing, switching, router, lanes, credits, credit, arbiter, classes)| {
             let classes = if wanted == Wanted::Deadlocks { 1 } else { classes };
-            let (lanes, first) = (lanes * classes, if classes > 1 { "[1]" } else { "[]" });
+            let first = if classes > 1 && arbiter != "age-based" { "[1]" } else { "[]" };
+            let lanes = lanes * classes;
             format!(
                 "[switch]\nqueueing = \"{queueing}\"\nswitching = \"{switching}\"\nrouter_delay = \"{router}\"\n\
                  virtual_lanes = {lanes}\nflow_control_unit = \"{unit} B\"\ncredit_return = \"{credits}\"\n\
@@ -320,7 +346,7 @@ pub fn experiment(wanted: Wanted) -> impl Strategy<Value = Case> {
             let entries = prop::collection::vec((traffic(wanted), select(names)), 1..4);
             let parts = (
                 links(unit, mtu, wanted),
-                switch(unit, wanted),
+                (switch(unit, wanted), staging_and_age(mtu, unit)).prop_map(|(first, then)| first + &then),
                 host(mtu),
                 routing(fabric.algorithms, wanted),
                 congestion(),
@@ -331,6 +357,13 @@ pub fn experiment(wanted: Wanted) -> impl Strategy<Value = Case> {
                 let traffic: String =
                     entries.iter().map(|(entry, name)| entry.replace("{host}", name)).collect();
                 let topology = &fabric.text;
+                // Late credits are not for switches whose input buffers do not wait for outputs.
+                let late = "credit_starvation_threshold = ";
+                let congestion = if switch.contains("cioq") {
+                    congestion.replace(late, &format!("{late}0 # "))
+                } else {
+                    congestion
+                };
                 Case(format!(
                     "seed = {seed}\n[topology]\n{topology}\n{links}{switch}{host}{routing}{congestion}{traffic}"
                 ))

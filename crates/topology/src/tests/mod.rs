@@ -4,6 +4,7 @@ mod common;
 mod facts;
 mod files;
 mod links;
+mod per_link;
 mod round_trip;
 mod shapes;
 mod thesis;

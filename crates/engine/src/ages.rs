@@ -1,0 +1,55 @@
+//! From an experiment's ages to those of its switches.
+
+use fabricsim_fabric::Switch as Fabric;
+use fabricsim_fabric::age::{AgeRrSelect, Ager};
+use fabricsim_spec::{Arbiter, Bias, Experiment, SpecError};
+use fabricsim_topology::{Graph, PerLink};
+use fabricsim_units::{SwitchId, Vl};
+
+/// Makes switches whose packets age; there is none where they do not.
+pub(crate) struct Ages {
+    ager: Ager,
+    select: AgeRrSelect,
+    /// REQ_AGE_BIAS and RSP_AGE_BIAS at both ends of each link.
+    bias: Vec<[u8; 2]>,
+    /// The first lane of responses.
+    responses: Vl,
+}
+
+impl Ages {
+    /// What the experiment says; the error names the key of a bias for a port that there is not.
+    pub(crate) fn new(experiment: &Experiment, graph: &Graph, file: &str) -> Result<Option<Self>, SpecError> {
+        let switch = &experiment.switch;
+        if switch.arbiter != Arbiter::AgeBased {
+            return Ok(None);
+        }
+        let requests = per_link(&switch.age.bias).resolve(graph, "switch.age.bias", file)?;
+        let responses = match &switch.age.response_bias {
+            Some(bias) => per_link(bias).resolve(graph, "switch.age.response_bias", file)?,
+            None => requests.clone(),
+        };
+        let classes = switch.service_classes.max(1);
+        Ok(Some(Self {
+            ager: Ager::new(switch.age.period, switch.age.cycle),
+            select: AgeRrSelect(switch.age.rr_select.0),
+            bias: requests
+                .into_iter()
+                .zip(responses)
+                .map(|(request, response)| [request, response])
+                .collect(),
+            responses: Vl(classes.div_ceil(2) * switch.lanes_per_class()),
+        }))
+    }
+
+    /// The switch with ages.
+    pub(crate) fn apply(&self, switch: Fabric, graph: &Graph, id: SwitchId) -> Fabric {
+        let ports = graph.switches[id.index()].ports.iter();
+        let bias = ports.map(|link| self.bias[link.index()]).collect();
+        switch.with_ages(self.ager.clone(), self.select, bias, self.responses)
+    }
+}
+
+fn per_link(bias: &Bias) -> PerLink<'_, u8> {
+    let Bias { all, hosts, dimension, level, named } = bias;
+    PerLink { all: *all, hosts: *hosts, dimension, level, named }
+}
