@@ -33,7 +33,7 @@ struct Turns {
 
 impl Aging {
     /// The packet comes in at a port.
-    #[inline(always)]
+    #[inline(never)]
     pub(super) fn receive(&mut self, arena: &mut Arena, input: usize, packet: u32, now: Time) {
         self.ager.advance(now);
         let slot = &mut arena[packet];
@@ -42,7 +42,7 @@ impl Aging {
     }
 
     /// Brings the clock up to the moment of an arbitration.
-    #[inline(always)]
+    #[inline(never)]
     pub(super) fn advance(&mut self, now: Time) {
         self.ager.advance(now);
     }
@@ -59,7 +59,7 @@ impl Aging {
     }
 
     /// The packet leaves with its present age, chosen `by_age` or in turn.
-    #[inline(always)]
+    #[inline(never)]
     pub(super) fn send(&mut self, header: &mut u16, place: Place) -> bool {
         let by_age = self.by_age(place.output);
         *header = u16::from(self.ager.send(AgeHeader(*header)));

@@ -127,7 +127,7 @@ impl Switch {
     }
 
     /// A packet has come in: it goes on into its staging buffer if it can at once, else it waits in the input buffer.
-    #[inline(always)]
+    #[inline(never)]
     pub(super) fn admit_staged<R: RoutingFunction, B: Observer, O: Outbox>(
         &mut self,
         context: &mut Context<R, B, O>,
@@ -158,7 +158,7 @@ impl Switch {
     }
 
     /// Moves a packet from its input buffer into the staging buffer of its output, where there is space for it.
-    #[inline(always)]
+    #[inline]
     fn stage<R: RoutingFunction, B: Observer, O: Outbox>(
         &mut self,
         context: &mut Context<R, B, O>,
@@ -297,7 +297,7 @@ impl Switch {
     }
 
     /// A packet begins to leave a staging buffer: the head of the input buffer behind it may follow.
-    #[inline(always)]
+    #[inline(never)]
     pub(super) fn unstage<R, B, O: Outbox>(
         &mut self,
         context: &mut Context<R, B, O>,
