@@ -55,6 +55,14 @@ fn a_blocked_switch_holds_what_its_buffers_hold() {
     }
 }
 
+/// Packets that leave the switch after 10 us.
+#[derive(Default)]
+struct Late(u32);
+impl Observer for Late {
+    fn forwarded(&mut self, now: Time, _: &Grant) {
+        self.0 += u32::from(now > Time::us(10));
+    }
+}
 /// So many packets for one who takes none, then one for another.
 fn passes(packets: u32, overrides: &[(&str, &str)]) -> bool {
     let traffic = format!(
@@ -62,15 +70,8 @@ fn passes(packets: u32, overrides: &[(&str, &str)]) -> bool {
          message = '72 B'\n[[traffic]]\nsources = ['H0']\npattern = {{ to = 'H2' }}\ninjection = 'constant'\nload = 0.5\n\
          messages = 1\nstart = '10 us'\nmessage = '72 B'"
     );
-    #[derive(Default)]
-    struct To2(u32);
-    impl Observer for To2 {
-        fn forwarded(&mut self, now: Time, _: &Grant) {
-            self.0 += u32::from(now > Time::us(10));
-        }
-    }
-    let mut engine = engine(&traffic, &[&[NEVER_TAKEN], overrides].concat(), To2::default);
-    engine.observers().next().is_some_and(|to2| to2.0 == 1)
+    let mut engine = engine(&traffic, &[&[NEVER_TAKEN], overrides].concat(), Late::default);
+    engine.observers().next().is_some_and(|late| late.0 == 1)
 }
 
 #[test]
