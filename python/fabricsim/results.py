@@ -78,6 +78,16 @@ class Result:
         """Packets by number of hops."""
         return self.table("hops")
 
+    @property
+    def jobs(self) -> pd.DataFrame:
+        """A row for each iteration of each job that all ranks have done."""
+        return self.table("jobs")
+
+    @property
+    def streams(self) -> pd.DataFrame:
+        """A row for each entry of the traffic list, the responses to it, and each job: where messages follow."""
+        return self.table("streams")
+
     def table(self, name: str) -> pd.DataFrame:
         """A table by name.
 

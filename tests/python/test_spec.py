@@ -39,7 +39,10 @@ SECTIONS = [
     spec.Dcqcn,
     spec.CongestionControl,
     spec.HotSpot,
+    spec.Response,
     spec.Traffic,
+    spec.Job,
+    *get_args(spec.Program),
     spec.SteadyState,
     spec.Run,
     spec.Measure,
@@ -84,6 +87,10 @@ def test_topologies_are_those_of_the_schema() -> None:
         )
 
 
+def test_programs_are_those_of_the_schema() -> None:
+    assert {kind.kind for kind in get_args(spec.Program)} == set(variants("Program"))
+
+
 def test_patterns_are_those_of_the_schema() -> None:
     found = variants("Pattern")
     assert set(get_args(sections.PatternName)) == {name for name, content in found.items() if content is None}
@@ -95,7 +102,7 @@ def test_patterns_are_those_of_the_schema() -> None:
 def test_choices_are_those_of_the_schema(section: Any) -> None:
     for name, hint in get_type_hints(section).items():
         choices = {c for option in get_args(hint) for c in get_args(option) if isinstance(c, str)}
-        if not choices or name == "pattern":
+        if not choices or name in ("pattern", "program"):
             continue
         content = DEFS[section.__name__]["properties"][name]
         target = next(
@@ -125,6 +132,13 @@ def test_a_full_experiment_is_valid() -> None:
         groups={"left": ["S(0,*)"]},
         traffic=[
             spec.Traffic(pattern="uniform", load=0.2, message="2 KiB"),
+            spec.Traffic(
+                pattern="uniform",
+                injection="window",
+                window=4,
+                message="2 KiB",
+                response=spec.Response("8 B", delay="1 us"),
+            ),
             spec.Traffic(
                 pattern=spec.HotSpot(["left"], 0.5), message={"uniform": {"min": "64 B", "max": "1 KiB"}}
             ),

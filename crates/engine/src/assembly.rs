@@ -12,7 +12,7 @@ use fabricsim_routing::Router;
 use fabricsim_spec::{Allocation, Experiment, LinkParameters, Queueing, SendWhen, Staging};
 use fabricsim_topology::{Graph, Node};
 use fabricsim_units::{Bytes, HostId, LinkId, PortNo, Rate, SwitchId, Time, Vl};
-use fabricsim_workload::Source;
+use fabricsim_workload::{Source, StreamInfo};
 
 use crate::ages::Ages;
 use crate::congestion::{Builder, class_bases};
@@ -29,6 +29,8 @@ pub struct Assembly<'a> {
     pub router: Arc<Router>,
     /// A source for every host.
     pub sources: Vec<Source>,
+    /// The streams of messages.
+    pub streams: &'a [StreamInfo],
 }
 
 /// Where each direction of a link starts and ends: partition and port.
@@ -75,16 +77,16 @@ pub(crate) fn assemble<B: Observer>(
     assembly: Assembly<'_>,
     mut observer: impl FnMut() -> B,
 ) -> (Vec<Partition<B>>, Directory) {
-    let Assembly { experiment, graph, router, sources } = assembly;
+    let Assembly { experiment, graph, router, sources, streams } = assembly;
     let cut = Cut::new(graph, experiment.run.partitions);
     let places = places(graph, &cut);
     let directory = directory(graph, &cut, &places);
     let rules = rules(experiment);
-    let control = Builder::new(experiment, graph);
+    let control = Builder::new(experiment, graph, streams);
     let Ok(ages) = Ages::new(experiment, graph, "") else {
         unreachable!("the experiment was checked when it was prepared");
     };
-    let bases = class_bases(experiment);
+    let bases = class_bases(experiment, streams);
     let mut sources: Vec<Option<Source>> = sources.into_iter().map(Some).collect();
     let partitions = places
         .iter()
@@ -302,7 +304,7 @@ struct Common<'a> {
     rules: &'a Rules,
     control: Option<&'a Builder<'a>>,
     ages: Option<&'a Ages>,
-    /// The first lane of each traffic entry's service class.
+    /// The first lane of each stream's service class.
     bases: &'a Arc<[u8]>,
 }
 

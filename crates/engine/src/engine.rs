@@ -8,6 +8,7 @@ use fabricsim_workload::Source;
 use crate::assembly::{Assembly, Directory, assemble};
 use crate::congestion_tree::{self, CongestionTree};
 use crate::deadlock::{self, Deadlock};
+use crate::host::Host;
 use crate::partition::{Mail, Owner, Partition, Totals};
 
 /// How far a call of [`Engine::advance`] came.
@@ -132,6 +133,14 @@ impl<B: Observer> Engine<B> {
         }
     }
 
+    /// After [`Advance::Idle`]: sets the clock back to `end`, or to the last thing that happened if that was later. Returns
+    /// when that is.
+    pub fn end_at(&mut self, end: Time) -> Time {
+        let last = self.partitions.iter().map(|p| p.context.now).max().unwrap_or_default();
+        self.now = self.now.min(end.max(last));
+        self.now
+    }
+
     /// Counters of the whole run so far.
     pub fn totals(&self) -> Totals {
         let mut totals = Totals::default();
@@ -163,11 +172,9 @@ impl<B: Observer> Engine<B> {
         self.partitions.iter_mut().flat_map(|p| p.hosts.iter_mut()).for_each(|host| host.stopped = true);
     }
 
-    /// Has every host sent all that it opened?
+    /// Has every host sent all that it opened, and answered all that it was asked?
     pub fn sources_drained(&self) -> bool {
-        self.partitions.iter().flat_map(|p| &p.hosts).all(|host| {
-            host.protocol.is_empty() && host.control.as_ref().is_none_or(|control| control.is_empty())
-        })
+        self.partitions.iter().flat_map(|p| &p.hosts).all(Host::is_drained)
     }
 
     /// Has every message that was made before `time` been sent, and every packet of those been delivered?
@@ -177,6 +184,7 @@ impl<B: Observer> Engine<B> {
                 && p.hosts.iter().all(|host| {
                     host.protocol.messages().iter().all(|m| m.created >= time)
                         && host.source.next(self.now).is_none_or(|next| next >= time)
+                        && host.source.next_response().is_none_or(|next| next >= time)
                 })
         })
     }

@@ -7,7 +7,7 @@ use fabricsim_model::{Lanes, Observer, Packet, PacketKind};
 use fabricsim_protocols::{Datagram, Outgoing};
 use fabricsim_routing::RoutingFunction;
 use fabricsim_units::{HostId, Time, Vl};
-use fabricsim_workload::Source;
+use fabricsim_workload::{Arrival, Event, Source};
 
 use crate::congestion::{Endpoint, Turn};
 
@@ -20,7 +20,7 @@ pub(crate) struct Host {
     pub(crate) protocol: Datagram,
     /// Congestion control, where there is any.
     pub(crate) control: Option<Box<Endpoint>>,
-    /// The first lane of the service class of each entry of the traffic list.
+    /// The first lane of the service class of each stream.
     pub(crate) class_bases: Arc<[u8]>,
     /// Packets sent so far.
     pub(crate) sent: u64,
@@ -45,13 +45,13 @@ impl Host {
         }
         self.open_messages(now);
         context.ports.forget_wants(self.port);
-        let mut retry = if self.protocol.has_room() { self.next_message(now) } else { Time::MAX };
+        let mut retry = self.next_opening(now);
         for number in self.protocol.candidates() {
             match self.try_send(context, number) {
                 Ok(()) => {
                     let more = !self.protocol.is_empty();
                     let busy_until = context.ports.senders[self.port as usize].busy_until;
-                    let next = if more { busy_until } else { self.next_message(now).max(busy_until) };
+                    let next = if more { busy_until } else { self.next_opening(now).max(busy_until) };
                     retry = next;
                     break;
                 }
@@ -80,7 +80,7 @@ impl Host {
             Some(Turn::Data) => [Turn::Data, Turn::Answers],
             _ => [Turn::Answers, Turn::Data],
         };
-        let mut retry = if self.protocol.has_room() { self.next_message(now) } else { Time::MAX };
+        let mut retry = self.next_opening(now);
         for turn in order {
             let sent = match turn {
                 Turn::Answers if self.control.as_ref().is_none_or(|control| control.is_empty()) => {
@@ -106,7 +106,7 @@ impl Host {
     fn after_sending<R, B, O>(&self, context: &Context<R, B, O>) -> Time {
         let busy_until = context.ports.senders[self.port as usize].busy_until;
         let answer = self.control.as_ref().and_then(|control| control.answer_ready()).unwrap_or(Time::MAX);
-        let data = if self.protocol.is_empty() { self.next_message(context.now) } else { busy_until };
+        let data = if self.protocol.is_empty() { self.next_opening(context.now) } else { busy_until };
         data.min(answer).max(busy_until)
     }
 
@@ -166,9 +166,36 @@ impl Host {
         Ok(())
     }
 
-    /// A packet has arrived here: takes note of its marks. True if there is something to send because of it.
+    /// A packet has arrived here: takes note of its marks, and of what it means to requests and jobs. True if there is
+    /// something to send because of it.
     pub(crate) fn notice<B: Observer>(&mut self, packet: &Packet, now: Time, observer: &mut B) -> bool {
-        self.control.as_mut().is_some_and(|control| control.arrived(packet, now, observer))
+        let answer = self.control.as_mut().is_some_and(|control| control.arrived(packet, now, observer));
+        if packet.kind != PacketKind::Data || !self.source.is_closed() {
+            return answer;
+        }
+        let Packet { source, stream, tag, bytes, .. } = *packet;
+        let message = self.source.arrived(now, &Arrival { source, stream, tag, bytes });
+        self.tell(now, observer);
+        answer || message
+    }
+
+    /// Tells the observer of requests that are answered and iterations that are done.
+    fn tell<B: Observer>(&mut self, now: Time, observer: &mut B) {
+        for event in self.source.events() {
+            match event {
+                Event::Answered { stream, created, .. } => observer.answered(now, stream, created),
+                Event::Iteration { job, iteration, start, end, bytes } => {
+                    observer.iterated(job, iteration, start, end, bytes);
+                }
+            }
+        }
+    }
+
+    /// The last byte of a message leaves at `at`.
+    #[inline(never)]
+    fn left<B: Observer>(&mut self, now: Time, at: Time, packet: &Packet, observer: &mut B) {
+        self.source.left(at, packet.stream, packet.tag);
+        self.tell(now, observer);
     }
 
     /// The lane on which a packet can go now, in the service class whose lanes begin at `base`; or when there may be
@@ -201,12 +228,47 @@ impl Host {
                 destination: message.destination,
                 left: message.bytes,
                 stream: message.stream,
+                tag: message.tag,
+                is_response: false,
+            });
+        }
+        if self.source.is_closed() {
+            self.open_responses(now);
+        }
+    }
+
+    #[inline(never)]
+    fn open_responses(&mut self, now: Time) {
+        while self.protocol.has_room_for_response()
+            && let Some(message) = self.source.take_response(now)
+        {
+            self.protocol.open(Outgoing {
+                created: message.created,
+                destination: message.destination,
+                left: message.bytes,
+                stream: message.stream,
+                tag: message.tag,
+                is_response: true,
             });
         }
     }
 
-    fn next_message(&self, now: Time) -> Time {
-        if self.stopped { Time::MAX } else { self.source.next(now).unwrap_or(Time::MAX) }
+    /// When the next message can be opened, as far as there is room.
+    #[inline(always)]
+    fn next_opening(&self, now: Time) -> Time {
+        let wanted = !self.stopped && self.protocol.has_room();
+        let message = if wanted { self.source.next(now).unwrap_or(Time::MAX) } else { Time::MAX };
+        if !self.source.is_closed() || !self.protocol.has_room_for_response() {
+            return message;
+        }
+        message.min(self.source.next_response().unwrap_or(Time::MAX))
+    }
+
+    /// Has it sent all that it opened, and answered all that it was asked?
+    pub(crate) fn is_drained(&self) -> bool {
+        self.protocol.is_empty()
+            && self.source.next_response().is_none()
+            && self.control.as_ref().is_none_or(|control| control.is_empty())
     }
 
     /// Sends the next packet of a message, or says when there may be credits for it.
@@ -233,7 +295,7 @@ impl Host {
             sequence: self.sent as u32,
             stream: message.stream,
             hops: 0,
-            tag: 0,
+            tag: message.tag,
             age: 0,
             kind: PacketKind::Data,
             fecn: false,
@@ -246,6 +308,9 @@ impl Host {
         let end = send(context, self.port, index, lane);
         if let Some(control) = &mut self.control {
             control.sent(&packet, context.now, end, &mut context.observer);
+        }
+        if packet.last && self.source.is_closed() {
+            self.left(context.now, end, &packet, &mut context.observer);
         }
         Ok(())
     }

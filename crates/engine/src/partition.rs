@@ -97,18 +97,21 @@ pub(crate) struct Partition<B> {
     unsettled_hosts: Vec<u32>,
     /// Events of the present call of [`Partition::run`].
     events: u64,
-    /// Is there congestion control?
-    controlled: bool,
+    /// Is there congestion control, or do messages follow from others?
+    attentive: bool,
+    /// Do messages follow from others?
+    closed: bool,
     /// Are messages acknowledged?
     acknowledged: bool,
-    /// With congestion control: packets that hosts have taken at the present moment.
+    /// Packets that hosts have taken at the present moment and take notice of.
     taken: Vec<(u32, Packet)>,
 }
 
 impl<B: Observer> Partition<B> {
     pub(crate) fn new(parts: Parts, routing: Arc<Router>, rules: Rules, observer: B) -> Self {
         let Parts { switches, hosts, owners, ports } = parts;
-        let controlled = hosts.iter().any(|host| host.control.is_some());
+        let closed = hosts.iter().any(|host| host.source.is_closed());
+        let attentive = closed || hosts.iter().any(|host| host.control.is_some());
         let mut controls = hosts.iter().filter_map(|host| host.control.as_ref());
         let acknowledged = controls.any(|control| control.acknowledges());
         let step = ports.senders.iter().map(|sender| sender.latency).min().unwrap_or_default();
@@ -132,7 +135,8 @@ impl<B: Observer> Partition<B> {
             unsettled_switches: Vec::new(),
             unsettled_hosts: Vec::new(),
             events: 0,
-            controlled,
+            attentive,
+            closed,
             acknowledged,
             taken: Vec::new(),
         }
@@ -227,9 +231,10 @@ impl<B: Observer> Partition<B> {
         } else {
             self.context.observer.controlled(Time(time), packet);
         }
-        // Nobody takes notice of an unmarked packet, unless it completes a message that is acknowledged.
-        if self.controlled
-            && (packet.fecn || packet.becn || self.acknowledged && packet.last)
+        // Nobody takes notice of an unmarked packet, unless it completes a message that is acknowledged, or messages
+        // follow from others.
+        if self.attentive
+            && (self.closed || packet.fecn || packet.becn || self.acknowledged && packet.last)
             && let Owner::Host(h) = self.owners[port as usize]
         {
             self.taken.push((h, *packet));
@@ -237,7 +242,7 @@ impl<B: Observer> Partition<B> {
         self.context.arena.release(index);
     }
 
-    /// Tells hosts of the packets that they took at this moment, for congestion control. A sink that has paused may take
+    /// Tells hosts of the packets that they took at this moment. A sink that has paused may take
     /// several at once, told in no particular order: they are noticed by sender and number.
     #[inline(never)]
     fn notice(&mut self) {

@@ -74,6 +74,7 @@ impl Prepared {
             graph: &self.graph,
             router: Arc::clone(&self.router),
             sources: self.workload.sources.clone(),
+            streams: &self.workload.streams,
         };
         Engine::new(assembly, observer)
     }

@@ -6,6 +6,9 @@ use crate::{Steady, Window};
 /// Bins of a series where the experiment does not say.
 const DEFAULT_BINS: u64 = 140;
 
+/// How much narrower bins are at first where a run may end early.
+const NARROWER: u64 = 1 << 12;
+
 /// What to record, of how large a fabric.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct RecorderConfig {
@@ -52,6 +55,14 @@ impl RecorderConfig {
             lanes,
             flows: measure.flows,
             link_series: measure.link_series,
+        }
+    }
+
+    /// The run may end long before its expected end: bins are narrow at first, where the experiment does not say how wide
+    /// they are, and become wider as time goes on.
+    pub fn expect_an_early_end(&mut self, measure: &Measure) {
+        if measure.bin.is_none() {
+            self.bin = Time(self.bin.0 / NARROWER).max(Time::ps(1));
         }
     }
 

@@ -6,8 +6,10 @@ use crate::congestion::Congestion;
 use crate::flows::{Delivery, Flows};
 use crate::grid::{Axis, Cells, Grid, capacity};
 use crate::hosts::Hosts;
+use crate::jobs::Jobs;
 use crate::latency::Latencies;
 use crate::ports::Ports;
+use crate::streams::Streams;
 use crate::{Batch, RecorderConfig, Window};
 
 /// Most batches of a measurement that are kept; then neighbours are merged.
@@ -34,6 +36,10 @@ pub struct Recorder {
     taken: Batch,
     /// What congestion control does, where there is any.
     pub(crate) congestion: Option<Box<Congestion>>,
+    /// Streams of messages, where messages follow from others.
+    pub(crate) streams: Option<Box<Streams>>,
+    /// What jobs have done, where there are any.
+    pub(crate) jobs: Option<Box<Jobs>>,
 }
 
 impl Recorder {
@@ -54,7 +60,21 @@ impl Recorder {
             axis,
             taken: Batch::default(),
             congestion: None,
+            streams: None,
+            jobs: None,
         }
+    }
+
+    /// Keeps `count` streams of messages apart, and records what jobs do. Without, neither costs anything.
+    pub fn with_streams(mut self, count: usize) -> Self {
+        self.streams = Some(Box::new(Streams::new(count)));
+        self.jobs = Some(Box::default());
+        self
+    }
+
+    /// Iterations of jobs that single ranks have done so far, and when the last of them ended.
+    pub fn job_progress(&self) -> (u64, Time) {
+        self.jobs.as_ref().map_or((0, Time::ZERO), |jobs| jobs.progress())
     }
 
     /// Records what congestion control does, too. Without an algorithm that costs nothing.
@@ -109,6 +129,12 @@ impl Recorder {
         if let (Some(mine), Some(theirs)) = (&mut self.congestion, &other.congestion) {
             mine.merge(theirs);
         }
+        if let (Some(mine), Some(theirs)) = (&mut self.streams, &other.streams) {
+            mine.merge(theirs);
+        }
+        if let (Some(mine), Some(theirs)) = (&mut self.jobs, &other.jobs) {
+            mine.merge(theirs);
+        }
     }
 
     /// A packet with a mark is delivered.
@@ -144,6 +170,21 @@ impl Observer for Recorder {
         self.flows.delivered(bin, packet, &Delivery { accepted, latency });
         if packet.fecn {
             self.delivered_marked(now, packet);
+        }
+        if let Some(streams) = &mut self.streams {
+            streams.delivered(packet, accepted, latency);
+        }
+    }
+
+    fn answered(&mut self, now: Time, stream: u16, created: Time) {
+        if let Some(streams) = &mut self.streams {
+            streams.answered(self.window, now, stream, created);
+        }
+    }
+
+    fn iterated(&mut self, job: u16, iteration: u32, start: Time, end: Time, bytes: u64) {
+        if let Some(jobs) = &mut self.jobs {
+            jobs.iterated(job, iteration, start, end, bytes);
         }
     }
 

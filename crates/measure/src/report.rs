@@ -9,8 +9,8 @@ use crate::flows::{Flow, FlowHistogram, Key};
 use crate::hosts::{DELIVERED_BYTES, DELIVERED_PACKETS, INJECTED_PACKETS};
 use crate::summary::start_ns;
 use crate::{
-    Confidence, FlowSummary, Hops, Latency, MOST_FLOWS, Recorder, SATURATED, Summary, congestion_tables,
-    jain, series, tables,
+    Confidence, FlowSummary, Hops, JobName, Latency, MOST_FLOWS, Recorder, SATURATED, StreamName, Summary,
+    congestion_tables, jain, jobs, series, streams, tables,
 };
 
 /// What things are called in tables.
@@ -20,6 +20,10 @@ pub struct Names {
     pub hosts: Vec<String>,
     /// Sending ports, by number.
     pub ports: Vec<PortName>,
+    /// Streams of messages, by number; empty where they are not kept apart.
+    pub streams: Vec<StreamName>,
+    /// Jobs.
+    pub jobs: Vec<JobName>,
 }
 
 /// A sending port.
@@ -63,7 +67,8 @@ pub struct Report {
     /// In figures.
     pub summary: Summary,
     /// In tables: `flows`, `hosts`, `links`, `series`, `hosts_series`, `run_series`, `latency`, `hops`, `batches`,
-    /// `link_series` where it was asked for, and `congestion_series` where there is congestion control.
+    /// `link_series` where it was asked for, `congestion_series` where there is congestion control, `streams` where
+    /// messages follow from others, and `jobs` where there are jobs.
     pub tables: Vec<Table>,
 }
 
@@ -109,6 +114,8 @@ impl Recorder {
         ];
         tables.extend(series::links(&context));
         tables.extend(congestion_tables::series(&context));
+        tables.extend(streams::table(&context));
+        tables.extend(jobs::table(&context));
         Report { summary: context.summary(), tables }
     }
 
@@ -219,6 +226,7 @@ impl Context<'_> {
                 "accepts {accepted_gbps:.4} Gb/s of {offered_gbps:.4} Gb/s offered: less than {percent} %"
             )
         };
+        let jobs = jobs::summaries(self);
         Summary {
             measured_from_ns: start_ns(self.recorder.window),
             measured_ns: self.measured.as_ns_f64(),
@@ -240,6 +248,9 @@ impl Context<'_> {
             saturation: saturated.then(reason),
             steady: self.outcome.steady,
             congestion: congestion_tables::summary(self),
+            job_time_ns: jobs::time_ns(&jobs),
+            jobs,
+            streams: streams::summaries(self),
             flows: if self.flows.len() <= MOST_FLOWS { self.flow_summaries() } else { Vec::new() },
         }
     }

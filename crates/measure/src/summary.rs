@@ -2,7 +2,7 @@ use fabricsim_spec::CongestionAlgorithm;
 use serde::Serialize;
 
 use crate::moments::Moments;
-use crate::{Histogram, Window};
+use crate::{Histogram, JobSummary, StreamSummary, Window};
 
 /// A run is saturated when it accepts less than this fraction of what is offered. The rest is for packets on their way
 /// at the ends of the window, and for chance.
@@ -51,6 +51,16 @@ pub struct Summary {
     pub steady: Option<bool>,
     /// What congestion control did; `None` without any.
     pub congestion: Option<CongestionSummary>,
+    /// From the begin of the first job to the end of the last, in nanoseconds; NaN where one is not done, `None` without
+    /// jobs.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub job_time_ns: Option<f64>,
+    /// The jobs.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub jobs: Vec<JobSummary>,
+    /// Streams of messages, where messages follow from others: entries of the traffic list, responses, jobs.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub streams: Vec<StreamSummary>,
     /// The flows, while there are at most [`MOST_FLOWS`](crate::MOST_FLOWS); empty otherwise.
     pub flows: Vec<FlowSummary>,
 }

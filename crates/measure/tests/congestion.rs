@@ -54,6 +54,7 @@ fn report(recorder: &Recorder, hosts: u32, end: u64) -> Report {
     let names = Names {
         hosts: (0..hosts).map(|host| format!("H{host}")).collect(),
         ports: (0..PORTS).map(|port| PortName { link: format!("L{port}"), class: "host".into() }).collect(),
+        ..Names::default()
     };
     let rates = vec![Rate::new(8_000_000_000).unwrap(); hosts as usize];
     let outcome = Outcome { end: Time(end), rates, offers: Vec::new(), steady: None, congestion_events: 7 };

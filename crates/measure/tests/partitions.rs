@@ -89,6 +89,7 @@ fn report(recorder: &Recorder) -> Report {
     let names = Names {
         hosts: (0..HOSTS).map(|host| format!("H{host}")).collect(),
         ports: (0..PORTS).map(|port| PortName { link: format!("L{port}"), class: "host".into() }).collect(),
+        ..Names::default()
     };
     let offer = |source: u32, destination: Option<u32>| Offer {
         source: HostId(source),

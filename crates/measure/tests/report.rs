@@ -23,6 +23,7 @@ fn names(hosts: u32, ports: u32) -> Names {
     Names {
         hosts: (0..hosts).map(|host| format!("H{host}")).collect(),
         ports: (0..ports).map(|port| PortName { link: format!("P{port}"), class: "plain".into() }).collect(),
+        ..Names::default()
     }
 }
 

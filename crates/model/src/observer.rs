@@ -30,6 +30,13 @@ pub trait Observer {
     /// A packet is marked (FECN) as it leaves a sending port on `lane`.
     #[inline]
     fn marked(&mut self, _now: Time, _port: u32, _lane: Vl, _packet: &Packet) {}
+    /// A request of `stream`, made at `created`, has its whole response.
+    #[inline]
+    fn answered(&mut self, _now: Time, _stream: u16, _created: Time) {}
+    /// A rank of a job has done an iteration, from `start` to `end` (which may be later than now), and sent `bytes` in
+    /// it.
+    #[inline]
+    fn iterated(&mut self, _job: u16, _iteration: u32, _start: Time, _end: Time, _bytes: u64) {}
     /// The last byte of a packet that carries no data (a notification or an acknowledgement) is taken by its receiver.
     /// [`Observer::injected`] and [`Observer::delivered`] are not told of such packets.
     #[inline]

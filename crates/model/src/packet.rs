@@ -15,7 +15,7 @@ pub struct Packet {
     pub bytes: u32,
     /// Number of the packet among those of its sender, from 0, modulo 2^32.
     pub sequence: u32,
-    /// Entry of the experiment's traffic list that made it.
+    /// Number of the stream of messages that it belongs to: an entry of the traffic list, the responses to one, or a job.
     pub stream: u16,
     /// Switches passed so far.
     pub hops: u16,

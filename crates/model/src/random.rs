@@ -23,6 +23,13 @@ impl Random {
         mix(self.state)
     }
 
+    /// Leaves out the next `n` numbers.
+    #[must_use]
+    pub fn after(mut self, n: u64) -> Self {
+        self.state = self.state.wrapping_add(n.wrapping_mul(GOLDEN));
+        self
+    }
+
     /// A number from 0 to `n - 1`, all equally likely (bias below `n` / 2^64); `n` is 1 or more.
     #[inline]
     pub fn below(&mut self, n: u64) -> u64 {
@@ -46,6 +53,14 @@ fn mix(mut z: u64) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn numbers_can_be_left_out() {
+        let mut one = Random::new(1, 2, 3);
+        let mut other = one.clone().after(1000);
+        (0..1000).for_each(|_| _ = one.bits());
+        assert_eq!(one.bits(), other.bits());
+    }
 
     #[test]
     fn streams_differ_and_are_uniform() {

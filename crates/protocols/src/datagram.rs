@@ -12,29 +12,42 @@ pub struct Outgoing {
     pub destination: HostId,
     /// Bytes not sent yet, 1 or more.
     pub left: u64,
-    /// Entry of the experiment's traffic list.
+    /// The stream that it belongs to.
     pub stream: u16,
+    /// Its number, for the receiver.
+    pub tag: u32,
+    /// Does it answer another message?
+    pub is_response: bool,
 }
 
 /// The sending side of a host.
 #[derive(Clone, Debug)]
 pub struct Datagram {
     open: Vec<Outgoing>,
+    /// How many of them are responses.
+    responses: usize,
     limit: usize,
     turn: usize,
     mtu: u32,
 }
 
 impl Datagram {
-    /// Packets of at most `mtu` bytes; at most `limit` messages open at once (1 or more).
+    /// Packets of at most `mtu` bytes; at most `limit` messages open at once (1 or more), and as many responses
+    /// besides: a host that can not send its requests must still be able to answer.
     pub fn new(mtu: u32, limit: usize) -> Self {
-        Self { open: Vec::new(), limit: limit.max(1), turn: 0, mtu }
+        Self { open: Vec::new(), responses: 0, limit: limit.max(1), turn: 0, mtu }
     }
 
-    /// May another message be opened?
+    /// May another message be opened that is no response?
     #[inline]
     pub fn has_room(&self) -> bool {
-        self.open.len() < self.limit
+        self.open.len() - self.responses < self.limit
+    }
+
+    /// May another response be opened?
+    #[inline]
+    pub fn has_room_for_response(&self) -> bool {
+        self.responses < self.limit
     }
 
     /// Is there nothing to send?
@@ -43,9 +56,10 @@ impl Datagram {
         self.open.is_empty()
     }
 
-    /// Opens a message; only while [`Datagram::has_room`].
+    /// Opens a message; only while [`Datagram::has_room`], a response while [`Datagram::has_room_for_response`].
     #[inline]
     pub fn open(&mut self, message: Outgoing) {
+        self.responses += usize::from(message.is_response);
         self.open.push(message);
     }
 
@@ -70,6 +84,7 @@ impl Datagram {
         let before = *message;
         message.left -= message.left.min(u64::from(self.mtu));
         if message.left == 0 {
+            self.responses -= usize::from(before.is_response);
             // Later messages keep their order; the turn passes to the one that moves into this place.
             if number + 1 == self.open.len() {
                 self.open.pop();
@@ -105,7 +120,14 @@ mod tests {
     use super::*;
 
     fn message(destination: u32, left: u64) -> Outgoing {
-        Outgoing { created: Time::ZERO, destination: HostId(destination), left, stream: 0 }
+        Outgoing {
+            created: Time::ZERO,
+            destination: HostId(destination),
+            left,
+            stream: 0,
+            tag: 0,
+            is_response: false,
+        }
     }
 
     /// Sends everything; receiver and size of each packet.
@@ -135,6 +157,19 @@ mod tests {
         datagram.open(message(2, 100));
         datagram.open(message(3, 200));
         assert_eq!(packets(&mut datagram), [(1, 100), (2, 100), (3, 100), (1, 100), (3, 100), (1, 50)]);
+    }
+
+    #[test]
+    fn responses_have_room_of_their_own() {
+        let mut datagram = Datagram::new(100, 1);
+        datagram.open(message(1, 100));
+        assert!(!datagram.has_room() && datagram.has_room_for_response());
+        datagram.open(Outgoing { is_response: true, ..message(2, 50) });
+        assert!(!datagram.has_room() && !datagram.has_room_for_response());
+        datagram.sent(1, |_| None);
+        assert!(!datagram.has_room() && datagram.has_room_for_response());
+        datagram.sent(0, |_| None);
+        assert!(datagram.has_room());
     }
 
     #[test]

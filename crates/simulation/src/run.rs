@@ -3,13 +3,15 @@
 
 use fabricsim_engine::{Advance, Engine, Prepared};
 use fabricsim_measure::{
-    self as measure, Batch, Names, Offer, PortName, Recorder, RecorderConfig, Steady, Verdict,
+    self as measure, Batch, JobName, Names, Offer, PortName, Recorder, RecorderConfig, Steady, StreamName,
+    Verdict,
 };
 use fabricsim_model::Table;
 use fabricsim_routing::deadlock::Verdict as Cycles;
 use fabricsim_spec::Drain;
 use fabricsim_topology::{Graph, LinkClass};
 use fabricsim_units::Time;
+use fabricsim_workload::{StreamKind, Workload};
 
 use crate::congestion::Trees;
 use crate::control::{Control, Phase};
@@ -66,6 +68,27 @@ struct Running<'a> {
     window: Option<(Time, Time)>,
     steady: Option<Steady>,
     trees: Trees,
+    jobs: JobsToDo,
+}
+
+/// What jobs there are to wait for.
+struct JobsToDo {
+    /// Iterations of all ranks.
+    iterations: u64,
+}
+
+impl JobsToDo {
+    fn of(workload: &Workload) -> Self {
+        let all = workload.jobs.iter().map(|job| u64::from(job.ranks) * u64::from(job.iterations));
+        Self { iterations: all.sum() }
+    }
+
+    /// When the last iteration ended, if there are jobs and all are done.
+    fn end(&self, engine: &mut Engine<Recorder>) -> Option<Time> {
+        let progress = engine.observers().map(|recorder| recorder.job_progress());
+        let (done, end) = progress.fold((0, Time::ZERO), |all, one| (all.0 + one.0, all.1.max(one.1)));
+        (self.iterations > 0 && done == self.iterations).then_some(end)
+    }
 }
 
 /// Refuses an experiment whose fabric can not fit into memory, or whose channel dependency graph has a cycle, unless it
@@ -94,15 +117,23 @@ impl<'a> Running<'a> {
     fn new(prepared: &'a Prepared, control: &'a Control) -> Self {
         let Prepared { experiment, graph, .. } = prepared;
         let run = &experiment.run;
-        let config = RecorderConfig::new(
+        let mut config = RecorderConfig::new(
             run,
             &experiment.measure,
             graph.hosts.len() as u32,
             2 * graph.links.len() as u32,
             experiment.switch.virtual_lanes,
         );
-        let engine = prepared
-            .engine(|| Recorder::new(&config).with_congestion(experiment.congestion_control.algorithm));
+        let jobs = JobsToDo::of(&prepared.workload);
+        if jobs.iterations > 0 {
+            config.expect_an_early_end(&experiment.measure);
+        }
+        let streams = &prepared.workload.streams;
+        let linked = streams.iter().any(|stream| stream.kind != StreamKind::Traffic);
+        let engine = prepared.engine(|| {
+            let recorder = Recorder::new(&config).with_congestion(experiment.congestion_control.algorithm);
+            if linked { recorder.with_streams(streams.len()) } else { recorder }
+        });
         let whole = run.warmup.saturating_add(run.duration);
         control.expect(whole);
         let steady = run.steady_state.clone().map(|rule| Steady::new(rule, longest_warmup(run)));
@@ -123,6 +154,7 @@ impl<'a> Running<'a> {
             window: None,
             steady,
             trees: Trees::new(prepared),
+            jobs,
         }
     }
 
@@ -173,6 +205,11 @@ impl<'a> Running<'a> {
             self.status = Some(Status::Interrupted);
             return;
         }
+        if how == Advance::Idle
+            && let Some(end) = self.jobs.end(&mut self.engine)
+        {
+            return self.end_early(end);
+        }
         self.looks += 1;
         self.trees.look(&mut self.engine, self.prepared, self.window);
         let stuck = how == Advance::Idle && totals.in_flight > 0;
@@ -184,6 +221,18 @@ impl<'a> Running<'a> {
         // With an empty event queue nothing will ever happen again.
         let silent = stuck || (how == Advance::Idle && !self.engine.sources_drained());
         self.silent = silent && self.status.is_none();
+    }
+
+    /// All jobs are done, the last at `end`, and nothing else will happen: the measurement ends with them.
+    fn end_early(&mut self, end: Time) {
+        let now = self.engine.end_at(end);
+        self.trees.look(&mut self.engine, self.prepared, self.window);
+        if let Some((from, to)) = self.window {
+            let to = to.min(now.max(from));
+            self.engine.observers().for_each(|recorder| recorder.close_window(to));
+            self.open(from, to);
+        }
+        self.status = Some(Status::Ok);
     }
 
     fn search(&mut self) {
@@ -272,7 +321,7 @@ impl<'a> Running<'a> {
         if recorder.window().to > end {
             recorder.close_window(end.max(recorder.window().from.min(end)));
         }
-        let names = names(graph);
+        let names = names(graph, workload);
         let report = recorder.report(&names, &outcome);
         let packets_ok = totals.injected == totals.delivered + totals.in_flight;
         let silence = self.silent.then(|| {
@@ -324,7 +373,7 @@ fn offers(engine: &mut Engine<Recorder>, end: Time) -> Vec<Offer> {
     offers
 }
 
-fn names(graph: &Graph) -> Names {
+fn names(graph: &Graph, workload: &Workload) -> Names {
     let port = |channel: u32| PortName {
         link: graph.port_name(channel),
         class: match graph.links[(channel / 2) as usize].class {
@@ -337,5 +386,15 @@ fn names(graph: &Graph) -> Names {
     Names {
         hosts: graph.hosts.iter().map(|host| host.name.clone()).collect(),
         ports: (0..2 * graph.links.len() as u32).map(port).collect(),
+        streams: workload
+            .streams
+            .iter()
+            .map(|stream| StreamName { name: stream.name.clone(), kind: stream.kind.name() })
+            .collect(),
+        jobs: workload
+            .jobs
+            .iter()
+            .map(|job| JobName { name: job.name.clone(), ranks: job.ranks, iterations: job.iterations })
+            .collect(),
     }
 }

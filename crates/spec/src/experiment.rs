@@ -3,7 +3,9 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{CongestionControl, Host, Links, Measure, Routing, Run, Sweep, Switch, Topology, Traffic, Tune};
+use crate::{
+    CongestionControl, Host, Job, Links, Measure, Routing, Run, Sweep, Switch, Topology, Traffic, Tune,
+};
 
 /// One experiment: a network, what is sent over it, and what is measured.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -41,6 +43,9 @@ pub struct Experiment {
     /// What is sent. Every entry is a stream of messages on each of its sources.
     #[serde(default)]
     pub traffic: Vec<Traffic>,
+    /// Parallel programs whose ranks wait for each other.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub jobs: Vec<Job>,
     /// Phases, end, execution.
     pub run: Run,
     /// What is recorded.

@@ -12,6 +12,7 @@ mod congestion;
 mod error;
 mod experiment;
 mod host;
+mod job;
 mod link;
 mod locate;
 mod overrides;
@@ -36,6 +37,10 @@ pub use congestion::{
 pub use error::SpecError;
 pub use experiment::Experiment;
 pub use host::{Host, Sink};
+pub use job::{
+    AllGather, AllGatherAlgorithm, AllReduce, AllReduceAlgorithm, AllToAll, AllToAllAlgorithm, Barrier,
+    Broadcast, Fft, Job, NeighbourExchange, Placement, Program,
+};
 pub use link::{LinkOverride, LinkParameters, Links};
 pub use read::read;
 pub use routing::{Algorithm, Routing, Selection, Ties};
@@ -44,7 +49,7 @@ pub use sweep::{Drawn, RandomPoints, Range, Sampling, Scale, Sweep};
 pub use switch::{Allocation, Arbiter, CreditReturn, Queueing, SendWhen, Staging, Switch, Switching};
 pub use topology::{Grid, Naming, Topology};
 pub use traffic::{
-    DrawPer, HotSpot, Injection, MessageSize, Pattern, SizeDistribution, Traffic, WeightedSize,
+    DrawPer, HotSpot, Injection, MessageSize, Pattern, Response, SizeDistribution, Traffic, WeightedSize,
 };
 pub use tune::{
     Aggregate, Goal, Grouping, RangeEnd, RangeScale, Sampler, Tune, TuneConstraint, TuneObjective,

@@ -27,7 +27,8 @@ pub struct Traffic {
     /// When messages are made.
     #[serde(default)]
     pub injection: Injection,
-    /// Offered load as a fraction of the source's link rate. Give `load` or `rate`; neither for `saturating`.
+    /// Offered load as a fraction of the source's link rate. Give `load` or `rate`; neither for `saturating`
+    /// and `window`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub load: Option<f64>,
     /// Offered load of each source as a rate.
@@ -57,6 +58,26 @@ pub struct Traffic {
     /// Messages that each source makes in all; by default no limit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub messages: Option<u64>,
+    /// For `window`: messages of a source that may be without their response at once, 1 or more.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub window: Option<u32>,
+    /// What the receiver of a message sends back when all of it has arrived. With `window` there must be one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub response: Option<Response>,
+}
+
+/// What the receiver of a message sends back.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Response {
+    /// Its size: `"8 B"`, or a distribution.
+    pub message: MessageSize,
+    /// Service class of its packets (see `switch.service_classes`).
+    #[serde(default)]
+    pub service_class: u8,
+    /// From the arrival of the message's last byte to the making of the response.
+    #[serde(default)]
+    pub delay: Time,
 }
 
 fn all() -> Vec<String> {
@@ -129,6 +150,8 @@ pub enum Injection {
     Saturating,
     /// At link rate in bursts, silent in between, both exponentially distributed.
     OnOff,
+    /// A closed loop: so many as `window` says at `start`, and one more whenever a response has arrived.
+    Window,
 }
 
 /// Size of a message.

@@ -56,7 +56,13 @@ pub fn validate(graph: &Graph, experiment: &Experiment, file: &str) -> Result<()
 /// The largest packet that the experiment can send: the MTU, or the largest message where all are smaller.
 pub fn largest_packet(experiment: &Experiment) -> Bytes {
     let mtu = experiment.host.mtu;
-    let largest = experiment.traffic.iter().map(|traffic| largest_message(&traffic.message)).max();
+    // Messages of jobs have many sizes, and most of them are large.
+    if !experiment.jobs.is_empty() {
+        return mtu;
+    }
+    let messages = experiment.traffic.iter().map(|traffic| &traffic.message);
+    let responses = experiment.traffic.iter().filter_map(|traffic| traffic.response.as_ref());
+    let largest = messages.chain(responses.map(|response| &response.message)).map(largest_message).max();
     largest.map_or(mtu, |message| message.min(mtu))
 }
 

@@ -2,11 +2,13 @@ use std::collections::BTreeMap;
 use std::collections::btree_map::Entry::{Occupied, Vacant};
 use std::sync::Arc;
 
-use fabricsim_spec::{DrawPer, Experiment, Traffic};
+use fabricsim_spec::{DrawPer, Experiment, Injection, Response, Traffic};
 use fabricsim_units::{HostId, Rate, Time};
 
+use crate::closed::{Closed, Exchange, Requests, Shared};
 use crate::error::Place;
 use crate::injection::{self, Timing};
+use crate::job::{self, Job, JobInfo, NOBODY, Rank};
 use crate::pattern::{self, Draw, Plan};
 use crate::select::Selector;
 use crate::size::Sizes;
@@ -19,21 +21,54 @@ use crate::{Hosts, Problem, WorkloadError};
 pub struct Workload {
     /// The source of each host, by [`HostId`]; one without streams where a host sends nothing.
     pub sources: Vec<Source>,
-    /// The entries of the traffic list.
+    /// All streams of messages, by number: the entries of the traffic list, then the responses to those that have them,
+    /// then the jobs.
     pub streams: Vec<StreamInfo>,
+    /// The jobs.
+    pub jobs: Vec<JobInfo>,
     /// Sources whose only destination would be themselves: they send nothing.
     pub silent: Vec<Silent>,
 }
 
-/// What a table says of an entry of the traffic list.
+/// What a table says of a stream.
 #[derive(Clone, Debug, PartialEq)]
 pub struct StreamInfo {
-    /// Its name; the name of the pattern where it has none.
+    /// Its name: that of the entry, or of its pattern where it has none; of the responses to it "<name> response"; that of
+    /// the job.
     pub name: String,
-    /// Hosts that send.
+    /// What it is.
+    pub kind: StreamKind,
+    /// Hosts that send; of responses those that may have to.
     pub sources: usize,
-    /// Exact mean size of a message, in bytes.
+    /// Exact mean size of a message, in bytes; NaN for jobs, whose messages are of many sizes.
     pub mean_bytes: f64,
+    /// Service class of its packets.
+    pub service_class: u8,
+}
+
+/// What a stream is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum StreamKind {
+    /// An entry of the traffic list whose messages are not answered.
+    Traffic,
+    /// An entry whose messages are answered.
+    Request,
+    /// The answers to the messages of an entry.
+    Response,
+    /// The messages of a job.
+    Job,
+}
+
+impl StreamKind {
+    /// In a word, for tables.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Traffic => "traffic",
+            Self::Request => "request",
+            Self::Response => "response",
+            Self::Job => "job",
+        }
+    }
 }
 
 /// A host that an entry names as a source and that sends nothing.
@@ -50,24 +85,90 @@ pub struct Silent {
 pub fn build(experiment: &Experiment, hosts: &Hosts, file: &str) -> Result<Workload, WorkloadError> {
     let general = |key: &str, problem| WorkloadError { file: file.to_owned(), key: key.to_owned(), problem };
     consistent(hosts).map_err(|why| general("topology", Problem::Hosts(why)))?;
-    if experiment.traffic.len() > usize::from(u16::MAX) + 1 {
-        return Err(general("traffic", Problem::TooManyEntries(experiment.traffic.len())));
+    let answered = experiment.traffic.iter().filter(|traffic| traffic.response.is_some()).count();
+    let count = experiment.traffic.len() + answered + experiment.jobs.len();
+    if count > usize::from(u16::MAX) + 1 {
+        return Err(general("traffic", Problem::TooManyEntries(count)));
     }
     let selector = Selector::new(file, &hosts.names, &experiment.groups)?;
     let mut of_host: Vec<Vec<Stream>> = vec![Vec::new(); hosts.names.len()];
     let mut streams = Vec::new();
+    let mut responses = Vec::new();
+    let mut exchanges = Vec::new();
     let mut silent = Vec::new();
     for (entry, traffic) in experiment.traffic.iter().enumerate() {
-        let builder = Builder {
-            seed: experiment.seed,
-            hosts,
-            selector: &selector,
-            place: Place { file, entry },
-            traffic,
-        };
-        streams.push(builder.add(&mut of_host, &mut silent)?);
+        let place = Place { file, list: "traffic", entry };
+        let builder = Builder { seed: experiment.seed, hosts, selector: &selector, place, traffic };
+        let (info, sizes) = builder.add(&mut of_host, &mut silent)?;
+        if let Some(response) = &traffic.response {
+            let number = (experiment.traffic.len() + exchanges.len()) as u16;
+            let exchange = builder.exchange(response, sizes, number)?;
+            responses.push(response_info(&info.name, response, &exchange, hosts.names.len()));
+            exchanges.push(exchange);
+        }
+        streams.push(info);
     }
-    Ok(Workload { sources: of_host.into_iter().map(Source::new).collect(), streams, silent })
+    streams.append(&mut responses);
+    let jobs = job::build(experiment, &selector, hosts.names.len(), streams.len(), file)?;
+    streams.extend(experiment.jobs.iter().zip(&jobs).map(|(spec, (_, info))| StreamInfo {
+        name: info.name.clone(),
+        kind: StreamKind::Job,
+        sources: info.ranks as usize,
+        mean_bytes: f64::NAN,
+        service_class: spec.service_class,
+    }));
+    let (jobs, infos): (Vec<Arc<Job>>, Vec<JobInfo>) = jobs.into_iter().unzip();
+    let closing = Closing {
+        experiment,
+        shared: Arc::new(Shared::new(experiment.traffic.len(), exchanges)),
+        jobs,
+        everywhere: answered > 0,
+    };
+    let source = |(host, streams): (usize, Vec<Stream>)| {
+        let closed = closing.of_host(HostId(host as u32), &streams);
+        Source::new(streams, closed)
+    };
+    let sources = of_host.into_iter().enumerate().map(source).collect();
+    Ok(Workload { sources, streams, jobs: infos, silent })
+}
+
+fn response_info(name: &str, response: &Response, exchange: &Exchange, hosts: usize) -> StreamInfo {
+    StreamInfo {
+        name: format!("{name} response"),
+        kind: StreamKind::Response,
+        sources: hosts,
+        mean_bytes: exchange.responses.mean(),
+        service_class: response.service_class,
+    }
+}
+
+/// What the closed-loop sides of hosts are built from.
+struct Closing<'a> {
+    experiment: &'a Experiment,
+    shared: Arc<Shared>,
+    jobs: Vec<Arc<Job>>,
+    /// May any host have to answer?
+    everywhere: bool,
+}
+
+impl Closing<'_> {
+    fn of_host(&self, host: HostId, streams: &[Stream]) -> Option<Closed> {
+        let ranks = self.jobs.iter().filter_map(|job| {
+            let rank = job.ranks[host.index()];
+            (rank != NOBODY).then(|| Rank::new(Arc::clone(job), rank))
+        });
+        let ranks: Vec<Rank> = ranks.collect();
+        if ranks.is_empty() && !self.everywhere {
+            return None;
+        }
+        let requests = streams.iter().filter_map(|stream| {
+            let traffic = &self.experiment.traffic[usize::from(stream.number())];
+            traffic.response.as_ref()?;
+            let window = traffic.window.filter(|_| traffic.injection == Injection::Window);
+            Some(Requests::new(stream.number(), host, window, Arc::clone(&self.shared)))
+        });
+        Some(Closed::new(Arc::clone(&self.shared), requests.collect(), ranks))
+    }
 }
 
 /// What one entry is built from.
@@ -84,11 +185,11 @@ impl Builder<'_> {
         &self,
         of_host: &mut [Vec<Stream>],
         silent: &mut Vec<Silent>,
-    ) -> Result<StreamInfo, WorkloadError> {
+    ) -> Result<(StreamInfo, Arc<Sizes>), WorkloadError> {
         let stream = self.place.entry as u16;
         self.check_span()?;
         let sources = self.selector.select(&self.traffic.sources, &self.place.key("sources"))?.hosts;
-        let sizes = Arc::new(Sizes::new(&self.traffic.message, &self.place)?);
+        let sizes = Arc::new(Sizes::new(&self.traffic.message, &self.place, "")?);
         let Plan { draw, marks } = self.plan(&sources)?;
         let draw = Arc::new(draw);
         let mut by_rate: BTreeMap<Rate, Arc<Entry>> = BTreeMap::new();
@@ -110,7 +211,37 @@ impl Builder<'_> {
             }
             sending += usize::from(mark.is_some());
         }
-        Ok(StreamInfo { name: self.name(), sources: sending, mean_bytes: sizes.mean() })
+        let answered = self.traffic.response.is_some();
+        let info = StreamInfo {
+            name: self.name(),
+            kind: if answered { StreamKind::Request } else { StreamKind::Traffic },
+            sources: sending,
+            mean_bytes: sizes.mean(),
+            service_class: self.traffic.service_class,
+        };
+        Ok((info, sizes))
+    }
+
+    /// The messages of the entry and the responses to them, which are stream `number`.
+    fn exchange(
+        &self,
+        response: &Response,
+        requests: Arc<Sizes>,
+        number: u16,
+    ) -> Result<Exchange, WorkloadError> {
+        if self.traffic.draw_per == DrawPer::Packet {
+            let with = "draw_per = \"packet\"";
+            let why = "a message whose packets go to several hosts has no receiver; leave one of them out";
+            return Err(self.place.error("response", Problem::NoMeaning { with, why }));
+        }
+        Ok(Exchange {
+            stream: self.place.entry as u16,
+            response: number,
+            delay: response.delay,
+            seed: self.seed,
+            requests,
+            responses: Arc::new(Sizes::new(&response.message, &self.place, "response.")?),
+        })
     }
 
     fn entry(&self, sizes: &Arc<Sizes>, draw: &Arc<Draw>, link: Rate) -> Result<Entry, WorkloadError> {
@@ -195,8 +326,13 @@ injection = 'saturating'
 message = '64 B'
 ";
         let workload = build_all(&hosts(4), two);
-        let info =
-            |name: &str, sources, mean_bytes| StreamInfo { name: name.to_owned(), sources, mean_bytes };
+        let info = |name: &str, sources, mean_bytes| StreamInfo {
+            name: name.to_owned(),
+            kind: StreamKind::Traffic,
+            sources,
+            mean_bytes,
+            service_class: 0,
+        };
         assert_eq!(workload.streams, [info("background", 4, 150.0), info("to", 3, 64.0)]);
         assert_eq!(workload.silent, [Silent { stream: 1, host: HostId(1) }]);
         let loads: Vec<f64> = workload.sources.iter().map(Source::nominal_load).collect();

@@ -26,9 +26,9 @@ impl Demand<'_> {
         self.stream.number()
     }
 
-    /// Does it offer all that the link takes?
+    /// Does it offer all that the link takes? A window does, as far as its responses keep up.
     pub fn is_saturating(&self) -> bool {
-        self.stream.is_saturating()
+        self.stream.entry().timing.is_greedy()
     }
 
     /// Offered load as a fraction of the rate of the source's link; 1 where it is saturating. Averaged over bursts.

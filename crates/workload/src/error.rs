@@ -143,6 +143,56 @@ pub enum Problem {
     /// More entries than stream numbers.
     #[error("{0} entries are too many: at most 65536 are allowed")]
     TooManyEntries(usize),
+    /// A number of ranks that the hosts can not take.
+    #[error("{ranks} ranks do not fit: there is one on each host, and `hosts` stands for {hosts}")]
+    Ranks {
+        /// Ranks that were asked for.
+        ranks: u32,
+        /// Hosts that there are.
+        hosts: usize,
+    },
+    /// A rank beyond the last.
+    #[error("there is no rank {rank}: ranks are 0 to {last}")]
+    NoSuchRank {
+        /// What was written.
+        rank: u32,
+        /// The last one.
+        last: u32,
+    },
+    /// A process grid of another number of ranks.
+    #[error("{} has not {ranks} places, as many as there are ranks: {}", product(.grid), grids(*.ranks))]
+    GridRanks {
+        /// What was written.
+        grid: Vec<u32>,
+        /// Ranks of the job.
+        ranks: u32,
+    },
+    /// An FFT that can not be divided among the ranks.
+    #[error(
+        "{elements} is not allowed: each of {ranks} ranks sends each a block of the same size, so give a multiple of \
+         {ranks} x {ranks} = {unit}, for example {}", .elements.div_ceil(*.unit).max(1).saturating_mul(*.unit)
+    )]
+    FftElements {
+        /// What was written.
+        elements: u64,
+        /// Ranks of the job.
+        ranks: u32,
+        /// Their square.
+        unit: u64,
+    },
+    /// More steps than there are numbers for.
+    #[error(
+        "{iterations} iterations of {steps} steps each are too many: at most 4294967295 steps are allowed"
+    )]
+    TooManySteps {
+        /// Iterations.
+        iterations: u32,
+        /// Steps of each.
+        steps: u64,
+    },
+    /// Two jobs of one name.
+    #[error("\"{0}\" is the name of another job, too: give each a name of its own")]
+    SameName(String),
     /// A description of the hosts that contradicts itself.
     #[error("the description of the hosts is inconsistent: {0}")]
     Hosts(&'static str),
@@ -152,25 +202,46 @@ fn hint(nearest: Option<&str>) -> String {
     nearest.map_or_else(String::new, |name| format!("; did you mean \"{name}\"?"))
 }
 
+/// `[4, 4]` as "4 x 4 = 16".
+fn product(grid: &[u32]) -> String {
+    if grid.is_empty() {
+        return "an empty grid".to_owned();
+    }
+    let factors: Vec<String> = grid.iter().map(u32::to_string).collect();
+    let all = grid.iter().fold(1_u128, |product, &k| product.saturating_mul(u128::from(k)));
+    if grid.len() == 1 { format!("a grid of {all}") } else { format!("{} = {all}", factors.join(" x ")) }
+}
+
+/// A grid of two dimensions, as square as can be, for so many ranks.
+fn grids(ranks: u32) -> String {
+    let mut first = ranks.isqrt().max(1);
+    while !ranks.is_multiple_of(first) {
+        first -= 1;
+    }
+    format!("for example [{}, {first}]", ranks / first)
+}
+
 const fn exponent(even: bool) -> &'static str {
     if even { " with an even exponent" } else { "" }
 }
 
-/// An entry of the traffic list, for errors.
+/// An entry of the traffic list or of the list of jobs, for errors.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Place<'a> {
     pub(crate) file: &'a str,
+    /// `traffic` or `jobs`.
+    pub(crate) list: &'static str,
     pub(crate) entry: usize,
 }
 
 impl Place<'_> {
-    /// An error at `traffic.<entry>.<key>`.
+    /// An error at `<list>.<entry>.<key>`.
     pub(crate) fn error(&self, key: &str, problem: Problem) -> WorkloadError {
         WorkloadError { file: self.file.to_owned(), key: self.key(key), problem }
     }
 
     pub(crate) fn key(&self, key: &str) -> String {
-        format!("traffic.{}.{key}", self.entry)
+        format!("{}.{}.{key}", self.list, self.entry)
     }
 
     pub(crate) fn range(&self, key: &str, value: &dyn ToString, allowed: &'static str) -> WorkloadError {

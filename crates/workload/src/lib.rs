@@ -1,4 +1,5 @@
-//! Traffic patterns, injection processes and message sizes: what makes messages, and knows no network.
+//! Traffic patterns, injection processes and message sizes, responses and the programs of parallel jobs: what makes
+//! messages, and knows no network.
 //!
 //! [`build`] turns the traffic list of an experiment into one [`Source`] per host. A source is lazy: of each of its
 //! streams it knows when the next message is made and nothing beyond, so that a saturated network costs no memory.
@@ -9,10 +10,13 @@
 
 mod build;
 mod clock;
+mod closed;
 mod demand;
 mod error;
 mod injection;
+mod job;
 mod pattern;
+mod programs;
 #[cfg(test)]
 mod properties;
 mod select;
@@ -24,9 +28,12 @@ mod testing;
 
 use fabricsim_units::{HostId, Rate, Time};
 
-pub use build::{Silent, StreamInfo, Workload, build};
+pub use build::{Silent, StreamInfo, StreamKind, Workload, build};
+pub use closed::{Arrival, Event};
 pub use demand::Demand;
 pub use error::{Problem, WorkloadError};
+pub use job::JobInfo;
+pub use programs::{After, Program, Step};
 pub use select::matches;
 pub use source::Source;
 
@@ -61,6 +68,9 @@ pub struct Message {
     pub destination: HostId,
     /// Its size in bytes, 1 or more.
     pub bytes: u64,
-    /// Entry of the experiment's traffic list.
+    /// Number of its stream: see [`Workload::streams`].
     pub stream: u16,
+    /// Its number: among the messages of its stream that its source makes, from 0, modulo 2^32; of a response that of
+    /// the request; of a job's message that of the step.
+    pub tag: u32,
 }

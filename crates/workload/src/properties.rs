@@ -79,7 +79,7 @@ prop_compose! {
         let draw_per = if per_packet { DrawPer::Packet } else { DrawPer::Message };
         let traffic = Traffic {
             name: String::new(), sources, destinations, pattern, draw_per, injection, load, rate, slot, on, off,
-            message, start: start.unwrap_or_default(), stop, messages, service_class: 0,
+            message, start: start.unwrap_or_default(), stop, messages, service_class: 0, window: None, response: None,
         };
         if consistent { made_consistent(traffic) } else { traffic }
     }

@@ -34,17 +34,18 @@ pub(crate) enum Sizes {
 }
 
 impl Sizes {
-    pub(crate) fn new(message: &MessageSize, place: &Place) -> Result<Self, WorkloadError> {
+    /// `under` is put before the keys in errors: `""` or `"response."`.
+    pub(crate) fn new(message: &MessageSize, place: &Place, under: &str) -> Result<Self, WorkloadError> {
         let size = |bytes: Bytes, key: &str| match bytes.get() {
             size @ 1..=LARGEST => Ok(size),
-            _ => Err(place.range(key, &bytes, SIZE_RANGE)),
+            _ => Err(place.range(&format!("{under}{key}"), &bytes, SIZE_RANGE)),
         };
         match message {
             MessageSize::Fixed(bytes) => Ok(Self::Fixed(size(*bytes, "message")?)),
             MessageSize::Drawn(SizeDistribution::Uniform { min, max }) => {
                 let (low, high) = (size(*min, "message.uniform.min")?, size(*max, "message.uniform.max")?);
                 if low > high {
-                    return Err(place.range("message.uniform.min", &min, "at most `max`"));
+                    return Err(place.range(&format!("{under}message.uniform.min"), &min, "at most `max`"));
                 }
                 Ok(Self::Uniform { min: low, span: high - low + 1 })
             }
@@ -57,15 +58,20 @@ impl Sizes {
                     .iter()
                     .enumerate()
                     .map(|(i, c)| size(c.size, &format!("message.choice.{i}.size")));
-                Self::choice(sizes.collect::<Result<_, _>>()?, choices, place)
+                Self::choice(sizes.collect::<Result<_, _>>()?, choices, place, under)
             }
         }
     }
 
-    fn choice(sizes: Vec<u64>, choices: &[WeightedSize], place: &Place) -> Result<Self, WorkloadError> {
+    fn choice(
+        sizes: Vec<u64>,
+        choices: &[WeightedSize],
+        place: &Place,
+        under: &str,
+    ) -> Result<Self, WorkloadError> {
         for (i, choice) in choices.iter().enumerate() {
             if !(choice.weight.is_finite() && choice.weight >= 0.0) {
-                let key = format!("message.choice.{i}.weight");
+                let key = format!("{under}message.choice.{i}.weight");
                 return Err(place.range(&key, &choice.weight, "a number that is not negative"));
             }
         }
@@ -73,7 +79,8 @@ impl Sizes {
         if !(total.is_finite() && total > 0.0) {
             let with = "choice";
             let why = "give at least one size a weight greater than 0, and weights whose sum is a number";
-            return Err(place.error("message.choice", Problem::Missing { with, why }));
+            let key = format!("{under}message.choice");
+            return Err(place.error(&key, Problem::Missing { with, why }));
         }
         let mut sum = 0.0;
         let mut up_to: Vec<f64> = choices
@@ -112,6 +119,7 @@ impl Sizes {
         }
     }
 
+    /// One number of `random` at most.
     #[inline]
     pub(crate) fn draw(&self, random: &mut Random) -> u64 {
         match self {
@@ -133,7 +141,7 @@ impl Sizes {
 mod tests {
     use super::*;
 
-    const PLACE: Place = Place { file: "f.toml", entry: 3 };
+    const PLACE: Place = Place { file: "f.toml", list: "traffic", entry: 3 };
 
     fn choice(list: &[(u64, f64)]) -> MessageSize {
         let weighted = |&(size, weight)| WeightedSize { size: Bytes(size), weight };
@@ -178,7 +186,7 @@ mod tests {
             exponential(20, 1000),
             exponential(1, 3),
         ] {
-            let sizes = Sizes::new(&message, &PLACE).unwrap();
+            let sizes = Sizes::new(&message, &PLACE, "").unwrap();
             let table = probabilities(&message);
             let mean: f64 = table.iter().map(|&(s, p)| s as f64 * p).sum();
             let variance: f64 = table.iter().map(|&(s, p)| (s as f64 - mean).powi(2) * p).sum();
@@ -200,7 +208,7 @@ mod tests {
 
     #[test]
     fn misuse_is_named() {
-        let message = |m: &MessageSize| Sizes::new(m, &PLACE).unwrap_err().to_string();
+        let message = |m: &MessageSize| Sizes::new(m, &PLACE, "").unwrap_err().to_string();
         assert_eq!(
             message(&MessageSize::Fixed(Bytes(0))),
             "f.toml: traffic.3.message: 0 B is out of range: it must be from 1 B to 256 TiB"

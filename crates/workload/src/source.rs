@@ -1,6 +1,7 @@
 use fabricsim_units::{HostId, Time};
 
 use crate::Message;
+use crate::closed::{Arrival, Closed, Event};
 use crate::stream::Stream;
 
 /// The messages of one host: all entries of the traffic list that it is a source of, merged.
@@ -8,7 +9,9 @@ use crate::stream::Stream;
 /// Order. The open-loop streams (all but `saturating`) form one queue in the order in which their messages are made;
 /// at the same picosecond the lower entry comes first. That order, and all that is in the messages, does not depend
 /// on when they are taken. Each saturating stream is a queue of its own. Queues that have a message are served in
-/// turn, message by message: the open-loop queue first, then the saturating streams by entry.
+/// turn, message by message: the open-loop queue first, then the saturating streams by entry. Requests of a window
+/// and messages of jobs are in the open-loop queue, after what others make at the same picosecond; responses are apart,
+/// so that a host that can not send its requests can still answer.
 ///
 /// Use: `next` says when there is something to take; `take` takes it. At the end of a run [`Source::finish`] makes
 /// what was due but never taken, so that [`Source::offered_bytes`] is exact.
@@ -23,11 +26,13 @@ pub struct Source {
     saturating: bool,
     /// When the next message is made, where no stream is saturating; [`Time::MAX`] when all have ended.
     next: Time,
+    /// Messages that follow from others, where there are any.
+    closed: Option<Box<Closed>>,
 }
 
 impl Source {
     /// `streams` by entry.
-    pub(crate) fn new(streams: Vec<Stream>) -> Self {
+    pub(crate) fn new(streams: Vec<Stream>, closed: Option<Closed>) -> Self {
         let saturating = streams.iter().any(Stream::is_saturating);
         let mut source = Self {
             streams: streams.into(),
@@ -36,7 +41,11 @@ impl Source {
             turn: 0,
             saturating,
             next: Time::MAX,
+            closed: closed.map(Box::new),
         };
+        if let Some(closed) = &mut source.closed {
+            closed.start(&mut source.streams);
+        }
         source.schedule();
         source
     }
@@ -45,6 +54,9 @@ impl Source {
     fn schedule(&mut self) {
         if !self.saturating {
             self.next = self.streams.iter().map(Stream::next_open).min().unwrap_or(Time::MAX);
+            if let Some(closed) = &self.closed {
+                self.next = self.next.min(closed.next());
+            }
         }
     }
 
@@ -55,7 +67,8 @@ impl Source {
         if !self.saturating {
             return (self.next < Time::MAX).then_some(self.next);
         }
-        self.streams.iter().filter_map(|stream| stream.next(now)).min()
+        let closed = self.closed.as_ref().map(|closed| closed.next()).filter(|&at| at < Time::MAX);
+        self.streams.iter().filter_map(|stream| stream.next(now)).chain(closed).min()
     }
 
     /// Takes the message whose turn it is. There must be one: [`Source::next`] is at most `now`. Those of saturating
@@ -70,6 +83,50 @@ impl Source {
         let (index, created) =
             chosen.unwrap_or_else(|| panic!("no message at {now}: take needs next() <= now"));
         self.draw(index, created)
+    }
+
+    /// Do messages of this host follow from others? Then it is to be told of what arrives and leaves.
+    #[inline]
+    pub fn is_closed(&self) -> bool {
+        self.closed.is_some()
+    }
+
+    /// The host has taken a packet with data. True if there is something new to send, now or later.
+    pub fn arrived(&mut self, now: Time, arrival: &Arrival) -> bool {
+        self.told(|closed, streams| closed.arrived(now, arrival, streams))
+    }
+
+    /// The last byte of a message leaves the host at `at`, which may be later than now. True if there is something new
+    /// to send.
+    pub fn left(&mut self, at: Time, stream: u16, tag: u32) -> bool {
+        self.told(|closed, _| closed.left(at, stream, tag))
+    }
+
+    fn told(&mut self, tell: impl FnOnce(&mut Closed, &mut [Stream])) -> bool {
+        let Some(closed) = &mut self.closed else { return false };
+        let before = closed.waiting();
+        tell(closed, &mut self.streams);
+        let more = closed.waiting() > before;
+        self.schedule();
+        more
+    }
+
+    /// When the next response is there; `None` if, by what is known, there will be none.
+    #[inline]
+    pub fn next_response(&self) -> Option<Time> {
+        self.closed.as_ref().map(|closed| closed.out.responses.next()).filter(|&at| at < Time::MAX)
+    }
+
+    /// Takes the next response, if there is one at `now`.
+    pub fn take_response(&mut self, now: Time) -> Option<Message> {
+        let message = self.closed.as_mut()?.out.responses.take(now)?;
+        self.count(&message);
+        Some(message)
+    }
+
+    /// What there is to be measured since the last call.
+    pub fn events(&mut self) -> impl Iterator<Item = Event> {
+        self.closed.iter_mut().flat_map(|closed| closed.out.events.drain(..))
     }
 
     /// A destination for the next packet of a message of `stream`, for streams that draw one per packet.
@@ -100,6 +157,18 @@ impl Source {
         self.index(stream).and_then(|index| self.streams[index].fixed_destination())
     }
 
+    /// Counts a message that follows from another as offered.
+    fn count(&mut self, message: &Message) {
+        if message.created < self.from || message.created >= self.to {
+            return;
+        }
+        if let Some(stream) = self.streams.iter_mut().find(|stream| stream.number() == message.stream) {
+            stream.offered = stream.offered.saturating_add(message.bytes);
+        } else if let Some(closed) = &mut self.closed {
+            closed.offer(message);
+        }
+    }
+
     /// Nominal load: what all streams offer while they are active, as a fraction of the link rate; 1 for each
     /// saturating stream.
     pub fn nominal_load(&self) -> f64 {
@@ -112,6 +181,8 @@ impl Source {
     pub fn set_window(&mut self, from: Time, to: Time) {
         if from != self.from {
             self.streams.iter_mut().for_each(|stream| stream.offered = 0);
+            let closed = self.closed.iter_mut().flat_map(|closed| &mut closed.offered);
+            closed.for_each(|(_, bytes)| *bytes = 0);
         }
         (self.from, self.to) = (from, to);
     }
@@ -125,6 +196,9 @@ impl Source {
             && let Some((index, created)) = self.earliest(last)
         {
             let message = self.draw(index, created);
+            visit(&message);
+        }
+        while let Some(message) = self.take_response(last).filter(|_| end > Time::ZERO) {
             visit(&message);
         }
         let (from, to) = (self.from, self.to.min(end));
@@ -142,7 +216,8 @@ impl Source {
 
     /// [`Source::offered_bytes`] by entry of the traffic list.
     pub fn offered(&self) -> impl Iterator<Item = (u16, u64)> {
-        self.streams.iter().map(|stream| (stream.number(), stream.offered))
+        let closed = self.closed.iter().flat_map(|closed| closed.offered.iter().copied());
+        self.streams.iter().map(|stream| (stream.number(), stream.offered)).chain(closed)
     }
 
     pub(crate) fn all_streams(&self) -> &[Stream] {
@@ -157,12 +232,14 @@ impl Source {
     /// The open-loop stream with the earliest message up to `now`.
     #[inline]
     fn earliest(&self, now: Time) -> Option<(usize, Time)> {
-        if self.streams.len() == 1 && !self.saturating {
+        if self.streams.len() == 1 && !self.saturating && self.closed.is_none() {
             return self.next(now).filter(|&created| created <= now).map(|created| (0, created));
         }
         let open = self.streams.iter().enumerate().filter(|(_, stream)| !stream.is_saturating());
         let next = open.filter_map(|(index, stream)| Some((stream.next(now)?, index)));
-        next.filter(|&(created, _)| created <= now).min().map(|(created, index)| (index, created))
+        let closed = self.closed.as_ref().map(|closed| (closed.next(), self.streams.len()));
+        let first = next.chain(closed).filter(|&(created, _)| created <= now).min();
+        first.map(|(created, index)| (index, created))
     }
 
     /// The queue whose turn it is among those with a message, and passes the turn on.
@@ -189,11 +266,23 @@ impl Source {
 
     #[inline(always)]
     fn draw(&mut self, index: usize, created: Time) -> Message {
-        let stream = &mut self.streams[index];
+        let Some(stream) = self.streams.get_mut(index) else { return self.draw_closed(created) };
         let message = stream.take(created);
         if created >= self.from && created < self.to && !stream.is_saturating() {
             stream.offered = stream.offered.saturating_add(message.bytes);
         }
+        if let Some(closed) = &mut self.closed {
+            closed.made(&message);
+        }
+        self.schedule();
+        message
+    }
+
+    /// The first of the messages that follow from others, which is there at `now`.
+    fn draw_closed(&mut self, now: Time) -> Message {
+        let taken = self.closed.as_mut().and_then(|closed| closed.out.ready.take(now));
+        let message = taken.unwrap_or_else(|| panic!("no message at {now}: it was there a moment ago"));
+        self.count(&message);
         self.schedule();
         message
     }

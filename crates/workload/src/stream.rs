@@ -18,6 +18,13 @@ pub(crate) enum Purpose {
     Destination,
     Size,
     Permutation,
+    Response,
+    Placement,
+}
+
+/// What random numbers of a stream of a host are keyed by.
+pub(crate) fn key(stream: u16, host: HostId) -> u64 {
+    u64::from(stream) << 32 | u64::from(host.0)
 }
 
 /// An entry of the traffic list, as the sources with one link rate share it.
@@ -61,8 +68,7 @@ pub(crate) struct Stream {
 
 impl Stream {
     pub(crate) fn new(entry: Arc<Entry>, mark: Mark, seed: u64, host: HostId) -> Self {
-        let key = u64::from(entry.stream) << 32 | u64::from(host.0);
-        let random = |purpose: Purpose| Random::new(seed, purpose as u64, key);
+        let random = |purpose: Purpose| Random::new(seed, purpose as u64, key(entry.stream, host));
         let mut stream = Self {
             process: entry.timing.start(entry.start, random(Purpose::Timing)),
             destinations: random(Purpose::Destination),
@@ -126,6 +132,7 @@ impl Stream {
     #[inline]
     pub(crate) fn take(&mut self, created: Time) -> Message {
         let bytes = self.entry.sizes.draw(&mut self.sizes);
+        let tag = (self.entry.messages - self.left) as u32;
         self.left -= 1;
         if self.saturating {
             self.count_down(created, bytes);
@@ -133,7 +140,13 @@ impl Stream {
             self.entry.timing.advance(&mut self.process, bytes);
             self.schedule();
         }
-        Message { created, destination: self.destination(), bytes, stream: self.number }
+        Message { created, destination: self.destination(), bytes, stream: self.number, tag }
+    }
+
+    /// A message at `now`, out of turn, while the stream has not ended.
+    pub(crate) fn make(&mut self, now: Time) -> Option<Message> {
+        let ended = self.left == 0 || now >= self.entry.stop;
+        (!ended).then(|| self.take(now))
     }
 
     /// After the last message of a saturating stream, its clock says when that could have been sent.

@@ -15,6 +15,7 @@ import tomli_w
 from fabricsim.errors import InputError
 from fabricsim.native import Overrides, bad_input, native, waited
 from fabricsim.spec.congestion import CongestionControl
+from fabricsim.spec.jobs import Job
 from fabricsim.spec.sections import (
     Host,
     Links,
@@ -65,8 +66,9 @@ class Experiment:
         cls,
         *,
         topology: Topology,
-        traffic: Traffic | list[Traffic],
         run: Run,
+        traffic: Traffic | list[Traffic] | None = None,
+        jobs: Job | list[Job] | None = None,
         title: str | None = None,
         description: str | None = None,
         seed: int | None = None,
@@ -94,6 +96,7 @@ class Experiment:
             "congestion_control": congestion_control,
             "groups": groups,
             "traffic": [traffic] if isinstance(traffic, Traffic) else traffic,
+            "jobs": [jobs] if isinstance(jobs, Job) else jobs,
             "run": run,
             "measure": measure,
             "sweep": sweep,

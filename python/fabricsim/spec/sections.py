@@ -21,6 +21,7 @@ __all__ = [
     "Links",
     "Measure",
     "Permutation",
+    "Response",
     "Routing",
     "Run",
     "Sink",
@@ -191,6 +192,16 @@ PatternName = Literal[
 
 
 @dataclass(frozen=True)
+class Response:
+    """What the receiver of a message sends back."""
+
+    message: str | Mapping[str, Any]
+    """A size (`"8 B"`) or a distribution."""
+    service_class: int | None = None
+    delay: str | None = None
+
+
+@dataclass(frozen=True)
 class Traffic:
     """A stream of messages on each of the sources."""
 
@@ -201,7 +212,7 @@ class Traffic:
     sources: list[str] | None = None
     destinations: list[str] | None = None
     draw_per: Literal["message", "packet"] | None = None
-    injection: Literal["bernoulli", "poisson", "constant", "saturating", "on-off"] | None = None
+    injection: Literal["bernoulli", "poisson", "constant", "saturating", "on-off", "window"] | None = None
     load: float | None = None
     rate: str | None = None
     slot: str | None = None
@@ -211,6 +222,8 @@ class Traffic:
     start: str | None = None
     stop: str | None = None
     messages: int | None = None
+    window: int | None = None
+    response: Response | None = None
 
 
 @dataclass(frozen=True)

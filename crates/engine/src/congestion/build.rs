@@ -14,14 +14,15 @@ use fabricsim_spec::{
 };
 use fabricsim_topology::{Graph, Node};
 use fabricsim_units::{HostId, Time};
+use fabricsim_workload::StreamInfo;
 
 use super::endpoint::EndpointRules;
 use super::{Endpoint, ports};
 
-/// The first lane of the service class of each entry of the traffic list.
-pub(crate) fn class_bases(experiment: &Experiment) -> Arc<[u8]> {
+/// The first lane of the service class of each stream.
+pub(crate) fn class_bases(experiment: &Experiment, streams: &[StreamInfo]) -> Arc<[u8]> {
     let lanes = experiment.switch.lanes_per_class();
-    experiment.traffic.iter().map(|traffic| traffic.service_class * lanes).collect()
+    streams.iter().map(|stream| stream.service_class * lanes).collect()
 }
 
 /// Makes the parts of an algorithm for switches and hosts.
@@ -39,7 +40,7 @@ enum Algorithm<'a> {
 
 impl<'a> Builder<'a> {
     /// `None` where there is no congestion control.
-    pub(crate) fn new(experiment: &'a Experiment, graph: &'a Graph) -> Option<Self> {
+    pub(crate) fn new(experiment: &'a Experiment, graph: &'a Graph, streams: &[StreamInfo]) -> Option<Self> {
         let control = &experiment.congestion_control;
         let algorithm = match control.algorithm {
             CongestionAlgorithm::None => return None,
@@ -59,7 +60,7 @@ impl<'a> Builder<'a> {
             first: notification.first,
             delay: notification.delay,
             control: control.infiniband.control,
-            classes: experiment.traffic.iter().map(|traffic| traffic.service_class).collect(),
+            classes: streams.iter().map(|stream| stream.service_class).collect(),
         };
         Some(Self { experiment, graph, rules: Arc::new(rules), algorithm })
     }

@@ -19,7 +19,7 @@ pub(crate) struct EndpointRules {
     pub(crate) first: bool,
     pub(crate) delay: Time,
     pub(crate) control: ControlPer,
-    /// Service class of each entry of the traffic list.
+    /// Service class of each stream.
     pub(crate) classes: Vec<u8>,
 }
 

@@ -37,7 +37,10 @@ pub struct Demands {
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum DemandsError {
     /// No entry, or no source that sends.
-    #[error("{file}: traffic: no host sends anything: there is nothing to bound; add a [[traffic]] entry")]
+    #[error(
+        "{file}: traffic: no host sends anything: there is nothing to bound; add a [[traffic]] entry (responses and jobs \
+         follow from other messages and have no bound of their own)"
+    )]
     NoTraffic {
         /// The experiment.
         file: String,
@@ -116,7 +119,10 @@ pub fn demands(prepared: &Prepared, at: Option<Time>, file: &str) -> Result<Dema
     let ways = ways::ways(prepared, &mut flows, file)?;
     let graph = &prepared.graph;
     let hosts: Vec<&str> = graph.hosts.iter().map(|host| host.name.as_str()).collect();
-    let entries: Vec<&str> = prepared.workload.streams.iter().map(|s| s.name.as_str()).collect();
+    let entries: Vec<&str> = {
+        let streams = prepared.workload.streams.iter().take(prepared.experiment.traffic.len());
+        streams.map(|stream| stream.name.as_str()).collect()
+    };
     let summary = json!({
         "at_s": moment.at.as_secs_f64(),
         "from_s": moment.from.as_secs_f64(),

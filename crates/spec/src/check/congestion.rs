@@ -73,6 +73,12 @@ fn classes(experiment: &Experiment) -> Result<(), Found> {
     }
     for (i, traffic) in experiment.traffic.iter().enumerate() {
         in_range(format!("traffic.{i}.service_class"), traffic.service_class)?;
+        if let Some(response) = &traffic.response {
+            in_range(format!("traffic.{i}.response.service_class"), response.service_class)?;
+        }
+    }
+    for (i, job) in experiment.jobs.iter().enumerate() {
+        in_range(format!("jobs.{i}.service_class"), job.service_class)?;
     }
     let class = experiment.congestion_control.notification.service_class;
     in_range("congestion_control.notification.service_class".to_owned(), class)

@@ -1,13 +1,14 @@
 //! When messages are made: one file per process, and the registry [`Timing::new`].
 //!
 //! The offered load is that of the message bytes on the source's link: `load` x link rate, or `rate`. All processes
-//! are stationary from `start` on but `constant`, whose first message is made at `start`, and `saturating`.
+//! are stationary from `start` on but `constant`, whose first message is made at `start`, `saturating` and `window`.
 
 mod bernoulli;
 mod constant;
 mod on_off;
 mod poisson;
 mod saturating;
+mod window;
 
 use fabricsim_model::Random;
 use fabricsim_spec::{Injection, Traffic};
@@ -38,6 +39,7 @@ pub(crate) enum Timing {
     Constant(constant::Constant),
     OnOff(on_off::OnOff),
     Saturating,
+    Window,
 }
 
 /// Where a stream is in its process.
@@ -60,6 +62,7 @@ impl Timing {
             Injection::Constant => constant::new(context).map(|(p, load)| (Self::Constant(p), load)),
             Injection::OnOff => on_off::new(context).map(|(p, load)| (Self::OnOff(p), load)),
             Injection::Saturating => saturating::new(context).map(|load| (Self::Saturating, load)),
+            Injection::Window => window::new(context).map(|load| (Self::Window, load)),
         }
     }
 
@@ -71,6 +74,8 @@ impl Timing {
             Self::Poisson(p) => p.advance(&mut process),
             Self::OnOff(p) => p.start(&mut process),
             Self::Constant(_) | Self::Saturating => {}
+            // Its messages are made when responses arrive.
+            Self::Window => process.clock = Clock::at(Time::MAX),
         }
         process
     }
@@ -83,12 +88,17 @@ impl Timing {
             Self::Poisson(p) => p.advance(process),
             Self::Constant(p) => p.advance(process),
             Self::OnOff(p) => p.advance(process, bytes),
-            Self::Saturating => {}
+            Self::Saturating | Self::Window => {}
         }
     }
 
     pub(crate) const fn is_saturating(&self) -> bool {
         matches!(self, Self::Saturating)
+    }
+
+    /// Does it offer as much as it gets, whatever that is?
+    pub(crate) const fn is_greedy(&self) -> bool {
+        matches!(self, Self::Saturating | Self::Window)
     }
 }
 
@@ -112,6 +122,9 @@ impl Context<'_> {
             if let Some((key, _)) = given.into_iter().find(|(_, value)| value.is_some()) {
                 return Err(self.no_meaning(key, "only `on-off` has bursts; leave it out"));
             }
+        }
+        if self.traffic.window.is_some() && injection != Injection::Window {
+            return Err(self.no_meaning("window", "only `window` has one; leave it out"));
         }
         Ok(())
     }
@@ -168,6 +181,7 @@ const fn name(injection: Injection) -> &'static str {
         Injection::Constant => "constant",
         Injection::Saturating => "saturating",
         Injection::OnOff => "on-off",
+        Injection::Window => "window",
     }
 }
 

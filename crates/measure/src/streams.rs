@@ -1,0 +1,180 @@
+//! Streams of messages (requests and their responses, jobs) on their own.
+
+use fabricsim_model::{Packet, Table};
+use fabricsim_units::Time;
+use serde::Serialize;
+
+use crate::moments::Moments;
+use crate::report::Context;
+use crate::summary::Latency;
+use crate::{Histogram, Window, tables};
+
+/// What is counted of each stream, where messages follow from others.
+#[derive(Clone, Debug)]
+pub(crate) struct Streams {
+    counts: Vec<Stream>,
+}
+
+#[derive(Clone, Debug, Default)]
+struct Stream {
+    /// Packets and bytes delivered within the window.
+    packets: u64,
+    bytes: u64,
+    /// Latency of the packets that were made within the window.
+    made: u64,
+    total: Moments,
+    histogram: Histogram<7>,
+    network: Moments,
+    /// Requests whose response came within the window.
+    answered: u64,
+    /// Round trips of the requests that were made within the window.
+    trips: u64,
+    trip: Moments,
+    trip_histogram: Histogram<7>,
+}
+
+/// A stream in numbers, of the measurement.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct StreamSummary {
+    /// Name of the entry, of the responses to it, or of the job.
+    pub stream: String,
+    /// `traffic`, `request`, `response` or `job`.
+    pub kind: &'static str,
+    /// What was delivered, in Gb/s.
+    pub accepted_gbps: f64,
+    /// From making to delivery, of packets.
+    pub latency_ns: Latency,
+    /// Of requests: responses that came, per second.
+    pub answered_per_s: Option<f64>,
+    /// Of requests: from making to the arrival of the last byte of the response.
+    pub round_trip_ns: Option<Latency>,
+}
+
+/// Name and kind of a stream, for tables.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct StreamName {
+    /// Its name.
+    pub name: String,
+    /// What it is, in a word.
+    pub kind: &'static str,
+}
+
+impl Streams {
+    pub(crate) fn new(count: usize) -> Self {
+        Self { counts: vec![Stream::default(); count] }
+    }
+
+    /// A packet is delivered; total and network latency where it was made within the window.
+    #[inline(never)]
+    pub(crate) fn delivered(&mut self, packet: &Packet, accepted: bool, latency: Option<(u64, u64)>) {
+        let stream = &mut self.counts[usize::from(packet.stream)];
+        if accepted {
+            stream.packets += 1;
+            stream.bytes += u64::from(packet.bytes);
+        }
+        if let Some((total, network)) = latency {
+            stream.made += 1;
+            stream.total.record(total);
+            stream.histogram.record(total);
+            stream.network.record(network);
+        }
+    }
+
+    pub(crate) fn answered(&mut self, window: Window, now: Time, stream: u16, created: Time) {
+        let stream = &mut self.counts[usize::from(stream)];
+        stream.answered += u64::from(window.contains(now));
+        if window.contains(created) {
+            stream.trips += 1;
+            stream.trip.record((now - created).0);
+            stream.trip_histogram.record((now - created).0);
+        }
+    }
+
+    pub(crate) fn merge(&mut self, other: &Self) {
+        for (mine, theirs) in self.counts.iter_mut().zip(&other.counts) {
+            mine.packets += theirs.packets;
+            mine.bytes += theirs.bytes;
+            mine.made += theirs.made;
+            mine.total += theirs.total;
+            mine.histogram.merge(&theirs.histogram);
+            mine.network += theirs.network;
+            mine.answered += theirs.answered;
+            mine.trips += theirs.trips;
+            mine.trip += theirs.trip;
+            mine.trip_histogram.merge(&theirs.trip_histogram);
+        }
+    }
+}
+
+impl Stream {
+    fn latency(&self) -> Latency {
+        Latency::of(self.made, &self.total, Some(&self.histogram))
+    }
+
+    fn trip(&self) -> Latency {
+        Latency::of(self.trips, &self.trip, Some(&self.trip_histogram))
+    }
+}
+
+/// The streams with their names; none where they are not kept apart.
+fn rows<'a>(context: &'a Context<'_>) -> impl Iterator<Item = (&'a StreamName, &'a Stream)> {
+    let counts = context.recorder.streams.as_ref().map_or(&[][..], |streams| &streams.counts[..]);
+    context.names.streams.iter().zip(counts)
+}
+
+pub(crate) fn summaries(context: &Context<'_>) -> Vec<StreamSummary> {
+    let seconds = context.measured.as_secs_f64();
+    let summary = |(name, stream): (&StreamName, &Stream)| {
+        let is_request = name.kind == "request";
+        StreamSummary {
+            stream: name.name.clone(),
+            kind: name.kind,
+            accepted_gbps: context.gbps(stream.bytes as f64),
+            latency_ns: stream.latency(),
+            answered_per_s: is_request.then(|| stream.answered as f64 / seconds),
+            round_trip_ns: is_request.then(|| stream.trip()),
+        }
+    };
+    rows(context).map(summary).collect()
+}
+
+/// A row per stream, where they are kept apart.
+pub(crate) fn table(context: &Context<'_>) -> Option<Table> {
+    context.recorder.streams.as_ref()?;
+    let rows: Vec<_> = rows(context).collect();
+    let whole = |value: fn(&Stream) -> u64| rows.iter().map(|row| value(row.1) as i64).collect::<Vec<_>>();
+    let latencies: Vec<Latency> = rows.iter().map(|row| row.1.latency()).collect();
+    let trips: Vec<Latency> = rows.iter().map(|row| row.1.trip()).collect();
+    let of = |list: &[Latency], value: fn(&Latency) -> f64| list.iter().map(value).collect::<Vec<_>>();
+    let accepted = rows.iter().map(|row| context.gbps(row.1.bytes as f64)).collect();
+    let network = rows.iter().map(|row| row.1.network.sum as f64 / row.1.made as f64 * 1e-3).collect();
+
+    let mut table = tables::new("streams");
+    let text = "Entry of the traffic list, the responses to its messages, or a job";
+    table.text("stream", text, rows.iter().map(|row| row.0.name.clone()).collect());
+    let kinds = rows.iter().map(|row| row.0.kind.to_owned()).collect();
+    table.text("kind", "traffic, request, response or job", kinds);
+    table.real("accepted_gbps", "Gb/s", "Packets delivered in the measurement", accepted);
+    table.whole("packets", "", "Packets delivered in the measurement", whole(|s| s.packets));
+    table.whole("bytes", "B", "Bytes delivered in the measurement", whole(|s| s.bytes));
+    let made = whole(|s| s.made);
+    table.whole("latency_packets", "", "Delivered packets that were made in the measurement", made);
+    table.real("latency_mean_ns", "ns", "Mean latency, from making to delivery", of(&latencies, |l| l.mean));
+    table.real("latency_min_ns", "ns", "Smallest latency", of(&latencies, |l| l.min));
+    table.real("latency_p50_ns", "ns", "Median latency, to 0.4 %", of(&latencies, |l| l.p50));
+    let text = "99 % of the latencies are not larger, to 0.4 %";
+    table.real("latency_p99_ns", "ns", text, of(&latencies, |l| l.p99));
+    let text = "99.9 % of the latencies are not larger, to 0.4 %";
+    table.real("latency_p999_ns", "ns", text, of(&latencies, |l| l.p999));
+    table.real("latency_max_ns", "ns", "Largest latency", of(&latencies, |l| l.max));
+    table.real("network_mean_ns", "ns", "Mean latency from the first byte on the wire", network);
+    let text = "Of requests: responses that were whole in the measurement";
+    table.whole("answered", "", text, whole(|s| s.answered));
+    let text = "Of requests made in the measurement: mean time until the response was whole";
+    table.real("round_trip_mean_ns", "ns", text, of(&trips, |l| l.mean));
+    table.real("round_trip_p50_ns", "ns", "Median of the same, to 0.4 %", of(&trips, |l| l.p50));
+    let text = "99 % of them are not larger, to 0.4 %";
+    table.real("round_trip_p99_ns", "ns", text, of(&trips, |l| l.p99));
+    table.real("round_trip_max_ns", "ns", "Largest of them", of(&trips, |l| l.max));
+    Some(table)
+}

@@ -1,0 +1,154 @@
+//! Messages that follow from others: windows, responses.
+
+mod common;
+
+use common::{everything, run, try_prepare};
+use fabricsim_measure::StreamSummary;
+
+/// Two hosts on a switch; every latency is known.
+const PAIR: &str = r#"
+[topology.single-switch]
+hosts = 2
+[links.all]
+rate = "8 Gb/s"
+latency = "10 ns"
+buffer = "16 KiB"
+[switch]
+router_delay = "80 ns"
+[host]
+mtu = "512 B"
+[[traffic]]
+name = "get"
+sources = ["H0"]
+pattern = { to = "H1" }
+injection = "window"
+window = 1
+message = "100 B"
+response = { message = "1200 B", delay = "300 ns" }
+[run]
+warmup = "10 us"
+duration = "1 ms"
+"#;
+
+/// Request: 100 ns on the wire (8 Gb/s are 1 ns a byte), two links and the switch.
+const REQUEST_NS: f64 = 10.0 + 80.0 + 10.0 + 100.0;
+/// Response: three packets of 512, 512 and 176 bytes one after the other.
+const RESPONSE_NS: f64 = 10.0 + 80.0 + 10.0 + 1200.0;
+
+fn stream<'a>(streams: &'a [StreamSummary], name: &str) -> &'a StreamSummary {
+    streams.iter().find(|stream| stream.stream == name).unwrap()
+}
+
+#[test]
+fn a_round_trip_takes_what_its_parts_take() {
+    let outcome = run(PAIR, &[]);
+    let streams = &outcome.summary.streams;
+    let (request, response) = (stream(streams, "get"), stream(streams, "get response"));
+    assert_eq!((request.kind, response.kind), ("request", "response"));
+    assert_eq!((request.latency_ns.min, request.latency_ns.max), (REQUEST_NS, REQUEST_NS));
+    // Packets of a message are all made with it.
+    assert_eq!((response.latency_ns.min, response.latency_ns.max), (612.0, RESPONSE_NS));
+    let trip = request.round_trip_ns.unwrap();
+    let expected = REQUEST_NS + 300.0 + RESPONSE_NS;
+    assert_eq!((trip.min, trip.mean, trip.max), (expected, expected, expected));
+    assert!(response.round_trip_ns.is_none());
+}
+
+/// Little's law: requests that are open = rate of the answers x round trip.
+#[test]
+fn littles_law_holds_for_a_window() {
+    for window in ["1", "2", "3"] {
+        let outcome = run(PAIR, &[("traffic.0.window", window)]);
+        let request = stream(&outcome.summary.streams, "get").clone();
+        let expected = window.parse::<f64>().unwrap() / (REQUEST_NS + 300.0 + RESPONSE_NS) * 1e9;
+        let rate = request.answered_per_s.unwrap();
+        // The response takes 1200 of the 1800 ns at the answering host's link: a second request waits for it.
+        let most = 1e9 / 1200.0;
+        let bound = expected.min(most);
+        assert!((rate / bound - 1.0).abs() < 2e-3, "window {window}: {rate} of {bound}");
+        let open = rate * request.round_trip_ns.unwrap().mean * 1e-9;
+        assert!((open / window.parse::<f64>().unwrap() - 1.0).abs() < 2e-3, "window {window}: {open}");
+    }
+}
+
+#[test]
+fn open_loop_requests_are_answered_and_timed() {
+    let overrides = [
+        ("traffic.0.injection", "constant"),
+        ("traffic.0.load", "0.01"),
+        (
+            "traffic.0",
+            "{ sources = ['H0'], pattern = { to = 'H1' }, injection = 'constant', load = 0.01, \
+          message = '100 B', response = { message = { uniform = { min = '1 B', max = '3000 B' } } } }",
+        ),
+    ];
+    let outcome = run(PAIR, &overrides[2..]);
+    let request = stream(&outcome.summary.streams, "to");
+    // A message every 10 us.
+    assert_eq!(request.answered_per_s, Some(1e5));
+    let trip = request.round_trip_ns.unwrap();
+    assert!(trip.min >= REQUEST_NS + 101.0 && trip.max <= REQUEST_NS + 3100.0, "{trip:?}");
+    assert!((trip.mean / (REQUEST_NS + 100.0 + 1500.5) - 1.0).abs() < 0.15, "{trip:?}");
+}
+
+/// All to all, adaptive, several lanes and open messages, sizes of several packets: everything out of order.
+const MIXED: &str = r#"
+[topology.fat-tree]
+arity = 3
+levels = 2
+[switch]
+virtual_lanes = 4
+service_classes = 2
+[routing]
+algorithm = "up-down-adaptive"
+[host]
+open_messages = 3
+mtu = "256 B"
+[[traffic]]
+pattern = "uniform"
+injection = "window"
+window = 5
+message = { uniform = { min = "1 B", max = "2 KiB" } }
+response = { message = { uniform = { min = "1 B", max = "1 KiB" } }, service_class = 1, delay = "70 ns" }
+messages = 40
+[[traffic]]
+pattern = "neighbour-free"
+load = 0.1
+message = "64 B"
+stop = "20 us"
+[run]
+duration = "2 ms"
+drain = "empty"
+"#;
+
+#[test]
+fn every_request_is_answered_in_every_number_of_partitions() {
+    let text = MIXED.replace("neighbour-free", "uniform");
+    let alone = run(&text, &[]);
+    let requests = stream(&alone.summary.streams, "uniform");
+    let answered = requests.answered_per_s.unwrap() * 2e-3;
+    assert_eq!(answered.round(), 9.0 * 40.0, "{:?}", alone.summary.streams);
+    assert_eq!(alone.invariants.in_flight, 0);
+    for partitions in ["2", "3", "7"] {
+        let other = run(&text, &[("run.partitions", partitions)]);
+        assert!(everything(&other) == everything(&alone), "{partitions} partitions");
+    }
+    assert_ne!(run(&text, &[("seed", "2")]).totals.fingerprint, alone.totals.fingerprint);
+}
+
+#[test]
+fn a_drain_answers_what_was_asked() {
+    let outcome = run(PAIR, &[("run.drain", "empty"), ("traffic.0.window", "4"), ("run.duration", "3 us")]);
+    assert_eq!((outcome.invariants.in_flight, outcome.defect.as_str()), (0, ""));
+    let requests = outcome.summary.streams[0].clone();
+    assert!(requests.round_trip_ns.unwrap().max > 0.0);
+    // Every request has three packets of response.
+    let injected = outcome.invariants.injected;
+    assert_eq!(injected % 4, 0, "{injected}");
+}
+
+#[test]
+fn classes_must_exist() {
+    let error = try_prepare(PAIR, &[("traffic.0.response.service_class", "1")]).unwrap_err();
+    assert!(error.contains("traffic.0.response.service_class: 1 is not allowed: service classes are 0 to 0"));
+}

@@ -1,0 +1,218 @@
+use fabricsim_units::{Bytes, Time};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// A parallel program: ranks on hosts that send to each other, wait for each other and compute.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Job {
+    /// A name for tables and plots; by default that of the program.
+    #[serde(default)]
+    pub name: String,
+    /// Hosts that the ranks are placed on: names, patterns with `*`, groups; by default all. One rank a host.
+    #[serde(default = "all")]
+    pub hosts: Vec<String>,
+    /// Number of ranks, 2 or more; by default one for each of the hosts.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ranks: Option<u32>,
+    /// Which rank is on which of the hosts.
+    #[serde(default)]
+    pub placement: Placement,
+    /// What the ranks do.
+    pub program: Program,
+    /// How often they do it. A rank begins its next iteration as soon as it has ended the last.
+    #[serde(default = "one")]
+    pub iterations: u32,
+    /// When the ranks begin.
+    #[serde(default)]
+    pub start: Time,
+    /// Service class of the packets (see `switch.service_classes`).
+    #[serde(default)]
+    pub service_class: u8,
+    /// Steps of a rank that may be under way at once, where the program's steps do not depend on each other.
+    #[serde(default = "one")]
+    pub outstanding: u32,
+    /// Time that a rank needs after each step before it goes on: software, adding up vectors.
+    #[serde(default)]
+    pub step_delay: Time,
+}
+
+fn all() -> Vec<String> {
+    vec!["*".to_owned()]
+}
+
+const fn one() -> u32 {
+    1
+}
+
+/// Which rank is on which host, of the hosts in the order of the list.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub enum Placement {
+    /// Rank i on the i-th host. With a list of single hosts: any placement.
+    #[default]
+    Linear,
+    /// On hosts drawn at random from the seed.
+    Random,
+    /// Every n-th host, then every n-th beginning with the second, and so on.
+    Strided(u32),
+}
+
+/// What the ranks of a job do: a collective operation of MPI, or the communication of a kind of application.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub enum Program {
+    /// Every rank has a block for every other (`MPI_Alltoall`).
+    AllToAll(AllToAll),
+    /// The vectors of all ranks are added up, and every rank gets the sum (`MPI_Allreduce`).
+    AllReduce(AllReduce),
+    /// Every rank gets the blocks of all (`MPI_Allgather`).
+    AllGather(AllGather),
+    /// One rank's data goes to all others along a binomial tree (`MPI_Bcast`).
+    Broadcast(Broadcast),
+    /// No rank goes on before all have come (`MPI_Barrier`): dissemination.
+    Barrier(Barrier),
+    /// The three global transposes of a one-dimensional parallel FFT (HPC Challenge MPI-FFTE).
+    Fft(Fft),
+    /// Every rank exchanges messages with its neighbours in a process grid.
+    NeighbourExchange(NeighbourExchange),
+}
+
+/// Every rank has a block for every other.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct AllToAll {
+    /// In which order.
+    #[serde(default)]
+    pub algorithm: AllToAllAlgorithm,
+    /// Size of the block for each other rank.
+    pub message: Bytes,
+}
+
+/// How an all-to-all is done, among p ranks.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum AllToAllAlgorithm {
+    /// p - 1 steps; in step k rank r exchanges with rank r XOR k where p is a power of two, else it sends to r + k and
+    /// receives from r - k.
+    #[default]
+    Pairwise,
+    /// p - 1 steps to the next rank, each passing on what is not for itself: the messages get shorter by a block a step.
+    Ring,
+    /// ceil(log2 p) steps with about half of all blocks each (Bruck et al. 1997).
+    Bruck,
+}
+
+/// The vectors of all ranks are added up.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct AllReduce {
+    /// How.
+    #[serde(default)]
+    pub algorithm: AllReduceAlgorithm,
+    /// Size of the vector.
+    pub message: Bytes,
+}
+
+/// How an all-reduce is done, among p ranks.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum AllReduceAlgorithm {
+    /// log2 p exchanges of the whole vector; where p is no power of two, the ranks beyond it hand their vectors to others
+    /// before and get the sum after.
+    #[default]
+    RecursiveDoubling,
+    /// 2 (p - 1) steps with a p-th of the vector each.
+    Ring,
+    /// Recursive halving, then recursive doubling, of parts of the vector (Rabenseifner 2004); the ranks beyond a power of
+    /// two as above.
+    Rabenseifner,
+}
+
+/// Every rank gets the blocks of all.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct AllGather {
+    /// How.
+    #[serde(default)]
+    pub algorithm: AllGatherAlgorithm,
+    /// Size of each rank's block.
+    pub message: Bytes,
+}
+
+/// How an all-gather is done, among p ranks.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum AllGatherAlgorithm {
+    /// p - 1 steps with one block each.
+    #[default]
+    Ring,
+    /// ceil(log2 p) steps; the messages double (Bruck et al. 1997).
+    Bruck,
+}
+
+/// One rank's data goes to all others.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Broadcast {
+    /// The rank that has it.
+    #[serde(default)]
+    pub root: u32,
+    /// Its size.
+    pub message: Bytes,
+}
+
+/// No rank goes on before all have come.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Barrier {
+    /// Size of a message.
+    pub message: Bytes,
+}
+
+impl Default for Barrier {
+    fn default() -> Self {
+        Self { message: Bytes(8) }
+    }
+}
+
+/// The transposes of a parallel FFT of n elements on p ranks: three all-to-alls with blocks of n / p^2 elements.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Fft {
+    /// Elements of the whole vector, n.
+    pub elements: u64,
+    /// Size of an element (a complex number of double precision has 16 B).
+    #[serde(default = "complex")]
+    pub element_size: Bytes,
+    /// How each transpose is done.
+    #[serde(default)]
+    pub algorithm: AllToAllAlgorithm,
+    /// Time that a rank computes after each of the three transposes.
+    #[serde(default)]
+    pub compute: Time,
+}
+
+const fn complex() -> Bytes {
+    Bytes(16)
+}
+
+/// Every rank exchanges messages with its neighbours in a process grid.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct NeighbourExchange {
+    /// Ranks in each dimension, the first varies fastest; their product is the number of ranks.
+    pub grid: Vec<u32>,
+    /// Do the ranks at opposite ends of a dimension have each other as neighbours?
+    #[serde(default = "yes")]
+    pub periodic: bool,
+    /// Size of the message to each neighbour.
+    pub message: Bytes,
+    /// Time that a rank computes after each exchange.
+    #[serde(default)]
+    pub compute: Time,
+}
+
+const fn yes() -> bool {
+    true
+}

@@ -1,0 +1,181 @@
+//! Messages that follow from others: requests in a window, responses, and the messages of jobs.
+//!
+//! A host is told of the packets that it takes and of the messages that have left it; what it is to send because of that
+//! waits in its queues until it is taken. The size of a request or a response is a function of its stream, its requester and
+//! its number (its tag), so that a receiver knows when a message of several packets is whole, in whatever order
+//! they come.
+
+mod queue;
+mod requests;
+mod shared;
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use fabricsim_units::{HostId, Time};
+
+use crate::Message;
+use crate::job::Rank;
+use crate::programs::Step;
+use crate::stream::Stream;
+pub(crate) use queue::Queue;
+pub(crate) use requests::Requests;
+pub(crate) use shared::{Exchange, Role, Shared};
+
+/// A packet that a host has taken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Arrival {
+    /// Who sent it.
+    pub source: HostId,
+    /// The stream of its message.
+    pub stream: u16,
+    /// The tag of its message.
+    pub tag: u32,
+    /// Its size in bytes.
+    pub bytes: u32,
+}
+
+/// What those who measure want to know.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Event {
+    /// A request has its response.
+    Answered {
+        /// The stream of the request.
+        stream: u16,
+        /// When the request was made.
+        created: Time,
+        /// When the response was whole.
+        at: Time,
+    },
+    /// A rank has done an iteration.
+    Iteration {
+        /// Number of the job.
+        job: u16,
+        /// Number of the iteration.
+        iteration: u32,
+        /// When the rank began it.
+        start: Time,
+        /// When the rank had done it; may be later than now.
+        end: Time,
+        /// Bytes that it sent in it.
+        bytes: u64,
+    },
+}
+
+/// Where what follows from an arrival goes.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Out {
+    /// Requests and messages of jobs.
+    pub(crate) ready: Queue,
+    pub(crate) responses: Queue,
+    pub(crate) events: Vec<Event>,
+    /// For ranks to ask their program.
+    pub(crate) step: Step,
+}
+
+/// The closed-loop side of a host.
+#[derive(Clone, Debug)]
+pub(crate) struct Closed {
+    shared: Arc<Shared>,
+    /// Of the streams of requests that the host is a source of.
+    requests: Vec<Requests>,
+    /// Bytes that are missing of requests of several packets, by stream, requester and tag.
+    parts: BTreeMap<(u16, HostId, u32), u64>,
+    ranks: Vec<Rank>,
+    pub(crate) out: Out,
+    /// Bytes offered within the window, by stream.
+    pub(crate) offered: Vec<(u16, u64)>,
+}
+
+impl Closed {
+    pub(crate) fn new(shared: Arc<Shared>, requests: Vec<Requests>, ranks: Vec<Rank>) -> Self {
+        let responses = shared.responses().map(|stream| (stream, 0));
+        let offered = responses.chain(ranks.iter().map(|rank| (rank.stream(), 0))).collect();
+        Self { shared, requests, parts: BTreeMap::new(), ranks, out: Out::default(), offered }
+    }
+
+    /// Begins: windows are filled, ranks do their first steps.
+    pub(crate) fn start(&mut self, streams: &mut [Stream]) {
+        for requests in &mut self.requests {
+            requests.start(streams, &mut self.out);
+        }
+        for rank in &mut self.ranks {
+            rank.start(&mut self.out);
+        }
+    }
+
+    /// When the next request or message of a job is there; [`Time::MAX`]: by what is known, never.
+    #[inline]
+    pub(crate) fn next(&self) -> Time {
+        self.out.ready.next()
+    }
+
+    /// Messages that have not been taken.
+    pub(crate) fn waiting(&self) -> usize {
+        self.out.ready.len() + self.out.responses.len()
+    }
+
+    /// A stream of the host has made a message: a request, perhaps.
+    #[inline]
+    pub(crate) fn made(&mut self, message: &Message) {
+        if let Some(requests) = self.requests.iter_mut().find(|requests| requests.stream == message.stream) {
+            requests.made(message);
+        }
+    }
+
+    /// The host has taken a packet.
+    pub(crate) fn arrived(&mut self, now: Time, arrival: &Arrival, streams: &mut [Stream]) {
+        let shared = Arc::clone(&self.shared);
+        match shared.role(arrival.stream) {
+            Role::Plain => {}
+            Role::Request(exchange) => self.requested(now, arrival, exchange),
+            Role::Response(exchange) => {
+                let place = self.requests.iter().position(|requests| requests.stream == exchange.stream);
+                if let Some(place) = place {
+                    self.requests[place].answered(now, arrival, streams, &mut self.out);
+                }
+            }
+            Role::Job => {
+                if let Some(rank) = self.ranks.iter_mut().find(|rank| rank.stream() == arrival.stream) {
+                    rank.arrived(now, arrival, &mut self.out);
+                }
+            }
+        }
+    }
+
+    /// The last byte of a message leaves the host at `at`.
+    pub(crate) fn left(&mut self, at: Time, stream: u16, tag: u32) {
+        if let Some(rank) = self.ranks.iter_mut().find(|rank| rank.stream() == stream) {
+            rank.left(at, tag, &mut self.out);
+        }
+    }
+
+    /// A packet of a request: when all are there, the response is made.
+    fn requested(&mut self, now: Time, arrival: &Arrival, exchange: &Exchange) {
+        let size = exchange.request_bytes(arrival.source, arrival.tag);
+        let bytes = u64::from(arrival.bytes);
+        if size > bytes {
+            let key = (exchange.stream, arrival.source, arrival.tag);
+            let missing = self.parts.entry(key).or_insert(size);
+            *missing -= bytes.min(*missing);
+            if *missing > 0 {
+                return;
+            }
+            self.parts.remove(&key);
+        }
+        self.out.responses.push(Message {
+            created: now + exchange.delay,
+            destination: arrival.source,
+            bytes: exchange.response_bytes(arrival.source, arrival.tag),
+            stream: exchange.response,
+            tag: arrival.tag,
+        });
+    }
+
+    /// Counts a message as offered, if it is none of the host's streams.
+    pub(crate) fn offer(&mut self, message: &Message) {
+        if let Some((_, bytes)) = self.offered.iter_mut().find(|(stream, _)| *stream == message.stream) {
+            *bytes = bytes.saturating_add(message.bytes);
+        }
+    }
+}

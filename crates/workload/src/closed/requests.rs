@@ -1,0 +1,73 @@
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use fabricsim_units::{HostId, Time};
+
+use super::{Arrival, Event, Out, Shared};
+use crate::Message;
+use crate::stream::Stream;
+
+/// The requests of one stream of a host that have no response yet.
+#[derive(Clone, Debug)]
+pub(crate) struct Requests {
+    pub(crate) stream: u16,
+    shared: Arc<Shared>,
+    host: HostId,
+    /// With a window: the requests that there may be.
+    window: Option<u32>,
+    open: BTreeMap<u32, Open>,
+}
+
+/// A request without its response.
+#[derive(Clone, Copy, Debug)]
+struct Open {
+    created: Time,
+    /// Bytes that are missing of its response; `None` before the first.
+    missing: Option<u64>,
+}
+
+impl Requests {
+    pub(crate) fn new(stream: u16, host: HostId, window: Option<u32>, shared: Arc<Shared>) -> Self {
+        Self { stream, shared, host, window, open: BTreeMap::new() }
+    }
+
+    /// Fills the window.
+    pub(super) fn start(&mut self, streams: &mut [Stream], out: &mut Out) {
+        let Some(stream) = streams.iter_mut().find(|stream| stream.number() == self.stream) else { return };
+        for _ in 0..self.window.unwrap_or_default() {
+            let start = stream.entry().start;
+            self.make(start, stream, out);
+        }
+    }
+
+    fn make(&mut self, now: Time, stream: &mut Stream, out: &mut Out) {
+        if let Some(message) = stream.make(now) {
+            self.made(&message);
+            out.ready.push(message);
+        }
+    }
+
+    /// A request is made.
+    pub(super) fn made(&mut self, message: &Message) {
+        self.open.insert(message.tag, Open { created: message.created, missing: None });
+    }
+
+    /// A packet of a response has arrived. When it is whole, the window has room for another request.
+    pub(super) fn answered(&mut self, now: Time, arrival: &Arrival, streams: &mut [Stream], out: &mut Out) {
+        let Some(open) = self.open.get_mut(&arrival.tag) else { return };
+        let size = || self.shared.exchange(self.stream).map(|e| e.response_bytes(self.host, arrival.tag));
+        let missing = open.missing.or_else(size).unwrap_or_default();
+        let missing = missing.saturating_sub(u64::from(arrival.bytes));
+        if missing > 0 {
+            open.missing = Some(missing);
+            return;
+        }
+        out.events.push(Event::Answered { stream: self.stream, created: open.created, at: now });
+        self.open.remove(&arrival.tag);
+        if self.window.is_some()
+            && let Some(stream) = streams.iter_mut().find(|stream| stream.number() == self.stream)
+        {
+            self.make(now, stream, out);
+        }
+    }
+}

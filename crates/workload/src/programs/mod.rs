@@ -1,0 +1,173 @@
+//! What the ranks of a job do: one file per program, and the registry [`new`].
+//!
+//! A program is a graph of messages and delays that is never built: asked for a step of a rank, it says what the rank
+//! sends in it, what must have arrived before it is complete, and how long the rank computes then. A message that is
+//! sent in step k is received in step k. An all-to-all of thousands of ranks costs no memory for its messages.
+
+mod all_gather;
+mod all_reduce;
+mod all_to_all;
+mod barrier;
+mod broadcast;
+mod fft;
+mod fold;
+mod neighbour_exchange;
+#[cfg(test)]
+mod symbolic;
+
+use std::fmt::Debug;
+use std::sync::Arc;
+
+use fabricsim_spec::{self as spec, Program as Kind};
+use fabricsim_units::{Bytes, Time};
+
+use crate::error::Place;
+use crate::{Problem, WorkloadError};
+
+/// Largest message of a program, in bytes: 256 TiB.
+const LARGEST: u64 = 1 << 48;
+
+/// Which steps of a rank must be complete before one begins.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum After {
+    /// All that come before it.
+    #[default]
+    All,
+    /// All but the last ones, of which so many may be under way as the job allows.
+    Window,
+}
+
+/// A step of a rank. It is complete when its messages have left and those that it waits for have arrived; then the rank
+/// computes.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Step {
+    /// What must be complete before it begins.
+    pub after: After,
+    /// Receiving rank and bytes (1 or more) of each message.
+    pub sends: Vec<(u32, u64)>,
+    /// Sending rank and bytes of each message that must have arrived. A rank may be there more than once.
+    pub receives: Vec<(u32, u64)>,
+    /// From its completion to the moment when others may begin.
+    pub compute: Time,
+}
+
+impl Step {
+    /// Makes it the empty step: after all others.
+    pub fn clear(&mut self) {
+        self.after = After::All;
+        self.sends.clear();
+        self.receives.clear();
+        self.compute = Time::ZERO;
+    }
+
+    /// Sends `bytes` to rank `to`; an empty message has a byte, as it is sent all the same.
+    fn send(&mut self, to: u32, bytes: u64) {
+        self.sends.push((to, bytes.max(1)));
+    }
+
+    /// Waits for `bytes` from rank `from`.
+    fn receive(&mut self, from: u32, bytes: u64) {
+        self.receives.push((from, bytes.max(1)));
+    }
+
+    /// Sends to a rank and waits for as much from it.
+    fn exchange(&mut self, with: u32, bytes: u64) {
+        self.send(with, bytes);
+        self.receive(with, bytes);
+    }
+}
+
+/// What the ranks of a job do in an iteration.
+pub trait Program: Debug + Send + Sync {
+    /// Steps of each rank, 1 or more.
+    fn steps(&self) -> u64;
+
+    /// Fills `step`, which is empty, with step `number` of `rank`.
+    fn step(&self, rank: u32, number: u64, step: &mut Step);
+
+    /// Are there steps that may be under way with others ([`After::Window`])?
+    fn is_independent(&self) -> bool {
+        false
+    }
+}
+
+/// What a program is made from.
+pub(crate) struct Context<'a> {
+    pub(crate) place: Place<'a>,
+    /// Number of ranks, 2 or more.
+    pub(crate) ranks: u32,
+}
+
+impl Context<'_> {
+    /// The size of a message, in bytes, found at `key`.
+    fn bytes(&self, key: &str, size: Bytes) -> Result<u64, WorkloadError> {
+        match size.get() {
+            bytes @ 1..=LARGEST => Ok(bytes),
+            _ => Err(self.place.range(key, &size, "from 1 B to 256 TiB")),
+        }
+    }
+}
+
+/// The registry of programs.
+pub(crate) fn new(context: &Context, program: &Kind) -> Result<Arc<dyn Program>, WorkloadError> {
+    let p = context.ranks;
+    Ok(match program {
+        Kind::AllToAll(spec::AllToAll { algorithm, message }) => {
+            let block = context.bytes("program.all-to-all.message", *message)?;
+            all_to_all::new(p, *algorithm, block)
+        }
+        Kind::AllReduce(spec::AllReduce { algorithm, message }) => {
+            let vector = context.bytes("program.all-reduce.message", *message)?;
+            all_reduce::new(p, *algorithm, vector)
+        }
+        Kind::AllGather(spec::AllGather { algorithm, message }) => {
+            let block = context.bytes("program.all-gather.message", *message)?;
+            all_gather::new(p, *algorithm, block)
+        }
+        Kind::Broadcast(spec) => Arc::new(broadcast::Binomial::new(context, spec)?),
+        Kind::Barrier(barrier) => {
+            let bytes = context.bytes("program.barrier.message", barrier.message)?;
+            Arc::new(barrier::Dissemination::new(p, bytes))
+        }
+        Kind::Fft(fft) => Arc::new(fft::Fft::new(context, fft)?),
+        Kind::NeighbourExchange(exchange) => Arc::new(neighbour_exchange::Exchange::new(context, exchange)?),
+    })
+}
+
+/// The name of a program in an experiment.
+pub(crate) const fn name(program: &Kind) -> &'static str {
+    match program {
+        Kind::AllToAll(_) => "all-to-all",
+        Kind::AllReduce(_) => "all-reduce",
+        Kind::AllGather(_) => "all-gather",
+        Kind::Broadcast(_) => "broadcast",
+        Kind::Barrier(_) => "barrier",
+        Kind::Fft(_) => "fft",
+        Kind::NeighbourExchange(_) => "neighbour-exchange",
+    }
+}
+
+/// The smallest number of doublings of 1 that reach `p`: ceil(log2 p).
+const fn doublings(p: u32) -> u64 {
+    p.next_power_of_two().trailing_zeros() as u64
+}
+
+/// The rank `by` (at most p) after `rank`, of p in a ring.
+const fn after(rank: u32, by: u32, p: u32) -> u32 {
+    ((rank as u64 + by as u64) % p as u64) as u32
+}
+
+/// The rank `by` (at most p) before `rank`, of p in a ring.
+const fn before(rank: u32, by: u32, p: u32) -> u32 {
+    ((rank as u64 + p as u64 - by as u64) % p as u64) as u32
+}
+
+/// Where part `number` of `parts` begins in a vector of `bytes`.
+const fn part(bytes: u64, number: u32, parts: u32) -> u64 {
+    (bytes as u128 * number as u128 / parts as u128) as u64
+}
+
+/// An error of a value that a program can not do with.
+fn refused(context: &Context, key: &str, problem: Problem) -> WorkloadError {
+    context.place.error(key, problem)
+}
