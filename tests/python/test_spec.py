@@ -89,6 +89,12 @@ def test_topologies_are_those_of_the_schema() -> None:
 
 def test_programs_are_those_of_the_schema() -> None:
     assert {kind.kind for kind in get_args(spec.Program)} == set(variants("Program"))
+    named = {
+        choice for option in get_args(get_type_hints(spec.Job)["placement"]) for choice in get_args(option)
+    }
+    found = variants("Placement")
+    assert named >= {name for name, content in found.items() if content is None}
+    assert {name for name, content in found.items() if content is not None} == {"strided"}
 
 
 def test_patterns_are_those_of_the_schema() -> None:
@@ -102,7 +108,7 @@ def test_patterns_are_those_of_the_schema() -> None:
 def test_choices_are_those_of_the_schema(section: Any) -> None:
     for name, hint in get_type_hints(section).items():
         choices = {c for option in get_args(hint) for c in get_args(option) if isinstance(c, str)}
-        if not choices or name in ("pattern", "program"):
+        if not choices or name in ("pattern", "program", "placement"):
             continue
         content = DEFS[section.__name__]["properties"][name]
         target = next(
