@@ -25,6 +25,7 @@ DEFS: dict[str, Any] = SCHEMA["$defs"]
 SECTIONS = [
     spec.LinkParameters,
     spec.LinkOverride,
+    spec.LinkRetry,
     spec.Links,
     spec.Age,
     spec.Bias,
@@ -130,7 +131,8 @@ def test_a_full_experiment_is_valid() -> None:
         topology=spec.Grid([4, 4], wrap=[True, False], hosts_per_switch=2),
         links=spec.Links(
             all=spec.LinkParameters(rate="32 Gb/s", latency="10 ns", buffer="64 KiB", reads=2),
-            dimension={"x": spec.LinkOverride(rate="8 Gb/s")},
+            dimension={"x": spec.LinkOverride(rate="8 Gb/s", bit_error_rate=1e-9)},
+            retry=spec.LinkRetry(data="16 B", bits=168, window=64, delay="2 ns"),
         ),
         switch=spec.Switch(queueing="voq", virtual_lanes=4, arbiter="oldest-first"),
         host=spec.Host(mtu="2 KiB", sink=spec.Sink(rate="8 Gb/s", pause_every="1 ms", pause_for="1 us")),

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use fabricsim_fabric::link_layer::RetryState;
 use fabricsim_fabric::{
     Far, LaneCredits, NONE, Ports, RampPool, Reads, Receiver, Rules, Sender, SinkState, StagingRules, Switch,
     Table,
@@ -205,6 +206,7 @@ fn ports(
         lane_count,
         ramps: RampPool::new(unit),
         sinks: Table::new(Vec::new()),
+        retries: Table::new(Vec::new()),
         selection: experiment.routing.lane_selection,
     };
     for (_, place, own) in numbered(places) {
@@ -215,6 +217,10 @@ fn ports(
         if matches!(sender.far, Far::SlowHost(_)) {
             sender.sink = ports.sinks.len() as u32;
             ports.sinks.push(sink(experiment));
+        }
+        if let Some(errors) = RetryState::new(experiment.seed, channel, parameters, &experiment.links.retry) {
+            sender.retry = ports.retries.len() as u32;
+            ports.retries.push(errors);
         }
         ports.senders.push(sender);
         ports.receivers.push(receiver(experiment, parameters, channel ^ 1, directory, number, place.node));
@@ -251,6 +257,7 @@ fn sender(
         far_delay: parameters.latency + far_delay,
         sink_credit_delay: parameters.latency * 2 + experiment.switch.credit_delay,
         sink: NONE,
+        retry: NONE,
         channel,
         overhead: parameters.packet_overhead.0 as u32,
         far,

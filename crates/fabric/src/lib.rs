@@ -11,6 +11,7 @@ mod bits;
 pub mod congestion;
 mod context;
 mod credit;
+pub mod link_layer;
 mod port;
 mod queue;
 mod separable;

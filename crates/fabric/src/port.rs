@@ -2,6 +2,7 @@ use fabricsim_model::{Lanes, Observer};
 use fabricsim_spec::Selection;
 use fabricsim_units::{ByteTime, Time, Vl};
 
+use crate::link_layer::RetryState;
 use crate::{LaneCredits, Outbox, Ramp, RampPool, SinkState, Table};
 
 /// What is at the other end of a link.
@@ -36,6 +37,8 @@ pub struct Sender {
     pub sink_credit_delay: Time,
     /// Number of the limited sink at the far end, if there is one.
     pub sink: u32,
+    /// Number of the link's errors, if it has any: in [`Ports::retries`].
+    pub retry: u32,
     /// Number of this direction of the link in the whole fabric.
     pub channel: u32,
     /// Bytes that a packet occupies on the link beyond its own.
@@ -129,6 +132,8 @@ pub struct Ports {
     pub ramps: RampPool,
     /// Limited sinks.
     pub sinks: Table<SinkState>,
+    /// Errors of sending ports that have any.
+    pub retries: Table<RetryState>,
     /// Which of several allowed lanes a packet takes.
     pub selection: Selection,
 }

@@ -5,7 +5,7 @@ use fabricsim_routing::RoutingFunction;
 use fabricsim_spec::{CreditReturn, Switching};
 use fabricsim_units::{ByteTime, Time, Vl};
 
-use crate::{Context, Far, Outbox, Ramp};
+use crate::{Context, Far, NONE, Outbox, Ramp};
 
 /// Sends a packet on its way: occupies the link, uses the credits, tells the far end. Returns when its last byte
 /// has left.
@@ -32,7 +32,10 @@ pub(crate) fn transmit<R: RoutingFunction, B: Observer, O: Outbox>(
     lane: Vl,
     more: bool,
 ) -> Time {
-    let now = context.now;
+    let mut now = context.now;
+    if context.ports.senders[port as usize].retry != NONE {
+        now += retry(context, port, bytes, lane);
+    }
     let slot = &mut context.arena[index];
     slot.lane = lane;
     let sender = &mut context.ports.senders[port as usize];
@@ -44,9 +47,9 @@ pub(crate) fn transmit<R: RoutingFunction, B: Observer, O: Outbox>(
     if more {
         sender.wake(port, sender.busy_until, &mut context.out);
     }
-    context.observer.transmitted(sender.channel, lane, bytes, now, sender.busy_until);
+    context.observer.transmitted(sender.channel, lane, bytes, context.now, sender.busy_until);
     if sender.stalled_since != Time::MAX {
-        sender.end_stall(now, &mut context.observer);
+        sender.end_stall(context.now, &mut context.observer);
     }
     let credits = &mut context.ports.lanes[port as usize * context.ports.lane_count + lane.index()];
     context.ports.ramps.take(credits, blocks);
@@ -84,6 +87,25 @@ pub(crate) fn transmit<R: RoutingFunction, B: Observer, O: Outbox>(
         }
     }
     end
+}
+
+/// The time that the link layer takes for what fails of a packet and is sent again. The packet goes as if it began that
+/// much later, and keeps the link from now on: its head must not arrive before it can be followed by all of it.
+#[cold]
+#[inline(never)]
+fn retry<R: RoutingFunction, B: Observer, O: Outbox>(
+    context: &mut Context<R, B, O>,
+    port: u32,
+    bytes: u32,
+    lane: Vl,
+) -> Time {
+    let sender = &context.ports.senders[port as usize];
+    let errors = &mut context.ports.retries[sender.retry as usize];
+    let failures = errors.failures(bytes + sender.overhead);
+    if failures > 0 {
+        context.observer.retried(context.now, sender.channel, lane, failures);
+    }
+    errors.round_trip() * u64::from(failures)
 }
 
 /// The ramp of a packet that leaves a buffer from `base` on (at its sender's end of the link).

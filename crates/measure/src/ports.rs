@@ -14,6 +14,8 @@ pub(crate) const STALLED: usize = 3;
 pub(crate) struct Ports {
     pub(crate) lanes: usize,
     pub(crate) counters: Vec<[u64; 4]>,
+    /// What failed and was sent again; empty as long as nothing was.
+    pub(crate) retries: Vec<u64>,
     pub(crate) series: Option<Series>,
     /// All that is sent from now on and ends by then lies within the window, and there are no series. Zero where
     /// that is not known.
@@ -35,7 +37,13 @@ impl Ports {
             let grid = Grid::new(bin, capacity(expected, ports), ports);
             Series { busy: grid.clone(), stalled: grid }
         });
-        Self { lanes, counters: vec![[0; 4]; ports * lanes], series, inside_until: Time::ZERO }
+        Self {
+            lanes,
+            counters: vec![[0; 4]; ports * lanes],
+            retries: Vec::new(),
+            series,
+            inside_until: Time::ZERO,
+        }
     }
 
     /// The window is another one.
@@ -79,7 +87,18 @@ impl Ports {
         }
     }
 
+    pub(crate) fn retried(&mut self, window: Window, at: (u32, u8), now: Time, times: u32) {
+        if window.contains(now) {
+            self.retries.resize(self.counters.len(), 0);
+            self.retries[at.0 as usize * self.lanes + usize::from(at.1)] += u64::from(times);
+        }
+    }
+
     pub(crate) fn merge(&mut self, other: &Self) {
+        if !other.retries.is_empty() {
+            self.retries.resize(self.counters.len(), 0);
+            self.retries.iter_mut().zip(&other.retries).for_each(|(mine, theirs)| *mine += theirs);
+        }
         for (mine, theirs) in self.counters.iter_mut().zip(&other.counters) {
             if *theirs != [0; 4] {
                 mine.iter_mut().zip(theirs).for_each(|(mine, theirs)| *mine += theirs);

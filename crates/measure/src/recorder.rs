@@ -198,6 +198,10 @@ impl Observer for Recorder {
         self.ports.stalled(self.window, (port, lane.0), start, end);
     }
 
+    fn retried(&mut self, now: Time, port: u32, lane: Vl, times: u32) {
+        self.ports.retried(self.window, (port, lane.0), now, times);
+    }
+
     fn marked(&mut self, now: Time, port: u32, lane: Vl, _packet: &Packet) {
         if let Some(congestion) = &mut self.congestion {
             congestion.marked(self.window, &mut self.axis, now, (port, lane.0));

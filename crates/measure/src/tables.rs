@@ -122,6 +122,10 @@ pub(crate) fn links(context: &Context) -> Table {
     let text =
         "Fraction of the measurement in which the idle port had a packet of the lane, but no credits for it";
     table.real("stalled", "", text, fraction(STALLED));
+    let retries = shown.iter().map(|&place| ports.retries.get(place).copied().unwrap_or(0) as i64).collect();
+    let text =
+        "Micropackets of the packets whose sending began in the measurement that failed and were sent again";
+    table.whole("retries", "", text, retries);
     congestion_tables::links(context, &shown, &mut table);
     table
 }

@@ -27,6 +27,9 @@ pub trait Observer {
     /// its staging buffer but for want of space there. Told of switches that are input- and output-queued.
     #[inline]
     fn blocked(&mut self, _port: u32, _lane: Vl, _start: Time, _end: Time) {}
+    /// Micropackets of a packet that leaves a sending port on `lane` fail, so many `times` together, and are sent again.
+    #[inline]
+    fn retried(&mut self, _now: Time, _port: u32, _lane: Vl, _times: u32) {}
     /// A packet is marked (FECN) as it leaves a sending port on `lane`.
     #[inline]
     fn marked(&mut self, _now: Time, _port: u32, _lane: Vl, _packet: &Packet) {}

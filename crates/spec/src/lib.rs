@@ -41,7 +41,7 @@ pub use job::{
     AllGather, AllGatherAlgorithm, AllReduce, AllReduceAlgorithm, AllToAll, AllToAllAlgorithm, Barrier,
     Broadcast, Fft, Job, NeighbourExchange, Placement, Program,
 };
-pub use link::{LinkOverride, LinkParameters, Links};
+pub use link::{LinkOverride, LinkParameters, LinkRetry, Links};
 pub use read::read;
 pub use routing::{Algorithm, Routing, Selection, Ties};
 pub use run::{Drain, FlowDetail, Measure, Run, SteadyState};

@@ -18,6 +18,49 @@ pub struct Links {
     pub level: BTreeMap<String, LinkOverride>,
     /// Single links by the names of their ends: `"SW11-SW12"`. Either order.
     pub named: BTreeMap<String, LinkOverride>,
+    /// What links with a bit error rate do about errors.
+    pub retry: LinkRetry,
+}
+
+/// The link layer of links with errors: go-back-N, by default in micropackets as the Cray SeaStar's (Abts & Weisser, SC07,
+/// section 1.2).
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct LinkRetry {
+    /// Bytes of a packet in a micropacket: what is checked, acknowledged and sent again.
+    pub data: Bytes,
+    /// Bits of a micropacket on the wire, each of which can fail; the link's rate does not depend on them.
+    pub bits: u32,
+    /// Micropackets that may be under way without an acknowledgement. They must cover the round trip: the way there
+    /// and back, a micropacket each way, and the delay. By default as many as that takes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub window: Option<u32>,
+    /// Time that both ends take together, from the last bit of a micropacket to the answer and from that to the first bit
+    /// of the repetition.
+    pub delay: Time,
+}
+
+impl Default for LinkRetry {
+    fn default() -> Self {
+        Self { data: Bytes(16), bits: 168, window: None, delay: Time::ZERO }
+    }
+}
+
+impl LinkRetry {
+    /// Time of a micropacket on a link.
+    pub fn micropacket(&self, link: &LinkParameters) -> Time {
+        link.rate.byte_time().duration(self.data.0 as u32)
+    }
+
+    /// From the start of a micropacket on a link to the start of its repetition, or of what its acknowledgement lets go.
+    pub fn round_trip(&self, link: &LinkParameters) -> Time {
+        (link.latency + self.micropacket(link)) * 2 + self.delay
+    }
+
+    /// The least window with which a link without errors never waits for acknowledgements.
+    pub fn least_window(&self, link: &LinkParameters) -> u64 {
+        self.round_trip(link).0.div_ceil(self.micropacket(link).0.max(1))
+    }
 }
 
 /// What a link is.
@@ -35,6 +78,8 @@ pub struct LinkParameters {
     /// Packets that a switch's input port can send to outputs at once (input speed-up; the thesis'
     /// `maxBeingSent`); 0: as many as there are outputs.
     pub reads: u16,
+    /// Chance that a bit on the wire fails, in each direction: from 0 to 0.001. What fails is sent again, see `links.retry`.
+    pub bit_error_rate: f64,
 }
 
 impl Default for LinkParameters {
@@ -45,6 +90,7 @@ impl Default for LinkParameters {
             buffer: Bytes(32 * 1024),
             packet_overhead: Bytes(0),
             reads: 1,
+            bit_error_rate: 0.0,
         }
     }
 }
@@ -68,6 +114,9 @@ pub struct LinkOverride {
     /// See [`LinkParameters::reads`].
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reads: Option<u16>,
+    /// See [`LinkParameters::bit_error_rate`].
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub bit_error_rate: Option<f64>,
 }
 
 impl LinkOverride {
@@ -83,5 +132,6 @@ impl LinkOverride {
         set(self.buffer.as_ref(), &mut parameters.buffer);
         set(self.packet_overhead.as_ref(), &mut parameters.packet_overhead);
         set(self.reads.as_ref(), &mut parameters.reads);
+        set(self.bit_error_rate.as_ref(), &mut parameters.bit_error_rate);
     }
 }

@@ -6,7 +6,7 @@ use fabricsim_spec::{Experiment, SpecError, Topology};
 
 use crate::builders::{fat_tree, grid, hypercube, parking_lot, ring, single_switch, xgft};
 use crate::links::{ByClass, Classes, Defaults, apply_named, by_class};
-use crate::{Graph, validate};
+use crate::{Graph, retry, validate};
 
 /// What a builder gets: the experiment, and where it came from.
 pub(crate) struct Context<'a> {
@@ -60,6 +60,7 @@ pub fn build(experiment: &Experiment, base_dir: &Path, file: &str) -> Result<Gra
         Topology::File { path } => crate::file::build(&context, path),
     }?;
     apply_named(&mut graph, &experiment.links, file)?;
+    retry::check_windows(&graph, &experiment.links.retry, file)?;
     validate(&graph, experiment, file)?;
     Ok(graph)
 }

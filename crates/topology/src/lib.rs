@@ -12,6 +12,7 @@ pub mod graph;
 mod limits;
 mod links;
 mod per_link;
+mod retry;
 mod validate;
 
 pub use build::build;

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use fabricsim_spec::{LinkOverride, LinkParameters, Links, SpecError, nearest};
 use fabricsim_units::{Bytes, Time};
 
-use crate::{Graph, Link, Node};
+use crate::{Graph, Link, Node, retry};
 
 /// An experiment's `[links]`, and what is needed to check them.
 #[derive(Clone, Copy, Debug)]
@@ -41,6 +41,7 @@ pub(crate) struct ByClass {
 pub(crate) fn by_class(defaults: &Defaults<'_>, classes: Classes) -> Result<ByClass, SpecError> {
     let links = defaults.links;
     check_values(defaults)?;
+    retry::check_values(&links.retry, defaults.file)?;
     let mut hosts = links.all.clone();
     links.hosts.apply(&mut hosts);
     let (dimensions, levels) = match classes {
@@ -99,6 +100,7 @@ fn check_values(defaults: &Defaults<'_>) -> Result<(), SpecError> {
         latency: Some(links.all.latency),
         buffer: Some(links.all.buffer),
         packet_overhead: Some(links.all.packet_overhead),
+        bit_error_rate: Some(links.all.bit_error_rate),
         ..LinkOverride::default()
     };
     check_override(file, "links.all", &all, unit)?;
@@ -126,6 +128,9 @@ fn check_override(file: &str, path: &str, given: &LinkOverride, unit: Bytes) -> 
 /// Most bytes that a packet occupies on a link beyond its own.
 const LARGEST_OVERHEAD: Bytes = Bytes(1 << 16);
 
+/// Highest bit error rate: one micropacket in six of the SeaStar fails.
+const HIGHEST_ERROR_RATE: f64 = 1e-3;
+
 /// What is wrong with given parameters: the key and a message.
 pub(crate) fn check_parameters(given: &LinkOverride, unit: Bytes) -> Result<(), (&'static str, String)> {
     if given.latency == Some(Time::ZERO) {
@@ -141,6 +146,10 @@ pub(crate) fn check_parameters(given: &LinkOverride, unit: Bytes) -> Result<(), 
     if let Some(overhead) = given.packet_overhead.filter(|&o| o > LARGEST_OVERHEAD) {
         let allowed = format!("give at most {LARGEST_OVERHEAD}");
         return Err(("packet_overhead", format!("{overhead} is not allowed: {allowed}")));
+    }
+    if let Some(rate) = given.bit_error_rate.filter(|rate| !(0.0..=HIGHEST_ERROR_RATE).contains(rate)) {
+        let allowed = format!("give a number from 0 to {HIGHEST_ERROR_RATE}");
+        return Err(("bit_error_rate", format!("{rate} is not allowed: {allowed}")));
     }
     Ok(())
 }

@@ -18,6 +18,7 @@ __all__ = [
     "HotSpot",
     "LinkOverride",
     "LinkParameters",
+    "LinkRetry",
     "Links",
     "Measure",
     "Permutation",
@@ -44,11 +45,22 @@ class LinkParameters:
     buffer: str | None = None
     packet_overhead: str | None = None
     reads: int | None = None
+    bit_error_rate: float | None = None
 
 
 @dataclass(frozen=True)
 class LinkOverride(LinkParameters):
     """Some of a link's parameters."""
+
+
+@dataclass(frozen=True)
+class LinkRetry:
+    """The link layer of links with errors: go-back-N."""
+
+    data: str | None = None
+    bits: int | None = None
+    window: int | None = None
+    delay: str | None = None
 
 
 @dataclass(frozen=True)
@@ -60,6 +72,7 @@ class Links:
     dimension: Mapping[str, LinkParameters] | None = None
     level: Mapping[str, LinkParameters] | None = None
     named: Mapping[str, LinkParameters] | None = None
+    retry: LinkRetry | None = None
 
 
 @dataclass(frozen=True)

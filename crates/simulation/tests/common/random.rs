@@ -156,12 +156,14 @@ fn links(unit: u32, mtu: u32, wanted: Wanted) -> impl Strategy<Value = String> {
     let more = if wanted == Wanted::Deadlocks { 0..blocks + 1 } else { 0..4 * blocks };
     let buffer =
         prop_oneof![Just(blocks * unit), more.prop_map(move |more| (blocks + more) * unit + unit / 2)];
-    let link = || (rate(), time(), buffer.clone(), prop_oneof![Just(0_u32), 1_u32..40], 0_u16..4);
+    let errors = || select(vec!["0", "0", "0", "1e-5", "2e-4"]);
+    let link = || (rate(), time(), buffer.clone(), prop_oneof![Just(0_u32), 1_u32..40], 0_u16..4, errors());
     (link(), link(), any::<bool>()).prop_map(|(all, hosts, same)| {
-        let table = |name: &str, (rate, latency, buffer, overhead, reads): &(&str, String, u32, u32, u16)| {
+        let table = |name: &str, link: &(&str, String, u32, u32, u16, &str)| {
+            let (rate, latency, buffer, overhead, reads, errors) = link;
             format!(
                 "[links.{name}]\nrate = \"{rate}\"\nlatency = \"{latency}\"\nbuffer = \"{buffer} B\"\n\
-                 packet_overhead = \"{overhead} B\"\nreads = {reads}\n"
+                 packet_overhead = \"{overhead} B\"\nreads = {reads}\nbit_error_rate = {errors}\n"
             )
         };
         table("all", &all) + &if same { String::new() } else { table("hosts", &hosts) }

@@ -32,6 +32,9 @@ fn write_all(graph: &Graph, text: &mut String) -> std::fmt::Result {
         let p = &link.parameters;
         writeln!(text, "rate = \"{}\"\nlatency = \"{}\"\nbuffer = \"{}\"", p.rate, p.latency, p.buffer)?;
         writeln!(text, "packet_overhead = \"{}\"\nreads = {}", p.packet_overhead, p.reads)?;
+        if p.bit_error_rate > 0.0 {
+            writeln!(text, "bit_error_rate = {:?}", p.bit_error_rate)?;
+        }
     }
     Ok(())
 }

@@ -42,6 +42,7 @@ pub enum Format {
     /// buffer = "64 KiB"
     /// packet_overhead = "8 B"
     /// reads = 1
+    /// bit_error_rate = 1e-12
     ///
     /// [[link]]
     /// a = "h2"

@@ -46,6 +46,7 @@ struct Link {
     buffer: Option<Bytes>,
     packet_overhead: Option<Bytes>,
     reads: Option<u16>,
+    bit_error_rate: Option<f64>,
 }
 
 pub(super) fn read(text: &str, file: &str) -> Result<Draft, SpecError> {
@@ -62,9 +63,11 @@ pub(super) fn read(text: &str, file: &str) -> Result<Draft, SpecError> {
     };
     let link = |entry: Spanned<Link>| {
         let line = lines.of(entry.span().start);
-        let Link { a, a_port, b, b_port, rate, latency, buffer, packet_overhead, reads } = entry.into_inner();
+        let Link { a, a_port, b, b_port, rate, latency, buffer, packet_overhead, reads, bit_error_rate } =
+            entry.into_inner();
         let ends = [DraftEnd { node: a, port: a_port }, DraftEnd { node: b, port: b_port }];
-        DraftLink { ends, line, given: LinkOverride { rate, latency, buffer, packet_overhead, reads } }
+        let given = LinkOverride { rate, latency, buffer, packet_overhead, reads, bit_error_rate };
+        DraftLink { ends, line, given }
     };
     Ok(Draft {
         title: parsed.title,

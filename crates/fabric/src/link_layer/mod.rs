@@ -1,0 +1,73 @@
+//! The link layer of the Cray SeaStar: a sliding window with go-back-N for each direction of a link (Abts and Weisser,
+//! SC07, section 1.2).
+//!
+//! A link carries one *micropacket* after another, idle ones where there is nothing to send: [`Micropacket`] has the
+//! bits. Data micropackets are numbered. A [`Transmitter`] keeps what it has sent until it is acknowledged, at most a
+//! [`Window`] of them; a [`Receiver`] takes them in order only and acknowledges the last one that it took, in the sideband of
+//! whatever goes the other way. After an error it asks for what comes next, and the transmitter goes back to that
+//! micropacket and sends it and everything after it again; so it does if nothing is acknowledged for the time of a
+//! time-out. [`LinkEnd`] is both at one end of a link.
+//!
+//! What the paper does not say and is chosen here: the widths of the fields; that the CRC's polynomial is 0x80F; that idle
+//! micropackets say which number comes next; and how a receiver asks (a negative acknowledgement): by inverting a bit,
+//! `request`, that is in all that it sends until the transmitter says, by the bit `turn`, that it has followed. So a request
+//! that is lost is repeated by the next micropacket, and a receiver knows when what it asked for was lost once more.
+//!
+//! The simulator does not move micropackets: [`RetryState`] draws how often a packet's would fail, and each failure costs
+//! the round trip that these state machines take, as their tests show.
+
+mod micropacket;
+mod receiver;
+mod retry;
+#[cfg(test)]
+mod tests;
+mod transmitter;
+mod window;
+
+use fabricsim_units::Time;
+
+pub use micropacket::{Data, Micropacket, WIRE_BITS, WIRE_BYTES};
+pub use receiver::{Answer, Receiver};
+pub use retry::RetryState;
+pub use transmitter::{Sending, Transmitter};
+pub use window::{MAX_SEQUENCE_BITS, Window, WindowError};
+
+/// One end of a link: what it sends, and what it takes.
+#[derive(Clone, Debug)]
+pub struct LinkEnd {
+    transmitter: Transmitter,
+    receiver: Receiver,
+}
+
+impl LinkEnd {
+    /// An end of a link both of whose ends have the same window; what is not acknowledged for `timeout` is sent again.
+    pub fn new(window: Window, timeout: Time) -> Self {
+        Self { transmitter: Transmitter::new(window, timeout), receiver: Receiver::new(window) }
+    }
+
+    /// Takes data to be sent, unless the window is full: then they come back.
+    pub fn offer(&mut self, data: Data) -> Result<(), Data> {
+        self.transmitter.offer(data)
+    }
+
+    /// The micropacket that leaves now: data, data again, or none but an acknowledgement.
+    pub fn next(&mut self, now: Time) -> [u8; WIRE_BYTES] {
+        let Sending { sequence, turn, data } = self.transmitter.next(now);
+        let Answer { acknowledged, request } = self.receiver.answer();
+        Micropacket { sequence, turn, data, acknowledged, request }.encode()
+    }
+
+    /// A micropacket has arrived, perhaps not as it was sent. Returns the data, if they are the next in order.
+    pub fn arrived(&mut self, now: Time, wire: &[u8; WIRE_BYTES]) -> Option<Data> {
+        let micropacket = Micropacket::decode(wire);
+        if let Some(Micropacket { acknowledged, request, .. }) = micropacket {
+            self.transmitter.acknowledge(now, Answer { acknowledged, request });
+        }
+        self.receiver.receive(micropacket)
+    }
+
+    /// The sending side.
+    pub fn transmitter(&self) -> &Transmitter {
+        &self.transmitter
+    }
+}

@@ -1,0 +1,71 @@
+use fabricsim_model::Random;
+use fabricsim_spec::{LinkParameters, LinkRetry};
+use fabricsim_units::Time;
+
+/// How often micropackets of one direction of a link fail.
+///
+/// Bits fail independently. The distance to the next micropacket that fails is drawn once and counted down, so that packets
+/// without errors cost a subtraction. What is drawn depends on nothing but the packets of this direction, in their order.
+#[derive(Clone, Debug)]
+pub struct RetryState {
+    random: Random,
+    /// One over the logarithm of the chance that a micropacket arrives.
+    scale: f64,
+    /// Micropackets that arrive before the next one fails.
+    intact: u64,
+    /// Bytes of data in a micropacket.
+    data: u32,
+    round_trip: Time,
+}
+
+impl RetryState {
+    /// The errors of a direction of a link; `None` if it has none.
+    pub fn new(seed: u64, channel: u32, link: &LinkParameters, retry: &LinkRetry) -> Option<Self> {
+        const LINK_ERRORS: u64 = 0x6c69_6e6b;
+        if link.bit_error_rate <= 0.0 {
+            return None;
+        }
+        let mut state = Self {
+            random: Random::new(seed, LINK_ERRORS, u64::from(channel)),
+            scale: 1.0 / (f64::from(retry.bits) * libm::log1p(-link.bit_error_rate)),
+            intact: 0,
+            data: retry.data.0 as u32,
+            round_trip: retry.round_trip(link),
+        };
+        state.intact = state.draw();
+        Some(state)
+    }
+
+    /// A geometric number: at least n with the chance that n micropackets in a row arrive.
+    fn draw(&mut self) -> u64 {
+        (libm::log(self.random.unit()) * self.scale) as u64
+    }
+
+    /// How many micropackets of a packet of `bytes` fail, those that are sent again included.
+    #[inline]
+    pub fn failures(&mut self, bytes: u32) -> u32 {
+        let micropackets = u64::from(bytes.div_ceil(self.data));
+        if micropackets <= self.intact {
+            self.intact -= micropackets;
+            return 0;
+        }
+        self.failures_of(micropackets)
+    }
+
+    #[cold]
+    fn failures_of(&mut self, mut micropackets: u64) -> u32 {
+        let mut failures = 0;
+        while micropackets > self.intact {
+            micropackets -= self.intact;
+            failures += 1;
+            self.intact = self.draw();
+        }
+        self.intact -= micropackets;
+        failures
+    }
+
+    /// What each failure costs: the time from the start of a micropacket to the start of its repetition.
+    pub fn round_trip(&self) -> Time {
+        self.round_trip
+    }
+}

@@ -1,0 +1,122 @@
+use std::collections::VecDeque;
+
+use fabricsim_units::Time;
+
+use super::{Answer, Data, Window};
+
+/// The sending side of one direction of a link.
+#[derive(Clone, Debug)]
+pub struct Transmitter {
+    window: Window,
+    timeout: Time,
+    /// What is not acknowledged, oldest first: at most a window of it.
+    replay: VecDeque<Data>,
+    /// The number of the oldest.
+    base: u16,
+    /// How many of them have been sent since the transmitter last went back.
+    sent: u16,
+    /// How many of them have ever been sent.
+    reached: u16,
+    /// The last request that was followed.
+    turn: bool,
+    /// When the oldest is sent again unasked; [`Time::MAX`] if nothing is under way.
+    deadline: Time,
+    retransmissions: u64,
+}
+
+/// What a transmitter puts into a micropacket.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Sending {
+    /// The number of the data, or the one that comes next.
+    pub sequence: u16,
+    /// The last request of the receiver that the transmitter has followed.
+    pub turn: bool,
+    /// Data, if there are any that may be sent.
+    pub data: Option<Data>,
+}
+
+impl Transmitter {
+    /// A transmitter that has sent nothing. `timeout` should be longer than the way there and back.
+    pub fn new(window: Window, timeout: Time) -> Self {
+        Self {
+            window,
+            timeout,
+            replay: VecDeque::with_capacity(usize::from(window.size())),
+            base: 0,
+            sent: 0,
+            reached: 0,
+            turn: false,
+            deadline: Time::MAX,
+            retransmissions: 0,
+        }
+    }
+
+    /// Takes data to be sent, unless the window is full: then they come back.
+    pub fn offer(&mut self, data: Data) -> Result<(), Data> {
+        if self.replay.len() == usize::from(self.window.size()) {
+            return Err(data);
+        }
+        self.replay.push_back(data);
+        Ok(())
+    }
+
+    /// What is sent now. Goes back first if time is out.
+    pub fn next(&mut self, now: Time) -> Sending {
+        if now >= self.deadline {
+            self.go_back(now);
+        }
+        let sequence = self.window.add(self.base, self.sent);
+        let data = self.replay.get(usize::from(self.sent)).copied();
+        if data.is_some() {
+            self.retransmissions += u64::from(self.sent < self.reached);
+            self.sent += 1;
+            self.reached = self.reached.max(self.sent);
+            if self.deadline == Time::MAX {
+                self.deadline = now.saturating_add(self.timeout);
+            }
+        }
+        Sending { sequence, turn: self.turn, data }
+    }
+
+    /// The receiver at the other end has answered.
+    pub fn acknowledge(&mut self, now: Time, answer: Answer) {
+        let taken = self.window.distance(self.base, self.window.add(answer.acknowledged, 1));
+        // More than was sent can not be acknowledged: that is an error that the CRC did not notice.
+        if taken > self.reached {
+            return;
+        }
+        if taken > 0 {
+            self.replay.drain(..usize::from(taken));
+            self.base = self.window.add(self.base, taken);
+            self.sent = self.sent.saturating_sub(taken);
+            self.reached -= taken;
+            self.deadline = if self.reached == 0 { Time::MAX } else { now.saturating_add(self.timeout) };
+        }
+        if answer.request != self.turn {
+            self.turn = answer.request;
+            self.go_back(now);
+        }
+    }
+
+    fn go_back(&mut self, now: Time) {
+        if self.reached > 0 {
+            self.sent = 0;
+            self.deadline = now.saturating_add(self.timeout);
+        }
+    }
+
+    /// Data that are not acknowledged.
+    pub fn outstanding(&self) -> usize {
+        self.replay.len()
+    }
+
+    /// Micropackets that were sent again, so far.
+    pub fn retransmissions(&self) -> u64 {
+        self.retransmissions
+    }
+
+    /// When [`Transmitter::next`] would send again what is not acknowledged; [`Time::MAX`] if nothing is under way.
+    pub fn timeout_at(&self) -> Time {
+        self.deadline
+    }
+}

@@ -1,0 +1,79 @@
+use std::error::Error;
+use std::fmt;
+
+/// Most bits of a sequence number: what the sideband of a [`Micropacket`](super::Micropacket) has room for.
+pub const MAX_SEQUENCE_BITS: u8 = 9;
+
+/// How many micropackets may be under way without an acknowledgement, and how they are numbered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Window {
+    size: u16,
+    mask: u16,
+}
+
+/// Why there is no such window.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum WindowError {
+    /// Sequence numbers have from 1 to [`MAX_SEQUENCE_BITS`] bits.
+    Bits(u8),
+    /// So many bits number at most so many micropackets of a window: one less than there are numbers, since a full window of
+    /// them could not be told from none.
+    Size {
+        /// The size asked for.
+        size: u16,
+        /// The bits of a sequence number.
+        bits: u8,
+        /// The largest size.
+        largest: u16,
+    },
+}
+
+impl Window {
+    /// A window of `size` micropackets, numbered with `bits` bits: 1 <= `size` < 2^`bits`.
+    pub fn new(size: u16, bits: u8) -> Result<Self, WindowError> {
+        if !(1..=MAX_SEQUENCE_BITS).contains(&bits) {
+            return Err(WindowError::Bits(bits));
+        }
+        let mask = (1 << bits) - 1;
+        if !(1..=mask).contains(&size) {
+            return Err(WindowError::Size { size, bits, largest: mask });
+        }
+        Ok(Self { size, mask })
+    }
+
+    /// Micropackets that may be under way without an acknowledgement.
+    pub fn size(self) -> u16 {
+        self.size
+    }
+
+    /// `number + n`, around the end of the numbers.
+    pub(super) fn add(self, number: u16, n: u16) -> u16 {
+        number.wrapping_add(n) & self.mask
+    }
+
+    /// How many numbers `to` comes after `from`.
+    pub(super) fn distance(self, from: u16, to: u16) -> u16 {
+        to.wrapping_sub(from) & self.mask
+    }
+
+    /// Does `number` come after `expected` rather than before it? Far from it that is a guess, for which
+    /// nothing but speed depends on it.
+    pub(super) fn ahead(self, expected: u16, number: u16) -> bool {
+        (1..=self.mask / 2).contains(&self.distance(expected, number))
+    }
+}
+
+impl fmt::Display for WindowError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Bits(bits) => {
+                write!(f, "sequence numbers of {bits} bits are not allowed: give 1 to {MAX_SEQUENCE_BITS}")
+            }
+            Self::Size { size, bits, largest } => {
+                write!(f, "a window of {size} can not be numbered with {bits} bits: give 1 to {largest}")
+            }
+        }
+    }
+}
+
+impl Error for WindowError {}
