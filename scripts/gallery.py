@@ -22,7 +22,7 @@ PAGE = ROOT / "docs/gallery.md"
 PICTURES = "gallery"
 INTRODUCTION = """# Gallery
 
-Five experiments to begin with, one for each family of topologies. Each is a file in `experiments/gallery/`, runs in
+Seven experiments to begin with. Each is a file in `experiments/gallery/`, runs in
 seconds, and is there to be changed: `--set key=value` replaces a value, `--vary key=a,b,c` runs over several. The
 tables and pictures here come from `python scripts/gallery.py`.
 """
@@ -53,6 +53,17 @@ PARKING_LOT = """
 Round robin halves the share at every switch, down to 1/128. Oldest first makes the latency alike, not the shares: a
 host gets the more, the more of its packets are in the network. The mean latency is the same for all arbiters: the
 buffers are full, and what is in them leaves at one link's rate, whoever goes first (Little's law).
+"""
+
+
+ALL_TO_ALL = """
+The time is the mean of the job's iterations, from the first rank's begin to the last one's end. Bruck needs 6 steps in
+place of 63, but sends every block three times on average: best for small blocks. The ring passes everything on from
+rank to rank. Pairwise sends every block once; what its steps cost is the network's latency and the software's delay.
+"""
+CLOSED_LOOP = """
+Rate times round trip is the window, for every row (Little's law). While the window is small the rate grows with it;
+from {knee} on, with more than nine tenths of the most, it is mainly the round trip that grows.
 """
 
 
@@ -212,12 +223,77 @@ def parking_lot_fairness(file: Path) -> Shown:
     return Shown(commands, _table(header, rows), PARKING_LOT, figure)
 
 
+def torus_all_to_all(file: Path) -> Shown:
+    program = "jobs.0.program.all-to-all"
+    algorithms, sizes = _axis(file, f"{program}.algorithm"), _axis(file, f"{program}.message")
+    times = {
+        algorithm: [
+            _job(fs.run(file, set={f"{program}.algorithm": algorithm, f"{program}.message": size}))
+            for size in sizes
+        ]
+        for algorithm in algorithms
+    }
+    rows = [[size, *(_ns(times[algorithm][at]) for algorithm in algorithms)] for at, size in enumerate(sizes)]
+    with style():
+        figure = new_figure(7.0, 3.6)
+        axes = figure.add_subplot()
+        for number, algorithm in enumerate(algorithms):
+            axes.plot(
+                range(len(sizes)),
+                [time / 1e3 for time in times[algorithm]],
+                label=algorithm,
+                **line_look(number),
+            )
+        axes.set_yscale("log")
+        axes.set_xticks(range(len(sizes)), sizes)
+        axes.set(xlabel="block for each pair of ranks", ylabel="time of an all-to-all (µs)")
+        axes.set_title("4x4x4 torus: all-to-all of 64 ranks")
+        axes.legend(loc="upper left")
+    commands = ["fabricsim run FILE", "fabricsim sweep FILE"]
+    return Shown(commands, _table(["block", *algorithms], rows), ALL_TO_ALL, figure)
+
+
+def _job(run: fs.Result) -> float:
+    """Mean time of an iteration of the only job, ns."""
+    return float(run.jobs["time_ns"].mean())
+
+
+def torus_closed_loop(file: Path) -> Shown:
+    windows = _axis(file, "traffic.0.window")
+    reads = [
+        fs.run(file, set={"traffic.0.window": window}).manifest["summary"]["streams"][0] for window in windows
+    ]
+    rates = [read["answered_per_s"] / 64 / 1e6 for read in reads]
+    trips = [read["round_trip_ns"] for read in reads]
+    rows = [
+        [str(window), f"{rate:.2f}", _ns(trip["mean"]), _ns(trip["p99"])]
+        for window, rate, trip in zip(windows, rates, trips, strict=True)
+    ]
+    with style():
+        figure = new_figure(7.0, 3.6)
+        axes = figure.add_subplot()
+        for number, (name, text) in enumerate({"mean": "mean", "p99": "99 % are shorter"}.items()):
+            axes.plot(
+                rates, [trip[name] / 1e3 for trip in trips], marker="o", label=text, **line_look(number)
+            )
+        axes.set_ylim(bottom=0.0)
+        axes.set(xlabel="reads of each host (million a second)", ylabel="round trip (µs)")
+        axes.set_title("8x8 torus: remote reads, windows of 1 to 64")
+        axes.legend(loc="upper left")
+    knee = next(window for window, rate in zip(windows, rates, strict=True) if rate > 0.9 * max(rates))
+    header = ["window", "reads of a host (million/s)", "mean round trip", "p99"]
+    commands = ["fabricsim run FILE", "fabricsim sweep FILE"]
+    return Shown(commands, _table(header, rows), CLOSED_LOOP.format(knee=knee), figure)
+
+
 GALLERY: Mapping[str, Callable[[Path], Shown]] = {
     "mesh-patterns": mesh_patterns,
     "torus-load": torus_load,
     "fat-tree-routing": fat_tree_routing,
     "ring-deadlock": ring_deadlock,
     "parking-lot-fairness": parking_lot_fairness,
+    "torus-closed-loop": torus_closed_loop,
+    "torus-all-to-all": torus_all_to_all,
 }
 
 

@@ -24,6 +24,8 @@ def print_result(result: Result, console: Console) -> None:
     if "flows" in result.frames and len(result.flows):
         _print_flows(result, console)
     console.print(_totals(result))
+    _print_streams(result, console)
+    _print_jobs(result, console)
     if why := result.manifest["summary"].get("saturation"):
         console.print(f"saturated: {why}", markup=False)
     if result.status == "deadlock":
@@ -70,6 +72,66 @@ def _flow_cells(row: Mapping[Any, Any]) -> list[str]:
         nanoseconds(row.get("latency_mean_ns")),
         nanoseconds(row.get("latency_p99_ns")),
     ]
+
+
+def _print_streams(result: Result, console: Console) -> None:
+    """Requests and their responses on their own."""
+    streams = result.manifest["summary"].get("streams") or []
+    if all(stream["kind"] == "job" for stream in streams):
+        return
+    table = Table()
+    for heading in ("stream", "kind"):
+        table.add_column(heading)
+    for heading in (
+        "accepted\nGb/s",
+        "mean\nlatency",
+        "p99\nlatency",
+        "answers\nper s",
+        "mean\nround trip",
+        "p99",
+    ):
+        table.add_column(heading, justify="right")
+    for stream in streams:
+        latency, trip = stream["latency_ns"], stream["round_trip_ns"] or {}
+        answers = stream["answered_per_s"]
+        table.add_row(
+            stream["stream"],
+            stream["kind"],
+            fixed(stream["accepted_gbps"]),
+            nanoseconds(latency["mean"]),
+            nanoseconds(latency["p99"]),
+            "" if answers is None else f"{answers:,.0f}",
+            nanoseconds(trip["mean"]) if trip else "",
+            nanoseconds(trip["p99"]) if trip else "",
+        )
+    console.print(table)
+
+
+def _print_jobs(result: Result, console: Console) -> None:
+    """A row for each job, and a line for each that is not done."""
+    jobs = result.manifest["summary"].get("jobs") or []
+    if not jobs:
+        return
+    table = Table()
+    table.add_column("job")
+    for heading in ("ranks", "iterations", "mean\niteration", "shortest", "longest", "end", "per rank\nGb/s"):
+        table.add_column(heading, justify="right")
+    for job in jobs:
+        times = [nanoseconds(job["iteration_ns"][key]) for key in ("mean", "min", "max")]
+        table.add_row(
+            job["job"],
+            f"{job['ranks']:,}",
+            f"{job['done']:,} of {job['iterations']:,}",
+            *times,
+            nanoseconds(job["end_ns"]),
+            fixed(job["gbps_per_rank"]),
+        )
+    console.print(table)
+    for job in jobs:
+        if job["done"] < job["iterations"]:
+            text = f"job {job['job']} is not done: {job['done']} of {job['iterations']} iterations"
+            text += "; give a longer run.duration"
+            console.print(text, style="yellow", markup=False)
 
 
 def _totals(result: Result) -> Table:
@@ -129,6 +191,7 @@ def print_sweep(result: SweepResult, console: Console) -> None:
         "bound_fraction": ("of the bound", percent),
         "latency_ns.mean": ("mean latency", nanoseconds),
         "latency_ns.p99": ("p99 latency", nanoseconds),
+        "job_time_ns": ("job time", nanoseconds),
         "status": ("status", str),
     }
     known = {name: column for name, column in columns.items() if name in result.points}

@@ -11,6 +11,7 @@ from fabricsim.errors import InputError
 from fabricsim.results import flatten
 from fabricsim.tune.metrics.bound import bound_fraction
 from fabricsim.tune.metrics.fairness import fairness
+from fabricsim.tune.metrics.jobs import job_time
 from fabricsim.tune.metrics.latency import latency_mean, latency_p99, latency_p999
 from fabricsim.tune.metrics.oscillation import oscillation
 from fabricsim.tune.metrics.run import Measured, Which
@@ -36,6 +37,7 @@ METRICS: dict[str, Metric] = {
     "latency_mean": Metric(latency_mean, "ns", options=("flows",)),
     "latency_p99": Metric(latency_p99, "ns", options=("flows",)),
     "latency_p999": Metric(latency_p999, "ns", options=("flows",)),
+    "job_time": Metric(job_time, "ns", options=()),
     "oscillation": Metric(oscillation, options=("flows", "after", "before", "by")),
     "bound_fraction": Metric(bound_fraction, options=("after", "before")),
 }

@@ -1,0 +1,96 @@
+"""Jobs and streams: from Python's words to frames, sums and warnings."""
+
+from __future__ import annotations
+
+import io
+
+import pytest
+from rich.console import Console
+
+import fabricsim as fs
+from fabricsim import spec
+from fabricsim.cli.tables import print_result
+from fabricsim.tune.metrics import Measured, Which, measure
+
+pytestmark = pytest.mark.usefixtures("real")
+
+LINKS = spec.Links(all=spec.LinkParameters(rate="8 Gb/s", latency="10 ns", buffer="64 KiB"))
+SWITCH = spec.Switch(router_delay="80 ns")
+
+
+def barrier(iterations: int = 3, duration: str = "1 ms") -> fs.Experiment:
+    """Barriers of eight ranks: three steps of 8 B each, 1 ns a byte, 100 ns on the way."""
+    return fs.Experiment.build(
+        topology=spec.SingleSwitch(8),
+        links=LINKS,
+        switch=SWITCH,
+        jobs=spec.Job(spec.Barrier(), name="meet", iterations=iterations, placement={"strided": 2}),
+        run=spec.Run(duration=duration),
+    )
+
+
+def shown(result: fs.Result) -> str:
+    text = io.StringIO()
+    print_result(result, Console(width=200, file=text))
+    return text.getvalue()
+
+
+def test_iterations_are_a_frame() -> None:
+    run = fs.run(barrier())
+    assert list(run.jobs["iteration"]) == [0, 1, 2]
+    assert list(run.jobs["time_ns"]) == [324.0] * 3
+    assert list(run.jobs["bytes"]) == [8 * 3 * 8] * 3
+    assert run.columns("jobs").loc["time_ns", "unit"] == "ns"
+    assert run.summary["job_time_ns"] == 972.0
+    assert "3 of 3" in shown(run)
+
+
+def test_a_job_that_is_not_done_is_told() -> None:
+    experiment = barrier(iterations=100, duration="1 us")
+    run = fs.run(experiment)
+    assert "job meet is not done: 3 of 100 iterations" in shown(run)
+    assert run.manifest["summary"]["job_time_ns"] is None
+    with pytest.raises(fs.InputError, match="no value"):
+        measure(Measured(run, experiment), Which("job_time"))
+
+
+def test_the_time_of_jobs_is_a_metric() -> None:
+    experiment = barrier()
+    assert measure(Measured(fs.run(experiment), experiment), Which("job_time")) == 972.0
+
+
+def test_the_time_of_jobs_is_a_column_of_sweeps() -> None:
+    experiment = fs.Experiment.build(
+        topology=spec.SingleSwitch(8),
+        links=LINKS,
+        switch=SWITCH,
+        jobs=spec.Job(spec.AllToAll("500 B")),
+        run=spec.Run(duration="1 ms"),
+    )
+    points = fs.sweep(experiment, vary={"jobs.0.program.all-to-all.message": ["100 B", "500 B"]}).points
+    assert list(points["job_time_ns"]) == [7 * 200.0, 7 * 600.0]
+
+
+def test_requests_and_responses_are_told_apart() -> None:
+    experiment = fs.Experiment.build(
+        topology=spec.SingleSwitch(2),
+        links=LINKS,
+        switch=SWITCH,
+        traffic=spec.Traffic(
+            name="get",
+            sources=["H0"],
+            pattern=spec.To("H1"),
+            injection="window",
+            window=1,
+            message="100 B",
+            response=spec.Response("500 B"),
+        ),
+        run=spec.Run(duration="1 ms"),
+    )
+    run = fs.run(experiment)
+    rows = run.streams.set_index("stream")
+    assert rows.loc["get", "latency_mean_ns"] == 200.0
+    assert rows.loc["get response", "latency_mean_ns"] == 600.0
+    assert rows.loc["get", "round_trip_mean_ns"] == 800.0
+    assert rows["round_trip_mean_ns"].isna().to_dict() == {"get": False, "get response": True}
+    assert "get response" in shown(run)
