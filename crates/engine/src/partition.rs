@@ -210,7 +210,7 @@ impl<B: Observer> Partition<B> {
         }
     }
 
-    #[inline]
+    #[inline(never)]
     fn look(&mut self, port: u32, time: u64) {
         if let Owner::Switch(s) = self.owners[port as usize]
             && self.switches[s as usize].look(port, Time(time))

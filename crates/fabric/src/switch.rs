@@ -59,6 +59,8 @@ pub struct Switch {
     has_classes: bool,
     /// Is there more to do for a packet that comes in than to find its hop?
     is_special: bool,
+    /// Do packets age, or are there staging buffers?
+    is_elaborate: bool,
     /// Does the first packet in turn that can be sent always go? (And do the ports fit in a word?)
     in_turn: bool,
     cut_through: bool,
@@ -90,6 +92,7 @@ impl Switch {
             aging: None,
             detector: None,
             has_classes: usize::from(rules.lanes_per_class) < lanes,
+            is_elaborate: false,
             is_special: usize::from(rules.lanes_per_class) < lanes,
             in_turn: rules.arbiter == Arbiter::RoundRobin
                 && rules.priority_lanes == 0
@@ -156,7 +159,7 @@ impl Switch {
         if self.rounds.is_some() {
             return self.settle_in_rounds(context);
         }
-        if !self.moves.is_empty() {
+        if self.is_elaborate {
             self.settle_moves(context);
         }
         while !self.dirty.is_empty() {

@@ -23,16 +23,38 @@ impl Switch {
         let slot = &mut context.arena[packet];
         slot.ready = context.now;
         slot.arrived = context.now;
-        if let Some(aging) = &mut self.aging {
-            aging.receive(&mut context.arena, input, packet, context.now);
+        if self.is_elaborate {
+            return self.arrive_elaborately(context, input, packet);
         }
         if context.is_adaptive {
             self.undecided.push((input, packet));
-            return self.undecided.len() == 1 && self.dirty.is_empty() && self.moves.is_empty();
+            return self.undecided.len() == 1 && self.dirty.is_empty();
         }
-        let settled = self.dirty.is_empty() && self.moves.is_empty();
+        let settled = self.dirty.is_empty();
         self.admit(context, input, packet);
-        settled && !(self.dirty.is_empty() && self.moves.is_empty())
+        settled && !self.dirty.is_empty()
+    }
+
+    /// [`Switch::arrive`] where packets age or there are staging buffers.
+    #[inline(never)]
+    fn arrive_elaborately<R: RoutingFunction, B: Observer, O: Outbox>(
+        &mut self,
+        context: &mut Context<R, B, O>,
+        input: usize,
+        packet: u32,
+    ) -> bool {
+        if let Some(aging) = &mut self.aging {
+            aging.receive(&mut context.arena, input, packet, context.now);
+        }
+        let settled = self.is_settled();
+        if context.is_adaptive {
+            self.undecided.push((input, packet));
+        } else if self.layout.queueing == Queueing::Cioq {
+            self.admit_staged(context, input, packet);
+        } else {
+            self.admit(context, input, packet);
+        }
+        settled && !self.is_settled()
     }
 
     /// Admits the arrivals of this moment by input, in whatever order they were told: the hop that is chosen for one
@@ -45,7 +67,14 @@ impl Switch {
     ) {
         let mut undecided = std::mem::take(&mut self.undecided);
         undecided.sort_unstable_by_key(|&(input, _)| input);
-        undecided.drain(..).for_each(|(input, packet)| self.admit(context, input, packet));
+        let staged = self.layout.queueing == Queueing::Cioq;
+        for (input, packet) in undecided.drain(..) {
+            if staged {
+                self.admit_staged(context, input, packet)
+            } else {
+                self.admit(context, input, packet)
+            }
+        }
         self.undecided = undecided;
     }
 
@@ -63,9 +92,6 @@ impl Switch {
                 queue.push(&mut context.arena, packet);
                 return self.plan_anew(input);
             }
-        }
-        if self.layout.queueing == Queueing::Cioq {
-            return self.admit_staged(context, input, lane, packet);
         }
         let output = self.route(context, input, lane, packet);
         let place = self.layout.place(input, lane, output);

@@ -87,6 +87,7 @@ impl Switch {
         let outputs = Table::new(vec![turns; bias.len()]);
         let aging = Aging { ager, select, bias: Table::new(bias), responses: responses.0, outputs };
         self.aging = Some(Box::new(aging));
+        self.is_elaborate = true;
         self
     }
 

@@ -45,7 +45,9 @@ impl Switch {
         context: &mut Context<R, B, O>,
         output: usize,
     ) {
-        if let Some(aging) = &mut self.aging {
+        if self.is_elaborate
+            && let Some(aging) = &mut self.aging
+        {
             aging.advance(context.now);
         }
         let state = &self.outputs[output];

@@ -47,7 +47,8 @@ impl Switch {
         let slot = &mut context.arena[packet];
         slot.packet.hops += 1;
         let (bytes, blocks, waited_for) = (slot.packet.bytes, slot.blocks, slot.hop.lanes.first);
-        let by_age = self.aging.as_mut().is_some_and(|aging| aging.send(&mut slot.packet.age, place));
+        let by_age = self.is_elaborate
+            && self.aging.as_mut().is_some_and(|aging| aging.send(&mut slot.packet.age, place));
         let grant = Grant {
             input: context.ports.receivers[in_port as usize].channel,
             lane,
@@ -69,9 +70,7 @@ impl Switch {
             .as_mut()
             .is_some_and(|detector| !detector.leaves_quietly(input, (output, waited_for), blocks));
         let late = if watched { self.mark(context, output, (input, lane), packet) } else { Time::ZERO };
-        if self.layout.queueing == Queueing::Cioq {
-            self.unstage(context, place, (bytes, blocks), byte_time);
-        } else {
+        if !(self.is_elaborate && self.unstage(context, place, (bytes, blocks), byte_time)) {
             return_space(context, in_port, lane, (byte_time, late), (bytes, blocks));
         }
         let end = transmit(context, port, packet, (bytes, blocks), out_lane, more);

@@ -123,6 +123,7 @@ impl Switch {
     pub fn with_staging(mut self, rules: StagingRules, reads: impl Iterator<Item = Reads>) -> Self {
         let staging = Staging::new(rules, reads, self.layout.lanes, self.layout.queues());
         self.staging = Some(Box::new(staging));
+        self.is_elaborate = true;
         self
     }
 
@@ -132,9 +133,9 @@ impl Switch {
         &mut self,
         context: &mut Context<R, B, O>,
         input: usize,
-        lane: Vl,
         packet: u32,
     ) {
+        let lane = context.arena[packet].lane;
         let buffer = input * self.layout.lanes + lane.index();
         let Some(staging) = &mut self.staging else { return };
         let waiting = staging.inputs[input].waiting;
@@ -212,7 +213,7 @@ impl Switch {
         settled
     }
 
-    /// Moves what can be moved from the input buffers that are to be looked at.
+    /// Moves what can be moved from the input buffers that are to be looked at, if there are any.
     #[inline(never)]
     pub(super) fn settle_moves<R: RoutingFunction, B: Observer, O: Outbox>(
         &mut self,
@@ -296,7 +297,8 @@ impl Switch {
         }
     }
 
-    /// A packet begins to leave a staging buffer: the head of the input buffer behind it may follow.
+    /// A packet begins to leave a staging buffer: the head of the input buffer behind it may follow. False where there are
+    /// no such buffers.
     #[inline(never)]
     pub(super) fn unstage<R, B, O: Outbox>(
         &mut self,
@@ -304,15 +306,15 @@ impl Switch {
         place: Place,
         (bytes, blocks): (u32, u32),
         byte_time: ByteTime,
-    ) {
+    ) -> bool {
         let Place { input, lane, output, queue, .. } = place;
-        let Some(staging) = &mut self.staging else { return };
+        let Some(staging) = &mut self.staging else { return false };
         let now = context.now;
         staging.held[queue] -= blocks;
         staging.leaving[output] =
             Leaving { queue, start: now, end: now + byte_time.duration(bytes), byte_time, bytes, blocks };
         if staging.inputs[input].waiting >> lane.0 & 1 == 0 {
-            return;
+            return true;
         }
         let head = staging.buffers[input * self.layout.lanes + lane.index()].queue.first();
         let slot = &context.arena[head];
@@ -322,6 +324,7 @@ impl Switch {
         {
             self.plan_look(context, input, at);
         }
+        true
     }
 
     /// Has the buffers of an input looked at again at `at`, unless that happens before.
