@@ -88,6 +88,16 @@ class Result:
         """A row for each entry of the traffic list, the responses to it, and each job: where messages follow."""
         return self.table("streams")
 
+    @property
+    def router_ports(self) -> pd.DataFrame:
+        """A row for each port and virtual lane of each switch: its performance counters (`measure.router_counters`)."""
+        return self.table("router_ports")
+
+    @property
+    def router_dimensions(self) -> pd.DataFrame:
+        """A row for each direction (`+x`, `-x`, ..., `host`): the performance counters of all ports in it."""
+        return self.table("router_dimensions")
+
     def table(self, name: str) -> pd.DataFrame:
         """A table by name.
 

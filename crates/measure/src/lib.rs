@@ -19,6 +19,8 @@ mod moments;
 mod ports;
 mod recorder;
 mod report;
+mod router_tables;
+mod routers;
 mod series;
 mod steady;
 mod streams;
@@ -33,8 +35,10 @@ pub use flows::MOST_FLOWS;
 pub use histogram::{Bucket, Histogram};
 pub use jobs::{IterationTimes, JobName, JobSummary};
 pub use recorder::Recorder;
-pub use report::{Names, Offer, Outcome, PortName, Report};
+pub use report::{Names, Offer, Outcome, PortName, Report, RouterPort};
 pub use steady::{Steady, Verdict, truncation};
 pub use streams::{StreamName, StreamSummary};
-pub use summary::{Confidence, CongestionSummary, FlowSummary, Hops, Latency, SATURATED, Summary};
+pub use summary::{
+    Confidence, CongestionSummary, FlowSummary, Hops, Latency, RouterSummary, SATURATED, Summary,
+};
 pub use window::Window;

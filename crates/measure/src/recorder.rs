@@ -1,5 +1,5 @@
-use fabricsim_model::{Observer, Packet};
-use fabricsim_spec::CongestionAlgorithm;
+use fabricsim_model::{Grant, Observer, Packet};
+use fabricsim_spec::{CongestionAlgorithm, Switch};
 use fabricsim_units::{HostId, Time, Vl};
 
 use crate::congestion::Congestion;
@@ -9,6 +9,7 @@ use crate::hosts::Hosts;
 use crate::jobs::Jobs;
 use crate::latency::Latencies;
 use crate::ports::Ports;
+use crate::routers::Routers;
 use crate::streams::Streams;
 use crate::{Batch, RecorderConfig, Window};
 
@@ -40,6 +41,8 @@ pub struct Recorder {
     pub(crate) streams: Option<Box<Streams>>,
     /// What jobs have done, where there are any.
     pub(crate) jobs: Option<Box<Jobs>>,
+    /// Performance counters of routers, where they are wanted.
+    pub(crate) routers: Option<Box<Routers>>,
 }
 
 impl Recorder {
@@ -62,6 +65,7 @@ impl Recorder {
             congestion: None,
             streams: None,
             jobs: None,
+            routers: None,
         }
     }
 
@@ -82,6 +86,12 @@ impl Recorder {
         if algorithm != CongestionAlgorithm::None {
             self.congestion = Some(Box::new(Congestion::new(algorithm, &self.config, &self.axis)));
         }
+        self
+    }
+
+    /// Records the performance counters of routers, too. Else they cost nothing.
+    pub fn with_router_counters(mut self, switch: &Switch) -> Self {
+        self.routers = Some(Box::new(Routers::new(switch, self.config.ports, self.config.lanes)));
         self
     }
 
@@ -133,6 +143,9 @@ impl Recorder {
             mine.merge(theirs);
         }
         if let (Some(mine), Some(theirs)) = (&mut self.jobs, &other.jobs) {
+            mine.merge(theirs);
+        }
+        if let (Some(mine), Some(theirs)) = (&mut self.routers, &other.routers) {
             mine.merge(theirs);
         }
     }
@@ -191,6 +204,9 @@ impl Observer for Recorder {
     #[inline]
     fn transmitted(&mut self, port: u32, lane: Vl, bytes: u32, start: Time, end: Time) {
         self.ports.transmitted(self.window, (port, lane.0), bytes, start, end);
+        if let Some(routers) = &mut self.routers {
+            routers.transmitted(self.window, (port, lane.0), bytes, start);
+        }
     }
 
     #[inline]
@@ -200,6 +216,20 @@ impl Observer for Recorder {
 
     fn retried(&mut self, now: Time, port: u32, lane: Vl, times: u32) {
         self.ports.retried(self.window, (port, lane.0), now, times);
+    }
+
+    #[inline]
+    fn forwarded(&mut self, now: Time, grant: &Grant) {
+        if let Some(routers) = &mut self.routers {
+            routers.forwarded(self.window, now, grant);
+        }
+    }
+
+    #[inline]
+    fn blocked(&mut self, port: u32, lane: Vl, start: Time, end: Time) {
+        if let Some(routers) = &mut self.routers {
+            routers.blocked(self.window, (port, lane.0), start, end);
+        }
     }
 
     fn marked(&mut self, now: Time, port: u32, lane: Vl, _packet: &Packet) {

@@ -10,7 +10,7 @@ use crate::hosts::{DELIVERED_BYTES, DELIVERED_PACKETS, INJECTED_PACKETS};
 use crate::summary::start_ns;
 use crate::{
     Confidence, FlowSummary, Hops, JobName, Latency, MOST_FLOWS, Recorder, SATURATED, StreamName, Summary,
-    congestion_tables, jain, jobs, series, streams, tables,
+    congestion_tables, jain, jobs, router_tables, series, streams, tables,
 };
 
 /// What things are called in tables.
@@ -24,6 +24,10 @@ pub struct Names {
     pub streams: Vec<StreamName>,
     /// Jobs.
     pub jobs: Vec<JobName>,
+    /// Ports of switches, where their performance counters are recorded.
+    pub routers: Vec<RouterPort>,
+    /// Directions of those ports, in the order of tables: `"+x"`, `"-x"`, ..., `"host"`.
+    pub directions: Vec<String>,
 }
 
 /// A sending port.
@@ -33,6 +37,21 @@ pub struct PortName {
     pub link: String,
     /// What kind of link it is: `"host"`, `"dimension 0"`.
     pub class: String,
+}
+
+/// A port of a switch: an input and an output.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct RouterPort {
+    /// Name of the switch.
+    pub router: String,
+    /// Number of the port.
+    pub port: u16,
+    /// Where it leads to, among [`Names::directions`].
+    pub direction: usize,
+    /// The sending port whose packets come in here.
+    pub input: u32,
+    /// The sending port that it is itself.
+    pub output: u32,
 }
 
 /// How the run ended, and what its sources wanted.
@@ -67,8 +86,8 @@ pub struct Report {
     /// In figures.
     pub summary: Summary,
     /// In tables: `flows`, `hosts`, `links`, `series`, `hosts_series`, `run_series`, `latency`, `hops`, `batches`,
-    /// `link_series` where it was asked for, `congestion_series` where there is congestion control, `streams` where
-    /// messages follow from others, and `jobs` where there are jobs.
+    /// `link_series`, `router_ports` and `router_dimensions` where they were asked for, `congestion_series` where there is
+    /// congestion control, `streams` where messages follow from others, and `jobs` where there are jobs.
     pub tables: Vec<Table>,
 }
 
@@ -116,6 +135,8 @@ impl Recorder {
         tables.extend(congestion_tables::series(&context));
         tables.extend(streams::table(&context));
         tables.extend(jobs::table(&context));
+        tables.extend(router_tables::ports_table(&context));
+        tables.extend(router_tables::directions_table(&context));
         Report { summary: context.summary(), tables }
     }
 
@@ -251,6 +272,7 @@ impl Context<'_> {
             job_time_ns: jobs::time_ns(&jobs),
             jobs,
             streams: streams::summaries(self),
+            routers: router_tables::summary(self),
             flows: if self.flows.len() <= MOST_FLOWS { self.flow_summaries() } else { Vec::new() },
         }
     }

@@ -1,3 +1,5 @@
+use std::collections::BTreeMap;
+
 use fabricsim_spec::CongestionAlgorithm;
 use serde::Serialize;
 
@@ -61,6 +63,9 @@ pub struct Summary {
     /// Streams of messages, where messages follow from others: entries of the traffic list, responses, jobs.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub streams: Vec<StreamSummary>,
+    /// Performance counters of routers by direction (`"+x"`, `"-x"`, ..., `"host"`); left out where they were not asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub routers: Option<BTreeMap<String, RouterSummary>>,
     /// The flows, while there are at most [`MOST_FLOWS`](crate::MOST_FLOWS); empty otherwise.
     pub flows: Vec<FlowSummary>,
 }
@@ -87,6 +92,19 @@ pub struct CongestionSummary {
     pub level_max: f64,
     /// Times, in the whole run, that a notification found or brought a flow to its trigger threshold.
     pub events: u64,
+}
+
+/// Performance counters of the routers' ports in one direction, in cycles of their clock.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct RouterSummary {
+    /// Cycles stalled for lack of credits per packet sent on lanes 0 and 1 (Abts & Weisser, SC07, equation 17).
+    pub stalled_per_packet: f64,
+    /// Cycles for which the heads of input buffers were blocked per packet received on lanes 0 and 1.
+    pub blocked_per_packet: f64,
+    /// Q: mean time that packets waited for the ports, beyond the delay of a switch.
+    pub queueing_cycles: f64,
+    /// Mean age of packets as they left.
+    pub age_mean: f64,
 }
 
 /// A flow in numbers.

@@ -1,8 +1,10 @@
 //! The report is the same to the bit, however the events of a run are divided among recorders.
 
-use fabricsim_measure::{Names, Offer, Outcome, PortName, Recorder, RecorderConfig, Report, Window};
-use fabricsim_model::{Data, Observer, Packet, PacketKind, Table};
-use fabricsim_spec::FlowDetail;
+use fabricsim_measure::{
+    Names, Offer, Outcome, PortName, Recorder, RecorderConfig, Report, RouterPort, Window,
+};
+use fabricsim_model::{Data, Grant, Observer, Packet, PacketKind, Table};
+use fabricsim_spec::{FlowDetail, Switch};
 use fabricsim_units::{HostId, Rate, Time, Vl};
 use proptest::prelude::*;
 
@@ -30,6 +32,8 @@ enum Event {
     Delivered(Time, Packet),
     Sent { port: u32, lane: u8, bytes: u32, start: u64, length: u64 },
     Stalled { port: u32, lane: u8, start: u64, length: u64 },
+    Blocked { port: u32, lane: u8, start: u64, length: u64 },
+    Forwarded(u64, Grant),
 }
 
 fn packet() -> impl Strategy<Value = (Packet, Time)> {
@@ -58,18 +62,26 @@ fn packet() -> impl Strategy<Value = (Packet, Time)> {
     )
 }
 
+fn grant() -> impl Strategy<Value = Grant> {
+    (0..PORTS, 0_u8..2, 0..PORTS, 0_u64..5_000, any::<u8>()).prop_map(|(input, lane, output, waited, age)| {
+        Grant { input, lane: Vl(lane), output, waited: Time(waited), age }
+    })
+}
+
 fn event() -> impl Strategy<Value = Event> {
     let interval = (0..PORTS, 0_u8..2, 1_u32..5000, 0_u64..12_000, 0_u64..900);
     prop_oneof![
         1 => packet().prop_map(|(packet, _)| Event::Injected(packet)),
         3 => packet().prop_map(|(packet, now)| Event::Delivered(now, packet)),
         2 => interval.clone().prop_map(|(port, lane, bytes, start, length)| Event::Sent { port, lane, bytes, start, length }),
-        1 => interval.prop_map(|(port, lane, _, start, length)| Event::Stalled { port, lane, start, length }),
+        1 => interval.clone().prop_map(|(port, lane, _, start, length)| Event::Stalled { port, lane, start, length }),
+        1 => interval.prop_map(|(port, lane, _, start, length)| Event::Blocked { port, lane, start, length }),
+        2 => (grant(), 0_u64..12_000).prop_map(|(grant, now)| Event::Forwarded(now, grant)),
     ]
 }
 
 fn record<'a>(events: impl Iterator<Item = &'a Event>) -> Recorder {
-    let mut recorder = Recorder::new(&config());
+    let mut recorder = Recorder::new(&config()).with_router_counters(&Switch::default());
     for event in events {
         match *event {
             Event::Injected(packet) => recorder.injected(packet.injected, &packet),
@@ -80,13 +92,27 @@ fn record<'a>(events: impl Iterator<Item = &'a Event>) -> Recorder {
             Event::Stalled { port, lane, start, length } => {
                 recorder.stalled(port, Vl(lane), Time(start), Time(start + length));
             }
+            Event::Blocked { port, lane, start, length } => {
+                recorder.blocked(port, Vl(lane), Time(start), Time(start + length));
+            }
+            Event::Forwarded(now, grant) => recorder.forwarded(Time(now), &grant),
         }
     }
     recorder
 }
 
 fn report(recorder: &Recorder) -> Report {
+    // Ports of two links: between two routers, and from one of them to a host.
+    let router = |router: &str, port, direction, output: u32| RouterPort {
+        router: router.into(),
+        port,
+        direction,
+        input: output ^ 1,
+        output,
+    };
     let names = Names {
+        routers: vec![router("A", 0, 0, 0), router("B", 0, 1, 1), router("B", 1, 2, 3)],
+        directions: vec!["+x".into(), "-x".into(), "host".into()],
         hosts: (0..HOSTS).map(|host| format!("H{host}")).collect(),
         ports: (0..PORTS).map(|port| PortName { link: format!("L{port}"), class: "host".into() }).collect(),
         ..Names::default()
@@ -146,6 +172,36 @@ proptest! {
         prop_assert_eq!(&text(&merged(&merged(&a, &b), &c)), &whole);
         prop_assert_eq!(&text(&merged(&a, &merged(&b, &c))), &whole);
         prop_assert_eq!(&text(&merged(&merged(&c, &b), &a)), &whole);
+    }
+
+    #[test]
+    fn counters_of_routers_add_up(events in prop::collection::vec(event(), 0..150)) {
+        let window = config().window;
+        let seen = |now: u64| window.contains(Time(now));
+        let report = report(&record(events.iter()));
+        // Ports of routers are 0, 1 and 3; packets come in to them from 1, 0 and 2.
+        let sent: Vec<(u32, i64)> = events.iter().filter_map(|event| match *event {
+            Event::Sent { port, bytes, start, .. } if seen(start) => Some((port, i64::from(bytes.div_ceil(64)))),
+            _ => None,
+        }).collect();
+        let received: Vec<i64> = sent.iter().filter(|(port, _)| *port < 3).map(|(_, flits)| *flits).collect();
+        let chosen: Vec<Grant> = events.iter().filter_map(|event| match *event {
+            Event::Forwarded(now, grant) if seen(now) && [0, 1, 3].contains(&grant.output) => Some(grant),
+            _ => None,
+        }).collect();
+        for table in ["router_ports", "router_dimensions"] {
+            let sum = |column| whole(&report, table, column).iter().sum::<i64>();
+            prop_assert_eq!(sum("packets"), received.len() as i64);
+            prop_assert_eq!(sum("flits"), received.iter().sum::<i64>());
+            prop_assert_eq!(sum("granted"), chosen.len() as i64);
+            for (group, column) in ["age_0_63", "age_64_127", "age_128_191", "age_192_255"].into_iter().enumerate() {
+                let expected = chosen.iter().filter(|grant| usize::from(grant.age) / 64 == group).count();
+                prop_assert_eq!(sum(column), expected as i64);
+            }
+            let waits = real(&report, table, "queueing_cycles").iter().zip(whole(&report, table, "granted"));
+            let waited: f64 = waits.filter(|wait| *wait.1 > 0).map(|(mean, &count)| mean * count as f64 * 2000.0).sum();
+            prop_assert!(same(waited, chosen.iter().map(|grant| grant.waited.0).sum::<u64>() as f64));
+        }
     }
 
     #[test]

@@ -1,8 +1,8 @@
 //! What a small run looks like in figures, computed by hand.
 
-use fabricsim_measure::{Names, Offer, Outcome, PortName, Recorder, RecorderConfig, Report};
-use fabricsim_model::{Data, Observer, Packet, PacketKind};
-use fabricsim_spec::{Drain, Measure, Run, SteadyState};
+use fabricsim_measure::{Names, Offer, Outcome, PortName, Recorder, RecorderConfig, Report, RouterPort};
+use fabricsim_model::{Data, Grant, Observer, Packet, PacketKind};
+use fabricsim_spec::{Drain, Measure, Run, SteadyState, Switch};
 use fabricsim_units::{HostId, Rate, Time, Vl};
 
 const SIZE: u32 = 1000;
@@ -239,4 +239,71 @@ fn a_large_fabric_is_bounded() {
     );
     assert_eq!((rows(&report, "hosts_series"), rows(&report, "links")), (140, 262_144));
     assert!(report.summary.flows.is_empty() && report.summary.flow_count == 32_768);
+}
+
+/// Two routers joined by a link of two lanes, 0 sends to 1: what table 4's registers hold.
+#[test]
+fn counters_of_routers() {
+    let config = RecorderConfig::new(&run(Time::us(100), Time::us(400), false), &Measure::default(), 1, 4, 4);
+    let mut recorder = Recorder::new(&config).with_router_counters(&Switch::default());
+    let (start, end) = (Time::us(200), Time::us(201));
+    for (lane, packets) in [(0, 2), (1, 2), (2, 1)] {
+        for _ in 0..packets {
+            recorder.transmitted(0, Vl(lane), 576, start, end);
+        }
+    }
+    let grant = |waited, age| Grant { input: 2, lane: Vl(0), output: 0, waited, age };
+    recorder.forwarded(start, &grant(Time::ns(100), 10));
+    recorder.forwarded(start, &grant(Time::ns(300), 70));
+    // 40 and 20 cycles of 2 ns at the sender, 10 at the receiver.
+    recorder.stalled(0, Vl(0), start, start + Time::ns(80));
+    recorder.stalled(0, Vl(2), start, start + Time::ns(40));
+    recorder.blocked(0, Vl(1), start, start + Time::ns(20));
+    let port = |router: &str, direction, output: u32| RouterPort {
+        router: router.into(),
+        port: 0,
+        direction,
+        input: output ^ 1,
+        output,
+    };
+    let names = Names {
+        routers: vec![port("A", 0, 0), port("B", 1, 1)],
+        directions: vec!["+x".into(), "-x".into()],
+        ..names(1, 4)
+    };
+    let report = recorder.report(&names, &outcome(Time::us(500), 1, &[]));
+    let column = |table: &str, name: &str| {
+        let table = report.tables.iter().find(|found| found.name == table).unwrap();
+        table.columns.iter().find(|column| column.name == name).unwrap().data.clone()
+    };
+    let text = |values: &[&str]| Data::Text(values.iter().map(ToString::to_string).collect());
+    let ports = "router_ports";
+    assert_eq!(column(ports, "router"), text(&["A", "A", "A", "B", "B", "B"]));
+    assert_eq!(column(ports, "direction"), text(&["+x", "+x", "+x", "-x", "-x", "-x"]));
+    assert_eq!(column(ports, "lane"), Data::Whole(vec![0, 1, 2, 0, 1, 2]));
+    assert_eq!(column(ports, "packets"), Data::Whole(vec![0, 0, 0, 2, 2, 1]));
+    assert_eq!(column(ports, "flits"), Data::Whole(vec![0, 0, 0, 18, 18, 9]));
+    assert_eq!(column(ports, "stalled_cycles"), Data::Real(vec![40.0, 0.0, 20.0, 0.0, 0.0, 0.0]));
+    assert_eq!(column(ports, "blocked_cycles"), Data::Real(vec![0.0, 0.0, 0.0, 0.0, 10.0, 0.0]));
+    assert_eq!(column(ports, "age_0_63"), Data::Whole(vec![1, 0, 0, 0, 0, 0]));
+    assert_eq!(column(ports, "age_64_127"), Data::Whole(vec![1, 0, 0, 0, 0, 0]));
+    let sums = "router_dimensions";
+    assert_eq!(column(sums, "direction"), text(&["+x", "-x"]));
+    let found = report.summary.routers.clone().unwrap();
+    // Four of the five packets are requests.
+    assert_eq!(found["+x"].stalled_per_packet, 15.0);
+    assert_eq!(found["-x"].blocked_per_packet, 2.5);
+    assert_eq!((found["+x"].queueing_cycles, found["+x"].age_mean), (100.0, 40.0));
+    let Data::Real(values) = column(sums, "stalled_per_packet_deviation") else { panic!("numbers") };
+    assert_eq!(values[0], 0.0);
+    assert!(values[1].is_nan());
+}
+
+#[test]
+fn counters_of_routers_are_only_where_they_are_wanted() {
+    let (recorder, outcome) = shared_sink();
+    let report = recorder.report(&names(4, 2), &outcome);
+    assert!(report.summary.routers.is_none());
+    assert!(!serde_json::to_string(&report.summary).unwrap().contains("routers"));
+    assert!(report.tables.iter().all(|table| !table.name.starts_with("router")));
 }

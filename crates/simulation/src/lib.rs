@@ -8,6 +8,7 @@ mod memory;
 mod nodes;
 mod opensm;
 mod outcome;
+mod routers;
 mod run;
 
 pub use control::{Control, Phase};

@@ -9,14 +9,14 @@ use fabricsim_measure::{
 use fabricsim_model::Table;
 use fabricsim_routing::deadlock::Verdict as Cycles;
 use fabricsim_spec::Drain;
-use fabricsim_topology::{Graph, LinkClass};
+use fabricsim_topology::LinkClass;
 use fabricsim_units::Time;
 use fabricsim_workload::{StreamKind, Workload};
 
 use crate::congestion::Trees;
 use crate::control::{Control, Phase};
 use crate::outcome::{Invariants, Outcome, Status, deadlock_lines};
-use crate::{memory, nodes};
+use crate::{memory, nodes, routers};
 
 /// Why a run did not start.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
@@ -128,12 +128,7 @@ impl<'a> Running<'a> {
         if jobs.iterations > 0 {
             config.expect_an_early_end(&experiment.measure);
         }
-        let streams = &prepared.workload.streams;
-        let linked = streams.iter().any(|stream| stream.kind != StreamKind::Traffic);
-        let engine = prepared.engine(|| {
-            let recorder = Recorder::new(&config).with_congestion(experiment.congestion_control.algorithm);
-            if linked { recorder.with_streams(streams.len()) } else { recorder }
-        });
+        let engine = prepared.engine(|| recorder(&config, prepared));
         let whole = run.warmup.saturating_add(run.duration);
         control.expect(whole);
         let steady = run.steady_state.clone().map(|rule| Steady::new(rule, longest_warmup(run)));
@@ -321,7 +316,7 @@ impl<'a> Running<'a> {
         if recorder.window().to > end {
             recorder.close_window(end.max(recorder.window().from.min(end)));
         }
-        let names = names(graph, workload);
+        let names = names(self.prepared);
         let report = recorder.report(&names, &outcome);
         let packets_ok = totals.injected == totals.delivered + totals.in_flight;
         let silence = self.silent.then(|| {
@@ -373,7 +368,20 @@ fn offers(engine: &mut Engine<Recorder>, end: Time) -> Vec<Offer> {
     offers
 }
 
-fn names(graph: &Graph, workload: &Workload) -> Names {
+fn recorder(config: &RecorderConfig, prepared: &Prepared) -> Recorder {
+    let Prepared { experiment, workload, .. } = prepared;
+    let mut recorder = Recorder::new(config).with_congestion(experiment.congestion_control.algorithm);
+    if workload.streams.iter().any(|stream| stream.kind != StreamKind::Traffic) {
+        recorder = recorder.with_streams(workload.streams.len());
+    }
+    if experiment.measure.router_counters {
+        recorder = recorder.with_router_counters(&experiment.switch);
+    }
+    recorder
+}
+
+fn names(prepared: &Prepared) -> Names {
+    let Prepared { experiment, graph, workload, .. } = prepared;
     let port = |channel: u32| PortName {
         link: graph.port_name(channel),
         class: match graph.links[(channel / 2) as usize].class {
@@ -383,7 +391,11 @@ fn names(graph: &Graph, workload: &Workload) -> Names {
             LinkClass::Plain => "plain".to_owned(),
         },
     };
+    let (routers, directions) =
+        if experiment.measure.router_counters { routers::ports(graph) } else { Default::default() };
     Names {
+        routers,
+        directions,
         hosts: graph.hosts.iter().map(|host| host.name.clone()).collect(),
         ports: (0..2 * graph.links.len() as u32).map(port).collect(),
         streams: workload

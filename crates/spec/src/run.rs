@@ -79,11 +79,20 @@ pub struct Measure {
     /// Without congestion control: a virtual lane of an output counts as congested, in tables of congestion trees, when
     /// more waits for it than this part of an input buffer, above 0. With congestion control its threshold is used.
     pub congestion_fill: f64,
+    /// Performance counters of every port of every switch, as the SeaStar router has them (Abts & Weisser, SC07, table 4):
+    /// tables `router_ports` and `router_dimensions`. Their cycle is `switch.age.cycle`.
+    pub router_counters: bool,
 }
 
 impl Default for Measure {
     fn default() -> Self {
-        Self { bin: None, flows: FlowDetail::Auto, link_series: false, congestion_fill: 0.5 }
+        Self {
+            bin: None,
+            flows: FlowDetail::Auto,
+            link_series: false,
+            congestion_fill: 0.5,
+            router_counters: false,
+        }
     }
 }
 

@@ -269,6 +269,7 @@ class Measure:
     flows: Literal["auto", "pairs", "sources"] | None = None
     link_series: bool | None = None
     congestion_fill: float | None = None
+    router_counters: bool | None = None
 
 
 def to_plain(value: Any) -> Any:
