@@ -140,3 +140,55 @@ def test_congestion_names_lanes_where_there_are_several(result: fs.Result) -> No
     trees = congested.frames["congestion_trees"].assign(lane=[0, 0, 1, 0])
     roots = plots.congestion(replace(result, frames={"congestion_trees": trees})).axes[0]
     assert [label.get_text() for label in roots.get_yticklabels()] == ["A->B lane 0", "C->D lane 1"]
+
+
+ROUTERS = pd.DataFrame(
+    {
+        "direction": ["+x", "-x", "host"],
+        "granted": [100, 50, 120],
+        "stalled_per_packet": [4.0, 6.0, np.nan],
+        "stalled_per_packet_deviation": [1.0, 0.5, np.nan],
+        "blocked_per_packet": [2.0, 3.0, 1.0],
+        "queueing_cycles": [30.0, 40.0, 10.0],
+        "age_mean": [20.0, 30.0, 90.0],
+        "age_0_63": [90, 40, 60],
+        "age_64_127": [10, 9, 60],
+        "age_128_191": [0, 1, 0],
+        "age_192_255": [0, 0, 0],
+    }
+)
+
+
+def with_routers(result: fs.Result, table: pd.DataFrame) -> fs.Result:
+    return replace(result, frames={**result.frames, "router_dimensions": table})
+
+
+def heights(axes: object, group: int) -> list[float]:
+    bars = [c for c in axes.containers if hasattr(c, "patches")]  # type: ignore[attr-defined]
+    return [bar.get_height() for bar in bars[group].patches]
+
+
+def test_routers_show_stalls_queues_and_ages(result: fs.Result) -> None:
+    stalls, queueing, ages = plots.routers(with_routers(result, ROUTERS)).axes
+    assert heights(stalls, 0) == [4.0, 6.0, 0.0]
+    assert heights(stalls, 1) == [2.0, 3.0, 1.0]
+    assert [label.get_text() for label in queueing.get_xticklabels()] == ["+x", "-x", "host"]
+    assert heights(queueing, 0) == [30.0, 40.0, 10.0]
+    assert ages.get_yscale() == "log"
+    assert heights(ages, 0) == [130, 19, 1, 0]
+    assert heights(ages, 1) == [60, 60, 0, 0]
+
+
+def test_routers_whose_packets_do_not_age_have_no_histogram(result: fs.Result) -> None:
+    assert len(plots.routers(with_routers(result, ROUTERS.assign(age_mean=0.0))).axes) == 2
+
+
+def test_routers_are_drawn_where_they_counted(result: fs.Result, tmp_path: Path) -> None:
+    names = [path.stem for path in plots.save_plots(with_routers(result, ROUTERS), tmp_path)]
+    assert names == ["throughput", "links", "latency", "routers"]
+    idle = with_routers(result, ROUTERS.assign(granted=0))
+    assert "routers" not in [path.stem for path in plots.save_plots(idle, tmp_path)]
+    with pytest.raises(fs.InputError, match="nothing passed a router"):
+        plots.routers(idle)
+    with pytest.raises(fs.InputError, match="no table 'router_dimensions'"):
+        plots.routers(result)

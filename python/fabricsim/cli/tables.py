@@ -10,6 +10,7 @@ from rich.console import Console
 from rich.table import Table
 
 from fabricsim.cli.numbers import fixed, missing, nanoseconds, percent, plain, seconds
+from fabricsim.cli.routers import print_routers
 from fabricsim.results import Result, destination_share, final_share, flatten
 from fabricsim.sweep import SweepResult
 
@@ -23,6 +24,8 @@ def print_result(result: Result, console: Console) -> None:
     """Flows and totals of a run."""
     if "flows" in result.frames and len(result.flows):
         _print_flows(result, console)
+    if "router_dimensions" in result.frames:
+        print_routers(result, console)
     console.print(_totals(result))
     _print_streams(result, console)
     _print_jobs(result, console)

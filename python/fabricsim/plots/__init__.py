@@ -5,6 +5,7 @@ from fabricsim.plots.congestion import congestion
 from fabricsim.plots.latency import latency_cdf, load_latency
 from fabricsim.plots.links import links
 from fabricsim.plots.parameters import over_parameters
+from fabricsim.plots.routers import routers
 from fabricsim.plots.sets import PLOTS, draw, plot_folder, save_plots, save_sweep_plots, save_tune_plots
 from fabricsim.plots.theme import Format, save
 from fabricsim.plots.throughput import flow_names, throughput
@@ -21,6 +22,7 @@ __all__ = [
     "load_latency",
     "over_parameters",
     "plot_folder",
+    "routers",
     "save",
     "save_plots",
     "save_sweep_plots",

@@ -12,6 +12,7 @@ from fabricsim.plots.congestion import congestion, has_congestion
 from fabricsim.plots.latency import latency_cdf, load_latency
 from fabricsim.plots.links import links
 from fabricsim.plots.parameters import over_parameters
+from fabricsim.plots.routers import has_counts, routers
 from fabricsim.plots.theme import Format, save
 from fabricsim.plots.throughput import throughput
 from fabricsim.plots.tuning import importance, trials
@@ -26,6 +27,7 @@ PLOTS: dict[str, tuple[Callable[[Result], Figure], tuple[str, ...]]] = {
     "links": (links, ("links", "nodes")),
     "latency": (latency_cdf, ("latency",)),
     "congestion": (congestion, ("congestion_trees",)),
+    "routers": (routers, ("router_dimensions",)),
 }
 """Plots of a run by name, with the tables that they need."""
 
@@ -51,9 +53,12 @@ def save_plots(result: Result, out: Path, format: Format = "png") -> list[Path]:
     Raises:
         StoreError: one can not be written.
     """
-    able = [name for name, (_, tables) in PLOTS.items() if all(t in result.frames for t in tables)]
-    if not has_congestion(result):
-        able = [name for name in able if name != "congestion"]
+    empty = {"congestion": not has_congestion(result), "routers": not has_counts(result)}
+    able = [
+        name
+        for name, (_, tables) in PLOTS.items()
+        if all(table in result.frames for table in tables) and not empty.get(name)
+    ]
     return [save(draw(result, name), out / f"{name}.{format}") for name in able]
 
 

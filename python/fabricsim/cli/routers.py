@@ -1,0 +1,34 @@
+"""Performance counters of routers as a short table."""
+
+from __future__ import annotations
+
+from rich.console import Console
+from rich.table import Table
+
+from fabricsim.cli.numbers import fixed, percent
+from fabricsim.results import Result
+
+
+def print_routers(result: Result, console: Console) -> None:
+    """The counters by direction; ages only where packets age."""
+    counters = result.router_dimensions
+    aged = bool((counters["age_mean"] > 0).any())
+    table = Table(title="routers, in cycles of their clock")
+    headings = ["output", "packets", "stalled\nper packet", "blocked\nper packet", "queueing\ndelay"]
+    if aged:
+        headings += ["mean\nage", *(f"age\n{low}-{low + 63}" for low in range(0, 256, 64))]
+    for number, heading in enumerate(headings):
+        table.add_column(heading, justify="right" if number else "left")
+    for row in counters.to_dict("records"):
+        cells = [str(row["direction"]), f"{row['granted']:,}"]
+        cells += [
+            fixed(row[name], 1) for name in ("stalled_per_packet", "blocked_per_packet", "queueing_cycles")
+        ]
+        if aged:
+            groups = [row[f"age_{low}_{low + 63}"] for low in range(0, 256, 64)]
+            cells += [
+                fixed(row["age_mean"], 1),
+                *(percent(count / max(row["granted"], 1)) for count in groups),
+            ]
+        table.add_row(*cells)
+    console.print(table)
