@@ -348,6 +348,20 @@ class TestExperiment:
             fs.age_parameters(path)
 
 
+@pytest.mark.usefixtures("real")
+@pytest.mark.parametrize("radices", [[4, 3], [2, 2, 2, 2], [4, 1], [2, 1, 2, 1, 2, 1, 2]])
+def test_settings_fit_an_experiment(tmp_path: Path, radices: list[int]) -> None:
+    path = written(tmp_path, "torus", f"dimensions = {radices}", "[switch]\nvirtual_lanes = 2")
+    found = fs.age_parameters(path)
+    switch = fs.as_experiment(path, found.settings).check()["switch"]
+    assert switch["arbiter"] == "age-based"
+    assert switch["age"]["period"] == found.period
+    assert sorted(switch["age"]["bias"]["dimension"].values()) == sorted(
+        bias for name, bias in found.bias.items() if radices[list(found.bias).index(name)] > 1
+    )
+    assert fs.run(path, set={"run.duration": "2 us", **found.settings}).status == "ok"
+
+
 class TestCommand:
     def test_steps(self, command: Command) -> None:
         ran = command("age-parameters", "11x12x16")
@@ -363,6 +377,8 @@ class TestCommand:
             "queueing per hop 11 x 18 = 198 cycles",
             "age clock period 198 / 11 = 18 cycles, 36 ns",
             "without rounding 17.54 cycles",
+            "switch.age.period = 18",
+            'switch.age.bias.dimension = {"x" = 3, "y" = 2, "z" = 1}',
         ):
             assert part in text
 

@@ -14,6 +14,8 @@ from fabricsim.spec import Experiment
 MOST_DIMENSIONS = 16
 LARGEST_RADIX = 65_536
 _LETTERS = "xyzwvu"
+_LETTER_KEYS = 3
+"""Dimensions that experiments know by a letter, too."""
 _SHAPE = re.compile(r"(?P<radices>\d+[mt]?(?:x\d+[mt]?)*)(?::(?P<kind>\w*))?", re.ASCII)
 _KINDS = {"torus": True, "mesh": False}
 _EXAMPLES = (
@@ -31,6 +33,14 @@ class Dimension:
     """Routers along it, k. 1 or more; with 1 it has no links."""
     wrap: bool
     """True for a torus, false for a mesh."""
+
+    @property
+    def key(self) -> str:
+        """What an experiment calls it in `switch.age.bias.dimension`: its letter, from the fourth on its number."""
+        if self.name in _LETTERS:
+            number = _LETTERS.index(self.name)
+            return self.name if number < _LETTER_KEYS else str(number)
+        return str(int(self.name[1:]) - 1)
 
     @property
     def kind(self) -> str:

@@ -40,6 +40,19 @@ class AgeParameters:
         return self.clock.period
 
     @property
+    def settings(self) -> dict[str, Any]:
+        """The same as values of an experiment: `fs.run(experiment, set=found.settings)`."""
+        picoseconds = round(self.router.cycle_ns * 1000)
+        whole = picoseconds % 1000 == 0
+        linked = (dimension for dimension in self.network.dimensions if dimension.radix > 1)
+        return {
+            "switch.arbiter": "age-based",
+            "switch.age.cycle": f"{picoseconds // 1000} ns" if whole else f"{picoseconds} ps",
+            "switch.age.period": self.period,
+            "switch.age.bias.dimension": {dimension.key: self.bias[dimension.name] for dimension in linked},
+        }
+
+    @property
     def dimensions(self) -> pd.DataFrame:
         """A row for each dimension: hops, channel load, ejection probability and rate, bias, as printed and exact."""
         rows = zip(
@@ -185,6 +198,7 @@ class AgeParameters:
             "topology": self.network.title,
             "age_clock_period": self.period,
             "age_bias": self.bias,
+            "settings": self.settings,
             "totals": self.totals,
             "clock": steps,
             "router": asdict(self.router),

@@ -15,7 +15,7 @@ from fabricsim.age_parameters.network import is_file
 from fabricsim.cli.numbers import fixed, nanoseconds, percent, plain
 from fabricsim.cli.state import Json, Set, output, show, tell
 from fabricsim.errors import InputError
-from fabricsim.spec import Experiment, parse_assignment
+from fabricsim.spec import Experiment, parse_assignment, toml_value
 
 _SEASTAR = Router()
 _OPTIONS = {
@@ -231,6 +231,9 @@ def _print_steps(found: AgeParameters, console: Console) -> None:
         steps.add_row(name, text)
     console.print("age clock period, step by step (section 3.2)")
     console.print(steps)
+    console.print("in an experiment:")
+    for key, value in found.settings.items():
+        console.print(f"  {key} = {toml_value(value)}")
 
 
 def _quotient(above: int, below: int, used: int) -> str:
