@@ -80,7 +80,7 @@ fn resolve(algorithm: Algorithm, graph: &Graph) -> Algorithm {
     match (algorithm, &graph.shape) {
         (Algorithm::Auto, Shape::Grid(_)) => Algorithm::DimensionOrder,
         (Algorithm::Auto, Shape::Tree(_)) => Algorithm::UpDown,
-        (Algorithm::Auto, Shape::Irregular) => Algorithm::ShortestPath,
+        (Algorithm::Auto, _) => Algorithm::ShortestPath,
         (chosen, _) => chosen,
     }
 }

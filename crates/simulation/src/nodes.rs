@@ -35,6 +35,9 @@ fn switch_places(graph: &Graph) -> Vec<(f64, f64)> {
             let step = f64::from(wide[1]) / f64::from(wide[level]);
             ((f64::from(in_level[level]) - 0.5) * step, -1.5 * level as f64)
         }
+        Shape::HyperX(shape) => grid_place(&switch.coordinates, &shape.dimensions),
+        Shape::Dragonfly(shape) => group_place(i, shape.routers, shape.groups.count),
+        Shape::Megafly(shape) => group_place(i, shape.leaves + shape.spines, shape.groups.count),
         Shape::Irregular => {
             let angle = TAU * i as f64 / count;
             let radius = if graph.switches.len() == 1 { 0.0 } else { count / TAU + 0.5 };
@@ -42,6 +45,16 @@ fn switch_places(graph: &Graph) -> Vec<(f64, f64)> {
         }
     };
     graph.switches.iter().enumerate().map(place).collect()
+}
+
+/// The switches of a group in a ring, and the groups in a ring of such rings.
+fn group_place(switch: usize, in_group: u32, groups: u32) -> (f64, f64) {
+    let (group, place) = (switch / in_group as usize, switch % in_group as usize);
+    let small = f64::from(in_group) / TAU + 0.5;
+    let large = f64::from(groups) * (2.0 * small + 1.0) / TAU + small;
+    let outwards = TAU * group as f64 / f64::from(groups);
+    let around = outwards + TAU * place as f64 / f64::from(in_group);
+    (large * outwards.cos() + small * around.cos(), large * outwards.sin() + small * around.sin())
 }
 
 /// Even dimensions to the right, odd ones downwards, each block beside the next.

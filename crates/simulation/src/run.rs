@@ -388,6 +388,8 @@ fn names(prepared: &Prepared) -> Names {
             LinkClass::Host => "host".to_owned(),
             LinkClass::Dimension(d) => format!("dimension {d}"),
             LinkClass::Level(level) => format!("level {level}"),
+            LinkClass::Local => "local".to_owned(),
+            LinkClass::Global => "global".to_owned(),
             LinkClass::Plain => "plain".to_owned(),
         },
     };

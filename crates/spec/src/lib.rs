@@ -47,7 +47,7 @@ pub use routing::{Algorithm, Routing, Selection, Ties};
 pub use run::{Drain, FlowDetail, Measure, Run, SteadyState};
 pub use sweep::{Drawn, RandomPoints, Range, Sampling, Scale, Sweep};
 pub use switch::{Allocation, Arbiter, CreditReturn, Queueing, SendWhen, Staging, Switch, Switching};
-pub use topology::{Grid, Naming, Topology};
+pub use topology::{Arrangement, Dragonfly, Grid, Megafly, Naming, Topology};
 pub use traffic::{
     DrawPer, HotSpot, Injection, MessageSize, Pattern, Response, SizeDistribution, Traffic, WeightedSize,
 };

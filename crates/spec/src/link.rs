@@ -12,10 +12,13 @@ pub struct Links {
     pub all: LinkParameters,
     /// Links between a host and a switch.
     pub hosts: LinkOverride,
-    /// Links along a dimension of a grid or hypercube: `"0"`, `"1"`, ... or `"x"`, `"y"`, `"z"`.
+    /// Links along a dimension of a grid, hypercube or HyperX: `"0"`, `"1"`, ... or `"x"`, `"y"`, `"z"`.
     pub dimension: BTreeMap<String, LinkOverride>,
     /// Links between two levels of a fat tree: `"1"` joins level 1 (leaf switches) and level 2.
     pub level: BTreeMap<String, LinkOverride>,
+    /// Links of a dragonfly or megafly: `local` within a group, `global` between groups.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub kind: BTreeMap<String, LinkOverride>,
     /// Single links by the names of their ends: `"SW11-SW12"`. Either order.
     pub named: BTreeMap<String, LinkOverride>,
     /// What links with a bit error rate do about errors.

@@ -54,6 +54,22 @@ pub enum Topology {
         /// Number of hosts.
         hosts: u32,
     },
+    /// A dragonfly: groups of routers that are all joined within a group, and groups that are all joined (Kim, Dally,
+    /// Scott, Abts 2008).
+    Dragonfly(Dragonfly),
+    /// A megafly (dragonfly+): groups of leaf and spine switches, each leaf joined to each spine, and groups that are all
+    /// joined by links between spines (Flajslik et al. 2018; Shpiner et al. 2017).
+    Megafly(Megafly),
+    /// A HyperX: in every dimension all switches of a line are joined (Ahn et al. 2009). Two dimensions are a flattened
+    /// butterfly, one a full mesh.
+    #[serde(rename = "hyperx")]
+    HyperX {
+        /// Switches along each dimension: `[sx, sy, ...]`. Each 1 or more.
+        dimensions: Vec<u32>,
+        /// Hosts on every switch.
+        #[serde(default = "one")]
+        hosts_per_switch: u32,
+    },
     /// Any graph, read from a file: `.toml` (nodes, links), `.ned` (OMNeT++), `.anynet` (BookSim).
     File {
         /// The file, relative to the experiment file.
@@ -76,6 +92,59 @@ pub struct Grid {
     /// Names and port numbers of switches and hosts.
     #[serde(default)]
     pub naming: Naming,
+}
+
+/// A dragonfly, in the letters of Kim et al. (2008).
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Dragonfly {
+    /// Hosts on every router.
+    pub p: u32,
+    /// Routers in a group.
+    pub a: u32,
+    /// Global links of a router.
+    pub h: u32,
+    /// Groups, 2 to `a h + 1`; by default `a h + 1`, with one link between every two groups. With fewer groups every two
+    /// have several links, as evenly as the ports allow.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub g: Option<u32>,
+    /// Which global port leads to which group.
+    #[serde(default)]
+    pub arrangement: Arrangement,
+}
+
+/// A megafly.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Megafly {
+    /// Hosts on every leaf.
+    pub p: u32,
+    /// Leaf switches in a group.
+    pub leaves: u32,
+    /// Spine switches in a group.
+    pub spines: u32,
+    /// Global links of a spine.
+    pub h: u32,
+    /// Groups, 2 to `spines h + 1`; by default that.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub g: Option<u32>,
+    /// Which global port leads to which group.
+    #[serde(default)]
+    pub arrangement: Arrangement,
+}
+
+/// Which global port of a group leads to which other group. Global ports of a group are numbered k = r h + i, for port i
+/// of its router (or spine) r (Camarero, Vallejo, Beivide 2014; Hastings et al. 2015).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Arrangement {
+    /// Port k leads to the k-th of the other groups in ascending order (also: consecutive).
+    #[default]
+    Absolute,
+    /// Port k of group G leads to group G - (k + 1), modulo g (also: relative).
+    Palmtree,
+    /// Ports 2 n and 2 n + 1 of group G lead to groups G + (n + 1) and G - (n + 1), modulo g.
+    Circulant,
 }
 
 /// How switches and hosts of a grid are named, and their ports numbered.

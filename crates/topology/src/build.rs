@@ -4,7 +4,9 @@ use std::path::Path;
 
 use fabricsim_spec::{Experiment, SpecError, Topology};
 
-use crate::builders::{fat_tree, grid, hypercube, parking_lot, ring, single_switch, xgft};
+use crate::builders::{
+    dragonfly, fat_tree, grid, hypercube, hyperx, megafly, parking_lot, ring, single_switch, xgft,
+};
 use crate::links::{ByClass, Classes, Defaults, apply_named, by_class};
 use crate::{Graph, retry, validate};
 
@@ -57,6 +59,11 @@ pub fn build(experiment: &Experiment, base_dir: &Path, file: &str) -> Result<Gra
         }
         Topology::Ring { switches, hosts_per_switch } => ring::build(&context, *switches, *hosts_per_switch),
         Topology::SingleSwitch { hosts } => single_switch::build(&context, *hosts),
+        Topology::Dragonfly(spec) => dragonfly::build(&context, spec),
+        Topology::Megafly(spec) => megafly::build(&context, spec),
+        Topology::HyperX { dimensions, hosts_per_switch } => {
+            hyperx::build(&context, dimensions, *hosts_per_switch)
+        }
         Topology::File { path } => crate::file::build(&context, path),
     }?;
     apply_named(&mut graph, &experiment.links, file)?;

@@ -3,6 +3,8 @@
 use fabricsim_spec::LinkParameters;
 use fabricsim_units::{HostId, LinkId, PortNo, SwitchId};
 
+use crate::Groups;
+
 /// A fabric as a graph. Indices of the vectors are the identifiers.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Graph {
@@ -78,10 +80,14 @@ pub struct Link {
 pub enum LinkClass {
     /// Between a host and a switch.
     Host,
-    /// Along a dimension of a grid or hypercube, from 0.
+    /// Along a dimension of a grid, hypercube or HyperX, from 0.
     Dimension(u8),
     /// Between level n and n + 1 of a tree; the switches next to the hosts are level 1.
     Level(u8),
+    /// Within a group of a dragonfly or megafly.
+    Local,
+    /// Between groups of a dragonfly or megafly.
+    Global,
     /// Between switches of a graph without regular shape.
     Plain,
 }
@@ -93,6 +99,12 @@ pub enum Shape {
     Grid(GridShape),
     /// k-ary n-tree or XGFT.
     Tree(TreeShape),
+    /// Dragonfly.
+    Dragonfly(DragonflyShape),
+    /// Megafly (dragonfly+).
+    Megafly(MegaflyShape),
+    /// HyperX.
+    HyperX(HyperXShape),
     /// Anything else.
     Irregular,
 }
@@ -128,6 +140,46 @@ pub struct TreeShape {
     pub level: Vec<u8>,
     /// For each switch: its ports towards the hosts are `0..down[s]`, those towards the roots come after.
     pub down: Vec<PortNo>,
+}
+
+/// A dragonfly. Router r of group G is switch G a + r, at the coordinates `[G, r]`; its ports are its p hosts, the other
+/// routers of its group in ascending order, and its h global links.
+#[derive(Clone, Debug, PartialEq)]
+pub struct DragonflyShape {
+    /// Hosts on every router (p).
+    pub hosts: u32,
+    /// Routers in a group (a).
+    pub routers: u32,
+    /// Global links of a router (h).
+    pub globals: u32,
+    /// How the groups are joined; global port k is port k mod h of router k / h.
+    pub groups: Groups,
+}
+
+/// A megafly. The switches of a group are its leaves, at `[group, 0, leaf]`, then its spines, at `[group, 1, spine]`. Ports
+/// of a leaf: its hosts, then the spines; of a spine: the leaves, then its global links.
+#[derive(Clone, Debug, PartialEq)]
+pub struct MegaflyShape {
+    /// Hosts on every leaf.
+    pub hosts: u32,
+    /// Leaves in a group.
+    pub leaves: u32,
+    /// Spines in a group.
+    pub spines: u32,
+    /// Global links of a spine (h).
+    pub globals: u32,
+    /// How the groups are joined; global port k is port k mod h of spine k / h.
+    pub groups: Groups,
+}
+
+/// A HyperX. A switch's coordinates are in its [`SwitchNode`], the first runs fastest. Ports: the hosts, then for each
+/// dimension the other switches of the line in ascending order.
+#[derive(Clone, Debug, PartialEq)]
+pub struct HyperXShape {
+    /// Switches along each dimension.
+    pub dimensions: Vec<u32>,
+    /// Hosts on every switch.
+    pub hosts: u32,
 }
 
 impl Graph {

@@ -9,6 +9,7 @@ mod export;
 mod facts;
 mod file;
 pub mod graph;
+mod groups;
 mod limits;
 mod links;
 mod per_link;
@@ -19,7 +20,11 @@ pub use build::build;
 pub use export::{ExportError, export};
 pub use facts::{Bisection, Facts, facts};
 pub use file::{Format, parse};
-pub use graph::{End, Graph, GridShape, HostNode, Link, LinkClass, Node, Shape, SwitchNode, TreeShape};
+pub use graph::{
+    DragonflyShape, End, Graph, GridShape, HostNode, HyperXShape, Link, LinkClass, MegaflyShape, Node, Shape,
+    SwitchNode, TreeShape,
+};
+pub use groups::Groups;
 pub use limits::{MAX_DIMENSIONS, MAX_LINKS, MAX_NODES, MAX_PORTS};
 pub use links::Defaults;
 pub use per_link::PerLink;

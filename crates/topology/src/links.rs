@@ -25,6 +25,8 @@ pub(crate) enum Classes {
     Dimensions(usize),
     /// So many levels of switches.
     Levels(usize),
+    /// Local and global ones, of a dragonfly or megafly.
+    Groups,
     /// None.
     Plain,
 }
@@ -33,7 +35,7 @@ pub(crate) enum Classes {
 pub(crate) struct ByClass {
     /// Of links between a host and a switch.
     pub(crate) hosts: LinkParameters,
-    /// Of links along each dimension, between level n + 1 and n + 2, or (one entry) of plain links.
+    /// Of links along each dimension, between level n + 1 and n + 2, local and global ones, or (one entry) of plain links.
     pub(crate) switches: Vec<LinkParameters>,
 }
 
@@ -44,18 +46,24 @@ pub(crate) fn by_class(defaults: &Defaults<'_>, classes: Classes) -> Result<ByCl
     retry::check_values(&links.retry, defaults.file)?;
     let mut hosts = links.all.clone();
     links.hosts.apply(&mut hosts);
-    let (dimensions, levels) = match classes {
-        Classes::Dimensions(n) => (n, 0),
-        Classes::Levels(n) => (0, n.saturating_sub(1)),
-        Classes::Plain => (0, 0),
+    let (dimensions, levels, kinds) = match classes {
+        Classes::Dimensions(n) => (n, 0, 0),
+        Classes::Levels(n) => (0, n.saturating_sub(1), 0),
+        Classes::Groups => (0, 0, 2),
+        Classes::Plain => (0, 0, 0),
     };
-    let mut switches = vec![links.all.clone(); (dimensions + levels).max(1)];
+    let mut switches = vec![links.all.clone(); (dimensions + levels + kinds).max(1)];
     let mut given = vec![None; switches.len()];
     let named_dimensions =
         links.dimension.iter().map(|(key, o)| ("dimension", key, o, dimension_number(key)));
     let named_levels = links.level.iter().map(|(key, o)| ("level", key, o, level_number(key)));
-    for (kind, key, overrides, number) in named_dimensions.chain(named_levels) {
-        let count = if kind == "dimension" { dimensions } else { levels };
+    let named_kinds = links.kind.iter().map(|(key, o)| ("kind", key, o, kind_number(key)));
+    for (kind, key, overrides, number) in named_dimensions.chain(named_levels).chain(named_kinds) {
+        let count = match kind {
+            "dimension" => dimensions,
+            "level" => levels,
+            _ => kinds,
+        };
         let path = format!("links.{kind}.{key}");
         let Some(index) = number.filter(|&n| n < count) else {
             return Err(SpecError::at_key(defaults.file, &path, unknown_class(kind, key, count)));
@@ -72,6 +80,9 @@ pub(crate) fn by_class(defaults: &Defaults<'_>, classes: Classes) -> Result<ByCl
     Ok(ByClass { hosts, switches })
 }
 
+/// Kinds of links of a dragonfly or megafly, in order of [`ByClass::switches`].
+const KINDS: [&str; 2] = ["local", "global"];
+
 const LETTERS: [&str; 3] = ["x", "y", "z"];
 
 pub(crate) fn dimension_number(key: &str) -> Option<usize> {
@@ -82,9 +93,16 @@ pub(crate) fn level_number(key: &str) -> Option<usize> {
     key.parse::<usize>().ok()?.checked_sub(1)
 }
 
+fn kind_number(key: &str) -> Option<usize> {
+    KINDS.iter().position(|&kind| kind == key)
+}
+
 pub(crate) fn unknown_class(kind: &str, key: &str, count: usize) -> String {
     if count == 0 {
         return format!("links of this topology have no {kind}s: remove it");
+    }
+    if kind == "kind" {
+        return format!("there is no kind `{key}`: allowed are {}", KINDS.join(", "));
     }
     let mut names: Vec<String> = (0..count).map(|n| (n + usize::from(kind == "level")).to_string()).collect();
     if kind == "dimension" {
@@ -105,7 +123,12 @@ fn check_values(defaults: &Defaults<'_>) -> Result<(), SpecError> {
     };
     check_override(file, "links.all", &all, unit)?;
     check_override(file, "links.hosts", &links.hosts, unit)?;
-    let classes = [("dimension", &links.dimension), ("level", &links.level), ("named", &links.named)];
+    let classes = [
+        ("dimension", &links.dimension),
+        ("level", &links.level),
+        ("kind", &links.kind),
+        ("named", &links.named),
+    ];
     for (kind, overrides) in classes {
         for (key, overrides) in overrides {
             check_override(file, &format!("links.{kind}.{key}"), overrides, unit)?;

@@ -42,10 +42,13 @@ from fabricsim.spec.sections import (
 )
 from fabricsim.spec.sweep import RandomPoints, Range
 from fabricsim.spec.topologies import (
+    Dragonfly,
     FatTree,
     File,
     Grid,
     Hypercube,
+    HyperX,
+    Megafly,
     Mesh,
     ParkingLot,
     Ring,
@@ -74,6 +77,7 @@ __all__ = [
     "Broadcast",
     "CongestionControl",
     "Dcqcn",
+    "Dragonfly",
     "Experiment",
     "FatTree",
     "Fft",
@@ -81,6 +85,7 @@ __all__ = [
     "Grid",
     "Host",
     "HotSpot",
+    "HyperX",
     "Hypercube",
     "InfiniBandCongestion",
     "Job",
@@ -89,6 +94,7 @@ __all__ = [
     "LinkRetry",
     "Links",
     "Measure",
+    "Megafly",
     "Mesh",
     "NeighbourExchange",
     "Notification",

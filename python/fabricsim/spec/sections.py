@@ -71,6 +71,8 @@ class Links:
     hosts: LinkParameters | None = None
     dimension: Mapping[str, LinkParameters] | None = None
     level: Mapping[str, LinkParameters] | None = None
+    kind: Mapping[str, LinkParameters] | None = None
+    """Of a dragonfly or megafly: `local` and `global`."""
     named: Mapping[str, LinkParameters] | None = None
     retry: LinkRetry | None = None
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import ClassVar, Literal
 
 Naming = Literal["coordinates", "thesis"]
+Arrangement = Literal["absolute", "palmtree", "circulant"]
 
 
 @dataclass(frozen=True)
@@ -93,6 +94,48 @@ class SingleSwitch:
 
 
 @dataclass(frozen=True)
+class Dragonfly:
+    """Groups of routers that are all joined, and groups that are all joined."""
+
+    kind: ClassVar[str] = "dragonfly"
+    p: int
+    """Hosts on every router."""
+    a: int
+    """Routers in a group."""
+    h: int
+    """Global links of a router."""
+    g: int | None = None
+    """Groups; by default as many as can be joined, a h + 1."""
+    arrangement: Arrangement | None = None
+
+
+@dataclass(frozen=True)
+class Megafly:
+    """A dragonfly whose groups are two-level trees (dragonfly+)."""
+
+    kind: ClassVar[str] = "megafly"
+    p: int
+    """Hosts on every leaf."""
+    leaves: int
+    spines: int
+    h: int
+    """Global links of a spine."""
+    g: int | None = None
+    """Groups; by default as many as can be joined, spines h + 1."""
+    arrangement: Arrangement | None = None
+
+
+@dataclass(frozen=True)
+class HyperX:
+    """All switches of a line are joined, in every dimension."""
+
+    kind: ClassVar[str] = "hyperx"
+    dimensions: list[int]
+    """Switches along each dimension."""
+    hosts_per_switch: int | None = None
+
+
+@dataclass(frozen=True)
 class File:
     """Any graph, read from a file."""
 
@@ -100,4 +143,18 @@ class File:
     path: str
 
 
-Topology = Mesh | Torus | Grid | Hypercube | FatTree | Xgft | ParkingLot | Ring | SingleSwitch | File
+Topology = (
+    Mesh
+    | Torus
+    | Grid
+    | Hypercube
+    | FatTree
+    | Xgft
+    | ParkingLot
+    | Ring
+    | SingleSwitch
+    | Dragonfly
+    | Megafly
+    | HyperX
+    | File
+)

@@ -30,6 +30,8 @@ pub(super) fn table(prepared: &Prepared) -> Table {
         LinkClass::Host => "ejection".to_owned(),
         LinkClass::Dimension(d) => format!("dimension {d}"),
         LinkClass::Level(level) => format!("level {level}"),
+        LinkClass::Local => "local".to_owned(),
+        LinkClass::Global => "global".to_owned(),
         LinkClass::Plain => "plain".to_owned(),
     };
     let mut classes: Vec<String> = ports.clone().map(class).collect();

@@ -5,7 +5,8 @@ use crate::{Graph, Shape};
 /// How much further right and down the next layer of a third dimension is drawn.
 const LAYER: f64 = 0.35;
 
-/// Column and row of each switch, from 0. Grids as they are, a third dimension obliquely; trees with the roots on top
+/// Column and row of each switch, from 0. Grids as they are, a third dimension obliquely; a group of a dragonfly is a
+/// column; trees with the roots on top
 /// and each level spread over the width of the widest.
 pub(super) fn layout(graph: &Graph) -> Vec<(f64, f64)> {
     if let Shape::Tree(tree) = &graph.shape {
@@ -25,6 +26,12 @@ pub(super) fn layout(graph: &Graph) -> Vec<(f64, f64)> {
             ((f64::from(number) + 0.5) * spread - 0.5, (height - usize::from(level)) as f64)
         };
         return tree.level.iter().zip(&numbers).map(place).collect();
+    }
+    if let Shape::Megafly(shape) = &graph.shape {
+        // Groups side by side, spines above leaves.
+        let width = shape.leaves.max(shape.spines) + 1;
+        let place = |at: &[u32]| (f64::from(at[0] * width + at[2]), 2.0 * f64::from(1 - at[1]));
+        return graph.switches.iter().map(|switch| place(&switch.coordinates)).collect();
     }
     let place = |coordinates: &[u32]| {
         let at = |d: usize| f64::from(coordinates.get(d).copied().unwrap_or(0));

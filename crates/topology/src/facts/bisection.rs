@@ -1,6 +1,6 @@
 //! Bisection: the links between two halves of the switches (grids) or of the hosts (trees).
 
-use crate::{Graph, GridShape, Link, LinkClass, Shape, TreeShape};
+use crate::{Graph, GridShape, HyperXShape, Link, LinkClass, Node, Shape, TreeShape};
 
 /// A cut of a network into two halves that differ by one at most.
 #[derive(Clone, Debug, PartialEq)]
@@ -18,6 +18,8 @@ pub(super) fn bisection(graph: &Graph) -> Option<Bisection> {
     match &graph.shape {
         Shape::Grid(shape) => grid(graph, shape),
         Shape::Tree(shape) => tree(graph, shape),
+        Shape::HyperX(shape) => hyperx(graph, shape),
+        Shape::Dragonfly(_) | Shape::Megafly(_) => Some(first_half(graph)),
         Shape::Irregular => None,
     }
 }
@@ -50,6 +52,39 @@ fn grid(graph: &Graph, shape: &GridShape) -> Option<Bisection> {
     let exact = dimensions.iter().all(|&(_, ways)| ways == dimensions[0].1);
     let between = |link: &&Link| link.class != LinkClass::Host;
     Some(Bisection { links, bits_per_second: rate(graph, links, between), exact })
+}
+
+/// Cut the smallest even dimension, whose lines of 2 m switches have m^2 links in the cut; of an odd dimension of 2 m + 1
+/// switches m^2 + m, with the middle layer cut in the same way along the next. Smallest first is best, since a line of k
+/// switches has k / 4 links in the cut for each of its switches.
+fn hyperx(graph: &Graph, shape: &HyperXShape) -> Option<Bisection> {
+    let mut sizes: Vec<u64> =
+        shape.dimensions.iter().map(|&size| u64::from(size)).filter(|&size| size > 1).collect();
+    if sizes.is_empty() {
+        return None;
+    }
+    sizes.sort_unstable_by_key(|&size| (size % 2, size));
+    let mut links = 0;
+    for (place, &size) in sizes.iter().enumerate() {
+        let half = size / 2;
+        links += half * (half + size % 2) * sizes[place + 1..].iter().product::<u64>();
+        if size % 2 == 0 {
+            break;
+        }
+    }
+    let between = |link: &&Link| link.class != LinkClass::Host;
+    Some(Bisection { links, bits_per_second: rate(graph, links, between), exact: false })
+}
+
+/// The links between the first half of the switches and the others: whole groups, but for the middle one of an odd number
+/// of groups, which is cut through.
+fn first_half(graph: &Graph) -> Bisection {
+    let half = graph.switches.len() / 2;
+    let first = |node: Node| matches!(node, Node::Switch(switch) if switch.index() < half);
+    let is_cut = |link: &&Link| link.class != LinkClass::Host && first(link.a.node) != first(link.b.node);
+    let cut: Vec<&Link> = graph.links.iter().filter(is_cut).collect();
+    let bits_per_second = cut.iter().map(|link| link.parameters.rate.bits_per_second()).sum();
+    Bisection { links: cut.len() as u64, bits_per_second: Some(bits_per_second), exact: false }
 }
 
 /// Halves by the highest digit, if m_h is even: each top switch reaches half of its children across the cut. Exact for

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use fabricsim_units::SwitchId;
 
-use crate::{Graph, GridShape, Node, Shape, TreeShape};
+use crate::{Graph, GridShape, HyperXShape, Node, Shape, TreeShape};
 
 /// Over all ordered pairs of hosts.
 pub(super) struct Distances {
@@ -26,7 +26,8 @@ pub(super) fn distances(graph: &Graph) -> Option<Distances> {
     match &graph.shape {
         Shape::Grid(shape) => Some(grid(graph, shape)),
         Shape::Tree(shape) => Some(tree(shape)),
-        Shape::Irregular => search(graph),
+        Shape::HyperX(shape) => Some(hyperx(graph, shape)),
+        Shape::Dragonfly(_) | Shape::Megafly(_) | Shape::Irregular => search(graph),
     }
 }
 
@@ -43,6 +44,16 @@ fn grid(graph: &Graph, shape: &GridShape) -> Distances {
         all.largest += largest;
     }
     all
+}
+
+/// One link for every coordinate that differs.
+fn hyperx(graph: &Graph, shape: &HyperXShape) -> Distances {
+    let hosts = graph.hosts.len() as u128;
+    let apart = |&size: &u32| hosts * (hosts - hosts / u128::from(size));
+    Distances {
+        largest: shape.dimensions.iter().filter(|&&size| size > 1).count() as u32,
+        sum: shape.dimensions.iter().map(apart).sum(),
+    }
 }
 
 /// In a line: every cable is crossed by all pairs with one host on each side, in both orders.

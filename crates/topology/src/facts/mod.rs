@@ -32,7 +32,7 @@ pub struct Facts {
     pub bisection: Option<Bisection>,
 }
 
-/// The facts of a graph. Closed forms for grids and trees, a search from every switch else.
+/// The facts of a graph. Closed forms for grids, trees and HyperX, a search from every switch else.
 pub fn facts(graph: &Graph) -> Facts {
     let between = |link: &&crate::Link| matches!(link.a.node, Node::Switch(_));
     let ports = || graph.switches.iter().map(|switch| switch.ports.len());

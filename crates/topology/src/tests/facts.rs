@@ -24,6 +24,12 @@ fn facts_of_the_families() {
         "parking-lot]\nswitches = 4",
         "ring]\nswitches = 5",
         "single-switch]\nhosts = 6",
+        "dragonfly]\np = 4\na = 8\nh = 4",
+        "dragonfly]\np = 2\na = 4\nh = 2",
+        "dragonfly]\np = 2\na = 4\nh = 2\ng = 5\narrangement = \"palmtree\"",
+        "megafly]\np = 2\nleaves = 2\nspines = 2\nh = 2",
+        "hyperx]\ndimensions = [4, 4]\nhosts_per_switch = 4",
+        "hyperx]\ndimensions = [5, 3, 2]",
     ];
     let mut table = String::new();
     for topology in topologies {
@@ -55,6 +61,7 @@ fn distances_agree_with_a_search() {
         "xgft]\nchildren = [2, 1, 3]\nparents = [1, 2, 1]",
         "parking-lot]\nswitches = 6\nhosts_per_switch = 2",
         "ring]\nswitches = 7",
+        "hyperx]\ndimensions = [4, 1, 3]\nhosts_per_switch = 2",
     ];
     for topology in topologies {
         let mut graph = graph(&format!("[topology.{topology}"));
@@ -101,6 +108,12 @@ fn bisection_of_grids_is_the_smallest_cut() {
         ("parking-lot]\nswitches = 7", true),
         ("grid]\ndimensions = [4, 3]\nwrap = [true, false]", false),
         ("grid]\ndimensions = [3, 5]\nwrap = [true, false]", false),
+        ("hyperx]\ndimensions = [4, 3]", false),
+        ("hyperx]\ndimensions = [3, 3]", false),
+        ("hyperx]\ndimensions = [7, 2]", false),
+        ("dragonfly]\np = 1\na = 2\nh = 1", false),
+        ("dragonfly]\np = 1\na = 4\nh = 1", false),
+        ("megafly]\np = 1\nleaves = 1\nspines = 2\nh = 1", false),
     ];
     for (topology, exact) in topologies {
         let graph = graph(&format!("[topology.{topology}"));

@@ -3,6 +3,7 @@
 mod common;
 mod facts;
 mod files;
+mod groups;
 mod links;
 mod per_link;
 mod round_trip;

@@ -45,7 +45,13 @@ fn topologies() -> impl Strategy<Value = String> {
         format!("[topology.xgft]\nchildren = {children:?}\nparents = {parents:?}")
     });
     let named = [1, 2, 3].map(|n| format!("{n} ns")).to_vec();
-    (prop_oneof![grid, tree], proptest::sample::select(named)).prop_map(|(topology, latency)| {
+    let flies = [
+        "dragonfly]\np = 2\na = 3\nh = 1",
+        "megafly]\np = 1\nleaves = 2\nspines = 2\nh = 1",
+        "hyperx]\ndimensions = [3, 2]",
+    ];
+    let flies = proptest::sample::select(flies.map(|fly| format!("[topology.{fly}")).to_vec());
+    (prop_oneof![grid, tree, flies], proptest::sample::select(named)).prop_map(|(topology, latency)| {
         format!("{topology}\n[links.hosts]\nlatency = \"{latency}\"\nbuffer = \"5000 B\"")
     })
 }
