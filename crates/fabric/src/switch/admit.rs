@@ -70,9 +70,9 @@ impl Switch {
         let staged = self.layout.queueing == Queueing::Cioq;
         for (input, packet) in undecided.drain(..) {
             if staged {
-                self.admit_staged(context, input, packet)
+                self.admit_staged(context, input, packet);
             } else {
-                self.admit(context, input, packet)
+                self.admit(context, input, packet);
             }
         }
         self.undecided = undecided;
