@@ -17,6 +17,7 @@ use fabricsim_workload::{Source, StreamInfo};
 
 use crate::ages::Ages;
 use crate::congestion::{Builder, class_bases};
+use crate::door::Door;
 use crate::host::Host;
 use crate::partition::{Owner, Partition, Parts};
 
@@ -243,6 +244,7 @@ fn sender(
         _ if partition != number => Far::Remote,
         Node::Switch(_) => Far::Switch(port),
         Node::Host(_) if limited(experiment) => Far::SlowHost(port),
+        Node::Host(_) if experiment.host.response_queue.is_some() => Far::ChoosyHost(port),
         Node::Host(_) => Far::Host(port),
     };
     let far_delay = match far_node {
@@ -389,5 +391,6 @@ fn host(common: &Common<'_>, id: HostId, (port, sender): (u32, &Sender), source:
         class_bases: Arc::clone(common.bases),
         sent: 0,
         stopped: false,
+        door: spec.response_queue.map(|limit| Box::new(Door::new(limit, experiment.switch.virtual_lanes))),
     }
 }

@@ -128,7 +128,7 @@ fn gather<B: Observer>(
                 Some(context.arena[at].next).filter(|&next| next != NONE)
             });
             let blocks = list.map(|at| context.arena[at].blocks).sum();
-            let to_host = matches!(sender.far, Far::Host(_) | Far::SlowHost(_));
+            let to_host = matches!(sender.far, Far::Host(_) | Far::SlowHost(_) | Far::ChoosyHost(_));
             let has_credits = !to_host
                 && lanes.iter().any(|lane| context.ports.has_space(out_port, lane, slot.blocks, now));
             let state = states.entry(outlet).or_insert(State {

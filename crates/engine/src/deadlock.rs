@@ -100,7 +100,7 @@ fn gather<B: Observer>(partition: &Partition<B>, switch: &Switch, waits: &mut Wa
         let own = first_staging + switch.staging_buffer(input, lane, slot.hop.port.index());
         let is_staged = slot.port == NONE;
         let moves_on = staging > 0 && !is_staged;
-        if matches!(sender.far, Far::Host(_) | Far::SlowHost(_)) && !moves_on {
+        if matches!(sender.far, Far::Host(_) | Far::SlowHost(_) | Far::ChoosyHost(_)) && !moves_on {
             continue;
         }
         let packets = std::iter::successors(Some(index), |&at| {

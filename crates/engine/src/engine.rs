@@ -8,6 +8,7 @@ use fabricsim_workload::Source;
 use crate::assembly::{Assembly, Directory, assemble};
 use crate::congestion_tree::{self, CongestionTree};
 use crate::deadlock::{self, Deadlock};
+use crate::door::Refused;
 use crate::host::Host;
 use crate::partition::{Mail, Owner, Partition, Totals};
 
@@ -196,8 +197,13 @@ impl<B: Observer> Engine<B> {
         for partition in &self.partitions {
             for (_, slot) in partition.context.arena.iter() {
                 // The space at a sink is returned, in advance, as the packet is sent; that of an input buffer as the packet
-                // moves on into a staging buffer.
-                if matches!(partition.owners.get(slot.port as usize), Some(Owner::Switch(_))) {
+                // moves on into a staging buffer; at a host that decides on each packet it is returned as it takes it.
+                let returns_space = match partition.owners.get(slot.port as usize) {
+                    Some(Owner::Switch(_)) => true,
+                    Some(Owner::Host(_)) => partition.is_choosy(),
+                    None => false,
+                };
+                if returns_space {
                     let channel = partition.context.ports.receivers[slot.port as usize].channel as usize;
                     occupied[channel * lane_count + slot.lane.index()] += slot.blocks;
                 }
@@ -226,6 +232,11 @@ impl<B: Observer> Engine<B> {
     /// Looks for packets that can never move again.
     pub fn find_deadlock(&self) -> Option<Deadlock> {
         deadlock::find(self)
+    }
+
+    /// The requests that hosts do not take at present, because they owe too many responses.
+    pub fn refused(&self) -> Vec<Refused> {
+        self.partitions.iter().flat_map(Partition::refused).collect()
     }
 
     /// The congestion trees at this moment, by root; the same for every number of partitions. An output's virtual lane is

@@ -10,6 +10,7 @@ use fabricsim_units::{HostId, Time, Vl};
 use fabricsim_workload::{Arrival, Event, Source};
 
 use crate::congestion::{Endpoint, Turn};
+use crate::door::Door;
 
 /// A host with its source of messages and its sending protocol. Its sink is on the other side of its link.
 #[derive(Clone, Debug)]
@@ -26,6 +27,8 @@ pub(crate) struct Host {
     pub(crate) sent: u64,
     /// No more messages are opened.
     pub(crate) stopped: bool,
+    /// Where the host may owe a limited number of responses: what waits to be taken.
+    pub(crate) door: Option<Box<Door>>,
 }
 
 impl Host {
@@ -177,6 +180,17 @@ impl Host {
         let message = self.source.arrived(now, &Arrival { source, stream, tag, bytes });
         self.tell(now, observer);
         answer || message
+    }
+
+    /// Responses that are made and not wholly sent.
+    pub(crate) fn owed(&self) -> usize {
+        self.source.responses() + self.protocol.responses()
+    }
+
+    /// May the host take this packet now, if it is the first on its lane?
+    pub(crate) fn takes(&self, packet: &Packet) -> bool {
+        let open = self.door.as_ref().is_none_or(|door| door.is_open(self.owed()));
+        open || packet.kind != PacketKind::Data || !self.source.is_request(packet.stream)
     }
 
     /// Tells the observer of requests that are answered and iterations that are done.

@@ -2,12 +2,13 @@
 
 use std::sync::Arc;
 
-use fabricsim_fabric::{Arena, Context, Outbox, Ports, Ramp, Rules, Slot, Switch, Table};
+use fabricsim_fabric::{Arena, Context, Outbox, Ports, Ramp, Rules, Slot, Switch, Table, return_space};
 use fabricsim_model::{Observer, Packet, PacketKind};
 use fabricsim_routing::{Router, RoutingFunction};
-use fabricsim_units::{Time, Vl};
+use fabricsim_units::{ByteTime, Time, Vl};
 
 use crate::calendar::{Calendar, Event, Kind};
+use crate::door::Refused;
 use crate::host::Host;
 
 /// What a partition tells another.
@@ -103,6 +104,8 @@ pub(crate) struct Partition<B> {
     closed: bool,
     /// Are messages acknowledged?
     acknowledged: bool,
+    /// Do hosts decide on each packet whether to take it?
+    choosy: bool,
     /// Packets that hosts have taken at the present moment and take notice of.
     taken: Vec<(u32, Packet)>,
 }
@@ -112,6 +115,7 @@ impl<B: Observer> Partition<B> {
         let Parts { switches, hosts, owners, ports } = parts;
         let closed = hosts.iter().any(|host| host.source.is_closed());
         let attentive = closed || hosts.iter().any(|host| host.control.is_some());
+        let choosy = hosts.iter().any(|host| host.door.is_some());
         let mut controls = hosts.iter().filter_map(|host| host.control.as_ref());
         let acknowledged = controls.any(|control| control.acknowledges());
         let step = ports.senders.iter().map(|sender| sender.latency).min().unwrap_or_default();
@@ -138,6 +142,7 @@ impl<B: Observer> Partition<B> {
             attentive,
             closed,
             acknowledged,
+            choosy,
             taken: Vec::new(),
         }
     }
@@ -221,6 +226,71 @@ impl<B: Observer> Partition<B> {
 
     #[inline]
     fn deliver(&mut self, port: u32, index: u32, time: u64) {
+        if self.choosy && !self.ask(port, index) {
+            return;
+        }
+        self.take(port, index, time);
+    }
+
+    /// A packet stands at a host's door. False if it has to wait there; if not, its space is returned.
+    #[inline(never)]
+    fn ask(&mut self, port: u32, index: u32) -> bool {
+        let Owner::Host(h) = self.owners[port as usize] else { return true };
+        let host = &mut self.hosts[h as usize];
+        let slot = &self.context.arena[index];
+        let takes = host.takes(&slot.packet);
+        if let Some(door) = &mut host.door
+            && (door.first(slot.lane).is_some() || !takes)
+        {
+            door.push(slot.lane, index);
+            return false;
+        }
+        self.let_in(port, index);
+        true
+    }
+
+    /// Returns the space of a packet that a host takes.
+    fn let_in(&mut self, port: u32, index: u32) {
+        let slot = &self.context.arena[index];
+        let (lane, size) = (slot.lane, (slot.packet.bytes, slot.blocks));
+        return_space(&mut self.context, port, lane, (ByteTime::default(), Time::ZERO), size);
+    }
+
+    /// Takes the packets at the doors of hosts that have just settled, as far as there is room by now. True if there
+    /// were any: then hosts have to settle again.
+    #[inline(never)]
+    fn open_doors(&mut self) -> bool {
+        let time = self.context.now.0;
+        for h in std::mem::take(&mut self.unsettled_hosts) {
+            let host = &self.hosts[h as usize];
+            let (port, lanes) = (host.port, host.door.as_ref().map(|door| door.lanes()));
+            for lane in lanes.into_iter().flatten() {
+                self.open_door(h, (port, lane), time);
+            }
+        }
+        !self.unsettled_hosts.is_empty()
+    }
+
+    fn open_door(&mut self, h: u32, (port, lane): (u32, Vl), time: u64) {
+        loop {
+            let host = &mut self.hosts[h as usize];
+            let Some(index) = host.door.as_ref().and_then(|door| door.first(lane)) else { return };
+            if !host.takes(&self.context.arena[index].packet) {
+                return;
+            }
+            if let Some(door) = &mut host.door {
+                door.pop(lane);
+            }
+            self.let_in(port, index);
+            self.take(port, index, time);
+            // What it makes of this one counts before it is asked about the next.
+            self.notice();
+        }
+    }
+
+    /// A host takes a packet.
+    #[inline(always)]
+    fn take(&mut self, port: u32, index: u32, time: u64) {
         let packet = &self.context.arena[index].packet;
         self.totals.delivered += 1;
         self.totals.delivered_bytes += u64::from(packet.bytes);
@@ -264,13 +334,23 @@ impl<B: Observer> Partition<B> {
             self.switches[s as usize].settle(&mut self.context);
         }
         self.unsettled_switches.clear();
+        self.settle_hosts();
+        if self.choosy {
+            while self.open_doors() {
+                self.settle_hosts();
+            }
+        }
+        self.unsettled_hosts.clear();
+    }
+
+    #[inline(always)]
+    fn settle_hosts(&mut self) {
         for &h in &self.unsettled_hosts {
             let host = &mut self.hosts[h as usize];
             let before = host.sent;
             host.settle(&mut self.context);
             self.totals.injected += host.sent - before;
         }
-        self.unsettled_hosts.clear();
     }
 
     /// Takes mail from another partition; everything in it happens at `now` or later.
@@ -304,6 +384,22 @@ impl<B: Observer> Partition<B> {
         for control in self.hosts.iter_mut().filter_map(|host| host.control.as_mut()) {
             control.finish(now, &mut self.context.observer);
         }
+    }
+
+    /// The requests that hosts do not take at present.
+    pub(crate) fn refused(&self) -> impl Iterator<Item = Refused> {
+        let doors = self.hosts.iter().filter_map(|host| Some((host, host.door.as_ref()?)));
+        doors.flat_map(|(host, door)| {
+            door.lanes().filter_map(|lane| {
+                let packet = self.context.arena[door.first(lane)?].packet;
+                Some(Refused { host: host.id, packet, lane, owed: host.owed() })
+            })
+        })
+    }
+
+    /// Are packets at hosts in buffers whose space has not been returned?
+    pub(crate) fn is_choosy(&self) -> bool {
+        self.choosy
     }
 
     pub(crate) fn totals(&self) -> Totals {

@@ -14,6 +14,8 @@ pub enum Far {
     Host(u32),
     /// A host of this partition whose sink is limited: its port. The sink is in [`Ports::sinks`].
     SlowHost(u32),
+    /// A host of this partition that decides on each packet whether to take it, and returns its space then: its port.
+    ChoosyHost(u32),
     /// A switch of another partition.
     Remote,
 }

@@ -80,6 +80,10 @@ pub(crate) fn transmit<R: RoutingFunction, B: Observer, O: Outbox>(
             context.ports.ramps.give_back(credits, ramp);
             context.out.deliver(end, far, index);
         }
+        Far::ChoosyHost(far) => {
+            slot.port = far;
+            context.out.deliver(now + sender.latency + duration, far, index);
+        }
         Far::Remote => {
             let (at, channel) = (now + sender.far_delay + late, sender.channel);
             let slot = context.arena.remove(index);

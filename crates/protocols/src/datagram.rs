@@ -44,6 +44,11 @@ impl Datagram {
         self.open.len() - self.responses < self.limit
     }
 
+    /// Open responses.
+    pub fn responses(&self) -> usize {
+        self.responses
+    }
+
     /// May another response be opened?
     #[inline]
     pub fn has_room_for_response(&self) -> bool {

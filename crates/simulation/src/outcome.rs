@@ -1,4 +1,4 @@
-use fabricsim_engine::{Deadlock, Totals};
+use fabricsim_engine::{Deadlock, Refused, Totals};
 use fabricsim_measure::Summary;
 use fabricsim_model::Table;
 use fabricsim_topology::Graph;
@@ -100,4 +100,19 @@ pub(crate) fn deadlock_lines(deadlock: &Deadlock, graph: &Graph) -> Vec<String> 
         )
     };
     deadlock.cycle.iter().map(line).collect()
+}
+
+/// Requests that hosts will never take, a line for each.
+pub(crate) fn refused_lines(refused: &[Refused], graph: &Graph) -> Vec<String> {
+    let line = |refused: &Refused| {
+        format!(
+            "{} lane {}: packet {} of {} waits until the host has sent one of {} responses, which waits for buffer space",
+            graph.hosts[refused.host.index()].name,
+            refused.lane,
+            refused.packet.sequence,
+            graph.hosts[refused.packet.source.index()].name,
+            refused.owed,
+        )
+    };
+    refused.iter().map(line).collect()
 }

@@ -15,7 +15,7 @@ use fabricsim_workload::{StreamKind, Workload};
 
 use crate::congestion::Trees;
 use crate::control::{Control, Phase};
-use crate::outcome::{Invariants, Outcome, Status, deadlock_lines};
+use crate::outcome::{Invariants, Outcome, Status, deadlock_lines, refused_lines};
 use crate::{memory, nodes, routers};
 
 /// Why a run did not start.
@@ -213,6 +213,9 @@ impl<'a> Running<'a> {
             self.next_search = self.looks * 3 / 2 + 1;
             self.search();
         }
+        if stuck {
+            self.search_at_hosts();
+        }
         // With an empty event queue nothing will ever happen again.
         let silent = stuck || (how == Advance::Idle && !self.engine.sources_drained());
         self.silent = silent && self.status.is_none();
@@ -233,6 +236,16 @@ impl<'a> Running<'a> {
     fn search(&mut self) {
         if let Some(found) = self.engine.find_deadlock() {
             self.deadlock = deadlock_lines(&found, &self.prepared.graph);
+            self.status = Some(Status::Deadlock);
+        }
+    }
+
+    /// Nothing moves any more. If hosts refuse requests, they wait for room for their responses, and those for the room
+    /// that the requests take.
+    fn search_at_hosts(&mut self) {
+        let refused = self.engine.refused();
+        if self.status.is_none() && !refused.is_empty() {
+            self.deadlock = refused_lines(&refused, &self.prepared.graph);
             self.status = Some(Status::Deadlock);
         }
     }

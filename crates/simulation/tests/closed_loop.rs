@@ -4,6 +4,7 @@ mod common;
 
 use common::{everything, run, try_prepare};
 use fabricsim_measure::StreamSummary;
+use fabricsim_simulation::Status;
 
 /// Two hosts on a switch; every latency is known.
 const PAIR: &str = r#"
@@ -151,4 +152,61 @@ fn a_drain_answers_what_was_asked() {
 fn classes_must_exist() {
     let error = try_prepare(PAIR, &[("traffic.0.response.service_class", "1")]).unwrap_err();
     assert!(error.contains("traffic.0.response.service_class: 1 is not allowed: service classes are 0 to 0"));
+}
+
+/// Hosts with room for two responses, small buffers, more requests than fit into them.
+const OWING: &str = r#"
+[topology.torus]
+dimensions = [4, 4]
+[links.all]
+rate = "8 Gb/s"
+latency = "10 ns"
+buffer = "512 B"
+[switch]
+virtual_lanes = 4
+service_classes = 2
+[host]
+mtu = "256 B"
+response_queue = 2
+[[traffic]]
+pattern = "uniform"
+injection = "window"
+window = 64
+message = "256 B"
+response = { message = "256 B", service_class = 1 }
+messages = 300
+[run]
+duration = "1 ms"
+"#;
+
+/// A host that owes responses leaves requests where they are. Where they are in the responses' way, that is for ever.
+#[test]
+fn requests_and_responses_in_one_class_deadlock_and_in_two_do_not() {
+    let apart = run(OWING, &[]);
+    assert_eq!((apart.status, apart.defect.as_str()), (Status::Ok, ""));
+    assert_eq!(apart.invariants.in_flight, 0);
+    let answered = stream(&apart.summary.streams, "uniform").answered_per_s.unwrap() * 1e-3;
+    assert_eq!(answered.round(), 16.0 * 300.0);
+
+    let together = run(OWING, &[("traffic.0.response.service_class", "0")]);
+    assert_eq!(together.status, Status::Deadlock, "{:?}", together.defect);
+    assert!(together.deadlock[0].contains("waits until the host has sent one of 2 responses"));
+    assert!(together.invariants.credits_ok && together.invariants.packets_ok);
+
+    // Without the limit a host takes whatever comes: one class will do.
+    let endless = OWING.replace("response_queue = 2", "");
+    let endless = run(&endless, &[("traffic.0.response.service_class", "0")]);
+    assert_eq!((endless.status, endless.invariants.in_flight), (Status::Ok, 0));
+}
+
+#[test]
+fn hosts_that_refuse_requests_do_so_alike_in_every_number_of_partitions() {
+    for class in ["0", "1"] {
+        let of = |partitions| {
+            let overrides = [("traffic.0.response.service_class", class), ("run.partitions", partitions)];
+            everything(&run(OWING, &overrides))
+        };
+        let alone = of("1");
+        assert!(["2", "3", "7"].iter().all(|partitions| of(partitions) == alone), "class {class}");
+    }
 }

@@ -8,7 +8,9 @@ mod tune;
 
 pub use congestion::warnings;
 
-use crate::{Allocation, Arbiter, Experiment, Host, Measure, Queueing, Run, SpecError, SteadyState, Switch};
+use crate::{
+    Allocation, Arbiter, Experiment, Host, Measure, Queueing, Run, Sink, SpecError, SteadyState, Switch,
+};
 
 /// Longest warm-up and measurement together: with a steady-state search (twice as long) and the default drain (ten
 /// times that) the end stays within the clock's 213 days.
@@ -120,6 +122,13 @@ fn switch(switch: &Switch) -> Result<(), Problem> {
 fn host(host: &Host) -> Result<(), Problem> {
     if host.open_messages == 0 {
         return Err(("host.open_messages", "0 is not allowed: a host has 1 open message or more".to_owned()));
+    }
+    if host.response_queue == Some(0) {
+        return Err(("host.response_queue", "0 is not allowed: give room for 1 response or more".to_owned()));
+    }
+    if host.response_queue.is_some() && host.sink != Sink::default() {
+        let message = "with `host.sink` the sink alone decides when a packet is taken: leave one of them out";
+        return Err(("host.response_queue", message.to_owned()));
     }
     let (work, pause) = match (host.sink.pause_every, host.sink.pause_for) {
         (Some(work), Some(pause)) => (work, pause),

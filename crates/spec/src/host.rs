@@ -13,11 +13,15 @@ pub struct Host {
     pub open_messages: u16,
     /// How fast received packets are taken out of the input buffer.
     pub sink: Sink,
+    /// Responses that a host may owe, 1 or more: while there are so many that are made and not wholly sent, requests stay
+    /// in its input buffer, and what is behind them on their virtual lane. By default no limit.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub response_queue: Option<u32>,
 }
 
 impl Default for Host {
     fn default() -> Self {
-        Self { mtu: Bytes(2048), open_messages: 1, sink: Sink::default() }
+        Self { mtu: Bytes(2048), open_messages: 1, sink: Sink::default(), response_queue: None }
     }
 }
 

@@ -1,7 +1,7 @@
 //! Arbitrary traffic lists: right ones run, wrong ones are refused by key, none panics.
 
 use fabricsim_spec::{
-    DrawPer, HotSpot, Injection, MessageSize, Pattern, SizeDistribution, Traffic, WeightedSize,
+    DrawPer, HotSpot, Injection, MessageSize, Pattern, Response, SizeDistribution, Traffic, WeightedSize,
 };
 use fabricsim_units::{Bytes, Rate, Time};
 use proptest::option::of;
@@ -71,7 +71,9 @@ prop_compose! {
         (per_packet, consistent) in (any::<bool>(), prop::bool::weighted(0.7)),
         injection in prop::sample::select(vec![
             Injection::Bernoulli, Injection::Poisson, Injection::Constant, Injection::Saturating, Injection::OnOff,
+            Injection::Window,
         ]),
+        (window, response) in (prop::option::weighted(0.3, any_number()), of(any_size())),
         times in prop::array::uniform5(prop::option::weighted(0.3, any_number().prop_map(Time))),
         messages in prop::option::weighted(0.2, any_number()),
     ) -> Traffic {
@@ -79,7 +81,9 @@ prop_compose! {
         let draw_per = if per_packet { DrawPer::Packet } else { DrawPer::Message };
         let traffic = Traffic {
             name: String::new(), sources, destinations, pattern, draw_per, injection, load, rate, slot, on, off,
-            message, start: start.unwrap_or_default(), stop, messages, service_class: 0, window: None, response: None,
+            message, start: start.unwrap_or_default(), stop, messages, service_class: 0,
+            window: window.map(|n| n.min(u64::from(u32::MAX)) as u32),
+            response: response.map(|message| Response { message, service_class: 0, delay: Time::ZERO }),
         };
         if consistent { made_consistent(traffic) } else { traffic }
     }
@@ -104,7 +108,8 @@ fn made_consistent(mut traffic: Traffic) -> Traffic {
     traffic.slot = traffic.slot.filter(|_| injection == Injection::Bernoulli);
     traffic.on = (injection == Injection::OnOff).then_some(traffic.on.unwrap_or(Time::us(10)));
     traffic.off = traffic.off.filter(|_| injection == Injection::OnOff);
-    if injection == Injection::Saturating || traffic.off.is_some() {
+    traffic.window = traffic.window.filter(|_| injection == Injection::Window);
+    if injection == Injection::Saturating || injection == Injection::Window || traffic.off.is_some() {
         (traffic.load, traffic.rate) = (None, None);
     } else if traffic.rate.is_none() {
         traffic.load = Some(traffic.load.unwrap_or(0.5));

@@ -117,6 +117,16 @@ impl Source {
         self.closed.as_ref().map(|closed| closed.out.responses.next()).filter(|&at| at < Time::MAX)
     }
 
+    /// Responses that are made, now or later, and have not been taken.
+    pub fn responses(&self) -> usize {
+        self.closed.as_ref().map_or(0, |closed| closed.out.responses.len())
+    }
+
+    /// Are messages of `stream` answered?
+    pub fn is_request(&self, stream: u16) -> bool {
+        self.closed.as_ref().is_some_and(|closed| closed.is_request(stream))
+    }
+
     /// Takes the next response, if there is one at `now`.
     pub fn take_response(&mut self, now: Time) -> Option<Message> {
         let message = self.closed.as_mut()?.out.responses.take(now)?;

@@ -144,6 +144,7 @@ class Host:
     mtu: str | None = None
     open_messages: int | None = None
     sink: Sink | None = None
+    response_queue: int | None = None
 
 
 @dataclass(frozen=True)

@@ -110,6 +110,11 @@ impl Closed {
         self.out.ready.next()
     }
 
+    /// Are messages of `stream` answered?
+    pub(crate) fn is_request(&self, stream: u16) -> bool {
+        self.shared.exchange(stream).is_some()
+    }
+
     /// Messages that have not been taken.
     pub(crate) fn waiting(&self) -> usize {
         self.out.ready.len() + self.out.responses.len()

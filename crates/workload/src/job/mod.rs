@@ -2,6 +2,8 @@
 
 mod build;
 mod placement;
+#[cfg(test)]
+mod properties;
 mod rank;
 
 use std::sync::Arc;

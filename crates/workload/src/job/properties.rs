@@ -1,0 +1,142 @@
+//! Jobs and windows on a network that delivers packets in any order: every rank must do all its iterations, every request must
+//! be answered once.
+
+use fabricsim_units::Time;
+use proptest::prelude::*;
+
+use crate::testing::{build_all, hosts};
+use crate::{Arrival, Event, Message, Workload};
+
+const PROGRAMS: [&str; 13] = [
+    "all-to-all = { message = '70 B' }",
+    "all-to-all = { message = '70 B', algorithm = 'ring' }",
+    "all-to-all = { message = '70 B', algorithm = 'bruck' }",
+    "all-reduce = { message = '999 B' }",
+    "all-reduce = { message = '999 B', algorithm = 'ring' }",
+    "all-reduce = { message = '3 B', algorithm = 'ring' }",
+    "all-reduce = { message = '999 B', algorithm = 'rabenseifner' }",
+    "all-gather = { message = '70 B' }",
+    "all-gather = { message = '70 B', algorithm = 'bruck' }",
+    "broadcast = { message = '500 B' }",
+    "barrier = {}",
+    "fft = { elements = 3600, compute = '5 ns' }",
+    "neighbour-exchange = { grid = [RANKS], message = '90 B', compute = '3 ns' }",
+];
+
+/// An ideal network: messages are cut into packets of up to 64 B and arrive in an order of its own.
+struct Network {
+    workload: Workload,
+    now: Time,
+    /// Receiver and packet.
+    under_way: Vec<(usize, Arrival)>,
+    answered: usize,
+    iterated: usize,
+    responses: usize,
+}
+
+impl Network {
+    fn new(workload: Workload) -> Self {
+        let (now, under_way) = (Time::ZERO, Vec::new());
+        Self { workload, now, under_way, answered: 0, iterated: 0, responses: 0 }
+    }
+
+    /// Something happens; `pick` says what. False if nothing can.
+    fn step(&mut self, pick: usize) -> bool {
+        let hosts = self.workload.sources.len();
+        let willing = (0..hosts).map(|at| (at + pick) % hosts).find(|&host| {
+            let source = &self.workload.sources[host];
+            source.next(self.now).is_some() || source.next_response().is_some()
+        });
+        match willing {
+            Some(host) if pick.is_multiple_of(2) || self.under_way.is_empty() => self.send(host),
+            _ if self.under_way.is_empty() => return false,
+            _ => self.deliver(pick % self.under_way.len()),
+        }
+        true
+    }
+
+    fn send(&mut self, host: usize) {
+        let source = &mut self.workload.sources[host];
+        let message = if let Some(at) = source.next_response() {
+            self.now = self.now.max(at);
+            self.responses += 1;
+            source.take_response(self.now).unwrap()
+        } else {
+            self.now = self.now.max(source.next(self.now).unwrap());
+            source.take(self.now)
+        };
+        source.left(self.now + Time::ns(1), message.stream, message.tag);
+        self.note(host);
+        let Message { destination, bytes, stream, tag, .. } = message;
+        for first in (0..bytes).step_by(64) {
+            let bytes = (bytes - first).min(64) as u32;
+            let source = fabricsim_units::HostId(host as u32);
+            self.under_way.push((destination.index(), Arrival { source, stream, tag, bytes }));
+        }
+    }
+
+    fn deliver(&mut self, which: usize) {
+        let (host, packet) = self.under_way.swap_remove(which);
+        self.now += Time::ns(1);
+        self.workload.sources[host].arrived(self.now, &packet);
+        self.note(host);
+    }
+
+    fn note(&mut self, host: usize) {
+        for event in self.workload.sources[host].events() {
+            match event {
+                Event::Answered { created, at, .. } => {
+                    assert!(created <= at);
+                    self.answered += 1;
+                }
+                Event::Iteration { start, end, .. } => {
+                    assert!(start <= end);
+                    self.iterated += 1;
+                }
+            }
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(400))]
+    #[test]
+    fn every_rank_does_all_iterations(
+        program in prop::sample::select(PROGRAMS.to_vec()),
+        placement in prop::sample::select(vec!["'linear'", "'random'", "{ strided = 3 }"]),
+        (ranks, iterations, outstanding) in (prop::sample::select(vec![2_u32, 3, 4, 5, 6, 10]), 1_u32..4, 1_u32..4),
+        picks in prop::collection::vec(any::<u16>(), 1..60),
+    ) {
+        let program = program.replace("RANKS", &ranks.to_string());
+        let outstanding = if program.contains("fft") { outstanding } else { 1 };
+        let mut network = Network::new(build_all(&hosts(10), &format!(
+            "[[jobs]]\nprogram = {{ {program} }}\nranks = {ranks}\niterations = {iterations}\noutstanding = {outstanding}\n\
+             placement = {placement}\n[[jobs]]\nname = 'other'\nprogram = {{ barrier = {{}} }}\niterations = 2\n"
+        )));
+        let mut happened = 0_usize;
+        while network.step(usize::from(picks[happened % picks.len()]) + happened / picks.len()) {
+            happened += 1;
+            prop_assert!(happened < 100_000, "it never ends");
+        }
+        prop_assert_eq!(network.iterated as u32, ranks * iterations + 10 * 2);
+    }
+
+    #[test]
+    fn every_request_is_answered_once(
+        (window, messages) in (1_u32..9, 1_usize..20),
+        largest in 1_u32..300,
+        picks in prop::collection::vec(any::<u16>(), 1..60),
+    ) {
+        let size = format!("{{ uniform = {{ min = '1 B', max = '{largest} B' }} }}");
+        let mut network = Network::new(build_all(&hosts(4), &format!(
+            "[[traffic]]\npattern = 'uniform'\ninjection = 'window'\nwindow = {window}\nmessages = {messages}\n\
+             message = {size}\nresponse = {{ message = {size}, delay = '7 ns' }}\n"
+        )));
+        let mut happened = 0_usize;
+        while network.step(usize::from(picks[happened % picks.len()]) + happened / picks.len()) {
+            happened += 1;
+            prop_assert!(happened < 100_000, "it never ends");
+        }
+        prop_assert_eq!((network.answered, network.responses), (4 * messages, 4 * messages));
+    }
+}
