@@ -12,7 +12,11 @@ from fabricsim.reproduce import Figure, Outcome, Seed
 PAGES = Path(__file__).resolve().parents[2] / "docs/reproduction"
 SEEDS = ["age-based-arbitration", "thesis"]
 EARLY = "0.2 to 0.3 s: H551 to H552"
-DIFFERS = {"thesis": [EARLY, EARLY, "largest of the contributors, from 0.05 s"]}
+TIES = "mesh, age, period 1: largest share over smallest"
+DIFFERS = {
+    "age-based-arbitration": [TIES],
+    "thesis": [EARLY, EARLY, "largest of the contributors, from 0.05 s"],
+}
 """What does not come out as published; the page says why."""
 
 
@@ -27,7 +31,7 @@ def test_everything_ran(outcome: Outcome) -> None:
 def test_every_number_and_claim_holds(outcome: Outcome) -> None:
     """All but what the pages call different."""
     failed = [(e.figure, e.quantity) for e in outcome.entries if not e.holds]
-    assert failed == [("figure-4.4", EARLY), ("figure-4.6", EARLY)]
+    assert failed == [("figure-4", TIES), ("figure-4.4", EARLY), ("figure-4.6", EARLY)]
 
 
 @pytest.mark.parametrize(

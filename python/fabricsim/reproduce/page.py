@@ -20,6 +20,8 @@ from fabricsim.results import Result
 FIGURES = "figures"
 HOOKS = "figures.py"
 """In the seed's folder: functions that draw; each takes the runs by name."""
+WHOLE_FROM = 10_000.0
+"""Numbers from here on are written as whole ones, without an exponent."""
 TABLES = "tables.py"
 """In the seed's folder: functions that return a frame; each takes the runs by name."""
 
@@ -147,4 +149,4 @@ def _cell(value: Number | None) -> str:
         return "–"
     if isinstance(value, bool):
         return "yes" if value else "no"
-    return f"{value:.4g}"
+    return f"{value:,.0f}" if abs(value) >= WHOLE_FROM else f"{value:.4g}"
