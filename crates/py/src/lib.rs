@@ -108,12 +108,15 @@ fn export(
                 let tables = ForwardingTables::of(&prepared.router, graph, file).map_err(bad_input)?;
                 return fdbs::write(&tables, graph, fdbs::RowKeys::Names, file).map_err(bad_input);
             }
+            "look-up-tables" => {
+                return simulation::look_up_tables(&prepared, file).map_err(bad_input);
+            }
             "opensm" => {
                 let options = simulation::opensm(&prepared.experiment, graph, file);
                 return options.map_err(|error| bad_input(error.located(text, &overrides)));
             }
             other => {
-                let formats = ["toml", "ned", "anynet", "dot", "fdbs", "opensm"];
+                let formats = ["toml", "ned", "anynet", "dot", "fdbs", "look-up-tables", "opensm"];
                 let hint = fabricsim_spec::nearest(other, formats);
                 let hint = hint.map(|name| format!("; did you mean \"{name}\"?")).unwrap_or_default();
                 let list = formats.join(", ");

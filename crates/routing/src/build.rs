@@ -3,15 +3,18 @@ use std::path::Path;
 
 use fabricsim_model::Lanes;
 use fabricsim_spec::{Algorithm, Experiment, SpecError, Ties};
-use fabricsim_topology::{Graph, Shape};
+use fabricsim_topology::{Graph, Shape, failed_links};
 
 use crate::{
-    DimensionOrder, ForwardingTables, Router, RoutingError, TableRouting, TablesError, TablesProblem, UpDown,
-    Upwards, shortest_paths,
+    DimensionOrder, ForwardingTables, LookUpTables, Router, RoutingError, TableRouting, TablesError,
+    TablesProblem, UpDown, Upwards, Wanted, shortest_paths,
 };
 
 /// Virtual lanes of an InfiniBand link (IBA 1.5, section 3.5.7), and the most that there are here.
 const MOST_LANES: u8 = 16;
+
+/// Topologies that are grids.
+const GRIDS: &str = "a mesh, torus, grid, hypercube, ring or chain";
 
 /// The router that `experiment` asks for on `graph`. Relative paths start at `base_dir`; `file` is the experiment's
 /// name for error messages.
@@ -29,30 +32,23 @@ pub fn build(
     }
     let lanes = experiment.switch.lanes_per_class();
     let algorithm = resolve(routing.algorithm, graph);
-    if routing.order.is_some() && algorithm != Algorithm::DimensionOrder {
-        return Err(stray(file, "routing.order", algorithm, Algorithm::DimensionOrder).into());
-    }
-    if routing.ties.is_some() && algorithm != Algorithm::DimensionOrder {
-        return Err(stray(file, "routing.ties", algorithm, Algorithm::DimensionOrder).into());
-    }
-    if routing.tables.is_some() && algorithm != Algorithm::Table {
-        return Err(stray(file, "routing.tables", algorithm, Algorithm::Table).into());
-    }
+    refuse_stray(experiment, algorithm, file)?;
     let all = Lanes::new(0, lanes);
     Ok(match algorithm {
         Algorithm::DimensionOrder => match &graph.shape {
             Shape::Grid(shape) => DimensionOrder::new(graph, shape, routing.order.as_deref(), lanes, file)?
                 .with_random_ties(routing.ties == Some(Ties::Random))
                 .into(),
-            _ => {
-                return Err(unsuitable(
-                    file,
-                    algorithm,
-                    "a mesh, torus, grid, hypercube, ring or chain",
-                    graph,
-                )
-                .into());
+            _ => return Err(unsuitable(file, algorithm, GRIDS, graph).into()),
+        },
+        Algorithm::LookUpTables => match &graph.shape {
+            Shape::Grid(shape) => {
+                let failed = failed_links(graph, &experiment.links, file)?;
+                let (order, partitions) = (routing.order.as_deref(), routing.partitions.as_deref());
+                let wanted = Wanted { order, partitions, failed: &failed };
+                LookUpTables::new(graph, shape, wanted, lanes, file)?.into()
             }
+            _ => return Err(unsuitable(file, algorithm, GRIDS, graph).into()),
         },
         Algorithm::UpDown | Algorithm::UpDownAdaptive | Algorithm::UpDownRandom => match &graph.shape {
             Shape::Tree(shape) => UpDown::new(graph, shape, upwards(algorithm), all).into(),
@@ -65,6 +61,34 @@ pub fn build(
             TableRouting::new(shortest_paths(graph, file)?, all).into()
         }
     })
+}
+
+/// Refuses keys that the algorithm has no use for.
+fn refuse_stray(experiment: &Experiment, algorithm: Algorithm, file: &str) -> Result<(), SpecError> {
+    use Algorithm::{DimensionOrder, LookUpTables, Table};
+    let routing = &experiment.routing;
+    let keys: [(&str, bool, &[Algorithm]); 4] = [
+        ("routing.order", routing.order.is_some(), &[DimensionOrder, LookUpTables]),
+        ("routing.ties", routing.ties.is_some(), &[DimensionOrder]),
+        ("routing.partitions", routing.partitions.is_some(), &[LookUpTables]),
+        ("routing.tables", routing.tables.is_some(), &[Table]),
+    ];
+    for (key, is_given, users) in keys {
+        if is_given && !users.contains(&algorithm) {
+            let users: Vec<String> = users.iter().map(|&user| format!("`{}`", name(user))).collect();
+            let message = format!("only for {}, not for `{}`", users.join(" and "), name(algorithm));
+            return Err(SpecError::at_key(file, key, message));
+        }
+    }
+    if !experiment.links.failed.is_empty() && algorithm != LookUpTables {
+        let message = format!(
+            "`{}` does not go around failed links: set `routing.algorithm` to \"look-up-tables\" (on a mesh, torus, grid \
+             or hypercube), or remove the links from a topology file",
+            name(algorithm)
+        );
+        return Err(SpecError::at_key(file, "links.failed", message));
+    }
+    Ok(())
 }
 
 const fn upwards(algorithm: Algorithm) -> Upwards {
@@ -119,11 +143,6 @@ fn largest_file(graph: &Graph) -> u64 {
     (1 << 20) + 2 * row * graph.switches.len() as u64
 }
 
-fn stray(file: &str, key: &str, chosen: Algorithm, needed: Algorithm) -> SpecError {
-    let message = format!("only for `{}`, not for `{}`", name(needed), name(chosen));
-    SpecError::at_key(file, key, message)
-}
-
 fn unsuitable(file: &str, algorithm: Algorithm, needed: &str, graph: &Graph) -> SpecError {
     let fitting = name(resolve(Algorithm::Auto, graph));
     let message = format!(
@@ -139,6 +158,7 @@ const fn name(algorithm: Algorithm) -> &'static str {
     match algorithm {
         Algorithm::Auto => "auto",
         Algorithm::DimensionOrder => "dimension-order",
+        Algorithm::LookUpTables => "look-up-tables",
         Algorithm::UpDown => "up-down",
         Algorithm::UpDownAdaptive => "up-down-adaptive",
         Algorithm::UpDownRandom => "up-down-random",
@@ -186,7 +206,10 @@ mod tests {
                 "`up-down` needs a fat tree; this topology is: 2x2 mesh",
             ),
             (message(mesh, "algorithm = \"up-down-adaptive\"", 1), "`dimension-order` fits"),
-            (message(tree, "order = [0]", 1), "routing.order: only for `dimension-order`, not for `up-down`"),
+            (
+                message(tree, "order = [0]", 1),
+                "routing.order: only for `dimension-order` and `look-up-tables`, not for `up-down`",
+            ),
             (message(tree, "ties = \"random\"", 1), "routing.ties: only for `dimension-order`"),
             (message(mesh, "algorithm = \"up-down-random\"", 1), "`up-down-random` needs a fat tree"),
             (

@@ -22,7 +22,8 @@ use crate::ways::{NO_PORT, Rings, Way, Ways};
 
 mod axis;
 
-use axis::{Axis, Column, axes, axis_of_bit, checked_order};
+use axis::{Axis, Column, axes, axis_of_bit};
+pub(crate) use axis::{SMALLEST_SPLIT_RING, checked_order};
 
 /// Most entries of the table by switch and coordinate, which take 6 bytes each: more would not stay in the cache.
 const MOST_WAYS: usize = 1 << 17;

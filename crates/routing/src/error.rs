@@ -23,6 +23,12 @@ pub enum RoutingError {
         /// The receiver for which there is a choice.
         destination: String,
     },
+    /// A router whose ports depend on where a packet comes from has no forwarding tables.
+    #[error(
+        "around the failed links the way of a packet depends on the port by which it comes in: forwarding tables for \
+         each switch can not hold that; the format `look-up-tables` can"
+    )]
+    ByInput,
 }
 
 /// What is wrong in a file of forwarding tables, and where.

@@ -4,10 +4,12 @@
 //! line in the list of routers and one in [`build`].
 
 mod build;
+mod competition;
 pub mod deadlock;
 mod dimension_order;
 mod error;
 pub mod fdbs;
+mod look_up_tables;
 mod path;
 #[cfg(test)]
 mod samples;
@@ -18,9 +20,11 @@ mod ways;
 mod wiring;
 
 pub use build::build;
+pub use competition::port_competition;
 pub use deadlock::{Verdict, check};
 pub use dimension_order::DimensionOrder;
 pub use error::{RoutingError, TablesError, TablesProblem};
+pub use look_up_tables::{LookUpTables, Wanted};
 pub use path::path;
 pub use shortest_path::shortest_paths;
 pub use table::{ForwardingTables, TableRouting};
@@ -136,6 +140,8 @@ macro_rules! routers {
 routers!(
     /// Dimension order on a grid.
     DimensionOrder,
+    /// SeaStar's tables on a grid.
+    LookUpTables,
     /// Up and down a fat tree.
     UpDown,
     /// Forwarding tables: shortest paths, or read from a file.

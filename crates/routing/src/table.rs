@@ -54,6 +54,9 @@ impl ForwardingTables {
     /// The tables of a deterministic router; an error if it offers several ports anywhere, or if they would take
     /// more than 1 GiB.
     pub fn of(router: &Router, graph: &Graph, file: &str) -> Result<Self, RoutingError> {
+        if matches!(router, Router::LookUpTables(tables) if tables.depends_on_input()) {
+            return Err(RoutingError::ByInput);
+        }
         let mut tables = Self::empty(graph, file)?;
         let mut hops = Vec::new();
         for at in (0..graph.switches.len() as u32).map(SwitchId) {

@@ -2,9 +2,9 @@
 
 use fabricsim_engine::Prepared;
 use fabricsim_routing::deadlock::Verdict;
-use fabricsim_routing::{check, path};
-use fabricsim_spec::{Queueing, Switching};
-use fabricsim_topology::{Facts, Node, facts, largest_packet};
+use fabricsim_routing::{Router, check, path, port_competition};
+use fabricsim_spec::{Queueing, SpecError, Switching};
+use fabricsim_topology::{Facts, Node, Shape, facts, largest_packet};
 use fabricsim_units::{Bytes, HostId, Time};
 use serde_json::{Value, json};
 
@@ -39,6 +39,9 @@ pub struct Description {
     pub zero_load: Option<ZeroLoad>,
     /// The deadlock check.
     pub verdict: Verdict,
+    /// For each output port of a router in the middle of the grid the input ports that compete for it; `None` where that
+    /// says nothing or is not looked at.
+    pub port_competition: Option<Vec<(String, Vec<String>)>>,
     verdict_text: String,
     cycle: Vec<String>,
 }
@@ -57,10 +60,24 @@ pub fn describe(prepared: &Prepared) -> Description {
         title: prepared.graph.title.clone(),
         facts: facts(&prepared.graph),
         zero_load: zero_loads(prepared),
+        port_competition: port_competition(&prepared.router, &prepared.graph),
         verdict_text: verdict.describe(&prepared.graph),
         verdict,
         cycle,
     }
+}
+
+/// SeaStar's tables of all routers as text.
+///
+/// # Errors
+///
+/// The experiment has another routing.
+pub fn look_up_tables(prepared: &Prepared, file: &str) -> Result<String, SpecError> {
+    if let (Router::LookUpTables(tables), Shape::Grid(shape)) = (&*prepared.router, &prepared.graph.shape) {
+        return Ok(tables.text(&prepared.graph, shape));
+    }
+    let message = "only `look-up-tables` have global and local tables; the format `fdbs` is for all";
+    Err(SpecError::at_key(file, "routing.algorithm", message))
 }
 
 /// The closed form: the head crosses links and routers; into a faster link it waits just so long that the packet
@@ -151,7 +168,7 @@ impl Description {
             Verdict::Cyclic { .. } => Some(false),
             Verdict::NotChecked { .. } => None,
         };
-        json!({
+        let mut all = json!({
             "topology": self.title,
             "switches": facts.switches,
             "hosts": facts.hosts,
@@ -164,6 +181,11 @@ impl Description {
             "bisection": bisection,
             "zero_load_latency": zero_load,
             "deadlock": { "free": free, "verdict": self.verdict_text, "cycle": self.cycle },
-        })
+        });
+        if let Some(competition) = &self.port_competition {
+            let ports = competition.iter().map(|(output, inputs)| (output.clone(), json!(inputs)));
+            all["port_competition"] = Value::Object(ports.collect());
+        }
+        all
     }
 }

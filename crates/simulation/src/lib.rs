@@ -13,7 +13,7 @@ mod run;
 
 pub use control::{Control, Phase};
 pub use demands::{Demands, DemandsError, demands};
-pub use describe::{Description, ZeroLoad, describe, zero_load};
+pub use describe::{Description, ZeroLoad, describe, look_up_tables, zero_load};
 pub use opensm::opensm;
 pub use outcome::{Invariants, Outcome, Status};
 pub use run::{RunError, permit, simulate};

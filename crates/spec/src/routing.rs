@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 pub struct Routing {
     /// The routing algorithm.
     pub algorithm: Algorithm,
-    /// For `dimension-order`: the order of the dimensions; by default ascending (x first).
+    /// For `dimension-order` and `look-up-tables`: the order of the dimensions; by default ascending (x first).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub order: Option<Vec<u32>>,
     /// For `dimension-order`: which way a packet goes round a ring when both ways are equally long; by default
@@ -17,6 +17,11 @@ pub struct Routing {
     /// For `table`: the forwarding tables (`.fdbs`), relative to the experiment file.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tables: Option<String>,
+    /// For `look-up-tables`: blocks of each dimension, of which each combination is a global partition of the
+    /// switches' numbers: at most 8 partitions of at most 4096 switches. A dimension can only be divided if all
+    /// before it in the order are divided into single coordinates. By default as few partitions as will do.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub partitions: Option<Vec<u32>>,
     /// Which of the virtual lanes that the algorithm allows a packet takes.
     pub lane_selection: Selection,
 }
@@ -31,6 +36,10 @@ pub enum Algorithm {
     Auto,
     /// One dimension after the other; on a torus the virtual lanes are split at a dateline.
     DimensionOrder,
+    /// On grids of up to 32768 switches: one dimension after the other by the tables of Cray's SeaStar router, a global
+    /// and a local one; around failed links (`links.failed`). On a torus a packet moves from the lower to the upper
+    /// virtual lanes as it crosses the dateline.
+    LookUpTables,
     /// On a fat tree: up by the destination's digits (d-mod-k), then down.
     UpDown,
     /// On a fat tree: up by the port with the most credits, then down.

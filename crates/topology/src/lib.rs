@@ -26,7 +26,7 @@ pub use graph::{
 };
 pub use groups::Groups;
 pub use limits::{MAX_DIMENSIONS, MAX_LINKS, MAX_NODES, MAX_PORTS};
-pub use links::Defaults;
+pub use links::{Defaults, failed_links};
 pub use per_link::PerLink;
 pub use validate::{largest_packet, validate};
 

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use fabricsim_spec::{LinkOverride, LinkParameters, Links, SpecError, nearest};
-use fabricsim_units::{Bytes, Time};
+use fabricsim_units::{Bytes, LinkId, Time};
 
 use crate::{Graph, Link, Node, retry};
 
@@ -186,6 +186,21 @@ pub(crate) fn apply_named(graph: &mut Graph, links: &Links, file: &str) -> Resul
         links.named[key].apply(&mut graph.links[index].parameters);
     }
     Ok(())
+}
+
+/// The links of `links.failed`, in order: every link between the two nodes of a name. `file` names the experiment in
+/// messages.
+///
+/// # Errors
+///
+/// A name that no link has.
+pub fn failed_links(graph: &Graph, links: &Links, file: &str) -> Result<Vec<LinkId>, SpecError> {
+    let found = find_named(graph, links.failed.iter().map(String::as_str)).map_err(|(key, message)| {
+        let place = links.failed.iter().position(|name| name == key).unwrap_or(0);
+        SpecError::at_key(file, &format!("links.failed.{place}"), format!("`{key}`: {message}"))
+    })?;
+    let failed: BTreeSet<u32> = found.into_iter().map(|(index, _)| index as u32).collect();
+    Ok(failed.into_iter().map(LinkId).collect())
 }
 
 /// The links, by number, between the two nodes that each key names (`"S(0,0)-S(1,0)"`, in either order), with the key. The

@@ -163,7 +163,7 @@ class Experiment:
             return cast("dict[str, Any]", json.loads(waited(lambda: native().describe(*self.arguments()))))
 
     def export(self, format: str) -> str:
-        """Its network or forwarding tables as a file: "ned", "dot", "anynet", "fdbs" or "toml".
+        """Its network or forwarding tables as a file: "ned", "dot", "anynet", "fdbs", "look-up-tables" or "toml".
 
         Or its congestion control as lines for OpenSM's options file: "opensm".
 

@@ -74,6 +74,7 @@ class Links:
     kind: Mapping[str, LinkParameters] | None = None
     """Of a dragonfly or megafly: `local` and `global`."""
     named: Mapping[str, LinkParameters] | None = None
+    failed: list[str] | None = None
     retry: LinkRetry | None = None
 
 
@@ -155,6 +156,7 @@ class Routing:
         Literal[
             "auto",
             "dimension-order",
+            "look-up-tables",
             "up-down",
             "up-down-adaptive",
             "up-down-random",
@@ -166,6 +168,7 @@ class Routing:
     order: list[int] | None = None
     ties: Literal["balanced", "random"] | None = None
     tables: str | None = None
+    partitions: list[int] | None = None
     lane_selection: Literal["most-credits", "round-robin", "lowest", "by-flow"] | None = None
 
 

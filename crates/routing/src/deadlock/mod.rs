@@ -80,10 +80,15 @@ impl Verdict {
 pub fn check(router: &Router, graph: &Graph) -> Verdict {
     let lanes = router.virtual_lanes();
     let all: Vec<HostId> = (0..graph.hosts.len() as u32).map(HostId).collect();
-    if let (Router::DimensionOrder(_), Shape::Grid(shape)) = (router, &graph.shape) {
-        // Dimension order knows the destination's switch only: one host stands for all of a switch.
+    let is_regular = match router {
+        Router::DimensionOrder(_) => Some(true),
+        Router::LookUpTables(tables) => Some(tables.failed_links() == 0),
+        _ => None,
+    };
+    if let (Some(is_regular), Shape::Grid(shape)) = (is_regular, &graph.shape) {
+        // These know the destination's switch only: one host stands for all of a switch.
         let one_each = grid::one_host_per_switch(graph);
-        if steps(graph, lanes, &one_each) < STEPS_BY_LINES {
+        if !is_regular || steps(graph, lanes, &one_each) < STEPS_BY_LINES {
             return check_among(router, lanes, graph, &[one_each]);
         }
         if let Some(lines) = grid::one_line_per_dimension(graph, shape) {

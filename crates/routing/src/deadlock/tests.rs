@@ -6,6 +6,7 @@ use super::{Verdict, check, check_among, grid};
 use crate::samples::{hosts, network};
 use crate::{Router, RoutingFunction};
 
+const TABLES: &str = "algorithm = \"look-up-tables\"";
 const SHORTEST: &str = "algorithm = \"shortest-path\"";
 
 fn verdict(topology: &str, routing: &str, lanes: u8) -> Verdict {
@@ -36,6 +37,10 @@ fn known_verdicts() {
         ("torus = { dimensions = [8, 6, 4] }", "ties = \"random\"", 2, true),
         ("torus = { dimensions = [8, 6, 4] }", "ties = \"random\"", 1, false),
         ("fat-tree = { arity = 3, levels = 3 }", "algorithm = \"up-down-random\"", 1, true),
+        ("torus = { dimensions = [8, 6, 4] }", TABLES, 1, false),
+        ("torus = { dimensions = [8, 6, 4] }", TABLES, 2, true),
+        ("torus = { dimensions = [8, 6] }", "algorithm = \"look-up-tables\"\npartitions = [2, 1]", 3, true),
+        ("mesh = { dimensions = [4, 4] }", TABLES, 1, true),
         // No minimal path in a ring of three has two links.
         ("torus = { dimensions = [3, 3, 2] }", "", 1, true),
         ("grid = { dimensions = [3, 6], wrap = [true, false] }", "", 1, true),
@@ -129,11 +134,16 @@ proptest! {
 
     /// With one lane the lines decide as the whole grid does; with two or more there is no cycle.
     #[test]
-    fn dimension_order_on_any_grid((radices, wrap, order) in any_grid(), lanes in 1_u8..5, hosts_each in 1_u32..3) {
+    fn dimension_order_on_any_grid(
+        (radices, wrap, order) in any_grid(),
+        lanes in 1_u8..5,
+        hosts_each in 1_u32..3,
+        tables in any::<bool>(),
+    ) {
         let topology = format!(
             "grid = {{ dimensions = {radices:?}, wrap = {wrap:?}, hosts_per_switch = {hosts_each} }}"
         );
-        let (graph, router) = network(&topology, &format!("order = {order:?}"), lanes);
+        let (graph, router) = network(&topology, &format!("algorithm = {:?}\norder = {order:?}", if tables { "look-up-tables" } else { "auto" }), lanes);
         let all: Vec<HostId> = hosts(&graph).collect();
         let whole = check_among(&router, lanes, &graph, &[all]);
         let Shape::Grid(shape) = &graph.shape else { panic!("not a grid") };

@@ -9,7 +9,7 @@ use super::Target;
 use crate::ways::{NO_PORT, Rings, Way};
 
 /// The smallest ring in which a minimal path can go on after its first link.
-const SMALLEST_SPLIT_RING: u32 = 4;
+pub(crate) const SMALLEST_SPLIT_RING: u32 = 4;
 
 /// A dimension.
 #[derive(Clone, Copy, Debug)]
@@ -46,7 +46,7 @@ impl Column {
 }
 
 /// The order of the dimensions, by default ascending; an error if it does not name each of them once.
-pub(super) fn checked_order(
+pub(crate) fn checked_order(
     order: Option<&[u32]>,
     dimensions: usize,
     file: &str,

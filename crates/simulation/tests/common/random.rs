@@ -34,7 +34,7 @@ struct Fabric {
     algorithms: &'static [&'static str],
 }
 
-const GRID: &[&str] = &["auto", "dimension-order", "shortest-path"];
+const GRID: &[&str] = &["auto", "dimension-order", "look-up-tables", "shortest-path"];
 const TREE: &[&str] = &["auto", "up-down", "up-down-adaptive", "shortest-path"];
 const OTHER: &[&str] = &["auto", "shortest-path"];
 

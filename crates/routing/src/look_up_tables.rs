@@ -1,0 +1,285 @@
+//! The tables of Cray's SeaStar router (Abts, Weisser 2007, sections 1.1 and 1.2) for meshes, tori and mixtures of any
+//! radices with up to 32 768 switches, which the paper calls nodes.
+//!
+//! A switch has a number of 15 bits: bits 14 to 12 are its global partition, bits 11 to 0 its entry there. A router
+//! sends what is for another partition by the entry of its global table (GLUT, 8 entries), and what is for its own by
+//! the entry of its local table (4096). Without failed links packets go in dimension order, `x` first, and never turn
+//! back; to another partition by the shorter way to it, which is not always the shorter way to the destination.
+//!
+//! In a dimension that wraps, packets start on the lower virtual lanes and move to the upper ones with the link over
+//! the dateline, between the highest coordinate and 0. (`dimension-order` chooses by whether a packet *will* cross.)
+//!
+//! Failed links are avoided where there is need, in three steps: the other way round a ring, in dimension order still;
+//! detours by turns that the rules of [`turns`] allow; an error. A SeaStar router has a table for each input port.
+//! Here all share one, except that an entry can be a rule, which holds a direction for each input port.
+
+use fabricsim_model::{Hop, Lanes};
+use fabricsim_spec::SpecError;
+use fabricsim_topology::{Graph, GridShape};
+use fabricsim_units::{HostId, LinkId, PortNo, SwitchId, Vl};
+
+use crate::RoutingFunction;
+use crate::dimension_order::{SMALLEST_SPLIT_RING, checked_order};
+use crate::ways::{NO_PORT, Rings, Way, Ways};
+
+mod detour;
+mod grid;
+mod layout;
+mod lines;
+mod search;
+mod sides;
+mod tables;
+#[cfg(test)]
+mod tests;
+mod text;
+mod trouble;
+mod turns;
+
+use detour::{Detourer, NoWay};
+use grid::Grid;
+use layout::Layout;
+use lines::Lines;
+use sides::Sides;
+use tables::{GLOBAL, HERE, RULE, Tables};
+
+/// Place of the local entry in a number.
+const ENTRY_BITS: u32 = 12;
+
+/// Routing by SeaStar's tables. Needs a byte for each entry; routers at the same place of partitions alike share their
+/// local table, so that a whole 32x32x32 torus takes about 20 MB, and at most 134 MB with failed links.
+#[derive(Clone, Debug)]
+pub struct LookUpTables {
+    destinations: Vec<Destination>,
+    routers: Vec<Place>,
+    local: Vec<u8>,
+    global: Vec<u8>,
+    /// Directions by rule and input port.
+    rules: Vec<u8>,
+    /// Length of a rule.
+    ports: usize,
+    /// By switch and direction.
+    ways: Vec<Way>,
+    directions: usize,
+    /// By switch and host, in small fabrics where no entry is a rule.
+    by_host: Ways,
+    /// Blocks of each dimension.
+    blocks: Vec<usize>,
+    /// Links between switches that are not used.
+    failed: usize,
+    pub(crate) all: Lanes,
+}
+
+/// A host.
+#[derive(Clone, Copy, Debug)]
+struct Destination {
+    /// Number of its switch.
+    number: u16,
+    /// Its port there.
+    port: PortNo,
+}
+
+/// A router's number, and where its local table and its rules begin.
+#[derive(Clone, Copy, Debug)]
+struct Place {
+    local: u32,
+    rules: u32,
+    number: u16,
+}
+
+/// What [`LookUpTables::new`] is made from, besides the grid.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Wanted<'a> {
+    /// Order in which dimensions are corrected; `None`: ascending.
+    pub order: Option<&'a [u32]>,
+    /// Blocks of each dimension; `None`: as few partitions as will do.
+    pub partitions: Option<&'a [u32]>,
+    /// Links that are not to be used, in order.
+    pub failed: &'a [LinkId],
+}
+
+impl LookUpTables {
+    /// Tables for the grid `shape` of `graph` with the given number of virtual lanes (1 or more).
+    ///
+    /// # Errors
+    ///
+    /// They name the experiment `file` and the key: a machine or partition that is too large, partitions that do not fit
+    /// the machine, failed links that cut it or that the turn rules can not avoid.
+    pub fn new(
+        graph: &Graph,
+        shape: &GridShape,
+        wanted: Wanted<'_>,
+        virtual_lanes: u8,
+        file: &str,
+    ) -> Result<Self, SpecError> {
+        let order = checked_order(wanted.order, shape.dimensions.len(), file)?;
+        let layout = Layout::new(shape, &order, wanted.partitions, file)?;
+        trouble::check_whole(graph, wanted.failed, file)?;
+        let grid = Grid::new(graph, shape, wanted.failed);
+        let plain = Tables::new(&Lines { grid: &grid, layout: &layout, order: &order });
+        let tables = if grid.is_hurt {
+            avoid(&grid, &layout, &order, wanted.failed, &plain)
+                .map_err(|no_way| trouble::no_way(graph, &plain, no_way, file))?
+        } else {
+            plain
+        };
+        let mut routing = Self {
+            destinations: Vec::new(),
+            routers: Vec::new(),
+            rules: Vec::new(),
+            ports: graph.switches.iter().map(|switch| switch.ports.len()).max().unwrap_or(0),
+            ways: Vec::new(),
+            directions: grid.directions,
+            by_host: Ways::none(Rings::new(virtual_lanes)),
+            blocks: layout.blocks(),
+            failed: wanted.failed.len(),
+            all: Lanes::new(0, virtual_lanes),
+            local: Vec::new(),
+            global: Vec::new(),
+        };
+        routing.fill(&grid, tables);
+        Ok(routing)
+    }
+
+    fn fill(&mut self, grid: &Grid<'_>, tables: Tables) {
+        let rings = self.by_host.rings;
+        for at in (0..grid.len() as u32).map(SwitchId) {
+            for direction in 0..grid.directions as u8 {
+                self.ways.push(way(grid, at, direction, rings));
+            }
+            let (partition, entry) = tables.numbers[at.index()];
+            let rules = (self.rules.len() / self.ports.max(1)) as u32;
+            for rule in tables.rules.get(&at).into_iter().flatten() {
+                self.rules.extend(by_port(grid, at, rule, self.ports));
+            }
+            let local = tables.begins[at.index()] as u32;
+            self.routers.push(Place { local, rules, number: partition << ENTRY_BITS | entry });
+        }
+        let routers = &self.routers;
+        let destination = |host: &fabricsim_topology::HostNode| Destination {
+            number: routers[host.switch.index()].number,
+            port: host.port,
+        };
+        self.destinations = grid.graph.hosts.iter().map(destination).collect();
+        (self.local, self.global) = (tables.local, tables.global);
+        if self.rules.is_empty() {
+            let (switches, hosts) = (self.routers.len(), self.destinations.len());
+            self.by_host = Ways::new(switches, hosts, rings, |at, to| self.way(at, PortNo(0), to));
+        }
+    }
+
+    /// The way from a router to a host.
+    #[inline]
+    fn way(&self, at: SwitchId, in_port: PortNo, to: HostId) -> Way {
+        let (router, to) = (&self.routers[at.index()], self.destinations[to.index()]);
+        let is_local = (router.number ^ to.number) >> ENTRY_BITS == 0;
+        let mut entry = if is_local {
+            self.local[router.local as usize + usize::from(to.number & ((1 << ENTRY_BITS) - 1))]
+        } else {
+            self.global[GLOBAL * at.index() + usize::from(to.number >> ENTRY_BITS)]
+        };
+        if entry >= RULE {
+            let rule = router.rules as usize + usize::from(entry - RULE);
+            entry = self.rules[rule * self.ports + in_port.index()];
+        }
+        if entry == HERE {
+            return Way { hop: Hop { port: to.port, lanes: self.all }, goes_on_from: NO_PORT };
+        }
+        self.ways[at.index() * self.directions + usize::from(entry)]
+    }
+
+    #[inline]
+    fn hop(&self, at: SwitchId, in_port: PortNo, lane: Vl, to: HostId) -> Hop {
+        self.by_host.rings.hop(self.way(at, in_port, to), in_port, lane)
+    }
+
+    /// Does the way of a packet depend on the port by which it comes in, anywhere?
+    pub fn depends_on_input(&self) -> bool {
+        !self.rules.is_empty()
+    }
+
+    /// How many links between switches are not used.
+    pub fn failed_links(&self) -> usize {
+        self.failed
+    }
+
+    /// Bytes that the tables take.
+    pub fn bytes(&self) -> usize {
+        let ways = self.ways.len() * size_of::<Way>();
+        let places = self.routers.len() * size_of::<Place>();
+        self.local.len() + self.global.len() + self.rules.len() + ways + places
+    }
+
+    /// Number of a host's switch: its partition in bits 14 to 12, its entry in bits 11 to 0.
+    pub fn destination(&self, host: HostId) -> u16 {
+        self.destinations[host.index()].number
+    }
+}
+
+/// The tables with detours around failed links; the first reason if there are none with any choice of sides.
+fn avoid(
+    grid: &Grid<'_>,
+    layout: &Layout,
+    order: &[usize],
+    failed: &[LinkId],
+    plain: &Tables,
+) -> Result<Tables, NoWay> {
+    let mut first = None;
+    for choice in 0..sides::CHOICES {
+        let mut tables = plain.clone();
+        let sides = Sides::new(grid, failed, choice);
+        match Detourer::new(grid, layout, order, sides, &mut tables).avoid() {
+            Ok(()) => return Ok(tables),
+            Err(no_way) => first = first.or(Some(no_way)),
+        }
+    }
+    Err(first.unwrap_or_else(|| unreachable!("there are choices")))
+}
+
+/// The way in a direction, with the lanes of a packet that starts the dimension there.
+fn way(grid: &Grid<'_>, at: SwitchId, direction: u8, rings: Rings) -> Way {
+    let Some(port) = grid.port(at, direction) else {
+        return Way { hop: Hop { port: NO_PORT, lanes: rings.all() }, goes_on_from: NO_PORT };
+    };
+    let dimension = usize::from(direction / 2);
+    // Detours may be longer than half a ring, and so close small ones, too.
+    let splits = grid.shape.wrap[dimension] && (grid.is_hurt || grid.radix(dimension) >= SMALLEST_SPLIT_RING);
+    let [lower, upper] = if splits { rings.classes() } else { [rings.all(); 2] };
+    if splits && !grid.crosses(at, direction) {
+        let goes_on_from = grid.port(at, direction ^ 1).unwrap_or(NO_PORT);
+        return Way { hop: Hop { port, lanes: lower }, goes_on_from };
+    }
+    Way { hop: Hop { port, lanes: upper }, goes_on_from: NO_PORT }
+}
+
+/// A rule by input port, of which hosts' ports are those that no direction has.
+fn by_port(grid: &Grid<'_>, at: SwitchId, rule: &[u8], ports: usize) -> Vec<u8> {
+    let mut list = vec![rule[grid.directions]; ports];
+    for direction in 0..grid.directions as u8 {
+        if let Some(port) = grid.port(at, direction) {
+            // Who comes in at the lower side moves up.
+            list[port.index()] = rule[usize::from(direction ^ 1)];
+        }
+    }
+    list
+}
+
+impl RoutingFunction for LookUpTables {
+    #[inline]
+    fn injection_lanes(&self, _from: HostId, _to: HostId) -> Lanes {
+        self.all
+    }
+
+    #[inline]
+    fn hops(&self, at: SwitchId, in_port: PortNo, lane: Vl, to: HostId, hops: &mut Vec<Hop>) {
+        hops.push(self.hop(at, in_port, lane, to));
+    }
+
+    #[inline]
+    fn only_hop(&self, at: SwitchId, in_port: PortNo, lane: Vl, to: HostId) -> Option<Hop> {
+        Some(self.hop(at, in_port, lane, to))
+    }
+
+    fn ways(&self) -> Option<&Ways> {
+        Some(&self.by_host)
+    }
+}

@@ -1,0 +1,407 @@
+use fabricsim_model::Lanes;
+use fabricsim_topology::{Graph, Node, Shape};
+use fabricsim_units::{HostId, SwitchId};
+use proptest::prelude::*;
+
+use crate::deadlock::{Verdict, check_among};
+use crate::samples::{graph, hosts, network, try_router};
+use crate::wiring::beyond;
+use crate::{Router, path};
+
+const TABLES: &str = "algorithm = \"look-up-tables\"";
+
+/// A link of a way: dimension, up?, over the dateline?, and its lanes.
+type Step = (usize, bool, bool, Lanes);
+
+/// The links between switches on the way of a packet.
+fn steps(router: &Router, graph: &Graph, from: HostId, to: HostId) -> Vec<Step> {
+    let Shape::Grid(shape) = &graph.shape else { panic!("not a grid") };
+    let step = |(at, hop): (SwitchId, fabricsim_model::Hop)| {
+        let dimension = (0..shape.dimensions.len())
+            .find(|&d| [false, true].iter().any(|&up| shape.port(at, d, up) == Some(hop.port)))?;
+        let up = shape.port(at, dimension, true) == Some(hop.port);
+        let edge = if up { shape.dimensions[dimension] - 1 } else { 0 };
+        let crosses = shape.wrap[dimension] && graph.switches[at.index()].coordinates[dimension] == edge;
+        Some((dimension, up, crosses, hop.lanes))
+    };
+    let way = path(router, graph, from, to);
+    let (last, hop) = way[way.len() - 1];
+    let end = beyond(graph, last, hop.port).map(|end| end.node);
+    assert_eq!(end, Some(Node::Host(to)), "{from} to {to}: {way:?}");
+    way.into_iter().filter_map(step).collect()
+}
+
+/// Links of the shortest way.
+fn minimal(graph: &Graph, from: HostId, to: HostId) -> usize {
+    let Shape::Grid(shape) = &graph.shape else { panic!("not a grid") };
+    let place = |host: HostId| &graph.switches[graph.hosts[host.index()].switch.index()].coordinates;
+    let along = |d: usize| {
+        let (k, straight) = (shape.dimensions[d], place(from)[d].abs_diff(place(to)[d]));
+        if shape.wrap[d] { straight.min(k - straight) } else { straight }
+    };
+    (0..shape.dimensions.len()).map(|d| along(d) as usize).sum()
+}
+
+/// Walks all pairs without failed links: in dimension order, never back, lanes by the dateline. The most links that a
+/// way is too long, and the mean over the pairs.
+fn walk_all(topology: &str, routing: &str, lanes: u8, order: &[usize]) -> (usize, f64) {
+    let (graph, router) = network(topology, &format!("{TABLES}\n{routing}"), lanes);
+    let Shape::Grid(shape) = &graph.shape else { panic!("not a grid") };
+    let rank = |d: usize| order.iter().position(|&o| o == d).unwrap();
+    let (mut most, mut sum, mut pairs) = (0, 0, 0);
+    for (from, to) in hosts(&graph).flat_map(|from| hosts(&graph).map(move |to| (from, to))) {
+        let steps = steps(&router, &graph, from, to);
+        for pair in steps.windows(2) {
+            assert!(rank(pair[0].0) <= rank(pair[1].0), "{topology} {routing}: {steps:?}");
+            assert!(
+                pair[0].0 != pair[1].0 || pair[0].1 == pair[1].1,
+                "back: {topology} {routing}: {steps:?}"
+            );
+        }
+        let mut crossed = vec![false; order.len()];
+        for &(d, _, crosses, found) in &steps {
+            assert!(!(crosses && crossed[d]), "over the dateline twice");
+            crossed[d] |= crosses;
+            let lower = lanes.div_ceil(2);
+            let expected = match (shape.wrap[d] && shape.dimensions[d] > 3 && lanes > 1, crossed[d]) {
+                (false, _) => Lanes::new(0, lanes),
+                (true, false) => Lanes::new(0, lower),
+                (true, true) => Lanes::new(lower, lanes - lower),
+            };
+            assert_eq!(found, expected, "{topology} {routing}: {steps:?}");
+        }
+        let more = steps.len() - minimal(&graph, from, to);
+        (most, sum, pairs) = (most.max(more), sum + more, pairs + 1);
+    }
+    (most, sum as f64 / f64::from(pairs))
+}
+
+#[test]
+fn with_one_partition_all_ways_are_minimal() {
+    for (topology, routing, order) in [
+        ("mesh = { dimensions = [4, 3, 2], hosts_per_switch = 2 }", "", &[0, 1, 2][..]),
+        ("torus = { dimensions = [8, 5] }", "", &[0, 1]),
+        ("torus = { dimensions = [4, 6, 3] }", "order = [2, 0, 1]", &[2, 0, 1]),
+        ("torus = { dimensions = [2, 1, 7] }", "", &[0, 1, 2]),
+        ("grid = { dimensions = [6, 4, 2], wrap = [false, true, true] }", "", &[0, 1, 2]),
+        ("mesh = { dimensions = [3, 4], naming = \"thesis\" }", "", &[0, 1]),
+        ("hypercube = { dimensions = 5 }", "", &[0, 1, 2, 3, 4]),
+        ("ring = { switches = 9 }", "", &[0]),
+        ("parking-lot = { switches = 5 }", "", &[0]),
+    ] {
+        for lanes in [1, 2, 3, 4] {
+            assert_eq!(walk_all(topology, routing, lanes, order).0, 0, "{topology}");
+        }
+    }
+}
+
+/// To a partition of s coordinates of a ring the way is by its nearer end: up to s - 2 links longer than to the
+/// destination itself.
+#[test]
+fn with_several_partitions_ways_to_others_are_longer_by_less_than_a_partition() {
+    for (topology, routing, order, most, mean) in [
+        ("torus = { dimensions = [8, 3] }", "partitions = [2, 1]", &[0, 1][..], 2, 0.125),
+        ("torus = { dimensions = [8, 3] }", "partitions = [4, 1]", &[0, 1], 0, 0.0),
+        ("torus = { dimensions = [8, 3] }", "partitions = [8, 1]", &[0, 1], 0, 0.0),
+        ("torus = { dimensions = [16, 2] }", "partitions = [4, 1]", &[0, 1], 2, 0.0625),
+        ("torus = { dimensions = [32] }", "partitions = [8]", &[0], 2, 0.03125),
+        ("torus = { dimensions = [9, 2] }", "partitions = [2, 1]", &[0, 1], 3, 0.197_530_864),
+        ("torus = { dimensions = [3, 6] }", "partitions = [3, 2]", &[0, 1], 2, 0.111_111_111),
+        ("torus = { dimensions = [3, 6] }", "order = [1, 0]\npartitions = [1, 2]", &[1, 0], 2, 0.111_111_111),
+        ("torus = { dimensions = [2, 6] }", "partitions = [2, 3]", &[0, 1], 0, 0.0),
+        ("mesh = { dimensions = [7, 4] }", "partitions = [3, 1]", &[0, 1], 0, 0.0),
+        ("mesh = { dimensions = [2, 5, 3] }", "partitions = [2, 4, 1]", &[0, 1, 2], 0, 0.0),
+        ("grid = { dimensions = [6, 5], wrap = [false, true] }", "partitions = [5, 1]", &[0, 1], 0, 0.0),
+        ("hypercube = { dimensions = 5 }", "partitions = [2, 2, 2, 1, 1]", &[0, 1, 2, 3, 4], 0, 0.0),
+    ] {
+        let found = walk_all(topology, routing, 2, order);
+        assert_eq!(found.0, most, "{topology} {routing}: {found:?}");
+        assert!((found.1 - mean).abs() < 1e-6, "{topology} {routing}: {found:?}");
+    }
+}
+
+fn any_grid() -> impl Strategy<Value = (Vec<u32>, Vec<bool>)> {
+    prop::collection::vec((1_u32..8, any::<bool>()), 1..4).prop_map(|mut axes| {
+        while axes.iter().map(|axis| axis.0).product::<u32>() > 60 {
+            for axis in &mut axes {
+                axis.0 = axis.0.div_ceil(2);
+            }
+        }
+        axes.into_iter().unzip()
+    })
+}
+
+/// Blocks that are allowed: dimensions are divided into single coordinates until, perhaps, one into fewer.
+fn some_blocks(radices: &[u32], seed: u32) -> Vec<u32> {
+    let mut blocks = vec![1; radices.len()];
+    for d in 0..radices.len() {
+        let room = 8 / blocks.iter().product::<u32>();
+        blocks[d] = seed % radices[d].min(room) + 1;
+        if blocks[d] < radices[d] {
+            break;
+        }
+    }
+    blocks
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(60))]
+
+    #[test]
+    fn packets_go_in_dimension_order_and_never_back((radices, wrap) in any_grid(), lanes in 1_u8..5, seed in 0_u32..40) {
+        let topology = format!("grid = {{ dimensions = {radices:?}, wrap = {wrap:?} }}");
+        let order: Vec<usize> = (0..radices.len()).collect();
+        prop_assert_eq!(walk_all(&topology, "", lanes, &order).0, 0);
+        let blocks = some_blocks(&radices, seed);
+        walk_all(&topology, &format!("partitions = {blocks:?}"), lanes, &order);
+    }
+}
+
+/// Names of links between switches.
+fn cables(graph: &Graph) -> Vec<String> {
+    let between = |link: &&fabricsim_topology::Link| matches!(link.a.node, Node::Switch(_));
+    let name =
+        |link: &fabricsim_topology::Link| format!("{}-{}", graph.name(link.b.node), graph.name(link.a.node));
+    graph.links.iter().filter(between).map(name).collect()
+}
+
+fn routing(more: &str, failed: &[String]) -> String {
+    format!("{TABLES}\n{more}\n[links]\nfailed = {failed:?}")
+}
+
+/// Every pair arrives, over no failed link, and nothing can wait in a circle.
+fn is_sound(graph: &Graph, router: &Router, lanes: u8, failed: &[String]) {
+    for (from, to) in hosts(graph).flat_map(|from| hosts(graph).map(move |to| (from, to))) {
+        let way = path(router, graph, from, to);
+        for pair in way.windows(2) {
+            let link = graph.switches[pair[0].0.index()].ports[pair[0].1.port.index()];
+            let (a, b) = (graph.links[link.index()].a.node, graph.links[link.index()].b.node);
+            let names = [(a, b), (b, a)].map(|(a, b)| format!("{}-{}", graph.name(a), graph.name(b)));
+            assert!(!failed.iter().any(|name| names.contains(name)), "{from} to {to} over {names:?}");
+        }
+        let (last, hop) = way[way.len() - 1];
+        let end = beyond(graph, last, hop.port).map(|end| end.node);
+        assert_eq!(end, Some(Node::Host(to)), "{from} to {to} with {failed:?}: {way:?}");
+    }
+    if lanes > 1 {
+        let all: Vec<HostId> = hosts(graph).collect();
+        let verdict = check_among(router, lanes, graph, &[all]);
+        assert!(matches!(verdict, Verdict::Free { .. }), "{failed:?}: {}", verdict.describe(graph));
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(300))]
+
+    #[test]
+    fn failed_links_are_avoided_or_refused(
+        (radices, wrap) in any_grid(),
+        picks in prop::collection::vec(any::<prop::sample::Index>(), 1..6),
+        lanes in 1_u8..4,
+        seed in 0_u32..40,
+        divided in any::<bool>(),
+    ) {
+        let topology = format!("grid = {{ dimensions = {radices:?}, wrap = {wrap:?} }}");
+        let graph = graph(&topology);
+        let cables = cables(&graph);
+        prop_assume!(!cables.is_empty());
+        let failed: Vec<String> = picks.iter().map(|pick| pick.get(&cables).clone()).collect();
+        let blocks = some_blocks(&radices, seed);
+        let more = if divided { format!("partitions = {blocks:?}") } else { String::new() };
+        match try_router(&graph, &topology, &routing(&more, &failed), lanes) {
+            Ok(router) => is_sound(&graph, &router, lanes, &failed),
+            Err(error) => {
+                let error = error.to_string();
+                prop_assert!(error.starts_with("sample.toml: links.failed: "), "{}", error);
+                prop_assert!(
+                    error.contains("cut off") || error.contains("the turn rules leave no way"), "{}", error
+                );
+            }
+        }
+    }
+}
+
+/// Every single link of a mesh of two or three dimensions, and of a torus of any, can fail.
+#[test]
+fn any_single_link_can_fail() {
+    for (topology, more) in [
+        ("mesh = { dimensions = [4, 4] }", ""),
+        ("mesh = { dimensions = [2, 3] }", ""),
+        ("mesh = { dimensions = [3, 3, 3] }", ""),
+        ("mesh = { dimensions = [3, 4, 2] }", "order = [1, 2, 0]"),
+        ("mesh = { dimensions = [4, 3, 2] }", "partitions = [2, 1, 1]"),
+        ("torus = { dimensions = [5] }", ""),
+        ("torus = { dimensions = [4, 5] }", ""),
+        ("torus = { dimensions = [3, 3, 3] }", ""),
+        ("torus = { dimensions = [8, 3] }", "partitions = [4, 1]"),
+        ("grid = { dimensions = [4, 3], wrap = [true, false] }", ""),
+        ("hypercube = { dimensions = 4 }", ""),
+    ] {
+        let graph = graph(topology);
+        for cable in cables(&graph) {
+            let failed = [cable];
+            let router = try_router(&graph, topology, &routing(more, &failed), 2)
+                .unwrap_or_else(|error| panic!("{topology} {more} {failed:?}: {error}"));
+            is_sound(&graph, &router, 2, &failed);
+        }
+    }
+}
+
+/// Pairs of failed links that cut the network, and that can not be avoided.
+#[test]
+fn most_pairs_of_links_can_fail() {
+    for (topology, cut, refused) in [
+        ("mesh = { dimensions = [4, 4] }", 4, 5),
+        ("mesh = { dimensions = [3, 3, 3] }", 0, 0),
+        ("torus = { dimensions = [4, 4] }", 0, 0),
+        ("torus = { dimensions = [5, 5] }", 0, 10),
+        ("torus = { dimensions = [3, 3, 3] }", 0, 0),
+    ] {
+        let graph = graph(topology);
+        let cables = cables(&graph);
+        let mut found = (0, 0);
+        for i in 0..cables.len() {
+            for j in i + 1..cables.len() {
+                let failed = [cables[i].clone(), cables[j].clone()];
+                match try_router(&graph, topology, &routing("", &failed), 2) {
+                    Ok(router) => is_sound(&graph, &router, 2, &failed),
+                    Err(error) if error.to_string().contains("cut off") => found.0 += 1,
+                    Err(_) => found.1 += 1,
+                }
+            }
+        }
+        assert_eq!(found, (cut, refused), "{topology}: of {} pairs", cables.len() * (cables.len() - 1) / 2);
+    }
+}
+
+#[test]
+#[allow(clippy::too_many_lines, reason = "a list of cases")]
+fn what_can_not_be_had_is_named() {
+    let cases = [
+        (
+            "mesh = { dimensions = [3, 3] }",
+            "partitions = [2]",
+            "routing.partitions: [2] has 1 entries: give one for each of the 2 dimensions, for example [1, 1]",
+        ),
+        (
+            "mesh = { dimensions = [3, 3] }",
+            "partitions = [4, 1]",
+            "routing.partitions: 4 blocks in dimension 0: give 1 to 3, its radix",
+        ),
+        ("mesh = { dimensions = [3, 3] }", "partitions = [0, 1]", "0 blocks in dimension 0"),
+        (
+            "mesh = { dimensions = [3, 3] }",
+            "partitions = [3, 3]",
+            "[3, 3] are 9 partitions: the global table has 8",
+        ),
+        (
+            "mesh = { dimensions = [4, 3] }",
+            "partitions = [2, 2]",
+            "Divide dimension 0 into its 4 coordinates, or only dimension 0",
+        ),
+        (
+            "mesh = { dimensions = [4, 3] }",
+            "order = [1, 0]\npartitions = [2, 1]",
+            "divides dimension 0, and dimension 1, which is corrected before it, into 1 blocks",
+        ),
+        (
+            "torus = { dimensions = [32, 32, 8] }",
+            "partitions = [1, 1, 1]",
+            "[1, 1, 1] makes a partition of 8192 switches: the local table has 4096 entries. Give more blocks, for example [2, 1, 1]",
+        ),
+        (
+            "torus = { dimensions = [33, 32, 32] }",
+            "",
+            "routing.algorithm: `look-up-tables` have room for 32768 switches (8 partitions of 4096), not for 33792",
+        ),
+        (
+            "torus = { dimensions = [33, 31, 32] }",
+            "",
+            "routing.algorithm: [33, 31, 32] can not be divided into 8 partitions of at most 4096 switches along dimension 0: [8, 1, 1] leaves 4960",
+        ),
+        ("fat-tree = { arity = 2, levels = 2 }", "", "routing.algorithm: `look-up-tables` needs a mesh"),
+        ("mesh = { dimensions = [3, 3] }", "order = [0, 0]", "routing.order: [0, 0] is not an order"),
+        (
+            "mesh = { dimensions = [3, 3] }",
+            "ties = \"random\"",
+            "routing.ties: only for `dimension-order`, not for `look-up-tables`",
+        ),
+        (
+            "mesh = { dimensions = [3, 3] }",
+            "[links]\nfailed = [\"S(0,0)-S(0,3)\"]",
+            "links.failed.0: `S(0,0)-S(0,3)`: there is no link of this name; did you mean `S(0,0)-S(0,1)`?",
+        ),
+        (
+            "mesh = { dimensions = [3, 3] }",
+            "[links]\nfailed = [\"S(0,0)-S(0,2)\"]",
+            "S(0,0) and S(0,2) are not joined by a link",
+        ),
+        (
+            "mesh = { dimensions = [3, 3] }",
+            "[links]\nfailed = [\"S(0,0)-H(0,0).0\"]",
+            "is the only link of host H(0,0).0, which is cut off",
+        ),
+        (
+            "mesh = { dimensions = [3] }",
+            "[links]\nfailed = [\"S(0)-S(1)\"]",
+            "they cut off 1 of the 3 switches from the rest: S(0). ",
+        ),
+        (
+            "torus = { dimensions = [14] }",
+            "[links]\nfailed = [\"S(13)-S(0)\", \"S(6)-S(7)\"]",
+            "they cut off 7 of the 14 switches from the rest: S(7), S(8), S(9), S(10), S(11), ...",
+        ),
+    ];
+    for (topology, more, expected) in cases {
+        let graph = graph(topology);
+        let error = try_router(&graph, topology, &format!("{TABLES}\n{more}"), 2).unwrap_err().to_string();
+        assert!(error.contains(expected), "{error}\nshould have\n{expected}");
+    }
+    let mesh = "mesh = { dimensions = [3, 3] }";
+    for algorithm in ["auto", "dimension-order", "shortest-path"] {
+        let routing = format!("algorithm = \"{algorithm}\"\n[links]\nfailed = [\"S(0,0)-S(0,1)\"]");
+        let error = try_router(&graph(mesh), mesh, &routing, 2).unwrap_err().to_string();
+        assert!(error.starts_with("sample.toml: links.failed: `"), "{error}");
+        assert!(error.contains("set `routing.algorithm` to \"look-up-tables\""), "{error}");
+    }
+}
+
+/// The largest machine: how much memory, and that packets to all partitions arrive.
+#[test]
+fn a_machine_of_32_768_nodes_fits() {
+    let topology = "torus = { dimensions = [32, 32, 32] }";
+    let (graph, router) = network(topology, TABLES, 2);
+    let Router::LookUpTables(tables) = &router else { panic!("not look-up tables") };
+    assert!(tables.bytes() < 25_000_000, "{}", tables.bytes());
+    assert_eq!(tables.destination(HostId(0)), 0);
+    assert_eq!(tables.destination(HostId(32_767)), 32_767);
+    for from in [0, 777, 20_000] {
+        for to in (0..32_768).step_by(97).map(HostId) {
+            let steps = steps(&router, &graph, HostId(from), to);
+            assert!(steps.len() <= minimal(&graph, HostId(from), to) + 2, "{from} {to}");
+        }
+    }
+    let failed = ["S(3,0,0)-S(4,0,0)".to_owned(), "S(5,9,31)-S(5,9,0)".to_owned()];
+    let router = try_router(&graph, topology, &routing("", &failed), 2).unwrap();
+    let Router::LookUpTables(tables) = &router else { panic!("not look-up tables") };
+    assert!(tables.bytes() < 25_000_000 && tables.failed_links() == 2, "{}", tables.bytes());
+    for from in [0, 1, 2, 3, 31, 20_000] {
+        for to in (0..32_768).step_by(97).map(HostId) {
+            steps(&router, &graph, HostId(from), to);
+        }
+    }
+}
+
+const SMALL: &str = "mesh = { dimensions = [3, 3, 2] }";
+
+#[test]
+fn tables_are_written_as_text() {
+    let (graph, router) = network(SMALL, &format!("{TABLES}\npartitions = [3, 1, 1]"), 2);
+    let (Router::LookUpTables(tables), Shape::Grid(shape)) = (&router, &graph.shape) else { panic!() };
+    insta::assert_snapshot!("tables", tables.text(&graph, shape));
+    let failed = ["S(1,2,0)-S(0,2,0)".to_owned()];
+    let router = try_router(&graph, SMALL, &routing("", &failed), 2).unwrap();
+    let Router::LookUpTables(tables) = &router else { panic!("not look-up tables") };
+    assert!(tables.depends_on_input());
+    insta::assert_snapshot!("tables_with_a_failed_link", tables.text(&graph, shape));
+}
