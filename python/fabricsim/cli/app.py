@@ -158,7 +158,9 @@ def describe(file: ExperimentFile, set: Set = None, json: Json = False) -> None:
 @app.command()
 def export(
     file: ExperimentFile,
-    format: Annotated[str, typer.Option("--format", help="ned, dot, anynet, fdbs, look-up-tables, toml or opensm.")],
+    format: Annotated[
+        str, typer.Option("--format", help="ned, dot, anynet, fdbs, look-up-tables, toml or opensm.")
+    ],
     set: Set = None,
     out: OutFile = None,
     force: ForceFile = False,
