@@ -32,10 +32,45 @@ pub(crate) fn transmit<R: RoutingFunction, B: Observer, O: Outbox>(
     lane: Vl,
     more: bool,
 ) -> Time {
-    let mut now = context.now;
     if context.ports.senders[port as usize].retry != NONE {
-        now += retry(context, port, bytes, lane);
+        return transmit_with_errors(context, port, index, (bytes, blocks), lane, more);
     }
+    transmit_at(context, context.now, port, index, (bytes, blocks), lane, more)
+}
+
+/// [`transmit`] over a link with errors. The packet goes as if it began later, by the time that the link layer takes for what
+/// fails and is sent again, and keeps the link from now on: its head must not arrive before all of it can follow.
+#[cold]
+#[inline(never)]
+fn transmit_with_errors<R: RoutingFunction, B: Observer, O: Outbox>(
+    context: &mut Context<R, B, O>,
+    port: u32,
+    index: u32,
+    size: (u32, u32),
+    lane: Vl,
+    more: bool,
+) -> Time {
+    let sender = &context.ports.senders[port as usize];
+    let errors = &mut context.ports.retries[sender.retry as usize];
+    let failures = errors.failures(size.0 + sender.overhead);
+    if failures > 0 {
+        context.observer.retried(context.now, sender.channel, lane, failures);
+    }
+    let start = context.now + errors.round_trip() * u64::from(failures);
+    transmit_at(context, start, port, index, size, lane, more)
+}
+
+/// Occupies the link from now on, and sends the packet at `now`.
+#[inline(always)]
+fn transmit_at<R: RoutingFunction, B: Observer, O: Outbox>(
+    context: &mut Context<R, B, O>,
+    now: Time,
+    port: u32,
+    index: u32,
+    (bytes, blocks): (u32, u32),
+    lane: Vl,
+    more: bool,
+) -> Time {
     let slot = &mut context.arena[index];
     slot.lane = lane;
     let sender = &mut context.ports.senders[port as usize];
@@ -91,25 +126,6 @@ pub(crate) fn transmit<R: RoutingFunction, B: Observer, O: Outbox>(
         }
     }
     end
-}
-
-/// The time that the link layer takes for what fails of a packet and is sent again. The packet goes as if it began that
-/// much later, and keeps the link from now on: its head must not arrive before it can be followed by all of it.
-#[cold]
-#[inline(never)]
-fn retry<R: RoutingFunction, B: Observer, O: Outbox>(
-    context: &mut Context<R, B, O>,
-    port: u32,
-    bytes: u32,
-    lane: Vl,
-) -> Time {
-    let sender = &context.ports.senders[port as usize];
-    let errors = &mut context.ports.retries[sender.retry as usize];
-    let failures = errors.failures(bytes + sender.overhead);
-    if failures > 0 {
-        context.observer.retried(context.now, sender.channel, lane, failures);
-    }
-    errors.round_trip() * u64::from(failures)
 }
 
 /// The ramp of a packet that leaves a buffer from `base` on (at its sender's end of the link).
