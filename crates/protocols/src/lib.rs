@@ -2,5 +2,6 @@
 
 pub mod congestion;
 mod datagram;
+pub mod ordering;
 
 pub use datagram::{Datagram, Outgoing};

@@ -1,0 +1,171 @@
+//! The configurations that are checked, bounded for every test run and as a whole.
+
+use stateright::{Checker, Model};
+
+use super::explore::{Verdict, explore};
+use super::model::Configuration;
+use super::world::Planned;
+use crate::ordering::{Close, Mode, OnNoConnection, Recovery, Resend, StartOffset};
+
+const ORDERED: Planned = Planned::new(Mode::Ordered, false, 2);
+const ONCE: Planned = Planned::new(Mode::Ordered, true, 2);
+
+fn of(packets: u8, stream: Planned) -> Planned {
+    Planned { packets, ..stream }
+}
+
+/// Small enough to be visited at every test run, together.
+pub(super) fn small() -> Vec<Configuration> {
+    vec![
+        Configuration::new("one stream, three packets", &[of(3, ORDERED)]),
+        Configuration::new("one stream, a loss, an early time-out", &[ORDERED]).with(1, 1),
+        Configuration::new("exactly once, a loss, an early time-out", &[ONCE]).with(1, 1),
+        Configuration::new("two streams, one connection at the target", &[ORDERED, ORDERED])
+            .target(|target| target.connections = 1),
+        Configuration::new("two streams, one identifier", &[ORDERED, ORDERED])
+            .source(|source| source.connections = 1),
+        Configuration::new(
+            "slow mode, losses and early time-outs",
+            &[of(2, Planned::new(Mode::SourceOrdered, false, 2))],
+        )
+        .with(2, 2),
+        Configuration::new(
+            "synchronized, a loss, an early time-out",
+            &[Planned::new(Mode::Synchronized, true, 3)],
+        )
+        .with(1, 1),
+        Configuration::new(
+            "flush, a loss, an early time-out",
+            &[Planned::new(Mode::SourceSynchronized, true, 3)],
+        )
+        .with(1, 1),
+        Configuration::new("go-back-N, a loss, an early time-out", &[Planned::new(Mode::GoBackN, false, 2)])
+            .with(1, 1),
+        Configuration::new(
+            "selective, a loss, an early time-out",
+            &[Planned::new(Mode::Selective, false, 2)],
+        )
+        .with(1, 1),
+        Configuration::new(
+            "unordered, a loss, an early time-out",
+            &[Planned::new(Mode::Unordered, false, 2)],
+        )
+        .with(1, 1),
+    ]
+}
+
+/// What `make check-protocols` visits besides.
+fn large() -> Vec<Configuration> {
+    let lazy = |configuration: Configuration| Configuration { lazy: true, ..configuration };
+    let slow_memory = |configuration: Configuration| Configuration { slow_memory: true, ..configuration };
+    vec![
+        Configuration::new("two streams, two connections", &[of(3, ORDERED), ORDERED]),
+        Configuration::new("two streams, a loss", &[ORDERED, ORDERED]).with(1, 0),
+        Configuration::new("two streams exactly once, a loss", &[ONCE, ONCE]).with(1, 0),
+        Configuration::new("two streams exactly once, one replay buffer", &[of(3, ONCE), ONCE])
+            .target(|target| target.replay = 1),
+        Configuration::new("two sources, one connection, a loss", &[ORDERED, ORDERED.from(1)])
+            .target(|target| target.connections = 1)
+            .with(1, 0),
+        Configuration::new("two sources exactly once, one connection", &[ONCE, ONCE.from(1)])
+            .target(|target| target.connections = 1),
+        Configuration::new("two sources, reorder buffer of one", &[of(3, ORDERED), ORDERED.from(1)])
+            .target(|target| (target.reorder_capacity, target.reorder_cache) = (1, 0)),
+        Configuration::new("four packets, reorder buffer of one, on progress", &[of(4, ORDERED)])
+            .target(|target| (target.reorder_capacity, target.reorder_cache) = (1, 0))
+            .source(|source| source.resend = Resend::Progress),
+        Configuration::new("three packets, losses and early time-outs", &[of(3, ORDERED)]).with(2, 1),
+        Configuration::new("three packets exactly once, losses and early time-outs", &[of(3, ONCE)])
+            .with(2, 1),
+        Configuration::new("offsets always, exactly once", &[of(3, ONCE)])
+            .source(|source| source.start_offset = StartOffset::Always)
+            .with(1, 1),
+        Configuration::new("offsets until the first acknowledgement, one connection", &[ORDERED, ORDERED])
+            .source(|source| source.start_offset = StartOffset::UntilFirstAck)
+            .target(|target| target.connections = 1),
+        Configuration::new("halt and burst, one connection", &[of(3, ORDERED), ORDERED])
+            .source(|source| {
+                (source.no_connection, source.recovery) = (OnNoConnection::Halt, Recovery::Burst);
+            })
+            .target(|target| target.connections = 1),
+        Configuration::new("not speculative, one connection", &[of(3, ORDERED), ORDERED])
+            .source(|source| source.speculative = false)
+            .target(|target| target.connections = 1),
+        lazy(Configuration::new("packets come one by one", &[of(3, ORDERED)]).with(1, 1)),
+        lazy(Configuration::new("packets come one by one, one identifier", &[ORDERED, ORDERED]))
+            .source(|source| source.connections = 1),
+        lazy(Configuration::new("packets come one by one, closed at the end", &[of(3, ORDERED)]).with(1, 1))
+            .source(|source| source.close = Close::End),
+        slow_memory(Configuration::new("slow memory, exactly once", &[of(3, ONCE)]).with(1, 1)),
+        slow_memory(
+            Configuration::new("slow memory, synchronized", &[Planned::new(Mode::Synchronized, true, 3)])
+                .with(1, 1),
+        ),
+        Configuration::new(
+            "synchronized beside ordered, one connection",
+            &[Planned::new(Mode::Synchronized, true, 3), ORDERED],
+        )
+        .target(|target| target.connections = 1),
+        Configuration::new(
+            "synchronized beside synchronized, reorder buffer of one",
+            &[Planned::new(Mode::Synchronized, true, 3), Planned::new(Mode::Synchronized, true, 2)],
+        )
+        .target(|target| (target.reorder_capacity, target.reorder_cache) = (1, 0)),
+        Configuration::new(
+            "selective in order, a loss, an early time-out",
+            &[Planned::new(Mode::SelectiveOrdered, false, 3)],
+        )
+        .with(1, 1),
+        Configuration::new(
+            "two go-back-N streams, one connection",
+            &[Planned::new(Mode::GoBackN, false, 2), Planned::new(Mode::GoBackN, false, 2)],
+        )
+        .target(|target| target.connections = 1),
+    ]
+}
+
+/// Explores all states, of which there may be `limit`, prints how many there are, and returns that.
+fn check(configuration: &Configuration, limit: usize) -> usize {
+    match explore(configuration, limit) {
+        Verdict::Good(states, transitions) => {
+            println!("{states:>9} states {transitions:>10} transitions  {}", configuration.name);
+            states
+        }
+        bad => panic!("{}: {bad:?}", configuration.name),
+    }
+}
+
+/// The same with `stateright`, whose search is independent of ours.
+fn check_with_stateright(configuration: Configuration, limit: usize) -> usize {
+    let name = configuration.name;
+    let checker = configuration.checker().target_state_count(limit).spawn_bfs().join();
+    for (property, path) in checker.discoveries() {
+        assert!(property.starts_with("it ends"), "{name}: \"{property}\" does not hold: {path:?}");
+    }
+    checker.unique_state_count()
+}
+
+#[test]
+fn small_configurations() {
+    let mut all = 0;
+    for configuration in small() {
+        let states = check(&configuration, 1 << 17);
+        assert_eq!(check_with_stateright(configuration, usize::MAX), states);
+        all += states;
+    }
+    println!("{all:>9} states in all");
+}
+
+#[test]
+#[ignore = "minutes: make check-protocols"]
+fn all_configurations() {
+    let mut all = 0;
+    for configuration in small().into_iter().chain(large()) {
+        let states = check(&configuration, 40_000_000);
+        all += states;
+        if states <= 2_000_000 {
+            assert_eq!(check_with_stateright(configuration, usize::MAX), states);
+        }
+    }
+    println!("{all:>9} states in all");
+}

@@ -1,0 +1,8 @@
+//! Checks of the state machines as a whole: by hand-written schedules, by the model checker over all schedules of small
+//! configurations, by random schedules of larger ones, and of the checks themselves by deliberate defects.
+
+mod configurations;
+mod explore;
+mod model;
+mod scenarios;
+mod world;

@@ -1,0 +1,368 @@
+//! Sources, a target with its memory, and the network between them, step by step.
+
+use std::collections::VecDeque;
+
+use fabricsim_units::{HostId, Time};
+
+use crate::ordering::timers::Timer;
+use crate::ordering::{
+    Cid, Header, Kind, Mode, Operation, Source, SourceOptions, SourceOutbox, StreamId, Target, TargetOptions,
+    TargetOutbox, Ticket,
+};
+
+/// The host of the target; sources are hosts 0, 1 ...
+pub(super) const TARGET: HostId = HostId(99);
+
+/// A packet's payload: the n-th operation of a stream of the plan. All are fetch-and-add.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(super) struct Item {
+    pub(super) stream: u8,
+    pub(super) index: u8,
+}
+
+/// A stream that is to be transferred.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) struct Planned {
+    pub(super) source: usize,
+    pub(super) mode: Mode,
+    pub(super) exactly_once: bool,
+    pub(super) packets: u8,
+}
+
+impl Planned {
+    pub(super) const fn new(mode: Mode, exactly_once: bool, packets: u8) -> Self {
+        Self { source: 0, mode, exactly_once, packets }
+    }
+
+    pub(super) const fn from(self, source: usize) -> Self {
+        Self { source, ..self }
+    }
+
+    fn is_in_order(&self) -> bool {
+        !matches!(
+            self.mode,
+            Mode::Unordered | Mode::Selective | Mode::Synchronized | Mode::SourceSynchronized
+        )
+    }
+
+    /// Is the operation to be carried out once?
+    fn is_once(&self, index: u8) -> bool {
+        match self.mode {
+            Mode::Unordered => false,
+            Mode::SourceOrdered | Mode::Ordered => self.exactly_once,
+            Mode::SourceSynchronized => self.exactly_once && index + 1 == self.packets,
+            // The bitmap, or the expected number, keeps duplicates from being carried out.
+            Mode::Synchronized | Mode::GoBackN | Mode::Selective | Mode::SelectiveOrdered => true,
+        }
+    }
+
+    /// Does its result come back?
+    fn has_result(&self, index: u8) -> bool {
+        let last = index + 1 == self.packets;
+        match self.mode {
+            Mode::SourceOrdered | Mode::Ordered => self.exactly_once,
+            Mode::Synchronized | Mode::SourceSynchronized => self.exactly_once && last,
+            _ => false,
+        }
+    }
+}
+
+/// What is wrong.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) enum Fault {
+    Order,
+    ExactlyOnce,
+    Synchronization,
+    Result,
+    Acknowledgement,
+    Bounds,
+}
+
+pub(super) const FAULTS: [Fault; 6] = [
+    Fault::Order,
+    Fault::ExactlyOnce,
+    Fault::Synchronization,
+    Fault::Result,
+    Fault::Acknowledgement,
+    Fault::Bounds,
+];
+
+/// A packet in the network.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) struct InFlight {
+    pub(super) from: HostId,
+    pub(super) to: HostId,
+    pub(super) header: Header,
+    pub(super) payload: Option<Item>,
+}
+
+impl InFlight {
+    /// An order in which a network's contents can be written down in one way only.
+    fn key(&self) -> (HostId, HostId, [u8; 16], Option<Item>) {
+        (self.from, self.to, self.header.to_bytes(), self.payload)
+    }
+}
+
+/// What happened to a stream's operations; bit i is operation i.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub(super) struct Record {
+    pub(super) delivered: u128,
+    pub(super) visible: u128,
+    pub(super) acknowledged: u128,
+    last: Option<u8>,
+    /// The word of memory to which its operations add.
+    word: u64,
+    finished: bool,
+    offered: u8,
+}
+
+/// The state of everything.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(super) struct World {
+    pub(super) sources: Vec<Source<Item>>,
+    /// For each source, which planned stream is in which place.
+    places: Vec<Vec<Option<u8>>>,
+    pub(super) target: Target<Item>,
+    pub(super) network: Vec<InFlight>,
+    /// Operations that target memory has not carried out yet.
+    pub(super) executing: VecDeque<(Ticket, Item)>,
+    pub(super) records: Vec<Record>,
+    pub(super) fault: Option<Fault>,
+}
+
+/// Collects what the machines ask for.
+#[derive(Default)]
+struct Out {
+    responses: Vec<(HostId, Header)>,
+    deliveries: Vec<(Ticket, Item)>,
+    acknowledged: Vec<(StreamId, Item, u64)>,
+    finished: Vec<StreamId>,
+}
+
+impl TargetOutbox<Item> for Out {
+    fn respond(&mut self, to: HostId, header: Header) {
+        self.responses.push((to, header));
+    }
+    fn deliver(&mut self, ticket: Ticket, payload: Item) {
+        self.deliveries.push((ticket, payload));
+    }
+}
+
+impl SourceOutbox<Item> for Out {
+    fn acknowledged(&mut self, stream: StreamId, payload: Item, result: u64) {
+        self.acknowledged.push((stream, payload, result));
+    }
+    fn finished(&mut self, stream: StreamId) {
+        self.finished.push(stream);
+    }
+}
+
+impl World {
+    /// All streams are open; their packets are offered as far as there is room, or none if `lazy`.
+    pub(super) fn new(source: SourceOptions, target: TargetOptions, plan: &[Planned], lazy: bool) -> Self {
+        let count = plan.iter().map(|stream| stream.source + 1).max().unwrap_or(1);
+        let sources = (0..count).map(|_| Source::new(source).expect("the options are good")).collect();
+        let mut world = Self {
+            sources,
+            places: vec![Vec::new(); count],
+            target: Target::new(target).expect("the options are good"),
+            network: Vec::new(),
+            executing: VecDeque::new(),
+            records: vec![Record::default(); plan.len()],
+            fault: None,
+        };
+        for (number, stream) in plan.iter().enumerate() {
+            let id = world.sources[stream.source].open(TARGET, stream.mode, stream.exactly_once);
+            let place = usize::from(id.expect("there is room for all streams").0);
+            let places = &mut world.places[stream.source];
+            places.resize(places.len().max(place + 1), None);
+            places[place] = Some(number as u8);
+        }
+        if !lazy {
+            (0..plan.len()).for_each(|number| while world.offer(plan, number) {});
+        }
+        world
+    }
+
+    /// Offers the next packet of a stream. False: there is none, or no room.
+    pub(super) fn offer(&mut self, plan: &[Planned], number: usize) -> bool {
+        let (stream, record) = (plan[number], &mut self.records[number]);
+        let place = self.places[stream.source].iter().position(|&place| place == Some(number as u8));
+        let Some(id) = place.map(|place| StreamId(place as u16)) else { return false };
+        let source = &mut self.sources[stream.source];
+        if record.offered == stream.packets || !source.has_room(id) {
+            return false;
+        }
+        let item = Item { stream: number as u8, index: record.offered };
+        record.offered += 1;
+        source.offer(id, item, record.offered == stream.packets);
+        true
+    }
+
+    /// Packets that have been offered.
+    pub(super) fn offered(&self, number: usize) -> u8 {
+        self.records[number].offered
+    }
+
+    /// A source sends its next packet. False: it has none.
+    pub(super) fn send(&mut self, source: usize, now: Time) -> Option<InFlight> {
+        let packet = self.sources[source].next(now)?;
+        let from = HostId(source as u32);
+        let packet = InFlight { from, to: packet.to, header: packet.header, payload: packet.payload };
+        self.enter(packet);
+        Some(packet)
+    }
+
+    fn enter(&mut self, packet: InFlight) {
+        let place = self.network.partition_point(|other| other.key() < packet.key());
+        self.network.insert(place, packet);
+    }
+
+    /// Takes a packet out of the network: it is lost, or about to arrive.
+    pub(super) fn leave(&mut self, place: usize) -> InFlight {
+        self.network.remove(place)
+    }
+
+    /// A packet arrives. Returns what was sent in answer.
+    pub(super) fn arrive(&mut self, packet: InFlight, plan: &[Planned], memory_is_fast: bool) {
+        if packet.to == TARGET {
+            let mut out = Out::default();
+            self.target.arrive(packet.from, packet.header, packet.payload, &mut out);
+            self.respond(out, plan);
+            while memory_is_fast && self.execute(plan) {}
+        } else {
+            self.with_source(packet.to.0 as usize, plan, |source, out| {
+                source.arrive(packet.from, packet.header, out);
+            });
+        }
+        let capacity = self.target.options.reorder_capacity;
+        let connections = self.target.options.connections;
+        if self.target.reorder_buffer().len() > capacity || self.target.open_connections() > connections {
+            self.blame(Fault::Bounds);
+        }
+    }
+
+    fn respond(&mut self, out: Out, plan: &[Planned]) {
+        for (to, header) in out.responses {
+            self.enter(InFlight { from: TARGET, to, header, payload: None });
+        }
+        for (ticket, item) in out.deliveries {
+            self.deliver(ticket, item, plan);
+        }
+    }
+
+    fn deliver(&mut self, ticket: Ticket, item: Item, plan: &[Planned]) {
+        let stream = &plan[usize::from(item.stream)];
+        let record = &mut self.records[usize::from(item.stream)];
+        let bit = 1_u128 << item.index;
+        let again = record.delivered & bit != 0;
+        let next = record.last.map_or(0, |last| last + 1);
+        let mut fault = None;
+        // A repetition is allowed, where it is, only before anything newer.
+        if stream.is_in_order() && item.index != next && !(again && item.index + 1 == next) {
+            fault = Some(Fault::Order);
+        }
+        if again && stream.is_once(item.index) {
+            fault = Some(Fault::ExactlyOnce);
+        }
+        let synchronizes = matches!(stream.mode, Mode::Synchronized | Mode::SourceSynchronized);
+        if synchronizes && item.index + 1 == stream.packets && record.visible | bit != (bit << 1) - 1 {
+            fault = Some(Fault::Synchronization);
+        }
+        record.delivered |= bit;
+        record.last = Some(item.index);
+        self.executing.push_back((ticket, item));
+        if let Some(fault) = fault {
+            self.blame(fault);
+        }
+    }
+
+    /// Memory carries out its oldest operation. False: it has none.
+    pub(super) fn execute(&mut self, plan: &[Planned]) -> bool {
+        let Some((ticket, item)) = self.executing.pop_front() else { return false };
+        let record = &mut self.records[usize::from(item.stream)];
+        record.visible |= 1 << item.index;
+        // Operations that may be carried out twice would make the word depend on how often they were.
+        let counts = plan[usize::from(item.stream)].has_result(item.index);
+        let result = if counts { Operation::FetchAdd(1).execute(&mut record.word) } else { 0 };
+        let mut out = Out::default();
+        self.target.visible(ticket, result, &mut out);
+        self.respond(out, plan);
+        true
+    }
+
+    fn with_source(
+        &mut self,
+        number: usize,
+        plan: &[Planned],
+        work: impl FnOnce(&mut Source<Item>, &mut Out),
+    ) {
+        let mut out = Out::default();
+        work(&mut self.sources[number], &mut out);
+        for (_, item, result) in out.acknowledged {
+            let stream = &plan[usize::from(item.stream)];
+            let record = &mut self.records[usize::from(item.stream)];
+            let bit = 1 << item.index;
+            let arrives_first = stream.mode == Mode::SelectiveOrdered;
+            let early = record.visible & bit == 0 && !arrives_first;
+            let fault = early || record.acknowledged & bit != 0;
+            record.acknowledged |= bit;
+            let synchronizes = matches!(stream.mode, Mode::Synchronized | Mode::SourceSynchronized);
+            let expected = if synchronizes { 0 } else { u64::from(item.index) };
+            if stream.has_result(item.index) && result != expected {
+                self.blame(Fault::Result);
+            }
+            if fault {
+                self.blame(Fault::Acknowledgement);
+            }
+        }
+        for id in out.finished {
+            let place = &mut self.places[number][usize::from(id.0)];
+            if let Some(stream) = place.take() {
+                self.records[usize::from(stream)].finished = true;
+            }
+        }
+    }
+
+    /// A timer of a source has ended.
+    pub(super) fn fire(&mut self, number: usize, timer: Timer, plan: &[Planned]) {
+        self.with_source(number, plan, |source, out| source.fire(timer, out));
+    }
+
+    /// The timers of a source that have ended by the clock.
+    pub(super) fn expire(&mut self, number: usize, now: Time, plan: &[Planned]) {
+        self.with_source(number, plan, |source, out| source.expire(now, out));
+    }
+
+    fn blame(&mut self, fault: Fault) {
+        self.fault.get_or_insert(fault);
+    }
+
+    /// Is everything done and nothing left behind?
+    pub(super) fn is_done(&self, plan: &[Planned]) -> bool {
+        let all = self.records.iter().zip(plan).all(|(record, stream)| {
+            let all = (1 << stream.packets) - 1;
+            record.finished && record.visible == all && record.acknowledged == all
+        });
+        let quiet = self.network.is_empty() && self.executing.is_empty();
+        all && quiet && self.target.is_idle() && self.sources.iter().all(Source::is_idle)
+    }
+
+    /// The CID under which a stream's packets travel.
+    pub(super) fn cid(&self, number: usize, id: StreamId) -> Cid {
+        let stream = &self.sources[number].streams[usize::from(id.0)];
+        stream.cid.unwrap_or(Cid::of_stream(id.0))
+    }
+
+    /// Is something of this connection in the network, or in memory's queue? FIN and its answer, or all else.
+    pub(super) fn is_travelling(&self, number: usize, cid: Cid, closing: bool) -> bool {
+        let host = HostId(number as u32);
+        let of = |packet: &&InFlight| {
+            let fin = matches!(packet.header.kind, Kind::Fin | Kind::FinAck);
+            (packet.from == host || packet.to == host) && packet.header.cid == cid && fin == closing
+        };
+        let executing = |(ticket, _): &&(Ticket, Item)| ticket.from == host && ticket.header.cid == cid;
+        self.network.iter().any(|packet| of(&packet))
+            || (!closing && self.executing.iter().any(|e| executing(&e)))
+    }
+}

@@ -1,0 +1,66 @@
+//! Operations on target memory. Those that are not idempotent show a double execution.
+
+/// An operation on a word of target memory.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Operation {
+    /// Nothing is kept: a packet of data whose content does not matter.
+    #[default]
+    Data,
+    /// The word becomes the value.
+    Write(u64),
+    /// Adds to the word, modulo 2^64.
+    FetchAdd(u64),
+    /// The word becomes `to` if it is `from`.
+    CompareSwap {
+        /// What the word has to be.
+        from: u64,
+        /// What it becomes.
+        to: u64,
+    },
+}
+
+impl Operation {
+    /// Carries it out on a word of memory; returns what the word was before.
+    #[inline]
+    pub fn execute(self, word: &mut u64) -> u64 {
+        let before = *word;
+        match self {
+            Self::Write(value) => *word = value,
+            Self::FetchAdd(value) => *word = before.wrapping_add(value),
+            Self::CompareSwap { from, to } if before == from => *word = to,
+            Self::Data | Self::CompareSwap { .. } => {}
+        }
+        before
+    }
+
+    /// Would carrying it out twice in a row leave what carrying it out once leaves, and return the same?
+    pub const fn is_idempotent(self) -> bool {
+        matches!(self, Self::Data | Self::FetchAdd(0))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn operations_return_what_was_there() {
+        let mut word = 5;
+        assert_eq!(Operation::FetchAdd(3).execute(&mut word), 5);
+        assert_eq!(Operation::CompareSwap { from: 8, to: 1 }.execute(&mut word), 8);
+        assert_eq!(Operation::CompareSwap { from: 8, to: 2 }.execute(&mut word), 1);
+        assert_eq!(Operation::Write(9).execute(&mut word), 1);
+        assert_eq!(Operation::Data.execute(&mut word), 9);
+        assert_eq!(word, 9);
+    }
+
+    #[test]
+    fn a_double_execution_shows() {
+        for operation in [Operation::FetchAdd(1), Operation::CompareSwap { from: 0, to: 1 }] {
+            let mut word = 0;
+            let first = operation.execute(&mut word);
+            assert_ne!(operation.execute(&mut word), first);
+            assert!(!operation.is_idempotent());
+        }
+    }
+}

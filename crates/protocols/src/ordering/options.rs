@@ -1,0 +1,248 @@
+//! What the paper leaves open, as options, and what is allowed.
+
+use fabricsim_units::Time;
+use thiserror::Error;
+
+use super::{Seq, SequenceSpace, mutation::Mutation};
+
+/// Does a packet carry its distance from the oldest unacknowledged one (as Ultra Ethernet's `syn_offset`)?
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum StartOffset {
+    /// No: the target waits for SYN (section III-D-2).
+    #[default]
+    Never,
+    /// Until the source knows that the target holds a connection.
+    UntilFirstAck,
+    /// In every packet, which frees replay buffers, too.
+    Always,
+}
+
+/// What a source does with new packets after a rejection for want of a connection.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum OnNoConnection {
+    /// They are sent until the oldest packet has been rejected for a second time.
+    #[default]
+    Continue,
+    /// They wait at once.
+    Halt,
+}
+
+/// How packets that were rejected for want of a connection are sent again once there is one.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Recovery {
+    /// One at a time, the oldest first (as figure 12 needs).
+    #[default]
+    OneAtATime,
+    /// All at once.
+    Burst,
+}
+
+/// When a packet is sent again that found the reorder buffer full, or no replay buffer.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Resend {
+    /// When it is the oldest that has not been acknowledged.
+    #[default]
+    Oldest,
+    /// One for each acknowledgement that comes later.
+    Progress,
+}
+
+/// When an ordered stream's connection is closed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Close {
+    /// As soon as nothing is outstanding.
+    #[default]
+    Idle,
+    /// At the end of the stream.
+    End,
+}
+
+/// Options of a source endpoint.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct SourceOptions {
+    /// Streams open at a time, 1 to 32767.
+    pub streams: u16,
+    /// Connection identifiers, 1 to 32767.
+    pub connections: u16,
+    /// Largest number of packets of a stream that have been sent and not been acknowledged, 1 or more.
+    pub outstanding: u16,
+    /// Bits of SEQ, 2 to 16.
+    pub sequence_bits: u8,
+    /// SEQ of the first packet of an ordered stream.
+    pub first_sequence: Seq,
+    /// Send without knowing whether the target has a connection?
+    pub speculative: bool,
+    /// Offsets in packets.
+    pub start_offset: StartOffset,
+    /// New packets after a rejection.
+    pub no_connection: OnNoConnection,
+    /// Rejected packets when there is a connection.
+    pub recovery: Recovery,
+    /// Packets that found a buffer full.
+    pub resend: Resend,
+    /// End of connections.
+    pub close: Close,
+    /// A packet without answer for this long is sent again.
+    pub timeout: Time,
+    /// The longest time that a packet can be in the network.
+    pub lifetime: Time,
+    /// A deliberate defect, in tests only.
+    pub(crate) mutation: Option<Mutation>,
+}
+
+impl Default for SourceOptions {
+    fn default() -> Self {
+        Self {
+            streams: 64,
+            connections: 256,
+            outstanding: 128,
+            sequence_bits: 16,
+            first_sequence: Seq(0),
+            speculative: true,
+            start_offset: StartOffset::default(),
+            no_connection: OnNoConnection::default(),
+            recovery: Recovery::default(),
+            resend: Resend::default(),
+            close: Close::default(),
+            timeout: Time::us(10),
+            lifetime: Time::us(5),
+            mutation: None,
+        }
+    }
+}
+
+/// Options of a target endpoint.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct TargetOptions {
+    /// Connections held at a time, 1 or more.
+    pub connections: u32,
+    /// Packets that wait in the reorder buffer at a time, its associative cache included.
+    pub reorder_capacity: u16,
+    /// Slots of the reorder buffer's ring: a power of two.
+    pub reorder_ring: u32,
+    /// Entries of the associative cache for packets whose slot is taken.
+    pub reorder_cache: u16,
+    /// Replay buffers.
+    pub replay: u16,
+    /// Bits of SEQ, as the sources'.
+    pub sequence_bits: u8,
+    /// A deliberate defect, in tests only.
+    pub(crate) mutation: Option<Mutation>,
+}
+
+impl Default for TargetOptions {
+    fn default() -> Self {
+        Self {
+            connections: 256,
+            reorder_capacity: 50,
+            reorder_ring: 128,
+            reorder_cache: 8,
+            replay: 256,
+            sequence_bits: 16,
+            mutation: None,
+        }
+    }
+}
+
+/// An option that is out of range: its name, and what is wrong.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[error("{option} {problem}")]
+pub struct OptionError {
+    /// The field.
+    pub option: &'static str,
+    /// What is wrong and what is allowed.
+    pub problem: String,
+}
+
+fn within(option: &'static str, value: u32, least: u32, most: u32) -> Result<(), OptionError> {
+    if (least..=most).contains(&value) {
+        return Ok(());
+    }
+    Err(OptionError { option, problem: format!("is {value}: it has to be from {least} to {most}") })
+}
+
+impl SourceOptions {
+    /// Are all options in range, and do they fit together?
+    pub fn check(&self) -> Result<(), OptionError> {
+        within("streams", u32::from(self.streams), 1, 0x7fff)?;
+        within("connections", u32::from(self.connections), 1, 0x7fff)?;
+        within("sequence_bits", u32::from(self.sequence_bits), 2, 16)?;
+        let half = SequenceSpace::new(self.sequence_bits).half();
+        if u32::from(self.outstanding) > half || self.outstanding == 0 {
+            let bits = self.sequence_bits;
+            let problem = format!(
+                "is {}: with {bits} bits of SEQ it has to be from 1 to {half}, half of the sequence numbers",
+                self.outstanding
+            );
+            return Err(OptionError { option: "outstanding", problem });
+        }
+        if self.timeout == Time::ZERO {
+            return Err(OptionError { option: "timeout", problem: "is 0: it has to be longer".to_owned() });
+        }
+        Ok(())
+    }
+
+    /// How long after the last copy of a packet neither it nor an answer to it can be in the network.
+    pub fn quiet_time(&self) -> Time {
+        self.lifetime + self.lifetime
+    }
+
+    /// Is this defect built in?
+    #[inline]
+    pub(crate) fn mutated(&self, mutation: Mutation) -> bool {
+        cfg!(test) && self.mutation == Some(mutation)
+    }
+}
+
+impl TargetOptions {
+    /// Are all options in range?
+    pub fn check(&self) -> Result<(), OptionError> {
+        within("connections", self.connections, 1, 1 << 24)?;
+        within("reorder_capacity", u32::from(self.reorder_capacity), 1, 0x7fff)?;
+        within("replay", u32::from(self.replay), 1, 0x7fff)?;
+        within("sequence_bits", u32::from(self.sequence_bits), 2, 16)?;
+        if !self.reorder_ring.is_power_of_two() || self.reorder_ring > 1 << 16 {
+            let problem = format!("is {}: it has to be a power of two from 1 to 65536", self.reorder_ring);
+            return Err(OptionError { option: "reorder_ring", problem });
+        }
+        Ok(())
+    }
+
+    /// Is this defect built in?
+    #[inline]
+    pub(crate) fn mutated(&self, mutation: Mutation) -> bool {
+        cfg!(test) && self.mutation == Some(mutation)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn defaults_are_allowed() {
+        assert_eq!(SourceOptions::default().check(), Ok(()));
+        assert_eq!(TargetOptions::default().check(), Ok(()));
+    }
+
+    #[test]
+    fn the_sequence_space_has_to_hold_the_cap_twice() {
+        let options = SourceOptions { outstanding: 25, sequence_bits: 5, ..SourceOptions::default() };
+        let error = options.check().expect_err("32 numbers are too few for 25 packets");
+        assert_eq!(
+            error.to_string(),
+            "outstanding is 25: with 5 bits of SEQ it has to be from 1 to 16, half of the sequence numbers"
+        );
+        assert_eq!(SourceOptions { sequence_bits: 6, ..options }.check(), Ok(()));
+    }
+
+    #[test]
+    fn sizes_are_checked() {
+        let zero = TargetOptions { reorder_capacity: 0, ..TargetOptions::default() };
+        assert_eq!(zero.check().map_err(|error| error.option), Err("reorder_capacity"));
+        let ring = TargetOptions { reorder_ring: 50, ..TargetOptions::default() };
+        assert_eq!(ring.check().map_err(|error| error.option), Err("reorder_ring"));
+        let none = SourceOptions { connections: 0, ..SourceOptions::default() };
+        assert_eq!(none.check().map_err(|error| error.option), Err("connections"));
+    }
+}

@@ -1,0 +1,55 @@
+//! What the state machines ask of those who drive them.
+
+use fabricsim_units::HostId;
+
+use super::{Flags, Header};
+
+/// A stream of a source endpoint, by its place among those that are open.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct StreamId(pub u16);
+
+/// What a source endpoint tells.
+pub trait SourceOutbox<P> {
+    /// An operation is visible in target memory, and has returned `result` (0 where results are not kept: see EOD).
+    /// Once for each packet, in any order.
+    fn acknowledged(&mut self, stream: StreamId, payload: P, result: u64);
+    /// All of a stream is acknowledged and the stream's place is free again. Its connection may still be closing.
+    fn finished(&mut self, stream: StreamId);
+}
+
+/// What a target endpoint asks for.
+pub trait TargetOutbox<P> {
+    /// Send an answer. It has no payload beyond the header.
+    fn respond(&mut self, to: HostId, header: Header);
+    /// Forward an operation to target memory, in the order of the calls; [`super::Target::visible`] says when it is done.
+    fn deliver(&mut self, ticket: Ticket, payload: P);
+}
+
+/// What came out of the reorder buffer or past it, for [`super::Target::visible`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Ticket {
+    /// The source.
+    pub from: HostId,
+    /// The request.
+    pub header: Header,
+    /// Its connection's place, or [`Ticket::NONE`].
+    pub(crate) connection: u32,
+    /// Its replay buffer, or `u16::MAX`.
+    pub(crate) replay: u16,
+    /// Did it wait in the reorder buffer?
+    pub reordered: bool,
+}
+
+impl Ticket {
+    pub(crate) const NONE: u32 = u32::MAX;
+
+    /// Was it delivered without a connection (slow mode)?
+    pub const fn is_without_connection(&self) -> bool {
+        self.connection == Self::NONE
+    }
+
+    /// Is it the synchronization operation of a synchronized transfer, or the last packet of another stream?
+    pub const fn is_last(&self) -> bool {
+        self.header.flags.has(Flags::LAST)
+    }
+}

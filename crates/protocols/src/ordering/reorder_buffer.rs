@@ -1,0 +1,238 @@
+//! The reorder buffer: a ring indexed by a hash, with a small associative cache for collisions (section IV-D).
+
+use fabricsim_units::HostId;
+
+use super::mutation::Mutation;
+use super::tally::Tally;
+use super::{Cid, Header, Seq, TargetOptions};
+
+/// {source, CID, SEQ}.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+struct Key(u64);
+
+impl Key {
+    #[inline]
+    const fn new(from: HostId, cid: Cid, seq: Seq) -> Self {
+        Self((from.0 as u64) << 32 | (cid.0 as u64) << 16 | seq.0 as u64)
+    }
+}
+
+/// A packet that waits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+struct Entry<P> {
+    key: Key,
+    header: Header,
+    payload: P,
+}
+
+/// Why a packet was not taken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Refusal {
+    /// It is there.
+    Held,
+    /// No room.
+    Overflow,
+}
+
+/// Packets that came too early, of all connections.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct ReorderBuffer<P> {
+    ring: Box<[Option<Entry<P>>]>,
+    cache: Box<[Option<Entry<P>>]>,
+    capacity: u16,
+    occupied: u16,
+    cached: u16,
+    without_cid: bool,
+    leaks: bool,
+    most: Tally,
+    collisions: Tally,
+}
+
+impl<P: Copy> ReorderBuffer<P> {
+    /// An empty buffer; the options have been checked.
+    pub fn new(options: &TargetOptions) -> Self {
+        Self {
+            ring: vec![None; options.reorder_ring as usize].into(),
+            cache: vec![None; usize::from(options.reorder_cache)].into(),
+            capacity: options.reorder_capacity,
+            occupied: 0,
+            cached: 0,
+            without_cid: options.mutated(Mutation::KeyWithoutCid),
+            leaks: options.mutated(Mutation::LeakSlot),
+            most: Tally::default(),
+            collisions: Tally::default(),
+        }
+    }
+
+    #[inline]
+    fn key(&self, from: HostId, cid: Cid, seq: Seq) -> Key {
+        Key::new(from, if self.without_cid { Cid(0) } else { cid }, seq)
+    }
+
+    /// Consecutive packets of a connection go into consecutive slots: they do not collide among themselves.
+    #[inline]
+    fn slot(&self, key: Key) -> usize {
+        let hash = (key.0 >> 16).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 40;
+        (hash.wrapping_add(key.0 & 0xffff) as usize) & (self.ring.len() - 1)
+    }
+
+    fn in_cache(&self, key: Key) -> Option<usize> {
+        if self.cached == 0 {
+            return None;
+        }
+        self.cache.iter().position(|entry| entry.as_ref().is_some_and(|entry| entry.key == key))
+    }
+
+    /// Puts a packet in.
+    pub fn put(&mut self, from: HostId, header: Header, payload: P) -> Result<(), Refusal> {
+        let key = self.key(from, header.cid, header.seq);
+        let slot = self.slot(key);
+        let in_slot = self.ring[slot].as_ref().map(|entry| entry.key);
+        if in_slot == Some(key) || self.in_cache(key).is_some() {
+            return Err(Refusal::Held);
+        }
+        if self.occupied >= self.capacity {
+            return Err(Refusal::Overflow);
+        }
+        let entry = Some(Entry { key, header, payload });
+        if in_slot.is_none() {
+            self.ring[slot] = entry;
+        } else {
+            self.collisions.count();
+            let Some(place) = self.cache.iter_mut().find(|place| place.is_none()) else {
+                return Err(Refusal::Overflow);
+            };
+            *place = entry;
+            self.cached += 1;
+        }
+        self.occupied += 1;
+        self.most.raise(u64::from(self.occupied));
+        Ok(())
+    }
+
+    /// Takes a packet out, if it is there.
+    #[inline]
+    pub fn take(&mut self, from: HostId, cid: Cid, seq: Seq) -> Option<(Header, P)> {
+        let key = self.key(from, cid, seq);
+        let slot = self.slot(key);
+        let found = if self.ring[slot].as_ref().is_some_and(|entry| entry.key == key) {
+            if self.leaks { self.ring[slot] } else { self.ring[slot].take() }
+        } else {
+            let place = self.in_cache(key)?;
+            self.cached -= 1;
+            self.cache[place].take()
+        };
+        if !self.leaks {
+            self.occupied -= 1;
+        }
+        found.map(|entry| (entry.header, entry.payload))
+    }
+
+    /// Is this packet in it?
+    #[cfg(test)]
+    pub(super) fn holds(&self, from: HostId, cid: Cid, seq: Seq) -> bool {
+        let key = self.key(from, cid, seq);
+        self.ring[self.slot(key)].as_ref().is_some_and(|entry| entry.key == key)
+            || self.in_cache(key).is_some()
+    }
+
+    /// Packets in it.
+    #[inline]
+    pub const fn len(&self) -> u16 {
+        self.occupied
+    }
+
+    /// Is there none in it?
+    pub const fn is_empty(&self) -> bool {
+        self.occupied == 0
+    }
+
+    /// The largest number of packets that were in it at a time.
+    pub const fn most(&self) -> u64 {
+        self.most.get()
+    }
+
+    /// Packets whose slot was taken.
+    pub const fn collisions(&self) -> u64 {
+        self.collisions.get()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use std::collections::BTreeMap;
+
+    fn buffer(capacity: u16, ring: u32, cache: u16) -> ReorderBuffer<u32> {
+        let options = TargetOptions {
+            reorder_capacity: capacity,
+            reorder_ring: ring,
+            reorder_cache: cache,
+            ..TargetOptions::default()
+        };
+        ReorderBuffer::new(&options)
+    }
+
+    fn header(cid: u16, seq: u16) -> Header {
+        Header { cid: Cid(cid), seq: Seq(seq), ..Header::default() }
+    }
+
+    #[test]
+    fn a_window_of_one_connection_does_not_collide() {
+        let mut buffer = buffer(64, 64, 0);
+        for seq in 65500_u16..65535 {
+            assert_eq!(buffer.put(HostId(7), header(3, seq), 0), Ok(()));
+        }
+        for seq in 0_u16..29 {
+            assert_eq!(buffer.put(HostId(7), header(3, seq.wrapping_sub(1)), 0), Ok(()));
+        }
+        assert_eq!((buffer.len(), buffer.most(), buffer.collisions()), (64, 64, 0));
+        assert_eq!(buffer.put(HostId(7), header(3, 40), 0), Err(Refusal::Overflow));
+    }
+
+    #[test]
+    fn collisions_go_to_the_cache_and_then_overflow() {
+        let mut buffer = buffer(8, 1, 2);
+        assert_eq!(buffer.put(HostId(1), header(0, 1), 1), Ok(()));
+        assert_eq!(buffer.put(HostId(1), header(0, 2), 2), Ok(()));
+        assert_eq!(buffer.put(HostId(2), header(0, 1), 3), Ok(()));
+        assert_eq!(buffer.put(HostId(2), header(0, 2), 4), Err(Refusal::Overflow));
+        assert_eq!(buffer.put(HostId(2), header(0, 1), 9), Err(Refusal::Held));
+        assert_eq!(buffer.take(HostId(2), Cid(0), Seq(1)).map(|found| found.1), Some(3));
+        assert_eq!(buffer.take(HostId(2), Cid(0), Seq(1)), None);
+        assert_eq!(buffer.put(HostId(2), header(0, 2), 4), Ok(()));
+    }
+
+    proptest! {
+        /// Against a map: what was put in and not refused comes out, once; refusals only where they are allowed.
+        #[test]
+        fn it_is_a_map_of_bounded_size(
+            steps in prop::collection::vec((any::<bool>(), 0_u32..3, 0_u16..3, 0_u16..12), 1..200),
+            capacity in 1_u16..12,
+            ring_bits in 0_u32..5,
+            cache in 0_u16..4,
+        ) {
+            let mut buffer = buffer(capacity, 1 << ring_bits, cache);
+            let mut map = BTreeMap::new();
+            for (number, (put, from, cid, seq)) in steps.into_iter().enumerate() {
+                let key = (from, cid, seq);
+                if put {
+                    match buffer.put(HostId(from), header(cid, seq), number as u32) {
+                        Ok(()) => prop_assert!(map.insert(key, number as u32).is_none()),
+                        Err(Refusal::Held) => prop_assert!(map.contains_key(&key)),
+                        Err(Refusal::Overflow) => {
+                            let room = map.len() < usize::from(capacity.min(cache + 1));
+                            prop_assert!(!map.contains_key(&key) && !room);
+                        }
+                    }
+                } else {
+                    let found = buffer.take(HostId(from), Cid(cid), Seq(seq)).map(|found| found.1);
+                    prop_assert_eq!(found, map.remove(&key));
+                }
+                prop_assert_eq!(usize::from(buffer.len()), map.len());
+                prop_assert!(buffer.len() <= capacity);
+            }
+        }
+    }
+}

@@ -1,0 +1,371 @@
+//! A source endpoint: streams, connection identifiers, and what is sent next.
+
+use fabricsim_units::{HostId, Time};
+
+use super::identifiers::Identifiers;
+use super::mutation::Mutation;
+use super::options::Close;
+use super::outbox::{SourceOutbox, StreamId};
+use super::stream::{Mode, SELECTIVE_WINDOW, Stream};
+use super::tally::Tally;
+use super::window::State;
+use super::{Cid, Header, Kind, OptionError, Reason, Seq, SequenceSpace, SourceOptions, Transfer};
+
+/// What a source endpoint has counted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct SourceCounters {
+    /// REQs sent, all copies.
+    pub sent: Tally,
+    /// Of these, those that had been sent before.
+    pub resent: Tally,
+    /// REQs sent in slow mode.
+    pub slow: Tally,
+    /// NACKs received: no connection.
+    pub no_connection: Tally,
+    /// NACKs received: reorder buffer full.
+    pub buffer_full: Tally,
+    /// NACKs received: no replay buffer.
+    pub no_replay: Tally,
+    /// Time-outs of REQs.
+    pub timeouts: Tally,
+    /// FINs sent.
+    pub fins: Tally,
+    /// Answers that belong to nothing.
+    pub stray: Tally,
+}
+
+/// A packet to be sent. FINs have no payload.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Outgoing<P> {
+    /// Its receiver.
+    pub to: HostId,
+    /// Its header.
+    pub header: Header,
+    /// What a REQ carries.
+    pub payload: Option<P>,
+}
+
+/// The sending side of an endpoint. Payloads are small values (an operation, an index of a buffer): they are copied.
+///
+/// Driving it: [`Source::open`] a stream, [`Source::offer`] packets while there is [`Source::has_room`]; whenever the link is
+/// free, send [`Source::next`] (or choose among [`Source::candidates`]); hand answers to [`Source::arrive`]; call
+/// [`Source::expire`] at [`Source::wake_at`].
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Source<P> {
+    pub(crate) options: SourceOptions,
+    pub(crate) space: SequenceSpace,
+    pub(crate) streams: Vec<Stream<P>>,
+    /// Streams that are open, in the order in which they take turns.
+    pub(crate) active: Vec<u16>,
+    turn: usize,
+    pub(crate) identifiers: Identifiers,
+    /// No timer ends before this.
+    pub(crate) wake: Time,
+    counters: SourceCounters,
+}
+
+impl<P: Copy> Source<P> {
+    /// Errors: an option that is out of range.
+    pub fn new(options: SourceOptions) -> Result<Self, OptionError> {
+        options.check()?;
+        Ok(Self {
+            options,
+            space: SequenceSpace::new(options.sequence_bits),
+            streams: Vec::new(),
+            active: Vec::with_capacity(usize::from(options.streams)),
+            turn: 0,
+            identifiers: Identifiers::new(options.connections),
+            wake: Time::MAX,
+            counters: SourceCounters::default(),
+        })
+    }
+
+    /// Opens a stream; `None` while as many are open as there may be. With `exactly_once` its operations (in a synchronized
+    /// transfer: the synchronization operation) are carried out once, and their results come back.
+    pub fn open(&mut self, destination: HostId, mode: Mode, exactly_once: bool) -> Option<StreamId> {
+        let number = match self.streams.iter().position(|stream| !stream.open) {
+            Some(number) => number,
+            None if self.streams.len() < usize::from(self.options.streams) => {
+                self.streams.push(Stream::new(self.options.outstanding));
+                self.streams.len() - 1
+            }
+            None => return None,
+        };
+        let stream = &mut self.streams[number];
+        let start = match mode {
+            Mode::Ordered | Mode::SourceOrdered => self.space.after(self.options.first_sequence, 0),
+            _ => Seq(0),
+        };
+        stream.window.restart(start);
+        (stream.open, stream.ended, stream.offered) = (true, false, 0);
+        (stream.destination, stream.mode, stream.exactly_once) = (destination, mode, exactly_once);
+        self.active.push(number as u16);
+        Some(StreamId(number as u16))
+    }
+
+    /// May a packet be offered to this stream? As many are outstanding or unsent as there may be, otherwise.
+    #[inline]
+    pub fn has_room(&self, stream: StreamId) -> bool {
+        let stream = &self.streams[usize::from(stream.0)];
+        let selective = matches!(stream.mode, Mode::Selective | Mode::SelectiveOrdered);
+        stream.window.has_room() && !(selective && stream.window.len() >= SELECTIVE_WINDOW)
+    }
+
+    /// Adds a packet to a stream that [`Source::has_room`]. `last` ends the stream (in a synchronized transfer this is the
+    /// synchronization operation): nothing may be offered after it.
+    #[inline]
+    pub fn offer(&mut self, stream: StreamId, payload: P, last: bool) {
+        debug_assert!(self.has_room(stream));
+        let stream = &mut self.streams[usize::from(stream.0)];
+        debug_assert!(stream.open && !stream.ended);
+        stream.window.push(payload, last);
+        stream.offered += 1;
+        stream.ended = last;
+    }
+
+    /// Streams that may have something to send, in turn.
+    #[inline]
+    pub fn candidates(&self) -> impl Iterator<Item = StreamId> + '_ {
+        let (before, after) = self.active.split_at(self.turn.min(self.active.len()));
+        after.iter().chain(before).map(|&number| StreamId(number))
+    }
+
+    /// Receiver and payload of the packet that this stream would send now.
+    #[inline]
+    pub fn peek(&self, stream: StreamId) -> Option<(HostId, P)> {
+        let stream = &self.streams[usize::from(stream.0)];
+        let position = stream.ready(&self.options, self.identifiers.has_free())?;
+        stream.window.get(position).payload.map(|payload| (stream.destination, payload))
+    }
+
+    /// Sends the packet that [`Source::peek`] shows.
+    #[inline]
+    pub fn send(&mut self, id: StreamId, now: Time) -> Option<Outgoing<P>> {
+        let stream = &mut self.streams[usize::from(id.0)];
+        let position = stream.ready(&self.options, self.identifiers.has_free())?;
+        if stream.may_take_cid() && stream.wants_connection(position) {
+            stream.cid = self.identifiers.take(id);
+            (stream.connected, stream.halted) = (false, false);
+        }
+        let header = stream.header(id.0, position, &self.options, self.space);
+        let payload = stream.window.get(position).payload;
+        self.counters.sent.count();
+        if stream.window.get(position).resent || position < stream.window.sent {
+            self.counters.resent.count();
+        }
+        if header.flags.has(super::Flags::SLOW) {
+            self.counters.slow.count();
+        }
+        stream.sent(position, now);
+        let to = stream.destination;
+        self.wake = self.wake.min(now.saturating_add(self.options.timeout.min(self.options.quiet_time())));
+        if let Some(place) = self.active.iter().position(|&number| number == id.0) {
+            self.turn = if place + 1 == self.active.len() { 0 } else { place + 1 };
+        }
+        Some(Outgoing { to, header, payload })
+    }
+
+    /// Receiver of the next FIN, if there is one to be sent.
+    #[inline]
+    pub fn peek_fin(&self) -> Option<HostId> {
+        self.identifiers.next_fin()
+    }
+
+    /// Sends the FIN that [`Source::peek_fin`] shows.
+    pub fn send_fin(&mut self, now: Time) -> Option<Outgoing<P>> {
+        let (to, header) = self.identifiers.send_fin(now)?;
+        self.counters.fins.count();
+        if self.options.mutated(Mutation::ReuseBeforeFinAck) {
+            self.identifiers.release(header.cid);
+        }
+        self.wake = self.wake.min(now.saturating_add(self.options.timeout.min(self.options.quiet_time())));
+        Some(Outgoing { to, header, payload: None })
+    }
+
+    /// The next packet, whatever it is: FIN first, then streams in turn.
+    pub fn next(&mut self, now: Time) -> Option<Outgoing<P>> {
+        if self.peek_fin().is_some() {
+            return self.send_fin(now);
+        }
+        let stream = self.candidates().find(|&stream| self.peek(stream).is_some())?;
+        self.send(stream, now)
+    }
+
+    /// An answer has arrived: ACK, NACK or FIN-ACK.
+    pub fn arrive(&mut self, from: HostId, header: Header, out: &mut impl SourceOutbox<P>) {
+        if header.kind == Kind::FinAck {
+            if !self.identifiers.closed(header.cid, from) {
+                self.counters.stray.count();
+            }
+            return;
+        }
+        let Some(id) = self.stream_of(header.cid).filter(|id| self.is_answer(*id, from, &header)) else {
+            self.counters.stray.count();
+            return;
+        };
+        let stream = &mut self.streams[usize::from(id.0)];
+        stream.answered(header.flags.epoch());
+        if header.flags.has(super::Flags::CON) && stream.cid == Some(header.cid) {
+            stream.connect();
+        }
+        let acknowledges = header.kind == Kind::Ack || self.options.mutated(Mutation::NackAsAck);
+        match header.transfer {
+            Transfer::GoBackN => self.cumulative(id, &header, out),
+            Transfer::Selective | Transfer::SelectiveOrdered if acknowledges => {
+                self.selective(id, &header, out);
+            }
+            _ if acknowledges => self.single(id, &header, out),
+            _ => self.reject(id, &header),
+        }
+        self.settle(id, out);
+    }
+
+    fn stream_of(&self, cid: Cid) -> Option<StreamId> {
+        match cid.stream() {
+            Some(number) => Some(StreamId(number)),
+            None => self.identifiers.stream(cid),
+        }
+    }
+
+    fn is_answer(&self, id: StreamId, from: HostId, header: &Header) -> bool {
+        let stream = self.streams.get(usize::from(id.0));
+        let answer = matches!(header.kind, Kind::Ack | Kind::Nack);
+        answer && stream.is_some_and(|stream| stream.open && stream.destination == from)
+    }
+
+    /// An ACK for one packet.
+    #[inline]
+    fn single(&mut self, id: StreamId, header: &Header, out: &mut impl SourceOutbox<P>) {
+        let stream = &mut self.streams[usize::from(id.0)];
+        let Some(position) = stream.window.position(header.seq, self.space) else { return };
+        if let Some(payload) = stream.acknowledge(position, &self.options) {
+            out.acknowledged(id, payload, header.result());
+        }
+        if self.options.mutated(Mutation::CloseOnLastAck) && position + 1 == stream.window.len() {
+            stream.window.clear(self.space);
+            (stream.copies, stream.waiting, stream.permits) = (0, 0, 0);
+        }
+        stream.window.advance(self.space);
+    }
+
+    /// An ACK with a bitmap.
+    fn selective(&mut self, id: StreamId, header: &Header, out: &mut impl SourceOutbox<P>) {
+        let stream = &mut self.streams[usize::from(id.0)];
+        let base = self.space.distance(stream.window.base, header.seq);
+        // Answers overtake one another: one that is behind the window tells of packets after its SEQ, too.
+        let behind = self.space.precedes(header.seq, stream.window.base);
+        let skip = if behind { self.space.distance(header.seq, stream.window.base) } else { 0 };
+        if !behind && base > stream.window.sent {
+            return;
+        }
+        for position in 0..stream.window.sent {
+            let arrived = if behind {
+                let bit = u32::from(skip) + u32::from(position);
+                header.bitmap().checked_shr(bit).unwrap_or(0) & 1 == 1
+            } else if position < base {
+                true
+            } else {
+                header.bitmap().checked_shr(u32::from(position - base)).unwrap_or(0) & 1 == 1
+            };
+            if arrived && let Some(payload) = stream.acknowledge(position, &self.options) {
+                out.acknowledged(id, payload, 0);
+            }
+        }
+        stream.window.advance(self.space);
+    }
+
+    /// Go-back-N: all before SEQ has arrived; a NACK asks for what follows.
+    fn cumulative(&mut self, id: StreamId, header: &Header, out: &mut impl SourceOutbox<P>) {
+        let stream = &mut self.streams[usize::from(id.0)];
+        if header.reason == Reason::NoConnection {
+            stream.halted |= !stream.connected;
+            return if let Some(position) = stream.window.position(header.seq, self.space) {
+                stream.go_back(position);
+            };
+        }
+        let arrived = self.space.distance(stream.window.base, header.seq);
+        if arrived > stream.window.len() {
+            return;
+        }
+        for position in 0..arrived {
+            // An answer to a copy from before going back may tell of packets that count as not sent since.
+            if stream.window.get(position).state == State::Unsent {
+                stream.window.get_mut(position).state = State::Flying;
+            }
+            if let Some(payload) = stream.acknowledge(position, &self.options) {
+                out.acknowledged(id, payload, 0);
+            }
+        }
+        stream.window.sent = stream.window.sent.max(arrived);
+        stream.window.advance(self.space);
+        if header.kind == Kind::Nack && header.reason == Reason::OutOfSequence {
+            stream.go_back(0);
+        }
+    }
+
+    fn reject(&mut self, id: StreamId, header: &Header) {
+        match header.reason {
+            Reason::NoConnection => self.counters.no_connection.count(),
+            Reason::BufferFull => self.counters.buffer_full.count(),
+            Reason::NoReplay => self.counters.no_replay.count(),
+            Reason::None | Reason::Held | Reason::OutOfSequence => {}
+        }
+        let stream = &mut self.streams[usize::from(id.0)];
+        if let Some(position) = stream.window.position(header.seq, self.space) {
+            stream.reject(position, header.reason, &self.options);
+        }
+    }
+
+    /// Closes the connection of a stream that has nothing outstanding, and the stream if it has ended.
+    pub(crate) fn settle(&mut self, id: StreamId, out: &mut impl SourceOutbox<P>) {
+        let stream = &mut self.streams[usize::from(id.0)];
+        // Rule 1.
+        let quiet = stream.copies == 0 || self.options.mutated(Mutation::CloseBeforeAllCopies);
+        if !stream.window.is_empty() || !quiet {
+            return;
+        }
+        let idle =
+            self.options.close == Close::Idle && matches!(stream.mode, Mode::Ordered | Mode::SourceOrdered);
+        if stream.ended || idle {
+            if let Some(cid) = stream.cid.take() {
+                if stream.connected || stream.lossy {
+                    self.identifiers.close(cid, stream.destination);
+                } else {
+                    self.identifiers.release(cid);
+                }
+            }
+            (stream.connected, stream.halted, stream.lossy, stream.uncounted) = (false, false, false, false);
+            (stream.last_sent, stream.epoch) = (Time::ZERO, 0);
+        }
+        if stream.ended {
+            (stream.open, stream.ended, stream.copies) = (false, false, 0);
+            if let Some(place) = self.active.iter().position(|&number| number == id.0) {
+                self.active.remove(place);
+                self.turn -= usize::from(place < self.turn);
+                if self.turn >= self.active.len() {
+                    self.turn = 0;
+                }
+            }
+            out.finished(id);
+        }
+    }
+
+    pub(crate) fn count_timeout(&mut self) {
+        self.counters.timeouts.count();
+    }
+
+    /// What has been counted.
+    pub fn counters(&self) -> &SourceCounters {
+        &self.counters
+    }
+
+    /// Packets of this stream that have been sent and not been acknowledged.
+    pub fn outstanding(&self, stream: StreamId) -> u16 {
+        self.streams[usize::from(stream.0)].window.sent
+    }
+
+    /// Is no stream open, and are all connections closed?
+    pub fn is_idle(&self) -> bool {
+        self.active.is_empty() && self.identifiers.all_free()
+    }
+}

@@ -1,0 +1,321 @@
+//! A stream of a source endpoint: which of its packets may be sent, and how.
+
+use fabricsim_units::{HostId, Time};
+
+use super::mutation::Mutation;
+use super::options::{OnNoConnection, Recovery, Resend, SourceOptions, StartOffset};
+use super::window::{State, Window};
+use super::{Cid, Flags, Header, Kind, Reason, SequenceSpace, Transfer};
+
+/// How the packets of a stream are ordered.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Mode {
+    /// Not at all.
+    Unordered,
+    /// At the source: one packet outstanding (slow mode).
+    SourceOrdered,
+    /// At the target (fast mode, with slow mode where connections run out).
+    #[default]
+    Ordered,
+    /// Data unordered, then a flush, then the synchronization operation.
+    SourceSynchronized,
+    /// Data unordered; the target holds the synchronization operation until the data is visible.
+    Synchronized,
+    /// In sequence at the target, which drops what is not (RoCE).
+    GoBackN,
+    /// Unordered, with a bitmap at the target (Ultra Ethernet's RUD).
+    Selective,
+    /// The same with a reorder buffer.
+    SelectiveOrdered,
+}
+
+/// Packets that a selective acknowledgement can tell apart.
+pub(crate) const SELECTIVE_WINDOW: u16 = 64;
+
+/// A stream, open or not.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Stream<P> {
+    pub(crate) open: bool,
+    pub(crate) destination: HostId,
+    pub(crate) mode: Mode,
+    pub(crate) exactly_once: bool,
+    /// Its last packet has been offered.
+    pub(crate) ended: bool,
+    pub(crate) cid: Option<Cid>,
+    pub(crate) window: Window<P>,
+    /// The target is known to hold a connection.
+    pub(crate) connected: bool,
+    /// No new packets: there is no connection.
+    pub(crate) halted: bool,
+    /// Copies have been given up, so that the target may hold a connection that is not known of.
+    pub(crate) lossy: bool,
+    /// Copies sent less answers received.
+    pub(crate) copies: u16,
+    /// Which copies these are: raised when older ones are given up, so that late answers to them are not counted. (A packet
+    /// may wait in the reorder buffer for any time.) 0 to 3.
+    pub(crate) epoch: u8,
+    /// Copies are not all answered: `copies` is 1 until the quiet time is over.
+    pub(crate) uncounted: bool,
+    pub(crate) last_sent: Time,
+    /// Packets that were rejected or timed out and have not been sent again.
+    pub(crate) waiting: u16,
+    /// Packets that found a buffer full and may be sent again.
+    pub(crate) permits: u16,
+    /// Packets offered so far.
+    pub(crate) offered: u32,
+}
+
+impl<P: Copy> Stream<P> {
+    pub(crate) fn new(size: u16) -> Self {
+        Self {
+            open: false,
+            destination: HostId(0),
+            mode: Mode::default(),
+            exactly_once: false,
+            ended: false,
+            cid: None,
+            window: Window::new(size),
+            connected: false,
+            halted: false,
+            lossy: false,
+            copies: 0,
+            epoch: 0,
+            uncounted: false,
+            last_sent: Time::ZERO,
+            waiting: 0,
+            permits: 0,
+            offered: 0,
+        }
+    }
+
+    /// Does the packet at this position have to belong to a connection?
+    fn needs_connection(&self, position: u16) -> bool {
+        match self.mode {
+            Mode::Unordered => false,
+            Mode::SourceOrdered | Mode::Ordered => self.exactly_once,
+            Mode::SourceSynchronized => self.exactly_once && self.window.get(position).last,
+            Mode::Synchronized | Mode::GoBackN | Mode::Selective | Mode::SelectiveOrdered => true,
+        }
+    }
+
+    /// Does the packet at this position get a connection if there is a CID?
+    pub(crate) fn wants_connection(&self, position: u16) -> bool {
+        self.needs_connection(position) || self.mode == Mode::Ordered
+    }
+
+    /// May a stream without CID take one now? Everything that was sent without has been answered.
+    pub(crate) fn may_take_cid(&self) -> bool {
+        self.cid.is_none() && self.copies == 0
+    }
+
+    /// The packet that may be sent next, by its position.
+    #[inline]
+    pub(crate) fn ready(&self, options: &SourceOptions, free_cid: bool) -> Option<u16> {
+        let again = if self.waiting > 0 { self.resendable(options) } else { None };
+        let position = again.or_else(|| self.new_packet(options))?;
+        let stuck = self.cid.is_none() && self.needs_connection(position) && !free_cid;
+        (!stuck).then_some(position)
+    }
+
+    /// The first packet that was rejected or timed out and may be sent again.
+    fn resendable(&self, options: &SourceOptions) -> Option<u16> {
+        let in_sequence = matches!(self.mode, Mode::Ordered | Mode::SourceOrdered | Mode::SourceSynchronized);
+        (0..self.window.sent).find(|&position| match self.window.get(position).state {
+            State::TimedOut => true,
+            State::Rejected(Reason::NoConnection) if in_sequence => {
+                position == 0 || (self.connected && options.recovery == Recovery::Burst)
+            }
+            State::Rejected(Reason::NoConnection) => self.connected || self.copies == 0,
+            State::Rejected(_) => position == 0 || self.permits > 0,
+            _ => false,
+        })
+    }
+
+    /// The first packet that has not been sent, if it may be.
+    #[inline]
+    fn new_packet(&self, options: &SourceOptions) -> Option<u16> {
+        let position = self.window.sent;
+        if position >= self.window.len() {
+            return None;
+        }
+        let alone = position == 0 && self.copies == 0;
+        let may = match self.mode {
+            Mode::Unordered => true,
+            Mode::SourceOrdered => alone,
+            Mode::SourceSynchronized => alone || !self.window.get(position).last,
+            Mode::Ordered if self.cid.is_none() => alone,
+            _ if self.halted => position == 0,
+            _ => position == 0 || options.speculative || self.connected,
+        };
+        may.then_some(position)
+    }
+
+    /// The header with which the packet at this position is sent now.
+    #[inline]
+    pub(crate) fn header(
+        &self,
+        number: u16,
+        position: u16,
+        options: &SourceOptions,
+        space: SequenceSpace,
+    ) -> Header {
+        let entry = self.window.get(position);
+        let oldest = position == 0;
+        let transfer = match self.mode {
+            Mode::Unordered => Transfer::Unordered,
+            Mode::SourceSynchronized if !entry.last => Transfer::Unordered,
+            Mode::Synchronized => Transfer::Synchronized,
+            Mode::GoBackN => Transfer::GoBackN,
+            Mode::Selective => Transfer::Selective,
+            Mode::SelectiveOrdered => Transfer::SelectiveOrdered,
+            Mode::Ordered | Mode::SourceOrdered | Mode::SourceSynchronized => Transfer::Ordered,
+        };
+        let ordered = transfer == Transfer::Ordered;
+        let cid = if transfer == Transfer::Unordered { None } else { self.cid };
+        // Rule 2: nothing else of this stream may be on its way.
+        let alone = oldest && (self.copies == 0 || options.mutated(Mutation::SlowNotAlone));
+        let slow = ordered && (cid.is_none() || (self.halted && alone && !self.exactly_once));
+        // Rule 3.
+        let syn = oldest && cid.is_some() && !(entry.resent && options.mutated(Mutation::ResendWithoutSyn));
+        let offset = ordered
+            && cid.is_some()
+            && match options.start_offset {
+                StartOffset::Never => false,
+                StartOffset::UntilFirstAck => !self.connected,
+                StartOffset::Always => true,
+            };
+        let counts = transfer == Transfer::Synchronized && entry.last;
+        let exactly_once = self.exactly_once && cid.is_some() && (ordered || counts);
+        Header {
+            kind: Kind::Req,
+            transfer,
+            flags: Flags::NONE
+                .with_if(Flags::SYN, syn)
+                .with_if(Flags::EOD, exactly_once)
+                .with_if(Flags::SLOW, slow)
+                .with_if(Flags::LAST, entry.last)
+                .with_if(Flags::OFFSET, offset)
+                .with(Flags::of_epoch(self.epoch)),
+            reason: Reason::None,
+            cid: cid.unwrap_or(Cid::of_stream(number)),
+            seq: space.after(self.window.base, position),
+            word: if counts {
+                u64::from(self.offered)
+            } else if offset {
+                u64::from(position)
+            } else {
+                0
+            },
+        }
+    }
+
+    /// The packet at this position is sent.
+    #[inline]
+    pub(crate) fn sent(&mut self, position: u16, now: Time) {
+        let entry = self.window.get_mut(position);
+        let (before, again) = (entry.state, position < self.window.sent);
+        let entry = self.window.get_mut(position);
+        entry.state = State::Flying;
+        entry.sent_at = now;
+        entry.resent |= again;
+        if again {
+            self.waiting -= 1;
+            let full = matches!(before, State::Rejected(Reason::BufferFull | Reason::NoReplay));
+            if full && position > 0 {
+                self.permits -= 1;
+            }
+            self.permits = self.permits.min(self.waiting);
+        } else {
+            self.window.sent += 1;
+        }
+        self.copies = if self.uncounted { 1 } else { self.copies + 1 };
+        self.last_sent = now;
+    }
+
+    /// The target says that it holds a connection.
+    #[inline]
+    pub(crate) fn connect(&mut self) {
+        (self.connected, self.halted) = (true, false);
+    }
+
+    /// The packet at this position is visible in target memory. Its payload, if that is news.
+    #[inline]
+    pub(crate) fn acknowledge(&mut self, position: u16, options: &SourceOptions) -> Option<P> {
+        let entry = self.window.get_mut(position);
+        match entry.state {
+            State::Acknowledged | State::Unsent => return None,
+            State::Rejected(_) | State::TimedOut => self.waiting -= 1,
+            State::Flying => {}
+        }
+        entry.state = State::Acknowledged;
+        if self.waiting == 0 {
+            self.permits = 0;
+        } else if options.resend == Resend::Progress {
+            self.permits = (self.permits + 1).min(self.waiting);
+        }
+        entry.payload
+    }
+
+    /// The packet at this position was rejected.
+    pub(crate) fn reject(&mut self, position: u16, reason: Reason, options: &SourceOptions) {
+        let entry = self.window.get_mut(position);
+        // With several copies on their way, one answer may come while another copy is still to be decided.
+        if entry.state != State::Flying || reason == Reason::Held {
+            return;
+        }
+        entry.state = State::Rejected(reason);
+        self.waiting += 1;
+        if reason == Reason::NoConnection && !self.connected {
+            let at_once = self.mode != Mode::Ordered || options.no_connection == OnNoConnection::Halt;
+            self.halted |= at_once || self.window.get(position).resent;
+        }
+    }
+
+    /// There is no answer to the packet at this position in time.
+    pub(crate) fn time_out(&mut self, position: u16) {
+        debug_assert!(self.window.get(position).state == State::Flying);
+        if self.mode == Mode::GoBackN {
+            return self.go_back(position);
+        }
+        self.window.get_mut(position).state = State::TimedOut;
+        self.waiting += 1;
+    }
+
+    /// Packets from this position on count as not sent (go-back-N). Some copies get no answer from now on, so FIN has to wait
+    /// for the quiet time.
+    pub(crate) fn go_back(&mut self, position: u16) {
+        self.uncounted = true;
+        self.copies = self.copies.min(1);
+        for later in position..self.window.sent {
+            let entry = self.window.get_mut(later);
+            if matches!(entry.state, State::Rejected(_) | State::TimedOut) {
+                self.waiting -= 1;
+            }
+            (entry.state, entry.resent) = (State::Unsent, true);
+        }
+        self.window.sent = self.window.sent.min(position);
+    }
+
+    /// Is there something that can only go on when all copies are accounted for?
+    pub(crate) fn waits_for_copies(&self) -> bool {
+        self.copies > 0 && (self.window.is_empty() || self.cid.is_none() || self.halted)
+    }
+
+    /// An answer of this counting epoch has arrived.
+    #[inline]
+    pub(crate) fn answered(&mut self, epoch: u8) {
+        let counts = epoch == self.epoch && self.copies > 0 && !self.uncounted;
+        self.copies -= u16::from(counts);
+    }
+
+    /// Nothing of this stream can be in the network any more.
+    pub(crate) fn quiet(&mut self) {
+        (self.lossy, self.copies, self.epoch) = (true, 0, (self.epoch + 1) % 4);
+        self.uncounted = false;
+        for position in (0..self.window.sent).rev() {
+            if self.window.get(position).state == State::Flying {
+                self.time_out(position);
+            }
+        }
+    }
+}

@@ -1,0 +1,83 @@
+//! Timers of a source endpoint. A target has none.
+
+use fabricsim_units::Time;
+
+use super::identifiers::ClosingTimer;
+use super::outbox::{SourceOutbox, StreamId};
+use super::window::State;
+use super::{Cid, Mode, Source};
+
+/// A timer that runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Timer {
+    /// A packet has no answer: stream, position.
+    Packet(StreamId, u16),
+    /// No copy of a stream's packets can be in the network.
+    Quiet(StreamId),
+    /// FIN has no answer.
+    Fin(Cid),
+    /// No copy of FIN can be in the network.
+    FinQuiet(Cid),
+}
+
+impl<P: Copy> Source<P> {
+    /// No timer ends before this time; [`Time::MAX`]: none runs.
+    #[inline]
+    pub fn wake_at(&self) -> Time {
+        self.wake
+    }
+
+    /// Looks after the timers that have ended at `now`, and finds out when the next one ends.
+    pub fn expire(&mut self, now: Time, out: &mut impl SourceOutbox<P>) {
+        if now < self.wake {
+            return;
+        }
+        // Firing one timer may stop others or finish a stream, so the search begins anew; that happens at losses only.
+        loop {
+            let ended = self.timers().find(|&(_, ends)| ends <= now);
+            let Some((timer, _)) = ended else { break };
+            self.fire(timer, out);
+        }
+        self.wake = self.timers().map(|(_, ends)| ends).min().unwrap_or(Time::MAX);
+    }
+
+    /// The timers that run, and when they end.
+    pub(crate) fn timers(&self) -> impl Iterator<Item = (Timer, Time)> + '_ {
+        let (timeout, quiet) = (self.options.timeout, self.options.quiet_time());
+        let streams = self.active.iter().flat_map(move |&number| {
+            let stream = &self.streams[usize::from(number)];
+            let id = StreamId(number);
+            // Go-back-N has one timer for a connection.
+            let timed = if stream.mode == Mode::GoBackN { 1 } else { u16::MAX };
+            let packets = (0..stream.window.sent.min(timed))
+                .filter(|&position| stream.window.get(position).state == State::Flying)
+                .map(move |position| {
+                    let ends = stream.window.get(position).sent_at.saturating_add(timeout);
+                    (Timer::Packet(id, position), ends)
+                });
+            let waits = stream.waits_for_copies();
+            packets.chain(waits.then(|| (Timer::Quiet(id), stream.last_sent.saturating_add(quiet))))
+        });
+        let closing = self.identifiers.timers().map(move |(cid, timer, since)| match timer {
+            ClosingTimer::Resend => (Timer::Fin(cid), since.saturating_add(timeout)),
+            ClosingTimer::Quiet => (Timer::FinQuiet(cid), since.saturating_add(quiet)),
+        });
+        streams.chain(closing)
+    }
+
+    /// A timer has ended.
+    pub(crate) fn fire(&mut self, timer: Timer, out: &mut impl SourceOutbox<P>) {
+        match timer {
+            Timer::Packet(id, position) => {
+                self.count_timeout();
+                self.streams[usize::from(id.0)].time_out(position);
+            }
+            Timer::Quiet(id) => {
+                self.streams[usize::from(id.0)].quiet();
+                self.settle(id, out);
+            }
+            Timer::Fin(cid) => self.identifiers.expire(cid, ClosingTimer::Resend),
+            Timer::FinQuiet(cid) => self.identifiers.expire(cid, ClosingTimer::Quiet),
+        }
+    }
+}
