@@ -101,7 +101,7 @@ def test_programs_are_those_of_the_schema() -> None:
 def test_patterns_are_those_of_the_schema() -> None:
     found = variants("Pattern")
     assert set(get_args(sections.PatternName)) == {name for name, content in found.items() if content is None}
-    tagged = {"to", "permutation", "hot-spot"}
+    tagged = {"to", "permutation", "hot-spot", "group-offset"}
     assert {name for name, content in found.items() if content is not None} == tagged
 
 

@@ -87,6 +87,11 @@ pub fn hosts(graph: &Graph) -> Hosts {
         names: graph.hosts.iter().map(|host| host.name.clone()).collect(),
         rates: graph.hosts.iter().map(rate).collect(),
         grid: grid(graph),
+        group: match &graph.shape {
+            Shape::Dragonfly(shape) => Some(shape.hosts * shape.routers),
+            Shape::Megafly(shape) => Some(shape.hosts * shape.leaves),
+            _ => None,
+        },
     }
 }
 

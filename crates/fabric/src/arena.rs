@@ -1,4 +1,4 @@
-use fabricsim_model::{Hop, Lanes, Packet};
+use fabricsim_model::{Hop, Lanes, Packet, Trail};
 use fabricsim_units::{HostId, PortNo, Time, Vl};
 
 use crate::Table;
@@ -25,6 +25,8 @@ pub struct Slot {
     pub hop: Hop,
     /// Virtual lane of that buffer.
     pub lane: Vl,
+    /// What it remembers of its way.
+    pub trail: Trail,
 }
 
 /// The packets of a partition. Slots are used again, so nothing is allocated once the fabric is full.
@@ -113,6 +115,7 @@ impl Slot {
             port: NONE,
             hop: Hop { port: PortNo(0), lanes: Lanes::new(0, 1) },
             lane: Vl(0),
+            trail: Trail::default(),
         }
     }
 

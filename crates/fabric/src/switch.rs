@@ -25,6 +25,7 @@ mod forward;
 mod mark;
 mod queues;
 mod round;
+mod sight;
 mod staging;
 
 /// A switch: its queues, and who of them asks for which output.

@@ -9,5 +9,5 @@ mod table;
 pub use observer::{Grant, Nobody, Observer};
 pub use packet::{Packet, PacketKind};
 pub use random::Random;
-pub use route::{Hop, Lanes};
+pub use route::{Hop, Lanes, Trail};
 pub use table::{Column, Data, Table};

@@ -36,3 +36,51 @@ pub struct Hop {
     /// Virtual lanes on the link behind it.
     pub lanes: Lanes,
 }
+
+/// What a packet remembers of its way, for routing that needs it. Only the routing function reads it; six bytes that travel
+/// with the packet.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Trail {
+    via: [u16; 2],
+    /// How far it has come.
+    pub place: u8,
+    /// What it has decided.
+    pub flags: u8,
+}
+
+impl Trail {
+    /// A number that it remembers: a place to go to first.
+    #[inline]
+    pub const fn via(self) -> u32 {
+        (self.via[1] as u32) << 16 | self.via[0] as u32
+    }
+    /// The same with another number.
+    #[inline]
+    #[must_use]
+    pub const fn with_via(self, via: u32) -> Self {
+        Self { via: [via as u16, (via >> 16) as u16], ..self }
+    }
+    /// The same at another place.
+    #[inline]
+    #[must_use]
+    pub const fn at(self, place: u8) -> Self {
+        Self { place, ..self }
+    }
+    /// Is any of `flags` set?
+    #[inline]
+    pub const fn has(self, flags: u8) -> bool {
+        self.flags & flags != 0
+    }
+    /// The same with `flags` set.
+    #[inline]
+    #[must_use]
+    pub const fn with(self, flags: u8) -> Self {
+        Self { flags: self.flags | flags, ..self }
+    }
+    /// The same without `flags`.
+    #[inline]
+    #[must_use]
+    pub const fn without(self, flags: u8) -> Self {
+        Self { flags: self.flags & !flags, ..self }
+    }
+}

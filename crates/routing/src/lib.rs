@@ -7,6 +7,7 @@ mod build;
 mod competition;
 pub mod deadlock;
 mod dimension_order;
+pub mod dragonfly;
 mod error;
 pub mod fdbs;
 mod look_up_tables;
@@ -16,6 +17,7 @@ mod samples;
 mod shortest_path;
 mod table;
 mod up_down;
+mod view;
 mod ways;
 mod wiring;
 
@@ -23,16 +25,29 @@ pub use build::build;
 pub use competition::port_competition;
 pub use deadlock::{Verdict, check};
 pub use dimension_order::DimensionOrder;
+pub use dragonfly::Dragonfly;
 pub use error::{RoutingError, TablesError, TablesProblem};
 pub use look_up_tables::{LookUpTables, Wanted};
 pub use path::path;
 pub use shortest_path::shortest_paths;
 pub use table::{ForwardingTables, TableRouting};
 pub use up_down::{UpDown, Upwards};
+pub use view::View;
 pub use ways::Ways;
 
-use fabricsim_model::{Hop, Lanes};
+use fabricsim_model::{Hop, Lanes, Packet, Trail};
 use fabricsim_units::{HostId, PortNo, SwitchId, Vl};
+
+/// Where a packet is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct At {
+    /// The switch.
+    pub switch: SwitchId,
+    /// The port that it came in by.
+    pub in_port: PortNo,
+    /// The lane that it came on.
+    pub lane: Vl,
+}
 
 /// A routing algorithm on a given graph: it proposes hops; the switch chooses among them.
 pub trait RoutingFunction {
@@ -47,6 +62,32 @@ pub trait RoutingFunction {
     #[inline]
     fn only_hop(&self, _at: SwitchId, _in_port: PortNo, _lane: Vl, _to: HostId) -> Option<Hop> {
         None
+    }
+
+    /// Do packets remember something of their way? Then [`RoutingFunction::choose`] finds their hops.
+    #[inline]
+    fn keeps_trail(&self) -> bool {
+        false
+    }
+
+    /// The hop of a packet that remembers `trail`, which becomes what it remembers when it has taken the hop; `None` if packets
+    /// remember nothing ([`RoutingFunction::hops`] knows).
+    #[inline]
+    fn choose<V: View>(&self, _at: At, _packet: &Packet, _trail: &mut Trail, _view: &mut V) -> Option<Hop> {
+        None
+    }
+
+    /// All that may become of a packet for `to` that remembers `trail`, whatever the loads and the draws; appended to
+    /// `options`. For the deadlock check.
+    fn options(&self, at: At, to: HostId, trail: Trail, options: &mut Vec<(Hop, Trail)>) {
+        let mut hops = Vec::new();
+        self.hops(at.switch, at.in_port, at.lane, to, &mut hops);
+        options.extend(hops.into_iter().map(|hop| (hop, trail)));
+    }
+
+    /// Do all hosts of a switch look alike to the routing, but for the last hop?
+    fn knows_switches_only(&self) -> bool {
+        false
     }
 
     /// The way from every switch to every host, where it is known as a table: asked once, so that a switch can look there
@@ -108,6 +149,38 @@ macro_rules! routers {
                 }
             }
 
+            #[inline]
+            fn keeps_trail(&self) -> bool {
+                match self {
+                    $(Self::$name(router) => router.keeps_trail(),)*
+                }
+            }
+
+            #[inline]
+            fn choose<V: View>(
+                &self,
+                at: At,
+                packet: &Packet,
+                trail: &mut Trail,
+                view: &mut V,
+            ) -> Option<Hop> {
+                match self {
+                    $(Self::$name(router) => router.choose(at, packet, trail, view),)*
+                }
+            }
+
+            fn options(&self, at: At, to: HostId, trail: Trail, options: &mut Vec<(Hop, Trail)>) {
+                match self {
+                    $(Self::$name(router) => router.options(at, to, trail, options),)*
+                }
+            }
+
+            fn knows_switches_only(&self) -> bool {
+                match self {
+                    $(Self::$name(router) => router.knows_switches_only(),)*
+                }
+            }
+
             fn ways(&self) -> Option<&Ways> {
                 match self {
                     $(Self::$name(router) => router.ways(),)*
@@ -144,6 +217,8 @@ routers!(
     LookUpTables,
     /// Up and down a fat tree.
     UpDown,
+    /// Minimal, Valiant and adaptive routing on a dragonfly.
+    Dragonfly,
     /// Forwarding tables: shortest paths, or read from a file.
     TableRouting,
 );

@@ -22,6 +22,20 @@ pub struct Routing {
     /// before it in the order are divided into single coordinates. By default as few partitions as will do.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub partitions: Option<Vec<u32>>,
+    /// For algorithms that go over another group or switch: where to first; by default `group`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub via: Option<Via>,
+    /// For `ugal-l` and `par`: T, in packets of `host.mtu`, of the rule by which they leave the minimal way. By default 3.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub threshold: Option<f64>,
+    /// For `par-6/2`: the least part, 0 to 1, of the buffers behind the minimal port that must be in use, or waited for, before
+    /// another port is looked for. By default 0.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub trigger: Option<f64>,
+    /// For `par-6/2`: a port is taken instead of the minimal one if the part of its buffers in use is at most this part, 0 to
+    /// 1, of the minimal port's. By default 0.45.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ratio: Option<f64>,
     /// Which of the virtual lanes that the algorithm allows a packet takes.
     pub lane_selection: Selection,
 }
@@ -30,8 +44,8 @@ pub struct Routing {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Algorithm {
-    /// What fits the topology: `dimension-order` on grids, rings and hypercubes, `up-down` on trees, else
-    /// `shortest-path`.
+    /// What fits the topology: `dimension-order` on grids, rings and hypercubes, `up-down` on trees, `minimal` on dragonflies,
+    /// else `shortest-path`.
     #[default]
     Auto,
     /// One dimension after the other; on a torus the virtual lanes are split at a dateline.
@@ -50,6 +64,30 @@ pub enum Algorithm {
     ShortestPath,
     /// Forwarding tables from a file.
     Table,
+    /// On a dragonfly: the shortest way between groups. 2 virtual lanes.
+    Minimal,
+    /// On a dragonfly: over another group, drawn at random (Valiant 1982; Kim et al. 2008). 3 virtual lanes, 4 with `via =
+    /// "router"`.
+    Valiant,
+    /// On a dragonfly: `minimal`, or `valiant` if q_min H_min > q_val H_val + T where a packet is injected, with what is ahead at
+    /// the router's own outputs, q, and the links of the way, H (Kim et al. 2008). Lanes as `valiant`.
+    UgalL,
+    /// On a dragonfly: `minimal`, or `valiant` if q_min > 2 q_val + T, decided at the first router and, after a local link, again at
+    /// the second (progressive adaptive routing: Jiang, Kim, Dally 2009). 4 virtual lanes, 5 with `via = "router"`.
+    Par,
+    /// On a dragonfly: progressive adaptive with detours in every group (García et al. 2013). 6 virtual lanes.
+    #[serde(rename = "par-6/2")]
+    Par62,
+}
+
+/// Where a way over another group leads first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Via {
+    /// To any router of that group.
+    Group,
+    /// To a router of it, drawn at random.
+    Router,
 }
 
 /// Which way a packet goes round a ring when both ways are equally long.

@@ -112,6 +112,8 @@ pub enum Pattern {
     To(String),
     /// Some hosts are hot: they get a fraction of the messages, the rest are uniform.
     HotSpot(HotSpot),
+    /// On a dragonfly or megafly: any host of the group that is so many further than the source's, wrapping (ADV+n).
+    GroupOffset(u32),
 }
 
 /// Hot destinations.

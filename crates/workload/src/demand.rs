@@ -79,6 +79,7 @@ impl Draw {
         match self {
             Self::Fixed => 1,
             Self::Uniform(set) => set.others(mark[0]) as usize,
+            Self::Range => mark[1] as usize,
             Self::HotSpot(spots) => (spots.hot().others(mark[0]) + spots.rest().others(mark[1])) as usize,
         }
     }
@@ -87,6 +88,9 @@ impl Draw {
         match self {
             Self::Fixed => visit(HostId(mark[0]), 1.0),
             Self::Uniform(set) => set.shares(mark[0], 1.0, visit),
+            Self::Range => {
+                (mark[0]..mark[0] + mark[1]).for_each(|host| visit(HostId(host), 1.0 / f64::from(mark[1])));
+            }
             Self::HotSpot(spots) => {
                 let hot = spots.hot_share(mark);
                 spots.hot().shares(mark[0], hot, &mut visit);

@@ -46,6 +46,8 @@ pub struct Hosts {
     pub rates: Vec<Rate>,
     /// Coordinates of the switch of each host in a grid, and the grid's radices; `None` elsewhere.
     pub grid: Option<HostGrid>,
+    /// Hosts in a group, where there are groups: the first group has the first hosts, and so on.
+    pub group: Option<u32>,
 }
 
 /// Where hosts are in a grid.

@@ -8,7 +8,8 @@ use crate::{HostGrid, Hosts, Message, Source, Workload, build};
 /// `n` hosts H0, H1, ... with links of 8 Gb/s (1 ns per byte), without coordinates.
 pub(crate) fn hosts(n: u32) -> Hosts {
     let rate = Rate::new(8_000_000_000).unwrap();
-    Hosts { names: (0..n).map(|i| format!("H{i}")).collect(), rates: vec![rate; n as usize], grid: None }
+    let names = (0..n).map(|i| format!("H{i}")).collect();
+    Hosts { names, rates: vec![rate; n as usize], grid: None, group: None }
 }
 
 /// A grid with x fastest and `per_switch` hosts on each switch.

@@ -22,6 +22,7 @@ from fabricsim.spec.jobs import (
 from fabricsim.spec.sections import (
     Age,
     Bias,
+    GroupOffset,
     Host,
     HotSpot,
     LinkOverride,
@@ -83,6 +84,7 @@ __all__ = [
     "Fft",
     "File",
     "Grid",
+    "GroupOffset",
     "Host",
     "HotSpot",
     "HyperX",

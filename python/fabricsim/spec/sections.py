@@ -14,6 +14,7 @@ from fabricsim.spec.topologies import Topology
 __all__ = [
     "Age",
     "Bias",
+    "GroupOffset",
     "Host",
     "HotSpot",
     "LinkOverride",
@@ -162,6 +163,11 @@ class Routing:
             "up-down-random",
             "shortest-path",
             "table",
+            "minimal",
+            "valiant",
+            "ugal-l",
+            "par",
+            "par-6/2",
         ]
         | None
     ) = None
@@ -169,6 +175,10 @@ class Routing:
     ties: Literal["balanced", "random"] | None = None
     tables: str | None = None
     partitions: list[int] | None = None
+    via: Literal["group", "router"] | None = None
+    threshold: float | None = None
+    trigger: float | None = None
+    ratio: float | None = None
     lane_selection: Literal["most-credits", "round-robin", "lowest", "by-flow"] | None = None
 
 
@@ -195,6 +205,14 @@ class HotSpot:
     kind: ClassVar[str] = "hot-spot"
     hosts: list[str]
     fraction: float
+
+
+@dataclass(frozen=True)
+class GroupOffset:
+    """All to the group that is so many further (dragonfly, megafly)."""
+
+    kind: ClassVar[str] = "group-offset"
+    offset: int
 
 
 PatternName = Literal[
@@ -224,7 +242,7 @@ class Response:
 class Traffic:
     """A stream of messages on each of the sources."""
 
-    pattern: PatternName | To | Permutation | HotSpot
+    pattern: PatternName | To | Permutation | HotSpot | GroupOffset
     message: str | Mapping[str, Any]
     """A size (`"64 KiB"`) or a distribution (`{"uniform": {"min": "64 B", "max": "4 KiB"}}`)."""
     name: str | None = None
@@ -282,6 +300,8 @@ def to_plain(value: Any) -> Any:
     """Sections as the mappings, lists and scalars of an experiment file; what is None is left out."""
     if isinstance(value, To):
         return {"to": value.host}
+    if isinstance(value, GroupOffset):
+        return {"group-offset": value.offset}
     if isinstance(value, Permutation):
         return {"permutation": list(value.hosts)}
     if is_dataclass(value) and not isinstance(value, type):

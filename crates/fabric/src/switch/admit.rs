@@ -1,7 +1,7 @@
 //! What happens to a packet that comes in: the choice of its hop, and of the queue in which it waits.
 
 use fabricsim_model::{Hop, Lanes, Observer};
-use fabricsim_routing::RoutingFunction;
+use fabricsim_routing::{At, RoutingFunction};
 use fabricsim_spec::Queueing;
 use fabricsim_units::{PortNo, Vl};
 
@@ -248,9 +248,13 @@ impl Switch {
         (class, lane): (u8, Vl),
         packet: u32,
     ) -> Hop {
+        let relative = Vl(lane.0 - class);
+        let at = At { switch: self.id, in_port, lane: relative };
+        if let Some(hop) = self.chosen_hop(context, at, class, packet) {
+            return shifted(hop, class);
+        }
         context.hops.clear();
         let packet = context.arena[packet].packet;
-        let relative = Vl(lane.0 - class);
         context.routing.hops(self.id, in_port, relative, packet.destination, &mut context.hops);
         context.hops.iter_mut().for_each(|hop| *hop = shifted(*hop, class));
         if let [only] = context.hops.as_slice() {

@@ -1,9 +1,11 @@
-use fabricsim_model::Hop;
+use std::collections::BTreeMap;
+
+use fabricsim_model::{Hop, Trail};
 use fabricsim_topology::{Graph, Node};
 use fabricsim_units::{HostId, PortNo, SwitchId, Vl};
 
-use crate::RoutingFunction;
 use crate::wiring::{arrival, sending_port};
+use crate::{At, RoutingFunction};
 
 /// Stands for a port to a host.
 const TO_HOST: u32 = u32::MAX;
@@ -23,6 +25,20 @@ pub(super) struct Dependencies<'a> {
     seen: Vec<u32>,
     stack: Vec<usize>,
     hops: Vec<Hop>,
+    trails: Trails,
+}
+
+/// The walk of packets that remember their way.
+#[derive(Default)]
+struct Trails {
+    /// The trails that were met, and their numbers.
+    number: BTreeMap<Trail, usize>,
+    met: Vec<Trail>,
+    /// For each, to which destination (plus 1) each channel was last walked by a packet that remembers it.
+    seen: Vec<Vec<u32>>,
+    /// Channels and numbers of trails.
+    stack: Vec<(usize, usize)>,
+    options: Vec<(Hop, Trail)>,
 }
 
 /// A direction of a link between switches.
@@ -68,7 +84,18 @@ impl<'a> Dependencies<'a> {
         }
         let seen = vec![0; directions.len() * lanes];
         let rows = vec![0; row];
-        Self { graph, lanes, directions, behind, first_port, rows, seen, stack: Vec::new(), hops: Vec::new() }
+        Self {
+            graph,
+            lanes,
+            directions,
+            behind,
+            first_port,
+            rows,
+            seen,
+            stack: Vec::new(),
+            hops: Vec::new(),
+            trails: Trails::default(),
+        }
     }
 
     /// Follows packets for `to` from each of the hosts `from`, along every hop and lane.
@@ -112,6 +139,52 @@ impl<'a> Dependencies<'a> {
         }
     }
 
+    /// [`Dependencies::walk`] for packets that remember their way: along every hop that may be chosen in any state.
+    pub(super) fn walk_trails<R: RoutingFunction>(&mut self, router: &R, from: &[HostId], to: HostId) {
+        for &source in from.iter().filter(|&&source| source != to) {
+            let host = &self.graph.hosts[source.index()];
+            for lane in router.injection_lanes(source, to).iter() {
+                let at = At { switch: host.switch, in_port: host.port, lane };
+                self.trails.options.clear();
+                router.options(at, to, Trail::default(), &mut self.trails.options);
+                self.enter_with_trails(host.switch, None, to);
+            }
+        }
+        while let Some((channel, trail)) = self.trails.stack.pop() {
+            let direction = &self.directions[channel / self.lanes];
+            let lane = Vl((channel % self.lanes) as u8);
+            let at = At { switch: direction.at, in_port: direction.in_port, lane };
+            let row = direction.row + lane.index() * direction.words;
+            self.trails.options.clear();
+            router.options(at, to, self.trails.met[trail], &mut self.trails.options);
+            self.enter_with_trails(at.switch, Some(row), to);
+        }
+    }
+
+    fn enter_with_trails(&mut self, at: SwitchId, row: Option<usize>, to: HostId) {
+        let options = std::mem::take(&mut self.trails.options);
+        for &(hop, trail) in &options {
+            let next = self.behind[self.first_port[at.index()] + hop.port.index()];
+            if next == TO_HOST {
+                continue;
+            }
+            let trail = self.trails.number_of(trail, self.seen.len());
+            for lane in hop.lanes.iter() {
+                if let Some(row) = row {
+                    let bit = hop.port.index() * self.lanes + lane.index();
+                    self.rows[row + bit / 64] |= 1 << (bit % 64);
+                }
+                let channel = next as usize * self.lanes + lane.index();
+                self.seen[channel] = to.0 + 1;
+                if self.trails.seen[trail][channel] != to.0 + 1 {
+                    self.trails.seen[trail][channel] = to.0 + 1;
+                    self.trails.stack.push((channel, trail));
+                }
+            }
+        }
+        self.trails.options = options;
+    }
+
     /// Number of channels that packets can use.
     pub(super) fn used(&self) -> u64 {
         self.seen.iter().filter(|&&seen| seen > 0).count() as u64
@@ -137,6 +210,18 @@ impl<'a> Dependencies<'a> {
     pub(super) fn channel(&self, channel: u32) -> (u32, Vl) {
         let (direction, lane) = (channel as usize / self.lanes, channel as usize % self.lanes);
         (self.directions[direction].sending_port, Vl(lane as u8))
+    }
+}
+
+impl Trails {
+    fn number_of(&mut self, trail: Trail, channels: usize) -> usize {
+        let next = self.met.len();
+        let number = *self.number.entry(trail).or_insert(next);
+        if number == next {
+            self.met.push(trail);
+            self.seen.push(vec![0; channels]);
+        }
+        number
     }
 }
 

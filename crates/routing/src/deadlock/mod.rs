@@ -95,6 +95,9 @@ pub fn check(router: &Router, graph: &Graph) -> Verdict {
             return check_among(router, lanes, graph, &lines);
         }
     }
+    if router.knows_switches_only() {
+        return check_among(router, lanes, graph, &[grid::one_host_per_switch(graph)]);
+    }
     check_among(router, lanes, graph, &[all])
 }
 
@@ -119,7 +122,11 @@ pub fn check_among<R: RoutingFunction>(
     let mut dependencies = Dependencies::new(graph, lanes.into());
     for hosts in sets {
         for &to in hosts {
-            dependencies.walk(router, hosts, to);
+            if router.keeps_trail() {
+                dependencies.walk_trails(router, hosts, to);
+            } else {
+                dependencies.walk(router, hosts, to);
+            }
         }
     }
     let successors = dependencies.successors();

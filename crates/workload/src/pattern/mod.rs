@@ -7,6 +7,7 @@
 
 mod bits;
 mod grid;
+mod group;
 mod hot_spot;
 mod permutation;
 mod set;
@@ -51,6 +52,8 @@ pub(crate) enum Draw {
     Fixed,
     /// One of a set, equally likely, but not the one that is marked.
     Uniform(HostSet),
+    /// One of so many hosts (the mark's second number), from the one that is its first.
+    Range,
     /// Hot or not, then one of a set.
     HotSpot(HotSpots),
 }
@@ -61,6 +64,7 @@ impl Draw {
         match self {
             Self::Fixed => HostId(mark[0]),
             Self::Uniform(set) => set.draw(mark[0], random),
+            Self::Range => HostId(mark[0] + random.below(u64::from(mark[1])) as u32),
             Self::HotSpot(spots) => spots.draw(mark, random),
         }
     }
@@ -85,8 +89,9 @@ pub(crate) fn plan(context: &Context) -> Result<Plan, WorkloadError> {
         Pattern::RandomPermutation => permutation::random(context),
         Pattern::Permutation(list) => permutation::list(context, list),
         Pattern::To(host) => to::plan(context, host),
+        Pattern::GroupOffset(offset) => group::offset(context, *offset),
     }?;
-    if plan.draw.is_fixed() && context.traffic.destinations != ["*"] {
+    if matches!(plan.draw, Draw::Fixed | Draw::Range) && context.traffic.destinations != ["*"] {
         let why = "only `uniform`, `uniform-with-self` and `hot-spot` draw from `destinations`; leave it out";
         let problem = Problem::NoMeaning { with: name(&context.traffic.pattern), why };
         return Err(context.place.error("destinations", problem));
@@ -112,6 +117,7 @@ pub(crate) const fn name(pattern: &Pattern) -> &'static str {
         Pattern::Permutation(_) => "permutation",
         Pattern::To(_) => "to",
         Pattern::HotSpot(_) => "hot-spot",
+        Pattern::GroupOffset(_) => "group-offset",
     }
 }
 

@@ -1,0 +1,131 @@
+//! Where everything is in a dragonfly.
+
+use fabricsim_topology::{DragonflyShape, Graph};
+use fabricsim_units::{HostId, PortNo, SwitchId};
+
+use super::template::Kind;
+
+/// A router: its group, and its number there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Place {
+    pub(super) group: u32,
+    pub(super) router: u32,
+}
+
+/// A global link of a group towards another one.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Gate {
+    /// Router of the group that it begins at, and the port there.
+    pub(super) router: u32,
+    pub(super) port: PortNo,
+    /// Router of the other group that it ends at.
+    pub(super) lands: u32,
+}
+
+/// Groups, routers, hosts, and the links between groups.
+#[derive(Clone, Debug)]
+pub(super) struct Map {
+    pub(super) shape: DragonflyShape,
+    places: Vec<Place>,
+    /// By host: its router and the port there.
+    hosts: Vec<(SwitchId, PortNo)>,
+    /// Links from each group to each, those of a router together in ascending order; and where those of a pair begin.
+    gates: Vec<Gate>,
+    first: Vec<u32>,
+}
+
+impl Map {
+    /// The map of a dragonfly of this shape.
+    pub(super) fn new(graph: &Graph, shape: &DragonflyShape) -> Self {
+        let groups = shape.groups;
+        let place = |s: u32| Place { group: s / shape.routers, router: s % shape.routers };
+        let mut first = vec![0];
+        let mut gates = Vec::with_capacity((groups.count * groups.ports) as usize);
+        for group in 0..groups.count {
+            let mut ports: Vec<(u32, u32, u32)> = (0..groups.ports)
+                .map(|k| {
+                    let (far, port) = groups.far(group, k);
+                    (far, k, port)
+                })
+                .collect();
+            ports.sort_unstable();
+            for to in 0..groups.count {
+                let towards = ports.iter().filter(|port| port.0 == to);
+                gates.extend(towards.map(|&(_, k, port)| Gate {
+                    router: k / shape.globals,
+                    port: shape.global_port(k % shape.globals),
+                    lands: port / shape.globals,
+                }));
+                first.push(gates.len() as u32);
+            }
+        }
+        Self {
+            shape: shape.clone(),
+            places: (0..graph.switches.len() as u32).map(place).collect(),
+            hosts: graph.hosts.iter().map(|host| (host.switch, host.port)).collect(),
+            gates,
+            first,
+        }
+    }
+
+    #[inline]
+    pub(super) fn place(&self, at: SwitchId) -> Place {
+        self.places[at.index()]
+    }
+
+    /// Router and port of a host.
+    #[inline]
+    pub(super) fn host(&self, host: HostId) -> (SwitchId, PortNo) {
+        self.hosts[host.index()]
+    }
+
+    /// The links from a group to another one.
+    #[inline]
+    pub(super) fn gates(&self, from: u32, to: u32) -> &[Gate] {
+        let pair = (from * self.shape.groups.count + to) as usize;
+        &self.gates[self.first[pair] as usize..self.first[pair + 1] as usize]
+    }
+
+    /// Those of them by which there are the fewest links to `router` of the other group, or to any router there.
+    #[inline]
+    pub(super) fn nearest(&self, from: Place, to: u32, router: Option<u32>) -> impl Iterator<Item = Gate> {
+        let gates = self.gates(from.group, to);
+        let distance = move |gate: &Gate| Self::distance(from, *gate, router.unwrap_or(gate.lands));
+        let least = if gates.len() == 1 { None } else { gates.iter().map(distance).min() };
+        gates.iter().filter(move |gate| least.is_none_or(|least| distance(gate) == least)).copied()
+    }
+
+    #[inline]
+    pub(super) fn kind(&self, port: PortNo) -> Kind {
+        let port = u32::from(port.0);
+        if port < self.shape.hosts {
+            Kind::Host
+        } else if port < self.shape.hosts + self.shape.routers - 1 {
+            Kind::Local
+        } else {
+            Kind::Global
+        }
+    }
+
+    /// The port of `from` that begins the way over `gate`.
+    #[inline]
+    pub(super) fn towards(&self, from: Place, gate: Gate) -> PortNo {
+        if gate.router == from.router { gate.port } else { self.shape.local_port(from.router, gate.router) }
+    }
+
+    /// Links between switches on the way from `from` over `gate` to router `to` of the group it leads to.
+    #[inline]
+    pub(super) fn distance(from: Place, gate: Gate, to: u32) -> u32 {
+        u32::from(gate.router != from.router) + 1 + u32::from(gate.lands != to)
+    }
+
+    pub(super) fn global_ports(&self) -> impl Iterator<Item = PortNo> + Clone + use<> {
+        let first = self.shape.hosts + self.shape.routers - 1;
+        (first..first + self.shape.globals).map(|port| PortNo(port as u16))
+    }
+
+    pub(super) fn local_ports(&self) -> impl Iterator<Item = PortNo> + Clone + use<> {
+        let first = self.shape.hosts;
+        (first..first + self.shape.routers - 1).map(|port| PortNo(port as u16))
+    }
+}

@@ -1,0 +1,263 @@
+//! Routing on a dragonfly: minimal, over another group (Valiant), and the choice between the two by load.
+//!
+//! - `minimal`: to a router of the group with a link to the destination's group, over it, to the destination's router.
+//! - `valiant`: first to another group, drawn at random, then minimally (Kim et al., ISCA 2008; Valiant 1982).
+//! - `ugal-l`: of a minimal way and one by Valiant, the one with less to wait for, decided where the packet is injected by what
+//!   its router knows of its own outputs (Singh 2005; Kim et al. 2008).
+//! - `par`: the same, decided once more at the second router of the group (Jiang, Kim, Dally, ISCA 2009).
+//! - `par-6/2`: a choice at every router, with detours within groups as well (García et al., ICPP 2013).
+//!
+//! Between hosts of one group all but `par-6/2` go minimally. A packet remembers in its [`Trail`] where it goes first, what
+//! it has decided, and its slot in the [`Template`]. Every decision is among the [`RoutingFunction::options`] that the
+//! deadlock check follows; debug builds check each.
+
+mod map;
+mod options;
+mod par_6_2;
+mod source;
+pub(crate) mod template;
+#[cfg(test)]
+mod tests;
+
+use fabricsim_model::{Hop, Lanes, Packet, Trail};
+use fabricsim_topology::{DragonflyShape, Graph};
+use fabricsim_units::{HostId, PortNo, SwitchId, Vl};
+
+use self::map::{Gate, Map, Place};
+use self::template::{Kind, Template};
+use crate::{At, RoutingFunction, View};
+
+pub use self::par_6_2::Detours;
+
+/// The packet goes to another group or router first: [`Trail::via`].
+const DETOUR: u8 = 1;
+/// It may still go there.
+const UNSURE: u8 = 2;
+/// It has made a detour within this group.
+const TURNED: u8 = 4;
+/// It leaves this group by the router where it is.
+const MUST_LEAVE: u8 = 8;
+/// What is forgotten when a packet comes to another group.
+const IN_GROUP: u8 = UNSURE | TURNED | MUST_LEAVE;
+
+/// How packets choose.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Policy {
+    /// Minimal ways.
+    Minimal,
+    /// Over another group.
+    Valiant,
+    /// Minimal, unless q_min H_min > q_val H_val + T: q what is ahead at the output, H the links of the way, T this many
+    /// flow-control units.
+    UgalLocal {
+        /// T.
+        threshold: u32,
+    },
+    /// At the first and second router: minimal, unless q_min > 2 q_val + T.
+    Progressive {
+        /// T.
+        threshold: u32,
+    },
+    /// With detours in each group.
+    Detours(Detours),
+}
+
+/// Where a way over another group leads first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Via {
+    /// To any router of that group.
+    Group,
+    /// To one router of it, drawn at random.
+    Router,
+}
+
+/// Routing on a dragonfly.
+#[derive(Clone, Debug)]
+pub struct Dragonfly {
+    map: Map,
+    template: Template,
+    policy: Policy,
+    via: Via,
+    pub(crate) all: Lanes,
+}
+
+/// Where a packet wants to go: any router of a group, or one.
+#[derive(Clone, Copy, Debug)]
+struct Goal {
+    group: u32,
+    router: Option<u32>,
+}
+
+impl Policy {
+    /// The longest way.
+    pub(crate) const fn way(self, via: Via) -> &'static [Kind] {
+        match (self, via) {
+            (Self::Minimal, _) => template::MINIMAL,
+            (Self::Valiant | Self::UgalLocal { .. }, Via::Group) => template::BY_GROUP,
+            (Self::Valiant | Self::UgalLocal { .. }, Via::Router) => template::BY_ROUTER,
+            (Self::Progressive { .. }, Via::Group) => template::PROGRESSIVE_BY_GROUP,
+            (Self::Progressive { .. }, Via::Router) => template::PROGRESSIVE_BY_ROUTER,
+            (Self::Detours(_), _) => template::SIX_TWO,
+        }
+    }
+}
+
+impl Dragonfly {
+    /// Routing on the dragonfly `shape` of `graph` with `lanes` virtual lanes; the lanes that are needed, if there are fewer.
+    pub fn new(
+        graph: &Graph,
+        shape: &DragonflyShape,
+        (policy, via): (Policy, Via),
+        lanes: u8,
+    ) -> Result<Self, u8> {
+        let way = policy.way(via);
+        let template = Template::new(way, lanes).ok_or(template::needed(way))?;
+        Ok(Self { map: Map::new(graph, shape), template, policy, via, all: Lanes::new(0, lanes) })
+    }
+
+    /// The same on other lanes.
+    #[cfg(test)]
+    fn with_lanes(mut self, kinds: &'static [Kind], places: &[u8]) -> Self {
+        self.template = Template::on_lanes(kinds, places, 1);
+        self.all = Lanes::new(0, places.iter().max().map_or(1, |most| most + 1));
+        self
+    }
+
+    /// The longest way, with the lane of each link.
+    pub fn longest_way(&self) -> String {
+        self.template.to_string()
+    }
+
+    /// The hop over `port`, and what a packet remembers that takes it.
+    #[inline]
+    fn hop(&self, port: PortNo, trail: Trail) -> (Hop, Trail) {
+        let kind = self.map.kind(port);
+        let (place, lanes) = self.template.next(trail.place, kind);
+        let trail = if kind == Kind::Global { trail.without(IN_GROUP) } else { trail };
+        (Hop { port, lanes }, trail.at(place))
+    }
+
+    /// Where the packet goes now: to its detour, which it forgets once it is there, or to its destination.
+    #[inline]
+    fn goal(&self, here: Place, to: Place, trail: &mut Trail) -> Goal {
+        if trail.has(DETOUR) {
+            let via = self.detour(*trail);
+            let there = via.group == here.group && via.router.is_none_or(|router| router == here.router);
+            if !there {
+                return via;
+            }
+            *trail = trail.without(DETOUR).with_via(0);
+        }
+        Goal { group: to.group, router: Some(to.router) }
+    }
+
+    /// The place that a packet remembers.
+    #[inline]
+    fn detour(&self, trail: Trail) -> Goal {
+        match self.via {
+            Via::Group => Goal { group: trail.via(), router: None },
+            Via::Router => {
+                let Place { group, router } = self.map.place(SwitchId(trail.via()));
+                Goal { group, router: Some(router) }
+            }
+        }
+    }
+
+    /// The port towards `goal`, over any of the shortest ways.
+    #[inline]
+    fn towards<V: View>(&self, here: Place, goal: Goal, view: &mut V) -> PortNo {
+        match goal.router {
+            Some(router) if goal.group == here.group => self.map.shape.local_port(here.router, router),
+            _ => self.map.towards(here, self.gate(here, goal, view)),
+        }
+    }
+
+    /// A link to the goal's group, any of the nearest.
+    #[inline]
+    fn gate<V: View>(&self, here: Place, goal: Goal, view: &mut V) -> Gate {
+        let all = self.map.gates(here.group, goal.group);
+        if let [only] = all {
+            return *only;
+        }
+        let (mut chosen, mut count) = (all[0], 0);
+        for gate in self.map.nearest(here, goal.group, goal.router) {
+            count += 1;
+            // Each of them with the same probability, without a list.
+            if count == 1 || view.below(count) == 0 {
+                chosen = gate;
+            }
+        }
+        chosen
+    }
+
+    /// A group other than these two, or a router of such a group, for [`Trail::via`].
+    #[inline]
+    fn draw_via<V: View>(&self, here: Place, to: Place, view: &mut V) -> u32 {
+        let (low, high) = (here.group.min(to.group), here.group.max(to.group));
+        let mut group = view.below(self.map.shape.groups.count - 2);
+        group += u32::from(group >= low);
+        group += u32::from(group >= high);
+        match self.via {
+            Via::Group => group,
+            Via::Router => group * self.map.shape.routers + view.below(self.map.shape.routers),
+        }
+    }
+
+    /// Blocks ahead at an output.
+    #[inline]
+    fn load<V: View>(&self, port: PortNo, view: &mut V) -> u32 {
+        view.load(port, self.template.all(self.map.kind(port)))
+    }
+}
+
+impl RoutingFunction for Dragonfly {
+    #[inline]
+    fn injection_lanes(&self, _from: HostId, _to: HostId) -> Lanes {
+        self.all
+    }
+
+    /// The minimal hops.
+    fn hops(&self, at: SwitchId, in_port: PortNo, lane: Vl, to: HostId, hops: &mut Vec<Hop>) {
+        let place = self.template.slot(self.map.kind(in_port), lane);
+        self.minimal_options(at, to, Trail::default().at(place), &mut |hop, _| hops.push(hop));
+    }
+
+    #[inline]
+    fn choose<V: View>(&self, at: At, packet: &Packet, trail: &mut Trail, view: &mut V) -> Option<Hop> {
+        let (target, port) = self.map.host(packet.destination);
+        if target == at.switch {
+            return Some(Hop { port, lanes: self.all });
+        }
+        let before = *trail;
+        let (here, to) = (self.map.place(at.switch), self.map.place(target));
+        let port = match self.policy {
+            Policy::Detours(rules) => self.with_detours(rules, here, to, trail, view),
+            policy => self.minimal_or_detour(policy, here, to, trail, view),
+        };
+        let (hop, after) = self.hop(port, *trail);
+        *trail = after;
+        debug_assert!(
+            self.is_option(at, packet.destination, before, (hop, after)),
+            "{hop:?} is not among the options at {here:?} of {before:?}"
+        );
+        Some(hop)
+    }
+
+    fn options(&self, at: At, to: HostId, trail: Trail, options: &mut Vec<(Hop, Trail)>) {
+        self.each_option(at.switch, to, trail, &mut |hop, trail| options.push((hop, trail)));
+    }
+
+    fn knows_switches_only(&self) -> bool {
+        true
+    }
+
+    #[inline]
+    fn is_adaptive(&self) -> bool {
+        !matches!(self.policy, Policy::Minimal | Policy::Valiant)
+    }
+
+    #[inline]
+    fn keeps_trail(&self) -> bool {
+        true
+    }
+}

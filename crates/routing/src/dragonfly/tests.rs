@@ -1,0 +1,212 @@
+use std::cell::Cell;
+
+use fabricsim_model::{Lanes, Packet, PacketKind, Random, Trail};
+use fabricsim_topology::{Graph, Node, Shape};
+use fabricsim_units::{HostId, PortNo, SwitchId, Time, Vl};
+use proptest::prelude::*;
+
+use super::{Detours, Dragonfly, Policy, Via, template};
+use crate::deadlock::{Verdict, check_among};
+use crate::samples::{graph, try_router};
+use crate::wiring::beyond;
+use crate::{At, Router, RoutingFunction, View, check};
+
+const ALGORITHMS: [(&str, u8); 8] = [
+    ("algorithm = \"minimal\"", 2),
+    ("algorithm = \"valiant\"", 3),
+    ("algorithm = \"valiant\"\nvia = \"router\"", 4),
+    ("algorithm = \"ugal-l\"", 3),
+    ("algorithm = \"ugal-l\"\nvia = \"router\"", 4),
+    ("algorithm = \"par\"", 4),
+    ("algorithm = \"par\"\nvia = \"router\"", 5),
+    ("algorithm = \"par-6/2\"", 6),
+];
+
+const TOPOLOGIES: [&str; 6] = [
+    "dragonfly = { p = 1, a = 2, h = 1 }",
+    "dragonfly = { p = 2, a = 4, h = 2 }",
+    "dragonfly = { p = 1, a = 4, h = 2, arrangement = \"palmtree\" }",
+    "dragonfly = { p = 1, a = 4, h = 2, arrangement = \"circulant\" }",
+    "dragonfly = { p = 1, a = 3, h = 2, g = 4 }",
+    "dragonfly = { p = 2, a = 2, h = 4, g = 4, arrangement = \"palmtree\" }",
+];
+
+fn network(topology: &str, routing: &str, lanes: u8) -> (Graph, Router) {
+    let graph = graph(topology);
+    let router = try_router(&graph, topology, routing, lanes).unwrap_or_else(|e| panic!("{e}"));
+    (graph, router)
+}
+
+#[test]
+fn every_algorithm_is_free_of_deadlock() {
+    for topology in TOPOLOGIES {
+        for (routing, lanes) in ALGORITHMS {
+            for lanes in [lanes, 2 * lanes + 1] {
+                let (graph, router) = network(topology, routing, lanes);
+                let verdict = check(&router, &graph);
+                assert!(
+                    matches!(verdict, Verdict::Free { .. }),
+                    "{topology} {routing}: {}",
+                    verdict.describe(&graph)
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn too_few_lanes_are_refused_with_the_number_needed() {
+    let topology = TOPOLOGIES[1];
+    for (routing, lanes) in ALGORITHMS {
+        let error = try_router(&graph(topology), topology, routing, lanes - 1).unwrap_err().to_string();
+        let expected = format!("needs {lanes} virtual lanes in each service class to be free of deadlock");
+        assert!(
+            error.starts_with("sample.toml: switch.virtual_lanes: ") && error.contains(&expected),
+            "{error}"
+        );
+    }
+}
+
+fn verdict(topology: &str, policy: (Policy, Via), kinds: &'static [template::Kind], lanes: &[u8]) -> Verdict {
+    let graph = graph(topology);
+    let Shape::Dragonfly(shape) = &graph.shape else { panic!("not a dragonfly") };
+    let router = Dragonfly::new(&graph, shape, policy, 16).unwrap().with_lanes(kinds, lanes);
+    let hosts = (0..graph.hosts.len() as u32).map(HostId).collect();
+    check_among(&router, router.all.count, &graph, &[hosts])
+}
+
+const DETOURS: Policy = Policy::Detours(Detours { trigger: 0, ratio: 65536 });
+
+/// With two slots of a way on one lane, there is a cycle, wherever the way is long enough that there can be one.
+#[test]
+fn one_lane_less_is_one_too_few() {
+    use template::{BY_GROUP, BY_ROUTER, MINIMAL, PROGRESSIVE_BY_GROUP, PROGRESSIVE_BY_ROUTER, SIX_TWO};
+    let ugal = Policy::UgalLocal { threshold: 0 };
+    let par = Policy::Progressive { threshold: 0 };
+    let cases: [(Policy, Via, &'static [template::Kind], &[u8]); 9] = [
+        (Policy::Minimal, Via::Group, MINIMAL, &[0, 0, 0]),
+        (Policy::Valiant, Via::Group, BY_GROUP, &[0, 0, 1, 1, 1]),
+        (Policy::Valiant, Via::Group, BY_GROUP, &[0, 0, 0, 1, 1]),
+        (Policy::Valiant, Via::Router, BY_ROUTER, &[0, 0, 1, 1, 1, 1]),
+        (ugal, Via::Group, BY_GROUP, &[0, 0, 1, 0, 2]),
+        (par, Via::Group, PROGRESSIVE_BY_GROUP, &[0, 0, 0, 1, 1, 2]),
+        (par, Via::Router, PROGRESSIVE_BY_ROUTER, &[0, 1, 0, 2, 2, 1, 3]),
+        (DETOURS, Via::Group, SIX_TWO, &[0, 1, 0, 2, 3, 1, 4, 4]),
+        (DETOURS, Via::Group, SIX_TWO, &[0, 1, 0, 2, 3, 0, 4, 5]),
+    ];
+    for (policy, via, kinds, lanes) in cases {
+        let verdict = verdict("dragonfly = { p = 1, a = 4, h = 2 }", (policy, via), kinds, lanes);
+        assert!(matches!(verdict, Verdict::Cyclic { .. }), "{policy:?} {via:?} {lanes:?}: {verdict:?}");
+    }
+}
+
+/// BookSim's `ugal_dragonflynew` has a lane for ways to the intermediate router, one from there on, and one for minimal ways,
+/// and calls that free of deadlock. It is not: on the first lane local links lead to global ones, and these to local ones
+/// of the intermediate group. Of its two kinds of ways those over another group alone have the cycle.
+#[test]
+fn three_lanes_by_phase_are_not_free_of_deadlock() {
+    for topology in ["dragonfly = { p = 1, a = 2, h = 1 }", "dragonfly = { p = 1, a = 4, h = 2 }"] {
+        let way = template::BY_ROUTER;
+        let found = verdict(topology, (Policy::Valiant, Via::Router), way, &[0, 0, 0, 1, 1, 2]);
+        let Verdict::Cyclic { cycle } = found else { panic!("{topology}: {found:?}") };
+        assert!(cycle.iter().all(|&(_, lane)| lane == Vl(0)), "{cycle:?}");
+    }
+}
+
+/// Draws, and loads that depend on nothing.
+struct Anything {
+    random: Random,
+    steps: Cell<u32>,
+}
+
+impl View for Anything {
+    fn load(&mut self, _port: PortNo, _lanes: Lanes) -> u32 {
+        self.steps.set(self.steps.get() + 1);
+        self.random.below(1000) as u32
+    }
+    fn capacity(&self, _port: PortNo, _lanes: Lanes) -> u32 {
+        1000
+    }
+    fn below(&mut self, n: u32) -> u32 {
+        self.random.below(u64::from(n)) as u32
+    }
+}
+
+fn packet(source: u32, destination: u32) -> Packet {
+    Packet {
+        source: HostId(source),
+        destination: HostId(destination),
+        created: Time::ZERO,
+        injected: Time::ZERO,
+        bytes: 64,
+        sequence: 0,
+        stream: 0,
+        hops: 0,
+        tag: 0,
+        age: 0,
+        kind: PacketKind::Data,
+        fecn: false,
+        becn: false,
+        last: true,
+    }
+}
+
+/// Links between switches of a packet's way, each as l or g with its lane.
+fn way(graph: &Graph, router: &Router, (from, to): (u32, u32), random: Random) -> Vec<(char, u8)> {
+    let Shape::Dragonfly(shape) = &graph.shape else { panic!("not a dragonfly") };
+    let mut view = Anything { random, steps: Cell::new(0) };
+    let packet = packet(from, to);
+    let host = &graph.hosts[from as usize];
+    let mut at = At { switch: host.switch, in_port: host.port, lane: Vl(0) };
+    let mut trail = Trail::default();
+    let mut links = Vec::new();
+    loop {
+        let hop = router.choose(at, &packet, &mut trail, &mut view).unwrap();
+        match beyond(graph, at.switch, hop.port).unwrap().node {
+            Node::Host(host) => {
+                assert_eq!(host, HostId(to), "at another host");
+                return links;
+            }
+            Node::Switch(switch) => {
+                let group = |SwitchId(s)| s / shape.routers;
+                let letter = if group(switch) == group(at.switch) { 'l' } else { 'g' };
+                links.push((letter, hop.lanes.first.0));
+                at = At {
+                    switch,
+                    in_port: beyond(graph, at.switch, hop.port).unwrap().port,
+                    lane: hop.lanes.first,
+                };
+            }
+        }
+        assert!(links.len() < 9, "{links:?}");
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(300))]
+
+    /// Whatever the loads: a packet arrives, on a way that its algorithm allows, each link on the lane of its slot. (That every
+    /// decision is an option of the deadlock check is asserted where it is made.)
+    #[test]
+    fn packets_arrive_on_ways_that_are_allowed(
+        topology in 0..TOPOLOGIES.len(), algorithm in 0..ALGORITHMS.len(), from: u32, to: u32, seed: u64,
+    ) {
+        let (routing, lanes) = ALGORITHMS[algorithm];
+        let (graph, router) = network(TOPOLOGIES[topology], routing, lanes);
+        let hosts = graph.hosts.len() as u32;
+        let (from, to) = (from % hosts, to % hosts);
+        let way = way(&graph, &router, (from, to), Random::new(seed, 0, 0));
+        let longest = ["lgl", "lglgl", "lgllgl", "lglgl", "lgllgl", "llglgl", "llgllgl", "llgllgll"][algorithm];
+        let mut left = longest.chars();
+        for (letter, _) in &way {
+            prop_assert!(left.any(|slot| slot == *letter), "{way:?} is not a part of {longest}");
+        }
+        for letter in ['l', 'g'] {
+            let lanes: Vec<u8> = way.iter().filter(|link| link.0 == letter).map(|link| link.1).collect();
+            prop_assert!(lanes.is_sorted_by(|a, b| a < b), "{way:?}");
+        }
+        if routing.contains("minimal") {
+            prop_assert_eq!(&way.len(), &(crate::path(&router, &graph, HostId(from), HostId(to)).len() - 1));
+        }
+    }
+}
