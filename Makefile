@@ -4,10 +4,10 @@ VENV := .venv/bin
 FIRST := experiments/thesis/a.toml
 
 .DEFAULT_GOAL := help
-.PHONY: help run test lint bench reproduce docs clean
+.PHONY: help run test lint check-protocols bench reproduce docs clean
 
 help: ## show the targets
-	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 20
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 28
 
 run: ## run the thesis' first experiment with congestion control off and on, side by side
 	@scripts/setup
@@ -20,6 +20,9 @@ test: ## everything that has to hold before a change is merged
 
 lint: ## formatting, lints, types and layers: all of `make test` but the tests
 	@scripts/test lint
+
+check-protocols: ## every schedule of small configurations of the ordering protocols, and millions of random ones
+	@cargo test --quiet --profile test-fast --package fabricsim-protocols --lib ordering::checks -- --include-ignored --nocapture --test-threads=2
 
 bench: ## speed and memory beside the peers' figures; leaves bench.json
 	@scripts/setup

@@ -77,16 +77,6 @@ impl Flags {
     /// The word holds an offset from the oldest unacknowledged packet.
     pub const OFFSET: Self = Self(32);
 
-    /// The counting epoch of the source (rule 1): two bits.
-    pub(crate) const fn of_epoch(epoch: u8) -> Self {
-        Self(epoch << 6)
-    }
-
-    /// The counting epoch.
-    pub(crate) const fn epoch(self) -> u8 {
-        self.0 >> 6
-    }
-
     /// Are all of `flags` set?
     #[inline]
     pub const fn has(self, flags: Self) -> bool {
@@ -176,8 +166,8 @@ impl Header {
     /// An answer to this REQ.
     #[inline]
     pub(crate) fn answer(&self, kind: Kind) -> Self {
-        let echoed = Flags::SYN.with(Flags::SLOW).with(Flags::of_epoch(3));
-        Self { kind, flags: self.flags.only(echoed), reason: Reason::None, word: 0, ..*self }
+        let flags = self.flags.only(Flags::SYN.with(Flags::SLOW));
+        Self { kind, flags, reason: Reason::None, word: 0, ..*self }
     }
 
     /// Big-endian bytes.

@@ -66,7 +66,7 @@ pub struct SourceOptions {
     pub connections: u16,
     /// Largest number of packets of a stream that have been sent and not been acknowledged, 1 or more.
     pub outstanding: u16,
-    /// Bits of SEQ, 2 to 16.
+    /// Bits of SEQ, 3 to 16.
     pub sequence_bits: u8,
     /// SEQ of the first packet of an ordered stream.
     pub first_sequence: Seq,
@@ -166,7 +166,7 @@ impl SourceOptions {
     pub fn check(&self) -> Result<(), OptionError> {
         within("streams", u32::from(self.streams), 1, 0x7fff)?;
         within("connections", u32::from(self.connections), 1, 0x7fff)?;
-        within("sequence_bits", u32::from(self.sequence_bits), 2, 16)?;
+        within("sequence_bits", u32::from(self.sequence_bits), 3, 16)?;
         let half = SequenceSpace::new(self.sequence_bits).half();
         if u32::from(self.outstanding) > half || self.outstanding == 0 {
             let bits = self.sequence_bits;
@@ -200,7 +200,7 @@ impl TargetOptions {
         within("connections", self.connections, 1, 1 << 24)?;
         within("reorder_capacity", u32::from(self.reorder_capacity), 1, 0x7fff)?;
         within("replay", u32::from(self.replay), 1, 0x7fff)?;
-        within("sequence_bits", u32::from(self.sequence_bits), 2, 16)?;
+        within("sequence_bits", u32::from(self.sequence_bits), 3, 16)?;
         if !self.reorder_ring.is_power_of_two() || self.reorder_ring > 1 << 16 {
             let problem = format!("is {}: it has to be a power of two from 1 to 65536", self.reorder_ring);
             return Err(OptionError { option: "reorder_ring", problem });

@@ -107,8 +107,14 @@ impl<P: Copy> Source<P> {
     #[inline]
     pub fn has_room(&self, stream: StreamId) -> bool {
         let stream = &self.streams[usize::from(stream.0)];
-        let selective = matches!(stream.mode, Mode::Selective | Mode::SelectiveOrdered);
-        stream.window.has_room() && !(selective && stream.window.len() >= SELECTIVE_WINDOW)
+        // A cumulative answer names the packet after the window, or one as far behind it: half the numbers less one.
+        let cumulative = self.space.half() as u16 - 1;
+        let limit = match stream.mode {
+            Mode::Selective | Mode::SelectiveOrdered => SELECTIVE_WINDOW.min(cumulative),
+            Mode::GoBackN => cumulative,
+            _ => u16::MAX,
+        };
+        stream.window.has_room() && stream.window.len() < limit
     }
 
     /// Adds a packet to a stream that [`Source::has_room`]. `last` ends the stream (in a synchronized transfer this is the
@@ -204,7 +210,7 @@ impl<P: Copy> Source<P> {
             return;
         };
         let stream = &mut self.streams[usize::from(id.0)];
-        stream.answered(header.flags.epoch());
+        stream.answered(&header, self.space);
         if header.flags.has(super::Flags::CON) && stream.cid == Some(header.cid) {
             stream.connect();
         }
@@ -217,6 +223,7 @@ impl<P: Copy> Source<P> {
             _ if acknowledges => self.single(id, &header, out),
             _ => self.reject(id, &header),
         }
+        self.streams[usize::from(id.0)].advance(&self.options, self.space);
         self.settle(id, out);
     }
 
@@ -245,7 +252,6 @@ impl<P: Copy> Source<P> {
             stream.window.clear(self.space);
             (stream.copies, stream.waiting, stream.permits) = (0, 0, 0);
         }
-        stream.window.advance(self.space);
     }
 
     /// An ACK with a bitmap.
@@ -271,36 +277,29 @@ impl<P: Copy> Source<P> {
                 out.acknowledged(id, payload, 0);
             }
         }
-        stream.window.advance(self.space);
     }
 
-    /// Go-back-N: all before SEQ has arrived; a NACK asks for what follows.
+    /// Go-back-N: an ACK says that all before SEQ is visible; a NACK asks for what follows SEQ.
     fn cumulative(&mut self, id: StreamId, header: &Header, out: &mut impl SourceOutbox<P>) {
         let stream = &mut self.streams[usize::from(id.0)];
-        if header.reason == Reason::NoConnection {
-            stream.halted |= !stream.connected;
-            return if let Some(position) = stream.window.position(header.seq, self.space) {
-                stream.go_back(position);
-            };
-        }
-        let arrived = self.space.distance(stream.window.base, header.seq);
-        if arrived > stream.window.len() {
+        let position = self.space.distance(stream.window.base, header.seq);
+        if position > stream.window.len() {
             return;
         }
-        for position in 0..arrived {
+        if header.kind == Kind::Nack {
+            stream.halted |= header.reason == Reason::NoConnection && !stream.connected;
+            return stream.go_back(position);
+        }
+        for before in 0..position {
             // An answer to a copy from before going back may tell of packets that count as not sent since.
-            if stream.window.get(position).state == State::Unsent {
-                stream.window.get_mut(position).state = State::Flying;
+            if stream.window.get(before).state == State::Unsent {
+                stream.window.get_mut(before).state = State::Flying;
             }
-            if let Some(payload) = stream.acknowledge(position, &self.options) {
+            if let Some(payload) = stream.acknowledge(before, &self.options) {
                 out.acknowledged(id, payload, 0);
             }
         }
-        stream.window.sent = stream.window.sent.max(arrived);
-        stream.window.advance(self.space);
-        if header.kind == Kind::Nack && header.reason == Reason::OutOfSequence {
-            stream.go_back(0);
-        }
+        stream.window.sent = stream.window.sent.max(position);
     }
 
     fn reject(&mut self, id: StreamId, header: &Header) {
@@ -335,7 +334,7 @@ impl<P: Copy> Source<P> {
                 }
             }
             (stream.connected, stream.halted, stream.lossy, stream.uncounted) = (false, false, false, false);
-            (stream.last_sent, stream.epoch) = (Time::ZERO, 0);
+            stream.last_sent = Time::ZERO;
         }
         if stream.ended {
             (stream.open, stream.ended, stream.copies) = (false, false, 0);

@@ -51,9 +51,6 @@ pub(crate) struct Stream<P> {
     pub(crate) lossy: bool,
     /// Copies sent less answers received.
     pub(crate) copies: u16,
-    /// Which copies these are: raised when older ones are given up, so that late answers to them are not counted. (A packet
-    /// may wait in the reorder buffer for any time.) 0 to 3.
-    pub(crate) epoch: u8,
     /// Copies are not all answered: `copies` is 1 until the quiet time is over.
     pub(crate) uncounted: bool,
     pub(crate) last_sent: Time,
@@ -79,7 +76,6 @@ impl<P: Copy> Stream<P> {
             halted: false,
             lossy: false,
             copies: 0,
-            epoch: 0,
             uncounted: false,
             last_sent: Time::ZERO,
             waiting: 0,
@@ -120,13 +116,16 @@ impl<P: Copy> Stream<P> {
     /// The first packet that was rejected or timed out and may be sent again.
     fn resendable(&self, options: &SourceOptions) -> Option<u16> {
         let in_sequence = matches!(self.mode, Mode::Ordered | Mode::SourceOrdered | Mode::SourceSynchronized);
-        (0..self.window.sent).find(|&position| match self.window.get(position).state {
+        // Rule 2, seen from the other side: nothing joins a packet that may be delivered without a connection.
+        let oldest = self.window.oldest();
+        let end = if in_sequence && self.halted { oldest + 1 } else { self.window.sent };
+        (oldest..end.min(self.window.sent)).find(|&position| match self.window.get(position).state {
             State::TimedOut => true,
-            State::Rejected(Reason::NoConnection) if in_sequence => {
-                position == 0 || (self.connected && options.recovery == Recovery::Burst)
+            State::Rejected(Reason::NoConnection) => {
+                let burst = !in_sequence || options.recovery == Recovery::Burst;
+                position == oldest || (self.connected && burst)
             }
-            State::Rejected(Reason::NoConnection) => self.connected || self.copies == 0,
-            State::Rejected(_) => position == 0 || self.permits > 0,
+            State::Rejected(_) => position == oldest || self.permits > 0,
             _ => false,
         })
     }
@@ -138,14 +137,16 @@ impl<P: Copy> Stream<P> {
         if position >= self.window.len() {
             return None;
         }
-        let alone = position == 0 && self.copies == 0;
+        let oldest = position == self.window.oldest();
+        let alone = oldest && self.copies == 0;
         let may = match self.mode {
             Mode::Unordered => true,
-            Mode::SourceOrdered => alone,
+            // A connection knows duplicates; without one no copy may be left.
+            Mode::SourceOrdered => oldest && (alone || self.cid.is_some()),
             Mode::SourceSynchronized => alone || !self.window.get(position).last,
             Mode::Ordered if self.cid.is_none() => alone,
-            _ if self.halted => position == 0,
-            _ => position == 0 || options.speculative || self.connected,
+            _ if self.halted => oldest,
+            _ => oldest || options.speculative || self.connected,
         };
         may.then_some(position)
     }
@@ -160,7 +161,8 @@ impl<P: Copy> Stream<P> {
         space: SequenceSpace,
     ) -> Header {
         let entry = self.window.get(position);
-        let oldest = position == 0;
+        let before = self.window.oldest();
+        let oldest = position == before;
         let transfer = match self.mode {
             Mode::Unordered => Transfer::Unordered,
             Mode::SourceSynchronized if !entry.last => Transfer::Unordered,
@@ -174,7 +176,9 @@ impl<P: Copy> Stream<P> {
         let cid = if transfer == Transfer::Unordered { None } else { self.cid };
         // Rule 2: nothing else of this stream may be on its way.
         let alone = oldest && (self.copies == 0 || options.mutated(Mutation::SlowNotAlone));
-        let slow = ordered && (cid.is_none() || (self.halted && alone && !self.exactly_once));
+        // Rule 5.
+        let may = !self.exactly_once || options.mutated(Mutation::SlowExactlyOnce);
+        let slow = ordered && (cid.is_none() || (self.halted && alone && may));
         // Rule 3.
         let syn = oldest && cid.is_some() && !(entry.resent && options.mutated(Mutation::ResendWithoutSyn));
         let offset = ordered
@@ -194,15 +198,14 @@ impl<P: Copy> Stream<P> {
                 .with_if(Flags::EOD, exactly_once)
                 .with_if(Flags::SLOW, slow)
                 .with_if(Flags::LAST, entry.last)
-                .with_if(Flags::OFFSET, offset)
-                .with(Flags::of_epoch(self.epoch)),
+                .with_if(Flags::OFFSET, offset),
             reason: Reason::None,
             cid: cid.unwrap_or(Cid::of_stream(number)),
             seq: space.after(self.window.base, position),
             word: if counts {
                 u64::from(self.offered)
             } else if offset {
-                u64::from(position)
+                u64::from(position - before)
             } else {
                 0
             },
@@ -212,23 +215,27 @@ impl<P: Copy> Stream<P> {
     /// The packet at this position is sent.
     #[inline]
     pub(crate) fn sent(&mut self, position: u16, now: Time) {
+        let (oldest, singly) = (self.window.oldest(), self.is_counted_singly());
+        let again = position < self.window.sent;
         let entry = self.window.get_mut(position);
-        let (before, again) = (entry.state, position < self.window.sent);
-        let entry = self.window.get_mut(position);
+        let before = entry.state;
+        let counts =
+            if singly { !entry.uncounted || entry.copies == 0 } else { !self.uncounted || self.copies == 0 };
+        entry.copies += u16::from(singly && counts);
         entry.state = State::Flying;
         entry.sent_at = now;
         entry.resent |= again;
         if again {
             self.waiting -= 1;
             let full = matches!(before, State::Rejected(Reason::BufferFull | Reason::NoReplay));
-            if full && position > 0 {
+            if full && position > oldest {
                 self.permits -= 1;
             }
             self.permits = self.permits.min(self.waiting);
         } else {
             self.window.sent += 1;
         }
-        self.copies = if self.uncounted { 1 } else { self.copies + 1 };
+        self.copies += u16::from(counts);
         self.last_sent = now;
     }
 
@@ -296,23 +303,56 @@ impl<P: Copy> Stream<P> {
         self.window.sent = self.window.sent.min(position);
     }
 
-    /// Is there something that can only go on when all copies are accounted for?
-    pub(crate) fn waits_for_copies(&self) -> bool {
-        self.copies > 0 && (self.window.is_empty() || self.cid.is_none() || self.halted)
+    /// Do acknowledgements name the packet that they answer?
+    #[inline]
+    fn is_counted_singly(&self) -> bool {
+        !matches!(self.mode, Mode::GoBackN | Mode::Selective | Mode::SelectiveOrdered)
     }
 
-    /// An answer of this counting epoch has arrived.
+    /// Is there something that can only go on when all copies are accounted for?
+    pub(crate) fn waits_for_copies(&self) -> bool {
+        let slow = self.cid.is_none() || (self.halted && !self.exactly_once);
+        self.copies > 0 && (self.window.is_empty() || slow)
+    }
+
+    /// An answer has arrived: one copy less is on its way.
     #[inline]
-    pub(crate) fn answered(&mut self, epoch: u8) {
-        let counts = epoch == self.epoch && self.copies > 0 && !self.uncounted;
-        self.copies -= u16::from(counts);
+    pub(crate) fn answered(&mut self, header: &Header, space: SequenceSpace) {
+        if self.copies == 0 || self.uncounted {
+            return;
+        }
+        if self.is_counted_singly() {
+            let Some(position) = self.window.position(header.seq, space) else { return };
+            let entry = self.window.get_mut(position);
+            if entry.copies == 0 || entry.uncounted {
+                return;
+            }
+            entry.copies -= 1;
+        }
+        self.copies -= 1;
+    }
+
+    /// Takes packets off the front of the window that are done with.
+    #[inline]
+    pub(crate) fn advance(&mut self, options: &SourceOptions, space: SequenceSpace) {
+        self.window.advance(space, options.mutated(Mutation::CloseBeforeAllCopies));
+    }
+
+    /// No copy of this acknowledged packet, and no answer to one, can be in the network.
+    pub(crate) fn settled(&mut self, position: u16) {
+        let entry = self.window.get_mut(position);
+        self.copies -= std::mem::take(&mut entry.copies);
+        (self.lossy, entry.uncounted) = (true, false);
     }
 
     /// Nothing of this stream can be in the network any more.
     pub(crate) fn quiet(&mut self) {
-        (self.lossy, self.copies, self.epoch) = (true, 0, (self.epoch + 1) % 4);
-        self.uncounted = false;
+        (self.lossy, self.copies, self.uncounted) = (true, 0, false);
         for position in (0..self.window.sent).rev() {
+            // One may wait in the reorder buffer for any time, and be answered then.
+            let entry = self.window.get_mut(position);
+            let waits = entry.copies > 0 && entry.state != State::Acknowledged;
+            (entry.copies, entry.uncounted) = (0, entry.uncounted || waits);
             if self.window.get(position).state == State::Flying {
                 self.time_out(position);
             }

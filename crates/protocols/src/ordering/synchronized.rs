@@ -17,6 +17,7 @@ enum Seen {
 impl Connection {
     fn look(&self, seq: Seq, space: SequenceSpace, window: u16) -> Seen {
         let ahead = space.distance(self.expected, seq);
+        let window = window.min(space.half() as u16);
         if space.precedes(seq, self.expected) || (ahead < window && self.arrived >> ahead & 1 == 1) {
             return Seen::Duplicate;
         }

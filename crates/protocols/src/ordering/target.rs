@@ -187,6 +187,10 @@ impl<P: Copy> Target<P> {
         let Some(connection) = self.connections.get(slot) else { return false };
         let mut replay = u16::MAX;
         if arrival.header.flags.has(Flags::EOD) {
+            // No source has more than half the numbers outstanding: what is further back has been acknowledged, and
+            // could not be compared any more.
+            let oldest = self.space.before(arrival.header.seq, self.space.half() as u16 - 1);
+            self.replay.free_before(&mut connection.replay, oldest, self.space);
             let Some(buffer) = self.replay.allocate(&mut connection.replay, arrival.header.seq) else {
                 self.reject(arrival, Reason::NoReplay, true, out);
                 return false;
@@ -252,7 +256,8 @@ impl<P: Copy> Target<P> {
     /// Answers a packet whose operation has been forwarded before.
     pub(super) fn duplicate(&mut self, slot: u32, arrival: &Arrival<P>, out: &mut impl TargetOutbox<P>) {
         let Some(connection) = self.connections.get(slot) else { return };
-        if connection.executing > 0 {
+        let cumulative = arrival.header.transfer == Transfer::GoBackN;
+        if connection.executing > 0 && !cumulative {
             return self.reject(arrival, Reason::Held, true, out);
         }
         self.counters.duplicates.count();
@@ -262,8 +267,8 @@ impl<P: Copy> Target<P> {
             // Freed results have arrived: the source knows this answer, and only counts it.
             answer.word = kept.unwrap_or(0);
         }
-        if arrival.header.transfer == Transfer::GoBackN {
-            answer.seq = connection.expected;
+        if cumulative {
+            answer.seq = self.space.before(connection.expected, connection.executing);
         }
         answer.flags = answer.flags.with(Flags::CON);
         out.respond(arrival.from, answer);

@@ -14,6 +14,8 @@ pub(crate) enum Timer {
     Packet(StreamId, u16),
     /// No copy of a stream's packets can be in the network.
     Quiet(StreamId),
+    /// No copy of an acknowledged packet can be in the network: stream, position.
+    Copies(StreamId, u16),
     /// FIN has no answer.
     Fin(Cid),
     /// No copy of FIN can be in the network.
@@ -49,12 +51,18 @@ impl<P: Copy> Source<P> {
             let id = StreamId(number);
             // Go-back-N has one timer for a connection.
             let timed = if stream.mode == Mode::GoBackN { 1 } else { u16::MAX };
-            let packets = (0..stream.window.sent.min(timed))
-                .filter(|&position| stream.window.get(position).state == State::Flying)
-                .map(move |position| {
-                    let ends = stream.window.get(position).sent_at.saturating_add(timeout);
-                    (Timer::Packet(id, position), ends)
-                });
+            let packets = (0..stream.window.sent.min(timed)).filter_map(move |position| {
+                let entry = stream.window.get(position);
+                match entry.state {
+                    State::Flying => {
+                        Some((Timer::Packet(id, position), entry.sent_at.saturating_add(timeout)))
+                    }
+                    State::Acknowledged if entry.copies > 0 => {
+                        Some((Timer::Copies(id, position), entry.sent_at.saturating_add(quiet)))
+                    }
+                    _ => None,
+                }
+            });
             let waits = stream.waits_for_copies();
             packets.chain(waits.then(|| (Timer::Quiet(id), stream.last_sent.saturating_add(quiet))))
         });
@@ -72,8 +80,16 @@ impl<P: Copy> Source<P> {
                 self.count_timeout();
                 self.streams[usize::from(id.0)].time_out(position);
             }
+            Timer::Copies(id, position) => {
+                let stream = &mut self.streams[usize::from(id.0)];
+                stream.settled(position);
+                stream.advance(&self.options, self.space);
+                self.settle(id, out);
+            }
             Timer::Quiet(id) => {
-                self.streams[usize::from(id.0)].quiet();
+                let stream = &mut self.streams[usize::from(id.0)];
+                stream.quiet();
+                stream.advance(&self.options, self.space);
                 self.settle(id, out);
             }
             Timer::Fin(cid) => self.identifiers.expire(cid, ClosingTimer::Resend),

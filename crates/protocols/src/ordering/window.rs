@@ -26,6 +26,10 @@ pub(crate) struct Entry<P> {
     pub(crate) payload: Option<P>,
     pub(crate) sent_at: Time,
     pub(crate) state: State,
+    /// Copies sent less answers received.
+    pub(crate) copies: u16,
+    /// Not all answers tell of copies that are counted: `copies` is 1 until no copy can be left.
+    pub(crate) uncounted: bool,
     /// Has it been sent more than once?
     pub(crate) resent: bool,
     /// Is it the last of the stream?
@@ -34,11 +38,20 @@ pub(crate) struct Entry<P> {
 
 impl<P> Default for Entry<P> {
     fn default() -> Self {
-        Self { payload: None, sent_at: Time::ZERO, state: State::Unsent, resent: false, last: false }
+        Self {
+            payload: None,
+            sent_at: Time::ZERO,
+            state: State::Unsent,
+            copies: 0,
+            uncounted: false,
+            resent: false,
+            last: false,
+        }
     }
 }
 
-/// A ring of packets. Positions count from the oldest unacknowledged packet.
+/// A ring of packets. Positions count from the oldest packet that is unacknowledged, or of which a copy may still be in the
+/// network: so numbers are not used again while old ones can arrive.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Window<P> {
     ring: Box<[Entry<P>]>,
@@ -110,10 +123,23 @@ impl<P: Copy> Window<P> {
         (position < self.sent).then_some(position)
     }
 
-    /// Takes the acknowledged packets off the front.
+    /// Position of the oldest unacknowledged packet.
     #[inline]
-    pub(crate) fn advance(&mut self, space: SequenceSpace) {
-        while self.sent > 0 && self.get(0).state == State::Acknowledged {
+    pub(crate) fn oldest(&self) -> u16 {
+        let mut position = 0;
+        while position < self.sent && self.get(position).state == State::Acknowledged {
+            position += 1;
+        }
+        position
+    }
+
+    /// Takes packets off the front that are done with.
+    #[inline]
+    pub(crate) fn advance(&mut self, space: SequenceSpace, whatever_copies: bool) {
+        while self.sent > 0
+            && self.get(0).state == State::Acknowledged
+            && (self.get(0).copies == 0 || whatever_copies)
+        {
             *self.get_mut(0) = Entry::default();
             self.first = self.place(1) as u16;
             self.base = space.after(self.base, 1);

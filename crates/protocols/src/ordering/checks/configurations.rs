@@ -3,7 +3,7 @@
 use stateright::{Checker, Model};
 
 use super::explore::{Verdict, explore};
-use super::model::Configuration;
+use super::model::{Configuration, Step};
 use super::world::Planned;
 use crate::ordering::{Close, Mode, OnNoConnection, Recovery, Resend, StartOffset};
 
@@ -55,7 +55,7 @@ pub(super) fn small() -> Vec<Configuration> {
 }
 
 /// What `make check-protocols` visits besides.
-fn large() -> Vec<Configuration> {
+pub(super) fn large() -> Vec<Configuration> {
     let lazy = |configuration: Configuration| Configuration { lazy: true, ..configuration };
     let slow_memory = |configuration: Configuration| Configuration { slow_memory: true, ..configuration };
     vec![
@@ -68,7 +68,8 @@ fn large() -> Vec<Configuration> {
             .target(|target| target.connections = 1)
             .with(1, 0),
         Configuration::new("two sources exactly once, one connection", &[ONCE, ONCE.from(1)])
-            .target(|target| target.connections = 1),
+            .target(|target| target.connections = 1)
+            .with(1, 0),
         Configuration::new("two sources, reorder buffer of one", &[of(3, ORDERED), ORDERED.from(1)])
             .target(|target| (target.reorder_capacity, target.reorder_cache) = (1, 0)),
         Configuration::new("four packets, reorder buffer of one, on progress", &[of(4, ORDERED)])
@@ -124,6 +125,83 @@ fn large() -> Vec<Configuration> {
     ]
 }
 
+/// The largest ones: hundreds of thousands of states and more.
+fn huge() -> Vec<Configuration> {
+    let lazy = |configuration: Configuration| Configuration { lazy: true, ..configuration };
+    let slow_memory = |configuration: Configuration| Configuration { slow_memory: true, ..configuration };
+    let synchronized = Planned::new(Mode::Synchronized, true, 3);
+    vec![
+        Configuration::new("two streams, a loss and an early time-out", &[ORDERED, ORDERED]).with(1, 1),
+        Configuration::new("two streams exactly once, a loss and an early time-out", &[ONCE, ONCE])
+            .with(1, 1),
+        Configuration::new(
+            "two sources, one connection, a loss and an early time-out",
+            &[ORDERED, ORDERED.from(1)],
+        )
+        .target(|target| target.connections = 1)
+        .with(1, 1),
+        Configuration::new(
+            "two sources exactly once, one connection, one replay buffer, a loss and an early time-out",
+            &[ONCE, ONCE.from(1)],
+        )
+        .target(|target| (target.connections, target.replay) = (1, 1))
+        .with(1, 1),
+        Configuration::new("three sources, two connections", &[ORDERED, ORDERED.from(1), ONCE.from(2)]),
+        Configuration::new(
+            "three sources, one connection, a loss",
+            &[ORDERED, ORDERED.from(1), of(1, ONCE).from(2)],
+        )
+        .target(|target| target.connections = 1)
+        .with(1, 0),
+        Configuration::new("four packets exactly once, three losses, two early time-outs", &[of(4, ONCE)])
+            .with(3, 2),
+        Configuration::new("four packets, three losses, two early time-outs", &[of(4, ORDERED)]).with(3, 2),
+        lazy(Configuration::new("two streams one by one, a loss", &[ORDERED, ORDERED]).with(1, 0)),
+        lazy(
+            Configuration::new("one by one exactly once, two losses, an early time-out", &[of(3, ONCE)])
+                .with(2, 1),
+        )
+        .source(|source| source.connections = 1),
+        slow_memory(
+            Configuration::new("slow memory, two streams exactly once, a loss", &[ONCE, ONCE]).with(1, 0),
+        ),
+        slow_memory(Configuration::new(
+            "slow memory, synchronized beside ordered, a loss",
+            &[synchronized, ORDERED],
+        ))
+        .with(1, 0),
+        Configuration::new("synchronized, two losses, two early time-outs", &[of(4, synchronized)])
+            .with(2, 2),
+        Configuration::new(
+            "flush beside exactly once, a loss",
+            &[Planned::new(Mode::SourceSynchronized, true, 3), ONCE.from(1)],
+        )
+        .target(|target| target.connections = 1)
+        .with(1, 0),
+        Configuration::new(
+            "go-back-N, two losses, an early time-out",
+            &[Planned::new(Mode::GoBackN, false, 3)],
+        )
+        .with(2, 1),
+        Configuration::new(
+            "selective in order, two losses, two early time-outs",
+            &[Planned::new(Mode::SelectiveOrdered, false, 3)],
+        )
+        .with(2, 2),
+        Configuration::new("halt and burst, one connection, a loss", &[of(3, ORDERED), ORDERED.from(1)])
+            .source(|source| {
+                (source.no_connection, source.recovery) = (OnNoConnection::Halt, Recovery::Burst);
+                source.resend = Resend::Progress;
+            })
+            .target(|target| target.connections = 1)
+            .with(1, 0),
+        Configuration::new("offsets always, one connection, a loss", &[of(3, ONCE), ORDERED.from(1)])
+            .source(|source| source.start_offset = StartOffset::Always)
+            .target(|target| target.connections = 1)
+            .with(1, 0),
+    ]
+}
+
 /// Explores all states, of which there may be `limit`, prints how many there are, and returns that.
 fn check(configuration: &Configuration, limit: usize) -> usize {
     match explore(configuration, limit) {
@@ -131,8 +209,42 @@ fn check(configuration: &Configuration, limit: usize) -> usize {
             println!("{states:>9} states {transitions:>10} transitions  {}", configuration.name);
             states
         }
-        bad => panic!("{}: {bad:?}", configuration.name),
+        Verdict::Broken(fault, steps) => {
+            narrate(configuration, &steps);
+            panic!("{}: {fault:?} does not hold", configuration.name)
+        }
+        Verdict::Endless(steps) => {
+            narrate(configuration, &steps);
+            panic!("{}: there is no end after these {} steps", configuration.name, steps.len())
+        }
+        Verdict::TooLarge(states) => panic!("{}: more than {states} states", configuration.name),
     }
+}
+
+/// Prints a schedule, step by step with what is in the network.
+fn narrate(configuration: &Configuration, steps: &[Step]) {
+    let Some(mut state) = configuration.init_states().pop() else { return };
+    for &step in steps {
+        println!("{step:?}");
+        if let Some(next) = configuration.next_state(&state, step) {
+            state = next;
+        }
+        for packet in &state.world.network {
+            let header = packet.header;
+            println!(
+                "      {} -> {}: {:?} {:?} cid {} seq {} flags {:#x} {:?}",
+                packet.from,
+                packet.to,
+                header.transfer,
+                header.kind,
+                header.cid.0,
+                header.seq.0,
+                header.flags.0,
+                header.reason
+            );
+        }
+    }
+    println!("{:#?}", state.world.records);
 }
 
 /// The same with `stateright`, whose search is independent of ours.
@@ -160,7 +272,7 @@ fn small_configurations() {
 #[ignore = "minutes: make check-protocols"]
 fn all_configurations() {
     let mut all = 0;
-    for configuration in small().into_iter().chain(large()) {
+    for configuration in small().into_iter().chain(large()).chain(huge()) {
         let states = check(&configuration, 40_000_000);
         all += states;
         if states <= 2_000_000 {

@@ -4,5 +4,7 @@
 mod configurations;
 mod explore;
 mod model;
+mod mutants;
 mod scenarios;
+mod schedules;
 mod world;

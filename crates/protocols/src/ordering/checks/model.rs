@@ -5,7 +5,6 @@ use stateright::{Model, Property};
 
 use super::world::{FAULTS, Fault, Planned, World};
 use crate::ordering::timers::Timer;
-use crate::ordering::window::State as PacketState;
 use crate::ordering::{Cid, Header, Mode, Seq, SourceOptions, TargetOptions};
 
 /// A configuration.
@@ -86,9 +85,8 @@ impl Configuration {
     fn may_fire(world: &World, number: usize, timer: Timer) -> Option<bool> {
         let source = &world.sources[number];
         match timer {
-            Timer::Packet(id, position) => {
+            Timer::Packet(id, position) | Timer::Copies(id, position) => {
                 let stream = &source.streams[usize::from(id.0)];
-                debug_assert!(stream.window.get(position).state == PacketState::Flying);
                 let seq = source.space.after(stream.window.base, position);
                 let (cid, host) = (world.cid(number, id), HostId(number as u32));
                 // Cumulative answers name another packet than the one that they answer, or follow from another one.
@@ -105,7 +103,12 @@ impl Configuration {
                 let executes =
                     world.executing.iter().any(|(ticket, _)| ticket.from == host && of(&ticket.header));
                 let waits = world.target.reorder_buffer().holds(host, cid, seq);
-                Some(travels || executes || waits)
+                let is_there = travels || executes || waits;
+                match timer {
+                    Timer::Packet(..) => Some(is_there),
+                    // This stands for the packet lifetime: never early.
+                    _ => (!is_there).then_some(false),
+                }
             }
             // These stand for the packet lifetime: never early.
             Timer::Quiet(id) => {
@@ -117,6 +120,11 @@ impl Configuration {
             Timer::Fin(cid) => Some(world.is_travelling(number, cid, true)),
             Timer::FinQuiet(cid) => (!world.is_travelling(number, cid, true)).then_some(false),
         }
+    }
+
+    /// Go-back-N drops packets without an answer.
+    fn needs_timers(&self) -> bool {
+        self.plan.iter().any(|stream| stream.mode == Mode::GoBackN)
     }
 
     pub(super) fn is_done(&self, state: &Snapshot) -> bool {
@@ -158,6 +166,10 @@ impl Model for Configuration {
         }
         for (number, source) in world.sources.iter().enumerate() {
             steps.push(Step::Send(number));
+            // "In the absence of errors, our protocols do not rely on any timeouts" (section III-C).
+            if self.losses + self.early == 0 && !self.needs_timers() {
+                continue;
+            }
             for (timer, _) in source.timers() {
                 if let Some(early) = Self::may_fire(world, number, timer)
                     && (!early || state.early > 0)

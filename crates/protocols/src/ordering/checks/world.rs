@@ -303,7 +303,7 @@ impl World {
             let stream = &plan[usize::from(item.stream)];
             let record = &mut self.records[usize::from(item.stream)];
             let bit = 1 << item.index;
-            let arrives_first = stream.mode == Mode::SelectiveOrdered;
+            let arrives_first = matches!(stream.mode, Mode::Selective | Mode::SelectiveOrdered);
             let early = record.visible & bit == 0 && !arrives_first;
             let fault = early || record.acknowledged & bit != 0;
             record.acknowledged |= bit;
@@ -346,6 +346,34 @@ impl World {
         });
         let quiet = self.network.is_empty() && self.executing.is_empty();
         all && quiet && self.target.is_idle() && self.sources.iter().all(Source::is_idle)
+    }
+
+    /// What is left to be done, a line for each thing.
+    pub(super) fn summary(&self) -> String {
+        use std::fmt::Write;
+        let mut text = String::new();
+        for (number, source) in self.sources.iter().enumerate() {
+            let _ = writeln!(text, "source {number}: {:?} {:?}", source.identifiers, source.wake_at());
+            for &place in &source.active {
+                let stream = &source.streams[usize::from(place)];
+                let window = &stream.window;
+                let states: Vec<_> = (0..window.len()).map(|position| window.get(position).state).collect();
+                let flags = (stream.connected, stream.halted, stream.lossy, stream.ended);
+                let _ = writeln!(
+                    text,
+                    "  {place} {:?} {:?} base {:?} {flags:?} copies {} waiting {}: {states:?}",
+                    stream.mode, stream.cid, window.base, stream.copies, stream.waiting
+                );
+            }
+        }
+        let _ = writeln!(text, "{:?}", self.target.connections);
+        let _ = writeln!(text, "{} in the reorder buffer", self.target.reorder.len());
+        let _ = writeln!(text, "{} replay buffers", self.target.replay_buffers());
+        let _ = writeln!(text, "{:?} {:?}", self.executing, self.network);
+        for record in &self.records {
+            let _ = writeln!(text, "{record:?}");
+        }
+        text
     }
 
     /// The CID under which a stream's packets travel.
