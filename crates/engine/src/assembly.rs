@@ -124,6 +124,7 @@ fn rules(experiment: &Experiment) -> Rules {
             SendWhen::PacketFits => 0,
             SendWhen::LargestPacketFits => blocks_of(experiment, experiment.host.mtu),
         },
+        tell_grants: experiment.measure.router_counters,
         seed: experiment.seed,
     }
 }

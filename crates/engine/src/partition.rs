@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use fabricsim_fabric::{Arena, Context, Outbox, Ports, Ramp, Rules, Slot, Switch, Table, return_space};
+use fabricsim_fabric::{Arena, Context, NONE, Outbox, Ports, Ramp, Rules, Slot, Switch, Table, return_space};
 use fabricsim_model::{Observer, Packet, PacketKind};
 use fabricsim_routing::{Router, RoutingFunction};
 use fabricsim_units::{ByteTime, Time, Vl};
@@ -98,6 +98,9 @@ pub(crate) struct Partition<B> {
     unsettled_hosts: Vec<u32>,
     /// Events of the present call of [`Partition::run`].
     events: u64,
+    /// Is there anything that costs every packet something? See [`Switch::is_elaborate`]; errors of links, and hosts that
+    /// decide on packets, too.
+    elaborate: bool,
     /// Is there congestion control, or do messages follow from others?
     attentive: bool,
     /// Do messages follow from others?
@@ -118,8 +121,11 @@ impl<B: Observer> Partition<B> {
         let choosy = hosts.iter().any(|host| host.door.is_some());
         let mut controls = hosts.iter().filter_map(|host| host.control.as_ref());
         let acknowledged = controls.any(|control| control.acknowledges());
+        let has_errors = ports.senders.iter().any(|sender| sender.retry != NONE);
+        let elaborate = choosy || has_errors || switches.iter().any(Switch::is_elaborate);
         let step = ports.senders.iter().map(|sender| sender.latency).min().unwrap_or_default();
         Self {
+            elaborate,
             switches,
             hosts,
             owners,
@@ -158,6 +164,10 @@ impl<B: Observer> Partition<B> {
 
     /// Handles the events before `until`, at most about `budget`. True if there are more before `until`.
     pub(crate) fn run(&mut self, until: Time, budget: u64) -> bool {
+        if self.elaborate { self.run_as::<true>(until, budget) } else { self.run_as::<false>(until, budget) }
+    }
+
+    fn run_as<const ELABORATE: bool>(&mut self, until: Time, budget: u64) -> bool {
         self.events = 0;
         while let Some(time) = self.context.out.calendar.next_time() {
             if time >= until.0 {
@@ -169,36 +179,37 @@ impl<B: Observer> Partition<B> {
             self.context.now = Time(time);
             while let Some(event) = self.context.out.calendar.pop_at(time) {
                 self.events += 1;
-                self.note(event, time);
+                self.note::<ELABORATE>(event, time);
             }
-            self.settle();
+            self.settle::<ELABORATE>();
         }
         false
     }
 
     #[inline]
-    fn note(&mut self, event: Event, time: u64) {
+    fn note<const ELABORATE: bool>(&mut self, event: Event, time: u64) {
         let port = event.port();
         match event.kind() {
-            Kind::Arrive => self.arrive(port, event.packet),
-            Kind::Deliver => self.deliver(port, event.packet, time),
-            Kind::Wake => self.wake(port, time),
+            Kind::Arrive => self.arrive::<ELABORATE>(port, event.packet),
+            Kind::Wake => self.wake::<ELABORATE>(port, time),
+            Kind::Deliver => self.deliver::<ELABORATE>(port, event.packet, time),
             Kind::Look => self.look(port, time),
         }
     }
 
     #[inline]
-    fn arrive(&mut self, port: u32, packet: u32) {
+    fn arrive<const ELABORATE: bool>(&mut self, port: u32, packet: u32) {
         let Owner::Switch(s) = self.owners[port as usize] else {
             unreachable!("what becomes of a packet at a host is settled when it is sent");
         };
-        if self.switches[s as usize].arrive(&mut self.context, port, packet) {
+        let switch = &mut self.switches[s as usize];
+        if switch.arrive::<ELABORATE, _, _, _>(&mut self.context, port, packet) {
             self.unsettled_switches.push(s);
         }
     }
 
     #[inline]
-    fn wake(&mut self, port: u32, time: u64) {
+    fn wake<const ELABORATE: bool>(&mut self, port: u32, time: u64) {
         let sender = &mut self.context.ports.senders[port as usize];
         if sender.wake_at != Time(time) {
             return;
@@ -206,7 +217,7 @@ impl<B: Observer> Partition<B> {
         sender.wake_at = Time::MAX;
         match self.owners[port as usize] {
             Owner::Switch(s) => {
-                if self.switches[s as usize].woken(port) {
+                if self.switches[s as usize].woken::<ELABORATE>(port) {
                     self.unsettled_switches.push(s);
                 }
             }
@@ -225,8 +236,8 @@ impl<B: Observer> Partition<B> {
     }
 
     #[inline]
-    fn deliver(&mut self, port: u32, index: u32, time: u64) {
-        if self.choosy && !self.ask(port, index) {
+    fn deliver<const ELABORATE: bool>(&mut self, port: u32, index: u32, time: u64) {
+        if ELABORATE && self.choosy && !self.ask(port, index) {
             return;
         }
         self.take(port, index, time);
@@ -326,16 +337,17 @@ impl<B: Observer> Partition<B> {
     }
 
     #[inline]
-    fn settle(&mut self) {
+    fn settle<const ELABORATE: bool>(&mut self) {
         if !self.taken.is_empty() {
             self.notice();
         }
         for &s in &self.unsettled_switches {
-            self.switches[s as usize].settle(&mut self.context);
+            let switch = &mut self.switches[s as usize];
+            switch.settle::<ELABORATE, _, _, _>(&mut self.context);
         }
         self.unsettled_switches.clear();
         self.settle_hosts();
-        if self.choosy {
+        if ELABORATE && self.choosy {
             while self.open_doors() {
                 self.settle_hosts();
             }

@@ -23,6 +23,8 @@ flow_control_unit = "8 B"
 mtu = "72 B"
 [run]
 duration = "1 s"
+[measure]
+router_counters = true
 "#;
 
 /// Sources `H0` to `H1`, and what else.

@@ -42,6 +42,8 @@ pub struct Rules {
     pub priority_lanes: u16,
     /// Blocks that must be free at the other end of a link at the least before a switch sends a packet, whatever its size.
     pub least_space: u32,
+    /// Does somebody want to know of every grant ([`fabricsim_model::Observer::forwarded`])?
+    pub tell_grants: bool,
     /// Seed of the experiment, for arbiters that draw.
     pub seed: u64,
 }

@@ -60,7 +60,7 @@ pub struct Switch {
     has_classes: bool,
     /// Is there more to do for a packet that comes in than to find its hop?
     is_special: bool,
-    /// Do packets age, or are there staging buffers?
+    /// See [`Switch::is_elaborate`].
     is_elaborate: bool,
     /// Does the first packet in turn that can be sent always go? (And do the ports fit in a word?)
     in_turn: bool,
@@ -93,7 +93,7 @@ impl Switch {
             aging: None,
             detector: None,
             has_classes: usize::from(rules.lanes_per_class) < lanes,
-            is_elaborate: false,
+            is_elaborate: rules.least_space > 0 || rules.tell_grants,
             is_special: usize::from(rules.lanes_per_class) < lanes,
             in_turn: rules.arbiter == Arbiter::RoundRobin
                 && rules.priority_lanes == 0
@@ -138,10 +138,17 @@ impl Switch {
 
     /// The sender of `port` is to be looked at again. True if the switch has to settle, and had not until now.
     #[inline]
-    pub fn woken(&mut self, port: u32) -> bool {
-        let settled = self.is_settled();
+    pub fn woken<const ELABORATE: bool>(&mut self, port: u32) -> bool {
+        let settled =
+            if ELABORATE { self.is_settled() } else { self.dirty.is_empty() && self.undecided.is_empty() };
         self.dirty.set((port - self.first_port) as usize);
         settled
+    }
+
+    /// Do packets age, are there staging buffers, does it ask for more space than a packet takes, or does somebody want to
+    /// know of every grant? What that costs is compiled into versions of their own, so that other switches need not ask.
+    pub fn is_elaborate(&self) -> bool {
+        self.is_elaborate
     }
 
     /// Is there nothing to do at the end of this moment so far?
@@ -153,20 +160,23 @@ impl Switch {
     /// Lets every output that has to choose do so. To be called once at the end of a moment at which [`Switch::arrive`]
     /// or [`Switch::woken`] said so.
     #[inline(always)]
-    pub fn settle<R: RoutingFunction, B: Observer, O: Outbox>(&mut self, context: &mut Context<R, B, O>) {
+    pub fn settle<const ELABORATE: bool, R: RoutingFunction, B: Observer, O: Outbox>(
+        &mut self,
+        context: &mut Context<R, B, O>,
+    ) {
         if !self.undecided.is_empty() {
             self.decide(context);
         }
         if self.rounds.is_some() {
             return self.settle_in_rounds(context);
         }
-        if self.is_elaborate {
+        if ELABORATE {
             self.settle_moves(context);
         }
         while !self.dirty.is_empty() {
             let Some(output) = self.dirty.first_after(self.last_output) else { return };
             self.dirty.clear(output);
-            self.arbitrate(context, output);
+            self.arbitrate::<ELABORATE, R, B, O>(context, output);
         }
     }
 }

@@ -18,13 +18,13 @@ pub fn send<R: RoutingFunction, B: Observer, O: Outbox>(
 ) -> Time {
     let slot = &context.arena[index];
     let size = (slot.packet.bytes, slot.blocks);
-    transmit(context, port, index, size, lane, false)
+    transmit::<true, R, B, O>(context, port, index, size, lane, false)
 }
 
 /// [`send`], inlined for the switch; `size` are the packet's bytes and blocks. If there is `more` to send, the port is
-/// looked at again as soon as the link is free.
+/// looked at again as soon as the link is free. `ELABORATE`: may the link have errors?
 #[inline(always)]
-pub(crate) fn transmit<R: RoutingFunction, B: Observer, O: Outbox>(
+pub(crate) fn transmit<const ELABORATE: bool, R: RoutingFunction, B: Observer, O: Outbox>(
     context: &mut Context<R, B, O>,
     port: u32,
     index: u32,
@@ -32,7 +32,7 @@ pub(crate) fn transmit<R: RoutingFunction, B: Observer, O: Outbox>(
     lane: Vl,
     more: bool,
 ) -> Time {
-    if context.ports.senders[port as usize].retry != NONE {
+    if ELABORATE && context.ports.senders[port as usize].retry != NONE {
         return transmit_with_errors(context, port, index, (bytes, blocks), lane, more);
     }
     transmit_at(context, context.now, port, index, (bytes, blocks), lane, more)

@@ -53,19 +53,26 @@ impl Ports {
 
     /// Packets are told in the order in which they start.
     #[inline]
-    pub(crate) fn transmitted(&mut self, window: Window, at: (u32, u8), bytes: u32, start: Time, end: Time) {
+    pub(crate) fn transmitted_inside(&mut self, at: (u32, u8), bytes: u32, start: Time, end: Time) -> bool {
         if end > self.inside_until {
-            return self.transmitted_anywhere(window, at, bytes, start, end);
+            return false;
         }
-        debug_assert!(start >= window.from && end <= window.to);
         let counters = &mut self.counters[at.0 as usize * self.lanes + usize::from(at.1)];
         counters[BUSY] += end.0 - start.0;
         counters[BYTES] += u64::from(bytes);
         counters[PACKETS] += 1;
+        true
     }
 
-    #[inline(never)]
-    fn transmitted_anywhere(&mut self, window: Window, at: (u32, u8), bytes: u32, start: Time, end: Time) {
+    /// The same for any window.
+    pub(crate) fn transmitted_anywhere(
+        &mut self,
+        window: Window,
+        at: (u32, u8),
+        bytes: u32,
+        start: Time,
+        end: Time,
+    ) {
         if start >= window.from && self.series.is_none() {
             self.inside_until = window.to;
         }

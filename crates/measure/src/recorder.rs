@@ -150,6 +150,16 @@ impl Recorder {
         }
     }
 
+    /// [`Observer::transmitted`] but for the usual case.
+    #[inline(never)]
+    fn transmitted_anywhere(&mut self, port: u32, lane: Vl, bytes: u32, start: Time, end: Time) {
+        self.ports.transmitted_anywhere(self.window, (port, lane.0), bytes, start, end);
+        if let Some(routers) = &mut self.routers {
+            routers.transmitted(self.window, (port, lane.0), bytes, start);
+            self.ports.window_changed();
+        }
+    }
+
     /// A packet with a mark is delivered.
     #[inline(never)]
     fn delivered_marked(&mut self, now: Time, packet: &Packet) {
@@ -201,11 +211,10 @@ impl Observer for Recorder {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn transmitted(&mut self, port: u32, lane: Vl, bytes: u32, start: Time, end: Time) {
-        self.ports.transmitted(self.window, (port, lane.0), bytes, start, end);
-        if let Some(routers) = &mut self.routers {
-            routers.transmitted(self.window, (port, lane.0), bytes, start);
+        if !self.ports.transmitted_inside((port, lane.0), bytes, start, end) {
+            self.transmitted_anywhere(port, lane, bytes, start, end);
         }
     }
 

@@ -20,7 +20,8 @@ pub trait Observer {
     /// waited for buffer space at the other end.
     #[inline]
     fn stalled(&mut self, _port: u32, _lane: Vl, _start: Time, _end: Time) {}
-    /// A switch has chosen a packet for an output and sends it.
+    /// A switch has chosen a packet for an output and sends it. Told where packets age, where switches are input- and
+    /// output-queued, and where `measure.router_counters` asks for it.
     #[inline]
     fn forwarded(&mut self, _now: Time, _grant: &Grant) {}
     /// From `start` to `end` the packet at the head of an input buffer (`port` sends into it, on `lane`) could go on into

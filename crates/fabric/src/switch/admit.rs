@@ -11,9 +11,9 @@ use crate::{Context, NONE, Outbox};
 
 impl Switch {
     /// A packet may be sent on from the input buffer of `port` from now on. True if the switch has to settle, and had
-    /// not until now.
+    /// not until now. `ELABORATE` is [`Switch::is_elaborate`].
     #[inline(always)]
-    pub fn arrive<R: RoutingFunction, B: Observer, O: Outbox>(
+    pub fn arrive<const ELABORATE: bool, R: RoutingFunction, B: Observer, O: Outbox>(
         &mut self,
         context: &mut Context<R, B, O>,
         port: u32,
@@ -22,8 +22,8 @@ impl Switch {
         let input = (port - self.first_port) as usize;
         let slot = &mut context.arena[packet];
         slot.ready = context.now;
-        slot.arrived = context.now;
-        if self.is_elaborate {
+        if ELABORATE {
+            slot.arrived = context.now;
             return self.arrive_elaborately(context, input, packet);
         }
         if context.is_adaptive {

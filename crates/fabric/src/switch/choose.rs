@@ -7,7 +7,7 @@ use fabricsim_units::{Time, Vl};
 use super::Switch;
 use super::queues::Place;
 use crate::arbiter::{Candidate, Choice};
-use crate::{Context, NONE, Outbox};
+use crate::{Context, NONE, Outbox, Rules};
 
 /// Why an output found nothing to send.
 pub(super) struct Delay {
@@ -40,20 +40,18 @@ impl Delay {
 impl Switch {
     /// Lets an output send something if it can.
     #[inline(always)]
-    pub(super) fn arbitrate<R: RoutingFunction, B: Observer, O: Outbox>(
+    pub(super) fn arbitrate<const ELABORATE: bool, R: RoutingFunction, B: Observer, O: Outbox>(
         &mut self,
         context: &mut Context<R, B, O>,
         output: usize,
     ) {
-        if self.is_elaborate
-            && let Some(aging) = &mut self.aging
-        {
+        if ELABORATE && let Some(aging) = &mut self.aging {
             aging.advance(context.now);
         }
         let state = &self.outputs[output];
         if state.inputs.is_empty() {
             if state.sole != NONE {
-                self.send_sole(context, output);
+                self.send_sole::<ELABORATE, R, B, O>(context, output);
             }
             return;
         }
@@ -71,15 +69,15 @@ impl Switch {
             context.ports.forget_wants(port);
         }
         if self.in_turn {
-            self.send_next(context, output);
+            self.send_next::<ELABORATE, R, B, O>(context, output);
         } else {
-            self.send_best(context, output);
+            self.send_best::<ELABORATE, R, B, O>(context, output);
         }
     }
 
     /// Sends the only packet of the moment; if that is not possible, queues it, and looks why.
     #[inline(always)]
-    fn send_sole<R: RoutingFunction, B: Observer, O: Outbox>(
+    fn send_sole<const ELABORATE: bool, R: RoutingFunction, B: Observer, O: Outbox>(
         &mut self,
         context: &mut Context<R, B, O>,
         output: usize,
@@ -97,7 +95,7 @@ impl Switch {
             context.ports.ensure_wake(port, possible_at, &mut context.out);
             return;
         }
-        let (allowed, blocks) = (slot.hop.lanes, slot.blocks.max(context.rules.least_space));
+        let (allowed, blocks) = (slot.hop.lanes, space_for::<ELABORATE>(slot.blocks, &context.rules));
         let out_lane = context.ports.lane_in_turn(port, allowed, blocks, context.now).or_else(|| {
             let flow = context.arena[packet].flow();
             context.ports.search_lane(port, allowed, blocks, context.now, flow).ok()
@@ -109,13 +107,13 @@ impl Switch {
         };
         state.sole = NONE;
         let place = self.layout.place(usize::from(input), lane, output);
-        self.forward(context, place, packet, out_lane, false);
+        self.forward::<ELABORATE, R, B, O>(context, place, packet, out_lane, false);
     }
 
     /// Sends the first packet that `output` can send now, beginning after the input and lane served last: what the
     /// round-robin arbiter chooses, where the inputs fit in a word.
     #[inline(always)]
-    fn send_next<R: RoutingFunction, B: Observer, O: Outbox>(
+    fn send_next<const ELABORATE: bool, R: RoutingFunction, B: Observer, O: Outbox>(
         &mut self,
         context: &mut Context<R, B, O>,
         output: usize,
@@ -146,9 +144,10 @@ impl Switch {
                 lanes &= !(1 << lane.0);
                 let queue = self.layout.queue(input, lane, output);
                 let packet = self.queues[queue].first();
-                if let Some((_, out_lane)) = examine(context, port, packet, &mut delay) {
+                if let Some((_, out_lane)) = examine::<ELABORATE, R, B, O>(context, port, packet, &mut delay)
+                {
                     let place = Place { input, lane, output, queue, request: number };
-                    return self.grant(context, place, packet, out_lane);
+                    return self.grant::<ELABORATE, R, B, O>(context, place, packet, out_lane);
                 }
             }
         }
@@ -157,23 +156,23 @@ impl Switch {
 
     /// Sends the packet that the arbiter chooses.
     #[inline(never)]
-    fn send_best<R: RoutingFunction, B: Observer, O: Outbox>(
+    fn send_best<const ELABORATE: bool, R: RoutingFunction, B: Observer, O: Outbox>(
         &mut self,
         context: &mut Context<R, B, O>,
         output: usize,
     ) {
         let mut delay = Delay::default();
-        match self.best(context, output, &mut delay) {
+        match self.best::<ELABORATE, R, B, O>(context, output, &mut delay) {
             Some(Candidate { input, lane, packet, out_lane, .. }) => {
                 let place = self.layout.place(usize::from(input), lane, output);
-                self.grant(context, place, packet, out_lane);
+                self.grant::<ELABORATE, R, B, O>(context, place, packet, out_lane);
             }
             None => delay.note(context, self.first_port + output as u32),
         }
     }
 
     /// Offers the arbiter what can be sent to `output` now, beginning after the input and lane served last.
-    fn best<R: RoutingFunction, B: Observer, O: Outbox>(
+    fn best<const ELABORATE: bool, R: RoutingFunction, B: Observer, O: Outbox>(
         &mut self,
         context: &mut Context<R, B, O>,
         output: usize,
@@ -198,9 +197,13 @@ impl Switch {
                     let lane = request.first_lane(lanes);
                     lanes &= !(1 << lane.0);
                     let packet = self.queues[self.layout.queue(input, lane, output)].first();
-                    let Some((injected, out_lane)) = examine(context, port, packet, delay) else { continue };
-                    let header = context.arena[packet].packet.age;
-                    let age = self.aging.as_ref().map_or(0, |aging| aging.age(header));
+                    let Some((injected, out_lane)) =
+                        examine::<ELABORATE, R, B, O>(context, port, packet, delay)
+                    else {
+                        continue;
+                    };
+                    let aging = self.aging.as_ref().filter(|_| ELABORATE);
+                    let age = aging.map_or(0, |aging| aging.age(context.arena[packet].packet.age));
                     if choice.offer(Candidate { input: input as u16, lane, packet, injected, out_lane, age })
                     {
                         return choice.made();
@@ -213,6 +216,12 @@ impl Switch {
     }
 }
 
+/// Blocks that must be free at the other end for a packet of `blocks` to be sent.
+#[inline(always)]
+fn space_for<const ELABORATE: bool>(blocks: u32, rules: &Rules) -> u32 {
+    if ELABORATE { blocks.max(rules.least_space) } else { blocks }
+}
+
 /// Does `next` lie after `input` on the way round from `last`?
 #[inline]
 fn round_goes_on(last: usize, input: usize, next: usize) -> bool {
@@ -222,7 +231,7 @@ fn round_goes_on(last: usize, input: usize, next: usize) -> bool {
 /// Can the packet at a queue's head be sent by `port` now? If so, when it was injected, and on which lane it goes; if
 /// not, `delay` learns when to look again.
 #[inline(always)]
-fn examine<R, B, O>(
+fn examine<const ELABORATE: bool, R, B, O>(
     context: &mut Context<R, B, O>,
     port: u32,
     packet: u32,
@@ -234,7 +243,7 @@ fn examine<R, B, O>(
         return None;
     }
     let (allowed, injected) = (slot.hop.lanes, slot.packet.injected);
-    let blocks = slot.blocks.max(context.rules.least_space);
+    let blocks = space_for::<ELABORATE>(slot.blocks, &context.rules);
     if let Some(lane) = context.ports.lane_in_turn(port, allowed, blocks, context.now) {
         return Some((injected, lane));
     }

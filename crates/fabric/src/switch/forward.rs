@@ -13,7 +13,7 @@ use crate::{Context, NONE, Outbox};
 impl Switch {
     /// Takes the packet chosen out of its queue and sends it.
     #[inline(always)]
-    pub(super) fn grant<R: RoutingFunction, B: Observer, O: Outbox>(
+    pub(super) fn grant<const ELABORATE: bool, R: RoutingFunction, B: Observer, O: Outbox>(
         &mut self,
         context: &mut Context<R, B, O>,
         place: Place,
@@ -24,7 +24,7 @@ impl Switch {
         let next = context.arena[packet].next;
         self.dequeue(place, next);
         let more = !self.outputs[output].inputs.is_empty();
-        self.forward(context, place, packet, out_lane, more);
+        self.forward::<ELABORATE, R, B, O>(context, place, packet, out_lane, more);
         if next != NONE && self.layout.queueing == Queueing::Fifo {
             self.expose(context, input, lane, next);
         }
@@ -33,7 +33,7 @@ impl Switch {
     /// Sends a packet from an input buffer to an output, for which there is `more` or not. Every packet that leaves the
     /// switch does so here.
     #[inline(always)]
-    pub(super) fn forward<R: RoutingFunction, B: Observer, O: Outbox>(
+    pub(super) fn forward<const ELABORATE: bool, R: RoutingFunction, B: Observer, O: Outbox>(
         &mut self,
         context: &mut Context<R, B, O>,
         place: Place,
@@ -47,16 +47,18 @@ impl Switch {
         let slot = &mut context.arena[packet];
         slot.packet.hops += 1;
         let (bytes, blocks, waited_for) = (slot.packet.bytes, slot.blocks, slot.hop.lanes.first);
-        let by_age = self.is_elaborate
-            && self.aging.as_mut().is_some_and(|aging| aging.send(&mut slot.packet.age, place));
-        let grant = Grant {
-            input: context.ports.receivers[in_port as usize].channel,
-            lane,
-            output: context.ports.senders[port as usize].channel,
-            waited: context.now - slot.arrived,
-            age: slot.packet.age as u8,
-        };
-        context.observer.forwarded(context.now, &grant);
+        let by_age =
+            ELABORATE && self.aging.as_mut().is_some_and(|aging| aging.send(&mut slot.packet.age, place));
+        if ELABORATE {
+            let grant = Grant {
+                input: context.ports.receivers[in_port as usize].channel,
+                lane,
+                output: context.ports.senders[port as usize].channel,
+                waited: context.now - slot.arrived,
+                age: slot.packet.age as u8,
+            };
+            context.observer.forwarded(context.now, &grant);
+        }
         let state = &mut self.outputs[output];
         state.queued -= blocks;
         self.last_output = output;
@@ -70,10 +72,10 @@ impl Switch {
             .as_mut()
             .is_some_and(|detector| !detector.leaves_quietly(input, (output, waited_for), blocks));
         let late = if watched { self.mark(context, output, (input, lane), packet) } else { Time::ZERO };
-        if !(self.is_elaborate && self.unstage(context, place, (bytes, blocks), byte_time)) {
+        if !(ELABORATE && self.unstage(context, place, (bytes, blocks), byte_time)) {
             return_space(context, in_port, lane, (byte_time, late), (bytes, blocks));
         }
-        let end = transmit(context, port, packet, (bytes, blocks), out_lane, more);
+        let end = transmit::<ELABORATE, R, B, O>(context, port, packet, (bytes, blocks), out_lane, more);
         context.ports.receivers[in_port as usize].occupy(end);
     }
 }

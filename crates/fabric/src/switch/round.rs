@@ -123,7 +123,7 @@ impl Switch {
             let own = own.filter(|&lane| context.ports.has_space(port, lane, head.blocks, context.now));
             let Some(out_lane) = own else { continue };
             let place = self.layout.place(head.input, head.lane, head.output);
-            self.grant(context, place, head.packet, out_lane);
+            self.grant::<true, R, B, O>(context, place, head.packet, out_lane);
             rounds.leave(&head, out_lane, context.ports.senders[port as usize].busy_until);
             rounds.heads[i].got = None;
         }

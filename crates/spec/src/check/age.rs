@@ -3,7 +3,7 @@
 use fabricsim_units::Time;
 
 use super::Found;
-use crate::{Allocation, Arbiter, Bias, CongestionAlgorithm, Experiment, LARGEST_BIAS, Queueing};
+use crate::{Allocation, Arbiter, Bias, CongestionAlgorithm, Experiment, LARGEST_BIAS, Queueing, SendWhen};
 
 /// Longest cycle of a router's clock: 2^32 of them stay within the clock of a run.
 const LONGEST_CYCLE: Time = Time::us(1);
@@ -24,6 +24,11 @@ pub(super) fn check(experiment: &Experiment) -> Result<(), Found> {
         let message =
             "`age-based` knows no priority: use a larger bias for a class (`switch.age.response_bias`)";
         return fail("switch.priority_classes", message.to_owned());
+    }
+    if switch.allocation == Allocation::Separable && switch.send_when != SendWhen::PacketFits {
+        let message =
+            "`allocation = \"separable\"` sends when the packet fits: leave this out, or use `maximal`";
+        return fail("switch.send_when", message.to_owned());
     }
     if switch.queueing != Queueing::Cioq {
         return Ok(());
@@ -104,6 +109,11 @@ duration = '1 ms'
             ("switch.age.cycle", "2 us", "switch.age.cycle: 2 us is not allowed"),
             ("switch.priority_classes", "[1]", "switch.priority_classes: `age-based` knows no priority"),
             ("switch.allocation", "separable", "`separable` is for `queueing = \"fifo\"` only"),
+            (
+                "switch",
+                "{ allocation = 'separable', queueing = 'fifo', send_when = 'largest-packet-fits' }",
+                "switch.send_when: `allocation = \"separable\"` sends when the packet fits",
+            ),
             ("switch.staging.delay", "2 s", "switch.staging.delay: 2 s is not allowed"),
             (
                 "congestion_control",
