@@ -36,6 +36,37 @@ impl Bits {
         }
     }
 
+    /// [`Bits::set`]; with `ANY` false of a set that fits in a word, without asking.
+    #[inline(always)]
+    pub(crate) fn set_as<const ANY: bool>(&mut self, bit: usize) {
+        if ANY {
+            return self.set(bit);
+        }
+        debug_assert!(self.wide.is_none());
+        self.low |= 1 << (bit % 64);
+    }
+
+    /// [`Bits::clear`] likewise.
+    #[inline(always)]
+    pub(crate) fn clear_as<const ANY: bool>(&mut self, bit: usize) {
+        if ANY {
+            return self.clear(bit);
+        }
+        debug_assert!(self.wide.is_none());
+        self.low &= !(1 << (bit % 64));
+    }
+
+    /// [`Bits::first_after`] likewise.
+    #[inline(always)]
+    pub(crate) fn first_after_as<const ANY: bool>(&self, last: usize) -> Option<usize> {
+        if ANY {
+            return self.first_after(last);
+        }
+        let (after, before) = self.split_after(last);
+        let bits = if after != 0 { after } else { before };
+        (bits != 0).then(|| bits.trailing_zeros() as usize)
+    }
+
     #[inline]
     pub(crate) fn is_empty(&self) -> bool {
         self.low == 0

@@ -93,7 +93,7 @@ impl Switch {
             aging: None,
             detector: None,
             has_classes: usize::from(rules.lanes_per_class) < lanes,
-            is_elaborate: rules.least_space > 0 || rules.tell_grants,
+            is_elaborate: rules.least_space > 0 || rules.tell_grants || !Bits::fit_in_a_word(ports),
             is_special: usize::from(rules.lanes_per_class) < lanes,
             in_turn: rules.arbiter == Arbiter::RoundRobin
                 && rules.priority_lanes == 0
@@ -145,8 +145,8 @@ impl Switch {
         settled
     }
 
-    /// Do packets age, are there staging buffers, does it ask for more space than a packet takes, or does somebody want to
-    /// know of every grant? What that costs is compiled into versions of their own, so that other switches need not ask.
+    /// Do packets age, are there staging buffers, does it ask for more space than a packet takes, has it more ports than a word
+    /// has bits, or does somebody want to know of every grant? What that costs is compiled into versions of their own, so that other switches need not ask.
     pub fn is_elaborate(&self) -> bool {
         self.is_elaborate
     }
@@ -174,8 +174,8 @@ impl Switch {
             self.settle_moves(context);
         }
         while !self.dirty.is_empty() {
-            let Some(output) = self.dirty.first_after(self.last_output) else { return };
-            self.dirty.clear(output);
+            let Some(output) = self.dirty.first_after_as::<ELABORATE>(self.last_output) else { return };
+            self.dirty.clear_as::<ELABORATE>(output);
             self.arbitrate::<ELABORATE, R, B, O>(context, output);
         }
     }

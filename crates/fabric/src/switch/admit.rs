@@ -31,7 +31,7 @@ impl Switch {
             return self.undecided.len() == 1 && self.dirty.is_empty();
         }
         let settled = self.dirty.is_empty();
-        self.admit(context, input, packet);
+        self.admit::<ELABORATE, R, B, O>(context, input, packet);
         settled && !self.dirty.is_empty()
     }
 
@@ -52,7 +52,7 @@ impl Switch {
         } else if self.layout.queueing == Queueing::Cioq {
             self.admit_staged(context, input, packet);
         } else {
-            self.admit(context, input, packet);
+            self.admit::<true, R, B, O>(context, input, packet);
         }
         settled && !self.is_settled()
     }
@@ -72,14 +72,14 @@ impl Switch {
             if staged {
                 self.admit_staged(context, input, packet);
             } else {
-                self.admit(context, input, packet);
+                self.admit::<true, R, B, O>(context, input, packet);
             }
         }
         self.undecided = undecided;
     }
 
     #[inline(always)]
-    fn admit<R: RoutingFunction, B: Observer, O: Outbox>(
+    fn admit<const ELABORATE: bool, R: RoutingFunction, B: Observer, O: Outbox>(
         &mut self,
         context: &mut Context<R, B, O>,
         input: usize,
@@ -95,12 +95,12 @@ impl Switch {
         }
         let output = self.route(context, input, lane, packet);
         let place = self.layout.place(input, lane, output);
-        self.offer(context, place, packet);
+        self.offer::<ELABORATE, R, B, O>(context, place, packet);
     }
 
     /// A packet whose output is chosen waits for it from now on.
     #[inline(always)]
-    pub(super) fn offer<R: RoutingFunction, B: Observer, O: Outbox>(
+    pub(super) fn offer<const ELABORATE: bool, R: RoutingFunction, B: Observer, O: Outbox>(
         &mut self,
         context: &mut Context<R, B, O>,
         place: Place,
@@ -110,15 +110,15 @@ impl Switch {
         let sender = &context.ports.senders[self.first_port as usize + output];
         let state = &mut self.outputs[output];
         if state.sole != NONE {
-            self.enqueue_sole(context, output);
+            self.enqueue_sole::<ELABORATE, R, B, O>(context, output);
         } else if state.inputs.is_empty() && sender.busy_until <= context.now {
             state.sole = packet;
             state.sole_input = input as u16;
-            self.dirty.set(output);
+            self.dirty.set_as::<ELABORATE>(output);
             return;
         }
-        if self.enqueue(context, output, input, lane, packet) {
-            self.rouse(context, output);
+        if self.enqueue::<ELABORATE, R, B, O>(context, output, input, lane, packet) {
+            self.rouse::<ELABORATE, R, B, O>(context, output);
         }
         self.plan_anew(output);
     }
@@ -128,13 +128,13 @@ impl Switch {
     #[inline(always)]
     fn plan_anew(&mut self, port: usize) {
         if self.rounds.is_some() {
-            self.dirty.set(port);
+            self.dirty.set_as::<true>(port);
         }
     }
 
     /// The packet has come to the head of its queue, which it shares with packets for other outputs.
     #[inline(never)]
-    pub(super) fn expose<R: RoutingFunction, B: Observer, O: Outbox>(
+    pub(super) fn expose<const ELABORATE: bool, R: RoutingFunction, B: Observer, O: Outbox>(
         &mut self,
         context: &mut Context<R, B, O>,
         input: usize,
@@ -142,8 +142,8 @@ impl Switch {
         packet: u32,
     ) {
         let output = self.route(context, input, lane, packet);
-        self.ask(output, input, lane);
-        self.rouse(context, output);
+        self.ask::<ELABORATE>(output, input, lane);
+        self.rouse::<ELABORATE, R, B, O>(context, output);
     }
 
     /// Finds where the packet goes, and from when on it may; returns the output.

@@ -57,7 +57,7 @@ impl Switch {
         }
         if state.sole != NONE {
             // Another packet has come to the head of its queue since.
-            self.enqueue_sole(context, output);
+            self.enqueue_sole::<ELABORATE, R, B, O>(context, output);
         }
         let port = self.first_port + output as u32;
         let sender = &mut context.ports.senders[port as usize];
@@ -91,7 +91,7 @@ impl Switch {
         let readable_at = context.ports.receivers[in_port as usize].readable_at;
         let possible_at = slot.ready.max(readable_at);
         if possible_at > context.now {
-            self.enqueue_sole(context, output);
+            self.enqueue_sole::<ELABORATE, R, B, O>(context, output);
             context.ports.ensure_wake(port, possible_at, &mut context.out);
             return;
         }
@@ -101,8 +101,8 @@ impl Switch {
             context.ports.search_lane(port, allowed, blocks, context.now, flow).ok()
         });
         let Some(out_lane) = out_lane else {
-            self.enqueue_sole(context, output);
-            self.dirty.set(output);
+            self.enqueue_sole::<ELABORATE, R, B, O>(context, output);
+            self.dirty.set_as::<ELABORATE>(output);
             return;
         };
         state.sole = NONE;

@@ -22,11 +22,11 @@ impl Switch {
     ) {
         let Place { input, lane, output, .. } = place;
         let next = context.arena[packet].next;
-        self.dequeue(place, next);
+        self.dequeue::<ELABORATE>(place, next);
         let more = !self.outputs[output].inputs.is_empty();
         self.forward::<ELABORATE, R, B, O>(context, place, packet, out_lane, more);
         if next != NONE && self.layout.queueing == Queueing::Fifo {
-            self.expose(context, input, lane, next);
+            self.expose::<ELABORATE, R, B, O>(context, input, lane, next);
         }
     }
 

@@ -104,7 +104,7 @@ impl Request {
 impl Switch {
     /// Puts a packet into its queue; true if it is the first there and so asks for its output from now on.
     #[inline(always)]
-    pub(super) fn enqueue<R, B, O: Outbox>(
+    pub(super) fn enqueue<const ELABORATE: bool, R, B, O: Outbox>(
         &mut self,
         context: &mut Context<R, B, O>,
         output: usize,
@@ -114,50 +114,58 @@ impl Switch {
     ) -> bool {
         let first = self.queues[self.layout.queue(input, lane, output)].push(&mut context.arena, packet);
         if first {
-            self.ask(output, input, lane);
+            self.ask::<ELABORATE>(output, input, lane);
         }
         first
     }
 
     /// The only packet of the moment becomes one of several, or can not be sent at once.
     #[inline(never)]
-    pub(super) fn enqueue_sole<R, B, O: Outbox>(&mut self, context: &mut Context<R, B, O>, output: usize) {
+    pub(super) fn enqueue_sole<const ELABORATE: bool, R, B, O: Outbox>(
+        &mut self,
+        context: &mut Context<R, B, O>,
+        output: usize,
+    ) {
         let state = &mut self.outputs[output];
         let packet = std::mem::replace(&mut state.sole, NONE);
         let input = usize::from(state.sole_input);
         let lane = context.arena[packet].lane;
-        self.enqueue(context, output, input, lane, packet);
+        self.enqueue::<ELABORATE, R, B, O>(context, output, input, lane, packet);
     }
 
     /// Notes that the head of a queue asks for an output.
     #[inline(always)]
-    pub(super) fn ask(&mut self, output: usize, input: usize, lane: Vl) {
-        self.outputs[output].inputs.set(input);
+    pub(super) fn ask<const ELABORATE: bool>(&mut self, output: usize, input: usize, lane: Vl) {
+        self.outputs[output].inputs.set_as::<ELABORATE>(input);
         self.requests[self.layout.request(output, input)].lanes |= 1 << lane.0;
     }
 
     /// Lets an output choose: at the end of this moment if its link is free, else as soon as it is.
     #[inline(always)]
-    pub(super) fn rouse<R, B, O: Outbox>(&mut self, context: &mut Context<R, B, O>, output: usize) {
+    pub(super) fn rouse<const ELABORATE: bool, R, B, O: Outbox>(
+        &mut self,
+        context: &mut Context<R, B, O>,
+        output: usize,
+    ) {
         let port = self.first_port + output as u32;
         let sender = &mut context.ports.senders[port as usize];
         if sender.busy_until > context.now {
             sender.wake(port, sender.busy_until, &mut context.out);
         } else {
-            self.dirty.set(output);
+            self.dirty.set_as::<ELABORATE>(output);
         }
     }
 
     /// Takes the head out of its queue; `next` is the packet behind it, or [`NONE`].
     #[inline(always)]
-    pub(super) fn dequeue(&mut self, place: Place, next: u32) {
+    pub(super) fn dequeue<const ELABORATE: bool>(&mut self, place: Place, next: u32) {
         self.queues[place.queue].advance(next);
         // The packet behind it asks for the same output only if the queue is that output's.
         if next == NONE || self.layout.queueing == Queueing::Fifo {
             let request = &mut self.requests[place.request];
             request.lanes &= !(1 << place.lane.0);
             if request.lanes == 0 {
-                self.outputs[place.output].inputs.clear(place.input);
+                self.outputs[place.output].inputs.clear_as::<ELABORATE>(place.input);
             }
         }
     }

@@ -36,7 +36,7 @@ impl Switch {
     ) {
         for output in 0..self.layout.ports {
             if self.outputs[output].sole != NONE {
-                self.enqueue_sole(context, output);
+                self.enqueue_sole::<true, R, B, O>(context, output);
             }
         }
         if rounds.round_from(context.now) == context.now {
@@ -48,7 +48,7 @@ impl Switch {
         self.list_heads(context, rounds);
         self.plan_next_round(context, rounds);
         for output in 0..self.layout.ports {
-            self.dirty.clear(output);
+            self.dirty.clear_as::<true>(output);
         }
     }
 

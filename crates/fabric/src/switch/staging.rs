@@ -150,7 +150,7 @@ impl Switch {
             let blocks = context.arena[packet].blocks;
             let unit = context.ports.ramps.unit();
             if let Space::Now = staging.space((place.queue, output), blocks, unit, context.now) {
-                return self.stage(context, place, packet, false);
+                return self.stage::<true, R, B, O>(context, place, packet, false);
             }
         }
         staging.inputs[input].waiting |= 1 << lane.0;
@@ -160,7 +160,7 @@ impl Switch {
 
     /// Moves a packet from its input buffer into the staging buffer of its output, where there is space for it.
     #[inline]
-    fn stage<R: RoutingFunction, B: Observer, O: Outbox>(
+    fn stage<const ELABORATE: bool, R: RoutingFunction, B: Observer, O: Outbox>(
         &mut self,
         context: &mut Context<R, B, O>,
         place: Place,
@@ -195,7 +195,7 @@ impl Switch {
         state.reads.occupy(&mut state.readable_at, end);
         state.last_lane = lane.0;
         return_space(context, in_port, lane, (byte_time, Time::ZERO), (bytes, blocks));
-        self.offer(context, place, packet);
+        self.offer::<ELABORATE, R, B, O>(context, place, packet);
     }
 
     /// The input buffer of `port` is to be looked at again. True if the switch has to settle, and had not until now.
@@ -291,7 +291,7 @@ impl Switch {
         }
         let output = context.arena[packet].hop.port.index();
         let place = self.layout.place(input, lane, output);
-        self.stage(context, place, packet, true);
+        self.stage::<true, R, B, O>(context, place, packet, true);
         if next != NONE {
             self.route(context, input, lane, next);
         }
