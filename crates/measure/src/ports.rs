@@ -64,6 +64,13 @@ impl Ports {
         true
     }
 
+    #[cfg(test)]
+    fn transmitted(&mut self, window: Window, at: (u32, u8), bytes: u32, start: Time, end: Time) {
+        if !self.transmitted_inside(at, bytes, start, end) {
+            self.transmitted_anywhere(window, at, bytes, start, end);
+        }
+    }
+
     /// The same for any window.
     pub(crate) fn transmitted_anywhere(
         &mut self,
