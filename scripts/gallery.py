@@ -22,7 +22,7 @@ PAGE = ROOT / "docs/gallery.md"
 PICTURES = "gallery"
 INTRODUCTION = """# Gallery
 
-Seven experiments to begin with. Each is a file in `experiments/gallery/`, runs in
+Eight experiments to begin with. Each is a file in `experiments/gallery/`, runs in
 seconds, and is there to be changed: `--set key=value` replaces a value, `--vary key=a,b,c` runs over several. The
 tables and pictures here come from `python scripts/gallery.py`.
 """
@@ -64,6 +64,14 @@ rank to rank. Pairwise sends every block once; what its steps cost is the networ
 CLOSED_LOOP = """
 Rate times round trip is the window, for every row (Little's law). While the window is small the rate grows with it;
 from {knee} on, with more than nine tenths of the most, it is mainly the round trip that grows.
+"""
+
+
+FAILED_LINKS = """
+A packet whose way leads over a failed link goes the other way round its ring, which is longer and fuller: the ring
+that lost a link is a chain, and its links carry up to twice as much. Nothing else changes: the order of dimensions
+stays, and with it the freedom from deadlock. Links whose failure cuts the machine are named, as are those that no such
+tables can go around.
 """
 
 
@@ -286,12 +294,56 @@ def torus_closed_loop(file: Path) -> Shown:
     return Shown(commands, _table(header, rows), CLOSED_LOOP.format(knee=knee), figure)
 
 
+def torus_failed_links(file: Path) -> Shown:
+    sweep = fs.sweep(file)
+    points = sweep.points.assign(
+        failed=sweep.points["links.failed"].map(lambda links: str(links).count(")-S("))
+    )
+    names = {0: "all links", 1: "1 failed", 4: "4 failed"}
+    cells = points.set_index(["failed", "traffic.0.load"])
+    loads = list(dict.fromkeys(points["traffic.0.load"]))
+    rows = [
+        [_percent(load)]
+        + [
+            cell
+            for failed in names
+            for cell in (
+                _percent(cells.loc[(failed, load), "accepted_load"]),
+                _ns(cells.loc[(failed, load), "latency_ns.mean"]),
+            )
+        ]
+        for load in loads
+    ]
+    with style():
+        figure = new_figure(7.0, 3.6)
+        axes = figure.add_subplot()
+        for number, (failed, name) in enumerate(names.items()):
+            of = points[points["failed"] == failed]
+            axes.plot(
+                of["accepted_load"], of["latency_ns.mean"] / 1e3, marker="o", label=name, **line_look(number)
+            )
+        axes.set_ylim(0.0, 5.0)
+        axes.set(xlabel="accepted load (of the hosts' links)", ylabel="mean latency (µs)")
+        axes.set_title("6x6 torus: uniform traffic with failed links")
+        axes.legend(loc="upper left")
+    header = [
+        "offered load",
+        *(f"{name}: {what}" for name in names.values() for what in ("accepted", "mean latency")),
+    ]
+    commands = [
+        "fabricsim sweep FILE",
+        "fabricsim export FILE --format look-up-tables --out tables.txt",
+    ]
+    return Shown(commands, _table(header, rows), FAILED_LINKS, figure)
+
+
 GALLERY: Mapping[str, Callable[[Path], Shown]] = {
     "mesh-patterns": mesh_patterns,
     "torus-load": torus_load,
     "fat-tree-routing": fat_tree_routing,
     "ring-deadlock": ring_deadlock,
     "parking-lot-fairness": parking_lot_fairness,
+    "torus-failed-links": torus_failed_links,
     "torus-closed-loop": torus_closed_loop,
     "torus-all-to-all": torus_all_to_all,
 }
