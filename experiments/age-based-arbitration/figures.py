@@ -13,6 +13,11 @@ from fabricsim.reproduce.quantities import Runs, load_hooks
 
 OURS = load_hooks(Path(__file__).parent)
 SENDERS = range(7)
+HISTOGRAMS = {
+    "4096; 1, 1, 1": "(a) period 4096 (default)",
+    "8; 3, 2, 1": "(b) period 8",
+    "4; 3, 2, 1": "(c) period 4",
+}
 ARBITERS = {
     "round robin": "round robin",
     "age, 1": "age, period 1",
@@ -99,6 +104,136 @@ def figure_4_latency(runs: Runs) -> Figure:
             _senders(axes)
         figure.suptitle("Figure 4 of the paper, as latency: all send to P7", fontsize=11)
         figure.legend(*axes.get_legend_handles_labels(), loc="outside lower center", ncols=5)
+    return figure
+
+
+def table_5(runs: Runs) -> Figure:
+    """Queueing delay of each dimension and latency, ours and the paper's, over round robin's."""
+    settings = OURS["settings"](runs)
+    with style():
+        figure = new_figure(8.6, 5.6)
+        upper, lower = figure.subplots(2, 1, sharex=True)
+        for number, dimension in enumerate("xyz"):
+            values = [OURS["queueing"](runs, setting, dimension) for setting in settings]
+            at = [place + 0.26 * (number - 1) for place in range(len(settings))]
+            upper.bar(at, values, width=0.24, color=COLOURS[number], label=f"Q({dimension})")
+        upper.set(
+            ylabel="queueing delay (cycles a hop)",
+            title="Table 5 of the paper, redrawn: uniform random traffic, 11x12x16 torus",
+        )
+        upper.legend(loc="upper right", ncols=3)
+        ours = [OURS["request_latency"](runs, setting) for setting in settings]
+        paper = [OURS["paper"](runs, setting)[-1] for setting in settings]
+        lower.plot([value / ours[0] for value in ours], marker="o", label="simulated", **line_look(0))
+        lower.plot(
+            [value / paper[0] for value in paper], marker="s", label="paper, production jobs", **line_look(1)
+        )
+        lower.set(
+            ylabel="mean latency over round robin's",
+            xlabel="age clock period (cycles); bias of x, y, z",
+            ylim=(0.0, None),
+        )
+        lower.set_xticks(range(len(settings)), settings)
+        lower.legend(loc="lower left")
+    return figure
+
+
+def figure_5(runs: Runs) -> Figure:
+    """Histograms of ages."""
+    with style():
+        figure = new_figure(8.6, 3.4)
+        panels = figure.subplots(1, 3, sharey=True)
+        for number, (axes, (setting, title)) in enumerate(zip(panels, HISTOGRAMS.items(), strict=True)):
+            parts = OURS["ages"](runs, setting)
+            bars = axes.bar(range(4), parts, color=COLOURS[number], width=0.8)
+            axes.bar_label(bars, [f"{part:.1%}" if part else "0" for part in parts], fontsize=8, padding=1)
+            axes.set_xticks(range(4), ["0-63", "64-127", "128-191", "192-255"])
+            axes.tick_params(axis="x", labelsize=7)
+            axes.set(title=title, xlabel="age as a router sends it on", ylim=(0.0, 1.1))
+        panels[0].set(ylabel="part of all packets")
+        figure.suptitle("Figure 5 of the paper, redrawn: ages, counted by the routers", fontsize=11)
+    return figure
+
+
+def table_6(runs: Runs) -> Figure:
+    """Gains of ages, ours and the paper's."""
+    paper = {"all-to-all": 0.366, "all-reduce": 0.141, "FFT": 0.124}
+    names = list(dict.fromkeys(name.rsplit("/", 1)[0] for name in runs))
+    with style():
+        figure = new_figure(7.0, 3.6)
+        axes = figure.add_subplot()
+        ours = axes.bar(
+            [at - 0.2 for at in range(len(names))],
+            [100 * OURS["gain"](runs, name) for name in names],
+            width=0.38,
+            color=COLOURS[0],
+            label="simulated",
+        )
+        theirs = axes.bar(
+            [at + 0.2 for at in range(len(names))],
+            [100 * paper[name.split(",")[0]] for name in names],
+            width=0.38,
+            color=COLOURS[1],
+            label="paper",
+        )
+        for bars in (ours, theirs):
+            axes.bar_label(bars, fmt="{:.1f} %", fontsize=8, padding=1)
+        axes.axhline(0.0, color="black", linewidth=0.8)
+        axes.set_xticks(range(len(names)), names)
+        axes.set(
+            ylabel="gain of ages over round robin (%)",
+            xlabel="operation, size of a message",
+            title="Table 6 of the paper, redrawn: 2048 processes",
+        )
+        axes.legend(loc="upper right")
+    return figure
+
+
+def sizes(runs: Runs) -> Figure:
+    """Spread of latency against size."""
+    with style():
+        figure = new_figure(8.6, 6.2)
+        panels = figure.subplots(2, 2, sharex=True)
+        arbiters = list(dict.fromkeys(name.rpartition("/")[2] for name in runs))
+        for column, kind in enumerate(("torus", "mesh")):
+            networks = [
+                name
+                for name in dict.fromkeys(name.rpartition("/")[0] for name in runs)
+                if name.endswith(kind)
+            ]
+            radices = [int(name.split("x")[0]) for name in networks]
+            for number, arbiter in enumerate(arbiters):
+                own = [runs[f"{network}/{arbiter}"] for network in networks]
+                look = {"marker": "o", "label": arbiter, **line_look(number)}
+                panels[0, column].plot(radices, [OURS["deviation"]({"": run}) for run in own], **look)
+                panels[1, column].plot(
+                    radices, [run.manifest["summary"]["latency_ns"]["p999"] for run in own], **look
+                )
+            panels[0, column].set(title=f"k-ary 3-{'cube (torus)' if kind == 'torus' else 'mesh'}")
+            panels[1, column].set(xlabel="radix k (k³ nodes)")
+            panels[1, column].set_xscale("log", base=2)
+            panels[1, column].set_xticks(radices, [str(radix) for radix in radices])
+        panels[0, 0].set(ylabel="standard deviation of latency (ns)")
+        panels[1, 0].set(ylabel="99.9th percentile of latency (ns)")
+        figure.legend(
+            *panels[0, 0].get_legend_handles_labels(), loc="outside lower center", ncols=len(arbiters)
+        )
+    return figure
+
+
+def sizes_below(runs: Runs) -> Figure:
+    """Spread of latency against size at half load."""
+    return _titled(sizes(runs), "Beyond the paper: uniform traffic at half of what the network can carry")
+
+
+def sizes_full(runs: Runs) -> Figure:
+    """Spread of latency against size at full load."""
+    return _titled(sizes(runs), "Beyond the paper: uniform traffic, as much as goes")
+
+
+def _titled(figure: Figure, title: str) -> Figure:
+    with style():
+        figure.suptitle(title, fontsize=11)
     return figure
 
 

@@ -11,8 +11,14 @@ import pytest
 from fabricsim.reproduce import Figure, Outcome, Seed, read_seed, reproduce
 
 ROOT = Path(__file__).resolve().parents[2]
-LONG = {"c1.toml", "c2.toml", "c3.toml", "d.toml"}
-"""Experiments of the thesis that only `make reproduce` runs in full length; the tests run them in short."""
+LONG = {
+    *("c1.toml", "c2.toml", "c3.toml", "d.toml"),
+    *("figure-3.toml", "table-5.toml", "table-5-mixed.toml", "table-6.toml"),
+    *("sizes-full.toml", "congestion.toml"),
+}
+"""Experiments that only `make reproduce` runs in full length; the tests run them in short."""
+LARGE = "beyond-size"
+"""A figure whose runs are long since its networks are large."""
 
 
 @pytest.fixture(autouse=True)
@@ -48,7 +54,7 @@ def outcome(experiments: Path, seeds: list[Seed]) -> Outcome:
 
 def is_quick(figure: Figure) -> bool:
     """Whether none of its runs is long."""
-    return all(run.experiment not in LONG for run in figure.runs.values())
+    return figure.name != LARGE and all(run.experiment not in LONG for run in figure.runs.values())
 
 
 @pytest.fixture(scope="session")

@@ -14,7 +14,19 @@ SEEDS = ["age-based-arbitration", "thesis"]
 EARLY = "0.2 to 0.3 s: H551 to H552"
 TIES = "mesh, age, period 1: largest share over smallest"
 DIFFERS = {
-    "age-based-arbitration": [TIES],
+    "age-based-arbitration": [
+        TIES,
+        *(
+            f"{row}: latency over round robin's"
+            for row in ("4; 1, 1, 1", "4; 3, 2, 1", "8; 1, 1, 1", "8; 3, 2, 1", "16; 1, 1, 1")
+        ),
+        "8; 3, 2, 1 is the best: its latency over the best of the others",
+        "period 4: bias 3, 2, 1 over 1, 1, 1",
+        "period 16: bias 3, 2, 1 over 1, 1, 1",
+        "round robin is worse than all but 16; 1, 1, 1: over the worst of these",
+        "Q(x), 8; 3, 2, 1 over round robin",
+        "Q(z) changes least: its change",
+    ],
     "thesis": [EARLY, EARLY, "largest of the contributors, from 0.05 s"],
 }
 """What does not come out as published; the page says why."""
