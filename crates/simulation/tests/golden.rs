@@ -72,7 +72,7 @@ fn short(path: &str, duration: &str) -> Vec<(String, String)> {
 /// A line of the file: the experiment for the shortest of some times in which enough packets arrive.
 fn line(path: &str) -> String {
     let mut last = None;
-    for duration in ["10 us", "100 us", "1 ms", "10 ms", "100 ms"] {
+    for duration in ["1 us", "10 us", "100 us", "1 ms", "10 ms", "100 ms"] {
         let overrides = short(path, duration);
         let totals = run(path, &overrides).totals;
         last = Some((overrides, totals));
