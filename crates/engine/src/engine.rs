@@ -60,6 +60,10 @@ impl<B: Observer> Engine<B> {
     pub fn new(assembly: Assembly<'_>, observer: impl FnMut() -> B) -> Self {
         let (mut partitions, directory) = assemble(assembly, observer);
         partitions.iter_mut().for_each(Partition::start);
+        let several = partitions.len() > 1;
+        for partition in &mut partitions {
+            partition.is_one_of_several = several;
+        }
         Self { partitions, directory, now: Time::ZERO }
     }
 
@@ -80,6 +84,10 @@ impl<B: Observer> Engine<B> {
             if next >= until {
                 self.now = until;
                 return Advance::Reached;
+            }
+            if self.partitions.len() > 1 && self.partitions[0].publish_at < next {
+                self.partitions.iter_mut().for_each(|partition| partition.publish(next, false));
+                self.exchange(next);
             }
             let end = until.min(next.saturating_add(self.directory.lookahead));
             if !self.window(end, look) {
@@ -127,6 +135,10 @@ impl<B: Observer> Engine<B> {
                 let (to, port) = match message {
                     Mail::Packet { channel, .. } => self.directory.receiver[channel as usize],
                     Mail::Credit { channel, .. } => self.directory.sender[channel as usize],
+                    Mail::Published { .. } => {
+                        self.partitions.iter_mut().for_each(|partition| partition.receive(message, 0, now));
+                        continue;
+                    }
                 };
                 self.partitions[usize::from(to)].receive(message, port, now);
             }

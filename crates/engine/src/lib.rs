@@ -13,6 +13,7 @@ mod engine;
 mod host;
 mod partition;
 mod prepare;
+mod publisher;
 
 pub use assembly::Assembly;
 pub use congestion_tree::{CongestionTree, Ends, Outlet};

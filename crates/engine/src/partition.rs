@@ -10,6 +10,7 @@ use fabricsim_units::{ByteTime, Time, Vl};
 use crate::calendar::{Calendar, Event, Kind};
 use crate::door::Refused;
 use crate::host::Host;
+use crate::publisher::Publisher;
 
 /// What a partition tells another.
 #[derive(Clone, Copy, Debug)]
@@ -18,6 +19,8 @@ pub(crate) enum Mail {
     Packet { at: Time, channel: u32, slot: Slot },
     /// Credits for the sender of a channel.
     Credit { channel: u32, lane: Vl, ramp: Ramp },
+    /// What is ahead at an output, for all partitions.
+    Published { epoch: u64, output: u32, blocks: u32 },
 }
 
 /// Actions of the partition's entities: into its own queue, or into the mail.
@@ -109,6 +112,11 @@ pub(crate) struct Partition<B> {
     acknowledged: bool,
     /// Do hosts decide on each packet whether to take it?
     choosy: bool,
+    /// What its switches publish, where the routing looks at it; and when next.
+    pub(crate) publisher: Option<Publisher>,
+    pub(crate) publish_at: Time,
+    /// Are there other partitions?
+    pub(crate) is_one_of_several: bool,
     /// Packets that hosts have taken at the present moment and take notice of.
     taken: Vec<(u32, Packet)>,
 }
@@ -123,6 +131,8 @@ impl<B: Observer> Partition<B> {
         let acknowledged = controls.any(|control| control.acknowledges());
         let has_errors = ports.senders.iter().any(|sender| sender.retry != NONE);
         let elaborate = choosy || has_errors || switches.iter().any(Switch::is_elaborate);
+        let published = Publisher::new(&routing, switches.iter().map(Switch::id));
+        let (publisher, board) = published.map_or_else(Default::default, |(p, board)| (Some(p), board));
         let step = ports.senders.iter().map(|sender| sender.latency).min().unwrap_or_default();
         Self {
             elaborate,
@@ -140,6 +150,7 @@ impl<B: Observer> Partition<B> {
                 routing,
                 rules,
                 hops: Vec::new(),
+                board,
             },
             totals: Totals::default(),
             unsettled_switches: Vec::new(),
@@ -149,6 +160,9 @@ impl<B: Observer> Partition<B> {
             closed,
             acknowledged,
             choosy,
+            publish_at: if publisher.is_some() { Time::ZERO } else { Time::MAX },
+            publisher,
+            is_one_of_several: false,
             taken: Vec::new(),
         }
     }
@@ -171,10 +185,13 @@ impl<B: Observer> Partition<B> {
         self.events = 0;
         while let Some(time) = self.context.out.calendar.next_time() {
             if time >= until.0 {
-                return false;
+                break;
             }
             if self.events >= budget {
                 return true;
+            }
+            if time >= self.publish_at.0 {
+                self.publish(Time(time), true);
             }
             self.context.now = Time(time);
             while let Some(event) = self.context.out.calendar.pop_at(time) {
@@ -182,6 +199,9 @@ impl<B: Observer> Partition<B> {
                 self.note::<ELABORATE>(event, time);
             }
             self.settle::<ELABORATE>();
+        }
+        if self.publish_at < until {
+            self.publish(until, false);
         }
         false
     }
@@ -378,6 +398,7 @@ impl<B: Observer> Partition<B> {
                     self.context.ports.ensure_wake(port, at, &mut self.context.out);
                 }
             }
+            Mail::Published { epoch, output, blocks } => self.context.board.publish(epoch, output, blocks),
         }
     }
 

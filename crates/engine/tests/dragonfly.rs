@@ -34,11 +34,14 @@ const UNIFORM: &str = "pattern = 'uniform'";
 const WORST: &str = "pattern = { group-offset = 1 }";
 const WORST_FOR_VALIANT: &str = "pattern = { group-offset = 2 }";
 
-const ALGORITHMS: [&[(&str, &str)]; 7] = [
+const ALGORITHMS: [&[(&str, &str)]; 10] = [
     &[("routing.algorithm", "minimal")],
     &[("routing.algorithm", "valiant")],
     &[("routing.algorithm", "valiant"), ("routing.via", "router")],
     &[("routing.algorithm", "ugal-l")],
+    &[("routing.algorithm", "ugal-g")],
+    &[("routing.algorithm", "ugal-g"), ("routing.state_delay", "33 ns")],
+    &[("routing.algorithm", "piggyback")],
     &[("routing.algorithm", "par")],
     &[("routing.algorithm", "par"), ("routing.via", "router")],
     &[("routing.algorithm", "par-6/2")],

@@ -5,7 +5,7 @@ use fabricsim_routing::Ways;
 use fabricsim_spec::{Arbiter, CreditReturn, Queueing, Switching};
 use fabricsim_units::{SwitchId, Time, Vl};
 
-use crate::{Arena, Ports, Ramp, Slot};
+use crate::{Arena, Board, Ports, Ramp, Slot};
 
 /// Where entities put what they want to happen later. Every time is later than now.
 pub trait Outbox {
@@ -91,4 +91,6 @@ pub struct Context<R, B, O> {
     pub is_adaptive: bool,
     /// Scratch space for the hops that a routing function proposes.
     pub hops: Vec<Hop>,
+    /// What other switches have published of their outputs.
+    pub board: Board,
 }

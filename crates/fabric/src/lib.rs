@@ -8,6 +8,7 @@ pub mod age;
 mod arbiter;
 mod arena;
 mod bits;
+mod board;
 pub mod congestion;
 mod context;
 mod credit;
@@ -21,6 +22,7 @@ mod table;
 mod transmit;
 
 pub use arena::{Arena, NONE, Slot};
+pub use board::Board;
 pub use context::{Context, Outbox, Rules};
 pub use credit::{LaneCredits, Ramp, RampPool};
 pub use port::{Far, Ports, Reads, Receiver, Sender};

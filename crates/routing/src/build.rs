@@ -5,14 +5,13 @@ use fabricsim_model::Lanes;
 use fabricsim_spec::{Algorithm, Experiment, SpecError, Ties};
 use fabricsim_topology::{Graph, Shape, failed_links};
 
-use crate::dragonfly::{Detours, Policy, Via};
 use crate::{
-    DimensionOrder, Dragonfly, ForwardingTables, LookUpTables, Router, RoutingError, TableRouting,
-    TablesError, TablesProblem, UpDown, Upwards, Wanted, shortest_paths,
+    DimensionOrder, ForwardingTables, LookUpTables, Router, RoutingError, TableRouting, TablesError,
+    TablesProblem, UpDown, Upwards, Wanted, shortest_paths,
 };
 
 /// Virtual lanes of an InfiniBand link (IBA 1.5, section 3.5.7), and the most that there are here.
-const MOST_LANES: u8 = 16;
+pub(crate) const MOST_LANES: u8 = 16;
 
 /// Topologies that are grids.
 const GRIDS: &str = "a mesh, torus, grid, hypercube, ring or chain";
@@ -55,19 +54,14 @@ pub fn build(
             Shape::Tree(shape) => UpDown::new(graph, shape, upwards(algorithm), all).into(),
             _ => return Err(unsuitable(file, algorithm, "a fat tree", graph).into()),
         },
-        Algorithm::Minimal | Algorithm::Valiant | Algorithm::UgalL | Algorithm::Par | Algorithm::Par62 => {
-            match &graph.shape {
-                Shape::Dragonfly(shape) => {
-                    let policy = (policy(algorithm, experiment), via(routing.via));
-                    let few = |needed| too_few_lanes(algorithm, needed, lanes, file);
-                    if algorithm != Algorithm::Minimal && shape.groups.count < 3 {
-                        return Err(no_third_group(algorithm, file).into());
-                    }
-                    Dragonfly::new(graph, shape, policy, lanes).map_err(few)?.into()
-                }
-                _ => return Err(unsuitable(file, algorithm, "a dragonfly", graph).into()),
-            }
-        }
+        Algorithm::Minimal
+        | Algorithm::Valiant
+        | Algorithm::UgalL
+        | Algorithm::UgalG
+        | Algorithm::Piggyback
+        | Algorithm::Par
+        | Algorithm::Par62
+        | Algorithm::Dal => crate::direct::build(algorithm, experiment, graph, file)?,
         Algorithm::Table => {
             TableRouting::new(read_tables(routing.tables.as_deref(), graph, base_dir, file)?, all).into()
         }
@@ -79,22 +73,24 @@ pub fn build(
 
 /// Refuses keys that the algorithm has no use for.
 fn refuse_stray(experiment: &Experiment, algorithm: Algorithm, file: &str) -> Result<(), SpecError> {
-    use Algorithm::{DimensionOrder, LookUpTables, Par, Par62, Table, UgalL, Valiant};
+    use Algorithm::{Dal, DimensionOrder, LookUpTables, Par, Par62, Piggyback, Table, UgalG, UgalL, Valiant};
     let routing = &experiment.routing;
-    let keys: [(&str, bool, &[Algorithm]); 8] = [
+    let keys: [(&str, bool, &[Algorithm]); 10] = [
         ("routing.order", routing.order.is_some(), &[DimensionOrder, LookUpTables]),
         ("routing.ties", routing.ties.is_some(), &[DimensionOrder]),
         ("routing.partitions", routing.partitions.is_some(), &[LookUpTables]),
         ("routing.tables", routing.tables.is_some(), &[Table]),
-        ("routing.via", routing.via.is_some(), &[Valiant, UgalL, Par]),
-        ("routing.threshold", routing.threshold.is_some(), &[UgalL, Par]),
+        ("routing.via", routing.via.is_some(), &[Valiant, UgalL, UgalG, Piggyback, Par]),
+        ("routing.threshold", routing.threshold.is_some(), &[UgalL, UgalG, Piggyback, Par, Dal]),
+        ("routing.state_delay", routing.state_delay.is_some(), &[UgalG, Piggyback]),
+        ("routing.congested", routing.congested.is_some(), &[Piggyback]),
         ("routing.trigger", routing.trigger.is_some(), &[Par62]),
         ("routing.ratio", routing.ratio.is_some(), &[Par62]),
     ];
     for (key, is_given, users) in keys {
         if is_given && !users.contains(&algorithm) {
             let users: Vec<String> = users.iter().map(|&user| format!("`{}`", name(user))).collect();
-            let message = format!("only for {}, not for `{}`", users.join(" and "), name(algorithm));
+            let message = format!("only for {}, not for `{}`", listed(&users), name(algorithm));
             return Err(SpecError::at_key(file, key, message));
         }
     }
@@ -109,50 +105,12 @@ fn refuse_stray(experiment: &Experiment, algorithm: Algorithm, file: &str) -> Re
     Ok(())
 }
 
-/// How packets choose on a dragonfly.
-fn policy(algorithm: Algorithm, experiment: &Experiment) -> Policy {
-    let routing = &experiment.routing;
-    let unit = experiment.switch.flow_control_unit.0.max(1);
-    let packet = experiment.host.mtu.0.div_ceil(unit) as f64;
-    let threshold = (routing.threshold.unwrap_or(THRESHOLD) * packet).round() as u32;
-    let part = |part: Option<f64>, default: f64| (part.unwrap_or(default) * 65536.0).round() as u32;
-    match algorithm {
-        Algorithm::Valiant => Policy::Valiant,
-        Algorithm::UgalL => Policy::UgalLocal { threshold },
-        Algorithm::Par => Policy::Progressive { threshold },
-        Algorithm::Par62 => Policy::Detours(Detours {
-            trigger: part(routing.trigger, 0.0),
-            ratio: part(routing.ratio, RATIO),
-        }),
-        _ => Policy::Minimal,
+/// "a", "a and b", "a, b and c".
+fn listed(names: &[String]) -> String {
+    match names {
+        [all @ .., last] if !all.is_empty() => format!("{} and {last}", all.join(", ")),
+        _ => names.join(""),
     }
-}
-
-/// `routing.threshold` by default, in packets.
-const THRESHOLD: f64 = 3.0;
-
-/// `routing.ratio` by default: the 45 % of García et al. (ICPP 2013).
-const RATIO: f64 = 0.45;
-
-fn via(via: Option<fabricsim_spec::Via>) -> Via {
-    match via {
-        Some(fabricsim_spec::Via::Router) => Via::Router,
-        Some(fabricsim_spec::Via::Group) | None => Via::Group,
-    }
-}
-
-fn too_few_lanes(algorithm: Algorithm, needed: u8, lanes: u8, file: &str) -> SpecError {
-    let message = format!(
-        "`{}` needs {needed} virtual lanes in each service class to be free of deadlock, and there are {lanes}: set          `switch.virtual_lanes` to {needed}, or a multiple of it",
-        name(algorithm)
-    );
-    SpecError::at_key(file, "switch.virtual_lanes", message)
-}
-
-fn no_third_group(algorithm: Algorithm, file: &str) -> SpecError {
-    let message =
-        format!("`{}` sends packets over a third group, and there are two: `minimal` fits", name(algorithm));
-    SpecError::at_key(file, "routing.algorithm", message)
 }
 
 const fn upwards(algorithm: Algorithm) -> Upwards {
@@ -168,8 +126,8 @@ fn resolve(algorithm: Algorithm, graph: &Graph) -> Algorithm {
     match (algorithm, &graph.shape) {
         (Algorithm::Auto, Shape::Grid(_)) => Algorithm::DimensionOrder,
         (Algorithm::Auto, Shape::Tree(_)) => Algorithm::UpDown,
-        (Algorithm::Auto, Shape::Dragonfly(_)) => Algorithm::Minimal,
-        (Algorithm::Auto, _) => Algorithm::ShortestPath,
+        (Algorithm::Auto, Shape::Dragonfly(_) | Shape::Megafly(_) | Shape::HyperX(_)) => Algorithm::Minimal,
+        (Algorithm::Auto, Shape::Irregular) => Algorithm::ShortestPath,
         (chosen, _) => chosen,
     }
 }
@@ -208,7 +166,7 @@ fn largest_file(graph: &Graph) -> u64 {
     (1 << 20) + 2 * row * graph.switches.len() as u64
 }
 
-fn unsuitable(file: &str, algorithm: Algorithm, needed: &str, graph: &Graph) -> SpecError {
+pub(crate) fn unsuitable(file: &str, algorithm: Algorithm, needed: &str, graph: &Graph) -> SpecError {
     let fitting = name(resolve(Algorithm::Auto, graph));
     let message = format!(
         "`{}` needs {needed}; this topology is: {}. `{fitting}` fits (and is what `auto` chooses)",
@@ -219,7 +177,7 @@ fn unsuitable(file: &str, algorithm: Algorithm, needed: &str, graph: &Graph) -> 
 }
 
 /// The algorithm as it is written in an experiment.
-const fn name(algorithm: Algorithm) -> &'static str {
+pub(crate) const fn name(algorithm: Algorithm) -> &'static str {
     match algorithm {
         Algorithm::Auto => "auto",
         Algorithm::DimensionOrder => "dimension-order",
@@ -232,6 +190,9 @@ const fn name(algorithm: Algorithm) -> &'static str {
         Algorithm::Minimal => "minimal",
         Algorithm::Valiant => "valiant",
         Algorithm::UgalL => "ugal-l",
+        Algorithm::UgalG => "ugal-g",
+        Algorithm::Piggyback => "piggyback",
+        Algorithm::Dal => "dal",
         Algorithm::Par => "par",
         Algorithm::Par62 => "par-6/2",
     }

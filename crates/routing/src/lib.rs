@@ -7,15 +7,21 @@ mod build;
 mod competition;
 pub mod deadlock;
 mod dimension_order;
+mod direct;
 pub mod dragonfly;
 mod error;
 pub mod fdbs;
+mod gates;
+mod hyperx;
 mod look_up_tables;
+mod megafly;
 mod path;
 #[cfg(test)]
 mod samples;
 mod shortest_path;
 mod table;
+#[cfg(test)]
+mod testing;
 mod up_down;
 mod view;
 mod ways;
@@ -27,12 +33,14 @@ pub use deadlock::{Verdict, check};
 pub use dimension_order::DimensionOrder;
 pub use dragonfly::Dragonfly;
 pub use error::{RoutingError, TablesError, TablesProblem};
+pub use hyperx::{HyperX, HyperXPolicy};
 pub use look_up_tables::{LookUpTables, Wanted};
+pub use megafly::{Megafly, MegaflyPolicy};
 pub use path::path;
 pub use shortest_path::shortest_paths;
 pub use table::{ForwardingTables, TableRouting};
 pub use up_down::{UpDown, Upwards};
-pub use view::View;
+pub use view::{Published, View};
 pub use ways::Ways;
 
 use fabricsim_model::{Hop, Lanes, Packet, Trail};
@@ -83,6 +91,11 @@ pub trait RoutingFunction {
         let mut hops = Vec::new();
         self.hops(at.switch, at.in_port, at.lane, to, &mut hops);
         options.extend(hops.into_iter().map(|hop| (hop, trail)));
+    }
+
+    /// Outputs that other switches look at ([`View::published`]).
+    fn published(&self) -> Option<Published> {
+        None
     }
 
     /// Do all hosts of a switch look alike to the routing, but for the last hop?
@@ -175,6 +188,12 @@ macro_rules! routers {
                 }
             }
 
+            fn published(&self) -> Option<Published> {
+                match self {
+                    $(Self::$name(router) => router.published(),)*
+                }
+            }
+
             fn knows_switches_only(&self) -> bool {
                 match self {
                     $(Self::$name(router) => router.knows_switches_only(),)*
@@ -219,6 +238,23 @@ routers!(
     UpDown,
     /// Minimal, Valiant and adaptive routing on a dragonfly.
     Dragonfly,
+    /// Minimal, Valiant and UGAL-L routing on a megafly.
+    Megafly,
+    /// Minimal, Valiant and DAL routing on a HyperX.
+    HyperX,
     /// Forwarding tables: shortest paths, or read from a file.
     TableRouting,
 );
+
+impl Router {
+    /// Virtual lanes of a service class that the algorithm needs, where it is one that gives them by the place on a packet's
+    /// way; with the longest way, link by link, each with its lane.
+    pub fn lanes_needed(&self) -> Option<(u8, String)> {
+        match self {
+            Self::Dragonfly(router) => Some(router.longest_way()),
+            Self::Megafly(router) => Some(router.longest_way()),
+            Self::HyperX(router) => Some(router.longest_way()),
+            _ => None,
+        }
+    }
+}

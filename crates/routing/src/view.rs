@@ -1,5 +1,5 @@
 use fabricsim_model::Lanes;
-use fabricsim_units::PortNo;
+use fabricsim_units::{PortNo, SwitchId, Time};
 
 /// What a switch lets a routing function see when a packet's hop is chosen.
 pub trait View {
@@ -11,6 +11,18 @@ pub trait View {
     /// Flow-control units of the buffers at the other end of the link of `port`, for `lanes`.
     fn capacity(&self, port: PortNo, lanes: Lanes) -> u32;
 
+    /// What was ahead some time ago at the output of this number in [`Published::outputs`].
+    fn published(&self, number: u32) -> u32;
+
     /// A number from 0 to `n - 1`, drawn for this packet at this switch. `n` is 1 or more.
     fn below(&mut self, n: u32) -> u32;
+}
+
+/// Outputs whose loads other switches can see, some time later.
+#[derive(Clone, Debug)]
+pub struct Published {
+    /// How much later: not zero, and no less than the latency of any link between a switch that looks and one that it looks at.
+    pub delay: Time,
+    /// The outputs, by number.
+    pub outputs: Vec<(SwitchId, PortNo)>,
 }

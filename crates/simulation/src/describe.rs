@@ -37,6 +37,9 @@ pub struct Description {
     pub facts: Facts,
     /// Zero-load latencies; `None` with fewer than two hosts.
     pub zero_load: Option<ZeroLoad>,
+    /// Virtual lanes of a service class that the routing needs, and the longest way with the lane of each link, where lanes go
+    /// by the place on a packet's way.
+    pub lanes_needed: Option<(u8, String)>,
     /// The deadlock check.
     pub verdict: Verdict,
     /// For each output port of a router in the middle of the grid the input ports that compete for it; `None` where that
@@ -60,6 +63,7 @@ pub fn describe(prepared: &Prepared) -> Description {
         title: prepared.graph.title.clone(),
         facts: facts(&prepared.graph),
         zero_load: zero_loads(prepared),
+        lanes_needed: prepared.router.lanes_needed(),
         port_competition: port_competition(&prepared.router, &prepared.graph),
         verdict_text: verdict.describe(&prepared.graph),
         verdict,
@@ -182,6 +186,9 @@ impl Description {
             "zero_load_latency": zero_load,
             "deadlock": { "free": free, "verdict": self.verdict_text, "cycle": self.cycle },
         });
+        if let Some((needed, way)) = &self.lanes_needed {
+            all["virtual_lanes"] = json!({ "needed": needed, "longest_way": way });
+        }
         if let Some(competition) = &self.port_competition {
             let ports = competition.iter().map(|(output, inputs)| (output.clone(), json!(inputs)));
             all["port_competition"] = Value::Object(ports.collect());

@@ -29,6 +29,11 @@ const FABRICS: &[(&str, &str, u8)] = &[
     ("parking-lot = { switches = 6 }", "auto", 1),
     ("ring = { switches = 7, hosts_per_switch = 2 }", "auto", 2),
     ("single-switch = { hosts = 5 }", "auto", 1),
+    ("dragonfly = { p = 1, a = 2, h = 1 }", "auto", 2),
+    ("dragonfly = { p = 1, a = 3, h = 1 }", "ugal-g", 3),
+    ("dragonfly = { p = 1, a = 2, h = 2, g = 3 }", "par-6/2", 6),
+    ("megafly = { p = 1, leaves = 2, spines = 2, h = 1 }", "ugal-l", 2),
+    ("hyperx = { dimensions = [3, 4] }", "dal", 4),
     ("file = { path = \"{file}\" }", "auto", 1),
 ];
 

@@ -4,6 +4,7 @@ use fabricsim_units::{Bytes, Rate, Time};
 
 mod age;
 mod congestion;
+mod routing;
 mod tune;
 
 pub use congestion::warnings;
@@ -45,6 +46,7 @@ pub fn check(experiment: &Experiment, file: &str) -> Result<(), SpecError> {
         measure(&experiment.measure),
         switch(&experiment.switch),
         host(&experiment.host),
+        routing::check(&experiment.routing),
     ];
     let found = checks.into_iter().find_map(Result::err).map(|(key, message)| (key.to_owned(), message));
     let found = found.map_or_else(|| congestion::check(experiment), Err);

@@ -1,3 +1,4 @@
+use fabricsim_units::Time;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -25,9 +26,18 @@ pub struct Routing {
     /// For algorithms that go over another group or switch: where to first; by default `group`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub via: Option<Via>,
-    /// For `ugal-l` and `par`: T, in packets of `host.mtu`, of the rule by which they leave the minimal way. By default 3.
+    /// For `ugal-l`, `ugal-g`, `piggyback`, `par` and `dal`: T, in packets of `host.mtu`, of the rule by which they leave the minimal
+    /// way. By default 3.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub threshold: Option<f64>,
+    /// For `ugal-g` and `piggyback`: how old what a router knows of the other routers of its group is at the least; at least the
+    /// latency of the links within groups, which it is by default. At most half as old again.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub state_delay: Option<Time>,
+    /// For `piggyback`: a global link is congested if more is ahead than this, in packets of `host.mtu`, beyond twice the mean of
+    /// its router's global links. By default 3.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub congested: Option<f64>,
     /// For `par-6/2`: the least part, 0 to 1, of the buffers behind the minimal port that must be in use, or waited for, before
     /// another port is looked for. By default 0.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -45,7 +55,7 @@ pub struct Routing {
 #[serde(rename_all = "kebab-case")]
 pub enum Algorithm {
     /// What fits the topology: `dimension-order` on grids, rings and hypercubes, `up-down` on trees, `minimal` on dragonflies,
-    /// else `shortest-path`.
+    /// megaflies and HyperX, else `shortest-path`.
     #[default]
     Auto,
     /// One dimension after the other; on a torus the virtual lanes are split at a dateline.
@@ -64,20 +74,30 @@ pub enum Algorithm {
     ShortestPath,
     /// Forwarding tables from a file.
     Table,
-    /// On a dragonfly: the shortest way between groups. 2 virtual lanes.
+    /// On a dragonfly or megafly: the shortest way between groups. On a HyperX: the dimensions in order. 2 virtual lanes on a
+    /// dragonfly, 1 else.
     Minimal,
-    /// On a dragonfly: over another group, drawn at random (Valiant 1982; Kim et al. 2008). 3 virtual lanes, 4 with `via =
-    /// "router"`.
+    /// Over another group (dragonfly, megafly) or switch (HyperX), drawn at random (Valiant 1982; Kim et al. 2008). On a
+    /// dragonfly 3 virtual lanes, 4 with `via = "router"`; 2 else.
     Valiant,
-    /// On a dragonfly: `minimal`, or `valiant` if q_min H_min > q_val H_val + T where a packet is injected, with what is ahead at
+    /// On a dragonfly or megafly: `minimal`, or `valiant` if q_min H_min > q_val H_val + T where a packet is injected, with what is ahead at
     /// the router's own outputs, q, and the links of the way, H (Kim et al. 2008). Lanes as `valiant`.
     UgalL,
+    /// On a dragonfly: as `ugal-l`, with what is ahead at the first global link of each way as that router broadcast it to its group, `state_delay`
+    /// before (Kim et al. 2008, there without delay).
+    UgalG,
+    /// On a dragonfly: as `ugal-l`, and `valiant` as well if the minimal way's global link was broadcast to be congested (Jiang, Kim, Dally 2009).
+    Piggyback,
     /// On a dragonfly: `minimal`, or `valiant` if q_min > 2 q_val + T, decided at the first router and, after a local link, again at
     /// the second (progressive adaptive routing: Jiang, Kim, Dally 2009). 4 virtual lanes, 5 with `via = "router"`.
     Par,
     /// On a dragonfly: progressive adaptive with detours in every group (García et al. 2013). 6 virtual lanes.
     #[serde(rename = "par-6/2")]
     Par62,
+    /// On a HyperX: in every dimension by the link to the destination's coordinate or, once, to another one, whichever has less
+    /// ahead (dimensionally-adaptive, load-balanced: Ahn et al. 2009); a detour counts as q_min > 2 q + T. 2 virtual lanes for
+    /// each dimension of more than 2 switches, 1 for one of 2.
+    Dal,
 }
 
 /// Where a way over another group leads first.

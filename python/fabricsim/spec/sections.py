@@ -166,8 +166,11 @@ class Routing:
             "minimal",
             "valiant",
             "ugal-l",
+            "ugal-g",
+            "piggyback",
             "par",
             "par-6/2",
+            "dal",
         ]
         | None
     ) = None
@@ -177,6 +180,8 @@ class Routing:
     partitions: list[int] | None = None
     via: Literal["group", "router"] | None = None
     threshold: float | None = None
+    state_delay: str | None = None
+    congested: float | None = None
     trigger: float | None = None
     ratio: float | None = None
     lane_selection: Literal["most-credits", "round-robin", "lowest", "by-flow"] | None = None

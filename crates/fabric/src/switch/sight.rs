@@ -6,12 +6,13 @@ use fabricsim_units::{PortNo, SwitchId, Time};
 
 use super::Switch;
 use super::queues::Output;
-use crate::{Context, Ports, Rules, Table};
+use crate::{Board, Context, Ports, Rules, Table};
 
 struct Sight<'a> {
     outputs: &'a Table<Output>,
     ports: &'a mut Ports,
     rules: &'a Rules,
+    board: &'a Board,
     packet: &'a Packet,
     at: SwitchId,
     first_port: usize,
@@ -51,6 +52,11 @@ impl View for Sight<'_> {
     }
 
     #[inline]
+    fn published(&self, number: u32) -> u32 {
+        self.board.seen(number, self.now)
+    }
+
+    #[inline]
     fn below(&mut self, n: u32) -> u32 {
         let random = self.random.get_or_insert_with(|| self.rules.stream_at(self.at, self.packet));
         random.below(u64::from(n)) as u32
@@ -58,6 +64,18 @@ impl View for Sight<'_> {
 }
 
 impl Switch {
+    /// Blocks that wait for an output, and those in use of the buffers at the other end of its link, at `now`.
+    pub fn ahead(&mut self, ports: &mut Ports, output: usize, now: Time) -> u32 {
+        let first = (self.first_port as usize + output) * ports.lane_count;
+        let mut ahead = self.outputs[output].queued;
+        for lane in first..first + ports.lane_count {
+            let credits = &mut ports.lanes[lane];
+            ports.ramps.collect(credits, now);
+            ahead += credits.capacity - credits.free;
+        }
+        ahead
+    }
+
     /// The hop that the routing chooses for a packet that remembers something of its way; `None` if packets remember nothing.
     #[inline]
     pub(super) fn chosen_hop<R: RoutingFunction, B, O>(
@@ -72,6 +90,7 @@ impl Switch {
             outputs: &self.outputs,
             ports: &mut context.ports,
             rules: &context.rules,
+            board: &context.board,
             packet: &slot.packet,
             at: at.switch,
             first_port: self.first_port as usize,

@@ -4,22 +4,13 @@ use fabricsim_topology::{DragonflyShape, Graph};
 use fabricsim_units::{HostId, PortNo, SwitchId};
 
 use super::template::Kind;
+use crate::gates::{Gate, Gates};
 
 /// A router: its group, and its number there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Place {
     pub(super) group: u32,
     pub(super) router: u32,
-}
-
-/// A global link of a group towards another one.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Gate {
-    /// Router of the group that it begins at, and the port there.
-    pub(super) router: u32,
-    pub(super) port: PortNo,
-    /// Router of the other group that it ends at.
-    pub(super) lands: u32,
 }
 
 /// Groups, routers, hosts, and the links between groups.
@@ -29,42 +20,18 @@ pub(super) struct Map {
     places: Vec<Place>,
     /// By host: its router and the port there.
     hosts: Vec<(SwitchId, PortNo)>,
-    /// Links from each group to each, those of a router together in ascending order; and where those of a pair begin.
-    gates: Vec<Gate>,
-    first: Vec<u32>,
+    gates: Gates,
 }
 
 impl Map {
     /// The map of a dragonfly of this shape.
     pub(super) fn new(graph: &Graph, shape: &DragonflyShape) -> Self {
-        let groups = shape.groups;
         let place = |s: u32| Place { group: s / shape.routers, router: s % shape.routers };
-        let mut first = vec![0];
-        let mut gates = Vec::with_capacity((groups.count * groups.ports) as usize);
-        for group in 0..groups.count {
-            let mut ports: Vec<(u32, u32, u32)> = (0..groups.ports)
-                .map(|k| {
-                    let (far, port) = groups.far(group, k);
-                    (far, k, port)
-                })
-                .collect();
-            ports.sort_unstable();
-            for to in 0..groups.count {
-                let towards = ports.iter().filter(|port| port.0 == to);
-                gates.extend(towards.map(|&(_, k, port)| Gate {
-                    router: k / shape.globals,
-                    port: shape.global_port(k % shape.globals),
-                    lands: port / shape.globals,
-                }));
-                first.push(gates.len() as u32);
-            }
-        }
         Self {
             shape: shape.clone(),
             places: (0..graph.switches.len() as u32).map(place).collect(),
             hosts: graph.hosts.iter().map(|host| (host.switch, host.port)).collect(),
-            gates,
-            first,
+            gates: Gates::new(&shape.groups, shape.globals, |i| shape.global_port(i)),
         }
     }
 
@@ -82,8 +49,7 @@ impl Map {
     /// The links from a group to another one.
     #[inline]
     pub(super) fn gates(&self, from: u32, to: u32) -> &[Gate] {
-        let pair = (from * self.shape.groups.count + to) as usize;
-        &self.gates[self.first[pair] as usize..self.first[pair + 1] as usize]
+        self.gates.between(from, to)
     }
 
     /// Those of them by which there are the fewest links to `router` of the other group, or to any router there.
@@ -117,6 +83,16 @@ impl Map {
     #[inline]
     pub(super) fn distance(from: Place, gate: Gate, to: u32) -> u32 {
         u32::from(gate.router != from.router) + 1 + u32::from(gate.lands != to)
+    }
+
+    pub(super) fn switches(&self) -> impl Iterator<Item = SwitchId> + use<> {
+        (0..self.places.len() as u32).map(SwitchId)
+    }
+
+    /// Number of the first global link of a router among those that are published.
+    #[inline]
+    pub(super) fn number(&self, at: Place) -> u32 {
+        (at.group * self.shape.routers + at.router) * self.shape.globals
     }
 
     pub(super) fn global_ports(&self) -> impl Iterator<Item = PortNo> + Clone + use<> {

@@ -4,7 +4,11 @@
 //! - `valiant`: first to another group, drawn at random, then minimally (Kim et al., ISCA 2008; Valiant 1982).
 //! - `ugal-l`: of a minimal way and one by Valiant, the one with less to wait for, decided where the packet is injected by what
 //!   its router knows of its own outputs (Singh 2005; Kim et al. 2008).
-//! - `par`: the same, decided once more at the second router of the group (Jiang, Kim, Dally, ISCA 2009).
+//! - `ugal-g`: the same by what is ahead at the first global link of each way, wherever in the group, as it was published
+//!   (Kim et al. 2008, who assume that it is known at once).
+//! - `piggyback`: as `ugal-l`, and over another group if the minimal way's global link was published to be congested (Jiang,
+//!   Kim, Dally, ISCA 2009).
+//! - `par`: as `ugal-l`, decided once more at the second router of the group (Jiang, Kim, Dally, ISCA 2009).
 //! - `par-6/2`: a choice at every router, with detours within groups as well (García et al., ICPP 2013).
 //!
 //! Between hosts of one group all but `par-6/2` go minimally. A packet remembers in its [`Trail`] where it goes first, what
@@ -21,11 +25,12 @@ mod tests;
 
 use fabricsim_model::{Hop, Lanes, Packet, Trail};
 use fabricsim_topology::{DragonflyShape, Graph};
-use fabricsim_units::{HostId, PortNo, SwitchId, Vl};
+use fabricsim_units::{HostId, PortNo, SwitchId, Time, Vl};
 
-use self::map::{Gate, Map, Place};
+use self::map::{Map, Place};
 use self::template::{Kind, Template};
-use crate::{At, RoutingFunction, View};
+use crate::gates::{Gate, any};
+use crate::{At, Published, RoutingFunction, View};
 
 pub use self::par_6_2::Detours;
 
@@ -53,6 +58,21 @@ pub enum Policy {
         /// T.
         threshold: u32,
     },
+    /// As [`Policy::UgalLocal`], with what is ahead at the first global link of each way, as its router published it.
+    UgalGlobal {
+        /// T.
+        threshold: u32,
+    },
+    /// As [`Policy::UgalLocal`], and not minimal if much more is ahead at the first global link of the minimal way than at its
+    /// router's global links on average: q > factor mean(q) + C.
+    Piggyback {
+        /// T.
+        threshold: u32,
+        /// The factor, in 256ths.
+        factor: u32,
+        /// C.
+        congested: u32,
+    },
     /// At the first and second router: minimal, unless q_min > 2 q_val + T.
     Progressive {
         /// T.
@@ -78,6 +98,8 @@ pub struct Dragonfly {
     template: Template,
     policy: Policy,
     via: Via,
+    /// How old what routers know of others' global links is at the least.
+    state_delay: Time,
     pub(crate) all: Lanes,
 }
 
@@ -93,8 +115,11 @@ impl Policy {
     pub(crate) const fn way(self, via: Via) -> &'static [Kind] {
         match (self, via) {
             (Self::Minimal, _) => template::MINIMAL,
-            (Self::Valiant | Self::UgalLocal { .. }, Via::Group) => template::BY_GROUP,
-            (Self::Valiant | Self::UgalLocal { .. }, Via::Router) => template::BY_ROUTER,
+            (Self::Valiant, Via::Group) => template::BY_GROUP,
+            (Self::Valiant, Via::Router) => template::BY_ROUTER,
+            (Self::UgalLocal { .. } | Self::UgalGlobal { .. } | Self::Piggyback { .. }, via) => {
+                Self::Valiant.way(via)
+            }
             (Self::Progressive { .. }, Via::Group) => template::PROGRESSIVE_BY_GROUP,
             (Self::Progressive { .. }, Via::Router) => template::PROGRESSIVE_BY_ROUTER,
             (Self::Detours(_), _) => template::SIX_TWO,
@@ -112,7 +137,20 @@ impl Dragonfly {
     ) -> Result<Self, u8> {
         let way = policy.way(via);
         let template = Template::new(way, lanes).ok_or(template::needed(way))?;
-        Ok(Self { map: Map::new(graph, shape), template, policy, via, all: Lanes::new(0, lanes) })
+        Ok(Self {
+            map: Map::new(graph, shape),
+            template,
+            policy,
+            via,
+            state_delay: Time::ZERO,
+            all: Lanes::new(0, lanes),
+        })
+    }
+
+    /// Says how old what routers know of others' global links is at the least.
+    #[must_use]
+    pub fn with_state_delay(self, state_delay: Time) -> Self {
+        Self { state_delay, ..self }
     }
 
     /// The same on other lanes.
@@ -123,9 +161,9 @@ impl Dragonfly {
         self
     }
 
-    /// The longest way, with the lane of each link.
-    pub fn longest_way(&self) -> String {
-        self.template.to_string()
+    /// Lanes that are needed, and the longest way with the lane of each local and global link.
+    pub(crate) fn longest_way(&self) -> (u8, String) {
+        (template::needed(self.policy.way(self.via)), self.template.to_string())
     }
 
     /// The hop over `port`, and what a packet remembers that takes it.
@@ -179,15 +217,7 @@ impl Dragonfly {
         if let [only] = all {
             return *only;
         }
-        let (mut chosen, mut count) = (all[0], 0);
-        for gate in self.map.nearest(here, goal.group, goal.router) {
-            count += 1;
-            // Each of them with the same probability, without a list.
-            if count == 1 || view.below(count) == 0 {
-                chosen = gate;
-            }
-        }
-        chosen
+        any(self.map.nearest(here, goal.group, goal.router), view).unwrap_or(all[0])
     }
 
     /// A group other than these two, or a router of such a group, for [`Trail::via`].
@@ -245,6 +275,15 @@ impl RoutingFunction for Dragonfly {
 
     fn options(&self, at: At, to: HostId, trail: Trail, options: &mut Vec<(Hop, Trail)>) {
         self.each_option(at.switch, to, trail, &mut |hop, trail| options.push((hop, trail)));
+    }
+
+    fn published(&self) -> Option<Published> {
+        if !matches!(self.policy, Policy::UgalGlobal { .. } | Policy::Piggyback { .. }) {
+            return None;
+        }
+        let ports = self.map.global_ports();
+        let outputs = self.map.switches().flat_map(|at| ports.clone().map(move |port| (at, port)));
+        Some(Published { delay: self.state_delay, outputs: outputs.collect() })
     }
 
     fn knows_switches_only(&self) -> bool {

@@ -64,7 +64,7 @@ impl Dragonfly {
         match policy {
             Policy::Minimal | Policy::Detours(_) => self.ways_to(here, minimal, trail, each),
             Policy::Valiant if is_new => self.detours_from(here, to, trail, each),
-            Policy::UgalLocal { .. } if is_new => {
+            Policy::UgalLocal { .. } | Policy::UgalGlobal { .. } | Policy::Piggyback { .. } if is_new => {
                 self.ways_to(here, minimal, trail, each);
                 self.detours_from(here, to, trail, each);
             }
@@ -85,7 +85,11 @@ impl Dragonfly {
                 self.ways_to(here, minimal, sure.with_via(0), each);
                 self.ways_to(here, self.detour(sure), sure.with(DETOUR), each);
             }
-            Policy::Valiant | Policy::UgalLocal { .. } | Policy::Progressive { .. } => {
+            Policy::Valiant
+            | Policy::UgalLocal { .. }
+            | Policy::UgalGlobal { .. }
+            | Policy::Piggyback { .. }
+            | Policy::Progressive { .. } => {
                 let mut trail = trail;
                 let goal = self.goal(here, to, &mut trail);
                 self.ways_to(here, goal, trail, each);

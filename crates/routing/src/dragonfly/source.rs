@@ -6,11 +6,14 @@ use fabricsim_units::PortNo;
 use super::map::{Map, Place};
 use super::{DETOUR, Dragonfly, Goal, Policy, UNSURE, Via};
 use crate::View;
+use crate::gates::Gate;
 
 /// The beginning of a way: its port and how many links between switches it has in all.
 struct Way {
     port: PortNo,
     links: u32,
+    /// Its first global link.
+    gate: Gate,
 }
 
 impl Dragonfly {
@@ -26,7 +29,10 @@ impl Dragonfly {
     ) -> PortNo {
         let decides = match policy {
             Policy::Minimal | Policy::Detours(_) => false,
-            Policy::Valiant | Policy::UgalLocal { .. } => trail.place == 0,
+            Policy::Valiant
+            | Policy::UgalLocal { .. }
+            | Policy::UgalGlobal { .. }
+            | Policy::Piggyback { .. } => trail.place == 0,
             Policy::Progressive { .. } => trail.place == 0 || trail.has(UNSURE),
         };
         if !decides || here.group == to.group {
@@ -45,14 +51,21 @@ impl Dragonfly {
         }
         let minimal = self.minimal_way(here, to, view);
         let detour = self.way_over(here, self.detour(*trail), to, view);
-        let queues = [self.load(minimal.port, view), self.load(detour.port, view)].map(u64::from);
         let goes_minimally = match policy {
-            Policy::UgalLocal { threshold } => {
-                let [minimal, detour] =
-                    [queues[0] * u64::from(minimal.links), queues[1] * u64::from(detour.links)];
-                minimal <= detour + u64::from(threshold)
+            Policy::UgalLocal { threshold } => self.is_shorter(&minimal, &detour, threshold, view),
+            Policy::UgalGlobal { threshold } => {
+                let [least, other] = [&minimal, &detour]
+                    .map(|way| u64::from(self.ahead_at(here, way.gate, view)) * u64::from(way.links));
+                least <= other + u64::from(threshold)
             }
-            Policy::Progressive { threshold } => queues[0] <= 2 * queues[1] + u64::from(threshold),
+            Policy::Piggyback { threshold, factor, congested } => {
+                !self.is_congested(here, minimal.gate, (factor, congested), view)
+                    && self.is_shorter(&minimal, &detour, threshold, view)
+            }
+            Policy::Progressive { threshold } => {
+                let [least, other] = [minimal.port, detour.port].map(|port| u64::from(self.load(port, view)));
+                least <= 2 * other + u64::from(threshold)
+            }
             Policy::Minimal | Policy::Valiant | Policy::Detours(_) => true,
         };
         if !goes_minimally {
@@ -66,13 +79,46 @@ impl Dragonfly {
         minimal.port
     }
 
+    /// Is q_min H_min <= q_val H_val + T, by this router's own outputs?
+    fn is_shorter<V: View>(&self, minimal: &Way, detour: &Way, threshold: u32, view: &mut V) -> bool {
+        let [least, other] =
+            [minimal, detour].map(|way| u64::from(self.load(way.port, view)) * u64::from(way.links));
+        least <= other + u64::from(threshold)
+    }
+
+    /// Blocks ahead at a global link of this group: as they are at this router's own, as they were published at another's.
+    fn ahead_at<V: View>(&self, here: Place, gate: Gate, view: &mut V) -> u32 {
+        if gate.router == here.router {
+            return self.load(gate.port, view);
+        }
+        let first = self.map.number(Place { router: gate.router, ..here });
+        view.published(first + u32::from(gate.port.0) - u32::from(self.map.shape.global_port(0).0))
+    }
+
+    /// Is there much more ahead at a global link than at those of its router on average?
+    fn is_congested<V: View>(
+        &self,
+        here: Place,
+        gate: Gate,
+        (factor, congested): (u32, u32),
+        view: &mut V,
+    ) -> bool {
+        let count = self.map.shape.globals;
+        let all =
+            self.map.global_ports().map(|port| u64::from(self.ahead_at(here, Gate { port, ..gate }, view)));
+        let sum: u64 = all.sum();
+        let ahead = u64::from(self.ahead_at(here, gate, view));
+        let limit = sum * u64::from(factor) / 256 + u64::from(congested) * u64::from(count);
+        ahead * u64::from(count) > limit
+    }
+
     pub(super) fn is_local(&self, port: PortNo) -> bool {
         self.map.kind(port) == super::Kind::Local
     }
 
     fn minimal_way<V: View>(&self, here: Place, to: Place, view: &mut V) -> Way {
         let gate = self.gate(here, Goal { group: to.group, router: Some(to.router) }, view);
-        Way { port: self.map.towards(here, gate), links: Map::distance(here, gate, to.router) }
+        Way { port: self.map.towards(here, gate), links: Map::distance(here, gate, to.router), gate }
     }
 
     /// A way over `via`.
@@ -85,6 +131,6 @@ impl Dragonfly {
         let there = Place { group: via.group, router: via.router.unwrap_or(gate.lands) };
         let mut onwards = self.map.nearest(there, to.group, Some(to.router));
         let second = onwards.next().map_or(0, |gate| Map::distance(there, gate, to.router));
-        Way { port: self.map.towards(here, gate), links: first + second }
+        Way { port: self.map.towards(here, gate), links: first + second, gate }
     }
 }

@@ -1,22 +1,21 @@
-use std::cell::Cell;
-
-use fabricsim_model::{Lanes, Packet, PacketKind, Random, Trail};
-use fabricsim_topology::{Graph, Node, Shape};
-use fabricsim_units::{HostId, PortNo, SwitchId, Time, Vl};
+use fabricsim_topology::Shape;
+use fabricsim_units::{HostId, Vl};
 use proptest::prelude::*;
 
 use super::{Detours, Dragonfly, Policy, Via, template};
+use crate::check;
 use crate::deadlock::{Verdict, check_among};
 use crate::samples::{graph, try_router};
-use crate::wiring::beyond;
-use crate::{At, Router, RoutingFunction, View, check};
+use crate::testing::{network, way};
 
-const ALGORITHMS: [(&str, u8); 8] = [
+const ALGORITHMS: [(&str, u8); 10] = [
     ("algorithm = \"minimal\"", 2),
     ("algorithm = \"valiant\"", 3),
     ("algorithm = \"valiant\"\nvia = \"router\"", 4),
     ("algorithm = \"ugal-l\"", 3),
     ("algorithm = \"ugal-l\"\nvia = \"router\"", 4),
+    ("algorithm = \"ugal-g\"", 3),
+    ("algorithm = \"piggyback\"", 3),
     ("algorithm = \"par\"", 4),
     ("algorithm = \"par\"\nvia = \"router\"", 5),
     ("algorithm = \"par-6/2\"", 6),
@@ -30,12 +29,6 @@ const TOPOLOGIES: [&str; 6] = [
     "dragonfly = { p = 1, a = 3, h = 2, g = 4 }",
     "dragonfly = { p = 2, a = 2, h = 4, g = 4, arrangement = \"palmtree\" }",
 ];
-
-fn network(topology: &str, routing: &str, lanes: u8) -> (Graph, Router) {
-    let graph = graph(topology);
-    let router = try_router(&graph, topology, routing, lanes).unwrap_or_else(|e| panic!("{e}"));
-    (graph, router)
-}
 
 #[test]
 fn every_algorithm_is_free_of_deadlock() {
@@ -113,75 +106,6 @@ fn three_lanes_by_phase_are_not_free_of_deadlock() {
     }
 }
 
-/// Draws, and loads that depend on nothing.
-struct Anything {
-    random: Random,
-    steps: Cell<u32>,
-}
-
-impl View for Anything {
-    fn load(&mut self, _port: PortNo, _lanes: Lanes) -> u32 {
-        self.steps.set(self.steps.get() + 1);
-        self.random.below(1000) as u32
-    }
-    fn capacity(&self, _port: PortNo, _lanes: Lanes) -> u32 {
-        1000
-    }
-    fn below(&mut self, n: u32) -> u32 {
-        self.random.below(u64::from(n)) as u32
-    }
-}
-
-fn packet(source: u32, destination: u32) -> Packet {
-    Packet {
-        source: HostId(source),
-        destination: HostId(destination),
-        created: Time::ZERO,
-        injected: Time::ZERO,
-        bytes: 64,
-        sequence: 0,
-        stream: 0,
-        hops: 0,
-        tag: 0,
-        age: 0,
-        kind: PacketKind::Data,
-        fecn: false,
-        becn: false,
-        last: true,
-    }
-}
-
-/// Links between switches of a packet's way, each as l or g with its lane.
-fn way(graph: &Graph, router: &Router, (from, to): (u32, u32), random: Random) -> Vec<(char, u8)> {
-    let Shape::Dragonfly(shape) = &graph.shape else { panic!("not a dragonfly") };
-    let mut view = Anything { random, steps: Cell::new(0) };
-    let packet = packet(from, to);
-    let host = &graph.hosts[from as usize];
-    let mut at = At { switch: host.switch, in_port: host.port, lane: Vl(0) };
-    let mut trail = Trail::default();
-    let mut links = Vec::new();
-    loop {
-        let hop = router.choose(at, &packet, &mut trail, &mut view).unwrap();
-        match beyond(graph, at.switch, hop.port).unwrap().node {
-            Node::Host(host) => {
-                assert_eq!(host, HostId(to), "at another host");
-                return links;
-            }
-            Node::Switch(switch) => {
-                let group = |SwitchId(s)| s / shape.routers;
-                let letter = if group(switch) == group(at.switch) { 'l' } else { 'g' };
-                links.push((letter, hop.lanes.first.0));
-                at = At {
-                    switch,
-                    in_port: beyond(graph, at.switch, hop.port).unwrap().port,
-                    lane: hop.lanes.first,
-                };
-            }
-        }
-        assert!(links.len() < 9, "{links:?}");
-    }
-}
-
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(300))]
 
@@ -195,8 +119,18 @@ proptest! {
         let (graph, router) = network(TOPOLOGIES[topology], routing, lanes);
         let hosts = graph.hosts.len() as u32;
         let (from, to) = (from % hosts, to % hosts);
-        let way = way(&graph, &router, (from, to), Random::new(seed, 0, 0));
-        let longest = ["lgl", "lglgl", "lgllgl", "lglgl", "lgllgl", "llglgl", "llgllgl", "llgllgll"][algorithm];
+        let Shape::Dragonfly(shape) = &graph.shape else { panic!("not a dragonfly") };
+        let mut group = graph.hosts[from as usize].switch.0 / shape.routers;
+        let ends = (HostId(from), HostId(to));
+        let way: Vec<(char, u8)> = way(&graph, &router, ends, seed)
+            .into_iter()
+            .map(|(at, lane)| {
+                let letter = if at.0 / shape.routers == group { 'l' } else { 'g' };
+                group = at.0 / shape.routers;
+                (letter, lane.0)
+            })
+            .collect();
+        let longest = ["lgl", "lglgl", "lgllgl", "lglgl", "lgllgl", "lglgl", "lglgl", "llglgl", "llgllgl", "llgllgll"][algorithm];
         let mut left = longest.chars();
         for (letter, _) in &way {
             prop_assert!(left.any(|slot| slot == *letter), "{way:?} is not a part of {longest}");

@@ -1,0 +1,121 @@
+//! Megaflies and HyperX in operation: the same bits in any number of partitions, nothing lost, and the known limits of
+//! throughput.
+
+use std::path::Path;
+
+use fabricsim_engine::{Prepared, Totals};
+use fabricsim_model::Nobody;
+use fabricsim_units::Time;
+
+const REST: &str = r#"
+[links.all]
+rate = "64 Gb/s"
+latency = "10 ns"
+buffer = "4 KiB"
+reads = 2
+[switch]
+router_delay = "1 ns"
+virtual_lanes = 4
+flow_control_unit = "8 B"
+[host]
+mtu = "128 B"
+[run]
+duration = "1 s"
+"#;
+
+/// 9 groups of 4 leaves with 2 hosts and 4 spines with 2 links each.
+const MEGAFLY: &str = "megafly = { p = 2, leaves = 4, spines = 4, h = 2, g = 9 }";
+const HYPERX: &str = "hyperx = { dimensions = [4, 4], hosts_per_switch = 4 }";
+const HOSTS: u32 = 72;
+
+const UNIFORM: &str = "pattern = 'uniform'";
+const NEXT_GROUP: &str = "pattern = { group-offset = 1 }";
+
+fn prepared(topology: &str, algorithm: &str, traffic: &str, overrides: &[(&str, &str)]) -> Prepared {
+    let text = format!(
+        "[topology]\n{topology}\n{REST}[routing]\nalgorithm = '{algorithm}'\n\
+         [[traffic]]\nmessage = '128 B'\nslot = '1 ns'\n{traffic}"
+    );
+    let overrides: Vec<_> = overrides.iter().map(|(k, v)| ((*k).to_owned(), (*v).to_owned())).collect();
+    let experiment = fabricsim_spec::read(&text, "direct.toml", &overrides).unwrap_or_else(|e| panic!("{e}"));
+    Prepared::new(experiment, Path::new("."), "direct.toml").unwrap_or_else(|e| panic!("{e}"))
+}
+
+fn run(prepared: &Prepared) -> Totals {
+    let mut engine = prepared.engine(|| Nobody);
+    engine.advance(Time::us(4), &mut |_, _| true);
+    assert_eq!(engine.check_credits(), Ok(()));
+    engine.stop_sources();
+    engine.advance(Time::us(100), &mut |_, _| true);
+    let totals = engine.totals();
+    assert_eq!((totals.injected, totals.in_flight), (totals.delivered, 0), "all arrive once sources stop");
+    totals
+}
+
+#[test]
+fn partitions_do_not_change_a_bit() {
+    for (topology, algorithms) in
+        [(MEGAFLY, ["minimal", "valiant", "ugal-l"]), (HYPERX, ["minimal", "valiant", "dal"])]
+    {
+        for (algorithm, queueing) in algorithms.iter().flat_map(|a| ["voq", "fifo"].map(|q| (a, q))) {
+            let of = |partitions| {
+                let overrides = [("switch.queueing", queueing), ("run.partitions", partitions)];
+                run(&prepared(topology, algorithm, &format!("{UNIFORM}\nload = 0.9"), &overrides))
+            };
+            let one = of("1");
+            assert!(one.delivered > 3000, "{topology} {algorithm} {queueing}: {one:?}");
+            for partitions in ["2", "3", "7"] {
+                assert_eq!(of(partitions), one, "{topology} {algorithm} {queueing} in {partitions}");
+            }
+        }
+    }
+}
+
+/// Accepted load of the hosts' links, at an offered load.
+fn accepted(topology: &str, algorithm: &str, traffic: &str, hosts: u32) -> f64 {
+    let prepared = prepared(topology, algorithm, traffic, &[]);
+    let mut engine = prepared.engine(|| Nobody);
+    engine.advance(Time::us(20), &mut |_, _| true);
+    let before = engine.totals().delivered_bytes;
+    engine.advance(Time::us(50), &mut |_, _| true);
+    let bytes = engine.totals().delivered_bytes - before;
+    bytes as f64 / (f64::from(hosts) * 8.0 * 30_000.0)
+}
+
+/// 8 hosts of a group have one link to the next group: 1/8. Over 7 other groups, each of the 8 global links bears the 7/8 of
+/// the hosts' traffic that goes elsewhere at first, and as much that comes to leave: nearly 1/2.
+#[test]
+fn a_megafly_under_traffic_to_the_next_group() {
+    let at = |algorithm: &str, load: f64| {
+        accepted(MEGAFLY, algorithm, &format!("{NEXT_GROUP}\nload = {load}"), HOSTS) / load
+    };
+    for (algorithm, limit) in [("minimal", 0.125), ("valiant", 0.4375)] {
+        let (below, beyond) = (at(algorithm, 0.9 * limit), at(algorithm, 1.1 * limit));
+        assert!(below > 0.99 && beyond < 0.98, "{algorithm}: {below} and {beyond} of what is offered");
+    }
+    let adaptive = at("ugal-l", 0.35);
+    assert!(adaptive > 0.99, "{adaptive} of 0.35 to the next group");
+}
+
+/// All hosts of a switch send to the switch one further in both dimensions: 4 hosts have one link in each, which minimal routing
+/// has them share: 1/4. Detours find the other links.
+#[test]
+fn a_hyperx_with_pairs_of_switches() {
+    let at = |algorithm: &str, load: f64| {
+        let mut streams = String::new();
+        for (s, i) in (0..16).flat_map(|s: u32| (0..4).map(move |i| (s, i))) {
+            if !streams.is_empty() {
+                streams += "[[traffic]]\nmessage = '128 B'\nslot = '1 ns'\n";
+            }
+            let (x, y) = (s % 4, s / 4);
+            let to = format!("H({},{}).{i}", (x + 1) % 4, (y + 1) % 4);
+            let text = format!("sources = ['H({x},{y}).{i}']\npattern = {{ to = '{to}' }}\nload = {load}\n");
+            streams += &text;
+        }
+        accepted(HYPERX, algorithm, &streams, 64) / load
+    };
+    let (below, beyond) = (at("minimal", 0.22), at("minimal", 0.28));
+    assert!(below > 0.99 && beyond < 0.95, "{below} and {beyond} of what is offered");
+    let adaptive = at("dal", 0.4);
+    assert!(adaptive > 0.99, "{adaptive} of 0.4 with detours");
+}

@@ -1,0 +1,79 @@
+use fabricsim_units::Time;
+
+/// What switches publish of their outputs, for others to see some time later.
+///
+/// Outputs are looked at at fixed times, twice in a `delay`, so that what is seen is at least as old as the delay and at most
+/// half as old again, and the same however the fabric is cut into partitions.
+#[derive(Clone, Debug, Default)]
+pub struct Board {
+    outputs: usize,
+    period: Time,
+    delay: Time,
+    /// By epoch, modulo [`DEPTH`], and output.
+    values: Vec<u32>,
+}
+
+/// Epochs that are kept: what is seen is at most three epochs old.
+const DEPTH: u64 = 4;
+
+impl Board {
+    /// A board for so many outputs, seen after `delay`, which is not zero.
+    pub fn new(outputs: usize, delay: Time) -> Self {
+        let period = Time(delay.0.div_ceil(2));
+        Self { outputs, period, delay, values: vec![0; outputs * DEPTH as usize] }
+    }
+
+    /// Time of an epoch.
+    pub fn time_of(&self, epoch: u64) -> Time {
+        Time(self.period.0.saturating_mul(epoch))
+    }
+
+    /// The first epoch at `time` or later that anybody can still want to see, of those from `epoch` on.
+    pub fn next_wanted(&self, epoch: u64, time: Time) -> u64 {
+        epoch.max((time.0 / self.period.0.max(1)).saturating_sub(DEPTH))
+    }
+
+    /// Publishes the value of an output at an epoch.
+    #[inline]
+    pub fn publish(&mut self, epoch: u64, output: u32, value: u32) {
+        self.values[(epoch % DEPTH) as usize * self.outputs + output as usize] = value;
+    }
+
+    /// The value of an output that can be seen at `now`; 0 before there is one.
+    #[inline]
+    pub fn seen(&self, output: u32, now: Time) -> u32 {
+        match now.0.checked_sub(self.delay.0) {
+            Some(then) => {
+                let epoch = then / self.period.0;
+                self.values[(epoch % DEPTH) as usize * self.outputs + output as usize]
+            }
+            None => 0,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_seen_is_as_old_as_the_delay_and_at_most_half_as_old_again() {
+        for delay in [Time(1), Time(2), Time(7), Time::ns(40)] {
+            let mut board = Board::new(2, delay);
+            let mut epoch = 0;
+            for now in (0..40 * delay.0).step_by((delay.0 as usize / 7).max(1)) {
+                while board.time_of(epoch) <= Time(now) {
+                    board.publish(epoch, 1, epoch as u32 + 1);
+                    epoch += 1;
+                }
+                let seen = board.seen(1, Time(now));
+                if now < delay.0 {
+                    assert_eq!(seen, 0);
+                } else {
+                    let age = now - board.time_of(u64::from(seen - 1)).0;
+                    assert!(age >= delay.0 && 2 * age <= 3 * delay.0 + 2, "{age} at {now} with {delay}");
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,72 @@
+//! Links between the groups of a dragonfly or megafly, by pair of groups.
+
+use fabricsim_topology::Groups;
+use fabricsim_units::PortNo;
+
+/// A global link of a group towards another one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Gate {
+    /// Router (or spine) of the group that it begins at, and the port there.
+    pub(crate) router: u32,
+    pub(crate) port: PortNo,
+    /// Router of the other group that it ends at.
+    pub(crate) lands: u32,
+}
+
+/// All of them.
+#[derive(Clone, Debug)]
+pub(crate) struct Gates {
+    groups: u32,
+    /// By pair of groups, those of a router together in ascending order; and where those of a pair begin.
+    links: Vec<Gate>,
+    first: Vec<u32>,
+}
+
+impl Gates {
+    /// Those of `groups` whose routers have so many global ports each, of which `port` numbers the i-th.
+    pub(crate) fn new(groups: &Groups, globals: u32, port: impl Fn(u32) -> PortNo) -> Self {
+        let mut first = vec![0];
+        let mut links = Vec::with_capacity(groups.count as usize * groups.ports as usize);
+        for group in 0..groups.count {
+            let mut ends: Vec<(u32, u32, u32)> = (0..groups.ports)
+                .map(|k| {
+                    let (far, lands) = groups.far(group, k);
+                    (far, k, lands)
+                })
+                .collect();
+            ends.sort_unstable();
+            let mut rest = ends.as_slice();
+            for to in 0..groups.count {
+                let (these, others) = rest.split_at(rest.partition_point(|end| end.0 == to));
+                links.extend(these.iter().map(|&(_, k, lands)| Gate {
+                    router: k / globals,
+                    port: port(k % globals),
+                    lands: lands / globals,
+                }));
+                first.push(links.len() as u32);
+                rest = others;
+            }
+        }
+        Self { groups: groups.count, links, first }
+    }
+
+    /// The links from a group to another one.
+    #[inline]
+    pub(crate) fn between(&self, from: u32, to: u32) -> &[Gate] {
+        let pair = (from * self.groups + to) as usize;
+        &self.links[self.first[pair] as usize..self.first[pair + 1] as usize]
+    }
+}
+
+/// Any of several, each with the same probability, without a list; `None` of none.
+#[inline]
+pub(crate) fn any<T, V: crate::View>(of: impl Iterator<Item = T>, view: &mut V) -> Option<T> {
+    let (mut chosen, mut count) = (None, 0);
+    for one in of {
+        count += 1;
+        if count == 1 || view.below(count) == 0 {
+            chosen = Some(one);
+        }
+    }
+    chosen
+}

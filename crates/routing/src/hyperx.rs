@@ -1,0 +1,321 @@
+//! Routing on a HyperX.
+//!
+//! - Minimal: the dimensions in order, each by the one link to the destination's coordinate.
+//! - Valiant: so to a switch that is drawn at random, then so to the destination, on other lanes.
+//! - DAL (Ahn, Binkert, Davis, McLaren, Schreiber, SC09): in any dimension in which the packet is not where it wants to be, by the
+//!   link to its coordinate there or, once in each dimension, to another coordinate: whichever has the least ahead. The n-th link
+//!   of a way is on the n-th lanes, so that packets can not wait for each other in a circle.
+
+use fabricsim_model::{Hop, Lanes, Packet, Trail};
+use fabricsim_topology::{Graph, HyperXShape};
+use fabricsim_units::{HostId, PortNo, SwitchId, Vl};
+
+use crate::{At, RoutingFunction, View};
+
+/// The packet goes to the switch [`Trail::via`] first.
+const DETOUR: u8 = 1;
+
+/// How packets choose.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum HyperXPolicy {
+    /// The dimensions in order.
+    Minimal,
+    /// Over a switch drawn at random.
+    Valiant,
+    /// Adaptive: of the links that lead on, the one with the least ahead; a detour counts twice what is ahead and T.
+    Dal {
+        /// T, in flow-control units.
+        threshold: u32,
+    },
+}
+
+/// Routing on a HyperX.
+#[derive(Clone, Debug)]
+pub struct HyperX {
+    shape: HyperXShape,
+    /// From a switch to the next one along each dimension.
+    strides: Vec<u32>,
+    /// By host: its switch and the port there.
+    hosts: Vec<(SwitchId, PortNo)>,
+    policy: HyperXPolicy,
+    /// The flag of a detour in each dimension; 0 where there is nothing to turn to.
+    turns: Vec<u8>,
+    /// Lanes of each stage of a way.
+    width: u8,
+    pub(crate) all: Lanes,
+}
+
+impl HyperX {
+    /// Routing on the HyperX `shape` of `graph` with `lanes` virtual lanes; the lanes that are needed, if there are fewer.
+    pub fn new(graph: &Graph, shape: &HyperXShape, policy: HyperXPolicy, lanes: u8) -> Result<Self, u8> {
+        let needed = match policy {
+            HyperXPolicy::Minimal => 1,
+            HyperXPolicy::Valiant => 2,
+            HyperXPolicy::Dal { .. } => longest(shape).max(1),
+        };
+        if lanes < needed {
+            return Err(needed);
+        }
+        let step = |before: &mut u32, &size: &u32| {
+            let stride = *before;
+            *before *= size;
+            Some(stride)
+        };
+        // A detour takes two lanes of at most 16: eight flags are enough.
+        let flag = |next: &mut u8, &size: &u32| {
+            let flag = if size > 2 { *next } else { 0 };
+            *next <<= u8::from(size > 2);
+            Some(flag)
+        };
+        Ok(Self {
+            turns: shape.dimensions.iter().scan(1, flag).collect(),
+            strides: shape.dimensions.iter().scan(1, step).collect(),
+            shape: shape.clone(),
+            hosts: graph.hosts.iter().map(|host| (host.switch, host.port)).collect(),
+            policy,
+            width: lanes / needed,
+            all: Lanes::new(0, lanes),
+        })
+    }
+
+    /// The same with all stages of a way on the same lane.
+    #[cfg(test)]
+    fn on_one_lane(mut self) -> Self {
+        self.width = 0;
+        self.all = Lanes::new(0, 1);
+        self
+    }
+
+    /// Lanes that are needed, and the longest way: the lane of the links in each dimension, or of the n-th link.
+    pub(crate) fn longest_way(&self) -> (u8, String) {
+        let all: Vec<usize> = (0..self.strides.len()).filter(|&d| self.shape.dimensions[d] > 1).collect();
+        let stage = |stage: u8| {
+            let lane = self.lanes(stage).first;
+            all.iter().map(|d| format!("{d}:{lane}")).collect::<Vec<_>>().join(" ")
+        };
+        match self.policy {
+            HyperXPolicy::Minimal => (1, stage(0)),
+            HyperXPolicy::Valiant => (2, format!("{} {}", stage(0), stage(1))),
+            HyperXPolicy::Dal { .. } => {
+                let links = longest(&self.shape);
+                let any = (0..links).map(|link| format!("any:{}", self.lanes(link).first));
+                (links.max(1), any.collect::<Vec<_>>().join(" "))
+            }
+        }
+    }
+
+    fn lanes(&self, stage: u8) -> Lanes {
+        Lanes::new(stage * self.width, self.width.max(1))
+    }
+
+    #[inline]
+    fn coordinate(&self, at: SwitchId, d: usize) -> u32 {
+        at.0 / self.strides[d] % self.shape.dimensions[d]
+    }
+
+    /// The link in the first dimension in which `at` is not where `to` is.
+    fn next(&self, at: SwitchId, to: SwitchId) -> Option<PortNo> {
+        (0..self.strides.len()).find_map(|d| {
+            let (from, to) = (self.coordinate(at, d), self.coordinate(to, d));
+            (from != to).then(|| self.shape.port(d, from, to))
+        })
+    }
+
+    /// The hop of a packet whose way is fixed from here on; it forgets a detour that it has made.
+    fn fixed(&self, at: SwitchId, to: SwitchId, trail: Trail) -> (Hop, Trail) {
+        let mut trail = trail;
+        if trail.has(DETOUR) && trail.via() == at.0 {
+            trail = trail.without(DETOUR).with_via(0);
+        }
+        let goal = if trail.has(DETOUR) { SwitchId(trail.via()) } else { to };
+        let stage = u8::from(self.policy == HyperXPolicy::Valiant && !trail.has(DETOUR));
+        let port = self.next(at, goal).unwrap_or(PortNo(0));
+        (Hop { port, lanes: self.lanes(stage) }, trail.at(1))
+    }
+
+    /// The hop of a packet to coordinate `to` of dimension `d`; one that is not its destination's is a detour.
+    fn step(&self, at: SwitchId, (d, to): (usize, u32), is_detour: bool, trail: Trail) -> (Hop, Trail) {
+        let port = self.shape.port(d, self.coordinate(at, d), to);
+        let lanes = self.lanes(trail.place);
+        let after = trail.at(trail.place + 1);
+        (Hop { port, lanes }, if is_detour { after.with(self.turns[d]) } else { after })
+    }
+
+    /// Dimensions in which `at` is not where `to` is, with both coordinates.
+    fn unaligned(&self, at: SwitchId, to: SwitchId) -> impl Iterator<Item = (usize, u32, u32)> + '_ {
+        let both = move |d| (d, self.coordinate(at, d), self.coordinate(to, d));
+        (0..self.strides.len()).map(both).filter(|(_, from, to)| from != to)
+    }
+
+    /// May a packet make a detour in this dimension?
+    fn may_turn(&self, d: usize, trail: Trail) -> bool {
+        self.turns[d] != 0 && !trail.has(self.turns[d])
+    }
+
+    fn adaptive<V: View>(
+        &self,
+        threshold: u32,
+        at: SwitchId,
+        to: SwitchId,
+        trail: Trail,
+        view: &mut V,
+    ) -> (Hop, Trail) {
+        let mut best = (u64::MAX, (Hop { port: PortNo(0), lanes: self.all }, trail));
+        for (d, from, to) in self.unaligned(at, to) {
+            let step = self.step(at, (d, to), false, trail);
+            let ahead = u64::from(view.load(step.0.port, self.all));
+            if ahead < best.0 {
+                best = (ahead, step);
+            }
+            if ahead > u64::from(threshold) && self.may_turn(d, trail) {
+                let mut other = view.below(self.shape.dimensions[d] - 2);
+                other += u32::from(other >= from.min(to));
+                other += u32::from(other >= from.max(to));
+                let step = self.step(at, (d, other), true, trail);
+                let ahead = 2 * u64::from(view.load(step.0.port, self.all)) + u64::from(threshold);
+                if ahead < best.0 {
+                    best = (ahead, step);
+                }
+            }
+        }
+        best.1
+    }
+}
+
+/// Links of the longest way with a detour in each dimension.
+fn longest(shape: &HyperXShape) -> u8 {
+    shape.dimensions.iter().map(|&size| size.min(3) as u8 - 1).sum()
+}
+
+impl RoutingFunction for HyperX {
+    #[inline]
+    fn injection_lanes(&self, _from: HostId, _to: HostId) -> Lanes {
+        self.all
+    }
+
+    /// The minimal hop.
+    fn hops(&self, at: SwitchId, _in_port: PortNo, _lane: Vl, to: HostId, hops: &mut Vec<Hop>) {
+        let (target, port) = self.hosts[to.index()];
+        hops.push(match self.next(at, target) {
+            Some(port) => Hop { port, lanes: self.lanes(0) },
+            None => Hop { port, lanes: self.all },
+        });
+    }
+
+    fn choose<V: View>(&self, at: At, packet: &Packet, trail: &mut Trail, view: &mut V) -> Option<Hop> {
+        let (target, port) = self.hosts[packet.destination.index()];
+        if target == at.switch {
+            return Some(Hop { port, lanes: self.all });
+        }
+        let before = *trail;
+        let taken = match self.policy {
+            HyperXPolicy::Dal { threshold } => self.adaptive(threshold, at.switch, target, before, view),
+            HyperXPolicy::Valiant if before.place == 0 => {
+                let switches: u32 = self.shape.dimensions.iter().product();
+                let detour = before.with(DETOUR).with_via(view.below(switches));
+                self.fixed(at.switch, target, detour)
+            }
+            HyperXPolicy::Valiant | HyperXPolicy::Minimal => self.fixed(at.switch, target, before),
+        };
+        *trail = taken.1;
+        debug_assert!(
+            {
+                let mut options = Vec::new();
+                self.options(at, packet.destination, before, &mut options);
+                options.contains(&taken)
+            },
+            "{taken:?} is not among the options at {at:?} of {before:?}"
+        );
+        Some(taken.0)
+    }
+
+    fn options(&self, at: At, to: HostId, trail: Trail, options: &mut Vec<(Hop, Trail)>) {
+        let (target, port) = self.hosts[to.index()];
+        if target == at.switch {
+            return options.push((Hop { port, lanes: self.all }, trail));
+        }
+        match self.policy {
+            HyperXPolicy::Dal { .. } => {
+                for (d, from, to) in self.unaligned(at.switch, target) {
+                    options.push(self.step(at.switch, (d, to), false, trail));
+                    if self.may_turn(d, trail) {
+                        let others = (0..self.shape.dimensions[d]).filter(|&c| c != from && c != to);
+                        options.extend(others.map(|other| self.step(at.switch, (d, other), true, trail)));
+                    }
+                }
+            }
+            HyperXPolicy::Valiant if trail.place == 0 => {
+                let switches: u32 = self.shape.dimensions.iter().product();
+                let detours = (0..switches).map(|via| trail.with(DETOUR).with_via(via));
+                options.extend(detours.map(|detour| self.fixed(at.switch, target, detour)));
+            }
+            HyperXPolicy::Valiant | HyperXPolicy::Minimal => {
+                options.push(self.fixed(at.switch, target, trail));
+            }
+        }
+    }
+
+    fn knows_switches_only(&self) -> bool {
+        true
+    }
+
+    fn is_adaptive(&self) -> bool {
+        matches!(self.policy, HyperXPolicy::Dal { .. })
+    }
+
+    fn keeps_trail(&self) -> bool {
+        true
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use fabricsim_topology::Shape;
+
+    use super::*;
+    use crate::deadlock::{Verdict, check_among};
+    use crate::samples::{graph, hosts, try_router};
+    use crate::testing::{arrives, network};
+    use crate::{check, path};
+
+    const TOPOLOGIES: [(&str, u8); 4] = [
+        ("hyperx = { dimensions = [5] }", 2),
+        ("hyperx = { dimensions = [3, 4], hosts_per_switch = 2 }", 4),
+        ("hyperx = { dimensions = [3, 1, 2, 3] }", 5),
+        ("hyperx = { dimensions = [2, 2] }", 2),
+    ];
+
+    #[test]
+    fn free_of_deadlock_and_everybody_arrives() {
+        for (topology, most) in TOPOLOGIES {
+            for (algorithm, lanes) in [("minimal", 1), ("valiant", 2), ("dal", most)] {
+                let (graph, router) = network(topology, &format!("algorithm = \"{algorithm}\""), lanes);
+                let verdict = check(&router, &graph);
+                assert!(matches!(verdict, Verdict::Free { .. }), "{topology} {algorithm}: {verdict:?}");
+                for (from, to) in hosts(&graph).flat_map(|from| hosts(&graph).map(move |to| (from, to))) {
+                    let minimal = path(&router, &graph, from, to).len() - 1;
+                    let taken = arrives(&graph, &router, (from, to), u64::from(from.0 * 31 + to.0));
+                    assert!(taken >= minimal && taken <= 8, "{topology} {algorithm}: {taken} links");
+                    assert!(algorithm != "minimal" || taken == minimal);
+                    assert!(algorithm != "dal" || taken <= 2 * minimal);
+                }
+                if lanes > 1 {
+                    let routing = format!("algorithm = \"{algorithm}\"");
+                    let error = try_router(&graph, topology, &routing, lanes - 1).unwrap_err().to_string();
+                    assert!(error.contains(&format!("`{algorithm}` needs {lanes} virtual lanes")), "{error}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn one_lane_is_too_few_for_detours() {
+        for policy in [HyperXPolicy::Valiant, HyperXPolicy::Dal { threshold: 0 }] {
+            let graph = graph(TOPOLOGIES[1].0);
+            let Shape::HyperX(shape) = &graph.shape else { panic!("not a HyperX") };
+            let router = HyperX::new(&graph, shape, policy, 16).unwrap().on_one_lane();
+            let verdict = check_among(&router, 1, &graph, &[hosts(&graph).collect()]);
+            assert!(matches!(verdict, Verdict::Cyclic { .. }), "{policy:?}: {verdict:?}");
+        }
+    }
+}

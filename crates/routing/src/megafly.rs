@@ -1,0 +1,324 @@
+//! Routing on a megafly (dragonfly+): up to a spine with a link to the other group, over it, down to the leaf; or first to
+//! another group, drawn at random (Valiant), or whichever of the two has less ahead where the packet is injected (UGAL-L).
+//!
+//! In the group on the way a packet that comes to a spine without a link to its destination's group goes down to any leaf
+//! and up to a spine that has one. It does so, and goes on to the destination's group, on the second half of the lanes; the last
+//! links down are on the first half again, where nothing follows them. So the channels are in order: up, over, down in between,
+//! up again, over again, down.
+
+use fabricsim_model::{Hop, Lanes, Packet, Trail};
+use fabricsim_topology::{Graph, MegaflyShape};
+use fabricsim_units::{HostId, PortNo, SwitchId, Vl};
+
+use crate::gates::{Gate, Gates, any};
+use crate::{At, RoutingFunction, View};
+
+/// The packet goes to the group [`Trail::via`] first.
+const DETOUR: u8 = 1;
+/// It has come to that group.
+const SECOND: u8 = 2;
+/// It has decided.
+const DECIDED: u8 = 4;
+
+/// How packets choose.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum MegaflyPolicy {
+    /// Minimal ways.
+    Minimal,
+    /// Over another group.
+    Valiant,
+    /// Minimal, unless q_min H_min > q_val H_val + T.
+    UgalLocal {
+        /// T, in flow-control units.
+        threshold: u32,
+    },
+}
+
+/// Routing on a megafly.
+#[derive(Clone, Debug)]
+pub struct Megafly {
+    shape: MegaflyShape,
+    gates: Gates,
+    /// By host: its leaf and the port there.
+    hosts: Vec<(SwitchId, PortNo)>,
+    policy: MegaflyPolicy,
+    /// The lanes of the first and of the second half of a way.
+    halves: [Lanes; 2],
+    pub(crate) all: Lanes,
+}
+
+/// A switch in its group.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Place {
+    Leaf(u32),
+    Spine(u32),
+}
+
+impl Megafly {
+    /// Routing on the megafly `shape` of `graph` with `lanes` virtual lanes; the lanes that are needed, if there are fewer.
+    pub fn new(graph: &Graph, shape: &MegaflyShape, policy: MegaflyPolicy, lanes: u8) -> Result<Self, u8> {
+        let needed = if policy == MegaflyPolicy::Minimal { 1 } else { 2 };
+        let width = lanes / needed;
+        if width == 0 {
+            return Err(needed);
+        }
+        Ok(Self {
+            shape: shape.clone(),
+            gates: Gates::new(&shape.groups, shape.globals, |i| PortNo((shape.leaves + i) as u16)),
+            hosts: graph.hosts.iter().map(|host| (host.switch, host.port)).collect(),
+            policy,
+            halves: [Lanes::new(0, width), Lanes::new(width * (needed - 1), width)],
+            all: Lanes::new(0, lanes),
+        })
+    }
+
+    /// The same with both halves of a way on the same lanes.
+    #[cfg(test)]
+    fn on_one_lane(mut self) -> Self {
+        self.halves = [Lanes::new(0, 1); 2];
+        self.all = Lanes::new(0, 1);
+        self
+    }
+
+    /// Lanes that are needed, and the longest way with the lane of each link: up, down, global.
+    pub(crate) fn longest_way(&self) -> (u8, String) {
+        let [first, second] = self.halves.map(|lanes| lanes.first);
+        let way = match self.policy {
+            MegaflyPolicy::Minimal => format!("up{first} g{first} down{first}"),
+            _ => format!("up{first} g{first} down{second} up{second} g{second} down{first}"),
+        };
+        (if self.policy == MegaflyPolicy::Minimal { 1 } else { 2 }, way)
+    }
+
+    /// Group and place of a switch.
+    fn place(&self, at: SwitchId) -> (u32, Place) {
+        let size = self.shape.leaves + self.shape.spines;
+        let (group, place) = (at.0 / size, at.0 % size);
+        if place < self.shape.leaves {
+            (group, Place::Leaf(place))
+        } else {
+            (group, Place::Spine(place - self.shape.leaves))
+        }
+    }
+
+    fn up(&self, spine: u32) -> PortNo {
+        PortNo((self.shape.hosts + spine) as u16)
+    }
+
+    /// The links of a spine to another group.
+    fn gates_of(&self, group: u32, spine: u32, to: u32) -> impl Iterator<Item = Gate> + '_ {
+        self.gates.between(group, to).iter().copied().filter(move |gate| gate.router == spine)
+    }
+
+    /// Calls `each` for every port towards the group where the packet goes now, or towards its leaf, and the half of its way
+    /// whose lanes it takes; the packet forgets a detour whose group it has come to.
+    fn ports(&self, at: SwitchId, target: SwitchId, trail: &mut Trail, each: &mut impl FnMut(PortNo, usize)) {
+        let ((group, here), (last, _)) = (self.place(at), self.place(target));
+        if trail.has(DETOUR) && trail.via() == group {
+            *trail = trail.without(DETOUR).with(SECOND).with_via(0);
+        }
+        let goal = if trail.has(DETOUR) { trail.via() } else { last };
+        let half = usize::from(trail.has(SECOND));
+        match here {
+            Place::Leaf(_) if goal == group => {
+                (0..self.shape.spines).for_each(|spine| each(self.up(spine), half));
+            }
+            Place::Leaf(_) => {
+                self.gates.between(group, goal).iter().for_each(|gate| each(self.up(gate.router), half));
+            }
+            Place::Spine(_) if goal == group => {
+                let (Place::Leaf(down) | Place::Spine(down)) = self.place(target).1;
+                each(PortNo(down as u16), 0);
+            }
+            Place::Spine(spine) => {
+                let mut leads = false;
+                for gate in self.gates_of(group, spine, goal) {
+                    leads = true;
+                    each(gate.port, half);
+                }
+                if !leads {
+                    (0..self.shape.leaves).for_each(|leaf| each(PortNo(leaf as u16), half));
+                }
+            }
+        }
+    }
+
+    /// Any of the ports that [`Megafly::ports`] shows.
+    fn any_port<V: View>(
+        &self,
+        at: SwitchId,
+        to: SwitchId,
+        trail: &mut Trail,
+        view: &mut V,
+    ) -> (PortNo, usize) {
+        let (mut chosen, mut count) = ((PortNo(0), 0), 0);
+        self.ports(at, to, trail, &mut |port, half| {
+            count += 1;
+            if count == 1 || view.below(count) == 0 {
+                chosen = (port, half);
+            }
+        });
+        chosen
+    }
+
+    /// Does a packet that has come from its host choose between a minimal way and one over another group?
+    fn decides(&self, at: SwitchId, to: SwitchId, trail: Trail) -> bool {
+        self.policy != MegaflyPolicy::Minimal && !trail.has(DECIDED) && self.place(at).0 != self.place(to).0
+    }
+
+    /// Decides at the packet's first leaf where it goes first, and by which port.
+    fn decide<V: View>(
+        &self,
+        at: SwitchId,
+        to: SwitchId,
+        trail: &mut Trail,
+        view: &mut V,
+    ) -> (PortNo, usize) {
+        let (from, last) = (self.place(at).0, self.place(to).0);
+        let mut via = view.below(self.shape.groups.count - 2);
+        via += u32::from(via >= from.min(last));
+        via += u32::from(via >= from.max(last));
+        let mut detour = trail.with(DETOUR).with_via(via);
+        let chosen = |gate: Option<Gate>| gate.map_or(PortNo(0), |gate| self.up(gate.router));
+        let out = any(self.gates.between(from, via).iter().copied(), view);
+        if let MegaflyPolicy::UgalLocal { threshold } = self.policy {
+            let direct = chosen(any(self.gates.between(from, last).iter().copied(), view));
+            let lands = out.map_or(0, |gate| gate.lands);
+            let links = if self.gates_of(via, lands, last).next().is_some() { 4 } else { 6 };
+            let least = u64::from(view.load(direct, self.all)) * 3;
+            let other = u64::from(view.load(chosen(out), self.all)) * links;
+            if least <= other + u64::from(threshold) {
+                return (direct, 0);
+            }
+        }
+        std::mem::swap(trail, &mut detour);
+        (chosen(out), 0)
+    }
+
+    fn hop(&self, (port, half): (PortNo, usize), trail: Trail) -> (Hop, Trail) {
+        (Hop { port, lanes: self.halves[half] }, trail.with(DECIDED))
+    }
+}
+
+impl RoutingFunction for Megafly {
+    #[inline]
+    fn injection_lanes(&self, _from: HostId, _to: HostId) -> Lanes {
+        self.all
+    }
+
+    /// The minimal hops.
+    fn hops(&self, at: SwitchId, _in_port: PortNo, _lane: Vl, to: HostId, hops: &mut Vec<Hop>) {
+        let (target, port) = self.hosts[to.index()];
+        if target == at {
+            return hops.push(Hop { port, lanes: self.all });
+        }
+        let lanes = self.halves[0];
+        self.ports(at, target, &mut Trail::default(), &mut |port, _| hops.push(Hop { port, lanes }));
+    }
+
+    fn choose<V: View>(&self, at: At, packet: &Packet, trail: &mut Trail, view: &mut V) -> Option<Hop> {
+        let (target, port) = self.hosts[packet.destination.index()];
+        if target == at.switch {
+            return Some(Hop { port, lanes: self.all });
+        }
+        let before = *trail;
+        let port = if self.decides(at.switch, target, before) {
+            self.decide(at.switch, target, trail, view)
+        } else {
+            self.any_port(at.switch, target, trail, view)
+        };
+        let taken = self.hop(port, *trail);
+        *trail = taken.1;
+        debug_assert!(
+            {
+                let mut options = Vec::new();
+                self.options(at, packet.destination, before, &mut options);
+                options.contains(&taken)
+            },
+            "{taken:?} is not among the options at {at:?} of {before:?}"
+        );
+        Some(taken.0)
+    }
+
+    fn options(&self, at: At, to: HostId, trail: Trail, options: &mut Vec<(Hop, Trail)>) {
+        let (target, port) = self.hosts[to.index()];
+        if target == at.switch {
+            return options.push((Hop { port, lanes: self.all }, trail));
+        }
+        let decides = self.decides(at.switch, target, trail);
+        if !decides || self.policy != MegaflyPolicy::Valiant {
+            let mut after = trail;
+            let mut ports = Vec::new();
+            self.ports(at.switch, target, &mut after, &mut |port, half| ports.push((port, half)));
+            options.extend(ports.into_iter().map(|port| self.hop(port, after)));
+        }
+        if decides {
+            let (from, last) = (self.place(at.switch).0, self.place(target).0);
+            for via in (0..self.shape.groups.count).filter(|&via| via != from && via != last) {
+                let detour = trail.with(DETOUR).with_via(via);
+                let gates = self.gates.between(from, via).iter();
+                options.extend(gates.map(|gate| self.hop((self.up(gate.router), 0), detour)));
+            }
+        }
+    }
+
+    fn knows_switches_only(&self) -> bool {
+        true
+    }
+
+    fn is_adaptive(&self) -> bool {
+        matches!(self.policy, MegaflyPolicy::UgalLocal { .. })
+    }
+
+    fn keeps_trail(&self) -> bool {
+        true
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use fabricsim_topology::Shape;
+
+    use super::*;
+    use crate::deadlock::{Verdict, check_among};
+    use crate::samples::{graph, hosts, try_router};
+    use crate::testing::{arrives, network};
+    use crate::{check, path};
+
+    const TOPOLOGIES: [&str; 3] = [
+        "megafly = { p = 1, leaves = 2, spines = 2, h = 1 }",
+        "megafly = { p = 2, leaves = 3, spines = 2, h = 2, arrangement = \"palmtree\" }",
+        "megafly = { p = 1, leaves = 2, spines = 4, h = 2, g = 5, arrangement = \"circulant\" }",
+    ];
+    const ALGORITHMS: [(&str, u8); 3] = [("minimal", 1), ("valiant", 2), ("ugal-l", 2)];
+
+    #[test]
+    fn free_of_deadlock_and_everybody_arrives() {
+        for topology in TOPOLOGIES {
+            for (algorithm, lanes) in ALGORITHMS {
+                let (graph, router) = network(topology, &format!("algorithm = \"{algorithm}\""), lanes);
+                let verdict = check(&router, &graph);
+                assert!(matches!(verdict, Verdict::Free { .. }), "{topology} {algorithm}: {verdict:?}");
+                for (from, to) in hosts(&graph).flat_map(|from| hosts(&graph).map(move |to| (from, to))) {
+                    let minimal = path(&router, &graph, from, to).len() - 1;
+                    let taken = arrives(&graph, &router, (from, to), u64::from(from.0 * 31 + to.0));
+                    assert!(taken >= minimal && taken <= 6, "{topology} {algorithm}: {taken} links");
+                    assert!(algorithm != "minimal" || taken == minimal);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn one_lane_is_too_few_for_two_halves() {
+        for topology in TOPOLOGIES {
+            let graph = graph(topology);
+            let Shape::Megafly(shape) = &graph.shape else { panic!("not a megafly") };
+            let router = Megafly::new(&graph, shape, MegaflyPolicy::Valiant, 2).unwrap().on_one_lane();
+            let verdict = check_among(&router, 1, &graph, &[hosts(&graph).collect()]);
+            assert!(matches!(verdict, Verdict::Cyclic { .. }), "{topology}: {verdict:?}");
+            let error = try_router(&graph, topology, "algorithm = \"valiant\"", 1).unwrap_err().to_string();
+            assert!(error.contains("`valiant` needs 2 virtual lanes"), "{error}");
+        }
+    }
+}

@@ -1,0 +1,91 @@
+//! What tests of routing that keeps a trail share.
+
+use fabricsim_model::{Lanes, Packet, PacketKind, Random, Trail};
+use fabricsim_topology::{Graph, Node};
+use fabricsim_units::{HostId, PortNo, SwitchId, Time, Vl};
+
+use crate::samples::{graph, try_router};
+use crate::wiring::beyond;
+use crate::{At, Router, RoutingFunction, View};
+
+pub(crate) fn network(topology: &str, routing: &str, lanes: u8) -> (Graph, Router) {
+    let graph = graph(topology);
+    let router = try_router(&graph, topology, routing, lanes).unwrap_or_else(|e| panic!("{e}"));
+    (graph, router)
+}
+
+/// Draws, and loads that depend on nothing.
+pub(crate) struct Anything {
+    random: Random,
+    published: u32,
+}
+
+impl View for Anything {
+    fn load(&mut self, _port: PortNo, _lanes: Lanes) -> u32 {
+        self.published = self.random.below(1000) as u32;
+        self.random.below(1000) as u32
+    }
+    fn capacity(&self, _port: PortNo, _lanes: Lanes) -> u32 {
+        1000
+    }
+    fn published(&self, number: u32) -> u32 {
+        (self.published + number * 97) % 1000
+    }
+    fn below(&mut self, n: u32) -> u32 {
+        self.random.below(u64::from(n)) as u32
+    }
+}
+
+fn packet(source: HostId, destination: HostId) -> Packet {
+    Packet {
+        source,
+        destination,
+        created: Time::ZERO,
+        injected: Time::ZERO,
+        bytes: 64,
+        sequence: 0,
+        stream: 0,
+        hops: 0,
+        tag: 0,
+        age: 0,
+        kind: PacketKind::Data,
+        fecn: false,
+        becn: false,
+        last: true,
+    }
+}
+
+/// The way of a packet among loads and draws of `seed`: the switch at the end of each link between switches, and the lane.
+pub(crate) fn way(
+    graph: &Graph,
+    router: &Router,
+    (from, to): (HostId, HostId),
+    seed: u64,
+) -> Vec<(SwitchId, Vl)> {
+    let mut view = Anything { random: Random::new(seed, 0, 0), published: 0 };
+    let packet = packet(from, to);
+    let host = &graph.hosts[from.index()];
+    let mut at = At { switch: host.switch, in_port: host.port, lane: Vl(0) };
+    let mut trail = Trail::default();
+    let mut links = Vec::new();
+    loop {
+        let hop = router.choose(at, &packet, &mut trail, &mut view).unwrap();
+        let end = beyond(graph, at.switch, hop.port).unwrap();
+        match end.node {
+            Node::Host(host) => {
+                assert_eq!(host, to, "at another host");
+                return links;
+            }
+            Node::Switch(switch) => {
+                at = At { switch, in_port: end.port, lane: hop.lanes.first };
+                links.push((switch, hop.lanes.first));
+            }
+        }
+        assert!(links.len() < 20, "it does not arrive: {links:?}");
+    }
+}
+
+/// Links between switches on that way.
+pub(crate) fn arrives(graph: &Graph, router: &Router, ends: (HostId, HostId), seed: u64) -> usize {
+    way(graph, router, ends, seed).len()
+}

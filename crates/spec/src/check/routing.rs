@@ -1,0 +1,42 @@
+use super::Problem;
+use crate::Routing;
+
+/// Most packets of a threshold.
+const MOST_PACKETS: f64 = 1e6;
+
+pub(super) fn check(routing: &Routing) -> Result<(), Problem> {
+    for (key, packets) in [("routing.threshold", routing.threshold), ("routing.congested", routing.congested)]
+    {
+        if let Some(packets) = packets.filter(|packets| !(0.0..=MOST_PACKETS).contains(packets)) {
+            let message =
+                format!("{packets} is not allowed: give a number of packets from 0 to {MOST_PACKETS}");
+            return Err((key, message));
+        }
+    }
+    for (key, part) in [("routing.trigger", routing.trigger), ("routing.ratio", routing.ratio)] {
+        if let Some(part) = part.filter(|part| !(0.0..=1.0).contains(part)) {
+            return Err((key, format!("{part} is not allowed: give a number from 0 to 1")));
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_out_of_range_is_named() {
+        let wrong = |routing: Routing| check(&routing).unwrap_err();
+        let none = Routing::default();
+        assert_eq!(check(&none), Ok(()));
+        let cases = [
+            wrong(Routing { threshold: Some(-1.0), ..none.clone() }),
+            wrong(Routing { congested: Some(f64::NAN), ..none.clone() }),
+            wrong(Routing { trigger: Some(1.5), ..none.clone() }),
+            wrong(Routing { ratio: Some(f64::INFINITY), ..none }),
+        ];
+        let keys = ["routing.threshold", "routing.congested", "routing.trigger", "routing.ratio"];
+        assert_eq!(cases.map(|(key, _)| key), keys);
+    }
+}
