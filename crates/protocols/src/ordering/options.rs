@@ -86,7 +86,8 @@ pub struct SourceOptions {
     pub timeout: Time,
     /// The longest time that a packet can be in the network.
     pub lifetime: Time,
-    /// A deliberate defect, in tests only.
+    /// A deliberate defect.
+    #[cfg(test)]
     pub(crate) mutation: Option<Mutation>,
 }
 
@@ -106,6 +107,7 @@ impl Default for SourceOptions {
             close: Close::default(),
             timeout: Time::us(10),
             lifetime: Time::us(5),
+            #[cfg(test)]
             mutation: None,
         }
     }
@@ -126,7 +128,8 @@ pub struct TargetOptions {
     pub replay: u16,
     /// Bits of SEQ, as the sources'.
     pub sequence_bits: u8,
-    /// A deliberate defect, in tests only.
+    /// A deliberate defect.
+    #[cfg(test)]
     pub(crate) mutation: Option<Mutation>,
 }
 
@@ -139,6 +142,7 @@ impl Default for TargetOptions {
             reorder_cache: 8,
             replay: 256,
             sequence_bits: 16,
+            #[cfg(test)]
             mutation: None,
         }
     }
@@ -182,6 +186,13 @@ impl SourceOptions {
         Ok(())
     }
 
+    /// Packets that a stream keeps: more than may be outstanding, since a packet that has been acknowledged stays while a
+    /// copy of it may be in the network, and must not hold up the others for that.
+    pub(crate) fn window(&self) -> u16 {
+        let half = SequenceSpace::new(self.sequence_bits).half();
+        (4 * u32::from(self.outstanding)).min(half) as u16
+    }
+
     /// How long after the last copy of a packet neither it nor an answer to it can be in the network.
     pub fn quiet_time(&self) -> Time {
         self.lifetime + self.lifetime
@@ -189,8 +200,16 @@ impl SourceOptions {
 
     /// Is this defect built in?
     #[inline]
+    #[cfg(test)]
     pub(crate) fn mutated(&self, mutation: Mutation) -> bool {
-        cfg!(test) && self.mutation == Some(mutation)
+        self.mutation == Some(mutation)
+    }
+
+    #[inline]
+    #[cfg(not(test))]
+    #[expect(clippy::unused_self, reason = "there are no defects but in tests")]
+    pub(crate) const fn mutated(&self, _: Mutation) -> bool {
+        false
     }
 }
 
@@ -210,8 +229,16 @@ impl TargetOptions {
 
     /// Is this defect built in?
     #[inline]
+    #[cfg(test)]
     pub(crate) fn mutated(&self, mutation: Mutation) -> bool {
-        cfg!(test) && self.mutation == Some(mutation)
+        self.mutation == Some(mutation)
+    }
+
+    #[inline]
+    #[cfg(not(test))]
+    #[expect(clippy::unused_self, reason = "there are no defects but in tests")]
+    pub(crate) const fn mutated(&self, _: Mutation) -> bool {
+        false
     }
 }
 

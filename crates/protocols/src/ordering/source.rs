@@ -86,7 +86,7 @@ impl<P: Copy> Source<P> {
         let number = match self.streams.iter().position(|stream| !stream.open) {
             Some(number) => number,
             None if self.streams.len() < usize::from(self.options.streams) => {
-                self.streams.push(Stream::new(self.options.outstanding));
+                self.streams.push(Stream::new(self.options.window()));
                 self.streams.len() - 1
             }
             None => return None,
@@ -114,7 +114,8 @@ impl<P: Copy> Source<P> {
             Mode::GoBackN => cumulative,
             _ => u16::MAX,
         };
-        stream.window.has_room() && stream.window.len() < limit
+        let open = stream.window.len() - stream.acknowledged;
+        stream.window.has_room() && open < self.options.outstanding && stream.window.len() < limit
     }
 
     /// Adds a packet to a stream that [`Source::has_room`]. `last` ends the stream (in a synchronized transfer this is the
@@ -250,7 +251,7 @@ impl<P: Copy> Source<P> {
         }
         if self.options.mutated(Mutation::CloseOnLastAck) && position + 1 == stream.window.len() {
             stream.window.clear(self.space);
-            (stream.copies, stream.waiting, stream.permits) = (0, 0, 0);
+            (stream.copies, stream.waiting, stream.permits, stream.acknowledged) = (0, 0, 0, 0);
         }
     }
 
@@ -360,7 +361,8 @@ impl<P: Copy> Source<P> {
 
     /// Packets of this stream that have been sent and not been acknowledged.
     pub fn outstanding(&self, stream: StreamId) -> u16 {
-        self.streams[usize::from(stream.0)].window.sent
+        let stream = &self.streams[usize::from(stream.0)];
+        stream.window.sent - stream.acknowledged
     }
 
     /// Is no stream open, and are all connections closed?

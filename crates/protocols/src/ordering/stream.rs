@@ -58,6 +58,8 @@ pub(crate) struct Stream<P> {
     pub(crate) waiting: u16,
     /// Packets that found a buffer full and may be sent again.
     pub(crate) permits: u16,
+    /// Packets in the window that have been acknowledged.
+    pub(crate) acknowledged: u16,
     /// Packets offered so far.
     pub(crate) offered: u32,
 }
@@ -80,6 +82,7 @@ impl<P: Copy> Stream<P> {
             last_sent: Time::ZERO,
             waiting: 0,
             permits: 0,
+            acknowledged: 0,
             offered: 0,
         }
     }
@@ -255,6 +258,7 @@ impl<P: Copy> Stream<P> {
             State::Flying => {}
         }
         entry.state = State::Acknowledged;
+        self.acknowledged += 1;
         if self.waiting == 0 {
             self.permits = 0;
         } else if options.resend == Resend::Progress {
@@ -335,7 +339,7 @@ impl<P: Copy> Stream<P> {
     /// Takes packets off the front of the window that are done with.
     #[inline]
     pub(crate) fn advance(&mut self, options: &SourceOptions, space: SequenceSpace) {
-        self.window.advance(space, options.mutated(Mutation::CloseBeforeAllCopies));
+        self.acknowledged -= self.window.advance(space, options.mutated(Mutation::CloseBeforeAllCopies));
     }
 
     /// No copy of this acknowledged packet, and no answer to one, can be in the network.

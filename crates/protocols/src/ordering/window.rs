@@ -133,9 +133,10 @@ impl<P: Copy> Window<P> {
         position
     }
 
-    /// Takes packets off the front that are done with.
+    /// Takes packets off the front that are done with; returns how many.
     #[inline]
-    pub(crate) fn advance(&mut self, space: SequenceSpace, whatever_copies: bool) {
+    pub(crate) fn advance(&mut self, space: SequenceSpace, whatever_copies: bool) -> u16 {
+        let before = self.len;
         while self.sent > 0
             && self.get(0).state == State::Acknowledged
             && (self.get(0).copies == 0 || whatever_copies)
@@ -149,6 +150,7 @@ impl<P: Copy> Window<P> {
         if self.len == 0 {
             self.first = 0;
         }
+        before - self.len
     }
 
     /// Forgets all packets (a deliberate defect needs it).
