@@ -17,6 +17,7 @@ const LAYERS: &[(&str, u8)] = &[
     ("fabricsim-protocols", 5),
     ("fabricsim-workload", 5),
     ("fabricsim-engine", 6),
+    ("fabricsim-sockets", 6),
     ("fabricsim-measure", 7),
     ("fabricsim-simulation", 8),
     ("fabricsim-py", 9),

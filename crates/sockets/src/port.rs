@@ -1,0 +1,26 @@
+//! A UDP port of this machine.
+
+use std::io::{Error, ErrorKind};
+use std::net::{Ipv4Addr, UdpSocket};
+
+use rustix::net::sockopt::set_socket_recv_buffer_size;
+
+use crate::settings::SocketError;
+
+/// What has come and is not read yet: more than a window of packets, where the system allows that.
+const RECEIVE_BYTES: usize = 4 << 20;
+
+/// Takes a port, 0: any that is free. Reading does not wait.
+pub(crate) fn open(port: u16) -> Result<UdpSocket, SocketError> {
+    let socket = UdpSocket::bind((Ipv4Addr::LOCALHOST, port))
+        .map_err(|error| SocketError::Port { port, problem: error.kind().to_string() })?;
+    socket.set_nonblocking(true)?;
+    // A smaller buffer loses more: a loss like any other.
+    let _ = set_socket_recv_buffer_size(&socket, RECEIVE_BYTES);
+    Ok(socket)
+}
+
+/// Nothing has come, or the other end is not there (yet): what was sent is lost.
+pub(crate) fn is_nothing(error: &Error) -> bool {
+    matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::ConnectionRefused)
+}

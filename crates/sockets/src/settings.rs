@@ -1,0 +1,145 @@
+//! What an endpoint is told.
+
+use fabricsim_protocols::ordering::{Close, Mode, OptionError, SourceOptions, TargetOptions};
+use fabricsim_units::Time;
+use serde::Deserialize;
+use thiserror::Error;
+
+use crate::datagram::MAX_BYTES;
+
+/// Settings of both endpoints; they have to agree.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Settings {
+    /// "ordered", "source-ordered", "unordered", "go-back-n", "selective" or "selective-ordered".
+    pub mode: String,
+    /// Exactly-once delivery, by replay buffers: each packet carries a fetch-and-add besides its bytes.
+    pub exactly_once: bool,
+    /// Streams into which the bytes are divided.
+    pub streams: u16,
+    /// Bytes of a packet, 1 to 1400.
+    pub packet_bytes: u16,
+    /// Cap on outstanding packets of a stream.
+    pub outstanding: u16,
+    /// Packets that fit into the target's reorder buffer.
+    pub reorder_buffer: u16,
+    /// Connections at the target.
+    pub connections: u32,
+    /// A packet without answer for so long is sent again, in microseconds.
+    pub timeout_us: u64,
+    /// What has been on its way for so long counts as lost, in microseconds: endpoints drop what is older.
+    pub lifetime_us: u64,
+    /// A source that is not done by then gives up, in seconds, up to a day.
+    pub deadline_s: u64,
+}
+
+/// What can go wrong.
+#[derive(Debug, Error)]
+pub enum SocketError {
+    /// A setting.
+    #[error("{0}")]
+    Setting(String),
+    /// An option of the protocol.
+    #[error(transparent)]
+    Option(#[from] OptionError),
+    /// A port.
+    #[error(
+        "UDP port {port} of this machine is not to be had: {problem}; take another one, or 0 for any that is free"
+    )]
+    Port {
+        /// Its number.
+        port: u16,
+        /// What the operating system says.
+        problem: String,
+    },
+    /// The operating system.
+    #[error("the socket does not work: {0}")]
+    Io(#[from] std::io::Error),
+    /// It takes too long.
+    #[error("not done after {0} s: {1}")]
+    Deadline(u64, String),
+    /// It was told to stop before it was done.
+    #[error("stopped")]
+    Stopped,
+}
+
+/// The longest delay, in microseconds.
+pub(crate) const MAX_US: u64 = 10_000_000;
+
+pub(crate) fn within(setting: &str, value: u64, least: u64, most: u64) -> Result<(), SocketError> {
+    if (least..=most).contains(&value) {
+        return Ok(());
+    }
+    let problem = format!("{setting} is {value}: it has to be from {least} to {most}");
+    Err(SocketError::Setting(problem))
+}
+
+const MODES: [(&str, Mode); 6] = [
+    ("ordered", Mode::Ordered),
+    ("source-ordered", Mode::SourceOrdered),
+    ("unordered", Mode::Unordered),
+    ("go-back-n", Mode::GoBackN),
+    ("selective", Mode::Selective),
+    ("selective-ordered", Mode::SelectiveOrdered),
+];
+
+impl Settings {
+    /// Reads and checks settings.
+    pub fn read(json: &str) -> Result<Self, SocketError> {
+        let settings: Self =
+            serde_json::from_str(json).map_err(|error| SocketError::Setting(error.to_string()))?;
+        within("packet_bytes", u64::from(settings.packet_bytes), 1, MAX_BYTES as u64)?;
+        within("reorder_buffer", u64::from(settings.reorder_buffer), 1, 0x7fff)?;
+        within("timeout_us", settings.timeout_us, 1, 4 * MAX_US)?;
+        within("lifetime_us", settings.lifetime_us, 1, 4 * MAX_US)?;
+        within("deadline_s", settings.deadline_s, 1, 86_400)?;
+        let mode = settings.mode()?;
+        if settings.exactly_once && !matches!(mode, Mode::Ordered | Mode::SourceOrdered) {
+            let problem = "exactly_once is for the modes ordered and source-ordered: the others have no replay \
+                           buffers";
+            return Err(SocketError::Setting(problem.to_owned()));
+        }
+        settings.source_options().check()?;
+        settings.target_options().check()?;
+        Ok(settings)
+    }
+
+    pub(crate) fn lifetime(&self) -> Time {
+        Time::us(self.lifetime_us)
+    }
+
+    /// How packets are ordered.
+    pub(crate) fn mode(&self) -> Result<Mode, SocketError> {
+        let found = MODES.iter().find(|(name, _)| *name == self.mode);
+        found.map(|(_, mode)| *mode).ok_or_else(|| {
+            let names: Vec<&str> = MODES.iter().map(|(name, _)| *name).collect();
+            let (mode, names) = (&self.mode, names.join(", "));
+            SocketError::Setting(format!("\"{mode}\" is not a mode: expected one of {names}"))
+        })
+    }
+
+    pub(crate) fn source_options(&self) -> SourceOptions {
+        SourceOptions {
+            streams: self.streams,
+            connections: self.streams,
+            outstanding: self.outstanding,
+            timeout: Time::us(self.timeout_us),
+            lifetime: self.lifetime(),
+            close: Close::End,
+            ..SourceOptions::default()
+        }
+    }
+
+    pub(crate) fn target_options(&self) -> TargetOptions {
+        TargetOptions {
+            connections: self.connections,
+            reorder_capacity: self.reorder_buffer,
+            reorder_ring: u32::from(self.reorder_buffer).next_power_of_two() * 2,
+            // A packet for each that a stream may have outstanding, and as many again that wait for SYN.
+            replay: 2
+                * self.outstanding.min(0x3fff)
+                * self.streams.min(0x3fff / self.outstanding.clamp(1, 0x3fff)).max(1),
+            ..TargetOptions::default()
+        }
+    }
+}
