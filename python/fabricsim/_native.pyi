@@ -4,12 +4,17 @@ from typing import Literal, final
 
 __all__ = [
     "NativeError",
+    "OrderingNetwork",
+    "OrderingStop",
     "Outcome",
     "Simulation",
     "check",
     "demands",
     "describe",
     "export",
+    "ordering_check",
+    "ordering_source",
+    "ordering_target",
     "schema",
     "version",
     "warnings",
@@ -48,6 +53,35 @@ def demands(
 
 def export(text: str, file: str, base: str, overrides: list[tuple[str, str]], format: str) -> str:
     """The network or its forwarding tables as a file: "ned", "dot", "anynet", "fdbs" or "toml"."""
+
+@final
+class OrderingStop:
+    """Tells an endpoint or a network of the ordering demonstration to end."""
+
+    def __new__(cls) -> OrderingStop: ...
+    def set(self) -> None:
+        """Ends what was started with it. May be called from another thread."""
+
+@final
+class OrderingNetwork:
+    """A network on a UDP port of this machine that delays, reorders and drops."""
+
+    def __new__(cls, settings: str) -> OrderingNetwork: ...
+    @property
+    def port(self) -> int:
+        """Where endpoints send to."""
+
+    def run(self, stop: OrderingStop) -> str:
+        """Works until it is told to stop. Returns counters as JSON. Releases the interpreter lock."""
+
+def ordering_check(settings: str) -> None:
+    """Checks the settings of endpoints."""
+
+def ordering_source(port: int, data: bytes, settings: str, stop: OrderingStop) -> str:
+    """Sends bytes to the target that the network at `port` knows. Returns counters as JSON."""
+
+def ordering_target(port: int, settings: str, stop: OrderingStop) -> tuple[list[bytes], str]:
+    """Receives until it is told to stop. Returns the bytes of each stream, and counters as JSON."""
 
 @final
 class Simulation:

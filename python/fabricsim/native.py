@@ -36,6 +36,20 @@ class NativeSimulation(Protocol):
     def cancel(self) -> None: ...
 
 
+class NativeOrderingStop(Protocol):
+    """See `_native.OrderingStop`."""
+
+    def set(self) -> None: ...
+
+
+class NativeOrderingNetwork(Protocol):
+    """See `_native.OrderingNetwork`."""
+
+    @property
+    def port(self) -> int: ...
+    def run(self, stop: NativeOrderingStop) -> str: ...
+
+
 class Native(Protocol):
     """What the package uses of `fabricsim._native`."""
 
@@ -50,6 +64,13 @@ class Native(Protocol):
         self, text: str, file: str, base: str, overrides: Overrides, at: str | None
     ) -> tuple[str, list[tuple[str, list[tuple[str, str, str, Any, Any]]]]]: ...
     def export(self, text: str, file: str, base: str, overrides: Overrides, format: str) -> str: ...
+    def OrderingStop(self) -> NativeOrderingStop: ...  # noqa: N802 - a class
+    def OrderingNetwork(self, settings: str) -> NativeOrderingNetwork: ...  # noqa: N802 - a class
+    def ordering_check(self, settings: str) -> None: ...
+    def ordering_source(self, port: int, data: bytes, settings: str, stop: NativeOrderingStop) -> str: ...
+    def ordering_target(
+        self, port: int, settings: str, stop: NativeOrderingStop
+    ) -> tuple[list[bytes], str]: ...
     def Simulation(  # noqa: N802 - a class
         self, text: str, file: str, base: str, overrides: Overrides
     ) -> NativeSimulation: ...

@@ -3,6 +3,8 @@
 
 #![allow(clippy::needless_pass_by_value, reason = "PyO3 extracts arguments into owned values")]
 
+mod ordering;
+
 use std::path::Path;
 use std::sync::{Arc, Mutex};
 
@@ -247,6 +249,11 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(describe, module)?)?;
     module.add_function(wrap_pyfunction!(demands, module)?)?;
     module.add_function(wrap_pyfunction!(export, module)?)?;
+    module.add_function(wrap_pyfunction!(ordering::ordering_check, module)?)?;
+    module.add_function(wrap_pyfunction!(ordering::ordering_source, module)?)?;
+    module.add_function(wrap_pyfunction!(ordering::ordering_target, module)?)?;
+    module.add_class::<ordering::OrderingNetwork>()?;
+    module.add_class::<ordering::OrderingStop>()?;
     module.add_class::<Simulation>()?;
     module.add_class::<Outcome>()
 }

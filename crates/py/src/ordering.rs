@@ -1,0 +1,111 @@
+//! The ordering protocols over UDP sockets: endpoints and the network between them.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
+
+use fabricsim_sockets::{Proxy, ProxySettings, Settings, SocketError, run_source, run_target};
+use pyo3::exceptions::PyRuntimeError;
+use pyo3::prelude::*;
+use pyo3::pybacked::PyBackedBytes;
+use pyo3::types::PyBytes;
+use serde::Serialize;
+
+use crate::{NativeError, bad_input};
+
+fn failed(error: SocketError) -> PyErr {
+    match error {
+        SocketError::Setting(_) | SocketError::Option(_) | SocketError::Port { .. } => {
+            NativeError::new_err(error.to_string())
+        }
+        _ => PyRuntimeError::new_err(error.to_string()),
+    }
+}
+
+fn json(value: &impl Serialize) -> PyResult<String> {
+    serde_json::to_string(value).map_err(bad_input)
+}
+
+/// Tells an endpoint or a network to end.
+#[pyclass(frozen, module = "fabricsim._native")]
+pub(crate) struct OrderingStop(Arc<AtomicBool>);
+
+#[pymethods]
+impl OrderingStop {
+    #[new]
+    fn new() -> Self {
+        Self(Arc::default())
+    }
+
+    /// Ends what was started with it. May be called from another thread.
+    fn set(&self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
+
+/// Checks the settings of endpoints.
+#[pyfunction]
+pub(crate) fn ordering_check(settings: &str) -> PyResult<()> {
+    Settings::read(settings).map(drop).map_err(failed)
+}
+
+/// Sends bytes to the target that the network at `port` knows. Returns counters as JSON.
+#[pyfunction]
+pub(crate) fn ordering_source(
+    py: Python<'_>,
+    port: u16,
+    data: PyBackedBytes,
+    settings: &str,
+    stop: &OrderingStop,
+) -> PyResult<String> {
+    let settings = Settings::read(settings).map_err(failed)?;
+    let stop = &stop.0;
+    json(&py.detach(|| run_source(port, &data, &settings, stop)).map_err(failed)?)
+}
+
+/// Receives until it is told to stop. Returns the bytes of each stream, and counters as JSON.
+#[pyfunction]
+pub(crate) fn ordering_target<'py>(
+    py: Python<'py>,
+    port: u16,
+    settings: &str,
+    stop: &OrderingStop,
+) -> PyResult<(Vec<Bound<'py, PyBytes>>, String)> {
+    let settings = Settings::read(settings).map_err(failed)?;
+    let stop = &stop.0;
+    let (streams, report) = py.detach(|| run_target(port, &settings, stop)).map_err(failed)?;
+    Ok((streams.iter().map(|bytes| PyBytes::new(py, bytes)).collect(), json(&report)?))
+}
+
+/// A network on a UDP port of this machine that delays, reorders and drops.
+#[pyclass(frozen, module = "fabricsim._native")]
+pub(crate) struct OrderingNetwork {
+    proxy: Mutex<Option<Proxy>>,
+    port: u16,
+}
+
+#[pymethods]
+impl OrderingNetwork {
+    #[new]
+    fn new(settings: &str) -> PyResult<Self> {
+        let settings: ProxySettings = serde_json::from_str(settings).map_err(bad_input)?;
+        let proxy = Proxy::new(settings).map_err(failed)?;
+        let port = proxy.port().map_err(failed)?;
+        Ok(Self { proxy: Mutex::new(Some(proxy)), port })
+    }
+
+    /// Where endpoints send to.
+    #[getter]
+    fn port(&self) -> u16 {
+        self.port
+    }
+
+    /// Works until it is told to stop. Returns counters as JSON. Releases the interpreter lock.
+    fn run(&self, py: Python<'_>, stop: &OrderingStop) -> PyResult<String> {
+        let proxy = self.proxy.lock().ok().and_then(|mut proxy| proxy.take());
+        let Some(proxy) = proxy else {
+            return Err(PyRuntimeError::new_err("an OrderingNetwork runs once: make a new one"));
+        };
+        let stop = &stop.0;
+        json(&py.detach(|| proxy.run(stop)).map_err(failed)?)
+    }
+}

@@ -1,0 +1,157 @@
+"""Starts the two processes and the network between them, and compares what went in with what came out."""
+
+from __future__ import annotations
+
+import json
+import os
+import threading
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+from fabricsim.errors import FabricsimError, InputError
+from fabricsim.native import NativeOrderingNetwork, bad_input, native
+from fabricsim.ordering_demo.process import GRACE_S, Process, wait
+
+Mode = Literal["ordered", "source-ordered", "unordered", "go-back-n", "selective", "selective-ordered"]
+"""How packets may be ordered."""
+
+SLACK_US = 20_000
+"""What a busy machine may add to a packet's time, in microseconds."""
+
+
+@dataclass(frozen=True)
+class DemoResult:
+    """What a transfer came to."""
+
+    mode: str
+    bytes: int
+    seconds: float
+    """From the first packet to the last acknowledgement."""
+    intact: bool
+    """The bytes that came out are those that went in."""
+    out_of_order_share: float
+    """Packets that arrived after a later one of their stream, among all; of several copies the first counts."""
+    reordered_share: float
+    """Packets that waited in the reorder buffer, among all that were delivered."""
+    order_violations: int
+    source: dict[str, Any]
+    target: dict[str, Any]
+    network: dict[str, Any]
+
+    @property
+    def mbytes_per_s(self) -> float:
+        """Throughput in MB/s."""
+        return self.bytes / self.seconds / 1e6 if self.seconds > 0 else 0.0
+
+    def as_dict(self) -> dict[str, Any]:
+        """For JSON."""
+        return {**asdict(self), "mbytes_per_s": self.mbytes_per_s}
+
+
+def ordering_demo(
+    *,
+    size: int = 8_000_000,
+    file: Path | None = None,
+    mode: Mode = "ordered",
+    exactly_once: bool = False,
+    streams: int = 4,
+    packet_bytes: int = 1024,
+    outstanding: int = 128,
+    reorder_buffer: int = 512,
+    connections: int = 16,
+    delay_us: int = 500,
+    jitter_us: int = 2000,
+    loss: float = 0.01,
+    seed: int = 1,
+    port: int = 0,
+    deadline_s: int = 120,
+) -> DemoResult:
+    """Transfers `size` random bytes, or a file, from one process to another through the UDP port `port` (0: any).
+
+    Raises:
+        InputError: an argument is out of range, or the port is taken.
+        FabricsimError: a process failed or died, or was not done in time.
+    """
+    if file is not None:
+        size = _size(file)
+    if size < streams:
+        raise InputError(f"{size} bytes are too few for {streams} streams: at least one for each is needed")
+    longest = delay_us + jitter_us + SLACK_US
+    settings = {
+        "mode": mode,
+        "exactly_once": exactly_once,
+        "streams": streams,
+        "packet_bytes": packet_bytes,
+        "outstanding": outstanding,
+        "reorder_buffer": reorder_buffer,
+        "connections": connections,
+        "timeout_us": 2 * (delay_us + jitter_us) + SLACK_US,
+        "lifetime_us": longest,
+        "deadline_s": deadline_s,
+    }
+    network_settings = {
+        "port": port,
+        "delay_us": delay_us,
+        "jitter_us": jitter_us,
+        "loss": loss,
+        "seed": seed,
+    }
+    with bad_input():
+        native().ordering_check(json.dumps(settings))
+        network = native().OrderingNetwork(json.dumps(network_settings))
+    task = {"port": network.port, "settings": settings}
+    data = {"file": str(file.resolve())} if file is not None else {"bytes": size, "seed": seed}
+    with _running(network) as counted:
+        source, target = _transfer(task, data, deadline_s)
+    if not counted:
+        raise FabricsimError("the network between the processes failed")
+    return DemoResult(
+        mode=mode,
+        bytes=size,
+        seconds=source["seconds"],
+        intact=source["sha256"] == target["sha256"],
+        out_of_order_share=target["out_of_order"] / max(target["first"], 1),
+        reordered_share=target["reordered"] / max(target["delivered"], 1),
+        order_violations=target["order_violations"],
+        source=source,
+        target=target,
+        network=json.loads(counted[0]),
+    )
+
+
+def _size(file: Path) -> int:
+    try:
+        with file.open("rb") as opened:
+            return opened.seek(0, os.SEEK_END)
+    except OSError as error:
+        raise InputError(f"{file}: it can not be read: {error.strerror}") from error
+
+
+@contextmanager
+def _running(network: NativeOrderingNetwork) -> Iterator[list[str]]:
+    """Runs the network meanwhile; afterwards the list holds its counters."""
+    stop, counted = native().OrderingStop(), list[str]()
+    thread = threading.Thread(target=lambda: counted.append(network.run(stop)), daemon=True)
+    thread.start()
+    try:
+        yield counted
+    finally:
+        stop.set()
+        thread.join()
+
+
+def _transfer(
+    task: dict[str, Any], data: dict[str, Any], deadline_s: int
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    """What the source and the target tell in the end."""
+    with ExitStack() as stack:
+        target = Process({"role": "target", **task})
+        stack.callback(target.kill)
+        source = Process({"role": "source", **task, **data})
+        stack.callback(source.kill)
+        sent = wait(source, target, deadline_s + GRACE_S)
+        target.finish()
+        return sent, wait(target, None, GRACE_S)

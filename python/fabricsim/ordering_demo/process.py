@@ -1,0 +1,108 @@
+"""A process of the demonstration, as its parent sees it."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import threading
+import time
+from typing import Any
+
+from fabricsim.errors import FabricsimError
+
+POLL_S = 0.05
+"""Seconds between two looks at whether a process has ended."""
+
+GRACE_S = 20.0
+"""Seconds that a process gets to start and to end, besides its task."""
+
+
+class Process:
+    """An endpoint of its own. It ends when its standard input does, so also when its parent dies."""
+
+    def __init__(self, task: dict[str, Any]) -> None:
+        self.role: str = task["role"]
+        # In a session of its own: Ctrl-C is for the parent, which then ends it.
+        self._process = subprocess.Popen(
+            [sys.executable, "-m", "fabricsim.ordering_demo.endpoint"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+            start_new_session=True,
+        )
+        self._output = ""
+        self._reader = threading.Thread(target=self._read, daemon=True)
+        self._reader.start()
+        self._write(json.dumps(task) + "\n")
+
+    def _read(self) -> None:
+        if self._process.stdout is not None:
+            self._output = self._process.stdout.read()
+
+    def _write(self, text: str) -> None:
+        if self._process.stdin is not None:
+            try:
+                self._process.stdin.write(text)
+                self._process.stdin.flush()
+            except BrokenPipeError:
+                return  # it has died, which its result tells
+
+    @property
+    def pid(self) -> int:
+        """Its number."""
+        return self._process.pid
+
+    def has_ended(self) -> bool:
+        """Whether it will not say anything more."""
+        return not self._reader.is_alive()
+
+    def finish(self) -> None:
+        """Asks it to end and to tell."""
+        if self._process.stdin is not None:
+            try:
+                self._process.stdin.close()
+            except BrokenPipeError:
+                return
+
+    def kill(self) -> None:
+        """Ends it, whatever it does."""
+        self._process.kill()
+        self._process.wait()
+        self._reader.join()
+        self.finish()
+        if self._process.stdout is not None:
+            self._process.stdout.close()
+
+    def result(self) -> dict[str, Any]:
+        """What it has told in the end.
+
+        Raises:
+            FabricsimError: it failed, or died.
+        """
+        try:
+            result: dict[str, Any] = json.loads(self._output)
+        except json.JSONDecodeError:
+            code = self._process.wait()
+            how = f"by signal {-code}" if code < 0 else f"with exit code {code}"
+            raise FabricsimError(f"the {self.role} process ended {how} before it was done") from None
+        if problem := result.get("error"):
+            raise FabricsimError(f"{self.role}: {problem}")
+        return result
+
+
+def wait(process: Process, beside: Process | None, seconds: float) -> dict[str, Any]:
+    """What `process` tells in the end; `beside` has to live until then.
+
+    Raises:
+        FabricsimError: one of both failed or died, or there was nothing after `seconds`.
+    """
+    until = time.monotonic() + seconds
+    while not process.has_ended():
+        if beside is not None and beside.has_ended():
+            beside.result()
+            raise FabricsimError(f"the {beside.role} process ended before it was told to")
+        if time.monotonic() > until:
+            raise FabricsimError(f"the {process.role} process did not end in {seconds:.0f} s")
+        time.sleep(POLL_S)
+    return process.result()
