@@ -42,6 +42,8 @@ SECTIONS = [
     spec.HotSpot,
     spec.Response,
     spec.Traffic,
+    spec.Transport,
+    spec.TransportTarget,
     spec.Job,
     *get_args(spec.Program),
     spec.SteadyState,

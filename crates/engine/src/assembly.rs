@@ -20,6 +20,7 @@ use crate::congestion::{Builder, class_bases};
 use crate::door::Door;
 use crate::host::Host;
 use crate::partition::{Owner, Partition, Parts};
+use crate::transport::{Rules as TransportRules, Transport};
 
 /// Everything that a run is assembled from.
 pub struct Assembly<'a> {
@@ -89,6 +90,7 @@ pub(crate) fn assemble<B: Observer>(
         unreachable!("the experiment was checked when it was prepared");
     };
     let bases = class_bases(experiment, streams);
+    let transport = TransportRules::new(experiment, streams);
     let mut sources: Vec<Option<Source>> = sources.into_iter().map(Some).collect();
     let partitions = places
         .iter()
@@ -102,6 +104,7 @@ pub(crate) fn assemble<B: Observer>(
                 control: control.as_ref(),
                 ages: ages.as_ref(),
                 bases: &bases,
+                transport: transport.as_ref(),
             };
             let parts = entities(&common, places, ports, &mut sources);
             Partition::new(parts, Arc::clone(&router), rules.clone(), observer())
@@ -316,6 +319,7 @@ struct Common<'a> {
     ages: Option<&'a Ages>,
     /// The first lane of each stream's service class.
     bases: &'a Arc<[u8]>,
+    transport: Option<&'a Arc<TransportRules>>,
 }
 
 fn entities(common: &Common<'_>, places: &[Place], ports: Ports, sources: &mut [Option<Source>]) -> Parts {
@@ -388,6 +392,7 @@ fn host(common: &Common<'_>, id: HostId, (port, sender): (u32, &Sender), source:
         port,
         source,
         protocol: Datagram::new(spec.mtu.0 as u32, usize::from(spec.open_messages)),
+        transport: common.transport.map(|rules| Box::new(Transport::new(id, rules))),
         control: common.control.map(|control| Box::new(control.endpoint(id, sender))),
         class_bases: Arc::clone(common.bases),
         sent: 0,

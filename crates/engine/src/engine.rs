@@ -11,6 +11,7 @@ use crate::deadlock::{self, Deadlock};
 use crate::door::Refused;
 use crate::host::Host;
 use crate::partition::{Mail, Owner, Partition, Totals};
+use crate::transport::HostTransport;
 
 /// How far a call of [`Engine::advance`] came.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -180,6 +181,12 @@ impl<B: Observer> Engine<B> {
         hosts.filter_map(|host| host.control.as_ref()).map(|control| control.events()).sum()
     }
 
+    /// What the transports of hosts have counted, in order of partitions; nothing where there are none.
+    pub fn transports(&self) -> impl Iterator<Item = HostTransport> {
+        let hosts = self.partitions.iter().flat_map(|p| &p.hosts);
+        hosts.filter_map(|host| host.transport.as_ref()).map(|transport| transport.report())
+    }
+
     /// No host opens another message from now on.
     pub fn stop_sources(&mut self) {
         self.partitions.iter_mut().flat_map(|p| p.hosts.iter_mut()).for_each(|host| host.stopped = true);
@@ -196,6 +203,7 @@ impl<B: Observer> Engine<B> {
             p.context.arena.iter().all(|(_, slot)| slot.packet.created >= time)
                 && p.hosts.iter().all(|host| {
                     host.protocol.messages().iter().all(|m| m.created >= time)
+                        && host.transport.as_ref().is_none_or(|t| t.has_finished_before(time))
                         && host.source.next(self.now).is_none_or(|next| next >= time)
                         && host.source.next_response().is_none_or(|next| next >= time)
                 })

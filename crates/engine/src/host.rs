@@ -11,6 +11,7 @@ use fabricsim_workload::{Arrival, Event, Source};
 
 use crate::congestion::{Endpoint, Turn};
 use crate::door::Door;
+use crate::transport::Transport;
 
 /// A host with its source of messages and its sending protocol. Its sink is on the other side of its link.
 #[derive(Clone, Debug)]
@@ -19,6 +20,8 @@ pub(crate) struct Host {
     pub(crate) port: u32,
     pub(crate) source: Source,
     pub(crate) protocol: Datagram,
+    /// What orders and acknowledges, where anything does; then `protocol` is not used.
+    pub(crate) transport: Option<Box<Transport>>,
     /// Congestion control, where there is any.
     pub(crate) control: Option<Box<Endpoint>>,
     /// The first lane of the service class of each stream.
@@ -42,6 +45,9 @@ impl Host {
         if busy_until > now {
             context.ports.ensure_wake(self.port, busy_until, &mut context.out);
             return;
+        }
+        if self.transport.is_some() {
+            return self.settle_transport(context);
         }
         if self.control.is_some() {
             return self.settle_controlled(context);
@@ -146,7 +152,7 @@ impl Host {
 
     /// Sends the first answer, or says when there may be one to send and credits for it.
     #[inline(never)]
-    fn try_answer<R: RoutingFunction, B: Observer, O: Outbox>(
+    pub(crate) fn try_answer<R: RoutingFunction, B: Observer, O: Outbox>(
         &mut self,
         context: &mut Context<R, B, O>,
     ) -> Result<(), Time> {
@@ -184,7 +190,8 @@ impl Host {
 
     /// Responses that are made and not wholly sent.
     pub(crate) fn owed(&self) -> usize {
-        self.source.responses() + self.protocol.responses()
+        let transport = self.transport.as_ref().map_or(0, |transport| transport.responses());
+        self.source.responses() + self.protocol.responses() + transport
     }
 
     /// May the host take this packet now, if it is the first on its lane?
@@ -194,7 +201,7 @@ impl Host {
     }
 
     /// Tells the observer of requests that are answered and iterations that are done.
-    fn tell<B: Observer>(&mut self, now: Time, observer: &mut B) {
+    pub(crate) fn tell<B: Observer>(&mut self, now: Time, observer: &mut B) {
         for event in self.source.events() {
             match event {
                 Event::Answered { stream, created, .. } => observer.answered(now, stream, created),
@@ -215,7 +222,7 @@ impl Host {
     /// The lane on which a packet can go now, in the service class whose lanes begin at `base`; or when there may be
     /// credits for it.
     #[inline(always)]
-    fn choose_lane<R: RoutingFunction, B, O: Outbox>(
+    pub(crate) fn choose_lane<R: RoutingFunction, B, O: Outbox>(
         &self,
         context: &mut Context<R, B, O>,
         destination: HostId,
@@ -283,6 +290,7 @@ impl Host {
         self.protocol.is_empty()
             && self.source.next_response().is_none()
             && self.control.as_ref().is_none_or(|control| control.is_empty())
+            && self.transport.as_ref().is_none_or(|transport| transport.is_idle())
     }
 
     /// Sends the next packet of a message, or says when there may be credits for it.

@@ -14,6 +14,7 @@ mod host;
 mod partition;
 mod prepare;
 mod publisher;
+mod transport;
 
 pub use assembly::Assembly;
 pub use congestion_tree::{CongestionTree, Ends, Outlet};
@@ -22,3 +23,4 @@ pub use door::Refused;
 pub use engine::{Advance, CreditError, Engine};
 pub use partition::Totals;
 pub use prepare::{PrepareError, Prepared, hosts};
+pub use transport::{HostTransport, warnings};

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use fabricsim_fabric::{Arena, Context, NONE, Outbox, Ports, Ramp, Rules, Slot, Switch, Table, return_space};
-use fabricsim_model::{Observer, Packet, PacketKind};
+use fabricsim_model::{Label, Observer, Packet, PacketKind};
 use fabricsim_routing::{Router, RoutingFunction};
 use fabricsim_units::{ByteTime, Time, Vl};
 
@@ -16,7 +16,7 @@ use crate::publisher::Publisher;
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Mail {
     /// A packet that may be sent on at a switch from a time on.
-    Packet { at: Time, channel: u32, slot: Slot },
+    Packet { at: Time, channel: u32, slot: Slot, label: Label },
     /// Credits for the sender of a channel.
     Credit { channel: u32, lane: Vl, ramp: Ramp },
     /// What is ahead at an output, for all partitions.
@@ -46,8 +46,8 @@ impl Outbox for Desk {
     fn look(&mut self, at: Time, port: u32) {
         self.calendar.push(Event::new(at.0, Kind::Look, port, 0));
     }
-    fn remote_packet(&mut self, at: Time, channel: u32, slot: Slot) {
-        self.mail.push(Mail::Packet { at, channel, slot });
+    fn remote_packet(&mut self, at: Time, channel: u32, slot: Slot, label: Label) {
+        self.mail.push(Mail::Packet { at, channel, slot, label });
     }
     fn remote_credit(&mut self, channel: u32, lane: Vl, ramp: Ramp) {
         self.mail.push(Mail::Credit { channel, lane, ramp });
@@ -118,14 +118,17 @@ pub(crate) struct Partition<B> {
     /// Are there other partitions?
     pub(crate) is_one_of_several: bool,
     /// Packets that hosts have taken at the present moment and take notice of.
-    taken: Vec<(u32, Packet)>,
+    taken: Vec<(u32, Packet, Label)>,
+    /// Do hosts have a transport? Then a packet is delivered when its operation is visible.
+    transported: bool,
 }
 
 impl<B: Observer> Partition<B> {
     pub(crate) fn new(parts: Parts, routing: Arc<Router>, rules: Rules, observer: B) -> Self {
         let Parts { switches, hosts, owners, ports } = parts;
         let closed = hosts.iter().any(|host| host.source.is_closed());
-        let attentive = closed || hosts.iter().any(|host| host.control.is_some());
+        let transported = hosts.iter().any(|host| host.transport.is_some());
+        let attentive = closed || transported || hosts.iter().any(|host| host.control.is_some());
         let choosy = hosts.iter().any(|host| host.door.is_some());
         let mut controls = hosts.iter().filter_map(|host| host.control.as_ref());
         let acknowledged = controls.any(|control| control.acknowledges());
@@ -164,6 +167,7 @@ impl<B: Observer> Partition<B> {
             publisher,
             is_one_of_several: false,
             taken: Vec::new(),
+            transported,
         }
     }
 
@@ -327,18 +331,22 @@ impl<B: Observer> Partition<B> {
         self.totals.delivered_bytes += u64::from(packet.bytes);
         self.totals.packet_hops += u64::from(packet.hops) + 1;
         self.totals.fingerprint = self.totals.fingerprint.wrapping_add(fingerprint(packet, time));
-        if packet.kind == PacketKind::Data {
-            self.context.observer.delivered(Time(time), packet);
-        } else {
+        if packet.kind != PacketKind::Data {
             self.context.observer.controlled(Time(time), packet);
+        } else if !self.transported {
+            self.context.observer.delivered(Time(time), packet);
         }
         // Nobody takes notice of an unmarked packet, unless it completes a message that is acknowledged, or messages
         // follow from others.
         if self.attentive
-            && (self.closed || packet.fecn || packet.becn || self.acknowledged && packet.last)
+            && (self.closed
+                || self.transported
+                || packet.fecn
+                || packet.becn
+                || self.acknowledged && packet.last)
             && let Owner::Host(h) = self.owners[port as usize]
         {
-            self.taken.push((h, *packet));
+            self.taken.push((h, *packet, self.context.arena.label(index)));
         }
         self.context.arena.release(index);
     }
@@ -348,9 +356,15 @@ impl<B: Observer> Partition<B> {
     #[inline(never)]
     fn notice(&mut self) {
         let now = self.context.now;
-        self.taken.sort_unstable_by_key(|(host, packet)| (*host, packet.source, packet.sequence));
-        for (h, packet) in self.taken.drain(..) {
-            if self.hosts[h as usize].notice(&packet, now, &mut self.context.observer) {
+        self.taken.sort_unstable_by_key(|(host, packet, _)| (*host, packet.source, packet.sequence));
+        for (h, packet, label) in self.taken.drain(..) {
+            let (host, observer) = (&mut self.hosts[h as usize], &mut self.context.observer);
+            let more = if self.transported {
+                host.notice_labelled(&packet, &label, now, observer)
+            } else {
+                host.notice(&packet, now, observer)
+            };
+            if more {
                 self.unsettled_hosts.push(h);
             }
         }
@@ -388,9 +402,12 @@ impl<B: Observer> Partition<B> {
     /// Takes mail from another partition; everything in it happens at `now` or later.
     pub(crate) fn receive(&mut self, mail: Mail, port: u32, now: Time) {
         match mail {
-            Mail::Packet { at, mut slot, .. } => {
+            Mail::Packet { at, mut slot, label, .. } => {
                 slot.port = port;
                 let packet = self.context.arena.insert(slot);
+                if label != Label::default() {
+                    self.context.arena.set_label(packet, label);
+                }
                 self.context.out.arrive(at, port, packet);
             }
             Mail::Credit { lane, ramp, .. } => {

@@ -1,4 +1,4 @@
-use fabricsim_model::{Hop, Lanes, Packet, Trail};
+use fabricsim_model::{Hop, Label, Lanes, Packet, Trail};
 use fabricsim_units::{HostId, PortNo, Time, Vl};
 
 use crate::Table;
@@ -33,13 +33,15 @@ pub struct Slot {
 #[derive(Clone, Debug)]
 pub struct Arena {
     slots: Table<Slot>,
+    /// What transports put on packets, by slot; as long as needed.
+    labels: Vec<Label>,
     free: u32,
     live: u32,
 }
 
 impl Default for Arena {
     fn default() -> Self {
-        Self { slots: Table::new(Vec::new()), free: NONE, live: 0 }
+        Self { slots: Table::new(Vec::new()), labels: Vec::new(), free: NONE, live: 0 }
     }
 }
 
@@ -74,6 +76,19 @@ impl Arena {
         let slot = self.slots[index as usize];
         self.release(index);
         slot
+    }
+
+    /// Puts a label on a packet.
+    pub fn set_label(&mut self, index: u32, label: Label) {
+        if self.labels.len() <= index as usize {
+            self.labels.resize(index as usize + 1, Label::default());
+        }
+        self.labels[index as usize] = label;
+    }
+
+    /// The label of a packet; where none was put on it, that of an earlier one, or an empty one.
+    pub fn label(&self, index: u32) -> Label {
+        self.labels.get(index as usize).copied().unwrap_or_default()
     }
 
     /// Number of packets.

@@ -121,8 +121,9 @@ fn transmit_at<R: RoutingFunction, B: Observer, O: Outbox>(
         }
         Far::Remote => {
             let (at, channel) = (now + sender.far_delay + late, sender.channel);
+            let label = context.arena.label(index);
             let slot = context.arena.remove(index);
-            context.out.remote_packet(at, channel, slot);
+            context.out.remote_packet(at, channel, slot, label);
         }
     }
     end

@@ -224,6 +224,37 @@ impl<T: Copy + Default + AddAssign> Grid<T> {
         self.cells.follow(self.axis.width);
     }
 
+    pub(crate) fn add_row(&mut self) {
+        self.cells.add_row();
+    }
+
+    /// No rows, on the same bins.
+    pub(crate) fn same_bins(&self) -> Self {
+        Self { axis: self.axis, cells: self.cells.same_bins() }
+    }
+
+    /// Adds a row of `other`, which began with the same width.
+    pub(crate) fn absorb_row(&mut self, row: usize, other: &Self, other_row: usize) {
+        self.axis.merge(&other.axis);
+        self.cells.follow(self.axis.width);
+        self.cells.absorb_row(row, &other.cells, other_row);
+    }
+
+    /// Adds to each bin between `start` and `end` what `amount` makes of the picoseconds that lie in it.
+    pub(crate) fn spread(&mut self, row: usize, start: Time, end: Time, amount: impl Fn(u64) -> T) {
+        if end <= start {
+            return;
+        }
+        self.axis.bin(Time(end.0 - 1));
+        let mut from = start.0;
+        while from < end.0 {
+            let bin = self.axis.bin(Time(from));
+            let to = end.0.min(self.axis.recent.to);
+            self.cells.add(row, bin, amount(to - from));
+            from = to;
+        }
+    }
+
     pub(crate) fn merge(&mut self, other: &Self) {
         self.axis.merge(&other.axis);
         self.cells.follow(self.axis.width);
@@ -235,17 +266,7 @@ impl Grid<u64> {
     /// Adds the picoseconds from `start` to `end` to the bins in which they lie.
     #[inline(never)]
     pub(crate) fn add_interval(&mut self, row: usize, start: Time, end: Time) {
-        if end <= start {
-            return;
-        }
-        self.axis.bin(Time(end.0 - 1));
-        let mut from = start.0;
-        while from < end.0 {
-            let bin = self.axis.bin(Time(from));
-            let to = end.0.min(self.axis.recent.to);
-            self.cells.add(row, bin, to - from);
-            from = to;
-        }
+        self.spread(row, start, end, |time| time);
     }
 }
 

@@ -26,6 +26,8 @@ mod steady;
 mod streams;
 mod summary;
 mod tables;
+mod transport;
+mod transport_tables;
 mod window;
 
 pub use batch::{Batch, FEWEST, Interval, interval};
@@ -41,4 +43,5 @@ pub use streams::{StreamName, StreamSummary};
 pub use summary::{
     Confidence, CongestionSummary, FlowSummary, Hops, Latency, RouterSummary, SATURATED, Summary,
 };
+pub use transport::{TransportCounts, TransportSummary};
 pub use window::Window;

@@ -1,4 +1,4 @@
-use fabricsim_model::{Grant, Observer, Packet};
+use fabricsim_model::{Exchange, Grant, Observer, Packet};
 use fabricsim_spec::{CongestionAlgorithm, Switch};
 use fabricsim_units::{HostId, Time, Vl};
 
@@ -11,6 +11,7 @@ use crate::latency::Latencies;
 use crate::ports::Ports;
 use crate::routers::Routers;
 use crate::streams::Streams;
+use crate::transport::Transport;
 use crate::{Batch, RecorderConfig, Window};
 
 /// Most batches of a measurement that are kept; then neighbours are merged.
@@ -43,6 +44,8 @@ pub struct Recorder {
     pub(crate) jobs: Option<Box<Jobs>>,
     /// Performance counters of routers, where they are wanted.
     pub(crate) routers: Option<Box<Routers>>,
+    /// What transports do, where there are any.
+    pub(crate) transport: Option<Box<Transport>>,
 }
 
 impl Recorder {
@@ -66,6 +69,7 @@ impl Recorder {
             streams: None,
             jobs: None,
             routers: None,
+            transport: None,
         }
     }
 
@@ -92,6 +96,12 @@ impl Recorder {
     /// Records the performance counters of routers, too. Else they cost nothing.
     pub fn with_router_counters(mut self, switch: &Switch) -> Self {
         self.routers = Some(Box::new(Routers::new(switch, self.config.ports, self.config.lanes)));
+        self
+    }
+
+    /// Records what transports do, of `streams` streams of messages, and so many `exchanges` one by one.
+    pub fn with_transport(mut self, streams: usize, exchanges: u32) -> Self {
+        self.transport = Some(Box::new(Transport::new(&self.config, streams, exchanges)));
         self
     }
 
@@ -148,6 +158,9 @@ impl Recorder {
         if let (Some(mine), Some(theirs)) = (&mut self.routers, &other.routers) {
             mine.merge(theirs);
         }
+        if let (Some(mine), Some(theirs)) = (&mut self.transport, &other.transport) {
+            mine.merge(theirs);
+        }
     }
 
     /// [`Observer::transmitted`] but for the usual case.
@@ -202,6 +215,24 @@ impl Observer for Recorder {
     fn answered(&mut self, now: Time, stream: u16, created: Time) {
         if let Some(streams) = &mut self.streams {
             streams.answered(self.window, now, stream, created);
+        }
+    }
+
+    fn completed(&mut self, now: Time, packet: &Packet) {
+        if let Some(transport) = &mut self.transport {
+            transport.completed(self.window, now, packet);
+        }
+    }
+
+    fn exchanged(&mut self, now: Time, exchange: &Exchange) {
+        if let Some(transport) = &mut self.transport {
+            transport.exchanged(now, exchange);
+        }
+    }
+
+    fn reordering(&mut self, now: Time, host: HostId, packets: u32, connections: u32) {
+        if let Some(transport) = &mut self.transport {
+            transport.reordering(now, host, packets, connections);
         }
     }
 

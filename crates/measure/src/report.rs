@@ -10,7 +10,8 @@ use crate::hosts::{DELIVERED_BYTES, DELIVERED_PACKETS, INJECTED_PACKETS};
 use crate::summary::start_ns;
 use crate::{
     Confidence, FlowSummary, Hops, JobName, Latency, MOST_FLOWS, Recorder, SATURATED, StreamName, Summary,
-    congestion_tables, jain, jobs, router_tables, series, streams, tables,
+    TransportCounts, congestion_tables, jain, jobs, router_tables, series, streams, tables, transport,
+    transport_tables,
 };
 
 /// What things are called in tables.
@@ -67,6 +68,8 @@ pub struct Outcome {
     pub steady: Option<bool>,
     /// Times that a notification found or brought a flow to the level at which the congestion control tells of it.
     pub congestion_events: u64,
+    /// Counters of transports, where there are any.
+    pub transport: Option<TransportCounts>,
 }
 
 /// Bytes that a source offered within the window. Offers of the same source and destination add up.
@@ -87,7 +90,8 @@ pub struct Report {
     pub summary: Summary,
     /// In tables: `flows`, `hosts`, `links`, `series`, `hosts_series`, `run_series`, `latency`, `hops`, `batches`,
     /// `link_series`, `router_ports` and `router_dimensions` where they were asked for, `congestion_series` where there is
-    /// congestion control, `streams` where messages follow from others, and `jobs` where there are jobs.
+    /// congestion control, `streams` where messages follow from others, `jobs` where there are jobs, `messages`,
+    /// `transport_series` and `exchanges` (where they were asked for) where there is a transport.
     pub tables: Vec<Table>,
 }
 
@@ -135,6 +139,9 @@ impl Recorder {
         tables.extend(congestion_tables::series(&context));
         tables.extend(streams::table(&context));
         tables.extend(jobs::table(&context));
+        tables.extend(transport_tables::messages(&context));
+        tables.extend(transport_tables::series(&context));
+        tables.extend(transport_tables::exchanges(&context));
         tables.extend(router_tables::ports_table(&context));
         tables.extend(router_tables::directions_table(&context));
         Report { summary: context.summary(), tables }
@@ -269,6 +276,7 @@ impl Context<'_> {
             saturation: saturated.then(reason),
             steady: self.outcome.steady,
             congestion: congestion_tables::summary(self),
+            transport: transport::summary(self),
             job_time_ns: jobs::time_ns(&jobs),
             jobs,
             streams: streams::summaries(self),

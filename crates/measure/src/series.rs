@@ -32,7 +32,7 @@ impl<T: Copy + Default + AddAssign> Bins<T> {
     }
 
     /// As wide as those of `other`.
-    fn match_width<U: Copy + Default + AddAssign>(&mut self, other: &mut Bins<U>) {
+    pub(crate) fn match_width<U: Copy + Default + AddAssign>(&mut self, other: &mut Bins<U>) {
         self.grid.coarsen_to(other.grid.axis().width(), usize::MAX);
         other.grid.coarsen_to(self.grid.axis().width(), usize::MAX);
         let used = self.grid.axis().bins().max(other.grid.axis().bins());

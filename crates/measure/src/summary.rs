@@ -4,7 +4,7 @@ use fabricsim_spec::CongestionAlgorithm;
 use serde::Serialize;
 
 use crate::moments::Moments;
-use crate::{Histogram, JobSummary, StreamSummary, Window};
+use crate::{Histogram, JobSummary, StreamSummary, TransportSummary, Window};
 
 /// A run is saturated when it accepts less than this fraction of what is offered. The rest is for packets on their way
 /// at the ends of the window, and for chance.
@@ -53,6 +53,9 @@ pub struct Summary {
     pub steady: Option<bool>,
     /// What congestion control did; `None` without any.
     pub congestion: Option<CongestionSummary>,
+    /// What ordering protocols did; left out where nothing is acknowledged.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub transport: Option<TransportSummary>,
     /// From the begin of the first job to the end of the last, in nanoseconds; NaN where one is not done, `None` without
     /// jobs.
     #[serde(skip_serializing_if = "Option::is_none")]

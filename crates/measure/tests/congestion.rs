@@ -57,7 +57,14 @@ fn report(recorder: &Recorder, hosts: u32, end: u64) -> Report {
         ..Names::default()
     };
     let rates = vec![Rate::new(8_000_000_000).unwrap(); hosts as usize];
-    let outcome = Outcome { end: Time(end), rates, offers: Vec::new(), steady: None, congestion_events: 7 };
+    let outcome = Outcome {
+        end: Time(end),
+        rates,
+        offers: Vec::new(),
+        steady: None,
+        congestion_events: 7,
+        transport: None,
+    };
     recorder.report(&names, &outcome)
 }
 

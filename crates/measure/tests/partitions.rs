@@ -128,6 +128,7 @@ fn report(recorder: &Recorder) -> Report {
         offers: vec![offer(0, Some(1)), offer(0, Some(1)), offer(1, None), offer(2, Some(0))],
         steady: None,
         congestion_events: 0,
+        transport: None,
     };
     recorder.report(&names, &outcome)
 }

@@ -53,7 +53,14 @@ fn outcome(end: Time, hosts: u32, offers: &[(u32, Option<u32>, u64)]) -> Outcome
         bytes,
     };
     let rates = vec![Rate::new(8_000_000_000).unwrap(); hosts as usize];
-    Outcome { end, rates, offers: offers.iter().map(offer).collect(), steady: None, congestion_events: 0 }
+    Outcome {
+        end,
+        rates,
+        offers: offers.iter().map(offer).collect(),
+        steady: None,
+        congestion_events: 0,
+        transport: None,
+    }
 }
 
 fn rows(report: &Report, table: &str) -> usize {

@@ -6,8 +6,8 @@ mod random;
 mod route;
 mod table;
 
-pub use observer::{Grant, Nobody, Observer};
-pub use packet::{Packet, PacketKind};
+pub use observer::{Exchange, ExchangeStep, Grant, Nobody, Observer};
+pub use packet::{Label, Packet, PacketKind};
 pub use random::Random;
 pub use route::{Hop, Lanes, Trail};
 pub use table::{Column, Data, Table};

@@ -1,6 +1,6 @@
 use fabricsim_units::{HostId, Time, Vl};
 
-use crate::Packet;
+use crate::{Label, Packet};
 
 /// What a run tells about itself while it goes. Each partition has an observer of its own; they are merged at the
 /// end, so what an observer keeps must not depend on the order in which entities are served.
@@ -45,6 +45,15 @@ pub trait Observer {
     /// [`Observer::injected`] and [`Observer::delivered`] are not told of such packets.
     #[inline]
     fn controlled(&mut self, _now: Time, _packet: &Packet) {}
+    /// The last operation of a message is visible at its receiver, in transports that acknowledge; `packet` carried it.
+    #[inline]
+    fn completed(&mut self, _now: Time, _packet: &Packet) {}
+    /// What a transport does with a packet at a host.
+    #[inline]
+    fn exchanged(&mut self, _now: Time, _exchange: &Exchange) {}
+    /// From now on so many packets wait in the reorder buffer of a host, and it holds so many connections as a target.
+    #[inline]
+    fn reordering(&mut self, _now: Time, _host: HostId, _packets: u32, _connections: u32) {}
     /// `source` learns that its packets to `destination` were marked (BECN).
     #[inline]
     fn notified(&mut self, _now: Time, _source: HostId, _destination: HostId) {}
@@ -79,6 +88,34 @@ pub struct Grant {
     pub waited: Time,
     /// Its age as it leaves, where packets age; else 0.
     pub age: u8,
+}
+
+/// What a transport does with a packet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Exchange {
+    /// Where.
+    pub host: HostId,
+    /// The other host.
+    pub peer: HostId,
+    /// What.
+    pub step: ExchangeStep,
+    /// What is on the packet.
+    pub label: Label,
+    /// The stream of its message, and the message's number.
+    pub message: (u16, u32),
+}
+
+/// What a transport does with a packet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum ExchangeStep {
+    /// It is sent.
+    Sent,
+    /// It has arrived.
+    Received,
+    /// It was lost on its way.
+    Lost,
+    /// Its operation is forwarded to target memory.
+    Delivered,
 }
 
 /// An observer that does not look.

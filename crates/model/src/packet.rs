@@ -45,4 +45,20 @@ pub enum PacketKind {
     Notification,
     /// The acknowledgement of a message.
     Acknowledgement,
+    /// A packet of the transport protocol that carries no data: ACK, NACK, FIN, FIN-ACK.
+    Transport,
+}
+
+/// What a transport protocol puts on a packet, and what those who measure want to know of it. Kept apart from the packet,
+/// since most experiments have none.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Label {
+    /// The protocol's header.
+    pub header: [u8; 16],
+    /// Number of the packet in its message, from 0.
+    pub number: u32,
+    /// Packets of the message.
+    pub packets: u32,
+    /// Has a copy of it been sent before?
+    pub again: bool,
 }

@@ -50,12 +50,23 @@ fn check(py: Python<'_>, text: &str, file: &str, base: &str, overrides: Override
     serde_json::to_string(&prepared.experiment).map_err(bad_input)
 }
 
-/// What is allowed in an experiment and probably not meant, a text for each. Builds nothing.
+/// What is allowed in an experiment and probably not meant, a text for each. Builds the network only where there is a
+/// transport, whose times depend on it.
 #[pyfunction]
-#[allow(unused_variables, reason = "all functions on an experiment take the same arguments")]
-fn warnings(text: &str, file: &str, base: &str, overrides: Overrides) -> PyResult<Vec<String>> {
+fn warnings(
+    py: Python<'_>,
+    text: &str,
+    file: &str,
+    base: &str,
+    overrides: Overrides,
+) -> PyResult<Vec<String>> {
     let experiment = fabricsim_spec::read(text, file, &overrides).map_err(bad_input)?;
-    Ok(fabricsim_spec::warnings(&experiment))
+    let mut warnings = fabricsim_spec::warnings(&experiment);
+    if experiment.transport.mode != fabricsim_spec::OrderingMode::None {
+        let prepared = py.detach(|| prepare(text, file, base, &overrides))?;
+        warnings.extend(simulation::transport_warnings(&prepared));
+    }
+    Ok(warnings)
 }
 
 /// Facts about the network as JSON.

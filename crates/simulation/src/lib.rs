@@ -10,10 +10,12 @@ mod opensm;
 mod outcome;
 mod routers;
 mod run;
+mod transports;
 
 pub use control::{Control, Phase};
 pub use demands::{Demands, DemandsError, demands};
 pub use describe::{Description, ZeroLoad, describe, look_up_tables, zero_load};
+pub use fabricsim_engine::warnings as transport_warnings;
 pub use opensm::opensm;
 pub use outcome::{Invariants, Outcome, Status};
 pub use run::{RunError, permit, simulate};

@@ -8,7 +8,7 @@ use fabricsim_measure::{
 };
 use fabricsim_model::Table;
 use fabricsim_routing::deadlock::Verdict as Cycles;
-use fabricsim_spec::Drain;
+use fabricsim_spec::{Drain, OrderingMode};
 use fabricsim_topology::LinkClass;
 use fabricsim_units::Time;
 use fabricsim_workload::{StreamKind, Workload};
@@ -16,7 +16,7 @@ use fabricsim_workload::{StreamKind, Workload};
 use crate::congestion::Trees;
 use crate::control::{Control, Phase};
 use crate::outcome::{Invariants, Outcome, Status, deadlock_lines, refused_lines};
-use crate::{memory, nodes, routers};
+use crate::{memory, nodes, routers, transports};
 
 /// Why a run did not start.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
@@ -311,12 +311,15 @@ impl<'a> Running<'a> {
         let totals = self.engine.totals();
         let credits = self.engine.check_credits();
         let offers = offers(&mut self.engine, end);
+        let mut transports: Vec<_> = self.engine.transports().collect();
+        transports.sort_by_key(|transport| transport.host);
         let outcome = measure::Outcome {
             end,
             rates: graph.hosts.iter().map(|h| graph.links[h.link.index()].parameters.rate).collect(),
             offers,
             steady: self.steady.as_ref().map(Steady::steady),
             congestion_events: self.engine.congestion_events(),
+            transport: transports::counts(&transports),
         };
         let mut recorders = self.engine.finish().into_iter();
         let merged = recorders.next().map(|first| {
@@ -341,6 +344,7 @@ impl<'a> Running<'a> {
         let mut tables: Vec<Table> = report.tables;
         let ports: Vec<String> = names.ports.into_iter().map(|port| port.link).collect();
         self.trees.report(&mut tables, &ports, &names.hosts);
+        tables.extend(transports::table(&transports, &names.hosts));
         tables.push(nodes::table(graph));
         Outcome {
             status: self.status.unwrap_or(Status::Ok),
@@ -386,6 +390,9 @@ fn recorder(config: &RecorderConfig, prepared: &Prepared) -> Recorder {
     let mut recorder = Recorder::new(config).with_congestion(experiment.congestion_control.algorithm);
     if workload.streams.iter().any(|stream| stream.kind != StreamKind::Traffic) {
         recorder = recorder.with_streams(workload.streams.len());
+    }
+    if experiment.transport.mode != OrderingMode::None {
+        recorder = recorder.with_transport(workload.streams.len(), experiment.measure.exchanges);
     }
     if experiment.measure.router_counters {
         recorder = recorder.with_router_counters(&experiment.switch);

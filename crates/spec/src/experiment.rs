@@ -4,7 +4,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    CongestionControl, Host, Job, Links, Measure, Routing, Run, Sweep, Switch, Topology, Traffic, Tune,
+    CongestionControl, Host, Job, Links, Measure, Routing, Run, Sweep, Switch, Topology, Traffic, Transport,
+    Tune,
 };
 
 /// One experiment: a network, what is sent over it, and what is measured.
@@ -31,6 +32,9 @@ pub struct Experiment {
     /// How every host sends and receives.
     #[serde(default)]
     pub host: Host,
+    /// How messages come whole and in order.
+    #[serde(default)]
+    pub transport: Transport,
     /// How packets find their way.
     #[serde(default)]
     pub routing: Routing,

@@ -23,6 +23,7 @@ mod sweep;
 mod switch;
 mod topology;
 mod traffic;
+mod transport;
 mod tune;
 mod wording;
 
@@ -50,6 +51,9 @@ pub use switch::{Allocation, Arbiter, CreditReturn, Queueing, SendWhen, Staging,
 pub use topology::{Arrangement, Dragonfly, Grid, Megafly, Naming, Topology};
 pub use traffic::{
     DrawPer, HotSpot, Injection, MessageSize, Pattern, Response, SizeDistribution, Traffic, WeightedSize,
+};
+pub use transport::{
+    Close, OnNoConnection, OrderingMode, Recovery, Resend, StartOffset, Transport, TransportTarget,
 };
 pub use tune::{
     Aggregate, Goal, Grouping, RangeEnd, RangeScale, Sampler, Tune, TuneConstraint, TuneObjective,

@@ -82,6 +82,9 @@ pub struct Measure {
     /// Performance counters of every port of every switch, as the SeaStar router has them (Abts & Weisser, SC07, table 4):
     /// tables `router_ports` and `router_dimensions`. Their cycle is `switch.age.cycle`.
     pub router_counters: bool,
+    /// With a `transport` that orders: so many of what happens first to its packets at hosts is recorded one by one, for
+    /// sequence charts (table `exchanges`), 0 to 1000000.
+    pub exchanges: u32,
 }
 
 impl Default for Measure {
@@ -92,6 +95,7 @@ impl Default for Measure {
             link_series: false,
             congestion_fill: 0.5,
             router_counters: false,
+            exchanges: 0,
         }
     }
 }

@@ -6,6 +6,8 @@ use serde::de::value::MapAccessDeserializer;
 use serde::de::{self, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
 
+use crate::OrderingMode;
+
 /// A stream of messages on each of the sources.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -61,6 +63,9 @@ pub struct Traffic {
     /// For `window`: messages of a source that may be without their response at once, 1 or more.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub window: Option<u32>,
+    /// How packets are ordered, where `transport.mode` is not to hold.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ordering: Option<OrderingMode>,
     /// What the receiver of a message sends back when all of it has arrived. With `window` there must be one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub response: Option<Response>,

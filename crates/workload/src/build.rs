@@ -2,7 +2,7 @@ use std::collections::BTreeMap;
 use std::collections::btree_map::Entry::{Occupied, Vacant};
 use std::sync::Arc;
 
-use fabricsim_spec::{DrawPer, Experiment, Injection, Response, Traffic};
+use fabricsim_spec::{DrawPer, Experiment, Injection, OrderingMode, Response, Traffic};
 use fabricsim_units::{HostId, Rate, Time};
 
 use crate::closed::{Closed, Exchange, Requests, Shared};
@@ -44,6 +44,8 @@ pub struct StreamInfo {
     pub mean_bytes: f64,
     /// Service class of its packets.
     pub service_class: u8,
+    /// How its packets are ordered.
+    pub ordering: OrderingMode,
 }
 
 /// What a stream is.
@@ -98,12 +100,13 @@ pub fn build(experiment: &Experiment, hosts: &Hosts, file: &str) -> Result<Workl
     let mut silent = Vec::new();
     for (entry, traffic) in experiment.traffic.iter().enumerate() {
         let place = Place { file, list: "traffic", entry };
-        let builder = Builder { seed: experiment.seed, hosts, selector: &selector, place, traffic };
+        let ordering = traffic.ordering.unwrap_or(experiment.transport.mode);
+        let builder = Builder { seed: experiment.seed, hosts, selector: &selector, place, traffic, ordering };
         let (info, sizes) = builder.add(&mut of_host, &mut silent)?;
         if let Some(response) = &traffic.response {
             let number = (experiment.traffic.len() + exchanges.len()) as u16;
             let exchange = builder.exchange(response, sizes, number)?;
-            responses.push(response_info(&info.name, response, &exchange, hosts.names.len()));
+            responses.push(response_info(&info, response, &exchange, hosts.names.len()));
             exchanges.push(exchange);
         }
         streams.push(info);
@@ -116,6 +119,7 @@ pub fn build(experiment: &Experiment, hosts: &Hosts, file: &str) -> Result<Workl
         sources: info.ranks as usize,
         mean_bytes: f64::NAN,
         service_class: spec.service_class,
+        ordering: experiment.transport.mode,
     }));
     let (jobs, infos): (Vec<Arc<Job>>, Vec<JobInfo>) = jobs.into_iter().unzip();
     let closing = Closing {
@@ -132,13 +136,14 @@ pub fn build(experiment: &Experiment, hosts: &Hosts, file: &str) -> Result<Workl
     Ok(Workload { sources, streams, jobs: infos, silent })
 }
 
-fn response_info(name: &str, response: &Response, exchange: &Exchange, hosts: usize) -> StreamInfo {
+fn response_info(request: &StreamInfo, response: &Response, exchange: &Exchange, hosts: usize) -> StreamInfo {
     StreamInfo {
-        name: format!("{name} response"),
+        name: format!("{} response", request.name),
         kind: StreamKind::Response,
         sources: hosts,
         mean_bytes: exchange.responses.mean(),
         service_class: response.service_class,
+        ordering: request.ordering,
     }
 }
 
@@ -178,6 +183,7 @@ struct Builder<'a> {
     selector: &'a Selector<'a>,
     place: Place<'a>,
     traffic: &'a Traffic,
+    ordering: OrderingMode,
 }
 
 impl Builder<'_> {
@@ -218,6 +224,7 @@ impl Builder<'_> {
             sources: sending,
             mean_bytes: sizes.mean(),
             service_class: self.traffic.service_class,
+            ordering: self.ordering,
         };
         Ok((info, sizes))
     }
@@ -262,7 +269,7 @@ impl Builder<'_> {
     }
 
     fn plan(&self, sources: &[HostId]) -> Result<Plan, WorkloadError> {
-        let &Self { seed, hosts, selector, place, traffic } = self;
+        let &Self { seed, hosts, selector, place, traffic, .. } = self;
         pattern::plan(&pattern::Context { place, seed, hosts, selector, traffic, sources })
     }
 
@@ -332,6 +339,7 @@ message = '64 B'
             sources,
             mean_bytes,
             service_class: 0,
+            ordering: OrderingMode::None,
         };
         assert_eq!(workload.streams, [info("background", 4, 150.0), info("to", 3, 64.0)]);
         assert_eq!(workload.silent, [Silent { stream: 1, host: HostId(1) }]);

@@ -58,6 +58,7 @@ from fabricsim.spec.topologies import (
     Torus,
     Xgft,
 )
+from fabricsim.spec.transport import OrderingMode, Transport, TransportTarget
 from fabricsim.spec.tuning import (
     Tune,
     TuneConstraint,
@@ -100,6 +101,7 @@ __all__ = [
     "Mesh",
     "NeighbourExchange",
     "Notification",
+    "OrderingMode",
     "ParkingLot",
     "Permutation",
     "PortCongestion",
@@ -119,6 +121,8 @@ __all__ = [
     "Topology",
     "Torus",
     "Traffic",
+    "Transport",
+    "TransportTarget",
     "Tune",
     "TuneConstraint",
     "TuneObjective",

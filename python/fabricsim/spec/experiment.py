@@ -27,6 +27,7 @@ from fabricsim.spec.sections import (
     Traffic,
     to_plain,
 )
+from fabricsim.spec.transport import Transport
 from fabricsim.spec.tuning import Tune
 from fabricsim.spec.values import override, put, require_text
 
@@ -75,6 +76,7 @@ class Experiment:
         links: Links | None = None,
         switch: Switch | None = None,
         host: Host | None = None,
+        transport: Transport | None = None,
         routing: Routing | None = None,
         congestion_control: CongestionControl | None = None,
         groups: Mapping[str, list[str]] | None = None,
@@ -92,6 +94,7 @@ class Experiment:
             "links": links,
             "switch": switch,
             "host": host,
+            "transport": transport,
             "routing": routing,
             "congestion_control": congestion_control,
             "groups": groups,

@@ -10,6 +10,7 @@ from dataclasses import dataclass, fields, is_dataclass
 from typing import Any, ClassVar, Literal
 
 from fabricsim.spec.topologies import Topology
+from fabricsim.spec.transport import OrderingMode
 
 __all__ = [
     "Age",
@@ -265,6 +266,7 @@ class Traffic:
     stop: str | None = None
     messages: int | None = None
     window: int | None = None
+    ordering: OrderingMode | None = None
     response: Response | None = None
 
 
@@ -299,6 +301,7 @@ class Measure:
     link_series: bool | None = None
     congestion_fill: float | None = None
     router_counters: bool | None = None
+    exchanges: int | None = None
 
 
 def to_plain(value: Any) -> Any:

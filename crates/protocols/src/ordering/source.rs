@@ -43,6 +43,8 @@ pub struct Outgoing<P> {
     pub header: Header,
     /// What a REQ carries.
     pub payload: Option<P>,
+    /// Has a copy of it been sent before?
+    pub again: bool,
 }
 
 /// The sending side of an endpoint. Payloads are small values (an operation, an index of a buffer): they are copied.
@@ -103,6 +105,12 @@ impl<P: Copy> Source<P> {
         Some(StreamId(number as u16))
     }
 
+    /// May another stream be opened?
+    #[inline]
+    pub fn can_open(&self) -> bool {
+        self.active.len() < usize::from(self.options.streams)
+    }
+
     /// May a packet be offered to this stream? As many are outstanding or unsent as there may be, otherwise.
     #[inline]
     pub fn has_room(&self, stream: StreamId) -> bool {
@@ -137,6 +145,20 @@ impl<P: Copy> Source<P> {
         after.iter().chain(before).map(|&number| StreamId(number))
     }
 
+    /// Streams that are open.
+    #[inline]
+    pub fn open_streams(&self) -> usize {
+        self.active.len()
+    }
+
+    /// The stream that is so many places after the one whose turn it is, from 0 to [`Source::open_streams`] - 1.
+    #[inline]
+    pub fn in_turn(&self, place: usize) -> StreamId {
+        let place = self.turn + place;
+        let count = self.active.len();
+        StreamId(self.active[if place < count { place } else { place - count }])
+    }
+
     /// Receiver and payload of the packet that this stream would send now.
     #[inline]
     pub fn peek(&self, stream: StreamId) -> Option<(HostId, P)> {
@@ -156,8 +178,9 @@ impl<P: Copy> Source<P> {
         }
         let header = stream.header(id.0, position, &self.options, self.space);
         let payload = stream.window.get(position).payload;
+        let again = stream.window.get(position).resent || position < stream.window.sent;
         self.counters.sent.count();
-        if stream.window.get(position).resent || position < stream.window.sent {
+        if again {
             self.counters.resent.count();
         }
         if header.flags.has(super::Flags::SLOW) {
@@ -169,7 +192,7 @@ impl<P: Copy> Source<P> {
         if let Some(place) = self.active.iter().position(|&number| number == id.0) {
             self.turn = if place + 1 == self.active.len() { 0 } else { place + 1 };
         }
-        Some(Outgoing { to, header, payload })
+        Some(Outgoing { to, header, payload, again })
     }
 
     /// Receiver of the next FIN, if there is one to be sent.
@@ -186,7 +209,7 @@ impl<P: Copy> Source<P> {
             self.identifiers.release(header.cid);
         }
         self.wake = self.wake.min(now.saturating_add(self.options.timeout.min(self.options.quiet_time())));
-        Some(Outgoing { to, header, payload: None })
+        Some(Outgoing { to, header, payload: None, again: false })
     }
 
     /// The next packet, whatever it is: FIN first, then streams in turn.

@@ -1,0 +1,388 @@
+//! The ordering protocols at a host of the simulator: the same state machines that the model checker and the sockets run.
+//! A message of the workload is a stream; its packets are requests; their operations are carried out in target memory.
+
+mod host;
+mod incoming;
+mod report;
+mod rules;
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use fabricsim_model::{Exchange, ExchangeStep, Label, Observer, Packet, PacketKind};
+use fabricsim_protocols::ordering::{
+    Header, Kind, Source, SourceOutbox, StreamId, Target, TargetOutbox, Ticket,
+};
+use fabricsim_units::{HostId, Time};
+use fabricsim_workload::Message;
+
+use incoming::Incoming;
+pub use report::{HostTransport, warnings};
+pub(crate) use rules::Rules;
+
+/// A request that has arrived: what it carries.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+struct Request {
+    packet: Carried,
+    number: u32,
+    packets: u32,
+    again: bool,
+}
+
+/// What is needed of a packet once it is out of the network.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+struct Carried {
+    created: Time,
+    injected: Time,
+    bytes: u32,
+    sequence: u32,
+    tag: u32,
+    stream: u16,
+    hops: u16,
+    fecn: bool,
+    becn: bool,
+    last: bool,
+}
+
+/// A message that has not been acknowledged wholly.
+#[derive(Clone, Copy, Debug)]
+struct Outgoing {
+    message: Message,
+    packets: u32,
+    /// Packets that the stream has been given.
+    offered: u32,
+    /// It counts among those that are being sent.
+    sending: bool,
+    is_response: bool,
+}
+
+/// An operation in target memory.
+#[derive(Clone, Copy, Debug)]
+struct Execution {
+    visible_at: Time,
+    ticket: Ticket,
+    request: Request,
+}
+
+/// What the state machines asked for at present.
+#[derive(Clone, Debug, Default)]
+struct Asked {
+    answers: VecDeque<(HostId, Header)>,
+    deliveries: VecDeque<(Ticket, Request)>,
+    finished: Vec<StreamId>,
+    acknowledged: Option<StreamId>,
+}
+
+impl SourceOutbox<u32> for Asked {
+    fn acknowledged(&mut self, stream: StreamId, _: u32, _: u64) {
+        self.acknowledged = Some(stream);
+    }
+
+    fn finished(&mut self, stream: StreamId) {
+        self.finished.push(stream);
+    }
+}
+
+impl TargetOutbox<Request> for Asked {
+    fn respond(&mut self, to: HostId, header: Header) {
+        self.answers.push_back((to, header));
+    }
+
+    fn deliver(&mut self, ticket: Ticket, request: Request) {
+        self.deliveries.push_back((ticket, request));
+    }
+}
+
+/// Both sides of the protocols at a host.
+#[derive(Clone, Debug)]
+pub(crate) struct Transport {
+    host: HostId,
+    rules: Arc<Rules>,
+    /// The payload of a request is its number in its message.
+    source: Source<u32>,
+    target: Target<Request>,
+    /// By stream of the source.
+    outgoing: Vec<Option<Outgoing>>,
+    /// Messages being sent, without and with responses.
+    sending: u16,
+    responding: u16,
+    asked: Asked,
+    /// In order of visibility.
+    memory: VecDeque<Execution>,
+    incoming: Incoming,
+    /// Operations carried out; a fetch-and-add of 1 on a word of target memory returns it.
+    executed: u64,
+    /// Operations that are visible for the first time and that the workload has not been told of.
+    visible: Vec<Packet>,
+    counts: Counts,
+}
+
+/// What the state machines do not count themselves.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Counts {
+    /// Packets lost on their way to this host.
+    lost: u64,
+    /// Packets that came after their lifetime, and so count as lost.
+    late: u64,
+    /// Operations carried out again.
+    repeated: u64,
+}
+
+/// A message whose last packet has left and is acknowledged: what the workload wants to know of it.
+pub(crate) struct Finished {
+    pub(crate) stream: u16,
+    pub(crate) tag: u32,
+}
+
+impl Transport {
+    pub(crate) fn new(host: HostId, rules: &Arc<Rules>) -> Self {
+        let (Ok(source), Ok(target)) = (Source::new(rules.source), Target::new(rules.target)) else {
+            unreachable!("the options were checked with the experiment");
+        };
+        Self {
+            host,
+            rules: Arc::clone(rules),
+            source,
+            target,
+            outgoing: Vec::new(),
+            sending: 0,
+            responding: 0,
+            asked: Asked::default(),
+            memory: VecDeque::new(),
+            incoming: Incoming::default(),
+            executed: 0,
+            visible: Vec::new(),
+            counts: Counts::default(),
+        }
+    }
+
+    /// May another message be opened that is no response?
+    pub(crate) fn has_room(&self) -> bool {
+        self.sending - self.responding < self.rules.limit && self.source.can_open()
+    }
+
+    /// May a response be opened?
+    pub(crate) fn has_room_for_response(&self) -> bool {
+        self.responding < self.rules.limit && self.source.can_open()
+    }
+
+    /// Responses being sent.
+    pub(crate) fn responses(&self) -> usize {
+        usize::from(self.responding)
+    }
+
+    /// Opens a stream for a message; only while there is room.
+    pub(crate) fn open(&mut self, message: Message, is_response: bool) {
+        let mode = self.rules.modes[usize::from(message.stream)];
+        let Some(id) = self.source.open(message.destination, mode, self.rules.exactly_once) else {
+            unreachable!("a stream is opened only while there is room");
+        };
+        let place = usize::from(id.0);
+        if self.outgoing.len() <= place {
+            self.outgoing.resize(place + 1, None);
+        }
+        let packets = message.bytes.div_ceil(u64::from(self.rules.mtu)) as u32;
+        self.outgoing[place] = Some(Outgoing { message, packets, offered: 0, sending: true, is_response });
+        self.sending += 1;
+        self.responding += u16::from(is_response);
+        self.refill(id);
+    }
+
+    /// Gives a stream as many packets of its message as it has room for.
+    fn refill(&mut self, id: StreamId) {
+        let Some(outgoing) = &mut self.outgoing[usize::from(id.0)] else { return };
+        while outgoing.offered < outgoing.packets && self.source.has_room(id) {
+            let number = outgoing.offered;
+            outgoing.offered += 1;
+            self.source.offer(id, number, outgoing.offered == outgoing.packets);
+        }
+    }
+
+    /// Size of a packet of a message.
+    fn bytes(&self, outgoing: &Outgoing, number: u32) -> u32 {
+        let mtu = u64::from(self.rules.mtu);
+        (outgoing.message.bytes - u64::from(number) * mtu).min(mtu) as u32
+    }
+
+    /// A message no longer counts among those being sent.
+    fn stop_sending(&mut self, id: StreamId) {
+        if let Some(outgoing) = &mut self.outgoing[usize::from(id.0)]
+            && std::mem::take(&mut outgoing.sending)
+        {
+            self.sending -= 1;
+            self.responding -= u16::from(outgoing.is_response);
+        }
+    }
+
+    /// A packet of a transport has arrived. True if there may be something to send because of it.
+    pub(crate) fn arrive<B: Observer>(
+        &mut self,
+        packet: &Packet,
+        label: &Label,
+        now: Time,
+        observer: &mut B,
+    ) -> bool {
+        let late = now.saturating_sub(packet.injected) > self.rules.lifetime;
+        let lost = late || self.rules.is_lost(packet);
+        let step = if lost { ExchangeStep::Lost } else { ExchangeStep::Received };
+        self.tell(now, observer, step, packet.source, label, (packet.stream, packet.tag));
+        if lost {
+            self.counts.late += u64::from(late);
+            self.counts.lost += u64::from(!late);
+            return false;
+        }
+        let Some(header) = Header::from_bytes(&label.header) else {
+            unreachable!("a transport labels its packets with headers");
+        };
+        if matches!(header.kind, Kind::Req | Kind::Fin) {
+            let before = self.levels();
+            let request = (header.kind == Kind::Req).then(|| request(packet, label));
+            self.target.arrive(packet.source, header, request, &mut self.asked);
+            self.carry_out(now, observer);
+            self.tell_levels(before, now, observer);
+        } else {
+            self.source.arrive(packet.source, header, &mut self.asked);
+            self.refill_acknowledged();
+        }
+        true
+    }
+
+    fn refill_acknowledged(&mut self) {
+        if let Some(id) = self.asked.acknowledged.take() {
+            self.refill(id);
+        }
+    }
+
+    /// Packets in the reorder buffer, and connections.
+    fn levels(&self) -> (u32, u32) {
+        (u32::from(self.target.reorder_buffer().len()), self.target.open_connections())
+    }
+
+    fn tell_levels<B: Observer>(&self, before: (u32, u32), now: Time, observer: &mut B) {
+        let (packets, connections) = self.levels();
+        if (packets, connections) != before {
+            observer.reordering(now, self.host, packets, connections);
+        }
+    }
+
+    /// Forwards what has been delivered to target memory.
+    fn carry_out<B: Observer>(&mut self, now: Time, observer: &mut B) {
+        while let Some((ticket, request)) = self.asked.deliveries.pop_front() {
+            let label = label(&ticket.header, &request);
+            let message = (request.packet.stream, request.packet.tag);
+            self.tell(now, observer, ExchangeStep::Delivered, ticket.from, &label, message);
+            if self.rules.memory_delay == Time::ZERO {
+                self.show(now, ticket, request, observer);
+            } else {
+                let visible_at = now + self.rules.memory_delay;
+                self.memory.push_back(Execution { visible_at, ticket, request });
+            }
+        }
+    }
+
+    /// Operations that are visible by now.
+    pub(crate) fn look_at_memory<B: Observer>(&mut self, now: Time, observer: &mut B) {
+        let before = self.levels();
+        while self.memory.front().is_some_and(|first| first.visible_at <= now) {
+            let Some(Execution { ticket, request, .. }) = self.memory.pop_front() else { break };
+            self.show(now, ticket, request, observer);
+            self.carry_out(now, observer);
+        }
+        self.tell_levels(before, now, observer);
+    }
+
+    /// An operation is visible.
+    fn show<B: Observer>(&mut self, now: Time, ticket: Ticket, request: Request, observer: &mut B) {
+        let result = self.executed;
+        self.executed += 1;
+        let packet = self.packet_of(ticket.from, &request);
+        let label = label(&ticket.header, &request);
+        if self.incoming.is_first(&packet, &label) {
+            observer.delivered(now, &packet);
+            if self.incoming.completes(&packet, &label) {
+                observer.completed(now, &packet);
+            }
+            self.visible.push(packet);
+        } else {
+            self.counts.repeated += 1;
+        }
+        self.target.visible(ticket, result, &mut self.asked);
+    }
+
+    fn packet_of(&self, source: HostId, request: &Request) -> Packet {
+        let Carried { created, injected, bytes, sequence, tag, stream, hops, fecn, becn, last } =
+            request.packet;
+        Packet {
+            source,
+            destination: self.host,
+            created,
+            injected,
+            bytes,
+            sequence,
+            stream,
+            hops,
+            tag,
+            age: 0,
+            kind: PacketKind::Data,
+            fecn,
+            becn,
+            last,
+        }
+    }
+
+    fn tell<B: Observer>(
+        &self,
+        now: Time,
+        observer: &mut B,
+        step: ExchangeStep,
+        peer: HostId,
+        label: &Label,
+        message: (u16, u32),
+    ) {
+        observer.exchanged(now, &Exchange { host: self.host, peer, step, label: *label, message });
+    }
+
+    /// Timers that have ended by now.
+    pub(crate) fn expire(&mut self, now: Time) {
+        self.source.expire(now, &mut self.asked);
+        self.refill_acknowledged();
+    }
+
+    /// When something is to be done without a packet that arrives.
+    pub(crate) fn wake_at(&self) -> Time {
+        let visible = self.memory.front().map_or(Time::MAX, |first| first.visible_at);
+        self.source.wake_at().min(visible)
+    }
+
+    /// A message that has been acknowledged wholly since it was asked for last.
+    pub(crate) fn next_finished(&mut self) -> Option<Finished> {
+        let id = self.asked.finished.pop()?;
+        self.stop_sending(id);
+        let outgoing = self.outgoing[usize::from(id.0)].take()?;
+        Some(Finished { stream: outgoing.message.stream, tag: outgoing.message.tag })
+    }
+
+    /// Nothing is left to do: all is sent and acknowledged, and all connections are closed.
+    pub(crate) fn is_idle(&self) -> bool {
+        self.source.is_idle()
+            && self.target.is_idle()
+            && self.memory.is_empty()
+            && self.asked.answers.is_empty()
+    }
+
+    /// Are all messages that were made before `time` acknowledged?
+    pub(crate) fn has_finished_before(&self, time: Time) -> bool {
+        self.outgoing.iter().flatten().all(|outgoing| outgoing.message.created >= time)
+    }
+}
+
+fn request(packet: &Packet, label: &Label) -> Request {
+    let Packet { created, injected, bytes, sequence, tag, stream, hops, fecn, becn, last, .. } = *packet;
+    let packet = Carried { created, injected, bytes, sequence, tag, stream, hops, fecn, becn, last };
+    Request { packet, number: label.number, packets: label.packets, again: label.again }
+}
+
+fn label(header: &Header, request: &Request) -> Label {
+    let Request { number, packets, again, .. } = *request;
+    Label { header: header.to_bytes(), number, packets, again }
+}

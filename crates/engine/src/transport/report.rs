@@ -1,0 +1,103 @@
+//! What the transports of hosts have counted.
+
+use fabricsim_protocols::ordering::{SourceCounters, TargetCounters};
+use fabricsim_routing::path;
+use fabricsim_spec::OrderingMode;
+use fabricsim_units::{HostId, Time};
+
+use super::Transport;
+use crate::Prepared;
+
+/// Counters of a host's transport over the whole run.
+#[derive(Clone, Copy, Debug)]
+pub struct HostTransport {
+    /// The host.
+    pub host: HostId,
+    /// What it has counted as a source.
+    pub source: SourceCounters,
+    /// What it has counted as a target.
+    pub target: TargetCounters,
+    /// The largest number of packets in its reorder buffer.
+    pub most_reordering: u64,
+    /// Packets whose slot in the reorder buffer's ring was taken.
+    pub collisions: u64,
+    /// The largest number of connections that it held as a target.
+    pub most_connections: u64,
+    /// The largest number of replay buffers in use.
+    pub most_replay_buffers: u64,
+    /// Packets lost on their way to it.
+    pub lost: u64,
+    /// Packets that came after their lifetime and so count as lost.
+    pub late: u64,
+    /// Operations carried out again.
+    pub repeated: u64,
+}
+
+impl Transport {
+    pub(crate) fn report(&self) -> HostTransport {
+        let (target, counts) = (&self.target, &self.counts);
+        HostTransport {
+            host: self.host,
+            source: *self.source.counters(),
+            target: *target.counters(),
+            most_reordering: target.reorder_buffer().most(),
+            collisions: target.reorder_buffer().collisions(),
+            most_connections: target.most_connections(),
+            most_replay_buffers: target.most_replay_buffers(),
+            lost: counts.lost,
+            late: counts.late,
+            repeated: counts.repeated,
+        }
+    }
+}
+
+/// Most pairs of hosts whose round trip is looked at.
+const MOST_PAIRS: usize = 4096;
+
+/// What is allowed and probably not wanted.
+pub fn warnings(prepared: &Prepared) -> Vec<String> {
+    let spec = &prepared.experiment.transport;
+    if spec.mode == OrderingMode::None {
+        return Vec::new();
+    }
+    let round_trip = round_trip(prepared);
+    let mut warnings = Vec::new();
+    if spec.timeout < round_trip {
+        warnings.push(format!(
+            "transport.timeout: {} is less than the round trip of a packet that meets no other, up to {round_trip}: packets \
+             are sent again that were not lost",
+            spec.timeout
+        ));
+    }
+    if spec.lifetime * 2 < round_trip {
+        warnings.push(format!(
+            "transport.lifetime: {} is less than half of the round trip of a packet that meets no other, up to \
+             {round_trip}: packets count as lost when they come",
+            spec.lifetime
+        ));
+    }
+    warnings
+}
+
+/// The longest time that a packet of the MTU's size and its answer take where they meet no other, among the pairs that
+/// are looked at; waits for a slower link left out.
+fn round_trip(prepared: &Prepared) -> Time {
+    let hosts = prepared.graph.hosts.len();
+    let pairs = hosts * hosts.saturating_sub(1);
+    let step = pairs.div_ceil(MOST_PAIRS).max(1);
+    let pair = |number: usize| (number / (hosts - 1), number % (hosts - 1));
+    let ends = (0..pairs).step_by(step).map(pair).map(|(from, to)| (from, to + usize::from(to >= from)));
+    ends.map(|(from, to)| one_way(prepared, from, to) + one_way(prepared, to, from)).max().unwrap_or_default()
+}
+
+fn one_way(prepared: &Prepared, from: usize, to: usize) -> Time {
+    let graph = &prepared.graph;
+    let host = |host: usize| &graph.links[graph.hosts[host].link.index()].parameters;
+    let mtu = prepared.experiment.host.mtu.0 as u32;
+    let mut time = host(from).latency + host(to).rate.byte_time().duration(mtu);
+    for (here, hop) in path(&prepared.router, graph, HostId(from as u32), HostId(to as u32)) {
+        let next = graph.switches[here.index()].ports[hop.port.index()];
+        time += graph.links[next.index()].parameters.latency + prepared.experiment.switch.router_delay;
+    }
+    time
+}

@@ -1,0 +1,124 @@
+//! From the experiment to the options of the protocols.
+
+use std::sync::Arc;
+
+use fabricsim_model::{Packet, Random};
+use fabricsim_protocols::ordering::{self, Mode, SourceOptions, TargetOptions};
+use fabricsim_spec::{Experiment, OrderingMode};
+use fabricsim_units::Time;
+use fabricsim_workload::StreamInfo;
+
+/// What is the same for all hosts.
+#[derive(Clone, Debug)]
+pub(crate) struct Rules {
+    pub(crate) source: SourceOptions,
+    pub(crate) target: TargetOptions,
+    /// Of each stream of messages.
+    pub(crate) modes: Vec<Mode>,
+    pub(crate) exactly_once: bool,
+    /// Size of an answer or a FIN, in bytes.
+    pub(crate) answer: u32,
+    /// First lane of their service class.
+    pub(crate) class_base: u8,
+    pub(crate) memory_delay: Time,
+    pub(crate) lifetime: Time,
+    /// Streams being sent at a time.
+    pub(crate) limit: u16,
+    pub(crate) mtu: u32,
+    loss: f64,
+    seed: u64,
+}
+
+impl Rules {
+    /// `None` where nothing is acknowledged.
+    pub(crate) fn new(experiment: &Experiment, streams: &[StreamInfo]) -> Option<Arc<Self>> {
+        let spec = &experiment.transport;
+        if spec.mode == OrderingMode::None {
+            return None;
+        }
+        Some(Arc::new(Self {
+            source: source(experiment),
+            target: target(experiment),
+            modes: streams.iter().map(|stream| mode(stream.ordering)).collect(),
+            exactly_once: spec.exactly_once,
+            answer: spec.answer.0 as u32,
+            class_base: spec.service_class * experiment.switch.lanes_per_class(),
+            memory_delay: spec.memory_delay,
+            lifetime: spec.lifetime,
+            limit: experiment.host.open_messages,
+            mtu: experiment.host.mtu.0 as u32,
+            loss: spec.loss,
+            seed: experiment.seed,
+        }))
+    }
+
+    /// Is this packet lost when it reaches its receiver? That depends on the packet alone.
+    pub(crate) fn is_lost(&self, packet: &Packet) -> bool {
+        const LOSS: u64 = 0x6c6f_7373;
+        if self.loss == 0.0 {
+            return false;
+        }
+        let identity = u64::from(packet.source.0) << 32 | u64::from(packet.sequence);
+        Random::new(self.seed, LOSS, identity).unit() <= self.loss
+    }
+}
+
+fn mode(spec: OrderingMode) -> Mode {
+    match spec {
+        OrderingMode::None | OrderingMode::Unordered => Mode::Unordered,
+        OrderingMode::SourceOrdered => Mode::SourceOrdered,
+        OrderingMode::Ordered => Mode::Ordered,
+        OrderingMode::SourceSynchronized => Mode::SourceSynchronized,
+        OrderingMode::Synchronized => Mode::Synchronized,
+        OrderingMode::GoBackN => Mode::GoBackN,
+        OrderingMode::Selective => Mode::Selective,
+        OrderingMode::SelectiveOrdered => Mode::SelectiveOrdered,
+    }
+}
+
+fn source(experiment: &Experiment) -> SourceOptions {
+    let spec = &experiment.transport;
+    SourceOptions {
+        streams: spec.streams,
+        connections: spec.connections,
+        outstanding: spec.outstanding,
+        sequence_bits: spec.sequence_bits,
+        speculative: spec.speculative,
+        start_offset: match spec.start_offset {
+            fabricsim_spec::StartOffset::Never => ordering::StartOffset::Never,
+            fabricsim_spec::StartOffset::UntilFirstAck => ordering::StartOffset::UntilFirstAck,
+            fabricsim_spec::StartOffset::Always => ordering::StartOffset::Always,
+        },
+        no_connection: match spec.no_connection {
+            fabricsim_spec::OnNoConnection::Continue => ordering::OnNoConnection::Continue,
+            fabricsim_spec::OnNoConnection::Halt => ordering::OnNoConnection::Halt,
+        },
+        recovery: match spec.recovery {
+            fabricsim_spec::Recovery::OneAtATime => ordering::Recovery::OneAtATime,
+            fabricsim_spec::Recovery::Burst => ordering::Recovery::Burst,
+        },
+        resend: match spec.resend {
+            fabricsim_spec::Resend::Oldest => ordering::Resend::Oldest,
+            fabricsim_spec::Resend::Progress => ordering::Resend::Progress,
+        },
+        close: match spec.close {
+            fabricsim_spec::Close::Idle => ordering::Close::Idle,
+            fabricsim_spec::Close::End => ordering::Close::End,
+        },
+        timeout: spec.timeout,
+        lifetime: spec.lifetime,
+        ..SourceOptions::default()
+    }
+}
+
+fn target(experiment: &Experiment) -> TargetOptions {
+    let spec = &experiment.transport;
+    TargetOptions {
+        connections: spec.target.connections,
+        reorder_capacity: spec.target.reorder_buffer,
+        reorder_ring: spec.target.ring(),
+        reorder_cache: spec.target.reorder_cache,
+        replay: spec.target.replay_buffers,
+        sequence_bits: spec.sequence_bits,
+    }
+}

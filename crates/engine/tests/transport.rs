@@ -1,0 +1,248 @@
+//! The ordering protocols in the simulator's hosts, over a network that delivers out of order, and over one that loses packets.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use fabricsim_engine::{Engine, HostTransport, Prepared, Totals};
+use fabricsim_model::{Exchange, ExchangeStep, Observer, Packet};
+use fabricsim_units::{HostId, Time};
+
+const DRAGONFLY: &str = r#"
+[topology.dragonfly]
+p = 2
+a = 4
+h = 2
+[links.all]
+rate = "64 Gb/s"
+latency = "5 ns"
+buffer = "512 B"
+[links.kind.global]
+latency = "50 ns"
+buffer = "2 KiB"
+[switch]
+router_delay = "1 ns"
+virtual_lanes = 6
+flow_control_unit = "8 B"
+queueing = "voq"
+[routing]
+algorithm = "par-6/2"
+[host]
+mtu = "128 B"
+[transport]
+answer = "8 B"
+timeout = "20 us"
+lifetime = "10 us"
+[run]
+duration = "1 s"
+"#;
+
+/// An operation: source, stream, message, number.
+type Operation = (HostId, u16, u32, u32);
+
+#[derive(Clone, Debug, Default)]
+struct Watcher {
+    /// In order of delivery, by message; and when.
+    delivered: BTreeMap<(HostId, u16, u32), Vec<(u32, Time)>>,
+    first_times: BTreeMap<Operation, u32>,
+    completed: BTreeMap<(HostId, u16, u32), Time>,
+    /// Arrivals of packets with a smaller number than one before, by message.
+    out_of_order: u64,
+    newest: BTreeMap<(HostId, u16, u32), u32>,
+    most_reordering: u32,
+}
+
+impl Observer for Watcher {
+    fn delivered(&mut self, _: Time, packet: &Packet) {
+        *self.first_times.entry((packet.source, packet.stream, packet.tag, packet.bytes)).or_default() += 1;
+    }
+
+    fn completed(&mut self, now: Time, packet: &Packet) {
+        let before = self.completed.insert((packet.source, packet.stream, packet.tag), now);
+        assert_eq!(before, None, "a message is completed once");
+    }
+
+    fn exchanged(&mut self, now: Time, exchange: &Exchange) {
+        let message = (exchange.peer, exchange.message.0, exchange.message.1);
+        if exchange.step == ExchangeStep::Delivered {
+            self.delivered.entry(message).or_default().push((exchange.label.number, now));
+        }
+        if exchange.step == ExchangeStep::Received && exchange.label.packets > 0 {
+            let newest = self.newest.entry(message).or_default();
+            self.out_of_order += u64::from(exchange.label.number < *newest);
+            *newest = (*newest).max(exchange.label.number);
+        }
+    }
+
+    fn reordering(&mut self, _: Time, _: HostId, packets: u32, _: u32) {
+        self.most_reordering = self.most_reordering.max(packets);
+    }
+}
+
+fn prepared(text: &str, traffic: &str, overrides: &[(&str, &str)]) -> Prepared {
+    let text = format!("{text}[[traffic]]\n{traffic}");
+    let overrides: Vec<_> = overrides.iter().map(|(k, v)| ((*k).to_owned(), (*v).to_owned())).collect();
+    let experiment = fabricsim_spec::read(&text, "t.toml", &overrides).unwrap_or_else(|e| panic!("{e}"));
+    Prepared::new(experiment, Path::new("."), "t.toml").unwrap_or_else(|e| panic!("{e}"))
+}
+
+struct Result {
+    totals: Totals,
+    watchers: Vec<Watcher>,
+    hosts: Vec<HostTransport>,
+}
+
+fn run(text: &str, traffic: &str, overrides: &[(&str, &str)]) -> Result {
+    let prepared = prepared(text, traffic, overrides);
+    let mut engine: Engine<Watcher> = prepared.engine(Watcher::default);
+    engine.advance(Time::ms(50), &mut |_, _| true);
+    let totals = engine.totals();
+    assert_eq!((totals.injected, totals.in_flight), (totals.delivered, 0));
+    assert_eq!(engine.check_credits(), Ok(()));
+    assert!(engine.sources_drained(), "all is acknowledged, all connections are closed");
+    let mut hosts: Vec<_> = engine.transports().collect();
+    hosts.sort_by_key(|host| host.host);
+    Result { totals, hosts, watchers: engine.finish() }
+}
+
+const MODES: [&str; 8] = [
+    "unordered",
+    "source-ordered",
+    "ordered",
+    "source-synchronized",
+    "synchronized",
+    "go-back-n",
+    "selective",
+    "selective-ordered",
+];
+
+/// 12 messages of 1280 B (10 packets) from each of 72 hosts.
+const ADVERSARIAL: &str =
+    "pattern = { group-offset = 1 }\nload = 0.4\nmessage = '1280 B'\nmessages = 12\ninjection = 'poisson'";
+const MESSAGES: usize = 72 * 12;
+
+#[test]
+fn every_message_comes_whole_and_in_the_order_of_its_mode() {
+    for mode in MODES {
+        for loss in ["0", "0.02"] {
+            let what = format!("{mode}, loss {loss}");
+            let of = |partitions| {
+                let overrides =
+                    [("transport.mode", mode), ("transport.loss", loss), ("run.partitions", partitions)];
+                run(DRAGONFLY, ADVERSARIAL, &overrides)
+            };
+            let (one, three) = (of("1"), of("3"));
+            assert_eq!(one.totals, three.totals, "{what}");
+            let watcher = &one.watchers[0];
+            assert_eq!(watcher.completed.len(), MESSAGES, "{what}");
+            assert_eq!(watcher.first_times.values().sum::<u32>() as usize, MESSAGES * 10, "{what}");
+            let lost: u64 = one.hosts.iter().map(|host| host.lost).sum();
+            let resent: u64 = one.hosts.iter().map(|host| host.source.resent.get()).sum();
+            assert_eq!(lost > 0, loss != "0", "{what}");
+            assert!(loss == "0" || resent > 0, "{what}");
+            let reorders = !matches!(mode, "source-ordered");
+            assert!(!reorders || watcher.out_of_order > 100, "{what}: {}", watcher.out_of_order);
+            for operations in watcher.delivered.values() {
+                let numbers: Vec<u32> = operations.iter().map(|(number, _)| *number).collect();
+                if matches!(mode, "source-ordered" | "ordered" | "go-back-n" | "selective-ordered") {
+                    let last_new =
+                        |n: &usize| numbers[*n] == numbers[..*n].iter().map(|n| n + 1).max().unwrap_or(0);
+                    // Without exactly-once delivery one in slow mode may be carried out twice.
+                    let repeated = |n: &usize| numbers[..*n].contains(&numbers[*n]);
+                    assert!((0..numbers.len()).all(|n| last_new(&n) || repeated(&n)), "{what}: {numbers:?}");
+                }
+                if mode.ends_with("synchronized") {
+                    let first = numbers.iter().position(|&number| number == 9).expect("it is delivered");
+                    let data: std::collections::BTreeSet<u32> = numbers[..first].iter().copied().collect();
+                    assert_eq!(data.len(), 9, "{what}: {numbers:?}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn exactly_once_means_once() {
+    for mode in ["ordered", "source-ordered"] {
+        let overrides =
+            [("transport.mode", mode), ("transport.loss", "0.05"), ("transport.exactly_once", "true")];
+        let result = run(DRAGONFLY, ADVERSARIAL, &overrides);
+        assert_eq!(result.hosts.iter().map(|host| host.repeated).sum::<u64>(), 0, "{mode}");
+        let delivered: u64 = result.hosts.iter().map(|host| host.target.delivered.get()).sum();
+        assert_eq!(delivered as usize, MESSAGES * 10, "{mode}");
+        assert!(result.hosts.iter().map(|host| host.target.duplicates.get()).sum::<u64>() > 0, "{mode}");
+    }
+}
+
+#[test]
+fn scarce_resources_slow_down_and_lose_nothing() {
+    let scarce = [
+        ("transport.mode", "ordered"),
+        ("transport.target.connections", "1"),
+        ("transport.target.reorder_buffer", "2"),
+        ("transport.target.reorder_cache", "1"),
+        ("transport.connections", "2"),
+    ];
+    let result = run(DRAGONFLY, ADVERSARIAL, &scarce);
+    assert_eq!(result.watchers[0].completed.len(), MESSAGES);
+    let rejected: u64 = result.hosts.iter().map(|host| host.source.no_connection.get()).sum();
+    let full: u64 = result.hosts.iter().map(|host| host.source.buffer_full.get()).sum();
+    assert!(rejected > 0 && full > 0, "{rejected} {full}");
+    assert!(result.watchers[0].most_reordering <= 2);
+}
+
+const PAIR: &str = r#"
+[topology.single-switch]
+hosts = 2
+[links.all]
+rate = "8 Gb/s"
+latency = "100 ns"
+buffer = "4 KiB"
+[switch]
+router_delay = "10 ns"
+flow_control_unit = "8 B"
+[host]
+mtu = "100 B"
+[transport]
+answer = "10 B"
+[run]
+duration = "1 s"
+"#;
+
+const ONE_MESSAGE: &str =
+    "pattern = { to = 'H1' }\nsources = ['H0']\nmessage = '1000 B'\nmessages = 1\ninjection = 'saturating'";
+
+/// A packet of n bytes takes 100 + 10 + 100 + n ns; so does an answer.
+#[test]
+fn times_are_as_by_hand() {
+    let complete = |mode: &str, memory: &str| {
+        let overrides = [("transport.mode", mode), ("transport.memory_delay", memory)];
+        let result = run(PAIR, ONE_MESSAGE, &overrides);
+        *result.watchers[0].completed.values().next().expect("it is complete")
+    };
+    // Ten packets back to back: the last begins at 900 ns.
+    for mode in ["unordered", "ordered", "synchronized", "selective", "selective-ordered", "go-back-n"] {
+        assert_eq!(complete(mode, "0 ns"), Time::ns(900 + 310), "{mode}");
+    }
+    assert_eq!(complete("ordered", "50 ns"), Time::ns(900 + 310 + 50));
+    // One per round trip of 310 + 220 ns.
+    assert_eq!(complete("source-ordered", "0 ns"), Time::ns(9 * 530 + 310));
+    assert_eq!(complete("source-ordered", "50 ns"), Time::ns(9 * 580 + 360));
+    // The ninth is sent from 800 ns on and answered at 800 + 530.
+    assert_eq!(complete("source-synchronized", "0 ns"), Time::ns(800 + 530 + 310));
+    assert_eq!(complete("source-synchronized", "50 ns"), Time::ns(800 + 580 + 360));
+}
+
+#[test]
+fn a_timeout_below_the_round_trip_is_worth_a_warning() {
+    let warn = |timeout| {
+        let overrides = [("transport.mode", "ordered"), ("transport.timeout", timeout)];
+        fabricsim_engine::warnings(&prepared(PAIR, ONE_MESSAGE, &overrides))
+    };
+    // There and back 420 ns, and 100 ns for the bytes of each, an answer counted as large as a packet.
+    assert_eq!(warn("620 ns"), Vec::<String>::new());
+    let found = warn("619 ns");
+    assert!(
+        found.len() == 1 && found[0].contains("transport.timeout: 619 ns is less than the round trip"),
+        "{found:?}"
+    );
+}

@@ -1,0 +1,83 @@
+//! What the transports of hosts have counted: the table `transport`, and the sums.
+
+use fabricsim_engine::HostTransport;
+use fabricsim_measure::TransportCounts;
+use fabricsim_model::Table;
+
+/// A counter: column, what it is, and where it comes from.
+type Counter = (&'static str, &'static str, fn(&HostTransport) -> u64);
+
+const COUNTERS: [Counter; 21] = [
+    ("requests", "Requests (REQ) sent, all copies", |h| h.source.sent.get()),
+    ("resent", "Of these, those that had been sent before", |h| h.source.resent.get()),
+    ("slow", "Of the requests sent, those in slow mode", |h| h.source.slow.get()),
+    ("timeouts", "Time-outs of requests", |h| h.source.timeouts.get()),
+    ("fins", "FINs sent", |h| h.source.fins.get()),
+    ("received", "Requests received", |h| h.target.received.get()),
+    ("delivered", "Operations forwarded to target memory", |h| h.target.delivered.get()),
+    ("reordered", "Of these, those that had waited in the reorder buffer", |h| h.target.reordered.get()),
+    ("without_connection", "Of these, those delivered without a connection", |h| {
+        h.target.without_connection.get()
+    }),
+    ("buffer_full", "Requests dropped since the reorder buffer was full", |h| h.target.buffer_full.get()),
+    ("no_connection", "Requests dropped for want of a connection", |h| h.target.no_connection.get()),
+    ("no_replay", "Requests dropped for want of a replay buffer", |h| h.target.no_replay.get()),
+    ("out_of_sequence", "Requests dropped since they were out of sequence (go-back-N)", |h| {
+        h.target.out_of_sequence.get()
+    }),
+    ("duplicates", "Requests dropped since their operation had been forwarded before", |h| {
+        h.target.duplicates.get()
+    }),
+    ("repeated", "Operations carried out more than once", |h| h.repeated),
+    ("lost", "Packets lost on their way to it", |h| h.lost),
+    ("late", "Packets that came after their lifetime and so count as lost", |h| h.late),
+    ("collisions", "Packets whose slot in the reorder buffer's ring was taken", |h| h.collisions),
+    ("reorder_buffer_max", "The largest number of packets in its reorder buffer", |h| h.most_reordering),
+    ("connections_max", "The largest number of connections that it held as a target", |h| h.most_connections),
+    ("replay_buffers_max", "The largest number of its replay buffers in use", |h| h.most_replay_buffers),
+];
+
+/// A row per host; `None` where there are no transports.
+pub(crate) fn table(hosts: &[HostTransport], names: &[String]) -> Option<Table> {
+    if hosts.is_empty() {
+        return None;
+    }
+    let mut table = Table { name: "transport", columns: Vec::new() };
+    table.text("host", "Name", hosts.iter().map(|host| names[host.host.index()].clone()).collect());
+    for (name, what, value) in COUNTERS {
+        table.whole(name, "", what, hosts.iter().map(|host| value(host) as i64).collect());
+    }
+    Some(table)
+}
+
+/// The sums over all hosts, and the largest of what is the most; `None` where there are no transports.
+pub(crate) fn counts(hosts: &[HostTransport]) -> Option<TransportCounts> {
+    if hosts.is_empty() {
+        return None;
+    }
+    let mut all = TransportCounts::default();
+    for host in hosts {
+        let HostTransport { source, target, .. } = host;
+        all.requests += source.sent.get();
+        all.resent += source.resent.get();
+        all.slow += source.slow.get();
+        all.timeouts += source.timeouts.get();
+        all.fins += source.fins.get();
+        all.received += target.received.get();
+        all.delivered += target.delivered.get();
+        all.reordered += target.reordered.get();
+        all.without_connection += target.without_connection.get();
+        all.buffer_full += target.buffer_full.get();
+        all.no_connection += target.no_connection.get();
+        all.no_replay += target.no_replay.get();
+        all.out_of_sequence += target.out_of_sequence.get();
+        all.duplicates += target.duplicates.get();
+        all.repeated += host.repeated;
+        all.lost += host.lost;
+        all.late += host.late;
+        all.most_reordering = all.most_reordering.max(host.most_reordering);
+        all.most_connections = all.most_connections.max(host.most_connections);
+        all.most_replay_buffers = all.most_replay_buffers.max(host.most_replay_buffers);
+    }
+    Some(all)
+}

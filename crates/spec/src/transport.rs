@@ -1,0 +1,198 @@
+use fabricsim_units::{Bytes, Time};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// What hosts do so that messages come whole and in order over a network that keeps no order. A message is a stream of the
+/// protocols (Eberle & Dennison, SC18): its packets are the stream's requests.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Transport {
+    /// How packets are ordered, where the traffic does not say otherwise.
+    pub mode: OrderingMode,
+    /// Exactly-once delivery (EOD) of the modes that order by the ordering protocols: operations that are not idempotent are carried
+    /// out once.
+    pub exactly_once: bool,
+    /// Size of an answer (ACK, NACK, FIN-ACK) and of a FIN.
+    pub answer: Bytes,
+    /// Service class of answers and FINs (see `switch.service_classes`).
+    pub service_class: u8,
+    /// From the delivery of an operation to target memory to its being visible there.
+    pub memory_delay: Time,
+    /// Streams that a source has open at a time, from the first packet to the last acknowledgement; 1 to 2^`cid_bits`.
+    pub streams: u16,
+    /// Connection identifiers that a source may use at a time, 1 to 2^`cid_bits`.
+    pub connections: u16,
+    /// Bits of a connection identifier (CID), 1 to 15 (32767 identifiers at the most).
+    pub cid_bits: u8,
+    /// Bits of a sequence number (SEQ), 3 to 16.
+    pub sequence_bits: u8,
+    /// Largest number of packets of a stream that have been sent and not been acknowledged, from 1 to half of the sequence numbers.
+    pub outstanding: u16,
+    /// Are packets sent before it is known whether the target has a connection (speculative set-up)?
+    pub speculative: bool,
+    /// Which packets carry their distance from the oldest unacknowledged one.
+    pub start_offset: StartOffset,
+    /// What a source does with new packets after a rejection for want of a connection.
+    pub no_connection: OnNoConnection,
+    /// How packets that were rejected for want of a connection are sent again once there is one.
+    pub recovery: Recovery,
+    /// When a packet is sent again that found the reorder buffer full, or no replay buffer.
+    pub resend: Resend,
+    /// When the connection of an ordered stream is closed.
+    pub close: Close,
+    /// A packet without answer for this long is sent again.
+    pub timeout: Time,
+    /// The longest time that a packet can be in the network.
+    pub lifetime: Time,
+    /// Probability that a packet is lost when it reaches its receiver, 0 to 1.
+    pub loss: f64,
+    /// What a receiving host has.
+    pub target: TransportTarget,
+}
+
+impl Default for Transport {
+    fn default() -> Self {
+        Self {
+            mode: OrderingMode::default(),
+            exactly_once: false,
+            answer: Bytes(16),
+            service_class: 0,
+            memory_delay: Time::ZERO,
+            streams: 64,
+            connections: 256,
+            cid_bits: 15,
+            sequence_bits: 16,
+            outstanding: 128,
+            speculative: true,
+            start_offset: StartOffset::default(),
+            no_connection: OnNoConnection::default(),
+            recovery: Recovery::default(),
+            resend: Resend::default(),
+            close: Close::default(),
+            timeout: Time::us(1000),
+            lifetime: Time::us(1000),
+            loss: 0.0,
+            target: TransportTarget::default(),
+        }
+    }
+}
+
+/// What a receiving host has for the ordering protocols.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct TransportTarget {
+    /// Connections that it holds at a time, 1 or more.
+    pub connections: u32,
+    /// Packets (of the MTU's size) that the reorder buffer holds, its associative cache included; 1 to 32767.
+    pub reorder_buffer: u16,
+    /// Slots of the reorder buffer's ring, a power of two up to 65536. By default the next one to twice `reorder_buffer`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reorder_ring: Option<u32>,
+    /// Entries of the associative cache for packets whose slot is taken.
+    pub reorder_cache: u16,
+    /// Replay buffers, 1 to 32767.
+    pub replay_buffers: u16,
+}
+
+impl Default for TransportTarget {
+    fn default() -> Self {
+        Self {
+            connections: 4096,
+            reorder_buffer: 256,
+            reorder_ring: None,
+            reorder_cache: 8,
+            replay_buffers: 1024,
+        }
+    }
+}
+
+impl TransportTarget {
+    /// Slots of the reorder buffer's ring.
+    pub fn ring(&self) -> u32 {
+        self.reorder_ring
+            .unwrap_or_else(|| (2 * u32::from(self.reorder_buffer)).next_power_of_two().min(1 << 16))
+    }
+}
+
+/// How the packets of a message are ordered.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum OrderingMode {
+    /// Not at all, and nothing is acknowledged.
+    #[default]
+    None,
+    /// Not at all; every packet is acknowledged.
+    Unordered,
+    /// At the source: one packet is outstanding (slow mode of the ordered transfer).
+    SourceOrdered,
+    /// At the target, by its reorder buffer (fast mode of the ordered transfer, with slow mode where connections run out).
+    Ordered,
+    /// The last packet is the synchronization operation; the source sends it when all else is acknowledged (a flush).
+    SourceSynchronized,
+    /// The last packet is the synchronization operation; the target holds it until all else is visible.
+    Synchronized,
+    /// In sequence at the target, which drops what is not (RoCE).
+    #[serde(rename = "go-back-n")]
+    GoBackN,
+    /// As it comes, with a bitmap at the target (Ultra Ethernet's RUD).
+    Selective,
+    /// The same in order, through the reorder buffer.
+    SelectiveOrdered,
+}
+
+/// Does a packet carry its distance from the oldest unacknowledged one (as Ultra Ethernet's `syn_offset`)?
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum StartOffset {
+    /// No: the target waits for SYN (section III-D-2).
+    #[default]
+    Never,
+    /// Until the source knows that the target holds a connection.
+    UntilFirstAck,
+    /// In every packet, which frees replay buffers, too.
+    Always,
+}
+
+/// What a source does with new packets after a rejection for want of a connection.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum OnNoConnection {
+    /// They are sent until the oldest packet has been rejected for a second time.
+    #[default]
+    Continue,
+    /// They wait at once.
+    Halt,
+}
+
+/// How packets that were rejected for want of a connection are sent again once there is one.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Recovery {
+    /// One at a time, the oldest first.
+    #[default]
+    OneAtATime,
+    /// All at once.
+    Burst,
+}
+
+/// When a packet is sent again that found the reorder buffer full, or no replay buffer.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Resend {
+    /// When it is the oldest that has not been acknowledged.
+    #[default]
+    Oldest,
+    /// One for each acknowledgement that comes later.
+    Progress,
+}
+
+/// When an ordered stream's connection is closed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Close {
+    /// As soon as nothing is outstanding.
+    #[default]
+    Idle,
+    /// At the end of the stream.
+    End,
+}
