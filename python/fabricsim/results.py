@@ -98,6 +98,26 @@ class Result:
         """A row for each direction (`+x`, `-x`, ..., `host`): the performance counters of all ports in it."""
         return self.table("router_dimensions")
 
+    @property
+    def messages(self) -> pd.DataFrame:
+        """A row for each entry of the traffic list: completion times of its messages, where there is a transport."""
+        return self.table("messages")
+
+    @property
+    def transport(self) -> pd.DataFrame:
+        """A row for each host: the counters of its transport, as a source and as a target."""
+        return self.table("transport")
+
+    @property
+    def transport_series(self) -> pd.DataFrame:
+        """Packets in the reorder buffer, and connections, of each receiving host and time bin."""
+        return self.table("transport_series")
+
+    @property
+    def exchanges(self) -> pd.DataFrame:
+        """What happened to packets of the transport one by one, as far as `measure.exchanges` asked for it."""
+        return self.table("exchanges")
+
     def table(self, name: str) -> pd.DataFrame:
         """A table by name.
 

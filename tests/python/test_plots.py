@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from matplotlib.container import BarContainer
 
 import fabricsim as fs
 from fabricsim import plots
@@ -192,3 +193,60 @@ def test_routers_are_drawn_where_they_counted(result: fs.Result, tmp_path: Path)
         plots.routers(idle)
     with pytest.raises(fs.InputError, match="no table 'router_dimensions'"):
         plots.routers(result)
+
+
+def held(result: fs.Result, hosts: int) -> fs.Result:
+    """A run in which host n had n packets in its reorder buffer at the most, and one connection."""
+    rows = [(time, f"H{n}", n / 2, n, 0.5, 1) for time in (0.0, 1000.0) for n in range(hosts)]
+    names = ["time_ns", "host", "reorder_buffer", "reorder_buffer_max", "connections", "connections_max"]
+    return replace(result, frames={"transport_series": pd.DataFrame(rows, columns=names)})
+
+
+def test_transport_shows_the_fullest_hosts_and_the_rest(result: fs.Result) -> None:
+    buffers, connections = plots.transport(held(result, 15)).axes
+    names = [line.get_label() for line in buffers.lines]
+    assert names[:12] == [f"H{n}" for n in range(3, 15)]
+    assert names[12:] == ["largest of 3 others", "mean of 3 others"]
+    np.testing.assert_array_equal(buffers.lines[11].get_ydata(), [14, 14])
+    np.testing.assert_array_equal(buffers.lines[12].get_ydata(), [2, 2])
+    np.testing.assert_array_equal(connections.lines[0].get_ydata(), [1, 1])
+    assert connections.get_xlabel() == "simulated time (ns)"
+
+
+MESSAGES = pd.DataFrame(
+    {
+        "stream": ["small", "large", "none"],
+        "messages": [1000, 1, 0],
+        "completion_p50_ns": [1000.0, 50000.0, np.nan],
+        "completion_p99_ns": [2000.0, 50000.0, np.nan],
+        "completion_p999_ns": [3000.0, 50000.0, np.nan],
+    }
+)
+
+
+def test_completion_times_by_entry(result: fs.Result) -> None:
+    (axes,) = plots.completion(replace(result, frames={"messages": MESSAGES})).axes
+    assert [text.get_text() for text in axes.get_yticklabels()] == [
+        "small\n1,000 messages",
+        "large\n1 message",
+    ]
+    widths = [[bar.get_width() for bar in c.patches] for c in axes.containers if isinstance(c, BarContainer)]
+    assert widths == [[1.0, 50.0], [2.0, 50.0], [3.0, 50.0]]
+    assert axes.get_xscale() == "log"
+    assert axes.get_xlabel().endswith("(µs)")
+
+
+def test_transports_are_drawn_where_there_is_something(result: fs.Result, tmp_path: Path) -> None:
+    frames = {**held(result, 2).frames, "messages": MESSAGES}
+    saved = plots.save_plots(replace(result, frames=frames), tmp_path)
+    assert [path.stem for path in saved] == ["transport", "completion"]
+    idle = replace(
+        held(result, 1), frames={"transport_series": held(result, 1).frames["transport_series"] * 0}
+    )
+    assert plots.save_plots(idle, tmp_path) == []
+    with pytest.raises(fs.InputError, match="no packet waited"):
+        plots.transport(idle)
+    with pytest.raises(fs.InputError, match="no message that was made"):
+        plots.completion(replace(result, frames={"messages": MESSAGES.iloc[2:]}))
+    with pytest.raises(fs.InputError, match="no table 'transport_series'"):
+        plots.transport(result)

@@ -6,14 +6,18 @@ from fabricsim.plots.latency import latency_cdf, load_latency
 from fabricsim.plots.links import links
 from fabricsim.plots.parameters import over_parameters
 from fabricsim.plots.routers import routers
-from fabricsim.plots.sets import PLOTS, draw, plot_folder, save_plots, save_sweep_plots, save_tune_plots
+from fabricsim.plots.sequence import sequence
+from fabricsim.plots.sets import PLOTS, Part, draw, plot_folder, save_plots, save_sweep_plots, save_tune_plots
 from fabricsim.plots.theme import Format, save
 from fabricsim.plots.throughput import flow_names, throughput
+from fabricsim.plots.transport import completion, transport
 
 __all__ = [
     "PLOTS",
     "Format",
+    "Part",
     "comparison",
+    "completion",
     "congestion",
     "draw",
     "flow_names",
@@ -27,5 +31,7 @@ __all__ = [
     "save_plots",
     "save_sweep_plots",
     "save_tune_plots",
+    "sequence",
     "throughput",
+    "transport",
 ]

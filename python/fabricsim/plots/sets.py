@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from matplotlib.figure import Figure
@@ -13,8 +15,10 @@ from fabricsim.plots.latency import latency_cdf, load_latency
 from fabricsim.plots.links import links
 from fabricsim.plots.parameters import over_parameters
 from fabricsim.plots.routers import has_counts, routers
+from fabricsim.plots.sequence import fits_sequence, sequence
 from fabricsim.plots.theme import Format, save
 from fabricsim.plots.throughput import throughput
+from fabricsim.plots.transport import completion, has_completions, has_levels, transport
 from fabricsim.plots.tuning import importance, trials
 from fabricsim.results import Result
 from fabricsim.run import load
@@ -22,42 +26,77 @@ from fabricsim.store import read_manifest
 from fabricsim.sweep import SweepResult, load_sweep
 from fabricsim.tune import TuneResult, load_tune
 
-PLOTS: dict[str, tuple[Callable[[Result], Figure], tuple[str, ...]]] = {
+PLOTS: dict[str, tuple[Callable[..., Figure], tuple[str, ...]]] = {
     "throughput": (throughput, ("series",)),
     "links": (links, ("links", "nodes")),
     "latency": (latency_cdf, ("latency",)),
     "congestion": (congestion, ("congestion_trees",)),
     "routers": (routers, ("router_dimensions",)),
+    "transport": (transport, ("transport_series",)),
+    "completion": (completion, ("messages",)),
+    "sequence": (sequence, ("exchanges",)),
 }
 """Plots of a run by name, with the tables that they need."""
+_ABLE: dict[str, Callable[[Result], bool]] = {
+    "congestion": has_congestion,
+    "routers": has_counts,
+    "transport": has_levels,
+    "completion": has_completions,
+    "sequence": fits_sequence,
+}
+"""Plots that need more than a table: whether a run has what they draw."""
 
+
+@dataclass(frozen=True)
+class Part:
+    """The part of a run that a plot is to show; plots of packets one by one can be of a part."""
+
+    after: str | None = None
+    before: str | None = None
+    hosts: tuple[str, ...] = ()
+    """Those whose packets among each other are meant; none: all."""
+
+
+WHOLE = Part()
+_IN_PARTS = ("sequence",)
 
 SWEEP_METRICS = ("accepted_load", "latency_ns.mean")
 """What is drawn of a sweep in which no load varies."""
 
 
-def draw(result: Result, name: str) -> Figure:
+def draw(result: Result, name: str, part: Part = WHOLE) -> Figure:
     """One of a run's plots by name.
 
     Raises:
-        InputError: there is no such plot, or the run lacks a table for it.
+        InputError: there is no such plot, the run lacks a table for it, or it can not be of a part of the run.
     """
     if name not in PLOTS:
-        raise InputError(f"there is no plot {name!r}; there are: {', '.join(PLOTS)}")
-    return PLOTS[name][0](result)
+        near = difflib.get_close_matches(name, PLOTS, n=1)
+        hint = f"; did you mean {near[0]}?" if near else ""
+        raise InputError(f"there is no plot {name!r}; there are: {', '.join(PLOTS)}{hint}")
+    function = PLOTS[name][0]
+    if name in _IN_PARTS:
+        return function(result, after=part.after, before=part.before, hosts=part.hosts)
+    if part != WHOLE:
+        raise InputError(f"{name} is of a whole run: --from, --to and --host are for {', '.join(_IN_PARTS)}")
+    return function(result)
 
 
-def save_plots(result: Result, out: Path, format: Format = "png") -> list[Path]:
-    """Draws all plots that the run has tables for into the folder `out`.
+def save_plots(
+    result: Result, out: Path, format: Format = "png", kinds: Sequence[str] | None = None, part: Part = WHOLE
+) -> list[Path]:
+    """Draws the plots `kinds`, by default all that the run has tables and room for, into the folder `out`.
 
     Raises:
+        InputError: a plot that was asked for does not exist, or has nothing to show.
         StoreError: one can not be written.
     """
-    empty = {"congestion": not has_congestion(result), "routers": not has_counts(result)}
+    if kinds:
+        return [save(draw(result, name, part), out / f"{name}.{format}") for name in dict.fromkeys(kinds)]
     able = [
         name
         for name, (_, tables) in PLOTS.items()
-        if all(table in result.frames for table in tables) and not empty.get(name)
+        if all(table in result.frames for table in tables) and (name not in _ABLE or _ABLE[name](result))
     ]
     return [save(draw(result, name), out / f"{name}.{format}") for name in able]
 
@@ -95,20 +134,29 @@ def save_tune_plots(result: TuneResult, out: Path, format: Format = "png") -> li
 
 
 def plot_folder(
-    folder: Path, out: Path | None = None, format: Format = "png", metrics: Sequence[str] | None = None
+    folder: Path,
+    out: Path | None = None,
+    format: Format = "png",
+    metrics: Sequence[str] | None = None,
+    kinds: Sequence[str] | None = None,
+    part: Part = WHOLE,
 ) -> list[Path]:
     """Draws the plots of a run's, a sweep's or a study's folder into `out`, by default into the folder itself.
 
     Raises:
-        InputError: it is not a folder of results, or `metrics` are asked for that it does not have.
+        InputError: it is not a folder of results, or `metrics` or `kinds` are asked for that it does not have.
         StoreError: a plot can not be written.
     """
     out = folder if out is None else out
     kind = read_manifest(folder).get("kind")
+    if kind in ("sweep", "tune") and (kinds or part != WHOLE):
+        raise InputError(f"{folder}: --kind, --from, --to and --host are for runs, and this is a {kind}")
+    if part != WHOLE and not kinds:
+        raise InputError(f"--from, --to and --host need --kind {' or '.join(_IN_PARTS)}")
     if kind == "sweep":
         return save_sweep_plots(load_sweep(folder), out, format, metrics)
     if metrics:
         raise InputError(f"{folder}: this is no sweep: metrics are drawn over the parameters of a sweep")
     if kind == "tune":
         return save_tune_plots(load_tune(folder), out, format)
-    return save_plots(load(folder), out, format)
+    return save_plots(load(folder), out, format, kinds, part)
