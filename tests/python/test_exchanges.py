@@ -191,7 +191,9 @@ def test_too_much_for_a_chart(result: fs.Result) -> None:
     assert len(texts(plots.sequence(crowded, after="1 us", before="1.1 us").axes[0])) > 10
     with pytest.raises(fs.InputError, match="no packet of host 'C' was recorded; there are: A, B"):
         plots.sequence(crowded, hosts=["C"])
-    with pytest.raises(fs.InputError, match="there is no packet in this part: what was recorded ends at 2000 ns"):
+    with pytest.raises(
+        fs.InputError, match="there is no packet in this part: what was recorded ends at 2000 ns"
+    ):
         plots.sequence(crowded, after="1 ms")
     with pytest.raises(fs.InputError, match=r"set measure\.exchanges"):
         plots.sequence(result)

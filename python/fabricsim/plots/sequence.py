@@ -87,7 +87,9 @@ def _chosen(result: Result, after: str | None, before: str | None, hosts: Collec
     trace = whole.part(begin, end, hosts)
     if not trace.packets:
         among = f" among {', '.join(hosts)}" if hosts else ""
-        raise InputError(f"there is no packet{among} in this part: what was recorded ends at {whole.end_ns:g} ns")
+        raise InputError(
+            f"there is no packet{among} in this part: what was recorded ends at {whole.end_ns:g} ns"
+        )
     hint = "choose a part with --from, --to and --host"
     if len(trace.packets) > MOST_ARROWS:
         raise InputError(
