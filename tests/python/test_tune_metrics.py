@@ -127,6 +127,7 @@ def test_every_metric_is_measured_in_a_run() -> None:
     experiment = fs.Experiment.build(
         topology=fs.spec.SingleSwitch(3),
         traffic=fs.spec.Traffic(pattern=fs.spec.To("H2"), load=0.2, message="1 KiB", sources=["H0", "H1"]),
+        transport=fs.spec.Transport(mode="ordered"),
         run=fs.spec.Run(duration="20 us"),
     )
     measured = Measured(fs.run(experiment), experiment)

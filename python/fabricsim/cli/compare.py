@@ -131,6 +131,6 @@ def _total(key: str, value: Any) -> str:
         return "-"
     if any(part.endswith("_ns") for part in key.split(".")):
         return nanoseconds(value)
-    if key in _FRACTIONS:
+    if key in _FRACTIONS or key.endswith("_share"):
         return percent(value)
     return f"{value:,.4g}" if isinstance(value, float) else plain(value)

@@ -11,6 +11,7 @@ from rich.table import Table
 
 from fabricsim.cli.numbers import fixed, missing, nanoseconds, percent, plain, seconds
 from fabricsim.cli.routers import print_routers
+from fabricsim.cli.transport import print_messages, transport_rows
 from fabricsim.results import Result, destination_share, final_share, flatten
 from fabricsim.sweep import SweepResult
 
@@ -27,6 +28,7 @@ def print_result(result: Result, console: Console) -> None:
     if "router_dimensions" in result.frames:
         print_routers(result, console)
     console.print(_totals(result))
+    print_messages(result, console)
     _print_streams(result, console)
     _print_jobs(result, console)
     if why := result.manifest["summary"].get("saturation"):
@@ -149,6 +151,8 @@ def _totals(result: Result) -> Table:
     table.add_row("latency", ", ".join(parts) + _confidence(summary.get("latency_confidence")))
     counts = [f"{key.replace('_', ' ')} {invariants.get(key, 0):,}" for key in _COUNTS]
     table.add_row("packets", ", ".join(counts))
+    for name, text in transport_rows(summary):
+        table.add_row(name, text)
     simulated = nanoseconds((summary.get("simulated_s") or 0.0) * 1e9)
     hops = summary.get("packet_hops") or 0
     speed = f" ({hops / wall / 1e6:.2f} M/s)" if wall else ""
@@ -195,6 +199,8 @@ def print_sweep(result: SweepResult, console: Console) -> None:
         "latency_ns.mean": ("mean latency", nanoseconds),
         "latency_ns.p99": ("p99 latency", nanoseconds),
         "job_time_ns": ("job time", nanoseconds),
+        "transport.completion_ns.mean": ("mean completion", nanoseconds),
+        "transport.completion_ns.p99": ("p99 completion", nanoseconds),
         "status": ("status", str),
     }
     known = {name: column for name, column in columns.items() if name in result.points}

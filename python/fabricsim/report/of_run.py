@@ -35,6 +35,15 @@ _FLOWS = {
     "level_mean": "mean level",
     "held_back": "held back",
 }
+_MESSAGES = {
+    "stream": "messages of",
+    "messages": "complete",
+    "completion_mean_ns": "mean completion",
+    "completion_p50_ns": "p50",
+    "completion_p99_ns": "p99",
+    "completion_p999_ns": "p99.9",
+    "completion_max_ns": "largest",
+}
 _VICTIMS = {
     "source": "source",
     "destination": "destination",
@@ -57,6 +66,7 @@ _ROOTS = {
 def sections_of_run(result: Result, *, bound: bool = True) -> list[Section]:
     """All that there is to tell about a run. `bound`: also what part of the bound it reached."""
     found = [_summary(result), _flows(result), _hot_spots(result), _victims(result), _congestion(result)]
+    found.append(_transport(result))
     if bound:
         found.append(_bound(result))
     found += [_pictures(result), _invariants(result), _experiment(result)]
@@ -144,6 +154,20 @@ def _congestion(result: Result) -> Section | None:
         return None
     facts = [(name.replace("_", " "), cell(value, name)) for name, value in counters.items()]
     return Section("Congestion control", facts=given(facts))
+
+
+def _transport(result: Result) -> Section | None:
+    found = result.manifest["summary"].get("transport")
+    if not isinstance(found, dict) or "messages" not in result.frames:
+        return None
+    facts = [
+        (name.replace("_", " "), cell(value, name))
+        for name, value in found.items()
+        if name != "completion_ns"
+    ]
+    text = "Messages are complete when their last operation is visible at their receiver; times are from their making."
+    table = table_of(result.messages, _MESSAGES, MOST_ROWS, "entries of the traffic list")
+    return Section("Transport", text=text, facts=given(facts), table=table)
 
 
 def _bound(result: Result) -> Section:

@@ -18,6 +18,11 @@ _METRICS = {
     "latency_ns.mean": "mean latency",
     "latency_ns.p99": "p99 latency",
     "jain": "Jain's index",
+    "transport.completion_ns.mean": "mean completion",
+    "transport.completion_ns.p99": "p99 completion",
+    "transport.completion_ns.p999": "p99.9 completion",
+    "transport.reordered_share": "reordered",
+    "transport.dropped_share": "dropped",
     "status": "status",
     "message": "message",
 }

@@ -16,6 +16,13 @@ from fabricsim.tune.metrics.latency import latency_mean, latency_p99, latency_p9
 from fabricsim.tune.metrics.oscillation import oscillation
 from fabricsim.tune.metrics.run import Measured, Which
 from fabricsim.tune.metrics.throughput import hot_spot_utilisation, throughput, victim_rate
+from fabricsim.tune.metrics.transport import (
+    completion_mean,
+    completion_p99,
+    completion_p999,
+    dropped_share,
+    reordered_share,
+)
 
 
 @dataclass(frozen=True)
@@ -38,6 +45,11 @@ METRICS: dict[str, Metric] = {
     "latency_p99": Metric(latency_p99, "ns", options=("flows",)),
     "latency_p999": Metric(latency_p999, "ns", options=("flows",)),
     "job_time": Metric(job_time, "ns", options=()),
+    "completion_mean": Metric(completion_mean, "ns", options=("flows",)),
+    "completion_p99": Metric(completion_p99, "ns", options=("flows",)),
+    "completion_p999": Metric(completion_p999, "ns", options=("flows",)),
+    "reordered_share": Metric(reordered_share, options=()),
+    "dropped_share": Metric(dropped_share, options=()),
     "oscillation": Metric(oscillation, options=("flows", "after", "before", "by")),
     "bound_fraction": Metric(bound_fraction, options=("after", "before")),
 }

@@ -1,0 +1,52 @@
+"""What a transport did, in a few lines."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+
+from fabricsim.cli.numbers import nanoseconds, percent
+from fabricsim.results import Result
+
+MOST_ENTRIES = 20
+"""Entries of the traffic list with a row of their own."""
+_TIMES = {"mean": "mean", "p50": "p50", "p99": "p99", "p999": "p99.9", "max": "max"}
+
+
+def transport_rows(summary: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """Rows for the totals of a run; none where there was no transport."""
+    found = summary.get("transport")
+    if not found:
+        return
+    times = ", ".join(
+        f"{name} {nanoseconds(found['completion_ns'].get(key))}" for key, name in _TIMES.items()
+    )
+    yield "messages", f"{found['messages']:,} complete: {times}"
+    shares = [f"reordered {percent(found['reordered_share'])}, dropped {percent(found['dropped_share'])}"]
+    shares += [
+        f"at most {found['most_reordering']:,} in a reorder buffer, {found['most_connections']:,} connections"
+    ]
+    yield "transport", "; ".join(shares)
+    trouble = ("resent", "timeouts", "lost", "late", "duplicates", "repeated", "no_connection", "no_replay")
+    told = [f"{key.replace('_', ' ')} {found[key]:,}" for key in trouble if found.get(key)]
+    if told:
+        yield "", f"of {found['requests']:,} requests: " + ", ".join(told)
+
+
+def print_messages(result: Result, console: Console) -> None:
+    """Completion times of each entry of the traffic list, where there are several."""
+    table = result.frames.get("messages")
+    if table is None or not 1 < len(table) <= MOST_ENTRIES:
+        return
+    shown = Table()
+    shown.add_column("messages of")
+    headings = {"mean": "mean completion", "p50": "p50", "p99": "p99", "p999": "p99.9", "max": "max"}
+    for heading in ("complete", *headings.values()):
+        shown.add_column(heading, justify="right")
+    for row in table.to_dict("records"):
+        times = [nanoseconds(row[f"completion_{key}_ns"]) for key in headings]
+        shown.add_row(str(row["stream"]), f"{row['messages']:,}", *times)
+    console.print(shown)
