@@ -30,7 +30,7 @@ mod window;
 pub use header::{Cid, Flags, Header, Kind, Reason, Transfer};
 pub use operation::Operation;
 pub use options::{
-    Close, OnNoConnection, OptionError, Recovery, Resend, SourceOptions, StartOffset, TargetOptions,
+    Close, OnNoConnection, OptionError, Recovery, Resend, SourceOptions, StartOffset, TargetOptions, TimedOut,
 };
 pub use outbox::{SourceOutbox, StreamId, TargetOutbox, Ticket};
 pub use reorder_buffer::{Refusal, ReorderBuffer};

@@ -47,6 +47,16 @@ pub enum Resend {
     Progress,
 }
 
+/// Which packets of an ordered stream are sent again when their time has run out.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum TimedOut {
+    /// Each (as figure 6 has it), also those that only wait behind a lost one in the reorder buffer.
+    #[default]
+    Each,
+    /// The oldest that has not been acknowledged; the next one when that has been.
+    Oldest,
+}
+
 /// When an ordered stream's connection is closed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Close {
@@ -80,11 +90,13 @@ pub struct SourceOptions {
     pub recovery: Recovery,
     /// Packets that found a buffer full.
     pub resend: Resend,
+    /// Packets without answer.
+    pub timed_out: TimedOut,
     /// End of connections.
     pub close: Close,
     /// A packet without answer for this long is sent again.
     pub timeout: Time,
-    /// The longest time that a packet can be in the network.
+    /// The longest time that a packet can be in the network; more than 0.
     pub lifetime: Time,
     /// A deliberate defect.
     #[cfg(test)]
@@ -104,6 +116,7 @@ impl Default for SourceOptions {
             no_connection: OnNoConnection::default(),
             recovery: Recovery::default(),
             resend: Resend::default(),
+            timed_out: TimedOut::default(),
             close: Close::default(),
             timeout: Time::us(10),
             lifetime: Time::us(5),
@@ -180,8 +193,10 @@ impl SourceOptions {
             );
             return Err(OptionError { option: "outstanding", problem });
         }
-        if self.timeout == Time::ZERO {
-            return Err(OptionError { option: "timeout", problem: "is 0: it has to be longer".to_owned() });
+        for (option, time) in [("timeout", self.timeout), ("lifetime", self.lifetime)] {
+            if time == Time::ZERO {
+                return Err(OptionError { option, problem: "is 0: it has to be longer".to_owned() });
+            }
         }
         Ok(())
     }
@@ -195,7 +210,7 @@ impl SourceOptions {
 
     /// How long after the last copy of a packet neither it nor an answer to it can be in the network.
     pub fn quiet_time(&self) -> Time {
-        self.lifetime + self.lifetime
+        self.lifetime.saturating_add(self.lifetime)
     }
 
     /// Is this defect built in?
@@ -265,11 +280,52 @@ mod tests {
 
     #[test]
     fn sizes_are_checked() {
-        let zero = TargetOptions { reorder_capacity: 0, ..TargetOptions::default() };
-        assert_eq!(zero.check().map_err(|error| error.option), Err("reorder_capacity"));
-        let ring = TargetOptions { reorder_ring: 50, ..TargetOptions::default() };
-        assert_eq!(ring.check().map_err(|error| error.option), Err("reorder_ring"));
-        let none = SourceOptions { connections: 0, ..SourceOptions::default() };
-        assert_eq!(none.check().map_err(|error| error.option), Err("connections"));
+        let target = TargetOptions::default();
+        let told = |options: TargetOptions| options.check().map_err(|error| error.to_string());
+        for (options, message) in [
+            (
+                TargetOptions { reorder_capacity: 0, ..target },
+                "reorder_capacity is 0: it has to be from 1 to 32767",
+            ),
+            (TargetOptions { replay: 0, ..target }, "replay is 0: it has to be from 1 to 32767"),
+            (TargetOptions { connections: 0, ..target }, "connections is 0: it has to be from 1 to 16777216"),
+            (TargetOptions { sequence_bits: 2, ..target }, "sequence_bits is 2: it has to be from 3 to 16"),
+            (TargetOptions { sequence_bits: 17, ..target }, "sequence_bits is 17: it has to be from 3 to 16"),
+            (
+                TargetOptions { reorder_ring: 50, ..target },
+                "reorder_ring is 50: it has to be a power of two from 1 to 65536",
+            ),
+            (
+                TargetOptions { reorder_ring: 0, ..target },
+                "reorder_ring is 0: it has to be a power of two from 1 to 65536",
+            ),
+        ] {
+            assert_eq!(told(options), Err(message.to_owned()));
+        }
+        let source = SourceOptions::default();
+        let told = |options: SourceOptions| options.check().map_err(|error| error.to_string());
+        for (options, message) in [
+            (SourceOptions { connections: 0, ..source }, "connections is 0: it has to be from 1 to 32767"),
+            (
+                SourceOptions { connections: 40_000, ..source },
+                "connections is 40000: it has to be from 1 to 32767",
+            ),
+            (SourceOptions { streams: 0, ..source }, "streams is 0: it has to be from 1 to 32767"),
+            (SourceOptions { streams: 40_000, ..source }, "streams is 40000: it has to be from 1 to 32767"),
+            (SourceOptions { timeout: Time::ZERO, ..source }, "timeout is 0: it has to be longer"),
+            (SourceOptions { lifetime: Time::ZERO, ..source }, "lifetime is 0: it has to be longer"),
+            (
+                SourceOptions { outstanding: 0, ..source },
+                "outstanding is 0: with 16 bits of SEQ it has to be from 1 to 32768, half of the sequence numbers",
+            ),
+        ] {
+            assert_eq!(told(options), Err(message.to_owned()));
+        }
+    }
+
+    #[test]
+    fn a_lifetime_without_end_is_allowed() {
+        let options = SourceOptions { lifetime: Time::MAX, ..SourceOptions::default() };
+        assert_eq!((options.check(), options.quiet_time()), (Ok(()), Time::MAX));
     }
 }

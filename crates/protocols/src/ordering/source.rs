@@ -6,7 +6,7 @@ use super::identifiers::Identifiers;
 use super::mutation::Mutation;
 use super::options::Close;
 use super::outbox::{SourceOutbox, StreamId};
-use super::stream::{Mode, SELECTIVE_WINDOW, Stream};
+use super::stream::{Mode, SELECTIVE_WINDOW, SYNCHRONIZED_WINDOW, Stream};
 use super::tally::Tally;
 use super::window::State;
 use super::{Cid, Header, Kind, OptionError, Reason, Seq, SequenceSpace, SourceOptions, Transfer};
@@ -120,6 +120,7 @@ impl<P: Copy> Source<P> {
         let limit = match stream.mode {
             Mode::Selective | Mode::SelectiveOrdered => SELECTIVE_WINDOW.min(cumulative),
             Mode::GoBackN => cumulative,
+            Mode::Synchronized => SYNCHRONIZED_WINDOW,
             _ => u16::MAX,
         };
         let open = stream.window.len() - stream.acknowledged;
@@ -261,7 +262,9 @@ impl<P: Copy> Source<P> {
     fn is_answer(&self, id: StreamId, from: HostId, header: &Header) -> bool {
         let stream = self.streams.get(usize::from(id.0));
         let answer = matches!(header.kind, Kind::Ack | Kind::Nack);
-        answer && stream.is_some_and(|stream| stream.open && stream.destination == from)
+        answer
+            && stream
+                .is_some_and(|stream| stream.open && stream.destination == from && stream.expects(header))
     }
 
     /// An ACK for one packet.

@@ -3,7 +3,7 @@
 use fabricsim_units::{HostId, Time};
 
 use super::mutation::Mutation;
-use super::options::{OnNoConnection, Recovery, Resend, SourceOptions, StartOffset};
+use super::options::{OnNoConnection, Recovery, Resend, SourceOptions, StartOffset, TimedOut};
 use super::window::{State, Window};
 use super::{Cid, Flags, Header, Kind, Reason, SequenceSpace, Transfer};
 
@@ -31,6 +31,9 @@ pub enum Mode {
 
 /// Packets that a selective acknowledgement can tell apart.
 pub(crate) const SELECTIVE_WINDOW: u16 = 64;
+
+/// How far ahead of the first that has not arrived a target can note the packets of a synchronized transfer.
+pub(crate) const SYNCHRONIZED_WINDOW: u16 = 128;
 
 /// A stream, open or not.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -123,7 +126,10 @@ impl<P: Copy> Stream<P> {
         let oldest = self.window.oldest();
         let end = if in_sequence && self.halted { oldest + 1 } else { self.window.sent };
         (oldest..end.min(self.window.sent)).find(|&position| match self.window.get(position).state {
-            State::TimedOut => true,
+            State::TimedOut => {
+                let each = self.mode != Mode::Ordered || options.timed_out == TimedOut::Each;
+                position == oldest || each
+            }
             State::Rejected(Reason::NoConnection) => {
                 let burst = !in_sequence || options.recovery == Recovery::Burst;
                 position == oldest || (self.connected && burst)
@@ -154,6 +160,25 @@ impl<P: Copy> Stream<P> {
         may.then_some(position)
     }
 
+    /// What packets are sent as, the last one or the others.
+    fn transfer(&self, last: bool) -> Transfer {
+        match self.mode {
+            Mode::Unordered => Transfer::Unordered,
+            Mode::SourceSynchronized if !last => Transfer::Unordered,
+            Mode::Synchronized => Transfer::Synchronized,
+            Mode::GoBackN => Transfer::GoBackN,
+            Mode::Selective => Transfer::Selective,
+            Mode::SelectiveOrdered => Transfer::SelectiveOrdered,
+            Mode::Ordered | Mode::SourceOrdered | Mode::SourceSynchronized => Transfer::Ordered,
+        }
+    }
+
+    /// Can this be an answer to one of its packets?
+    #[inline]
+    pub(crate) fn expects(&self, header: &Header) -> bool {
+        header.transfer == self.transfer(true) || header.transfer == self.transfer(false)
+    }
+
     /// The header with which the packet at this position is sent now.
     #[inline]
     pub(crate) fn header(
@@ -166,15 +191,7 @@ impl<P: Copy> Stream<P> {
         let entry = self.window.get(position);
         let before = self.window.oldest();
         let oldest = position == before;
-        let transfer = match self.mode {
-            Mode::Unordered => Transfer::Unordered,
-            Mode::SourceSynchronized if !entry.last => Transfer::Unordered,
-            Mode::Synchronized => Transfer::Synchronized,
-            Mode::GoBackN => Transfer::GoBackN,
-            Mode::Selective => Transfer::Selective,
-            Mode::SelectiveOrdered => Transfer::SelectiveOrdered,
-            Mode::Ordered | Mode::SourceOrdered | Mode::SourceSynchronized => Transfer::Ordered,
-        };
+        let transfer = self.transfer(entry.last);
         let ordered = transfer == Transfer::Ordered;
         let cid = if transfer == Transfer::Unordered { None } else { self.cid };
         // Rule 2: nothing else of this stream may be on its way.

@@ -3,6 +3,7 @@
 use super::connections::Connection;
 use super::mutation::Mutation;
 use super::outbox::TargetOutbox;
+use super::stream::{SELECTIVE_WINDOW, SYNCHRONIZED_WINDOW};
 use super::target::{Arrival, Target};
 use super::{Flags, Kind, Reason, Seq, SequenceSpace, Transfer};
 
@@ -25,7 +26,8 @@ impl Connection {
     }
 
     fn mark(&mut self, seq: Seq, space: SequenceSpace) {
-        self.arrived |= 1 << space.distance(self.expected, seq);
+        // Zero where a peer that does not keep the rules has used a number twice.
+        self.arrived |= 1_u128.checked_shl(u32::from(space.distance(self.expected, seq))).unwrap_or(0);
     }
 
     /// Moves `expected` past all that has arrived; returns by how many.
@@ -45,7 +47,7 @@ impl<P: Copy> Target<P> {
         };
         let Some(connection) = self.connections.get(slot) else { return };
         let (seq, count) = (arrival.header.seq, arrival.header.count());
-        match connection.look(seq, self.space, 128) {
+        match connection.look(seq, self.space, SYNCHRONIZED_WINDOW) {
             Seen::TooFar => self.reject(&arrival, Reason::BufferFull, true, out),
             Seen::Duplicate if self.options.mutated(Mutation::CountDuplicates) => {
                 self.forward(slot, &arrival, false, out);
@@ -94,7 +96,7 @@ impl<P: Copy> Target<P> {
         };
         let Some(connection) = self.connections.get(slot) else { return };
         let seq = arrival.header.seq;
-        match connection.look(seq, self.space, 64) {
+        match connection.look(seq, self.space, SELECTIVE_WINDOW) {
             Seen::TooFar => return self.reject(&arrival, Reason::BufferFull, true, out),
             Seen::Duplicate => self.counters.duplicates.count(),
             Seen::New if arrival.header.transfer == Transfer::Selective => {

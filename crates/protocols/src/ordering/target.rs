@@ -131,10 +131,14 @@ impl<P: Copy> Target<P> {
 
     /// FIN: the connection and all that belongs to it is freed. Rule 1 says that nothing of it is left in the network.
     fn finish(&mut self, from: HostId, header: Header, out: &mut impl TargetOutbox<P>) {
-        if let Some(slot) = self.connections.find(from, header.cid) {
-            if let Some(connection) = self.connections.get(slot)
-                && !self.options.mutated(Mutation::LeakReplay)
-            {
+        if let Some(slot) = self.connections.find(from, header.cid)
+            && let Some(connection) = self.connections.get(slot)
+        {
+            // A source that keeps the rules has its answers to these. One that does not must not leave them to others.
+            if connection.executing > 0 || connection.held > 0 {
+                return;
+            }
+            if !self.options.mutated(Mutation::LeakReplay) {
                 self.replay.free_all(&mut connection.replay);
             }
             self.connections.close(slot);
@@ -142,13 +146,20 @@ impl<P: Copy> Target<P> {
         out.respond(from, header.answer(Kind::FinAck));
     }
 
-    /// The connection of a packet; one is opened if there is none.
+    /// The connection of a packet; one is opened if there is none. `None` as well if it belongs to a transfer of another kind.
     pub(super) fn connect(&mut self, arrival: &Arrival<P>, started: bool) -> Option<u32> {
-        let (from, cid) = (arrival.from, arrival.header.cid);
-        self.connections.find(from, cid).or_else(|| {
-            let transfer = arrival.header.transfer;
-            self.connections.open(Connection { from, cid, transfer, started, ..Connection::default() })
-        })
+        let (from, cid, transfer) = (arrival.from, arrival.header.cid, arrival.header.transfer);
+        let Some(slot) = self.connections.find(from, cid) else {
+            return self.connections.open(Connection {
+                from,
+                cid,
+                transfer,
+                started,
+                ..Connection::default()
+            });
+        };
+        let fits = self.connections.get(slot).is_some_and(|connection| connection.transfer == transfer);
+        fits.then_some(slot)
     }
 
     /// Rejects a packet. `connected`: the target holds its connection.

@@ -1,11 +1,13 @@
 //! The configurations that are checked, bounded for every test run and as a whole.
 
+use std::io::Write;
+
 use stateright::{Checker, Model};
 
 use super::explore::{Verdict, explore};
 use super::model::{Configuration, Step};
-use super::world::Planned;
-use crate::ordering::{Close, Mode, OnNoConnection, Recovery, Resend, StartOffset};
+use super::plan::Planned;
+use crate::ordering::{Close, Mode, OnNoConnection, Recovery, Resend, StartOffset, TimedOut};
 
 const ORDERED: Planned = Planned::new(Mode::Ordered, false, 2);
 const ONCE: Planned = Planned::new(Mode::Ordered, true, 2);
@@ -14,7 +16,14 @@ fn of(packets: u8, stream: Planned) -> Planned {
     Planned { packets, ..stream }
 }
 
-/// Small enough to be visited at every test run, together.
+/// A window that is wider than the cap on outstanding packets: acknowledged packets of which copies are left stay in it.
+fn wide(stream: Planned, outstanding: u16) -> Configuration {
+    let configuration =
+        Configuration::new("packets outstanding are fewer than the window holds", &[of(3, stream)]);
+    Configuration { lazy: true, ..configuration }.source(|source| source.outstanding = outstanding)
+}
+
+/// Small ones, in which most defects show.
 pub(super) fn small() -> Vec<Configuration> {
     vec![
         Configuration::new("one stream, three packets", &[of(3, ORDERED)]),
@@ -51,10 +60,14 @@ pub(super) fn small() -> Vec<Configuration> {
             &[Planned::new(Mode::Unordered, false, 2)],
         )
         .with(1, 1),
+        Configuration::new("only the oldest again, a loss, an early time-out", &[of(3, ORDERED)])
+            .source(|source| source.timed_out = TimedOut::Oldest)
+            .with(1, 1),
+        wide(ORDERED, 1).with(1, 1),
     ]
 }
 
-/// What `make check-protocols` visits besides.
+/// Somewhat larger ones: seconds, together.
 pub(super) fn large() -> Vec<Configuration> {
     let lazy = |configuration: Configuration| Configuration { lazy: true, ..configuration };
     let slow_memory = |configuration: Configuration| Configuration { slow_memory: true, ..configuration };
@@ -78,6 +91,15 @@ pub(super) fn large() -> Vec<Configuration> {
         Configuration::new("three packets, losses and early time-outs", &[of(3, ORDERED)]).with(2, 1),
         Configuration::new("three packets exactly once, losses and early time-outs", &[of(3, ONCE)])
             .with(2, 1),
+        Configuration::new("two streams exactly once, two connections, buffers of one", &[ONCE, ONCE])
+            .target(|target| (target.reorder_capacity, target.reorder_cache, target.replay) = (1, 0, 1))
+            .with(1, 0),
+        wide(ORDERED, 2).with(1, 1),
+        wide(ONCE, 1).with(1, 1),
+        wide(Planned::new(Mode::Synchronized, true, 3), 2).with(1, 1),
+        Configuration::new("only the oldest again, exactly once, a loss", &[of(3, ONCE), ORDERED])
+            .source(|source| source.timed_out = TimedOut::Oldest)
+            .with(1, 0),
         Configuration::new("offsets always, exactly once", &[of(3, ONCE)])
             .source(|source| source.start_offset = StartOffset::Always)
             .with(1, 1),
@@ -125,11 +147,8 @@ pub(super) fn large() -> Vec<Configuration> {
     ]
 }
 
-/// The largest ones: hundreds of thousands of states and more.
+/// What `make check-protocols` visits besides: hundreds of thousands of states and more.
 fn huge() -> Vec<Configuration> {
-    let lazy = |configuration: Configuration| Configuration { lazy: true, ..configuration };
-    let slow_memory = |configuration: Configuration| Configuration { slow_memory: true, ..configuration };
-    let synchronized = Planned::new(Mode::Synchronized, true, 3);
     vec![
         Configuration::new("two streams, a loss and an early time-out", &[ORDERED, ORDERED]).with(1, 1),
         Configuration::new("two streams exactly once, a loss and an early time-out", &[ONCE, ONCE])
@@ -146,6 +165,20 @@ fn huge() -> Vec<Configuration> {
         )
         .target(|target| (target.connections, target.replay) = (1, 1))
         .with(1, 1),
+        Configuration::new(
+            "two streams exactly once, two connections, buffers of one, a loss and an early time-out",
+            &[ONCE, ONCE],
+        )
+        .target(|target| (target.reorder_capacity, target.reorder_cache, target.replay) = (1, 0, 1))
+        .with(1, 1),
+        wide(ONCE, 2).with(2, 2),
+        Configuration::new(
+            "only the oldest again, one connection, a loss and an early time-out",
+            &[of(3, ONCE), ORDERED.from(1)],
+        )
+        .source(|source| source.timed_out = TimedOut::Oldest)
+        .target(|target| target.connections = 1)
+        .with(1, 1),
         Configuration::new("three sources, two connections", &[ORDERED, ORDERED.from(1), ONCE.from(2)]),
         Configuration::new(
             "three sources, one connection, a loss",
@@ -153,6 +186,15 @@ fn huge() -> Vec<Configuration> {
         )
         .target(|target| target.connections = 1)
         .with(1, 0),
+    ]
+}
+
+/// The same for other kinds of transfer and other options, and more losses.
+fn huge_of_other_kinds() -> Vec<Configuration> {
+    let lazy = |configuration: Configuration| Configuration { lazy: true, ..configuration };
+    let slow_memory = |configuration: Configuration| Configuration { slow_memory: true, ..configuration };
+    let synchronized = Planned::new(Mode::Synchronized, true, 3);
+    vec![
         Configuration::new("four packets exactly once, three losses, two early time-outs", &[of(4, ONCE)])
             .with(3, 2),
         Configuration::new("four packets, three losses, two early time-outs", &[of(4, ORDERED)]).with(3, 2),
@@ -257,27 +299,32 @@ fn check_with_stateright(configuration: Configuration, limit: usize) -> usize {
     checker.unique_state_count()
 }
 
-#[test]
-fn small_configurations() {
+/// Checks all of them and says how many states they have, also where tests are run quietly.
+fn check_all(configurations: &[Configuration], limit: usize) {
     let mut all = 0;
-    for configuration in small() {
-        let states = check(&configuration, 1 << 17);
-        assert_eq!(check_with_stateright(configuration, usize::MAX), states);
+    for configuration in configurations {
+        let states = check(configuration, limit);
+        // Its search is the slower one.
+        if states <= 2_000_000 {
+            assert_eq!(check_with_stateright(configuration.clone(), usize::MAX), states);
+        }
         all += states;
     }
-    println!("{all:>9} states in all");
+    let count = configurations.len();
+    let told = writeln!(
+        std::io::stderr(),
+        "ordering protocols: all {all} states of {count} configurations are good"
+    );
+    told.expect("there is a place for messages");
+}
+
+#[test]
+fn small_and_large_configurations() {
+    check_all(&[small(), large()].concat(), 1 << 17);
 }
 
 #[test]
 #[ignore = "minutes: make check-protocols"]
 fn all_configurations() {
-    let mut all = 0;
-    for configuration in small().into_iter().chain(large()).chain(huge()) {
-        let states = check(&configuration, 40_000_000);
-        all += states;
-        if states <= 2_000_000 {
-            assert_eq!(check_with_stateright(configuration, usize::MAX), states);
-        }
-    }
-    println!("{all:>9} states in all");
+    check_all(&[small(), large(), huge(), huge_of_other_kinds()].concat(), 40_000_000);
 }

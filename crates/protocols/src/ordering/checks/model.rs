@@ -3,7 +3,8 @@
 use fabricsim_units::{HostId, Time};
 use stateright::{Model, Property};
 
-use super::world::{FAULTS, Fault, Planned, World};
+use super::plan::Planned;
+use super::world::{FAULTS, Fault, World};
 use crate::ordering::timers::Timer;
 use crate::ordering::{Cid, Header, Mode, Seq, SourceOptions, TargetOptions};
 

@@ -1,196 +1,15 @@
-//! The paper's sequence diagrams (figures 4 to 7) and the corners that it leaves out, packet by packet.
+//! The corners that the paper leaves out, packet by packet.
 
-use fabricsim_units::Time;
+use fabricsim_units::{HostId, Time};
 
-use super::world::{InFlight, Planned, World};
+use super::plan::Planned;
+use super::stage::Stage;
+use super::world::InFlight;
+use crate::ordering::Kind::{Ack, Fin, FinAck, Nack, Req};
 use crate::ordering::{
-    Flags, Kind, Mode, Reason, Resend, Seq, Source, SourceOptions, StartOffset, TargetOptions,
+    Flags, Header, Mode, Reason, Resend, Seq, Source, SourceOptions, SourceOutbox, StartOffset, StreamId,
+    TargetOptions, TimedOut,
 };
-
-/// A world with one network in which the test decides what arrives when.
-struct Stage {
-    world: World,
-    plan: Vec<Planned>,
-    now: Time,
-}
-
-impl Stage {
-    fn new(source: SourceOptions, target: TargetOptions, plan: &[Planned]) -> Self {
-        Self { world: World::new(source, target, plan, false), plan: plan.to_vec(), now: Time::ZERO }
-    }
-
-    fn of(plan: &[Planned]) -> Self {
-        Self::new(SourceOptions::default(), TargetOptions::default(), plan)
-    }
-
-    /// Everything that can be sent is.
-    fn send_all(&mut self) -> Vec<(Kind, u16)> {
-        let mut sent = Vec::new();
-        for source in 0..self.world.sources.len() {
-            while let Some(packet) = self.world.send(source, self.now) {
-                sent.push((packet.header.kind, packet.header.seq.0));
-            }
-        }
-        sent
-    }
-
-    fn place(&self, kind: Kind, seq: u16) -> usize {
-        let is = |packet: &InFlight| packet.header.kind == kind && packet.header.seq == Seq(seq);
-        let found = self.world.network.iter().position(is);
-        found.unwrap_or_else(|| panic!("no {kind:?} {seq} in {:?}", self.world.network))
-    }
-
-    fn arrive(&mut self, kind: Kind, seq: u16) {
-        let packet = self.world.leave(self.place(kind, seq));
-        self.world.arrive(packet, &self.plan, true);
-        assert_eq!(self.world.fault, None);
-    }
-
-    fn lose(&mut self, kind: Kind, seq: u16) {
-        self.world.leave(self.place(kind, seq));
-    }
-
-    /// Time passes until the next timer.
-    fn wait(&mut self) {
-        self.now = self.world.sources.iter().map(Source::wake_at).min().unwrap_or(self.now);
-        assert_ne!(self.now, Time::MAX, "no timer runs");
-        (0..self.world.sources.len()).for_each(|source| self.world.expire(source, self.now, &self.plan));
-    }
-
-    /// Whatever is in the network, in the order in which it is written down.
-    fn network(&self) -> Vec<(Kind, u16)> {
-        self.world.network.iter().map(|packet| (packet.header.kind, packet.header.seq.0)).collect()
-    }
-
-    fn delivered(&self, stream: usize) -> u128 {
-        self.world.records[stream].delivered
-    }
-
-    /// All that is left goes by itself, without losses.
-    fn finish(&mut self) {
-        for _ in 0..1000 {
-            self.send_all();
-            if self.world.network.is_empty() {
-                if self.world.is_done(&self.plan) {
-                    return;
-                }
-                self.wait();
-                continue;
-            }
-            let packet = self.world.leave(0);
-            self.world.arrive(packet, &self.plan, true);
-            assert_eq!(self.world.fault, None);
-        }
-        panic!("it does not end: {:?}", self.world);
-    }
-
-    fn packet(&self, kind: Kind, seq: u16) -> InFlight {
-        self.world.network[self.place(kind, seq)]
-    }
-}
-
-use Kind::{Ack, Fin, FinAck, Nack, Req};
-
-#[test]
-fn figure_4_slow_mode() {
-    let mut stage = Stage::of(&[Planned::new(Mode::SourceOrdered, false, 2)]);
-    assert_eq!(stage.send_all(), [(Req, 0)]);
-    stage.arrive(Req, 0);
-    assert_eq!(stage.send_all(), []);
-    stage.arrive(Ack, 0);
-    assert_eq!(stage.send_all(), [(Req, 1)]);
-    stage.arrive(Req, 1);
-    stage.lose(Ack, 1);
-    stage.wait();
-    assert_eq!(stage.send_all(), [(Req, 1)]);
-    stage.arrive(Req, 1);
-    assert_eq!(stage.world.target.counters().delivered.get(), 3);
-    stage.arrive(Ack, 1);
-    assert_eq!(stage.world.target.most_connections(), 0);
-    stage.finish();
-}
-
-#[test]
-fn figure_5_fast_mode() {
-    let mut stage = Stage::of(&[Planned::new(Mode::Ordered, false, 3)]);
-    assert_eq!(stage.send_all(), [(Req, 0), (Req, 1), (Req, 2)]);
-    assert!(stage.packet(Req, 0).header.flags.has(Flags::SYN));
-    assert!(!stage.packet(Req, 1).header.flags.has(Flags::SYN));
-    stage.arrive(Req, 1);
-    stage.arrive(Req, 2);
-    assert_eq!((stage.delivered(0), stage.world.target.reorder_buffer().len()), (0, 2));
-    assert_eq!(stage.network(), [(Req, 0)]);
-    stage.arrive(Req, 0);
-    assert_eq!(stage.delivered(0), 0b111);
-    assert_eq!(stage.world.target.counters().reordered.get(), 2);
-    assert!(stage.packet(Ack, 0).header.flags.has(Flags::CON));
-    // The last ACK first: it is not sufficient to close.
-    stage.arrive(Ack, 2);
-    stage.arrive(Ack, 0);
-    assert_eq!(stage.send_all(), []);
-    stage.arrive(Ack, 1);
-    assert_eq!(stage.send_all(), [(Fin, 0)]);
-    assert_eq!(stage.world.target.open_connections(), 1);
-    stage.arrive(Fin, 0);
-    assert_eq!(stage.world.target.open_connections(), 0);
-    assert!(!stage.world.sources[0].is_idle());
-    stage.arrive(FinAck, 0);
-    assert!(stage.world.is_done(&stage.plan));
-}
-
-#[test]
-fn figure_6_exactly_once() {
-    let mut stage = Stage::of(&[Planned::new(Mode::Ordered, true, 3)]);
-    stage.send_all();
-    (0..3).for_each(|seq| stage.arrive(Req, seq));
-    stage.arrive(Ack, 0);
-    stage.arrive(Ack, 2);
-    stage.lose(Ack, 1);
-    assert_eq!(stage.world.target.replay_buffers(), 3);
-    stage.wait();
-    assert_eq!(stage.send_all(), [(Req, 1)]);
-    // It is the oldest without acknowledgement: it carries SYN, which frees the replay buffer of what came before.
-    assert!(stage.packet(Req, 1).header.flags.has(Flags::SYN));
-    stage.arrive(Req, 1);
-    assert_eq!((stage.delivered(0), stage.world.target.replay_buffers()), (0b111, 2));
-    assert_eq!(stage.world.target.counters().delivered.get(), 3);
-    assert_eq!(stage.packet(Ack, 1).header.result(), 1);
-    stage.arrive(Ack, 1);
-    stage.lose_nothing_until_quiet();
-    assert_eq!(stage.send_all(), [(Fin, 0)]);
-    stage.arrive(Fin, 0);
-    assert_eq!(stage.world.target.replay_buffers(), 0);
-    stage.arrive(FinAck, 0);
-    assert!(stage.world.is_done(&stage.plan));
-}
-
-impl Stage {
-    /// One answer was lost, so FIN waits for the quiet time.
-    fn lose_nothing_until_quiet(&mut self) {
-        assert_eq!(self.send_all(), []);
-        self.wait();
-    }
-}
-
-#[test]
-fn figure_7_synchronized_transfer() {
-    let mut stage = Stage::of(&[Planned::new(Mode::Synchronized, true, 4)]);
-    assert_eq!(stage.send_all(), [(Req, 0), (Req, 1), (Req, 2), (Req, 3)]);
-    let operation = stage.packet(Req, 3).header;
-    assert!(operation.flags.has(Flags::EOD) && operation.count() == 4);
-    stage.arrive(Req, 1);
-    stage.arrive(Req, 3);
-    assert_eq!(stage.delivered(0), 0b0010);
-    stage.arrive(Req, 0);
-    assert_eq!(stage.delivered(0), 0b0011);
-    stage.arrive(Req, 2);
-    assert_eq!(stage.delivered(0), 0b1111);
-    stage.arrive(Ack, 3);
-    assert_eq!(stage.send_all(), []);
-    (0..3).for_each(|seq| stage.arrive(Ack, seq));
-    assert_eq!(stage.send_all(), [(Fin, 0)]);
-    stage.finish();
-}
 
 #[test]
 fn a_flush_comes_before_the_synchronization_operation() {
@@ -331,6 +150,82 @@ fn sequence_numbers_wrap() {
         stage.arrive(Req, seq);
     }
     assert_eq!(stage.delivered(0), 0b1111);
+    stage.finish();
+}
+
+/// An early packet that is lost holds up neither more nor less than the target can note.
+#[test]
+fn a_synchronized_transfer_stays_within_the_targets_bitmap() {
+    let options = SourceOptions { outstanding: 100, ..SourceOptions::default() };
+    let mut stage =
+        Stage::new(options, TargetOptions::default(), &[Planned::new(Mode::Synchronized, true, 120)]);
+    let mut source: Source<u32> = Source::new(options).expect("the options are good");
+    let stream = source.open(HostId(9), Mode::Synchronized, true).expect("there is room");
+    let mut out = Nothing;
+    let mut sent = 0;
+    while source.has_room(stream) {
+        source.offer(stream, sent, false);
+        let packet = source.next(Time::ZERO).expect("it has just been offered");
+        // All but the first are acknowledged.
+        if sent > 0 {
+            let ack = Header { kind: Ack, flags: Flags::CON, word: 0, ..packet.header };
+            source.arrive(HostId(9), ack, &mut out);
+        }
+        sent += 1;
+    }
+    assert_eq!(sent, 128);
+    assert_eq!(stage.send_all().len(), 100);
+    stage.lose(Req, 0);
+    (1..100).for_each(|seq| stage.arrive(Req, seq));
+    (1..100).for_each(|seq| stage.arrive(Ack, seq));
+    while stage.world.offer(&stage.plan, 0) {}
+    stage.finish();
+    assert_eq!(stage.world.target.counters().buffer_full.get(), 0);
+}
+
+/// What is told is not of interest.
+struct Nothing;
+
+impl SourceOutbox<u32> for Nothing {
+    fn acknowledged(&mut self, _: StreamId, _: u32, _: u64) {}
+    fn finished(&mut self, _: StreamId) {}
+}
+
+#[test]
+fn only_the_oldest_is_sent_again_if_that_is_wanted() {
+    for (timed_out, again) in
+        [(TimedOut::Each, vec![(Req, 0), (Req, 1), (Req, 2)]), (TimedOut::Oldest, vec![(Req, 0)])]
+    {
+        let source = SourceOptions { timed_out, ..SourceOptions::default() };
+        let plan = [Planned::new(Mode::Ordered, false, 3)];
+        let mut stage = Stage::new(source, TargetOptions::default(), &plan);
+        stage.send_all();
+        stage.lose(Req, 0);
+        stage.lose(Req, 1);
+        stage.arrive(Req, 2);
+        stage.wait();
+        assert_eq!(stage.send_all(), again);
+        if timed_out == TimedOut::Oldest {
+            stage.arrive(Req, 0);
+            stage.arrive(Ack, 0);
+            // The next one's time has run out, too.
+            assert_eq!(stage.send_all(), [(Req, 1)]);
+            stage.arrive(Req, 1);
+            assert_eq!(stage.delivered(0), 0b111);
+        }
+        stage.finish();
+    }
+}
+
+#[test]
+fn a_connection_that_is_in_use_is_not_closed() {
+    let mut stage = Stage::of(&[Planned::new(Mode::Ordered, true, 2)]);
+    stage.send_all();
+    stage.arrive(Req, 1);
+    let fin =
+        InFlight { header: Header { kind: Fin, ..stage.packet(Req, 0).header }, ..stage.packet(Req, 0) };
+    stage.world.arrive(fin, &stage.plan, true);
+    assert_eq!((stage.world.target.open_connections(), stage.network()), (1, vec![(Req, 0)]));
     stage.finish();
 }
 

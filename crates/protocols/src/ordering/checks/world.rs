@@ -4,68 +4,15 @@ use std::collections::VecDeque;
 
 use fabricsim_units::{HostId, Time};
 
+use super::plan::{Item, Planned};
 use crate::ordering::timers::Timer;
 use crate::ordering::{
-    Cid, Header, Kind, Mode, Operation, Source, SourceOptions, SourceOutbox, StreamId, Target, TargetOptions,
+    Cid, Header, Kind, Mode, Source, SourceOptions, SourceOutbox, StreamId, Target, TargetOptions,
     TargetOutbox, Ticket,
 };
 
 /// The host of the target; sources are hosts 0, 1 ...
 pub(super) const TARGET: HostId = HostId(99);
-
-/// A packet's payload: the n-th operation of a stream of the plan. All are fetch-and-add.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(super) struct Item {
-    pub(super) stream: u8,
-    pub(super) index: u8,
-}
-
-/// A stream that is to be transferred.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) struct Planned {
-    pub(super) source: usize,
-    pub(super) mode: Mode,
-    pub(super) exactly_once: bool,
-    pub(super) packets: u8,
-}
-
-impl Planned {
-    pub(super) const fn new(mode: Mode, exactly_once: bool, packets: u8) -> Self {
-        Self { source: 0, mode, exactly_once, packets }
-    }
-
-    pub(super) const fn from(self, source: usize) -> Self {
-        Self { source, ..self }
-    }
-
-    fn is_in_order(&self) -> bool {
-        !matches!(
-            self.mode,
-            Mode::Unordered | Mode::Selective | Mode::Synchronized | Mode::SourceSynchronized
-        )
-    }
-
-    /// Is the operation to be carried out once?
-    fn is_once(&self, index: u8) -> bool {
-        match self.mode {
-            Mode::Unordered => false,
-            Mode::SourceOrdered | Mode::Ordered => self.exactly_once,
-            Mode::SourceSynchronized => self.exactly_once && index + 1 == self.packets,
-            // The bitmap, or the expected number, keeps duplicates from being carried out.
-            Mode::Synchronized | Mode::GoBackN | Mode::Selective | Mode::SelectiveOrdered => true,
-        }
-    }
-
-    /// Does its result come back?
-    fn has_result(&self, index: u8) -> bool {
-        let last = index + 1 == self.packets;
-        match self.mode {
-            Mode::SourceOrdered | Mode::Ordered => self.exactly_once,
-            Mode::Synchronized | Mode::SourceSynchronized => self.exactly_once && last,
-            _ => false,
-        }
-    }
-}
 
 /// What is wrong.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -283,8 +230,11 @@ impl World {
         let record = &mut self.records[usize::from(item.stream)];
         record.visible |= 1 << item.index;
         // Operations that may be carried out twice would make the word depend on how often they were.
-        let counts = plan[usize::from(item.stream)].has_result(item.index);
-        let result = if counts { Operation::FetchAdd(1).execute(&mut record.word) } else { 0 };
+        let stream = &plan[usize::from(item.stream)];
+        let result = match stream.result(item.index) {
+            Some(turn) => item.operation(turn).execute(&mut record.word),
+            None => 0,
+        };
         let mut out = Out::default();
         self.target.visible(ticket, result, &mut out);
         self.respond(out, plan);
@@ -307,9 +257,7 @@ impl World {
             let early = record.visible & bit == 0 && !arrives_first;
             let fault = early || record.acknowledged & bit != 0;
             record.acknowledged |= bit;
-            let synchronizes = matches!(stream.mode, Mode::Synchronized | Mode::SourceSynchronized);
-            let expected = if synchronizes { 0 } else { u64::from(item.index) };
-            if stream.has_result(item.index) && result != expected {
+            if stream.result(item.index).is_some_and(|expected| result != expected) {
                 self.blame(Fault::Result);
             }
             if fault {
