@@ -1,6 +1,6 @@
 //! What an endpoint is told.
 
-use fabricsim_protocols::ordering::{Close, Mode, OptionError, SourceOptions, TargetOptions};
+use fabricsim_protocols::ordering::{Close, Mode, OptionError, SourceOptions, TargetOptions, TimedOut};
 use fabricsim_units::Time;
 use serde::Deserialize;
 use thiserror::Error;
@@ -125,6 +125,8 @@ impl Settings {
             outstanding: self.outstanding,
             timeout: Time::us(self.timeout_us),
             lifetime: self.lifetime(),
+            // The others that time out wait behind it in the reorder buffer, as a rule.
+            timed_out: TimedOut::Oldest,
             close: Close::End,
             ..SourceOptions::default()
         }
