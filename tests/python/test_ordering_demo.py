@@ -19,6 +19,8 @@ from fabricsim import FabricsimError, InputError
 from fabricsim.ordering_demo import Mode, demo, ordering_demo
 from fabricsim.ordering_demo.process import Process
 
+pytestmark = pytest.mark.usefixtures("real")
+
 SHORT: dict[str, Any] = {"size": 150_000, "streams": 3, "loss": 0.02, "delay_us": 100, "jitter_us": 1000}
 
 
