@@ -9,7 +9,7 @@ use fabricsim_fabric::{
 };
 use fabricsim_model::Observer;
 use fabricsim_protocols::Datagram;
-use fabricsim_routing::Router;
+use fabricsim_routing::{Router, RoutingFunction};
 use fabricsim_spec::{Allocation, Experiment, LinkParameters, Queueing, SendWhen, Staging};
 use fabricsim_topology::{Graph, Node};
 use fabricsim_units::{Bytes, HostId, LinkId, PortNo, Rate, SwitchId, Time, Vl};
@@ -96,7 +96,10 @@ pub(crate) fn assemble<B: Observer>(
         .iter()
         .enumerate()
         .map(|(number, places)| {
-            let ports = ports(experiment, graph, places, &directory, number as u16);
+            let mut ports = ports(experiment, graph, places, &directory, number as u16);
+            if router.keeps_trail() && router.is_adaptive() && !switch_has_classes(experiment) {
+                ports.count_whole();
+            }
             let common = Common {
                 experiment,
                 graph,
@@ -111,6 +114,10 @@ pub(crate) fn assemble<B: Observer>(
         })
         .collect();
     (partitions, directory)
+}
+
+fn switch_has_classes(experiment: &Experiment) -> bool {
+    experiment.switch.lanes_per_class() < experiment.switch.virtual_lanes
 }
 
 fn rules(experiment: &Experiment) -> Rules {
@@ -208,6 +215,7 @@ fn ports(
         senders: Table::new(Vec::with_capacity(places.len())),
         receivers: Table::new(Vec::with_capacity(places.len())),
         lanes: Table::new(Vec::with_capacity(places.len() * lane_count)),
+        whole: Table::new(Vec::new()),
         lane_count,
         ramps: RampPool::new(unit),
         sinks: Table::new(Vec::new()),

@@ -225,3 +225,17 @@ fn adaptive_routing_is_as_good_as_the_better_of_the_two() {
     let detours = accepted(WORST_FOR_VALIANT, 0.42, &[("routing.algorithm", "par-6/2")]);
     assert!(detours > 0.99 * 0.42, "{detours} of 0.42 to the group two further, Valiant's limit is 0.29");
 }
+
+/// Where nothing is in the way, PAR-6/2 goes the short way: links of a packet at a moderate uniform load, beside those of minimal
+/// routing. Links between groups are longer than others, so that there is always more on its way there.
+#[test]
+fn detours_are_rare_where_nothing_is_in_the_way() {
+    let links = |algorithm: &[(&str, &str)]| {
+        let long = [("links.kind.global.latency", "300 ns"), ("links.kind.global.buffer", "6 KiB")];
+        let totals = run(&format!("{UNIFORM}\nload = 0.3"), &[algorithm, &long].concat());
+        totals.packet_hops as f64 / totals.delivered as f64
+    };
+    let minimal = links(ALGORITHMS[0]);
+    let ratio = links(ALGORITHMS[9]) / minimal;
+    assert!((1.0..1.1).contains(&ratio), "{ratio} times the links of minimal ways");
+}

@@ -1,3 +1,5 @@
+use std::ops::Range;
+
 use fabricsim_model::{Lanes, Observer};
 use fabricsim_spec::Selection;
 use fabricsim_units::{ByteTime, Time, Vl};
@@ -128,6 +130,9 @@ pub struct Ports {
     pub receivers: Table<Receiver>,
     /// Credits of sending port p for lane v at `p * lane_count + v`.
     pub lanes: Table<LaneCredits>,
+    /// Credits of all lanes together of sending ports that lead to switches, by port, where the routing looks at them; else
+    /// empty.
+    pub whole: Table<LaneCredits>,
     /// Lanes of every link.
     pub lane_count: usize,
     /// Ramps of all lanes.
@@ -289,9 +294,52 @@ impl Ports {
     #[inline]
     pub fn credit(&mut self, port: u32, lane: Vl, ramp: Ramp, now: Time) -> Option<Time> {
         let index = port as usize * self.lane_count + lane.index();
+        if let Some(whole) = self.whole.get_mut(port as usize) {
+            self.ramps.give_back(whole, ramp);
+        }
         let lane = &mut self.lanes[index];
         self.ramps.give_back(lane, ramp);
         if lane.wanted == u32::MAX { None } else { self.enough_at(index, now) }
+    }
+
+    /// Counts the credits of all lanes together as well, before anything is sent.
+    pub fn count_whole(&mut self) {
+        let lanes = self.lanes.chunks(self.lane_count);
+        let capacity =
+            lanes.map(|lanes| lanes.iter().fold(0_u32, |sum, lane| sum.saturating_add(lane.capacity)));
+        self.whole = Table::new(capacity.map(LaneCredits::new).collect());
+    }
+
+    /// Blocks in use, as far as is known at `now`, of the buffers of the lanes `class` behind a sending port that leads to a switch.
+    #[inline]
+    pub fn in_use(&mut self, port: usize, class: &Range<usize>, now: Time) -> u32 {
+        if let Some(whole) = self.whole.get_mut(port) {
+            self.ramps.collect(whole, now);
+            return whole.capacity - whole.free;
+        }
+        self.in_use_of_lanes(port, class, now)
+    }
+
+    #[inline(never)]
+    fn in_use_of_lanes(&mut self, port: usize, class: &Range<usize>, now: Time) -> u32 {
+        let first = port * self.lane_count;
+        let used = (first + class.start..first + class.end).map(|lane| {
+            let lane = &mut self.lanes[lane];
+            self.ramps.collect(lane, now);
+            lane.capacity - lane.free
+        });
+        used.sum()
+    }
+
+    /// A packet is sent to a switch: it uses credits of all lanes of the sending port together as well.
+    #[inline]
+    pub(crate) fn use_whole(&mut self, port: u32, blocks: u32, now: Time) {
+        if let Some(whole) = self.whole.get_mut(port as usize) {
+            if whole.free < blocks {
+                self.ramps.collect(whole, now);
+            }
+            self.ramps.take(whole, blocks);
+        }
     }
 
     /// When there will be as many blocks as are wanted of a lane, if it is known and was not announced before.

@@ -92,6 +92,7 @@ fn transmit_at<R: RoutingFunction, B: Observer, O: Outbox>(
     if let Far::Switch(far) = sender.far {
         slot.port = far;
         context.out.arrive(now + sender.far_delay + late, far, index);
+        context.ports.use_whole(port, blocks, context.now);
         return end;
     }
     match sender.far {
@@ -123,6 +124,7 @@ fn transmit_at<R: RoutingFunction, B: Observer, O: Outbox>(
             let (at, channel) = (now + sender.far_delay + late, sender.channel);
             let label = context.arena.label(index);
             let slot = context.arena.remove(index);
+            context.ports.use_whole(port, blocks, context.now);
             context.out.remote_packet(at, channel, slot, label);
         }
     }

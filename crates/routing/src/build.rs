@@ -81,7 +81,7 @@ fn refuse_stray(experiment: &Experiment, algorithm: Algorithm, file: &str) -> Re
         ("routing.partitions", routing.partitions.is_some(), &[LookUpTables]),
         ("routing.tables", routing.tables.is_some(), &[Table]),
         ("routing.via", routing.via.is_some(), &[Valiant, UgalL, UgalG, Piggyback, Par]),
-        ("routing.threshold", routing.threshold.is_some(), &[UgalL, UgalG, Piggyback, Par, Dal]),
+        ("routing.threshold", routing.threshold.is_some(), &[UgalL, UgalG, Piggyback, Par, Par62, Dal]),
         ("routing.state_delay", routing.state_delay.is_some(), &[UgalG, Piggyback]),
         ("routing.congested", routing.congested.is_some(), &[Piggyback]),
         ("routing.trigger", routing.trigger.is_some(), &[Par62]),

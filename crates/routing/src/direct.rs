@@ -83,6 +83,8 @@ fn dragonfly(algorithm: Algorithm, experiment: &Experiment) -> Option<Policy> {
         Algorithm::Piggyback => Policy::Piggyback { threshold, factor: TWICE, congested },
         Algorithm::Par => Policy::Progressive { threshold },
         Algorithm::Par62 => Policy::Detours(Detours {
+            // One of the two is enough.
+            threshold: if routing.trigger.is_some() && routing.threshold.is_none() { 0 } else { threshold },
             trigger: part(routing.trigger, 0.0),
             ratio: part(routing.ratio, RATIO),
         }),

@@ -185,8 +185,8 @@ impl Megafly {
             let direct = chosen(any(self.gates.between(from, last).iter().copied(), view));
             let lands = out.map_or(0, |gate| gate.lands);
             let links = if self.gates_of(via, lands, last).next().is_some() { 4 } else { 6 };
-            let least = u64::from(view.load(direct, self.all)) * 3;
-            let other = u64::from(view.load(chosen(out), self.all)) * links;
+            let least = u64::from(view.load(direct)) * 3;
+            let other = u64::from(view.load(chosen(out))) * links;
             if least <= other + u64::from(threshold) {
                 return (direct, 0);
             }

@@ -21,7 +21,7 @@ pub(crate) struct Anything {
 }
 
 impl View for Anything {
-    fn load(&mut self, _port: PortNo, _lanes: Lanes) -> u32 {
+    fn load(&mut self, _port: PortNo) -> u32 {
         self.published = self.random.below(1000) as u32;
         self.random.below(1000) as u32
     }

@@ -3,10 +3,15 @@ use fabricsim_units::{PortNo, SwitchId, Time};
 
 /// What a switch lets a routing function see when a packet's hop is chosen.
 pub trait View {
-    /// Flow-control units that wait in this switch for `port`, and those that are in use, as far as this switch knows, of the
-    /// buffers at the other end of its link for `lanes`. What is on its way there, and credits on their way back, count as in
-    /// use: nothing is taken off for the round trip.
-    fn load(&mut self, port: PortNo, lanes: Lanes) -> u32;
+    /// Flow-control units that wait in this switch for `port`, which leads to a switch, and those that are in use, as far as this
+    /// switch knows, of the buffers at the other end of its link: of all lanes of the packet's service class. What is on its
+    /// way there, and credits on their way back, count as in use: nothing is taken off for the round trip.
+    fn load(&mut self, port: PortNo) -> u32;
+
+    /// Is [`View::load`] more than `limit`?
+    fn exceeds(&mut self, port: PortNo, limit: u32) -> bool {
+        self.load(port) > limit
+    }
 
     /// Flow-control units of the buffers at the other end of the link of `port`, for `lanes`.
     fn capacity(&self, port: PortNo, lanes: Lanes) -> u32;

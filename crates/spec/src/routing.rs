@@ -27,7 +27,8 @@ pub struct Routing {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub via: Option<Via>,
     /// For `ugal-l`, `ugal-g`, `piggyback`, `par` and `dal`: T, in packets of `host.mtu`, of the rule by which they leave the minimal
-    /// way. By default 3.
+    /// way. For `par-6/2`: that much, or less, ahead at the minimal port is no reason to look for another one. By default 3; 0 where
+    /// `trigger` is given.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub threshold: Option<f64>,
     /// For `ugal-g` and `piggyback`: how old what a router knows of the other routers of its group is at the least; at least the
@@ -38,12 +39,13 @@ pub struct Routing {
     /// its router's global links. By default 3.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub congested: Option<f64>,
-    /// For `par-6/2`: the least part, 0 to 1, of the buffers behind the minimal port that must be in use, or waited for, before
-    /// another port is looked for. By default 0.
+    /// For `par-6/2`, in place of `threshold`, or beside it: the least part, 0 to 1, of the buffers behind the minimal port that must be in use, or
+    /// waited for, before another port is looked for. By default 0.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub trigger: Option<f64>,
     /// For `par-6/2`: a port is taken instead of the minimal one if the part of its buffers in use is at most this part, 0 to
-    /// 1, of the minimal port's. By default 0.45.
+    /// 1, of the minimal port's; a local one instead of a global one, if so is the mean of the router's other global ones. By
+    /// default 0.45.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ratio: Option<f64>,
     /// Which of the virtual lanes that the algorithm allows a packet takes.

@@ -66,7 +66,9 @@ impl Switch {
         context: &mut Context<R, B, O>,
     ) {
         let mut undecided = std::mem::take(&mut self.undecided);
-        undecided.sort_unstable_by_key(|&(input, _)| input);
+        if undecided.len() > 1 {
+            undecided.sort_unstable_by_key(|&(input, _)| input);
+        }
         let staged = self.layout.queueing == Queueing::Cioq;
         for (input, packet) in undecided.drain(..) {
             if staged {

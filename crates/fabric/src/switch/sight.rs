@@ -1,5 +1,7 @@
 //! What a routing function sees of a switch that chooses a packet's hop.
 
+use std::ops::Range;
+
 use fabricsim_model::{Hop, Lanes, Packet, Random};
 use fabricsim_routing::{At, RoutingFunction, View};
 use fabricsim_units::{PortNo, SwitchId, Time};
@@ -16,38 +18,29 @@ struct Sight<'a> {
     packet: &'a Packet,
     at: SwitchId,
     first_port: usize,
-    /// First lane of the packet's service class.
-    class: u8,
+    /// Lanes of the packet's service class.
+    class: Range<usize>,
     now: Time,
     /// Made when something is drawn.
     random: Option<Random>,
 }
 
-impl Sight<'_> {
-    /// Where the credits of a port's lanes begin.
-    #[inline]
-    fn lanes(&self, port: PortNo, lanes: Lanes) -> usize {
-        let port = self.first_port + port.index();
-        port * self.ports.lane_count + usize::from(self.class + lanes.first.0)
-    }
-}
-
 impl View for Sight<'_> {
     #[inline]
-    fn load(&mut self, port: PortNo, lanes: Lanes) -> u32 {
-        let first = self.lanes(port, lanes);
-        let mut load = self.outputs[port.index()].queued;
-        for lane in first..first + usize::from(lanes.count) {
-            let credits = &mut self.ports.lanes[lane];
-            self.ports.ramps.collect(credits, self.now);
-            load += credits.capacity - credits.free;
-        }
-        load
+    fn load(&mut self, port: PortNo) -> u32 {
+        let queued = self.outputs[port.index()].queued;
+        queued + self.ports.in_use(self.first_port + port.index(), &self.class, self.now)
+    }
+
+    #[inline]
+    fn exceeds(&mut self, port: PortNo, limit: u32) -> bool {
+        self.outputs[port.index()].queued > limit || self.load(port) > limit
     }
 
     #[inline]
     fn capacity(&self, port: PortNo, lanes: Lanes) -> u32 {
-        let first = self.lanes(port, lanes);
+        let port = self.first_port + port.index();
+        let first = port * self.ports.lane_count + self.class.start;
         self.ports.lanes[first].capacity * u32::from(lanes.count)
     }
 
@@ -66,14 +59,8 @@ impl View for Sight<'_> {
 impl Switch {
     /// Blocks that wait for an output, and those in use of the buffers at the other end of its link, at `now`.
     pub fn ahead(&mut self, ports: &mut Ports, output: usize, now: Time) -> u32 {
-        let first = (self.first_port as usize + output) * ports.lane_count;
-        let mut ahead = self.outputs[output].queued;
-        for lane in first..first + ports.lane_count {
-            let credits = &mut ports.lanes[lane];
-            ports.ramps.collect(credits, now);
-            ahead += credits.capacity - credits.free;
-        }
-        ahead
+        let port = self.first_port as usize + output;
+        self.outputs[output].queued + ports.in_use(port, &(0..ports.lane_count), now)
     }
 
     /// The hop that the routing chooses for a packet that remembers something of its way; `None` if packets remember nothing.
@@ -85,6 +72,7 @@ impl Switch {
         class: u8,
         packet: u32,
     ) -> Option<Hop> {
+        let first = usize::from(class);
         let slot = &mut context.arena[packet];
         let mut sight = Sight {
             outputs: &self.outputs,
@@ -94,7 +82,7 @@ impl Switch {
             packet: &slot.packet,
             at: at.switch,
             first_port: self.first_port as usize,
-            class,
+            class: first..first + usize::from(context.rules.lanes_per_class),
             now: context.now,
             random: None,
         };

@@ -1,5 +1,7 @@
 //! Where everything is in a dragonfly.
 
+use std::ops::Range;
+
 use fabricsim_topology::{DragonflyShape, Graph};
 use fabricsim_units::{HostId, PortNo, SwitchId};
 
@@ -95,13 +97,13 @@ impl Map {
         (at.group * self.shape.routers + at.router) * self.shape.globals
     }
 
-    pub(super) fn global_ports(&self) -> impl Iterator<Item = PortNo> + Clone + use<> {
-        let first = self.shape.hosts + self.shape.routers - 1;
-        (first..first + self.shape.globals).map(|port| PortNo(port as u16))
+    pub(super) fn global_ports(&self) -> Range<u16> {
+        let first = (self.shape.hosts + self.shape.routers - 1) as u16;
+        first..first + self.shape.globals as u16
     }
 
-    pub(super) fn local_ports(&self) -> impl Iterator<Item = PortNo> + Clone + use<> {
-        let first = self.shape.hosts;
-        (first..first + self.shape.routers - 1).map(|port| PortNo(port as u16))
+    pub(super) fn local_ports(&self) -> Range<u16> {
+        let first = self.shape.hosts as u16;
+        first..first + self.shape.routers as u16 - 1
     }
 }

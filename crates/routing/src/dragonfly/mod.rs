@@ -232,12 +232,6 @@ impl Dragonfly {
             Via::Router => group * self.map.shape.routers + view.below(self.map.shape.routers),
         }
     }
-
-    /// Blocks ahead at an output.
-    #[inline]
-    fn load<V: View>(&self, port: PortNo, view: &mut V) -> u32 {
-        view.load(port, self.template.all(self.map.kind(port)))
-    }
 }
 
 impl RoutingFunction for Dragonfly {
@@ -281,7 +275,7 @@ impl RoutingFunction for Dragonfly {
         if !matches!(self.policy, Policy::UgalGlobal { .. } | Policy::Piggyback { .. }) {
             return None;
         }
-        let ports = self.map.global_ports();
+        let ports = self.map.global_ports().map(PortNo);
         let outputs = self.map.switches().flat_map(|at| ports.clone().map(move |port| (at, port)));
         Some(Published { delay: self.state_delay, outputs: outputs.collect() })
     }

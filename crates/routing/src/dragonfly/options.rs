@@ -1,7 +1,7 @@
 //! All that a packet may decide, whatever the loads and the draws: what the deadlock check follows.
 
 use fabricsim_model::{Hop, Trail};
-use fabricsim_units::{HostId, SwitchId};
+use fabricsim_units::{HostId, PortNo, SwitchId};
 
 use super::map::Place;
 use super::par_6_2::Others;
@@ -128,7 +128,7 @@ impl Dragonfly {
 
     fn detours(&self, here: Place, to: Place, trail: Trail, each: &mut impl FnMut(Hop, Trail)) {
         if trail.has(MUST_LEAVE) {
-            for port in self.map.global_ports() {
+            for port in self.map.global_ports().map(PortNo) {
                 let (hop, trail) = self.hop(port, trail.without(MUST_LEAVE));
                 each(hop, trail);
             }
@@ -149,8 +149,8 @@ impl Dragonfly {
             };
             match others {
                 Others::None => {}
-                Others::Global => self.map.global_ports().for_each(&mut take),
-                Others::Local => self.map.local_ports().for_each(&mut take),
+                Others::Global => self.map.global_ports().map(PortNo).for_each(&mut take),
+                Others::Local => self.map.local_ports().map(PortNo).for_each(&mut take),
             }
         }
     }

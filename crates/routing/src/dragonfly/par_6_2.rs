@@ -2,6 +2,8 @@
 //! packet goes minimally unless there is much ahead at the next output and less at another one. It may leave its group for
 //! any other one, and make a detour of one link in each group.
 
+use std::ops::Range;
+
 use fabricsim_model::Trail;
 use fabricsim_units::PortNo;
 
@@ -13,7 +15,9 @@ use crate::View;
 /// When a packet leaves the minimal way.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Detours {
-    /// From this part on of the buffers behind the minimal port that is in use or waited for, in 65536ths.
+    /// If more than so many flow-control units are ahead at the minimal port, T, and
+    pub threshold: u32,
+    /// this part of the buffers behind it, or more, is in use or waited for, in 65536ths.
     pub trigger: u32,
     /// Other ports are taken that have at most this part of that in use, in 65536ths.
     pub ratio: u32,
@@ -27,6 +31,31 @@ pub(super) enum Others {
     Global,
     /// Its other local links.
     Local,
+}
+
+/// What is ahead at an output, and the space of the buffers behind it, in flow-control units.
+#[derive(Clone, Copy, Debug)]
+struct Load {
+    ahead: u32,
+    space: u32,
+}
+
+impl Load {
+    /// The most that may be ahead at an output with so much space behind it to have at most the part `ratio` of this load, in
+    /// 65536ths, in proportion to the space.
+    #[inline]
+    fn part(self, ratio: u32, space: u32) -> u32 {
+        let part = u64::from(self.ahead) * u64::from(ratio);
+        if space == self.space {
+            return (part >> 16) as u32;
+        }
+        let whole = u64::from(self.space.max(1));
+        let limit = match part.checked_mul(u64::from(space)) {
+            Some(product) => (product / whole) >> 16,
+            None => ((u128::from(part) * u128::from(space) / u128::from(whole)) >> 16) as u64,
+        };
+        u32::try_from(limit).unwrap_or(u32::MAX)
+    }
 }
 
 impl Dragonfly {
@@ -74,13 +103,22 @@ impl Dragonfly {
         if others == Others::None {
             return minimal;
         }
-        let (ahead, space) = self.occupancy(minimal, view);
-        if ahead << 16 < u64::from(rules.trigger) * space || ahead == 0 {
+        let lanes = self.template.all(self.map.kind(minimal));
+        let ahead = view.load(minimal);
+        if ahead <= rules.threshold {
+            return minimal;
+        }
+        let load = Load { ahead, space: view.capacity(minimal, lanes) };
+        if u64::from(load.ahead) << 16 < u64::from(rules.trigger) * u64::from(load.space) {
+            return minimal;
+        }
+        let compares_kinds = others == Others::Local && self.map.kind(minimal) == Kind::Global;
+        if compares_kinds && !self.stands_out(rules.ratio, load, minimal, view) {
             return minimal;
         }
         let found = match others {
-            Others::Local => self.find(rules, (ahead, space), (minimal, self.map.local_ports()), view),
-            _ => self.find(rules, (ahead, space), (minimal, self.map.global_ports()), view),
+            Others::Local => self.find(rules.ratio, load, (minimal, self.map.local_ports()), view),
+            _ => self.find(rules.ratio, load, (minimal, self.map.global_ports()), view),
         };
         match found {
             Some(port) => {
@@ -91,21 +129,28 @@ impl Dragonfly {
         }
     }
 
-    /// Any of the ports that have much less ahead than the minimal one.
-    #[inline]
+    /// Any of the ports that have at most the part `ratio` of the minimal one's `load`, each of them with the same probability.
     fn find<V: View>(
         &self,
-        rules: Detours,
-        (ahead, space): (u64, u64),
-        (minimal, ports): (PortNo, impl Iterator<Item = PortNo>),
+        ratio: u32,
+        load: Load,
+        (minimal, ports): (PortNo, Range<u16>),
         view: &mut V,
     ) -> Option<PortNo> {
+        let lanes = self.template.all(self.map.kind(PortNo(ports.start)));
+        // Mostly there is the same space behind all of them.
+        let (mut space, mut limit) = (load.space, load.part(ratio, load.space));
+        let mut fits = |port: PortNo, view: &mut V| {
+            let room = view.capacity(port, lanes);
+            if room != space {
+                (space, limit) = (room, load.part(ratio, room));
+            }
+            port != minimal && !view.exceeds(port, limit)
+        };
         let (mut found, mut count) = (None, 0);
-        for port in ports.filter(|&port| port != minimal) {
-            let (other, room) = self.occupancy(port, view);
-            if (other * space) << 16 <= u64::from(rules.ratio) * ahead * room {
+        for port in ports.map(PortNo) {
+            if fits(port, view) {
                 count += 1;
-                // Each of them with the same probability, without a list.
                 if count == 1 || view.below(count) == 0 {
                     found = Some(port);
                 }
@@ -114,19 +159,27 @@ impl Dragonfly {
         found
     }
 
-    /// The global port with the least ahead.
-    fn leave<V: View>(&self, view: &mut V) -> PortNo {
-        let ports = self.map.global_ports();
-        let start = view.below(self.map.shape.globals);
-        let from_start = ports.clone().skip(start as usize).chain(ports.take(start as usize));
-        let least = from_start.min_by_key(|&port| self.load(port, view));
-        least.unwrap_or_else(|| self.map.shape.global_port(0))
+    /// Have the router's other global links on average at most the part `ratio` of the `load` of this one? On a link that is
+    /// longer than the local ones there is always more ahead than on these, so that with them alone it can not be compared (as
+    /// FOGSim, which compares with a multiple of the mean).
+    fn stands_out<V: View>(&self, ratio: u32, load: Load, global: PortNo, view: &mut V) -> bool {
+        let mut others = self.map.global_ports().map(PortNo).filter(|&port| port != global);
+        let mut left = u64::from(load.part(ratio, load.space)) * u64::from(self.map.shape.globals - 1);
+        self.map.shape.globals > 1
+            && others.all(|port| {
+                let ahead = u64::from(view.load(port));
+                let fits = ahead <= left;
+                left = left.saturating_sub(ahead);
+                fits
+            })
     }
 
-    /// Blocks ahead at an output, and the space of the buffers behind it.
-    #[inline]
-    fn occupancy<V: View>(&self, port: PortNo, view: &mut V) -> (u64, u64) {
-        let lanes = self.template.all(self.map.kind(port));
-        (u64::from(view.load(port, lanes)), u64::from(view.capacity(port, lanes)))
+    /// The global port with the least ahead.
+    fn leave<V: View>(&self, view: &mut V) -> PortNo {
+        let ports = self.map.global_ports().map(PortNo);
+        let start = view.below(self.map.shape.globals);
+        let from_start = ports.clone().skip(start as usize).chain(ports.take(start as usize));
+        let least = from_start.min_by_key(|&port| view.load(port));
+        least.unwrap_or_else(|| self.map.shape.global_port(0))
     }
 }

@@ -52,7 +52,7 @@ impl Dragonfly {
         let minimal = self.minimal_way(here, to, view);
         let detour = self.way_over(here, self.detour(*trail), to, view);
         let goes_minimally = match policy {
-            Policy::UgalLocal { threshold } => self.is_shorter(&minimal, &detour, threshold, view),
+            Policy::UgalLocal { threshold } => is_shorter(&minimal, &detour, threshold, view),
             Policy::UgalGlobal { threshold } => {
                 let [least, other] = [&minimal, &detour]
                     .map(|way| u64::from(self.ahead_at(here, way.gate, view)) * u64::from(way.links));
@@ -60,10 +60,10 @@ impl Dragonfly {
             }
             Policy::Piggyback { threshold, factor, congested } => {
                 !self.is_congested(here, minimal.gate, (factor, congested), view)
-                    && self.is_shorter(&minimal, &detour, threshold, view)
+                    && is_shorter(&minimal, &detour, threshold, view)
             }
             Policy::Progressive { threshold } => {
-                let [least, other] = [minimal.port, detour.port].map(|port| u64::from(self.load(port, view)));
+                let [least, other] = [minimal.port, detour.port].map(|port| u64::from(view.load(port)));
                 least <= 2 * other + u64::from(threshold)
             }
             Policy::Minimal | Policy::Valiant | Policy::Detours(_) => true,
@@ -79,17 +79,10 @@ impl Dragonfly {
         minimal.port
     }
 
-    /// Is q_min H_min <= q_val H_val + T, by this router's own outputs?
-    fn is_shorter<V: View>(&self, minimal: &Way, detour: &Way, threshold: u32, view: &mut V) -> bool {
-        let [least, other] =
-            [minimal, detour].map(|way| u64::from(self.load(way.port, view)) * u64::from(way.links));
-        least <= other + u64::from(threshold)
-    }
-
     /// Blocks ahead at a global link of this group: as they are at this router's own, as they were published at another's.
     fn ahead_at<V: View>(&self, here: Place, gate: Gate, view: &mut V) -> u32 {
         if gate.router == here.router {
-            return self.load(gate.port, view);
+            return view.load(gate.port);
         }
         let first = self.map.number(Place { router: gate.router, ..here });
         view.published(first + u32::from(gate.port.0) - u32::from(self.map.shape.global_port(0).0))
@@ -104,8 +97,10 @@ impl Dragonfly {
         view: &mut V,
     ) -> bool {
         let count = self.map.shape.globals;
-        let all =
-            self.map.global_ports().map(|port| u64::from(self.ahead_at(here, Gate { port, ..gate }, view)));
+        let all = self
+            .map
+            .global_ports()
+            .map(|port| u64::from(self.ahead_at(here, Gate { port: PortNo(port), ..gate }, view)));
         let sum: u64 = all.sum();
         let ahead = u64::from(self.ahead_at(here, gate, view));
         let limit = sum * u64::from(factor) / 256 + u64::from(congested) * u64::from(count);
@@ -133,4 +128,10 @@ impl Dragonfly {
         let second = onwards.next().map_or(0, |gate| Map::distance(there, gate, to.router));
         Way { port: self.map.towards(here, gate), links: first + second, gate }
     }
+}
+
+/// Is q_min H_min <= q_val H_val + T, by this router's own outputs?
+fn is_shorter<V: View>(minimal: &Way, detour: &Way, threshold: u32, view: &mut V) -> bool {
+    let [least, other] = [minimal, detour].map(|way| u64::from(view.load(way.port)) * u64::from(way.links));
+    least <= other + u64::from(threshold)
 }
