@@ -12,6 +12,7 @@ from fabricsim.plots.theme import COLOURS, new_figure, plain_log, style
 from fabricsim.reproduce.quantities import Runs, load_hooks
 
 OURS = load_hooks(Path(__file__).parent)
+CHARTS = load_hooks(Path(__file__).parent, "charts.py")
 FLITS = (8, 16, 24, 32)
 PACKETS = (10, 20, 30, 40)
 ORDERING = ("no ordering", "source-side", "target-side")
@@ -20,6 +21,26 @@ SYNCHRONIZATION = {
     "target-side": "target-side synchronization",
     "ordering": "target-side ordering",
 }
+
+
+def figure_4(runs: Runs) -> Figure:
+    """Ordered transfer, slow mode."""
+    return CHARTS["chart"](runs)
+
+
+def figure_5(runs: Runs) -> Figure:
+    """Ordered transfer, fast mode."""
+    return CHARTS["chart"](runs)
+
+
+def figure_6(runs: Runs) -> Figure:
+    """Exactly-once delivery."""
+    return CHARTS["chart"](runs)
+
+
+def figure_7(runs: Runs) -> Figure:
+    """Synchronized transfer."""
+    return CHARTS["chart"](runs)
 
 
 def figure_8a(runs: Runs) -> Figure:

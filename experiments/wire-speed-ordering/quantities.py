@@ -7,12 +7,19 @@ asked for is the mean over the seeds.
 from __future__ import annotations
 
 from fabricsim.errors import InputError
+from fabricsim.exchanges import read_trace
 from fabricsim.reproduce.quantities import Runs
 from fabricsim.results import Result, flatten
 
 ROUND_TRIP_NS = 1150.0
 """Mean round trip from one router's endpoint to the 32 of another group: twice 40 + 500 + 7/8 x 40 ns."""
 FLIT_NS = 1.0
+
+
+def order(runs: Runs, step: str, kind: str) -> str:
+    """Numbers of packets, from 1 on as in the paper, in the order in which they were `sent`, `received`, ..."""
+    events = read_trace(next(iter(runs.values())).exchanges).events
+    return " ".join(str(p.number + 1) for _, _, what, p in events if (what, p.kind) == (step, kind))
 
 
 def one_at_a_time_load(_: Runs, flits: int) -> float:
