@@ -14,7 +14,7 @@ from matplotlib.figure import Figure
 
 import fabricsim as fs
 from fabricsim.plots import links, load_latency, save
-from fabricsim.plots.theme import COLOURS, line_look, new_figure, style
+from fabricsim.plots.theme import COLOURS, line_look, new_figure, plain_log, style
 
 ROOT = Path(__file__).resolve().parents[1]
 EXPERIMENTS = ROOT / "experiments/gallery"
@@ -253,6 +253,7 @@ def torus_all_to_all(file: Path) -> Shown:
                 **line_look(number),
             )
         axes.set_yscale("log")
+        plain_log(axes.yaxis)
         axes.set_xticks(range(len(sizes)), sizes)
         axes.set(xlabel="block for each pair of ranks", ylabel="time of an all-to-all (µs)")
         axes.set_title("4x4x4 torus: all-to-all of 64 ranks")

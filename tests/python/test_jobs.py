@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import io
+from pathlib import Path
 
 import pytest
 from rich.console import Console
 
 import fabricsim as fs
-from fabricsim import spec
+from fabricsim import plots, spec
+from fabricsim.cli.compare import print_comparison
 from fabricsim.cli.tables import print_result
+from fabricsim.report.page import html
 from fabricsim.tune.metrics import Measured, Which, measure
 
 pytestmark = pytest.mark.usefixtures("real")
@@ -94,3 +97,31 @@ def test_requests_and_responses_are_told_apart() -> None:
     assert rows.loc["get", "round_trip_mean_ns"] == 800.0
     assert rows["round_trip_mean_ns"].isna().to_dict() == {"get": False, "get response": True}
     assert "get response" in shown(run)
+
+
+def test_jobs_are_compared_reported_and_drawn(tmp_path: Path) -> None:
+    slow = barrier().with_values({"jobs.0.step_delay": "100 ns"})
+    runs = [fs.run(barrier(), out=tmp_path / "fast"), fs.run(slow, out=tmp_path / "slow")]
+    totals = fs.compare(runs).totals
+    assert list(totals.loc["jobs.meet.iteration_ns"]) == [324.0, 624.0]
+    assert "jobs.meet.done" not in totals.index
+    text = io.StringIO()
+    print_comparison(fs.compare(runs), Console(width=200, file=text))
+    assert "time of all jobs" in text.getvalue()
+    assert "jobs meet iteration" in text.getvalue()
+    page = html(runs[0], bound=False)
+    assert ">Jobs</h2>" in page
+    assert "972 ns" in page
+    (axes,) = plots.draw(runs[0], "jobs").axes
+    assert [label.get_text() for label in axes.get_yticklabels()] == ["meet"]
+    (bars,) = axes.collections
+    begins = [path.get_extents().x0 for path in bars.get_paths()]
+    assert begins == pytest.approx([0.0, 324.0, 648.0])
+    assert tmp_path / "fast/jobs.png" in plots.save_plots(runs[0], tmp_path / "fast")
+
+
+def test_jobs_without_an_iteration_are_not_drawn(tmp_path: Path) -> None:
+    run = fs.run(barrier(duration="10 ns"))
+    assert [path.stem for path in plots.save_plots(run, tmp_path)].count("jobs") == 0
+    with pytest.raises(fs.InputError, match="no job has done an iteration"):
+        plots.draw(run, "jobs")

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import io
 import json
 from pathlib import Path
 
 import pytest
 from conftest import Command
+from rich.console import Console
 
 import fabricsim as fs
+from fabricsim.cli.compare import print_comparison
+from fabricsim.report.page import html
 
 pytestmark = pytest.mark.usefixtures("real")
 
@@ -113,3 +117,14 @@ def test_they_are_only_where_they_were_asked_for(file: Path, command: Command) -
         _ = run.router_ports
     assert run.manifest["fingerprint"] == fs.run(file).manifest["fingerprint"]
     assert "cycles of their clock" not in command("run", file, "--set", "measure.router_counters=false").out
+
+
+def test_counters_are_compared_and_reported(file: Path) -> None:
+    aged, fair = fs.run(file), fs.run(file, set={"switch.arbiter": "round-robin"})
+    text = io.StringIO()
+    print_comparison(fs.compare([aged, fair]), Console(width=200, file=text))
+    assert "routers +x queueing cycles" in text.getvalue()
+    assert "mean age" in html(aged, bound=False)
+    page = html(fair, bound=False)
+    assert "queueing delay" in page
+    assert "mean age" not in page

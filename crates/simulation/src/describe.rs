@@ -28,6 +28,19 @@ pub struct ZeroLoad {
     pub all: bool,
 }
 
+/// What bit errors do to links, in the mean. The zero-load latencies are without them.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct BitErrors {
+    /// Links with a bit error rate.
+    pub links: usize,
+    /// Largest chance of a micropacket to fail.
+    pub failure: f64,
+    /// Least part of its rate that such a link carries at best.
+    pub throughput: f64,
+    /// Longest mean wait of a largest packet for what such a link sends again, in picoseconds.
+    pub wait_ps: f64,
+}
+
 /// An experiment in numbers.
 #[derive(Clone, Debug)]
 pub struct Description {
@@ -40,6 +53,8 @@ pub struct Description {
     /// Virtual lanes of a service class that the routing needs, and the longest way with the lane of each link, where lanes go
     /// by the place on a packet's way.
     pub lanes_needed: Option<(u8, String)>,
+    /// What bit errors do; `None` where no link has any.
+    pub bit_errors: Option<BitErrors>,
     /// The deadlock check.
     pub verdict: Verdict,
     /// For each output port of a router in the middle of the grid the input ports that compete for it; `None` where that
@@ -64,6 +79,7 @@ pub fn describe(prepared: &Prepared) -> Description {
         facts: facts(&prepared.graph),
         zero_load: zero_loads(prepared),
         lanes_needed: prepared.router.lanes_needed(),
+        bit_errors: bit_errors(prepared),
         port_competition: port_competition(&prepared.router, &prepared.graph),
         verdict_text: verdict.describe(&prepared.graph),
         verdict,
@@ -116,6 +132,25 @@ pub fn zero_load(prepared: &Prepared, from: HostId, to: HostId, packet: Bytes) -
         }
     }
     at + link.rate.byte_time().duration(bytes)
+}
+
+fn bit_errors(prepared: &Prepared) -> Option<BitErrors> {
+    let retry = &prepared.experiment.links.retry;
+    let packet = largest_packet(&prepared.experiment);
+    let mut found = BitErrors { links: 0, failure: 0.0, throughput: 1.0, wait_ps: 0.0 };
+    for link in prepared.graph.links.iter().map(|link| &link.parameters) {
+        if link.bit_error_rate <= 0.0 {
+            continue;
+        }
+        let failure = retry.failure(link);
+        let micropackets = (packet.0 + link.packet_overhead.0).div_ceil(retry.data.0.max(1)) as f64;
+        let wait = micropackets * failure / (1.0 - failure) * retry.round_trip(link).0 as f64;
+        found.links += 1;
+        found.failure = found.failure.max(failure);
+        found.throughput = found.throughput.min(retry.throughput(link));
+        found.wait_ps = found.wait_ps.max(wait);
+    }
+    (found.links > 0).then_some(found)
 }
 
 fn zero_loads(prepared: &Prepared) -> Option<ZeroLoad> {
@@ -192,6 +227,15 @@ impl Description {
         if let Some(competition) = &self.port_competition {
             let ports = competition.iter().map(|(output, inputs)| (output.clone(), json!(inputs)));
             all["port_competition"] = Value::Object(ports.collect());
+        }
+        if let Some(errors) = self.bit_errors {
+            all["bit_errors"] = json!({
+                "links": errors.links,
+                "micropackets_that_fail": errors.failure,
+                "least_throughput": errors.throughput,
+                "mean_wait_of_a_packet_ns": errors.wait_ps * 1e-3,
+                "in_zero_load_latency": false,
+            });
         }
         all
     }

@@ -14,7 +14,7 @@ mod transports;
 
 pub use control::{Control, Phase};
 pub use demands::{Demands, DemandsError, demands};
-pub use describe::{Description, ZeroLoad, describe, look_up_tables, zero_load};
+pub use describe::{BitErrors, Description, ZeroLoad, describe, look_up_tables, zero_load};
 pub use fabricsim_engine::warnings as transport_warnings;
 pub use opensm::opensm;
 pub use outcome::{Invariants, Outcome, Status};

@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use common::observers::Deliveries;
 use common::{everything, prepare, run, try_prepare};
 use fabricsim_model::Data;
-use fabricsim_simulation::{Outcome, zero_load};
+use fabricsim_simulation::{Outcome, demands, describe, zero_load};
 use fabricsim_units::{Bytes, HostId, Time};
 
 /// What became of micropackets on a direction of a link: how many packets, how many failures.
@@ -202,4 +202,38 @@ fn what_is_wrong_is_named() {
         assert!(error.contains(expected), "{error}");
     }
     assert!(try_prepare(TORUS, &[("links.retry.window", "4")]).is_ok());
+}
+
+#[test]
+fn what_errors_cost_is_known_without_a_run() {
+    let overrides = [("links.named.\"H0-S0\".bit_error_rate", "1e-3")];
+    let prepared = prepare(SATURATED, &overrides);
+    let description = describe(&prepared);
+    let errors = description.bit_errors.unwrap();
+    let failure = 1.0 - 0.999_f64.powi(168);
+    let throughput = (1.0 - failure) / (1.0 - failure + failure * 52.0 / 4.0);
+    assert_eq!(errors.links, 1);
+    assert!((errors.failure - failure).abs() < 1e-12);
+    assert!((errors.throughput - throughput).abs() < 1e-12);
+    let packet = description.zero_load.unwrap().packet.0;
+    let wait = packet.div_ceil(16) as f64 * failure / (1.0 - failure) * 52e3;
+    assert!((errors.wait_ps - wait).abs() < 1e-3, "{} {wait}", errors.wait_ps);
+    assert_eq!(description.json()["bit_errors"]["links"], 1);
+
+    let tables = demands(&prepared, None, "e.toml").unwrap().tables;
+    let links = tables.iter().find(|table| table.name == "links").unwrap();
+    let Data::Real(rates) = &links.columns.iter().find(|column| column.name == "gbps").unwrap().data else {
+        panic!("rates are real");
+    };
+    let bound = rates.iter().copied().fold(f64::MAX, f64::min);
+    assert!((bound - 32.0 * throughput).abs() < 1e-9);
+    let carried = link(&run(SATURATED, &overrides), "H0->S0").0 * 2048.0 * 8.0 / 5e6;
+    assert!((carried / bound - 1.0).abs() < 0.01, "{carried} of {bound}");
+}
+
+#[test]
+fn links_without_errors_are_not_told_of() {
+    let description = describe(&prepare(SATURATED, &[]));
+    assert_eq!(description.bit_errors, None);
+    assert!(description.json().get("bit_errors").is_none());
 }

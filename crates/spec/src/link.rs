@@ -64,6 +64,18 @@ impl LinkRetry {
         (link.latency + self.micropacket(link)) * 2 + self.delay
     }
 
+    /// Chance that a micropacket fails on a link, so that it is sent again.
+    pub fn failure(&self, link: &LinkParameters) -> f64 {
+        -(f64::from(self.bits) * (-link.bit_error_rate).ln_1p()).exp_m1()
+    }
+
+    /// Part of its rate that a link carries at best, always busy with whole micropackets: each failure costs a round trip.
+    pub fn throughput(&self, link: &LinkParameters) -> f64 {
+        let failure = self.failure(link);
+        let cost = self.round_trip(link).0 as f64 / self.micropacket(link).0.max(1) as f64;
+        (1.0 - failure) / (1.0 - failure + failure * cost)
+    }
+
     /// The least window with which a link without errors never waits for acknowledgements.
     pub fn least_window(&self, link: &LinkParameters) -> u64 {
         self.round_trip(link).0.div_ceil(self.micropacket(link).0.max(1))

@@ -19,6 +19,9 @@ from fabricsim.errors import InputError
 MOST_FLOWS = 16
 """Flows that are printed; --json has all."""
 FORMATS = (".png", ".svg", ".pdf")
+_SHOWN = ("congestion.", "jobs.")
+_OF_ROUTERS = (".queueing_cycles", ".stalled_per_packet")
+"""Of the counters of routers; --json has all."""
 _FRACTIONS = ("offered_load", "accepted_load", "victim_time")
 
 
@@ -120,10 +123,13 @@ def _totals(found: Comparison, marks: list[str]) -> Table:
     for mark in marks:
         table.add_column(mark, justify="right")
     for key, values in found.totals.iterrows():
-        if key in NAMES or str(key).startswith("congestion."):
-            name = NAMES.get(str(key)) or str(key).replace("_", " ").replace(".", " ")
-            table.add_row(name, *(_total(str(key), value) for value in values))
+        if key in NAMES or str(key).startswith(_SHOWN) or str(key).endswith(_OF_ROUTERS):
+            table.add_row(_name(str(key)), *(_total(str(key), value) for value in values))
     return table
+
+
+def _name(key: str) -> str:
+    return NAMES.get(key) or key.removesuffix("_ns").replace("_", " ").replace(".", " ")
 
 
 def _total(key: str, value: Any) -> str:

@@ -37,6 +37,7 @@ NAMES = {
     "transport.most_connections": "most connections of a target",
     "transport.resent": "requests sent again",
     "transport.lost": "packets lost",
+    "job_time_ns": "time of all jobs",
     "victims": "flows that were victims",
     "victim_time": "time as victims (mean of flows)",
 }
@@ -65,7 +66,16 @@ def _scalars(result: Result) -> dict[str, Any]:
         for key, value in flatten(result.manifest["summary"]).items()
         if key not in _OWN and not key.startswith(_OWN_PARTS)
     }
-    return found | _final(result) | _victims(result)
+    return found | _final(result) | _victims(result) | _jobs(result)
+
+
+def _jobs(result: Result) -> dict[str, Any]:
+    """Iterations that each job has done, and their mean time."""
+    found = {}
+    for job in result.manifest["summary"].get("jobs") or ():
+        found[f"jobs.{job['job']}.done"] = job["done"]
+        found[f"jobs.{job['job']}.iteration_ns"] = job["iteration_ns"]["mean"]
+    return found
 
 
 def _final(result: Result, part: float = 0.1) -> dict[str, Any]:

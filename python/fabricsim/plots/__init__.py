@@ -2,6 +2,7 @@
 
 from fabricsim.plots.comparison import comparison
 from fabricsim.plots.congestion import congestion
+from fabricsim.plots.jobs import jobs
 from fabricsim.plots.latency import latency_cdf, load_latency
 from fabricsim.plots.links import links
 from fabricsim.plots.parameters import over_parameters
@@ -21,6 +22,7 @@ __all__ = [
     "congestion",
     "draw",
     "flow_names",
+    "jobs",
     "latency_cdf",
     "links",
     "load_latency",

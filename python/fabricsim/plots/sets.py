@@ -11,6 +11,7 @@ from matplotlib.figure import Figure
 
 from fabricsim.errors import InputError
 from fabricsim.plots.congestion import congestion, has_congestion
+from fabricsim.plots.jobs import has_iterations, jobs
 from fabricsim.plots.latency import latency_cdf, load_latency
 from fabricsim.plots.links import links
 from fabricsim.plots.parameters import over_parameters
@@ -35,11 +36,13 @@ PLOTS: dict[str, tuple[Callable[..., Figure], tuple[str, ...]]] = {
     "transport": (transport, ("transport_series",)),
     "completion": (completion, ("messages",)),
     "sequence": (sequence, ("exchanges",)),
+    "jobs": (jobs, ("jobs",)),
 }
 """Plots of a run by name, with the tables that they need."""
 _ABLE: dict[str, Callable[[Result], bool]] = {
     "congestion": has_congestion,
     "routers": has_counts,
+    "jobs": has_iterations,
     "transport": has_levels,
     "completion": has_completions,
     "sequence": fits_sequence,

@@ -12,6 +12,7 @@ from fabricsim.bound import bound as bound_of
 from fabricsim.compare.settings import experiment_of
 from fabricsim.errors import FabricsimError
 from fabricsim.plots import save_plots
+from fabricsim.report.jobs import jobs, routers
 from fabricsim.report.parts import Section, cell, embedded, given, scratch, table_of
 from fabricsim.results import Result, destination_share, final_share, flatten
 
@@ -65,7 +66,8 @@ _ROOTS = {
 
 def sections_of_run(result: Result, *, bound: bool = True) -> list[Section]:
     """All that there is to tell about a run. `bound`: also what part of the bound it reached."""
-    found = [_summary(result), _flows(result), _hot_spots(result), _victims(result), _congestion(result)]
+    found = [_summary(result), _flows(result), jobs(result), routers(result)]
+    found += [_hot_spots(result), _victims(result), _congestion(result)]
     found.append(_transport(result))
     if bound:
         found.append(_bound(result))

@@ -35,7 +35,11 @@ pub(super) fn table(prepared: &Prepared) -> Table {
         LinkClass::Plain => "plain".to_owned(),
     };
     let mut classes: Vec<String> = ports.clone().map(class).collect();
-    let rate = |port: u32| graph.links[(port / 2) as usize].parameters.rate.as_gbps();
+    let retry = &prepared.experiment.links.retry;
+    let rate = |port: u32| {
+        let link = &graph.links[(port / 2) as usize].parameters;
+        link.rate.as_gbps() * retry.throughput(link)
+    };
     let mut rates: Vec<f64> = ports.map(rate).collect();
     if let Some(sink) = sink_rate(prepared) {
         names.extend(graph.hosts.iter().map(|host| format!("sink of {}", host.name)));
@@ -45,6 +49,6 @@ pub(super) fn table(prepared: &Prepared) -> Table {
     let mut table = Table { name: "links", columns: Vec::new() };
     table.text("link", "Direction of a link, or a sink", names);
     table.text("class", "Kind of link", classes);
-    table.real("gbps", "Gb/s", "Its rate", rates);
+    table.real("gbps", "Gb/s", "Its rate, without what bit errors take", rates);
     table
 }
