@@ -23,4 +23,4 @@ pub use door::Refused;
 pub use engine::{Advance, CreditError, Engine};
 pub use partition::Totals;
 pub use prepare::{PrepareError, Prepared, hosts};
-pub use transport::{HostTransport, warnings};
+pub use transport::{HostTransport, transport_bytes, warnings};

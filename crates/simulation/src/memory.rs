@@ -1,6 +1,6 @@
 //! Whether a fabric can fit into memory at all, told before it is built.
 
-use fabricsim_engine::Prepared;
+use fabricsim_engine::{Prepared, transport_bytes};
 use fabricsim_spec::Queueing;
 
 use crate::RunError;
@@ -27,7 +27,8 @@ pub(crate) fn least(prepared: &Prepared) -> u64 {
         queues * QUEUE + ports * (PORT + lanes * LANE)
     };
     let switches: u64 = prepared.graph.switches.iter().map(|s| of_switch(s.ports.len() as u64)).sum();
-    switches + prepared.graph.hosts.len() as u64 * (HOST + PORT + lanes * LANE)
+    let host = HOST + PORT + lanes * LANE + transport_bytes(&prepared.experiment);
+    switches + prepared.graph.hosts.len() as u64 * host
 }
 
 /// Refuses a fabric that needs more bytes than are available.
@@ -88,6 +89,21 @@ mod tests {
         assert_eq!(least_of(small, "fifo") * 10, least_of(large, "fifo"));
         assert!(least_of(large, "voq") > 16_000_000);
         assert!(least_of(large, "voq") > 50 * least_of(small, "voq"));
+    }
+
+    #[test]
+    fn reorder_buffers_count() {
+        let bytes = |transport: &str| {
+            let text = format!(
+                "topology = {{ single-switch = {{ hosts = 10 }} }}\nrun = {{ duration = '1 us' }}\ntransport = {transport}"
+            );
+            let experiment = fabricsim_spec::read(&text, "e.toml", &[]).unwrap();
+            least(&Prepared::new(experiment, Path::new("."), "e.toml").unwrap())
+        };
+        let with =
+            |ring: u32| bytes(&format!("{{ mode = 'ordered', target = {{ reorder_ring = {ring} }} }}"));
+        assert!(with(65536) - with(256) >= 10 * (65536 - 256) * 64);
+        assert!(with(1) < bytes("{}") + 10 * 9 * 256);
     }
 
     #[test]

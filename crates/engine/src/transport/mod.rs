@@ -17,7 +17,7 @@ use fabricsim_units::{HostId, Time};
 use fabricsim_workload::Message;
 
 use incoming::Incoming;
-pub use report::{HostTransport, warnings};
+pub use report::{HostTransport, transport_bytes, warnings};
 pub(crate) use rules::Rules;
 
 /// A request that has arrived: what it carries.

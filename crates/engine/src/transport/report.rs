@@ -1,11 +1,11 @@
 //! What the transports of hosts have counted.
 
-use fabricsim_protocols::ordering::{SourceCounters, TargetCounters};
+use fabricsim_protocols::ordering::{ReorderBuffer, SourceCounters, TargetCounters};
 use fabricsim_routing::path;
-use fabricsim_spec::OrderingMode;
+use fabricsim_spec::{Experiment, OrderingMode};
 use fabricsim_units::{HostId, Time};
 
-use super::Transport;
+use super::{Request, Transport};
 use crate::Prepared;
 
 /// Counters of a host's transport over the whole run.
@@ -49,6 +49,15 @@ impl Transport {
             repeated: counts.repeated,
         }
     }
+}
+
+/// Bytes of memory that the transport of a host takes at the least.
+pub fn transport_bytes(experiment: &Experiment) -> u64 {
+    let target = &experiment.transport.target;
+    if experiment.transport.mode == OrderingMode::None {
+        return 0;
+    }
+    ReorderBuffer::<Request>::bytes(u64::from(target.ring()) + u64::from(target.reorder_cache))
 }
 
 /// Most pairs of hosts whose round trip is looked at.

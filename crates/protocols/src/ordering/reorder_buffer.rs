@@ -64,6 +64,11 @@ impl<P: Copy> ReorderBuffer<P> {
         }
     }
 
+    /// Bytes of memory of a buffer with so many slots, the cache's included.
+    pub const fn bytes(slots: u64) -> u64 {
+        slots * size_of::<Option<Entry<P>>>() as u64
+    }
+
     #[inline]
     fn key(&self, from: HostId, cid: Cid, seq: Seq) -> Key {
         Key::new(from, if self.without_cid { Cid(0) } else { cid }, seq)
