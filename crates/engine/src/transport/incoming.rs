@@ -6,8 +6,10 @@ use std::collections::VecDeque;
 use fabricsim_model::{Label, Packet};
 use fabricsim_units::HostId;
 
-/// Operations that are remembered, to tell whether one that is sent again has been carried out before.
+/// Operations that are remembered, to tell whether one that is sent again has been carried out before: where packets are
+/// lost, and where only a time-out below the round trip makes copies.
 const REMEMBERED: usize = 8192;
+const REMEMBERED_WITHOUT_LOSS: usize = 1024;
 
 /// The same of those that came by a packet that had been sent again.
 const COPIES: usize = 1024;
@@ -29,20 +31,26 @@ impl Message {
 type Operation = (Message, u32);
 
 /// Messages that are partly there.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub(crate) struct Incoming {
+    remembered: usize,
     partial: Vec<(Message, u32)>,
     carried_out: VecDeque<Operation>,
     copies: VecDeque<Operation>,
 }
 
 impl Incoming {
+    pub(crate) fn new(is_lossy: bool) -> Self {
+        let remembered = if is_lossy { REMEMBERED } else { REMEMBERED_WITHOUT_LOSS };
+        Self { remembered, partial: Vec::new(), carried_out: VecDeque::new(), copies: VecDeque::new() }
+    }
+
     /// An operation is carried out. Is that the first time?
     pub(crate) fn is_first(&mut self, packet: &Packet, label: &Label) -> bool {
         let operation = (Message::of(packet), label.number);
         let known = self.copies.contains(&operation) || label.again && self.carried_out.contains(&operation);
         if !known {
-            remember(&mut self.carried_out, operation, REMEMBERED);
+            remember(&mut self.carried_out, operation, self.remembered);
             if label.again {
                 remember(&mut self.copies, operation, COPIES);
             }
@@ -108,7 +116,7 @@ mod tests {
 
     #[test]
     fn a_message_is_complete_with_its_last_operation_in_any_order() {
-        let mut incoming = Incoming::default();
+        let mut incoming = Incoming::new(true);
         assert!(!incoming.completes(&packet(0), &label(1, false)));
         assert!(!incoming.completes(&packet(1), &label(0, false)));
         assert!(incoming.completes(&packet(0), &label(0, false)));
@@ -118,7 +126,7 @@ mod tests {
 
     #[test]
     fn a_copy_is_known_whichever_comes_first() {
-        let mut incoming = Incoming::default();
+        let mut incoming = Incoming::new(true);
         assert!(incoming.is_first(&packet(0), &label(0, false)));
         assert!(!incoming.is_first(&packet(0), &label(0, true)));
         assert!(incoming.is_first(&packet(0), &label(1, true)));

@@ -149,7 +149,7 @@ impl Transport {
             responding: 0,
             asked: Asked::default(),
             memory: VecDeque::new(),
-            incoming: Incoming::default(),
+            incoming: Incoming::new(rules.is_lossy()),
             executed: 0,
             visible: Vec::new(),
             counts: Counts::default(),
