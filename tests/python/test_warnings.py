@@ -51,6 +51,18 @@ def test_a_congestion_control_table_that_falls(small: Path) -> None:
 
 
 @pytest.mark.usefixtures("real")
+def test_a_time_out_below_the_round_trip(small: Path) -> None:
+    small.write_text(SMALL + "[transport]\nmode = 'ordered'\ntimeout = '1 ns'\n")
+    (warning,) = fs.Experiment.from_file(small).warnings()
+    assert (
+        "transport.timeout: 1 ns is less than the round trip of a packet that meets no other, up to"
+        in warning
+    )
+    small.write_text(SMALL + "[transport]\nmode = 'ordered'\n")
+    assert fs.Experiment.from_file(small).warnings() == []
+
+
+@pytest.mark.usefixtures("real")
 def test_warnings_of_a_wrong_experiment_name_the_error(small: Path) -> None:
     small.write_text(SMALL + "[swich]\n")
     with pytest.raises(fs.InputError, match="unknown field `swich`"):
