@@ -44,11 +44,12 @@ struct Watcher {
     /// In order of delivery, by message; and when.
     delivered: BTreeMap<(HostId, u16, u32), Vec<(u32, Time)>>,
     first_times: BTreeMap<Operation, u32>,
-    completed: BTreeMap<(HostId, u16, u32), Time>,
+    completed: BTreeMap<(HostId, HostId, u16, u32), Time>,
     /// Arrivals of packets with a smaller number than one before, by message.
     out_of_order: u64,
     newest: BTreeMap<(HostId, u16, u32), u32>,
     most_reordering: u32,
+    notified: u64,
 }
 
 impl Observer for Watcher {
@@ -57,8 +58,13 @@ impl Observer for Watcher {
     }
 
     fn completed(&mut self, now: Time, packet: &Packet) {
-        let before = self.completed.insert((packet.source, packet.stream, packet.tag), now);
+        let message = (packet.source, packet.destination, packet.stream, packet.tag);
+        let before = self.completed.insert(message, now);
         assert_eq!(before, None, "a message is completed once");
+    }
+
+    fn notified(&mut self, _: Time, _: HostId, _: HostId) {
+        self.notified += 1;
     }
 
     fn exchanged(&mut self, now: Time, exchange: &Exchange) {
@@ -188,6 +194,93 @@ fn scarce_resources_slow_down_and_lose_nothing() {
     let full: u64 = result.hosts.iter().map(|host| host.source.buffer_full.get()).sum();
     assert!(rejected > 0 && full > 0, "{rejected} {full}");
     assert!(result.watchers[0].most_reordering <= 2);
+}
+
+#[test]
+fn replay_buffers_that_run_out_slow_down_and_lose_nothing() {
+    let scarce = [
+        ("transport.mode", "ordered"),
+        ("transport.exactly_once", "true"),
+        ("transport.memory_delay", "200 ns"),
+        ("transport.target.replay_buffers", "2"),
+    ];
+    let result = run(DRAGONFLY, ADVERSARIAL, &scarce);
+    assert_eq!(result.watchers[0].completed.len(), MESSAGES);
+    assert!(result.hosts.iter().map(|host| host.source.no_replay.get()).sum::<u64>() > 0);
+    assert!(result.hosts.iter().all(|host| host.most_replay_buffers <= 2));
+    assert_eq!(result.hosts.iter().map(|host| host.repeated).sum::<u64>(), 0);
+}
+
+/// A time-out below the longer round trips makes copies.
+#[test]
+fn copies_are_told_from_first_executions() {
+    let hasty =
+        [("transport.mode", "unordered"), ("transport.timeout", "350 ns"), ("traffic.0.load", "0.05")];
+    let result = run(DRAGONFLY, ADVERSARIAL, &hasty);
+    let watcher = &result.watchers[0];
+    assert_eq!(watcher.completed.len(), MESSAGES);
+    assert_eq!(watcher.first_times.values().sum::<u32>() as usize, MESSAGES * 10);
+    let sum = |value: fn(&HostTransport) -> u64| result.hosts.iter().map(value).sum::<u64>();
+    let repeated = sum(|host| host.repeated);
+    assert!(repeated > 0);
+    assert_eq!(sum(|host| host.target.delivered.get()), (MESSAGES * 10) as u64 + repeated);
+}
+
+/// One way takes 310 ns with 100 B.
+#[test]
+fn a_packet_beyond_its_lifetime_is_lost() {
+    let late = |lifetime: &str| {
+        let overrides =
+            [("transport.mode", "ordered"), ("transport.timeout", "1 us"), ("transport.lifetime", lifetime)];
+        let mut engine = prepared(PAIR, ONE_MESSAGE, &overrides).engine(Watcher::default);
+        engine.advance(Time::us(20), &mut |_, _| true);
+        let late = engine.transports().map(|host| host.late).sum::<u64>();
+        (late > 0, engine.finish()[0].completed.len())
+    };
+    assert_eq!(late("310 ns"), (false, 1));
+    assert_eq!(late("309 ns"), (true, 0));
+}
+
+#[test]
+fn requests_and_responses_go_over_transports() {
+    let closed = "pattern = 'uniform'\ninjection = 'window'\nwindow = 4\nmessages = 50\nmessage = '640 B'\n\
+                  response = { message = '384 B' }";
+    for (mode, loss) in [("ordered", "0"), ("synchronized", "0.01"), ("selective", "0.01")] {
+        let of = |partitions| {
+            let overrides =
+                [("transport.mode", mode), ("transport.loss", loss), ("run.partitions", partitions)];
+            run(DRAGONFLY, closed, &overrides)
+        };
+        let (one, two) = (of("1"), of("2"));
+        assert_eq!(one.totals, two.totals, "{mode}");
+        assert_eq!(one.watchers[0].completed.len(), 72 * 50 * 2, "{mode}: requests and responses");
+    }
+}
+
+#[test]
+fn transports_get_along_with_congestion_control_and_ages() {
+    let incast = "pattern = { to = 'H(0,0).0' }\nsources = ['H(1,*)*', 'H(2,*)*']\ninjection = 'saturating'\n\
+                  messages = 20\nmessage = '1280 B'";
+    let of = |control: &str, partitions: &str| {
+        let overrides = [
+            ("transport.mode", "ordered"),
+            ("switch.arbiter", "age-based"),
+            ("switch.age.period", "16"),
+            ("congestion_control.algorithm", control),
+            ("congestion_control.infiniband.threshold", "15"),
+            ("congestion_control.infiniband.ccti_timer", "2 us"),
+            ("congestion_control.notification.size", "8 B"),
+            ("run.partitions", partitions),
+        ];
+        run(DRAGONFLY, incast, &overrides)
+    };
+    let (off, on) = (of("none", "1"), of("infiniband", "1"));
+    assert_eq!((off.watchers[0].completed.len(), on.watchers[0].completed.len()), (320, 320));
+    assert_eq!(off.watchers[0].notified, 0);
+    assert!(on.watchers[0].notified > 100, "{}", on.watchers[0].notified);
+    for control in ["none", "infiniband"] {
+        assert_eq!(of(control, "1").totals, of(control, "5").totals);
+    }
 }
 
 const PAIR: &str = r#"

@@ -22,7 +22,7 @@ enum Identifier {
 struct Closing {
     destination: HostId,
     /// FINs sent less FIN-ACKs received.
-    copies: u16,
+    copies: u32,
     /// A FIN-ACK has come.
     closed: bool,
     /// FIN is in the queue.

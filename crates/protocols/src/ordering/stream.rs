@@ -53,7 +53,7 @@ pub(crate) struct Stream<P> {
     /// Copies have been given up, so that the target may hold a connection that is not known of.
     pub(crate) lossy: bool,
     /// Copies sent less answers received.
-    pub(crate) copies: u16,
+    pub(crate) copies: u32,
     /// Copies are not all answered: `copies` is 1 until the quiet time is over.
     pub(crate) uncounted: bool,
     pub(crate) last_sent: Time,
@@ -241,7 +241,7 @@ impl<P: Copy> Stream<P> {
         let before = entry.state;
         let counts =
             if singly { !entry.uncounted || entry.copies == 0 } else { !self.uncounted || self.copies == 0 };
-        entry.copies += u16::from(singly && counts);
+        entry.copies += u32::from(singly && counts);
         entry.state = State::Flying;
         entry.sent_at = now;
         entry.resent |= again;
@@ -255,7 +255,7 @@ impl<P: Copy> Stream<P> {
         } else {
             self.window.sent += 1;
         }
-        self.copies += u16::from(counts);
+        self.copies += u32::from(counts);
         self.last_sent = now;
     }
 

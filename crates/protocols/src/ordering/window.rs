@@ -27,7 +27,7 @@ pub(crate) struct Entry<P> {
     pub(crate) sent_at: Time,
     pub(crate) state: State,
     /// Copies sent less answers received.
-    pub(crate) copies: u16,
+    pub(crate) copies: u32,
     /// Not all answers tell of copies that are counted: `copies` is 1 until no copy can be left.
     pub(crate) uncounted: bool,
     /// Has it been sent more than once?
