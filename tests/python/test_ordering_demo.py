@@ -9,6 +9,7 @@ import socket
 import subprocess
 import sys
 import time
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -131,13 +132,7 @@ def test_it_gives_up_at_the_deadline() -> None:
 def test_ctrl_c_ends_all_processes() -> None:
     command = [sys.executable, "-m", "fabricsim", "ordering-demo", "--loss", "0.99"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
-        told = Path(f"/proc/{process.pid}/task/{process.pid}/children")
-        children: list[str] = []
-        for _ in range(1200):  # a guard only: until both endpoints are there
-            children = told.read_text().split() if process.poll() is None else []
-            if len(children) == 2 or process.poll() is not None:
-                break
-            time.sleep(0.05)
+        children = _endpoints(process)
         process.send_signal(signal.SIGINT)
         out, err = process.communicate(timeout=60)
     assert process.returncode == 130
@@ -149,17 +144,26 @@ def test_ctrl_c_ends_all_processes() -> None:
 def test_endpoints_end_with_their_parent() -> None:
     command = [sys.executable, "-m", "fabricsim", "ordering-demo", "--loss", "0.99"]
     with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
-        told = Path(f"/proc/{process.pid}/task/{process.pid}/children")
-        children: list[str] = []
-        while len(children) < 2 and process.poll() is None:
-            children = told.read_text().split()
-            time.sleep(0.05)
+        children = _endpoints(process)
         process.kill()
     for _ in range(1200):  # a guard only
         if not any(_lives(child) for child in children):
             return
         time.sleep(0.05)
     pytest.fail("the endpoints go on without their parent")
+
+
+def _endpoints(process: subprocess.Popen[Any]) -> list[str]:
+    """The processes that a demonstration has started, as soon as there are both."""
+    children: list[str] = []
+    for _ in range(1200):  # a guard only
+        with suppress(FileNotFoundError):
+            threads = list(Path(f"/proc/{process.pid}/task").iterdir())
+            children = [child for thread in threads for child in (thread / "children").read_text().split()]
+        if len(children) == 2 or process.poll() is not None:
+            break
+        time.sleep(0.05)
+    return children
 
 
 def _lives(pid: str) -> bool:

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+import concurrent.futures
 import json
 import os
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 from fabricsim.errors import FabricsimError, InputError
 from fabricsim.native import NativeOrderingNetwork, bad_input, native
-from fabricsim.ordering_demo.process import GRACE_S, Process, wait
+from fabricsim.ordering_demo.process import GRACE_S, POLL_S, Counters, Process, Task, wait
 
+T = TypeVar("T")
 Mode = Literal["ordered", "source-ordered", "unordered", "go-back-n", "selective", "selective-ordered"]
 """How packets may be ordered."""
 
@@ -104,10 +107,9 @@ def ordering_demo(
         network = native().OrderingNetwork(json.dumps(network_settings))
     task = {"port": network.port, "settings": settings}
     data = {"file": str(file.resolve())} if file is not None else {"bytes": size, "seed": seed}
-    with _running(network) as counted:
-        source, target = _transfer(task, data, deadline_s)
-    if not counted:
-        raise FabricsimError("the network between the processes failed")
+    (source, target), counted = _uninterrupted(
+        lambda cancel: _through(network, task, data, deadline_s, cancel)
+    )
     return DemoResult(
         mode=mode,
         bytes=size,
@@ -118,7 +120,7 @@ def ordering_demo(
         order_violations=target["order_violations"],
         source=source,
         target=target,
-        network=json.loads(counted[0]),
+        network=json.loads(counted),
     )
 
 
@@ -143,15 +145,31 @@ def _running(network: NativeOrderingNetwork) -> Iterator[list[str]]:
         thread.join()
 
 
-def _transfer(
-    task: dict[str, Any], data: dict[str, Any], deadline_s: int
-) -> tuple[dict[str, Any], dict[str, Any]]:
-    """What the source and the target tell in the end."""
-    with ExitStack() as stack:
+def _through(
+    network: NativeOrderingNetwork, task: Task, data: Task, deadline_s: int, cancel: threading.Event
+) -> tuple[tuple[Counters, Counters], str]:
+    """What the source, the target and the network tell in the end."""
+    with _running(network) as counted, ExitStack() as stack:
         target = Process({"role": "target", **task})
         stack.callback(target.kill)
         source = Process({"role": "source", **task, **data})
         stack.callback(source.kill)
-        sent = wait(source, target, deadline_s + GRACE_S)
+        sent = wait(source, target, deadline_s + GRACE_S, cancel)
         target.finish()
-        return sent, wait(target, None, GRACE_S)
+        told = sent, wait(target, None, GRACE_S, cancel)
+    if not counted:
+        raise FabricsimError("the network between the processes failed")
+    return told, counted[0]
+
+
+def _uninterrupted(work: Callable[[threading.Event], T]) -> T:
+    """What `work` returns or raises. Ctrl-C does not strike it while it starts a process: it is told to cancel."""
+    cancel = threading.Event()
+    with ThreadPoolExecutor(1, "fabricsim") as pool:
+        try:
+            future = pool.submit(work, cancel)
+            while not future.done():
+                concurrent.futures.wait([future], POLL_S)
+        finally:
+            cancel.set()
+    return future.result()

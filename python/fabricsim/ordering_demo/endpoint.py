@@ -52,7 +52,10 @@ def _target(task: dict[str, Any]) -> dict[str, Any]:
 
 def main() -> None:
     """Does what standard input says."""
-    task = json.loads(sys.stdin.readline())
+    line = sys.stdin.readline()
+    if not line:
+        return  # the parent has gone
+    task = json.loads(line)
     try:
         result = {"source": _source, "target": _target}[task["role"]](task)
     except (OSError, RuntimeError, ValueError) as error:

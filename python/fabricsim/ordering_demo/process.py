@@ -11,6 +11,11 @@ from typing import Any
 
 from fabricsim.errors import FabricsimError
 
+Task = dict[str, Any]
+"""What a process is to do, as JSON."""
+Counters = dict[str, Any]
+"""What it tells in the end."""
+
 POLL_S = 0.05
 """Seconds between two looks at whether a process has ended."""
 
@@ -21,7 +26,7 @@ GRACE_S = 20.0
 class Process:
     """An endpoint of its own. It ends when its standard input does, so also when its parent dies."""
 
-    def __init__(self, task: dict[str, Any]) -> None:
+    def __init__(self, task: Task) -> None:
         self.role: str = task["role"]
         # In a session of its own: Ctrl-C is for the parent, which then ends it.
         self._process = subprocess.Popen(
@@ -74,14 +79,14 @@ class Process:
         if self._process.stdout is not None:
             self._process.stdout.close()
 
-    def result(self) -> dict[str, Any]:
+    def result(self) -> Counters:
         """What it has told in the end.
 
         Raises:
             FabricsimError: it failed, or died.
         """
         try:
-            result: dict[str, Any] = json.loads(self._output)
+            result: Counters = json.loads(self._output)
         except json.JSONDecodeError:
             code = self._process.wait()
             how = f"by signal {-code}" if code < 0 else f"with exit code {code}"
@@ -91,11 +96,11 @@ class Process:
         return result
 
 
-def wait(process: Process, beside: Process | None, seconds: float) -> dict[str, Any]:
-    """What `process` tells in the end; `beside` has to live until then.
+def wait(process: Process, beside: Process | None, seconds: float, cancel: threading.Event) -> Counters:
+    """What `process` tells; `beside` has to live until then.
 
     Raises:
-        FabricsimError: one of both failed or died, or there was nothing after `seconds`.
+        FabricsimError: one of both failed or died, or there was nothing after `seconds`, or `cancel` was set.
     """
     until = time.monotonic() + seconds
     while not process.has_ended():
@@ -104,5 +109,6 @@ def wait(process: Process, beside: Process | None, seconds: float) -> dict[str, 
             raise FabricsimError(f"the {beside.role} process ended before it was told to")
         if time.monotonic() > until:
             raise FabricsimError(f"the {process.role} process did not end in {seconds:.0f} s")
-        time.sleep(POLL_S)
+        if cancel.wait(POLL_S):
+            raise FabricsimError("cancelled")
     return process.result()
