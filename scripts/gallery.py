@@ -13,7 +13,7 @@ from typing import Any
 from matplotlib.figure import Figure
 
 import fabricsim as fs
-from fabricsim.plots import links, load_latency, save
+from fabricsim.plots import links, load_latency, save, sequence
 from fabricsim.plots.theme import COLOURS, line_look, new_figure, plain_log, style
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -22,7 +22,7 @@ PAGE = ROOT / "docs/gallery.md"
 PICTURES = "gallery"
 INTRODUCTION = """# Gallery
 
-Eight experiments to begin with. Each is a file in `experiments/gallery/`, runs in
+Nine experiments to begin with. Each is a file in `experiments/gallery/`, runs in
 seconds, and is there to be changed: `--set key=value` replaces a value, `--vary key=a,b,c` runs over several. The
 tables and pictures here come from `python scripts/gallery.py`.
 """
@@ -72,6 +72,15 @@ A packet whose way leads over a failed link goes the other way round its ring, w
 that lost a link is a chain, and its links carry up to twice as much. Nothing else changes: the order of dimensions
 stays, and with it the freedom from deadlock. Links whose failure cuts the machine are named, as are those that no such
 tables can go around.
+"""
+
+
+ORDERED = """
+More than half of the operations wait for others in the reorder buffer, and the streams take as long as without order:
+what is late is late either way. A target needs room for {most} packets at most. With one packet at a time (slow mode,
+`source-ordered`) {slow} is accepted; a target that drops what is out of sequence and has it sent again (`go-back-n`,
+as RoCE does) drops {dropped} of what it receives. The last two accept less than is offered, so that their times grow
+with the length of the run. The picture is of one stream in fast mode: FIN waits for all acknowledgements.
 """
 
 
@@ -338,6 +347,43 @@ def torus_failed_links(file: Path) -> Shown:
     return Shown(commands, _table(header, rows), FAILED_LINKS, figure)
 
 
+def ordered_transfers(file: Path) -> Shown:
+    runs = {mode: fs.run(file, set={"transport.mode": mode}) for mode in _axis(file, "transport.mode")}
+    rows = [
+        [
+            mode,
+            _percent(run.summary["accepted_load"]),
+            *(_ns(run.summary[f"transport.completion_ns.{key}"]) for key in ("mean", "p99")),
+            *(_percent(run.summary[f"transport.{share}_share"]) for share in ("reordered", "dropped")),
+            str(run.summary["transport.most_reordering"]),
+        ]
+        for mode, run in runs.items()
+    ]
+    reading = ORDERED.format(
+        most=runs["ordered"].summary["transport.most_reordering"],
+        slow=_percent(runs["source-ordered"].summary["accepted_load"]),
+        dropped=_percent(runs["go-back-n"].summary["transport.dropped_share"]),
+    )
+    ends = ("H(2,1).0", "H(3,1).1")
+    commands = [
+        "fabricsim sweep FILE",
+        "fabricsim run FILE --out runs/ordered",
+        "fabricsim plot runs/ordered --kind sequence --to '2.2 us' "
+        + " ".join(f"--host '{end}'" for end in ends),
+    ]
+    header = [
+        "mode",
+        "accepted load",
+        "mean completion",
+        "p99",
+        "reordered",
+        "dropped",
+        "most in a reorder buffer",
+    ]
+    picture = sequence(runs["ordered"], before="2.2 us", hosts=ends)
+    return Shown(commands, _table(header, rows), reading, picture)
+
+
 GALLERY: Mapping[str, Callable[[Path], Shown]] = {
     "mesh-patterns": mesh_patterns,
     "torus-load": torus_load,
@@ -347,6 +393,7 @@ GALLERY: Mapping[str, Callable[[Path], Shown]] = {
     "torus-failed-links": torus_failed_links,
     "torus-closed-loop": torus_closed_loop,
     "torus-all-to-all": torus_all_to_all,
+    "ordered-transfers": ordered_transfers,
 }
 
 

@@ -16,7 +16,7 @@ CURE = {"routing.algorithm": "dimension-order", "switch.virtual_lanes": 2}
 def test_the_page_shows_every_file(experiments: Path) -> None:
     page = PAGE.read_text(encoding="utf-8")
     files = sorted((experiments / "gallery").glob("*.toml"))
-    assert len(files) == 8
+    assert len(files) == 9
     for file in files:
         assert f"experiments/gallery/{file.name}" in page
     pictures = re.findall(r"\]\((gallery/[^)]+)\)", page)
@@ -69,3 +69,18 @@ def test_adaptive_routing_carries_more(experiments: Path) -> None:
         for name in ("up-down", "up-down-adaptive")
     ]
     assert accepted[1] > 1.2 * accepted[0]
+
+
+def test_order_at_the_target_takes_no_time(experiments: Path) -> None:
+    file = experiments / "gallery/ordered-transfers.toml"
+    runs = {
+        mode: fs.run(file, set={"transport.mode": mode}).summary
+        for mode in ("unordered", "ordered", "source-ordered", "go-back-n")
+    }
+    times = {mode: run["transport.completion_ns.mean"] for mode, run in runs.items()}
+    assert times["ordered"] == pytest.approx(times["unordered"], rel=0.05)
+    assert runs["ordered"]["transport.reordered_share"] > 0.5
+    assert runs["ordered"]["transport.dropped_share"] < 0.001
+    for mode in ("source-ordered", "go-back-n"):
+        assert runs[mode]["accepted_load"] < 0.3 * runs["ordered"]["accepted_load"]
+    assert runs["go-back-n"]["transport.dropped_share"] > 0.5

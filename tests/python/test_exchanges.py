@@ -250,3 +250,16 @@ def test_command(command: Command, tmp_path: Path) -> None:
     assert "--kind sequence" in ran.err
     ran = command("plot", "kept", "--kind", "sequence", "--from", "2")
     assert (ran.code, "'2' is not a time" in ran.err) == (2, True)
+
+
+def test_messages_of_two_sources_are_two(result: fs.Result) -> None:
+    other = table((5.0, "C", "sent", "REQ|SYN", "", 0), (120.0, B, "received", "REQ|SYN", "", 0)).assign(
+        host=["C", B], peer=[B, "C"]
+    )
+    both = pd.concat([REORDERED, other]).sort_values("time_ns", kind="stable")
+    axes = drawn(result, both)
+    legend = axes.get_legend()
+    assert legend is not None
+    names = [text.get_text() for text in legend.get_texts()]
+    assert names[2:4] == ["s, message 0 of A", "s, message 0 of C"]
+    assert len({line.get_color() for line in axes.lines if line.get_linestyle() == "-"}) >= 3

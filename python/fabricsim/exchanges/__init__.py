@@ -1,6 +1,6 @@
 """What happened to packets of a transport one by one, put together from the table `exchanges`."""
 
-from fabricsim.exchanges.packets import Operation, Packet
+from fabricsim.exchanges.packets import Message, Operation, Packet
 from fabricsim.exchanges.trace import Trace, read_trace
 
-__all__ = ["Operation", "Packet", "Trace", "read_trace"]
+__all__ = ["Message", "Operation", "Packet", "Trace", "read_trace"]

@@ -3,9 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
-Message = tuple[str, int]
-"""Entry of the traffic list, and number of the message."""
+
+class Message(NamedTuple):
+    """A stream of the protocols."""
+
+    source: str
+    entry: str
+    """Of the traffic list."""
+    number: int
+    """Among the messages of the entry and the source."""
+
 
 _SHOWN = {"REQ": ("SYN", "EOD", "SLOW"), "ACK": ("CON",), "NACK": ("CON",)}
 """Flags that labels show, of table I of the paper and SLOW; answers repeat the others of their REQ."""
@@ -42,7 +51,7 @@ class Packet:
         if self.message is None or self.kind in ("FIN", "FIN-ACK"):
             return self.kind
         return (
-            f"{self.kind}{self.message[1]}.{self.number + first}"
+            f"{self.kind}{self.message.number}.{self.number + first}"
             if several
             else f"{self.kind}{self.number + first}"
         )

@@ -10,7 +10,7 @@ from typing import Any
 
 import pandas as pd
 
-from fabricsim.exchanges.packets import Operation, Packet
+from fabricsim.exchanges.packets import Message, Operation, Packet
 
 _VERBS = {"sent": "sends", "received": "receives", "lost": "loses", "delivered": "forwards to memory:"}
 
@@ -27,7 +27,7 @@ class Trace:
     """The last event."""
 
     @property
-    def messages(self) -> list[tuple[str, int]]:
+    def messages(self) -> list[Message]:
         """Messages in the order of their first packets."""
         return list(dict.fromkeys(p.message for p in self.packets if p.message is not None))
 
@@ -112,7 +112,7 @@ class _Reader:
             cnt=int(row["cnt"]),
         )
         if kind == "REQ":
-            packet.message = (str(row["stream"]), int(row["message"]))
+            packet.message = Message(source, str(row["stream"]), int(row["message"]))
             packet.number = int(row["number"])
             packet.again = bool(row["again"])
         return packet

@@ -6,7 +6,6 @@ import math
 from collections.abc import Sequence
 
 from matplotlib.axes import Axes
-from matplotlib.patheffects import withStroke
 
 FONT = 6.5
 LETTER, LINE, ABOVE = 0.056, 0.12, 0.02
@@ -84,7 +83,7 @@ class Labels:
             rotation_mode="anchor",
             transform_rotates_text=True,
             clip_on=True,
-            path_effects=[withStroke(linewidth=2.5, foreground="white")],
+            bbox={"facecolor": "white", "edgecolor": "none", "alpha": 0.8, "pad": 0.2},
             zorder=5,
         )
 

@@ -13,7 +13,7 @@ from matplotlib.lines import Line2D
 
 from fabricsim.errors import InputError
 from fabricsim.exchanges import Operation, Packet, Trace, read_trace
-from fabricsim.plots.labels import FONT, LINE, Labels, Line, Point
+from fabricsim.plots.labels import FONT, LETTER, LINE, Labels, Line, Point
 from fabricsim.plots.theme import COLOURS, DASHES, new_figure, style
 from fabricsim.plots.throughput import time_scale
 from fabricsim.results import Result
@@ -61,7 +61,7 @@ def sequence(
         figure = new_figure(chart.width, chart.height)
         axes = figure.add_subplot()
         chart.draw(axes)
-        axes.set_title(f"{result.title}: packets", pad=22)
+        axes.set_title(result.title, pad=22)
     return figure
 
 
@@ -249,25 +249,31 @@ class _Chart:
             axes.plot([x, memory], [y, y], color=colour, linewidth=1.0, zorder=2)
             axes.plot(memory, y, "o", color=colour, markersize=4.5, zorder=4)
 
-    def _memory_labels(self, axes: Axes, inch: float) -> None:
-        """Names of the operations beside the memory lines; what is forwarded at one time shares a line."""
+    def _memory_names(self) -> list[tuple[str, float, str]]:
+        """Host, time and names of the operations that are forwarded to its memory then."""
         together: dict[tuple[str, float], list[str]] = {}
         for at, host, step, packet in self.trace.events:
             if step == "delivered":
                 together.setdefault((host, at), []).append(packet.name(self.first, self.several))
-        lowest: dict[str, float] = {}
+        found = []
         for (host, at), names in together.items():
+            shown = names if len(names) <= MOST_NAMES else [f"{names[0]} ... {names[-1]} ({len(names)})"]
+            found.append((host, at, ", ".join(shown)))
+        return found
+
+    def _memory_labels(self, axes: Axes, inch: float) -> None:
+        """Names of the operations beside the memory lines, where there is room."""
+        lowest: dict[str, float] = {}
+        for host, at, text in self._memory_names():
             y = max(self.y(at), lowest.get(host, -math.inf))
             if y > self.y(at) + LINE * inch:
                 continue
             lowest[host] = y + LINE * inch
-            text = (
-                ", ".join(names) if len(names) <= MOST_NAMES else f"{names[0]} ... {names[-1]} ({len(names)})"
-            )
             axes.text(self.memory[host] + 0.1, y, text, va="center", fontsize=FONT)
 
     def _frame(self, axes: Axes, left_out: int) -> None:
-        axes.set_xlim(-0.5, self.right + 0.7)
+        longest = max((len(text) for _, _, text in self._memory_names()), default=0)
+        axes.set_xlim(-0.5, self.right + 0.3 + LETTER * longest)
         margin = 0.02 * (self.end_ns - self.begin_ns)
         axes.set_ylim(self.y(self.end_ns + margin), self.y(self.begin_ns - 2 * margin))
         axes.set_xticks([])
@@ -291,11 +297,12 @@ class _Chart:
             for kind in kinds
         ]
         if self.several:
-            for message in self.trace.messages[: len(COLOURS)]:
-                colour = COLOURS[self.trace.messages.index(message)]
-                found.append(
-                    Line2D([], [], color=colour, linewidth=4, label=f"{message[0]}, message {message[1]}")
+            sources = {message.source for message in self.trace.messages}
+            for number, message in enumerate(self.trace.messages[: len(COLOURS)]):
+                text = f"{message.entry}, message {message.number}" + f" of {message.source}" * (
+                    len(sources) > 1
                 )
+                found.append(Line2D([], [], color=COLOURS[number], linewidth=4, label=text))
         if any(p.lost for p in self.trace.packets):
             found.append(
                 Line2D([], [], color="0.3", linestyle="", marker="x", markeredgewidth=2.2, label="lost")
