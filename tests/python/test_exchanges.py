@@ -9,6 +9,8 @@ from typing import Any
 import pandas as pd
 import pytest
 from conftest import Command
+from hypothesis import given
+from hypothesis import strategies as st
 from matplotlib.axes import Axes
 from matplotlib.patches import Rectangle
 
@@ -121,6 +123,22 @@ def test_a_part_has_what_is_on_its_way_then() -> None:
     assert [p.label() for p in trace.part(155.0).packets] == ["ACK0 (CON)", "ACK1 (CON)"]
     assert [p.label() for p in trace.part(0.0, 5.0).packets] == ["REQ0 (SYN)"]
     assert trace.part(hosts=[A]).packets == []
+
+
+@given(st.lists(st.tuples(st.integers(0, 50), st.integers(1, 40), st.booleans()), min_size=1, max_size=30))
+def test_every_packet_is_found_again(packets: list[tuple[int, int, bool]]) -> None:
+    """Packets with their times of sending, delays, and whether they are lost, in any order."""
+    events: list[Event] = []
+    for number, (sent, delay, lost) in enumerate(packets):
+        events.append((float(sent), A, "sent", "REQ", "", number))
+        events.append((float(sent + delay), B, "lost" if lost else "received", "REQ", "", number))
+    trace = read_trace(table(*sorted(events, key=lambda event: event[0])))
+    found = {p.number: (p.sent_ns, p.end_ns, p.lost) for p in trace.packets}
+    assert found == {n: (float(s), float(s + d), lost) for n, (s, d, lost) in enumerate(packets)}
+    assert len(trace.operations) == sum(not lost for _, _, lost in packets)
+    begin, end = 10.0, 30.0
+    part = {p.number for p in trace.part(begin, end).packets}
+    assert part == {n for n, (s, d, _) in enumerate(packets) if s < end and s + d >= begin}
 
 
 @pytest.fixture

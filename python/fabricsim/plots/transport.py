@@ -44,9 +44,8 @@ def transport(result: Result) -> Figure:
         for axes, (name, label) in zip(rows, _PANELS.items(), strict=True):
             _levels(axes, table, name, scale)
             axes.set_ylabel(label)
-        rows[0].legend(
-            loc="upper left", bbox_to_anchor=(1.01, 1.02), borderaxespad=0.0, title="most in a bin"
-        )
+        handles, names = rows[0].get_legend_handles_labels()
+        figure.legend(handles, names, loc="outside right upper", title="most in a bin")
         rows[0].set_title(f"{result.title}: transport")
         rows[0].set_xlim(left=0.0)
         rows[-1].set_xlabel(f"simulated time ({unit})")
