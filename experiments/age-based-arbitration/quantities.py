@@ -108,6 +108,30 @@ def queueing(runs: Runs, setting: str, dimension: str) -> float:
     return _mean([_of_dimension(run, dimension) for run in _seeds(runs, setting)])
 
 
+def from_queueing(runs: Runs, traffic: str, setting: str) -> float:
+    """Latency as table 5 has it, ns: its last column is 2 ns (2.75 Q(x) + 3 Q(y) + 4 Q(z)) and 50 ns for each of 10.75
+    routers, in all rows but for rounding. Mean over the runs whose traffic's name begins so.
+    """
+    return _mean([_from_queueing(run) for run in under(runs, traffic, setting)])
+
+
+def change_under(runs: Runs, traffic: str, setting: str, dimension: str) -> float:
+    """Q under a traffic and a setting less Q under it with round robin, cycles."""
+    values, before = (
+        _mean([_of_dimension(run, dimension) for run in under(runs, traffic, name)])
+        for name in (setting, ROUND_ROBIN)
+    )
+    return values - before
+
+
+def under(runs: Runs, traffic: str, setting: str) -> list[Result]:
+    """The runs of a setting whose traffic's name begins so."""
+    found = [run for name, run in runs.items() if name.startswith(traffic) and name.endswith(f"/{setting}")]
+    if not found:
+        raise InputError(f"the figure has no run of {traffic!r} with the setting {setting!r}")
+    return found
+
+
 def stalled(runs: Runs, setting: str, direction: str) -> float:
     """Equation 17 of a direction's outputs, cycles a packet; mean over the seeds."""
     values = [run.table("router_dimensions").set_index("direction") for run in _seeds(runs, setting)]
@@ -235,6 +259,12 @@ def _of_dimension(run: Result, dimension: str) -> float:
     table = run.table("router_dimensions")
     rows = table[table["direction"].str.endswith(dimension)]
     return float((rows["queueing_cycles"] * rows["granted"]).sum() / rows["granted"].sum())
+
+
+def _from_queueing(run: Result) -> float:
+    hops = {"x": 11 / 4, "y": 12 / 4, "z": 16 / 4}
+    waits = sum(count * _of_dimension(run, dimension) for dimension, count in hops.items())
+    return CYCLE_NS * waits + 50.0 * (sum(hops.values()) + 1.0)
 
 
 def _mean(values: list[float]) -> float:

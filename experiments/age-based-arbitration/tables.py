@@ -98,6 +98,33 @@ def open_traffic(runs: Runs) -> pd.DataFrame:
     return frame
 
 
+def jobs(runs: Runs) -> pd.DataFrame:
+    """The settings of table 5 under mixes of jobs."""
+    rows = []
+    for traffic in dict.fromkeys(name.split("/")[0].split(", seed")[0] for name in runs):
+        base = OURS["from_queueing"](runs, traffic, "round robin")
+        for setting in dict.fromkeys(name.split("/")[1] for name in runs if name.startswith(traffic)):
+            own = [
+                OURS["from_queueing"]({"/one": run}, "", "one")
+                for run in OURS["under"](runs, traffic, setting)
+            ]
+            spread = f" ± {round((max(own) - min(own)) / 2, -1):.0f}" if len(own) > 1 else ""
+            latency = sum(own) / len(own)
+            first = {f"one/{setting}": OURS["under"](runs, traffic, setting)[0]}
+            row: dict[str, str | float] = {"traffic": traffic, "period; bias": setting}
+            row |= {f"Q({name})": round(OURS["queueing"](first, setting, name), 1) for name in "xyz"}
+            row |= {"latency (ns)": f"{round(latency, -1):.0f}{spread}"}
+            row |= {"over round robin": round(latency / base, 3)}
+            parts = [round(part, 3) for part in OURS["ages"](first, setting)]
+            row |= {"ages 0-63": parts[0], "ages 192-255": parts[-1]} if setting != "round robin" else {}
+            rows.append(row)
+    frame = pd.DataFrame(rows)
+    frame.attrs["caption"] = (
+        "Q and ages: of the first seed. Latency: by the paper's formula, mean of the seeds ± half their range."
+    )
+    return frame
+
+
 def collectives(runs: Runs) -> pd.DataFrame:
     """Times of jobs with round robin and with ages."""
     rows = []

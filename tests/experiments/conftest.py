@@ -13,7 +13,7 @@ from fabricsim.reproduce import Figure, Outcome, Seed, read_seed, reproduce
 ROOT = Path(__file__).resolve().parents[2]
 LONG = {
     *("c1.toml", "c2.toml", "c3.toml", "d.toml"),
-    *("figure-3.toml", "table-5.toml", "table-5-mixed.toml", "table-6.toml"),
+    *("figure-3.toml", "table-5.toml", "table-5-jobs.toml", "table-5-mixed.toml", "table-6.toml"),
     *("sizes-full.toml", "congestion.toml"),
     *("figure-8a.toml", "figure-8b.toml", "figure-10.toml"),
 }
