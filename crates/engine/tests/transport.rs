@@ -211,6 +211,19 @@ fn replay_buffers_that_run_out_slow_down_and_lose_nothing() {
     assert_eq!(result.hosts.iter().map(|host| host.repeated).sum::<u64>(), 0);
 }
 
+#[test]
+fn only_the_oldest_may_be_sent_again() {
+    let of = |timed_out| {
+        let overrides =
+            [("transport.mode", "ordered"), ("transport.loss", "0.02"), ("transport.timed_out", timed_out)];
+        let result = run(DRAGONFLY, ADVERSARIAL, &overrides);
+        assert_eq!(result.watchers[0].completed.len(), MESSAGES, "{timed_out}");
+        result.hosts.iter().map(|host| host.source.resent.get()).sum::<u64>()
+    };
+    let (each, oldest) = (of("each"), of("oldest"));
+    assert!(oldest < each, "{oldest} {each}");
+}
+
 /// A time-out below the longer round trips makes copies.
 #[test]
 fn copies_are_told_from_first_executions() {

@@ -53,7 +53,7 @@ pub use traffic::{
     DrawPer, HotSpot, Injection, MessageSize, Pattern, Response, SizeDistribution, Traffic, WeightedSize,
 };
 pub use transport::{
-    Close, OnNoConnection, OrderingMode, Recovery, Resend, StartOffset, Transport, TransportTarget,
+    Close, OnNoConnection, OrderingMode, Recovery, Resend, StartOffset, TimedOut, Transport, TransportTarget,
 };
 pub use tune::{
     Aggregate, Goal, Grouping, RangeEnd, RangeScale, Sampler, Tune, TuneConstraint, TuneObjective,

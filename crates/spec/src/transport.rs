@@ -38,6 +38,8 @@ pub struct Transport {
     pub recovery: Recovery,
     /// When a packet is sent again that found the reorder buffer full, or no replay buffer.
     pub resend: Resend,
+    /// Which packets of an ordered stream are sent again when their time has run out.
+    pub timed_out: TimedOut,
     /// When the connection of an ordered stream is closed.
     pub close: Close,
     /// A packet without answer for this long is sent again.
@@ -68,6 +70,7 @@ impl Default for Transport {
             no_connection: OnNoConnection::default(),
             recovery: Recovery::default(),
             resend: Resend::default(),
+            timed_out: TimedOut::default(),
             close: Close::default(),
             timeout: Time::us(1000),
             lifetime: Time::us(1000),
@@ -184,6 +187,17 @@ pub enum Resend {
     Oldest,
     /// One for each acknowledgement that comes later.
     Progress,
+}
+
+/// Which packets of an ordered stream are sent again when their time has run out.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum TimedOut {
+    /// Each, also those that only wait behind a lost one in the reorder buffer (figure 6).
+    #[default]
+    Each,
+    /// The oldest that has not been acknowledged; the next one when that has been.
+    Oldest,
 }
 
 /// When an ordered stream's connection is closed.

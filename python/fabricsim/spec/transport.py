@@ -50,6 +50,7 @@ class Transport:
     no_connection: Literal["continue", "halt"] | None = None
     recovery: Literal["one-at-a-time", "burst"] | None = None
     resend: Literal["oldest", "progress"] | None = None
+    timed_out: Literal["each", "oldest"] | None = None
     close: Literal["idle", "end"] | None = None
     timeout: str | None = None
     lifetime: str | None = None

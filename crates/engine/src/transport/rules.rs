@@ -106,6 +106,10 @@ fn source(experiment: &Experiment) -> SourceOptions {
             fabricsim_spec::Resend::Oldest => ordering::Resend::Oldest,
             fabricsim_spec::Resend::Progress => ordering::Resend::Progress,
         },
+        timed_out: match spec.timed_out {
+            fabricsim_spec::TimedOut::Each => ordering::TimedOut::Each,
+            fabricsim_spec::TimedOut::Oldest => ordering::TimedOut::Oldest,
+        },
         close: match spec.close {
             fabricsim_spec::Close::Idle => ordering::Close::Idle,
             fabricsim_spec::Close::End => ordering::Close::End,
