@@ -39,6 +39,11 @@ TREE = """
 With as many links up as down, a 4-ary 3-tree could carry every permutation whole. By destination, some flows share a
 link on the way up while others stay idle: {deterministic} is the most. By credits it is {adaptive}.
 """
+DRAGONFLY = """
+All 8 hosts of a group send over the one link to the next group: minimal routing gets {minimal}. Over other groups there
+is room for nearly half of what hosts can send, but every way is twice as long. Adaptive routing goes the short way
+while it is free and finds the others when it is not: {par} by `par-6/2`, which also goes around full links in groups.
+"""
 RING = """
 The run ends with exit code 3 and names the circle: who waits, at the head of which buffer, for what. What was measured
 until then is kept.
@@ -173,6 +178,32 @@ def fat_tree_routing(file: Path) -> Shown:
         deterministic=_percent(most["up-down"]), adaptive=_percent(most["up-down-adaptive"])
     )
     return Shown(["fabricsim sweep FILE"], _table(header, rows), reading, load_latency(sweep))
+
+
+def dragonfly_routing(file: Path) -> Shown:
+    sweep = fs.sweep(file)
+    key, load = "routing.algorithm", "traffic.0.load"
+    cells = sweep.points.set_index([key, load])
+    algorithms = list(dict.fromkeys(sweep.points[key]))
+    rows = [
+        [_percent(at)] + [_percent(cells.loc[(algorithm, at), "accepted_load"]) for algorithm in algorithms]
+        for at in dict.fromkeys(sweep.points[load])
+    ]
+    most = sweep.points.groupby(key)["accepted_load"].max()
+    with style():
+        figure = new_figure(7.0, 3.8)
+        axes = figure.add_subplot()
+        for number, algorithm in enumerate(algorithms):
+            of = sweep.points[sweep.points[key] == algorithm]
+            axes.plot(of["accepted_load"], of["latency_ns.mean"] / 1e3, label=algorithm, **line_look(number))
+        axes.set_ylim(0.0, 4.0)
+        axes.set(xlabel="accepted load (of the hosts' links)", ylabel="mean latency (µs)")
+        axes.set_title("Dragonfly of 72 hosts: all to the next group")
+        axes.set_xlim(left=0.0)
+        axes.legend(loc="upper left", bbox_to_anchor=(0.2, 1.0))
+    reading = DRAGONFLY.format(minimal=_percent(most["minimal"]), par=_percent(most["par-6/2"]))
+    header = ["offered load", *(f"{algorithm}: accepted" for algorithm in algorithms)]
+    return Shown(["fabricsim sweep FILE"], _table(header, rows), reading, figure)
 
 
 def ring_deadlock(file: Path) -> Shown:
@@ -388,6 +419,7 @@ GALLERY: Mapping[str, Callable[[Path], Shown]] = {
     "mesh-patterns": mesh_patterns,
     "torus-load": torus_load,
     "fat-tree-routing": fat_tree_routing,
+    "dragonfly-routing": dragonfly_routing,
     "ring-deadlock": ring_deadlock,
     "parking-lot-fairness": parking_lot_fairness,
     "torus-failed-links": torus_failed_links,

@@ -62,6 +62,17 @@ def test_oldest_first_makes_latency_alike(experiments: Path) -> None:
     assert spread["round-robin"] > 100
 
 
+def test_adaptive_routing_finds_ways_over_other_groups(experiments: Path) -> None:
+    file = experiments / "gallery/dragonfly-routing.toml"
+    load = {"traffic.0.load": 0.4}
+    minimal, adaptive = (
+        fs.run(file, set={**load, "routing.algorithm": name}).summary["accepted_load"]
+        for name in ("minimal", "par-6/2")
+    )
+    assert minimal == pytest.approx(1 / 8, rel=0.02)
+    assert adaptive == pytest.approx(0.4, rel=0.02)
+
+
 def test_adaptive_routing_carries_more(experiments: Path) -> None:
     file = experiments / "gallery/fat-tree-routing.toml"
     accepted = [
