@@ -73,7 +73,8 @@ pub enum Policy {
         /// C.
         congested: u32,
     },
-    /// At the first and second router: minimal, unless q_min > 2 q_val + T.
+    /// At the first and second router: minimal, unless q_min > 2 q_val + T; where a local link is compared with a global one, with
+    /// the mean of the router's other global links for q_val, if that is more.
     Progressive {
         /// T.
         threshold: u32,

@@ -63,8 +63,8 @@ impl Dragonfly {
                     && is_shorter(&minimal, &detour, threshold, view)
             }
             Policy::Progressive { threshold } => {
-                let [least, other] = [minimal.port, detour.port].map(|port| u64::from(view.load(port)));
-                least <= 2 * other + u64::from(threshold)
+                let other = self.ahead_or_mean(minimal.port, detour.port, view);
+                u64::from(view.load(minimal.port)) <= 2 * other + u64::from(threshold)
             }
             Policy::Minimal | Policy::Valiant | Policy::Detours(_) => true,
         };
@@ -77,6 +77,20 @@ impl Dragonfly {
         // What is not needed any more is forgotten, so that there are few different trails.
         *trail = if decides_again { trail.with(UNSURE) } else { trail.with_via(0) };
         minimal.port
+    }
+
+    /// Blocks ahead at the port of a detour; or, where that is a local one in place of a global one, on average at the router's other
+    /// global links, if that is more: at a longer link there is always more on its way, and a detour takes a global link as
+    /// well. All that there can be, where there is no other.
+    fn ahead_or_mean<V: View>(&self, minimal: PortNo, detour: PortNo, view: &mut V) -> u64 {
+        let ahead = u64::from(view.load(detour));
+        if self.is_local(minimal) || !self.is_local(detour) {
+            return ahead;
+        }
+        let others = self.map.global_ports().map(PortNo).filter(|&port| port != minimal);
+        let sum: u64 = others.map(|port| u64::from(view.load(port))).sum();
+        let mean = sum.checked_div(u64::from(self.map.shape.globals - 1));
+        ahead.max(mean.unwrap_or(u64::from(u32::MAX)))
     }
 
     /// Blocks ahead at a global link of this group: as they are at this router's own, as they were published at another's.
