@@ -16,6 +16,12 @@ CHARTS = load_hooks(Path(__file__).parent, "charts.py")
 FLITS = (8, 16, 24, 32)
 PACKETS = (10, 20, 30, 40)
 ORDERING = ("no ordering", "source-side", "target-side")
+LENGTHS = (16, 32, 64, 128)
+LATENCIES = (
+    ("streams at once", "at once", ()),
+    ("streams one after the other", "in turn", ()),
+    ("streams at once, until the request arrives", "at once", ("received",)),
+)
 SYNCHRONIZATION = {
     "source-side": "source-side synchronization",
     "target-side": "target-side synchronization",
@@ -25,22 +31,26 @@ SYNCHRONIZATION = {
 
 def figure_4(runs: Runs) -> Figure:
     """Ordered transfer, slow mode."""
-    return CHARTS["chart"](runs)
+    chart: Figure = CHARTS["chart"](runs)
+    return chart
 
 
 def figure_5(runs: Runs) -> Figure:
     """Ordered transfer, fast mode."""
-    return CHARTS["chart"](runs)
+    chart: Figure = CHARTS["chart"](runs)
+    return chart
 
 
 def figure_6(runs: Runs) -> Figure:
     """Exactly-once delivery."""
-    return CHARTS["chart"](runs)
+    chart: Figure = CHARTS["chart"](runs)
+    return chart
 
 
 def figure_7(runs: Runs) -> Figure:
     """Synchronized transfer."""
-    return CHARTS["chart"](runs)
+    chart: Figure = CHARTS["chart"](runs)
+    return chart
 
 
 def figure_8a(runs: Runs) -> Figure:
@@ -76,6 +86,28 @@ def figure_8b(runs: Runs) -> Figure:
     return figure
 
 
+def figure_9(runs: Runs) -> Figure:
+    """Latency of all packets of a source, and of one, over the length of its streams."""
+    panels = {"total": ("total latency of 128 packets", 5.0), "request": ("mean latency of a request", 3.0)}
+    with style():
+        figure = new_figure(8.6, 4.0)
+        for axes, (what, (title, top)) in zip(figure.subplots(1, 2), panels.items(), strict=True):
+            for number, (label, mode, more) in enumerate(LATENCIES):
+                if what == "total" and more:
+                    continue
+                cells = [f"{mode}/{length}" for length in LENGTHS]
+                means = [OURS[what](runs, cell, *more) / 1e3 for cell in cells]
+                spread = [OURS[f"{what}_deviation"](runs, cell, *more) / 1e3 for cell in cells]
+                bars = _bars(axes, number, means, label, [spread, spread])
+                axes.bar_label(bars, fmt="{:.2f}", fontsize=7, padding=1)
+            axes.set_xticks(range(len(LENGTHS)), [f"{128 // n} x {n}" for n in LENGTHS])
+            axes.set(xlabel="streams x packets of each", ylabel=f"{title} (us)", ylim=(0.0, top))
+        handles, labels = axes.get_legend_handles_labels()
+        figure.legend(handles, labels, loc="outside lower center", ncols=3)
+        figure.suptitle("Figure 9 of the paper, redrawn: 16 sources, 16 destinations", fontsize=11)
+    return figure
+
+
 def figure_10(runs: Runs) -> Figure:
     """Time of one stream with its synchronization operation over its length."""
     with style():
@@ -86,6 +118,80 @@ def figure_10(runs: Runs) -> Figure:
         axes.set(ylim=(0.0, 4.0))
         _packets(axes)
         axes.set_title("Figure 10 of the paper, redrawn: data and one synchronization operation")
+    return figure
+
+
+def figure_11a(runs: Runs) -> Figure:
+    """Reorder buffer over time."""
+    return _over_time(
+        runs, "reorder_buffer", "Figure 11(a) of the paper, redrawn: as many connections as wanted"
+    )
+
+
+def figure_11b(runs: Runs) -> Figure:
+    """Connections over time."""
+    return _over_time(
+        runs, "connections", "Figure 11(b) of the paper, redrawn: as many connections as wanted"
+    )
+
+
+def figure_11c(runs: Runs) -> Figure:
+    """Reorder buffer over time with bursts."""
+    return _over_time(runs, "reorder_buffer", "Figure 11(c) of the paper, redrawn: bursts, two sources")
+
+
+def figure_12a(runs: Runs) -> Figure:
+    """Reorder buffer over time with two connections."""
+    return _over_time(
+        _part(runs, "no cap"), "reorder_buffer", "Figure 12(a) of the paper, redrawn: two connections"
+    )
+
+
+def figure_12b(runs: Runs) -> Figure:
+    """Connections over time with two connections."""
+    return _over_time(
+        _part(runs, "no cap"), "connections", "Figure 12(b) of the paper, redrawn: two connections"
+    )
+
+
+def figure_12c(runs: Runs) -> Figure:
+    """Reorder buffer over time with two connections and at most 25 packets outstanding."""
+    title = "Figure 12(c) of the paper, redrawn: two connections, at most 25 packets of a stream outstanding"
+    return _over_time(_part(runs, "cap of 25"), "reorder_buffer", title)
+
+
+def _part(runs: Runs, first: str) -> Runs:
+    return {name.partition("/")[2]: run for name, run in runs.items() if name.partition("/")[0] == first}
+
+
+def _over_time(runs: Runs, column: str, title: str) -> Figure:
+    """A level of the first receiver: by bins of 100 ns, and its mean over 10 us."""
+    cells = list(dict.fromkeys(name.rpartition("/")[0] for name in runs))
+    buffer = column == "reorder_buffer"
+    with style():
+        figure = new_figure(8.6, 1.4 + 1.8 * (len(cells) // 2))
+        panels = figure.subplots(len(cells) // 2, 2, sharex=True, sharey="row", squeeze=False)
+        for axes, cell in zip(panels.flat, cells, strict=True):
+            levels = OURS["levels"](runs, cell)
+            time, values = levels["time_ns"] / 1e3, levels[column]
+            look = {"color": COLOURS[0], "linewidth": 0.7}
+            axes.plot(time, values, label="packets" if buffer else "connections", **look)
+            trend = values.rolling(101, center=True, min_periods=1).mean()
+            axes.plot(time, trend, color=COLOURS[1], linestyle=":", linewidth=2.2, label="mean over 10 us")
+            if buffer:
+                axes.axhline(50.0, color="black", linestyle="--", linewidth=0.8, label="capacity")
+                axes.set_ylim(0.0, 53.0)
+            else:
+                axes.set_ylim(0.0, None)
+            sources, packets = cell.split("/")
+            axes.set_title(f"{sources} sources, streams of {packets} packets", fontsize=9)
+        for axes in panels[:, 0]:
+            axes.set(ylabel="reorder buffer (packets)" if buffer else "connections")
+        for axes in panels[-1]:
+            axes.set(xlabel="time (us)")
+        figure.suptitle(title, fontsize=11)
+        handles, labels = panels.flat[0].get_legend_handles_labels()
+        figure.legend(handles, labels, loc="outside lower center", ncols=3)
     return figure
 
 

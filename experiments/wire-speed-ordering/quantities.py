@@ -6,6 +6,8 @@ asked for is the mean over the seeds.
 
 from __future__ import annotations
 
+import pandas as pd
+
 from fabricsim.errors import InputError
 from fabricsim.exchanges import read_trace
 from fabricsim.reproduce.quantities import Runs
@@ -14,6 +16,10 @@ from fabricsim.results import Result, flatten
 ROUND_TRIP_NS = 1150.0
 """Mean round trip from one router's endpoint to the 32 of another group: twice 40 + 500 + 7/8 x 40 ns."""
 FLIT_NS = 1.0
+RECEIVERS = ("H(20,0).0", "H(20,1).0")
+"""Of figures 11 and 12."""
+BEGUN_NS = 20_000.0
+"""When their streams are well under way."""
 
 
 def order(runs: Runs, step: str, kind: str) -> str:
@@ -68,12 +74,73 @@ def half_range(runs: Runs, name: str, scalar: str) -> float:
     return (max(values) - min(values)) / 2.0
 
 
+def total(runs: Runs, name: str) -> float:
+    """From the first request's injection at a source to the last one's delivery, ns; mean over sources and seeds."""
+    return float(pd.concat(_totals(run) for run in seeds(runs, name)).mean())
+
+
+def total_deviation(runs: Runs, name: str) -> float:
+    """Standard deviation of `total`, ns."""
+    return float(pd.concat(_totals(run) for run in seeds(runs, name)).std(ddof=0))
+
+
+def request(runs: Runs, name: str, to: str = "delivered") -> float:
+    """Mean time of a request from its injection to its delivery, or until it is `received`, ns."""
+    return float(pd.concat(_requests(run, to) for run in seeds(runs, name)).mean())
+
+
+def request_deviation(runs: Runs, name: str, to: str = "delivered") -> float:
+    """Standard deviation of `request`, ns."""
+    return float(pd.concat(_requests(run, to) for run in seeds(runs, name)).std(ddof=0))
+
+
+def held(runs: Runs, name: str, column: str = "reorder_buffer") -> float:
+    """Packets in a receiver's reorder buffer, or its `connections`; mean from 20 us on."""
+    return _mean([float(_levels(run)[column].mean()) for run in seeds(runs, name)])
+
+
+def exceeded(runs: Runs, name: str, part: float) -> float:
+    """Packets in a receiver's reorder buffer that are exceeded in this part of the time, in bins of 100 ns."""
+    return _mean([float(_levels(run)["reorder_buffer"].quantile(1.0 - part)) for run in seeds(runs, name)])
+
+
+def levels(runs: Runs, name: str) -> pd.DataFrame:
+    """What the first receiver holds over time, of the first seed."""
+    table = seeds(runs, name)[0].table("transport_series")
+    return table[table["host"] == RECEIVERS[0]]
+
+
 def seeds(runs: Runs, name: str) -> list[Result]:
     """The runs of a cell that differ in their seed alone."""
     found = [run for own, run in runs.items() if own.rpartition("/")[0] == name]
     if not found:
         raise InputError(f"the figure has no run {name!r} with a seed")
     return found
+
+
+def _levels(run: Result) -> pd.DataFrame:
+    table = run.table("transport_series")
+    return table[table["host"].isin(RECEIVERS) & (table["time_ns"] >= BEGUN_NS)]
+
+
+def _steps(run: Result) -> pd.DataFrame:
+    """When each request was first sent, received and delivered, ns."""
+    table = run.table("exchanges")
+    requests = table[table["packet"] == "REQ"]
+    at_source = requests["step"] == "sent"
+    keys = ["source", "message", "number"]
+    named = requests.assign(source=requests["host"].where(at_source, requests["peer"]))
+    return named.pivot_table(index=keys, columns="step", values="time_ns", aggfunc="min")
+
+
+def _totals(run: Result) -> pd.Series[float]:
+    by_source = _steps(run).groupby("source")
+    return by_source["delivered"].max() - by_source["sent"].min()
+
+
+def _requests(run: Result, to: str) -> pd.Series[float]:
+    steps = _steps(run)
+    return steps[to] - steps["sent"]
 
 
 def _scalar(run: Result, name: str) -> float:

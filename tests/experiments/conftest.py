@@ -15,7 +15,15 @@ LONG = {
     *("c1.toml", "c2.toml", "c3.toml", "d.toml"),
     *("figure-3.toml", "table-5.toml", "table-5-jobs.toml", "table-5-mixed.toml", "table-6.toml"),
     *("sizes-full.toml", "congestion.toml"),
-    *("figure-8a.toml", "figure-8b.toml", "figure-10.toml"),
+    *(
+        "figure-8a.toml",
+        "figure-8b.toml",
+        "figure-9.toml",
+        "figure-10.toml",
+        "figure-11.toml",
+        "figure-11c.toml",
+        "figure-12.toml",
+    ),
 }
 """Experiments that only `make reproduce` runs in full length; the tests run them in short."""
 LARGE = "beyond-size"

@@ -31,8 +31,12 @@ DIFFERS = {
     ],
     "thesis": [EARLY, EARLY, "largest of the contributors, from 0.05 s"],
     "wire-speed-ordering": [
+        "mean latency of requests until they are delivered: longest over shortest",
+        "one stream after the other, mean latency until delivery: longest over shortest",
         "10 packets: source-side less target-side synchronization",
-        "30 packets: source-side less target-side synchronization",
+        "4 sources, 128 packets: packets put into the reorder buffer",
+        "16 sources, 32 packets: packets put into the reorder buffer",
+        "16 sources, 128 packets: packets put into the reorder buffer",
     ],
 }
 """What does not come out as published; the page says why."""

@@ -400,7 +400,7 @@ fn host(common: &Common<'_>, id: HostId, (port, sender): (u32, &Sender), source:
         port,
         source,
         protocol: Datagram::new(spec.mtu.0 as u32, usize::from(spec.open_messages)),
-        transport: common.transport.map(|rules| Box::new(Transport::new(id, rules))),
+        transport: common.transport.map(|rules| Box::new(Transport::new(id, rules, sender.byte_time))),
         control: common.control.map(|control| Box::new(control.endpoint(id, sender))),
         class_bases: Arc::clone(common.bases),
         sent: 0,

@@ -352,3 +352,22 @@ fn a_timeout_below_the_round_trip_is_worth_a_warning() {
         "{found:?}"
     );
 }
+
+#[test]
+fn packets_become_ready_one_by_one() {
+    // 128 B take 16 ns at 64 Gb/s: with a probability of 0.25 in each slot, 1000 packets take 64 us, and one message is
+    // begun when the last packet of the one before has left.
+    const ONE: &str = "sources = ['H(0,0).0']\npattern = { to = 'H(3,1).0' }\ninjection = 'saturating'\n\
+                       message = '12800 B'\nmessages = 10\npacket_load = 0.25";
+    let of =
+        |partitions| run(DRAGONFLY, ONE, &[("transport.mode", "ordered"), ("run.partitions", partitions)]);
+    let (one, two) = (of("1"), of("2"));
+    assert_eq!(one.totals, two.totals);
+    let mut times: Vec<Time> = one.watchers[0].delivered.values().flatten().map(|&(_, at)| at).collect();
+    times.sort();
+    assert_eq!(times.len(), 1000);
+    let took = (times[999] - times[0]).0 as f64 / 64e6;
+    // Five standard deviations of the sum of 1000 gaps, sqrt(0.75) / 0.25 slots each.
+    assert!((took - 1.0).abs() < 5.0 * 0.75_f64.sqrt() / 1000_f64.sqrt() + 0.02, "{took}");
+    assert!(one.hosts.iter().map(|host| host.target.delivered.get()).sum::<u64>() == 1000);
+}

@@ -66,6 +66,11 @@ pub struct Traffic {
     /// How packets are ordered, where `transport.mode` is not to hold.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ordering: Option<OrderingMode>,
+    /// For messages of a `transport`: their packets are not ready all at once but one by one, in each time slot of a packet of
+    /// `host.mtu` on the source's link one with this probability, above 0 to 1. The load of such a source, with `injection =
+    /// "saturating"`, is nearly this.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub packet_load: Option<f64>,
     /// What the receiver of a message sends back when all of it has arrived. With `window` there must be one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub response: Option<Response>,

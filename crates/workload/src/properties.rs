@@ -84,7 +84,7 @@ prop_compose! {
             message, start: start.unwrap_or_default(), stop, messages, service_class: 0,
             window: window.map(|n| n.min(u64::from(u32::MAX)) as u32),
             response: response.map(|message| Response { message, service_class: 0, delay: Time::ZERO }),
-            ordering: None,
+            ordering: None, packet_load: None,
         };
         if consistent { made_consistent(traffic) } else { traffic }
     }

@@ -267,6 +267,7 @@ class Traffic:
     messages: int | None = None
     window: int | None = None
     ordering: OrderingMode | None = None
+    packet_load: float | None = None
     response: Response | None = None
 
 

@@ -93,13 +93,13 @@ impl Host {
     fn open_streams(&mut self, now: Time) {
         let transport = transport!(self);
         while !self.stopped && transport.has_room() && self.source.next(now).is_some_and(|at| at <= now) {
-            transport.open(self.source.take(now), false);
+            transport.open(self.source.take(now), false, now);
         }
         while self.source.is_closed()
             && transport.has_room_for_response()
             && let Some(message) = self.source.take_response(now)
         {
-            transport.open(message, true);
+            transport.open(message, true, now);
         }
     }
 

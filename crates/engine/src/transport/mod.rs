@@ -3,6 +3,7 @@
 
 mod host;
 mod incoming;
+mod pace;
 mod report;
 mod rules;
 
@@ -13,7 +14,7 @@ use fabricsim_model::{Exchange, ExchangeStep, Label, Observer, Packet, PacketKin
 use fabricsim_protocols::ordering::{
     Header, Kind, Source, SourceOutbox, StreamId, Target, TargetOutbox, Ticket,
 };
-use fabricsim_units::{HostId, Time};
+use fabricsim_units::{ByteTime, HostId, Time};
 use fabricsim_workload::Message;
 
 use incoming::Incoming;
@@ -51,6 +52,8 @@ struct Outgoing {
     packets: u32,
     /// Packets that the stream has been given.
     offered: u32,
+    /// When the next one can be given to it.
+    ready_at: Time,
     /// It counts among those that are being sent.
     sending: bool,
     is_response: bool,
@@ -98,6 +101,8 @@ impl TargetOutbox<Request> for Asked {
 pub(crate) struct Transport {
     host: HostId,
     rules: Arc<Rules>,
+    /// Time of a packet of the MTU's size on this host's link.
+    slot: Time,
     /// The payload of a request is its number in its message.
     source: Source<u32>,
     target: Target<Request>,
@@ -135,13 +140,14 @@ pub(crate) struct Finished {
 }
 
 impl Transport {
-    pub(crate) fn new(host: HostId, rules: &Arc<Rules>) -> Self {
+    pub(crate) fn new(host: HostId, rules: &Arc<Rules>, byte_time: ByteTime) -> Self {
         let (Ok(source), Ok(target)) = (Source::new(rules.source), Target::new(rules.target)) else {
             unreachable!("the options were checked with the experiment");
         };
         Self {
             host,
             rules: Arc::clone(rules),
+            slot: byte_time.duration(rules.mtu),
             source,
             target,
             outgoing: Vec::new(),
@@ -172,7 +178,7 @@ impl Transport {
     }
 
     /// Opens a stream for a message; only while there is room.
-    pub(crate) fn open(&mut self, message: Message, is_response: bool) {
+    pub(crate) fn open(&mut self, message: Message, is_response: bool, now: Time) {
         let mode = self.rules.modes[usize::from(message.stream)];
         let Some(id) = self.source.open(message.destination, mode, self.rules.exactly_once) else {
             unreachable!("a stream is opened only while there is room");
@@ -182,20 +188,56 @@ impl Transport {
             self.outgoing.resize(place + 1, None);
         }
         let packets = message.bytes.div_ceil(u64::from(self.rules.mtu)) as u32;
-        self.outgoing[place] = Some(Outgoing { message, packets, offered: 0, sending: true, is_response });
+        let ready_at = now + self.gap(&message, 0);
+        self.outgoing[place] =
+            Some(Outgoing { message, packets, offered: 0, ready_at, sending: true, is_response });
         self.sending += 1;
         self.responding += u16::from(is_response);
-        self.refill(id);
+        self.refill(id, now);
     }
 
-    /// Gives a stream as many packets of its message as it has room for.
-    fn refill(&mut self, id: StreamId) {
-        let Some(outgoing) = &mut self.outgoing[usize::from(id.0)] else { return };
-        while outgoing.offered < outgoing.packets && self.source.has_room(id) {
+    /// From one packet of a message to the next one, number `number`.
+    #[inline]
+    fn gap(&self, message: &Message, number: u32) -> Time {
+        let pace = self.rules.paces[usize::from(message.stream)];
+        pace.map_or(Time::ZERO, |pace| pace.gap(self.rules.seed, self.host, message, number, self.slot))
+    }
+
+    /// Gives a stream as many packets of its message as are ready and as it has room for.
+    fn refill(&mut self, id: StreamId, now: Time) {
+        let place = usize::from(id.0);
+        let Some(mut outgoing) = self.outgoing[place] else { return };
+        while outgoing.offered < outgoing.packets && outgoing.ready_at <= now && self.source.has_room(id) {
             let number = outgoing.offered;
             outgoing.offered += 1;
             self.source.offer(id, number, outgoing.offered == outgoing.packets);
+            outgoing.ready_at =
+                outgoing.ready_at.saturating_add(self.gap(&outgoing.message, outgoing.offered));
         }
+        self.outgoing[place] = Some(outgoing);
+    }
+
+    /// Packets that are ready by now.
+    fn release(&mut self, now: Time) {
+        if !self.rules.is_paced {
+            return;
+        }
+        for number in 0..self.outgoing.len() {
+            self.refill(StreamId(number as u16), now);
+        }
+    }
+
+    /// When the next packet is ready that there is room for.
+    fn next_ready(&self) -> Time {
+        if !self.rules.is_paced {
+            return Time::MAX;
+        }
+        let streams = self.outgoing.iter().enumerate();
+        let waiting = streams.filter_map(|(number, outgoing)| {
+            let outgoing = outgoing.as_ref().filter(|outgoing| outgoing.offered < outgoing.packets)?;
+            self.source.has_room(StreamId(number as u16)).then_some(outgoing.ready_at)
+        });
+        waiting.min().unwrap_or(Time::MAX)
     }
 
     /// Size of a packet of a message.
@@ -242,14 +284,14 @@ impl Transport {
             self.tell_levels(before, now, observer);
         } else {
             self.source.arrive(packet.source, header, &mut self.asked);
-            self.refill_acknowledged();
+            self.refill_acknowledged(now);
         }
         true
     }
 
-    fn refill_acknowledged(&mut self) {
+    fn refill_acknowledged(&mut self, now: Time) {
         if let Some(id) = self.asked.acknowledged.take() {
-            self.refill(id);
+            self.refill(id, now);
         }
     }
 
@@ -345,13 +387,14 @@ impl Transport {
     /// Timers that have ended by now.
     pub(crate) fn expire(&mut self, now: Time) {
         self.source.expire(now, &mut self.asked);
-        self.refill_acknowledged();
+        self.refill_acknowledged(now);
+        self.release(now);
     }
 
     /// When something is to be done without a packet that arrives.
     pub(crate) fn wake_at(&self) -> Time {
         let visible = self.memory.front().map_or(Time::MAX, |first| first.visible_at);
-        self.source.wake_at().min(visible)
+        self.source.wake_at().min(visible).min(self.next_ready())
     }
 
     /// A message that has been acknowledged wholly since it was asked for last.

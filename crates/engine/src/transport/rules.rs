@@ -8,6 +8,8 @@ use fabricsim_spec::{Experiment, OrderingMode};
 use fabricsim_units::Time;
 use fabricsim_workload::StreamInfo;
 
+use super::pace::Pace;
+
 /// What is the same for all hosts.
 #[derive(Clone, Debug)]
 pub(crate) struct Rules {
@@ -15,6 +17,10 @@ pub(crate) struct Rules {
     pub(crate) target: TargetOptions,
     /// Of each stream of messages.
     pub(crate) modes: Vec<Mode>,
+    /// How the packets of each become ready, where they are not at once.
+    pub(crate) paces: Vec<Option<Pace>>,
+    /// Is there any of these?
+    pub(crate) is_paced: bool,
     pub(crate) exactly_once: bool,
     /// Size of an answer or a FIN, in bytes.
     pub(crate) answer: u32,
@@ -26,7 +32,7 @@ pub(crate) struct Rules {
     pub(crate) limit: u16,
     pub(crate) mtu: u32,
     loss: f64,
-    seed: u64,
+    pub(crate) seed: u64,
 }
 
 impl Rules {
@@ -36,7 +42,11 @@ impl Rules {
         if spec.mode == OrderingMode::None {
             return None;
         }
+        let pace = |stream: usize| experiment.traffic.get(stream).and_then(Pace::of);
+        let paces: Vec<Option<Pace>> = (0..streams.len()).map(pace).collect();
         Some(Arc::new(Self {
+            is_paced: paces.iter().any(Option::is_some),
+            paces,
             source: source(experiment),
             target: target(experiment),
             modes: streams.iter().map(|stream| mode(stream.ordering)).collect(),

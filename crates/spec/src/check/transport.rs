@@ -156,6 +156,16 @@ fn modes(experiment: &Experiment) -> Result<(), Found> {
         if transport.exactly_once && !keeps_results(mode) {
             return fail("exactly_once", EXACTLY_ONCE);
         }
+        if let Some(load) = traffic.packet_load {
+            let key = format!("traffic.{i}.packet_load");
+            if mode == OrderingMode::None {
+                return Err((key, "is for messages of a transport: set `transport.mode`".to_owned()));
+            }
+            if !(load > 0.0 && load <= 1.0) {
+                let message = format!("{load} is not allowed: give a number above 0 up to 1");
+                return Err((key, message));
+            }
+        }
     }
     if transport.exactly_once && !keeps_results(transport.mode) {
         return fail("exactly_once", EXACTLY_ONCE);
@@ -235,6 +245,8 @@ duration = '1 ms'
             ("transport", "{ mode = 'go-back-n', exactly_once = true }", "is for the modes `ordered`"),
             ("traffic.0.ordering", "none", "use `unordered`"),
             ("traffic.0.draw_per", "packet", "all packets of a stream go to one host"),
+            ("traffic.0.packet_load", "0", "give a number above 0 up to 1"),
+            ("traffic.0.packet_load", "1.5", "traffic.0.packet_load: 1.5 is not allowed"),
             ("measure.exchanges", "1000001", "measure.exchanges: 1000001 is not allowed"),
         ];
         for (key, value, expected) in cases {
@@ -256,5 +268,12 @@ duration = '1 ms'
         let experiment = crate::read(SMALL, "e.toml", &overrides).unwrap();
         let error = crate::check(&experiment, "e.toml").unwrap_err().to_string();
         assert!(error.contains("set `transport.mode` to something else"), "{error}");
+        let overrides = [
+            ("transport".to_owned(), "{}".to_owned()),
+            ("traffic.0.packet_load".to_owned(), "0.5".to_owned()),
+        ];
+        let experiment = crate::read(SMALL, "e.toml", &overrides).unwrap();
+        let error = crate::check(&experiment, "e.toml").unwrap_err().to_string();
+        assert!(error.contains("is for messages of a transport"), "{error}");
     }
 }

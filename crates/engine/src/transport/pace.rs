@@ -1,0 +1,61 @@
+//! When the packets of a message are ready, where they are not ready all at once.
+
+use fabricsim_model::Random;
+use fabricsim_spec::Traffic;
+use fabricsim_units::{HostId, Time};
+use fabricsim_workload::Message;
+
+/// Packets are ready one by one: in each time slot of a packet's time on the source's link one is, or none, always with the same
+/// probability.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Pace {
+    /// 1 / ln(1 - p), p the probability.
+    inverse: f64,
+}
+
+impl Pace {
+    /// `None` where all packets of a message are ready when it is made.
+    pub(crate) fn of(traffic: &Traffic) -> Option<Self> {
+        traffic.packet_load.map(|load| Self { inverse: 1.0 / libm::log1p(-load) })
+    }
+
+    /// From one packet to the next: at least a slot. The draw depends on the packet alone, so that it does not matter what else
+    /// happens at its host at that time.
+    pub(crate) fn gap(self, seed: u64, host: HostId, message: &Message, number: u32, slot: Time) -> Time {
+        const PACE: u64 = 0x7061_6365;
+        let purpose = PACE + (u64::from(message.stream) << 32);
+        let entity = u64::from(host.0) << 32 | u64::from(message.tag);
+        let mut random = Random::new(seed, purpose, entity).after(u64::from(number));
+        let empty = (libm::log(random.unit()) * self.inverse) as u64;
+        Time(slot.0.saturating_mul(empty.saturating_add(1)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn message(tag: u32) -> Message {
+        Message { destination: HostId(1), stream: 0, tag, bytes: 1000, created: Time::ZERO }
+    }
+
+    #[test]
+    fn gaps_are_geometric() {
+        let pace = Pace { inverse: 1.0 / libm::log1p(-0.2) };
+        let slot = Time::ns(16);
+        let gaps: Vec<u64> =
+            (0..200_000).map(|n| pace.gap(7, HostId(3), &message(n / 100), n % 100, slot).0).collect();
+        assert!(gaps.iter().all(|gap| *gap >= slot.0 && gap % slot.0 == 0));
+        let mean = gaps.iter().sum::<u64>() as f64 / gaps.len() as f64 / slot.0 as f64;
+        // Five standard deviations of the mean of slots, sqrt(1 - p) / p each.
+        assert!((mean - 5.0).abs() < 5.0 * (0.8_f64.sqrt() / 0.2) / (gaps.len() as f64).sqrt(), "{mean}");
+        let single = gaps.iter().filter(|gap| **gap == slot.0).count() as f64 / gaps.len() as f64;
+        assert!((single - 0.2).abs() < 0.005, "{single}");
+    }
+
+    #[test]
+    fn a_load_of_one_is_every_slot() {
+        let pace = Pace { inverse: 1.0 / libm::log1p(-1.0) };
+        assert!((0..1000).all(|n| pace.gap(7, HostId(3), &message(0), n, Time::ns(16)) == Time::ns(16)));
+    }
+}
