@@ -1,0 +1,30 @@
+"""The dragonfly of 1056 hosts accepts what its busiest link allows, and adaptive routing more."""
+
+from __future__ import annotations
+
+import importlib.util
+
+import pytest
+from dragonfly import limits
+from dragonfly.curves import run
+from dragonfly.limits import LIMITS, Limit
+
+pytestmark = pytest.mark.skipif(
+    importlib.util.find_spec("fabricsim._native") is None, reason="the compiled module is not built"
+)
+
+
+@pytest.mark.parametrize("limit", [LIMITS[0], LIMITS[3]], ids=lambda limit: limit.algorithm)
+def test_the_busiest_link_is_the_limit(limit: Limit) -> None:
+    found = limits.held(limit)
+    assert found.below.kept >= limits.KEPT
+    assert found.beyond.kept <= limits.LOST
+
+
+def test_detours_get_past_the_limit_of_valiant() -> None:
+    limit = LIMITS[3].limit
+    assert run("par-6/2", {"group-offset": 4}, 2 * limit, run__warmup="12 us").kept >= limits.KEPT
+
+
+def test_minimal_routing_takes_uniform_traffic() -> None:
+    assert run("minimal", "uniform", 0.9).kept >= limits.KEPT
