@@ -196,50 +196,6 @@ impl Transport {
         self.refill(id, now);
     }
 
-    /// From one packet of a message to the next one, number `number`.
-    #[inline]
-    fn gap(&self, message: &Message, number: u32) -> Time {
-        let pace = self.rules.paces[usize::from(message.stream)];
-        pace.map_or(Time::ZERO, |pace| pace.gap(self.rules.seed, self.host, message, number, self.slot))
-    }
-
-    /// Gives a stream as many packets of its message as are ready and as it has room for.
-    fn refill(&mut self, id: StreamId, now: Time) {
-        let place = usize::from(id.0);
-        let Some(mut outgoing) = self.outgoing[place] else { return };
-        while outgoing.offered < outgoing.packets && outgoing.ready_at <= now && self.source.has_room(id) {
-            let number = outgoing.offered;
-            outgoing.offered += 1;
-            self.source.offer(id, number, outgoing.offered == outgoing.packets);
-            outgoing.ready_at =
-                outgoing.ready_at.saturating_add(self.gap(&outgoing.message, outgoing.offered));
-        }
-        self.outgoing[place] = Some(outgoing);
-    }
-
-    /// Packets that are ready by now.
-    fn release(&mut self, now: Time) {
-        if !self.rules.is_paced {
-            return;
-        }
-        for number in 0..self.outgoing.len() {
-            self.refill(StreamId(number as u16), now);
-        }
-    }
-
-    /// When the next packet is ready that there is room for.
-    fn next_ready(&self) -> Time {
-        if !self.rules.is_paced {
-            return Time::MAX;
-        }
-        let streams = self.outgoing.iter().enumerate();
-        let waiting = streams.filter_map(|(number, outgoing)| {
-            let outgoing = outgoing.as_ref().filter(|outgoing| outgoing.offered < outgoing.packets)?;
-            self.source.has_room(StreamId(number as u16)).then_some(outgoing.ready_at)
-        });
-        waiting.min().unwrap_or(Time::MAX)
-    }
-
     /// Size of a packet of a message.
     fn bytes(&self, outgoing: &Outgoing, number: u32) -> u32 {
         let mtu = u64::from(self.rules.mtu);

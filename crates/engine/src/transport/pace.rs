@@ -1,9 +1,12 @@
 //! When the packets of a message are ready, where they are not ready all at once.
 
 use fabricsim_model::Random;
+use fabricsim_protocols::ordering::StreamId;
 use fabricsim_spec::Traffic;
 use fabricsim_units::{HostId, Time};
 use fabricsim_workload::Message;
+
+use super::Transport;
 
 /// Packets are ready one by one: in each time slot of a packet's time on the source's link one is, or none, always with the same
 /// probability.
@@ -28,6 +31,52 @@ impl Pace {
         let mut random = Random::new(seed, purpose, entity).after(u64::from(number));
         let empty = (libm::log(random.unit()) * self.inverse) as u64;
         Time(slot.0.saturating_mul(empty.saturating_add(1)))
+    }
+}
+
+impl Transport {
+    /// From one packet of a message to the next one, number `number`.
+    #[inline]
+    pub(super) fn gap(&self, message: &Message, number: u32) -> Time {
+        let pace = self.rules.paces[usize::from(message.stream)];
+        pace.map_or(Time::ZERO, |pace| pace.gap(self.rules.seed, self.host, message, number, self.slot))
+    }
+
+    /// Gives a stream as many packets of its message as are ready and as it has room for.
+    pub(super) fn refill(&mut self, id: StreamId, now: Time) {
+        let place = usize::from(id.0);
+        let Some(mut outgoing) = self.outgoing[place] else { return };
+        while outgoing.offered < outgoing.packets && outgoing.ready_at <= now && self.source.has_room(id) {
+            let number = outgoing.offered;
+            outgoing.offered += 1;
+            self.source.offer(id, number, outgoing.offered == outgoing.packets);
+            outgoing.ready_at =
+                outgoing.ready_at.saturating_add(self.gap(&outgoing.message, outgoing.offered));
+        }
+        self.outgoing[place] = Some(outgoing);
+    }
+
+    /// Packets that are ready by now.
+    pub(super) fn release(&mut self, now: Time) {
+        if !self.rules.is_paced {
+            return;
+        }
+        for number in 0..self.outgoing.len() {
+            self.refill(StreamId(number as u16), now);
+        }
+    }
+
+    /// When the next packet is ready that there is room for.
+    pub(super) fn next_ready(&self) -> Time {
+        if !self.rules.is_paced {
+            return Time::MAX;
+        }
+        let streams = self.outgoing.iter().enumerate();
+        let waiting = streams.filter_map(|(number, outgoing)| {
+            let outgoing = outgoing.as_ref().filter(|outgoing| outgoing.offered < outgoing.packets)?;
+            self.source.has_room(StreamId(number as u16)).then_some(outgoing.ready_at)
+        });
+        waiting.min().unwrap_or(Time::MAX)
     }
 }
 
