@@ -20,6 +20,12 @@ RECEIVERS = ("H(20,0).0", "H(20,1).0")
 """Of figures 11 and 12."""
 BEGUN_NS = 20_000.0
 """When their streams are well under way."""
+CONNECTION = {"ordered": 12, "go-back-n": 12, "selective": 20, "selective-ordered": 20}
+"""Bytes that a target keeps for a connection: source (4), CID (2), SEQ (2), counts and flags (4), bitmap (8)."""
+PACKET = 256
+"""Bytes of a packet in the reorder buffer."""
+HOT = "H(0,0).0"
+"""The target of the incast."""
 
 
 def order(runs: Runs, step: str, kind: str) -> str:
@@ -116,6 +122,43 @@ def seeds(runs: Runs, name: str) -> list[Result]:
     if not found:
         raise InputError(f"the figure has no run {name!r} with a seed")
     return found
+
+
+def target_state(runs: Runs, name: str) -> float:
+    """The most bytes that a target needed: for its connections, and for packets in its reorder buffer."""
+    run = runs[name]
+    mode = dict(run.manifest["overrides"]).get("transport.mode", "ordered").strip("\"'")
+    table = run.table("transport")
+    of_host = table["connections_max"] * CONNECTION.get(mode, 0) + table["reorder_buffer_max"] * PACKET
+    return float(of_host.max())
+
+
+def dropped(runs: Runs, name: str) -> float:
+    """Share of the requests received that were dropped: buffer full, no connection, out of sequence."""
+    reasons = ("buffer_full", "no_connection", "out_of_sequence")
+    lost = sum(_scalar(runs[name], f"transport.{reason}") for reason in reasons)
+    return lost / _scalar(runs[name], "transport.received")
+
+
+def load_of(runs: Runs, name: str) -> float:
+    """Accepted load of a single run."""
+    return _scalar(runs[name], "accepted_load")
+
+
+def most(runs: Runs, name: str) -> float:
+    """The most packets in a reorder buffer of a single run."""
+    return _scalar(runs[name], "transport.most_reordering")
+
+
+def hot_share(runs: Runs, name: str) -> float:
+    """What is delivered to the target of the incast, as a fraction of its link."""
+    row = runs[name].hosts.set_index("host").loc[HOT]
+    return float(row["delivered_gbps"] / row["link_gbps"])
+
+
+def others(runs: Runs, name: str, column: str) -> float:
+    """A number of the table of messages, of the traffic that is not the incast."""
+    return float(runs[name].table("messages").iloc[0][column])
 
 
 def _levels(run: Result) -> pd.DataFrame:

@@ -110,6 +110,54 @@ def receivers(runs: Runs) -> pd.DataFrame:
     return frame
 
 
+def transports(runs: Runs) -> pd.DataFrame:
+    """Transports beside each other, with each traffic."""
+    rows = []
+    for name in runs:
+        traffic, transport = name.split("/")
+        rows.append({"traffic": traffic, "transport": transport, **_transport(runs, name)})
+    frame = pd.DataFrame(rows)
+    frame.attrs["caption"] = (
+        "Accepted: useful data, as a fraction of the endpoints' links; of the incast: what its target gets of its "
+        "link. Times of the messages of 16 packets that were made in the measurement and are complete, of the incast "
+        "without its own; where much less is accepted than offered, these are the few that were complete within the drain. "
+        "Buffer, connections and state: the most at one target. A connection counts 12 "
+        "bytes, 20 with a bitmap, a packet in the reorder buffer as 256."
+    )
+    return frame
+
+
+def interplay(runs: Runs) -> pd.DataFrame:
+    """Ordered transfers with congestion control and with ages."""
+    rows = []
+    for name in runs:
+        traffic, transport, control, arbiter = name.split("/")
+        row = {"traffic": traffic, "transport": transport, "congestion control": control, "arbiter": arbiter}
+        rows.append({**row, **_transport(runs, name)})
+    frame = pd.DataFrame(rows)
+    frame.attrs["caption"] = "Columns as above."
+    return frame
+
+
+def _transport(runs: Runs, name: str) -> dict[str, str | float]:
+    summary = runs[name].manifest["summary"]
+    transport = summary["transport"]
+    incast = name.startswith("incast")
+    row: dict[str, str | float] = {
+        "accepted": OURS["hot_share"](runs, name) if incast else summary["accepted_load"]
+    }
+    for title, column in (("p50", "p50"), ("p99", "p99"), ("p99.9", "p999")):
+        row[f"{title} (us)"] = round(OURS["others"](runs, name, f"completion_{column}_ns") / 1e3, 2)
+    row |= {
+        "out of order": f"{transport['reordered_share']:.1%}",
+        "dropped": f"{OURS['dropped'](runs, name):.2%}",
+        "buffer (packets)": transport["most_reordering"],
+        "connections": transport["most_connections"],
+        "target state (B)": round(OURS["target_state"](runs, name)),
+    }
+    return row
+
+
 def _with_range(runs: Runs, what: str, name: str, scalar: str, *more: str) -> str:
     spread = OURS["half_range"](runs, name, f"transport.{scalar}")
     return f"{OURS[what](runs, name, *more):.1%} ± {spread:.1%}"
