@@ -120,8 +120,8 @@ def transports(runs: Runs) -> pd.DataFrame:
     frame.attrs["caption"] = (
         "Accepted: useful data, as a fraction of the endpoints' links; of the incast: what its target gets of its "
         "link. Times of the messages of 16 packets that were made in the measurement and are complete, of the incast "
-        "without its own; where much less is accepted than offered, these are the few that were complete within the drain. "
-        "Buffer, connections and state: the most at one target. A connection counts 12 "
+        "without its own; where much less is accepted than offered, these are the few that were complete within the "
+        "drain. Buffer, connections and state: the most at one target. A connection counts 12 "
         "bytes, 20 with a bitmap, a packet in the reorder buffer as 256."
     )
     return frame
