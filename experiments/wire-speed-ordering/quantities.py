@@ -152,8 +152,9 @@ def most(runs: Runs, name: str) -> float:
 
 def hot_share(runs: Runs, name: str) -> float:
     """What is delivered to the target of the incast, as a fraction of its link."""
-    row = runs[name].hosts.set_index("host").loc[HOT]
-    return float(row["delivered_gbps"] / row["link_gbps"])
+    hosts = runs[name].hosts
+    hot = hosts[hosts["host"] == HOT]
+    return float((hot["delivered_gbps"] / hot["link_gbps"]).iloc[0])
 
 
 def others(runs: Runs, name: str, column: str) -> float:

@@ -16,7 +16,7 @@ CURE = {"routing.algorithm": "dimension-order", "switch.virtual_lanes": 2}
 def test_the_page_shows_every_file(experiments: Path) -> None:
     page = PAGE.read_text(encoding="utf-8")
     files = sorted((experiments / "gallery").glob("*.toml"))
-    assert len(files) == 9
+    assert len(files) == 10
     for file in files:
         assert f"experiments/gallery/{file.name}" in page
     pictures = re.findall(r"\]\((gallery/[^)]+)\)", page)
