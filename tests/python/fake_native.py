@@ -1,7 +1,7 @@
 """A stand-in for the compiled module: same interface, answers that are easy to predict.
 
 Every source offers its load of a 100 Gb/s link; the network accepts up to 0.6. The title of an experiment chooses
-what happens: "deadlock", "slow" (works until cancelled), "panic".
+what happens: "deadlock", "slow" (works until cancelled), "panic", "defect" (status ok, and a defect in the summary).
 """
 
 from __future__ import annotations
@@ -130,6 +130,8 @@ class Outcome:
         }
         if self.status == "deadlock":
             summary["deadlock"] = ["S0 port 1 lane 0: packet 7 of H0 to H1 waits for output 2 to S1"]
+        if self._tree.get("title") == "defect":
+            summary["defect"] = "credits are missing"
         return json.dumps(summary)
 
     def tables(self) -> list[str]:

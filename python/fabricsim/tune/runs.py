@@ -78,6 +78,9 @@ def work(task: Task, stop: Stop) -> Answer | None:
         if result.status != "ok":
             error = f"the run ended with status {result.status!r}"
             return Answer(error=error, fingerprint=fingerprint, wall_s=wall_s)
+        if defect := result.manifest["summary"].get("defect"):
+            error = f"a defect of the simulator, please report it: {defect}"
+            return Answer(error=error, fingerprint=fingerprint, wall_s=wall_s)
         measured = Measured(result, task.experiment)
         values = tuple(measure(measured, which) for which in task.metrics)
         return Answer(values, fingerprint=fingerprint, wall_s=wall_s)
