@@ -11,6 +11,7 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
+import fake_native
 import pandas as pd
 import pyarrow.parquet as pq
 import pytest
@@ -212,7 +213,7 @@ def test_a_key_that_is_none_is_told_before_anything_runs(
 
 
 @pytest.mark.usefixtures("fake")
-def test_failed_points_are_rows_and_are_tried_again(command: Command, small: Path, tmp_path: Path) -> None:
+def test_failed_points_are_rows_each_time(command: Command, small: Path, tmp_path: Path) -> None:
     arguments = ("sweep", small, "--vary", "title=good,panic,deadlock", "--jobs", "1", "--out", "out")
     ran = command(*arguments)
     assert ran.code == 1
@@ -227,6 +228,48 @@ def test_failed_points_are_rows_and_are_tried_again(command: Command, small: Pat
     assert command("sweep", small, "--vary", "title=good,deadlock", "--jobs", "1", "--out", "two").code == 3
     shown = json.loads(command(*arguments, "--json").out)
     assert [p["status"] for p in shown["points"]] == ["ok", "failed", "deadlock"]
+
+
+@pytest.mark.usefixtures("fake")
+def test_only_failed_points_run_again(small: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    ran: list[str] = []
+    fails = True
+    whole = fake_native.Simulation.run
+
+    def run(simulation: fake_native.Simulation) -> fake_native.Outcome:
+        ran.append(simulation._tree["title"])
+        if fails and ran[-1] == "b":
+            raise fake_native.NativeError("no license")
+        return whole(simulation)
+
+    monkeypatch.setattr(fake_native.Simulation, "run", run)
+    vary = {"title": ["'a'", "'b'", "'deadlock'"]}
+    first = fs.sweep(small, vary=vary, jobs=1, out=tmp_path / "out")
+    assert ran == ["a", "b", "deadlock"]
+    assert list(first.points["status"]) == ["ok", "failed", "deadlock"]
+    fails = False
+    ran.clear()
+    second = fs.sweep(small, vary=vary, jobs=1, out=tmp_path / "out")
+    assert ran == ["b"]
+    assert list(second.points["status"]) == ["ok", "ok", "deadlock"]
+    assert list(load_sweep(tmp_path / "out").points["status"]) == ["ok", "ok", "deadlock"]
+
+
+@pytest.mark.usefixtures("fake")
+def test_a_point_with_a_defect_has_failed(small: Path) -> None:
+    points = fs.sweep(small, vary={"title": ["'good'", "'defect'"]}, jobs=1).points
+    assert list(points["status"]) == ["ok", "failed"]
+    assert points["message"][1] == "a defect of the simulator, please report it: credits are missing"
+    assert points["accepted_load"].isna().tolist() == [False, True]
+
+
+@pytest.mark.parametrize("method", ["independent", "latin-hypercube"])
+def test_another_seed_draws_other_points(method: Any) -> None:
+    keys = {"a": Range(0.0, 1.0), "b": Range(1, 1000, "log", integer=True), "c": [1, 2, 3]}
+    drawn = [drawn_points(RandomPoints(20, keys, seed, method), "here") for seed in (1, 2, 1)]
+    assert drawn[0] == drawn[2]
+    for key in keys:
+        assert [point[key] for point in drawn[0]] != [point[key] for point in drawn[1]], key
 
 
 @pytest.mark.usefixtures("fake")
