@@ -36,7 +36,8 @@ impl View for Anything {
     }
 }
 
-fn packet(source: HostId, destination: HostId) -> Packet {
+/// A packet that has not moved.
+pub(crate) fn packet(source: HostId, destination: HostId) -> Packet {
     Packet {
         source,
         destination,

@@ -15,6 +15,8 @@
 //! it has decided, and its slot in the [`Template`]. Every decision is among the [`RoutingFunction::options`] that the
 //! deadlock check follows; debug builds check each.
 
+#[cfg(test)]
+mod decisions;
 mod map;
 mod options;
 mod par_6_2;
