@@ -142,6 +142,22 @@ mod tests {
         assert_eq!(interval(&values, 1.0), None);
     }
 
+    /// Of ten groups an autocorrelation beyond 1.645/sqrt(10) - 1/10 = 0.42 is taken for correlation: the mean of that of white
+    /// noise is -1/10.
+    #[test]
+    fn the_test_for_correlation_allows_for_the_mean_of_white_noise() {
+        let of = |latency| Batch { packets: 1, latency, bytes: 1 };
+        for (values, correlation, correlated) in [
+            ([1, 1, 1, 3, 3, 3, 1, 1, 3, 3], 0.3, false),
+            ([1, 1, 1, 3, 3, 3, 3, 3, 1, 1], 0.5, true),
+            ([1, 1, 1, 1, 1, 3, 3, 3, 3, 3], 0.7, true),
+        ] {
+            let found = interval(&values.map(of), 0.95).unwrap();
+            assert!((found.correlation - correlation).abs() < 1e-12, "{found:?}");
+            assert_eq!(found.correlated, correlated, "{found:?}");
+        }
+    }
+
     /// How many of `runs` intervals hold the true mean, and how many were taken for correlated.
     fn covered(runs: u64, count: usize, per_batch: u32, phi: f64, size: Option<usize>) -> u32 {
         let holds = |run: u64| {

@@ -239,6 +239,31 @@ pub(crate) mod tests {
         assert!(found.half_width <= 0.01 * found.mean);
     }
 
+    /// Between two looks the number of batches grows by a quarter, so a measurement goes on although its mean was known
+    /// well enough in between.
+    #[test]
+    fn precision_is_looked_at_when_the_batches_have_grown_by_a_quarter() {
+        const LOOKS: [usize; 10] = [10, 13, 17, 22, 28, 35, 44, 55, 69, 87];
+        let rule = rule(0.012);
+        let mut later = 0;
+        for seed in 0..20 {
+            let measured = batches(&mut Noise::new(seed, 0.0), 87, 10);
+            let is_precise = |count: usize| {
+                let found = interval(&measured[..count], rule.confidence).unwrap();
+                !found.correlated && found.half_width <= rule.precision * found.mean
+            };
+            let expected = LOOKS.into_iter().find(|&count| is_precise(count)).expect("a precise mean");
+            later += u32::from((FEWEST..expected).any(is_precise));
+            let mut steady = Steady::new(rule.clone(), 100);
+            let constant = Batch { packets: 10, latency: 1000, bytes: 0 };
+            assert_eq!((0..FEWEST).map(|_| steady.push(constant)).last(), Some(Verdict::Open));
+            assert_eq!(steady.push(constant), Verdict::Continue, "the batch before the measurement");
+            let closed = measured.iter().position(|&batch| steady.push(batch) == Verdict::Close);
+            assert_eq!(closed, Some(expected - 1), "seed {seed}");
+        }
+        assert!(later > 5, "{later} of 20 would have ended earlier");
+    }
+
     #[test]
     fn saturation_is_not_taken_for_steady() {
         let mut steady = Steady::new(rule(0.02), 40);
