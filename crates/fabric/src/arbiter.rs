@@ -102,6 +102,14 @@ mod tests {
     }
 
     #[test]
+    fn the_oldest_by_age_goes_first_and_ties_in_turn() {
+        let aged = |input, age| Candidate { age, ..candidate(input, 0, 0) };
+        let offered = [aged(3, 7), aged(5, 9), aged(1, 9), aged(2, 8)];
+        assert_eq!(chosen(Arbiter::AgeBased, 0, &offered), (5, 0));
+        assert_eq!(chosen(Arbiter::AgeBased, 0, &[aged(4, 0), aged(6, 0)]), (4, 0));
+    }
+
+    #[test]
     fn urgent_lanes_go_first() {
         let offered = [candidate(3, 1, 50), candidate(5, 0, 60), candidate(1, 0, 55), candidate(2, 1, 40)];
         assert_eq!(chosen(Arbiter::RoundRobin, 0b01, &offered), (5, 0));

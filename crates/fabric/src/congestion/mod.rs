@@ -245,4 +245,78 @@ mod tests {
         assert_eq!(leaves(&mut detector, departure(1, 3)).credits_late, Time::ns(150));
         assert_eq!(leaves(&mut detector, departure(1, 3)).credits_late, Time::ZERO);
     }
+
+    fn places() -> impl Iterator<Item = (usize, usize, u8)> {
+        (0..3).flat_map(|input| (0..3).flat_map(move |output| (0..2).map(move |lane| (input, output, lane))))
+    }
+
+    /// Every output and lane has a state of its own, and with [`Detection::Buffer`] every input for it.
+    #[test]
+    fn outputs_lanes_and_inputs_are_watched_apart() {
+        for alone in [false, true] {
+            let new = || {
+                let rules = vec![Threshold::new(RULE); if alone { 18 } else { 6 }];
+                let detection = if alone { Detection::Buffer(rules) } else { Detection::Output(rules) };
+                Detector::new(3, 2, detection)
+            };
+            for (input, output, lane) in places() {
+                let mut detector = new();
+                detector.waits((input, Vl(1)), (output, Vl(lane)), 12);
+                for (_, other, other_lane) in places() {
+                    let same = (other, other_lane) == (output, lane);
+                    assert_eq!(detector.waiting(other, Vl(other_lane)), if same { 12 } else { 0 });
+                    assert_eq!(detector.is_congested(other, Vl(other_lane)), same);
+                }
+                let leaving = Departure { output, lane: Vl(lane), in_lane: Vl(1), ..departure(input, 1) };
+                assert!(leaves(&mut detector, leaving).marked);
+                assert_eq!(detector.waiting(output, Vl(lane)), 11);
+            }
+            let mut detector = new();
+            for (input, output, lane) in places() {
+                detector.waits((input, Vl(0)), (output, Vl(lane)), 6);
+            }
+            for (_, output, lane) in places() {
+                assert_eq!(detector.waiting(output, Vl(lane)), 18);
+                assert_eq!(detector.is_congested(output, Vl(lane)), !alone, "6 of each input, 18 in all");
+            }
+        }
+    }
+
+    /// The buffer of each input and lane has a threshold of its own.
+    #[test]
+    fn buffers_starve_apart() {
+        for (input, in_lane) in (0..3).flat_map(|input| [(input, 0_u8), (input, 1)]) {
+            let mut beyond = vec![1000; 6];
+            beyond[2 * input + usize::from(in_lane)] = 8;
+            for (other, other_lane) in (0..3).flat_map(|input| [(input, 0_u8), (input, 1)]) {
+                let starvation = Starvation::new(beyond.clone(), "1:3".parse().unwrap());
+                let detection = Detection::Output(vec![Threshold::new(RULE); 6]);
+                let mut detector = Detector::new(3, 2, detection).with_starvation(starvation);
+                detector.waits((other, Vl(other_lane)), (2, Vl(0)), 20);
+                let late =
+                    leaves(&mut detector, Departure { in_lane: Vl(other_lane), ..departure(other, 1) });
+                let same = (input, in_lane) == (other, other_lane);
+                assert_eq!(late.credits_late, if same { Time::ns(150) } else { Time::ZERO });
+            }
+        }
+    }
+
+    /// What need not be told to the rules is told by [`Detector::leaves_quietly`] and counted all the same.
+    #[test]
+    fn few_blocks_come_and_go_quietly() {
+        let mut detector = Detector::new(3, 1, Detection::Output(vec![Threshold::new(RULE); 3]));
+        detector.waits((0, Vl(0)), (2, Vl(0)), 10);
+        assert!(detector.leaves_quietly(0, (2, Vl(0)), 4));
+        assert_eq!(detector.waiting(2, Vl(0)), 6);
+        detector.waits((0, Vl(0)), (2, Vl(0)), 5);
+        assert!(!detector.leaves_quietly(0, (2, Vl(0)), 4), "11 wait, and it is congested");
+        assert_eq!(detector.waiting(2, Vl(0)), 11, "it is left to `leaves`");
+        let red = Red::new(RedRule { k_min: 10, k_max: 20, p_max: 0.5 });
+        let mut detector = Detector::new(3, 1, Detection::Red(red));
+        for (blocks, congested) in [(10, false), (1, true)] {
+            detector.waits((0, Vl(0)), (2, Vl(0)), blocks);
+            assert_eq!(detector.is_congested(2, Vl(0)), congested);
+            assert_eq!(detector.leaves_quietly(0, (2, Vl(0)), 0), !congested);
+        }
+    }
 }
