@@ -30,13 +30,16 @@ fn table<'a>(outcome: &'a Outcome, name: &str) -> &'a Table {
     outcome.tables.iter().find(|table| table.name == name).unwrap_or_else(|| panic!("no table {name}"))
 }
 
-fn sum(table: &Table, column: &str) -> f64 {
-    let found =
-        table.columns.iter().find(|c| c.name == column).unwrap_or_else(|| panic!("no column {column}"));
-    match &found.data {
+fn column<'a>(table: &'a Table, name: &str) -> &'a Data {
+    let found = table.columns.iter().find(|column| column.name == name);
+    &found.unwrap_or_else(|| panic!("no column {name}")).data
+}
+
+fn sum(table: &Table, name: &str) -> f64 {
+    match column(table, name) {
         Data::Real(values) => values.iter().sum(),
         Data::Whole(values) => values.iter().sum::<i64>() as f64,
-        Data::Text(_) => panic!("{column} is text"),
+        Data::Text(_) => panic!("{name} is text"),
     }
 }
 
@@ -101,4 +104,40 @@ fn what_is_delivered_is_what_the_last_links_carry() {
     assert_eq!(from_hosts.sum::<i64>() as u64, found.injected);
     let sent = to_hosts.sum::<i64>() as u64;
     assert!(sent >= found.delivered && sent <= found.delivered + 32, "a packet may be on each of 32 links");
+}
+
+/// A packet of 1000 B with 250 B of overhead occupies its links for 1250 B: at half the load for five eighths of the time. The
+/// measurement lasts for 500 periods of the packets.
+#[test]
+fn the_overhead_of_packets_is_part_of_the_utilisation() {
+    const PAIR: &str = r#"
+[topology.single-switch]
+hosts = 2
+[links.all]
+rate = "80 Gb/s"
+packet_overhead = "250 B"
+[[traffic]]
+sources = ["H0"]
+pattern = { to = "H1" }
+injection = "constant"
+load = 0.5
+message = "1000 B"
+[run]
+warmup = "10 us"
+duration = "100 us"
+[measure]
+link_series = true
+"#;
+    let outcome = run(PAIR, &[]);
+    let Data::Whole(packets) = column(table(&outcome, "links"), "packets") else { panic!("numbers") };
+    let Data::Real(busy) = column(table(&outcome, "links"), "utilisation") else { panic!("numbers") };
+    let used: Vec<_> = packets.iter().zip(busy).filter(|(packets, _)| **packets > 0).collect();
+    assert_eq!(used.len(), 2, "to the switch and from it");
+    for (&packets, &busy) in used {
+        assert_eq!(packets, 500);
+        assert!((busy - 0.625).abs() < 1e-9, "{busy}");
+    }
+    let Data::Real(bins) = column(table(&outcome, "link_series"), "utilisation") else { panic!("numbers") };
+    let most = bins.iter().copied().fold(0.0, f64::max);
+    assert!((0.625..0.8).contains(&most), "at most a packet more than 5/8 of a bin: {most}");
 }

@@ -174,6 +174,33 @@ fn ages_are_counted_as_packets_leave() {
     assert_eq!(total(&none, "age_mean"), 0.0);
 }
 
+/// Responses, on the upper half of the service classes' lanes, have a bias of their own. With a clock that stands still, ages
+/// are sums of biases.
+#[test]
+fn responses_age_by_their_own_bias() {
+    /// Sum of the ages of packets that came in on the lanes of requests, and on those of responses.
+    fn ages(outcome: &Outcome) -> [f64; 2] {
+        let [lanes, counts, means] =
+            ["lane", "granted", "age_mean"].map(|column| numbers(outcome, "router_ports", column));
+        let mut sums = [0.0; 2];
+        for ((lane, count), mean) in lanes.iter().zip(counts).zip(means).filter(|found| found.0.1 > 0.0) {
+            sums[usize::from(*lane >= 2.0)] += mean * count;
+        }
+        sums
+    }
+    let still = [("switch.age.period", "0"), ("switch.age.bias", "{ all = 1 }")];
+    let same = ages(&run(TORUS, &still));
+    assert!(same[0] > 0.0 && same[1] > 0.0, "{same:?}");
+    for (bias, factor) in [("{ all = 3 }", 3.0), ("{ all = 0 }", 0.0)] {
+        let [requests, responses] =
+            ages(&run(TORUS, &[&still[..], &[("switch.age.response_bias", bias)]].concat()));
+        assert!(
+            close(requests, same[0]) && close(responses, factor * same[1]),
+            "{bias}: {requests} {responses}"
+        );
+    }
+}
+
 #[test]
 fn the_number_of_partitions_changes_nothing() {
     let one = run(TORUS, &[]);
