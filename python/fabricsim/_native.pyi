@@ -71,16 +71,20 @@ class OrderingNetwork:
     def port(self) -> int:
         """Where endpoints send to."""
 
+    @property
+    def token(self) -> str:
+        """The secret of the session, for its source and its target."""
+
     def run(self, stop: OrderingStop) -> str:
         """Works until it is told to stop. Returns counters as JSON. Releases the interpreter lock."""
 
 def ordering_check(settings: str) -> None:
     """Checks the settings of endpoints."""
 
-def ordering_source(port: int, data: bytes, settings: str, stop: OrderingStop) -> str:
-    """Sends bytes to the target that the network at `port` knows. Returns counters as JSON."""
+def ordering_source(port: int, token: str, data: bytes, settings: str, stop: OrderingStop) -> str:
+    """Sends bytes to the target of the session, through the network at `port`. Returns counters as JSON."""
 
-def ordering_target(port: int, settings: str, stop: OrderingStop) -> tuple[list[bytes], str]:
+def ordering_target(port: int, token: str, settings: str, stop: OrderingStop) -> tuple[list[bytes], str]:
     """Receives until it is told to stop. Returns the bytes of each stream, and counters as JSON."""
 
 @final

@@ -8,7 +8,9 @@ import signal
 import socket
 import subprocess
 import sys
+import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -41,6 +43,77 @@ def test_what_comes_out_is_what_went_in(mode: Mode, exactly_once: bool) -> None:
     assert result.network["dropped"] > 0
     assert result.source["resent"] > 0
     assert result.mbytes_per_s > 0
+
+
+def test_other_processes_of_the_machine_do_not_disturb() -> None:
+    """Single bytes, and packets of a format without a token that name a part four thousand million further on."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    far = bytes(8) + bytes(16) + bytes(2) + b"\xff" * 4 + b"x" * 100
+    stop = threading.Event()
+
+    def forge() -> None:
+        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as other:
+            while not stop.wait(0.0005):
+                for role in (b"\0", b"\1"):
+                    for datagram in (role, role + far, role + bytes(16), role + bytes(16) + far):
+                        other.sendto(datagram, ("127.0.0.1", port))
+
+    with ThreadPoolExecutor(1) as pool:
+        forging = pool.submit(forge)
+        try:
+            result = ordering_demo(port=port, deadline_s=20, **SHORT)
+        finally:
+            stop.set()
+        forging.result()
+    assert result.intact
+    assert result.network["ignored"] > 100
+    assert (result.target["ignored"], result.source["ignored"]) == (0, 0)
+
+
+def test_sockets_listen_on_the_loopback_address_only(monkeypatch: pytest.MonkeyPatch) -> None:
+    bound: dict[str, list[str]] = {}
+    original = Process.finish
+
+    def look(self: Process) -> None:
+        if self.role == "target" and not bound:
+            bound["target"] = _udp_addresses(self.pid)
+            bound["network"] = _udp_addresses(os.getpid())
+        original(self)
+
+    monkeypatch.setattr(Process, "finish", look)
+    ordering_demo(**SHORT)
+    assert len(bound["target"]) == 1
+    assert bound["network"]
+    assert {address for part in ("target", "network") for address in bound[part]} == {"127.0.0.1"}
+
+
+def _udp_addresses(pid: int) -> list[str]:
+    """Local addresses of the UDP sockets of a process."""
+    links = []
+    for entry in list(Path(f"/proc/{pid}/fd").iterdir()):
+        with suppress(FileNotFoundError):  # the folder itself was open
+            links.append(str(entry.readlink()))
+    inodes = {link.removeprefix("socket:[").removesuffix("]") for link in links if link.startswith("socket:")}
+    found = []
+    for table in ("udp", "udp6"):
+        for line in Path(f"/proc/{pid}/net/{table}").read_text().splitlines()[1:]:
+            fields = line.split()
+            if fields[9] in inodes:
+                address = bytes.fromhex(fields[1].partition(":")[0])[::-1]
+                found.append(".".join(map(str, address)) if table == "udp" else fields[1])
+    return found
+
+
+def test_a_file_that_changes_meanwhile_is_one_message(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "data"
+    file.write_bytes(b"a" * 1000)
+    monkeypatch.setattr(demo, "_size", lambda _: 900)
+    with pytest.raises(FabricsimError, match="source: there are 1000 bytes: 900 were agreed"):
+        ordering_demo(file=file)
 
 
 def test_without_ordering_it_is_not() -> None:

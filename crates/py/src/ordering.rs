@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 
-use fabricsim_sockets::{Proxy, ProxySettings, Settings, SocketError, run_source, run_target};
+use fabricsim_sockets::{Proxy, ProxySettings, Settings, SocketError, Token, run_source, run_target};
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
@@ -48,18 +48,23 @@ pub(crate) fn ordering_check(settings: &str) -> PyResult<()> {
     Settings::read(settings).map(drop).map_err(failed)
 }
 
-/// Sends bytes to the target that the network at `port` knows. Returns counters as JSON.
+fn session(settings: &str, token: &str) -> PyResult<(Settings, Token)> {
+    Ok((Settings::read(settings).map_err(failed)?, Token::from_hex(token).map_err(failed)?))
+}
+
+/// Sends bytes to the target of the session, through the network at `port`. Returns counters as JSON.
 #[pyfunction]
 pub(crate) fn ordering_source(
     py: Python<'_>,
     port: u16,
+    token: &str,
     data: PyBackedBytes,
     settings: &str,
     stop: &OrderingStop,
 ) -> PyResult<String> {
-    let settings = Settings::read(settings).map_err(failed)?;
+    let (settings, token) = session(settings, token)?;
     let stop = &stop.0;
-    json(&py.detach(|| run_source(port, &data, &settings, stop)).map_err(failed)?)
+    json(&py.detach(|| run_source(port, &token, &data, &settings, stop)).map_err(failed)?)
 }
 
 /// Receives until it is told to stop. Returns the bytes of each stream, and counters as JSON.
@@ -67,12 +72,13 @@ pub(crate) fn ordering_source(
 pub(crate) fn ordering_target<'py>(
     py: Python<'py>,
     port: u16,
+    token: &str,
     settings: &str,
     stop: &OrderingStop,
 ) -> PyResult<(Vec<Bound<'py, PyBytes>>, String)> {
-    let settings = Settings::read(settings).map_err(failed)?;
+    let (settings, token) = session(settings, token)?;
     let stop = &stop.0;
-    let (streams, report) = py.detach(|| run_target(port, &settings, stop)).map_err(failed)?;
+    let (streams, report) = py.detach(|| run_target(port, &token, &settings, stop)).map_err(failed)?;
     Ok((streams.iter().map(|bytes| PyBytes::new(py, bytes)).collect(), json(&report)?))
 }
 
@@ -81,6 +87,7 @@ pub(crate) fn ordering_target<'py>(
 pub(crate) struct OrderingNetwork {
     proxy: Mutex<Option<Proxy>>,
     port: u16,
+    token: Token,
 }
 
 #[pymethods]
@@ -89,14 +96,20 @@ impl OrderingNetwork {
     fn new(settings: &str) -> PyResult<Self> {
         let settings: ProxySettings = serde_json::from_str(settings).map_err(bad_input)?;
         let proxy = Proxy::new(settings).map_err(failed)?;
-        let port = proxy.port().map_err(failed)?;
-        Ok(Self { proxy: Mutex::new(Some(proxy)), port })
+        let (port, token) = (proxy.port().map_err(failed)?, proxy.token());
+        Ok(Self { proxy: Mutex::new(Some(proxy)), port, token })
     }
 
     /// Where endpoints send to.
     #[getter]
     fn port(&self) -> u16 {
         self.port
+    }
+
+    /// The secret of the session, for its source and its target.
+    #[getter]
+    fn token(&self) -> String {
+        self.token.to_hex()
     }
 
     /// Works until it is told to stop. Returns counters as JSON. Releases the interpreter lock.

@@ -1,20 +1,26 @@
-//! What is in a UDP datagram: who sends it and when, the protocol's header, and for a REQ which part of which stream it
-//! carries. A datagram of a single byte has no header: it only says who is there.
+//! The format of UDP datagrams: the sender's role, the session's token, time, the protocol's header, and in a REQ the
+//! part of a stream that it carries. A datagram that ends after the token has no header: it announces its sender.
 
 use fabricsim_protocols::ordering::Header;
 
 use crate::clock::Stamp;
+use crate::token::Token;
 
 /// The largest payload of a packet, in bytes.
 pub(crate) const MAX_BYTES: usize = 1400;
 
-const PREFIX: usize = 1 + 8 + Header::BYTES;
+/// Length of an announcement, and of what every datagram begins with.
+pub(crate) const PREFIX: usize = 1 + Token::BYTES;
+const HEAD: usize = 8 + Header::BYTES;
 const NAME: usize = 6;
 
 /// The largest datagram.
-pub(crate) const MAX_DATAGRAM: usize = PREFIX + NAME + MAX_BYTES;
+pub(crate) const MAX_DATAGRAM: usize = PREFIX + HEAD + NAME + MAX_BYTES;
 
-/// Who sends. The proxy sends what comes from one to the other.
+/// Buffer for a received datagram. One byte longer than the largest, so that a longer datagram is recognised.
+pub(crate) type Buffer = [u8; MAX_DATAGRAM + 1];
+
+/// The sender. The proxy forwards what comes from one to the other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub(crate) enum Role {
@@ -23,8 +29,7 @@ pub(crate) enum Role {
 }
 
 impl Role {
-    /// Of the first byte of a datagram.
-    pub(crate) fn of(byte: u8) -> Option<Self> {
+    fn of(byte: u8) -> Option<Self> {
         match byte {
             0 => Some(Self::Source),
             1 => Some(Self::Target),
@@ -53,22 +58,29 @@ impl Part {
 /// A datagram with a header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Datagram {
-    pub(crate) role: Role,
     pub(crate) sent: Stamp,
     pub(crate) header: Header,
     pub(crate) part: Option<Part>,
+}
+
+/// The announcement of a sender.
+pub(crate) fn announcement(role: Role, token: &Token) -> [u8; PREFIX] {
+    let mut bytes = [role as u8; PREFIX];
+    bytes[1..].copy_from_slice(token.bytes());
+    bytes
 }
 
 /// Writes a datagram; `part` is stream, number and bytes.
 pub(crate) fn write(
     buffer: &mut Vec<u8>,
     role: Role,
+    token: &Token,
     sent: Stamp,
     header: &Header,
     part: Option<(u16, u32, &[u8])>,
 ) {
     buffer.clear();
-    buffer.push(role as u8);
+    buffer.extend_from_slice(&announcement(role, token));
     buffer.extend_from_slice(&sent.0.to_be_bytes());
     buffer.extend_from_slice(&header.to_bytes());
     if let Some((stream, index, bytes)) = part {
@@ -78,15 +90,21 @@ pub(crate) fn write(
     }
 }
 
-/// Reads a datagram; `None` where it is none.
-pub(crate) fn read(datagram: &[u8]) -> Option<Datagram> {
+/// The sender of a datagram of this session and the bytes after the token; `None` for any other datagram.
+pub(crate) fn open<'a>(datagram: &'a [u8], token: &Token) -> Option<(Role, &'a [u8])> {
     let (prefix, rest) = datagram.split_at_checked(PREFIX)?;
     let role = Role::of(prefix[0])?;
-    let (sent, header) = prefix[1..].split_at(8);
+    (datagram.len() <= MAX_DATAGRAM && token.is(&prefix[1..])).then_some((role, rest))
+}
+
+/// Reads what follows the token; `None` if it has another format.
+pub(crate) fn read(rest: &[u8]) -> Option<Datagram> {
+    let (head, rest) = rest.split_at_checked(HEAD)?;
+    let (sent, header) = head.split_at(8);
     let sent = Stamp(u64::from_be_bytes(sent.try_into().ok()?));
     let header = Header::from_bytes(header.try_into().ok()?)?;
     if rest.is_empty() {
-        return Some(Datagram { role, sent, header, part: None });
+        return Some(Datagram { sent, header, part: None });
     }
     let (name, content) = rest.split_at_checked(NAME)?;
     let mut bytes = [0; MAX_BYTES];
@@ -97,13 +115,17 @@ pub(crate) fn read(datagram: &[u8]) -> Option<Datagram> {
         len: content.len() as u16,
         bytes,
     };
-    Some(Datagram { role, sent, header, part: Some(part) })
+    Some(Datagram { sent, header, part: Some(part) })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use proptest::prelude::*;
+
+    fn token() -> Token {
+        Token::from_hex("00112233445566778899aabbccddeeff").expect("32 digits")
+    }
 
     proptest! {
         #[test]
@@ -115,17 +137,28 @@ mod tests {
         ) {
             let mut buffer = Vec::new();
             let header = Header { word: sent ^ 1, ..Header::default() };
-            write(&mut buffer, Role::Source, Stamp(sent), &header, Some((stream, index, &bytes)));
-            let read = read(&buffer).expect("it is one");
-            prop_assert_eq!((read.role, read.sent, read.header), (Role::Source, Stamp(sent), header));
-            let part = read.part.expect("there is one");
+            write(&mut buffer, Role::Source, &token(), Stamp(sent), &header, Some((stream, index, &bytes)));
+            let (role, rest) = open(&buffer, &token()).expect("it has the token");
+            prop_assert_eq!(role, Role::Source);
+            let read = read(rest).expect("it was written");
+            prop_assert_eq!((read.sent, read.header), (Stamp(sent), header));
+            let part = read.part.expect("it has one");
             prop_assert_eq!((part.stream, part.index, part.bytes()), (stream, index, &bytes[..]));
         }
 
         /// Anything may come in by a port.
         #[test]
-        fn other_things_are_no_panic(bytes in prop::collection::vec(any::<u8>(), 0..=MAX_DATAGRAM + 9)) {
+        fn any_bytes_are_no_panic(bytes in prop::collection::vec(any::<u8>(), 0..=MAX_DATAGRAM + 9)) {
+            prop_assert!(open(&bytes, &token()).is_none());
             let _ = read(&bytes);
         }
+    }
+
+    #[test]
+    fn a_datagram_that_is_too_long_is_refused() {
+        let mut bytes = vec![0; MAX_DATAGRAM + 1];
+        bytes[..PREFIX].copy_from_slice(&announcement(Role::Target, &token()));
+        assert!(open(&bytes, &token()).is_none());
+        assert!(open(&bytes[..MAX_DATAGRAM], &token()).is_some());
     }
 }

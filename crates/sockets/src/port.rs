@@ -10,7 +10,7 @@ use crate::settings::SocketError;
 /// What has come and is not read yet: more than a window of packets, where the system allows that.
 const RECEIVE_BYTES: usize = 4 << 20;
 
-/// Takes a port, 0: any that is free. Reading does not wait.
+/// Binds a port of the loopback address, 0: any free one. Reading does not wait.
 pub(crate) fn open(port: u16) -> Result<UdpSocket, SocketError> {
     let socket = UdpSocket::bind((Ipv4Addr::LOCALHOST, port))
         .map_err(|error| SocketError::Port { port, problem: error.kind().to_string() })?;

@@ -10,15 +10,25 @@ use fabricsim_units::Time;
 use serde::{Deserialize, Serialize};
 
 use crate::clock::{Clock, rest};
-use crate::datagram::{MAX_DATAGRAM, Role};
+use crate::datagram::{self, MAX_DATAGRAM, Role};
 use crate::port::{self, is_nothing};
 use crate::settings::{MAX_US, SocketError, within};
+use crate::token::Token;
+
+/// Datagrams read at most before those that are due are sent, so that a flood of them stops nothing.
+const MOST_READ: usize = 256;
+
+/// Memory of a delayed datagram besides its bytes, twice, since the queue grows by doubling.
+const ENTRY: usize = 2 * size_of::<Reverse<Delayed>>();
+
+/// The least and the largest limit of the memory of delayed datagrams, in bytes.
+const QUEUE_BYTES: (u64, u64) = (1 << 16, 1 << 32);
 
 /// How the network treats datagrams.
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ProxySettings {
-    /// The port of this machine to be taken; 0: any that is free.
+    /// The port of the loopback address to bind; 0: any free one.
     pub port: u16,
     /// The least delay, in microseconds.
     pub delay_us: u64,
@@ -28,6 +38,8 @@ pub struct ProxySettings {
     pub loss: f64,
     /// Seed of the delays and losses.
     pub seed: u64,
+    /// Limit of the memory of delayed datagrams, in bytes. A datagram that does not fit is dropped.
+    pub queue_bytes: u64,
 }
 
 /// What the network has done.
@@ -35,8 +47,12 @@ pub struct ProxySettings {
 pub struct ProxyReport {
     /// Datagrams sent on.
     pub forwarded: u64,
-    /// Datagrams dropped.
+    /// Datagrams dropped at random.
     pub dropped: u64,
+    /// Datagrams dropped because the queue was full.
+    pub overflowed: u64,
+    /// Datagrams without the session's token, or from another address than the first that presented it.
+    pub ignored: u64,
     /// Datagrams that overtook one that had come before them, in the same direction.
     pub overtook: u64,
 }
@@ -47,17 +63,28 @@ struct Delayed {
     due: Time,
     number: u64,
     to_target: bool,
-    bytes: Vec<u8>,
+    bytes: Box<[u8]>,
 }
 
 /// A network of one socket.
 #[derive(Debug)]
 pub struct Proxy {
     socket: UdpSocket,
+    network: Network,
+}
+
+/// The network without its socket: datagrams in, datagrams out when they are due.
+#[derive(Debug)]
+struct Network {
     settings: ProxySettings,
+    token: Token,
+    /// The address that presented the token first as the source.
     source: Option<SocketAddr>,
+    /// The address that presented the token first as the target.
     target: Option<SocketAddr>,
     queue: BinaryHeap<Reverse<Delayed>>,
+    /// Memory of `queue`.
+    queued_bytes: usize,
     random: Random,
     number: u64,
     /// The latest number sent on, for each direction.
@@ -66,10 +93,10 @@ pub struct Proxy {
 }
 
 impl Proxy {
-    /// Takes a port of this machine.
+    /// Binds a port of the loopback address and draws the token of a session.
     ///
     /// # Errors
-    /// A setting is out of range, or the port is not to be had.
+    /// A setting is out of range, the port cannot be bound, or the system has no random bytes.
     pub fn new(settings: ProxySettings) -> Result<Self, SocketError> {
         if !(0.0..1.0).contains(&settings.loss) {
             let problem = format!("loss is {}: it has to be 0 or more, and less than 1", settings.loss);
@@ -77,23 +104,19 @@ impl Proxy {
         }
         within("delay_us", settings.delay_us, 0, MAX_US)?;
         within("jitter_us", settings.jitter_us, 0, MAX_US)?;
+        within("queue_bytes", settings.queue_bytes, QUEUE_BYTES.0, QUEUE_BYTES.1)?;
         let socket = port::open(settings.port)?;
-        Ok(Self {
-            socket,
-            settings,
-            source: None,
-            target: None,
-            queue: BinaryHeap::new(),
-            random: Random::new(settings.seed, 0, 0),
-            number: 0,
-            latest: [0; 2],
-            report: ProxyReport::default(),
-        })
+        Ok(Self { socket, network: Network::new(settings, Token::random()?) })
     }
 
     /// Its port.
     pub fn port(&self) -> Result<u16, SocketError> {
         Ok(self.socket.local_addr()?.port())
+    }
+
+    /// The token of the session, for its source and its target.
+    pub fn token(&self) -> Token {
+        self.network.token
     }
 
     /// Sends on until `stop`.
@@ -106,38 +129,72 @@ impl Proxy {
                 rest();
             }
         }
-        Ok(self.report)
+        Ok(self.network.report)
     }
 
-    /// Takes in what has come. True: there was something.
+    /// Takes in what has come, `MOST_READ` datagrams at most. True: there was something.
     fn receive(&mut self, now: Time) -> Result<bool, SocketError> {
-        let mut bytes = [0; MAX_DATAGRAM];
-        let mut any = false;
-        loop {
+        let mut bytes: datagram::Buffer = [0; MAX_DATAGRAM + 1];
+        for read in 0..MOST_READ {
             let (length, from) = match self.socket.recv_from(&mut bytes) {
                 Ok(received) => received,
-                Err(error) if is_nothing(&error) => return Ok(any),
+                Err(error) if is_nothing(&error) => return Ok(read > 0),
                 Err(error) => return Err(error.into()),
             };
-            any = true;
-            let to_target = match bytes[..length].first().copied().and_then(Role::of) {
-                Some(Role::Source) => {
-                    self.source = Some(from);
-                    true
-                }
-                Some(Role::Target) => {
-                    self.target = Some(from);
-                    false
-                }
-                None => continue,
-            };
-            if length > 1 {
-                self.delay(now, to_target, &bytes[..length]);
-            } else if to_target && self.target.is_some() {
-                // The source asks whether there is a target.
-                let _ = self.socket.send_to(&[Role::Target as u8], from);
+            if self.network.take(now, from, &bytes[..length]) {
+                let _ = self.socket.send_to(&datagram::announcement(Role::Target, &self.network.token), from);
             }
         }
+        Ok(true)
+    }
+
+    /// Sends on what is due. True: there was something.
+    fn send(&mut self, now: Time) -> bool {
+        let mut any = false;
+        while let Some((to, bytes)) = self.network.next(now) {
+            any = true;
+            if let Some(to) = to {
+                // What the system does not take is lost.
+                let _ = self.socket.send_to(&bytes, to);
+            }
+        }
+        any
+    }
+}
+
+impl Network {
+    fn new(settings: ProxySettings, token: Token) -> Self {
+        Self {
+            settings,
+            token,
+            source: None,
+            target: None,
+            queue: BinaryHeap::new(),
+            queued_bytes: 0,
+            random: Random::new(settings.seed, 0, 0),
+            number: 0,
+            latest: [0; 2],
+            report: ProxyReport::default(),
+        }
+    }
+
+    /// Takes in a datagram. True: the source announces itself, and there is a target.
+    fn take(&mut self, now: Time, from: SocketAddr, bytes: &[u8]) -> bool {
+        let Some((role, rest)) = datagram::open(bytes, &self.token) else {
+            self.report.ignored += 1;
+            return false;
+        };
+        let to_target = role == Role::Source;
+        let peer = if to_target { &mut self.source } else { &mut self.target };
+        if *peer.get_or_insert(from) != from {
+            self.report.ignored += 1;
+            return false;
+        }
+        if !rest.is_empty() {
+            self.delay(now, to_target, bytes);
+            return false;
+        }
+        to_target && self.target.is_some()
     }
 
     fn delay(&mut self, now: Time, to_target: bool, bytes: &[u8]) {
@@ -145,27 +202,31 @@ impl Proxy {
             self.report.dropped += 1;
             return;
         }
+        if (self.queued_bytes + bytes.len() + ENTRY) as u64 > self.settings.queue_bytes {
+            self.report.overflowed += 1;
+            return;
+        }
+        self.queued_bytes += bytes.len() + ENTRY;
         let delay = self.settings.delay_us + self.random.below(self.settings.jitter_us + 1);
         self.number += 1;
         let due = now + Time::us(delay);
-        self.queue.push(Reverse(Delayed { due, number: self.number, to_target, bytes: bytes.to_vec() }));
+        self.queue.push(Reverse(Delayed { due, number: self.number, to_target, bytes: bytes.into() }));
     }
 
-    /// Sends on what is due. True: there was something.
-    fn send(&mut self, now: Time) -> bool {
-        let mut any = false;
-        while self.queue.peek().is_some_and(|Reverse(next)| next.due <= now) {
-            let Some(Reverse(next)) = self.queue.pop() else { break };
-            any = true;
-            let latest = &mut self.latest[usize::from(next.to_target)];
-            self.report.overtook += u64::from(next.number < *latest);
-            *latest = (*latest).max(next.number);
-            if let Some(to) = if next.to_target { self.target } else { self.source } {
-                // What the system does not take is lost.
-                let _ = self.socket.send_to(&next.bytes, to);
-            }
-            self.report.forwarded += 1;
+    /// The next datagram that is due, and its destination, which may not be known yet.
+    fn next(&mut self, now: Time) -> Option<(Option<SocketAddr>, Box<[u8]>)> {
+        if self.queue.peek().is_none_or(|Reverse(next)| next.due > now) {
+            return None;
         }
-        any
+        let Reverse(next) = self.queue.pop()?;
+        self.queued_bytes -= next.bytes.len() + ENTRY;
+        let latest = &mut self.latest[usize::from(next.to_target)];
+        self.report.overtook += u64::from(next.number < *latest);
+        *latest = (*latest).max(next.number);
+        self.report.forwarded += 1;
+        Some((if next.to_target { self.target } else { self.source }, next.bytes))
     }
 }
+
+#[cfg(test)]
+mod tests;

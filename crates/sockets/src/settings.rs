@@ -1,5 +1,7 @@
 //! What an endpoint is told.
 
+use std::ops::Range;
+
 use fabricsim_protocols::ordering::{Close, Mode, OptionError, SourceOptions, TargetOptions, TimedOut};
 use fabricsim_units::Time;
 use serde::Deserialize;
@@ -15,6 +17,8 @@ pub struct Settings {
     pub mode: String,
     /// Exactly-once delivery, by replay buffers: each packet carries a fetch-and-add besides its bytes.
     pub exactly_once: bool,
+    /// Bytes of the transfer, at least one for each stream.
+    pub bytes: u64,
     /// Streams into which the bytes are divided.
     pub streams: u16,
     /// Bytes of a packet, 1 to 1400.
@@ -55,6 +59,9 @@ pub enum SocketError {
     /// The operating system.
     #[error("the socket does not work: {0}")]
     Io(#[from] std::io::Error),
+    /// Memory for the bytes of the transfer.
+    #[error("cannot allocate memory for a transfer of {0} bytes")]
+    Memory(u64),
     /// It takes too long.
     #[error("not done after {0} s: {1}")]
     Deadline(u64, String),
@@ -65,6 +72,9 @@ pub enum SocketError {
 
 /// The longest delay, in microseconds.
 pub(crate) const MAX_US: u64 = 10_000_000;
+
+/// The largest transfer, in bytes: both processes hold all of it.
+const MAX_TRANSFER: u64 = 1 << 36;
 
 pub(crate) fn within(setting: &str, value: u64, least: u64, most: u64) -> Result<(), SocketError> {
     if (least..=most).contains(&value) {
@@ -101,7 +111,40 @@ impl Settings {
         }
         settings.source_options().check()?;
         settings.target_options().check()?;
+        let streams = u64::from(settings.streams);
+        if settings.bytes < streams {
+            let problem = format!(
+                "{} bytes are too few for {streams} streams: at least one for each is needed",
+                settings.bytes
+            );
+            return Err(SocketError::Setting(problem));
+        }
+        let parts = u64::from(u32::MAX) * u64::from(settings.packet_bytes) * streams;
+        within("bytes", settings.bytes, 1, parts.min(MAX_TRANSFER))?;
         Ok(settings)
+    }
+
+    /// The bytes of the transfer that stream `number` carries.
+    pub(crate) fn stream(&self, number: u16) -> Range<u64> {
+        let (count, number) = (u64::from(self.streams.max(1)), u64::from(number));
+        self.bytes * number / count..self.bytes * (number + 1) / count
+    }
+
+    /// Parts of stream `number`.
+    pub(crate) fn parts(&self, number: u16) -> u32 {
+        let range = self.stream(number);
+        (range.end - range.start).div_ceil(u64::from(self.packet_bytes.max(1))) as u32
+    }
+
+    /// Length of part `index` of stream `number`; `None` if the transfer has no such part.
+    pub(crate) fn part_bytes(&self, number: u16, index: u32) -> Option<u64> {
+        if number >= self.streams {
+            return None;
+        }
+        let (range, packet) = (self.stream(number), u64::from(self.packet_bytes));
+        let before = u64::from(index) * packet;
+        let left = (range.end - range.start).checked_sub(before).filter(|&left| left > 0)?;
+        Some(left.min(packet))
     }
 
     pub(crate) fn lifetime(&self) -> Time {

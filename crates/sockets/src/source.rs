@@ -11,6 +11,7 @@ use crate::clock::{Clock, rest};
 use crate::datagram::{self, MAX_DATAGRAM, Role};
 use crate::port::{self, is_nothing};
 use crate::settings::{Settings, SocketError};
+use crate::token::Token;
 
 /// The other end, as the state machines name it.
 pub(crate) const PEER: HostId = HostId(1);
@@ -20,6 +21,9 @@ pub(crate) const HELLO: Time = Time::ms(20);
 
 /// Packets sent between two looks at what has come.
 const BURST: usize = 16;
+
+/// Datagrams read at most between two bursts, so that no flood of them keeps the source from its deadline.
+const MOST_READ: usize = 256;
 
 /// What the source has counted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
@@ -42,6 +46,8 @@ pub struct SourceReport {
     pub buffer_full: u64,
     /// Results of fetch-and-add that are not those of the only execution.
     pub wrong_results: u64,
+    /// Datagrams without the session's token, or with another format than an answer.
+    pub ignored: u64,
 }
 
 /// A packet's payload at the source: which part of the data it carries.
@@ -79,80 +85,133 @@ impl SourceOutbox<Chunk> for Notes {
     fn finished(&mut self, _: StreamId) {}
 }
 
-/// Sends `data` to whom the proxy at `port` of this machine knows as the target, until all is acknowledged and all
-/// connections are closed.
+/// Sends `data` to the target of the session, through the proxy at `port` of this machine, until all is acknowledged and
+/// all connections are closed.
 ///
 /// # Errors
 /// A setting is out of range, `stop`, the deadline, or sockets do not work.
 pub fn run_source(
     port: u16,
+    token: &Token,
     data: &[u8],
     settings: &Settings,
     stop: &AtomicBool,
 ) -> Result<SourceReport, SocketError> {
     let socket = port::open(0)?;
     socket.connect((Ipv4Addr::LOCALHOST, port))?;
-    let mut source = Source::new(settings.source_options())?;
-    let mut streams = open(&mut source, data.len() as u64, settings)?;
-    let mut notes = Notes { bytes: 0, wrong_results: 0, exactly_once: settings.exactly_once };
+    if data.len() as u64 != settings.bytes {
+        let problem = format!("there are {} bytes: {} were agreed", data.len(), settings.bytes);
+        return Err(SocketError::Setting(problem));
+    }
+    let mut sender = Sender::new(settings, token)?;
+    let mut streams = open(&mut sender.source, settings)?;
     let limit = Limit { clock: Clock::start(), seconds: settings.deadline_s, stop };
-    meet(&socket, &limit)?;
+    meet(&socket, token, &limit)?;
     let (clock, mut buffer) = (&limit.clock, Vec::with_capacity(MAX_DATAGRAM));
     let (begun, mut finished) = (clock.now(), Time::ZERO);
-    while !source.is_idle() || notes.bytes < data.len() as u64 {
+    while !sender.source.is_idle() || sender.notes.bytes < settings.bytes {
         let now = clock.now();
-        limit.check(now, || format!("{} of {} bytes are acknowledged", notes.bytes, data.len()))?;
-        let mut worked = receive(&socket, &mut source, &mut notes, clock, settings.lifetime())?;
+        limit
+            .check(now, || format!("{} of {} bytes are acknowledged", sender.notes.bytes, settings.bytes))?;
+        let mut worked = sender.receive(&socket, clock)?;
         // By the time from before: no answer that has just come is older than the machine thinks.
-        source.expire(now, &mut notes);
+        sender.source.expire(now, &mut sender.notes);
         for stream in &mut streams {
-            stream.offer(&mut source, settings.packet_bytes);
+            stream.offer(&mut sender.source, settings.packet_bytes);
         }
         for _ in 0..BURST {
             let now = clock.now();
-            let Some(packet) = source.next(now) else { break };
+            let Some(packet) = sender.source.next(now) else { break };
             let part = packet
                 .payload
                 .map(|chunk| (chunk.stream, chunk.index, &data[chunk.first as usize..chunk.last as usize]));
-            datagram::write(&mut buffer, Role::Source, clock.stamp(now), &packet.header, part);
+            datagram::write(&mut buffer, Role::Source, token, clock.stamp(now), &packet.header, part);
             // A full socket buffer or an absent peer is a loss like any other.
             let _ = socket.send(&buffer);
             worked = true;
         }
-        if notes.bytes == data.len() as u64 && finished == Time::ZERO {
+        if sender.notes.bytes == settings.bytes && finished == Time::ZERO {
             finished = clock.now();
         }
         if !worked {
             rest();
         }
     }
-    let counters = source.counters();
-    Ok(SourceReport {
-        bytes: notes.bytes,
-        seconds: finished.saturating_sub(begun).as_secs_f64(),
-        sent: counters.sent.get(),
-        resent: counters.resent.get(),
-        slow: counters.slow.get(),
-        timeouts: counters.timeouts.get(),
-        no_connection: counters.no_connection.get(),
-        buffer_full: counters.buffer_full.get(),
-        wrong_results: notes.wrong_results,
-    })
+    Ok(sender.report(finished.saturating_sub(begun).as_secs_f64()))
+}
+
+/// A source without its socket: answers in.
+struct Sender<'a> {
+    settings: &'a Settings,
+    token: &'a Token,
+    source: Source<Chunk>,
+    notes: Notes,
+    ignored: u64,
+}
+
+impl<'a> Sender<'a> {
+    fn new(settings: &'a Settings, token: &'a Token) -> Result<Self, SocketError> {
+        let source = Source::new(settings.source_options())?;
+        let notes = Notes { bytes: 0, wrong_results: 0, exactly_once: settings.exactly_once };
+        Ok(Self { settings, token, source, notes, ignored: 0 })
+    }
+
+    /// Takes in the answers that have come, `MOST_READ` at most. True: there were any datagrams.
+    fn receive(&mut self, socket: &UdpSocket, clock: &Clock) -> Result<bool, SocketError> {
+        let mut bytes: datagram::Buffer = [0; MAX_DATAGRAM + 1];
+        for read in 0..MOST_READ {
+            match socket.recv(&mut bytes) {
+                Ok(length) => self.take(&bytes[..length], clock, clock.now()),
+                Err(error) if is_nothing(&error) => return Ok(read > 0),
+                Err(error) => return Err(error.into()),
+            }
+        }
+        Ok(true)
+    }
+
+    /// Takes in a datagram at `now`.
+    fn take(&mut self, bytes: &[u8], clock: &Clock, now: Time) {
+        let opened = datagram::open(bytes, self.token).filter(|(role, _)| *role == Role::Target);
+        // The answer to an announcement that was repeated has nothing more in it.
+        if opened.is_some_and(|(_, rest)| rest.is_empty()) {
+            return;
+        }
+        match opened.and_then(|(_, rest)| datagram::read(rest)) {
+            Some(datagram) if !clock.is_over(datagram.sent, now, self.settings.lifetime()) => {
+                self.source.arrive(PEER, datagram.header, &mut self.notes);
+            }
+            Some(_) => {}
+            None => self.ignored += 1,
+        }
+    }
+
+    fn report(&self, seconds: f64) -> SourceReport {
+        let counters = self.source.counters();
+        SourceReport {
+            bytes: self.notes.bytes,
+            seconds,
+            sent: counters.sent.get(),
+            resent: counters.resent.get(),
+            slow: counters.slow.get(),
+            timeouts: counters.timeouts.get(),
+            no_connection: counters.no_connection.get(),
+            buffer_full: counters.buffer_full.get(),
+            wrong_results: self.notes.wrong_results,
+            ignored: self.ignored,
+        }
+    }
 }
 
 /// Opens the streams, among which the bytes are divided.
-fn open(source: &mut Source<Chunk>, bytes: u64, settings: &Settings) -> Result<Vec<Progress>, SocketError> {
-    let (count, mode) = (u64::from(settings.streams), settings.mode()?);
-    if bytes < count {
-        return Err(SocketError::Setting(format!("{bytes} bytes are too few for {count} streams")));
-    }
-    let open = |stream: u64| {
+fn open(source: &mut Source<Chunk>, settings: &Settings) -> Result<Vec<Progress>, SocketError> {
+    let mode = settings.mode()?;
+    let open = |stream: u16| {
         let id = source.open(PEER, mode, settings.exactly_once);
         let id = id.ok_or_else(|| SocketError::Setting("there are too many streams".to_owned()))?;
-        let (next, end) = (bytes * stream / count, bytes * (stream + 1) / count);
-        Ok(Progress { id, next, end, index: 0, stream: stream as u16 })
+        let range = settings.stream(stream);
+        Ok(Progress { id, next: range.start, end: range.end, index: 0, stream })
     };
-    (0..count).map(open).collect()
+    (0..settings.streams).map(open).collect()
 }
 
 impl Progress {
@@ -187,17 +246,19 @@ impl Limit<'_> {
 }
 
 /// Waits until the proxy knows a target.
-fn meet(socket: &UdpSocket, limit: &Limit<'_>) -> Result<(), SocketError> {
-    let (mut bytes, mut ask) = ([0; MAX_DATAGRAM], Time::ZERO);
+fn meet(socket: &UdpSocket, token: &Token, limit: &Limit<'_>) -> Result<(), SocketError> {
+    let (mut bytes, mut ask): (datagram::Buffer, _) = ([0; MAX_DATAGRAM + 1], Time::ZERO);
     loop {
         let now = limit.clock.now();
         limit.check(now, || "there is no target".to_owned())?;
         if now >= ask {
-            let _ = socket.send(&[Role::Source as u8]);
+            let _ = socket.send(&datagram::announcement(Role::Source, token));
             ask = now + HELLO;
         }
         match socket.recv(&mut bytes) {
-            Ok(1) if Role::of(bytes[0]) == Some(Role::Target) => return Ok(()),
+            Ok(length) if datagram::open(&bytes[..length], token) == Some((Role::Target, &[])) => {
+                return Ok(());
+            }
             Ok(_) => {}
             Err(error) if is_nothing(&error) => rest(),
             Err(error) => return Err(error.into()),
@@ -205,29 +266,5 @@ fn meet(socket: &UdpSocket, limit: &Limit<'_>) -> Result<(), SocketError> {
     }
 }
 
-/// Takes in all answers that have come. True: there were any.
-fn receive(
-    socket: &UdpSocket,
-    source: &mut Source<Chunk>,
-    notes: &mut Notes,
-    clock: &Clock,
-    lifetime: Time,
-) -> Result<bool, SocketError> {
-    let mut bytes = [0; MAX_DATAGRAM];
-    let mut any = false;
-    loop {
-        match socket.recv(&mut bytes) {
-            Ok(length) => {
-                any = true;
-                if let Some(datagram) = datagram::read(&bytes[..length])
-                    && datagram.role == Role::Target
-                    && !clock.is_over(datagram.sent, clock.now(), lifetime)
-                {
-                    source.arrive(PEER, datagram.header, notes);
-                }
-            }
-            Err(error) if is_nothing(&error) => return Ok(any),
-            Err(error) => return Err(error.into()),
-        }
-    }
-}
+#[cfg(test)]
+mod tests;

@@ -1,6 +1,6 @@
 //! The receiving process.
 
-use std::net::{Ipv4Addr, UdpSocket};
+use std::net::Ipv4Addr;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use fabricsim_protocols::ordering::{Header, Operation, Target, TargetOutbox, Ticket};
@@ -12,6 +12,7 @@ use crate::datagram::{self, Datagram, MAX_DATAGRAM, Part, Role};
 use crate::port::{self, is_nothing};
 use crate::settings::{Settings, SocketError};
 use crate::source::{HELLO, PEER};
+use crate::token::Token;
 
 /// What the target has counted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
@@ -24,6 +25,10 @@ pub struct TargetReport {
     pub out_of_order: u64,
     /// Datagrams that were older than the lifetime, and dropped for that.
     pub too_old: u64,
+    /// Datagrams without the session's token or beyond the agreed transfer, and dropped for that.
+    pub ignored: u64,
+    /// Delivered bytes beyond the agreed ones, which are not kept: copies, in modes that do not order.
+    pub excess_bytes: u64,
     /// Operations carried out.
     pub delivered: u64,
     /// Of these, those that had waited in the reorder buffer.
@@ -40,34 +45,52 @@ pub struct TargetReport {
     pub idle: bool,
 }
 
-/// A stream as it is received.
-#[derive(Debug, Default)]
+/// A stream as it is received. Its memory is that of the agreed transfer, allocated in advance.
+#[derive(Debug)]
 struct Received {
     bytes: Vec<u8>,
+    /// Delivered bytes beyond the agreed ones: a part that was delivered twice.
+    excess: u64,
     /// The number that comes next.
     next: u32,
-    /// Which numbers have come.
+    /// The parts that have come.
     seen: Vec<bool>,
+    /// One after the last part that has come.
+    beyond: u32,
     /// The word to which each packet's operation adds.
     word: u64,
 }
 
-/// A source can not be further ahead of what has been delivered: half of the sequence numbers.
-const AHEAD: u32 = 1 << 15;
-
 impl Received {
+    fn new(settings: &Settings, number: u16) -> Result<Self, SocketError> {
+        let range = settings.stream(number);
+        let (mut bytes, mut seen) = (Vec::new(), Vec::new());
+        let parts = settings.parts(number) as usize;
+        let allocated = usize::try_from(range.end - range.start).is_ok_and(|length| {
+            bytes.try_reserve_exact(length).is_ok() && seen.try_reserve_exact(parts).is_ok()
+        });
+        if !allocated {
+            return Err(SocketError::Memory(settings.bytes));
+        }
+        seen.resize(parts, false);
+        Ok(Self { bytes, excess: 0, next: 0, seen, beyond: 0, word: 0 })
+    }
+
     /// Notes that a packet has come. The first of its number: whether it came after a later one.
     fn see(&mut self, index: u32) -> Option<bool> {
-        let place = index as usize;
-        if self.seen.get(place) == Some(&true) || index > self.next + AHEAD {
-            return None;
-        }
-        let is_late = place < self.seen.len();
-        if !is_late {
-            self.seen.resize(place + 1, false);
-        }
-        self.seen[place] = true;
+        let seen = self.seen.get_mut(index as usize).filter(|seen| !**seen)?;
+        *seen = true;
+        let is_late = index < self.beyond;
+        self.beyond = self.beyond.max(index + 1);
         Some(is_late)
+    }
+
+    fn append(&mut self, bytes: &[u8]) {
+        if self.bytes.len() + bytes.len() <= self.bytes.capacity() {
+            self.bytes.extend_from_slice(bytes);
+        } else {
+            self.excess += bytes.len() as u64;
+        }
     }
 }
 
@@ -108,81 +131,119 @@ impl TargetOutbox<Part> for Memory {
         let again = part.index + 1 == stream.next;
         if !again {
             self.order_violations += u64::from(part.index != stream.next);
-            stream.bytes.extend_from_slice(part.bytes());
+            stream.append(part.bytes());
             stream.next = part.index + 1;
         }
         self.done.push((ticket, Operation::FetchAdd(1).execute(&mut stream.word)));
     }
 }
 
+/// A target without its socket: datagrams in, answers out.
+struct Receiver<'a> {
+    settings: &'a Settings,
+    token: &'a Token,
+    target: Target<Part>,
+    memory: Memory,
+    report: TargetReport,
+}
+
+impl<'a> Receiver<'a> {
+    fn new(settings: &'a Settings, token: &'a Token) -> Result<Self, SocketError> {
+        let streams = (0..settings.streams).map(|number| Received::new(settings, number));
+        let streams = streams.collect::<Result<_, _>>()?;
+        let memory = Memory { streams, answers: Vec::new(), done: Vec::new(), order_violations: 0 };
+        let target = Target::new(settings.target_options())?;
+        Ok(Self { settings, token, target, memory, report: TargetReport::default() })
+    }
+
+    /// Takes in a datagram at `now`. The answers are then in `memory.answers`.
+    fn take(&mut self, bytes: &[u8], clock: &Clock, now: Time) {
+        let Some(datagram) = self.of_session(bytes) else {
+            self.report.ignored += 1;
+            return;
+        };
+        if clock.is_over(datagram.sent, now, self.settings.lifetime()) {
+            self.report.too_old += 1;
+            return;
+        }
+        if let Some(late) = self.memory.see(datagram.part.as_ref()) {
+            self.report.first += 1;
+            self.report.out_of_order += u64::from(late);
+        }
+        self.target.arrive(PEER, datagram.header, datagram.part, &mut self.memory);
+        self.memory.carry_out(&mut self.target);
+    }
+
+    /// A datagram of this session's source whose part, if it has one, is one of the agreed transfer.
+    fn of_session(&self, bytes: &[u8]) -> Option<Datagram> {
+        let (role, rest) = datagram::open(bytes, self.token)?;
+        let datagram = datagram::read(rest).filter(|_| role == Role::Source)?;
+        let is_agreed = |part: &Part| {
+            self.settings.part_bytes(part.stream, part.index) == Some(part.bytes().len() as u64)
+        };
+        datagram.part.as_ref().is_none_or(is_agreed).then_some(datagram)
+    }
+
+    /// The bytes of each stream in the order of delivery, and the counters.
+    fn finish(self) -> (Vec<Vec<u8>>, TargetReport) {
+        let (counters, streams) = (self.target.counters(), self.memory.streams);
+        let report = TargetReport {
+            received: counters.received.get(),
+            delivered: counters.delivered.get(),
+            reordered: counters.reordered.get(),
+            duplicates: counters.duplicates.get(),
+            order_violations: self.memory.order_violations,
+            excess_bytes: streams.iter().map(|stream| stream.excess).sum(),
+            most_reordered: self.target.reorder_buffer().most(),
+            most_connections: self.target.most_connections(),
+            idle: self.target.is_idle(),
+            ..self.report
+        };
+        (streams.into_iter().map(|stream| stream.bytes).collect(), report)
+    }
+}
+
 /// Receives until `stop`; returns the bytes of each stream in the order of delivery.
 ///
 /// # Errors
-/// A setting is out of range, or sockets do not work.
+/// A setting is out of range, memory for the transfer cannot be allocated, or sockets do not work.
 pub fn run_target(
     port: u16,
+    token: &Token,
     settings: &Settings,
     stop: &AtomicBool,
 ) -> Result<(Vec<Vec<u8>>, TargetReport), SocketError> {
     let socket = port::open(0)?;
     socket.connect((Ipv4Addr::LOCALHOST, port))?;
-    let mut target = Target::new(settings.target_options())?;
-    let streams = (0..settings.streams).map(|_| Received::default()).collect();
-    let mut memory = Memory { streams, answers: Vec::new(), done: Vec::new(), order_violations: 0 };
-    let mut report = TargetReport::default();
+    let mut receiver = Receiver::new(settings, token)?;
     let (clock, mut hello) = (Clock::start(), Time::ZERO);
     let mut buffer = Vec::with_capacity(MAX_DATAGRAM);
+    let mut bytes: datagram::Buffer = [0; MAX_DATAGRAM + 1];
     while !stop.load(Ordering::Relaxed) {
-        let received = receive(&socket)?;
+        let length = match socket.recv(&mut bytes) {
+            Ok(length) => Some(length),
+            Err(error) if is_nothing(&error) => None,
+            Err(error) => return Err(error.into()),
+        };
         let now = clock.now();
-        let Some(datagram) = received else {
-            // The proxy learns where the target is from the first thing that it says.
-            if now >= hello && target.counters().received.get() == 0 {
-                let _ = socket.send(&[Role::Target as u8]);
-                hello = now + HELLO;
-            }
+        // The proxy learns the target's address from its first announcement.
+        if now >= hello && receiver.target.counters().received.get() == 0 {
+            let _ = socket.send(&datagram::announcement(Role::Target, token));
+            hello = now + HELLO;
+        }
+        let Some(length) = length else {
             rest();
             continue;
         };
-        if clock.is_over(datagram.sent, now, settings.lifetime()) {
-            report.too_old += 1;
-            continue;
-        }
-        if let Some(late) = memory.see(datagram.part.as_ref()) {
-            report.first += 1;
-            report.out_of_order += u64::from(late);
-        }
-        target.arrive(PEER, datagram.header, datagram.part, &mut memory);
-        memory.carry_out(&mut target);
-        for answer in memory.answers.drain(..) {
+        receiver.take(&bytes[..length], &clock, now);
+        for answer in receiver.memory.answers.drain(..) {
             // With the time at which the packet was found young enough, so that both together are within two lifetimes.
-            datagram::write(&mut buffer, Role::Target, clock.stamp(now), &answer, None);
+            datagram::write(&mut buffer, Role::Target, token, clock.stamp(now), &answer, None);
             let _ = socket.send(&buffer);
         }
     }
-    let counters = target.counters();
-    report.received = counters.received.get();
-    report.delivered = counters.delivered.get();
-    report.reordered = counters.reordered.get();
-    report.duplicates = counters.duplicates.get();
-    report.order_violations = memory.order_violations;
-    report.most_reordered = target.reorder_buffer().most();
-    report.most_connections = target.most_connections();
-    report.idle = target.is_idle();
-    Ok((memory.streams.into_iter().map(|stream| stream.bytes).collect(), report))
+    Ok(receiver.finish())
 }
 
-/// The next packet of the source, if one has come.
-fn receive(socket: &UdpSocket) -> Result<Option<Datagram>, SocketError> {
-    let mut bytes = [0; MAX_DATAGRAM];
-    loop {
-        match socket.recv(&mut bytes) {
-            Ok(length) => match datagram::read(&bytes[..length]) {
-                Some(datagram) if datagram.role == Role::Source => return Ok(Some(datagram)),
-                _ => {}
-            },
-            Err(error) if is_nothing(&error) => return Ok(None),
-            Err(error) => return Err(error.into()),
-        }
-    }
-}
+#[cfg(test)]
+mod tests;

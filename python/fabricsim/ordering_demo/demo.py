@@ -21,6 +21,12 @@ T = TypeVar("T")
 Mode = Literal["ordered", "source-ordered", "unordered", "go-back-n", "selective", "selective-ordered"]
 """How packets may be ordered."""
 
+LARGEST_PACKET = 1_500
+"""No datagram of a packet is longer, headers included."""
+
+QUEUE_BYTES = (1 << 20, 1 << 28)
+"""The least and the most memory of the network between the processes."""
+
 SLACK_US = 20_000
 """What a busy machine may add to a packet's time, in microseconds."""
 
@@ -74,6 +80,8 @@ def ordering_demo(
 ) -> DemoResult:
     """Transfers `size` random bytes, or a file, from one process to another through the UDP port `port` (0: any).
 
+    All sockets are bound to the loopback address, and datagrams of other processes are ignored.
+
     Raises:
         InputError: an argument is out of range, or the port is taken.
         FabricsimError: a process failed or died, or was not done in time.
@@ -86,6 +94,7 @@ def ordering_demo(
     settings = {
         "mode": mode,
         "exactly_once": exactly_once,
+        "bytes": size,
         "streams": streams,
         "packet_bytes": packet_bytes,
         "outstanding": outstanding,
@@ -101,11 +110,14 @@ def ordering_demo(
         "jitter_us": jitter_us,
         "loss": loss,
         "seed": seed,
+        # A window of each stream, of which copies may be in flight as well, and the answers.
+        "queue_bytes": min(max(4 * streams * outstanding * LARGEST_PACKET, QUEUE_BYTES[0]), QUEUE_BYTES[1]),
     }
     with bad_input():
         native().ordering_check(json.dumps(settings))
         network = native().OrderingNetwork(json.dumps(network_settings))
-    task = {"port": network.port, "settings": settings}
+    # The token reaches the processes by a pipe.
+    task = {"port": network.port, "token": network.token, "settings": settings}
     data = {"file": str(file.resolve())} if file is not None else {"bytes": size, "seed": seed}
     (source, target), counted = _uninterrupted(
         lambda cancel: _through(network, task, data, deadline_s, cancel)
@@ -114,7 +126,7 @@ def ordering_demo(
         mode=mode,
         bytes=size,
         seconds=source["seconds"],
-        intact=source["sha256"] == target["sha256"],
+        intact=source["sha256"] == target["sha256"] and target["excess_bytes"] == 0,
         out_of_order_share=target["out_of_order"] / max(target["first"], 1),
         reordered_share=target["reordered"] / max(target["delivered"], 1),
         order_violations=target["order_violations"],

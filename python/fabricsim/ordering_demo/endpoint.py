@@ -1,7 +1,7 @@
 """One of the two processes: `python -m fabricsim.ordering_demo.endpoint`.
 
-The first line of standard input is a JSON object with `role`, `port`, `settings`, and for the source `file` or `bytes`
-and `seed`. One JSON object comes out. Both end when their standard input does.
+The first line of standard input is a JSON object with `role`, `port`, `token`, `settings`, and for the source `file` or
+`bytes` and `seed`. One JSON object comes out. Both end when their standard input does.
 """
 
 from __future__ import annotations
@@ -37,13 +37,15 @@ def _stop_with_input() -> NativeOrderingStop:
 
 def _source(task: dict[str, Any]) -> dict[str, Any]:
     data, stop = _data(task), _stop_with_input()
-    report = native().ordering_source(task["port"], data, json.dumps(task["settings"]), stop)
+    report = native().ordering_source(task["port"], task["token"], data, json.dumps(task["settings"]), stop)
     return {"sha256": hashlib.sha256(data).hexdigest(), **json.loads(report)}
 
 
 def _target(task: dict[str, Any]) -> dict[str, Any]:
     stop = _stop_with_input()
-    streams, report = native().ordering_target(task["port"], json.dumps(task["settings"]), stop)
+    streams, report = native().ordering_target(
+        task["port"], task["token"], json.dumps(task["settings"]), stop
+    )
     digest = hashlib.sha256()
     for received in streams:
         digest.update(received)
