@@ -1,8 +1,6 @@
-//! The text of an experiment file.
+//! `cargo fuzz run experiment`: see the function of that name.
 #![no_main]
 
-libfuzzer_sys::fuzz_target!(|text: &str| {
-    if let Ok(experiment) = fabricsim_spec::read(text, "e.toml", &[]) {
-        fabricsim_fuzz::build(&experiment);
-    }
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
+    fabricsim_fuzz::experiment(bytes);
 });

@@ -1,4 +1,6 @@
-//! A graph file, `.ned`.
+//! `cargo fuzz run graph_ned`: see the function of that name.
 #![no_main]
 
-libfuzzer_sys::fuzz_target!(|bytes: &[u8]| fabricsim_fuzz::graph(bytes, fabricsim_topology::Format::Ned));
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
+    fabricsim_fuzz::graph_ned(bytes);
+});

@@ -1,4 +1,6 @@
-//! A graph file, `.toml`.
+//! `cargo fuzz run graph_toml`: see the function of that name.
 #![no_main]
 
-libfuzzer_sys::fuzz_target!(|bytes: &[u8]| fabricsim_fuzz::graph(bytes, fabricsim_topology::Format::Toml));
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
+    fabricsim_fuzz::graph_toml(bytes);
+});

@@ -21,6 +21,7 @@ const LAYERS: &[(&str, u8)] = &[
     ("fabricsim-measure", 7),
     ("fabricsim-simulation", 8),
     ("fabricsim-py", 9),
+    ("fabricsim-fuzz", 10),
     ("xtask", 10),
 ];
 

@@ -1,0 +1,140 @@
+//! Random changes of a file: of bytes, of words and of whole passages.
+
+use proptest::prelude::*;
+use proptest::sample::Index;
+
+/// A change. Places are fractions of the file as it is then.
+#[derive(Clone, Debug)]
+pub(crate) enum Edit {
+    /// Another byte.
+    Byte(Index, u8),
+    /// Bytes that are inserted.
+    Insert(Index, Vec<u8>),
+    /// A passage that is removed.
+    Remove(Index, Index),
+    /// A passage that comes again elsewhere.
+    Copy(Index, Index, Index),
+    /// A word in the place of another.
+    Word(Index, Index),
+    /// All after a place is cut off.
+    Cut(Index),
+}
+
+/// A few changes of a file.
+pub(crate) fn edits() -> impl Strategy<Value = Vec<Edit>> {
+    let at = || any::<Index>();
+    let edit = prop_oneof![
+        2 => (at(), any::<u8>()).prop_map(|(place, byte)| Edit::Byte(place, byte)),
+        1 => (at(), prop::collection::vec(any::<u8>(), 1..8)).prop_map(|(place, bytes)| Edit::Insert(place, bytes)),
+        1 => (at(), at()).prop_map(|(from, to)| Edit::Remove(from, to)),
+        1 => (at(), at(), at()).prop_map(|(from, to, place)| Edit::Copy(from, to, place)),
+        4 => (at(), at()).prop_map(|(place, word)| Edit::Word(place, word)),
+        1 => at().prop_map(Edit::Cut),
+    ];
+    prop::collection::vec(edit, 1..5)
+}
+
+/// Words that take the place of others.
+pub(crate) struct Dictionary(Vec<Vec<u8>>);
+
+/// Numbers and marks at which readers break.
+const EXTREMES: [&str; 22] = [
+    "0",
+    "1",
+    "-1",
+    "2",
+    "3",
+    "16",
+    "255",
+    "256",
+    "65535",
+    "65536",
+    "2147483647",
+    "4294967295",
+    "4294967296",
+    "18446744073709551615",
+    "1e308",
+    "1e-308",
+    "nan",
+    "0.5",
+    "\"",
+    "[",
+    "{",
+    "\u{feff}",
+];
+
+impl Dictionary {
+    /// The words of all seeds, and extremes.
+    pub(crate) fn of(seeds: &[Vec<u8>]) -> Self {
+        let words =
+            seeds.iter().flat_map(|seed| words(seed).into_iter().map(|(from, to)| seed[from..to].to_vec()));
+        let mut words: Vec<Vec<u8>> = words.chain(EXTREMES.map(|word| word.as_bytes().to_vec())).collect();
+        words.sort();
+        words.dedup();
+        Self(words)
+    }
+}
+
+/// First and last of the words: letters, digits, `_`, `-` and `.` in a row.
+fn words(bytes: &[u8]) -> Vec<(usize, usize)> {
+    let is_word = |byte: u8| byte.is_ascii_alphanumeric() || b"_-.".contains(&byte);
+    let mut found = Vec::new();
+    let mut begun = None;
+    for (at, &byte) in bytes.iter().chain([&b' ']).enumerate() {
+        match begun {
+            None if is_word(byte) => begun = Some(at),
+            Some(from) if !is_word(byte) => {
+                found.push((from, at));
+                begun = None;
+            }
+            _ => {}
+        }
+    }
+    found
+}
+
+/// The file after its changes.
+pub(crate) fn apply(seed: &[u8], edits: &[Edit], dictionary: &Dictionary) -> Vec<u8> {
+    let mut bytes = seed.to_vec();
+    for edit in edits {
+        let place = |index: &Index| index.index(bytes.len() + 1);
+        let passage = |from: &Index, to: &Index| {
+            let ends = [place(from), place(to)];
+            ends[0].min(ends[1])..ends[0].max(ends[1])
+        };
+        match edit {
+            Edit::Byte(at, byte) => {
+                let at = place(at);
+                if let Some(old) = bytes.get_mut(at) {
+                    *old = *byte;
+                }
+            }
+            Edit::Insert(at, inserted) => {
+                let at = place(at);
+                bytes.splice(at..at, inserted.iter().copied());
+            }
+            Edit::Remove(from, to) => {
+                let passage = passage(from, to);
+                bytes.drain(passage);
+            }
+            Edit::Copy(from, to, at) => {
+                let (passage, at) = (passage(from, to), place(at));
+                let copied = bytes[passage].to_vec();
+                bytes.splice(at..at, copied);
+            }
+            Edit::Word(at, word) => {
+                let words = words(&bytes);
+                if !words.is_empty() {
+                    let (from, to) = words[at.index(words.len())];
+                    let word = &dictionary.0[word.index(dictionary.0.len())];
+                    bytes.splice(from..to, word.iter().copied());
+                }
+            }
+            Edit::Cut(at) => {
+                let at = place(at);
+                bytes.truncate(at);
+            }
+        }
+    }
+    bytes
+}
