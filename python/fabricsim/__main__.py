@@ -1,6 +1,6 @@
 """`python -m fabricsim`."""
 
-from fabricsim.cli import main
+from fabricsim_command import main
 
 if __name__ == "__main__":
     main()

@@ -3,11 +3,14 @@
 from typing import Literal, final
 
 __all__ = [
+    "CancelledError",
+    "Control",
     "NativeError",
     "OrderingNetwork",
     "OrderingStop",
     "Outcome",
     "Simulation",
+    "available_memory",
     "check",
     "demands",
     "describe",
@@ -22,6 +25,12 @@ __all__ = [
 
 class NativeError(ValueError):
     """Bad input. The message is complete: file, line, key, what is wrong, what is allowed."""
+
+class CancelledError(Exception):
+    """The construction was cancelled."""
+
+def available_memory() -> int | None:
+    """Bytes of memory that this process may still allocate; None if the system does not report it."""
 
 def version() -> str:
     """Version of the engine."""
@@ -88,18 +97,35 @@ def ordering_target(port: int, token: str, settings: str, stop: OrderingStop) ->
     """Receives until it is told to stop. Returns the bytes of each stream, and counters as JSON."""
 
 @final
+class Control:
+    """What another thread may see and ask of a run, its construction included."""
+
+    def __new__(cls) -> Control: ...
+    def progress(self) -> str:
+        """JSON with `simulated_s`, `total_s`, `packet_hops`, `phase`."""
+
+    def cancel(self) -> None:
+        """Ends the construction with `CancelledError` before its next step; makes `Simulation.run` return soon with
+        its results so far."""
+
+@final
 class Simulation:
     """One run of an experiment."""
 
-    def __new__(cls, text: str, file: str, base: str, overrides: list[tuple[str, str]]) -> Simulation: ...
+    def __new__(
+        cls,
+        text: str,
+        file: str,
+        base: str,
+        overrides: list[tuple[str, str]],
+        control: Control,
+        memory: int | None = None,
+    ) -> Simulation:
+        """Builds the network and checks it. `memory`: bytes that the run may take; by default what is available."""
+
     def run(self) -> Outcome:
-        """Runs to the end, until `cancel`, or until the network has stopped. Releases the interpreter lock."""
-
-    def progress(self) -> str:
-        """JSON with `simulated_s`, `total_s`, `packet_hops`, `phase`. May be called while `run` works."""
-
-    def cancel(self) -> None:
-        """Makes `run` return soon with what it has. May be called while `run` works."""
+        """Runs to the end, until its control is cancelled, or until the network has stopped. Releases the interpreter
+        lock."""
 
 @final
 class Outcome:

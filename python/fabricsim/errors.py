@@ -21,3 +21,9 @@ class StoreError(FabricsimError):
 
 class NativeMissingError(FabricsimError):
     """The compiled part of the package is not there."""
+
+
+class InterruptedBuildError(FabricsimError):
+    """A run was stopped before it had results."""
+
+    exit_code = 130

@@ -28,12 +28,17 @@ class NativeOutcome(Protocol):
     def columns(self, table: str) -> list[tuple[str, str, str, Any, Any]]: ...
 
 
+class NativeControl(Protocol):
+    """See `_native.Control`."""
+
+    def progress(self) -> str: ...
+    def cancel(self) -> None: ...
+
+
 class NativeSimulation(Protocol):
     """See `_native.Simulation`."""
 
     def run(self) -> NativeOutcome: ...
-    def progress(self) -> str: ...
-    def cancel(self) -> None: ...
 
 
 class NativeOrderingStop(Protocol):
@@ -56,6 +61,7 @@ class Native(Protocol):
     """What the package uses of `fabricsim._native`."""
 
     NativeError: type[ValueError]
+    CancelledError: type[Exception]
 
     def version(self) -> str: ...
     def schema(self) -> str: ...
@@ -75,8 +81,16 @@ class Native(Protocol):
     def ordering_target(
         self, port: int, token: str, settings: str, stop: NativeOrderingStop
     ) -> tuple[list[bytes], str]: ...
+    def available_memory(self) -> int | None: ...
+    def Control(self) -> NativeControl: ...  # noqa: N802 - a class
     def Simulation(  # noqa: N802 - a class
-        self, text: str, file: str, base: str, overrides: Overrides
+        self,
+        text: str,
+        file: str,
+        base: str,
+        overrides: Overrides,
+        control: NativeControl,
+        memory: int | None = None,
     ) -> NativeSimulation: ...
 
 

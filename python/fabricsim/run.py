@@ -10,8 +10,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from fabricsim.errors import InputError, StoreError
-from fabricsim.native import POLL_S, NativeOutcome, NativeSimulation, bad_input, native, waited
+from fabricsim.errors import InputError, InterruptedBuildError, StoreError
+from fabricsim.memory import Allowance, allowance
+from fabricsim.native import POLL_S, NativeControl, NativeOutcome, bad_input, native
 from fabricsim.results import Result, frames_of
 from fabricsim.spec import Experiment, as_experiment
 from fabricsim.store import Reservation, read_folder, rescue
@@ -25,7 +26,13 @@ class Progress:
     total_s: float
     packet_hops: int
     phase: str
+    """`building: ...`, warm-up, measurement, drain or done."""
     wall_s: float
+
+    @property
+    def is_building(self) -> bool:
+        """True before the simulation starts."""
+        return self.phase == "start" or self.phase.startswith("building")
 
     @property
     def fraction(self) -> float:
@@ -59,34 +66,40 @@ def run(
     set: Mapping[str, Any] | None = None,
     out: str | Path | None = None,
     force: bool = False,
+    memory: str | int | Allowance | None = None,
     on_progress: Callable[[Progress], None] | None = None,
     stop: Callable[[], bool] | None = None,
 ) -> Result:
     """Runs an experiment.
 
-    Ctrl-C ends the run early; what was measured until then is returned with status "interrupted". A second one
-    raises KeyboardInterrupt.
+    Ctrl-C ends the run early; what was measured until then is returned with status "interrupted". A second one, or the
+    first while the network is built, raises KeyboardInterrupt.
+
+    A run that comes to the end of its memory ends early, too; `manifest["stopped"]` then has the reason.
 
     Args:
         experiment: an experiment file, or an `Experiment`.
         set: values to replace, by key: `{"traffic.0.load": 0.4}`.
         out: write a run folder there.
         force: replace a run folder that exists.
+        memory: most memory of the process, such as "16 GiB"; by default what the machine has.
         on_progress: called about ten times a second.
         stop: asked about ten times a second; when it says yes, the run is interrupted.
 
     Raises:
-        InputError: the experiment is wrong, or the folder exists or can not be written (before the run starts).
+        InputError: the experiment is wrong or does not fit into memory, or the folder exists, is in use, or can not be
+            written (before the run starts).
+        InterruptedBuildError: `stop` said yes while the network was built.
         NotStoredError: the folder could not be written after the run; the results went to another one.
     """
     experiment = as_experiment(experiment, set)
+    allowed = allowance(memory)
     reservation = None if out is None else Reservation(out, force=force)
     try:
+        watch = _Watch(experiment, allowed, on_progress, stop)
         with bad_input():
-            simulation = waited(lambda: native().Simulation(*experiment.arguments()))
-        started = time.monotonic()
-        outcome = _Watch(simulation, on_progress, stop).outcome()
-        result = _result(experiment, outcome, time.monotonic() - started)
+            outcome = watch.outcome()
+        result = _result(experiment, outcome, watch.wall_s, watch.stopped)
         return result if reservation is None else _stored(result, reservation)
     finally:
         if reservation is not None:
@@ -107,29 +120,45 @@ def load(folder: str | Path) -> Result:
 
 
 class _Watch:
-    """Runs a simulation in a thread while this one reports progress and listens for a stop."""
+    """Builds and runs a simulation in a thread while this one reports progress and listens for a stop."""
 
     def __init__(
         self,
-        simulation: NativeSimulation,
+        experiment: Experiment,
+        allowed: Allowance,
         on_progress: Callable[[Progress], None] | None,
         stop: Callable[[], bool] | None,
     ) -> None:
-        self._simulation = simulation
+        self._experiment = experiment
+        self._allowed = allowed
         self._on_progress = on_progress
         self._stop = stop
+        self._control: NativeControl = native().Control()
         self._started = time.monotonic()
+        self._begun = self._started
+        self._ended = self._started
         self._outcome: NativeOutcome | None = None
         self._error: BaseException | None = None
         # Thread.join after an interrupted Thread.join returns at once in Python 3.11, hence the event.
         self._done = threading.Event()
+        self.stopped: str | None = None
+        """Why the run ended early, if not by the caller's wish."""
+
+    @property
+    def wall_s(self) -> float:
+        """Seconds of wall time that the simulation took once its network was built."""
+        return self._ended - self._begun
 
     def _work(self) -> None:
         try:
-            self._outcome = self._simulation.run()
+            arguments = self._experiment.arguments()
+            simulation = native().Simulation(*arguments, self._control, self._allowed.estimate)
+            self._begun = time.monotonic()
+            self._outcome = simulation.run()
         except BaseException as error:  # handed to the thread that waits
             self._error = error
         finally:
+            self._ended = time.monotonic()
             self._done.set()
 
     def outcome(self) -> NativeOutcome:
@@ -137,29 +166,44 @@ class _Watch:
         try:
             self._watch()
         except KeyboardInterrupt:
-            self._simulation.cancel()
+            self._control.cancel()
+            if self._progress().is_building:
+                raise
             self._done.wait()
         except BaseException:
-            self._simulation.cancel()
+            self._control.cancel()
             raise
+        if isinstance(self._error, native().CancelledError):
+            raise InterruptedBuildError("interrupted while the network was built: there are no results")
         if self._error is not None:
             raise self._error
         assert self._outcome is not None
         return self._outcome
 
+    def _progress(self) -> Progress:
+        return Progress(**json.loads(self._control.progress()), wall_s=time.monotonic() - self._started)
+
     def _watch(self) -> None:
-        while True:
-            done = self._done.wait(POLL_S)
+        while not self._done.wait(POLL_S):
+            progress = self._progress()
             if self._on_progress is not None:
-                told = json.loads(self._simulation.progress())
-                self._on_progress(Progress(**told, wall_s=time.monotonic() - self._started))
-            if done:
-                return
+                self._on_progress(progress)
+            if self.stopped is None and (reason := self._allowed.exceeded()) is not None:
+                self.stopped = reason
+                self._control.cancel()
+                if progress.is_building:
+                    raise InputError(f"{self._experiment.file}: {reason}")
             if self._stop is not None and self._stop():
-                self._simulation.cancel()
+                self._control.cancel()
+                if progress.is_building:  # a step of it may take minutes: it ends behind our back
+                    raise InterruptedBuildError(
+                        f"interrupted while the network was built ({progress.phase}): there are no results"
+                    )
+        if self._on_progress is not None:
+            self._on_progress(self._progress())
 
 
-def _result(experiment: Experiment, outcome: NativeOutcome, wall_s: float) -> Result:
+def _result(experiment: Experiment, outcome: NativeOutcome, wall_s: float, stopped: str | None) -> Result:
     summary = json.loads(outcome.summary())
     summary["experiment"] = summary.get("experiment") or experiment.name
     manifest = {
@@ -175,6 +219,8 @@ def _result(experiment: Experiment, outcome: NativeOutcome, wall_s: float) -> Re
         "summary": summary,
         "experiment": experiment.text,
     }
+    if stopped is not None and outcome.status == "interrupted":
+        manifest["stopped"] = stopped
     return Result(manifest, frames_of(outcome))
 
 

@@ -23,12 +23,20 @@ class NativeError(ValueError):
     pass
 
 
+class CancelledError(Exception):
+    pass
+
+
 class PanicException(BaseException):
     pass
 
 
 def version() -> str:
     return "0.0.0-fake"
+
+
+def available_memory() -> int | None:
+    return None
 
 
 def schema() -> str:
@@ -82,10 +90,31 @@ def export(text: str, file: str, base: str, overrides: Overrides, format: str) -
     return "graph {}\n"
 
 
+class Control:
+    def __init__(self) -> None:
+        self.cancelled = threading.Event()
+
+    def progress(self) -> str:
+        return json.dumps(
+            {"simulated_s": 0.5e-3, "total_s": 1e-3, "packet_hops": 1000, "phase": "measurement"}
+        )
+
+    def cancel(self) -> None:
+        self.cancelled.set()
+
+
 class Simulation:
-    def __init__(self, text: str, file: str, base: str, overrides: Overrides) -> None:
+    def __init__(
+        self,
+        text: str,
+        file: str,
+        base: str,
+        overrides: Overrides,
+        control: Control,
+        memory: int | None = None,
+    ) -> None:
         self._tree = _read(text, file, overrides)
-        self._cancelled = threading.Event()
+        self._cancelled = control.cancelled
 
     def run(self) -> Outcome:
         title = self._tree.get("title", "")
@@ -95,14 +124,6 @@ class Simulation:
             raise AssertionError("nobody cancelled")
         status = {"deadlock": "deadlock", "slow": "interrupted"}.get(title, "ok")
         return Outcome(status, self._tree)
-
-    def progress(self) -> str:
-        return json.dumps(
-            {"simulated_s": 0.5e-3, "total_s": 1e-3, "packet_hops": 1000, "phase": "measurement"}
-        )
-
-    def cancel(self) -> None:
-        self._cancelled.set()
 
 
 class Outcome:

@@ -22,5 +22,5 @@ pub use deadlock::{Blocked, Deadlock};
 pub use door::Refused;
 pub use engine::{Advance, CreditError, Engine};
 pub use partition::Totals;
-pub use prepare::{PrepareError, Prepared, hosts};
+pub use prepare::{BuildStep, PrepareError, Prepared, hosts};
 pub use transport::{HostTransport, transport_bytes, warnings};

@@ -24,6 +24,20 @@ pub enum PrepareError {
     /// Something in the traffic.
     #[error(transparent)]
     Workload(#[from] WorkloadError),
+    /// The caller interrupted the construction.
+    #[error("interrupted while the network was built")]
+    Interrupted,
+}
+
+/// A step of the construction of a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum BuildStep {
+    /// Switches, hosts and links.
+    Topology,
+    /// Routing algorithm and tables.
+    Routing,
+    /// Sources and streams of messages.
+    Workload,
 }
 
 impl PrepareError {
@@ -34,7 +48,7 @@ impl PrepareError {
         let error = match self {
             Self::Spec(error) | Self::Routing(RoutingError::Experiment(error)) => error,
             Self::Workload(error) => error.into(),
-            other @ Self::Routing(_) => return other,
+            other @ (Self::Routing(_) | Self::Interrupted) => return other,
         };
         Self::Spec(error.located(text, overrides))
     }
@@ -57,12 +71,30 @@ impl Prepared {
     /// Builds and checks everything. `base` is the folder that the experiment's paths are relative to; `file` names
     /// the experiment in messages.
     pub fn new(experiment: Experiment, base: &Path, file: &str) -> Result<Self, PrepareError> {
+        Self::observed(experiment, base, file, |_| true)
+    }
+
+    /// As [`Self::new`]; calls `on_step` before each step, and stops if it returns false.
+    ///
+    /// # Errors
+    ///
+    /// The experiment cannot be run, or `on_step` returned false.
+    pub fn observed(
+        experiment: Experiment,
+        base: &Path,
+        file: &str,
+        mut on_step: impl FnMut(BuildStep) -> bool,
+    ) -> Result<Self, PrepareError> {
+        let mut begin = |step| if on_step(step) { Ok(()) } else { Err(PrepareError::Interrupted) };
         fabricsim_spec::check(&experiment, file)?;
+        begin(BuildStep::Topology)?;
         let graph = fabricsim_topology::build(&experiment, base, file)?;
         fabricsim_topology::validate(&graph, &experiment, file)?;
         crate::congestion::check(&experiment, &graph, file)?;
         Ages::new(&experiment, &graph, file)?;
+        begin(BuildStep::Routing)?;
         let router = Arc::new(fabricsim_routing::build(&experiment, &graph, base, file)?);
+        begin(BuildStep::Workload)?;
         let workload = fabricsim_workload::build(&experiment, &hosts(&graph), file)?;
         Ok(Self { experiment, graph, router, workload })
     }

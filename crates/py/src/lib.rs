@@ -8,16 +8,17 @@ mod ordering;
 use std::path::Path;
 use std::sync::{Arc, Mutex};
 
-use fabricsim_engine::Prepared;
+use fabricsim_engine::{PrepareError, Prepared};
 use fabricsim_model::{Column, Data, Table};
 use fabricsim_routing::{ForwardingTables, fdbs};
-use fabricsim_simulation::{self as simulation, Control, Phase, Status};
+use fabricsim_simulation::{self as simulation, Phase, Status};
 use fabricsim_topology::Format;
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
 pyo3::create_exception!(_native, NativeError, pyo3::exceptions::PyValueError, "Bad input.");
+pyo3::create_exception!(_native, CancelledError, pyo3::exceptions::PyException, "Cancelled before it ran.");
 
 type Overrides = Vec<(String, String)>;
 
@@ -26,9 +27,26 @@ fn bad_input(error: impl std::fmt::Display) -> PyErr {
 }
 
 fn prepare(text: &str, file: &str, base: &str, overrides: &[(String, String)]) -> PyResult<Prepared> {
+    prepare_watched(text, file, base, overrides, &simulation::Control::default())
+}
+
+/// As [`prepare`]; reports its steps to `control`, and ends before the next one if that is cancelled.
+fn prepare_watched(
+    text: &str,
+    file: &str,
+    base: &str,
+    overrides: &[(String, String)],
+    control: &simulation::Control,
+) -> PyResult<Prepared> {
     let experiment = fabricsim_spec::read(text, file, overrides).map_err(bad_input)?;
-    Prepared::new(experiment, Path::new(base), file)
-        .map_err(|error| bad_input(error.located(text, overrides)))
+    let begin = |step| {
+        control.enter(Phase::from(step));
+        !control.is_cancelled()
+    };
+    Prepared::observed(experiment, Path::new(base), file, begin).map_err(|error| match error {
+        PrepareError::Interrupted => CancelledError::new_err(error.to_string()),
+        error => bad_input(error.located(text, overrides)),
+    })
 }
 
 /// Version of the engine.
@@ -67,6 +85,12 @@ fn warnings(
         warnings.extend(simulation::transport_warnings(&prepared));
     }
     Ok(warnings)
+}
+
+/// Bytes of memory that this process may still allocate; none if the system does not report it.
+#[pyfunction]
+fn available_memory() -> Option<u64> {
+    simulation::available_memory()
 }
 
 /// Facts about the network as JSON.
@@ -140,25 +164,65 @@ fn export(
     })
 }
 
+/// What another thread may see and ask of a run, its construction included.
+#[pyclass(frozen, module = "fabricsim._native")]
+struct Control(Arc<simulation::Control>);
+
+#[pymethods]
+impl Control {
+    #[new]
+    fn new() -> Self {
+        Self(Arc::default())
+    }
+
+    /// JSON with `simulated_s`, `total_s`, `packet_hops`, `phase`.
+    fn progress(&self) -> String {
+        serde_json::json!({
+            "simulated_s": self.0.simulated().as_secs_f64(),
+            "total_s": self.0.expected().as_secs_f64(),
+            "packet_hops": self.0.packet_hops(),
+            "phase": self.0.phase().name(),
+        })
+        .to_string()
+    }
+
+    /// Ends the construction with `CancelledError` before its next step; makes `Simulation.run` return soon with its
+    /// results so far.
+    fn cancel(&self) {
+        self.0.cancel();
+    }
+}
+
 /// One run of an experiment.
 #[pyclass(frozen, module = "fabricsim._native")]
 struct Simulation {
     prepared: Mutex<Option<Prepared>>,
-    control: Arc<Control>,
+    control: Arc<simulation::Control>,
 }
 
 #[pymethods]
 impl Simulation {
     #[new]
-    fn new(py: Python<'_>, text: &str, file: &str, base: &str, overrides: Overrides) -> PyResult<Self> {
+    #[pyo3(signature = (text, file, base, overrides, control, memory=None))]
+    fn new(
+        py: Python<'_>,
+        text: &str,
+        file: &str,
+        base: &str,
+        overrides: Overrides,
+        control: &Control,
+        memory: Option<u64>,
+    ) -> PyResult<Self> {
+        let control = Arc::clone(&control.0);
         py.detach(|| {
-            let prepared = prepare(text, file, base, &overrides)?;
-            simulation::permit(&prepared, file).map_err(bad_input)?;
-            Ok(Self { prepared: Mutex::new(Some(prepared)), control: Arc::new(Control::default()) })
+            let prepared = prepare_watched(text, file, base, &overrides, &control)?;
+            control.enter(Phase::DeadlockCheck);
+            simulation::permit(&prepared, memory, file).map_err(bad_input)?;
+            Ok(Self { prepared: Mutex::new(Some(prepared)), control })
         })
     }
 
-    /// Runs to the end, until `cancel`, or until the network has stopped. Releases the interpreter lock.
+    /// Runs to the end, until its control is cancelled, or until the network has stopped. Releases the interpreter lock.
     fn run(&self, py: Python<'_>) -> PyResult<Outcome> {
         let prepared = self.prepared.lock().ok().and_then(|mut prepared| prepared.take());
         let Some(prepared) = prepared else {
@@ -167,28 +231,6 @@ impl Simulation {
         let outcome = py.detach(|| simulation::simulate(&prepared, &self.control));
         let experiment = &prepared.experiment;
         Ok(Outcome { summary: outcome.json(&experiment.title, experiment.seed).to_string(), outcome })
-    }
-
-    /// JSON with `simulated_s`, `total_s`, `packet_hops`, `phase`. May be called while `run` works.
-    fn progress(&self) -> String {
-        let phase = match self.control.phase() {
-            Phase::WarmUp => "warm-up",
-            Phase::Measurement => "measurement",
-            Phase::Drain => "drain",
-            Phase::Done => "done",
-        };
-        serde_json::json!({
-            "simulated_s": self.control.simulated().as_secs_f64(),
-            "total_s": self.control.expected().as_secs_f64(),
-            "packet_hops": self.control.packet_hops(),
-            "phase": phase,
-        })
-        .to_string()
-    }
-
-    /// Makes `run` return soon with what it has. May be called while `run` works.
-    fn cancel(&self) {
-        self.control.cancel();
     }
 }
 
@@ -265,6 +307,9 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(ordering::ordering_target, module)?)?;
     module.add_class::<ordering::OrderingNetwork>()?;
     module.add_class::<ordering::OrderingStop>()?;
+    module.add_function(wrap_pyfunction!(available_memory, module)?)?;
+    module.add("CancelledError", module.py().get_type::<CancelledError>())?;
+    module.add_class::<Control>()?;
     module.add_class::<Simulation>()?;
     module.add_class::<Outcome>()
 }

@@ -36,7 +36,7 @@ fn run() -> Result<serde_json::Value, Failure> {
     let experiment = fabricsim_spec::read(&text, &file, &overrides)?;
     let base = Path::new(&file).parent().unwrap_or(Path::new("."));
     let prepared = Prepared::new(experiment, base, &file)?;
-    permit(&prepared, &file)?;
+    permit(&prepared, None, &file)?;
     let (outcome, seconds) = timed(|| simulate(&prepared, &Control::default()));
     Ok(told(&outcome, seconds))
 }

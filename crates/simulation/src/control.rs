@@ -1,10 +1,23 @@
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering};
 
+use fabricsim_engine::BuildStep;
 use fabricsim_units::Time;
 
-/// Part of a run.
+/// Part of a run, its construction first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Phase {
+    /// Before anything is built.
+    Start,
+    /// Switches, hosts and links are built.
+    Topology,
+    /// Routing is built.
+    Routing,
+    /// Sources and streams of messages are built.
+    Workload,
+    /// The channel dependency graph is searched for cycles.
+    DeadlockCheck,
+    /// Ports, switches and hosts of the run are allocated.
+    Fabric,
     /// Before the measurement.
     WarmUp,
     /// The measurement.
@@ -13,6 +26,48 @@ pub enum Phase {
     Drain,
     /// Over.
     Done,
+}
+
+/// All phases in order.
+const PHASES: [Phase; 10] = [
+    Phase::Start,
+    Phase::Topology,
+    Phase::Routing,
+    Phase::Workload,
+    Phase::DeadlockCheck,
+    Phase::Fabric,
+    Phase::WarmUp,
+    Phase::Measurement,
+    Phase::Drain,
+    Phase::Done,
+];
+
+impl Phase {
+    /// Its name, for people.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Start => "start",
+            Self::Topology => "building: topology",
+            Self::Routing => "building: routing",
+            Self::Workload => "building: workload",
+            Self::DeadlockCheck => "building: deadlock check",
+            Self::Fabric => "building: switches and hosts",
+            Self::WarmUp => "warm-up",
+            Self::Measurement => "measurement",
+            Self::Drain => "drain",
+            Self::Done => "done",
+        }
+    }
+}
+
+impl From<BuildStep> for Phase {
+    fn from(step: BuildStep) -> Self {
+        match step {
+            BuildStep::Topology => Self::Topology,
+            BuildStep::Routing => Self::Routing,
+            BuildStep::Workload => Self::Workload,
+        }
+    }
 }
 
 /// What another thread may ask of a run, and see of it, while it goes.
@@ -53,24 +108,37 @@ impl Control {
 
     /// Part of the run.
     pub fn phase(&self) -> Phase {
-        match self.phase.load(Ordering::Relaxed) {
-            0 => Phase::WarmUp,
-            1 => Phase::Measurement,
-            2 => Phase::Drain,
-            _ => Phase::Done,
-        }
+        let number = usize::from(self.phase.load(Ordering::Relaxed));
+        PHASES.get(number).copied().unwrap_or(Phase::Done)
     }
 
     pub(crate) fn expect(&self, end: Time) {
         self.expected.store(end.0, Ordering::Relaxed);
     }
 
-    pub(crate) fn enter(&self, phase: Phase) {
+    /// Notes the phase that begins.
+    pub fn enter(&self, phase: Phase) {
         self.phase.store(phase as u8, Ordering::Relaxed);
     }
 
     pub(crate) fn tell(&self, now: Time, packet_hops: u64) {
         self.simulated.store(now.0, Ordering::Relaxed);
         self.packet_hops.store(packet_hops, Ordering::Relaxed);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_phase_is_read_back() {
+        let control = Control::default();
+        assert_eq!(control.phase(), Phase::Start);
+        for (number, phase) in PHASES.into_iter().enumerate() {
+            assert_eq!(phase as usize, number);
+            control.enter(phase);
+            assert_eq!(control.phase(), phase);
+        }
     }
 }

@@ -60,6 +60,8 @@ pub struct Description {
     /// For each output port of a router in the middle of the grid the input ports that compete for it; `None` where that
     /// says nothing or is not looked at.
     pub port_competition: Option<Vec<(String, Vec<String>)>>,
+    /// Bytes of memory that a run allocates while its buffers are empty.
+    pub memory: u64,
     verdict_text: String,
     cycle: Vec<String>,
 }
@@ -81,6 +83,7 @@ pub fn describe(prepared: &Prepared) -> Description {
         lanes_needed: prepared.router.lanes_needed(),
         bit_errors: bit_errors(prepared),
         port_competition: port_competition(&prepared.router, &prepared.graph),
+        memory: crate::memory::needed(prepared),
         verdict_text: verdict.describe(&prepared.graph),
         verdict,
         cycle,
@@ -220,6 +223,7 @@ impl Description {
             "bisection": bisection,
             "zero_load_latency": zero_load,
             "deadlock": { "free": free, "verdict": self.verdict_text, "cycle": self.cycle },
+            "memory_bytes": self.memory,
         });
         if let Some((needed, way)) = &self.lanes_needed {
             all["virtual_lanes"] = json!({ "needed": needed, "longest_way": way });

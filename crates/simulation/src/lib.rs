@@ -16,6 +16,7 @@ pub use control::{Control, Phase};
 pub use demands::{Demands, DemandsError, demands};
 pub use describe::{BitErrors, Description, ZeroLoad, describe, look_up_tables, zero_load};
 pub use fabricsim_engine::warnings as transport_warnings;
+pub use memory::{available_memory, needed as needed_memory};
 pub use opensm::opensm;
 pub use outcome::{Invariants, Outcome, Status};
 pub use run::{RunError, permit, simulate};

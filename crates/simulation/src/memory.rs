@@ -1,4 +1,4 @@
-//! Whether a fabric can fit into memory at all, told before it is built.
+//! Estimate of the memory of a run, made before its fabric is built, and the memory that is available.
 
 use fabricsim_engine::{Prepared, transport_bytes};
 use fabricsim_spec::Queueing;
@@ -14,8 +14,9 @@ const QUEUE: u64 = 8;
 /// Bytes of a host, at least: its source and its protocol.
 const HOST: u64 = 128;
 
-/// Bytes that the fabric takes at the least when nothing is in it: what a run really takes is more.
-pub(crate) fn least(prepared: &Prepared) -> u64 {
+/// Bytes that a run allocates beyond its prepared experiment: ports, switches and hosts with empty buffers, counters,
+/// and tables of results. Packets in buffers and in source queues come on top.
+pub fn needed(prepared: &Prepared) -> u64 {
     let switch = &prepared.experiment.switch;
     let lanes = u64::from(switch.virtual_lanes);
     let of_switch = |ports: u64| {
@@ -31,37 +32,80 @@ pub(crate) fn least(prepared: &Prepared) -> u64 {
     switches + prepared.graph.hosts.len() as u64 * host
 }
 
-/// Refuses a fabric that needs more bytes than are available.
+/// Refuses a fabric that needs more bytes than the limit: the one that was given, else what is available.
 pub(crate) fn fits(
     prepared: &Prepared,
     needed: u64,
+    given: Option<u64>,
     available: Option<u64>,
     file: &str,
 ) -> Result<(), RunError> {
-    let Some(available) = available.filter(|&available| needed > available) else { return Ok(()) };
+    let Some(limit) = given.or(available).filter(|&limit| needed > limit) else { return Ok(()) };
     let gibibytes = |bytes: u64| bytes as f64 / f64::from(1 << 30);
     Err(RunError::Memory {
         file: file.to_owned(),
         needed: gibibytes(needed),
-        available: gibibytes(available),
+        limit: gibibytes(limit),
+        given: given.is_some(),
         voq: prepared.experiment.switch.queueing == Queueing::Voq,
     })
 }
 
-/// Bytes of memory of this machine, or as many as this process may have; `None` where the system does not tell
-/// (it does on Linux).
-pub(crate) fn available() -> Option<u64> {
-    let machine = std::fs::read_to_string("/proc/meminfo").ok().and_then(|text| total(&text));
-    let group = std::fs::read_to_string("/sys/fs/cgroup/memory.max").ok();
-    let group = group.and_then(|text| text.trim().parse::<u64>().ok());
-    machine.into_iter().chain(group).min()
+/// Bytes of memory that this process may still allocate: what the machine, the process's control group and its resource
+/// limits leave. `None` if the system reports none of them (Linux does).
+pub fn available_memory() -> Option<u64> {
+    let read = |path: &str| std::fs::read_to_string(path).ok();
+    let machine = read("/proc/meminfo").and_then(|text| kibibytes(&text, "MemAvailable:"));
+    let status = read("/proc/self/status").unwrap_or_default();
+    let limits = read("/proc/self/limits").unwrap_or_default();
+    let left = |limit: &str, used: &str| {
+        let limit = resource_limit(&limits, limit)?;
+        Some(limit.saturating_sub(kibibytes(&status, used)?))
+    };
+    let address_space = left("Max address space", "VmSize:");
+    let data = left("Max data size", "VmData:");
+    let all = [machine, address_space, data, group("/sys/fs/cgroup")];
+    all.into_iter().flatten().min()
 }
 
-/// The total of `/proc/meminfo`, in bytes.
-fn total(text: &str) -> Option<u64> {
-    let line = text.lines().find_map(|line| line.strip_prefix("MemTotal:"))?;
+/// Bytes that the control group of this process leaves, by version 2 or 1 of the interface.
+fn group(root: &str) -> Option<u64> {
+    let number = |path: String| std::fs::read_to_string(path).ok()?.trim().parse::<u64>().ok();
+    let own = std::fs::read_to_string("/proc/self/cgroup").unwrap_or_default();
+    let own = own.lines().find_map(|line| line.strip_prefix("0::")).unwrap_or("").trim().to_owned();
+    // File caches count as used, but give way.
+    let cached = |path: String, names: [&str; 2]| {
+        let text = std::fs::read_to_string(path).unwrap_or_default();
+        let value =
+            |name: &str| text.lines().find_map(|line| line.strip_prefix(name)?.trim().parse::<u64>().ok());
+        names.into_iter().filter_map(value).sum::<u64>()
+    };
+    let left = |limit: u64, used: Option<u64>, cached: u64| {
+        limit.saturating_sub(used.unwrap_or(0).saturating_sub(cached))
+    };
+    let version_2 = [format!("{root}{own}"), root.to_owned()].into_iter().filter_map(|folder| {
+        let limit = number(format!("{folder}/memory.max"))?;
+        let cached = cached(format!("{folder}/memory.stat"), ["inactive_file ", "active_file "]);
+        Some(left(limit, number(format!("{folder}/memory.current")), cached))
+    });
+    let version_1 = number(format!("{root}/memory/memory.limit_in_bytes")).map(|limit| {
+        let names = ["total_inactive_file ", "total_active_file "];
+        let cached = cached(format!("{root}/memory/memory.stat"), names);
+        left(limit, number(format!("{root}/memory/memory.usage_in_bytes")), cached)
+    });
+    version_2.chain(version_1).min()
+}
+
+/// The value of a line of `/proc/meminfo` or `/proc/self/status`, in bytes.
+fn kibibytes(text: &str, name: &str) -> Option<u64> {
+    let line = text.lines().find_map(|line| line.strip_prefix(name))?;
     let kibibytes: u64 = line.trim().strip_suffix(" kB")?.trim().parse().ok()?;
     kibibytes.checked_mul(1024)
+}
+
+/// The soft limit of a line of `/proc/self/limits`; `None` if it is unlimited.
+fn resource_limit(text: &str, name: &str) -> Option<u64> {
+    text.lines().find_map(|line| line.strip_prefix(name))?.split_whitespace().next()?.parse().ok()
 }
 
 #[cfg(test)]
@@ -79,16 +123,16 @@ mod tests {
         Prepared::new(experiment, Path::new("."), "e.toml").unwrap()
     }
 
-    fn least_of(topology: &str, queueing: &str) -> u64 {
-        least(&prepared(topology, queueing))
+    fn needed_of(topology: &str, queueing: &str) -> u64 {
+        needed(&prepared(topology, queueing))
     }
 
     #[test]
     fn queues_grow_with_the_square_of_the_ports() {
         let (small, large) = ("{ single-switch = { hosts = 100 } }", "{ single-switch = { hosts = 1000 } }");
-        assert_eq!(least_of(small, "fifo") * 10, least_of(large, "fifo"));
-        assert!(least_of(large, "voq") > 16_000_000);
-        assert!(least_of(large, "voq") > 50 * least_of(small, "voq"));
+        assert_eq!(needed_of(small, "fifo") * 10, needed_of(large, "fifo"));
+        assert!(needed_of(large, "voq") > 16_000_000);
+        assert!(needed_of(large, "voq") > 50 * needed_of(small, "voq"));
     }
 
     #[test]
@@ -98,7 +142,7 @@ mod tests {
                 "topology = {{ single-switch = {{ hosts = 10 }} }}\nrun = {{ duration = '1 us' }}\ntransport = {transport}"
             );
             let experiment = fabricsim_spec::read(&text, "e.toml", &[]).unwrap();
-            least(&Prepared::new(experiment, Path::new("."), "e.toml").unwrap())
+            needed(&Prepared::new(experiment, Path::new("."), "e.toml").unwrap())
         };
         let with =
             |ring: u32| bytes(&format!("{{ mode = 'ordered', target = {{ reorder_ring = {ring} }} }}"));
@@ -109,20 +153,51 @@ mod tests {
     #[test]
     fn a_fabric_that_does_not_fit_is_refused() {
         let prepared = prepared("{ single-switch = { hosts = 2 } }", "voq");
-        let fits = |available| fits(&prepared, 3 << 30, available, "e.toml").map_err(|e| e.to_string());
-        assert_eq!(fits(None), Ok(()));
-        assert_eq!(fits(Some(3 << 30)), Ok(()));
-        let error = fits(Some(2 << 30)).unwrap_err();
-        assert!(
-            error.contains("e.toml: topology: the fabric takes more than 3.0 GiB, and there are 2.0 GiB")
-        );
-        assert!(error.ends_with("fewer virtual lanes, or queueing = \"fifo\""), "{error}");
+        let fits = |given, available| {
+            fits(&prepared, 3 << 30, given, available, "e.toml").map_err(|e| e.to_string())
+        };
+        assert_eq!(fits(None, None), Ok(()));
+        assert_eq!(fits(None, Some(3 << 30)), Ok(()));
+        assert_eq!(fits(Some(4 << 30), Some(2 << 30)), Ok(()), "a limit that was given counts");
+        let error = fits(None, Some(2 << 30)).unwrap_err();
+        assert!(error.contains("e.toml: topology: the run takes about 3.0 GiB of memory"), "{error}");
+        assert!(error.contains("2.0 GiB are available"), "{error}");
+        assert!(error.ends_with("or allow more with --memory"), "{error}");
+        assert!(error.contains("queueing = \"fifo\""), "{error}");
+        let error = fits(Some(1 << 30), None).unwrap_err();
+        assert!(error.contains("1.0 GiB are allowed"), "{error}");
     }
 
     #[test]
-    fn the_total_is_read() {
-        assert_eq!(total("MemTotal:       24576 kB\nMemFree: 1 kB\n"), Some(24576 * 1024));
-        assert_eq!(total("MemFree: 1 kB\n"), None);
-        assert_eq!(total(""), None);
+    fn what_the_system_reports_is_read() {
+        let text = "MemTotal:  9 kB\nMemAvailable:       24576 kB\nMemFree: 1 kB\n";
+        assert_eq!(kibibytes(text, "MemAvailable:"), Some(24576 * 1024));
+        assert_eq!(kibibytes("MemFree: 1 kB\n", "MemAvailable:"), None);
+        assert_eq!(kibibytes("", "MemAvailable:"), None);
+        let text = "Limit                     Soft Limit           Hard Limit           Units     \n\
+                    Max data size             unlimited            unlimited            bytes     \n\
+                    Max address space         1073741824           unlimited            bytes     \n";
+        assert_eq!(resource_limit(text, "Max address space"), Some(1 << 30));
+        assert_eq!(resource_limit(text, "Max data size"), None);
+        assert_eq!(resource_limit("", "Max data size"), None);
+    }
+
+    #[test]
+    fn a_control_group_leaves_its_limit_less_what_is_used_but_for_caches() {
+        let root = std::env::temp_dir().join(format!("fabricsim-group-{}", std::process::id()));
+        std::fs::create_dir_all(&root).unwrap();
+        let write = |name: &str, text: &str| std::fs::write(root.join(name), text).unwrap();
+        write("memory.max", "max\n");
+        assert_eq!(group(root.to_str().unwrap()), None);
+        write("memory.max", "1000\n");
+        write("memory.current", "700\n");
+        write("memory.stat", "anon 300\ninactive_file 150\nactive_file 250\n");
+        assert_eq!(group(root.to_str().unwrap()), Some(700));
+        std::fs::remove_dir_all(&root).unwrap();
+    }
+
+    #[test]
+    fn this_machine_has_memory() {
+        assert!(available_memory().is_none_or(|bytes| bytes > 1 << 20));
     }
 }

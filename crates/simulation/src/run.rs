@@ -32,20 +32,23 @@ pub enum RunError {
         /// The cycle in words.
         verdict: String,
     },
-    /// The fabric does not fit into memory.
+    /// The run does not fit into memory.
     #[error(
-        "{file}: topology: the fabric takes more than {needed:.1} GiB, and there are {available:.1} GiB of memory: \
-         make it smaller, or give its switches fewer virtual lanes{}",
-         if *.voq { ", or queueing = \"fifo\"" } else { "" }
+        "{file}: topology: the run takes about {needed:.1} GiB of memory, and {limit:.1} GiB are {}: make the network \
+         smaller, or give its switches fewer virtual lanes{}, or allow more with --memory",
+         if *.given { "allowed" } else { "available" },
+         if *.voq { " or queueing = \"fifo\"" } else { "" }
     )]
     Memory {
         /// The experiment.
         file: String,
-        /// Gibibytes that it takes at the least.
+        /// Gibibytes that it takes.
         needed: f64,
-        /// Gibibytes that there are.
-        available: f64,
-        /// Are there virtual output queues?
+        /// Gibibytes that it may take.
+        limit: f64,
+        /// True if the limit was given, false if it is what is available.
+        given: bool,
+        /// True with virtual output queues.
         voq: bool,
     },
 }
@@ -91,10 +94,11 @@ impl JobsToDo {
     }
 }
 
-/// Refuses an experiment whose fabric can not fit into memory, or whose channel dependency graph has a cycle, unless it
-/// says `allow_deadlock`. `file` names it in messages. To be asked before [`simulate`].
-pub fn permit(prepared: &Prepared, file: &str) -> Result<(), RunError> {
-    memory::fits(prepared, memory::least(prepared), memory::available(), file)?;
+/// Refuses an experiment that does not fit into `limit` bytes of memory, by default what is available, or whose channel
+/// dependency graph has a cycle, unless it says `allow_deadlock`. `file` names it in messages. To be asked before
+/// [`simulate`].
+pub fn permit(prepared: &Prepared, limit: Option<u64>, file: &str) -> Result<(), RunError> {
+    memory::fits(prepared, memory::needed(prepared), limit, memory::available_memory(), file)?;
     if prepared.experiment.run.allow_deadlock {
         return Ok(());
     }
@@ -128,7 +132,9 @@ impl<'a> Running<'a> {
         if jobs.iterations > 0 {
             config.expect_an_early_end(&experiment.measure);
         }
+        control.enter(Phase::Fabric);
         let engine = prepared.engine(|| recorder(&config, prepared));
+        control.enter(Phase::WarmUp);
         let whole = run.warmup.saturating_add(run.duration);
         control.expect(whole);
         let steady = run.steady_state.clone().map(|rule| Steady::new(rule, longest_warmup(run)));

@@ -50,13 +50,13 @@ fn switches(lines: &[String]) -> Vec<(String, String)> {
 
 #[test]
 fn a_cyclic_experiment_is_refused_by_the_names_of_its_cycle() {
-    let refused = permit(&ring("", &[]), "ring.toml").unwrap_err().to_string();
+    let refused = permit(&ring("", &[]), None, "ring.toml").unwrap_err().to_string();
     assert!(refused.starts_with("ring.toml: run.allow_deadlock: "), "{refused}");
     for part in ["S(0)->S(1)", "lane 0", "allow_deadlock = true", "more virtual lanes"] {
         assert!(refused.contains(part), "{part}: {refused}");
     }
-    assert_eq!(permit(&ring("", &[ALLOWED]), "ring.toml"), Ok(()));
-    assert_eq!(permit(&ring("", &[("switch.virtual_lanes", "2")]), "ring.toml"), Ok(()));
+    assert_eq!(permit(&ring("", &[ALLOWED]), None, "ring.toml"), Ok(()));
+    assert_eq!(permit(&ring("", &[("switch.virtual_lanes", "2")]), None, "ring.toml"), Ok(()));
 }
 
 #[test]
@@ -178,7 +178,7 @@ fn a_saturated_torus_is_saturated_and_nothing_else() {
         [("fifo", "uniform"), ("voq", "tornado"), ("fifo", "bit-complement"), ("cioq", "uniform")]
     {
         let prepared = prepare(torus, &[("switch.queueing", queueing), ("traffic.0.pattern", pattern)]);
-        assert_eq!(permit(&prepared, "torus.toml"), Ok(()));
+        assert_eq!(permit(&prepared, None, "torus.toml"), Ok(()));
         let outcome = finish(&prepared);
         assert_eq!((outcome.status, outcome.end), (Status::Ok, Time::us(100)), "{:#?}", outcome.deadlock);
         assert!(outcome.summary.saturated && outcome.summary.saturation.is_some());

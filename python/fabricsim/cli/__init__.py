@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import signal
 import sys
 import traceback
 
 from fabricsim.cli.app import app
-from fabricsim.cli.interrupt import INTERRUPTED
+from fabricsim.cli.interrupt import INTERRUPTED, interruptible
 from fabricsim.cli.state import complain, settings
+from fabricsim.cli.streams import Streams, lenient
 from fabricsim.errors import FabricsimError
 
 ISSUES = "https://github.com/fabricsim/fabricsim/issues"
@@ -16,26 +16,46 @@ ISSUES = "https://github.com/fabricsim/fabricsim/issues"
 
 def main() -> None:
     """Runs the command line. A user's mistake gives one message, never a traceback."""
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    settings.results = None
+    with interruptible(), lenient() as streams:
+        sys.exit(_told(streams, _code()))
+
+
+def _code() -> int:
+    """Runs the command and returns its exit code."""
     try:
         app()
     except FabricsimError as error:
-        _fail(str(error), error.exit_code)
+        return _failed(str(error), error.exit_code)
     except KeyboardInterrupt:
-        _fail("interrupted", INTERRUPTED)
+        return _failed("interrupted", INTERRUPTED)
     except MemoryError:
-        _fail("there is not enough memory for this", 1)
+        return _failed("there is not enough memory for this", 1)
     except SystemExit as end:
         if end.code == INTERRUPTED and _was_struck(end):
-            _fail("interrupted", INTERRUPTED)
-        raise
+            return _failed("interrupted", INTERRUPTED)
+        return end.code if isinstance(end.code, int) else int(end.code is not None)
     except BaseException as error:  # a panic of the engine is no Exception
-        _fail(
+        return _failed(
             f"internal error: {type(error).__name__}: {error}\n"
             f"This is a defect of fabricsim. Please report it at {ISSUES} with the experiment file and the "
             "command; `fabricsim --debug ...` shows where it comes from.",
             1,
         )
+    return 0
+
+
+def _told(streams: Streams, code: int) -> int:
+    """The exit code, also when what was printed could not be written."""
+    try:
+        sys.stdout.flush()
+    except (OSError, ValueError):
+        return code
+    if (failure := streams.failure()) is not None:
+        where = "" if settings.results is None else f"; the results are in {settings.results}"
+        complain(f"fabricsim: {failure}{where}")
+        return code or 1
+    return code
 
 
 def _was_struck(end: BaseException | None) -> bool:
@@ -45,8 +65,8 @@ def _was_struck(end: BaseException | None) -> bool:
     return end is not None
 
 
-def _fail(message: str, code: int) -> None:
+def _failed(message: str, code: int) -> int:
     if settings.debug:
         traceback.print_exc()
     complain(f"fabricsim: {message}" if code != INTERRUPTED else message)
-    sys.exit(code)
+    return code

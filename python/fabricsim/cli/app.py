@@ -22,6 +22,7 @@ from fabricsim.cli.state import (
     ExperimentFile,
     Force,
     Json,
+    Memory,
     Out,
     Set,
     output,
@@ -29,7 +30,7 @@ from fabricsim.cli.state import (
     read,
     settings,
     show,
-    tell,
+    tell_results,
     warn,
 )
 from fabricsim.cli.sweep import sweep
@@ -82,6 +83,7 @@ def run(
     out: Out = None,
     json: Json = False,
     force: Force = False,
+    memory: Memory = None,
     plot: Annotated[bool, typer.Option("--plot", help="Draw the pictures, too.")] = False,
     bound: Annotated[
         bool, typer.Option("--bound", help="Say what part of the largest possible throughput was reached.")
@@ -96,7 +98,12 @@ def run(
         try:
             with run_progress() as on_progress:
                 result = run_experiment(
-                    experiment, out=folder, force=force, on_progress=on_progress, stop=interrupt.asked
+                    experiment,
+                    out=folder,
+                    force=force,
+                    memory=memory,
+                    on_progress=on_progress,
+                    stop=interrupt.asked,
                 )
         except NotStoredError as error:
             failed, result = error, error.result
@@ -119,8 +126,7 @@ def run(
 
 def _finish(result: Result, json: bool, plot: bool) -> None:
     assert result.folder is not None
-    say = tell if json else output().print
-    say(f"results: {result.folder}")
+    say = tell_results(result.folder, json)
     if plot:
         from fabricsim.plots import save_plots  # noqa: PLC0415 - matplotlib takes long to import
 
@@ -128,6 +134,8 @@ def _finish(result: Result, json: bool, plot: bool) -> None:
             say(f"picture: {picture}")
     if defect := result.manifest["summary"].get("defect"):
         raise FabricsimError(f"a defect of the simulator, please report it: {defect}")
+    if stopped := result.manifest.get("stopped"):
+        raise FabricsimError(f"{stopped}; the results until then are kept")
     if code := EXIT_CODES.get(result.status, 1):
         raise typer.Exit(code)
 

@@ -1,15 +1,19 @@
-"""Ctrl-C and SIGTERM: the first stops the work and keeps what there is, the second ends the process at once."""
+"""Ctrl-C, SIGTERM and SIGHUP: the first stops the work and keeps what there is, the second ends the process at once."""
 
 from __future__ import annotations
 
-import os
 import signal
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from types import FrameType, TracebackType
 from typing import Any
 
 from fabricsim.cli.state import tell
+from fabricsim_command import INTERRUPTED, SIGNALS, end
 
-INTERRUPTED = 130
+__all__ = ["INTERRUPTED", "Interrupt", "interruptible"]
+
+Handler = Callable[[int, FrameType | None], None]
 
 
 class Interrupt:
@@ -20,15 +24,13 @@ class Interrupt:
         self._before: dict[signal.Signals, Any] = {}
 
     def __enter__(self) -> Interrupt:
-        for number in (signal.SIGINT, signal.SIGTERM):
-            self._before[number] = signal.signal(number, self._note)
+        self._before = _install(self._note)
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        for number, handler in self._before.items():
-            signal.signal(number, handler)
+        _restore(self._before)
 
     def asked(self) -> bool:
         """Whether a signal has come."""
@@ -37,5 +39,38 @@ class Interrupt:
     def _note(self, number: int, frame: FrameType | None) -> None:
         self._count += 1
         if self._count > 1:
-            os._exit(INTERRUPTED)
+            end(number, frame)
         tell("stopping, results so far are kept; once more to end at once")
+
+
+@contextmanager
+def interruptible() -> Iterator[None]:
+    """While entered, the first signal raises KeyboardInterrupt, so that what is half done is cleaned up."""
+    struck = False
+
+    def strike(number: int, frame: FrameType | None) -> None:
+        nonlocal struck
+        if struck:
+            end(number, frame)
+        struck = True
+        raise KeyboardInterrupt
+
+    before = _install(strike)
+    try:
+        yield
+    finally:
+        _restore(before)
+
+
+def _install(handler: Handler) -> dict[signal.Signals, Any]:
+    before = {number: signal.getsignal(number) for number in SIGNALS}
+    for number, old in before.items():
+        # nohup ignores SIGHUP, and means it
+        if number != signal.SIGHUP or old is not signal.SIG_IGN:
+            signal.signal(number, handler)
+    return before
+
+
+def _restore(before: dict[signal.Signals, Any]) -> None:
+    for number, handler in before.items():
+        signal.signal(number, handler)

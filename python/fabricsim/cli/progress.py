@@ -10,15 +10,20 @@ from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsed
 from rich.progress import Progress as Bar
 
 from fabricsim.cli.numbers import seconds
-from fabricsim.cli.state import errors
+from fabricsim.cli.state import errors, tell
 from fabricsim.run import Progress
+
+NOTE_S = 5.0
+"""Seconds of building after which it is noted where there is no bar, and again whenever its step changes."""
 
 
 @contextmanager
-def run_progress() -> Iterator[Callable[[Progress], None] | None]:
-    """A bar for one run: simulated time, packet-hops per second, time left."""
+def run_progress() -> Iterator[Callable[[Progress], None]]:
+    """A bar for one run: simulated time, packet-hops per second, time left. Without a terminal, notes while a large
+    network is built.
+    """
     if not errors.is_terminal:
-        yield None
+        yield BuildNotes()
         return
     columns = (
         TextColumn("{task.description}"),
@@ -31,6 +36,9 @@ def run_progress() -> Iterator[Callable[[Progress], None] | None]:
         task = bar.add_task("building", total=1.0, simulated="", speed="", left="")
 
         def show(progress: Progress) -> None:
+            if progress.is_building:
+                bar.update(task, description=progress.phase, left=f"{progress.wall_s:.0f} s")
+                return
             left = progress.remaining_s
             bar.update(
                 task,
@@ -71,6 +79,18 @@ def count_progress(what: str) -> Iterator[Callable[[int, int], None] | None]:
             )
 
         yield show
+
+
+class BuildNotes:
+    """Says which step of building a large network has begun."""
+
+    def __init__(self) -> None:
+        self._last = ""
+
+    def __call__(self, progress: Progress) -> None:
+        if progress.is_building and progress.wall_s >= NOTE_S and progress.phase != self._last:
+            self._last = progress.phase
+            tell(f"{progress.phase} ({progress.wall_s:.0f} s so far)")
 
 
 class Pace:

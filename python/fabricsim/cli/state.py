@@ -12,6 +12,7 @@ from typing import Annotated, Any
 import typer
 from rich.console import Console
 
+from fabricsim.cli.streams import is_unicode
 from fabricsim.errors import InputError
 from fabricsim.results import finite
 from fabricsim.spec import Experiment, parse_assignment
@@ -27,13 +28,23 @@ EXIT_CODES = {"ok": 0, "deadlock": 3, "interrupted": 130}
 
 @dataclass
 class Settings:
-    """Options that stand before the command."""
+    """What the whole program knows of its call."""
 
     debug: bool = False
+    results: Path | None = None
+    """Where the command's results are, once they are written."""
+
+
+class _Console(Console):
+    """A console that draws tables and bars in ASCII if its stream has no other characters."""
+
+    @property
+    def encoding(self) -> str:
+        return "utf-8" if is_unicode(self.file) else "ascii"
 
 
 settings = Settings()
-errors = Console(stderr=True, highlight=False, markup=False, soft_wrap=True)
+errors = _Console(stderr=True, highlight=False, markup=False, soft_wrap=True)
 
 ExperimentFile = Annotated[Path, typer.Argument(metavar="FILE", help="An experiment file (TOML).")]
 Set = Annotated[
@@ -45,6 +56,14 @@ Out = Annotated[
     Path | None, typer.Option("--out", metavar="DIR", help="Write the results there; by default below runs/.")
 ]
 Force = Annotated[bool, typer.Option("--force", help="Replace a folder of results that exists.")]
+Memory = Annotated[
+    str | None,
+    typer.Option(
+        "--memory",
+        metavar="SIZE",
+        help="Most memory that runs may take, all together: 16GiB. By default what is available.",
+    ),
+]
 Jobs = Annotated[
     int | None, typer.Option("--jobs", min=1, help="Processes; by default one for each processor.")
 ]
@@ -67,8 +86,8 @@ SlurmOptions = Annotated[
 
 def output() -> Console:
     """Standard output, wide enough for tables when it is no terminal."""
-    console = Console(highlight=False, markup=False)
-    return console if console.is_terminal else Console(highlight=False, markup=False, width=120)
+    console = _Console(highlight=False, markup=False)
+    return console if console.is_terminal else _Console(highlight=False, markup=False, width=120)
 
 
 def read(file: Path, assignments: list[str] | None) -> Experiment:
@@ -94,8 +113,17 @@ def executor(jobs: int | None, dask: str | None, slurm: bool, slurm_options: lis
 
 def print_json(value: Any) -> None:
     """One JSON value on standard output."""
-    sys.stdout.write(json.dumps(finite(value), indent=1, ensure_ascii=False) + "\n")
+    text = json.dumps(finite(value), indent=1, ensure_ascii=not is_unicode(sys.stdout))
+    sys.stdout.write(text + "\n")
     sys.stdout.flush()
+
+
+def tell_results(folder: Path, as_json: bool) -> Callable[[str], None]:
+    """Says where the results are; returns how to say what else there is beside a result."""
+    settings.results = folder
+    say: Callable[[str], None] = tell if as_json else output().print
+    say(f"results: {folder}")
+    return say
 
 
 def complain(message: str) -> None:

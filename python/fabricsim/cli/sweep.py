@@ -18,6 +18,7 @@ from fabricsim.cli.state import (
     Force,
     Jobs,
     Json,
+    Memory,
     Out,
     Set,
     Slurm,
@@ -28,6 +29,7 @@ from fabricsim.cli.state import (
     read,
     show,
     tell,
+    tell_results,
     warn,
 )
 from fabricsim.cli.tables import print_sweep
@@ -87,6 +89,7 @@ def sweep(
     dask: Dask = None,
     slurm: Slurm = False,
     slurm_option: SlurmOptions = None,
+    memory: Memory = None,
     bound: Annotated[
         bool,
         typer.Option("--bound", help="Add what part of the largest possible throughput each point reached."),
@@ -113,6 +116,7 @@ def sweep(
             list=spelled_points(point),
             random=drawn,
             executor=where,
+            memory=memory,
             out=folder,
             force=force,
             bound=bound,
@@ -127,8 +131,7 @@ def _finish(
     result: SweepResult, folder: Path, json: bool, metrics: list[str] | None, *, stopped: bool
 ) -> None:
     """`stopped`: all points are done, and their bounds may not be."""
-    say = tell if json else output().print
-    say(f"results: {folder}")
+    say = tell_results(folder, json)
     for row in result.points[result.points["status"] == "failed"].head(MOST_MESSAGES).to_dict("records"):
         what = ", ".join(f"{key} {row[key]}" for key in result.parameters)
         complain(f"failed: {what}: {row['message']}")

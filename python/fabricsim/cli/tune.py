@@ -26,6 +26,7 @@ from fabricsim.cli.state import (
     Force,
     Jobs,
     Json,
+    Memory,
     Out,
     Set,
     Slurm,
@@ -37,6 +38,7 @@ from fabricsim.cli.state import (
     read,
     show,
     tell,
+    tell_results,
     warn,
 )
 from fabricsim.spec import toml_value
@@ -61,6 +63,7 @@ def tune(
     dask: Dask = None,
     slurm: Slurm = False,
     slurm_option: SlurmOptions = None,
+    memory: Memory = None,
     storage: Annotated[
         str | None,
         typer.Option(
@@ -90,6 +93,7 @@ def tune(
         result = run_study(
             experiment,
             executor=where,
+            memory=memory,
             out=folder,
             force=force,
             storage=storage,
@@ -103,8 +107,7 @@ def tune(
 
 
 def _finish(result: TuneResult, folder: Path, json: bool) -> None:
-    say = tell if json else output().print
-    say(f"results: {folder}")
+    say = tell_results(folder, json)
     if result.manifest["opensm"] is not None:
         say(f"for OpenSM: {folder / OPENSM_FILE}")
     if not result.complete:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Protocol, TypeVar
@@ -57,6 +58,11 @@ class Executor(Protocol):
 class _Local:
     jobs: int | None
 
+    def processes(self, tasks: int | None) -> int:
+        """Processes of this machine that work at once on so many tasks; None: an unknown number of tasks."""
+        jobs = self.jobs or os.cpu_count() or 1
+        return jobs if tasks is None else max(1, min(jobs, tasks))
+
     def work_through(
         self,
         tasks: Iterable[T],
@@ -67,6 +73,11 @@ class _Local:
         on_lost: OnLost[T] | None = None,
     ) -> bool:
         return work_through(tasks, work, on_done, jobs=self.jobs, stop=stop, on_lost=on_lost)
+
+
+def processes(executor: Executor, tasks: int | None = None) -> int | None:
+    """Processes of this machine that an executor keeps at work; None if its workers are on other machines."""
+    return executor.processes(tasks) if isinstance(executor, _Local) else None
 
 
 def local(jobs: int | None = None) -> Executor:

@@ -5,19 +5,21 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
-from fabricsim.errors import FabricsimError, InputError
+from fabricsim.errors import FabricsimError, InputError, InterruptedBuildError
+from fabricsim.memory import Allowance, shared
 from fabricsim.results import finite, flatten
 from fabricsim.run import run
 from fabricsim.spec import Experiment, as_experiment
 from fabricsim.spec.sweep import RandomPoints
 from fabricsim.store import read_manifest
 from fabricsim.sweep.bounds import add_bounds
-from fabricsim.sweep.executors import Executor, local
+from fabricsim.sweep.executors import Executor, local, processes
 from fabricsim.sweep.plan import plan
 from fabricsim.sweep.pool import Stop, never
 from fabricsim.sweep.saturation import Saturation, saturation
@@ -115,6 +117,7 @@ def sweep(
     executor: Executor | None = None,
     out: str | Path | None = None,
     force: bool = False,
+    memory: str | int | None = None,
     bound: bool = False,
     on_point: Callable[[int, int], None] | None = None,
     stop: Stop = never,
@@ -136,6 +139,8 @@ def sweep(
         executor: where to run, instead of local processes: see `fabricsim.sweep.executors`.
         out: write a folder there.
         force: replace a folder of another sweep.
+        memory: most memory of all local processes together, such as "16 GiB", or of each run on a cluster; by default
+            what the machine has.
         bound: add a column `bound_fraction`: accepted throughput over the largest total that topology and routing
             allow. Bounds are computed when the points are done, once for those that differ in nothing that matters.
         on_point: called with points done and points in all.
@@ -148,10 +153,11 @@ def sweep(
     experiment = as_experiment(experiment, set)
     planned = plan(experiment, vary=vary, zip=zip, list=list, random=random)
     planned.check(experiment)
+    where = executor or local(jobs)
     state = SweepState(experiment, planned, None if out is None else Path(out), force)
     try:
-        where = executor or local(jobs)
-        _work(experiment, state, where, on_point, stop)
+        allowed = shared(memory, processes(where, len(state.todo())))
+        _work(experiment, state, where, allowed, on_point, stop)
         if bound and not stop():
             add_bounds(experiment, state, where, stop)
     finally:
@@ -164,6 +170,7 @@ def _work(
     experiment: Experiment,
     state: SweepState,
     executor: Executor,
+    allowed: Allowance,
     on_point: Callable[[int, int], None] | None,
     stop: Stop,
 ) -> None:
@@ -182,7 +189,11 @@ def _work(
     if todo:
         tasks = _Tasks(experiment, state, todo)
         executor.work_through(
-            tasks, run_point, done, stop=stop, on_lost=lambda task, message: done(task, _failed(message))
+            tasks,
+            partial(run_point, allowed=allowed),
+            done,
+            stop=stop,
+            on_lost=lambda task, message: done(task, _failed(message)),
         )
 
 
@@ -217,20 +228,24 @@ def load_sweep(folder: str | Path) -> SweepResult:
     return SweepResult(manifest, table.drop(columns="point"), len(rows) == manifest["size"], folder)
 
 
-def run_point(task: Task, stop: Stop) -> dict[str, Any] | None:
+def run_point(task: Task, stop: Stop, allowed: Allowance | None = None) -> dict[str, Any] | None:
     """The row of one point: status, message, and the scalars of its summary. None if it was stopped.
 
     Raises:
         KeyboardInterrupt: it was interrupted by hand.
     """
     try:
-        result = run(task[1], stop=stop)
+        result = run(task[1], memory=allowed, stop=stop)
     except (KeyboardInterrupt, SystemExit):
         raise
+    except InterruptedBuildError:
+        return None
     except (FabricsimError, MemoryError) as error:
         return _failed(str(error) or "there is not enough memory for this point")
     except BaseException as error:  # a panic of the engine is no Exception
         return _failed(f"internal error: {type(error).__name__}: {error}")
+    if stopped := result.manifest.get("stopped"):
+        return _failed(str(stopped))
     if result.status == "interrupted":
         if not stop():
             raise KeyboardInterrupt

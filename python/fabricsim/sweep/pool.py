@@ -5,10 +5,13 @@ from __future__ import annotations
 import multiprocessing
 import os
 import signal
+import threading
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator, Sized
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager
+from multiprocessing import resource_tracker
 from typing import Any, Generic, TypeVar
 
 from fabricsim.errors import FabricsimError
@@ -22,6 +25,8 @@ OnLost = Callable[[T, str], None]
 POLL_S = 0.1
 MOST_LOSSES = 3
 """Times that a task may take its worker process with it; the last of them it works alone."""
+_FOR_THE_PARENT = (signal.SIGINT, signal.SIGHUP)
+"""Signals that a terminal sends to all processes of a command."""
 
 
 def never() -> bool:
@@ -69,9 +74,11 @@ class _Pool(Generic[T, R]):
         self._on_done = on_done
         self._on_lost = on_lost
         self._context = multiprocessing.get_context("spawn")
-        self._event = self._context.Event()
-        self._started = self._context.Event()
-        self._executor = self._new_executor()
+        with _signals_held():
+            _start_tracker()
+            self._event = self._context.Event()
+            self._started = self._context.Event()
+            self._executor = self._new_executor()
         self._again: deque[tuple[int, T]] = deque()
         self._losses: Counter[int] = Counter()
         self._futures: dict[Future[R], tuple[int, T]] = {}
@@ -116,7 +123,9 @@ class _Pool(Generic[T, R]):
 
     def _begin(self, task: tuple[int, T]) -> None:
         try:
-            self._futures[self._executor.submit(_call, self._work, task[1])] = task
+            with _signals_held():
+                future = self._executor.submit(_call, self._work, task[1])
+            self._futures[future] = task
         except BrokenProcessPool:
             self._again.appendleft(task)
             self._replace()
@@ -172,7 +181,42 @@ class _Worker:
 def _start_worker(event: Any, started: Any) -> None:
     _Worker.stop = event.is_set
     started.set()
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent hears it and sets the event
+    for number in _FOR_THE_PARENT:  # it hears them, and sets the event
+        signal.signal(number, signal.SIG_IGN)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, _FOR_THE_PARENT)
+    threading.Thread(target=_end_with_parent, name="parent", daemon=True).start()
+
+
+def _end_with_parent() -> None:
+    """Ends this process when its parent has ended, however that came: nothing would take the result."""
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        parent.join()
+        os._exit(1)
+
+
+@contextmanager
+def _signals_held() -> Iterator[None]:
+    """Signals for the parent wait. Processes that start here begin with them held, so that none strikes them before
+    they ignore it.
+    """
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, _FOR_THE_PARENT)
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+def _start_tracker() -> None:
+    """Starts the process of `multiprocessing` that removes semaphores after a process that was killed, quietly."""
+    before = os.environ.get("PYTHONWARNINGS")
+    os.environ["PYTHONWARNINGS"] = "ignore::UserWarning:multiprocessing.resource_tracker"
+    try:
+        resource_tracker.ensure_running()
+    finally:
+        del os.environ["PYTHONWARNINGS"]
+        if before is not None:
+            os.environ["PYTHONWARNINGS"] = before
 
 
 def _call(work: Work[T, R], task: T) -> R:

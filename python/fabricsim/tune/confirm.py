@@ -5,10 +5,12 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from fabricsim.memory import Allowance
 from fabricsim.sweep import Stop, never
 from fabricsim.sweep.executors import Executor
 from fabricsim.tune.metrics import Which
@@ -115,6 +117,7 @@ def confirm(
     settings: Settings,
     executor: Executor,
     *,
+    allowed: Allowance | None = None,
     stop: Stop = never,
     on_progress: Callable[[int, int], None] | None = None,
 ) -> Confirmation | None:
@@ -133,7 +136,8 @@ def confirm(
         take(task, Answer(error=why))
 
     todo = fresh.todo(tuple(wanted.which for wanted in problem.metrics))
-    if todo and not executor.work_through(todo, work, take, stop=stop, on_lost=lose):
+    job = partial(work, allowed=allowed)
+    if todo and not executor.work_through(todo, job, take, stop=stop, on_lost=lose):
         return None
     return _compared(problem, fresh.runs(BEST), fresh.runs(BASELINE))
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from fabricsim.errors import FabricsimError, InputError
+from fabricsim.errors import FabricsimError, InputError, InterruptedBuildError
+from fabricsim.memory import Allowance
 from fabricsim.run import run
 from fabricsim.spec import Experiment
 from fabricsim.sweep import Stop
@@ -62,14 +63,16 @@ class Answer:
     wall_s: float = 0.0
 
 
-def work(task: Task, stop: Stop) -> Answer | None:
+def work(task: Task, stop: Stop, allowed: Allowance | None = None) -> Answer | None:
     """Runs and measures, in a worker. None if it was stopped.
 
     Raises:
         KeyboardInterrupt: it was interrupted by hand.
     """
     try:
-        result = run(task.experiment, stop=stop)
+        result = run(task.experiment, memory=allowed, stop=stop)
+        if stopped := result.manifest.get("stopped"):
+            return Answer(error=str(stopped))
         if result.status == "interrupted":
             if not stop():
                 raise KeyboardInterrupt
@@ -84,5 +87,7 @@ def work(task: Task, stop: Stop) -> Answer | None:
         measured = Measured(result, task.experiment)
         values = tuple(measure(measured, which) for which in task.metrics)
         return Answer(values, fingerprint=fingerprint, wall_s=wall_s)
+    except InterruptedBuildError:
+        return None
     except FabricsimError as problem:
         return Answer(error=str(problem), refused=isinstance(problem, InputError))

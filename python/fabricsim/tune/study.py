@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from fabricsim.errors import InputError
+from fabricsim.memory import Allowance
 from fabricsim.sweep import Stop, never
 from fabricsim.sweep.executors import Executor
 from fabricsim.tune.pareto import best
@@ -80,16 +82,17 @@ class Search:
     def _done(self) -> int:
         return len(self.records) - (BASELINE in self.records)
 
-    def run(self, executor: Executor, stop: Stop = never) -> None:
+    def run(self, executor: Executor, stop: Stop = never, allowed: Allowance | None = None) -> None:
         """Goes on until all trials are done, or a stop.
 
         Raises:
             InputError: the experiment as it is can not be run, or does not measure what is wanted.
         """
         self._report()
+        job = partial(work, allowed=allowed)
         while not self.complete:
             before = len(self.records)
-            if not executor.work_through(_Tasks(self), work, self._take, stop=stop, on_lost=self._lose):
+            if not executor.work_through(_Tasks(self), job, self._take, stop=stop, on_lost=self._lose):
                 return
             assert len(self.records) > before, "an executor left out a task"
         self._tell(self.problem.trials)

@@ -7,9 +7,10 @@ from pathlib import Path
 from typing import Any
 
 from fabricsim.errors import FabricsimError, InputError, StoreError
+from fabricsim.memory import Allowance, shared
 from fabricsim.spec import Experiment, as_experiment
 from fabricsim.sweep import Stop, never
-from fabricsim.sweep.executors import Executor, local
+from fabricsim.sweep.executors import Executor, local, processes
 from fabricsim.tune.confirm import Confirmation, confirm
 from fabricsim.tune.folder import Folder
 from fabricsim.tune.importances import importances
@@ -33,6 +34,7 @@ def tune(
     jobs: int | None = None,
     out: str | Path | None = None,
     force: bool = False,
+    memory: str | int | None = None,
     storage: str | None = None,
     study: str | None = None,
     on_progress: Callable[[Progress], None] | None = None,
@@ -51,6 +53,8 @@ def tune(
         jobs: local processes at most; by default one for each processor.
         out: write tables, and Optuna's file, there.
         force: replace a folder of results.
+        memory: most memory of all local processes together, such as "16 GiB", or of each run on a cluster; by default
+            what the machine has.
         storage: the URL of a database for Optuna instead of a file in `out`.
         study: a name for the study there; by default the experiment's.
         on_progress: called after every trial.
@@ -65,6 +69,7 @@ def tune(
     problem = Problem(as_experiment(experiment, set))
     problem.check_parameters()
     where = local(jobs) if executor is None else executor
+    allowed = shared(memory, processes(where))
     folder = Folder(problem, None if out is None else Path(out), force)
     with quiet():
         try:
@@ -74,7 +79,7 @@ def tune(
             folder.discard()
             raise
         try:
-            search.run(where, stop)
+            search.run(where, stop, allowed)
         except BaseException:
             if search.records:
                 _summarise(folder, search, None, complete=False)
@@ -83,7 +88,7 @@ def tune(
             raise
         if not search.complete:
             return _summarise(folder, search, None, complete=False)
-        found = _confirm(problem, search, where, stop, on_confirm)
+        found = _confirm(problem, search, where, allowed, stop, on_confirm)
         result = _summarise(folder, search, found, complete=found is not None or not _comparable(search))
         _require_success(problem, search)
         return result
@@ -112,13 +117,16 @@ def _confirm(
     problem: Problem,
     search: Search,
     executor: Executor,
+    allowed: Allowance,
     stop: Stop,
     on_confirm: Callable[[int, int], None] | None,
 ) -> Confirmation | None:
     chosen = best(search.trials, problem.axes)
     if chosen is None or not _comparable(search):
         return None
-    return confirm(problem, search.study, chosen.settings, executor, stop=stop, on_progress=on_confirm)
+    return confirm(
+        problem, search.study, chosen.settings, executor, allowed=allowed, stop=stop, on_progress=on_confirm
+    )
 
 
 def _comparable(search: Search) -> bool:
