@@ -118,7 +118,7 @@ class Simulation:
         file: str,
         base: str,
         overrides: list[tuple[str, str]],
-        control: Control,
+        control: Control | None = None,
         memory: int | None = None,
     ) -> Simulation:
         """Builds the network and checks it. `memory`: bytes that the run may take; by default what is available."""

@@ -1,6 +1,7 @@
 """Run folders: `manifest.json` and a Parquet file for each table, with units in the column metadata.
 
-A folder appears whole or not at all: it is written beside its place and renamed.
+A folder appears whole or not at all: it is written beside its place and renamed. While a process works on it, it is
+locked.
 """
 
 from __future__ import annotations
@@ -10,32 +11,64 @@ import json
 import os
 import shutil
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, TypeVar, cast
 
 import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from fabricsim import checksums
 from fabricsim.errors import InputError, StoreError
+from fabricsim.lock import FolderLock, FolderTakenError
+from fabricsim.manifest import problem
 
+T = TypeVar("T")
 MANIFEST = "manifest.json"
 FORMAT = 1
 """Version of the layout of a folder, in the manifest as `format`."""
 
 
 class Reservation:
-    """A place where a folder will be: proven to be free and writable before the work starts."""
+    """A place where a folder will be: free and writable before the work starts, and locked until `discard`."""
 
-    def __init__(self, folder: str | Path, *, force: bool = False) -> None:
-        """Reserves `folder`. `force` allows to replace a folder of results, nothing else.
+    def __init__(self, folder: str | Path, *, force: bool = False, locked: bool = False) -> None:
+        """Reserves `folder`. `force` allows to replace a folder of results, nothing else. `locked`: the caller has the
+        lock of the folder, and keeps it.
 
         Raises:
-            InputError: it exists, or can not be written.
+            FolderTakenError: it exists, or another process uses it.
+            InputError: it can not be written.
         """
         self.folder = Path(folder)
         self._force = force
+        self._lock = None if locked else FolderLock(folder)
+        if self._lock is not None:
+            self._lock.acquire()
+        try:
+            self._prepare()
+        except BaseException:
+            self._release()
+            raise
+
+    @classmethod
+    def create(
+        cls, folder: Path, manifest: Mapping[str, Any], frames: Mapping[str, pd.DataFrame], *, force: bool
+    ) -> None:
+        """Writes a folder of which the caller has the lock.
+
+        Raises:
+            InputError: it exists, or can not be written.
+            StoreError: writing it failed.
+        """
+        reservation = cls(folder, force=force, locked=True)
+        try:
+            reservation.commit(manifest, frames)
+        finally:
+            reservation.discard()
+
+    def _prepare(self) -> None:
         self._check_free()
         parent = self.folder.parent
         try:
@@ -52,7 +85,7 @@ class Reservation:
         if not os.path.lexists(self.folder):
             return
         if not self._force:
-            raise InputError(
+            raise FolderTakenError(
                 f"{self.folder}: this exists; choose another folder with --out, or replace it with --force"
             )
         is_ours = self.folder.is_dir() and not self.folder.is_symlink()
@@ -71,7 +104,7 @@ class Reservation:
         try:
             _fill(self._staging, manifest, frames)
             self._rename()
-        except (OSError, pa.ArrowException) as error:
+        except (OSError, pa.ArrowException, InputError) as error:
             reason = getattr(error, "strerror", None) or str(error)
             raise StoreError(f"{self.folder}: writing the results failed: {reason}") from error
         return self.folder
@@ -87,8 +120,13 @@ class Reservation:
             self._staging.rename(self.folder)
 
     def discard(self) -> None:
-        """Gives the place up. Harmless after `commit`."""
+        """Gives the place up, or after `commit` only its lock."""
         shutil.rmtree(self._staging, ignore_errors=True)
+        self._release()
+
+    def _release(self) -> None:
+        if self._lock is not None:
+            self._lock.release()
 
 
 def rescue(manifest: Mapping[str, Any], frames: Mapping[str, pd.DataFrame]) -> Path:
@@ -105,60 +143,75 @@ def rescue(manifest: Mapping[str, Any], frames: Mapping[str, pd.DataFrame]) -> P
     return folder
 
 
-def free_folder(parent: str | Path, name: str) -> Path:
-    """`parent/name`, or the first of `name-2`, `name-3`, ... that does not exist."""
-    folder = Path(parent) / name
+def in_free_folder(parent: str | Path, name: str, work: Callable[[Path], T]) -> T:
+    """What `work` returns for `parent/name`, or for the first of `name-2`, `name-3`, ... that is not taken."""
     number = 1
-    while os.path.lexists(folder):
+    while True:
+        folder = Path(parent) / (name if number == 1 else f"{name}-{number}")
         number += 1
-        folder = Path(parent) / f"{name}-{number}"
-    return folder
+        if os.path.lexists(folder):
+            continue
+        try:
+            return work(folder)
+        except FolderTakenError:  # by another process, since
+            continue
 
 
 def _fill(folder: Path, manifest: Mapping[str, Any], frames: Mapping[str, pd.DataFrame]) -> None:
-    for name, frame in frames.items():
-        write_table(folder / f"{name}.parquet", frame)
-    write_manifest(folder, manifest)
+    names = [f"{name}.parquet" for name in frames]
+    for name, frame in zip(names, frames.values(), strict=True):
+        _save_table(folder / name, frame)
+    _save_manifest(folder / MANIFEST, manifest)
+    checksums.write(folder, [*names, MANIFEST])
 
 
 def write_manifest(folder: Path, manifest: Mapping[str, Any]) -> None:
     """Writes the manifest, whole or not at all."""
-    text = json.dumps({"format": FORMAT, **manifest}, indent=1, ensure_ascii=False) + "\n"
-    temporary = folder / f".{MANIFEST}"
-    temporary.write_text(text, encoding="utf-8")
-    temporary.replace(folder / MANIFEST)
+    checksums.replace(folder / MANIFEST, lambda path: _save_manifest(path, manifest))
 
 
 def write_table(path: Path, frame: pd.DataFrame) -> None:
     """Writes a table, whole or not at all; unit and description of each column go into its metadata."""
+    checksums.replace(path, lambda temporary: _save_table(temporary, frame))
+
+
+def _save_manifest(path: Path, manifest: Mapping[str, Any]) -> None:
+    text = json.dumps({"format": FORMAT, **manifest}, indent=1, ensure_ascii=False) + "\n"
+    path.write_text(text, encoding="utf-8")
+
+
+def _save_table(path: Path, frame: pd.DataFrame) -> None:
     table = pa.Table.from_pandas(frame, preserve_index=False)
     notes = frame.attrs.get("columns", {})
     arrays = []
     for arrow_field in table.schema:
         unit, description = notes.get(arrow_field.name, ("", ""))
         arrays.append(arrow_field.with_metadata({"unit": unit, "description": description}))
-    temporary = path.with_name(f".{path.name}")
-    pq.write_table(table.cast(pa.schema(arrays)), temporary, compression="zstd")
-    temporary.replace(path)
+    pq.write_table(table.cast(pa.schema(arrays)), path, compression="zstd")
 
 
 def read_table(path: Path) -> pd.DataFrame:
     """Reads a table that `write_table` wrote.
 
     Raises:
-        StoreError: it is not there, or not Parquet.
+        StoreError: it is not there, damaged, or not Parquet.
     """
+    checksums.verify(path)
     try:
         table = pq.read_table(path)
-    except (OSError, pa.ArrowException) as error:
-        raise StoreError(f"{path}: this table can not be read: {error}") from error
-    frame: pd.DataFrame = table.to_pandas()
-    frame.attrs["columns"] = {f.name: _note(f.metadata or {}) for f in table.schema}
+        frame: pd.DataFrame = table.to_pandas()
+        notes = {field.name: _note(field.metadata or {}) for field in table.schema}
+    except MemoryError:
+        raise
+    except Exception as error:  # Arrow, pandas, Python: whatever a damaged table runs into
+        reason = str(error).partition("\n")[0] or type(error).__name__
+        raise StoreError(f"{path}: this table can not be read: {reason}") from error
+    frame.attrs["columns"] = notes
     return frame
 
 
 def _note(metadata: Mapping[bytes, bytes]) -> list[str]:
-    return [metadata.get(key, b"").decode() for key in (b"unit", b"description")]
+    return [metadata.get(key, b"").decode(errors="replace") for key in (b"unit", b"description")]
 
 
 def read_manifest(folder: str | Path) -> dict[str, Any]:
@@ -166,8 +219,10 @@ def read_manifest(folder: str | Path) -> dict[str, Any]:
 
     Raises:
         InputError: it is no such folder, or one of a later version.
+        StoreError: the manifest is damaged.
     """
     path = Path(folder) / MANIFEST
+    checksums.verify(path)
     try:
         manifest = cast("dict[str, Any]", json.loads(path.read_text(encoding="utf-8")))
         version = int(manifest["format"])
@@ -175,10 +230,12 @@ def read_manifest(folder: str | Path) -> dict[str, Any]:
         raise InputError(f"{folder}: this is not a folder of results: it has no {MANIFEST}") from None
     except OSError as error:
         raise InputError(f"{path}: it can not be read: {error.strerror}") from None
-    except (ValueError, KeyError, TypeError):
+    except (ValueError, KeyError, TypeError, OverflowError, RecursionError):
         raise InputError(f"{path}: this is not the manifest of a folder of results") from None
     if version > FORMAT:
         raise InputError(f"{path}: written by a later fabricsim (format {version}, this one reads {FORMAT})")
+    if (key := problem(manifest)) is not None:
+        raise StoreError(f"{path}: damaged: {key!r} is missing, or is not what fabricsim writes")
     return manifest
 
 

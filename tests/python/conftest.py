@@ -10,9 +10,14 @@ from pathlib import Path
 
 import fake_native
 import pytest
+from hypothesis import settings
 
 import fabricsim.cli.state
 from fabricsim.cli import main
+
+# How long an example takes depends on the machine, and on what it is the first to import: no measure of being right.
+settings.register_profile("fabricsim", deadline=None)
+settings.load_profile("fabricsim")
 
 ROOT = Path(__file__).resolve().parents[2]
 HAS_NATIVE = importlib.util.find_spec("fabricsim._native") is not None

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import threading
 import tomllib
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -90,6 +91,10 @@ def export(text: str, file: str, base: str, overrides: Overrides, format: str) -
     return "graph {}\n"
 
 
+WHEN_SLOW: list[Callable[[], None]] = []
+"""Called when a run begins whose experiment has the title "slow"."""
+
+
 class Control:
     def __init__(self) -> None:
         self.cancelled = threading.Event()
@@ -120,6 +125,9 @@ class Simulation:
         title = self._tree.get("title", "")
         if title == "panic":
             raise PanicException("index out of bounds")
+        if title == "slow":
+            for call in WHEN_SLOW:
+                call()
         if title == "slow" and not self._cancelled.wait(20.0):
             raise AssertionError("nobody cancelled")
         status = {"deadlock": "deadlock", "slow": "interrupted"}.get(title, "ok")

@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 import os
 import signal
-import threading
 from pathlib import Path
 
+import fake_native
 import pytest
 from conftest import SMALL, Command
 
@@ -124,15 +124,15 @@ def test_deadlock_keeps_results_and_names_the_cycle(command: Command, small: Pat
     assert (tmp_path / "runs/small/series.parquet").exists()
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_a_signal_stops_the_run_and_keeps_results(
-    command: Command, small: Path, tmp_path: Path, number: signal.Signals
+    command: Command, small: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: signal.Signals
 ) -> None:
     small.write_text('title = "slow"\n' + SMALL)
-    timer = threading.Timer(0.5, lambda: os.kill(os.getpid(), number))
-    timer.start()
+    monkeypatch.setattr(fake_native, "WHEN_SLOW", [lambda: os.kill(os.getpid(), number)])
+    before = signal.signal(number, signal.default_int_handler)  # nohup may ignore it
     ran = command("run", small, "--json")
-    timer.join()
+    signal.signal(number, before)
     assert ran.code == 130
     assert json.loads(ran.out)["status"] == "interrupted"
     assert (tmp_path / "runs/small/manifest.json").exists()

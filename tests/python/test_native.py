@@ -142,7 +142,7 @@ def test_a_deadlock_ends_the_run_and_keeps_results(command: Command, tmp_path: P
     assert fs.load(tmp_path / "runs/ring").status == "deadlock"
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_a_signal_to_the_process_keeps_results(small: Path, tmp_path: Path, number: signal.Signals) -> None:
     arguments = [sys.executable, "-m", "fabricsim", "run", str(small), "--set", "run.duration=1000 s"]
     process = subprocess.Popen(

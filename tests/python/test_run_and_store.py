@@ -5,10 +5,10 @@ from __future__ import annotations
 import _thread
 import subprocess
 import sys
-import threading
 from dataclasses import replace
 from pathlib import Path
 
+import fake_native
 import pandas as pd
 import pyarrow.parquet as pq
 import pytest
@@ -80,8 +80,8 @@ def test_progress_and_stop(small: Path) -> None:
 
 
 @pytest.mark.usefixtures("fake")
-def test_control_c_returns_what_there_is(small: Path) -> None:
-    threading.Timer(0.3, _thread.interrupt_main).start()
+def test_control_c_returns_what_there_is(small: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(fake_native, "WHEN_SLOW", [_thread.interrupt_main])
     assert fs.run(small, set={"title": "slow"}).status == "interrupted"
 
 
@@ -95,8 +95,9 @@ def test_a_failed_run_leaves_no_folder(small: Path, tmp_path: Path) -> None:
 def test_a_folder_that_appears_meanwhile_is_not_replaced(tmp_path: Path) -> None:
     reservation = Reservation(tmp_path / "out")
     (tmp_path / "out").mkdir()
-    with pytest.raises(fs.FabricsimError, match="this exists"):
+    with pytest.raises(fs.StoreError, match="this exists"):  # so that the results go elsewhere
         reservation.commit({"kind": "run"}, {})
+    reservation.discard()
 
 
 @pytest.mark.parametrize("text", ["", "[]", "{}", '{"format": "new"}', "\x00"])

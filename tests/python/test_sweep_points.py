@@ -313,7 +313,7 @@ def test_a_killed_sweep_loses_at_most_the_point_under_way(small: Path, tmp_path:
     try:
         wait_for(lambda: (out / "sweep.jsonl").exists() and len(_rows(out)) >= 5)
         other = fs.Experiment.from_file(small)
-        with pytest.raises(fs.InputError, match="another process works on this sweep"):
+        with pytest.raises(fs.InputError, match=f"in use by process {process.pid}"):
             fs.sweep(other, vary={"seed": [str(n) for n in vary["seed"]]}, jobs=1, out=out)
         process.send_signal(signal.SIGKILL)
         process.wait()
@@ -340,8 +340,7 @@ def test_a_killed_sweep_loses_at_most_the_point_under_way(small: Path, tmp_path:
 
 
 def _rows(folder: Path) -> dict[int, Any]:
-    lines = (folder / "sweep.jsonl").read_text().splitlines()
-    return dict(json.loads(line) for line in lines if line.endswith("}]"))
+    return read_journal(folder / "sweep.jsonl", 300).rows
 
 
 @pytest.mark.usefixtures("fake")
@@ -356,8 +355,18 @@ def test_a_changed_input_file_is_another_sweep(small: Path, tmp_path: Path) -> N
 
 
 def test_rows_are_read_back(tmp_path: Path) -> None:
-    table = pd.DataFrame({"point": [0, 3], "a": [1.0, float("nan")], "b": ["x", None]})
-    assert rows_of(table) == {0: {"point": 0, "a": 1.0, "b": "x"}, 3: {"point": 3, "a": None, "b": None}}
+    table = pd.DataFrame(
+        {"point": [0, 3], "status": ["ok", "ok"], "a": [1.0, float("nan")], "b": ["x", None]}
+    )
+    rows = rows_of(table, 4)
+    assert rows == {
+        0: {"point": 0, "status": "ok", "a": 1.0, "b": "x"},
+        3: {"point": 3, "status": "ok", "a": None, "b": None},
+    }
+    assert rows_of(table, 3) is None, "there is no point 3"
+    assert rows_of(table.drop(columns="status"), 4) is None
+    assert rows_of(table.assign(point=[0, 0]), 4) is None
+    assert rows_of(table.assign(status=["ok", None]), 4) is None
 
 
 def test_typed_points_are_those_of_the_schema() -> None:

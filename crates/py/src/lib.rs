@@ -203,17 +203,17 @@ struct Simulation {
 #[pymethods]
 impl Simulation {
     #[new]
-    #[pyo3(signature = (text, file, base, overrides, control, memory=None))]
+    #[pyo3(signature = (text, file, base, overrides, control=None, memory=None))]
     fn new(
         py: Python<'_>,
         text: &str,
         file: &str,
         base: &str,
         overrides: Overrides,
-        control: &Control,
+        control: Option<&Control>,
         memory: Option<u64>,
     ) -> PyResult<Self> {
-        let control = Arc::clone(&control.0);
+        let control = control.map(|control| Arc::clone(&control.0)).unwrap_or_default();
         py.detach(|| {
             let prepared = prepare_watched(text, file, base, &overrides, &control)?;
             control.enter(Phase::DeadlockCheck);

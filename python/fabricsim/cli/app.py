@@ -18,13 +18,13 @@ from fabricsim.cli.report import report
 from fabricsim.cli.reproduce import reproduce
 from fabricsim.cli.state import (
     EXIT_CODES,
-    RUNS,
     ExperimentFile,
     Force,
     Json,
     Memory,
     Out,
     Set,
+    in_folder,
     output,
     print_json,
     read,
@@ -43,7 +43,6 @@ from fabricsim.native import version as engine_version
 from fabricsim.results import Result
 from fabricsim.run import NotStoredError
 from fabricsim.run import run as run_experiment
-from fabricsim.store import free_folder
 from fabricsim.sweep import plan
 
 app = typer.Typer(
@@ -92,18 +91,21 @@ def run(
     """Run an experiment, print a short table, write a run folder."""
     experiment = read(file, set)
     warnings = warn(experiment)
-    folder = out or free_folder(RUNS, experiment.name)
     failed: NotStoredError | None = None
     with Interrupt() as interrupt:
         try:
             with run_progress() as on_progress:
-                result = run_experiment(
-                    experiment,
-                    out=folder,
-                    force=force,
-                    memory=memory,
-                    on_progress=on_progress,
-                    stop=interrupt.asked,
+                result = in_folder(
+                    out,
+                    experiment.name,
+                    lambda folder: run_experiment(
+                        experiment,
+                        out=folder,
+                        force=force,
+                        memory=memory,
+                        on_progress=on_progress,
+                        stop=interrupt.asked,
+                    ),
                 )
         except NotStoredError as error:
             failed, result = error, error.result

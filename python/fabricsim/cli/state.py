@@ -7,7 +7,7 @@ import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, TypeVar
 
 import typer
 from rich.console import Console
@@ -16,9 +16,11 @@ from fabricsim.cli.streams import is_unicode
 from fabricsim.errors import InputError
 from fabricsim.results import finite
 from fabricsim.spec import Experiment, parse_assignment
+from fabricsim.store import in_free_folder
 from fabricsim.sweep import executors
 from fabricsim.sweep.executors import Executor
 
+T = TypeVar("T")
 RUNS = Path("runs")
 """Where results go without --out."""
 
@@ -93,6 +95,11 @@ def output() -> Console:
 def read(file: Path, assignments: list[str] | None) -> Experiment:
     """The experiment of a command line."""
     return Experiment.from_file(file).with_overrides([parse_assignment(text) for text in assignments or []])
+
+
+def in_folder(out: Path | None, name: str, work: Callable[[Path], T]) -> T:
+    """What `work` returns for the folder of results: the one that was given, else a new one of this name."""
+    return in_free_folder(RUNS, name, work) if out is None else work(out)
 
 
 def executor(jobs: int | None, dask: str | None, slurm: bool, slurm_options: list[str] | None) -> Executor:

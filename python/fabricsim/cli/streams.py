@@ -81,4 +81,4 @@ def lenient() -> Iterator[Streams]:
 
 def is_unicode(stream: IO[str]) -> bool:
     """Whether it takes every character."""
-    return (stream.encoding or "utf-8").lower().replace("_", "-").startswith("utf")
+    return (getattr(stream, "encoding", None) or "utf-8").lower().replace("_", "-").startswith("utf")

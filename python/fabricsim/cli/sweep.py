@@ -12,7 +12,6 @@ from fabricsim.cli.points import random_points, spelled_points, values_by_key
 from fabricsim.cli.progress import count_progress
 from fabricsim.cli.state import (
     EXIT_CODES,
-    RUNS,
     Dask,
     ExperimentFile,
     Force,
@@ -25,6 +24,7 @@ from fabricsim.cli.state import (
     SlurmOptions,
     complain,
     executor,
+    in_folder,
     output,
     read,
     show,
@@ -33,7 +33,6 @@ from fabricsim.cli.state import (
     warn,
 )
 from fabricsim.cli.tables import print_sweep
-from fabricsim.store import free_folder
 from fabricsim.sweep import SweepResult
 from fabricsim.sweep import sweep as run_sweep
 from fabricsim.sweep.bounds import NO_BOUND
@@ -107,22 +106,28 @@ def sweep(
     warn(experiment)
     drawn = random_points(experiment, random, samples, random_seed, latin_hypercube)
     where = executor(jobs, dask, slurm, slurm_option)
-    folder = out or free_folder(RUNS, f"{experiment.name}-sweep")
     with Interrupt() as interrupt, count_progress("points") as on_point:
-        result = run_sweep(
-            experiment,
-            vary=values_by_key(vary),
-            zip=values_by_key(zip) or None,
-            list=spelled_points(point),
-            random=drawn,
-            executor=where,
-            memory=memory,
-            out=folder,
-            force=force,
-            bound=bound,
-            on_point=on_point,
-            stop=interrupt.asked,
+        result = in_folder(
+            out,
+            f"{experiment.name}-sweep",
+            lambda folder: run_sweep(
+                experiment,
+                vary=values_by_key(vary),
+                zip=values_by_key(zip) or None,
+                list=spelled_points(point),
+                random=drawn,
+                executor=where,
+                memory=memory,
+                out=folder,
+                force=force,
+                bound=bound,
+                on_point=on_point,
+                say=tell,
+                stop=interrupt.asked,
+            ),
         )
+    folder = result.folder
+    assert folder is not None
     show(json, result.as_dict, lambda: print_sweep(result, output()))
     _finish(result, folder, json, plot, stopped=bound and result.complete and interrupt.asked())
 

@@ -20,7 +20,6 @@ from fabricsim.cli.interrupt import INTERRUPTED, Interrupt
 from fabricsim.cli.numbers import percent, plain, seconds
 from fabricsim.cli.progress import Pace
 from fabricsim.cli.state import (
-    RUNS,
     Dask,
     ExperimentFile,
     Force,
@@ -34,6 +33,7 @@ from fabricsim.cli.state import (
     complain,
     errors,
     executor,
+    in_folder,
     output,
     read,
     show,
@@ -42,7 +42,6 @@ from fabricsim.cli.state import (
     warn,
 )
 from fabricsim.spec import toml_value
-from fabricsim.store import free_folder
 from fabricsim.tune import Progress, TuneResult
 from fabricsim.tune import tune as run_study
 from fabricsim.tune.tuner import OPENSM_FILE
@@ -88,20 +87,25 @@ def tune(
     if trials is not None:
         experiment = experiment.with_overrides([("tune.trials", str(trials))])
     where = executor(jobs, dask, slurm, slurm_option)
-    folder = out or free_folder(RUNS, f"{experiment.name}-tune")
     with Interrupt() as interrupt, _progress() as (on_progress, on_confirm):
-        result = run_study(
-            experiment,
-            executor=where,
-            memory=memory,
-            out=folder,
-            force=force,
-            storage=storage,
-            study=study,
-            on_progress=on_progress,
-            on_confirm=on_confirm,
-            stop=interrupt.asked,
+        result = in_folder(
+            out,
+            f"{experiment.name}-tune",
+            lambda folder: run_study(
+                experiment,
+                executor=where,
+                memory=memory,
+                out=folder,
+                force=force,
+                storage=storage,
+                study=study,
+                on_progress=on_progress,
+                on_confirm=on_confirm,
+                stop=interrupt.asked,
+            ),
         )
+    folder = result.folder
+    assert folder is not None
     show(json, result.as_dict, lambda: print_study(result, output()))
     _finish(result, folder, json)
 

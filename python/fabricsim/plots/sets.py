@@ -10,6 +10,7 @@ from pathlib import Path
 from matplotlib.figure import Figure
 
 from fabricsim.errors import InputError
+from fabricsim.lock import FolderLock
 from fabricsim.plots.congestion import congestion, has_congestion
 from fabricsim.plots.jobs import has_iterations, jobs
 from fabricsim.plots.latency import latency_cdf, load_latency
@@ -148,9 +149,24 @@ def plot_folder(
 
     Raises:
         InputError: it is not a folder of results, or `metrics` or `kinds` are asked for that it does not have.
+        FolderTakenError: another process writes the folder, and `out` is not given.
         StoreError: a plot can not be written.
     """
-    out = folder if out is None else out
+    read_manifest(folder)
+    if out is not None:
+        return _drawn(folder, out, format, metrics, kinds, part)
+    with FolderLock(folder):
+        return _drawn(folder, folder, format, metrics, kinds, part)
+
+
+def _drawn(
+    folder: Path,
+    out: Path,
+    format: Format,
+    metrics: Sequence[str] | None,
+    kinds: Sequence[str] | None,
+    part: Part,
+) -> list[Path]:
     kind = read_manifest(folder).get("kind")
     if kind in ("sweep", "tune") and (kinds or part != WHOLE):
         raise InputError(f"{folder}: --kind, --from, --to and --host are for runs, and this is a {kind}")

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from pathlib import Path
 
 from fabricsim.errors import InputError, StoreError
+from fabricsim.lock import FolderLock
 from fabricsim.results import Result
 from fabricsim.run import load
 from fabricsim.store import read_manifest
@@ -28,17 +30,34 @@ def report(
 
     Raises:
         InputError: it is no such folder, or results in memory are given without `out`.
+        FolderTakenError: another process writes the folder, and `out` is not given.
         StoreError: the page can not be written.
     """
-    result = run if isinstance(run, Result | SweepResult) else _loaded(Path(run))
-    if out is None and result.folder is None:
+    folder = run.folder if isinstance(run, Result | SweepResult) else Path(run)
+    if out is not None:
+        return _written(run, Path(out), bound=bound)
+    if folder is None:
         raise InputError("these results have no folder: say where the page is to be written")
-    path = Path(out) if out is not None else Path(str(result.folder)) / FILE
+    read_manifest(folder)  # before a lock is made beside what is no folder of results
+    with FolderLock(folder):
+        return _written(run, folder / FILE, bound=bound)
+
+
+def _written(run: str | Path | Result | SweepResult, path: Path, *, bound: bool) -> Path:
+    result = run if isinstance(run, Result | SweepResult) else _loaded(Path(run))
     text = html(result, bound=bound)
+    # A device, or a link, is written and stays what it is.
+    as_it_is = path.is_symlink() or (path.exists() and not path.is_file())
+    temporary = path if as_it_is else path.with_name(f".{path.name}")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text, encoding="utf-8")
+        temporary.write_text(text, encoding="utf-8")
+        if not as_it_is:
+            temporary.replace(path)
     except OSError as error:
+        if not as_it_is:
+            with suppress(OSError):
+                temporary.unlink()
         raise StoreError(f"{path}: the page can not be written: {error.strerror}") from error
     return path
 

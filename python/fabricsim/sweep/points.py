@@ -19,7 +19,7 @@ from fabricsim.spec import Experiment, as_experiment
 from fabricsim.spec.sweep import RandomPoints
 from fabricsim.store import read_manifest
 from fabricsim.sweep.bounds import add_bounds
-from fabricsim.sweep.executors import Executor, local, processes
+from fabricsim.sweep.executors import Executor, local, processes, silent
 from fabricsim.sweep.plan import plan
 from fabricsim.sweep.pool import Stop, never
 from fabricsim.sweep.saturation import Saturation, saturation
@@ -39,6 +39,8 @@ class SweepResult:
     complete: bool
     """Whether all points are done."""
     folder: Path | None = None
+    damaged: tuple[str, ...] = ()
+    """A message for each line of the folder's journal that was left out."""
 
     @property
     def parameters(self) -> list[str]:
@@ -120,6 +122,7 @@ def sweep(
     memory: str | int | None = None,
     bound: bool = False,
     on_point: Callable[[int, int], None] | None = None,
+    say: Callable[[str], None] = silent,
     stop: Stop = never,
 ) -> SweepResult:
     """Runs an experiment at many points: every combination of what the axes give.
@@ -144,6 +147,7 @@ def sweep(
         bound: add a column `bound_fraction`: accepted throughput over the largest total that topology and routing
             allow. Bounds are computed when the points are done, once for those that differ in nothing that matters.
         on_point: called with points done and points in all.
+        say: told which points of the folder are damaged, and run again.
         stop: asked about ten times a second.
 
     Raises:
@@ -154,7 +158,7 @@ def sweep(
     planned = plan(experiment, vary=vary, zip=zip, list=list, random=random)
     planned.check(experiment)
     where = executor or local(jobs)
-    state = SweepState(experiment, planned, None if out is None else Path(out), force)
+    state = SweepState(experiment, planned, None if out is None else Path(out), force, say)
     try:
         allowed = shared(memory, processes(where, len(state.todo())))
         _work(experiment, state, where, allowed, on_point, stop)
@@ -218,14 +222,16 @@ def load_sweep(folder: str | Path) -> SweepResult:
 
     Raises:
         InputError: it is not the folder of a sweep.
+        StoreError: it is damaged.
     """
     folder = Path(folder)
     manifest = read_manifest(folder)
     if manifest.get("kind") != "sweep":
         raise InputError(f"{folder}: this is not the folder of a sweep")
-    rows = read_rows(folder)
+    rows, damaged = read_rows(folder, manifest["size"])
     table = frame(Parameters(manifest["points"], manifest.get("base", {})), rows)
-    return SweepResult(manifest, table.drop(columns="point"), len(rows) == manifest["size"], folder)
+    complete = len(rows) == manifest["size"]
+    return SweepResult(manifest, table.drop(columns="point"), complete, folder, tuple(damaged))
 
 
 def run_point(task: Task, stop: Stop, allowed: Allowance | None = None) -> dict[str, Any] | None:

@@ -6,21 +6,21 @@ table is written now and then, and at the end, when the journal goes.
 
 from __future__ import annotations
 
-import fcntl
 import hashlib
-import json
 import os
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from typing import Any, TextIO
+from typing import Any
 
 import pandas as pd
 
-from fabricsim.errors import InputError, StoreError
+from fabricsim.errors import StoreError
+from fabricsim.lock import FolderLock
 from fabricsim.native import version
 from fabricsim.spec import Experiment
-from fabricsim.store import Reservation, read_folder, read_manifest, rescue, write_table
+from fabricsim.store import MANIFEST, Reservation, read_manifest, read_table, rescue, write_table
+from fabricsim.sweep.journal import Journal, JournalWriter, read_journal
 from fabricsim.sweep.plan import Plan, Point
 from fabricsim.sweep.table import FAILED, TABLE, Parameters, frame, rows_of, value_at
 
@@ -36,11 +36,19 @@ _SAME = ("kind", "points", "overrides", "experiment", "version", "inputs")
 class SweepState:
     """A sweep under way."""
 
-    def __init__(self, experiment: Experiment, plan: Plan, folder: Path | None, force: bool) -> None:
-        """Takes up what `folder` has of the same sweep.
+    def __init__(
+        self,
+        experiment: Experiment,
+        plan: Plan,
+        folder: Path | None,
+        force: bool,
+        say: Callable[[str], None] = lambda _: None,
+    ) -> None:
+        """Takes up what `folder` has of the same sweep; `say` is told which points of it are damaged.
 
         Raises:
             InputError: the folder holds something else, can not be written, or another process works on it.
+            StoreError: its manifest or its table is damaged.
         """
         self.points: list[Point] = plan.points()
         checked = experiment.check()
@@ -48,7 +56,8 @@ class SweepState:
         self._parameters = Parameters(self.points, base)
         self._rows: dict[int, dict[str, Any]] = {}
         self._folder = folder
-        self._journal: TextIO | None = None
+        self._journal: JournalWriter | None = None
+        self._lock = None if folder is None else FolderLock(folder)
         self._next_write = 0.0
         self.manifest: dict[str, Any] = {
             "kind": "sweep",
@@ -66,7 +75,7 @@ class SweepState:
             "experiment": experiment.text,
         }
         if folder is not None:
-            self._open(folder, force)
+            self._open(folder, force, say)
 
     @property
     def done(self) -> int:
@@ -92,8 +101,7 @@ class SweepState:
             return
         with self._rescued("writing a point"):
             assert self._journal is not None
-            self._journal.write(json.dumps([at, row]) + "\n")
-            self._journal.flush()
+            self._journal.add(at, row)
             if time.monotonic() >= self._next_write:
                 self._write()
 
@@ -106,10 +114,17 @@ class SweepState:
         if self._folder is None or self._journal is None:
             return
         journal, self._journal = self._journal, None
-        with self._rescued("writing the table"):
-            self._write()
-            (self._folder / JOURNAL).unlink()
-        journal.close()
+        try:
+            with self._rescued("writing the table"):
+                self._write()
+                journal.remove()
+        finally:
+            journal.close()
+            self._release()
+
+    def _release(self) -> None:
+        if self._lock is not None:
+            self._lock.release()
 
     def table(self) -> pd.DataFrame:
         """The points that are done."""
@@ -125,41 +140,31 @@ class SweepState:
     def _rescued(self, what: str) -> _Rescued:
         return _Rescued(self, what)
 
-    def _open(self, folder: Path, force: bool) -> None:
-        if not force and os.path.lexists(folder) and self._is_same(folder):
-            self._lock(folder)
-            rows = read_rows(folder)
-            self._rows = {at: row for at, row in rows.items() if row.get("status") != FAILED}
-        else:
-            Reservation(folder, force=force).commit(self.manifest, {TABLE: self.table()})
-            self._lock(folder)
+    def _open(self, folder: Path, force: bool, say: Callable[[str], None]) -> None:
+        assert self._lock is not None
+        self._lock.acquire()
+        try:
+            if not force and self._is_same(folder):
+                rows, damaged = read_rows(folder, len(self.points))
+                self._rows = {at: row for at, row in rows.items() if row.get("status") != FAILED}
+                for message in damaged:
+                    say(message)
+            else:
+                Reservation.create(folder, self.manifest, {TABLE: self.table()}, force=force)
+            self._journal = JournalWriter(folder / JOURNAL)
+        except BaseException:
+            self._release()
+            raise
         self._next_write = time.monotonic() + WRITE_S
 
-    def _lock(self, folder: Path) -> None:
-        """Opens the journal, for this process alone."""
-        path = folder / JOURNAL
-        try:
-            journal = path.open("a", encoding="utf-8")
-        except OSError as error:
-            raise InputError(f"{path}: it can not be written: {error.strerror}") from None
-        try:
-            fcntl.flock(journal, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            journal.close()
-            raise InputError(
-                f"{folder}: another process works on this sweep: wait for it, or stop it"
-            ) from None
-        except OSError:
-            pass  # a file system without locks
-        if path.stat().st_size:
-            journal.write("\n")  # the last line may be half a line
-        self._journal = journal
-
     def _is_same(self, folder: Path) -> bool:
-        try:
-            manifest = read_manifest(folder)
-        except InputError:
+        """
+        Raises:
+            StoreError: its manifest is damaged.
+        """
+        if not os.path.lexists(folder / MANIFEST):
             return False
+        manifest = read_manifest(folder)
         return all(manifest.get(key) == self.manifest[key] for key in _SAME)
 
 
@@ -181,32 +186,24 @@ class _Rescued:
             ) from error
 
 
-def read_rows(folder: Path) -> dict[int, dict[str, Any]]:
-    """The rows in a folder by number of point: those of the table, then those of the journal.
+def read_rows(folder: Path, size: int) -> tuple[dict[int, dict[str, Any]], list[str]]:
+    """The rows in the folder of a sweep of `size` points by number of point: those of the table, then those of the
+    journal; and messages about lines of it that are damaged.
 
     Raises:
-        InputError: it is not the folder of a sweep.
-        StoreError: it can not be read.
+        StoreError: its table can not be read.
     """
-    _, frames = read_folder(folder)
-    if TABLE not in frames:
-        raise InputError(f"{folder}: this is not the folder of a sweep")
-    return rows_of(frames[TABLE]) | dict(_journal_rows(folder / JOURNAL))
-
-
-def _journal_rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
-    try:
-        lines = path.read_text(encoding="utf-8", errors="replace").splitlines()
-    except FileNotFoundError:
-        return
-    except OSError as error:
-        raise StoreError(f"{path}: it can not be read: {error.strerror}") from error
-    for line in lines:
-        try:
-            at, row = json.loads(line)
-        except ValueError:
-            continue  # a line that was not written to its end
-        yield at, row
+    path = folder / f"{TABLE}.parquet"
+    journal: Journal = read_journal(folder / JOURNAL, size)
+    rows: dict[int, dict[str, Any]] = {}
+    if path.exists():
+        found = rows_of(read_table(path), size)
+        if found is None:
+            raise StoreError(
+                f"{path}: damaged: this is not the table of this sweep; remove it to run its points again"
+            )
+        rows = found
+    return rows | journal.rows, journal.damaged
 
 
 def _inputs(tree: Any, base: Path) -> Iterator[tuple[str, str]]:

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pandas as pd
-from pandas.api.types import is_object_dtype
+from pandas.api.types import is_integer_dtype, is_object_dtype
 
 from fabricsim.results import set_column_notes
 from fabricsim.sweep.plan import Point, plain_value
@@ -88,12 +88,24 @@ def frame(parameters: Parameters, rows: Mapping[int, Mapping[str, Any]]) -> pd.D
     return found
 
 
-def rows_of(table: pd.DataFrame) -> dict[int, dict[str, Any]]:
-    """The rows of a table by number of point, with None for what a row does not have."""
-    return {
+def rows_of(table: pd.DataFrame, size: int) -> dict[int, dict[str, Any]] | None:
+    """The rows of a table of `size` points by number of point, with None for what a row does not have.
+
+    None if it is not the table of such a sweep.
+    """
+    if not {"point", "status"} <= set(table.columns):
+        return None
+    if table.empty:
+        return {}
+    if not is_integer_dtype(table["point"]):
+        return None
+    if not table["point"].between(0, size - 1).all() or not table["point"].is_unique:
+        return None
+    rows = {
         int(row["point"]): {str(key): None if _is_missing(value) else value for key, value in row.items()}
         for row in table.to_dict("records")
     }
+    return rows if all(isinstance(row["status"], str) for row in rows.values()) else None
 
 
 def value_at(tree: Any, key: str) -> Any:

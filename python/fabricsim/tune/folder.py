@@ -5,15 +5,18 @@ from __future__ import annotations
 import os
 import shutil
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
+from fabricsim import checksums
 from fabricsim.errors import InputError, StoreError
+from fabricsim.lock import FolderLock
 from fabricsim.native import version
-from fabricsim.store import Reservation, read_manifest, rescue, write_manifest, write_table
+from fabricsim.store import MANIFEST, Reservation, read_manifest, rescue, write_manifest, write_table
 from fabricsim.tune.problem import Problem
 
 KIND = "tune"
@@ -28,9 +31,11 @@ class Folder:
         """Makes the folder, or takes up that of the same study.
 
         Raises:
-            InputError: it is something else, or can not be written.
+            InputError: it is something else, can not be written, or another process works on it.
+            StoreError: its manifest is damaged.
         """
         self.path = path
+        self._lock = None if path is None else FolderLock(path).acquire()
         self._next_write = 0.0
         experiment = problem.experiment
         self.manifest: dict[str, Any] = {
@@ -53,21 +58,32 @@ class Folder:
             "size": problem.trials,
             "experiment": experiment.text,
         }
+        self._made = False
+        try:
+            self._open(path, force)
+        except BaseException:
+            self.close()
+            raise
+
+    def _open(self, path: Path | None, force: bool) -> None:
         self._made = path is not None and (force or not self._is_same(path))
         if path is not None and self._made:
-            Reservation(path, force=force).commit(self.manifest, {})
+            Reservation.create(path, self.manifest, {}, force=force)
+
+    def close(self) -> None:
+        """Lets other processes have the folder."""
+        if self._lock is not None:
+            self._lock.release()
 
     def _is_same(self, path: Path) -> bool:
         """
         Raises:
             InputError: it is the folder of another study.
+            StoreError: its manifest is damaged.
         """
-        if not os.path.lexists(path):
+        if not os.path.lexists(path / MANIFEST):
             return False
-        try:
-            manifest = read_manifest(path)
-        except InputError:
-            return False
+        manifest = read_manifest(path)
         if manifest.get("kind") == KIND and manifest.get("identity") != self.manifest["identity"]:
             raise InputError(
                 f"{path}: this is the study of another experiment, or of other parameters or objectives; "
@@ -79,6 +95,34 @@ class Folder:
         """Takes a folder back that was made for nothing."""
         if self.path is not None and self._made:
             shutil.rmtree(self.path, ignore_errors=True)
+
+    def open_file(self, name: str) -> None:
+        """Checks a file of the folder that another library writes, and takes its checksum away until `seal`.
+
+        Raises:
+            StoreError: it is damaged.
+        """
+        if self.path is not None and (self.path / name).exists():
+            checksums.verify(self.path / name)
+            with self._reported():
+                checksums.forget(self.path, name)
+
+    def seal(self, name: str) -> None:
+        """Notes the checksum of a file that another library has written.
+
+        Raises:
+            StoreError: it can not be written.
+        """
+        if self.path is not None and (self.path / name).exists():
+            with self._reported():
+                checksums.write(self.path, [name])
+
+    @contextmanager
+    def _reported(self) -> Iterator[None]:
+        try:
+            yield
+        except OSError as error:
+            raise StoreError(f"{self.path}: it can not be written: {error.strerror}") from error
 
     def due(self) -> bool:
         """Whether the tables have not been written for a while."""

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from fabricsim.errors import InputError
+from fabricsim.errors import FabricsimError, InputError, StoreError
 from fabricsim.tune.problem import Problem
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ def open_study(problem: Problem, name: str, storage: str | None, folder: Path | 
     """
     import optuna  # noqa: PLC0415 - takes long
 
-    url = storage if storage is not None else f"sqlite:///{folder / FILE}" if folder is not None else None
+    url = _url(storage, folder)
     try:
         study = optuna.create_study(
             storage=url,
@@ -73,6 +73,29 @@ def open_study(problem: Problem, name: str, storage: str | None, folder: Path | 
             "objectives; give another name with --study, or another folder with --out"
         )
     return study
+
+
+@contextlib.contextmanager
+def readable(storage: str | None, folder: Path | None) -> Iterator[None]:
+    """Turns whatever a damaged storage runs into, while a study is read, into a message.
+
+    Raises:
+        StoreError: the study can not be read.
+    """
+    try:
+        yield
+    except (FabricsimError, MemoryError):
+        raise
+    except Exception as error:  # of Optuna, a database's driver, or our own reading
+        url = _url(storage, folder)
+        raise StoreError(
+            f"{_without_password(url)}: the study in it can not be read, it may be damaged: {_reason(error)}; restore "
+            "it, or begin anew with --force"
+        ) from error
+
+
+def _url(storage: str | None, folder: Path | None) -> str | None:
+    return storage if storage is not None else f"sqlite:///{folder / FILE}" if folder is not None else None
 
 
 def _reason(error: Exception) -> str:

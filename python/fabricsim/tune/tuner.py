@@ -19,7 +19,7 @@ from fabricsim.tune.pareto import best, least_broken
 from fabricsim.tune.problem import Problem, shown
 from fabricsim.tune.record import Record
 from fabricsim.tune.result import TuneResult
-from fabricsim.tune.storage import open_study, quiet
+from fabricsim.tune.storage import FILE, open_study, quiet, readable
 from fabricsim.tune.study import Progress, Search
 from fabricsim.tune.tables import tables
 
@@ -71,27 +71,57 @@ def tune(
     where = local(jobs) if executor is None else executor
     allowed = shared(memory, processes(where))
     folder = Folder(problem, None if out is None else Path(out), force)
-    with quiet():
-        try:
-            opened = open_study(problem, study or problem.experiment.name, storage, folder.path)
-            search = Search(problem, opened, on_progress, lambda found: _save(folder, found))
-        except BaseException:
-            folder.discard()
-            raise
-        try:
-            search.run(where, stop, allowed)
-        except BaseException:
-            if search.records:
-                _summarise(folder, search, None, complete=False)
-            else:
-                folder.discard()
-            raise
-        if not search.complete:
-            return _summarise(folder, search, None, complete=False)
-        found = _confirm(problem, search, where, allowed, stop, on_confirm)
-        result = _summarise(folder, search, found, complete=found is not None or not _comparable(search))
-        _require_success(problem, search)
+    try:
+        with quiet():
+            folder.open_file(FILE)
+            search = _opened(problem, folder, storage, study, on_progress)
+            result = _searched(problem, folder, search, where, allowed, stop, on_confirm)
+        folder.seal(FILE)
         return result
+    finally:
+        folder.close()
+
+
+def _opened(
+    problem: Problem,
+    folder: Folder,
+    storage: str | None,
+    study: str | None,
+    on_progress: Callable[[Progress], None] | None,
+) -> Search:
+    """The search as far as it had come."""
+    try:
+        opened = open_study(problem, study or problem.experiment.name, storage, folder.path)
+        with readable(storage, folder.path):
+            return Search(problem, opened, on_progress, lambda found: _save(folder, found))
+    except BaseException:
+        folder.discard()
+        raise
+
+
+def _searched(
+    problem: Problem,
+    folder: Folder,
+    search: Search,
+    executor: Executor,
+    allowed: Allowance,
+    stop: Stop,
+    on_confirm: Callable[[int, int], None] | None,
+) -> TuneResult:
+    try:
+        search.run(executor, stop, allowed)
+    except BaseException:
+        if search.records:
+            _summarise(folder, search, None, complete=False)
+        else:
+            folder.discard()
+        raise
+    if not search.complete:
+        return _summarise(folder, search, None, complete=False)
+    found = _confirm(problem, search, executor, allowed, stop, on_confirm)
+    result = _summarise(folder, search, found, complete=found is not None or not _comparable(search))
+    _require_success(problem, search)
+    return result
 
 
 def _save(folder: Folder, search: Search) -> None:

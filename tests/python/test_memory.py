@@ -1,0 +1,123 @@
+"""Memory: estimated before a run, limited, watched while it goes on; never an abort."""
+
+from __future__ import annotations
+
+import resource
+from pathlib import Path
+
+import pytest
+from conftest import SMALL, Command
+from hypothesis import given
+from hypothesis import strategies as st
+from processes import ENDLESS, ended, started
+
+import fabricsim as fs
+from fabricsim.memory import Allowance, allowance, resident_bytes, shared
+
+GIB = 2**30
+LARGE = "topology={ single-switch = { hosts = 60000 } }"
+
+
+@pytest.mark.parametrize(
+    ("text", "most"),
+    [
+        ("16GiB", 16 * GIB),
+        ("16 GiB", 16 * GIB),
+        ("1.5 kB", 1500),
+        ("1KiB", 1024),
+        ("7 B", 7),
+        ("2 TB", 2 * 10**12),
+    ],
+)
+def test_sizes(text: str, most: int) -> None:
+    assert allowance(text) == Allowance(most, most)
+
+
+@given(st.text(max_size=8))
+def test_any_other_text_is_refused(text: str) -> None:
+    try:
+        found = allowance(text)
+    except fs.InputError as error:
+        assert "memory" in str(error)
+    else:
+        assert found.resident is not None
+        assert found.resident > 0
+
+
+def test_processes_share_what_is_given() -> None:
+    assert shared("8 GiB", 4) == Allowance(2 * GIB, 2 * GIB)
+    assert shared("8 GiB", 1) == shared("8 GiB", None) == Allowance(8 * GIB, 8 * GIB)
+
+
+@pytest.mark.usefixtures("real")
+def test_processes_share_what_there_is_by_estimate_only() -> None:
+    whole = shared(None, 1)
+    part = shared(None, 4)
+    assert whole == Allowance()
+    assert part.resident is None
+    assert part.estimate is not None
+    assert part.estimate > GIB / 64
+
+
+@pytest.mark.usefixtures("real")
+class TestCommands:
+    @pytest.fixture
+    def folder(self, tmp_path: Path) -> Path:
+        (tmp_path / "e.toml").write_text(SMALL.replace("[topology.mesh]\ndimensions = [3, 3]", LARGE).replace(
+            "[[traffic]]", "switch = { queueing = 'voq' }\n[[traffic]]"))  # fmt: skip
+        (tmp_path / "endless.toml").write_text(ENDLESS)
+        return tmp_path
+
+    def test_a_run_that_does_not_fit_is_refused_with_the_number(self, folder: Path) -> None:
+        code, out, err = ended(started(folder, "run", "e.toml", "--memory", "1 GiB"))
+        assert (code, out) == (2, "")
+        assert "the run takes about" in err
+        assert "1.0 GiB are allowed" in err
+        assert "allow more with --memory" in err
+        assert not (folder / "runs" / "e").exists()
+
+    def test_an_address_space_that_is_limited_is_no_abort(self, folder: Path) -> None:
+        most = 8 * GIB
+        process = started(
+            folder, "run", "e.toml", prepare=lambda: resource.setrlimit(resource.RLIMIT_AS, (most, most))
+        )
+        code, out, err = ended(process)
+        assert (code, out) == (2, ""), err
+        assert "GiB are available" in err
+
+    def test_a_run_that_grows_beyond_its_limit_keeps_its_results(self, folder: Path) -> None:
+        process = started(folder, "run", "endless.toml", "--memory", "30 MiB", "--out", "out")
+        code, out, err = ended(process)
+        assert code == 1
+        assert "out of memory: the process takes" in err
+        assert "results: out" in out
+        result = fs.load(folder / "out")
+        assert result.status == "interrupted"
+        assert "out of memory" in result.manifest["stopped"]
+
+    def test_points_of_a_sweep_that_do_not_fit_are_rows(self, folder: Path) -> None:
+        process = started(
+            folder, "sweep", "e.toml", "--vary", "seed=1,2", "--jobs", "2", "--memory", "1GiB", "--out", "out"
+        )
+        code, _, err = ended(process)
+        assert code == 1
+        assert "2 of 2 points failed" in err
+        points = fs.load_sweep(folder / "out").points
+        assert points["message"].str.contains("0.5 GiB are allowed").all()
+
+
+@pytest.mark.usefixtures("real")
+def test_the_estimate_is_told(command: Command, small: Path) -> None:
+    experiment = fs.Experiment.from_file(small)
+    few, many = (
+        experiment.with_values({"topology.mesh.dimensions": [side, side]}).describe()["memory_bytes"]
+        for side in (10, 30)
+    )
+    assert 5 < many / few < 15, "in proportion to the network"
+    assert "memory" in command("describe", small).out
+
+
+def test_what_the_process_takes_is_known() -> None:
+    used = resident_bytes()
+    assert used is not None
+    assert used > 10 * 2**20
