@@ -31,15 +31,13 @@ def verify(path: Path) -> None:
     """Compares a file with the checksums in its folder.
 
     Raises:
-        StoreError: it is another than the one that was written, or can not be read.
+        StoreError: it is another than the one that was written.
     """
     for _ in range(_ATTEMPTS):
         try:
             found = digest(path)
-        except FileNotFoundError:
+        except OSError:
             return  # for its reader to report
-        except OSError as error:
-            raise StoreError(f"{path}: it can not be read: {error.strerror}") from error
         expected = _read(path.parent).get(path.name)
         if expected is None or found in expected:
             return
@@ -98,7 +96,7 @@ def _read(folder: Path) -> Sums:
     path = folder / FILE
     try:
         lines = path.read_text(encoding="utf-8", errors="replace").splitlines()
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):
         return {}
     except OSError as error:
         raise StoreError(f"{path}: it can not be read: {error.strerror}") from error

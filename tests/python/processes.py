@@ -40,7 +40,8 @@ def started(folder: Path, *arguments: str, **options: Any) -> subprocess.Popen[s
         prepare()
 
     command = given.pop("command", [sys.executable, "-m", "fabricsim"])
-    return subprocess.Popen([*command, *arguments], cwd=folder, encoding="utf-8", preexec_fn=before, **given)
+    given["preexec_fn"] = before
+    return subprocess.Popen([*command, *arguments], cwd=folder, encoding="utf-8", **given)
 
 
 def ended(process: subprocess.Popen[str]) -> tuple[int, str, str]:

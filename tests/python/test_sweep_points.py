@@ -26,6 +26,7 @@ import fabricsim as fs
 from fabricsim.spec import RandomPoints, Range
 from fabricsim.sweep import load_sweep, plan
 from fabricsim.sweep.draw import drawn_points
+from fabricsim.sweep.journal import read_journal
 from fabricsim.sweep.quantity import quantity
 from fabricsim.sweep.table import rows_of
 
