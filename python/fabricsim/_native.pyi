@@ -46,7 +46,10 @@ def check(text: str, file: str, base: str, overrides: list[tuple[str, str]]) -> 
     """
 
 def warnings(text: str, file: str, base: str, overrides: list[tuple[str, str]]) -> list[str]:
-    """What is allowed in the experiment and probably not meant, a text for each. Builds nothing."""
+    """What is allowed in the experiment and probably not meant, a text for each.
+
+    Builds the network only if there is a transport, whose times depend on it.
+    """
 
 def describe(text: str, file: str, base: str, overrides: list[tuple[str, str]]) -> str:
     """Facts about the network as JSON: counts, diameter, bisection, zero-load latency, deadlock verdict."""

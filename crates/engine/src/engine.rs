@@ -266,12 +266,6 @@ impl<B: Observer> Engine<B> {
         congestion_tree::find(self, graph, fill)
     }
 
-    /// The longest time that a packet in an input buffer has been ready to move on.
-    pub fn longest_wait(&self) -> Time {
-        let waits = self.partitions.iter().flat_map(|p| p.context.arena.iter());
-        waits.map(|(_, slot)| self.now.saturating_sub(slot.packet.injected)).max().unwrap_or_default()
-    }
-
     /// Tells the observers what is still going on at the end, and gives them back, one of each partition.
     pub fn finish(mut self) -> Vec<B> {
         let now = self.now;
