@@ -344,6 +344,7 @@ fn entities(common: &Common<'_>, places: &[Place], ports: Ports, sources: &mut [
                     let own = &senders[port as usize..][..count];
                     let mut switch = Switch::new(id, port, count, lanes, rules)
                         .with_random(rules, |output| own[output].channel)
+                        .with_head_delay(experiment.switch.head_delay, false)
                         .with_mixed_rates(own.windows(2).any(|pair| pair[0].byte_time != pair[1].byte_time));
                     if experiment.switch.allocation == Allocation::Separable {
                         switch = switch.with_rounds(cycle(experiment, own));

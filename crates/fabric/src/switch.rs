@@ -10,6 +10,7 @@ use fabricsim_units::SwitchId;
 pub use self::staging::StagingRules;
 
 use self::aging::Aging;
+use self::head_delay::HeadDelay;
 use self::queues::{Layout, Output, Request};
 use self::staging::Staging;
 use crate::bits::Bits;
@@ -22,6 +23,7 @@ mod admit;
 mod aging;
 mod choose;
 mod forward;
+mod head_delay;
 mod mark;
 mod queues;
 mod round;
@@ -54,6 +56,8 @@ pub struct Switch {
     moves: Bits,
     /// How packets age, if they do.
     aging: Option<Box<Aging>>,
+    /// The delay of packets that reach the head of their queue, if there is one.
+    head_delay: Option<Box<HeadDelay>>,
     /// Watches for congestion and marks packets, where there is congestion control.
     detector: Option<Box<Detector>>,
     /// Are there several service classes?
@@ -91,6 +95,7 @@ impl Switch {
             staging: None,
             moves: Bits::new(ports),
             aging: None,
+            head_delay: None,
             detector: None,
             has_classes: usize::from(rules.lanes_per_class) < lanes,
             is_elaborate: rules.least_space > 0 || rules.tell_grants || !Bits::fit_in_a_word(ports),
@@ -145,8 +150,8 @@ impl Switch {
         settled
     }
 
-    /// Do packets age, are there staging buffers, does it ask for more space than a packet takes, has it more ports than a word
-    /// has bits, or does somebody want to know of every grant? What that costs is compiled into versions of their own, so that other switches need not ask.
+    /// Do packets age, are there staging buffers or a delay at the head of a queue, does it ask for more space than a packet takes, has it
+    /// more ports than a word has bits, or does somebody want to know of every grant? What that costs is compiled into versions of their own, so that other switches need not ask.
     pub fn is_elaborate(&self) -> bool {
         self.is_elaborate
     }

@@ -109,6 +109,7 @@ fn measure(measure: &Measure) -> Result<(), Problem> {
 fn switch(switch: &Switch) -> Result<(), Problem> {
     at_most("switch.router_delay", switch.router_delay, LONGEST_DELAY)?;
     at_most("switch.credit_delay", switch.credit_delay, LONGEST_DELAY)?;
+    head_delay(switch)?;
     if switch.allocation == Allocation::Maximal {
         return Ok(());
     }
@@ -118,6 +119,22 @@ fn switch(switch: &Switch) -> Result<(), Problem> {
     if !matches!(switch.arbiter, Arbiter::RoundRobin | Arbiter::OldestFirst) {
         let message = "`separable` is for the arbiters `round-robin` and `oldest-first` only";
         return Err(("switch.allocation", message.to_owned()));
+    }
+    Ok(())
+}
+
+fn head_delay(switch: &Switch) -> Result<(), Problem> {
+    const KEY: &str = "switch.head_delay";
+    if switch.head_delay > switch.router_delay {
+        let message = format!(
+            "{} is not allowed: it is part of `switch.router_delay`, so at most {}",
+            switch.head_delay, switch.router_delay
+        );
+        return Err((KEY, message));
+    }
+    if switch.head_delay > Time::ZERO && switch.queueing == Queueing::Cioq {
+        let message = "not for `queueing = \"cioq\"`: give `switch.staging.delay` instead";
+        return Err((KEY, message.to_owned()));
     }
     Ok(())
 }
@@ -223,6 +240,16 @@ duration = '1 ms'
             ),
             ("switch.credit_delay", "18446744073709551615 ps", "switch.credit_delay: "),
             (
+                "switch.head_delay",
+                "101 ns",
+                "switch.head_delay: 101 ns is not allowed: it is part of `switch.router_delay`, so at most 100 ns",
+            ),
+            (
+                "switch",
+                "{ head_delay = '1 ns', queueing = 'cioq' }",
+                "switch.head_delay: not for `queueing = \"cioq\"`: give `switch.staging.delay` instead",
+            ),
+            (
                 "switch.allocation",
                 "separable",
                 "switch.allocation: `separable` is for `queueing = \"fifo\"` only",
@@ -261,6 +288,8 @@ duration = '1 ms'
             ("measure.bin", "1 ps"),
             ("switch.router_delay", "0 ns"),
             ("switch.router_delay", "1 s"),
+            ("switch.head_delay", "100 ns"),
+            ("switch", "{ head_delay = '0 ns', queueing = 'cioq' }"),
             ("switch", "{ allocation = 'separable', queueing = 'fifo', arbiter = 'oldest-first' }"),
             ("host.sink", "{ pause_every = '1 us', pause_for = '0 ns' }"),
             ("host.sink", "{ rate = '32 Gb/s', pause_every = '0.1 us', pause_for = '12.5 ns' }"),

@@ -14,6 +14,10 @@ pub struct Switch {
     pub switching: Switching,
     /// From the arrival of a packet's head to the moment it may be sent on.
     pub router_delay: Time,
+    /// The part of `router_delay` that starts when a packet reaches the head of its queue: it may be sent this long after
+    /// the packet before it has left, at the earliest (route computation and virtual-channel allocation of a router without
+    /// lookahead). For `queueing = "fifo"` and `"voq"`; 0, by default, to `router_delay`.
+    pub head_delay: Time,
     /// Virtual lanes (virtual channels) of every link, 1 to 16.
     pub virtual_lanes: u8,
     /// The lanes of every link are divided into so many equal groups, and packets of service class c use the c-th
@@ -46,6 +50,7 @@ impl Default for Switch {
             queueing: Queueing::default(),
             switching: Switching::default(),
             router_delay: Time::ns(100),
+            head_delay: Time::ZERO,
             virtual_lanes: 1,
             service_classes: 1,
             priority_classes: Vec::new(),

@@ -118,6 +118,7 @@ class Switch:
     queueing: Literal["fifo", "voq", "cioq"] | None = None
     switching: Literal["cut-through", "store-and-forward"] | None = None
     router_delay: str | None = None
+    head_delay: str | None = None
     virtual_lanes: int | None = None
     service_classes: int | None = None
     priority_classes: list[int] | None = None

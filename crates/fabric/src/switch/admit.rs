@@ -97,6 +97,9 @@ impl Switch {
         }
         let output = self.route(context, input, lane, packet);
         let place = self.layout.place(input, lane, output);
+        if ELABORATE && self.head_delay.is_some() && self.queues[place.queue].head().is_none() {
+            self.delay_head(context, place.queue, packet);
+        }
         self.offer::<ELABORATE, R, B, O>(context, place, packet);
     }
 

@@ -28,6 +28,9 @@ impl Switch {
         if next != NONE && self.layout.queueing == Queueing::Fifo {
             self.expose::<ELABORATE, R, B, O>(context, input, lane, next);
         }
+        if ELABORATE && self.head_delay.is_some() && next != NONE {
+            self.delay_head(context, place.queue, next);
+        }
     }
 
     /// Sends a packet from an input buffer to an output, for which there is `more` or not. Every packet that leaves the
@@ -41,7 +44,7 @@ impl Switch {
         out_lane: Vl,
         more: bool,
     ) {
-        let Place { input, lane, output, request, .. } = place;
+        let Place { input, lane, output, queue, request } = place;
         let port = self.first_port + output as u32;
         let in_port = self.first_port + input as u32;
         let slot = &mut context.arena[packet];
@@ -77,5 +80,8 @@ impl Switch {
         }
         let end = transmit::<ELABORATE, R, B, O>(context, port, packet, (bytes, blocks), out_lane, more);
         context.ports.receivers[in_port as usize].occupy(end);
+        if ELABORATE && self.head_delay.is_some() {
+            self.leave_queue(queue, end);
+        }
     }
 }
