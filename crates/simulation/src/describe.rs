@@ -62,6 +62,8 @@ pub struct Description {
     pub port_competition: Option<Vec<(String, Vec<String>)>>,
     /// Bytes of memory that a run allocates while its buffers are empty.
     pub memory: u64,
+    /// Sources that send nothing, because their only destination is themselves: a line for each stream that has any.
+    pub silent: Vec<String>,
     verdict_text: String,
     cycle: Vec<String>,
 }
@@ -84,10 +86,27 @@ pub fn describe(prepared: &Prepared) -> Description {
         bit_errors: bit_errors(prepared),
         port_competition: port_competition(&prepared.router, &prepared.graph),
         memory: crate::memory::needed(prepared),
+        silent: silent(prepared),
         verdict_text: verdict.describe(&prepared.graph),
         verdict,
         cycle,
     }
+}
+
+fn silent(prepared: &Prepared) -> Vec<String> {
+    let workload = &prepared.workload;
+    let line = |(number, stream): (usize, &fabricsim_workload::StreamInfo)| {
+        let mut hosts = workload.silent.iter().filter(|silent| usize::from(silent.stream) == number);
+        let first = hosts.next()?;
+        let count = 1 + hosts.count();
+        let name = &prepared.graph.hosts[first.host.index()].name;
+        Some(format!(
+            "{}: {count} of {} sources (the first: {name}) send nothing, since their only destination is themselves",
+            stream.name,
+            count + stream.sources,
+        ))
+    };
+    workload.streams.iter().enumerate().filter_map(line).collect()
 }
 
 /// SeaStar's tables of all routers as text.
@@ -231,6 +250,9 @@ impl Description {
         if let Some(competition) = &self.port_competition {
             let ports = competition.iter().map(|(output, inputs)| (output.clone(), json!(inputs)));
             all["port_competition"] = Value::Object(ports.collect());
+        }
+        if !self.silent.is_empty() {
+            all["silent_sources"] = json!(self.silent);
         }
         if let Some(errors) = self.bit_errors {
             all["bit_errors"] = json!({

@@ -50,7 +50,8 @@ pub use sweep::{Drawn, RandomPoints, Range, Sampling, Scale, Sweep};
 pub use switch::{Allocation, Arbiter, CreditReturn, Queueing, SendWhen, Staging, Switch, Switching};
 pub use topology::{Arrangement, Dragonfly, Grid, Megafly, Naming, Topology};
 pub use traffic::{
-    DrawPer, HotSpot, Injection, MessageSize, Pattern, Response, SizeDistribution, Traffic, WeightedSize,
+    DrawPer, HotSpot, Injection, MessageSize, Pattern, Response, SelfFlows, SizeDistribution, Traffic,
+    WeightedSize,
 };
 pub use transport::{
     Close, OnNoConnection, OrderingMode, Recovery, Resend, StartOffset, TimedOut, Transport, TransportTarget,

@@ -23,6 +23,9 @@ pub struct Traffic {
     pub destinations: Vec<String>,
     /// Where messages go.
     pub pattern: Pattern,
+    /// For patterns in which the destination of some sources would be themselves.
+    #[serde(default)]
+    pub self_flows: SelfFlows,
     /// Is the destination drawn for every message or for every packet?
     #[serde(default)]
     pub draw_per: DrawPer,
@@ -124,6 +127,18 @@ pub enum Pattern {
     HotSpot(HotSpot),
     /// On a dragonfly or megafly: any host of the group that is so many further than the source's, wrapping (ADV+n).
     GroupOffset(u32),
+}
+
+/// What becomes of messages whose destination is their source.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum SelfFlows {
+    /// There are none: a source whose only destination is itself (the diagonal of `transpose`, the receiver of `to`) sends
+    /// nothing, and patterns that draw leave the source out, but for `uniform-with-self`.
+    #[default]
+    Skip,
+    /// Their packets go to the source's switch and back to the source; they count as offered and delivered load (BookSim).
+    Send,
 }
 
 /// Hot destinations.

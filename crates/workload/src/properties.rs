@@ -1,7 +1,8 @@
 //! Arbitrary traffic lists: right ones run, wrong ones are refused by key, none panics.
 
 use fabricsim_spec::{
-    DrawPer, HotSpot, Injection, MessageSize, Pattern, Response, SizeDistribution, Traffic, WeightedSize,
+    DrawPer, HotSpot, Injection, MessageSize, Pattern, Response, SelfFlows, SizeDistribution, Traffic,
+    WeightedSize,
 };
 use fabricsim_units::{Bytes, Rate, Time};
 use proptest::option::of;
@@ -68,7 +69,7 @@ prop_compose! {
     fn any_traffic()(
         (sources, destinations) in (any_list(), any_list()),
         (pattern, message, (load, rate)) in (any_pattern(), any_size(), any_load()),
-        (per_packet, consistent) in (any::<bool>(), prop::bool::weighted(0.7)),
+        (per_packet, own, consistent) in (any::<bool>(), any::<bool>(), prop::bool::weighted(0.7)),
         injection in prop::sample::select(vec![
             Injection::Bernoulli, Injection::Poisson, Injection::Constant, Injection::Saturating, Injection::OnOff,
             Injection::Window,
@@ -79,8 +80,9 @@ prop_compose! {
     ) -> Traffic {
         let [slot, on, off, start, stop] = times;
         let draw_per = if per_packet { DrawPer::Packet } else { DrawPer::Message };
+        let self_flows = if own { SelfFlows::Send } else { SelfFlows::Skip };
         let traffic = Traffic {
-            name: String::new(), sources, destinations, pattern, draw_per, injection, load, rate, slot, on, off,
+            name: String::new(), sources, destinations, pattern, self_flows, draw_per, injection, load, rate, slot, on, off,
             message, start: start.unwrap_or_default(), stop, messages, service_class: 0,
             window: window.map(|n| n.min(u64::from(u32::MAX)) as u32),
             response: response.map(|message| Response { message, service_class: 0, delay: Time::ZERO }),
@@ -95,6 +97,9 @@ fn made_consistent(mut traffic: Traffic) -> Traffic {
     let all = || vec!["*".to_owned()];
     if traffic.sources.is_empty() {
         traffic.sources = all();
+    }
+    if matches!(traffic.pattern, Pattern::RandomPermutation | Pattern::GroupOffset(_)) {
+        traffic.self_flows = SelfFlows::Skip;
     }
     if !matches!(traffic.pattern, Pattern::Uniform | Pattern::UniformWithSelf | Pattern::HotSpot(_)) {
         traffic.destinations = all();

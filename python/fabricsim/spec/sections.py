@@ -255,6 +255,7 @@ class Traffic:
     name: str | None = None
     sources: list[str] | None = None
     destinations: list[str] | None = None
+    self_flows: Literal["skip", "send"] | None = None
     draw_per: Literal["message", "packet"] | None = None
     injection: Literal["bernoulli", "poisson", "constant", "saturating", "on-off", "window"] | None = None
     load: float | None = None

@@ -64,7 +64,7 @@ fn on_grid(context: &Context, grid: &HostGrid, change: impl Fn(&mut [u32])) -> R
 
 #[cfg(test)]
 mod tests {
-    use crate::testing::{destinations, grid, hosts, refused};
+    use crate::testing::{destinations, grid, hosts, refused, silent};
     use crate::{HostGrid, Hosts};
 
     /// Destinations by source; a silent source is written as its own destination.
@@ -103,6 +103,21 @@ mod tests {
         // No equal radices: the halves of the bits.
         assert_eq!(table(&grid(&[8, 2], 1), "transpose"), table(&hosts(16), "transpose"));
         assert!(refused(&grid(&[4, 3], 1), "pattern = 'transpose'").contains("there are 12"));
+    }
+
+    #[test]
+    fn the_diagonal_is_silent_or_sends_to_itself() {
+        let square = grid(&[3, 3], 1);
+        assert_eq!(silent(&square, "pattern = 'transpose'"), [0, 4, 8]);
+        let own = "pattern = 'transpose'\nself_flows = 'send'";
+        assert_eq!(silent(&square, own), [0; 0]);
+        assert_eq!(destinations(&square, own), [0, 3, 6, 1, 4, 7, 2, 5, 8].map(Some));
+        // Without coordinates, too, and where all are on the diagonal.
+        assert_eq!(destinations(&hosts(4), own), [0, 2, 1, 3].map(Some));
+        assert_eq!(
+            destinations(&grid(&[2, 2], 1), "pattern = 'tornado'\nself_flows = 'send'"),
+            [0, 1, 2, 3].map(Some)
+        );
     }
 
     #[test]

@@ -3,7 +3,7 @@ use fabricsim_spec::HotSpot;
 use fabricsim_units::HostId;
 
 use crate::WorkloadError;
-use crate::pattern::set::HostSet;
+use crate::pattern::set::{HostSet, NOWHERE};
 use crate::pattern::uniform::destinations;
 use crate::pattern::{Context, Draw, Mark, Plan};
 
@@ -54,7 +54,7 @@ impl HotSpots {
 }
 
 /// A fraction of the messages goes to the hot hosts, in equal shares; the rest to any of `destinations`, the hot
-/// hosts included; never to oneself.
+/// hosts included; to oneself only with `self_flows = "send"`.
 pub(super) fn plan(context: &Context, hot_spot: &HotSpot) -> Result<Plan, WorkloadError> {
     const KEY: &str = "pattern.hot-spot";
     let fraction = hot_spot.fraction;
@@ -65,7 +65,7 @@ pub(super) fn plan(context: &Context, hot_spot: &HotSpot) -> Result<Plan, Worklo
     let hot = HostSet::new(hot.hosts, context.hosts.names.len());
     let rest = destinations(context)?;
     let mark = |&source| {
-        let mark = [hot.rank(source), rest.rank(source)];
+        let mark = if context.with_self() { [NOWHERE; 2] } else { [hot.rank(source), rest.rank(source)] };
         let sends = fraction > 0.0 && hot.others(mark[0]) > 0 || fraction < 1.0 && rest.others(mark[1]) > 0;
         sends.then_some(mark)
     };
@@ -103,6 +103,17 @@ mod tests {
         assert_eq!(share(&two, 1, 1), 0.0);
         // From the only hot host: uniform.
         assert!(near(share(&pattern("['H1']", "0.4", ""), 1, 3), 0.1));
+    }
+
+    #[test]
+    fn with_flows_to_oneself_a_hot_host_is_hot_to_itself() {
+        let own = pattern("['H1', 'H2']", "0.4", "self_flows = 'send'");
+        for source in [1, 5] {
+            assert!(near(share(&own, source, 1), 0.2 + 0.6 / 11.0), "from {source}");
+            assert!(near(share(&own, source, 5), 0.6 / 11.0), "from {source}");
+        }
+        let only = pattern("['H1']", "1.0", "self_flows = 'send'");
+        assert_eq!(destinations(&hosts(3), &only), [Some(1); 3]);
     }
 
     #[test]

@@ -2,8 +2,8 @@
 //!
 //! Definitions of the permutations: W. J. Dally and B. Towles, "Principles and Practices of Interconnection Networks",
 //! 2004, section 3.2, table 3.1. A source whose destination would be itself (the diagonal of `transpose`, the receiver
-//! of `to`) sends nothing; BookSim lets it send to itself, which costs no link between switches but counts as
-//! delivered load.
+//! of `to`) sends nothing, or, with `self_flows = "send"`, to itself as in BookSim: that costs no link between switches but
+//! counts as delivered load.
 
 mod bits;
 mod grid;
@@ -15,7 +15,7 @@ mod to;
 mod uniform;
 
 use fabricsim_model::Random;
-use fabricsim_spec::{Pattern, Traffic};
+use fabricsim_spec::{Pattern, SelfFlows, Traffic};
 use fabricsim_units::HostId;
 
 use crate::error::Place;
@@ -33,6 +33,13 @@ pub(crate) struct Context<'a> {
     pub(crate) traffic: &'a Traffic,
     /// In the order of the entry's list.
     pub(crate) sources: &'a [HostId],
+}
+
+impl Context<'_> {
+    /// Does a source whose destination is itself send to itself?
+    fn with_self(&self) -> bool {
+        self.traffic.self_flows == SelfFlows::Send
+    }
 }
 
 /// What a pattern means for the sources of an entry.
@@ -77,7 +84,7 @@ impl Draw {
 /// The registry of patterns.
 pub(crate) fn plan(context: &Context) -> Result<Plan, WorkloadError> {
     let plan = match &context.traffic.pattern {
-        Pattern::Uniform => uniform::plan(context, false),
+        Pattern::Uniform => uniform::plan(context, context.with_self()),
         Pattern::UniformWithSelf => uniform::plan(context, true),
         Pattern::HotSpot(hot) => hot_spot::plan(context, hot),
         Pattern::Transpose => grid::transpose(context),
@@ -95,6 +102,13 @@ pub(crate) fn plan(context: &Context) -> Result<Plan, WorkloadError> {
         let why = "only `uniform`, `uniform-with-self` and `hot-spot` draw from `destinations`; leave it out";
         let problem = Problem::NoMeaning { with: name(&context.traffic.pattern), why };
         return Err(context.place.error("destinations", problem));
+    }
+    if context.with_self()
+        && matches!(context.traffic.pattern, Pattern::RandomPermutation | Pattern::GroupOffset(_))
+    {
+        let why = "no host is its own destination; leave it out";
+        let problem = Problem::NoMeaning { with: name(&context.traffic.pattern), why };
+        return Err(context.place.error("self_flows", problem));
     }
     if plan.marks.iter().all(Option::is_none) {
         return Err(context.place.error("pattern", Problem::AllSilent(context.sources.len())));
@@ -127,7 +141,9 @@ fn fixed(
     destination: impl FnMut(HostId) -> Result<HostId, WorkloadError>,
 ) -> Result<Plan, WorkloadError> {
     let destinations = context.sources.iter().copied().map(destination).collect::<Result<Vec<_>, _>>()?;
-    let mark =
-        |(&source, destination): (&HostId, HostId)| (source != destination).then_some([destination.0, 0]);
+    let with_self = context.with_self();
+    let mark = |(&source, destination): (&HostId, HostId)| {
+        (with_self || source != destination).then_some([destination.0, 0])
+    };
     Ok(Plan { draw: Draw::Fixed, marks: context.sources.iter().zip(destinations).map(mark).collect() })
 }

@@ -73,6 +73,11 @@ mod tests {
         assert!(message("['H0', 'H1', 'H7']").contains("\"H7\" is neither"));
         assert!(message("['*']").contains("none of the 3 sources"));
         assert!(refused(&hosts(1), "pattern = 'random-permutation'").contains("none of the 1 sources"));
+        let own = refused(&hosts(3), "pattern = 'random-permutation'\nself_flows = 'send'");
+        assert!(
+            own.contains("traffic.0.self_flows: this has no meaning with `random-permutation`: no host is"),
+            "{own}"
+        );
     }
 
     #[test]

@@ -54,9 +54,11 @@ mod tests {
 
     #[test]
     fn with_self_all_are_equally_likely() {
-        let counts = counts("pattern = 'uniform-with-self'", 3, 160_000);
-        let x = chi_square(&counts);
-        assert!(x > critical(15.0, -4.753) && x < critical(15.0, 4.753), "{x}: {counts:?}");
+        for pattern in ["pattern = 'uniform-with-self'", "pattern = 'uniform'\nself_flows = 'send'"] {
+            let counts = counts(pattern, 3, 160_000);
+            let x = chi_square(&counts);
+            assert!(x > critical(15.0, -4.753) && x < critical(15.0, 4.753), "{pattern} {x}: {counts:?}");
+        }
     }
 
     #[test]
