@@ -36,6 +36,7 @@ pub(crate) fn build(
             third(shape.groups.count)?;
             let via = via(experiment.routing.via);
             let router = Dragonfly::new(graph, shape, (policy, via), lanes).map_err(few)?;
+            let router = router.with_weights(experiment.routing.weights);
             Ok(router.with_state_delay(state_delay(experiment, graph, file)?).into())
         }
         Shape::Megafly(shape) => {
@@ -47,7 +48,8 @@ pub(crate) fn build(
                 _ => return Err(unsuitable(file, algorithm, "a dragonfly", graph)),
             };
             third(shape.groups.count)?;
-            Ok(Megafly::new(graph, shape, policy, lanes).map_err(few)?.into())
+            let router = Megafly::new(graph, shape, policy, lanes).map_err(few)?;
+            Ok(router.with_weights(experiment.routing.weights).into())
         }
         Shape::HyperX(shape) => {
             let policy = match algorithm {
@@ -187,6 +189,11 @@ mod tests {
                 fly,
                 "algorithm = \"minimal\"\nvia = \"router\"",
                 "routing.via: only for `valiant`, `ugal-l`, `ugal-g`, `piggyback` and `par`, not for `minimal`",
+            ),
+            (
+                fly,
+                "algorithm = \"par\"\nweights = [1, 2]",
+                "routing.weights: only for `ugal-l`, `ugal-g` and `piggyback`, not for `par`",
             ),
             (fly, "algorithm = \"par\"\nratio = 0.5", "routing.ratio: only for `par-6/2`, not for `par`"),
             (

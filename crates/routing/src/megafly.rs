@@ -42,6 +42,8 @@ pub struct Megafly {
     /// By host: its leaf and the port there.
     hosts: Vec<(SwitchId, PortNo)>,
     policy: MegaflyPolicy,
+    /// What takes the place of H_min and H_val, if it is given.
+    weights: Option<[u32; 2]>,
     /// The lanes of the first and of the second half of a way.
     halves: [Lanes; 2],
     pub(crate) all: Lanes,
@@ -67,9 +69,16 @@ impl Megafly {
             gates: Gates::new(&shape.groups, shape.globals, |i| PortNo((shape.leaves + i) as u16)),
             hosts: graph.hosts.iter().map(|host| (host.switch, host.port)).collect(),
             policy,
+            weights: None,
             halves: [Lanes::new(0, width), Lanes::new(width * (needed - 1), width)],
             all: Lanes::new(0, lanes),
         })
+    }
+
+    /// Weighs what is ahead of a minimal way and of a detour by these in place of the links of the ways.
+    #[must_use]
+    pub fn with_weights(self, weights: Option<[u32; 2]>) -> Self {
+        Self { weights, ..self }
     }
 
     /// The same with both halves of a way on the same lanes.
@@ -185,8 +194,9 @@ impl Megafly {
             let direct = chosen(any(self.gates.between(from, last).iter().copied(), view));
             let lands = out.map_or(0, |gate| gate.lands);
             let links = if self.gates_of(via, lands, last).next().is_some() { 4 } else { 6 };
-            let least = u64::from(view.load(direct)) * 3;
-            let other = u64::from(view.load(chosen(out))) * links;
+            let [minimal, detour] = self.weights.unwrap_or([3, links]).map(u64::from);
+            let least = u64::from(view.load(direct)) * minimal;
+            let other = u64::from(view.load(chosen(out))) * detour;
             if least <= other + u64::from(threshold) {
                 return (direct, 0);
             }
@@ -277,12 +287,13 @@ impl RoutingFunction for Megafly {
 
 #[cfg(test)]
 mod tests {
+    use fabricsim_model::Random;
     use fabricsim_topology::Shape;
 
     use super::*;
     use crate::deadlock::{Verdict, check_among};
     use crate::samples::{graph, hosts, try_router};
-    use crate::testing::{arrives, network};
+    use crate::testing::{Recorded, arrives, network, packet};
     use crate::{check, path};
 
     const TOPOLOGIES: [&str; 3] = [
@@ -306,6 +317,35 @@ mod tests {
                     assert!(algorithm != "minimal" || taken == minimal);
                 }
             }
+        }
+    }
+
+    /// Three links minimally and four or six over another group, or what the weights say in their place.
+    #[test]
+    fn weights_decide_in_place_of_links() {
+        for (routing, weights) in
+            [("", None), ("\nweights = [1, 2]", Some([1, 2])), ("\nweights = [2, 1]", Some([2, 1]))]
+        {
+            let routing = format!("algorithm = \"ugal-l\"\nthreshold = 0{routing}");
+            let (graph, router) = network(TOPOLOGIES[1], &routing, 2);
+            let mut detours = 0;
+            for seed in 0..2000_u32 {
+                let (from, to) = (HostId(seed % 6), HostId(6 + seed % 20));
+                let host = &graph.hosts[from.index()];
+                let at = At { switch: host.switch, in_port: host.port, lane: Vl(0) };
+                let mut view = Recorded { random: Random::new(u64::from(seed), 1, 2), asked: Vec::new() };
+                let mut trail = Trail::default();
+                router.choose(at, &packet(from, to), &mut trail, &mut view).unwrap();
+                let [(_, least), (_, other)] = view.asked[..] else { panic!("{:?}", view.asked) };
+                let expected: Vec<bool> = weights
+                    .map_or(vec![[3, 4], [3, 6]], |weights| vec![weights])
+                    .into_iter()
+                    .map(|[minimal, detour]| least * minimal > other * detour)
+                    .collect();
+                assert!(expected.contains(&trail.has(DETOUR)), "{routing}, seed {seed}: {:?}", view.asked);
+                detours += u32::from(trail.has(DETOUR));
+            }
+            assert!(detours > 100, "{routing}: {detours}");
         }
     }
 

@@ -36,6 +36,30 @@ impl View for Anything {
     }
 }
 
+/// The load of each port is drawn once, and remembered in the order in which the ports were asked for.
+pub(crate) struct Recorded {
+    pub(crate) random: Random,
+    pub(crate) asked: Vec<(PortNo, u32)>,
+}
+
+impl View for Recorded {
+    fn load(&mut self, port: PortNo) -> u32 {
+        let known = self.asked.iter().find(|(other, _)| *other == port).map(|&(_, load)| load);
+        let load = known.unwrap_or_else(|| self.random.below(9) as u32);
+        self.asked.push((port, load));
+        load
+    }
+    fn capacity(&self, _port: PortNo, _lanes: Lanes) -> u32 {
+        100
+    }
+    fn published(&self, _number: u32) -> u32 {
+        0
+    }
+    fn below(&mut self, n: u32) -> u32 {
+        self.random.below(u64::from(n)) as u32
+    }
+}
+
 /// A packet that has not moved.
 pub(crate) fn packet(source: HostId, destination: HostId) -> Packet {
     Packet {

@@ -31,6 +31,10 @@ pub struct Routing {
     /// `trigger` is given.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub threshold: Option<f64>,
+    /// For `ugal-l`, `ugal-g` and `piggyback`: two whole numbers, 1 to 1000, that take the place of H_min and H_val in the rule; by default
+    /// they are the links between switches of either way. `[1, 2]` is the rule of BookSim.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub weights: Option<[u32; 2]>,
     /// For `ugal-g` and `piggyback`: how old what a router knows of the other routers of its group is at the least; at least the
     /// latency of the links within groups, which it is by default. At most half as old again.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -182,6 +182,7 @@ class Routing:
     partitions: list[int] | None = None
     via: Literal["group", "router"] | None = None
     threshold: float | None = None
+    weights: list[int] | None = None
     state_delay: str | None = None
     congested: float | None = None
     trigger: float | None = None

@@ -101,6 +101,8 @@ pub struct Dragonfly {
     template: Template,
     policy: Policy,
     via: Via,
+    /// What takes the place of H_min and H_val, if it is given.
+    weights: Option<[u32; 2]>,
     /// How old what routers know of others' global links is at the least.
     state_delay: Time,
     pub(crate) all: Lanes,
@@ -145,9 +147,16 @@ impl Dragonfly {
             template,
             policy,
             via,
+            weights: None,
             state_delay: Time::ZERO,
             all: Lanes::new(0, lanes),
         })
+    }
+
+    /// Weighs what is ahead of a minimal way and of a detour by these in place of the links of the ways.
+    #[must_use]
+    pub fn with_weights(self, weights: Option<[u32; 2]>) -> Self {
+        Self { weights, ..self }
     }
 
     /// Says how old what routers know of others' global links is at the least.

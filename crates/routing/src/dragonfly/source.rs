@@ -8,10 +8,11 @@ use super::{DETOUR, Dragonfly, Goal, Policy, UNSURE, Via};
 use crate::View;
 use crate::gates::Gate;
 
-/// The beginning of a way: its port and how many links between switches it has in all.
+/// The beginning of a way.
 struct Way {
     port: PortNo,
-    links: u32,
+    /// Factor of what is ahead: links between switches of the whole way, or what `routing.weights` says.
+    weight: u32,
     /// Its first global link.
     gate: Gate,
 }
@@ -49,13 +50,16 @@ impl Dragonfly {
             let via = self.detour(*trail);
             return self.towards(here, via, view);
         }
-        let minimal = self.minimal_way(here, to, view);
-        let detour = self.way_over(here, self.detour(*trail), to, view);
+        let mut minimal = self.minimal_way(here, to, view);
+        let mut detour = self.way_over(here, self.detour(*trail), to, view);
+        if let Some(weights) = self.weights {
+            [minimal.weight, detour.weight] = weights;
+        }
         let goes_minimally = match policy {
             Policy::UgalLocal { threshold } => is_shorter(&minimal, &detour, threshold, view),
             Policy::UgalGlobal { threshold } => {
                 let [least, other] = [&minimal, &detour]
-                    .map(|way| u64::from(self.ahead_at(here, way.gate, view)) * u64::from(way.links));
+                    .map(|way| u64::from(self.ahead_at(here, way.gate, view)) * u64::from(way.weight));
                 least <= other + u64::from(threshold)
             }
             Policy::Piggyback { threshold, factor, congested } => {
@@ -127,7 +131,7 @@ impl Dragonfly {
 
     fn minimal_way<V: View>(&self, here: Place, to: Place, view: &mut V) -> Way {
         let gate = self.gate(here, Goal { group: to.group, router: Some(to.router) }, view);
-        Way { port: self.map.towards(here, gate), links: Map::distance(here, gate, to.router), gate }
+        Way { port: self.map.towards(here, gate), weight: Map::distance(here, gate, to.router), gate }
     }
 
     /// A way over `via`.
@@ -140,12 +144,12 @@ impl Dragonfly {
         let there = Place { group: via.group, router: via.router.unwrap_or(gate.lands) };
         let mut onwards = self.map.nearest(there, to.group, Some(to.router));
         let second = onwards.next().map_or(0, |gate| Map::distance(there, gate, to.router));
-        Way { port: self.map.towards(here, gate), links: first + second, gate }
+        Way { port: self.map.towards(here, gate), weight: first + second, gate }
     }
 }
 
-/// Is q_min H_min <= q_val H_val + T, by this router's own outputs?
+/// Is q_min H_min <= q_val H_val + T, with the weights for H where they are given, by this router's own outputs?
 fn is_shorter<V: View>(minimal: &Way, detour: &Way, threshold: u32, view: &mut V) -> bool {
-    let [least, other] = [minimal, detour].map(|way| u64::from(view.load(way.port)) * u64::from(way.links));
+    let [least, other] = [minimal, detour].map(|way| u64::from(view.load(way.port)) * u64::from(way.weight));
     least <= other + u64::from(threshold)
 }

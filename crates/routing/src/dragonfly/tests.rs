@@ -1,12 +1,13 @@
+use fabricsim_model::{Random, Trail};
 use fabricsim_topology::Shape;
 use fabricsim_units::{HostId, Vl};
 use proptest::prelude::*;
 
-use super::{Detours, Dragonfly, Policy, Via, template};
-use crate::check;
+use super::{DETOUR, Detours, Dragonfly, Policy, Via, template};
 use crate::deadlock::{Verdict, check_among};
 use crate::samples::{graph, try_router};
-use crate::testing::{network, way};
+use crate::testing::{Recorded, network, packet, way};
+use crate::{At, RoutingFunction, check};
 
 const ALGORITHMS: [(&str, u8); 10] = [
     ("algorithm = \"minimal\"", 2),
@@ -141,6 +142,32 @@ proptest! {
         }
         if routing.contains("minimal") {
             prop_assert_eq!(&way.len(), &(crate::path(&router, &graph, HostId(from), HostId(to)).len() - 1));
+        }
+    }
+}
+
+/// Weights take the place of the links of the ways: a detour is taken just where w_min q_min > w_val q_val + T.
+#[test]
+fn weights_decide_in_place_of_links() {
+    for (weights, [minimal, detour]) in [("[1, 2]", [1, 2]), ("[1, 1]", [1, 1]), ("[5, 3]", [5, 3])] {
+        for (threshold, blocks) in [("0", 0), ("0.125", 4)] {
+            let routing = format!("algorithm = \"ugal-l\"\nweights = {weights}\nthreshold = {threshold}");
+            let (graph, router) = network(TOPOLOGIES[1], &routing, 3);
+            let (mut ties, mut detours) = (0, 0);
+            for seed in 0..2000 {
+                let (from, to) = (HostId(seed % 8), HostId(8 + seed % 64));
+                let host = &graph.hosts[from.index()];
+                let at = At { switch: host.switch, in_port: host.port, lane: Vl(0) };
+                let mut view = Recorded { random: Random::new(u64::from(seed), 1, 2), asked: Vec::new() };
+                let mut trail = Trail::default();
+                router.choose(at, &packet(from, to), &mut trail, &mut view).unwrap();
+                let [(_, least), (_, other)] = view.asked[..] else { panic!("{:?}", view.asked) };
+                let (least, other) = (least * minimal, other * detour + blocks);
+                assert_eq!(trail.has(DETOUR), least > other, "{routing}, seed {seed}: {:?}", view.asked);
+                ties += u32::from(least == other);
+                detours += u32::from(least > other);
+            }
+            assert!(ties > 20 && detours > 100, "{ties} ties and {detours} detours");
         }
     }
 }

@@ -1,6 +1,9 @@
 use super::Problem;
 use crate::Routing;
 
+/// Largest weight.
+const MOST_WEIGHT: u32 = 1000;
+
 /// Most packets of a threshold.
 const MOST_PACKETS: f64 = 1e6;
 
@@ -18,6 +21,11 @@ pub(super) fn check(routing: &Routing) -> Result<(), Problem> {
             return Err((key, format!("{part} is not allowed: give a number from 0 to 1")));
         }
     }
+    if let Some(weight) = routing.weights.iter().flatten().find(|weight| !(1..=MOST_WEIGHT).contains(*weight))
+    {
+        let message = format!("{weight} is not allowed: give two whole numbers from 1 to {MOST_WEIGHT}");
+        return Err(("routing.weights", message));
+    }
     Ok(())
 }
 
@@ -34,9 +42,19 @@ mod tests {
             wrong(Routing { threshold: Some(-1.0), ..none.clone() }),
             wrong(Routing { congested: Some(f64::NAN), ..none.clone() }),
             wrong(Routing { trigger: Some(1.5), ..none.clone() }),
-            wrong(Routing { ratio: Some(f64::INFINITY), ..none }),
+            wrong(Routing { ratio: Some(f64::INFINITY), ..none.clone() }),
+            wrong(Routing { weights: Some([1, 0]), ..none.clone() }),
+            wrong(Routing { weights: Some([1001, 1]), ..none.clone() }),
         ];
-        let keys = ["routing.threshold", "routing.congested", "routing.trigger", "routing.ratio"];
+        assert_eq!(check(&Routing { weights: Some([1, 1000]), ..none }), Ok(()));
+        let keys = [
+            "routing.threshold",
+            "routing.congested",
+            "routing.trigger",
+            "routing.ratio",
+            "routing.weights",
+            "routing.weights",
+        ];
         assert_eq!(cases.map(|(key, _)| key), keys);
     }
 }
