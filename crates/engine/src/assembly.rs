@@ -135,6 +135,7 @@ fn rules(experiment: &Experiment) -> Rules {
             SendWhen::LargestPacketFits => blocks_of(experiment, experiment.host.mtu),
         },
         tell_grants: experiment.measure.router_counters,
+        hop_choices: experiment.routing.choices.unwrap_or(0),
         seed: experiment.seed,
     }
 }

@@ -44,6 +44,8 @@ pub struct Rules {
     pub least_space: u32,
     /// Does somebody want to know of every grant ([`fabricsim_model::Observer::forwarded`])?
     pub tell_grants: bool,
+    /// Hops drawn at random of which the least loaded is taken, where the routing is adaptive; 0: all are compared.
+    pub hop_choices: u16,
     /// Seed of the experiment, for arbiters that draw.
     pub seed: u64,
 }

@@ -73,9 +73,12 @@ pub fn build(
 
 /// Refuses keys that the algorithm has no use for.
 fn refuse_stray(experiment: &Experiment, algorithm: Algorithm, file: &str) -> Result<(), SpecError> {
-    use Algorithm::{Dal, DimensionOrder, LookUpTables, Par, Par62, Piggyback, Table, UgalG, UgalL, Valiant};
+    use Algorithm::{
+        Dal, DimensionOrder, LookUpTables, Par, Par62, Piggyback, Table, UgalG, UgalL, UpDownAdaptive,
+        Valiant,
+    };
     let routing = &experiment.routing;
-    let keys: [(&str, bool, &[Algorithm]); 11] = [
+    let keys: [(&str, bool, &[Algorithm]); 12] = [
         ("routing.order", routing.order.is_some(), &[DimensionOrder, LookUpTables]),
         ("routing.ties", routing.ties.is_some(), &[DimensionOrder]),
         ("routing.partitions", routing.partitions.is_some(), &[LookUpTables]),
@@ -83,6 +86,7 @@ fn refuse_stray(experiment: &Experiment, algorithm: Algorithm, file: &str) -> Re
         ("routing.via", routing.via.is_some(), &[Valiant, UgalL, UgalG, Piggyback, Par]),
         ("routing.threshold", routing.threshold.is_some(), &[UgalL, UgalG, Piggyback, Par, Par62, Dal]),
         ("routing.weights", routing.weights.is_some(), &[UgalL, UgalG, Piggyback]),
+        ("routing.choices", routing.choices.is_some(), &[UpDownAdaptive]),
         ("routing.state_delay", routing.state_delay.is_some(), &[UgalG, Piggyback]),
         ("routing.congested", routing.congested.is_some(), &[Piggyback]),
         ("routing.trigger", routing.trigger.is_some(), &[Par62]),

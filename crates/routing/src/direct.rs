@@ -195,6 +195,11 @@ mod tests {
                 "algorithm = \"par\"\nweights = [1, 2]",
                 "routing.weights: only for `ugal-l`, `ugal-g` and `piggyback`, not for `par`",
             ),
+            (
+                fly,
+                "algorithm = \"par\"\nchoices = 2",
+                "routing.choices: only for `up-down-adaptive`, not for `par`",
+            ),
             (fly, "algorithm = \"par\"\nratio = 0.5", "routing.ratio: only for `par-6/2`, not for `par`"),
             (
                 fly,

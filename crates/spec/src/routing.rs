@@ -35,6 +35,10 @@ pub struct Routing {
     /// they are the links between switches of either way. `[1, 2]` is the rule of BookSim.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub weights: Option<[u32; 2]>,
+    /// For `up-down-adaptive`: number of ports that are drawn at random, each among all, at every switch on the way up; the packet takes the
+    /// least loaded of them (2: the power of two choices, Mitzenmacher 2001). 1 to 65535; by default all ports are compared.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub choices: Option<u16>,
     /// For `ugal-g` and `piggyback`: how old what a router knows of the other routers of its group is at the least; at least the
     /// latency of the links within groups, which it is by default. At most half as old again.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -72,7 +76,7 @@ pub enum Algorithm {
     LookUpTables,
     /// On a fat tree: up by the destination's digits (d-mod-k), then down.
     UpDown,
-    /// On a fat tree: up by the port with the most credits, then down.
+    /// On a fat tree: up by the port with the least ahead, of all or of `choices` drawn at random, then down.
     UpDownAdaptive,
     /// On a fat tree: up by any port, drawn anew at every switch, then down.
     UpDownRandom,

@@ -183,6 +183,7 @@ class Routing:
     via: Literal["group", "router"] | None = None
     threshold: float | None = None
     weights: list[int] | None = None
+    choices: int | None = None
     state_delay: str | None = None
     congested: float | None = None
     trigger: float | None = None

@@ -1,6 +1,6 @@
 //! What happens to a packet that comes in: the choice of its hop, and of the queue in which it waits.
 
-use fabricsim_model::{Hop, Lanes, Observer};
+use fabricsim_model::{Hop, Lanes, Observer, Random};
 use fabricsim_routing::{At, RoutingFunction};
 use fabricsim_spec::Queueing;
 use fabricsim_units::{PortNo, Vl};
@@ -269,6 +269,13 @@ impl Switch {
             let place = context.rules.stream_at(self.id, &packet).below(context.hops.len() as u64);
             return context.hops[place as usize];
         }
+        if context.rules.hop_choices > 0 {
+            draw_hops(
+                &mut context.hops,
+                context.rules.stream_at(self.id, &packet),
+                context.rules.hop_choices,
+            );
+        }
         self.least_loaded(context)
     }
 
@@ -294,8 +301,44 @@ impl Switch {
     }
 }
 
+/// Leaves `choices` of the hops, each drawn among all of them.
+fn draw_hops(hops: &mut Vec<Hop>, mut random: Random, choices: u16) {
+    let all = hops.len();
+    for _ in 0..choices {
+        hops.push(hops[random.below(all as u64) as usize]);
+    }
+    hops.drain(..all);
+}
+
 /// The same hop on the lanes of a service class, which begin at `class`.
 #[inline(always)]
 fn shifted(hop: Hop, class: u8) -> Hop {
     Hop { lanes: Lanes::new(hop.lanes.first.0 + class, hop.lanes.count), ..hop }
+}
+
+#[cfg(test)]
+mod tests {
+    use fabricsim_units::PortNo;
+
+    use super::*;
+
+    /// Each draw is among all, so that one hop may be drawn twice: of four hops and two draws, both are the same in a quarter of
+    /// the cases, and each hop comes first equally often.
+    #[test]
+    fn hops_are_drawn_among_all() {
+        let all: Vec<Hop> = (0..4).map(|port| Hop { port: PortNo(port), lanes: Lanes::new(0, 2) }).collect();
+        let (mut same, mut first) = (0, [0; 4]);
+        let cases = 40_000;
+        for case in 0..cases {
+            let mut hops = all.clone();
+            draw_hops(&mut hops, Random::new(1, 2, case), 2);
+            assert_eq!(hops.len(), 2);
+            same += u32::from(hops[0] == hops[1]);
+            first[hops[0].port.index()] += 1;
+        }
+        // Binomial with p = 1/4: five standard deviations.
+        let bound = 5.0 * (cases as f64 * 0.25 * 0.75).sqrt();
+        let near = |count: u32| (f64::from(count) - cases as f64 / 4.0).abs() < bound;
+        assert!(near(same) && first.into_iter().all(near), "{same} {first:?}");
+    }
 }

@@ -26,6 +26,9 @@ pub(super) fn check(routing: &Routing) -> Result<(), Problem> {
         let message = format!("{weight} is not allowed: give two whole numbers from 1 to {MOST_WEIGHT}");
         return Err(("routing.weights", message));
     }
+    if routing.choices == Some(0) {
+        return Err(("routing.choices", "0 is not allowed: give a number from 1 to 65535".to_owned()));
+    }
     Ok(())
 }
 
@@ -45,8 +48,9 @@ mod tests {
             wrong(Routing { ratio: Some(f64::INFINITY), ..none.clone() }),
             wrong(Routing { weights: Some([1, 0]), ..none.clone() }),
             wrong(Routing { weights: Some([1001, 1]), ..none.clone() }),
+            wrong(Routing { choices: Some(0), ..none.clone() }),
         ];
-        assert_eq!(check(&Routing { weights: Some([1, 1000]), ..none }), Ok(()));
+        assert_eq!(check(&Routing { weights: Some([1, 1000]), choices: Some(1), ..none }), Ok(()));
         let keys = [
             "routing.threshold",
             "routing.congested",
@@ -54,6 +58,7 @@ mod tests {
             "routing.ratio",
             "routing.weights",
             "routing.weights",
+            "routing.choices",
         ];
         assert_eq!(cases.map(|(key, _)| key), keys);
     }

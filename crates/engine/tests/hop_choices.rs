@@ -1,0 +1,68 @@
+//! Up a tree by the better of some ports drawn at random.
+
+use std::path::Path;
+
+use fabricsim_engine::{Prepared, Totals};
+use fabricsim_model::Nobody;
+use fabricsim_units::Time;
+
+const TREE: &str = r#"
+[topology]
+fat-tree = { arity = 4, levels = 3 }
+[links.all]
+rate = "64 Gb/s"
+latency = "1 ns"
+buffer = "128 B"
+reads = 1
+[switch]
+queueing = "fifo"
+router_delay = "2 ns"
+virtual_lanes = 4
+flow_control_unit = "8 B"
+[routing]
+algorithm = "up-down-adaptive"
+[[traffic]]
+pattern = "bit-complement"
+load = 1.0
+message = "8 B"
+[run]
+duration = "1 s"
+"#;
+
+fn totals(overrides: &[(&str, &str)]) -> Totals {
+    let overrides: Vec<_> = overrides.iter().map(|(k, v)| ((*k).to_owned(), (*v).to_owned())).collect();
+    let experiment = fabricsim_spec::read(TREE, "tree.toml", &overrides).unwrap_or_else(|e| panic!("{e}"));
+    let prepared = Prepared::new(experiment, Path::new("."), "tree.toml").unwrap_or_else(|e| panic!("{e}"));
+    let mut engine = prepared.engine(|| Nobody);
+    engine.advance(Time::us(1), &mut |_, _| true);
+    assert_eq!(engine.check_credits(), Ok(()));
+    engine.stop_sources();
+    engine.advance(Time::us(60), &mut |_, _| true);
+    let totals = engine.totals();
+    assert_eq!((totals.injected, totals.in_flight), (totals.delivered, 0), "all arrive once sources stop");
+    totals
+}
+
+#[test]
+fn partitions_do_not_change_a_bit() {
+    for choices in ["1", "2", "9"] {
+        let of = |partitions| totals(&[("routing.choices", choices), ("run.partitions", partitions)]);
+        let one = of("1");
+        assert!(one.delivered > 1000, "{choices}: {one:?}");
+        for partitions in ["2", "3"] {
+            assert_eq!(of(partitions), one, "{choices} in {partitions}");
+        }
+    }
+}
+
+/// More choices are better, with decreasing gains; one is as good as a port drawn without looking; very many are as good as all.
+#[test]
+fn throughput_grows_with_the_choices() {
+    let delivered = |choices| totals(&[("routing.choices", choices)]).delivered as f64;
+    let random = totals(&[("routing.algorithm", "up-down-random")]).delivered as f64;
+    let all = totals(&[]).delivered as f64;
+    let [one, two, many] = ["1", "2", "64"].map(delivered);
+    assert!((one / random - 1.0).abs() < 0.03, "{one} with one choice, {random} at random");
+    assert!((many / all - 1.0).abs() < 0.03, "{many} with 64 choices, {all} with all");
+    assert!(one * 1.03 < two && two * 1.01 < all, "{one} {two} {all}");
+}
