@@ -228,6 +228,9 @@ fn ports(
         let channel = channel_from(graph, place.link, place.node, own);
         let far_node = graph.far_end(place.link, place.node).node;
         let mut sender = sender(experiment, parameters, channel, far_node, directory, number);
+        if matches!(place.node, Node::Switch(_)) {
+            sender.byte_time = experiment.switch.byte_time(parameters.rate);
+        }
         if matches!(sender.far, Far::SlowHost(_)) {
             sender.sink = ports.sinks.len() as u32;
             ports.sinks.push(sink(experiment));
@@ -237,7 +240,11 @@ fn ports(
             ports.retries.push(errors);
         }
         ports.senders.push(sender);
-        ports.receivers.push(receiver(experiment, parameters, channel ^ 1, directory, number, place.node));
+        let mut receiver = receiver(experiment, parameters, channel ^ 1, directory, number, place.node);
+        if matches!(far_node, Node::Switch(_)) {
+            receiver.byte_time = experiment.switch.byte_time(parameters.rate);
+        }
+        ports.receivers.push(receiver);
         let capacity = (parameters.buffer.0 / u64::from(unit)).min(u64::from(u32::MAX)) as u32;
         (0..lane_count).for_each(|_| ports.lanes.push(LaneCredits::new(capacity)));
     }
@@ -275,6 +282,7 @@ fn sender(
         retry: NONE,
         channel,
         overhead: parameters.packet_overhead.0 as u32,
+        link_byte_time: parameters.rate.byte_time(),
         far,
         stalled_since: Time::MAX,
         stalled_lane: Vl(0),
@@ -345,7 +353,10 @@ fn entities(common: &Common<'_>, places: &[Place], ports: Ports, sources: &mut [
                     let own = &senders[port as usize..][..count];
                     let mut switch = Switch::new(id, port, count, lanes, rules)
                         .with_random(rules, |output| own[output].channel)
-                        .with_head_delay(experiment.switch.head_delay, false)
+                        .with_head_delay(
+                            experiment.switch.head_delay,
+                            own.iter().any(|sender| sender.byte_time != sender.link_byte_time),
+                        )
                         .with_mixed_rates(own.windows(2).any(|pair| pair[0].byte_time != pair[1].byte_time));
                     if experiment.switch.allocation == Allocation::Separable {
                         switch = switch.with_rounds(cycle(experiment, own));

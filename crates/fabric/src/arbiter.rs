@@ -41,13 +41,13 @@ impl<'a> Choice<'a> {
         let Some(best) = best else {
             self.seen = 1;
             self.best = Some(candidate);
-            return comes_first && self.arbiter == Arbiter::RoundRobin;
+            return comes_first && matches!(self.arbiter, Arbiter::RoundRobin | Arbiter::StrictRoundRobin);
         };
         if !comes_first && self.is_urgent(best) {
             return false;
         }
         let better = match self.arbiter {
-            Arbiter::RoundRobin => false,
+            Arbiter::RoundRobin | Arbiter::StrictRoundRobin => false,
             Arbiter::OldestFirst => candidate.injected < best.injected,
             Arbiter::FixedPriority => (candidate.lane, candidate.input) < (best.lane, best.input),
             Arbiter::AgeBased => candidate.age > best.age,

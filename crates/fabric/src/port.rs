@@ -30,7 +30,7 @@ pub struct Sender {
     pub busy_until: Time,
     /// The earliest wake-up that is scheduled for this port; [`Time::MAX`] if none is.
     pub wake_at: Time,
-    /// Time of a byte on the link.
+    /// Time of a byte of a packet that is sent.
     pub byte_time: ByteTime,
     /// Propagation latency of the link.
     pub latency: Time,
@@ -47,6 +47,9 @@ pub struct Sender {
     pub channel: u32,
     /// Bytes that a packet occupies on the link beyond its own.
     pub overhead: u32,
+    /// Time of a byte on the link itself, where the switch sends the units of a packet at longer intervals; else the same as
+    /// [`Sender::byte_time`].
+    pub link_byte_time: ByteTime,
     /// Who receives.
     pub far: Far,
     /// Since when the port has been idle for want of credits; [`Time::MAX`] if it is not.
@@ -57,6 +60,20 @@ pub struct Sender {
     pub last_lane: Vl,
     /// Has some lane a packet that waits for credits?
     pub starving: bool,
+}
+
+impl Sender {
+    /// Does the switch send the units of a packet at longer intervals than the link needs?
+    #[inline]
+    pub(crate) fn is_paced(&self) -> bool {
+        self.link_byte_time != self.byte_time
+    }
+
+    /// How long a packet keeps the link, if it is paced: until the link has carried its last unit, and the overhead.
+    pub(crate) fn held(&self, bytes: u32, unit: u32) -> Time {
+        let before = (bytes - 1) / unit * unit;
+        self.byte_time.duration(before) + self.link_byte_time.duration(bytes - before + self.overhead)
+    }
 }
 
 /// The receiving side of a port, with its input buffer.

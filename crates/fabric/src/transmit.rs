@@ -35,7 +35,10 @@ pub(crate) fn transmit<const ELABORATE: bool, R: RoutingFunction, B: Observer, O
     if ELABORATE && context.ports.senders[port as usize].retry != NONE {
         return transmit_with_errors(context, port, index, (bytes, blocks), lane, more);
     }
-    transmit_at(context, context.now, port, index, (bytes, blocks), lane, more)
+    if ELABORATE && context.ports.senders[port as usize].is_paced() {
+        return transmit_paced(context, context.now, port, index, (bytes, blocks), lane, more);
+    }
+    transmit_at::<false, R, B, O>(context, context.now, port, index, (bytes, blocks), lane, more)
 }
 
 /// [`transmit`] over a link with errors. The packet goes as if it began later, by the time that the link layer takes for what
@@ -57,12 +60,31 @@ fn transmit_with_errors<R: RoutingFunction, B: Observer, O: Outbox>(
         context.observer.retried(context.now, sender.channel, lane, failures);
     }
     let start = context.now + errors.round_trip() * u64::from(failures);
-    transmit_at(context, start, port, index, size, lane, more)
+    if sender.is_paced() {
+        return transmit_paced(context, start, port, index, size, lane, more);
+    }
+    transmit_at::<false, R, B, O>(context, start, port, index, size, lane, more)
 }
 
-/// Occupies the link from now on, and sends the packet at `now`.
+/// [`transmit_at`] where the switch sends the units of a packet at longer intervals than the link needs.
+#[cold]
+#[inline(never)]
+fn transmit_paced<R: RoutingFunction, B: Observer, O: Outbox>(
+    context: &mut Context<R, B, O>,
+    now: Time,
+    port: u32,
+    index: u32,
+    size: (u32, u32),
+    lane: Vl,
+    more: bool,
+) -> Time {
+    transmit_at::<true, R, B, O>(context, now, port, index, size, lane, more)
+}
+
+/// Occupies the link from now on, and sends the packet at `now`. `PACED`: does the switch send its units at longer intervals than
+/// the link needs?
 #[inline(always)]
-fn transmit_at<R: RoutingFunction, B: Observer, O: Outbox>(
+fn transmit_at<const PACED: bool, R: RoutingFunction, B: Observer, O: Outbox>(
     context: &mut Context<R, B, O>,
     now: Time,
     port: u32,
@@ -76,13 +98,20 @@ fn transmit_at<R: RoutingFunction, B: Observer, O: Outbox>(
     let sender = &mut context.ports.senders[port as usize];
     let duration = sender.byte_time.duration(bytes);
     let end = now + duration;
-    sender.busy_until =
-        if sender.overhead == 0 { end } else { now + sender.byte_time.duration(bytes + sender.overhead) };
+    sender.busy_until = if PACED {
+        now + sender.held(bytes, context.ports.ramps.unit())
+    } else if sender.overhead == 0 {
+        end
+    } else {
+        now + sender.byte_time.duration(bytes + sender.overhead)
+    };
     sender.last_lane = lane;
     if more {
         sender.wake(port, sender.busy_until, &mut context.out);
     }
-    context.observer.transmitted(sender.channel, lane, bytes, context.now, sender.busy_until);
+    let carried_until =
+        if PACED { now + sender.link_byte_time.duration(bytes + sender.overhead) } else { sender.busy_until };
+    context.observer.transmitted(sender.channel, lane, bytes, context.now, carried_until);
     if sender.stalled_since != Time::MAX {
         sender.end_stall(context.now, &mut context.observer);
     }

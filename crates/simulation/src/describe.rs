@@ -131,11 +131,13 @@ pub fn zero_load(prepared: &Prepared, from: HostId, to: HostId, packet: Bytes) -
     let link_of_host = graph.hosts[from.index()].link;
     let mut link = &graph.links[link_of_host.index()].parameters;
     let mut at = link.latency;
+    let mut byte_time = link.rate.byte_time();
     for (here, hop) in path(&prepared.router, graph, from, to) {
-        let came = link.rate.byte_time().duration(bytes);
+        let came = byte_time.duration(bytes);
         let next = graph.switches[here.index()].ports[hop.port.index()];
         link = &graph.links[next.index()].parameters;
-        let goes = link.rate.byte_time().duration(bytes);
+        byte_time = switch.byte_time(link.rate);
+        let goes = byte_time.duration(bytes);
         // The time in which a packet is in its staging buffer, where there are such buffers.
         let staged = match (switch.queueing, switch.staging.rate) {
             (Queueing::Cioq, Some(rate)) => rate.byte_time().duration(bytes),
@@ -153,7 +155,7 @@ pub fn zero_load(prepared: &Prepared, from: HostId, to: HostId, packet: Bytes) -
             break;
         }
     }
-    at + link.rate.byte_time().duration(bytes)
+    at + byte_time.duration(bytes)
 }
 
 fn bit_errors(prepared: &Prepared) -> Option<BitErrors> {

@@ -110,6 +110,7 @@ fn switch(switch: &Switch) -> Result<(), Problem> {
     at_most("switch.router_delay", switch.router_delay, LONGEST_DELAY)?;
     at_most("switch.credit_delay", switch.credit_delay, LONGEST_DELAY)?;
     head_delay(switch)?;
+    unit_interval(switch)?;
     if switch.allocation == Allocation::Maximal {
         return Ok(());
     }
@@ -134,6 +135,17 @@ fn head_delay(switch: &Switch) -> Result<(), Problem> {
     }
     if switch.head_delay > Time::ZERO && switch.queueing == Queueing::Cioq {
         let message = "not for `queueing = \"cioq\"`: give `switch.staging.delay` instead";
+        return Err((KEY, message.to_owned()));
+    }
+    Ok(())
+}
+
+fn unit_interval(switch: &Switch) -> Result<(), Problem> {
+    const KEY: &str = "switch.unit_interval";
+    at_most(KEY, switch.unit_interval, LONGEST_DELAY)?;
+    let fits = switch.queueing != Queueing::Cioq && switch.allocation == Allocation::Maximal;
+    if switch.unit_interval > Time::ZERO && !fits {
+        let message = "only for `queueing = \"fifo\"` and `\"voq\"` with `allocation = \"maximal\"`";
         return Err((KEY, message.to_owned()));
     }
     Ok(())
@@ -248,6 +260,21 @@ duration = '1 ms'
                 "switch",
                 "{ head_delay = '1 ns', queueing = 'cioq' }",
                 "switch.head_delay: not for `queueing = \"cioq\"`: give `switch.staging.delay` instead",
+            ),
+            (
+                "switch.unit_interval",
+                "1001 ms",
+                "switch.unit_interval: 1.001 s is not allowed: give at most 1 s",
+            ),
+            (
+                "switch",
+                "{ unit_interval = '1 ns', queueing = 'fifo', allocation = 'separable' }",
+                "switch.unit_interval: only for `queueing = \"fifo\"` and `\"voq\"` with",
+            ),
+            (
+                "switch",
+                "{ unit_interval = '1 ns', queueing = 'cioq' }",
+                "switch.unit_interval: only for `queueing = \"fifo\"` and `\"voq\"` with",
             ),
             (
                 "switch.allocation",

@@ -1,4 +1,4 @@
-use fabricsim_units::{Bytes, Rate, Time};
+use fabricsim_units::{ByteTime, Bytes, Rate, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -18,6 +18,11 @@ pub struct Switch {
     /// the packet before it has left, at the earliest (route computation and virtual-channel allocation of a router without
     /// lookahead). For `queueing = "fifo"` and `"voq"`; 0, by default, to `router_delay`.
     pub head_delay: Time,
+    /// Time from the departure of a flow-control unit to that of the next one of the same queue, if that is longer than the link takes
+    /// for it; an output may go on with a packet of another queue as soon as the link is free (the head-of-queue slot of the
+    /// InfiniBand model for OMNeT++ in its reading of 2004). For `queueing = "fifo"` and `"voq"` with `allocation = "maximal"`; 0, by
+    /// default, to 1 s.
+    pub unit_interval: Time,
     /// Virtual lanes (virtual channels) of every link, 1 to 16.
     pub virtual_lanes: u8,
     /// The lanes of every link are divided into so many equal groups, and packets of service class c use the c-th
@@ -51,6 +56,7 @@ impl Default for Switch {
             switching: Switching::default(),
             router_delay: Time::ns(100),
             head_delay: Time::ZERO,
+            unit_interval: Time::ZERO,
             virtual_lanes: 1,
             service_classes: 1,
             priority_classes: Vec::new(),
@@ -67,6 +73,15 @@ impl Default for Switch {
 }
 
 impl Switch {
+    /// Time of a byte of a packet that a switch sends over a link of `rate`: the link's, or what `unit_interval` leaves of it.
+    pub fn byte_time(&self, rate: Rate) -> ByteTime {
+        let link = rate.byte_time();
+        if self.unit_interval == Time::ZERO {
+            return link;
+        }
+        link.max(ByteTime::spread(self.unit_interval, self.flow_control_unit.0 as u32))
+    }
+
     /// Virtual lanes of each service class.
     pub fn lanes_per_class(&self) -> u8 {
         self.virtual_lanes / self.service_classes.max(1)
@@ -162,6 +177,10 @@ pub enum Arbiter {
     /// Input ports in turn, and the virtual lanes of a port in turn.
     #[default]
     RoundRobin,
+    /// Input ports in turn, but the output waits for an input whose turn it is and that has a packet which could be sent, while
+    /// that input's read ports (`reads`) are busy with other outputs: it does not serve the next one in its place (the
+    /// InfiniBand model for OMNeT++).
+    StrictRoundRobin,
     /// The packet that was injected first; ties in turn.
     OldestFirst,
     /// Any, with equal probability.

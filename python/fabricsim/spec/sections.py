@@ -119,13 +119,19 @@ class Switch:
     switching: Literal["cut-through", "store-and-forward"] | None = None
     router_delay: str | None = None
     head_delay: str | None = None
+    unit_interval: str | None = None
     virtual_lanes: int | None = None
     service_classes: int | None = None
     priority_classes: list[int] | None = None
     flow_control_unit: str | None = None
     credit_return: Literal["block", "packet"] | None = None
     credit_delay: str | None = None
-    arbiter: Literal["round-robin", "oldest-first", "random", "fixed-priority", "age-based"] | None = None
+    arbiter: (
+        Literal[
+            "round-robin", "strict-round-robin", "oldest-first", "random", "fixed-priority", "age-based"
+        ]
+        | None
+    ) = None
     allocation: Literal["maximal", "separable"] | None = None
     staging: Staging | None = None
     send_when: Literal["packet-fits", "largest-packet-fits"] | None = None

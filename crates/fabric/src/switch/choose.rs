@@ -2,6 +2,7 @@
 
 use fabricsim_model::Observer;
 use fabricsim_routing::RoutingFunction;
+use fabricsim_spec::Arbiter;
 use fabricsim_units::{Time, Vl};
 
 use super::Switch;
@@ -187,6 +188,15 @@ impl Switch {
             let readable_at = context.ports.receivers[self.first_port as usize + input].readable_at;
             if readable_at > context.now {
                 delay.retry = delay.retry.min(readable_at);
+                if arbiter == Arbiter::StrictRoundRobin {
+                    let lanes = self.requests[self.layout.request(output, input)].lanes;
+                    let asking = (0..self.layout.lanes as u8).filter(|lane| lanes >> lane & 1 != 0).map(Vl);
+                    let heads =
+                        asking.map(|lane| self.queues[self.layout.queue(input, lane, output)].first());
+                    if could_send::<ELABORATE, R, B, O>(context, port, heads) {
+                        return choice.made();
+                    }
+                }
             } else {
                 let mut request = self.requests[self.layout.request(output, input)];
                 if let Some(lane) = last_lane {
@@ -214,6 +224,17 @@ impl Switch {
         }
         choice.made()
     }
+}
+
+/// Is one of the packets at the heads of an input's queues one that `port` could send now but for the input's read ports? The
+/// input is looked at again as soon as it can be read, whatever else a packet lacks.
+#[inline(never)]
+fn could_send<const ELABORATE: bool, R, B, O>(
+    context: &mut Context<R, B, O>,
+    port: u32,
+    mut heads: impl Iterator<Item = u32>,
+) -> bool {
+    heads.any(|packet| examine::<ELABORATE, R, B, O>(context, port, packet, &mut Delay::default()).is_some())
 }
 
 /// Blocks that must be free at the other end for a packet of `blocks` to be sent.

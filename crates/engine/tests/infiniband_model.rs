@@ -1,0 +1,155 @@
+//! What the InfiniBand model for OMNeT++ does and others do not: outputs that wait for the input whose turn it is, and flow-control
+//! units of a queue that follow each other at intervals.
+
+use std::path::Path;
+
+use fabricsim_engine::{Prepared, Totals};
+use fabricsim_model::{Nobody, Observer, Packet};
+use fabricsim_units::{HostId, Time};
+
+const SWITCHES: &str = r#"
+[links.all]
+rate = "64 Gb/s"
+latency = "1 ns"
+buffer = "4 KiB"
+reads = 1
+[switch]
+router_delay = "4 ns"
+flow_control_unit = "8 B"
+[host]
+mtu = "64 B"
+[run]
+duration = "1 s"
+"#;
+
+fn prepared(topology: &str, traffic: &str, overrides: &[(&str, &str)]) -> Prepared {
+    let text = format!("topology = {{ {topology} }}\n{SWITCHES}\n{traffic}");
+    let overrides: Vec<_> = overrides.iter().map(|(k, v)| ((*k).to_owned(), (*v).to_owned())).collect();
+    let experiment = fabricsim_spec::read(&text, "model.toml", &overrides).unwrap_or_else(|e| panic!("{e}"));
+    Prepared::new(experiment, Path::new("."), "model.toml").unwrap_or_else(|e| panic!("{e}"))
+}
+
+/// Packets delivered from 10 us on, by source and destination.
+struct Pairs(Vec<(HostId, HostId)>);
+
+impl Observer for Pairs {
+    fn delivered(&mut self, now: Time, packet: &Packet) {
+        if now >= Time::us(10) {
+            self.0.push((packet.source, packet.destination));
+        }
+    }
+}
+
+/// Parts of a link's time, in 40 us from 10 us on, that packets of 64 B from one host to another take.
+fn share(prepared: &Prepared, (from, to): (u32, u32)) -> f64 {
+    let mut engine = prepared.engine(|| Pairs(Vec::new()));
+    engine.advance(Time::us(50), &mut |_, _| true);
+    assert_eq!(engine.check_credits(), Ok(()));
+    let pairs = &engine.observers().next().unwrap().0;
+    pairs.iter().filter(|&&pair| pair == (HostId(from), HostId(to))).count() as f64 * 8.0 / 40_000.0
+}
+
+fn stream(from: &str, to: &str) -> String {
+    format!(
+        "[[traffic]]\nsources = ['{from}']\npattern = {{ to = '{to}' }}\ninjection = 'saturating'\nmessage = '64 B'\n"
+    )
+}
+
+/// H0 sends to H2, H3 and H4 in turn, H1 to H2 only. H0 can serve each a third of the time. An output that takes what it can get gives
+/// H1 the rest of H2's link; one that waits for its turn gives each a packet, and is idle for a third of the time.
+#[test]
+fn a_strict_output_waits_for_the_input_in_turn() {
+    let traffic = stream("H0", "H2") + &stream("H0", "H3") + &stream("H0", "H4") + &stream("H1", "H2");
+    for (arbiter, expected) in [("round-robin", 2.0 / 3.0), ("strict-round-robin", 1.0 / 3.0)] {
+        let prepared = prepared("single-switch = { hosts = 5 }", &traffic, &[("switch.arbiter", arbiter)]);
+        for to in [2, 3, 4] {
+            let found = share(&prepared, (0, to));
+            assert!((found - 1.0 / 3.0).abs() < 0.01, "{arbiter}: H0 to H{to} {found}");
+        }
+        let found = share(&prepared, (1, 2));
+        assert!((found - expected).abs() < 0.01, "{arbiter}: H1 to H2 {found}");
+    }
+}
+
+/// Where every input can be read for all outputs at once, there is nothing to wait for.
+#[test]
+fn without_read_ports_a_strict_output_is_an_ordinary_one() {
+    let traffic = "[[traffic]]\npattern = 'uniform'\nload = 0.8\nmessage = '64 B'\n";
+    for queueing in ["voq", "fifo"] {
+        let of = |arbiter| {
+            let overrides =
+                [("switch.arbiter", arbiter), ("switch.queueing", queueing), ("links.all.reads", "0")];
+            totals("mesh = { dimensions = [4, 4] }", traffic, &overrides)
+        };
+        assert_eq!(of("strict-round-robin"), of("round-robin"), "{queueing}");
+    }
+}
+
+/// Eight units of a nanosecond each, or one every `interval`: alone in its queue, a packet follows after eight intervals; behind one of
+/// another queue after seven and the link's nanosecond for the last unit.
+#[test]
+fn units_of_a_queue_follow_each_other_at_intervals() {
+    let one = stream("H0", "H2");
+    let two = stream("H0", "H2") + &stream("H1", "H2");
+    // Nanoseconds for a packet: from one queue, and from two that take turns.
+    for (interval, alone, in_turn) in [("0 ns", 8, 8), ("1 ns", 8, 8), ("3 ns", 24, 22), ("10 ns", 80, 71)] {
+        let overrides = [("switch.unit_interval", interval)];
+        let of = |traffic: &str, from| {
+            share(&prepared("single-switch = { hosts = 3 }", traffic, &overrides), (from, 2))
+        };
+        let found = of(&one, 0);
+        assert!((found * f64::from(alone) / 8.0 - 1.0).abs() < 0.005, "{interval}: {found}");
+        for from in [0, 1] {
+            let found = of(&two, from);
+            assert!(
+                (found * f64::from(2 * in_turn) / 8.0 - 1.0).abs() < 0.005,
+                "{interval}: H{from} {found}"
+            );
+        }
+    }
+}
+
+fn totals(topology: &str, traffic: &str, overrides: &[(&str, &str)]) -> Totals {
+    let prepared = prepared(topology, traffic, overrides);
+    let mut engine = prepared.engine(|| Nobody);
+    engine.advance(Time::us(3), &mut |_, _| true);
+    assert_eq!(engine.check_credits(), Ok(()));
+    engine.stop_sources();
+    engine.advance(Time::us(200), &mut |_, _| true);
+    let totals = engine.totals();
+    assert_eq!((totals.injected, totals.in_flight), (totals.delivered, 0), "all arrive once sources stop");
+    totals
+}
+
+#[test]
+fn partitions_do_not_change_a_bit_and_nothing_is_lost() {
+    let traffic = "[[traffic]]\npattern = 'uniform'\nload = 0.9\n\
+         message = { choice = [{ size = '5 B', weight = 1 }, { size = '20 B', weight = 1 }, { size = '64 B', weight = 1 }] }\n";
+    let switches: [&[(&str, &str)]; 5] = [
+        &[("switch.arbiter", "strict-round-robin"), ("switch.virtual_lanes", "2")],
+        &[("switch.arbiter", "strict-round-robin"), ("switch.queueing", "fifo")],
+        &[("switch.unit_interval", "3 ns"), ("links.hosts.rate", "16 Gb/s")],
+        &[
+            ("switch.unit_interval", "5 ns"),
+            ("switch.queueing", "fifo"),
+            ("links.all.packet_overhead", "8 B"),
+        ],
+        &[
+            ("switch.unit_interval", "2 ns"),
+            ("switch.arbiter", "strict-round-robin"),
+            ("switch.switching", "store-and-forward"),
+            ("links.all.bit_error_rate", "1e-4"),
+        ],
+    ];
+    for topology in ["mesh = { dimensions = [4, 6] }", "fat-tree = { arity = 3, levels = 2 }"] {
+        for more in switches {
+            let of =
+                |partitions| totals(topology, traffic, &[&[("run.partitions", partitions)], more].concat());
+            let one = of("1");
+            assert!(one.delivered > 500, "{topology} {more:?}: {one:?}");
+            for partitions in ["2", "3"] {
+                assert_eq!(of(partitions), one, "{topology} {more:?} in {partitions}");
+            }
+        }
+    }
+}
