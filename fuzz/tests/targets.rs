@@ -137,7 +137,7 @@ fn changes_reach_what_they_are_for() {
     let large = |bytes: &[u8]| bytes.windows(10).any(|window| window == b"4294967296");
     let cut = |bytes: &[u8]| !bytes.is_empty() && bytes.len() < 12 && seed.starts_with(bytes);
     let moved = |bytes: &[u8]| bytes.starts_with(b"alpha = beta");
-    let config = Config { cases: 4096, failure_persistence: None, ..Config::default() };
+    let config = Config { cases: 16384, failure_persistence: None, ..Config::default() };
     let found = [Cell::new(false), Cell::new(false), Cell::new(false)];
     let ran = TestRunner::new(config).run(&edits(), |edits| {
         let bytes = apply(&seed, &edits, &dictionary);

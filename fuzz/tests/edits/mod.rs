@@ -16,6 +16,8 @@ pub(crate) enum Edit {
     Copy(Index, Index, Index),
     /// A word in the place of another.
     Word(Index, Index),
+    /// A small number in the place of another.
+    Number(Index, u8),
     /// All after a place is cut off.
     Cut(Index),
 }
@@ -29,9 +31,11 @@ pub(crate) fn edits() -> impl Strategy<Value = Vec<Edit>> {
         1 => (at(), at()).prop_map(|(from, to)| Edit::Remove(from, to)),
         1 => (at(), at(), at()).prop_map(|(from, to, place)| Edit::Copy(from, to, place)),
         4 => (at(), at()).prop_map(|(place, word)| Edit::Word(place, word)),
+        8 => (at(), 0_u8..20).prop_map(|(place, number)| Edit::Number(place, number)),
         1 => at().prop_map(Edit::Cut),
     ];
-    prop::collection::vec(edit, 1..5)
+    // Most often a single one, after which the file may still be right.
+    prop_oneof![3 => prop::collection::vec(edit.clone(), 1), 1 => prop::collection::vec(edit, 2..6)]
 }
 
 /// Words that take the place of others.
@@ -128,6 +132,14 @@ pub(crate) fn apply(seed: &[u8], edits: &[Edit], dictionary: &Dictionary) -> Vec
                     let (from, to) = words[at.index(words.len())];
                     let word = &dictionary.0[word.index(dictionary.0.len())];
                     bytes.splice(from..to, word.iter().copied());
+                }
+            }
+            Edit::Number(at, number) => {
+                let is_digits = |&(from, to): &(usize, usize)| bytes[from..to].iter().all(u8::is_ascii_digit);
+                let numbers: Vec<(usize, usize)> = words(&bytes).into_iter().filter(is_digits).collect();
+                if !numbers.is_empty() {
+                    let (from, to) = numbers[at.index(numbers.len())];
+                    bytes.splice(from..to, number.to_string().into_bytes());
                 }
             }
             Edit::Cut(at) => {
