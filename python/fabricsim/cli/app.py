@@ -24,6 +24,7 @@ from fabricsim.cli.state import (
     Memory,
     Out,
     Set,
+    caution,
     in_folder,
     output,
     print_json,
@@ -37,7 +38,7 @@ from fabricsim.cli.sweep import sweep
 from fabricsim.cli.tables import print_facts, print_result
 from fabricsim.cli.tune import tune
 from fabricsim.errors import FabricsimError, InputError, StoreError
-from fabricsim.importers import import_omnetpp
+from fabricsim.importers import by_reason, import_omnetpp
 from fabricsim.native import schema as experiment_schema
 from fabricsim.native import version as engine_version
 from fabricsim.results import Result
@@ -184,13 +185,34 @@ def export(
 @app.command("import")
 def import_(
     format: Annotated[Literal["omnetpp"], typer.Argument(help="omnetpp: the InfiniBand model for OMNeT++.")],
-    folder: Annotated[Path, typer.Argument(metavar="DIR", help="With omnetpp.ini, a .ned and a .fdbs file.")],
+    source: Annotated[
+        Path,
+        typer.Argument(
+            metavar="DIR", help="With omnetpp.ini, a .ned and a .fdbs file; or the configuration file in it."
+        ),
+    ],
+    config: Annotated[
+        str, typer.Option("--config", metavar="NAME", help="Which [Config NAME] of the configuration file.")
+    ] = "General",
     out: OutFile = None,
     force: ForceFile = False,
+    json: Json = False,
 ) -> None:
-    """Make an experiment of another simulator's input files, to which it refers."""
+    """Make an experiment of another simulator's input files, to which it refers.
+
+    Standard error names every key of the configuration that the experiment does not express, with the reason.
+    """
     assert format == "omnetpp"
-    _write(import_omnetpp(folder, Path() if out is None else out.parent), out, force)
+    imported = import_omnetpp(source, Path() if out is None else out.parent, config)
+    if out is not None or not json:
+        _write(imported.text, out, force)
+    for message in by_reason(imported.not_read):
+        caution(message)
+    if json:
+        not_read = [one.as_dict() for one in imported.not_read]
+        print_json(
+            {"experiment": imported.text, "file": None if out is None else str(out), "not_read": not_read}
+        )
 
 
 def _write(text: str, out: Path | None, force: bool) -> None:

@@ -143,6 +143,11 @@ def tell(message: str) -> None:
     errors.print(message, markup=False)
 
 
+def caution(message: str) -> None:
+    """A warning on standard error."""
+    errors.print(f"warning: {message}", style="yellow", markup=False)
+
+
 def warn(experiment: Experiment) -> list[str]:
     """What is probably not meant in an experiment, on standard error; and as texts.
 
@@ -151,7 +156,7 @@ def warn(experiment: Experiment) -> list[str]:
     """
     found = experiment.warnings()
     for text in found:
-        errors.print(f"warning: {experiment.file}: {text}", style="yellow", markup=False)
+        caution(f"{experiment.file}: {text}")
     return found
 
 

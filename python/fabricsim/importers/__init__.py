@@ -1,5 +1,6 @@
 """Experiments from the input files of other simulators."""
 
-from fabricsim.importers.omnetpp import import_omnetpp
+from fabricsim.importers.omnetpp import Imported, import_omnetpp
+from fabricsim.importers.unread import NotRead, by_reason
 
-__all__ = ["import_omnetpp"]
+__all__ = ["Imported", "NotRead", "by_reason", "import_omnetpp"]

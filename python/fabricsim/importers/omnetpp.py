@@ -1,30 +1,31 @@
 """Simulations of the InfiniBand model for OMNeT++ (first published by Mellanox) as experiments.
 
 A folder holds `omnetpp.ini`, one `.ned` file and one `.fdbs` file. The experiment refers to the last two; rates,
-buffers and traffic are taken from the first.
+buffers, traffic and congestion control are taken from the first. What the experiment does not express is named.
 """
 
 from __future__ import annotations
 
 import os
 import tomllib
-from collections import Counter
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import tomli_w
 
 from fabricsim.errors import InputError
-from fabricsim.importers.ini import Ini
+from fabricsim.importers.congestion import COMMENT, import_congestion
+from fabricsim.importers.generators import Generators
+from fabricsim.importers.ini import GENERAL, Entry, Ini
+from fabricsim.importers.links import Slots, import_links
+from fabricsim.importers.model import CODING, Model, plain
+from fabricsim.importers.unread import NotRead, not_read
 from fabricsim.spec import Experiment
 
-CODING = 0.8
-"""Data bits for each signalled bit: 8b/10b. The model takes 10/(width x speed) ns for a byte."""
-FLOW_CONTROL_PACKET = "8 B"
-"""The model sends one between two data packets wherever credits are to be told."""
 SINK_SLOWDOWN = 1.05
 """The model's sink takes this much longer for a byte than its bus."""
+INI = "omnetpp.ini"
 
 HEADER = """\
 # Transcribed from {ini} and the files beside it
@@ -38,41 +39,51 @@ SLOT_NOTE = """\
 
 
 @dataclass(frozen=True)
-class Link:
-    """Parameters of a link, as an experiment has them."""
+class Imported:
+    """An experiment, and what it does not say of the simulation."""
 
-    rate: str
-    latency: str
-    buffer: str
-    packet_overhead: str
-    reads: int
+    text: str
+    """TOML."""
+    read: list[Entry]
+    """Entries of the configuration that gave the experiment a value."""
+    not_read: list[NotRead]
+    """Entries that gave it none, or not as they stand."""
 
 
-def import_omnetpp(folder: str | Path, base: str | Path = ".", config: str = "General") -> str:
-    """The experiment of a simulation, as TOML text for a file in the folder `base`.
+def import_omnetpp(source: str | Path, base: str | Path = ".", config: str = GENERAL) -> Imported:
+    """The experiment of a simulation, for a file in the folder `base`.
+
+    `source` is the simulation's folder, or its configuration file if that has another name than `omnetpp.ini`.
 
     Raises:
-        InputError: a file is missing or can not be read, or the simulation has what an experiment can not express.
+        InputError: a file is missing or cannot be read, or the simulation has what an experiment cannot express.
     """
-    folder, base = Path(folder), Path(base)
+    source, base = Path(source), Path(base)
+    file = source if source.is_file() else source / INI
+    folder = file.parent
     ned, tables = _only(folder, "ned"), _only(folder, "fdbs")
-    ini = Ini.read(folder / "omnetpp.ini", config)
-    links = {"ned": _relative(ned, base), "fdbs": _relative(tables, base)}
-    network = ini.text("network").rpartition(".")[2]
-    importer = _Importer(ini, network, _graph(ned))
-    experiment = {
+    model = _model(Ini.read(file, config), ned)
+    _check_tables(model, tables)
+    relative = {path: _relative(path, base) for path in (file, ned, tables)}
+    slots = _slots(model)
+    congestion, generators = import_congestion(model), Generators(model)
+    sections = {
         "title": f"InfiniBand model for OMNeT++: {folder.resolve().name}",
-        "topology": {"file": {"path": links["ned"]}},
-        "links": importer.links(),
-        "switch": importer.switch(),
-        "host": importer.host(),
-        "routing": {"algorithm": "table", "tables": links["fdbs"]},
-        "traffic": importer.traffic(),
-        "run": {"duration": f"{ini.seconds('sim-time-limit'):g} s"},
-        "measure": {"bin": f"{ini.seconds(f'{network}.logInterval') * 1e6:g} us"},
+        "topology": {"file": {"path": relative[ned]}},
+        "links": import_links(model, slots),
+        "switch": _switch(model),
+        "host": _host(model, generators),
+        "routing": {"algorithm": "table", "tables": relative[tables]},
+        **({"congestion_control": congestion} if congestion else {}),
+        "traffic": generators.traffic(),
+        "run": _run(model),
+        **_measure(model),
     }
-    header = HEADER.format(ini=_relative(folder / "omnetpp.ini", base))
-    return header + (SLOT_NOTE if importer.slots_limit else "") + "\n" + tomli_w.dumps(experiment)
+    notes = (SLOT_NOTE if slots else "") + (COMMENT if congestion else "")
+    text = HEADER.format(ini=relative[file]) + notes + "\n" + tomli_w.dumps(sections)
+    _check(text, base, file)
+    read = [entry for entry in model.ini.entries if model.ini.was_read(entry)]
+    return Imported(text, read, not_read(model, congestion=bool(congestion)))
 
 
 def _only(folder: Path, kind: str) -> Path:
@@ -87,146 +98,102 @@ def _relative(path: Path, base: Path) -> str:
     return Path(os.path.relpath(path, base)).as_posix()
 
 
-def _graph(ned: Path) -> dict[str, Any]:
-    """Switches, hosts and links of a NED file."""
+def _model(ini: Ini, ned: Path) -> Model:
+    """Modules of the NED file, with the parameters of the configuration."""
     text = tomli_w.dumps(
         {"topology": {"file": {"path": ned.name}}, "run": {"duration": "1 ns"}, "traffic": []}
     )
-    return tomllib.loads(Experiment.from_text(text, ned.parent).export("toml"))
+    graph = tomllib.loads(Experiment.from_text(text, ned.parent).export("toml"))
+    hosts, switches = ([node["name"] for node in graph.get(kind, [])] for kind in ("host", "switch"))
+    network = ini.text("network").rpartition(".")[2]
+    return Model(ini, network, hosts, switches, graph.get("link", []), ned.parent)
 
 
-class _Importer:
-    def __init__(self, ini: Ini, network: str, graph: dict[str, Any]) -> None:
-        self._ini = ini
-        self._network = network
-        self._hosts = [host["name"] for host in graph["host"]]
-        self._switches = {switch["name"] for switch in graph["switch"]}
-        self._links = graph["link"]
-        self._switch = f"{network}.{graph['switch'][0]['name']}"
-        self._host = f"{network}.{self._hosts[0]}"
-        self._credit = ini.number(f"{network}.creditSize")
-        self._delay_ns = ini.number(f"{self._switch}.ISWDelay", 50.0)
-        self.slots_limit = int(ini.number(f"{self._switch}.iswMode", 1)) == 0
+def _check_tables(model: Model, tables: Path) -> None:
+    """The rows of the tables are those of the switches as `fdbIndex` has it, and the file is the one that is named."""
+    indices = []
+    for number, switch in enumerate(model.switches):
+        path = model.module(switch)
+        name = model.ini.text(f"{path}.fdbsVecFile", tables.name)
+        if name != tables.name:
+            raise InputError(f"{model.ini.file}: {path}.fdbsVecFile is {name!r}: there is only {tables.name}")
+        indices.append(model.ini.whole(f"{path}.fdbIndex", number))
+    # Rows are for switches by their number in the NED file, or by their name without SW.
+    if [f"SW{index}" for index in indices] == model.switches:
+        return
+    for number, (switch, index) in enumerate(zip(model.switches, indices, strict=True)):
+        if index != number:
+            raise InputError(
+                f"{model.ini.file}: {model.module(switch)}.fdbIndex is {index}: rows are taken in the order of "
+                f"switches in the NED file, in which {switch} is number {number}"
+            )
 
-    def links(self) -> dict[str, Any]:
-        """Rates, latencies and buffers: those of most links between switches, of most hosts, and of the rest."""
-        own = {(link["a"], link["b"]): self._link(link) for link in self._links}
-        of_hosts = {ends: link for ends, link in own.items() if not self._between_switches(*ends)}
-        of_switches = {ends: link for ends, link in own.items() if ends not in of_hosts}
-        usual = _most_common(of_switches or of_hosts)
-        result: dict[str, Any] = {"all": asdict(usual)}
-        if of_hosts:
-            host = _most_common(of_hosts)
-            result["hosts"] = _differences(host, usual)
-            named = {ends: _differences(link, host) for ends, link in of_hosts.items()}
-        else:
-            named = {}
-        named |= {ends: _differences(link, usual) for ends, link in of_switches.items()}
-        if by_name := {f"{a}-{b}": values for (a, b), values in named.items() if values}:
-            result["named"] = by_name
-        return result
 
-    def _between_switches(self, a: str, b: str) -> bool:
-        return {a, b} <= self._switches
-
-    def _link(self, link: dict[str, Any]) -> Link:
-        ends = [(link["a"], link.get("a_port")), (link["b"], link.get("b_port"))]
-        between = self._between_switches(link["a"], link["b"])
-        ports = [self._port(*end) for end in ends]
-        name = f"{link['a']}-{link['b']}"
-        gbps = self._same(name, "rate", [self._gbps(port) for port in ports])
-        reads = [
-            self._ini.number(f"{port}.ibuf.maxBeingSent", 1)
-            for port, (node, _) in zip(ports, ends, strict=True)
-            if node in self._switches
-        ]
-        overhead = FLOW_CONTROL_PACKET
-        if between and self.slots_limit:
-            gbps, overhead = min(gbps, self._credit * 8 / self._delay_ns), "0 B"
-        credits = [self._ini.number(f"{port}.ibuf.totalBufferSize") for port in ports]
-        return Link(
-            rate=f"{gbps:.9g} Gb/s",
-            latency=str(link["latency"]),
-            buffer=f"{self._same(name, 'buffer', credits) * self._credit:g} B",
-            packet_overhead=overhead,
-            reads=int(self._same(name, "maxBeingSent", reads)),
+def _slots(model: Model) -> Slots | None:
+    switches = [model.module(switch) for switch in model.switches]
+    if model.same("iswMode", switches, lambda path: model.ini.whole(f"{path}.iswMode", 1)):
+        return None
+    delay_ns = _delay_ns(model)
+    if delay_ns <= 0:
+        raise InputError(
+            f"{model.ini.file}: ISWDelay is {delay_ns:g} ns: with iswMode = 0 it must be above 0"
         )
-
-    def _port(self, node: str, port: int | None) -> str:
-        return f"{self._network}.{node}" + (f".port[{port}]" if node in self._switches else "")
-
-    def _gbps(self, port: str) -> float:
-        width, speed = (self._ini.number(f"{port}.obuf.{key}") for key in ("width", "speed"))
-        return width * speed * CODING
-
-    def _same(self, link: str, what: str, values: list[float]) -> float:
-        if len(set(values)) != 1:
-            raise InputError(f"{self._ini.file}: link {link}: {what} differs between its ends: {values}")
-        return values[0]
-
-    def switch(self) -> dict[str, Any]:
-        return {
-            "queueing": "voq",
-            "router_delay": f"{self._delay_ns:g} ns",
-            "virtual_lanes": int(self._ini.number(f"{self._network}.maxVL", 0)) + 1,
-            "flow_control_unit": f"{self._credit:g} B",
-            "credit_return": "block",
-            "arbiter": "round-robin",
-        }
-
-    def host(self) -> dict[str, Any]:
-        lanes, transfers, pause, work = (
-            self._ini.number(f"{self._host}.sink.{key}")
-            for key in ("pciExpWidth", "pciExpTransferRate", "hiccupDuration_us", "hiccupDelay_us")
-        )
-        return {
-            "mtu": f"{self._ini.number(f'{self._host}.gen.packetlength') * self._credit:g} B",
-            "open_messages": 1,
-            "sink": {
-                "rate": f"{lanes * transfers * CODING / SINK_SLOWDOWN:.6g} Gb/s",
-                "pause_every": f"{work * 1e3:g} ns",
-                "pause_for": f"{pause * 1e3:g} ns",
-            },
-        }
-
-    def traffic(self) -> list[dict[str, Any]]:
-        """A stream for each host that starts before the end."""
-        end = self._ini.seconds("sim-time-limit")
-        starts = {host: self._ini.seconds(f"{self._gen(host)}.genStartTime") for host in self._hosts}
-        return [self._stream(host, start) for host, start in starts.items() if start < end]
-
-    def _gen(self, host: str) -> str:
-        return f"{self._network}.{host}.gen"
-
-    def _stream(self, host: str, start: float) -> dict[str, Any]:
-        gen = self._gen(host)
-        for key, known in (("trafficDist", "trfFlood"), ("dstSeqMode", "dstLid")):
-            if (value := self._ini.text(f"{gen}.{key}", known)) != known:
-                raise InputError(
-                    f"{self._ini.file}: {gen}.{key} is {value!r}: only {known!r} can be imported"
-                )
-        packets, credits = (self._ini.number(f"{gen}.{key}") for key in ("msgLengthInMTUs", "packetlength"))
-        return {
-            "name": host,
-            "sources": [host],
-            "pattern": {"to": self._of_lid(int(self._ini.number(f"{gen}.dstLid")))},
-            "injection": "saturating",
-            "message": f"{packets * credits * self._credit:g} B",
-            "start": f"{start:g} s",
-        }
-
-    def _of_lid(self, lid: int) -> str:
-        """The host with this LID."""
-        for host in self._hosts:
-            if int(self._ini.number(f"{self._gen(host)}.srcLid")) == lid:
-                return str(host)
-        raise InputError(f"{self._ini.file}: no host has the LID {lid}")
+    return Slots(model.credit_bytes(), delay_ns)
 
 
-def _most_common(links: dict[tuple[str, str], Link]) -> Link:
-    return Counter(links.values()).most_common(1)[0][0]
+def _delay_ns(model: Model) -> float:
+    switches = [model.module(switch) for switch in model.switches]
+    return model.same("ISWDelay", switches, lambda path: model.ini.number(f"{path}.ISWDelay", 50.0, "ns"))
 
 
-def _differences(link: Link, usual: Link) -> dict[str, Any]:
-    other = asdict(usual)
-    return {key: value for key, value in asdict(link).items() if value != other[key]}
+def _switch(model: Model) -> dict[str, Any]:
+    return {
+        "queueing": "voq",
+        "router_delay": f"{plain(_delay_ns(model))} ns",
+        "virtual_lanes": model.lanes(),
+        "flow_control_unit": f"{model.credit_bytes()} B",
+        "credit_return": "block",
+        "arbiter": "round-robin",
+    }
+
+
+def _host(model: Model, generators: Generators) -> dict[str, Any]:
+    sinks = [f"{model.module(host)}.sink" for host in model.hosts]
+
+    def value(key: str, default: float | None = None, unit: str | None = None) -> float:
+        return model.same(key, sinks, lambda sink: model.ini.number(f"{sink}.{key}", default, unit))
+
+    lanes, transfers = value("pciExpWidth"), value("pciExpTransferRate", 2.5)
+    pause, work = value("hiccupDuration_us", unit="us"), value("hiccupDelay_us", unit="us")
+    pauses = {"pause_every": f"{plain(work * 1e3)} ns", "pause_for": f"{plain(pause * 1e3)} ns"}
+    return {
+        "mtu": generators.mtu(),
+        "open_messages": 1,
+        "sink": {
+            "rate": f"{lanes * transfers * CODING / SINK_SLOWDOWN:.6g} Gb/s",
+            **(pauses if pause > 0 else {}),
+        },
+    }
+
+
+def _run(model: Model) -> dict[str, Any]:
+    warmup = model.ini.seconds("warmup-period", 0.0)
+    return {
+        "duration": f"{plain(model.ini.seconds('sim-time-limit'))} s",
+        **({"warmup": f"{plain(warmup)} s"} if warmup else {}),
+    }
+
+
+def _measure(model: Model) -> dict[str, Any]:
+    path = f"{model.network}.logInterval"
+    if model.ini.entry(path) is None:
+        return {}
+    return {"measure": {"bin": f"{plain(model.ini.seconds(path) * 1e6)} us"}}
+
+
+def _check(text: str, base: Path, file: Path) -> None:
+    """Values that an experiment does not allow are told here, and not when it is run."""
+    try:
+        Experiment.from_text(text, base).check()
+    except InputError as error:
+        raise InputError(f"{file}: the experiment that follows from it is not allowed: {error}") from None
