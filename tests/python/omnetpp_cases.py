@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import shutil
+import tomllib
 from pathlib import Path
+from typing import Any
+
+from fabricsim.importers import Imported
 
 ROOT = Path(__file__).resolve().parents[2]
 RUNS = ROOT / "experiments/thesis/omnetpp"
@@ -91,6 +95,17 @@ CC = """\
 **.num_nodes = ${nn=50} #..70 step 10
 """
 """The parameters of appendix B of Zeru's thesis, with the marking rate of its table 3.6."""
+
+
+def sections(imported: Imported) -> dict[str, Any]:
+    """The experiment as a tree."""
+    return tomllib.loads(imported.text)
+
+
+def reason(imported: Imported, key: str) -> str:
+    """Why a key is not read."""
+    (found,) = [one.why for one in imported.not_read if one.key == key]
+    return found
 
 
 def small(folder: Path, ini: str = INI, sequences: str = "0: 2 3,4\n1: 1 3 4\n") -> Path:
