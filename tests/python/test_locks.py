@@ -20,7 +20,7 @@ TUNE = """
 [tune]
 fresh_seeds = 0
 trials = 100000
-objectives = [{ metric = "throughput" }]
+objectives = [{ metric = "throughput", goal = "maximize" }]
 
 [tune.parameters]
 "traffic.0.load" = { low = 0.05, high = 0.9 }
