@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use fabricsim_model::{Packet, Random};
-use fabricsim_protocols::ordering::{self, Mode, SourceOptions, TargetOptions};
+use fabricsim_protocols::ordering::{Mode, SourceOptions, TargetOptions};
 use fabricsim_spec::{Experiment, OrderingMode};
 use fabricsim_units::Time;
 use fabricsim_workload::StreamInfo;
@@ -47,8 +47,8 @@ impl Rules {
         Some(Arc::new(Self {
             is_paced: paces.iter().any(Option::is_some),
             paces,
-            source: source(experiment),
-            target: target(experiment),
+            source: SourceOptions::from(spec),
+            target: TargetOptions::from(spec),
             modes: streams.iter().map(|stream| mode(stream.ordering)).collect(),
             exactly_once: spec.exactly_once,
             answer: spec.answer.0 as u32,
@@ -88,56 +88,5 @@ fn mode(spec: OrderingMode) -> Mode {
         OrderingMode::GoBackN => Mode::GoBackN,
         OrderingMode::Selective => Mode::Selective,
         OrderingMode::SelectiveOrdered => Mode::SelectiveOrdered,
-    }
-}
-
-fn source(experiment: &Experiment) -> SourceOptions {
-    let spec = &experiment.transport;
-    SourceOptions {
-        streams: spec.streams,
-        connections: spec.connections,
-        outstanding: spec.outstanding,
-        sequence_bits: spec.sequence_bits,
-        speculative: spec.speculative,
-        start_offset: match spec.start_offset {
-            fabricsim_spec::StartOffset::Never => ordering::StartOffset::Never,
-            fabricsim_spec::StartOffset::UntilFirstAck => ordering::StartOffset::UntilFirstAck,
-            fabricsim_spec::StartOffset::Always => ordering::StartOffset::Always,
-        },
-        no_connection: match spec.no_connection {
-            fabricsim_spec::OnNoConnection::Continue => ordering::OnNoConnection::Continue,
-            fabricsim_spec::OnNoConnection::Halt => ordering::OnNoConnection::Halt,
-        },
-        recovery: match spec.recovery {
-            fabricsim_spec::Recovery::OneAtATime => ordering::Recovery::OneAtATime,
-            fabricsim_spec::Recovery::Burst => ordering::Recovery::Burst,
-        },
-        resend: match spec.resend {
-            fabricsim_spec::Resend::Oldest => ordering::Resend::Oldest,
-            fabricsim_spec::Resend::Progress => ordering::Resend::Progress,
-        },
-        timed_out: match spec.timed_out {
-            fabricsim_spec::TimedOut::Each => ordering::TimedOut::Each,
-            fabricsim_spec::TimedOut::Oldest => ordering::TimedOut::Oldest,
-        },
-        close: match spec.close {
-            fabricsim_spec::Close::Idle => ordering::Close::Idle,
-            fabricsim_spec::Close::End => ordering::Close::End,
-        },
-        timeout: spec.timeout,
-        lifetime: spec.lifetime,
-        ..SourceOptions::default()
-    }
-}
-
-fn target(experiment: &Experiment) -> TargetOptions {
-    let spec = &experiment.transport;
-    TargetOptions {
-        connections: spec.target.connections,
-        reorder_capacity: spec.target.reorder_buffer,
-        reorder_ring: spec.target.ring(),
-        reorder_cache: spec.target.reorder_cache,
-        replay: spec.target.replay_buffers,
-        sequence_bits: spec.sequence_bits,
     }
 }

@@ -1,5 +1,6 @@
 //! What the paper leaves open, as options, and what is allowed.
 
+use fabricsim_spec as spec;
 use fabricsim_units::Time;
 use thiserror::Error;
 
@@ -98,31 +99,63 @@ pub struct SourceOptions {
     pub timeout: Time,
     /// The longest time that a packet can be in the network; more than 0.
     pub lifetime: Time,
+    /// Packets that a stream keeps at most, so that the window of a test can be smaller than SEQ allows.
+    #[cfg(test)]
+    pub(crate) kept: u16,
     /// A deliberate defect.
     #[cfg(test)]
     pub(crate) mutation: Option<Mutation>,
 }
 
-impl Default for SourceOptions {
-    fn default() -> Self {
+/// The options of an experiment.
+impl From<&spec::Transport> for SourceOptions {
+    fn from(transport: &spec::Transport) -> Self {
         Self {
-            streams: 64,
-            connections: 256,
-            outstanding: 128,
-            sequence_bits: 16,
+            streams: transport.streams,
+            connections: transport.connections,
+            outstanding: transport.outstanding,
+            sequence_bits: transport.sequence_bits,
             first_sequence: Seq(0),
-            speculative: true,
-            start_offset: StartOffset::default(),
-            no_connection: OnNoConnection::default(),
-            recovery: Recovery::default(),
-            resend: Resend::default(),
-            timed_out: TimedOut::default(),
-            close: Close::default(),
-            timeout: Time::us(10),
-            lifetime: Time::us(5),
+            speculative: transport.speculative,
+            start_offset: match transport.start_offset {
+                spec::StartOffset::Never => StartOffset::Never,
+                spec::StartOffset::UntilFirstAck => StartOffset::UntilFirstAck,
+                spec::StartOffset::Always => StartOffset::Always,
+            },
+            no_connection: match transport.no_connection {
+                spec::OnNoConnection::Continue => OnNoConnection::Continue,
+                spec::OnNoConnection::Halt => OnNoConnection::Halt,
+            },
+            recovery: match transport.recovery {
+                spec::Recovery::OneAtATime => Recovery::OneAtATime,
+                spec::Recovery::Burst => Recovery::Burst,
+            },
+            resend: match transport.resend {
+                spec::Resend::Oldest => Resend::Oldest,
+                spec::Resend::Progress => Resend::Progress,
+            },
+            timed_out: match transport.timed_out {
+                spec::TimedOut::Each => TimedOut::Each,
+                spec::TimedOut::Oldest => TimedOut::Oldest,
+            },
+            close: match transport.close {
+                spec::Close::Idle => Close::Idle,
+                spec::Close::End => Close::End,
+            },
+            timeout: transport.timeout,
+            lifetime: transport.lifetime,
+            #[cfg(test)]
+            kept: u16::MAX,
             #[cfg(test)]
             mutation: None,
         }
+    }
+}
+
+/// The defaults of an experiment.
+impl Default for SourceOptions {
+    fn default() -> Self {
+        Self::from(&spec::Transport::default())
     }
 }
 
@@ -146,18 +179,27 @@ pub struct TargetOptions {
     pub(crate) mutation: Option<Mutation>,
 }
 
-impl Default for TargetOptions {
-    fn default() -> Self {
+/// The options of an experiment.
+impl From<&spec::Transport> for TargetOptions {
+    fn from(transport: &spec::Transport) -> Self {
+        let target = &transport.target;
         Self {
-            connections: 256,
-            reorder_capacity: 50,
-            reorder_ring: 128,
-            reorder_cache: 8,
-            replay: 256,
-            sequence_bits: 16,
+            connections: target.connections,
+            reorder_capacity: target.reorder_buffer,
+            reorder_ring: target.ring(),
+            reorder_cache: target.reorder_cache,
+            replay: target.replay_buffers,
+            sequence_bits: transport.sequence_bits,
             #[cfg(test)]
             mutation: None,
         }
+    }
+}
+
+/// The defaults of an experiment.
+impl Default for TargetOptions {
+    fn default() -> Self {
+        Self::from(&spec::Transport::default())
     }
 }
 
@@ -205,7 +247,10 @@ impl SourceOptions {
     /// copy of it may be in the network, and must not hold up the others for that.
     pub(crate) fn window(&self) -> u16 {
         let half = SequenceSpace::new(self.sequence_bits).half();
-        (4 * u32::from(self.outstanding)).min(half) as u16
+        let window = (4 * u32::from(self.outstanding)).min(half) as u16;
+        #[cfg(test)]
+        let window = window.min(self.kept);
+        window
     }
 
     /// How long after the last copy of a packet neither it nor an answer to it can be in the network.
@@ -321,6 +366,20 @@ mod tests {
         ] {
             assert_eq!(told(options), Err(message.to_owned()));
         }
+    }
+
+    /// The reference of keys lists the experiment's defaults; the state machines and the sockets start from these.
+    #[test]
+    fn defaults_are_those_of_an_experiment() {
+        let transport = spec::Transport::default();
+        let (source, target) = (SourceOptions::default(), TargetOptions::default());
+        assert_eq!((source.timeout, source.lifetime), (transport.timeout, transport.lifetime));
+        assert_eq!((source.timeout, source.lifetime), (Time::ms(1), Time::ms(1)));
+        assert_eq!((target.connections, target.reorder_capacity, target.replay), (4096, 256, 1024));
+        assert_eq!((target.reorder_ring, target.reorder_cache), (512, 8));
+        assert_eq!((source.streams, source.connections, source.outstanding), (64, 256, 128));
+        assert_eq!((source.sequence_bits, target.sequence_bits), (16, 16));
+        assert_eq!((source.check(), target.check()), (Ok(()), Ok(())));
     }
 
     #[test]

@@ -18,8 +18,11 @@ impl Stage {
         Self { world: World::new(source, target, plan, false), plan: plan.to_vec(), now: Time::ZERO }
     }
 
+    /// Time-out and quiet time are over at the same time.
     pub(super) fn of(plan: &[Planned]) -> Self {
-        Self::new(SourceOptions::default(), TargetOptions::default(), plan)
+        let source =
+            SourceOptions { timeout: Time::us(10), lifetime: Time::us(5), ..SourceOptions::default() };
+        Self::new(source, TargetOptions::default(), plan)
     }
 
     /// Everything that can be sent is.
