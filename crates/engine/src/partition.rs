@@ -10,13 +10,14 @@ use fabricsim_units::{ByteTime, Time, Vl};
 use crate::calendar::{Calendar, Event, Kind};
 use crate::door::Refused;
 use crate::host::Host;
+use crate::losses::{LossCause, Losses};
 use crate::publisher::Publisher;
 
 /// What a partition tells another.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Mail {
     /// A packet that may be sent on at a switch from a time on.
-    Packet { at: Time, channel: u32, slot: Slot, label: Label },
+    Packet { at: Time, channel: u32, slot: Slot, label: Option<Label> },
     /// Credits for the sender of a channel.
     Credit { channel: u32, lane: Vl, ramp: Ramp },
     /// What is ahead at an output, for all partitions.
@@ -46,7 +47,7 @@ impl Outbox for Desk {
     fn look(&mut self, at: Time, port: u32) {
         self.calendar.push(Event::new(at.0, Kind::Look, port, 0));
     }
-    fn remote_packet(&mut self, at: Time, channel: u32, slot: Slot, label: Label) {
+    fn remote_packet(&mut self, at: Time, channel: u32, slot: Slot, label: Option<Label>) {
         self.mail.push(Mail::Packet { at, channel, slot, label });
     }
     fn remote_credit(&mut self, channel: u32, lane: Vl, ramp: Ramp) {
@@ -59,13 +60,15 @@ impl Outbox for Desk {
 pub struct Totals {
     /// Packets that left a host.
     pub injected: u64,
-    /// Packets that were taken by a host.
+    /// Packets that were accepted by a host.
     pub delivered: u64,
     /// Bytes of those packets.
     pub delivered_bytes: u64,
-    /// Links that the delivered packets crossed.
+    /// Packets lost on purpose.
+    pub lost: Losses,
+    /// Links that the delivered and the lost packets crossed.
     pub packet_hops: u64,
-    /// Sum of a hash over every delivered packet, its times and its path length.
+    /// Sum of a hash over every delivered or lost packet, its times and its path length.
     pub fingerprint: u64,
     /// Packets within the fabric.
     pub in_flight: u64,
@@ -76,9 +79,22 @@ impl Totals {
         self.injected += other.injected;
         self.delivered += other.delivered;
         self.delivered_bytes += other.delivered_bytes;
+        self.lost.add(&other.lost);
         self.packet_hops += other.packet_hops;
         self.fingerprint = self.fingerprint.wrapping_add(other.fingerprint);
         self.in_flight += other.in_flight;
+    }
+
+    /// A packet that reached a host, and was counted as delivered, is lost there.
+    fn lose(&mut self, packet: &Packet, cause: LossCause) {
+        self.delivered -= 1;
+        self.delivered_bytes -= u64::from(packet.bytes);
+        self.lost.count(cause);
+    }
+
+    /// True if every injected packet is delivered, lost, or in the fabric.
+    pub const fn is_balanced(&self) -> bool {
+        self.injected == self.delivered + self.lost.total() + self.in_flight
     }
 }
 
@@ -118,7 +134,7 @@ pub(crate) struct Partition<B> {
     /// Are there other partitions?
     pub(crate) is_one_of_several: bool,
     /// Packets that hosts have taken at the present moment and take notice of.
-    taken: Vec<(u32, Packet, Label)>,
+    taken: Vec<(u32, Packet, Option<Label>)>,
     /// Do hosts have a transport? Then a packet is delivered when its operation is visible.
     transported: bool,
 }
@@ -360,7 +376,10 @@ impl<B: Observer> Partition<B> {
         for (h, packet, label) in self.taken.drain(..) {
             let (host, observer) = (&mut self.hosts[h as usize], &mut self.context.observer);
             let more = if self.transported {
-                host.notice_labelled(&packet, &label, now, observer)
+                host.notice_labelled(&packet, label.as_ref(), now, observer).unwrap_or_else(|cause| {
+                    self.totals.lose(&packet, cause);
+                    false
+                })
             } else {
                 host.notice(&packet, now, observer)
             };
@@ -404,10 +423,10 @@ impl<B: Observer> Partition<B> {
         match mail {
             Mail::Packet { at, mut slot, label, .. } => {
                 slot.port = port;
-                let packet = self.context.arena.insert(slot);
-                if label != Label::default() {
-                    self.context.arena.set_label(packet, label);
-                }
+                let packet = match label {
+                    Some(label) => self.context.arena.insert_labelled(slot, label),
+                    None => self.context.arena.insert(slot),
+                };
                 self.context.out.arrive(at, port, packet);
             }
             Mail::Credit { lane, ramp, .. } => {

@@ -102,7 +102,7 @@ fn run(text: &str, traffic: &str, overrides: &[(&str, &str)]) -> Result {
     let mut engine: Engine<Watcher> = prepared.engine(Watcher::default);
     engine.advance(Time::ms(50), &mut |_, _| true);
     let totals = engine.totals();
-    assert_eq!((totals.injected, totals.in_flight), (totals.delivered, 0));
+    assert_eq!((totals.injected, totals.in_flight), (totals.delivered + totals.lost.total(), 0));
     assert_eq!(engine.check_credits(), Ok(()));
     assert!(engine.sources_drained(), "all is acknowledged, all connections are closed");
     let mut hosts: Vec<_> = engine.transports().collect();

@@ -33,11 +33,14 @@ pub struct Slot {
 #[derive(Clone, Debug)]
 pub struct Arena {
     slots: Table<Slot>,
-    /// What transports put on packets, by slot; as long as needed.
-    labels: Vec<Label>,
+    /// What transports put on packets, by slot; as long as needed. With it, the packet that it was put on.
+    labels: Vec<(Sending, Label)>,
     free: u32,
     live: u32,
 }
+
+/// What identifies a packet of a run: its sender, and the time at which that began to send it.
+type Sending = (HostId, Time);
 
 impl Default for Arena {
     fn default() -> Self {
@@ -78,17 +81,22 @@ impl Arena {
         slot
     }
 
-    /// Puts a label on a packet.
-    pub fn set_label(&mut self, index: u32, label: Label) {
+    /// Stores a packet with a label and returns its number.
+    pub fn insert_labelled(&mut self, slot: Slot, label: Label) -> u32 {
+        let sending = slot.sending();
+        let index = self.insert(slot);
         if self.labels.len() <= index as usize {
-            self.labels.resize(index as usize + 1, Label::default());
+            self.labels.resize(index as usize + 1, (Sending::default(), Label::default()));
         }
-        self.labels[index as usize] = label;
+        self.labels[index as usize] = (sending, label);
+        index
     }
 
-    /// The label of a packet; where none was put on it, that of an earlier one, or an empty one.
-    pub fn label(&self, index: u32) -> Label {
-        self.labels.get(index as usize).copied().unwrap_or_default()
+    /// The label that a packet was stored with. A label of an earlier packet in the same place does not count: it is of
+    /// another sender or another time, and a sender sends one packet at a time.
+    pub fn label(&self, index: u32) -> Option<Label> {
+        let (sending, label) = self.labels.get(index as usize)?;
+        (*sending == self[index].sending()).then_some(*label)
     }
 
     /// Number of packets.
@@ -140,9 +148,58 @@ impl Slot {
         self.packet.source.0.wrapping_mul(31).wrapping_add(self.packet.destination.0)
     }
 
+    /// Identifies the packet.
+    fn sending(&self) -> Sending {
+        (self.packet.source, self.packet.injected)
+    }
+
     /// Receiver of the packet.
     #[inline]
     pub fn destination(&self) -> HostId {
         self.packet.destination
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use fabricsim_model::PacketKind;
+
+    use super::*;
+
+    fn slot(source: u32, injected: u64) -> Slot {
+        let packet = Packet {
+            source: HostId(source),
+            destination: HostId(9),
+            created: Time::ZERO,
+            injected: Time(injected),
+            bytes: 64,
+            sequence: 0,
+            stream: 0,
+            hops: 0,
+            tag: 0,
+            age: 0,
+            kind: PacketKind::Data,
+            fecn: false,
+            becn: false,
+            last: true,
+        };
+        Slot::new(packet, 1)
+    }
+
+    #[test]
+    fn a_packet_has_its_own_label_or_none() {
+        let label = Label { number: 7, ..Label::default() };
+        let mut arena = Arena::default();
+        let plain = arena.insert(slot(0, 0));
+        assert_eq!(arena.label(plain), None);
+        let labelled = arena.insert_labelled(slot(1, 10), label);
+        assert_eq!((arena.label(plain), arena.label(labelled)), (None, Some(label)));
+        // The places of both are used again, by packets of the same senders.
+        arena.release(labelled);
+        assert_eq!(arena.insert(slot(1, 20)), labelled);
+        assert_eq!(arena.label(labelled), None);
+        arena.release(labelled);
+        assert_eq!(arena.insert(slot(2, 10)), labelled);
+        assert_eq!(arena.label(labelled), None);
     }
 }

@@ -18,7 +18,7 @@ pub trait Outbox {
     /// The input buffer of `port`, of a switch that is input- and output-queued, is to be looked at again.
     fn look(&mut self, at: Time, port: u32);
     /// As [`Outbox::arrive`], at a switch of another partition; `channel` leads to it.
-    fn remote_packet(&mut self, at: Time, channel: u32, slot: Slot, label: Label);
+    fn remote_packet(&mut self, at: Time, channel: u32, slot: Slot, label: Option<Label>);
     /// Credits for the sender of `channel`, which is in another partition.
     fn remote_credit(&mut self, channel: u32, lane: Vl, ramp: Ramp);
 }

@@ -18,5 +18,5 @@ pub use describe::{BitErrors, Description, ZeroLoad, describe, look_up_tables, z
 pub use fabricsim_engine::warnings as transport_warnings;
 pub use memory::{available_memory, needed as needed_memory};
 pub use opensm::opensm;
-pub use outcome::{Invariants, Outcome, Status};
+pub use outcome::{Invariants, Lost, Outcome, Status};
 pub use run::{RunError, permit, simulate};

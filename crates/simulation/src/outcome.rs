@@ -1,4 +1,4 @@
-use fabricsim_engine::{Deadlock, Refused, Totals};
+use fabricsim_engine::{Deadlock, Losses, Refused, Totals};
 use fabricsim_measure::Summary;
 use fabricsim_model::Table;
 use fabricsim_topology::Graph;
@@ -23,16 +23,48 @@ pub enum Status {
 pub struct Invariants {
     /// Packets that left a host.
     pub injected: u64,
-    /// Packets taken by a host.
+    /// Packets accepted by a host.
     pub delivered: u64,
     /// Packets within the fabric.
     pub in_flight: u64,
-    /// Packets lost on purpose.
+    /// Packets lost on purpose: the sum of `lost`.
     pub dropped: u64,
-    /// Do injected packets equal delivered, in flight and dropped?
+    /// The same by cause.
+    pub lost: Lost,
+    /// True if injected packets equal delivered, in flight and dropped.
     pub packets_ok: bool,
-    /// Do the credits of every link and lane add up?
+    /// True if the credits of every link and lane add up.
     pub credits_ok: bool,
+}
+
+/// Packets lost on purpose, by cause: with and without data, acknowledgements included.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Lost {
+    /// By the draw of `transport.loss`.
+    pub transport_loss: u64,
+    /// Because they arrived after `transport.lifetime`.
+    pub lifetime: u64,
+}
+
+impl From<Losses> for Lost {
+    fn from(Losses { transport_loss, lifetime }: Losses) -> Self {
+        Self { transport_loss, lifetime }
+    }
+}
+
+impl Invariants {
+    /// The balance of a run's counters. `credits_ok`: the credits of every link and lane add up.
+    pub(crate) fn of(totals: &Totals, credits_ok: bool) -> Self {
+        Self {
+            injected: totals.injected,
+            delivered: totals.delivered,
+            in_flight: totals.in_flight,
+            dropped: totals.lost.total(),
+            lost: totals.lost.into(),
+            packets_ok: totals.is_balanced(),
+            credits_ok,
+        }
+    }
 }
 
 /// What a run gives.

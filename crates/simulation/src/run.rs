@@ -340,7 +340,6 @@ impl<'a> Running<'a> {
         }
         let names = names(self.prepared);
         let report = recorder.report(&names, &outcome);
-        let packets_ok = totals.injected == totals.delivered + totals.in_flight;
         let silence = self.silent.then(|| {
             format!(
                 "nothing moves, {} packets are in the fabric, and none waits in a circle",
@@ -358,14 +357,7 @@ impl<'a> Running<'a> {
             totals,
             summary: report.summary,
             tables,
-            invariants: Invariants {
-                injected: totals.injected,
-                delivered: totals.delivered,
-                in_flight: totals.in_flight,
-                dropped: 0,
-                packets_ok,
-                credits_ok: credits.is_ok(),
-            },
+            invariants: Invariants::of(&totals, credits.is_ok()),
             defect: credits.err().map(|e| e.to_string()).or(silence).unwrap_or_default(),
             deadlock: self.deadlock,
             silent_hosts: workload.silent.len(),

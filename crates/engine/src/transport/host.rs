@@ -9,6 +9,7 @@ use fabricsim_workload::Arrival;
 
 use crate::congestion::Turn;
 use crate::host::Host;
+use crate::losses::LossCause;
 
 /// Asks for the transport of a host that has one.
 macro_rules! transport {
@@ -73,21 +74,29 @@ impl Host {
         }
     }
 
-    /// A packet has arrived at a host with a transport. True if there may be something to send because of it.
+    /// A packet has reached a host with a transport. True if there may be something to send because of it; the cause if it is
+    /// lost, so that the host accepts nothing.
     pub(crate) fn notice_labelled<B: Observer>(
         &mut self,
         packet: &Packet,
-        label: &Label,
+        label: Option<&Label>,
         now: Time,
         observer: &mut B,
-    ) -> bool {
-        let answer = self.control.as_mut().is_some_and(|control| control.arrived(packet, now, observer));
-        if !matches!(packet.kind, PacketKind::Data | PacketKind::Transport) {
-            return answer;
+    ) -> Result<bool, LossCause> {
+        let has_label = matches!(packet.kind, PacketKind::Data | PacketKind::Transport);
+        if let Some(label) = label.filter(|_| has_label)
+            && let Some(cause) = transport!(self).lose(packet, label, now, observer)
+        {
+            return Err(cause);
         }
-        let more = transport!(self).arrive(packet, label, now, observer);
+        let answer = self.control.as_mut().is_some_and(|control| control.arrived(packet, now, observer));
+        if !has_label {
+            return Ok(answer);
+        }
+        let Some(label) = label else { unreachable!("a transport labels its packets") };
+        transport!(self).arrive(packet, label, now, observer);
         self.tell_workload(now, observer);
-        answer || more
+        Ok(true)
     }
 
     fn open_streams(&mut self, now: Time) {
@@ -192,8 +201,7 @@ impl Host {
         let (now, peer) = (context.now, packet.destination);
         transport!(self).tell(now, &mut context.observer, ExchangeStep::Sent, peer, &label, message);
         let blocks = packet.bytes.div_ceil(context.ports.ramps.unit());
-        let index = context.arena.insert(Slot::new(packet, blocks));
-        context.arena.set_label(index, label);
+        let index = context.arena.insert_labelled(Slot::new(packet, blocks), label);
         send(context, self.port, index, lane)
     }
 

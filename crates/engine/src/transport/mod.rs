@@ -21,6 +21,8 @@ use incoming::Incoming;
 pub use report::{HostTransport, transport_bytes, warnings};
 pub(crate) use rules::Rules;
 
+use crate::losses::LossCause;
+
 /// A request that has arrived: what it carries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 struct Request {
@@ -219,16 +221,27 @@ impl Transport {
         label: &Label,
         now: Time,
         observer: &mut B,
-    ) -> bool {
-        let late = now.saturating_sub(packet.injected) > self.rules.lifetime;
-        let lost = late || self.rules.is_lost(packet);
-        let step = if lost { ExchangeStep::Lost } else { ExchangeStep::Received };
+    ) -> Option<LossCause> {
+        let cause = if now.saturating_sub(packet.injected) > self.rules.lifetime {
+            Some(LossCause::Lifetime)
+        } else {
+            self.rules.is_lost(packet).then_some(LossCause::TransportLoss)
+        };
+        let step = if cause.is_some() { ExchangeStep::Lost } else { ExchangeStep::Received };
         self.tell(now, observer, step, packet.source, label, (packet.stream, packet.tag));
-        if lost {
-            self.counts.late += u64::from(late);
-            self.counts.lost += u64::from(!late);
-            return false;
-        }
+        self.counts.late += u64::from(cause == Some(LossCause::Lifetime));
+        self.counts.lost += u64::from(cause == Some(LossCause::TransportLoss));
+        cause
+    }
+
+    /// This host accepts a packet of a transport.
+    pub(crate) fn arrive<B: Observer>(
+        &mut self,
+        packet: &Packet,
+        label: &Label,
+        now: Time,
+        observer: &mut B,
+    ) {
         let Some(header) = Header::from_bytes(&label.header) else {
             unreachable!("a transport labels its packets with headers");
         };
@@ -242,7 +255,6 @@ impl Transport {
             self.source.arrive(packet.source, header, &mut self.asked);
             self.refill_acknowledged(now);
         }
-        true
     }
 
     fn refill_acknowledged(&mut self, now: Time) {
