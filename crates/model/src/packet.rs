@@ -59,6 +59,10 @@ pub struct Label {
     pub number: u32,
     /// Packets of the message.
     pub packets: u32,
+    /// Number of the message among those of its source; numbers wrap around.
+    pub message: u32,
+    /// Stream of the source that carries the message.
+    pub stream: u16,
     /// Has a copy of it been sent before?
     pub again: bool,
 }

@@ -301,6 +301,8 @@ impl Host {
             header: request.header.to_bytes(),
             number,
             packets: outgoing.packets,
+            message: outgoing.number,
+            stream: id.0,
             again: request.again,
         };
         let end = self.put_on_link(context, packet, label, lane);

@@ -1,135 +1,200 @@
-//! What is known of messages at their receiver beyond what a real one would know: when all of a message is there, and
-//! which operations have been carried out before.
+//! Knowledge about messages at their receiver beyond that of a real one: whether a message is complete, and which of its
+//! operations have been carried out before.
+//!
+//! A source keeps a message in one of its streams until no copy of its packets is left in the network, and only then gives
+//! the stream to another message. So one record for each stream of each source is exact: a packet of an older message of that
+//! stream is a copy of an operation that has been carried out.
 
-use std::collections::VecDeque;
+use std::collections::BTreeMap;
 
-use fabricsim_model::{Label, Packet};
+use fabricsim_model::Label;
 use fabricsim_units::HostId;
 
-/// Operations that are remembered, to tell whether one that is sent again has been carried out before: where packets are
-/// lost, and where only a time-out below the round trip makes copies.
-const REMEMBERED: usize = 8192;
-const REMEMBERED_WITHOUT_LOSS: usize = 1024;
-
-/// The same of those that came by a packet that had been sent again.
-const COPIES: usize = 1024;
-
+/// The outcome of an operation that is carried out in target memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Message {
-    source: HostId,
-    stream: u16,
-    tag: u32,
+pub(crate) enum Outcome {
+    /// It has been carried out before.
+    Repeated,
+    /// It is carried out for the first time.
+    First,
+    /// The same, and all others of its message have been carried out.
+    Complete,
 }
 
-impl Message {
-    fn of(packet: &Packet) -> Self {
-        Self { source: packet.source, stream: packet.stream, tag: packet.tag }
+/// The newest message of a stream.
+#[derive(Clone, Debug, Default)]
+struct Record {
+    /// Its number among the messages of its source.
+    message: u32,
+    /// Operations that have not been carried out.
+    left: u32,
+    /// One bit for each operation that has; empty when all have.
+    carried_out: Bits,
+}
+
+/// Bits, up to 64 of them in place.
+#[derive(Clone, Debug)]
+enum Bits {
+    Few(u64),
+    Many(Box<[u64]>),
+}
+
+impl Default for Bits {
+    fn default() -> Self {
+        Self::Few(0)
     }
 }
 
-/// An operation: its message, and its number there.
-type Operation = (Message, u32);
+impl Bits {
+    fn new(count: u32) -> Self {
+        if count <= 64 { Self::Few(0) } else { Self::Many(vec![0; count.div_ceil(64) as usize].into()) }
+    }
 
-/// Messages that are partly there.
-#[derive(Clone, Debug)]
+    /// Sets a bit. True if it was not set.
+    fn set(&mut self, number: u32) -> bool {
+        let word = match self {
+            Self::Few(word) => word,
+            Self::Many(words) => &mut words[number as usize / 64],
+        };
+        let bit = 1 << (number % 64);
+        let is_new = *word & bit == 0;
+        *word |= bit;
+        is_new
+    }
+}
+
+impl Record {
+    fn new(label: &Label) -> Self {
+        Self { message: label.message, left: label.packets, carried_out: Bits::new(label.packets) }
+    }
+}
+
+/// Messages of which packets have arrived, by source and stream.
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Incoming {
-    remembered: usize,
-    partial: Vec<(Message, u32)>,
-    carried_out: VecDeque<Operation>,
-    copies: VecDeque<Operation>,
+    records: BTreeMap<(HostId, u16), Record>,
+    unfinished: u64,
 }
 
 impl Incoming {
-    pub(crate) fn new(is_lossy: bool) -> Self {
-        let remembered = if is_lossy { REMEMBERED } else { REMEMBERED_WITHOUT_LOSS };
-        Self { remembered, partial: Vec::new(), carried_out: VecDeque::new(), copies: VecDeque::new() }
-    }
-
-    /// An operation is carried out. Is that the first time?
-    pub(crate) fn is_first(&mut self, packet: &Packet, label: &Label) -> bool {
-        let operation = (Message::of(packet), label.number);
-        let known = self.copies.contains(&operation) || label.again && self.carried_out.contains(&operation);
-        if !known {
-            remember(&mut self.carried_out, operation, self.remembered);
-            if label.again {
-                remember(&mut self.copies, operation, COPIES);
+    /// An operation of `source` is carried out.
+    pub(crate) fn carried_out(&mut self, source: HostId, label: &Label) -> Outcome {
+        let record = self.records.entry((source, label.stream)).or_insert_with(|| Record::new(label));
+        if record.message != label.message {
+            if is_older(label.message, record.message) {
+                return Outcome::Repeated;
             }
+            self.unfinished += u64::from(record.left > 0);
+            *record = Record::new(label);
         }
-        !known
+        if record.left == 0 || !record.carried_out.set(label.number) {
+            return Outcome::Repeated;
+        }
+        record.left -= 1;
+        if record.left > 0 {
+            return Outcome::First;
+        }
+        record.carried_out = Bits::default();
+        Outcome::Complete
     }
 
-    /// An operation is visible for the first time. Is its message complete?
-    pub(crate) fn completes(&mut self, packet: &Packet, label: &Label) -> bool {
-        if label.packets <= 1 {
-            return true;
-        }
-        let message = Message::of(packet);
-        let Some(place) = self.partial.iter().position(|(known, _)| *known == message) else {
-            self.partial.push((message, label.packets - 1));
-            return false;
-        };
-        self.partial[place].1 -= 1;
-        let complete = self.partial[place].1 == 0;
-        if complete {
-            self.partial.swap_remove(place);
-        }
-        complete
+    /// Messages whose stream their source gave to another one though not all of their operations had been carried out: 0
+    /// unless the protocol has failed.
+    pub(crate) fn unfinished(&self) -> u64 {
+        self.unfinished
     }
 }
 
-fn remember(list: &mut VecDeque<Operation>, operation: Operation, most: usize) {
-    if list.len() == most {
-        list.pop_front();
-    }
-    list.push_back(operation);
+/// True if message `a` was opened before `b`: numbers of a source's messages wrap around.
+fn is_older(a: u32, b: u32) -> bool {
+    b.wrapping_sub(a) < 1 << 31
 }
 
 #[cfg(test)]
 mod tests {
-    use fabricsim_model::PacketKind;
-    use fabricsim_units::Time;
+    use std::collections::BTreeSet;
+
+    use proptest::prelude::*;
 
     use super::*;
 
-    fn packet(tag: u32) -> Packet {
-        Packet {
-            source: HostId(1),
-            destination: HostId(2),
-            created: Time::ZERO,
-            injected: Time::ZERO,
-            bytes: 64,
-            sequence: 0,
-            stream: 0,
-            hops: 1,
-            tag,
-            age: 0,
-            kind: PacketKind::Data,
-            fecn: false,
-            becn: false,
-            last: false,
-        }
-    }
+    const SOURCE: HostId = HostId(1);
 
-    fn label(number: u32, again: bool) -> Label {
-        Label { number, packets: 2, again, ..Label::default() }
+    fn label(message: u32, number: u32, packets: u32) -> Label {
+        Label { number, packets, message, ..Label::default() }
     }
 
     #[test]
     fn a_message_is_complete_with_its_last_operation_in_any_order() {
-        let mut incoming = Incoming::new(true);
-        assert!(!incoming.completes(&packet(0), &label(1, false)));
-        assert!(!incoming.completes(&packet(1), &label(0, false)));
-        assert!(incoming.completes(&packet(0), &label(0, false)));
-        assert!(incoming.completes(&packet(1), &label(1, false)));
-        assert!(incoming.partial.is_empty());
+        let mut incoming = Incoming::default();
+        let other = |number| Label { stream: 1, ..label(1, number, 2) };
+        assert_eq!(incoming.carried_out(SOURCE, &label(0, 1, 2)), Outcome::First);
+        assert_eq!(incoming.carried_out(SOURCE, &other(0)), Outcome::First);
+        assert_eq!(incoming.carried_out(HostId(2), &label(0, 0, 2)), Outcome::First);
+        assert_eq!(incoming.carried_out(SOURCE, &label(0, 0, 2)), Outcome::Complete);
+        assert_eq!(incoming.carried_out(SOURCE, &other(1)), Outcome::Complete);
+        assert_eq!(incoming.unfinished(), 0);
     }
 
     #[test]
-    fn a_copy_is_known_whichever_comes_first() {
-        let mut incoming = Incoming::new(true);
-        assert!(incoming.is_first(&packet(0), &label(0, false)));
-        assert!(!incoming.is_first(&packet(0), &label(0, true)));
-        assert!(incoming.is_first(&packet(0), &label(1, true)));
-        assert!(!incoming.is_first(&packet(0), &label(1, false)));
+    fn copies_are_known_long_after_their_message() {
+        let mut incoming = Incoming::default();
+        for message in 0..100_000 {
+            assert_eq!(incoming.carried_out(SOURCE, &label(message, 0, 1)), Outcome::Complete);
+        }
+        assert_eq!(incoming.carried_out(SOURCE, &label(0, 0, 1)), Outcome::Repeated);
+        assert_eq!(incoming.carried_out(SOURCE, &label(99_999, 0, 1)), Outcome::Repeated);
+        assert_eq!(incoming.records.len(), 1);
+    }
+
+    #[test]
+    fn numbers_of_messages_wrap() {
+        let mut incoming = Incoming::default();
+        assert_eq!(incoming.carried_out(SOURCE, &label(u32::MAX, 0, 1)), Outcome::Complete);
+        assert_eq!(incoming.carried_out(SOURCE, &label(0, 0, 1)), Outcome::Complete);
+        assert_eq!(incoming.carried_out(SOURCE, &label(u32::MAX, 0, 1)), Outcome::Repeated);
+    }
+
+    #[test]
+    fn a_stream_that_is_given_away_too_early_is_counted() {
+        let mut incoming = Incoming::default();
+        assert_eq!(incoming.carried_out(SOURCE, &label(0, 0, 2)), Outcome::First);
+        assert_eq!(incoming.carried_out(SOURCE, &label(1, 0, 2)), Outcome::First);
+        assert_eq!(incoming.unfinished(), 1);
+    }
+
+    proptest! {
+        /// Compared with a set of all operations: messages of a stream one after another, copies of any earlier one.
+        #[test]
+        fn outcomes_are_those_of_a_full_memory(
+            sizes in prop::collection::vec(1_u32..200, 1..6),
+            steps in prop::collection::vec((any::<prop::sample::Index>(), any::<prop::sample::Index>()), 1..200),
+        ) {
+            let mut incoming = Incoming::default();
+            let mut seen = BTreeSet::new();
+            let mut carry_out = |message: u32, number: u32| {
+                let packets = sizes[message as usize];
+                let is_new = seen.insert((message, number));
+                let all = (0..packets).all(|number| seen.contains(&(message, number)));
+                let expected = match (is_new, all) {
+                    (false, _) => Outcome::Repeated,
+                    (true, false) => Outcome::First,
+                    (true, true) => Outcome::Complete,
+                };
+                (incoming.carried_out(SOURCE, &label(message, number, packets)), expected)
+            };
+            for message in 0..sizes.len() as u32 {
+                for (which, number) in &steps {
+                    let which = which.index(message as usize + 1) as u32;
+                    let (found, expected) = carry_out(which, number.index(sizes[which as usize] as usize) as u32);
+                    prop_assert_eq!(found, expected);
+                }
+                for number in 0..sizes[message as usize] {
+                    let (found, expected) = carry_out(message, number);
+                    prop_assert_eq!(found, expected);
+                }
+            }
+            prop_assert_eq!(incoming.unfinished(), 0);
+        }
     }
 }

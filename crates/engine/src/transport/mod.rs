@@ -17,7 +17,7 @@ use fabricsim_protocols::ordering::{
 use fabricsim_units::{ByteTime, HostId, Time};
 use fabricsim_workload::Message;
 
-use incoming::Incoming;
+use incoming::{Incoming, Outcome};
 pub use report::{HostTransport, transport_bytes, warnings};
 pub(crate) use rules::Rules;
 
@@ -29,6 +29,8 @@ struct Request {
     packet: Carried,
     number: u32,
     packets: u32,
+    message: u32,
+    stream: u16,
     again: bool,
 }
 
@@ -51,6 +53,8 @@ struct Carried {
 #[derive(Clone, Copy, Debug)]
 struct Outgoing {
     message: Message,
+    /// Its number among the messages of this host; numbers wrap around.
+    number: u32,
     packets: u32,
     /// Packets that the stream has been given.
     offered: u32,
@@ -113,6 +117,8 @@ pub(crate) struct Transport {
     /// Messages being sent, without and with responses.
     sending: u16,
     responding: u16,
+    /// Messages opened so far.
+    opened: u32,
     asked: Asked,
     /// In order of visibility.
     memory: VecDeque<Execution>,
@@ -156,8 +162,9 @@ impl Transport {
             sending: 0,
             responding: 0,
             asked: Asked::default(),
+            opened: 0,
             memory: VecDeque::new(),
-            incoming: Incoming::new(rules.is_lossy()),
+            incoming: Incoming::default(),
             executed: 0,
             visible: Vec::new(),
             counts: Counts::default(),
@@ -192,8 +199,10 @@ impl Transport {
         let packets = message.bytes.div_ceil(u64::from(self.rules.mtu)) as u32;
         let ready_at = now + self.gap(&message, 0);
         self.outgoing[place] =
-            Some(Outgoing { message, packets, offered: 0, ready_at, sending: true, is_response });
+            Some(Outgoing { message, number, packets, offered: 0, ready_at, sending: true, is_response });
         self.sending += 1;
+        let number = self.opened;
+        self.opened = self.opened.wrapping_add(1);
         self.responding += u16::from(is_response);
         self.refill(id, now);
     }
@@ -214,8 +223,8 @@ impl Transport {
         }
     }
 
-    /// A packet of a transport has arrived. True if there may be something to send because of it.
-    pub(crate) fn arrive<B: Observer>(
+    /// A packet of a transport has reached this host's port. Returns the cause if it is lost.
+    pub(crate) fn lose<B: Observer>(
         &mut self,
         packet: &Packet,
         label: &Label,
@@ -307,14 +316,15 @@ impl Transport {
         self.executed += 1;
         let packet = self.packet_of(ticket.from, &request);
         let label = label(&ticket.header, &request);
-        if self.incoming.is_first(&packet, &label) {
+        let outcome = self.incoming.carried_out(ticket.from, &label);
+        if outcome == Outcome::Repeated {
+            self.counts.repeated += 1;
+        } else {
             observer.delivered(now, &packet);
-            if self.incoming.completes(&packet, &label) {
+            if outcome == Outcome::Complete {
                 observer.completed(now, &packet);
             }
             self.visible.push(packet);
-        } else {
-            self.counts.repeated += 1;
         }
         self.target.visible(ticket, result, &mut self.asked);
     }
@@ -390,10 +400,11 @@ impl Transport {
 fn request(packet: &Packet, label: &Label) -> Request {
     let Packet { created, injected, bytes, sequence, tag, stream, hops, fecn, becn, last, .. } = *packet;
     let packet = Carried { created, injected, bytes, sequence, tag, stream, hops, fecn, becn, last };
-    Request { packet, number: label.number, packets: label.packets, again: label.again }
+    let Label { number, packets, message, stream, again, .. } = *label;
+    Request { packet, number, packets, message, stream, again }
 }
 
 fn label(header: &Header, request: &Request) -> Label {
-    let Request { number, packets, again, .. } = *request;
-    Label { header: header.to_bytes(), number, packets, again }
+    let Request { number, packets, message, stream, again, .. } = *request;
+    Label { header: header.to_bytes(), number, packets, message, stream, again }
 }

@@ -31,6 +31,9 @@ pub struct HostTransport {
     pub late: u64,
     /// Operations carried out again.
     pub repeated: u64,
+    /// Messages whose stream their source gave to another one though not all of their operations had been carried out here: 0
+    /// unless the protocol has failed.
+    pub unfinished: u64,
 }
 
 impl Transport {
@@ -47,6 +50,7 @@ impl Transport {
             lost: counts.lost,
             late: counts.late,
             repeated: counts.repeated,
+            unfinished: self.incoming.unfinished(),
         }
     }
 }

@@ -62,11 +62,6 @@ impl Rules {
         }))
     }
 
-    /// Are packets lost at all?
-    pub(crate) fn is_lossy(&self) -> bool {
-        self.loss > 0.0
-    }
-
     /// Is this packet lost when it reaches its receiver? That depends on the packet alone.
     pub(crate) fn is_lost(&self, packet: &Packet) -> bool {
         const LOSS: u64 = 0x6c6f_7373;
