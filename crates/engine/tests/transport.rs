@@ -107,6 +107,9 @@ fn run(text: &str, traffic: &str, overrides: &[(&str, &str)]) -> Result {
     assert!(engine.sources_drained(), "all is acknowledged, all connections are closed");
     let mut hosts: Vec<_> = engine.transports().collect();
     hosts.sort_by_key(|host| host.host);
+    let sum = |value: fn(&HostTransport) -> u64| hosts.iter().map(value).sum::<u64>();
+    assert_eq!((totals.lost.transport_loss, totals.lost.lifetime), (sum(|h| h.lost), sum(|h| h.late)));
+    assert_eq!(sum(|host| host.unfinished), 0);
     Result { totals, hosts, watchers: engine.finish() }
 }
 

@@ -82,6 +82,9 @@ impl SourceOutbox<Chunk> for Notes {
         self.wrong_results += u64::from(self.exactly_once && result != u64::from(chunk.index));
     }
 
+    /// The loop of [`run_source`] offers to every stream in each turn.
+    fn room(&mut self, _: StreamId) {}
+
     fn finished(&mut self, _: StreamId) {}
 }
 

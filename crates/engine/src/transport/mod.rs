@@ -79,12 +79,15 @@ struct Asked {
     answers: VecDeque<(HostId, Header)>,
     deliveries: VecDeque<(Ticket, Request)>,
     finished: Vec<StreamId>,
-    acknowledged: Option<StreamId>,
+    /// Streams in whose windows places have become free.
+    room: Vec<StreamId>,
 }
 
 impl SourceOutbox<u32> for Asked {
-    fn acknowledged(&mut self, stream: StreamId, _: u32, _: u64) {
-        self.acknowledged = Some(stream);
+    fn acknowledged(&mut self, _: StreamId, _: u32, _: u64) {}
+
+    fn room(&mut self, stream: StreamId) {
+        self.room.push(stream);
     }
 
     fn finished(&mut self, stream: StreamId) {
@@ -114,11 +117,11 @@ pub(crate) struct Transport {
     target: Target<Request>,
     /// By stream of the source.
     outgoing: Vec<Option<Outgoing>>,
+    /// Messages opened so far.
+    opened: u32,
     /// Messages being sent, without and with responses.
     sending: u16,
     responding: u16,
-    /// Messages opened so far.
-    opened: u32,
     asked: Asked,
     /// In order of visibility.
     memory: VecDeque<Execution>,
@@ -159,10 +162,10 @@ impl Transport {
             source,
             target,
             outgoing: Vec::new(),
+            opened: 0,
             sending: 0,
             responding: 0,
             asked: Asked::default(),
-            opened: 0,
             memory: VecDeque::new(),
             incoming: Incoming::default(),
             executed: 0,
@@ -198,11 +201,11 @@ impl Transport {
         }
         let packets = message.bytes.div_ceil(u64::from(self.rules.mtu)) as u32;
         let ready_at = now + self.gap(&message, 0);
+        let number = self.opened;
+        self.opened = self.opened.wrapping_add(1);
         self.outgoing[place] =
             Some(Outgoing { message, number, packets, offered: 0, ready_at, sending: true, is_response });
         self.sending += 1;
-        let number = self.opened;
-        self.opened = self.opened.wrapping_add(1);
         self.responding += u16::from(is_response);
         self.refill(id, now);
     }
@@ -262,12 +265,13 @@ impl Transport {
             self.tell_levels(before, now, observer);
         } else {
             self.source.arrive(packet.source, header, &mut self.asked);
-            self.refill_acknowledged(now);
+            self.refill_windows(now);
         }
     }
 
-    fn refill_acknowledged(&mut self, now: Time) {
-        if let Some(id) = self.asked.acknowledged.take() {
+    /// Offers packets to all streams in whose windows places have become free.
+    fn refill_windows(&mut self, now: Time) {
+        while let Some(id) = self.asked.room.pop() {
             self.refill(id, now);
         }
     }
@@ -365,7 +369,7 @@ impl Transport {
     /// Timers that have ended by now.
     pub(crate) fn expire(&mut self, now: Time) {
         self.source.expire(now, &mut self.asked);
-        self.refill_acknowledged(now);
+        self.refill_windows(now);
         self.release(now);
     }
 

@@ -39,4 +39,6 @@ pub(crate) enum Mutation {
     LeakReplay,
     /// An exactly-once packet is delivered without a connection.
     SlowExactlyOnce,
+    /// A timer that frees a place in the window does not report it.
+    TimersReportNoRoom,
 }

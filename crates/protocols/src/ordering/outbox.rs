@@ -13,6 +13,9 @@ pub trait SourceOutbox<P> {
     /// An operation is visible in target memory, and has returned `result` (0 where results are not kept: see EOD).
     /// Once for each packet, in any order.
     fn acknowledged(&mut self, stream: StreamId, payload: P, result: u64);
+    /// An acknowledgement, or the end of a timer, has freed a place in the window of a stream that has not ended: offer its
+    /// next packets as far as [`super::Source::has_room`]. No other call reports a place that a timer frees.
+    fn room(&mut self, stream: StreamId);
     /// All of a stream is acknowledged and the stream's place is free again. Its connection may still be closing.
     fn finished(&mut self, stream: StreamId);
 }

@@ -49,9 +49,9 @@ pub struct Outgoing<P> {
 
 /// The sending side of an endpoint. Payloads are small values (an operation, an index of a buffer): they are copied.
 ///
-/// Driving it: [`Source::open`] a stream, [`Source::offer`] packets while there is [`Source::has_room`]; whenever the link is
-/// free, send [`Source::next`] (or choose among [`Source::candidates`]); hand answers to [`Source::arrive`]; call
-/// [`Source::expire`] at [`Source::wake_at`].
+/// Driving it: [`Source::open`] a stream, [`Source::offer`] packets while there is [`Source::has_room`], and again at each
+/// [`SourceOutbox::room`]; whenever the link is free, send [`Source::next`] (or choose among [`Source::candidates`]); hand
+/// answers to [`Source::arrive`]; call [`Source::expire`] at [`Source::wake_at`].
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Source<P> {
     pub(crate) options: SourceOptions,
@@ -235,6 +235,7 @@ impl<P: Copy> Source<P> {
             return;
         };
         let stream = &mut self.streams[usize::from(id.0)];
+        let before = stream.open_places();
         stream.answered(&header, self.space);
         if header.flags.has(super::Flags::CON) && stream.cid == Some(header.cid) {
             stream.connect();
@@ -248,8 +249,20 @@ impl<P: Copy> Source<P> {
             _ if acknowledges => self.single(id, &header, out),
             _ => self.reject(id, &header),
         }
-        self.streams[usize::from(id.0)].advance(&self.options, self.space);
+        let stream = &mut self.streams[usize::from(id.0)];
+        stream.advance(&self.options, self.space);
+        if stream.open_places() != before {
+            self.report_room(id, out);
+        }
         self.settle(id, out);
+    }
+
+    /// Reports a place in the window of a stream that has more packets to come.
+    #[inline]
+    pub(crate) fn report_room(&self, id: StreamId, out: &mut impl SourceOutbox<P>) {
+        if !self.streams[usize::from(id.0)].ended && self.has_room(id) {
+            out.room(id);
+        }
     }
 
     fn stream_of(&self, cid: Cid) -> Option<StreamId> {

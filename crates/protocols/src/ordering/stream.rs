@@ -353,6 +353,13 @@ impl<P: Copy> Stream<P> {
         self.copies -= 1;
     }
 
+    /// Changes whenever [`super::Source::has_room`] may become true: packets in the window, and those of them that have been
+    /// acknowledged.
+    #[inline]
+    pub(crate) fn open_places(&self) -> (u16, u16) {
+        (self.window.len(), self.acknowledged)
+    }
+
     /// Takes packets off the front of the window that are done with.
     #[inline]
     pub(crate) fn advance(&mut self, options: &SourceOptions, space: SequenceSpace) {

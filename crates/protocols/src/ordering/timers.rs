@@ -3,6 +3,7 @@
 use fabricsim_units::Time;
 
 use super::identifiers::ClosingTimer;
+use super::mutation::Mutation;
 use super::outbox::{SourceOutbox, StreamId};
 use super::window::State;
 use super::{Cid, Mode, Source};
@@ -73,6 +74,13 @@ impl<P: Copy> Source<P> {
         streams.chain(closing)
     }
 
+    /// Timers free places in a window, too: those of acknowledged packets of which a copy might have been in the network.
+    fn report_room_by_timer(&self, id: StreamId, out: &mut impl SourceOutbox<P>) {
+        if !self.options.mutated(Mutation::TimersReportNoRoom) {
+            self.report_room(id, out);
+        }
+    }
+
     /// A timer has ended.
     pub(crate) fn fire(&mut self, timer: Timer, out: &mut impl SourceOutbox<P>) {
         match timer {
@@ -84,12 +92,14 @@ impl<P: Copy> Source<P> {
                 let stream = &mut self.streams[usize::from(id.0)];
                 stream.settled(position);
                 stream.advance(&self.options, self.space);
+                self.report_room_by_timer(id, out);
                 self.settle(id, out);
             }
             Timer::Quiet(id) => {
                 let stream = &mut self.streams[usize::from(id.0)];
                 stream.quiet();
                 stream.advance(&self.options, self.space);
+                self.report_room_by_timer(id, out);
                 self.settle(id, out);
             }
             Timer::Fin(cid) => self.identifiers.expire(cid, ClosingTimer::Resend),

@@ -20,6 +20,7 @@ impl TargetOutbox<u8> for Out {
 
 impl SourceOutbox<u8> for Out {
     fn acknowledged(&mut self, _: StreamId, _: u8, _: u64) {}
+    fn room(&mut self, _: StreamId) {}
     fn finished(&mut self, _: StreamId) {}
 }
 

@@ -7,6 +7,7 @@ use stateright::{Checker, Model};
 use super::explore::{Verdict, explore};
 use super::model::{Configuration, Step};
 use super::plan::Planned;
+use super::windows;
 use crate::ordering::{Close, Mode, OnNoConnection, Recovery, Resend, StartOffset, TimedOut};
 
 const ORDERED: Planned = Planned::new(Mode::Ordered, false, 2);
@@ -291,7 +292,7 @@ fn narrate(configuration: &Configuration, steps: &[Step]) {
 
 /// The same with `stateright`, whose search is independent of ours.
 fn check_with_stateright(configuration: Configuration, limit: usize) -> usize {
-    let name = configuration.name;
+    let name = configuration.name.clone();
     let checker = configuration.checker().target_state_count(limit).spawn_bfs().join();
     for (property, path) in checker.discoveries() {
         assert!(property.starts_with("it ends"), "{name}: \"{property}\" does not hold: {path:?}");
@@ -320,11 +321,20 @@ fn check_all(configurations: &[Configuration], limit: usize) {
 
 #[test]
 fn small_and_large_configurations() {
-    check_all(&[small(), large()].concat(), 1 << 17);
+    check_all(&[small(), large(), windows::small(), windows::duplicated()].concat(), 1 << 17);
 }
 
 #[test]
 #[ignore = "minutes: make check-protocols"]
 fn all_configurations() {
-    check_all(&[small(), large(), huge(), huge_of_other_kinds()].concat(), 40_000_000);
+    let all = [
+        small(),
+        large(),
+        huge(),
+        huge_of_other_kinds(),
+        windows::small(),
+        windows::large(),
+        windows::duplicated(),
+    ];
+    check_all(&all.concat(), 40_000_000);
 }

@@ -11,4 +11,5 @@ mod plan;
 mod scenarios;
 mod schedules;
 mod stage;
+mod windows;
 mod world;

@@ -11,16 +11,18 @@ use crate::ordering::{Cid, Header, Mode, Seq, SourceOptions, TargetOptions};
 /// A configuration.
 #[derive(Clone, Debug)]
 pub(super) struct Configuration {
-    pub(super) name: &'static str,
+    pub(super) name: String,
     pub(super) source: SourceOptions,
     pub(super) target: TargetOptions,
     pub(super) plan: Vec<Planned>,
-    /// Packets are offered one by one, at any time.
+    /// Packets are offered one by one, at any time; else whenever the source reports room.
     pub(super) lazy: bool,
     /// Packets that may be lost.
     pub(super) losses: u8,
     /// Time-outs of packets that are not lost.
     pub(super) early: u8,
+    /// Packets of which the network may make a copy.
+    pub(super) duplicates: u8,
     /// Memory takes any time.
     pub(super) slow_memory: bool,
 }
@@ -31,6 +33,7 @@ pub(super) struct Snapshot {
     pub(super) world: World,
     losses: u8,
     early: u8,
+    duplicates: u8,
 }
 
 /// What happens next.
@@ -40,13 +43,14 @@ pub(super) enum Step {
     Send(usize),
     Arrive(usize),
     Lose(usize),
+    Duplicate(usize),
     Execute,
     /// Source, timer; true: it comes early.
     Fire(usize, Timer, bool),
 }
 
 impl Configuration {
-    pub(super) fn new(name: &'static str, plan: &[Planned]) -> Self {
+    pub(super) fn new(name: &str, plan: &[Planned]) -> Self {
         let source = SourceOptions {
             streams: plan.len() as u16,
             connections: plan.len() as u16,
@@ -65,7 +69,17 @@ impl Configuration {
             ..TargetOptions::default()
         };
         let plan = plan.to_vec();
-        Self { name, source, target, plan, lazy: false, losses: 0, early: 0, slow_memory: false }
+        Self {
+            name: name.to_owned(),
+            source,
+            target,
+            plan,
+            lazy: false,
+            losses: 0,
+            early: 0,
+            duplicates: 0,
+            slow_memory: false,
+        }
     }
 
     pub(super) fn source(mut self, change: impl FnOnce(&mut SourceOptions)) -> Self {
@@ -139,7 +153,7 @@ impl Model for Configuration {
 
     fn init_states(&self) -> Vec<Snapshot> {
         let world = World::new(self.source, self.target, &self.plan, self.lazy);
-        vec![Snapshot { world, losses: self.losses, early: self.early }]
+        vec![Snapshot { world, losses: self.losses, early: self.early, duplicates: self.duplicates }]
     }
 
     fn actions(&self, state: &Snapshot, steps: &mut Vec<Step>) {
@@ -161,6 +175,9 @@ impl Model for Configuration {
             if state.losses > 0 {
                 steps.push(Step::Lose(place));
             }
+            if state.duplicates > 0 {
+                steps.push(Step::Duplicate(place));
+            }
         }
         if !world.executing.is_empty() {
             steps.push(Step::Execute);
@@ -168,7 +185,7 @@ impl Model for Configuration {
         for (number, source) in world.sources.iter().enumerate() {
             steps.push(Step::Send(number));
             // "In the absence of errors, our protocols do not rely on any timeouts" (section III-C).
-            if self.losses + self.early == 0 && !self.needs_timers() {
+            if self.losses + self.early + self.duplicates == 0 && !self.needs_timers() {
                 continue;
             }
             for (timer, _) in source.timers() {
@@ -196,6 +213,10 @@ impl Model for Configuration {
             Step::Lose(place) => {
                 world.leave(place);
                 next.losses -= 1;
+            }
+            Step::Duplicate(place) => {
+                world.duplicate(place);
+                next.duplicates -= 1;
             }
             Step::Execute => {
                 world.execute(&self.plan);

@@ -188,6 +188,7 @@ struct Nothing;
 
 impl SourceOutbox<u32> for Nothing {
     fn acknowledged(&mut self, _: StreamId, _: u32, _: u64) {}
+    fn room(&mut self, _: StreamId) {}
     fn finished(&mut self, _: StreamId) {}
 }
 

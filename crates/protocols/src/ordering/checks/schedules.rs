@@ -48,7 +48,6 @@ struct Schedule {
     random: Random,
     world: World,
     plan: Vec<Planned>,
-    lazy: bool,
     now: u64,
     /// Time, tie-breaker, event: the earliest first.
     events: BinaryHeap<Reverse<(u64, u64, Event)>>,
@@ -122,7 +121,6 @@ impl Schedule {
         let source = source_options(&mut random, sequence_bits, streams);
         let mut schedule = Self {
             world: World::new(source, target, &plan, lazy),
-            lazy,
             now: 0,
             events: BinaryHeap::new(),
             packets: Vec::new(),
@@ -133,7 +131,9 @@ impl Schedule {
             plan,
             random,
         };
-        (0..streams).for_each(|stream| schedule.plan_event(0, Event::Offer(stream)));
+        if lazy {
+            (0..streams).for_each(|stream| schedule.plan_event(0, Event::Offer(stream)));
+        }
         schedule
     }
 
@@ -185,14 +185,8 @@ impl Schedule {
                 self.world.execute(&self.plan);
             }
             Event::Offer(stream) => {
-                let more = if self.lazy {
-                    self.world.offer(&self.plan, stream);
-                    self.world.offered(stream) < self.plan[stream].packets
-                } else {
-                    while self.world.offer(&self.plan, stream) {}
-                    self.world.offered(stream) < self.plan[stream].packets
-                };
-                if more {
+                self.world.offer(&self.plan, stream);
+                if self.world.offered(stream) < self.plan[stream].packets {
                     let delay = 1 + self.random.below(300);
                     self.plan_event(delay, Event::Offer(stream));
                 }

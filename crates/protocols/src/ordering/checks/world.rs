@@ -74,6 +74,9 @@ pub(super) struct World {
     /// Operations that target memory has not carried out yet.
     pub(super) executing: VecDeque<(Ticket, Item)>,
     pub(super) records: Vec<Record>,
+    /// Packets are offered one by one at any time; else as a host does it: all that there is room for, whenever the source
+    /// reports room.
+    lazy: bool,
     pub(super) fault: Option<Fault>,
 }
 
@@ -83,6 +86,7 @@ struct Out {
     responses: Vec<(HostId, Header)>,
     deliveries: Vec<(Ticket, Item)>,
     acknowledged: Vec<(StreamId, Item, u64)>,
+    room: Vec<StreamId>,
     finished: Vec<StreamId>,
 }
 
@@ -99,13 +103,17 @@ impl SourceOutbox<Item> for Out {
     fn acknowledged(&mut self, stream: StreamId, payload: Item, result: u64) {
         self.acknowledged.push((stream, payload, result));
     }
+    fn room(&mut self, stream: StreamId) {
+        self.room.push(stream);
+    }
     fn finished(&mut self, stream: StreamId) {
         self.finished.push(stream);
     }
 }
 
 impl World {
-    /// All streams are open; their packets are offered as far as there is room, or none if `lazy`.
+    /// All streams are open; their packets are offered as far as there is room, then and whenever a source reports room, or
+    /// only by [`World::offer`] if `lazy`.
     pub(super) fn new(source: SourceOptions, target: TargetOptions, plan: &[Planned], lazy: bool) -> Self {
         let count = plan.iter().map(|stream| stream.source + 1).max().unwrap_or(1);
         let sources = (0..count).map(|_| Source::new(source).expect("the options are good")).collect();
@@ -116,6 +124,7 @@ impl World {
             network: Vec::new(),
             executing: VecDeque::new(),
             records: vec![Record::default(); plan.len()],
+            lazy,
             fault: None,
         };
         for (number, stream) in plan.iter().enumerate() {
@@ -168,6 +177,11 @@ impl World {
     /// Takes a packet out of the network: it is lost, or about to arrive.
     pub(super) fn leave(&mut self, place: usize) -> InFlight {
         self.network.remove(place)
+    }
+
+    /// The network makes a copy of a packet.
+    pub(super) fn duplicate(&mut self, place: usize) {
+        self.enter(self.network[place]);
     }
 
     /// A packet arrives. Returns what was sent in answer.
@@ -262,6 +276,13 @@ impl World {
             }
             if fault {
                 self.blame(Fault::Acknowledgement);
+            }
+        }
+        if !self.lazy {
+            for id in out.room {
+                if let Some(stream) = self.places[number][usize::from(id.0)] {
+                    while self.offer(plan, usize::from(stream)) {}
+                }
             }
         }
         for id in out.finished {
