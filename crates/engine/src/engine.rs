@@ -254,9 +254,11 @@ impl<B: Observer> Engine<B> {
         deadlock::find(self)
     }
 
-    /// The requests that hosts do not take at present, because they owe too many responses.
+    /// The requests that hosts do not take at present, because they owe too many responses, in order of hosts and lanes.
     pub fn refused(&self) -> Vec<Refused> {
-        self.partitions.iter().flat_map(Partition::refused).collect()
+        let mut all: Vec<Refused> = self.partitions.iter().flat_map(Partition::refused).collect();
+        all.sort_by_key(|refused| (refused.host, refused.lane));
+        all
     }
 
     /// The congestion trees at this moment, by root; the same for every number of partitions. An output's virtual lane is

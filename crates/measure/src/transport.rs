@@ -66,6 +66,8 @@ pub(crate) struct Transport {
     held: Vec<Held>,
     packets: Grid<Level>,
     connections: Grid<Level>,
+    /// What has happened to packets first: `limit` exchanges, and all others of the last one's time, so that it does not depend
+    /// on partitions which of them are reported.
     exchanges: Vec<(Time, Exchange)>,
     limit: usize,
 }
@@ -156,7 +158,8 @@ impl Transport {
     }
 
     pub(crate) fn exchanged(&mut self, now: Time, exchange: &Exchange) {
-        if self.exchanges.len() < self.limit {
+        let is_of_last_time = || self.exchanges.last().is_some_and(|(time, _)| *time == now);
+        if self.exchanges.len() < self.limit || is_of_last_time() {
             self.exchanges.push((now, *exchange));
         }
     }
@@ -199,9 +202,6 @@ impl Transport {
             self.connections.absorb_row(mine, &other.connections, theirs);
         }
         self.exchanges.extend_from_slice(&other.exchanges);
-        // Those of a host come from one partition and stay in order.
-        self.exchanges.sort_by_key(|(time, exchange)| (*time, exchange.host));
-        self.exchanges.truncate(self.limit);
     }
 
     /// Messages by stream.
@@ -209,9 +209,13 @@ impl Transport {
         &self.messages
     }
 
-    /// What has happened to packets first.
-    pub(crate) fn exchanges(&self) -> &[(Time, Exchange)] {
-        &self.exchanges
+    /// What has happened to packets first, in order of time and host, as many as were requested.
+    pub(crate) fn exchanges(&self) -> Vec<(Time, Exchange)> {
+        let mut all = self.exchanges.clone();
+        // Those of a host come from one partition, in the order in which they happened, and stay in it.
+        all.sort_by_key(|(time, exchange)| (*time, exchange.host));
+        all.truncate(self.limit);
+        all
     }
 
     /// Hosts that have held something, in order, and for each bin what they held.

@@ -60,10 +60,10 @@ pub(crate) fn series(context: &Context<'_>) -> Option<Table> {
 /// What happens to packets at hosts, one by one, where it was asked for.
 pub(crate) fn exchanges(context: &Context<'_>) -> Option<Table> {
     let transport = context.recorder.transport.as_ref()?;
-    let rows: Vec<(Time, &Exchange, Header)> = transport
+    let rows: Vec<(Time, Exchange, Header)> = transport
         .exchanges()
-        .iter()
-        .filter_map(|(time, exchange)| Some((*time, exchange, Header::from_bytes(&exchange.label.header)?)))
+        .into_iter()
+        .filter_map(|(time, exchange)| Some((time, exchange, Header::from_bytes(&exchange.label.header)?)))
         .collect();
     if rows.is_empty() {
         return None;

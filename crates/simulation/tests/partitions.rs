@@ -1,0 +1,217 @@
+//! Every table of a run, row by row, and the lines of a deadlock, in 1, 2, 3 and 7 partitions.
+
+mod common;
+
+use std::path::Path;
+
+use common::{everything, run};
+use fabricsim_model::{Data, Table};
+use fabricsim_simulation::{Outcome, Status};
+
+/// Transports that lose packets, jobs, responses, congestion control, counters of routers: all that makes a table.
+const ALL: &str = r#"
+[topology.dragonfly]
+p = 2
+a = 4
+h = 2
+[links.all]
+rate = "64 Gb/s"
+latency = "5 ns"
+buffer = "1 KiB"
+bit_error_rate = 1e-5
+[links.kind.global]
+latency = "50 ns"
+buffer = "2 KiB"
+[switch]
+router_delay = "1 ns"
+virtual_lanes = 6
+flow_control_unit = "8 B"
+[routing]
+algorithm = "par-6/2"
+[host]
+mtu = "128 B"
+[transport]
+mode = "ordered"
+answer = "8 B"
+timeout = "3 us"
+lifetime = "20 us"
+loss = 0.02
+[congestion_control]
+algorithm = "infiniband"
+[congestion_control.notification]
+size = "8 B"
+[congestion_control.infiniband]
+threshold = 15
+ccti_timer = "2 us"
+[[traffic]]
+name = "hot"
+pattern = { hot-spot = { hosts = ["H(0,0).0"], fraction = 0.5 } }
+injection = "poisson"
+load = 0.4
+message = "640 B"
+[[traffic]]
+name = "get"
+pattern = "uniform"
+injection = "window"
+window = 2
+message = "128 B"
+response = { message = "512 B" }
+[[jobs]]
+name = "job"
+ranks = 4
+iterations = 2
+program = { barrier = {} }
+[run]
+warmup = "1 us"
+duration = "6 us"
+drain = "empty"
+[measure]
+flows = "pairs"
+bin = "500 ns"
+exchanges = 100000
+router_counters = true
+"#;
+
+/// The rows of a table, as text.
+fn rows(table: &Table) -> Vec<String> {
+    let value = |data: &Data, row: usize| match data {
+        Data::Real(values) => format!("{:?}", values[row]),
+        Data::Whole(values) => values[row].to_string(),
+        Data::Text(values) => values[row].clone(),
+    };
+    let count = table.columns.first().map_or(0, |column| match &column.data {
+        Data::Real(values) => values.len(),
+        Data::Whole(values) => values.len(),
+        Data::Text(values) => values.len(),
+    });
+    let row = |row| {
+        let cells =
+            table.columns.iter().map(|column| format!("{} {}", column.name, value(&column.data, row)));
+        cells.collect::<Vec<_>>().join(", ")
+    };
+    (0..count).map(row).collect()
+}
+
+/// The first difference between two runs, table by table and row by row.
+fn difference(one: &Outcome, other: &Outcome) -> Option<String> {
+    let names = |outcome: &Outcome| outcome.tables.iter().map(|table| table.name).collect::<Vec<_>>();
+    if names(one) != names(other) {
+        return Some(format!("tables: {:?} and {:?}", names(one), names(other)));
+    }
+    for (table, its) in one.tables.iter().zip(&other.tables) {
+        let (mine, its) = (rows(table), rows(its));
+        if mine.len() != its.len() {
+            return Some(format!("table {}: {} and {} rows", table.name, mine.len(), its.len()));
+        }
+        if let Some(row) = (0..mine.len()).find(|&row| mine[row] != its[row]) {
+            return Some(format!("table {}, row {row}:\n  {}\n  {}", table.name, mine[row], its[row]));
+        }
+    }
+    (everything(one) != everything(other)).then(|| "summary, invariants or messages".to_owned())
+}
+
+fn is_the_same_in_all(text: &str, overrides: &[(&str, &str)]) -> Outcome {
+    let of = |partitions| {
+        let mut all = overrides.to_vec();
+        all.push(("run.partitions", partitions));
+        run(text, &all)
+    };
+    let alone = of("1");
+    for partitions in ["2", "3", "7"] {
+        if let Some(difference) = difference(&alone, &of(partitions)) {
+            panic!("{overrides:?} in {partitions} partitions: {difference}");
+        }
+    }
+    alone
+}
+
+#[test]
+fn every_table_is_the_same_in_every_number_of_partitions() {
+    for (mode, control) in [
+        ("ordered", "infiniband"),
+        ("unordered", "dcqcn"),
+        ("synchronized", "none"),
+        ("go-back-n", "none"),
+        ("selective-ordered", "infiniband"),
+    ] {
+        let overrides = [("transport.mode", mode), ("congestion_control.algorithm", control)];
+        let outcome = is_the_same_in_all(ALL, &overrides);
+        assert!(outcome.invariants.packets_ok && outcome.invariants.lost.transport_loss > 0, "{mode}");
+        let filled: Vec<&str> =
+            outcome.tables.iter().filter(|table| !rows(table).is_empty()).map(|table| table.name).collect();
+        for table in ["exchanges", "transport", "messages", "transport_series", "jobs", "streams", "flows"] {
+            // Without order there is nothing to be reordered.
+            let is_empty = mode == "unordered" && table == "transport_series";
+            assert!(filled.contains(&table) != is_empty, "{mode}: {table}, {filled:?}");
+        }
+    }
+}
+
+/// Many rows of the table have the same time: which of them are kept when there are too many must not depend on partitions.
+#[test]
+fn a_bounded_table_of_exchanges_keeps_the_same_rows() {
+    let text = ALL.replace("load = 0.4\n", "").replace("\"poisson\"", "\"saturating\"");
+    for limit in [1, 10, 100, 317] {
+        let limit = limit.to_string();
+        let overrides =
+            [("measure.exchanges", limit.as_str()), ("run.duration", "500 ns"), ("run.drain", "none")];
+        let outcome = is_the_same_in_all(&text, &overrides);
+        let table = outcome.tables.iter().find(|table| table.name == "exchanges").expect("there is one");
+        assert_eq!(rows(table).len().to_string(), limit);
+    }
+}
+
+/// A line of 8 switches, or a ring, whose hosts are numbered the other way around. A host accepts a request only while it
+/// has to answer fewer than two.
+fn backwards(links: usize) -> String {
+    let ring: String = (0..links)
+        .map(|i| format!("[[link]]\na = \"S{i}\"\nb = \"S{}\"\n", (i + 1) % 8))
+        .chain((0..8).map(|i| format!("[[link]]\na = \"H{i}\"\nb = \"S{}\"\n", 7 - i)))
+        .collect();
+    let names = |kind: &str, prefix: &str| -> String {
+        (0..8).map(|i| format!("[[{kind}]]\nname = \"{prefix}{i}\"\n")).collect()
+    };
+    let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("backwards-{links}.toml"));
+    let text = names("switch", "S") + &names("host", "H") + &ring;
+    std::fs::write(&path, text).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
+    format!(
+        r#"
+[topology]
+file = {{ path = {:?} }}
+[links.all]
+rate = "8 Gb/s"
+latency = "10 ns"
+buffer = "512 B"
+[switch]
+virtual_lanes = 4
+[host]
+mtu = "256 B"
+response_queue = 2
+[[traffic]]
+pattern = "uniform"
+injection = "window"
+window = 64
+message = "256 B"
+response = {{ message = "256 B" }}
+messages = 300
+[run]
+duration = "1 ms"
+allow_deadlock = true
+"#,
+        path.display().to_string()
+    )
+}
+
+#[test]
+fn lines_of_deadlocks_are_in_the_same_order_in_every_number_of_partitions() {
+    let outcome = is_the_same_in_all(&backwards(7), &[]);
+    assert_eq!(outcome.status, Status::Deadlock);
+    let refusals = outcome.deadlock.iter().filter(|line| line.contains("waits until the host")).count();
+    assert!(refusals > 1 && refusals == outcome.deadlock.len(), "{:?}", outcome.deadlock);
+    // Switches with staging buffers, and no host that refuses requests.
+    let staged = backwards(8).replace("response_queue = 2\n", "");
+    let overrides = [("switch.queueing", "cioq"), ("switch.virtual_lanes", "1")];
+    let outcome = is_the_same_in_all(&staged, &overrides);
+    assert_eq!(outcome.status, Status::Deadlock);
+    assert!(outcome.deadlock.len() > 1, "{:?}", outcome.deadlock);
+}
