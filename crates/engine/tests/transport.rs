@@ -357,6 +357,29 @@ fn a_timeout_below_the_round_trip_is_worth_a_warning() {
 }
 
 #[test]
+fn sequence_numbers_that_come_around_within_a_lifetime_are_worth_a_warning() {
+    // A packet of 100 B takes 100 ns, 1024 of them 102.4 us.
+    let warn = |mode, bits, lifetime| {
+        let overrides = [
+            ("transport.mode", mode),
+            ("transport.sequence_bits", bits),
+            ("transport.lifetime", lifetime),
+            ("transport.outstanding", "4"),
+        ];
+        fabricsim_engine::warnings(&prepared(PAIR, ONE_MESSAGE, &overrides))
+    };
+    assert_eq!(warn("selective", "10", "102400 ns"), Vec::<String>::new());
+    assert_eq!(warn("ordered", "3", "1 ms"), Vec::<String>::new());
+    for mode in ["go-back-n", "selective", "selective-ordered"] {
+        let found = warn(mode, "10", "102401 ns");
+        assert!(
+            found.len() == 1 && found[0].contains("transport.sequence_bits: a host can send 1024 packets"),
+            "{found:?}"
+        );
+    }
+}
+
+#[test]
 fn packets_become_ready_one_by_one() {
     // 128 B take 16 ns at 64 Gb/s: with a probability of 0.25 in each slot, 1000 packets take 64 us, and one message is
     // begun when the last packet of the one before has left.

@@ -89,7 +89,35 @@ pub fn warnings(prepared: &Prepared) -> Vec<String> {
             spec.lifetime
         ));
     }
+    warnings.extend(recurring_numbers(prepared));
     warnings
+}
+
+/// A warning if sequence numbers can come around within a lifetime in modes whose answers do not name the copy that they
+/// answer.
+fn recurring_numbers(prepared: &Prepared) -> Option<String> {
+    let Prepared { experiment, graph, workload, .. } = prepared;
+    let spec = &experiment.transport;
+    let is_cumulative = |mode: OrderingMode| {
+        matches!(mode, OrderingMode::GoBackN | OrderingMode::Selective | OrderingMode::SelectiveOrdered)
+    };
+    if !workload.streams.iter().any(|stream| is_cumulative(stream.ordering)) {
+        return None;
+    }
+    let mtu = experiment.host.mtu.0 as u32;
+    let times = graph
+        .hosts
+        .iter()
+        .map(|host| graph.links[host.link.index()].parameters.rate.byte_time().duration(mtu));
+    let numbers = 1_u64 << spec.sequence_bits;
+    let around = times.min()? * numbers;
+    (around < spec.lifetime).then(|| {
+        format!(
+            "transport.sequence_bits: a host can send {numbers} packets in {around}, less than the lifetime of {}: sequence numbers \
+             come around while old packets may be in the network, and operations may be lost or carried out twice",
+            spec.lifetime
+        )
+    })
 }
 
 /// The longest time that a packet of the MTU's size and its answer take where they meet no other, among the pairs that
