@@ -155,7 +155,15 @@ class Outcome:
             "accepted_load": self._accepted,
             "latency_ns": latency,
             "flows": [],
-            "invariants": {"injected": 10, "delivered": 9, "in_flight": 1, "dropped": 0, "credits_ok": True},
+            "invariants": {
+                "injected": 10,
+                "delivered": 9,
+                "in_flight": 1,
+                "dropped": 0,
+                "lost": {"transport_loss": 0, "lifetime": 0},
+                "packets_ok": True,
+                "credits_ok": True,
+            },
         }
         if self.status == "deadlock":
             summary["deadlock"] = ["S0 port 1 lane 0: packet 7 of H0 to H1 waits for output 2 to S1"]

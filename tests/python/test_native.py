@@ -64,6 +64,8 @@ def test_json_has_the_promised_shape(command: Command, small: Path) -> None:
     assert {"injected", "delivered", "in_flight", "dropped", "credits_ok"} <= set(invariants)
     kept = invariants["delivered"] + invariants["in_flight"] + invariants["dropped"]
     assert invariants["injected"] == kept
+    assert invariants["dropped"] == sum(invariants["lost"].values()) == 0
+    assert invariants["packets_ok"] is True
     assert invariants["credits_ok"] is True
     assert told["status"] == "ok"
     assert told["simulated_s"] == pytest.approx(100e-6)

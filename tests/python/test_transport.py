@@ -140,3 +140,17 @@ def test_metrics_say_what_is_missing(result: fs.Result, file: Path) -> None:
         match=r"completion_p99 is of messages of a transport: give the experiment a \[transport\]",
     ):
         measure(Measured(without, fs.Experiment.from_file(file)), Which("completion_p99"))
+
+
+def test_losses_are_shown_with_their_cause(result: fs.Result, command: Command, file: Path) -> None:
+    found = result.manifest["summary"]["invariants"]
+    lost = found["lost"]["transport_loss"]
+    assert lost == result.manifest["summary"]["transport"]["lost"] > 0
+    assert found["dropped"] == lost
+    assert found["injected"] == found["delivered"] + found["in_flight"] + lost
+    assert found["packets_ok"]
+    assert result.summary["invariants.lost.transport_loss"] == lost
+    assert "lost transport loss" in html(result)
+    out = command("run", file).out
+    (line,) = [line for line in out.splitlines() if line.lstrip().startswith("packets")]
+    assert f"dropped {lost:,} (transport loss {lost:,})" in line

@@ -150,7 +150,7 @@ def _totals(result: Result) -> Table:
     parts = [f"{name} {nanoseconds(latency.get(key))}" for key, name in _LATENCIES.items()]
     table.add_row("latency", ", ".join(parts) + _confidence(summary.get("latency_confidence")))
     counts = [f"{key.replace('_', ' ')} {invariants.get(key, 0):,}" for key in _COUNTS]
-    table.add_row("packets", ", ".join(counts))
+    table.add_row("packets", ", ".join(counts) + _causes(invariants.get("lost")))
     for name, text in transport_rows(summary):
         table.add_row(name, text)
     simulated = nanoseconds((summary.get("simulated_s") or 0.0) * 1e9)
@@ -162,6 +162,12 @@ def _totals(result: Result) -> Table:
         "run", f"seed {summary.get('seed')}, fingerprint {summary.get('fingerprint')}, {result.status}"
     )
     return table
+
+
+def _causes(lost: Mapping[str, int] | None) -> str:
+    """The causes of lost packets, with their numbers."""
+    causes = [f"{cause.replace('_', ' ')} {count:,}" for cause, count in (lost or {}).items() if count]
+    return f" ({', '.join(causes)})" if causes else ""
 
 
 def _confidence(found: Mapping[str, Any] | None) -> str:

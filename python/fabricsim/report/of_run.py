@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -214,7 +215,7 @@ def _pictures(result: Result) -> Section:
 
 def _invariants(result: Result) -> Section:
     found = result.manifest["summary"].get("invariants") or {}
-    facts = [(name.replace("_", " "), cell(value, name)) for name, value in found.items()]
+    facts = [(re.sub("[._]", " ", name), cell(value, name)) for name, value in flatten(found).items()]
     return Section("Invariants", text="What came into the network and what left it.", facts=given(facts))
 
 
