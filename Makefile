@@ -23,6 +23,7 @@ lint: ## formatting, lints, types and layers: all of `make test` but the tests
 
 check-protocols: ## every schedule of small configurations of the ordering protocols, and millions of random ones
 	@cargo test --quiet --profile test-fast --package fabricsim-protocols --lib ordering::checks -- --include-ignored --nocapture --test-threads=2
+	@cargo test --quiet --profile test-fast --package fabricsim-engine --test transfers -- --include-ignored
 
 bench: ## speed and memory beside the peers' figures; leaves bench.json
 	@scripts/setup
