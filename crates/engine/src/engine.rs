@@ -210,6 +210,11 @@ impl<B: Observer> Engine<B> {
         })
     }
 
+    /// Ramps of credits for which there is memory ([`fabricsim_fabric::RampPool::allocated`]).
+    pub fn credit_ramps(&self) -> usize {
+        self.partitions.iter().map(|partition| partition.context.ports.ramps.allocated()).sum()
+    }
+
     /// Checks that every lane's credits add up: free, returning, or in use by a packet.
     pub fn check_credits(&self) -> Result<(), CreditError> {
         let lane_count = self.partitions.first().map_or(1, |p| p.context.ports.lane_count);

@@ -76,7 +76,14 @@ pub struct LaneCredits {
     occupied: u32,
     head: u32,
     tail: u32,
+    /// Ramps in the list.
+    ramps: u32,
+    /// Number of ramps at which the ended ones are collected, although nothing needs their blocks.
+    full: u32,
 }
+
+/// Ramps that a lane keeps before the ended ones are collected.
+const KEPT: u32 = 16;
 
 impl LaneCredits {
     /// An empty buffer of `capacity` blocks.
@@ -89,6 +96,8 @@ impl LaneCredits {
             occupied: 0,
             head: NONE,
             tail: NONE,
+            ramps: 0,
+            full: KEPT,
         }
     }
 
@@ -127,9 +136,13 @@ impl RampPool {
         index
     }
 
-    /// Adds a ramp to a lane, in order of base time.
+    /// Adds a ramp to a lane, in order of base time, at `now`.
     #[inline]
-    pub fn push(&mut self, lane: &mut LaneCredits, ramp: Ramp) {
+    pub fn push(&mut self, lane: &mut LaneCredits, ramp: Ramp, now: Time) {
+        if lane.ramps >= lane.full {
+            self.tidy(lane, now);
+        }
+        lane.ramps += 1;
         let new = self.allocate(ramp);
         if lane.head == NONE {
             lane.head = new;
@@ -140,6 +153,16 @@ impl RampPool {
         } else {
             self.insert_sorted(lane, new);
         }
+    }
+
+    /// Collects the ramps that have ended, so that memory does not grow with the capacity of a buffer whose credits never run
+    /// short. The next time is when the list is twice as long as what is left: each ramp is looked at once on average, and the
+    /// list is never longer than twice the ramps that overlap in time.
+    #[cold]
+    #[inline(never)]
+    fn tidy(&mut self, lane: &mut LaneCredits, now: Time) {
+        self.collect_ended(lane, now);
+        lane.full = lane.ramps.saturating_mul(2).max(KEPT);
     }
 
     #[cold]
@@ -175,6 +198,7 @@ impl RampPool {
                 return;
             }
             lane.free += node.ramp.blocks - node.taken;
+            lane.ramps -= 1;
             let next = std::mem::replace(&mut node.next, self.free);
             self.free = lane.head;
             lane.head = next;
@@ -264,10 +288,10 @@ impl RampPool {
         }
     }
 
-    /// The blocks of a packet are announced: [`RampPool::push`] with a check, in debug builds, that none is lost.
+    /// The blocks of a packet are announced at `now`: [`RampPool::push`] with a check, in debug builds, that none is lost.
     #[inline]
-    pub fn give_back(&mut self, lane: &mut LaneCredits, ramp: Ramp) {
-        self.push(lane, ramp);
+    pub fn give_back(&mut self, lane: &mut LaneCredits, ramp: Ramp, now: Time) {
+        self.push(lane, ramp, now);
         #[cfg(debug_assertions)]
         {
             lane.occupied -= ramp.blocks;
@@ -278,6 +302,11 @@ impl RampPool {
     #[cfg(debug_assertions)]
     fn check(&self, lane: &LaneCredits) {
         assert_eq!(lane.free + self.outstanding(lane) + lane.occupied, lane.capacity, "credits of {lane:?}");
+    }
+
+    /// Ramps for which there is memory: the most that all lanes had at once.
+    pub fn allocated(&self) -> usize {
+        self.nodes.len()
     }
 
     /// Blocks of a lane that are announced and not yet free.
@@ -392,7 +421,11 @@ mod tests {
         let mut lane = LaneCredits::new(34);
         lane.free = 0;
         // 8 Gb/s: a byte takes 1 ns, a block 64 ns.
-        pool.push(&mut lane, Ramp { base: Time::ns(100), byte_time: byte_time(8), bytes: 2176, blocks: 34 });
+        pool.push(
+            &mut lane,
+            Ramp { base: Time::ns(100), byte_time: byte_time(8), bytes: 2176, blocks: 34 },
+            Time::ZERO,
+        );
         for (at, free) in [(99, 0), (100, 0), (163, 0), (164, 1), (227, 1), (228, 2), (2275, 33), (2276, 34)]
         {
             pool.collect(&mut lane, Time::ns(at));
@@ -406,7 +439,11 @@ mod tests {
         let mut pool = RampPool::new(64);
         let mut lane = LaneCredits::new(2);
         lane.free = 0;
-        pool.push(&mut lane, Ramp { base: Time::ZERO, byte_time: byte_time(8), bytes: 70, blocks: 2 });
+        pool.push(
+            &mut lane,
+            Ramp { base: Time::ZERO, byte_time: byte_time(8), bytes: 70, blocks: 2 },
+            Time::ZERO,
+        );
         assert_eq!(pool.earliest(&lane, 2), Time::ns(70));
         assert_eq!(pool.earliest(&lane, 3), Time::MAX);
     }
@@ -421,15 +458,17 @@ mod tests {
             let mut pool = RampPool::new(unit);
             let mut lane = LaneCredits::new(1000);
             lane.free = 0;
+            let mut total = 0;
             for (base, gbps, bytes) in ramps {
                 let blocks = bytes.div_ceil(unit);
-                pool.push(&mut lane, Ramp { base: Time::ns(base), byte_time: byte_time(gbps), bytes, blocks });
+                total += blocks;
+                pool.push(&mut lane, Ramp { base: Time::ns(base), byte_time: byte_time(gbps), bytes, blocks }, Time::ZERO);
             }
             let at = pool.earliest(&lane, need);
             let collected = |t: Time| {
                 let (mut pool, mut lane) = (pool.clone(), lane);
                 pool.collect(&mut lane, t);
-                prop_assert_eq!(lane.free + pool.outstanding(&lane), pool.outstanding(&lane) + lane.free);
+                prop_assert_eq!(lane.free + pool.outstanding(&lane), total);
                 Ok(lane.free)
             };
             if at == Time::MAX {
@@ -453,7 +492,7 @@ mod tests {
             for (base, gbps, bytes) in ramps {
                 let blocks = bytes.div_ceil(64);
                 total += blocks;
-                pool.push(&mut lane, Ramp { base: Time::ns(base), byte_time: byte_time(gbps), bytes, blocks });
+                pool.push(&mut lane, Ramp { base: Time::ns(base), byte_time: byte_time(gbps), bytes, blocks }, Time::ZERO);
             }
             let mut looks = looks;
             looks.sort_unstable();
@@ -464,6 +503,56 @@ mod tests {
             pool.collect(&mut lane, Time::ms(10));
             prop_assert_eq!(lane.free, total);
             prop_assert!(!lane.expects_more());
+            prop_assert_eq!(lane.ramps, 0);
         }
+
+        /// What is free, and when there will be enough, does not depend on when ended ramps are collected.
+        #[test]
+        fn collecting_in_time_changes_nothing(
+            packets in prop::collection::vec((0_u64..60, 0_u64..400, 1_u64..100, 1_u32..500), 1..200),
+            need in 1_u32..40,
+        ) {
+            let (mut tidied, mut kept) = (RampPool::new(64), RampPool::new(64));
+            let mut tidy = LaneCredits::new(u32::MAX);
+            tidy.free = 0;
+            let mut never = LaneCredits { full: u32::MAX, ..tidy };
+            let mut now = Time::ZERO;
+            for (pause, delay, gbps, bytes) in packets {
+                now += Time::ns(pause);
+                let (base, blocks) = (now + Time::ns(delay), bytes.div_ceil(64));
+                let ramp = Ramp { base, byte_time: byte_time(gbps), bytes, blocks };
+                tidied.push(&mut tidy, ramp, now);
+                kept.push(&mut never, ramp, now);
+                let look = |pool: &RampPool, lane: &LaneCredits| {
+                    let (mut pool, mut lane) = (pool.clone(), *lane);
+                    pool.collect(&mut lane, now);
+                    (lane.free, pool.outstanding(&lane), pool.earliest(&lane, lane.free + need))
+                };
+                prop_assert_eq!(look(&tidied, &tidy), look(&kept, &never));
+            }
+        }
+    }
+
+    /// A source that sends 64-byte packets in bursts into a buffer whose credits never run short, as in the time in which the
+    /// ramps of 1024 packets are under way.
+    #[test]
+    fn ramps_kept_do_not_grow_with_the_capacity() {
+        let allocated = |capacity: u32| {
+            let mut pool = RampPool::new(64);
+            let mut lane = LaneCredits::new(capacity);
+            let mut now = Time::ZERO;
+            for packet in 0..30_000_u32 {
+                now += if packet % 1000 == 0 { Time::us(20) } else { Time::ns(10) };
+                if lane.free == 0 {
+                    pool.collect(&mut lane, now);
+                }
+                pool.take(&mut lane, 1);
+                let ramp = Ramp { base: now + Time::us(1), byte_time: byte_time(100), bytes: 64, blocks: 1 };
+                pool.give_back(&mut lane, ramp, now);
+            }
+            pool.allocated()
+        };
+        // 1 us of packets every 10 ns are under way: at most 101, and as many again before the ended ones are collected.
+        assert_eq!([1 << 10, 1 << 14, 1 << 20].map(|capacity| allocated(capacity) <= 2 * 101), [true; 3]);
     }
 }

@@ -312,10 +312,10 @@ impl Ports {
     pub fn credit(&mut self, port: u32, lane: Vl, ramp: Ramp, now: Time) -> Option<Time> {
         let index = port as usize * self.lane_count + lane.index();
         if let Some(whole) = self.whole.get_mut(port as usize) {
-            self.ramps.give_back(whole, ramp);
+            self.ramps.give_back(whole, ramp, now);
         }
         let lane = &mut self.lanes[index];
-        self.ramps.give_back(lane, ramp);
+        self.ramps.give_back(lane, ramp, now);
         if lane.wanted == u32::MAX { None } else { self.enough_at(index, now) }
     }
 
