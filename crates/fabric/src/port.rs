@@ -214,10 +214,7 @@ impl Ports {
         let (first, start) = match self.selection {
             Selection::Lowest => (allowed, 0),
             Selection::RoundRobin => (allowed, self.after_last(port, allowed)),
-            Selection::ByFlow => {
-                let place = (flow % u32::from(allowed.count)) as u8;
-                (Lanes::new(allowed.first.0 + place, 1), 0)
-            }
+            Selection::ByFlow => (self.selectable(allowed, flow), 0),
             Selection::MostCredits => return self.choose_freest(port, allowed, blocks, now),
         };
         match self.choose_first(port, first, start, blocks, now) {
@@ -294,6 +291,15 @@ impl Ports {
             self.ramps.collect(lane, now);
         }
         lane.free >= blocks
+    }
+
+    /// The lanes among `allowed` that a packet of `flow` can be sent on, whichever has space.
+    #[inline]
+    pub(crate) fn selectable(&self, allowed: Lanes, flow: u32) -> Lanes {
+        match self.selection {
+            Selection::ByFlow => Lanes::new(allowed.first.0 + (flow % u32::from(allowed.count)) as u8, 1),
+            _ => allowed,
+        }
     }
 
     /// Forgets what was wanted of a port's lanes: it is about to be looked at afresh.

@@ -60,6 +60,8 @@ pub struct Switch {
     head_delay: Option<Box<HeadDelay>>,
     /// Watches for congestion and marks packets, where there is congestion control.
     detector: Option<Box<Detector>>,
+    /// Does it matter to the detector whether lanes wait for credits?
+    needs_credits: bool,
     /// Are there several service classes?
     has_classes: bool,
     /// Is there more to do for a packet that comes in than to find its hop?
@@ -97,6 +99,7 @@ impl Switch {
             aging: None,
             head_delay: None,
             detector: None,
+            needs_credits: false,
             has_classes: usize::from(rules.lanes_per_class) < lanes,
             is_elaborate: rules.least_space > 0 || rules.tell_grants || !Bits::fit_in_a_word(ports),
             is_special: usize::from(rules.lanes_per_class) < lanes,
@@ -118,6 +121,7 @@ impl Switch {
 
     /// Makes the switch watch for congestion.
     pub fn with_detector(mut self, detector: Detector) -> Self {
+        self.needs_credits = detector.needs_credits();
         self.detector = Some(Box::new(detector));
         self.is_special = true;
         self

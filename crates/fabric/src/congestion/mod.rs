@@ -40,8 +40,6 @@ pub struct Departure {
     pub lane: Vl,
     /// Its size in flow-control units.
     pub blocks: u32,
-    /// Had the output credits, or did it have to wait for them?
-    pub had_credits: bool,
     /// Its time on the output's link.
     pub packet_time: Time,
 }
@@ -64,6 +62,10 @@ pub struct Detector {
     by_input: bool,
     /// By (output, lane), or by (output, lane, input).
     places: Table<Place>,
+    /// By output: lanes, a bit for each, that had to wait for credits since a packet that waited for them left last.
+    waited: Table<u16>,
+    /// Blocks of the largest packet so far.
+    largest: u32,
     detection: Detection,
     starvation: Option<Starvation>,
 }
@@ -83,7 +85,9 @@ impl Detector {
         let by_input = matches!(detection, Detection::Buffer(_));
         let count = ports * lanes * if by_input { ports } else { 1 };
         let places = Table::new(vec![Place::default(); count]);
-        let mut detector = Self { ports, lanes, by_input, places, detection, starvation: None };
+        let waited = Table::new(vec![0; ports]);
+        let mut detector =
+            Self { ports, lanes, by_input, places, waited, largest: 0, detection, starvation: None };
         (0..count).for_each(|place| detector.find_quiet(place));
         detector
     }
@@ -115,6 +119,7 @@ impl Detector {
     #[inline(always)]
     pub fn waits(&mut self, (input, in_lane): (usize, Vl), (output, lane): (usize, Vl), blocks: u32) {
         let number = self.place(output, lane, input);
+        self.largest = self.largest.max(blocks);
         let place = &mut self.places[number];
         place.waiting += blocks;
         if place.waiting > place.quiet_up_to {
@@ -144,14 +149,50 @@ impl Detector {
         let quiet = place.waiting <= place.quiet_up_to;
         if quiet {
             place.waiting -= blocks;
+            self.waited[output] &= !(1 << lane.0);
         }
         quiet
+    }
+
+    /// A packet of `blocks` that waits for an output, of the input port `input`, waits for lane `to` from now on, not for lane
+    /// `from`.
+    pub fn changes_lane(&mut self, input: usize, output: usize, (from, to): (Vl, Vl), blocks: u32) {
+        for (lane, grows) in [(from, false), (to, true)] {
+            let number = self.place(output, lane, input);
+            let waiting = self.places[number].waiting;
+            let waiting = if grows { waiting + blocks } else { waiting - blocks };
+            self.places[number].waiting = waiting;
+            if let Detection::Output(rules) | Detection::Buffer(rules) = &mut self.detection {
+                if grows { rules[number].grown(waiting) } else { rules[number].shrunk(waiting) }
+            }
+            self.find_quiet(number);
+        }
+    }
+
+    /// True if the rule tells roots of congestion, which have credits, from victims, which wait for them.
+    pub fn needs_credits(&self) -> bool {
+        !matches!(self.detection, Detection::Red(_))
+    }
+
+    /// Blocks of the largest packet so far.
+    #[inline]
+    pub fn largest(&self) -> u32 {
+        self.largest
+    }
+
+    /// `lanes`, a bit for each, of an output wait for credits, and for nothing else: they are victims of congestion elsewhere,
+    /// whatever the port's other lanes do (annex A10 decides for each port and virtual lane).
+    #[inline]
+    pub fn wait_for_credits(&mut self, output: usize, lanes: u16) {
+        self.waited[output] |= lanes;
     }
 
     /// A packet leaves; only `eligible` ones (with data) are marked. `random` gives its random stream at this switch.
     #[inline]
     pub fn leaves(&mut self, departure: Departure, eligible: bool, random: impl FnOnce() -> Random) -> Left {
-        let Departure { input, in_lane, output, lane, blocks, had_credits, packet_time } = departure;
+        let Departure { input, in_lane, output, lane, blocks, packet_time } = departure;
+        let had_credits = self.waited[output] >> lane.0 & 1 == 0;
+        self.waited[output] &= !(1 << lane.0);
         let place = self.place(output, lane, input);
         let before = self.places[place].waiting;
         self.places[place].waiting = before - blocks;
@@ -205,7 +246,7 @@ mod tests {
 
     fn departure(input: usize, blocks: u32) -> Departure {
         let packet_time = Time::ns(100);
-        Departure { input, in_lane: Vl(0), output: 2, lane: Vl(0), blocks, had_credits: true, packet_time }
+        Departure { input, in_lane: Vl(0), output: 2, lane: Vl(0), blocks, packet_time }
     }
 
     fn leaves(detector: &mut Detector, departure: Departure) -> Left {
@@ -224,6 +265,32 @@ mod tests {
             assert_eq!(leaves(&mut detector, departure(0, 6)).marked, congested);
             assert_eq!((detector.waiting(2, Vl(0)), detector.is_congested(2, Vl(0))), (6, false));
         }
+    }
+
+    #[test]
+    fn lanes_of_a_port_are_roots_or_victims_each_on_its_own() {
+        let rules = vec![Threshold::new(RULE); 3 * 2];
+        let mut detector = Detector::new(3, 2, Detection::Output(rules));
+        for lane in [Vl(0), Vl(1)] {
+            detector.waits((0, lane), (2, lane), 40);
+        }
+        let marked = |detector: &mut Detector, lane| {
+            let departure = Departure { in_lane: lane, lane, ..departure(0, 4) };
+            leaves(detector, departure).marked
+        };
+        detector.wait_for_credits(2, 0b01);
+        assert!(marked(&mut detector, Vl(1)), "lane 1 has credits");
+        assert!(!marked(&mut detector, Vl(0)), "lane 0 had to wait, although lane 1 was sending");
+        assert!(marked(&mut detector, Vl(0)), "and had not to wait again");
+    }
+
+    #[test]
+    fn a_packet_may_come_to_wait_for_another_lane() {
+        let mut detector = Detector::new(3, 2, Detection::Output(vec![Threshold::new(RULE); 3 * 2]));
+        detector.waits((0, Vl(0)), (2, Vl(0)), 20);
+        detector.changes_lane(0, 2, (Vl(0), Vl(1)), 20);
+        let found = [Vl(0), Vl(1)].map(|lane| (detector.waiting(2, lane), detector.is_congested(2, lane)));
+        assert_eq!(found, [(0, false), (20, true)]);
     }
 
     #[test]

@@ -69,6 +69,9 @@ impl Switch {
         if sender.starving {
             context.ports.forget_wants(port);
         }
+        if self.needs_credits {
+            self.note_lanes_without_credits(context, output);
+        }
         if self.in_turn {
             self.send_next::<ELABORATE, R, B, O>(context, output);
         } else {

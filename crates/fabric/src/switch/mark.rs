@@ -1,4 +1,4 @@
-//! Congestion: what a switch does to a packet that leaves.
+//! Congestion: which lanes of an output wait for credits, and what a switch does to a packet that leaves.
 
 use fabricsim_model::{Observer, PacketKind};
 use fabricsim_units::{Time, Vl};
@@ -8,6 +8,53 @@ use crate::Context;
 use crate::congestion::Departure;
 
 impl Switch {
+    /// Tells the detector which lanes wait for credits: those for which a packet is ready and could be read, if `output`, whose link is
+    /// free, has space at the other end for none such.
+    #[inline(never)]
+    pub(super) fn note_lanes_without_credits<R, B, O>(
+        &mut self,
+        context: &mut Context<R, B, O>,
+        output: usize,
+    ) {
+        let Some(detector) = &mut self.detector else { return };
+        let port = self.first_port + output as u32;
+        let least = context.rules.least_space;
+        let (ports, now) = (&mut context.ports, context.now);
+        let largest = detector.largest().max(least);
+        let lanes = self.layout.lanes as u8;
+        if (0..lanes).all(|lane| ports.has_space(port, Vl(lane), largest, now)) {
+            return;
+        }
+        let (mut with, mut without) = (0_u16, 0_u16);
+        let inputs = &self.outputs[output].inputs;
+        let first = inputs.first_after(self.layout.ports - 1);
+        let mut at = first;
+        while let Some(input) = at {
+            at = inputs.first_after(input).filter(|&next| Some(next) != first);
+            if ports.receivers[self.first_port as usize + input].readable_at > now {
+                continue;
+            }
+            let mut lanes = self.requests[self.layout.request(output, input)].lanes;
+            while lanes != 0 {
+                let lane = Vl(lanes.trailing_zeros() as u8);
+                lanes &= lanes - 1;
+                let slot = &context.arena[self.queues[self.layout.queue(input, lane, output)].first()];
+                let group = 1 << slot.hop.lanes.first.0;
+                if slot.ready > now || with & group != 0 {
+                    continue;
+                }
+                let blocks = slot.blocks.max(least);
+                let allowed = ports.selectable(slot.hop.lanes, slot.flow());
+                if allowed.iter().any(|lane| ports.has_space(port, lane, blocks, now)) {
+                    with |= group;
+                } else {
+                    without |= group;
+                }
+            }
+        }
+        detector.wait_for_credits(output, without & !with);
+    }
+
     /// Marks the packet if its output is congested; returns how late the credits of its buffer are returned.
     #[inline(never)]
     pub(super) fn mark<R, B: Observer, O>(
@@ -26,7 +73,6 @@ impl Switch {
             output,
             lane: slot.hop.lanes.first,
             blocks: slot.blocks,
-            had_credits: sender.stalled_since == Time::MAX,
             packet_time: sender.byte_time.duration(slot.packet.bytes),
         };
         let (id, rules) = (self.id, &context.rules);

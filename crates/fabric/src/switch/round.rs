@@ -43,7 +43,7 @@ impl Switch {
             self.list_heads(context, rounds);
             rounds.allocate_lanes(context.now);
             self.send_matched(context, rounds);
-            bind_lanes(context, rounds);
+            self.bind_lanes(context, rounds);
         }
         self.list_heads(context, rounds);
         self.plan_next_round(context, rounds);
@@ -143,6 +143,9 @@ impl Switch {
                 let sender = &mut context.ports.senders[port as usize];
                 if space_at.is_err() && sender.busy_until <= context.now {
                     sender.stall(context.now, head.allowed.first);
+                    if let Some(detector) = &mut self.detector {
+                        detector.wait_for_credits(head.output, 1 << head.allowed.first.0);
+                    }
                 }
                 let input = &context.ports.receivers[self.first_port as usize + head.input];
                 space_at.err().unwrap_or(sender.busy_until.max(input.readable_at))
@@ -157,15 +160,18 @@ impl Switch {
             context.ports.ensure_wake(self.first_port + head.output as u32, at, &mut context.out);
         }
     }
-}
 
-/// Heads that got a lane but no way through the crossbar keep the lane.
-fn bind_lanes<R, B, O>(context: &mut Context<R, B, O>, rounds: &mut Separable) {
-    for i in 0..rounds.heads.len() {
-        let head = rounds.heads[i];
-        if let Some(lane) = head.got {
+    /// Heads that got a lane but no way through the crossbar keep the lane.
+    fn bind_lanes<R, B, O>(&mut self, context: &mut Context<R, B, O>, rounds: &mut Separable) {
+        for i in 0..rounds.heads.len() {
+            let head = rounds.heads[i];
+            let Some(lane) = head.got else { continue };
             rounds.bind(&head, lane);
-            context.arena[head.packet].hop.lanes = Lanes::one(lane);
+            let slot = &mut context.arena[head.packet];
+            let waited_for = std::mem::replace(&mut slot.hop.lanes, Lanes::one(lane)).first;
+            if let Some(detector) = self.detector.as_mut().filter(|_| waited_for != lane) {
+                detector.changes_lane(head.input, head.output, (waited_for, lane), head.blocks);
+            }
         }
     }
 }
