@@ -106,8 +106,8 @@ impl<'a> Builder<'a> {
         if threshold == 0 || spec.credit_starvation_return_delay.multiplier == 0 {
             return detector;
         }
-        let beyond = buffers.iter().flat_map(|&buffer| vec![fill(buffer, threshold); lanes]).collect();
-        detector.with_starvation(Starvation::new(beyond, spec.credit_starvation_return_delay))
+        let from = buffers.iter().flat_map(|&buffer| vec![fill(buffer, threshold); lanes]).collect();
+        detector.with_starvation(Starvation::new(from, spec.credit_starvation_return_delay))
     }
 
     /// Blocks of a lane's buffer at the ends of a link.
