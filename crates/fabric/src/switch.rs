@@ -25,6 +25,7 @@ mod choose;
 mod forward;
 mod head_delay;
 mod mark;
+mod missed;
 mod queues;
 mod round;
 mod sight;
@@ -43,6 +44,10 @@ pub struct Switch {
     dirty: Bits,
     /// The output that chose last: the next one after it goes first, when several choose at one moment.
     last_output: usize,
+    /// Are missed turns counted? Not with one lane, on which outputs contend for an input port only with virtual output queues.
+    counts_missed: bool,
+    /// Outputs with overdue requests.
+    overdue_outputs: u32,
     /// Where the search for the best of several hops begins.
     hop_turn: usize,
     /// Arrivals of the present moment whose hops are to be chosen: input and packet.
@@ -89,6 +94,8 @@ impl Switch {
             requests: Table::new(vec![Request::default(); ports * ports]),
             dirty: Bits::new(ports),
             last_output: 0,
+            counts_missed: lanes > 1,
+            overdue_outputs: 0,
             hop_turn: 0,
             undecided: Vec::new(),
             random: Vec::new(),
@@ -183,7 +190,12 @@ impl Switch {
             self.settle_moves(context);
         }
         while !self.dirty.is_empty() {
-            let Some(output) = self.dirty.first_after_as::<ELABORATE>(self.last_output) else { return };
+            let next = if self.overdue_outputs == 0 {
+                self.dirty.first_after_as::<ELABORATE>(self.last_output)
+            } else {
+                self.most_overdue()
+            };
+            let Some(output) = next else { return };
             self.dirty.clear_as::<ELABORATE>(output);
             self.arbitrate::<ELABORATE, R, B, O>(context, output);
         }

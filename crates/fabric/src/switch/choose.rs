@@ -6,6 +6,7 @@ use fabricsim_spec::Arbiter;
 use fabricsim_units::{Time, Vl};
 
 use super::Switch;
+use super::missed::PATIENCE;
 use super::queues::Place;
 use crate::arbiter::{Candidate, Choice};
 use crate::{Context, NONE, Outbox, Rules};
@@ -16,11 +17,13 @@ pub(super) struct Delay {
     retry: Time,
     /// A lane for which a packet lacks credits and nothing else.
     starved: Option<Vl>,
+    /// Turns missed by the request, of those whose input ports are being read, that has missed most.
+    missed: u8,
 }
 
 impl Default for Delay {
     fn default() -> Self {
-        Self { retry: Time::MAX, starved: None }
+        Self { retry: Time::MAX, starved: None, missed: 0 }
     }
 }
 
@@ -71,6 +74,9 @@ impl Switch {
         }
         if self.needs_credits {
             self.note_lanes_without_credits(context, output);
+        }
+        if self.outputs[output].overdue > 0 && self.serve_overdue::<ELABORATE, R, B, O>(context, output) {
+            return;
         }
         if self.in_turn {
             self.send_next::<ELABORATE, R, B, O>(context, output);
@@ -124,6 +130,7 @@ impl Switch {
     ) {
         let port = self.first_port + output as u32;
         let mut delay = Delay::default();
+        let mut missed = self.outputs[output].overdue;
         let state = &self.outputs[output];
         let (mut inputs, mut rest) = state.inputs.split_after(usize::from(state.last_input));
         loop {
@@ -136,11 +143,14 @@ impl Switch {
             let input = inputs.trailing_zeros() as usize;
             inputs &= inputs - 1;
             let readable_at = context.ports.receivers[self.first_port as usize + input].readable_at;
+            let number = self.layout.request(output, input);
             if readable_at > context.now {
                 delay.retry = delay.retry.min(readable_at);
+                if self.counts_missed {
+                    missed = missed.max(self.requests[number].miss());
+                }
                 continue;
             }
-            let number = self.layout.request(output, input);
             let request = self.requests[number];
             let mut lanes = request.lanes;
             while lanes != 0 {
@@ -150,10 +160,18 @@ impl Switch {
                 let packet = self.queues[queue].first();
                 if let Some((_, out_lane)) = examine::<ELABORATE, R, B, O>(context, port, packet, &mut delay)
                 {
+                    if missed >= PATIENCE
+                        && self.waits_for_overdue::<ELABORATE, R, B, O>(context, output, packet)
+                    {
+                        return;
+                    }
                     let place = Place { input, lane, output, queue, request: number };
                     return self.grant::<ELABORATE, R, B, O>(context, place, packet, out_lane);
                 }
             }
+        }
+        if missed >= PATIENCE {
+            self.go_first_next_time(context, output);
         }
         delay.note(context, port);
     }
@@ -166,21 +184,33 @@ impl Switch {
         output: usize,
     ) {
         let mut delay = Delay::default();
-        match self.best::<ELABORATE, R, B, O>(context, output, &mut delay) {
+        let found = self.best::<ELABORATE, R, B, O>(context, output, &mut delay, None);
+        let overdue = delay.missed.max(self.outputs[output].overdue) >= PATIENCE;
+        match found {
             Some(Candidate { input, lane, packet, out_lane, .. }) => {
+                if overdue && self.waits_for_overdue::<ELABORATE, R, B, O>(context, output, packet) {
+                    return;
+                }
                 let place = self.layout.place(usize::from(input), lane, output);
                 self.grant::<ELABORATE, R, B, O>(context, place, packet, out_lane);
             }
-            None => delay.note(context, self.first_port + output as u32),
+            None => {
+                if overdue {
+                    self.go_first_next_time(context, output);
+                }
+                delay.note(context, self.first_port + output as u32);
+            }
         }
     }
 
-    /// Offers the arbiter what can be sent to `output` now, beginning after the input and lane served last.
-    fn best<const ELABORATE: bool, R: RoutingFunction, B: Observer, O: Outbox>(
+    /// Offers the arbiter what can be sent to `output` now, beginning after the input and lane served last; and what could be if
+    /// the input port `assumed` were not being read.
+    pub(super) fn best<const ELABORATE: bool, R: RoutingFunction, B: Observer, O: Outbox>(
         &mut self,
         context: &mut Context<R, B, O>,
         output: usize,
         delay: &mut Delay,
+        assumed: Option<usize>,
     ) -> Option<Candidate> {
         let port = self.first_port + output as u32;
         let (arbiter, last, last_lane) = self.policy(context.rules.arbiter, output);
@@ -189,10 +219,14 @@ impl Switch {
         let mut at = inputs.first_after(last);
         while let Some(input) = at {
             let readable_at = context.ports.receivers[self.first_port as usize + input].readable_at;
-            if readable_at > context.now {
+            let number = self.layout.request(output, input);
+            if readable_at > context.now && assumed != Some(input) {
                 delay.retry = delay.retry.min(readable_at);
+                if self.counts_missed && assumed.is_none() {
+                    delay.missed = delay.missed.max(self.requests[number].miss());
+                }
                 if arbiter == Arbiter::StrictRoundRobin {
-                    let lanes = self.requests[self.layout.request(output, input)].lanes;
+                    let lanes = self.requests[number].lanes;
                     let asking = (0..self.layout.lanes as u8).filter(|lane| lanes >> lane & 1 != 0).map(Vl);
                     let heads =
                         asking.map(|lane| self.queues[self.layout.queue(input, lane, output)].first());
@@ -201,7 +235,7 @@ impl Switch {
                     }
                 }
             } else {
-                let mut request = self.requests[self.layout.request(output, input)];
+                let mut request = self.requests[number];
                 if let Some(lane) = last_lane {
                     request.last_lane = lane.0;
                 }
@@ -255,7 +289,7 @@ fn round_goes_on(last: usize, input: usize, next: usize) -> bool {
 /// Can the packet at a queue's head be sent by `port` now? If so, when it was injected, and on which lane it goes; if
 /// not, `delay` learns when to look again.
 #[inline(always)]
-fn examine<const ELABORATE: bool, R, B, O>(
+pub(super) fn examine<const ELABORATE: bool, R, B, O>(
     context: &mut Context<R, B, O>,
     port: u32,
     packet: u32,

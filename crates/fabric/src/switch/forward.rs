@@ -69,6 +69,7 @@ impl Switch {
             state.last_input = input as u16;
             self.requests[request].last_lane = lane.0;
         }
+        self.forget_missed(place);
         let byte_time = context.ports.senders[port as usize].byte_time;
         let watched = self
             .detector

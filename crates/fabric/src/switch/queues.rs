@@ -70,6 +70,12 @@ pub(super) struct Output {
     pub(super) last_input: u16,
     /// The input that `sole` came by.
     pub(super) sole_input: u16,
+    /// Turns missed by its request that has missed most, if that is overdue; else 0.
+    pub(super) overdue: u8,
+    /// Has another packet been sent in that request's turn?
+    pub(super) turn_passed: bool,
+    /// Its input.
+    pub(super) overdue_input: u16,
     /// Blocks that wait for it.
     pub(super) queued: u32,
     /// A packet that came for the idle output at this moment, the only one so far: it need not be queued unless it
@@ -79,7 +85,16 @@ pub(super) struct Output {
 
 impl Output {
     pub(super) fn new(ports: usize) -> Self {
-        Self { inputs: Bits::new(ports), last_input: 0, queued: 0, sole: NONE, sole_input: 0 }
+        Self {
+            inputs: Bits::new(ports),
+            last_input: 0,
+            overdue: 0,
+            turn_passed: false,
+            overdue_input: 0,
+            queued: 0,
+            sole: NONE,
+            sole_input: 0,
+        }
     }
 }
 
@@ -90,9 +105,18 @@ pub(super) struct Request {
     pub(super) lanes: u16,
     /// Lane last served.
     pub(super) last_lane: u8,
+    /// Turns missed since it was served last, because the input port was being read.
+    pub(super) missed: u8,
 }
 
 impl Request {
+    /// One more turn is missed; returns their number.
+    #[inline]
+    pub(super) fn miss(&mut self) -> u8 {
+        self.missed = self.missed.saturating_add(1);
+        self.missed
+    }
+
     /// The lane to look at first: the next one after the one served last.
     #[inline]
     pub(super) fn first_lane(self, lanes: u16) -> Vl {
@@ -207,7 +231,7 @@ mod tests {
 
     #[test]
     fn lanes_are_served_in_turn() {
-        let request = |last_lane| Request { lanes: 0b1011, last_lane };
+        let request = |last_lane| Request { lanes: 0b1011, last_lane, missed: 0 };
         assert_eq!([0, 1, 2, 3, 15].map(|last| request(last).first_lane(0b1011).0), [1, 3, 3, 0, 0]);
     }
 }
