@@ -203,10 +203,34 @@ impl Graph {
         format!("{}-{}", self.name(link.a.node), self.name(link.b.node))
     }
 
-    /// Name of a direction of a link: `"SW11->SW12"`. Sending port `2 l` is link l from a to b, `2 l + 1` back.
+    /// Name of a direction of a link, of which there is one: `"SW11->SW12"`, or `"SW11->SW12 #2"` for the second of
+    /// several parallel cables, numbered in the order of the links. Sending port `2 l` is link l from a to b,
+    /// `2 l + 1` back.
     pub fn port_name(&self, sending_port: u32) -> String {
+        let name = self.ends_name(sending_port);
+        match self.cable_number(LinkId(sending_port / 2)) {
+            Some(number) => format!("{name} #{number}"),
+            None => name,
+        }
+    }
+
+    /// Name of a direction of a link by its ends alone, which parallel cables have in common: `"SW11->SW12"`.
+    pub fn ends_name(&self, sending_port: u32) -> String {
         let link = &self.links[(sending_port / 2) as usize];
         let (from, to) = if sending_port.is_multiple_of(2) { (link.a, link.b) } else { (link.b, link.a) };
         format!("{}->{}", self.name(from.node), self.name(to.node))
+    }
+
+    /// Number of a link among the parallel ones between the same two switches, from 1; `None` without such.
+    fn cable_number(&self, link: LinkId) -> Option<usize> {
+        let ends = |link: LinkId| (self.links[link.index()].a.node, self.links[link.index()].b.node);
+        let (Node::Switch(a), Node::Switch(b)) = ends(link) else { return None };
+        let (there, back) = ((Node::Switch(a), Node::Switch(b)), (Node::Switch(b), Node::Switch(a)));
+        let ports = self.switches[a.index()].ports.iter().copied();
+        let mut cables: Vec<LinkId> =
+            ports.filter(|&other| ends(other) == there || ends(other) == back).collect();
+        cables.sort_unstable();
+        cables.dedup();
+        (cables.len() > 1).then(|| cables.iter().take_while(|&&other| other <= link).count())
     }
 }

@@ -20,13 +20,14 @@ MOST_NAMES = 80
 
 
 def links(result: Result, column: str = "utilisation") -> Figure:
-    """A heat map of the links: both directions side by side, each on the right of its way, all lanes together.
+    """A heat map of the links: both directions side by side, each on the right of its way, all lanes together. Parallel
+    cables are one line, with the mean of them.
 
     Raises:
         InputError: the run has no nodes or links.
     """
     nodes = result.nodes.set_index("name")
-    use = result.links.groupby("link", sort=False)[column].sum()
+    use = _between_nodes(result.links.groupby("link", sort=False)[column].sum())
     places = nodes[["x", "y"]].to_numpy(float) * [1.0, -1.0]  # y counts downwards
     index = {str(name): at for at, name in enumerate(nodes.index)}
     ends = [tuple(index.get(end, -1) for end in str(name).split("->")) for name in use.index]
@@ -53,6 +54,11 @@ def links(result: Result, column: str = "utilisation") -> Figure:
         axes.set_title(f"{result.title}\n{column} of links; traffic keeps to the right")
         figure.colorbar(lines, ax=axes, shrink=0.7, label=f"{column} (fraction of the link's rate)")
     return figure
+
+
+def _between_nodes(use: pd.Series[float]) -> pd.Series[float]:
+    """The mean of parallel cables, which are called `from->to #1`, `from->to #2` and so on."""
+    return use.groupby(use.index.str.replace(r" #\d+$", "", regex=True), sort=False).mean()
 
 
 def _draw_nodes(axes: Axes, nodes: pd.DataFrame, places: Array, is_switch: npt.NDArray[np.bool_]) -> None:

@@ -86,9 +86,9 @@ impl<'a> Builder<'a> {
         let largest = buffers.iter().copied().max().unwrap_or_default();
         let mut rules = Vec::new();
         for output in outputs {
-            let name = self.graph.port_name(output.channel);
+            let names = ports::names(self.graph, output.channel);
             for lane in 0..lanes as u8 {
-                let settings = Settings::of(spec, &name, lane, self.leads_to_host(output.channel));
+                let settings = Settings::of(spec, &names, lane, self.leads_to_host(output.channel));
                 match spec.threshold_on {
                     ThresholdOn::Output => rules.push(Threshold::new(settings.rule(largest))),
                     ThresholdOn::Buffer => {
@@ -151,7 +151,7 @@ struct Settings {
 }
 
 impl Settings {
-    fn of(spec: &InfiniBandCongestion, port: &str, lane: u8, to_host: bool) -> Self {
+    fn of(spec: &InfiniBandCongestion, port: &[impl AsRef<str>], lane: u8, to_host: bool) -> Self {
         let masked = match spec.victim_mask {
             VictimMask::Hosts => to_host,
             VictimMask::None => false,
@@ -226,7 +226,7 @@ mod tests {
     }
 
     fn rule(port: &str, lane: u8, to_host: bool) -> ThresholdRule {
-        Settings::of(&spec(), port, lane, to_host).rule(1000)
+        Settings::of(&spec(), &[port], lane, to_host).rule(1000)
     }
 
     #[test]
@@ -245,7 +245,7 @@ mod tests {
     fn the_marking_rate_counts_in_two_ways() {
         let unmarked = |counts, marking_rate| {
             let spec = InfiniBandCongestion { marking_rate_counts: counts, marking_rate, ..spec() };
-            Settings::of(&spec, "A->B", 0, false).rule(1000).unmarked
+            Settings::of(&spec, &["A->B"], 0, false).rule(1000).unmarked
         };
         assert_eq!([0, 1, 10].map(|rate| unmarked(MarkingRateCounts::Between, rate)), [0, 1, 10]);
         assert_eq!([0, 1, 10].map(|rate| unmarked(MarkingRateCounts::FromMarkToMark, rate)), [0, 0, 9]);
@@ -254,6 +254,6 @@ mod tests {
     #[test]
     fn threshold_zero_never_begins() {
         let spec = InfiniBandCongestion { threshold: 0, ..InfiniBandCongestion::default() };
-        assert_eq!(Settings::of(&spec, "A->B", 0, false).rule(1000).enter, None);
+        assert_eq!(Settings::of(&spec, &["A->B"], 0, false).rule(1000).enter, None);
     }
 }

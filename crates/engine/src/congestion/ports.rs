@@ -9,7 +9,7 @@ pub(crate) fn check(experiment: &Experiment, graph: &Graph, file: &str) -> Resul
     if control.algorithm != CongestionAlgorithm::Infiniband || control.infiniband.ports.is_empty() {
         return Ok(());
     }
-    let names: Vec<String> = (0..2 * graph.links.len() as u32).map(|port| graph.port_name(port)).collect();
+    let names: Vec<String> = (0..2 * graph.links.len() as u32).flat_map(|port| names(graph, port)).collect();
     for (i, exception) in control.infiniband.ports.iter().enumerate() {
         let key = |name: &str| format!("congestion_control.infiniband.ports.{i}.{name}");
         for pattern in &exception.ports {
@@ -31,8 +31,14 @@ pub(crate) fn check(experiment: &Experiment, graph: &Graph, file: &str) -> Resul
     Ok(())
 }
 
-/// Is the exception about this port and lane?
-pub(super) fn is_about(exception: &PortCongestion, port: &str, lane: u8) -> bool {
-    exception.lanes.as_ref().is_none_or(|lanes| lanes.contains(&lane))
-        && exception.ports.iter().any(|pattern| fabricsim_workload::matches(pattern, port))
+/// Names by which an exception may call a sending port: its own, and the one that parallel cables have in common.
+pub(super) fn names(graph: &Graph, port: u32) -> [String; 2] {
+    [graph.port_name(port), graph.ends_name(port)]
+}
+
+/// Is the exception about the port that has these names, and this lane?
+pub(super) fn is_about(exception: &PortCongestion, port: &[impl AsRef<str>], lane: u8) -> bool {
+    let matches =
+        |pattern: &String| port.iter().any(|name| fabricsim_workload::matches(pattern, name.as_ref()));
+    exception.lanes.as_ref().is_none_or(|lanes| lanes.contains(&lane)) && exception.ports.iter().any(matches)
 }

@@ -1,3 +1,4 @@
+use std::collections::BTreeSet;
 use std::path::Path;
 
 use fabricsim_spec::{Experiment, read};
@@ -26,6 +27,9 @@ pub(crate) fn error(text: &str) -> String {
 
 /// Every end of every link is where the nodes say it is.
 pub(crate) fn assert_consistent(graph: &Graph) {
+    let ports = 0..2 * graph.links.len() as u32;
+    let names: BTreeSet<String> = ports.clone().map(|port| graph.port_name(port)).collect();
+    assert_eq!(names.len(), ports.len(), "names of sending ports are unique");
     let mut ends = 0;
     for (index, link) in graph.links.iter().enumerate() {
         for end in [link.a, link.b] {

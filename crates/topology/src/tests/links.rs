@@ -28,6 +28,26 @@ fn the_more_specific_wins() {
 }
 
 #[test]
+fn parallel_cables_have_names_of_their_own() {
+    // Two groups of two routers with eight links between them: at least two pairs of routers have several.
+    let graph = graph("[topology.dragonfly]\np = 1\na = 2\nh = 4\ng = 2\n");
+    let names: Vec<String> = (0..2 * graph.links.len() as u32).map(|port| graph.port_name(port)).collect();
+    let numbered: Vec<(&str, &str)> = names.iter().filter_map(|name| name.split_once(" #")).collect();
+    assert!(!numbered.is_empty(), "{names:?}");
+    for (port, name) in names.iter().enumerate() {
+        let (ends, number) = name.split_once(" #").unwrap_or((name, ""));
+        assert_eq!(ends, graph.ends_name(port as u32));
+        let alike =
+            names.iter().filter(|other| other.split_once(" #").unwrap_or((other, "")).0 == ends).count();
+        assert_eq!(number.is_empty(), alike == 1, "{name}");
+        assert!(number.is_empty() || (1..=alike).contains(&number.parse().unwrap()), "{name}");
+        // Both directions of a cable have its number.
+        let back = names[port ^ 1].split_once(" #").map_or("", |(_, number)| number);
+        assert_eq!(number, back, "{name}");
+    }
+}
+
+#[test]
 fn levels_are_told_apart() {
     let tree =
         graph(&format!("{TREE}[links.level.1]\nlatency = \"3 ns\"\n[links.level.2]\nlatency = \"4 ns\""));
