@@ -2,7 +2,7 @@
 
 use fabricsim_model::Observer;
 use fabricsim_topology::Graph;
-use fabricsim_units::Time;
+use fabricsim_units::{Time, Vl};
 use fabricsim_workload::Source;
 
 use crate::assembly::{Assembly, Directory, assemble};
@@ -167,6 +167,17 @@ impl<B: Observer> Engine<B> {
     /// The observers, one of each partition.
     pub fn observers(&mut self) -> impl Iterator<Item = &mut B> {
         self.partitions.iter_mut().map(|p| &mut p.context.observer)
+    }
+
+    /// Reports every transmission in progress to the observer of its partition: sending port, lane, and its end, which is
+    /// after now. [`Observer::transmitted`] has reported it as it began.
+    pub fn visit_transmissions(&mut self, mut visit: impl FnMut(&mut B, u32, Vl, Time)) {
+        let now = self.now;
+        for context in self.partitions.iter_mut().map(|partition| &mut partition.context) {
+            for sender in context.ports.senders.iter().filter(|sender| sender.busy_until > now) {
+                visit(&mut context.observer, sender.channel, sender.last_lane, sender.busy_until);
+            }
+        }
     }
 
     /// The sources of all hosts, in order of partitions.

@@ -12,26 +12,34 @@ use crate::report::Context;
 use crate::series::{Bins, head};
 use crate::tables::new;
 
-/// What a level is, for the columns' units and texts.
+/// Name, unit and description of a column.
+type Column = (&'static str, &'static str, &'static str);
+
+/// The columns for the level by which a flow is held back: an index or a rate, which have names of their own.
 struct Wording {
-    unit: &'static str,
-    mean: &'static str,
-    strongest: &'static str,
-    in_bin: &'static str,
+    mean: Column,
+    strongest: Column,
+    in_bin: Column,
 }
 
 const INDEX: Wording = Wording {
-    unit: "",
-    mean: "Mean over the measurement of the index CCTI, 0 while not held back",
-    strongest: "Largest index CCTI",
-    in_bin: "Mean over the bin of the index CCTI, 0 while not held back",
+    mean: ("ccti_mean", "", "Mean over the measurement of the index CCTI, 0 while not held back"),
+    strongest: ("ccti_max", "", "Largest index CCTI"),
+    in_bin: ("ccti", "", "Mean over the bin of the index CCTI, 0 while not held back"),
 };
 
 const RATE: Wording = Wording {
-    unit: "Mb/s",
-    mean: "Mean over the measurement of the rate that is allowed, the link's while not held back",
-    strongest: "Lowest rate that was allowed",
-    in_bin: "Mean over the bin of the rate that is allowed, the link's while not held back",
+    mean: (
+        "rate_mean_mbps",
+        "Mb/s",
+        "Mean over the measurement of the rate that is allowed, the link's while not held back",
+    ),
+    strongest: ("rate_min_mbps", "Mb/s", "Lowest rate that was allowed"),
+    in_bin: (
+        "rate_mbps",
+        "Mb/s",
+        "Mean over the bin of the rate that is allowed, the link's while not held back",
+    ),
 };
 
 fn wording(algorithm: CongestionAlgorithm) -> &'static Wording {
@@ -67,8 +75,10 @@ pub(crate) fn flows(context: &Context, table: &mut Table) {
     table.whole("becn", "", text, whole(|flow| flow.becn));
     let levels: Vec<_> = rows.iter().map(|(key, flow)| level(context, congestion, *key, flow)).collect();
     let wording = wording(congestion.algorithm);
-    table.real("level_mean", wording.unit, wording.mean, levels.iter().map(|level| level.0).collect());
-    table.real("level_max", wording.unit, wording.strongest, levels.iter().map(|level| level.1).collect());
+    let (name, unit, text) = wording.mean;
+    table.real(name, unit, text, levels.iter().map(|level| level.0).collect());
+    let (name, unit, text) = wording.strongest;
+    table.real(name, unit, text, levels.iter().map(|level| level.1).collect());
     let measured = context.measured.0 as f64;
     let fraction = |value: fn(&FlowCongestion) -> u64| {
         rows.iter().map(|row| value(&row.1) as f64 / measured).collect::<Vec<_>>()
@@ -123,7 +133,8 @@ pub(crate) fn series(context: &Context) -> Option<Table> {
         bins.row(place).map(move |(bin, length)| bin.mean_level(length.0, free(key)))
     });
     let wording = wording(congestion.algorithm);
-    table.real("level", wording.unit, wording.in_bin, levels.collect());
+    let (name, unit, text) = wording.in_bin;
+    table.real(name, unit, text, levels.collect());
     let fraction = |place| bins.row(place).map(|(bin, length)| bin.throttled as f64 / length.0 as f64);
     let text = "Fraction of the bin in which the source's link was idle only because the flow was held back";
     table.real("throttled", "", text, rows.iter().flat_map(|row| fraction(row.1)).collect());
@@ -138,10 +149,12 @@ pub(crate) fn summary(context: &Context) -> Option<CongestionSummary> {
     let part = context.flows.iter().filter(|row| row.takes_part());
     let levels: Vec<_> =
         part.map(|row| level(context, congestion, row.key, &congestion.of(row.key))).collect();
-    let strongest = levels.iter().map(|level| level.1).reduce(match congestion.algorithm {
-        CongestionAlgorithm::Dcqcn => f64::min,
-        _ => f64::max,
-    });
+    let by_rate = congestion.algorithm == CongestionAlgorithm::Dcqcn;
+    let strongest = levels.iter().map(|level| level.1).reduce(if by_rate { f64::min } else { f64::max });
+    let (mean, strongest) = (
+        levels.iter().map(|level| level.0).sum::<f64>() / levels.len() as f64,
+        strongest.unwrap_or(f64::NAN),
+    );
     let total = congestion.total;
     Some(CongestionSummary {
         algorithm: congestion.algorithm,
@@ -150,8 +163,10 @@ pub(crate) fn summary(context: &Context) -> Option<CongestionSummary> {
         control_packets: total.control_packets,
         control_bytes: total.control_bytes,
         throttled_s: total.throttled as f64 * 1e-12,
-        level_mean: levels.iter().map(|level| level.0).sum::<f64>() / levels.len() as f64,
-        level_max: strongest.unwrap_or(f64::NAN),
+        ccti_mean: (!by_rate).then_some(mean),
+        ccti_max: (!by_rate).then_some(strongest),
+        rate_mean_mbps: by_rate.then_some(mean),
+        rate_min_mbps: by_rate.then_some(strongest),
         events: context.outcome.congestion_events,
     })
 }

@@ -268,6 +268,26 @@ impl Grid<u64> {
     pub(crate) fn add_interval(&mut self, row: usize, start: Time, end: Time) {
         self.spread(row, start, end, |time| time);
     }
+
+    /// Takes off the picoseconds from `start` to `end`, which were added as part of an interval.
+    pub(crate) fn remove_interval(&mut self, row: usize, start: Time, end: Time) {
+        let mut from = start.0;
+        while from < end.0 {
+            let bin = self.axis.bin(Time(from));
+            let to = end.0.min(self.axis.recent.to);
+            self.cells.follow(bin.width);
+            self.cells.sums[row * self.cells.capacity + bin.index] -= to - from;
+            from = to;
+        }
+    }
+
+    /// Leaves out the bins that begin at `end` or later, which are empty.
+    pub(crate) fn end_at(&mut self, end: Time) {
+        self.cells.follow(self.axis.width);
+        self.axis.used = self.axis.used.min(end.0.div_ceil(self.axis.width) as usize);
+        let rows = self.cells.sums.chunks_exact(self.axis.capacity);
+        debug_assert!(rows.flat_map(|row| &row[self.axis.used..]).all(|&sum| sum == 0));
+    }
 }
 
 #[cfg(test)]
@@ -313,6 +333,16 @@ mod tests {
     fn room_is_bounded() {
         assert_eq!([capacity(140, 50), capacity(1, 50), capacity(u64::MAX, 1)], [280, 64, 2048]);
         assert_eq!([capacity(140, 4096), capacity(140, 1 << 18), capacity(1000, 1 << 15)], [280, 8, 64]);
+    }
+
+    #[test]
+    fn what_lies_behind_the_end_is_taken_off() {
+        let mut grid = Grid::new(Time(10), 4, 2);
+        grid.add_interval(0, Time(5), Time(37));
+        grid.add_interval(1, Time(8), Time(12));
+        grid.remove_interval(0, Time(16), Time(37));
+        grid.end_at(Time(16));
+        assert_eq!((grid.row(0), grid.row(1)), ([5, 6].as_slice(), [2, 2].as_slice()));
     }
 
     proptest! {

@@ -93,6 +93,33 @@ impl Ports {
         }
     }
 
+    /// A transmission that began before `window` opened ends at `end`: adds what of it lies within.
+    pub(crate) fn reach_into(&mut self, window: Window, at: (u32, u8), end: Time) {
+        self.counters[at.0 as usize * self.lanes + usize::from(at.1)][BUSY] += window.clip(window.from, end);
+    }
+
+    /// `window`, in which a transmission that ends at `end` was counted, closes at `to` instead: takes off what lies
+    /// beyond.
+    pub(crate) fn cut_off(&mut self, window: Window, to: Time, at: (u32, u8), end: Time) {
+        let beyond = window.clip(to, end);
+        self.counters[at.0 as usize * self.lanes + usize::from(at.1)][BUSY] -= beyond;
+    }
+
+    /// The run ends at `now`, before a transmission that ends at `end`.
+    pub(crate) fn cut_off_series(&mut self, port: u32, now: Time, end: Time) {
+        if let Some(series) = &mut self.series {
+            series.busy.remove_interval(port as usize, now, end);
+        }
+    }
+
+    /// The run has ended at `now`, and [`Ports::cut_off_series`] was called for each transmission in progress.
+    pub(crate) fn end_series(&mut self, now: Time) {
+        if let Some(series) = &mut self.series {
+            series.busy.end_at(now);
+            series.stalled.end_at(now);
+        }
+    }
+
     #[inline]
     pub(crate) fn stalled(&mut self, window: Window, at: (u32, u8), start: Time, end: Time) {
         self.counters[at.0 as usize * self.lanes + usize::from(at.1)][STALLED] += window.clip(start, end);
@@ -146,6 +173,29 @@ mod tests {
         let copy = ports.clone();
         ports.merge(&copy);
         assert_eq!(ports.counters[3], [110, 240, 4, 10]);
+    }
+
+    /// Packets are counted as they start, with their end: a window that opens or closes in between is told of it.
+    #[test]
+    fn a_window_that_closes_early_holds_no_more_than_its_length() {
+        let mut ports = Ports::new(1, 1, Some((Time(50), 4)));
+        let open = Window { from: Time(100), to: Time::MAX };
+        ports.transmitted(Window::CLOSED, (0, 0), 7, Time(60), Time(110));
+        ports.reach_into(open, (0, 0), Time(110));
+        ports.window_changed();
+        ports.transmitted(open, (0, 0), 7, Time(110), Time(160));
+        ports.transmitted(open, (0, 0), 7, Time(160), Time(900));
+        ports.cut_off(open, Time(200), (0, 0), Time(900));
+        assert_eq!(ports.counters[0][BUSY], 100);
+        ports.cut_off_series(0, Time(200), Time(900));
+        ports.end_series(Time(200));
+        assert_eq!(ports.series.as_ref().map(|series| series.busy.row(0).iter().sum()), Some(140_u64));
+        // A window that had its end: nothing was counted behind it.
+        let mut ports = Ports::new(1, 1, None);
+        let known = Window { from: Time(100), to: Time(200) };
+        ports.transmitted(known, (0, 0), 7, Time(90), Time(900));
+        ports.cut_off(known, Time(150), (0, 0), Time(900));
+        assert_eq!(ports.counters[0][BUSY], 50);
     }
 
     /// What is known to lie within the window is counted by a shorter way: with series, which never take it, the

@@ -105,18 +105,38 @@ impl Recorder {
         self
     }
 
-    /// Opens a window that was [`Window::CLOSED`] at `from`, which is not before the end of any interval reported
-    /// so far. The same in all partitions.
+    /// Opens a window that was [`Window::CLOSED`] at `from`. The same in all partitions. No interval that was reported ends
+    /// later, but for transmissions in progress: each is to be reported again, by [`Recorder::reach_into`].
     pub fn open_window(&mut self, from: Time) {
         self.window = Window { from, to: Time::MAX };
         self.ports.window_changed();
     }
 
-    /// Sets the window's end to `to`, which is not before the end of any interval reported so far. The same in all
-    /// partitions.
+    /// The window has just been opened: counts the part of a transmission in progress that lies within it.
+    pub fn reach_into(&mut self, port: u32, lane: Vl, end: Time) {
+        self.ports.reach_into(self.window, (port, lane.0), end);
+    }
+
+    /// The window will be closed at `to`: leaves out the part of a transmission in progress that lies beyond.
+    pub fn cut_off(&mut self, to: Time, port: u32, lane: Vl, end: Time) {
+        self.ports.cut_off(self.window, to, (port, lane.0), end);
+    }
+
+    /// Sets the window's end to `to`. The same in all partitions. No interval that was reported ends later, but for
+    /// transmissions in progress: [`Recorder::cut_off`] is to be called for each before.
     pub fn close_window(&mut self, to: Time) {
         self.window.to = to;
         self.ports.window_changed();
+    }
+
+    /// The run ends at `now`, before a transmission on `port` that ends at `end`: leaves out the rest of it in series.
+    pub fn cut_off_series(&mut self, port: u32, now: Time, end: Time) {
+        self.ports.cut_off_series(port, now, end);
+    }
+
+    /// The run has ended at `now`; [`Recorder::cut_off_series`] was called for each transmission in progress.
+    pub fn end_series(&mut self, now: Time) {
+        self.ports.end_series(now);
     }
 
     /// The window of measurement.

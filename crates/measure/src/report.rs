@@ -268,7 +268,7 @@ impl Context<'_> {
             latency_ns: Latency::of(all.made, &all.total, Some(&latencies.total)),
             network_latency_ns: Latency::of(all.made, &all.network, Some(&latencies.network)),
             latency_confidence: self.confidence(),
-            hops: Hops::of(&latencies.hops),
+            hops: Hops::of(&latencies.hops()),
             jain: jain(part.iter().map(|row| row.flow.bytes)),
             flow_count: part.len(),
             starving,

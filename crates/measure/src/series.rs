@@ -67,7 +67,7 @@ impl Bins<u64> {
     }
 
     fn fractions(&self, row: usize) -> impl Iterator<Item = f64> {
-        self.row(row).map(|(busy, length)| (busy as f64 / length.0 as f64).min(1.0))
+        self.row(row).map(|(busy, length)| busy as f64 / length.0 as f64)
     }
 }
 

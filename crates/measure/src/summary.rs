@@ -37,7 +37,7 @@ pub struct Summary {
     pub network_latency_ns: Latency,
     /// Confidence interval of the mean latency; `None` with fewer than ten batches.
     pub latency_confidence: Option<Confidence>,
-    /// Switches passed.
+    /// Links between switches that packets crossed: one less than the switches that they passed.
     pub hops: Hops,
     /// Jain's fairness index over the accepted throughput of the flows that take part.
     pub jain: f64,
@@ -88,11 +88,20 @@ pub struct CongestionSummary {
     pub control_bytes: u64,
     /// Time in which links of hosts were idle only because of it, summed over hosts, in seconds.
     pub throttled_s: f64,
-    /// Mean over flows and time of the level: with InfiniBand the index CCTI, 0 for a flow that is not held back; with DCQCN
-    /// the rate in Mb/s, that of its link for a flow that is not held back. NaN without flows.
-    pub level_mean: f64,
-    /// The strongest level of a flow: the largest CCTI, the lowest rate.
-    pub level_max: f64,
+    /// With InfiniBand the mean over flows and time of the index CCTI, 0 for a flow that is not held back. NaN without
+    /// flows.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ccti_mean: Option<f64>,
+    /// With InfiniBand the largest CCTI of a flow.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ccti_max: Option<f64>,
+    /// With DCQCN the mean over flows and time of the rate that is allowed, in Mb/s, that of its link for a flow that is not
+    /// held back. NaN without flows.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rate_mean_mbps: Option<f64>,
+    /// With DCQCN the lowest rate that a flow was allowed, in Mb/s.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rate_min_mbps: Option<f64>,
     /// Times, in the whole run, that a notification found or brought a flow to its trigger threshold.
     pub events: u64,
 }
@@ -161,7 +170,7 @@ pub struct Confidence {
     pub correlated: bool,
 }
 
-/// Hops of packets.
+/// Hops of packets: links between switches. The links of hosts are none.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Hops {
     /// Mean.

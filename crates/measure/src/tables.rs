@@ -1,4 +1,5 @@
 use fabricsim_model::Table;
+use fabricsim_units::HostId;
 
 use crate::congestion_tables;
 use crate::hosts::{DELIVERED_BYTES, DELIVERED_PACKETS, INJECTED_BYTES, INJECTED_PACKETS};
@@ -19,7 +20,7 @@ pub(crate) fn flows(context: &Context) -> Table {
         |value: &dyn Fn(&FlowRow) -> u64| rows.iter().map(|row| value(row) as i64).collect::<Vec<_>>();
     let latencies: Vec<_> = rows.iter().map(FlowRow::latency).collect();
     let ns = |value: fn(&Latency) -> f64| latencies.iter().map(value).collect::<Vec<_>>();
-    let rate = |row: &FlowRow| context.outcome.rates[row.key.0.index()].as_gbps();
+    let rate = |host: HostId| context.outcome.rates[host.index()].as_gbps();
     let network_max =
         |row: &FlowRow| if row.flow.made > 0 { row.flow.network.max as f64 * 1e-3 } else { f64::NAN };
 
@@ -31,8 +32,13 @@ pub(crate) fn flows(context: &Context) -> Table {
     table.real("offered_gbps", "Gb/s", "Messages made in the measurement", offered);
     let accepted = real(&|row| context.gbps(row.flow.bytes as f64));
     table.real("accepted_gbps", "Gb/s", "Packets delivered in the measurement", accepted);
-    let share = real(&|row| context.gbps(row.flow.bytes as f64) / rate(row));
-    table.real("share", "", "Accepted throughput as a fraction of the source's link rate", share);
+    let share = real(&|row| context.gbps(row.flow.bytes as f64) / rate(row.key.0));
+    table.real("source_share", "", "Accepted throughput as a fraction of the source's link rate", share);
+    let of_destination = |row: &FlowRow| row.key.1.map_or(f64::NAN, rate);
+    let share = real(&|row| context.gbps(row.flow.bytes as f64) / of_destination(row));
+    let text =
+        "Accepted throughput as a fraction of the destination's link rate; nothing for a flow to all of them";
+    table.real("destination_share", "", text, share);
     table.whole("packets", "", "Packets delivered in the measurement", whole(&|row| row.flow.packets));
     table.whole("bytes", "B", "Bytes delivered in the measurement", whole(&|row| row.flow.bytes));
     let made = whole(&|row| row.flow.made);
@@ -101,7 +107,7 @@ pub(crate) fn links(context: &Context) -> Table {
         |counter: usize| shown.iter().map(|&place| ports.counters[place][counter] as i64).collect::<Vec<_>>();
     let measured = context.measured.0 as f64;
     let fraction = |counter: usize| {
-        let of = |place: &usize| (ports.counters[*place][counter] as f64 / measured).min(1.0);
+        let of = |place: &usize| ports.counters[*place][counter] as f64 / measured;
         shown.iter().map(of).collect::<Vec<_>>()
     };
     let rate = shown.iter().map(|&place| context.gbps(ports.counters[place][BYTES] as f64)).collect();
@@ -152,10 +158,11 @@ pub(crate) fn latency(context: &Context) -> Table {
 
 /// A row per number of hops that occurs.
 pub(crate) fn hops(context: &Context) -> Table {
-    let counts = &context.recorder.latencies.hops;
+    let counts = context.recorder.latencies.hops();
     let rows: Vec<_> = counts.iter().enumerate().filter(|(_, count)| **count > 0).collect();
     let mut table = new("hops");
-    table.whole("hops", "", "Switches passed", rows.iter().map(|row| row.0 as i64).collect());
+    let text = "Links between switches that a packet crossed: one less than the switches that it passed";
+    table.whole("hops", "", text, rows.iter().map(|row| row.0 as i64).collect());
     table.whole("packets", "", "Packets", rows.iter().map(|row| *row.1 as i64).collect());
     table
 }

@@ -118,8 +118,8 @@ fn an_index_is_zero_where_nothing_is_held_back() {
         (&[2, 0][..], &[2, 0][..])
     );
     // 2 ns at 10 and 0.5 ns at 4, of 4 ns.
-    assert_eq!(real(&report, "flows", "level_mean"), [5.5, 0.0]);
-    assert_eq!(real(&report, "flows", "level_max"), [10.0, 0.0]);
+    assert_eq!(real(&report, "flows", "ccti_mean"), [5.5, 0.0]);
+    assert_eq!(real(&report, "flows", "ccti_max"), [10.0, 0.0]);
     assert_eq!(real(&report, "flows", "held_back"), [0.625, 0.0]);
     assert_eq!(real(&report, "flows", "throttled"), [0.175, 0.0]);
     let marked: Vec<_> =
@@ -127,7 +127,7 @@ fn an_index_is_zero_where_nothing_is_held_back() {
     assert!(marked.iter().all(|&(link, &n)| n == if link == "L2" { 2 } else { 0 }), "{marked:?}");
 
     assert_eq!(text(&report, "congestion_series", "flow"), vec!["H0->H3"; 8]);
-    assert_eq!(real(&report, "congestion_series", "level"), [0.0, 3.0, 10.0, 10.0, 2.0, 0.0, 0.0, 0.0]);
+    assert_eq!(real(&report, "congestion_series", "ccti"), [0.0, 3.0, 10.0, 10.0, 2.0, 0.0, 0.0, 0.0]);
     assert_eq!(real(&report, "congestion_series", "throttled"), [0.0, 0.2, 0.3, 0.4, 0.0, 0.0, 0.0, 0.0]);
     assert_eq!(whole(&report, "congestion_series", "becn"), [0, 1, 1, 1, 0, 0, 0, 0]);
     assert_eq!(whole(&report, "run_series", "marked"), [0, 1, 1, 1, 0, 0, 0, 0]);
@@ -140,7 +140,8 @@ fn an_index_is_zero_where_nothing_is_held_back() {
     assert_eq!((summary.marked, summary.notified, summary.control_packets), (2, 2, 2));
     assert_eq!((summary.control_bytes, summary.events), (128, 7));
     assert!((summary.throttled_s - 0.7e-9).abs() < 1e-20);
-    assert_eq!((summary.level_mean, summary.level_max), (2.75, 10.0));
+    assert_eq!((summary.ccti_mean, summary.ccti_max), (Some(2.75), Some(10.0)));
+    assert_eq!((summary.rate_mean_mbps, summary.rate_min_mbps), (None, None));
     let json = serde_json::to_value(&report.summary).unwrap();
     assert_eq!(json["congestion"]["algorithm"], "infiniband");
 }
@@ -149,12 +150,13 @@ fn an_index_is_zero_where_nothing_is_held_back() {
 fn a_rate_is_the_links_where_nothing_is_held_back() {
     let report = small(CongestionAlgorithm::Dcqcn);
     let mean = (2.0 * 10.0 + 0.5 * 4.0 + 1.5 * LINK_MBPS) / 4.0;
-    assert_eq!(real(&report, "flows", "level_mean"), [mean, LINK_MBPS]);
-    assert_eq!(real(&report, "flows", "level_max"), [4.0, LINK_MBPS]);
-    assert_eq!(real(&report, "congestion_series", "level")[2], 10.0);
-    assert_eq!(real(&report, "congestion_series", "level")[7], LINK_MBPS);
+    assert_eq!(real(&report, "flows", "rate_mean_mbps"), [mean, LINK_MBPS]);
+    assert_eq!(real(&report, "flows", "rate_min_mbps"), [4.0, LINK_MBPS]);
+    assert_eq!(real(&report, "congestion_series", "rate_mbps")[2], 10.0);
+    assert_eq!(real(&report, "congestion_series", "rate_mbps")[7], LINK_MBPS);
     let summary = report.summary.congestion.unwrap();
-    assert_eq!((summary.level_mean, summary.level_max), (f64::midpoint(mean, LINK_MBPS), 4.0));
+    assert_eq!(summary.rate_mean_mbps, Some(f64::midpoint(mean, LINK_MBPS)));
+    assert_eq!((summary.rate_min_mbps, summary.ccti_mean, summary.ccti_max), (Some(4.0), None, None));
 }
 
 #[test]
@@ -171,7 +173,7 @@ fn a_source_that_is_held_back_as_a_whole_holds_back_its_flows() {
         (whole(&report, "flows", "fecn"), whole(&report, "flows", "becn")),
         (&[1, 1][..], &[0, 1][..])
     );
-    assert_eq!(real(&report, "flows", "level_mean"), [2.0, 2.0]);
+    assert_eq!(real(&report, "flows", "ccti_mean"), [2.0, 2.0]);
     assert_eq!(real(&report, "flows", "held_back"), [0.25, 0.25]);
     let flows = text(&report, "congestion_series", "flow");
     assert_eq!([&flows[0], &flows[8], &flows[16]], ["H0->*", "H0->H1", "H0->H2"]);
@@ -183,7 +185,11 @@ fn without_congestion_control_nothing_is_kept() {
     assert!(report.summary.congestion.is_none());
     assert!(report.tables.iter().all(|table| table.name != "congestion_series"));
     let columns = report.tables.iter().flat_map(|table| &table.columns);
-    assert!(columns.into_iter().all(|column| !["marked", "becn", "level_mean"].contains(&column.name)));
+    assert!(
+        columns
+            .into_iter()
+            .all(|column| !["marked", "becn", "ccti_mean", "rate_mean_mbps"].contains(&column.name))
+    );
 }
 
 #[test]
@@ -212,7 +218,7 @@ fn too_many_flows_become_sources() {
     assert_eq!(text(&expected, "flows", "destination"), vec!["*"; 66]);
     assert_eq!(whole(&expected, "flows", "becn"), vec![64; 66]);
     // 64 flows at 5 for 0.1 ns each: longer than the window together.
-    assert_eq!(real(&expected, "flows", "level_mean"), vec![5.0; 66]);
+    assert_eq!(real(&expected, "flows", "ccti_mean"), vec![5.0; 66]);
     for merged in [ab, ba] {
         assert_eq!(format!("{:?}", report(&merged, hosts, 8_000)), format!("{expected:?}"));
     }

@@ -37,7 +37,7 @@ enum Event {
 }
 
 fn packet() -> impl Strategy<Value = (Packet, Time)> {
-    let ends = (0..HOSTS, 0..HOSTS, 0_u16..9, 1_u32..5000);
+    let ends = (0..HOSTS, 0..HOSTS, 1_u16..9, 1_u32..5000);
     (ends, 0_u64..10_000, 0_u64..3_000, 0_u64..3_000).prop_map(
         |((source, destination, hops, bytes), made, wait, travel)| {
             let injected = Time(made + wait);

@@ -108,7 +108,7 @@ fn figures_of_a_shared_sink() {
         (1500.0, 1500.0, 1500.0)
     );
     assert_eq!((summary.network_latency_ns.mean, summary.network_latency_ns.max), (1000.0, 1000.0));
-    assert_eq!((summary.hops.mean, summary.hops.min, summary.hops.max), (2.0, Some(2), Some(2)));
+    assert_eq!((summary.hops.mean, summary.hops.min, summary.hops.max), (1.0, Some(1), Some(1)));
     // Shares of 3/4, 1/4 and 0.
     assert_eq!(summary.jain, 1.0 / (3.0 * (9.0 / 16.0 + 1.0 / 16.0)));
     assert_eq!((summary.flow_count, summary.starving, summary.saturated), (3, 1, true));
@@ -142,6 +142,18 @@ fn tables_of_a_shared_sink() {
     assert_eq!(column("utilisation"), &Data::Real(vec![1.0, 0.0]));
     assert_eq!(column("stalled"), &Data::Real(vec![0.0, 0.25]));
     assert_eq!(column("packets"), &Data::Whole(vec![400, 0]));
+}
+
+#[test]
+fn shares_say_whose_link_they_are_of() {
+    let (recorder, mut outcome) = shared_sink();
+    outcome.rates[3] = Rate::new(16_000_000_000).unwrap();
+    let report = recorder.report(&names(4, 2), &outcome);
+    let flows = report.tables.iter().find(|table| table.name == "flows").unwrap();
+    let column = |name| &flows.columns.iter().find(|column| column.name == name).unwrap().data;
+    assert_eq!(column("source_share"), &Data::Real(vec![0.75, 0.25, 0.0]));
+    assert_eq!(column("destination_share"), &Data::Real(vec![0.375, 0.125, 0.0]));
+    assert!(flows.columns.iter().all(|column| column.name != "share"));
 }
 
 #[test]

@@ -79,10 +79,11 @@ fn total(outcome: &Outcome, mean: &str) -> f64 {
     means.iter().zip(&counts).filter(|(_, count)| **count > 0.0).map(|(mean, count)| mean * count).sum()
 }
 
-/// Sum over the packets of a function of the routers that they pass.
-fn by_hops(outcome: &Outcome, value: impl Fn(f64) -> f64) -> f64 {
+/// Sum over the packets of a function of the routers that they pass: one more than their hops.
+fn by_routers(outcome: &Outcome, value: impl Fn(f64) -> f64) -> f64 {
     let hops = numbers(outcome, "hops", "hops");
-    hops.iter().zip(numbers(outcome, "hops", "packets")).map(|(hops, packets)| value(*hops) * packets).sum()
+    let packets = numbers(outcome, "hops", "packets");
+    hops.iter().zip(packets).map(|(hops, packets)| value(hops + 1.0) * packets).sum()
 }
 
 fn close(ours: f64, expected: f64) -> bool {
@@ -112,7 +113,7 @@ fn waits_make_up_the_latency() {
     each_switch(|outcome, switch| {
         let latency = outcome.summary.network_latency_ns.mean * PACKETS;
         // 72 bytes take 18 ns.
-        let alone = by_hops(outcome, |hops| (hops + 1.0) * 10.0 + hops * 50.0 + 18.0);
+        let alone = by_routers(outcome, |routers| (routers + 1.0) * 10.0 + routers * 50.0 + 18.0);
         let waited = total(outcome, "queueing_cycles") * CYCLE_NS;
         assert!(waited > 0.2 * alone, "{switch}: {waited} of {alone}");
         assert!(close(waited, latency - alone), "{switch}: {waited}, {}", latency - alone);
@@ -122,7 +123,7 @@ fn waits_make_up_the_latency() {
 #[test]
 fn every_router_counts_every_packet() {
     each_switch(|outcome, switch| {
-        let passed = by_hops(outcome, |hops| hops);
+        let passed = by_routers(outcome, |routers| routers);
         assert_eq!((sum(outcome, "packets"), sum(outcome, "flits")), (passed, 9.0 * passed), "{switch}");
         assert_eq!(sum(outcome, "granted"), passed, "{switch}");
         let groups = ["age_0_63", "age_64_127", "age_128_191", "age_192_255"];
@@ -165,7 +166,7 @@ fn heads_are_blocked_only_before_staging_buffers() {
 fn ages_are_counted_as_packets_leave() {
     let outcome = run(TORUS, &[("switch.age.period", "0"), ("switch.age.bias", "{ all = 1 }")]);
     let ages = total(&outcome, "age_mean");
-    assert!(close(ages, by_hops(&outcome, |hops| hops * (hops + 1.0) / 2.0)), "{ages}");
+    assert!(close(ages, by_routers(&outcome, |routers| routers * (routers + 1.0) / 2.0)), "{ages}");
     assert_eq!(sum(&outcome, "age_64_127"), 0.0);
     let quick = run(TORUS, &[("switch.age.period", "1")]);
     assert!(sum(&quick, "age_64_127") > 0.0);
