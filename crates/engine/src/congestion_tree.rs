@@ -93,8 +93,9 @@ pub(crate) fn find<B: Observer>(
     fill: Option<f64>,
 ) -> Vec<CongestionTree> {
     let (mut piles, mut states) = (Vec::new(), States::new());
-    // Where partitions exchange mail, senders have been told of the credits up to this moment, itself included.
-    let now = engine.now();
+    // All before now has happened, and nothing at now: credits that return just now have not been used yet, so that an outlet
+    // that waits for them would seem to have some.
+    let now = engine.now().saturating_sub(Time::ps(1));
     for (number, partition) in engine.partitions.iter_mut().enumerate() {
         gather(partition, (number, now), fill, &mut piles, &mut states);
     }

@@ -4,8 +4,10 @@ use std::collections::BTreeMap;
 
 use fabricsim_engine::{CongestionTree, Ends, Engine, Outlet, Prepared};
 use fabricsim_model::{Data, Observer, Table};
-use fabricsim_spec::{CongestionAlgorithm, Experiment, InfiniBandCongestion, Queueing};
+use fabricsim_spec::{CongestionAlgorithm, Experiment, InfiniBandCongestion};
 use fabricsim_units::{HostId, Time};
+
+use crate::outcome::Looks;
 
 /// Most trees of one look that the table shows: those in which most waits.
 const MOST_TREES: usize = 256;
@@ -19,21 +21,18 @@ const MOST_FLOWS: usize = 4096;
 /// Most roots that are kept of a flow.
 const MOST_ROOTS: usize = 8;
 
-/// Packet-hops for each packet in the fabric from one look to the next, at the least: sooner they stand where they stood.
-const HOPS_PER_PACKET: u64 = 20;
+/// Looks in `run.duration`, where the experiment does not say how far they are apart.
+const LOOKS: u64 = 100;
 
-/// Packet-hops for each flow that the last look found in a tree. A look takes as long as one or two hops for each
-/// (callgrind), so that looks stay below a hundredth of a run where every packet is of another flow; with few flows, as
-/// in the thesis' 5x5 mesh, they take 0.3 %.
-const HOPS_PER_MEMBER: u64 = 320;
-
-/// Queues of the fabric for each packet-hop from one look to the next: an empty queue is passed over quickly.
-const QUEUES_PER_HOP: u64 = 8;
+/// Fewest looks in the measurement from which times are computed: with n looks a time that began and ended once is known
+/// to an n-th of the measurement.
+pub(crate) const FEWEST_LOOKS: u64 = 20;
 
 /// A tree as the table shows it.
 #[derive(Clone, Debug)]
 struct Row {
     time: Time,
+    since: Time,
     root: Outlet,
     branches: usize,
     depth: u32,
@@ -53,24 +52,27 @@ struct Part {
     roots: Vec<Outlet>,
 }
 
-/// What has been seen of congestion trees.
+/// What has been seen of congestion trees. Looks are a fixed simulated time apart. What a look finds is taken to last until
+/// the next one: a tree begins with the first look that finds it, and ends with the first that does not.
 pub(crate) struct Trees {
     fill: Option<f64>,
     lanes: usize,
-    /// Queues of all switches.
-    queues: u64,
-    /// When was the last look, and how many packet-hops were there?
+    interval: Time,
+    /// Time of the next look.
+    due: Time,
+    /// Time of the last look, the trees that it found, and since when looks have found each root.
     last: Time,
-    hops: u64,
-    /// Flows that it found in trees.
-    members: u64,
+    current: Vec<CongestionTree>,
+    since: BTreeMap<Outlet, Time>,
     looks: u64,
     /// Rows are kept of every so many looks.
     stride: u64,
     /// The looks that rows are kept of, also where they found nothing; by time.
     kept: Vec<Time>,
     rows: Vec<Row>,
-    /// Picoseconds of the measurement between looks, and of those as root and as branch, by outlet.
+    /// Looks whose findings count for a part of the measurement; those parts, and of them the time as root and as branch,
+    /// by outlet, in picoseconds.
+    counted: u64,
     measured: u64,
     states: Vec<[u64; 2]>,
     flows: BTreeMap<Key, Part>,
@@ -95,21 +97,21 @@ impl Trees {
     pub(crate) fn new(prepared: &Prepared) -> Self {
         let Prepared { experiment, graph, .. } = prepared;
         let lanes = usize::from(experiment.switch.virtual_lanes.max(1));
-        let of_switch = |ports: usize| match experiment.switch.queueing {
-            Queueing::Voq | Queueing::Cioq => ports * ports * lanes,
-            Queueing::Fifo => ports * lanes,
-        };
+        let default = Time(experiment.run.duration.0.div_ceil(LOOKS));
+        let interval = experiment.measure.congestion_interval.unwrap_or(default).max(Time::ps(1));
         Self {
             fill: fill(experiment),
             lanes,
-            queues: graph.switches.iter().map(|switch| of_switch(switch.ports.len()) as u64).sum(),
+            interval,
+            due: interval,
             last: Time::ZERO,
-            hops: 0,
-            members: 0,
+            current: Vec::new(),
+            since: BTreeMap::new(),
             looks: 0,
             stride: 1,
             kept: Vec::new(),
             rows: Vec::new(),
+            counted: 0,
             measured: 0,
             states: vec![[0; 2]; 2 * graph.links.len() * lanes],
             flows: BTreeMap::new(),
@@ -117,38 +119,55 @@ impl Trees {
         }
     }
 
-    /// Looks at the fabric as it is now, unless too little has happened since the last look. `window`: the measurement,
-    /// if it has begun.
+    /// Time of the next look. The engine is to stop there.
+    pub(crate) const fn due(&self) -> Time {
+        self.due
+    }
+
+    /// Looks at the fabric as it is now, at [`Trees::due`]. `window`: the measurement, if it has begun.
     pub(crate) fn look<B: Observer>(
         &mut self,
         engine: &mut Engine<B>,
         prepared: &Prepared,
         window: Option<(Time, Time)>,
     ) {
-        let totals = engine.totals();
-        let least = HOPS_PER_PACKET * totals.in_flight
-            + HOPS_PER_MEMBER * self.members
-            + self.queues / QUEUES_PER_HOP;
-        if totals.packet_hops - self.hops < least {
+        let now = engine.now();
+        self.count_until(now, window);
+        self.current = engine.congestion_trees(&prepared.graph, self.fill);
+        let before = std::mem::take(&mut self.since);
+        let since = |root: Outlet| before.get(&root).copied().unwrap_or(now);
+        self.since = self.current.iter().map(|tree| (tree.root, since(tree.root))).collect();
+        self.due = now.saturating_add(self.interval);
+        self.keep(now);
+    }
+
+    /// The run ends at `now`.
+    pub(crate) fn end(&mut self, now: Time, window: Option<(Time, Time)>) {
+        self.count_until(now, window);
+    }
+
+    /// Looks whose findings count for a part of the measurement, and the time between looks.
+    pub(crate) fn looks(&self) -> Looks {
+        Looks { looks: self.counted, interval_ns: self.interval.as_ns_f64() }
+    }
+
+    /// Counts what the last look found for the time until `now`, as far as it lies within the measurement.
+    fn count_until(&mut self, now: Time, window: Option<(Time, Time)>) {
+        let last = std::mem::replace(&mut self.last, now);
+        let Some((from, to)) = window else { return };
+        let span = now.min(to).saturating_sub(last.max(from));
+        if span == Time::ZERO {
             return;
         }
-        let now = engine.now();
-        let trees = engine.congestion_trees(&prepared.graph, self.fill);
-        if let Some((from, to)) = window {
-            self.add(&trees, now.min(to).saturating_sub(self.last.max(from)));
-        }
-        (self.last, self.hops) = (now, totals.packet_hops);
-        self.members =
-            trees.iter().map(|tree| tree.contributors.len() + tree.victims.len()).sum::<usize>() as u64;
-        self.keep(now, &trees);
+        self.counted += 1;
+        self.measured += span.0;
+        let trees = std::mem::take(&mut self.current);
+        self.add(&trees, span);
+        self.current = trees;
     }
 
     /// Adds trees that stand for `span` of the measurement.
     fn add(&mut self, trees: &[CongestionTree], span: Time) {
-        if span == Time::ZERO {
-            return;
-        }
-        self.measured += span.0;
         let place = |outlet: Outlet| outlet.port as usize * self.lanes + usize::from(outlet.lane);
         for tree in trees {
             self.states[place(tree.root)][0] += span.0;
@@ -202,19 +221,20 @@ impl Trees {
         }
     }
 
-    /// Keeps rows for the table.
-    fn keep(&mut self, time: Time, trees: &[CongestionTree]) {
+    /// Keeps rows of what the look at `time` found.
+    fn keep(&mut self, time: Time) {
         self.looks += 1;
         if !self.looks.is_multiple_of(self.stride) {
             return;
         }
         self.kept.push(time);
-        let mut largest: Vec<&CongestionTree> = trees.iter().collect();
+        let mut largest: Vec<&CongestionTree> = self.current.iter().collect();
         largest.sort_by_key(|tree| std::cmp::Reverse(tree.waiting));
         largest.truncate(MOST_TREES);
         largest.sort_by_key(|tree| tree.root);
         self.rows.extend(largest.into_iter().map(|tree| Row {
             time,
+            since: self.since[&tree.root],
             root: tree.root,
             branches: tree.branches.len(),
             depth: tree.depth,
@@ -230,10 +250,15 @@ impl Trees {
         }
     }
 
-    /// When the look before was that rows are kept of; the start of the run for the first.
-    fn before(&self, look: Time) -> Time {
-        let place = self.kept.partition_point(|&time| time < look);
-        place.checked_sub(1).map_or(Time::ZERO, |before| self.kept[before])
+    /// Time of the next look that rows are kept of; the end of the run for the last.
+    fn until(&self, look: Time) -> Time {
+        let next = self.kept.partition_point(|&time| time <= look);
+        self.kept.get(next).copied().unwrap_or(self.last)
+    }
+
+    /// Picoseconds of the measurement as nanoseconds; NaN with too few looks.
+    fn ns(&self, picoseconds: u64) -> f64 {
+        if self.counted < FEWEST_LOOKS { f64::NAN } else { picoseconds as f64 * 1e-3 }
     }
 
     /// Adds the port states to the table `links`, and appends the tables of trees and of flows in them. `ports` are the
@@ -257,15 +282,15 @@ impl Trees {
         let place = |(name, &lane): (&String, &i64)| numbers[name.as_str()] * self.lanes + lane as usize;
         let places: Vec<usize> = names.iter().zip(lanes).map(place).collect();
         let fraction = |state: usize| {
-            let of = |&place: &usize| self.states[place][state] as f64 / self.measured as f64;
+            let of = |&place: &usize| self.ns(self.states[place][state]) / self.ns(self.measured);
             places.iter().map(of).collect::<Vec<f64>>()
         };
         let (root, branch) = (fraction(0), fraction(1));
         let text = "Fraction of the measurement in which it was the root of congestion: more waited than the threshold, \
-                    and it had credits";
+                    and it had credits; nothing with fewer than 20 looks";
         links.real("root", "", text, root);
         let text = "Fraction of the measurement in which it was a branch of congestion: more waited than the threshold, \
-                    and it had no credits";
+                    and it had no credits; nothing with fewer than 20 looks";
         links.real("branch", "", text, branch);
     }
 
@@ -273,9 +298,18 @@ impl Trees {
         let mut table = Table { name: "congestion_trees", columns: Vec::new() };
         let whole = |value: &dyn Fn(&Row) -> i64| self.rows.iter().map(value).collect::<Vec<_>>();
         let times = self.rows.iter().map(|row| row.time.as_ns_f64()).collect();
-        table.real("time_ns", "ns", "When the fabric was looked at", times);
-        let since = self.rows.iter().map(|row| self.before(row.time).as_ns_f64()).collect();
-        table.real("since_ns", "ns", "When it was looked at before", since);
+        table.real("time_ns", "ns", "Time of the look that found the tree", times);
+        let until = self.rows.iter().map(|row| self.until(row.time).as_ns_f64()).collect();
+        table.real(
+            "until_ns",
+            "ns",
+            "Time of the next look, until which the row stands; the end of the run",
+            until,
+        );
+        let since = self.rows.iter().map(|row| row.since.as_ns_f64()).collect();
+        let text =
+            "Time of the look that found the tree first: every look since then has found one with this root";
+        table.real("since_ns", "ns", text, since);
         let roots = self.rows.iter().map(|row| ports[row.root.port as usize].clone()).collect();
         table.text("root", "Congested output at which the tree begins: from->to", roots);
         table.whole("lane", "", "Its virtual lane", whole(&|row| i64::from(row.root.lane)));
@@ -299,11 +333,11 @@ impl Trees {
             format!("{}->{to}", hosts[source.index()])
         };
         table.text("flow", "Source and destination: from->to", self.flows.keys().map(name).collect());
-        let ns =
-            |value: fn(&Part) -> u64| self.flows.values().map(|part| value(part) as f64 * 1e-3).collect();
-        let text = "Time of the measurement in which it contributed to congestion";
+        let ns = |value: fn(&Part) -> u64| self.flows.values().map(|part| self.ns(value(part))).collect();
+        let text =
+            "Time of the measurement in which it contributed to congestion; nothing with fewer than 20 looks";
         table.real("contributor_ns", "ns", text, ns(|part| part.contributor));
-        let text = "Time of the measurement in which it was a victim of congestion";
+        let text = "Time of the measurement in which it was a victim of congestion; nothing with fewer than 20 looks";
         table.real("victim_ns", "ns", text, ns(|part| part.victim));
         let roots = |part: &Part| {
             let names = part.roots.iter().map(|root| ports[root.port as usize].as_str());

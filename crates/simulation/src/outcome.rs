@@ -88,6 +88,17 @@ pub struct Outcome {
     pub deadlock: Vec<String>,
     /// Hosts whose pattern gives them nothing to send.
     pub silent_hosts: usize,
+    /// Looks at congestion trees.
+    pub looks: Looks,
+}
+
+/// Looks at congestion trees, from which the times in tables are computed.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Looks {
+    /// Looks in the measurement; with fewer than 20 no times are computed.
+    pub looks: u64,
+    /// Simulated time from one to the next, in nanoseconds.
+    pub interval_ns: f64,
 }
 
 impl Outcome {
@@ -105,6 +116,7 @@ impl Outcome {
             "defect": self.defect,
             "deadlock": self.deadlock,
             "silent_hosts": self.silent_hosts,
+            "congestion_trees": self.looks,
         });
         if let (Value::Object(all), Value::Object(extra)) = (&mut object, extra) {
             all.extend(extra);

@@ -194,25 +194,44 @@ impl<'a> Running<'a> {
         self.step * (self.engine.now().0 / self.step.0 + 1)
     }
 
+    /// Goes on until `until`, and looks at congestion trees at the times for that.
     fn advance(&mut self, until: Time) {
+        loop {
+            let Some(how) = self.advance_engine(until.min(self.trees.due())) else { return };
+            if self.engine.now() >= self.trees.due() {
+                self.trees.look(&mut self.engine, self.prepared, self.window);
+            }
+            if self.engine.now() >= until {
+                return self.take_stock(how);
+            }
+        }
+    }
+
+    /// Lets the engine go on until `until`; `None` if the run has a status now.
+    fn advance_engine(&mut self, until: Time) -> Option<Advance> {
         let control = self.control;
         let how = self.engine.advance(until, &mut |now, totals| {
             control.tell(now, totals.packet_hops);
             !control.is_cancelled()
         });
-        let totals = self.engine.totals();
-        control.tell(self.engine.now(), totals.packet_hops);
+        control.tell(self.engine.now(), self.engine.totals().packet_hops);
         if how == Advance::Stopped || control.is_cancelled() {
             self.status = Some(Status::Interrupted);
-            return;
+            return None;
         }
         if how == Advance::Idle
             && let Some(end) = self.jobs.end(&mut self.engine)
         {
-            return self.end_early(end);
+            self.end_early(end);
+            return None;
         }
+        Some(how)
+    }
+
+    /// At the end of a step: is the run stuck?
+    fn take_stock(&mut self, how: Advance) {
+        let totals = self.engine.totals();
         self.looks += 1;
-        self.trees.look(&mut self.engine, self.prepared, self.window);
         let stuck = how == Advance::Idle && totals.in_flight > 0;
         // A search takes time in proportion to the fabric: at a few times of the run, and when nothing happens.
         if stuck || self.looks == self.next_search {
@@ -230,11 +249,8 @@ impl<'a> Running<'a> {
     /// All jobs are done, the last at `end`, and nothing else will happen: the measurement ends with them.
     fn end_early(&mut self, end: Time) {
         let now = self.engine.end_at(end);
-        self.trees.look(&mut self.engine, self.prepared, self.window);
         if let Some((from, to)) = self.window {
-            let to = to.min(now.max(from));
-            self.engine.observers().for_each(|recorder| recorder.close_window(to));
-            self.open(from, to);
+            self.close(to.min(now.max(from)));
         }
         self.status = Some(Status::Ok);
     }
@@ -268,6 +284,7 @@ impl<'a> Running<'a> {
             match steady.push(batch) {
                 Verdict::Open => {
                     self.engine.observers().for_each(|recorder| recorder.open_window(now));
+                    self.engine.visit_transmissions(Recorder::reach_into);
                     self.open(now, Time::MAX);
                     self.control.expect(now.saturating_add(longest));
                     self.control.enter(Phase::Measurement);
@@ -281,10 +298,12 @@ impl<'a> Running<'a> {
         }
     }
 
-    fn close(&mut self, now: Time) {
+    /// Ends the measurement at `to`, which is not after now or, if that has not begun, its begin.
+    fn close(&mut self, to: Time) {
         let Some((from, _)) = self.window else { return };
-        self.engine.observers().for_each(|recorder| recorder.close_window(now));
-        self.open(from, now);
+        self.engine.visit_transmissions(|recorder, port, lane, end| recorder.cut_off(to, port, lane, end));
+        self.engine.observers().for_each(|recorder| recorder.close_window(to));
+        self.open(from, to);
     }
 
     fn drain(&mut self) {
@@ -307,13 +326,27 @@ impl<'a> Running<'a> {
         }
     }
 
+    /// The run ends now, and with it a measurement that has not ended. Returns the time.
+    fn end(&mut self) -> Time {
+        let now = self.engine.now();
+        if let Some((from, to)) = self.window
+            && to > now
+        {
+            self.close(now.max(from));
+        }
+        self.engine.visit_transmissions(|recorder, port, _, end| recorder.cut_off_series(port, now, end));
+        self.engine.observers().for_each(|recorder| recorder.end_series(now));
+        self.trees.end(now, self.window);
+        now
+    }
+
     fn finish(mut self) -> Outcome {
         if self.status == Some(Status::Ok) {
             self.search();
         }
         self.control.enter(Phase::Done);
         let Prepared { graph, workload, .. } = self.prepared;
-        let end = self.engine.now();
+        let end = self.end();
         let totals = self.engine.totals();
         let credits = self.engine.check_credits();
         let offers = offers(&mut self.engine, end);
@@ -334,10 +367,7 @@ impl<'a> Running<'a> {
                 all
             })
         });
-        let Some(mut recorder) = merged else { unreachable!("there is a partition, so there is a recorder") };
-        if recorder.window().to > end {
-            recorder.close_window(end.max(recorder.window().from.min(end)));
-        }
+        let Some(recorder) = merged else { unreachable!("there is a partition, so there is a recorder") };
         let names = names(self.prepared);
         let report = recorder.report(&names, &outcome);
         let silence = self.silent.then(|| {
@@ -361,6 +391,7 @@ impl<'a> Running<'a> {
             defect: credits.err().map(|e| e.to_string()).or(silence).unwrap_or_default(),
             deadlock: self.deadlock,
             silent_hosts: workload.silent.len(),
+            looks: self.trees.looks(),
         }
     }
 }

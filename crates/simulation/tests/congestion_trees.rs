@@ -160,6 +160,12 @@ fn looking_changes_nothing() {
             && !text(&seen, "congestion_trees", "root").is_empty()
     );
     assert_eq!(seen.totals, unseen.totals);
+    for interval in ["'1 ms'", "'777 ns'"] {
+        let other = run(HOT, &[("measure.congestion_interval", interval)]);
+        assert_eq!(other.totals, seen.totals, "{interval}");
+        // As text, in which what is not a number equals itself.
+        assert_eq!(format!("{:?}", other.summary), format!("{:?}", seen.summary), "{interval}");
+    }
 }
 
 #[test]
@@ -221,9 +227,13 @@ fn what_congestion_control_does_is_recorded() {
         let held_back = real(&outcome, "flows", "held_back");
         assert!(held_back.iter().all(|&part| (0.0..=1.0).contains(&part)));
         // In the mean over the bins, which are equally long, a flow's level is its mean.
-        let (mean, strongest) = (real(&outcome, "flows", "level_mean"), real(&outcome, "flows", "level_max"));
+        let [mean, strongest, in_bin] = match algorithm {
+            "dcqcn" => ["rate_mean_mbps", "rate_min_mbps", "rate_mbps"],
+            _ => ["ccti_mean", "ccti_max", "ccti"],
+        };
+        let (mean, strongest) = (real(&outcome, "flows", mean), real(&outcome, "flows", strongest));
         let names = text(&outcome, "congestion_series", "flow");
-        let series = real(&outcome, "congestion_series", "level");
+        let series = real(&outcome, "congestion_series", in_bin);
         let ends = text(&outcome, "flows", "source").iter().zip(text(&outcome, "flows", "destination"));
         for (row, (source, destination)) in ends.enumerate() {
             let flow = format!("{source}->{destination}");

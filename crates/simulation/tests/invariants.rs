@@ -4,7 +4,7 @@ mod common;
 
 use common::observers::{Deliveries, Order};
 use common::random::{Case, Wanted, experiment};
-use common::{everything, prepare};
+use common::{everything, prepare, tables};
 use fabricsim_engine::{Advance, Engine, Prepared};
 use fabricsim_model::{Nobody, Observer};
 use fabricsim_routing::Verdict;
@@ -98,6 +98,23 @@ fn a_run_does_not_depend_on_its_partitions() {
                 partitions,
                 first_difference(&expected, &found)
             );
+        }
+        Ok(())
+    });
+}
+
+/// A measurement that is the whole run, one that begins later, and one that ends when its result is known, all of which
+/// begin and end in the middle of packets.
+#[test]
+fn tables_fit_into_their_measurement_and_agree() {
+    for_cases(700, Wanted::Any, |case| {
+        for measurement in
+            [("run.warmup", "0 s"), ("run.warmup", "777 ns"), ("run.steady_state", "{ precision = 0.9 }")]
+        {
+            let prepared = prepared(case, &[("measure.link_series", "true"), measurement]);
+            let packet = fabricsim_topology::largest_packet(&prepared.experiment).0 as f64;
+            let outcome = simulate(&prepared, &Control::default());
+            prop_assert_eq!(tables::check(&outcome, packet), Ok(()), "{:?}", measurement);
         }
         Ok(())
     });

@@ -97,6 +97,7 @@ fn steady_state(rule: &SteadyState, duration: Time) -> Result<(), Problem> {
 
 fn measure(measure: &Measure) -> Result<(), Problem> {
     positive("measure.bin", measure.bin)?;
+    positive("measure.congestion_interval", measure.congestion_interval)?;
     let fill = measure.congestion_fill;
     if !(fill > 0.0 && fill.is_finite()) {
         let message =

@@ -79,6 +79,10 @@ pub struct Measure {
     /// Without congestion control: a virtual lane of an output counts as congested, in tables of congestion trees, when
     /// more waits for it than this part of an input buffer, above 0. With congestion control its threshold is used.
     pub congestion_fill: f64,
+    /// Simulated time from one look at congestion trees to the next; by default a hundredth of `run.duration`. With fewer
+    /// than 20 looks in the measurement no times are computed from them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub congestion_interval: Option<Time>,
     /// Performance counters of every port of every switch, as the SeaStar router has them (Abts & Weisser, SC07, table 4):
     /// tables `router_ports` and `router_dimensions`. Their cycle is `switch.age.cycle`.
     pub router_counters: bool,
@@ -94,6 +98,7 @@ impl Default for Measure {
             flows: FlowDetail::Auto,
             link_series: false,
             congestion_fill: 0.5,
+            congestion_interval: None,
             router_counters: false,
             exchanges: 0,
         }

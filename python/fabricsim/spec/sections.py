@@ -311,6 +311,7 @@ class Measure:
     flows: Literal["auto", "pairs", "sources"] | None = None
     link_series: bool | None = None
     congestion_fill: float | None = None
+    congestion_interval: str | None = None
     router_counters: bool | None = None
     exchanges: int | None = None
 

@@ -196,9 +196,21 @@ impl Switch {
 
     /// The packets at the heads of queues, of staging buffers first, with input port and lane.
     pub fn heads(&self) -> impl Iterator<Item = (usize, Vl, u32)> {
-        let queued = self.queues.iter().enumerate().filter_map(|(i, queue)| {
-            let (input, lane) = self.layout.buffer_of(i);
-            queue.head().map(|packet| (input, lane, packet))
+        // With queues for each output those of an output for which nothing waits are passed over.
+        let of_output = match self.layout.queueing {
+            Queueing::Fifo => self.queues.len(),
+            Queueing::Voq | Queueing::Cioq => self.queues.len() / self.outputs.len().max(1),
+        };
+        let outputs = self.queues.chunks(of_output.max(1)).enumerate().filter(|(output, queues)| {
+            let waits = self.layout.queueing == Queueing::Fifo || self.outputs[*output].queued > 0;
+            debug_assert!(waits || queues.iter().all(|queue| queue.head().is_none()));
+            waits
+        });
+        let queued = outputs.flat_map(move |(output, queues)| {
+            queues.iter().enumerate().filter_map(move |(i, queue)| {
+                let (input, lane) = self.layout.buffer_of(output * of_output + i);
+                queue.head().map(|packet| (input, lane, packet))
+            })
         });
         queued.chain(self.buffered())
     }
