@@ -21,8 +21,10 @@ LOADS = [0.1, 0.9]
 def test_the_column_is_that_of_runs_and_bounds(small: Path, tmp_path: Path) -> None:
     found = fs.sweep(small, vary={"traffic.0.load": LOADS}, jobs=1, bound=True, out=tmp_path / "out")
     expected = [
-        fs.bound(small, set={"traffic.0.load": load}).fraction(accepted)
-        for load, accepted in zip(LOADS, found.points["accepted_gbps"], strict=True)
+        fs.bound(small, set={"traffic.0.load": load}).fraction(accepted, offered)
+        for load, accepted, offered in zip(
+            LOADS, found.points["accepted_gbps"], found.points["offered_gbps"], strict=True
+        )
     ]
     assert found.points["bound_fraction"].tolist() == pytest.approx(expected, rel=1e-12)
     assert load_sweep(tmp_path / "out").points["bound_fraction"].tolist() == pytest.approx(

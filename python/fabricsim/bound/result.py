@@ -29,7 +29,8 @@ class Bound:
     """
 
     facts: dict[str, Any]
-    """Title, topology, `at_s`, `from_s`, `to_s` (the part of the run that is looked at), `open_messages`."""
+    """Title, topology, `at_s`, `from_s`, `to_s` (the part of the run that is looked at), `open_messages`, `saturating`
+    (whether a source offers all that its link carries)."""
     flows: pd.DataFrame = field(repr=False)
     """A row for each pair of source and destination by traffic entry: what it offers, its four rates, and the links
     that hold it back when rates are fair (`bottleneck`, `sender_bottleneck`; empty: it gets all that it offers)."""
@@ -79,9 +80,19 @@ class Bound:
         )
         return counts.join(sums).reset_index(drop=True)
 
-    def fraction(self, accepted_gbps: float) -> float:
-        """A total throughput as a fraction of the largest."""
-        return accepted_gbps / self.total_gbps
+    def fraction(self, accepted_gbps: float, offered_gbps: float | None = None) -> float:
+        """A total throughput as a fraction of the largest.
+
+        Args:
+            accepted_gbps: throughput of the entries of the traffic list.
+            offered_gbps: what all sources offered in the same time. The bound is of their mean rates; by chance messages
+                may be more. As every further Gb/s that is offered adds at most one to the largest total, that much is
+                added to the bound. Saturating sources offer no more than their links carry.
+        """
+        more = 0.0
+        if offered_gbps is not None and not self.facts.get("saturating", True):
+            more = max(0.0, offered_gbps - self.offered_gbps)
+        return accepted_gbps / (self.total_gbps + more)
 
     def as_dict(self) -> dict[str, Any]:
         """What `fabricsim bound --json` prints."""

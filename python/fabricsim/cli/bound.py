@@ -12,7 +12,8 @@ from rich.table import Table
 from fabricsim.bound import Bound
 from fabricsim.bound import bound as bound_of
 from fabricsim.bound.compute import LIMIT_S
-from fabricsim.cli.numbers import fixed, percent, seconds
+from fabricsim.bound.reached import reached as reached_of
+from fabricsim.cli.numbers import fixed, nanoseconds, percent, seconds
 from fabricsim.cli.state import ExperimentFile, Json, Set, output, read, show
 from fabricsim.results import Result
 from fabricsim.spec import Experiment
@@ -118,11 +119,14 @@ def _print_entries(found: Bound, console: Console) -> None:
 def reached(experiment: Experiment, result: Result) -> dict[str, Any]:
     """What a run reached of its bound."""
     found = bound_of(experiment)
-    accepted = float(result.manifest["summary"]["accepted_gbps"])
+    part = reached_of(result, found)
     return {
-        "accepted_gbps": accepted,
+        "accepted_gbps": part.accepted_gbps,
+        "from_ns": part.from_ns,
+        "to_ns": part.to_ns,
+        "whole_measurement": part.whole,
         "total_gbps": found.total_gbps,
-        "fraction": found.fraction(accepted),
+        "fraction": part.fraction,
         "fair_total_gbps": found.fair_total_gbps,
         "sender_fair_total_gbps": found.sender_fair_total_gbps,
     }
@@ -130,8 +134,11 @@ def reached(experiment: Experiment, result: Result) -> dict[str, Any]:
 
 def print_reached(part: dict[str, Any], console: Console) -> None:
     """The same in a line."""
+    when = ""
+    if not part["whole_measurement"]:
+        when = f" from {nanoseconds(part['from_ns'])} to {nanoseconds(part['to_ns'])}"
     console.print(
-        f"bound      {percent(part['fraction'])} of the bound: {fixed(part['accepted_gbps'])} of "
+        f"bound      {percent(part['fraction'])} of the bound{when}: {fixed(part['accepted_gbps'])} of "
         f"{fixed(part['total_gbps'])} Gb/s (fair rates: {fixed(part['fair_total_gbps'])} by pair, "
         f"{fixed(part['sender_fair_total_gbps'])} by source)"
     )

@@ -4,16 +4,39 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
-from fabricsim.bound import bound, subject
+from fabricsim.bound import Bound, bound, subject
 from fabricsim.errors import FabricsimError
 from fabricsim.spec import Experiment
 from fabricsim.sweep.executors import Executor
 from fabricsim.sweep.pool import Stop
 from fabricsim.sweep.state import SweepState
 from fabricsim.sweep.table import BOUND
+
+@dataclass(frozen=True)
+class Total:
+    """What of a bound is needed to compare a point with it."""
+
+    gbps: float
+    """The largest total."""
+    offered_gbps: float | None
+    """What sources offer in the mean; None if one offers all that its link carries."""
+
+    @classmethod
+    def of(cls, found: Bound) -> Total:
+        """Of a bound."""
+        return cls(found.total_gbps, None if found.facts["saturating"] else found.offered_gbps)
+
+    def fraction(self, row: Mapping[str, Any]) -> float:
+        """Accepted throughput of a point as a fraction of the bound, as `Bound.fraction` computes it."""
+        offered = row.get("offered_gbps")
+        more = 0.0
+        if offered is not None and self.offered_gbps is not None:
+            more = max(0.0, float(offered) - self.offered_gbps)
+        return float(row["accepted_gbps"]) / (self.gbps + more)
+
 
 NO_BOUND = "no bound: "
 """How the message of a point begins that has none."""
@@ -31,7 +54,7 @@ def add_bounds(experiment: Experiment, state: SweepState, executor: Executor, st
         if _wants(state.row(at)):
             wanted.setdefault(subject(experiment.with_overrides([*point.items()])), []).append(at)
 
-    def done(one: Experiment, found: float | str | None) -> None:
+    def done(one: Experiment, found: Total | str | None) -> None:
         if found is not None:
             for at in wanted[one]:
                 state.add(at, _with_bound(state.row(at) or {}, found))
@@ -39,12 +62,16 @@ def add_bounds(experiment: Experiment, state: SweepState, executor: Executor, st
     executor.work_through(list(wanted), total_of, done, stop=stop, on_lost=done)
 
 
-def total_of(experiment: Experiment, stop: Stop) -> float | str | None:
-    """The largest total of an experiment's traffic, Gb/s, or why there is none; in a worker. None after a stop."""
+def total_of(experiment: Experiment, stop: Stop) -> Total | str | None:
+    """The largest total of an experiment's traffic, or why there is none; in a worker. None after a stop."""
     if stop():
         return None
+    traffic = experiment.written().get("traffic")
+    entries = traffic if isinstance(traffic, list) else []
+    if any("response" in entry for entry in entries) or experiment.written().get("jobs"):
+        return "responses and jobs have none, and their throughput is part of what is accepted"
     try:
-        return bound(experiment).total_gbps
+        return Total.of(bound(experiment))
     except (FabricsimError, MemoryError) as error:
         return str(error) or "there is not enough memory for it"
 
@@ -53,10 +80,10 @@ def _wants(row: Mapping[str, Any] | None) -> bool:
     return row is not None and row.get("accepted_gbps") is not None and row.get(BOUND) is None
 
 
-def _with_bound(row: Mapping[str, Any], found: float | str) -> dict[str, Any]:
+def _with_bound(row: Mapping[str, Any], found: Total | str) -> dict[str, Any]:
     if isinstance(found, str):
         return {**row, "message": row.get("message") or f"{NO_BOUND}{found}"}
-    return {**row, BOUND: row["accepted_gbps"] / found, "message": _kept(row.get("message"))}
+    return {**row, BOUND: found.fraction(row), "message": _kept(row.get("message"))}
 
 
 def _kept(message: str | None) -> str:

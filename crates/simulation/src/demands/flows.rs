@@ -16,6 +16,8 @@ pub(super) struct Flow {
     pub(super) entry: u16,
     /// What it offers, in Gb/s of packets.
     pub(super) demand: f64,
+    /// Does it offer all that its link carries?
+    pub(super) saturating: bool,
     /// Packets for each byte.
     pub(super) packets: f64,
     /// Where the routing is adaptive, the state in which its packets enter; -1 else.
@@ -56,6 +58,7 @@ impl Flows {
                 destination,
                 entry: demand.entry(),
                 demand: share * rate,
+                saturating: demand.is_saturating(),
                 packets,
                 state: -1,
             }));

@@ -132,6 +132,7 @@ pub fn demands(prepared: &Prepared, at: Option<Time>, file: &str) -> Result<Dema
         "hosts": hosts,
         "entries": entries,
         "open_messages": prepared.experiment.host.open_messages,
+        "saturating": flows.0.iter().any(|flow| flow.saturating),
     });
     let mut tables = vec![flows.table(), links::table(prepared), ways.crossings()];
     tables.extend(ways.arcs());

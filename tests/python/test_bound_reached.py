@@ -1,0 +1,113 @@
+"""What part of its bound a run reached: of the same time, the same traffic and what was offered."""
+
+from __future__ import annotations
+
+import pytest
+
+import fabricsim as fs
+from fabricsim.bound.reached import Reached, reached
+
+pytestmark = pytest.mark.usefixtures("real")
+
+TORUS = """
+[topology.torus]
+dimensions = [4, 4]
+[links.all]
+rate = "100 Gb/s"
+[switch]
+virtual_lanes = 4
+[[traffic]]
+pattern = {pattern}
+{injection}
+message = "2 KiB"
+[run]
+warmup = "{warmup}"
+duration = "{duration}"
+"""
+STAR = """
+[topology.single-switch]
+hosts = 4
+[links.all]
+rate = "8 Gb/s"
+buffer = "4 KiB"
+[host]
+mtu = "1000 B"
+[run]
+duration = "200 us"
+"""
+HOSTS, PACKET_BITS, GBPS = 16, 8 * 2048, 100.0
+
+
+def torus(pattern: str, injection: str, warmup: str, duration: str, seed: int = 1) -> fs.Experiment:
+    text = TORUS.format(pattern=pattern, injection=injection, warmup=warmup, duration=duration)
+    return fs.Experiment.from_text(text).with_values({"seed": seed})
+
+
+def both(experiment: fs.Experiment) -> tuple[fs.Result, fs.Bound, Reached]:
+    run, found = fs.run(experiment), fs.bound(experiment)
+    return run, found, reached(run, found)
+
+
+def test_messages_beyond_the_mean_are_part_of_the_bound() -> None:
+    # Without a warm-up no more can arrive than is offered, and at this load nothing limits it.
+    of_mean = []
+    for seed in range(1, 9):
+        run, found, part = both(torus('"uniform"', "load = 0.3", "0 s", "200 us", seed))
+        assert part.whole
+        assert 0.9 < part.fraction <= 1.0
+        of_mean.append(found.fraction(run.summary["accepted_gbps"]))
+        assert part.fraction <= of_mean[-1]
+    assert max(of_mean) > 1.0, "by chance more is accepted than the mean"
+
+
+def test_at_the_edges_at_most_a_packet_for_each_receiver_is_counted_beyond() -> None:
+    fractions = []
+    for pattern, receivers in (('{ to = "H(0,0).0" }', 1), ('"tornado"', HOSTS)):
+        for warmup in ("20 us", "23.4 us"):
+            for us in (5, 21, 200):
+                _, found, part = both(torus(pattern, 'injection = "saturating"', warmup, f"{us} us"))
+                edge = receivers * PACKET_BITS / (us * 1e3) / found.total_gbps
+                assert 1.0 - edge <= part.fraction <= 1.0 + edge
+                fractions.append(part.fraction)
+    assert max(fractions) > 1.0
+
+
+def test_the_fraction_is_of_the_time_that_the_bound_is_of() -> None:
+    entries = [
+        ('["H0"]', "H1", "", 'stop = "100 us"'),
+        ('["H2"]', "H3", "", 'stop = "100 us"'),
+        ('["H0", "H1", "H2"]', "H3", 'start = "100 us"', ""),
+    ]
+    traffic = "".join(
+        f'[[traffic]]\nsources = {sources}\npattern = {{ to = "{to}" }}\ninjection = "saturating"\n'
+        f'message = "1000 B"\n{start}\n{stop}\n'
+        for sources, to, start, stop in entries
+    )
+    run, found, part = both(fs.Experiment.from_text(traffic + STAR).with_values({"measure.bin": "10 us"}))
+    assert found.total_gbps == pytest.approx(8.0)
+    assert found.fraction(run.summary["accepted_gbps"]) > 1.4, "most of it while fewer flows are active"
+    assert not part.whole
+    assert (part.from_ns, part.to_ns) == pytest.approx((100e3, 200e3))
+    # What is left of the first flows: two buffers, and two packets of each host.
+    left = 2 * 8 * (4096 + 2 * 1000) / 100e3 / found.total_gbps
+    assert 1.0 - left <= part.fraction <= 1.0 + left
+
+
+def test_responses_have_no_bound() -> None:
+    traffic = """
+[[traffic]]
+sources = ["H0"]
+pattern = { to = "H1" }
+load = 0.4
+message = "1000 B"
+response = { message = "1000 B" }
+"""
+    experiment = fs.Experiment.from_text(traffic + STAR)
+    run, found, part = both(experiment)
+    assert found.fraction(run.summary["accepted_gbps"]) > 1.5, "responses are accepted throughput"
+    assert part.fraction == pytest.approx(1.0, abs=0.2)
+    assert part.accepted_gbps < 0.6 * run.summary["accepted_gbps"]
+    sweep = fs.sweep(experiment, vary={"seed": [1]}, jobs=1, bound=True)
+    assert sweep.points["message"].tolist() == [
+        "no bound: responses and jobs have none, and their throughput is part of what is accepted"
+    ]
