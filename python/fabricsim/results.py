@@ -203,7 +203,7 @@ def destination_share(result: Result) -> pd.Series[float]:
     return flows["accepted_gbps"] / flows["destination"].map(host_rates(result)).astype(float)
 
 
-def final_share(result: Result, part: float = 0.1) -> pd.Series[float]:
+def final_destination_share(result: Result, part: float = 0.1) -> pd.Series[float]:
     """As `destination_share`, but in the last `part` of the run; NaN for flows of which no series was kept."""
     flows, series = result.flows, result.frames.get("series")
     if series is None or series.empty:
@@ -214,6 +214,37 @@ def final_share(result: Result, part: float = 0.1) -> pd.Series[float]:
     pairs = pd.MultiIndex.from_frame(flows[["source", "destination"]])
     rates = flows["destination"].map(host_rates(result)).astype(float)
     return pd.Series(gbps.reindex(pairs).to_numpy(), index=flows.index) / rates
+
+
+FEWEST_LOOKS = 20
+"""Fewest looks at congestion trees in a measurement from which times are computed."""
+
+
+def looks(result: Result) -> int:
+    """Looks at congestion trees in the measurement; 0 if the run did not count them."""
+    found = result.manifest["summary"].get("congestion_trees")
+    return int(found["looks"]) if isinstance(found, Mapping) else 0
+
+
+def few_looks(result: Result) -> str:
+    """Why no times are computed from congestion trees; empty if they are."""
+    count = looks(result)
+    if count >= FEWEST_LOOKS:
+        return ""
+    return (
+        f"{count} looks at congestion trees in the measurement, fewer than {FEWEST_LOOKS}: no times are computed; "
+        "set a shorter measure.congestion_interval"
+    )
+
+
+def tree_spans(trees: pd.DataFrame) -> tuple[pd.Series[float], pd.Series[float]]:
+    """Begin and end of the time for which each row of the table `congestion_trees` stands, ns.
+
+    Runs of earlier versions charged a tree from the look before; theirs has no column `until_ns`.
+    """
+    if "until_ns" in trees:
+        return trees["time_ns"], trees["until_ns"]
+    return trees["since_ns"], trees["time_ns"]
 
 
 def flatten(value: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:

@@ -12,10 +12,13 @@ import pytest
 from conftest import SMALL, Command
 from hypothesis import given
 from hypothesis import strategies as st
+from rich.console import Console
 
 import fabricsim as fs
 from fabricsim import plots
+from fabricsim.cli.compare import print_comparison
 from fabricsim.compare.settings import differences
+from fabricsim.report.page import html
 
 ROOT = Path(__file__).resolve().parents[2]
 A = ROOT / "experiments/thesis/a.toml"
@@ -33,8 +36,8 @@ def test_flows_beside_each_other_with_ratios(runs: list[fs.Result]) -> None:
     assert found.labels == ["traffic.0.load = 0.2", "traffic.0.load = 0.4"]
     assert list(found.flows.index) == [("H0", "H1"), ("H1", "H0")]
     assert found.quantity("accepted_gbps").to_numpy().tolist() == [[20.0, 40.0], [10.0, 20.0]]
-    assert found.quantity("share").to_numpy() == pytest.approx(np.array([[0.2, 0.4], [0.1, 0.2]]))
-    assert found.quantity("final_share").to_numpy() == pytest.approx(np.array([[0.2, 0.4], [0.1, 0.2]]))
+    assert found.quantity("destination_share").to_numpy() == pytest.approx(np.array([[0.2, 0.4], [0.1, 0.2]]))
+    assert found.quantity("final_destination_share").to_numpy() == pytest.approx(np.array([[0.2, 0.4], [0.1, 0.2]]))
     assert found.flows["ratio", "traffic.0.load = 0.4"].tolist() == [2.0, 2.0]
     assert ("ratio", "traffic.0.load = 0.2") not in found.flows
 
@@ -45,6 +48,55 @@ def test_totals_are_those_that_differ(runs: list[fs.Result]) -> None:
     assert list(totals.loc["final_gbps"]) == [30.0, 60.0]
     assert "status" not in totals.index
     assert "fingerprint" not in totals.index
+
+
+def _victims(run: fs.Result, looks: int, victim_ns: list[float]) -> fs.Result:
+    """The run, whose measurement is 1 ms, with looks at congestion trees."""
+    flows = run.flows[["source", "destination"]].head(len(victim_ns)).assign(victim_ns=victim_ns)
+    counted = {"measured_ns": 1e6, "congestion_trees": {"looks": looks, "interval_ns": 1e4}}
+    summary = {**run.manifest["summary"], **counted}
+    return replace(
+        run,
+        frames={**run.frames, "congestion_flows": flows},
+        manifest={**run.manifest, "summary": summary},
+    )
+
+
+def test_time_as_victims_is_the_mean_of_all_flows(runs: list[fs.Result]) -> None:
+    # The first run's other flow was in no congestion tree.
+    found = fs.compare([_victims(runs[0], 20, [4e5]), _victims(runs[1], 100, [4e5, 8e5])])
+    assert list(found.totals.loc["victims"]) == [1, 2]
+    assert list(found.totals.loc["victim_time"]) == pytest.approx([0.2, 0.6])
+    assert not found.totals.index.str.startswith("congestion_trees").any()
+
+
+def test_with_too_few_looks_there_is_no_time_as_victims(
+    runs: list[fs.Result], capsys: pytest.CaptureFixture[str]
+) -> None:
+    found = fs.compare([_victims(runs[0], 19, [math.nan]), _victims(runs[1], 20, [4e5, 0.0])])
+    assert list(found.totals.loc["victims"]) == [None, 1]
+    assert list(found.totals.loc["victim_time"]) == [None, pytest.approx(0.2)]
+    print_comparison(found, Console(width=200))
+    out = capsys.readouterr().out
+    assert "A: 19 looks at congestion trees in the measurement, fewer than 20" in out
+    assert "B: 20 looks" not in out
+    words = html(_victims(runs[0], 19, [math.nan]), bound=False)
+    assert "19 looks at congestion trees" in words
+
+
+def test_an_index_and_a_rate_have_rows_of_their_own(runs: list[fs.Result]) -> None:
+    summaries = [
+        {"congestion": {"algorithm": "infiniband", "ccti_mean": 4.5, "ccti_max": 9.0}},
+        {"congestion": {"algorithm": "dcqcn", "rate_mean_mbps": 5000.0, "rate_min_mbps": 40.0}},
+    ]
+    both = [
+        replace(run, manifest={**run.manifest, "summary": {**run.manifest["summary"], **summary}})
+        for run, summary in zip(runs, summaries, strict=True)
+    ]
+    totals = fs.compare(both).totals
+    assert list(totals.loc["congestion.ccti_mean"]) == [4.5, None]
+    assert list(totals.loc["congestion.rate_mean_mbps"]) == [None, 5000.0]
+    assert list(totals.loc["congestion.rate_min_mbps"]) == [None, 40.0]
 
 
 def test_a_ratio_to_nothing_is_none(runs: list[fs.Result]) -> None:

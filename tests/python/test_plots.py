@@ -76,6 +76,14 @@ def test_load_latency_marks_saturation(fake: None, small: Path) -> None:
     assert "seed 1" in [line.get_label() for line in lower.lines]
 
 
+def test_parallel_cables_are_one_line_with_their_mean(result: fs.Result) -> None:
+    names = ["H0->S0", "S0->S1 #1", "S0->S1 #2", "S1->S0 #1", "S1->S0 #2", "S1->H1"]
+    links = pd.DataFrame({"link": names, "lane": 0, "utilisation": [0.1, 0.5, 1.0, 0.2, 0.4, 0.3]})
+    figure = plots.links(replace(result, frames={**result.frames, "links": links}))
+    (lines,) = [found for found in figure.axes[0].collections if found.get_array() is not None]
+    assert np.asarray(lines.get_array()) == pytest.approx([0.1, 0.75, 0.3, 0.3])
+
+
 def test_a_run_without_a_table_says_so(result: fs.Result) -> None:
     with pytest.raises(fs.InputError, match="no table 'series'"):
         plots.throughput(replace(result, frames={}))
@@ -94,14 +102,14 @@ def _congested(result: fs.Result) -> fs.Result:
     us = 1000.0
     levels = [(0.0, "H0", "H1", 0.0), (us, "H0", "H1", 4.0), (0.0, "H1", "H0", 1.0), (us, "H1", "H0", 1.0)]
     trees = [
-        (1 * us, 0.0, "A->B", 0, 2, 3, 1),
-        (2 * us, 1 * us, "A->B", 0, 2, 3, 2),
-        (2 * us, 1 * us, "C->D", 0, 0, 1, 0),
-        (4 * us, 3 * us, "A->B", 0, 1, 2, 0),
+        (0.0, 1 * us, "A->B", 0, 2, 3, 1),
+        (1 * us, 2 * us, "A->B", 0, 2, 3, 2),
+        (1 * us, 2 * us, "C->D", 0, 0, 1, 0),
+        (3 * us, 4 * us, "A->B", 0, 1, 2, 0),
     ]
-    names = ["time_ns", "since_ns", "root", "lane", "branches", "contributors", "victims"]
+    names = ["time_ns", "until_ns", "root", "lane", "branches", "contributors", "victims"]
     frames = {
-        "congestion_series": pd.DataFrame(levels, columns=["time_ns", "source", "destination", "level"]),
+        "congestion_series": pd.DataFrame(levels, columns=["time_ns", "source", "destination", "ccti"]),
         "run_series": pd.DataFrame({"time_ns": [0.0, us], "marked": [0, 7], "notified": [0, 5]}),
         "congestion_trees": pd.DataFrame(trees, columns=names),
     }
@@ -122,8 +130,8 @@ def test_congestion_has_a_panel_for_what_there_is(result: fs.Result, tmp_path: P
     assert bars == [3, 1]
     assert counts.get_xlabel().startswith("simulated time")
     # Nothing was found between 2 and 3 us nor after 4 us; at 2 us both trees count.
-    np.testing.assert_array_equal(counts.lines[1].get_ydata(), [0, 1, 2, 0, 0, 0, 0])
-    np.testing.assert_array_equal(counts.lines[0].get_ydata(), [0, 3, 4, 0, 2, 0, 0])
+    np.testing.assert_array_equal(counts.lines[1].get_ydata(), [0, 1, 2, 0, 0, 0])
+    np.testing.assert_array_equal(counts.lines[0].get_ydata(), [0, 3, 4, 0, 2, 0])
     saved = plots.save_plots(congested, tmp_path)
     assert [path.name for path in saved] == ["congestion.png"]
 

@@ -149,4 +149,4 @@ def _unescaped(rows: list[list[str]]) -> list[list[str]]:
 
 def _reached(page: str) -> float:
     words = Page(page).words
-    return float(words[words.index("reached in the measurement") + 1].rstrip("%")) / 100
+    return float(words[words.index("reached") + 1].rstrip("%")) / 100

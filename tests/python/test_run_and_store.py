@@ -17,7 +17,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import fabricsim as fs
-from fabricsim.results import column_notes, destination_share, final_share, set_column_notes
+from fabricsim.results import column_notes, destination_share, final_destination_share, set_column_notes
 from fabricsim.store import Reservation, read_table, write_table
 
 
@@ -38,9 +38,9 @@ def test_result_as_frames(small: Path) -> None:
 def test_shares_of_the_destination(small: Path) -> None:
     run = fs.run(small, set={"traffic.0.load": 0.4})
     assert list(destination_share(run)) == [0.4, 0.2]
-    assert list(final_share(run)) == [0.4, 0.2]
-    assert list(final_share(run, part=1.0)) == pytest.approx([0.3, 0.15])  # in the first half it was half
-    assert final_share(replace(run, frames={"flows": run.flows})).isna().all()
+    assert list(final_destination_share(run)) == [0.4, 0.2]
+    assert list(final_destination_share(run, part=1.0)) == pytest.approx([0.3, 0.15])  # in the first half it was half
+    assert final_destination_share(replace(run, frames={"flows": run.flows})).isna().all()
 
 
 @pytest.mark.usefixtures("fake")

@@ -15,6 +15,7 @@ from fabricsim.compare import Comparison
 from fabricsim.compare import compare as compare_runs
 from fabricsim.compare.totals import NAMES
 from fabricsim.errors import InputError
+from fabricsim.results import few_looks
 
 MOST_FLOWS = 16
 """Flows that are printed; --json has all."""
@@ -63,6 +64,9 @@ def print_comparison(found: Comparison, console: Console) -> None:
         console.print(f"{count:,} flows of {mark} are not in all of the others, and not shown")
     if len(found.totals):
         console.print(_totals(found, marks))
+    for mark, run in zip(marks, found.runs, strict=True):
+        if "congestion_flows" in run.frames and (note := few_looks(run)):
+            console.print(f"{mark}: {note}", markup=False)
 
 
 def _marks(count: int) -> list[str]:
@@ -92,7 +96,7 @@ def _flows(found: Comparison, marks: list[str]) -> Table:
     table.add_column("destination")
     columns = [
         ("accepted_gbps", "\nGb/s", fixed),
-        ("final_share", "\nat end", percent),
+        ("final_destination_share", "\nat end", percent),
         ("ratio", f"/{marks[0]}", _ratio),
     ]
     cells = []

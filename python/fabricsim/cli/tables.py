@@ -12,7 +12,7 @@ from rich.table import Table
 from fabricsim.cli.numbers import fixed, missing, nanoseconds, percent, plain, seconds
 from fabricsim.cli.routers import print_routers
 from fabricsim.cli.transport import print_messages, transport_rows
-from fabricsim.results import Result, destination_share, final_share, flatten
+from fabricsim.results import Result, destination_share, final_destination_share, flatten
 from fabricsim.sweep import SweepResult
 
 MOST_FLOWS = 12
@@ -40,7 +40,9 @@ def print_result(result: Result, console: Console) -> None:
 
 
 def _print_flows(result: Result, console: Console) -> None:
-    flows = result.flows.assign(share=destination_share(result), final=final_share(result))
+    flows = result.flows.assign(
+        destination_share=destination_share(result), final=final_destination_share(result)
+    )
     flows = flows.sort_values("accepted_gbps", ascending=False, kind="stable")
     shown, note = flows, None
     if len(flows) > MOST_FLOWS:
@@ -72,7 +74,7 @@ def _flow_cells(row: Mapping[Any, Any]) -> list[str]:
         str(row.get("destination") or "*"),
         fixed(row.get("offered_gbps")),
         fixed(row.get("accepted_gbps")),
-        percent(row.get("share")),
+        percent(row.get("destination_share")),
         percent(row.get("final")),
         nanoseconds(row.get("latency_mean_ns")),
         nanoseconds(row.get("latency_p99_ns")),

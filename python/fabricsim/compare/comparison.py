@@ -31,8 +31,8 @@ class Comparison:
     """The keys in which the experiments differ: a row for each, a column for each run."""
     flows: pd.DataFrame = field(repr=False)
     """The flows that all runs have. Columns have two levels, quantity and run: `flows["accepted_gbps"]` has a column
-    for each run; so have `share` (of the destination's link) and `final_share` (in the last tenth of the run);
-    `ratio` is accepted throughput over that of the first run."""
+    for each run; so have `destination_share` (of the destination's link) and `final_destination_share` (the same in the
+    last tenth of the run); `ratio` is accepted throughput over that of the first run."""
     totals: pd.DataFrame = field(repr=False)
     """The scalars of the summaries that differ: a row for each, a column for each run."""
     missing: dict[str, int]

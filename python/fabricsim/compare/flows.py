@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import pandas as pd
 
 from fabricsim.errors import InputError
-from fabricsim.results import Result, destination_share, final_share
+from fabricsim.results import Result, destination_share, final_destination_share
 
 PAIR = ["source", "destination"]
 RATIO = "ratio"
@@ -19,8 +19,9 @@ _NAMED = 3
 def flows_beside(results: Sequence[Result], labels: Sequence[str]) -> pd.DataFrame:
     """The flows that all runs have, a row for each, with two levels of columns: quantity and run.
 
-    `accepted_gbps`, `share` (of the destination's link) and `final_share` (the same in the last tenth of the run) have
-    a column for each run, `ratio` (accepted throughput over that of the first run) for each but the first.
+    `accepted_gbps`, `destination_share` (of the destination's link) and `final_destination_share` (the same in the last
+    tenth of the run) have a column for each run, `ratio` (accepted throughput over that of the first run) for each but
+    the first.
 
     Raises:
         InputError: no flow is in all runs.
@@ -54,8 +55,8 @@ def _of_run(result: Result) -> pd.DataFrame:
     table = pd.DataFrame(
         {
             "accepted_gbps": flows["accepted_gbps"],
-            "share": destination_share(result),
-            "final_share": final_share(result),
+            "destination_share": destination_share(result),
+            "final_destination_share": final_destination_share(result),
         }
     )
     table.index = pd.MultiIndex.from_frame(flows[PAIR])

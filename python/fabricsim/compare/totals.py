@@ -7,7 +7,7 @@ from typing import Any
 
 import pandas as pd
 
-from fabricsim.results import Result, flatten
+from fabricsim.results import Result, few_looks, flatten
 
 NAMES = {
     "status": "status",
@@ -39,13 +39,17 @@ NAMES = {
     "transport.lost": "packets lost",
     "job_time_ns": "time of all jobs",
     "victims": "flows that were victims",
-    "victim_time": "time as victims (mean of flows)",
+    "victim_time": "time as victims (mean of all flows)",
+    "congestion.ccti_mean": "mean index CCTI",
+    "congestion.ccti_max": "largest index CCTI",
+    "congestion.rate_mean_mbps": "mean allowed rate, Mb/s",
+    "congestion.rate_min_mbps": "lowest allowed rate, Mb/s",
 }
 """What is told about runs first, and how it is called. The rest goes by its key in the summary."""
 
 _OWN = {"experiment", "fingerprint", "seed", "wall_s", "saturation", "packet_hops", "simulated_s"}
 """What differs without being a result."""
-_OWN_PARTS = ("latency_confidence.", "invariants.", "measured")
+_OWN_PARTS = ("latency_confidence.", "invariants.", "measured", "congestion_trees.")
 
 
 def totals_beside(results: Sequence[Result], labels: Sequence[str]) -> pd.DataFrame:
@@ -89,10 +93,17 @@ def _final(result: Result, part: float = 0.1) -> dict[str, Any]:
 
 
 def _victims(result: Result) -> dict[str, Any]:
-    """Flows that shared buffers with a congestion tree to whose root they did not go."""
-    flows = result.frames.get("congestion_flows")
-    if flows is None or "victim_ns" not in flows:
+    """Flows that shared buffers with a congestion tree to whose root they did not go, and the fraction of the measurement
+    for which they did, in the mean over all flows. None with too few looks.
+    """
+    found = result.frames.get("congestion_flows")
+    length = result.manifest["summary"].get("measured_ns")
+    if found is None or "victim_ns" not in found:
         return {}
-    length = result.manifest["summary"].get("measured_ns") or 0.0
-    share = float(flows["victim_ns"].mean()) / length if length and len(flows) else 0.0
-    return {"victims": int((flows["victim_ns"] > 0).sum()), "victim_time": share}
+    if few_looks(result) or not length or result.flows.empty:
+        return {"victims": None, "victim_time": None}
+    flows, times = result.flows, found["victim_ns"]
+    count = len(flows)
+    if "*" in {*flows["destination"], *found["destination"]}:  # flows are kept apart by source only
+        times, count = found.groupby("source")["victim_ns"].max(), flows["source"].nunique()
+    return {"victims": int((times > 0).sum()), "victim_time": float(times.sum()) / length / count}

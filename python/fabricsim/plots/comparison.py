@@ -101,7 +101,7 @@ def _lines(axes: Axes, wide: pd.DataFrame, label: str, shown: Sequence[str], sca
 
 
 def _bars(axes: Axes, found: Comparison, label: str, shown: Sequence[str]) -> None:
-    shares = pd.Series(found.flows["final_share", label].to_numpy(float), index=_names(found))
+    shares = pd.Series(found.flows["final_destination_share", label].to_numpy(float), index=_names(found))
     heights = [*shares[list(shown)]]
     looks = [line_look(number)["color"] for number in range(len(shown))]
     rest = shares.drop(list(shown))

@@ -13,11 +13,12 @@ from matplotlib.ticker import MaxNLocator
 from fabricsim.errors import InputError
 from fabricsim.plots.theme import COLOURS, line_look, new_figure, style
 from fabricsim.plots.throughput import MOST_LINES, flow_names, time_scale
-from fabricsim.results import Result
+from fabricsim.results import Result, tree_spans
 
 Panel = Callable[[Axes, Result, float], None]
 
-_LEVELS = {"dcqcn": "allowed rate (Mb/s)"}
+_LEVELS = {"ccti": "index CCTI", "rate_mbps": "allowed rate (Mb/s)"}
+"""Columns for the level by which a flow is held back, and their labels."""
 _COUNTS = {
     "contributors": "contributors (flows)",
     "victims": "victims (flows)",
@@ -57,7 +58,8 @@ def has_congestion(result: Result) -> bool:
 
 def _panels(result: Result) -> list[Panel]:
     panels: list[Panel] = []
-    if not _table(result, "congestion_series").empty:
+    series = _table(result, "congestion_series")
+    if not series.empty and _level(series) is not None:
         panels.append(_levels)
     run = _table(result, "run_series")
     if {"marked", "notified"} <= set(run) and run[["marked", "notified"]].to_numpy().any():
@@ -65,6 +67,11 @@ def _panels(result: Result) -> list[Panel]:
     if not _table(result, "congestion_trees").empty:
         panels += [_roots, _victims]
     return panels
+
+
+def _level(series: pd.DataFrame) -> str | None:
+    """The column for the level by which flows are held back."""
+    return next((column for column in _LEVELS if column in series), None)
 
 
 def _table(result: Result, name: str) -> pd.DataFrame:
@@ -89,12 +96,13 @@ def _height(result: Result) -> float:
 
 def _levels(axes: Axes, result: Result, scale: float) -> None:
     table = _table(result, "congestion_series")
+    column = _level(table)
+    assert column is not None
     wide = table.assign(flow=flow_names(table)).pivot_table(
-        index="time_ns", columns="flow", values="level", aggfunc="mean", sort=False
+        index="time_ns", columns="flow", values=column, aggfunc="mean", sort=False
     )
     wide = wide.sort_index()
-    algorithm = (result.manifest["summary"].get("congestion") or {}).get("algorithm", "infiniband")
-    strongest = wide.mean().sort_values(ascending=algorithm == "dcqcn", kind="stable").index[:MOST_LINES]
+    strongest = wide.mean().sort_values(ascending=column == "rate_mbps", kind="stable").index[:MOST_LINES]
     for number, name in enumerate(wide.columns[wide.columns.isin(strongest)]):
         axes.step(wide.index / scale, wide[name], where="post", label=name, **line_look(number))
     rest = wide.drop(columns=strongest)
@@ -103,7 +111,7 @@ def _levels(axes: Axes, result: Result, scale: float) -> None:
         axes.step(
             wide.index / scale, rest.mean(axis=1), where="post", label=label, color="0.6", linewidth=2.5
         )
-    axes.set_ylabel(_LEVELS.get(algorithm, "index CCTI"))
+    axes.set_ylabel(_LEVELS[column])
     axes.set_ylim(bottom=0.0)
 
 
@@ -120,12 +128,15 @@ def _marks(axes: Axes, result: Result, scale: float) -> None:
 def _roots(axes: Axes, result: Result, scale: float) -> None:
     trees = _table(result, "congestion_trees")
     names = _root_names(trees)
+    begins, ends = tree_spans(trees)
     counts = names.value_counts(sort=False)
     kept = counts.sort_values(ascending=False, kind="stable").index[:MOST_LINES]
     shown = [name for name in counts.index if name in kept]
     for row, name in enumerate(shown):
-        times = trees.loc[names == name, ["since_ns", "time_ns"]].to_numpy(float) / scale
-        bars = [(start, end - start) for start, end in times]
+        bars = [
+            (begin / scale, (end - begin) / scale)
+            for begin, end in zip(begins[names == name], ends[names == name], strict=True)
+        ]
         axes.broken_barh(bars, (row - 0.25, 0.5), color=COLOURS[row % len(COLOURS)], linewidth=0)
     axes.set_yticks(range(len(shown)), shown)
     axes.set_ylim(len(shown) - 0.4, -0.6)
@@ -145,19 +156,19 @@ def _root_names(trees: pd.DataFrame) -> pd.Series[str]:
 
 def _victims(axes: Axes, result: Result, scale: float) -> None:
     trees = _table(result, "congestion_trees")
-    sums = trees.groupby(["since_ns", "time_ns"])[list(_COUNTS)].sum()
-    edges, values = [0.0], [[0] * len(_COUNTS)]
-    since = time = 0.0
-    for (since, time), row in zip(sums.index, sums.to_numpy(), strict=True):
-        if since > edges[-1]:  # nothing was found at the looks between
-            edges.append(since)
-            values.append([0] * len(_COUNTS))
-        edges.append(time)
+    begins, ends = tree_spans(trees)
+    sums = trees.groupby([begins.rename("begin"), ends.rename("end")])[list(_COUNTS)].sum()
+    nothing = [0] * len(_COUNTS)
+    edges, values = [0.0], [nothing]
+    for (begin, end), row in zip(sums.index, sums.to_numpy(), strict=True):
+        if begin > edges[-1]:  # the looks between found nothing
+            edges.append(begin)
+            values.append(nothing)
+        edges.append(end)
         values.append(list(row))
-    longest = _longest_ns(result)
-    if longest - time > time - since:  # there were more looks, which found nothing
-        edges += [time, longest]
-        values += [[0] * len(_COUNTS)] * 2
+    if (longest := _longest_ns(result)) > edges[-1]:
+        edges.append(longest)
+        values.append(nothing)
     for number, label in enumerate(_COUNTS.values()):
         counts = [row[number] for row in values]
         axes.step(np.array(edges) / scale, counts, where="pre", label=label, **line_look(number))

@@ -10,12 +10,20 @@ import pandas as pd
 
 from fabricsim.bound import Bound
 from fabricsim.bound import bound as bound_of
+from fabricsim.bound.reached import reached
 from fabricsim.compare.settings import experiment_of
-from fabricsim.errors import FabricsimError
+from fabricsim.errors import FabricsimError, InputError
 from fabricsim.plots import save_plots
 from fabricsim.report.jobs import jobs, routers
 from fabricsim.report.parts import Section, cell, embedded, given, scratch, table_of
-from fabricsim.results import Result, destination_share, final_share, flatten
+from fabricsim.results import (
+    Result,
+    destination_share,
+    few_looks,
+    final_destination_share,
+    flatten,
+    tree_spans,
+)
 
 MOST_ROWS = 200
 """Rows of a table; the run folder has all."""
@@ -27,14 +35,15 @@ _FLOWS = {
     "destination": "destination",
     "offered_gbps": "offered",
     "accepted_gbps": "accepted",
-    "link_share": "share of destination's link",
-    "end_share": "the same, last tenth",
+    "destination_share": "share of destination's link",
+    "final_destination_share": "the same, last tenth",
     "latency_mean_ns": "mean latency",
     "latency_p99_ns": "p99 latency",
     "latency_max_ns": "largest latency",
     "fecn": "marked",
     "becn": "notified",
-    "level_mean": "mean level",
+    "ccti_mean": "mean CCTI",
+    "rate_mean_mbps": "mean rate allowed",
     "held_back": "held back",
 }
 _MESSAGES = {
@@ -57,7 +66,7 @@ _VICTIMS = {
 _ROOTS = {
     "root": "root",
     "lane": "lane",
-    "looks_share": "of the looks",
+    "time_share": "time as root",
     "depth": "depth at most",
     "branches": "branches at most",
     "contributors": "contributors at most",
@@ -111,7 +120,9 @@ def _flows(result: Result) -> Section | None:
     if "flows" not in result.frames or result.flows.empty:
         return None
     flows = _with_notes(
-        result.flows, link_share=destination_share(result), end_share=final_share(result)
+        result.flows,
+        destination_share=destination_share(result),
+        final_destination_share=final_destination_share(result),
     ).sort_values("accepted_gbps", ascending=False, kind="stable")
     return Section("Flows", table=table_of(flows, _FLOWS, MOST_ROWS, "flows, by accepted throughput"))
 
@@ -126,14 +137,24 @@ def _hot_spots(result: Result) -> Section | None:
     )
     if trees.empty:
         return Section("Hot spots", text=text + " There were none.")
-    looks = max(trees["time_ns"].nunique(), 1)
+    begin, end = tree_spans(trees)
+    trees = trees.assign(time_share=(end - begin) / _simulated_ns(result))
     grouped = trees.groupby(["root", "lane"], sort=False)
     most = ["depth", "branches", "contributors", "victims"]
     spots = grouped[[name for name in most if name in trees]].max()
-    spots["looks_share"] = grouped["time_ns"].nunique() / looks
-    spots = spots.sort_values("looks_share", ascending=False, kind="stable").reset_index()
-    text += " Shares are of the looks that found a tree anywhere."
+    spots["time_share"] = grouped["time_share"].sum()
+    spots = spots.sort_values("time_share", ascending=False, kind="stable").reset_index()
+    if note := few_looks(result):
+        spots = spots.drop(columns="time_share")
+        text += f" {note[0].upper()}{note[1:]}."
+    else:
+        text += " Times are of the whole run."
     return Section("Hot spots", text=text, table=table_of(spots, _ROOTS, MOST_ROWS, "hot spots, by time"))
+
+
+def _simulated_ns(result: Result) -> float:
+    """Simulated time of the whole run; NaN if it is not known."""
+    return float(result.manifest["summary"].get("simulated_s") or float("nan")) * 1e9
 
 
 def _victims(result: Result) -> Section | None:
@@ -142,6 +163,8 @@ def _victims(result: Result) -> Section | None:
     if flows is None or "victim_ns" not in flows or not length:
         return None
     text = "Flows whose packets waited in a congestion tree to whose root they did not go."
+    if note := few_looks(result):
+        return Section("Victims", text=f"{text} {note[0].upper()}{note[1:]}.")
     victims = flows[flows["victim_ns"] > 0].sort_values("victim_ns", ascending=False, kind="stable")
     if victims.empty:
         return Section("Victims", text=text + " There were none.")
@@ -175,37 +198,28 @@ def _transport(result: Result) -> Section | None:
 
 def _bound(result: Result) -> Section:
     title = "Fraction of the bound"
-    accepted = result.manifest["summary"].get("accepted_gbps")
-    if accepted is None:
-        return Section(title, text="It is not known: the run has no accepted throughput.")
     try:
+        if result.manifest["summary"].get("accepted_gbps") is None:
+            raise InputError("the run has no accepted throughput")
         found: Bound = bound_of(experiment_of(result), limit_s=BOUND_S)
+        part = reached(result, found)
     except FabricsimError as error:
         return Section(title, text=f"It is not known: {error}")
     facts = [
-        ("reached in the measurement", f"{found.fraction(accepted):.1%}"),
-        ("reached in that part of the run", _reached_then(result, found)),
-        ("accepted Gb/s in the measurement", cell(float(accepted), "")),
+        ("reached", f"{part.fraction:.1%}"),
+        ("from", cell(part.from_ns, "_ns")),
+        ("to", cell(part.to_ns, "_ns")),
+        ("accepted Gb/s", cell(part.accepted_gbps, "")),
         ("largest total Gb/s", cell(found.total_gbps, "")),
         ("fair to pairs, in all Gb/s", cell(found.fair_total_gbps, "")),
         ("fair to sources, in all Gb/s", cell(found.sender_fair_total_gbps, "")),
     ]
-    times = [cell(found.facts[name] * 1e9, "_ns") for name in ("from_s", "to_s")]
     text = (
-        "The bound is the largest total that topology and routing allow this traffic in the part of the run in which "
-        f"most flows are active: from {times[0]} to {times[1]}."
+        "The bound is the largest total that topology and routing allow this traffic in the part of the measurement in "
+        "which most flows are active. Packets count when they are complete, so that what the network held at the begin of "
+        "that part may bring the fraction above 100 %."
     )
     return Section(title, text=text, facts=given(facts))
-
-
-def _reached_then(result: Result, found: Bound) -> str:
-    """The same fraction in the part of the run that the bound is of; nothing where no series was kept."""
-    series = result.frames.get("run_series")
-    if series is None or "gbps" not in series:
-        return ""
-    begin, end = found.facts["from_s"] * 1e9, found.facts["to_s"] * 1e9
-    then = series[(series["time_ns"] >= begin) & (series["time_ns"] < end)]
-    return f"{found.fraction(float(then['gbps'].mean())):.1%}" if len(then) else ""
 
 
 def _pictures(result: Result) -> Section:
