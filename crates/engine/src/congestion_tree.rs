@@ -93,9 +93,8 @@ pub(crate) fn find<B: Observer>(
     fill: Option<f64>,
 ) -> Vec<CongestionTree> {
     let (mut piles, mut states) = (Vec::new(), States::new());
-    // All before now has happened, and nothing at now: credits that return just now have not been used yet, so that an outlet
-    // that waits for them would seem to have some.
-    let now = engine.now().saturating_sub(Time::ps(1));
+    // Where partitions exchange mail, senders have been told of the credits up to this moment, itself included.
+    let now = engine.now();
     for (number, partition) in engine.partitions.iter_mut().enumerate() {
         gather(partition, (number, now), fill, &mut piles, &mut states);
     }

@@ -8,13 +8,15 @@ use fabricsim_model::Data;
 use fabricsim_simulation::Outcome;
 
 /// 32 hosts of one switch send to one host of the other, from 0.5 to 1.25 ms, and a 33rd to another all the time. The link
-/// between the switches carries four such streams, so that it waits for the last link: the 33rd is a victim.
+/// between the switches carries four such streams, so that it waits for the last link: the 33rd is a victim. With such a
+/// latency no credit returns at the very time of a look, where it would not have been used yet.
 const INCAST: &str = r#"
 [topology.mesh]
 dimensions = [2]
 hosts_per_switch = 33
 [links.all]
 rate = "8 Gb/s"
+latency = "10007 ps"
 buffer = "8 KiB"
 [links.dimension.x]
 rate = "32 Gb/s"

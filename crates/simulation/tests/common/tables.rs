@@ -129,8 +129,13 @@ fn sums(outcome: &Outcome) -> Result<(), String> {
         ("packets of hosts", sum(outcome, "hosts", "delivered_packets"), summary.packets),
         ("packets by hops", sum(outcome, "hops", "packets"), summary.latency_packets),
         ("packets by latency", sum(outcome, "latency", "count"), 2 * summary.latency_packets),
-        ("packets of the run", sum(outcome, "run_series", "packets"), outcome.totals.delivered),
     ];
+    // Notifications and acknowledgements count for the run, and are no packets of flows.
+    let data = sum(outcome, "run_series", "packets");
+    let control = sum(outcome, "run_series", "control_packets");
+    let all = outcome.totals.delivered as f64;
+    let holds = summary.transport.is_some() || data + control == all;
+    ensure(holds, || format!("{data} packets and {control} notifications in `run_series`, {all} delivered"))?;
     let off = counted.into_iter().find(|(_, found, expected)| *found != *expected as f64);
     ensure(off.is_none(), || format!("{off:?}"))?;
     let bytes = |of: &str, column: &str| {
