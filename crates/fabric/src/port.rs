@@ -354,7 +354,7 @@ impl Ports {
         used.sum()
     }
 
-    /// A packet is sent to a switch: it uses credits of all lanes of the sending port together as well.
+    /// A packet is sent to a switch, or to a host that decides on each packet: it uses credits of all lanes of the sending port together as well.
     #[inline]
     pub(crate) fn use_whole(&mut self, port: u32, blocks: u32, now: Time) {
         if let Some(whole) = self.whole.get_mut(port as usize) {

@@ -148,6 +148,8 @@ fn transmit_at<const PACED: bool, R: RoutingFunction, B: Observer, O: Outbox>(
         Far::ChoosyHost(far) => {
             slot.port = far;
             context.out.deliver(now + sender.latency + duration, far, index);
+            // It returns its credits as a switch does, for the lane and for all lanes together.
+            context.ports.use_whole(port, blocks, context.now);
         }
         Far::Remote => {
             let (at, channel) = (now + sender.far_delay + late, sender.channel);

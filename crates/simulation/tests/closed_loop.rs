@@ -210,3 +210,29 @@ fn hosts_that_refuse_requests_do_so_alike_in_every_number_of_partitions() {
         assert!(["2", "3", "7"].iter().all(|partitions| of(partitions) == alone), "class {class}");
     }
 }
+
+/// Adaptive routing counts the credits of all lanes of a port together; a host that refuses requests returns them as well.
+#[test]
+fn hosts_that_refuse_requests_keep_the_credits_of_adaptive_routing() {
+    let text = r#"
+[topology.dragonfly]
+p = 2
+a = 2
+h = 2
+[switch]
+virtual_lanes = 8
+[host]
+response_queue = 2
+[routing]
+algorithm = "ugal-g"
+[[traffic]]
+pattern = "random-permutation"
+load = 0.1
+message = "1 KiB"
+response = { message = "64 B" }
+[run]
+duration = "8 us"
+"#;
+    let outcome = run(text, &[]);
+    assert!(outcome.totals.delivered > 50 && outcome.invariants.credits_ok, "{:?}", outcome.invariants);
+}
