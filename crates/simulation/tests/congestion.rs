@@ -244,3 +244,29 @@ fn an_exception_for_a_port_has_to_name_one() {
     assert!(found.by_port.len() <= 1, "the root of the contributors is told not to mark");
     assert!(!silent_names.contains(&"S(2)->H(2).0".to_owned()), "{silent_names:?}");
 }
+
+/// A head that got a lane but not the crossbar waits for that lane alone: what counts as waiting moves with it.
+#[test]
+fn rounds_of_a_separable_allocation_keep_count_of_what_waits() {
+    let text = r#"
+[topology.single-switch]
+hosts = 6
+[switch]
+queueing = "fifo"
+allocation = "separable"
+virtual_lanes = 3
+[congestion_control]
+algorithm = "infiniband"
+[[traffic]]
+pattern = "uniform"
+injection = "saturating"
+message = { uniform = { min = "112 B", max = "1500 B" } }
+[run]
+duration = "20 us"
+drain = "empty"
+"#;
+    for threshold_on in ["output", "buffer"] {
+        let outcome = run(text, &[("congestion_control.infiniband.threshold_on", threshold_on)]);
+        assert_eq!((outcome.defect.as_str(), outcome.totals.in_flight), ("", 0));
+    }
+}
