@@ -91,3 +91,37 @@ fn steady_state_and_drain_are_decided_alike_in_every_number_of_partitions() {
         }
     }
 }
+
+/// Ports of adaptive routing that wait for credits in rounds, on lanes of few packets.
+const ROUNDS: &str = r#"
+[topology.dragonfly]
+p = 2
+a = 2
+h = 1
+[links.all]
+buffer = "2816 B"
+[switch]
+queueing = "fifo"
+allocation = "separable"
+virtual_lanes = 16
+[[traffic]]
+pattern = { group-offset = 2 }
+load = 0.3
+message = { exponential = { mean = "256 B", max = "1280 B" } }
+[[jobs]]
+ranks = 6
+[jobs.program.neighbour-exchange]
+grid = [3, 2]
+message = "520 B"
+[run]
+duration = "4 us"
+[measure]
+link_series = true
+"#;
+
+#[test]
+fn stalls_between_rounds_are_counted_alike_in_every_number_of_partitions() {
+    let of = |partitions| everything(&run(ROUNDS, &[("run.partitions", partitions)]));
+    let alone = of("1");
+    assert!(["2", "3", "7"].iter().all(|partitions| of(partitions) == alone));
+}

@@ -133,6 +133,8 @@ impl Switch {
     /// Asks to be woken for the next round in which anything can change.
     fn plan_next_round<R, B, O: Outbox>(&mut self, context: &mut Context<R, B, O>, rounds: &Separable) {
         let mut next = Time::MAX;
+        // Between rounds a switch is touched by what partitions tell each other: stalls begin at rounds only.
+        let is_round = rounds.round_from(context.now) == context.now;
         for head in &rounds.heads {
             context.ports.forget_wants(self.first_port + head.output as u32);
         }
@@ -141,14 +143,19 @@ impl Switch {
             let at = if head.bound {
                 let space_at = context.ports.choose_lane(port, head.allowed, head.blocks, context.now, 0);
                 let sender = &mut context.ports.senders[port as usize];
-                if space_at.is_err() && sender.busy_until <= context.now {
+                if is_round && space_at.is_err() && sender.busy_until <= context.now {
                     sender.stall(context.now, head.allowed.first);
                     if let Some(detector) = &mut self.detector {
                         detector.wait_for_credits(head.output, 1 << head.allowed.first.0);
                     }
                 }
                 let input = &context.ports.receivers[self.first_port as usize + head.input];
-                space_at.err().unwrap_or(sender.busy_until.max(input.readable_at))
+                match space_at {
+                    Ok(_) => sender.busy_until.max(input.readable_at),
+                    // The round from which on the port stalls is taken in any case.
+                    Err(at) if sender.stalled_since == Time::MAX => at.min(sender.busy_until),
+                    Err(at) => at,
+                }
             } else {
                 let free_at = head.allowed.iter().map(|lane| rounds.free_at(head.output, lane)).min();
                 head.here_at.max(free_at.unwrap_or(Time::MAX))
