@@ -162,8 +162,8 @@ class _Watch:
             self._done.set()
 
     def outcome(self) -> NativeOutcome:
-        threading.Thread(target=self._work, name="fabricsim", daemon=True).start()
-        try:
+        try:  # Ctrl-C may come while the thread starts
+            threading.Thread(target=self._work, name="fabricsim", daemon=True).start()
             self._watch()
         except KeyboardInterrupt:
             self._control.cancel()

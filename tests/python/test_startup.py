@@ -26,3 +26,11 @@ def test_a_start_loads_nothing_slow(code: str) -> None:
     loaded = {name.partition(".")[0] for name in ran.stderr.split()}
     assert "fabricsim" in loaded
     assert not loaded & SLOW
+
+
+def test_the_program_has_handlers_before_it_imports_anything() -> None:
+    code = "import sys; before = set(sys.modules); import fabricsim_command; print(*set(sys.modules) - before)"
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    loaded = {name.partition(".")[0] for name in ran.stdout.split()}
+    assert "fabricsim_command" in loaded
+    assert not loaded & (SLOW | {"fabricsim", "numpy", "pandas", "pyarrow", "typer", "rich"})
