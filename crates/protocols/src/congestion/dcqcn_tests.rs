@@ -108,7 +108,7 @@ fn additive_increase_follows_fast_recovery() {
         if step > 5 {
             target += 40.0;
         }
-        current = (current + target) / 2.0;
+        current = 0.5 * (current + target);
         assert_eq!(source.level(3, Time::us(2 + 55 * step)), Some(current as u32), "step {step}");
     }
 }
@@ -122,11 +122,11 @@ fn hyper_increase_follows_when_timer_and_byte_counter_are_beyond_fast_recovery()
     notify(&mut source, Time::us(2));
     send(&mut source, 6500, Time::us(3));
     // Six steps by bytes, of which the last is additive.
-    let (mut target, mut current) = (20_040.0, (19_687.5 + 20_040.0) / 2.0);
+    let (mut target, mut current) = (20_040.0, 0.5 * (19_687.5 + 20_040.0));
     assert_eq!(source.level(3, Time::us(3)), Some(current as u32));
     for (step, increase) in [(1, 40.0), (2, 40.0), (3, 40.0), (4, 40.0), (5, 40.0), (6, 400.0), (7, 400.0)] {
         target += increase;
-        current = (current + target) / 2.0;
+        current = 0.5 * (current + target);
         assert_eq!(source.level(3, Time::us(2 + 55 * step)), Some(current as u32), "step {step}");
     }
     // The seventh step by bytes: two beyond.

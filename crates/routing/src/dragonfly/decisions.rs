@@ -24,18 +24,18 @@ type Output = (SwitchId, PortNo);
 #[derive(Clone, Default)]
 struct Loads {
     at: SwitchId,
-    loads: BTreeMap<Output, u32>,
+    given: BTreeMap<Output, u32>,
     published: Vec<Output>,
     draw: u32,
 }
 
 impl Loads {
     fn of(&self, output: Output) -> u32 {
-        self.loads.get(&output).copied().unwrap_or(0)
+        self.given.get(&output).copied().unwrap_or(0)
     }
 
     fn with(mut self, output: Output, load: u32) -> Self {
-        self.loads.insert(output, load);
+        self.given.insert(output, load);
         self
     }
 }
