@@ -4,7 +4,7 @@ VENV := .venv/bin
 FIRST := experiments/thesis/a.toml
 
 .DEFAULT_GOAL := help
-.PHONY: help run test lint check-protocols bench reproduce docs clean
+.PHONY: help run test lint check-protocols mutants mutants-diff bench reproduce docs clean
 
 help: ## show the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 28
@@ -24,6 +24,15 @@ lint: ## formatting, lints, types and layers: all of `make test` but the tests
 check-protocols: ## every schedule of small configurations of the ordering protocols, and millions of random ones
 	@cargo test --quiet --profile test-fast --package fabricsim-protocols --lib ordering::checks -- --include-ignored --nocapture --test-threads=2
 	@cargo test --quiet --profile test-fast --package fabricsim-engine --test transfers -- --include-ignored
+
+mutants: ## plant defects in the code and list those that no test notices: a day or more; SHARD=k/n takes every n-th
+	@scripts/setup test
+	@scripts/mutants rust
+	@scripts/mutants python
+
+mutants-diff: ## the same in the lines that changed since BASE, by default since origin/main or the last tag
+	@scripts/setup test
+	@scripts/mutants diff $(BASE)
 
 bench: ## speed and memory beside the peers' figures; leaves bench.json
 	@scripts/setup
