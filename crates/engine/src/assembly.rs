@@ -359,7 +359,7 @@ fn entities(common: &Common<'_>, places: &[Place], ports: Ports, sources: &mut [
                         )
                         .with_mixed_rates(own.windows(2).any(|pair| pair[0].byte_time != pair[1].byte_time));
                     if experiment.switch.allocation == Allocation::Separable {
-                        switch = switch.with_rounds(cycle(experiment, own));
+                        switch = switch.with_rounds(cycle(experiment, own), experiment.switch.speculative);
                     }
                     if experiment.switch.queueing == Queueing::Cioq {
                         let links = graph.switches[id.index()].ports.iter();

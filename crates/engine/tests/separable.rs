@@ -47,7 +47,7 @@ fn run(topology: &str, overrides: &[(&str, &str)]) -> Totals {
 fn partitions_do_not_change_a_bit() {
     let cases: [(&str, &[(&str, &str)]); 4] = [
         ("torus = { dimensions = [4, 6] }", &[("routing.ties", "random")]),
-        ("torus = { dimensions = [4, 4] }", &[("switch.arbiter", "oldest-first")]),
+        ("torus = { dimensions = [4, 4] }", &[("switch.arbiter", "oldest-first"), ("switch.speculative", "false")]),
         ("fat-tree = { arity = 3, levels = 3 }", &[("routing.algorithm", "up-down-random")]),
         (
             "fat-tree = { arity = 2, levels = 3 }",
@@ -96,5 +96,27 @@ fn every_round_of_a_busy_link_is_used() {
         // The first packet comes after 1 + 2 + 1 + 1 ns, then one every nanosecond. A round is lost where the way goes to
         // a packet that gets no lane, which takes that none has one: at the start.
         assert!(delivered == 995 || delivered == 994, "{arbiter}: {delivered}");
+    }
+}
+
+/// Without speculation the lane comes a round before the crossbar: a round more at every switch, and packets of a queue follow each
+/// other every second round.
+#[test]
+fn without_speculation_a_packet_gets_its_lane_a_round_before_the_crossbar() {
+    let traffic = "[[traffic]]\nsources = ['H(0).0']\npattern = { to = 'H(7).0' }\ninjection = 'constant'\nload = 0.01\nmessage = '64 B'";
+    let prepared_ = prepared("mesh = { dimensions = [8] }", traffic, &[("switch.speculative", "false")]);
+    let mut engine = prepared_.engine(Latencies::default);
+    engine.advance(Time::us(10), &mut |_, _| true);
+    let latencies = &engine.observers().next().unwrap().0;
+    assert!(latencies.len() > 10 && latencies.iter().all(|&l| l == Time::ns(8 * 3 + 9 + 8)), "{latencies:?}");
+
+    let traffic = "[[traffic]]\nsources = ['H0']\npattern = { to = 'H1' }\ninjection = 'saturating'\nmessage = '8 B'";
+    for (lanes, expected) in [("1", 500), ("2", 1000), ("4", 1000)] {
+        let overrides = [("switch.speculative", "false"), ("switch.virtual_lanes", lanes)];
+        let prepared = prepared("single-switch = { hosts = 2 }", traffic, &overrides);
+        let mut engine = prepared.engine(Latencies::default);
+        engine.advance(Time::us(1), &mut |_, _| true);
+        let delivered = engine.totals().delivered;
+        assert!(delivered.abs_diff(expected) <= 8, "{lanes} lanes: {delivered}");
     }
 }

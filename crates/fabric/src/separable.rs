@@ -66,6 +66,8 @@ struct Turns {
 #[derive(Clone, Debug)]
 pub(crate) struct Separable {
     cycle: Time,
+    /// Does a head without a lane ask for the crossbar, too?
+    speculative: bool,
     ports: usize,
     lanes: usize,
     buffers: Vec<Buffer>,
@@ -90,9 +92,10 @@ fn after(place: usize, size: usize) -> usize {
 
 impl Separable {
     /// Allocators that take a step every `cycle`, which is not zero.
-    pub(crate) fn new(cycle: Time, ports: usize, lanes: usize) -> Self {
+    pub(crate) fn new((cycle, speculative): (Time, bool), ports: usize, lanes: usize) -> Self {
         Self {
             cycle,
+            speculative,
             ports,
             lanes,
             buffers: vec![Buffer::default(); ports * lanes],
@@ -190,7 +193,9 @@ impl Separable {
     /// Of the lanes of an input that ask for the same output one goes on.
     fn merge_lanes(&mut self) {
         self.asking.fill(None);
-        for (i, head) in self.heads.iter().enumerate().filter(|(_, head)| head.asks) {
+        let speculative = self.speculative;
+        let asking = |head: &Head| head.asks && (speculative || head.bound);
+        for (i, head) in self.heads.iter().enumerate().filter(|(_, head)| asking(head)) {
             let turn = self.turns[head.input].lane;
             let key = |head: &Head| (!head.bound, head.rank, distance(head.lane.index(), turn, self.lanes));
             let asking = &mut self.asking[head.input * self.ports + head.output];
@@ -258,7 +263,7 @@ mod tests {
 
     #[test]
     fn heads_that_ask_for_the_same_lane_are_served_in_turn() {
-        let mut separable = Separable::new(Time(1), 3, 2);
+        let mut separable = Separable::new((Time(1), true), 3, 2);
         let heads = [head(0, 0, 2), head(1, 0, 2)];
         assert_eq!(lanes(&mut separable, &heads), [Some(0), None], "both ask for lane 0");
         // The first now asks for lane 1, whose turn begins with it; at lane 0 it is the other's turn.
@@ -267,7 +272,7 @@ mod tests {
 
     #[test]
     fn lanes_that_somebody_has_are_not_asked_for() {
-        let mut separable = Separable::new(Time(1), 3, 2);
+        let mut separable = Separable::new((Time(1), true), 3, 2);
         separable.bind(&head(0, 1, 2), Vl(0));
         assert_eq!(lanes(&mut separable, &[head(1, 0, 2), head(1, 1, 2)]), [Some(1), None]);
         separable.bind(&head(1, 0, 2), Vl(1));
@@ -278,7 +283,7 @@ mod tests {
 
     #[test]
     fn inputs_choose_without_knowing_each_other() {
-        let mut separable = Separable::new(Time(1), 4, 2);
+        let mut separable = Separable::new((Time(1), true), 4, 2);
         let heads = [bound(0, 0, 2), bound(1, 0, 2), bound(1, 1, 3)];
         // Input 1 asks for output 2 and loses it: output 3 stays idle.
         assert_eq!(crossbar(&mut separable, &heads), [0]);
@@ -290,7 +295,7 @@ mod tests {
 
     #[test]
     fn who_has_a_lane_goes_first_then_the_oldest() {
-        let mut separable = Separable::new(Time(1), 4, 2);
+        let mut separable = Separable::new((Time(1), true), 4, 2);
         assert_eq!(crossbar(&mut separable, &[head(0, 0, 2), bound(1, 0, 2)]), [1]);
         let old = Head { rank: Time(1), ..bound(3, 1, 2) };
         let young = Head { rank: Time(2), ..bound(0, 0, 2) };
@@ -298,8 +303,15 @@ mod tests {
     }
 
     #[test]
+    fn without_speculation_only_heads_with_a_lane_ask_for_the_crossbar() {
+        let mut separable = Separable::new((Time(1), false), 4, 2);
+        assert_eq!(crossbar(&mut separable, &[head(0, 0, 2), bound(1, 0, 3)]), [1]);
+        assert_eq!(crossbar(&mut separable, &[head(0, 0, 2), head(1, 0, 3)]), [0; 0]);
+    }
+
+    #[test]
     fn rounds_are_at_multiples_of_the_cycle() {
-        let separable = Separable::new(Time(1000), 2, 1);
+        let separable = Separable::new((Time(1000), true), 2, 1);
         assert_eq!([0, 1, 1000, 1001].map(|t| separable.round_from(Time(t)).0), [0, 1000, 1000, 2000]);
         assert_eq!(separable.round_from(Time::MAX), Time::MAX);
     }

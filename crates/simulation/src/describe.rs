@@ -5,7 +5,7 @@ use fabricsim_routing::deadlock::Verdict;
 use fabricsim_routing::{Router, check, path, port_competition};
 use fabricsim_spec::{Queueing, SpecError, Switching};
 use fabricsim_topology::{Facts, Node, Shape, facts, largest_packet};
-use fabricsim_units::{Bytes, HostId, Time};
+use fabricsim_units::{Bytes, HostId, SwitchId, Time};
 use serde_json::{Value, json};
 
 /// Pairs of hosts beyond which zero-load latencies are taken from a sample.
@@ -145,6 +145,9 @@ pub fn zero_load(prepared: &Prepared, from: HostId, to: HostId, packet: Bytes) -
             (Queueing::Fifo | Queueing::Voq, _) => Time::ZERO,
         };
         at += switch.router_delay;
+        if !switch.speculative {
+            at += round(prepared, here);
+        }
         at += match switch.switching {
             Switching::CutThrough => came.max(staged).saturating_sub(goes),
             Switching::StoreAndForward => came + staged.saturating_sub(goes),
@@ -156,6 +159,14 @@ pub fn zero_load(prepared: &Prepared, from: HostId, to: HostId, packet: Bytes) -
         }
     }
     at + byte_time.duration(bytes)
+}
+
+/// A round of a switch that allocates in rounds: the time of a flow-control unit on its fastest link.
+fn round(prepared: &Prepared, at: SwitchId) -> Time {
+    let unit = prepared.experiment.switch.flow_control_unit.0 as u32;
+    let links = prepared.graph.switches[at.index()].ports.iter();
+    let rates = links.map(|link| prepared.graph.links[link.index()].parameters.rate);
+    rates.map(|rate| rate.byte_time().duration(unit)).min().unwrap_or_default()
 }
 
 fn bit_errors(prepared: &Prepared) -> Option<BitErrors> {

@@ -113,6 +113,10 @@ fn switch(switch: &Switch) -> Result<(), Problem> {
     head_delay(switch)?;
     unit_interval(switch)?;
     if switch.allocation == Allocation::Maximal {
+        if !switch.speculative {
+            let message = "false is only for `allocation = \"separable\"`";
+            return Err(("switch.speculative", message.to_owned()));
+        }
         return Ok(());
     }
     if switch.queueing != Queueing::Fifo {
@@ -253,6 +257,11 @@ duration = '1 ms'
             ),
             ("switch.credit_delay", "18446744073709551615 ps", "switch.credit_delay: "),
             (
+                "switch.speculative",
+                "false",
+                "switch.speculative: false is only for `allocation = \"separable\"`",
+            ),
+            (
                 "switch.head_delay",
                 "101 ns",
                 "switch.head_delay: 101 ns is not allowed: it is part of `switch.router_delay`, so at most 100 ns",
@@ -318,6 +327,7 @@ duration = '1 ms'
             ("switch.router_delay", "1 s"),
             ("switch.head_delay", "100 ns"),
             ("switch", "{ head_delay = '0 ns', queueing = 'cioq' }"),
+            ("switch", "{ speculative = false, allocation = 'separable', queueing = 'fifo' }"),
             ("switch", "{ allocation = 'separable', queueing = 'fifo', arbiter = 'oldest-first' }"),
             ("host.sink", "{ pause_every = '1 us', pause_for = '0 ns' }"),
             ("host.sink", "{ rate = '32 Gb/s', pause_every = '0.1 us', pause_for = '12.5 ns' }"),

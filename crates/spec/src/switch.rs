@@ -41,6 +41,9 @@ pub struct Switch {
     pub arbiter: Arbiter,
     /// How packets and outputs find each other.
     pub allocation: Allocation,
+    /// For `allocation = "separable"`: does a packet ask for its virtual lane and for the crossbar in the same round? If not, for the
+    /// crossbar from the round after it has got its lane on, so that a round is added to `router_delay`.
+    pub speculative: bool,
     /// For `queueing = "cioq"`: the staging buffers at the outputs, and the crossbar that fills them.
     pub staging: Staging,
     /// How much buffer space must be free at the other end of a link before a packet is sent.
@@ -65,6 +68,7 @@ impl Default for Switch {
             credit_delay: Time::ZERO,
             arbiter: Arbiter::default(),
             allocation: Allocation::default(),
+            speculative: true,
             staging: Staging::default(),
             send_when: SendWhen::default(),
             age: Age::default(),

@@ -133,6 +133,7 @@ class Switch:
         | None
     ) = None
     allocation: Literal["maximal", "separable"] | None = None
+    speculative: bool | None = None
     staging: Staging | None = None
     send_when: Literal["packet-fits", "largest-packet-fits"] | None = None
     age: Age | None = None

@@ -10,9 +10,10 @@ use crate::separable::{Head, Separable};
 use crate::{Context, NONE, Outbox};
 
 impl Switch {
-    /// Makes the switch allocate in rounds, one every `cycle`.
-    pub fn with_rounds(mut self, cycle: Time) -> Self {
-        let rounds = Separable::new(cycle, self.layout.ports, self.layout.lanes);
+    /// Makes the switch allocate in rounds, one every `cycle`: lanes and the crossbar in the same round if it is `speculative`, else
+    /// one after the other.
+    pub fn with_rounds(mut self, cycle: Time, speculative: bool) -> Self {
+        let rounds = Separable::new((cycle, speculative), self.layout.ports, self.layout.lanes);
         self.rounds = Some(Box::new(rounds));
         self
     }
