@@ -10,7 +10,7 @@ use fabricsim_fabric::{
 use fabricsim_model::Observer;
 use fabricsim_protocols::Datagram;
 use fabricsim_routing::{Router, RoutingFunction};
-use fabricsim_spec::{Allocation, Experiment, LinkParameters, Queueing, SendWhen, Staging};
+use fabricsim_spec::{Allocation, Experiment, LinkParameters, Load, Queueing, SendWhen, Staging};
 use fabricsim_topology::{Graph, Node};
 use fabricsim_units::{Bytes, HostId, LinkId, PortNo, Rate, SwitchId, Time, Vl};
 use fabricsim_workload::{Source, StreamInfo};
@@ -136,6 +136,10 @@ fn rules(experiment: &Experiment) -> Rules {
         },
         tell_grants: experiment.measure.router_counters,
         hop_choices: experiment.routing.choices.unwrap_or(0),
+        waiting_mask: match experiment.routing.load {
+            Load::WaitingAndCredits => u32::MAX,
+            Load::Credits => 0,
+        },
         seed: experiment.seed,
     }
 }

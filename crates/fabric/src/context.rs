@@ -46,6 +46,8 @@ pub struct Rules {
     pub tell_grants: bool,
     /// Hops drawn at random of which the least loaded is taken, where the routing is adaptive; 0: all are compared.
     pub hop_choices: u16,
+    /// Does what waits in a switch for a port count as load of the port? All bits, or none.
+    pub waiting_mask: u32,
     /// Seed of the experiment, for arbiters that draw.
     pub seed: u64,
 }

@@ -39,6 +39,8 @@ pub struct Routing {
     /// least loaded of them (2: the power of two choices, Mitzenmacher 2001). 1 to 65535; by default all ports are compared.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub choices: Option<u16>,
+    /// For algorithms that choose by load: what counts as load of a port.
+    pub load: Load,
     /// For `ugal-g` and `piggyback`: how old what a router knows of the other routers of its group is at the least; at least the
     /// latency of the links within groups, which it is by default. At most half as old again.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -108,6 +110,18 @@ pub enum Algorithm {
     /// ahead (dimensionally-adaptive, load-balanced: Ahn et al. 2009); a detour counts as q_min > 2 q + T. 2 virtual lanes for
     /// each dimension of more than 2 switches, 1 for one of 2.
     Dal,
+}
+
+/// What counts as load of a port.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Load {
+    /// What waits in the switch for the port, and what is in use of the buffers at the other end of its link: on trees of the lane
+    /// that is used least.
+    #[default]
+    WaitingAndCredits,
+    /// What is in use of the buffers at the other end, of all lanes together (BookSim).
+    Credits,
 }
 
 /// Where a way over another group leads first.

@@ -292,7 +292,10 @@ impl Switch {
                 context.ports.ramps.collect(credits, context.now);
                 credits.capacity - credits.free
             });
-            let load = self.outputs[hop.port.index()].queued + used.min().unwrap_or(0);
+            let load = match context.rules.waiting_mask {
+                0 => used.sum(),
+                _ => self.outputs[hop.port.index()].queued + used.min().unwrap_or(0),
+            };
             if load < best.0 {
                 best = (load, hop);
             }

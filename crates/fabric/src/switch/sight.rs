@@ -28,13 +28,13 @@ struct Sight<'a> {
 impl View for Sight<'_> {
     #[inline]
     fn load(&mut self, port: PortNo) -> u32 {
-        let queued = self.outputs[port.index()].queued;
+        let queued = self.outputs[port.index()].queued & self.rules.waiting_mask;
         queued + self.ports.in_use(self.first_port + port.index(), &self.class, self.now)
     }
 
     #[inline]
     fn exceeds(&mut self, port: PortNo, limit: u32) -> bool {
-        self.outputs[port.index()].queued > limit || self.load(port) > limit
+        self.outputs[port.index()].queued & self.rules.waiting_mask > limit || self.load(port) > limit
     }
 
     #[inline]
