@@ -29,7 +29,9 @@ def test_a_start_loads_nothing_slow(code: str) -> None:
 
 
 def test_the_program_has_handlers_before_it_imports_anything() -> None:
-    code = "import sys; before = set(sys.modules); import fabricsim_command; print(*set(sys.modules) - before)"
+    code = (
+        "import sys; before = set(sys.modules); import fabricsim_command; print(*set(sys.modules) - before)"
+    )
     ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     loaded = {name.partition(".")[0] for name in ran.stdout.split()}
     assert "fabricsim_command" in loaded
