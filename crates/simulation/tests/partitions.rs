@@ -169,7 +169,8 @@ fn backwards(links: usize) -> String {
         .chain((0..8).map(|i| format!("[[link]]\na = \"H{i}\"\nb = \"S{}\"\n", 7 - i)))
         .collect();
     let names = |kind: &str, prefix: &str| -> String {
-        (0..8).map(|i| format!("[[{kind}]]\nname = \"{prefix}{i}\"\n")).collect()
+        let names: Vec<String> = (0..8).map(|i| format!("[[{kind}]]\nname = \"{prefix}{i}\"\n")).collect();
+        names.concat()
     };
     let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("backwards-{links}.toml"));
     let text = names("switch", "S") + &names("host", "H") + &ring;
