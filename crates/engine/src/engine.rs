@@ -12,6 +12,7 @@ use crate::door::Refused;
 use crate::host::Host;
 use crate::partition::{Mail, Owner, Partition, Totals};
 use crate::transport::HostTransport;
+use crate::waiting::{self, Passed};
 
 /// How far a call of [`Engine::advance`] came.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -275,6 +276,11 @@ impl<B: Observer> Engine<B> {
         let mut all: Vec<Refused> = self.partitions.iter().flat_map(Partition::refused).collect();
         all.sort_by_key(|refused| (refused.host, refused.lane));
         all
+    }
+
+    /// Heads of queues in switches that have been ready since `since`, and have credits, while their outputs sent other packets.
+    pub fn passed(&mut self, since: Time) -> Vec<Passed> {
+        waiting::passed(self, since)
     }
 
     /// The congestion trees at this moment, by root; the same for every number of partitions. An output's virtual lane is

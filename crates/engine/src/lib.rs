@@ -16,6 +16,7 @@ mod partition;
 mod prepare;
 mod publisher;
 mod transport;
+mod waiting;
 
 pub use assembly::Assembly;
 pub use congestion_tree::{CongestionTree, Ends, Outlet};
@@ -26,3 +27,4 @@ pub use losses::{LossCause, Losses};
 pub use partition::Totals;
 pub use prepare::{BuildStep, PrepareError, Prepared, hosts};
 pub use transport::{HostTransport, transport_bytes, warnings};
+pub use waiting::Passed;

@@ -295,7 +295,7 @@ impl Ports {
 
     /// The lanes among `allowed` that a packet of `flow` can be sent on, whichever has space.
     #[inline]
-    pub(crate) fn selectable(&self, allowed: Lanes, flow: u32) -> Lanes {
+    pub fn selectable(&self, allowed: Lanes, flow: u32) -> Lanes {
         match self.selection {
             Selection::ByFlow => Lanes::new(allowed.first.0 + (flow % u32::from(allowed.count)) as u8, 1),
             _ => allowed,

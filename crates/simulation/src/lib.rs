@@ -11,6 +11,7 @@ mod outcome;
 mod routers;
 mod run;
 mod transports;
+mod waiting;
 
 pub use control::{Control, Phase};
 pub use demands::{Demands, DemandsError, demands};

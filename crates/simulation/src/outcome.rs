@@ -86,6 +86,8 @@ pub struct Outcome {
     pub defect: String,
     /// The cycle, if the run ended in a deadlock: one line per buffer.
     pub deadlock: Vec<String>,
+    /// What the user should know of the results.
+    pub warnings: Vec<String>,
     /// Hosts whose pattern gives them nothing to send.
     pub silent_hosts: usize,
     /// Looks at congestion trees.
@@ -115,6 +117,7 @@ impl Outcome {
             "invariants": self.invariants,
             "defect": self.defect,
             "deadlock": self.deadlock,
+            "warnings": self.warnings,
             "silent_hosts": self.silent_hosts,
             "congestion_trees": self.looks,
         });

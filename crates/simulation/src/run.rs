@@ -16,6 +16,7 @@ use fabricsim_workload::{StreamKind, Workload};
 use crate::congestion::Trees;
 use crate::control::{Control, Phase};
 use crate::outcome::{Invariants, Outcome, Status, deadlock_lines, refused_lines};
+use crate::waiting::Waiting;
 use crate::{memory, nodes, routers, transports};
 
 /// Why a run did not start.
@@ -71,6 +72,7 @@ struct Running<'a> {
     window: Option<(Time, Time)>,
     steady: Option<Steady>,
     trees: Trees,
+    waiting: Waiting,
     jobs: JobsToDo,
 }
 
@@ -155,6 +157,7 @@ impl<'a> Running<'a> {
             window: None,
             steady,
             trees: Trees::new(prepared),
+            waiting: Waiting::default(),
             jobs,
         }
     }
@@ -237,6 +240,7 @@ impl<'a> Running<'a> {
         if stuck || self.looks == self.next_search {
             self.next_search = self.looks * 3 / 2 + 1;
             self.search();
+            self.waiting.look(&mut self.engine);
         }
         if stuck {
             self.search_at_hosts();
@@ -349,6 +353,8 @@ impl<'a> Running<'a> {
         let end = self.end();
         let totals = self.engine.totals();
         let credits = self.engine.check_credits();
+        let mtu = self.prepared.experiment.host.mtu.0;
+        let warnings = self.waiting.warnings(&mut self.engine, graph, u32::try_from(mtu).unwrap_or(u32::MAX));
         let offers = offers(&mut self.engine, end);
         let mut transports: Vec<_> = self.engine.transports().collect();
         transports.sort_by_key(|transport| transport.host);
@@ -390,6 +396,7 @@ impl<'a> Running<'a> {
             invariants: Invariants::of(&totals, credits.is_ok()),
             defect: credits.err().map(|e| e.to_string()).or(silence).unwrap_or_default(),
             deadlock: self.deadlock,
+            warnings,
             silent_hosts: workload.silent.len(),
             looks: self.trees.looks(),
         }

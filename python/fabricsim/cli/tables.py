@@ -33,6 +33,8 @@ def print_result(result: Result, console: Console) -> None:
     _print_jobs(result, console)
     if why := result.manifest["summary"].get("saturation"):
         console.print(f"saturated: {why}", markup=False)
+    for warning in result.manifest["summary"].get("warnings") or ():
+        console.print(f"warning: {warning}", markup=False)
     if result.status == "deadlock":
         _print_deadlock(result.manifest["summary"].get("deadlock") or (), console)
     elif result.status == "interrupted":
