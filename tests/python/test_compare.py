@@ -37,7 +37,9 @@ def test_flows_beside_each_other_with_ratios(runs: list[fs.Result]) -> None:
     assert list(found.flows.index) == [("H0", "H1"), ("H1", "H0")]
     assert found.quantity("accepted_gbps").to_numpy().tolist() == [[20.0, 40.0], [10.0, 20.0]]
     assert found.quantity("destination_share").to_numpy() == pytest.approx(np.array([[0.2, 0.4], [0.1, 0.2]]))
-    assert found.quantity("final_destination_share").to_numpy() == pytest.approx(np.array([[0.2, 0.4], [0.1, 0.2]]))
+    assert found.quantity("final_destination_share").to_numpy() == pytest.approx(
+        np.array([[0.2, 0.4], [0.1, 0.2]])
+    )
     assert found.flows["ratio", "traffic.0.load = 0.4"].tolist() == [2.0, 2.0]
     assert ("ratio", "traffic.0.load = 0.2") not in found.flows
 

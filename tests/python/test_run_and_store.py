@@ -39,7 +39,9 @@ def test_shares_of_the_destination(small: Path) -> None:
     run = fs.run(small, set={"traffic.0.load": 0.4})
     assert list(destination_share(run)) == [0.4, 0.2]
     assert list(final_destination_share(run)) == [0.4, 0.2]
-    assert list(final_destination_share(run, part=1.0)) == pytest.approx([0.3, 0.15])  # in the first half it was half
+    assert list(final_destination_share(run, part=1.0)) == pytest.approx(
+        [0.3, 0.15]
+    )  # in the first half it was half
     assert final_destination_share(replace(run, frames={"flows": run.flows})).isna().all()
 
 

@@ -93,8 +93,8 @@ def _final(result: Result, part: float = 0.1) -> dict[str, Any]:
 
 
 def _victims(result: Result) -> dict[str, Any]:
-    """Flows that shared buffers with a congestion tree to whose root they did not go, and the fraction of the measurement
-    for which they did, in the mean over all flows. None with too few looks.
+    """Flows that shared buffers with a congestion tree to whose root they did not go, and the fraction of the
+    measurement for which they did, in the mean over all flows. None with too few looks.
     """
     found = result.frames.get("congestion_flows")
     length = result.manifest["summary"].get("measured_ns")

@@ -215,9 +215,9 @@ def _bound(result: Result) -> Section:
         ("fair to sources, in all Gb/s", cell(found.sender_fair_total_gbps, "")),
     ]
     text = (
-        "The bound is the largest total that topology and routing allow this traffic in the part of the measurement in "
-        "which most flows are active. Packets count when they are complete, so that what the network held at the begin of "
-        "that part may bring the fraction above 100 %."
+        "The bound is the largest total that topology and routing allow this traffic in the part of the measurement "
+        "in which most flows are active. Packets count when they are complete, so that what the network held at the "
+        "begin of that part may bring the fraction above 100 %."
     )
     return Section(title, text=text, facts=given(facts))
 

@@ -15,6 +15,7 @@ from fabricsim.sweep.pool import Stop
 from fabricsim.sweep.state import SweepState
 from fabricsim.sweep.table import BOUND
 
+
 @dataclass(frozen=True)
 class Total:
     """What of a bound is needed to compare a point with it."""
