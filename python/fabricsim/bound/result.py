@@ -86,8 +86,8 @@ class Bound:
         Args:
             accepted_gbps: throughput of the entries of the traffic list.
             offered_gbps: what all sources offered in the same time. The bound is of their mean rates; by chance there
-                may be more messages. As every further Gb/s that is offered adds at most one to the largest total, that much is
-                added to the bound. Saturating sources offer no more than their links carry.
+                may be more messages. As every further Gb/s that is offered adds at most one to the largest total, that
+                much is added to the bound. Saturating sources offer no more than their links carry.
         """
         more = 0.0
         if offered_gbps is not None and not self.facts.get("saturating", True):
