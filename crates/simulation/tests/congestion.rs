@@ -3,7 +3,7 @@
 mod common;
 
 use common::{everything, prepare, run};
-use fabricsim_model::{Observer, Packet, PacketKind};
+use fabricsim_model::{Data, Observer, Packet, PacketKind};
 use fabricsim_simulation::Outcome;
 use fabricsim_units::{HostId, Time, Vl};
 
@@ -269,4 +269,25 @@ drain = "empty"
         let outcome = run(text, &[("congestion_control.infiniband.threshold_on", threshold_on)]);
         assert_eq!((outcome.defect.as_str(), outcome.totals.in_flight), ("", 0));
     }
+}
+
+/// A packet that may take any of several lanes is marked for the first, and counted where it is sent.
+#[test]
+fn marks_are_counted_on_the_lane_that_the_packet_takes() {
+    let overrides = [
+        ("switch.virtual_lanes", "4"),
+        ("congestion_control.algorithm", "infiniband"),
+        ("congestion_control.infiniband.threshold", "15"),
+    ];
+    let outcome = run(CHAIN, &overrides);
+    let links = outcome.tables.iter().find(|table| table.name == "links").unwrap();
+    let column = |name: &str| {
+        let found = links.columns.iter().find(|column| column.name == name).map(|column| &column.data);
+        let Some(Data::Whole(values)) = found else { panic!("no whole numbers {name}") };
+        values
+    };
+    let (marked, packets) = (column("marked"), column("packets"));
+    assert!(marked.iter().zip(packets).all(|(marked, packets)| marked <= packets), "{marked:?} of {packets:?}");
+    let of_lanes = marked.iter().filter(|&&marked| marked > 0).count();
+    assert!(of_lanes >= 8, "marks on {of_lanes} lanes only: {marked:?}");
 }

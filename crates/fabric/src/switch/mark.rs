@@ -55,12 +55,13 @@ impl Switch {
         detector.wait_for_credits(output, without & !with);
     }
 
-    /// Marks the packet if its output is congested; returns how late the credits of its buffer are returned.
+    /// Marks the packet, which leaves on `out_lane`, if the lane of the output that it waited for is congested; returns how
+    /// late the credits of its buffer are returned.
     #[inline(never)]
     pub(super) fn mark<R, B: Observer, O>(
         &mut self,
         context: &mut Context<R, B, O>,
-        output: usize,
+        (output, out_lane): (usize, Vl),
         (input, lane): (usize, Vl),
         packet: u32,
     ) -> Time {
@@ -80,7 +81,7 @@ impl Switch {
         let left = detector.leaves(departure, eligible, || rules.stream_at(id, &slot.packet));
         if left.marked {
             slot.packet.fecn = true;
-            context.observer.marked(context.now, sender.channel, departure.lane, &slot.packet);
+            context.observer.marked(context.now, sender.channel, out_lane, &slot.packet);
         }
         left.credits_late
     }
