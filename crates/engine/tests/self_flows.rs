@@ -50,7 +50,7 @@ struct Own(Vec<(Time, u16)>);
 impl Observer for Own {
     fn delivered(&mut self, now: Time, packet: &Packet) {
         if packet.source == packet.destination {
-            self.0.push((now - packet.created, packet.hops.into()));
+            self.0.push((now - packet.created, packet.hops));
         }
     }
 }

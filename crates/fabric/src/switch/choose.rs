@@ -186,21 +186,17 @@ impl Switch {
         let mut delay = Delay::default();
         let found = self.best::<ELABORATE, R, B, O>(context, output, &mut delay, None);
         let overdue = delay.missed.max(self.outputs[output].overdue) >= PATIENCE;
-        match found {
-            Some(Candidate { input, lane, packet, out_lane, .. }) => {
-                if overdue && self.waits_for_overdue::<ELABORATE, R, B, O>(context, output, packet) {
-                    return;
-                }
-                let place = self.layout.place(usize::from(input), lane, output);
-                self.grant::<ELABORATE, R, B, O>(context, place, packet, out_lane);
+        let Some(Candidate { input, lane, packet, out_lane, .. }) = found else {
+            if overdue {
+                self.go_first_next_time(context, output);
             }
-            None => {
-                if overdue {
-                    self.go_first_next_time(context, output);
-                }
-                delay.note(context, self.first_port + output as u32);
-            }
+            return delay.note(context, self.first_port + output as u32);
+        };
+        if overdue && self.waits_for_overdue::<ELABORATE, R, B, O>(context, output, packet) {
+            return;
         }
+        let place = self.layout.place(usize::from(input), lane, output);
+        self.grant::<ELABORATE, R, B, O>(context, place, packet, out_lane);
     }
 
     /// Offers the arbiter what can be sent to `output` now, beginning after the input and lane served last; and what could be if
