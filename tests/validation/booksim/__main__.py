@@ -7,6 +7,7 @@ from pathlib import Path
 
 from . import compare, page
 from .cases import CASES, FULL, SHORT
+from .options import OPTIONS
 
 ROOT = Path(__file__).resolve().parents[3]
 
@@ -22,7 +23,8 @@ def main() -> int:
         print(f"written: {path}")
         return int("**no" in path.read_text(encoding="utf-8"))
     good = True
-    for case in CASES:
+    options = [case for option in OPTIONS for case in option.cases if case.binding]
+    for case in CASES + options:
         print(case.title)
         for row in compare.latencies(case, SHORT):
             good &= row.holds

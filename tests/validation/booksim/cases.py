@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from .peer import FOLDER, Measured, measured
+from .peer import FOLDER, NODES, Measured, measured
 
 UP_TO = 0.8
 """Part of the saturation throughput up to which latencies are held against each other."""
 LATENCY_TOLERANCE = 0.02
 THROUGHPUT_TOLERANCE = 0.03
+
+
+DEFAULT_SWITCH = {"switch.allocation": "maximal"}
+"""What an experiment gets that does not ask for the peer's allocators."""
 
 
 @dataclass(frozen=True)
@@ -25,6 +30,13 @@ class Case:
     """The peer's numbers, if they are not called as the case."""
     binding: bool = True
     """Are the models the same, so that the tolerances hold?"""
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    """On top of the experiment."""
+    without: Mapping[str, Any] = field(default_factory=lambda: DEFAULT_SWITCH)
+    """In place of `settings`: what is to be seen beside the comparison."""
+    nodes: int = NODES
+    full_at: float | None = None
+    """Load at which the busiest link is full, where others accept more."""
 
     @property
     def experiment(self) -> Path:
@@ -34,8 +46,8 @@ class Case:
         return measured(self.peer or self.name)
 
     def limit(self) -> float:
-        """The load up to which latencies are compared: a part of the most that the peer accepts at any load."""
-        return UP_TO * max(row.accepted for row in self.measured())
+        """The load up to which latencies are compared: a part of the most that the peer accepts, or of `full_at`."""
+        return UP_TO * (self.full_at or max(row.accepted for row in self.measured()))
 
 
 CASES = [

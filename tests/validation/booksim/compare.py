@@ -12,9 +12,6 @@ import fabricsim as fs
 from .cases import LATENCY_TOLERANCE, THROUGHPUT_TOLERANCE, Case, Effort
 from .peer import Measured
 
-DEFAULT_SWITCH = {"switch.allocation": "maximal"}
-"""What an experiment gets that does not ask for the peer's allocators."""
-
 
 @dataclass(frozen=True)
 class Point:
@@ -87,24 +84,25 @@ def latencies(case: Case, effort: Effort, *, beyond: bool = False) -> list[Compa
 
 
 def _latency(case: Case, peer: Measured, effort: Effort, *, binding: bool) -> Comparison:
-    ours = run(case, effort.for_latency(peer.injected, case.flits))
+    ours = run(case, {**case.settings, **effort.for_latency(peer.injected, case.flits)})
     # The peer gives no interval. The same packets are measured, so by chance its mean is off as ours would be after
     # as long a measurement.
-    longer = ours.measured_ns / peer.cycles(case.flits)
+    longer = ours.measured_ns / peer.cycles(case.flits, case.nodes)
     return Comparison(peer, ours, ours.half_width * math.sqrt(longer), binding)
 
 
 def saturation(case: Case, effort: Effort) -> Saturation:
     """Accepted load when every source offers all that its link takes."""
     (peer,) = (row for row in case.measured() if row.saturated)
-    return Saturation(peer.accepted, run(case, effort.for_saturation(case.flits)).accepted)
+    ours = run(case, {**case.settings, **effort.for_saturation(case.flits)})
+    return Saturation(peer.accepted, ours.accepted)
 
 
 def default_latency(case: Case, row: Comparison, effort: Effort) -> float:
-    """Our mean latency with the allocation that is the default."""
-    return run(case, {**effort.for_latency(row.peer.injected, case.flits), **DEFAULT_SWITCH}).latency
+    """Our mean latency with the allocation that is the default, or without the option."""
+    return run(case, {**case.without, **effort.for_latency(row.peer.injected, case.flits)}).latency
 
 
 def default_saturation(case: Case, effort: Effort) -> float:
-    """Our accepted load at saturation with the allocation that is the default."""
-    return run(case, {**effort.for_saturation(case.flits), **DEFAULT_SWITCH}).accepted
+    """Our accepted load at saturation with the allocation that is the default, or without the option."""
+    return run(case, {**case.without, **effort.for_saturation(case.flits)}).accepted

@@ -7,8 +7,9 @@ from functools import partial
 from pathlib import Path
 
 from . import compare, figures, line
-from .cases import CASES, FULL, THROUGHPUT_TOLERANCE, WORMHOLE, Case, Effort
+from .cases import CASES, DEFAULT_SWITCH, FULL, THROUGHPUT_TOLERANCE, WORMHOLE, Case, Effort
 from .compare import Comparison
+from .options import OPTIONS, Option
 from .peer import table
 
 TEXT = Path(__file__).resolve().parent / "page.md"
@@ -22,6 +23,7 @@ def write(folder: Path, effort: Effort = FULL) -> Path:
         "line-shares": _shares,
         "line-latency": _waits,
         "allocators": partial(_allocators, effort),
+        **{option.mark: partial(_option, option, effort) for option in OPTIONS},
     }
     text = TEXT.read_text(encoding="utf-8")
     for mark, part in parts.items():
@@ -79,6 +81,37 @@ def _wormhole(effort: Effort) -> str:
     return "\n".join(lines)
 
 
+def _option(option: Option, effort: Effort) -> str:
+    return "\n\n".join(_with_and_without(case, effort) for case in option.cases)
+
+
+def _with_and_without(case: Case, effort: Effort) -> str:
+    rows = compare.latencies(case, effort, beyond=True)
+    lines = [
+        f"{case.title[0].upper()}{case.title[1:]}:",
+        "",
+        "| load | BookSim | | ours | | ratio | allowed | within | without | ratio |",
+        "|--:|--:|:--|--:|:--|--:|--:|:--|--:|--:|",
+    ]
+    for row in rows:
+        other = compare.default_latency(case, row, effort)
+        verdict = ("yes" if row.holds else "**no**") if row.binding else "(beyond)"
+        lines.append(
+            f"{_latencies(row)} {row.ratio:.4f} | ± {row.allowed / row.peer.latency:.1%} | {verdict} "
+            f"| {other:.2f} | {other / row.peer.latency:.4f} |"
+        )
+    saturation = compare.saturation(case, effort)
+    within = ("within" if saturation.holds else "**not within**") if case.binding else "allowed would be"
+    other = compare.default_saturation(case, effort)
+    lines += [
+        "",
+        f"Accepted load at offered load 1.0: BookSim {saturation.peer:.4f}, ours {saturation.ours:.4f}, ratio "
+        f"{saturation.ratio:.3f}, {within} {THROUGHPUT_TOLERANCE:.0%}; without {other:.4f}, ratio "
+        f"{other / saturation.peer:.3f}.",
+    ]
+    return "\n".join(lines)
+
+
 def _shares() -> str:
     lines = [
         "| arbitration | | P0 | P1 | P2 | P3 | P4 | P5 | P6 | largest difference |",
@@ -115,7 +148,7 @@ def _allocators(effort: Effort) -> str:
         accepted = _numbers([float(row[f"{network}_accepted"]) for network in networks], 3)
         lines.append(f"| `{row['vc_allocator']}` | `{row['sw_allocator']}` | {latencies} | {accepted} |")
     cases = [next(case for case in CASES if case.name == f"{network}-1f") for network in networks]
-    settings = [effort.for_latency(load, 1) | compare.DEFAULT_SWITCH for load in (0.3, 0.5, 0.5)]
+    settings = [effort.for_latency(load, 1) | DEFAULT_SWITCH for load in (0.3, 0.5, 0.5)]
     latencies = _numbers([compare.run(case, to).latency for case, to in zip(cases, settings, strict=True)], 2)
     accepted = _numbers([compare.default_saturation(case, effort) for case in cases], 3)
     lines.append(f"| ours, `maximal` | | {latencies} | {accepted} |")

@@ -9,7 +9,7 @@ from pathlib import Path
 
 FOLDER = Path(__file__).resolve().parent
 NODES = 64
-"""Hosts of every network but the line."""
+"""Hosts of every network but the line and the dragonfly."""
 
 
 @dataclass(frozen=True)
@@ -27,9 +27,9 @@ class Measured:
     saturated: bool
     """Was it a run to find the throughput when every source offers all that its link takes?"""
 
-    def cycles(self, flits: int) -> float:
+    def cycles(self, flits: int, nodes: int) -> float:
         """Length of its measurement, in cycles."""
-        return self.packets * flits / (NODES * self.injected)
+        return self.packets * flits / (nodes * self.injected)
 
 
 def measured(name: str) -> list[Measured]:

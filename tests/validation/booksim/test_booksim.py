@@ -7,13 +7,17 @@ import importlib.util
 import pytest
 from booksim import compare, line
 from booksim.cases import CASES, SHORT, Case
+from booksim.options import OPTIONS
 
 pytestmark = pytest.mark.skipif(
     importlib.util.find_spec("fabricsim._native") is None, reason="the compiled module is not built"
 )
 
 
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+WITH_OPTIONS = [case for option in OPTIONS for case in option.cases if case.binding]
+
+
+@pytest.mark.parametrize("case", CASES + WITH_OPTIONS, ids=lambda case: case.peer or case.name)
 def test_mean_latency(case: Case) -> None:
     rows = compare.latencies(case, SHORT)
     assert len(rows) >= 2
@@ -24,7 +28,7 @@ def test_mean_latency(case: Case) -> None:
         assert row.holds, f"load {row.peer.load}: {difference:+.3f} cycles, allowed {row.allowed:.3f}"
 
 
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+@pytest.mark.parametrize("case", CASES + WITH_OPTIONS, ids=lambda case: case.peer or case.name)
 def test_saturation_throughput(case: Case) -> None:
     found = compare.saturation(case, SHORT)
     assert found.holds, f"{found.ours:.4f} for {found.peer:.4f}: {found.ratio:.3f}"
