@@ -96,6 +96,7 @@ OPTIONS = [
                 peer="tree-1f-anca",
                 settings=TWO_PORTS,
                 without=ALL_PORTS,
+                binding=False,
             ),
             Case(
                 "tree-1f",
@@ -104,6 +105,7 @@ OPTIONS = [
                 peer="tree-1f-anca-transpose",
                 settings=TWO_PORTS | TO_ITSELF,
                 without=ALL_PORTS | TO_ITSELF,
+                binding=False,
             ),
         ],
     ),

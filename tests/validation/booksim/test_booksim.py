@@ -34,6 +34,14 @@ def test_saturation_throughput(case: Case) -> None:
     assert found.holds, f"{found.ours:.4f} for {found.peer:.4f}: {found.ratio:.3f}"
 
 
+def test_two_choices_are_nearer_to_the_peer_than_all() -> None:
+    (option,) = (option for option in OPTIONS if option.mark == "choices")
+    case = option.cases[0]
+    (row,) = (row for row in compare.latencies(case, SHORT) if row.peer.load == 0.5)
+    without = compare.default_latency(case, row, SHORT) / row.peer.latency
+    assert abs(row.ratio - 1.0) < 0.5 * abs(without - 1.0), f"{row.ratio:.3f} with, {without:.3f} without"
+
+
 def test_shares_of_a_line() -> None:
     rows = {row.arbitration: row for row in line.shares()}
     for arbitration in ("round-robin", "network-age"):
