@@ -47,7 +47,10 @@ fn run(topology: &str, overrides: &[(&str, &str)]) -> Totals {
 fn partitions_do_not_change_a_bit() {
     let cases: [(&str, &[(&str, &str)]); 4] = [
         ("torus = { dimensions = [4, 6] }", &[("routing.ties", "random")]),
-        ("torus = { dimensions = [4, 4] }", &[("switch.arbiter", "oldest-first"), ("switch.speculative", "false")]),
+        (
+            "torus = { dimensions = [4, 4] }",
+            &[("switch.arbiter", "oldest-first"), ("switch.speculative", "false")],
+        ),
         ("fat-tree = { arity = 3, levels = 3 }", &[("routing.algorithm", "up-down-random")]),
         (
             "fat-tree = { arity = 2, levels = 3 }",
@@ -110,7 +113,8 @@ fn without_speculation_a_packet_gets_its_lane_a_round_before_the_crossbar() {
     let latencies = &engine.observers().next().unwrap().0;
     assert!(latencies.len() > 10 && latencies.iter().all(|&l| l == Time::ns(8 * 3 + 9 + 8)), "{latencies:?}");
 
-    let traffic = "[[traffic]]\nsources = ['H0']\npattern = { to = 'H1' }\ninjection = 'saturating'\nmessage = '8 B'";
+    let traffic =
+        "[[traffic]]\nsources = ['H0']\npattern = { to = 'H1' }\ninjection = 'saturating'\nmessage = '8 B'";
     for (lanes, expected) in [("1", 500), ("2", 1000), ("4", 1000)] {
         let overrides = [("switch.speculative", "false"), ("switch.virtual_lanes", lanes)];
         let prepared = prepared("single-switch = { hosts = 2 }", traffic, &overrides);

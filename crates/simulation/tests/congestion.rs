@@ -287,7 +287,10 @@ fn marks_are_counted_on_the_lane_that_the_packet_takes() {
         values
     };
     let (marked, packets) = (column("marked"), column("packets"));
-    assert!(marked.iter().zip(packets).all(|(marked, packets)| marked <= packets), "{marked:?} of {packets:?}");
+    assert!(
+        marked.iter().zip(packets).all(|(marked, packets)| marked <= packets),
+        "{marked:?} of {packets:?}"
+    );
     let of_lanes = marked.iter().filter(|&&marked| marked > 0).count();
     assert!(of_lanes >= 8, "marks on {of_lanes} lanes only: {marked:?}");
 }

@@ -75,7 +75,8 @@ impl Switch {
             .detector
             .as_mut()
             .is_some_and(|detector| !detector.leaves_quietly(input, (output, waited_for), blocks));
-        let late = if watched { self.mark(context, (output, out_lane), (input, lane), packet) } else { Time::ZERO };
+        let late =
+            if watched { self.mark(context, (output, out_lane), (input, lane), packet) } else { Time::ZERO };
         if !(ELABORATE && self.unstage(context, place, (bytes, blocks), byte_time)) {
             return_space(context, in_port, lane, (byte_time, late), (bytes, blocks));
         }
