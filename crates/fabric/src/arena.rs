@@ -42,6 +42,9 @@ pub struct Arena {
 /// What identifies a packet of a run: its sender, and the time at which that began to send it.
 type Sending = (HostId, Time);
 
+/// Of no packet.
+const NO_SENDING: Sending = (HostId(u32::MAX), Time::MAX);
+
 impl Default for Arena {
     fn default() -> Self {
         Self { slots: Table::new(Vec::new()), labels: Vec::new(), free: NONE, live: 0 }
@@ -86,7 +89,7 @@ impl Arena {
         let sending = slot.sending();
         let index = self.insert(slot);
         if self.labels.len() <= index as usize {
-            self.labels.resize(index as usize + 1, (Sending::default(), Label::default()));
+            self.labels.resize(index as usize + 1, (NO_SENDING, Label::default()));
         }
         self.labels[index as usize] = (sending, label);
         index

@@ -5,7 +5,7 @@
 use fabricsim_model::{Observer, Random};
 use fabricsim_routing::RoutingFunction;
 use fabricsim_spec::{Arbiter, Queueing, Switching};
-use fabricsim_units::SwitchId;
+use fabricsim_units::{SwitchId, Time};
 
 pub use self::staging::StagingRules;
 
@@ -44,10 +44,14 @@ pub struct Switch {
     dirty: Bits,
     /// The output that chose last: the next one after it goes first, when several choose at one moment.
     last_output: usize,
-    /// Are missed turns counted? Not with one lane, on which outputs contend for an input port only with virtual output queues.
+    /// True if missed turns are counted: not with one lane, on which outputs contend for an input port only with virtual output
+    /// queues, and not if outputs draw at random.
     counts_missed: bool,
-    /// Outputs with overdue requests.
-    overdue_outputs: u32,
+    /// Times at which the input ports could be read again when the last missed turn of each request was counted; empty if none are
+    /// counted.
+    missed_until: Table<Time>,
+    /// Number of overdue requests.
+    overdue: u32,
     /// Where the search for the best of several hops begins.
     hop_turn: usize,
     /// Arrivals of the present moment whose hops are to be chosen: input and packet.
@@ -85,17 +89,20 @@ impl Switch {
     /// A switch with `ports` ports, numbered from `first_port` in its partition.
     pub fn new(id: SwitchId, first_port: u32, ports: usize, lanes: usize, rules: &Rules) -> Self {
         let layout = Layout::new(rules.queueing, ports, lanes);
+        let counts_missed = lanes > 1 && rules.arbiter != Arbiter::Random;
+        let requests = ports * ports;
         Self {
             id,
             first_port,
             layout,
             queues: Table::new(vec![Queue::EMPTY; layout.queues()]),
             outputs: Table::new(vec![Output::new(ports); ports]),
-            requests: Table::new(vec![Request::default(); ports * ports]),
+            requests: Table::new(vec![Request::default(); requests]),
             dirty: Bits::new(ports),
             last_output: 0,
-            counts_missed: lanes > 1,
-            overdue_outputs: 0,
+            counts_missed,
+            missed_until: Table::new(vec![Time::ZERO; if counts_missed { requests } else { 0 }]),
+            overdue: 0,
             hop_turn: 0,
             undecided: Vec::new(),
             random: Vec::new(),
@@ -190,7 +197,7 @@ impl Switch {
             self.settle_moves(context);
         }
         while !self.dirty.is_empty() {
-            let next = if self.overdue_outputs == 0 {
+            let next = if self.overdue == 0 {
                 self.dirty.first_after_as::<ELABORATE>(self.last_output)
             } else {
                 self.most_overdue()

@@ -105,10 +105,10 @@ mod tests {
         assert_eq!(ports.len(), count);
         let found = ports.iter().map(|port| {
             assert_eq!(port.input / 2, port.output / 2);
-            let name = graph.port_name(port.output);
+            let name = graph.ends_name(port.output);
             let (from, to) = name.split_once("->").unwrap();
             assert_eq!(from, port.router);
-            assert_eq!(graph.port_name(port.input), format!("{to}->{from}"));
+            assert_eq!(graph.ends_name(port.input), format!("{to}->{from}"));
             let place = |name: &str| graph.switches.iter().position(|switch| switch.name == name);
             (place(from).unwrap(), place(to), directions[port.direction].clone())
         });

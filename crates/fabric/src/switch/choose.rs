@@ -6,7 +6,6 @@ use fabricsim_spec::Arbiter;
 use fabricsim_units::{Time, Vl};
 
 use super::Switch;
-use super::missed::PATIENCE;
 use super::queues::Place;
 use crate::arbiter::{Candidate, Choice};
 use crate::{Context, NONE, Outbox, Rules};
@@ -14,16 +13,14 @@ use crate::{Context, NONE, Outbox, Rules};
 /// Why an output found nothing to send.
 pub(super) struct Delay {
     /// When to look again.
-    retry: Time,
+    pub(super) retry: Time,
     /// A lane for which a packet lacks credits and nothing else.
     starved: Option<Vl>,
-    /// Turns missed by the request, of those whose input ports are being read, that has missed most.
-    missed: u8,
 }
 
 impl Default for Delay {
     fn default() -> Self {
-        Self { retry: Time::MAX, starved: None, missed: 0 }
+        Self { retry: Time::MAX, starved: None }
     }
 }
 
@@ -75,7 +72,7 @@ impl Switch {
         if self.needs_credits {
             self.note_lanes_without_credits(context, output);
         }
-        if self.outputs[output].overdue > 0 && self.serve_overdue::<ELABORATE, R, B, O>(context, output) {
+        if self.overdue > 0 && self.serve_overdue::<ELABORATE, R, B, O>(context, output) {
             return;
         }
         if self.in_turn {
@@ -130,7 +127,6 @@ impl Switch {
     ) {
         let port = self.first_port + output as u32;
         let mut delay = Delay::default();
-        let mut missed = self.outputs[output].overdue;
         let state = &self.outputs[output];
         let (mut inputs, mut rest) = state.inputs.split_after(usize::from(state.last_input));
         loop {
@@ -147,7 +143,7 @@ impl Switch {
             if readable_at > context.now {
                 delay.retry = delay.retry.min(readable_at);
                 if self.counts_missed {
-                    missed = missed.max(self.requests[number].miss());
+                    self.miss_turn::<ELABORATE, R, B, O>(context, (output, input), &mut delay);
                 }
                 continue;
             }
@@ -160,7 +156,7 @@ impl Switch {
                 let packet = self.queues[queue].first();
                 if let Some((_, out_lane)) = examine::<ELABORATE, R, B, O>(context, port, packet, &mut delay)
                 {
-                    if missed >= PATIENCE
+                    if self.overdue > 0
                         && self.waits_for_overdue::<ELABORATE, R, B, O>(context, output, packet)
                     {
                         return;
@@ -169,9 +165,6 @@ impl Switch {
                     return self.grant::<ELABORATE, R, B, O>(context, place, packet, out_lane);
                 }
             }
-        }
-        if missed >= PATIENCE {
-            self.go_first_next_time(context, output);
         }
         delay.note(context, port);
     }
@@ -184,15 +177,14 @@ impl Switch {
         output: usize,
     ) {
         let mut delay = Delay::default();
+        if self.counts_missed {
+            self.miss_turns::<ELABORATE, R, B, O>(context, output, &mut delay);
+        }
         let found = self.best::<ELABORATE, R, B, O>(context, output, &mut delay, None);
-        let overdue = delay.missed.max(self.outputs[output].overdue) >= PATIENCE;
         let Some(Candidate { input, lane, packet, out_lane, .. }) = found else {
-            if overdue {
-                self.go_first_next_time(context, output);
-            }
             return delay.note(context, self.first_port + output as u32);
         };
-        if overdue && self.waits_for_overdue::<ELABORATE, R, B, O>(context, output, packet) {
+        if self.overdue > 0 && self.waits_for_overdue::<ELABORATE, R, B, O>(context, output, packet) {
             return;
         }
         let place = self.layout.place(usize::from(input), lane, output);
@@ -218,9 +210,6 @@ impl Switch {
             let number = self.layout.request(output, input);
             if readable_at > context.now && assumed != Some(input) {
                 delay.retry = delay.retry.min(readable_at);
-                if self.counts_missed && assumed.is_none() {
-                    delay.missed = delay.missed.max(self.requests[number].miss());
-                }
                 if arbiter == Arbiter::StrictRoundRobin {
                     let lanes = self.requests[number].lanes;
                     let asking = (0..self.layout.lanes as u8).filter(|lane| lanes >> lane & 1 != 0).map(Vl);

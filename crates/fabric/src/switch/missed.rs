@@ -7,8 +7,9 @@
 //! Transactions on Networking 7(2), 1999, section III; Dally and Towles, "Principles and Practices of Interconnection Networks",
 //! 2004, section 19.3). Here packets have any length, and outputs choose at any time. The rule for switches with several lanes:
 //!
-//! - Each output counts the turns that it missed at each input port: arbitrations at which it came to the input port, in its
-//!   arbiter's order, and the port was being read. A packet that is sent takes back [`REGAINED`] missed turns.
+//! - Each output counts the turns that it missed at each input port: the times during which the port was read for another output
+//!   although this output was idle and could have sent the request's packet. Each such time counts once, however often the output
+//!   looks, so that the counts do not depend on when it is woken. A packet that is sent takes back [`REGAINED`] missed turns.
 //! - A request with [`PATIENCE`] missed turns is *overdue*. Of the outputs that choose at the same time, those with overdue
 //!   requests choose first, the one with most missed turns before the others.
 //! - An output with an overdue request does not begin a packet that would end after the input port can be read again: it waits.
@@ -16,7 +17,8 @@
 //!
 //! So a request gets at least a third of its turns, but for `PATIENCE` of them: with m turns missed and s served, the count is at
 //! least m - 2 s while it is not overdue, and at most `PATIENCE`; while it is overdue, a turn is owed for each missed one. Arbiters
-//! other than `round-robin` have no turns. For them, an output waits if the arbiter would choose the overdue request.
+//! other than `round-robin` have no turns. For them, an output waits if the arbiter would choose the overdue request; `random`
+//! outputs never wait.
 
 use fabricsim_model::Observer;
 use fabricsim_routing::RoutingFunction;
@@ -25,7 +27,7 @@ use fabricsim_units::{Time, Vl};
 
 use super::Switch;
 use super::choose::{Delay, examine};
-use super::queues::Place;
+use super::queues::{NO_INPUT, Place};
 use crate::{Context, Outbox};
 
 /// Missed turns from which on a request is overdue: more than requests miss in a row in a busy network where nothing is locked.
@@ -41,57 +43,79 @@ impl Switch {
     #[inline(never)]
     pub(super) fn most_overdue(&mut self) -> Option<usize> {
         let first = self.dirty.first_after(self.last_output)?;
-        let (mut best, mut at) = (first, first);
+        let most = |output| self.overdue_request(output).map_or(0, |(_, missed)| missed);
+        let (mut best, mut at) = ((first, most(first)), first);
         while let Some(next) = self.dirty.first_after(at).filter(|&next| next != first) {
-            if self.outputs[next].overdue > self.outputs[best].overdue {
-                best = next;
+            let missed = most(next);
+            if missed > best.1 {
+                best = (next, missed);
             }
             at = next;
         }
-        Some(best)
+        Some(best.0)
     }
 
-    /// The request of `output` that has missed most turns, at an input port that is being read, is overdue from now on, if it has missed
-    /// enough.
-    fn note_overdue<R, B, O>(&mut self, context: &Context<R, B, O>, output: usize) -> Option<usize> {
-        let inputs = &self.outputs[output].inputs;
-        let first = inputs.first_after(usize::from(self.outputs[output].last_input))?;
+    /// The input with the overdue request of `output` that has missed most turns, of equal ones the next in turn, and their number.
+    fn overdue_request(&self, output: usize) -> Option<(usize, u8)> {
+        let state = &self.outputs[output];
+        let first = state.inputs.first_after(usize::from(state.last_input))?;
         let (mut most, mut found, mut at) = (PATIENCE - 1, None, first);
         loop {
             let missed = self.requests[self.layout.request(output, at)].missed;
-            if missed > most && self.readable_at(context, at) > context.now {
-                (most, found) = (missed, Some(at));
+            if missed > most {
+                (most, found) = (missed, Some((at, missed)));
             }
-            match inputs.first_after(at) {
+            match state.inputs.first_after(at) {
                 Some(next) if next != first => at = next,
-                _ => break,
+                _ => return found,
             }
         }
-        let input = found?;
-        let state = &mut self.outputs[output];
-        self.overdue_outputs += u32::from(state.overdue == 0);
-        (state.overdue, state.overdue_input, state.turn_passed) = (most, input as u16, false);
-        Some(input)
     }
 
-    /// No request of `output` is overdue any more.
-    fn forget_overdue(&mut self, output: usize) {
-        self.outputs[output].overdue = 0;
-        self.overdue_outputs -= 1;
+    /// The idle `output` finds that `input` is being read: it misses a turn if it could send its packet otherwise. If not yet, it looks
+    /// again when it can, so that the turn is missed in every partitioning.
+    #[inline(never)]
+    pub(super) fn miss_turn<const ELABORATE: bool, R, B, O: Outbox>(
+        &mut self,
+        context: &mut Context<R, B, O>,
+        (output, input): (usize, usize),
+        delay: &mut Delay,
+    ) {
+        let number = self.layout.request(output, input);
+        let until = self.readable_at(context, input);
+        if self.missed_until[number] == until {
+            return;
+        }
+        let mut lacking = Delay::default();
+        if self.sendable::<ELABORATE, R, B, O>(context, (output, input), &mut lacking).is_none() {
+            delay.retry = delay.retry.min(lacking.retry);
+            return;
+        }
+        self.missed_until[number] = until;
+        let missed = &mut self.requests[number].missed;
+        *missed = missed.saturating_add(1);
+        self.overdue += u32::from(*missed == PATIENCE);
+    }
+
+    /// Counts the turns that the idle `output` misses.
+    pub(super) fn miss_turns<const ELABORATE: bool, R, B, O: Outbox>(
+        &mut self,
+        context: &mut Context<R, B, O>,
+        output: usize,
+        delay: &mut Delay,
+    ) {
+        let mut input = self.outputs[output].inputs.first_after(self.layout.ports - 1);
+        while let Some(at) = input {
+            if self.readable_at(context, at) > context.now {
+                self.miss_turn::<ELABORATE, R, B, O>(context, (output, at), delay);
+            }
+            input = self.outputs[output].inputs.first_after(at).filter(|&next| next > at);
+        }
     }
 
     #[inline]
     fn readable_at<R, B, O>(&self, context: &Context<R, B, O>, input: usize) -> Time {
         context.ports.receivers[self.first_port as usize + input].readable_at
-    }
-
-    /// An output with an overdue request found nothing to send.
-    #[cold]
-    #[inline(never)]
-    pub(super) fn go_first_next_time<R, B, O>(&mut self, context: &Context<R, B, O>, output: usize) {
-        if self.outputs[output].overdue == 0 {
-            self.note_overdue(context, output);
-        }
     }
 
     /// Sends the packet of the overdue request of `output`, in round robin, and returns true if that is possible. If another packet
@@ -103,18 +127,15 @@ impl Switch {
         context: &mut Context<R, B, O>,
         output: usize,
     ) -> bool {
-        let state = &self.outputs[output];
-        let (input, turn, turn_passed) =
-            (usize::from(state.overdue_input), state.last_input, state.turn_passed);
-        let in_turn = context.rules.arbiter == Arbiter::RoundRobin;
-        if in_turn && self.readable_at(context, input) > context.now {
+        if context.rules.arbiter != Arbiter::RoundRobin {
             return false;
         }
-        self.forget_overdue(output);
-        if !in_turn {
+        let Some((input, _)) = self.overdue_request(output) else { return false };
+        if self.readable_at(context, input) > context.now {
             return false;
         }
-        let Some((place, packet, out_lane)) = self.sendable::<ELABORATE, R, B, O>(context, output, input)
+        let Some((place, packet, out_lane)) =
+            self.sendable::<ELABORATE, R, B, O>(context, (output, input), &mut Delay::default())
         else {
             return false;
         };
@@ -125,9 +146,11 @@ impl Switch {
                 return false;
             }
         }
+        let (turn, owed) = (self.outputs[output].last_input, self.outputs[output].owed);
         self.grant::<ELABORATE, R, B, O>(context, place, packet, out_lane);
-        if turn_passed {
+        if usize::from(owed) == input {
             self.outputs[output].last_input = turn;
+            self.outputs[output].owed = NO_INPUT;
         }
         true
     }
@@ -136,8 +159,8 @@ impl Switch {
     fn sendable<const ELABORATE: bool, R, B, O: Outbox>(
         &self,
         context: &mut Context<R, B, O>,
-        output: usize,
-        input: usize,
+        (output, input): (usize, usize),
+        delay: &mut Delay,
     ) -> Option<(Place, u32, Vl)> {
         let port = self.first_port + output as u32;
         let request = self.requests[self.layout.request(output, input)];
@@ -147,9 +170,7 @@ impl Switch {
             lanes &= !(1 << lane.0);
             let place = self.layout.place(input, lane, output);
             let packet = self.queues[place.queue].first();
-            if let Some((_, out_lane)) =
-                examine::<ELABORATE, R, B, O>(context, port, packet, &mut Delay::default())
-            {
+            if let Some((_, out_lane)) = examine::<ELABORATE, R, B, O>(context, port, packet, delay) {
                 return Some((place, packet, out_lane));
             }
         }
@@ -165,22 +186,23 @@ impl Switch {
         output: usize,
         packet: u32,
     ) -> bool {
-        if self.outputs[output].turn_passed && self.outputs[output].overdue > 0 {
-            let input = usize::from(self.outputs[output].overdue_input);
-            if self.sendable::<ELABORATE, R, B, O>(context, output, input).is_some() {
-                return self.ends_too_late(context, output, (input, packet));
-            }
+        let Some((input, _)) = self.overdue_request(output) else { return false };
+        if self.readable_at(context, input) <= context.now
+            || self.sendable::<ELABORATE, R, B, O>(context, (output, input), &mut Delay::default()).is_none()
+        {
+            return false;
         }
-        if self.outputs[output].overdue > 0 {
-            self.forget_overdue(output);
+        if usize::from(self.outputs[output].owed) == input {
+            return self.ends_too_late(context, output, (input, packet));
         }
-        let Some(input) = self.note_overdue(context, output) else { return false };
         let chosen = self.best::<ELABORATE, R, B, O>(context, output, &mut Delay::default(), Some(input));
         if chosen.is_none_or(|candidate| usize::from(candidate.input) != input) {
             return false;
         }
         let waits = self.ends_too_late(context, output, (input, packet));
-        self.outputs[output].turn_passed = !waits;
+        if !waits {
+            self.outputs[output].owed = input as u16;
+        }
         waits
     }
 
@@ -206,6 +228,11 @@ impl Switch {
     #[inline(always)]
     pub(super) fn forget_missed(&mut self, place: Place) {
         let missed = &mut self.requests[place.request].missed;
-        *missed = if *missed >= PATIENCE { PATIENCE - 1 } else { missed.saturating_sub(REGAINED) };
+        if *missed >= PATIENCE {
+            *missed = PATIENCE - 1;
+            self.overdue -= 1;
+        } else {
+            *missed = missed.saturating_sub(REGAINED);
+        }
     }
 }

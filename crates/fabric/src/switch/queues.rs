@@ -61,6 +61,9 @@ pub(super) struct Place {
     pub(super) request: usize,
 }
 
+/// No input port.
+pub(super) const NO_INPUT: u16 = u16::MAX;
+
 /// An output port.
 #[derive(Clone, Debug)]
 pub(super) struct Output {
@@ -70,12 +73,8 @@ pub(super) struct Output {
     pub(super) last_input: u16,
     /// The input that `sole` came by.
     pub(super) sole_input: u16,
-    /// Turns missed by its request that has missed most, if that is overdue; else 0.
-    pub(super) overdue: u8,
-    /// Has another packet been sent in that request's turn?
-    pub(super) turn_passed: bool,
-    /// Its input.
-    pub(super) overdue_input: u16,
+    /// The input with an overdue request in whose turn another packet was sent; [`NO_INPUT`] if there is none.
+    pub(super) owed: u16,
     /// Blocks that wait for it.
     pub(super) queued: u32,
     /// A packet that came for the idle output at this moment, the only one so far: it need not be queued unless it
@@ -85,16 +84,7 @@ pub(super) struct Output {
 
 impl Output {
     pub(super) fn new(ports: usize) -> Self {
-        Self {
-            inputs: Bits::new(ports),
-            last_input: 0,
-            overdue: 0,
-            turn_passed: false,
-            overdue_input: 0,
-            queued: 0,
-            sole: NONE,
-            sole_input: 0,
-        }
+        Self { inputs: Bits::new(ports), last_input: 0, owed: NO_INPUT, queued: 0, sole: NONE, sole_input: 0 }
     }
 }
 
@@ -110,13 +100,6 @@ pub(super) struct Request {
 }
 
 impl Request {
-    /// One more turn is missed; returns their number.
-    #[inline]
-    pub(super) fn miss(&mut self) -> u8 {
-        self.missed = self.missed.saturating_add(1);
-        self.missed
-    }
-
     /// The lane to look at first: the next one after the one served last.
     #[inline]
     pub(super) fn first_lane(self, lanes: u16) -> Vl {

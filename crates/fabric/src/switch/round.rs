@@ -42,6 +42,7 @@ impl Switch {
         }
         if rounds.round_from(context.now) == context.now {
             self.list_heads(context, rounds);
+            self.note_heads_without_credits(context, rounds);
             rounds.allocate_lanes(context.now);
             self.send_matched(context, rounds);
             self.bind_lanes(context, rounds);
@@ -50,6 +51,33 @@ impl Switch {
         self.plan_next_round(context, rounds);
         for output in 0..self.layout.ports {
             self.dirty.clear_as::<true>(output);
+        }
+    }
+
+    /// Reports to the detector which lanes of idle outputs wait for credits: those with a head, and with space for none.
+    fn note_heads_without_credits<R, B, O>(&mut self, context: &mut Context<R, B, O>, rounds: &Separable) {
+        let Some(detector) = &mut self.detector else { return };
+        let (ports, now, first_port) = (&mut context.ports, context.now, self.first_port);
+        let group = |head: &Head| (head.output, head.allowed.first);
+        for (i, head) in rounds.heads.iter().enumerate() {
+            let port = first_port + head.output as u32;
+            let is_first = rounds.heads[..i].iter().all(|other| group(other) != group(head));
+            if !is_first || ports.senders[port as usize].busy_until > now {
+                continue;
+            }
+            let (mut with, mut without) = (false, false);
+            for other in rounds.heads[i..].iter().filter(|&other| group(other) == group(head)) {
+                if other.here_at <= now
+                    && ports.receivers[first_port as usize + other.input].readable_at <= now
+                {
+                    let has = other.allowed.iter().any(|lane| ports.has_space(port, lane, other.blocks, now));
+                    with |= has;
+                    without |= !has;
+                }
+            }
+            if without && !with {
+                detector.wait_for_credits(head.output, 1 << head.allowed.first.0);
+            }
         }
     }
 
@@ -146,9 +174,6 @@ impl Switch {
                 let sender = &mut context.ports.senders[port as usize];
                 if is_round && space_at.is_err() && sender.busy_until <= context.now {
                     sender.stall(context.now, head.allowed.first);
-                    if let Some(detector) = &mut self.detector {
-                        detector.wait_for_credits(head.output, 1 << head.allowed.first.0);
-                    }
                 }
                 let input = &context.ports.receivers[self.first_port as usize + head.input];
                 match space_at {
