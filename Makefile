@@ -4,7 +4,7 @@ VENV := .venv/bin
 FIRST := experiments/thesis/a.toml
 
 .DEFAULT_GOAL := help
-.PHONY: help run test lint check-protocols mutants mutants-diff bench reproduce docs clean
+.PHONY: help run test lint check-protocols mutants mutants-diff soak bench reproduce docs clean
 
 help: ## show the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 28
@@ -33,6 +33,10 @@ mutants: ## plant defects in the code and list those that no test notices: a day
 mutants-diff: ## the same in the lines that changed since BASE, by default since origin/main or the last tag
 	@scripts/setup test
 	@scripts/mutants diff $(BASE)
+
+soak: ## experiments at random, checked in every respect, for SOAK_SECONDS=3600; SOAK_SEED= or SOAK_FILE= repeats one
+	@SOAK_SECONDS="$(SOAK_SECONDS)" SOAK_SEED="$(SOAK_SEED)" SOAK_FILE="$(abspath $(SOAK_FILE))" \
+	  cargo test --quiet --profile test-fast --package fabricsim-simulation --test generated -- --ignored --exact soak --nocapture
 
 bench: ## speed and memory beside the peers' figures; leaves bench.json
 	@scripts/setup

@@ -1,0 +1,57 @@
+//! How runs end.
+
+use fabricsim_simulation::Status;
+use fabricsim_spec::Drain;
+
+use super::{Failure, Seen, ensure};
+
+/// A deadlock was foretold and is named; nothing interrupts a run.
+pub fn status(seen: &Seen) -> Result<(), Failure> {
+    let outcome = seen.outcome;
+    let named = !outcome.deadlock.is_empty();
+    match outcome.status {
+        Status::Ok => ensure("deadlocks are named", !named, || format!("{:?}", outcome.deadlock)),
+        Status::Interrupted => ensure("the run ends", false, || format!("it was stopped at {}", outcome.end)),
+        Status::Deadlock => {
+            // Hosts that owe too many responses: a protocol deadlock, which the check of channels does not know.
+            let at_hosts = seen.prepared.experiment.host.response_queue.is_some()
+                && outcome.deadlock.iter().any(|line| line.contains("responses"));
+            ensure("deadlocks are named", named, || "a deadlock without a cycle".to_owned())?;
+            ensure("deadlocks are foretold", seen.cyclic || at_hosts, || {
+                format!("no cycle was foretold: {:?}", outcome.deadlock)
+            })
+        }
+    }
+}
+
+/// A run that drains until it is empty ends empty.
+pub fn emptied(seen: &Seen) -> Result<(), Failure> {
+    let outcome = seen.outcome;
+    if outcome.status != Status::Ok || seen.prepared.experiment.run.drain != Drain::Empty {
+        return Ok(());
+    }
+    ensure("an emptied run is empty", outcome.totals.in_flight == 0, || {
+        format!("{} packets are in flight at {}", outcome.totals.in_flight, outcome.end)
+    })?;
+    let limit = seen.prepared.experiment.run.drain_limit.unwrap_or_default();
+    ensure("an emptied run is empty", outcome.end < limit, || {
+        format!("it ended by its limit, {}", outcome.end)
+    })
+}
+
+/// A run that ends before its measurement should have ended all its jobs.
+pub fn jobs(seen: &Seen) -> Result<(), Failure> {
+    let run = &seen.prepared.experiment.run;
+    let outcome = seen.outcome;
+    let early = outcome.end < run.warmup.saturating_add(run.duration) && run.steady_state.is_none();
+    if !early || outcome.status != Status::Ok {
+        return Ok(());
+    }
+    let done = outcome.summary.jobs.iter().all(|job| job.done == job.iterations);
+    ensure("an early end has a reason", done && !outcome.summary.jobs.is_empty(), || {
+        format!("it ended at {} with {:?}", outcome.end, outcome.summary.jobs)
+    })?;
+    ensure("an early end has a reason", outcome.totals.in_flight == 0, || {
+        format!("{} packets are in flight", outcome.totals.in_flight)
+    })
+}

@@ -1,0 +1,51 @@
+//! Hosts: packets, sinks, responses owed.
+
+use super::Build;
+use super::draw::Draw;
+use super::space::Then::{Idle, Refused};
+use super::space::When::{Is, IsNot};
+use super::space::{Dimension, Part, Rule};
+
+pub const PART: Part = Part {
+    dimensions: &[
+        Dimension { name: "open_messages", choices: &["one", "several"] },
+        Dimension { name: "sink", choices: &["fast", "rate", "pauses", "rate-and-pauses"] },
+        Dimension { name: "response_queue", choices: &["unlimited", "short"] },
+    ],
+    rules: &[
+        Rule {
+            when: &[Is("response_queue", &["short"]), IsNot("sink", &["fast"])],
+            then: Refused("with `host.sink` the sink alone decides"),
+        },
+        Rule { when: &[Is("response_queue", &["short"]), Is("response", &["none"])], then: Idle },
+    ],
+    write,
+};
+
+/// Flow-control unit and MTU.
+pub fn sizes(draw: &mut Draw) -> (u32, u32) {
+    (draw.pick(&[1, 8, 16, 64, 100, 512]), draw.pick(&[64, 100, 256, 500, 1024, 2048]))
+}
+
+fn write(build: &mut Build) {
+    let (sink, several) = (build.choice("sink"), build.is("open_messages", "several"));
+    let short = build.is("response_queue", "short");
+    let Build { draw, draft, mtu, .. } = build;
+    draft.section("[host]");
+    draft.text("mtu", format!("{mtu} B"));
+    draft.key("open_messages", if several { draw.range(2, 4) } else { 1 });
+    if short {
+        draft.key("response_queue", draw.range(1, 3));
+    }
+    if sink == "fast" {
+        return;
+    }
+    draft.section("[host.sink]");
+    if sink != "pauses" {
+        draft.text("rate", draw.rate());
+    }
+    if sink != "rate" {
+        draft.text("pause_every", format!("{} ns", draw.range(100, 400)));
+        draft.text("pause_for", draw.time());
+    }
+}

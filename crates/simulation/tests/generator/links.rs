@@ -1,0 +1,81 @@
+//! Rates, buffers and errors of links.
+
+use super::Build;
+use super::space::{Dimension, Part};
+
+pub const PART: Part = Part {
+    dimensions: &[
+        // The same for all links, others for hosts, others for classes of links and single ones.
+        Dimension { name: "links", choices: &["alike", "hosts", "classes"] },
+        Dimension { name: "buffer", choices: &["one-packet", "several"] },
+        Dimension { name: "reads", choices: &["one", "two", "all"] },
+        Dimension { name: "overhead", choices: &["none", "some"] },
+        Dimension { name: "bit-errors", choices: &["none", "some", "many"] },
+    ],
+    rules: &[],
+    write,
+};
+
+fn write(build: &mut Build) {
+    let mut sections = vec!["all".to_owned()];
+    let names = build.switch_links();
+    match build.choice("links") {
+        "hosts" => sections.push("hosts".to_owned()),
+        "classes" => {
+            sections.push("hosts".to_owned());
+            let classes = build.classes_of_links();
+            if !classes.is_empty() {
+                sections.push(build.draw.pick(&classes.iter().collect::<Vec<_>>()).clone());
+            }
+            if !names.is_empty() {
+                sections.push(format!("named.\"{}\"", build.draw.pick(&names.iter().collect::<Vec<_>>())));
+            }
+        }
+        _ => {}
+    }
+    for section in sections {
+        link(build, &section);
+    }
+    if !build.is("bit-errors", "none") && build.draw.chance(1, 2) {
+        let Build { draw, draft, .. } = build;
+        draft.section("[links.retry]");
+        let (data, bits) = draw.pick(&[("16 B", 168), ("64 B", 600)]);
+        draft.text("data", data);
+        draft.key("bits", bits);
+        draft.key("window", 65535);
+        draft.text("delay", draw.time());
+    }
+    if build.is("failed", "one") {
+        let of_host = build.graph.link_name(build.graph.hosts[0].link);
+        let name = names.first().unwrap_or(&of_host);
+        build.draft.set("[links]", "failed", &format!("[\"{name}\"]"));
+    }
+}
+
+fn link(build: &mut Build, section: &str) {
+    let (unit, mtu) = (build.unit, build.mtu);
+    let blocks = mtu.div_ceil(unit);
+    let buffer = match build.choice("buffer") {
+        "several" => (blocks + build.draw.range(1, 4 * blocks)) * unit + unit / 2,
+        _ => blocks * unit,
+    };
+    let reads = match build.choice("reads") {
+        "one" => 1,
+        "two" => 2,
+        _ => 0,
+    };
+    let overhead = if build.is("overhead", "some") { build.draw.range(1, 40) } else { 0 };
+    let errors = match build.choice("bit-errors") {
+        "some" => build.draw.pick(&["0", "1e-5"]),
+        "many" => "2e-4",
+        _ => "0",
+    };
+    let Build { draw, draft, .. } = build;
+    draft.section(&format!("[links.{section}]"));
+    draft.text("rate", draw.rate());
+    draft.text("latency", draw.time());
+    draft.text("buffer", format!("{buffer} B"));
+    draft.text("packet_overhead", format!("{overhead} B"));
+    draft.key("reads", reads);
+    draft.key("bit_error_rate", errors);
+}

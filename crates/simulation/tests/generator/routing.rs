@@ -1,0 +1,189 @@
+//! Routes and lanes of packets.
+
+use std::path::Path;
+
+use fabricsim_routing::ForwardingTables;
+use fabricsim_routing::fdbs::{RowKeys, write as fdbs};
+
+use super::Build;
+use super::space::Then::Refused;
+use super::space::When::{Is, IsNot};
+use super::space::{Dimension, Part, Rule};
+use super::topology::{GRIDS, TREES, written};
+
+/// Algorithms that go over another group or switch.
+const INDIRECT: &[&str] = &["valiant", "ugal-l", "ugal-g", "piggyback", "par", "par-6/2"];
+const DRAGONFLIES: &[&str] = &["ugal-g", "piggyback", "par", "par-6/2"];
+
+pub const PART: Part = Part {
+    dimensions: &[
+        Dimension {
+            name: "routing",
+            choices: &[
+                "auto",
+                "dimension-order",
+                "look-up-tables",
+                "up-down",
+                "up-down-adaptive",
+                "up-down-random",
+                "shortest-path",
+                "table",
+                "minimal",
+                "valiant",
+                "ugal-l",
+                "ugal-g",
+                "piggyback",
+                "par",
+                "par-6/2",
+                "dal",
+            ],
+        },
+        Dimension { name: "selection", choices: &["round-robin", "most-credits", "lowest", "by-flow"] },
+        Dimension { name: "failed", choices: &["none", "one"] },
+    ],
+    rules: &[
+        Rule {
+            when: &[Is("routing", &["dimension-order", "look-up-tables"]), IsNot("topology", GRIDS)],
+            then: Refused("needs a mesh, torus, grid, hypercube, ring or chain"),
+        },
+        Rule {
+            when: &[
+                Is("routing", &["up-down", "up-down-adaptive", "up-down-random"]),
+                IsNot("topology", TREES),
+            ],
+            then: Refused("needs a fat tree"),
+        },
+        Rule {
+            when: &[
+                Is("routing", &["minimal", "valiant"]),
+                IsNot("topology", &["dragonfly", "megafly", "hyperx"]),
+            ],
+            then: Refused("needs a dragonfly, megafly or HyperX"),
+        },
+        Rule {
+            when: &[Is("routing", &["ugal-l"]), IsNot("topology", &["dragonfly", "megafly"])],
+            then: Refused("needs a dragonfly"),
+        },
+        Rule {
+            when: &[Is("routing", DRAGONFLIES), IsNot("topology", &["dragonfly"])],
+            then: Refused("needs a dragonfly"),
+        },
+        Rule {
+            when: &[Is("routing", &["dal"]), Is("topology", &["dragonfly", "megafly"])],
+            then: Refused("needs a HyperX"),
+        },
+        Rule {
+            when: &[Is("routing", &["dal"]), IsNot("topology", &["dragonfly", "megafly", "hyperx"])],
+            then: Refused("needs a dragonfly, megafly or HyperX"),
+        },
+        Rule {
+            when: &[Is("failed", &["one"]), IsNot("routing", &["look-up-tables"])],
+            then: Refused("does not go around failed links"),
+        },
+        Rule {
+            when: &[Is("failed", &["one"]), Is("topology", &["parking-lot"])],
+            then: Refused("they cut off"),
+        },
+        Rule {
+            when: &[Is("lanes", &["one"]), Is("routing", INDIRECT)],
+            then: Refused("virtual lanes in each service class to be free of deadlock"),
+        },
+        Rule {
+            when: &[Is("lanes", &["one"]), Is("routing", &["dal"])],
+            then: Refused("virtual lanes in each service class to be free of deadlock"),
+        },
+        Rule {
+            when: &[
+                Is("lanes", &["one"]),
+                Is("routing", &["auto", "minimal"]),
+                Is("topology", &["dragonfly"]),
+            ],
+            then: Refused("virtual lanes in each service class to be free of deadlock"),
+        },
+    ],
+    write,
+};
+
+/// Virtual lanes that each service class needs.
+pub fn lanes(build: &Build) -> u8 {
+    match (build.choice("topology"), build.choice("routing")) {
+        (_, "shortest-path" | "table") => 1,
+        ("dragonfly", "auto" | "minimal")
+        | ("megafly" | "hyperx", "valiant")
+        | ("megafly", "ugal-l")
+        | ("torus" | "ring" | "grid", _) => 2,
+        // One more with `via = "router"`.
+        ("dragonfly", "valiant" | "ugal-l" | "ugal-g" | "piggyback") => 4,
+        ("dragonfly", "par") => 5,
+        ("dragonfly", "par-6/2") => 6,
+        ("hyperx", "dal") => {
+            let fabricsim_topology::Shape::HyperX(shape) = &build.graph.shape else { return 1 };
+            let lanes = shape.dimensions.iter().map(|&size| if size > 2 { 2 } else { size as u8 - 1 });
+            lanes.sum()
+        }
+        _ => 1,
+    }
+}
+
+fn write(build: &mut Build) {
+    let algorithm = build.choice("routing");
+    let (selection, topology) = (build.choice("selection"), build.choice("topology"));
+    build.draft.section("[routing]");
+    build.draft.text("algorithm", algorithm);
+    build.draft.text("lane_selection", selection);
+    if algorithm == "table" {
+        let path = tables(build);
+        build.draft.text("tables", path);
+    }
+    let Build { draw, draft, graph, .. } = build;
+    let grid = match &graph.shape {
+        fabricsim_topology::Shape::Grid(shape) => shape.dimensions.len(),
+        _ => 0,
+    };
+    match algorithm {
+        "dimension-order" | "look-up-tables" if draw.chance(1, 2) => {
+            let mut order: Vec<usize> = (0..grid).collect();
+            draw.shuffle(&mut order);
+            draft.key("order", format!("{order:?}"));
+            if algorithm == "dimension-order" {
+                draft.text("ties", draw.pick(&["balanced", "random"]));
+            }
+        }
+        "look-up-tables" if draw.chance(1, 2) => draft.key("partitions", format!("{:?}", vec![1; grid])),
+        _ => {}
+    }
+    if matches!(algorithm, "valiant" | "ugal-l" | "ugal-g" | "piggyback" | "par") && topology == "dragonfly" {
+        draft.text("via", draw.pick(&["group", "router"]));
+    }
+    if matches!(algorithm, "ugal-l" | "ugal-g" | "piggyback" | "par" | "par-6/2" | "dal") {
+        draft.key("threshold", draw.pick(&["0", "0.5", "3"]));
+    }
+    match algorithm {
+        "piggyback" => {
+            draft.key("congested", draw.pick(&["0.5", "2"]));
+            draft.text("state_delay", draw.pick(&["200 ns", "1 us"]));
+        }
+        "ugal-g" => draft.text("state_delay", draw.pick(&["200 ns", "777 ns"])),
+        "par-6/2" => {
+            draft.key("trigger", draw.pick(&["0.1", "0.5"]));
+            draft.key("ratio", draw.pick(&["0.45", "0.9"]));
+        }
+        _ => {}
+    }
+}
+
+/// A file with the forwarding tables of shortest paths.
+fn tables(build: &Build) -> String {
+    let text = format!("{}[run]\nduration = \"1 us\"\n", build.draft);
+    let overrides = [("routing.algorithm", "shortest-path"), ("links.failed", "[]")];
+    let overrides = overrides.map(|(key, value)| (key.to_owned(), value.to_owned()));
+    let experiment = fabricsim_spec::read(&text, "generated.toml", &overrides)
+        .unwrap_or_else(|error| panic!("{error}\n{text}"));
+    let router = fabricsim_routing::build(&experiment, &build.graph, Path::new("."), "generated.toml")
+        .unwrap_or_else(|error| panic!("{error}\n{text}"));
+    let tables =
+        ForwardingTables::of(&router, &build.graph, "generated.toml").unwrap_or_else(|e| panic!("{e}"));
+    let text =
+        fdbs(&tables, &build.graph, RowKeys::Numbers, "generated.fdbs").unwrap_or_else(|e| panic!("{e}"));
+    written("tables", "fdbs", &text).display().to_string()
+}

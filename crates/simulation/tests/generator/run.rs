@@ -1,0 +1,43 @@
+//! Phases of a run.
+
+use super::Build;
+use super::space::{Dimension, Part};
+
+pub const PART: Part = Part {
+    dimensions: &[
+        Dimension { name: "warmup", choices: &["none", "some"] },
+        Dimension { name: "drain", choices: &["none", "measured", "empty"] },
+        Dimension { name: "steady", choices: &["no", "loose", "tight"] },
+    ],
+    rules: &[],
+    write,
+};
+
+fn write(build: &mut Build) {
+    let (drain, steady) = (build.choice("drain"), build.choice("steady"));
+    let warmup = build.is("warmup", "some");
+    let Build { draw, draft, .. } = build;
+    draft.section("[run]");
+    let duration = draw.range(4, 8);
+    draft.text("duration", format!("{duration} us"));
+    if warmup {
+        draft.text("warmup", format!("{} ns", draw.range(100, 2000)));
+    }
+    draft.text("drain", drain);
+    match drain {
+        // A run that does not empty by then is at fault.
+        "empty" => draft.text("drain_limit", "20 ms"),
+        "measured" => draft.text("drain_limit", "20 us"),
+        _ => {}
+    }
+    match steady {
+        "loose" => draft.key("steady_state", "{ precision = 0.2, confidence = 0.9 }"),
+        "tight" => {
+            draft.key(
+                "steady_state",
+                format!("{{ precision = 0.001, batch = \"{} ns\" }}", draw.range(100, 400)),
+            );
+        }
+        _ => {}
+    }
+}

@@ -1,0 +1,117 @@
+//! Switches: queues, lanes, arbitration, delays.
+
+use super::Build;
+use super::routing;
+use super::space::Then::Refused;
+use super::space::When::{Is, IsNot};
+use super::space::{Dimension, Part, Rule};
+
+/// Virtual lanes of a link at most.
+const MOST_LANES: u8 = 16;
+
+pub const PART: Part = Part {
+    dimensions: &[
+        Dimension { name: "queueing", choices: &["voq", "fifo", "cioq"] },
+        Dimension { name: "switching", choices: &["cut-through", "store-and-forward"] },
+        Dimension {
+            name: "arbiter",
+            choices: &["round-robin", "oldest-first", "random", "fixed-priority", "age-based"],
+        },
+        Dimension { name: "allocation", choices: &["maximal", "separable"] },
+        Dimension { name: "send_when", choices: &["packet-fits", "largest-packet-fits"] },
+        Dimension { name: "credit_return", choices: &["block", "packet"] },
+        // Of each service class: as many as the routing needs, more, or one.
+        Dimension { name: "lanes", choices: &["needed", "spare", "one"] },
+        Dimension { name: "classes", choices: &["one", "two"] },
+        Dimension { name: "priority", choices: &["none", "last"] },
+        Dimension { name: "delays", choices: &["some", "none"] },
+    ],
+    rules: &[
+        Rule {
+            when: &[Is("allocation", &["separable"]), IsNot("queueing", &["fifo"])],
+            then: Refused("`separable` is for `queueing = \"fifo\"` only"),
+        },
+        Rule {
+            when: &[Is("allocation", &["separable"]), IsNot("arbiter", &["round-robin", "oldest-first"])],
+            then: Refused("`separable` is for the arbiters `round-robin` and `oldest-first` only"),
+        },
+        Rule {
+            when: &[Is("allocation", &["separable"]), Is("send_when", &["largest-packet-fits"])],
+            then: Refused("sends when the packet fits"),
+        },
+        Rule {
+            when: &[Is("allocation", &["separable"]), Is("priority", &["last"])],
+            then: Refused("knows no priority"),
+        },
+        Rule {
+            when: &[Is("arbiter", &["age-based"]), Is("priority", &["last"])],
+            then: Refused("`age-based` knows no priority"),
+        },
+    ],
+    write,
+};
+
+fn write(build: &mut Build) {
+    let needed = if build.is("lanes", "one") { 1 } else { routing::lanes(build) };
+    let spare = (MOST_LANES / build.classes() / needed).min(3);
+    let lanes = match build.choice("lanes") {
+        "spare" if spare > 1 => needed * build.draw.range(2, spare.into()) as u8,
+        "spare" => needed + 1,
+        _ => needed,
+    };
+    let classes = build.classes();
+    build.draft.section("[switch]");
+    for key in ["queueing", "switching", "arbiter", "allocation", "send_when", "credit_return"] {
+        let choice = build.choice(key);
+        build.draft.text(key, choice);
+    }
+    build.draft.key("virtual_lanes", lanes * classes);
+    build.draft.key("service_classes", classes);
+    if build.is("priority", "last") {
+        build.draft.key("priority_classes", format!("[{}]", classes - 1));
+    }
+    let delays = build.is("delays", "some");
+    let Build { draw, draft, unit, .. } = build;
+    draft.text("flow_control_unit", format!("{unit} B"));
+    draft.text("router_delay", if delays { draw.time() } else { "0 ns".to_owned() });
+    draft.text("credit_delay", if delays { draw.time() } else { "0 ns".to_owned() });
+    if build.is("queueing", "cioq") {
+        staging(build);
+    }
+    if build.is("arbiter", "age-based") {
+        age(build);
+    }
+}
+
+fn staging(build: &mut Build) {
+    let blocks = build.mtu.div_ceil(build.unit);
+    let blocks = build.draw.range(blocks, 3 * blocks);
+    let delay = if build.is("delays", "some") { build.draw.time() } else { "0 ns".to_owned() };
+    let Build { draw, draft, unit, .. } = build;
+    draft.section("[switch.staging]");
+    draft.text("buffer", format!("{} B", blocks * *unit));
+    draft.text("delay", delay);
+    if draw.chance(1, 2) {
+        draft.text("rate", draw.rate());
+    }
+}
+
+fn age(build: &mut Build) {
+    let (classes, links) = (build.classes_of_links(), build.switch_links());
+    let Build { draw, draft, .. } = build;
+    draft.section("[switch.age]");
+    draft.key("period", draw.range(1, 200));
+    draft.text("cycle", draw.pick(&["2 ns", "1 ns", "333 ps"]));
+    draft.text("rr_select", draw.pick(&["0xffffffffffffffff", "0x0", "0x5555555555555555"]));
+    for table in ["bias", "response_bias"] {
+        draft.section(&format!("[switch.age.{table}]"));
+        draft.key("all", draw.range(0, 7));
+        draft.key("hosts", draw.range(0, 7));
+        if let Some(class) = classes.first().filter(|class| !class.starts_with("kind")) {
+            draft.key(class, draw.range(0, 7));
+        }
+        if let Some(link) = links.first() {
+            draft.key(&format!("named.\"{link}\""), draw.range(0, 7));
+        }
+    }
+}

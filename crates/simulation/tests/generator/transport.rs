@@ -1,0 +1,103 @@
+//! Ordering protocols, losses, and scarcity at targets.
+
+use super::Build;
+use super::space::Then::{Idle, Refused};
+use super::space::When::{Is, IsNot};
+use super::space::{Dimension, Part, Rule};
+
+/// Modes whose connections keep results.
+const EXACT: &[&str] = &["ordered", "source-ordered", "synchronized", "source-synchronized"];
+
+pub const PART: Part = Part {
+    dimensions: &[
+        Dimension {
+            name: "transport",
+            choices: &[
+                "none",
+                "unordered",
+                "source-ordered",
+                "ordered",
+                "source-synchronized",
+                "synchronized",
+                "go-back-n",
+                "selective",
+                "selective-ordered",
+            ],
+        },
+        Dimension { name: "loss", choices: &["none", "some"] },
+        // One to four packets outstanding, with few bits of sequence number.
+        Dimension { name: "window", choices: &["wide", "narrow"] },
+        // Connections, reorder buffer and replay buffers of a target.
+        Dimension { name: "target", choices: &["ample", "scarce"] },
+        Dimension { name: "exactly_once", choices: &["no", "yes"] },
+    ],
+    rules: &[
+        Rule {
+            when: &[Is("transport", &["none"]), Is("loss", &["some"])],
+            then: Refused("nobody would send a lost packet again"),
+        },
+        Rule { when: &[Is("transport", &["none"]), Is("window", &["narrow"])], then: Idle },
+        Rule { when: &[Is("transport", &["none"]), Is("target", &["scarce"])], then: Idle },
+        Rule {
+            when: &[Is("exactly_once", &["yes"]), IsNot("transport", EXACT)],
+            then: Refused(
+                "is for the modes `ordered`, `source-ordered`, `synchronized` and `source-synchronized`",
+            ),
+        },
+        Rule {
+            when: &[Is("draw_per", &["packet"]), IsNot("transport", &["none"])],
+            then: Refused("all packets of a stream go to one host"),
+        },
+    ],
+    write,
+};
+
+fn write(build: &mut Build) {
+    let (mode, loss) = (build.choice("transport"), build.is("loss", "some"));
+    let (narrow, scarce) = (build.is("window", "narrow"), build.is("target", "scarce"));
+    let (exact, last_class, mtu) = (build.is("exactly_once", "yes"), build.classes() - 1, build.mtu);
+    let Build { draw, draft, .. } = build;
+    draft.section("[transport]");
+    draft.text("mode", mode);
+    draft.key("exactly_once", exact);
+    if loss {
+        draft.key("loss", draw.pick(&["0.01", "0.05", "0.2"]));
+    }
+    if mode == "none" {
+        return;
+    }
+    let (bits, outstanding) = if narrow {
+        draw.pick(&[(16, 1), (16, 2), (16, 3), (3, 4), (4, 8), (3, 1)])
+    } else {
+        (16, draw.range(32, 128))
+    };
+    draft.key("sequence_bits", bits);
+    draft.key("outstanding", outstanding);
+    draft.text("answer", format!("{} B", draw.range(1, mtu.min(64))));
+    draft.key("service_class", draw.pick(&[0, last_class]));
+    draft.text("memory_delay", draw.time());
+    if scarce {
+        draft.key("cid_bits", 4);
+        draft.key("streams", draw.range(1, 4));
+        draft.key("connections", draw.range(1, 6));
+    }
+    draft.key("speculative", draw.chance(1, 2));
+    draft.text("start_offset", draw.pick(&["never", "until-first-ack", "always"]));
+    draft.text("no_connection", draw.pick(&["continue", "halt"]));
+    draft.text("recovery", draw.pick(&["one-at-a-time", "burst"]));
+    draft.text("resend", draw.pick(&["oldest", "progress"]));
+    draft.text("timed_out", draw.pick(&["each", "oldest"]));
+    draft.text("close", draw.pick(&["idle", "end"]));
+    // Longer than a packet can be in these networks: with less, copies fill the network and every one of them is late.
+    draft.text("timeout", draw.pick(&["50 us", "200 us"]));
+    draft.text("lifetime", draw.pick(&["1 ms", "2 ms"]));
+    if scarce {
+        let packets = draw.range(1, 4);
+        draft.section("[transport.target]");
+        draft.key("connections", draw.range(1, 3));
+        draft.key("reorder_buffer", packets);
+        draft.key("reorder_ring", draw.pick(&[4, 8, 16]));
+        draft.key("reorder_cache", draw.range(0, packets));
+        draft.key("replay_buffers", draw.range(1, 8));
+    }
+}
