@@ -188,7 +188,7 @@ fn unguarded(text: &str, waived: &dyn Fn(&Failure) -> bool) -> Result<Report, Fa
 
 /// An experiment with a cycle is refused with its name, unless it is allowed; no other is.
 fn permission(prepared: &Prepared, cyclic: bool) -> Result<(), Failure> {
-    let refused = permit(prepared, "generated.toml").err().map(|error| error.to_string());
+    let refused = permit(prepared, None, "generated.toml").err().map(|error| error.to_string());
     let named = refused.as_ref().is_some_and(|text| text.starts_with("generated.toml: run.allow_deadlock: "));
     ensure("cycles are refused", named == cyclic && refused.is_some() == cyclic, || {
         format!("cyclic: {cyclic}, {refused:?}")
