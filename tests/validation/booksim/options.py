@@ -72,6 +72,7 @@ OPTIONS = [
                 peer="dragonfly-1f-uniform",
                 settings=WEIGHTS,
                 without={},
+                binding=False,
                 nodes=72,
             ),
             Case(
