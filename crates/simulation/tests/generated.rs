@@ -20,7 +20,7 @@ use generator::{Case, Draw, Space};
 const SEED: u64 = 11;
 
 /// Failures that are shrunk and shown.
-const MOST_SHOWN: usize = 5;
+const MOST_SHOWN: usize = 3;
 
 /// The experiments that cover all pairs.
 fn cases(space: &Space) -> Vec<Case> {
@@ -102,6 +102,8 @@ fn experiments_with_every_pair_of_choices_hold() {
     });
     let mut failures = failures.into_inner().unwrap();
     failures.sort_by_key(|failure| failure.0);
+    // Before they are shrunk, which takes a while.
+    failures.iter().for_each(|(number, failure)| eprintln!("{number}: {failure}"));
     let shown = failures.iter().take(MOST_SHOWN);
     let explained: String = shown
         .map(|(number, failure)| explain(&space, &cases[*number], failure, &format!("pair-{number}")))

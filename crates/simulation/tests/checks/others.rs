@@ -57,15 +57,17 @@ pub fn trees(seen: &Seen) -> Result<(), Failure> {
     }
     for column in ["contributor_ns", "victim_ns"] {
         for (row, &time) in tables.real("congestion_flows", column).iter().enumerate() {
-            ensure("parts of the measurement", time <= measured * (1.0 + 1e-9), || {
+            ensure("parts of the measurement", time.is_nan() || time <= measured * (1.0 + 1e-9), || {
                 format!("congestion_flows, row {row}: {column} = {time} of {measured}")
             })?;
         }
     }
-    let since =
-        tables.real("congestion_trees", "since_ns").iter().zip(tables.real("congestion_trees", "time_ns"));
-    for (row, (since, time)) in since.enumerate() {
-        ensure("congestion trees", since < time, || format!("row {row}: from {since} to {time}"))?;
+    let [since, time, until] =
+        ["since_ns", "time_ns", "until_ns"].map(|column| tables.real("congestion_trees", column));
+    for (row, ((since, time), until)) in since.iter().zip(time).zip(until).enumerate() {
+        ensure("congestion trees", *since <= time && time <= until, || {
+            format!("row {row}: from {since} to {until}, in full at {time}")
+        })?;
     }
     Ok(())
 }

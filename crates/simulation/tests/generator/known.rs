@@ -16,7 +16,17 @@ pub struct Known {
     pub rare: bool,
 }
 
-pub const KNOWN: &[Known] = &[];
+fn orders(space: &Space, point: &Point) -> bool {
+    !space.is(point, "transport", "none")
+}
+
+pub const KNOWN: &[Known] = &[Known {
+    name: "time-outs of transports hide that hosts refuse requests for ever",
+    when: |space, point| space.is(point, "response_queue", "short") && orders(space, point),
+    check: "an emptied run is empty",
+    message: "packets are in flight at",
+    rare: false,
+}];
 
 /// The number of the known defect that a failure is of.
 pub fn known(space: &Space, point: &Point, check: &str, message: &str) -> Option<usize> {

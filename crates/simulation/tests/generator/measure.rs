@@ -30,6 +30,9 @@ fn write(build: &mut Build) {
     draft.key("link_series", series);
     draft.key("router_counters", counters);
     draft.key("congestion_fill", draw.pick(&["0.5", "0.1", "1.0"]));
+    if draw.chance(1, 2) {
+        draft.text("congestion_interval", format!("{} ns", draw.range(300, 9_000)));
+    }
     match exchanges {
         "few" => draft.key("exchanges", draw.range(1, 60)),
         "all" => draft.key("exchanges", 1_000_000),

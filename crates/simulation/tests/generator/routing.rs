@@ -158,6 +158,15 @@ fn write(build: &mut Build) {
     if matches!(algorithm, "ugal-l" | "ugal-g" | "piggyback" | "par" | "par-6/2" | "dal") {
         draft.key("threshold", draw.pick(&["0", "0.5", "3"]));
     }
+    if matches!(algorithm, "ugal-l" | "ugal-g" | "piggyback") && draw.chance(1, 3) {
+        draft.key("weights", draw.pick(&["[1, 2]", "[3, 5]"]));
+    }
+    if matches!(algorithm, "ugal-l" | "ugal-g" | "piggyback" | "up-down-adaptive") {
+        draft.text("load", draw.pick(&["waiting-and-credits", "credits"]));
+    }
+    if algorithm == "up-down-adaptive" && draw.chance(1, 2) {
+        draft.key("choices", draw.range(1, 4));
+    }
     match algorithm {
         "piggyback" => {
             draft.key("congested", draw.pick(&["0.5", "2"]));

@@ -15,7 +15,14 @@ pub const PART: Part = Part {
         Dimension { name: "switching", choices: &["cut-through", "store-and-forward"] },
         Dimension {
             name: "arbiter",
-            choices: &["round-robin", "oldest-first", "random", "fixed-priority", "age-based"],
+            choices: &[
+                "round-robin",
+                "oldest-first",
+                "random",
+                "fixed-priority",
+                "age-based",
+                "strict-round-robin",
+            ],
         },
         Dimension { name: "allocation", choices: &["maximal", "separable"] },
         Dimension { name: "send_when", choices: &["packet-fits", "largest-packet-fits"] },
@@ -70,10 +77,21 @@ fn write(build: &mut Build) {
     if build.is("priority", "last") {
         build.draft.key("priority_classes", format!("[{}]", classes - 1));
     }
-    let delays = build.is("delays", "some");
+    let (delays, staged) = (build.is("delays", "some"), build.is("queueing", "cioq"));
+    let maximal = build.is("allocation", "maximal");
     let Build { draw, draft, unit, .. } = build;
     draft.text("flow_control_unit", format!("{unit} B"));
-    draft.text("router_delay", if delays { draw.time() } else { "0 ns".to_owned() });
+    let router_delay = if delays { draw.time() } else { "0 ns".to_owned() };
+    if !staged && draw.chance(1, 3) {
+        draft.text("head_delay", &router_delay);
+    }
+    if !staged && maximal && draw.chance(1, 4) {
+        draft.text("unit_interval", draw.time());
+    }
+    if !maximal {
+        draft.key("speculative", draw.chance(1, 2));
+    }
+    draft.text("router_delay", router_delay);
     draft.text("credit_delay", if delays { draw.time() } else { "0 ns".to_owned() });
     if build.is("queueing", "cioq") {
         staging(build);

@@ -89,7 +89,7 @@ fn write(build: &mut Build) {
     draft.text("timed_out", draw.pick(&["each", "oldest"]));
     draft.text("close", draw.pick(&["idle", "end"]));
     // Longer than a packet can be in these networks: with less, copies fill the network and every one of them is late.
-    draft.text("timeout", draw.pick(&["50 us", "200 us"]));
+    draft.text("timeout", draw.pick(&["40 us", "50 us"]));
     draft.text("lifetime", draw.pick(&["1 ms", "2 ms"]));
     if scarce {
         let packets = draw.range(1, 4);
