@@ -65,7 +65,7 @@ pub fn trees(seen: &Seen) -> Result<(), Failure> {
     let [since, time, until] =
         ["since_ns", "time_ns", "until_ns"].map(|column| tables.real("congestion_trees", column));
     for (row, ((since, time), until)) in since.iter().zip(time).zip(until).enumerate() {
-        ensure("congestion trees", *since <= time && time <= until, || {
+        ensure("congestion trees", since <= time && time <= until, || {
             format!("row {row}: from {since} to {until}, in full at {time}")
         })?;
     }
