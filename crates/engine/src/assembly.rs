@@ -277,6 +277,7 @@ fn sender(
     };
     Sender {
         busy_until: Time::ZERO,
+        carried_until: Time::ZERO,
         wake_at: Time::MAX,
         byte_time: parameters.rate.byte_time(),
         latency: parameters.latency,

@@ -175,8 +175,8 @@ impl<B: Observer> Engine<B> {
     pub fn visit_transmissions(&mut self, mut visit: impl FnMut(&mut B, u32, Vl, Time)) {
         let now = self.now;
         for context in self.partitions.iter_mut().map(|partition| &mut partition.context) {
-            for sender in context.ports.senders.iter().filter(|sender| sender.busy_until > now) {
-                visit(&mut context.observer, sender.channel, sender.last_lane, sender.busy_until);
+            for sender in context.ports.senders.iter().filter(|sender| sender.transmitting_until() > now) {
+                visit(&mut context.observer, sender.channel, sender.last_lane, sender.transmitting_until());
             }
         }
     }

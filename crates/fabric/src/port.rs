@@ -28,6 +28,8 @@ pub enum Far {
 pub struct Sender {
     /// Until when a packet occupies the link.
     pub busy_until: Time,
+    /// Time from which on a paced link carries nothing, although the packet still keeps it.
+    pub carried_until: Time,
     /// The earliest wake-up that is scheduled for this port; [`Time::MAX`] if none is.
     pub wake_at: Time,
     /// Time of a byte of a packet that is sent.
@@ -63,6 +65,11 @@ pub struct Sender {
 }
 
 impl Sender {
+    /// The time at which the transmission in progress ends.
+    pub fn transmitting_until(&self) -> Time {
+        if self.is_paced() { self.carried_until } else { self.busy_until }
+    }
+
     /// Does the switch send the units of a packet at longer intervals than the link needs?
     #[inline]
     pub(crate) fn is_paced(&self) -> bool {

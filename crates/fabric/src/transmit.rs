@@ -111,6 +111,9 @@ fn transmit_at<const PACED: bool, R: RoutingFunction, B: Observer, O: Outbox>(
     }
     let carried_until =
         if PACED { now + sender.link_byte_time.duration(bytes + sender.overhead) } else { sender.busy_until };
+    if PACED {
+        sender.carried_until = carried_until;
+    }
     context.observer.transmitted(sender.channel, lane, bytes, context.now, carried_until);
     if sender.stalled_since != Time::MAX {
         sender.end_stall(context.now, &mut context.observer);

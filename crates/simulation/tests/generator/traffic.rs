@@ -114,7 +114,9 @@ fn pattern(build: &mut Build, other: bool) {
         plain => format!("\"{plain}\""),
     };
     draft.key("pattern", value);
-    draft.text("self_flows", draw.pick(&["skip", "send"]));
+    if pattern == "transpose" {
+        draft.text("self_flows", draw.pick(&["skip", "send"]));
+    }
     if pattern == "uniform" && draw.chance(1, 4) {
         draft.key("destinations", format!("[\"{}\", \"{}\"]", hosts[0], hosts[hosts.len() - 1]));
     }
