@@ -34,8 +34,8 @@ mutants-diff: ## the same in the lines that changed since BASE, by default since
 	@scripts/setup test
 	@scripts/mutants diff $(BASE)
 
-soak: ## experiments at random, checked in every respect, for SOAK_SECONDS=3600; SOAK_SEED= or SOAK_FILE= repeats one
-	@SOAK_SECONDS="$(SOAK_SECONDS)" SOAK_SEED="$(SOAK_SEED)" SOAK_FILE="$(abspath $(SOAK_FILE))" \
+soak: ## experiments at random, checked in every respect, for SOAK_SECONDS=3600; SOAK_SEED=, SOAK_PAIR= or SOAK_FILE= repeats one
+	@SOAK_SECONDS="$(SOAK_SECONDS)" SOAK_SEED="$(SOAK_SEED)" SOAK_PAIR="$(SOAK_PAIR)" SOAK_FILE="$(abspath $(SOAK_FILE))" \
 	  cargo test --quiet --profile test-fast --package fabricsim-simulation --test generated -- --ignored --exact soak --nocapture
 
 bench: ## speed and memory beside the peers' figures; leaves bench.json

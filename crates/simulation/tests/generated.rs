@@ -192,8 +192,9 @@ fn soak() {
         println!("{:?}", check(&text, &|_| false).unwrap_or_else(|failure| panic!("{file}: {failure}")));
         return;
     }
-    if let Some(seed) = number("SOAK_SEED") {
-        let case = at_random(&space, seed);
+    let pair = number("SOAK_PAIR").map(|number| cases(&space).swap_remove(number as usize));
+    let seeded = number("SOAK_SEED").map(|seed| (seed, at_random(&space, seed)));
+    if let Some((seed, case)) = pair.map(|case| (0, case)).or(seeded) {
         println!("{case:?}");
         let met = Mutex::default();
         if let Err(failure) = checked(&space, &case, &met) {

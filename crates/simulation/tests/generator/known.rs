@@ -26,7 +26,21 @@ pub const KNOWN: &[Known] = &[Known {
     check: "an emptied run is empty",
     message: "packets are in flight at",
     rare: false,
-}];
+}    Known {
+        name: "notifications of flows that have delivered nothing are in no row of `flows`",
+        when: |space, point| !space.is(point, "congestion-control", "none"),
+        check: "notifications",
+        message: "summary",
+        rare: false,
+    },
+    Known {
+        name: "broadcasts of loads read credits at a time before the last reading",
+        when: |space, point| space.is(point, "routing", "piggyback") || space.is(point, "routing", "ugal-g"),
+        check: "no panic",
+        message: "credit.rs",
+        rare: false,
+    },
+];
 
 /// The number of the known defect that a failure is of.
 pub fn known(space: &Space, point: &Point, check: &str, message: &str) -> Option<usize> {
