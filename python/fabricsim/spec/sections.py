@@ -127,9 +127,7 @@ class Switch:
     credit_return: Literal["block", "packet"] | None = None
     credit_delay: str | None = None
     arbiter: (
-        Literal[
-            "round-robin", "strict-round-robin", "oldest-first", "random", "fixed-priority", "age-based"
-        ]
+        Literal["round-robin", "strict-round-robin", "oldest-first", "random", "fixed-priority", "age-based"]
         | None
     ) = None
     allocation: Literal["maximal", "separable"] | None = None
