@@ -266,7 +266,7 @@ def test_a_point_with_a_defect_has_failed(small: Path) -> None:
 
 @pytest.mark.parametrize("method", ["independent", "latin-hypercube"])
 def test_another_seed_draws_other_points(method: Any) -> None:
-    keys = {"a": Range(0.0, 1.0), "b": Range(1, 1000, "log", integer=True), "c": [1, 2, 3]}
+    keys: dict[str, Any] = {"a": Range(0.0, 1.0), "b": Range(1, 1000, "log", integer=True), "c": [1, 2, 3]}
     drawn = [drawn_points(RandomPoints(20, keys, seed, method), "here") for seed in (1, 2, 1)]
     assert drawn[0] == drawn[2]
     for key in keys:
