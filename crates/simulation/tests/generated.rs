@@ -103,7 +103,9 @@ fn experiments_with_every_pair_of_choices_hold() {
     let mut failures = failures.into_inner().unwrap();
     failures.sort_by_key(|failure| failure.0);
     // Before they are shrunk, which takes a while.
-    failures.iter().for_each(|(number, failure)| eprintln!("{number}: {failure}"));
+    for (number, failure) in &failures {
+        eprintln!("{number}: {failure}");
+    }
     let shown = failures.iter().take(MOST_SHOWN);
     let explained: String = shown
         .map(|(number, failure)| explain(&space, &cases[*number], failure, &format!("pair-{number}")))
