@@ -87,15 +87,11 @@ type Places = BTreeMap<Outlet, Option<(Outlet, u32)>>;
 
 /// All trees, by root. An outlet is congested if more waits for it than the part `fill` of the buffer behind its link;
 /// with `None`, if its switch's congestion control says so.
-pub(crate) fn find<B: Observer>(
-    engine: &mut Engine<B>,
-    graph: &Graph,
-    fill: Option<f64>,
-) -> Vec<CongestionTree> {
+pub(crate) fn find<B: Observer>(engine: &Engine<B>, graph: &Graph, fill: Option<f64>) -> Vec<CongestionTree> {
     let (mut piles, mut states) = (Vec::new(), States::new());
     // Where partitions exchange mail, senders have been told of the credits up to this moment, itself included.
     let now = engine.now();
-    for (number, partition) in engine.partitions.iter_mut().enumerate() {
+    for (number, partition) in engine.partitions.iter().enumerate() {
         gather(partition, (number, now), fill, &mut piles, &mut states);
     }
     if !states.values().any(|state| state.congested) {
@@ -110,13 +106,13 @@ pub(crate) fn find<B: Observer>(
 
 /// The piles of a partition and the outlets that they wait for.
 fn gather<B: Observer>(
-    partition: &mut Partition<B>,
+    partition: &Partition<B>,
     (number, now): (usize, Time),
     fill: Option<f64>,
     piles: &mut Vec<Pile>,
     states: &mut States,
 ) {
-    let context = &mut partition.context;
+    let context = &partition.context;
     for switch in partition.switches.iter() {
         for (input, lane, head) in switch.heads() {
             let slot = context.arena[head];
@@ -130,7 +126,7 @@ fn gather<B: Observer>(
             let blocks = list.map(|at| context.arena[at].blocks).sum();
             let to_host = matches!(sender.far, Far::Host(_) | Far::SlowHost(_) | Far::ChoosyHost(_));
             let has_credits = !to_host
-                && lanes.iter().any(|lane| context.ports.has_space(out_port, lane, slot.blocks, now));
+                && lanes.iter().any(|lane| context.ports.would_have_space(out_port, lane, slot.blocks, now));
             let state = states.entry(outlet).or_insert(State {
                 waiting: 0,
                 congested: false,

@@ -24,10 +24,10 @@ pub struct Passed {
 
 /// Heads of queues, ready at `since` or before, that have credits now and whose outputs have sent since. In order, the same for
 /// every number of partitions.
-pub(crate) fn passed<B: Observer>(engine: &mut Engine<B>, since: Time) -> Vec<Passed> {
+pub(crate) fn passed<B: Observer>(engine: &Engine<B>, since: Time) -> Vec<Passed> {
     let now = engine.now();
     let mut found = Vec::new();
-    for partition in &mut engine.partitions {
+    for partition in &engine.partitions {
         let Partition { switches, context, .. } = partition;
         for switch in switches.iter() {
             let heads = switch.heads().filter_map(|(input, lane, packet)| {
@@ -41,7 +41,7 @@ pub(crate) fn passed<B: Observer>(engine: &mut Engine<B>, since: Time) -> Vec<Pa
                 let allowed = context.ports.selectable(slot.hop.lanes, slot.flow());
                 let has_credits = allowed.iter().any(|lane| {
                     let (blocks, least) = (slot.blocks, context.rules.least_space);
-                    context.ports.has_space(port, lane, blocks.max(least), now)
+                    context.ports.would_have_space(port, lane, blocks.max(least), now)
                 });
                 (sent_since && has_credits).then(|| Passed {
                     output: context.ports.senders[port as usize].channel,

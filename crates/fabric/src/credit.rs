@@ -304,6 +304,13 @@ impl RampPool {
         assert_eq!(lane.free + self.outstanding(lane) + lane.occupied, lane.capacity, "credits of {lane:?}");
     }
 
+    /// Blocks of a lane that may be used at `now`, without collecting any: for whoever looks from outside, at a time up to which
+    /// the sender itself has not come yet.
+    pub fn free_at(&self, lane: &LaneCredits, now: Time) -> u32 {
+        let begun = self.list(lane.head).take_while(|node| node.ramp.base <= now);
+        lane.free + begun.map(|node| node.free_at(now, self.unit).saturating_sub(node.taken)).sum::<u32>()
+    }
+
     /// Ramps for which there is memory: the most that all lanes had at once.
     pub fn allocated(&self) -> usize {
         self.nodes.len()
@@ -466,8 +473,10 @@ mod tests {
             }
             let at = pool.earliest(&lane, need);
             let collected = |t: Time| {
+                let seen = pool.free_at(&lane, t);
                 let (mut pool, mut lane) = (pool.clone(), lane);
                 pool.collect(&mut lane, t);
+                prop_assert_eq!(lane.free, seen);
                 prop_assert_eq!(lane.free + pool.outstanding(&lane), total);
                 Ok(lane.free)
             };

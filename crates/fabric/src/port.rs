@@ -300,6 +300,13 @@ impl Ports {
         lane.free >= blocks
     }
 
+    /// Is there space for `blocks` on a lane at `now`, for whoever looks from outside? Changes nothing: what was read of credits is
+    /// never of a later time than the sender's own.
+    pub fn would_have_space(&self, port: u32, lane: Vl, blocks: u32, now: Time) -> bool {
+        let lane = &self.lanes[port as usize * self.lane_count + lane.index()];
+        lane.free >= blocks || self.ramps.free_at(lane, now) >= blocks
+    }
+
     /// The lanes among `allowed` that a packet of `flow` can be sent on, whichever has space.
     #[inline]
     pub fn selectable(&self, allowed: Lanes, flow: u32) -> Lanes {

@@ -127,7 +127,7 @@ impl Trees {
     /// Looks at the fabric as it is now, at [`Trees::due`]. `window`: the measurement, if it has begun.
     pub(crate) fn look<B: Observer>(
         &mut self,
-        engine: &mut Engine<B>,
+        engine: &Engine<B>,
         prepared: &Prepared,
         window: Option<(Time, Time)>,
     ) {

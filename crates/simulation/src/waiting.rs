@@ -21,13 +21,13 @@ pub(crate) struct Waiting {
 
 impl Waiting {
     /// Notes the heads that have waited since the look before.
-    pub(crate) fn look(&mut self, engine: &mut Engine<Recorder>) {
+    pub(crate) fn look(&mut self, engine: &Engine<Recorder>) {
         let heads = engine.passed(self.last.0);
         self.before = std::mem::replace(&mut self.last, (engine.now(), heads));
     }
 
     /// The heads of the look before the last that wait still, at the end, one line each.
-    pub(crate) fn warnings(&self, engine: &mut Engine<Recorder>, graph: &Graph, mtu: u32) -> Vec<String> {
+    pub(crate) fn warnings(&self, engine: &Engine<Recorder>, graph: &Graph, mtu: u32) -> Vec<String> {
         let (since, heads) = &self.before;
         let now = engine.now();
         let waited = now.saturating_sub(*since);
