@@ -4,6 +4,7 @@ use fabricsim_model::Table;
 use fabricsim_units::{HostId, Rate, Time};
 
 use crate::batch::{Batch, interval};
+use crate::congestion::FlowCongestion;
 use crate::fairness::starves;
 use crate::flows::{Flow, FlowHistogram, Key};
 use crate::hosts::{DELIVERED_BYTES, DELIVERED_PACKETS, INJECTED_PACKETS};
@@ -153,6 +154,17 @@ impl Recorder {
         for (key, place, flow, histogram) in self.flows.sorted() {
             rows.insert(key, FlowRow { key, offered: 0.0, flow: *flow, histogram, place: Some(place) });
         }
+        let new = |key| FlowRow { key, offered: 0.0, flow: Flow::default(), histogram: None, place: None };
+        // What a flow delivers may be lost, or not of the measurement, and its source be notified all the same.
+        let noticed = self.congestion.iter().flat_map(|congestion| congestion.flows());
+        for (source, destination) in
+            noticed.filter(|row| *row.1 != FlowCongestion::default()).map(|row| row.0)
+        {
+            let destination = destination.filter(|_| !self.flows.by_source());
+            if destination.is_some() || self.flows.by_source() {
+                rows.entry((source, destination)).or_insert_with(|| new((source, destination)));
+            }
+        }
         let mut unknown = vec![offers.is_empty(); self.config.hosts as usize];
         for offer in offers {
             let destination = offer.destination.filter(|_| !self.flows.by_source());
@@ -160,8 +172,7 @@ impl Recorder {
                 unknown[offer.source.index()] |= offer.bytes > 0;
             } else if offer.bytes > 0 {
                 let key = (offer.source, destination);
-                let new = FlowRow { key, offered: 0.0, flow: Flow::default(), histogram: None, place: None };
-                rows.entry(key).or_insert(new).offered += offer.bytes as f64;
+                rows.entry(key).or_insert_with(|| new(key)).offered += offer.bytes as f64;
             }
         }
         let mut rows: Vec<_> = rows.into_values().collect();

@@ -294,3 +294,46 @@ fn marks_are_counted_on_the_lane_that_the_packet_takes() {
     let of_lanes = marked.iter().filter(|&&marked| marked > 0).count();
     assert!(of_lanes >= 8, "marks on {of_lanes} lanes only: {marked:?}");
 }
+
+/// A synchronization operation waits for the data that was lost, to the end of the run: of such a flow nothing is delivered, and
+/// its source is notified all the same.
+#[test]
+fn notifications_of_flows_that_deliver_nothing_are_in_their_rows() {
+    let text = r#"
+[topology.hypercube]
+dimensions = 3
+[links.all]
+rate = "8 Gb/s"
+latency = "10 ns"
+buffer = "2 KiB"
+[host]
+mtu = "256 B"
+[transport]
+mode = "synchronized"
+loss = 0.4
+[congestion_control]
+algorithm = "infiniband"
+infiniband = { threshold = 14 }
+[[jobs]]
+outstanding = 7
+program = { all-to-all = { message = "512 B" } }
+[[traffic]]
+pattern = { to = "H(0,0,0).0" }
+injection = "saturating"
+message = "64 KiB"
+[run]
+duration = "40 us"
+"#;
+    let outcome = run(text, &[("seed", "18")]);
+    let flows = outcome.tables.iter().find(|table| table.name == "flows").unwrap();
+    let column = |name: &str| {
+        let Some(Data::Whole(values)) = flows.columns.iter().find(|c| c.name == name).map(|c| &c.data) else {
+            panic!("no {name}")
+        };
+        values
+    };
+    let (becn, packets) = (column("becn"), column("packets"));
+    assert!(becn.iter().zip(packets).any(|(&becn, &packets)| becn > 0 && packets == 0));
+    let notified = outcome.summary.congestion.as_ref().unwrap().notified;
+    assert_eq!(becn.iter().sum::<i64>() as u64, notified);
+}
