@@ -278,15 +278,25 @@ impl<B: Observer> Engine<B> {
         all
     }
 
+    /// What transports have brought to an end, all hosts together: operations that became visible for the first time, and
+    /// messages that were sent. `None` if a response that has been made is due later.
+    pub fn transport_progress(&self) -> Option<u64> {
+        let hosts = || self.partitions.iter().flat_map(|p| &p.hosts);
+        if hosts().any(|host| host.source.next_response().is_some_and(|due| due > self.now)) {
+            return None;
+        }
+        Some(hosts().filter_map(|host| host.transport.as_ref()).map(|transport| transport.progress()).sum())
+    }
+
     /// Heads of queues in switches that have been ready since `since`, and have credits, while their outputs sent other packets.
-    pub fn passed(&mut self, since: Time) -> Vec<Passed> {
+    pub fn passed(&self, since: Time) -> Vec<Passed> {
         waiting::passed(self, since)
     }
 
     /// The congestion trees at this moment, by root; the same for every number of partitions. An output's virtual lane is
     /// congested if more waits for it than the part `fill` of the buffer at the other end of its link; with `None`,
     /// if its switch's congestion control says so.
-    pub fn congestion_trees(&mut self, graph: &Graph, fill: Option<f64>) -> Vec<CongestionTree> {
+    pub fn congestion_trees(&self, graph: &Graph, fill: Option<f64>) -> Vec<CongestionTree> {
         congestion_tree::find(self, graph, fill)
     }
 

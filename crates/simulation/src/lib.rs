@@ -8,6 +8,7 @@ mod memory;
 mod nodes;
 mod opensm;
 mod outcome;
+mod refusals;
 mod routers;
 mod run;
 mod transports;

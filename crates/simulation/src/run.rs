@@ -16,6 +16,7 @@ use fabricsim_workload::{StreamKind, Workload};
 use crate::congestion::Trees;
 use crate::control::{Control, Phase};
 use crate::outcome::{Invariants, Outcome, Status, deadlock_lines, refused_lines};
+use crate::refusals::Refusals;
 use crate::waiting::Waiting;
 use crate::{memory, nodes, routers, transports};
 
@@ -73,6 +74,7 @@ struct Running<'a> {
     steady: Option<Steady>,
     trees: Trees,
     waiting: Waiting,
+    refusals: Refusals,
     jobs: JobsToDo,
 }
 
@@ -158,6 +160,7 @@ impl<'a> Running<'a> {
             steady,
             trees: Trees::new(prepared),
             waiting: Waiting::default(),
+            refusals: Refusals::new(&prepared.experiment.transport),
             jobs,
         }
     }
@@ -202,7 +205,7 @@ impl<'a> Running<'a> {
         loop {
             let Some(how) = self.advance_engine(until.min(self.trees.due())) else { return };
             if self.engine.now() >= self.trees.due() {
-                self.trees.look(&mut self.engine, self.prepared, self.window);
+                self.trees.look(&self.engine, self.prepared, self.window);
             }
             if self.engine.now() >= until {
                 return self.take_stock(how);
@@ -240,9 +243,9 @@ impl<'a> Running<'a> {
         if stuck || self.looks == self.next_search {
             self.next_search = self.looks * 3 / 2 + 1;
             self.search();
-            self.waiting.look(&mut self.engine);
+            self.waiting.look(&self.engine);
         }
-        if stuck {
+        if stuck || self.refusals.look(&self.engine) {
             self.search_at_hosts();
         }
         // With an empty event queue nothing will ever happen again.
@@ -266,7 +269,7 @@ impl<'a> Running<'a> {
         }
     }
 
-    /// Nothing moves any more. If hosts refuse requests, they wait for room for their responses, and those for the room
+    /// Nothing moves any more, or nothing but copies. If hosts refuse requests, they wait for room for their responses, and those for the room
     /// that the requests take.
     fn search_at_hosts(&mut self) {
         let refused = self.engine.refused();
@@ -354,7 +357,7 @@ impl<'a> Running<'a> {
         let totals = self.engine.totals();
         let credits = self.engine.check_credits();
         let mtu = self.prepared.experiment.host.mtu.0;
-        let warnings = self.waiting.warnings(&mut self.engine, graph, u32::try_from(mtu).unwrap_or(u32::MAX));
+        let warnings = self.waiting.warnings(&self.engine, graph, u32::try_from(mtu).unwrap_or(u32::MAX));
         let offers = offers(&mut self.engine, end);
         let mut transports: Vec<_> = self.engine.transports().collect();
         transports.sort_by_key(|transport| transport.host);

@@ -199,6 +199,20 @@ fn requests_and_responses_in_one_class_deadlock_and_in_two_do_not() {
     assert_eq!((endless.status, endless.invariants.in_flight), (Status::Ok, 0));
 }
 
+/// A transport sends copies for ever where requests wait for ever, so that the fabric is never silent; that is a deadlock all the
+/// same. Where responses have lanes of their own there is none.
+#[test]
+fn copies_of_a_transport_do_not_hide_that_hosts_refuse_for_ever() {
+    let options = "drain = \"empty\"\n[transport]\nmode = \"source-ordered\"\nloss = 0.1\ntimeout = \"20 us\"\nlifetime = \"10 us\"\n";
+    let ordered = format!("{OWING}{options}");
+    let together = run(&ordered, &[("traffic.0.response.service_class", "0")]);
+    assert_eq!(together.status, Status::Deadlock, "{:?}", together.defect);
+    assert!(together.deadlock[0].contains("waits until the host has sent one of 2 responses"));
+
+    let apart = run(&ordered, &[("transport.service_class", "1")]);
+    assert_eq!((apart.status, apart.invariants.in_flight), (Status::Ok, 0), "{:?}", apart.defect);
+}
+
 #[test]
 fn hosts_that_refuse_requests_do_so_alike_in_every_number_of_partitions() {
     for class in ["0", "1"] {

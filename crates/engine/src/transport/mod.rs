@@ -379,6 +379,11 @@ impl Transport {
         self.source.wake_at().min(visible).min(self.next_ready())
     }
 
+    /// Operations that have become visible for the first time, and messages that are sent.
+    pub(crate) fn progress(&self) -> u64 {
+        self.executed - self.counts.repeated + u64::from(self.opened.wrapping_sub(u32::from(self.sending)))
+    }
+
     /// A message that has been acknowledged wholly since it was asked for last.
     pub(crate) fn next_finished(&mut self) -> Option<Finished> {
         let id = self.asked.finished.pop()?;

@@ -16,33 +16,7 @@ pub struct Known {
     pub rare: bool,
 }
 
-fn orders(space: &Space, point: &Point) -> bool {
-    !space.is(point, "transport", "none")
-}
-
-pub const KNOWN: &[Known] = &[
-    Known {
-        name: "time-outs of transports hide that hosts refuse requests for ever",
-        when: |space, point| space.is(point, "response_queue", "short") && orders(space, point),
-        check: "an emptied run is empty",
-        message: "packets are in flight at",
-        rare: true,
-    },
-    Known {
-        name: "notifications of flows that have delivered nothing are in no row of `flows`",
-        when: |space, point| !space.is(point, "congestion-control", "none"),
-        check: "notifications",
-        message: "summary",
-        rare: true,
-    },
-    Known {
-        name: "broadcasts of loads read credits at a time before the last reading",
-        when: |space, point| space.is(point, "routing", "piggyback") || space.is(point, "routing", "ugal-g"),
-        check: "no panic",
-        message: "credit.rs",
-        rare: true,
-    },
-];
+pub const KNOWN: &[Known] = &[];
 
 /// The number of the known defect that a failure is of.
 pub fn known(space: &Space, point: &Point, check: &str, message: &str) -> Option<usize> {
