@@ -59,6 +59,8 @@ pub struct RampPool {
     nodes: Table<Node>,
     free: u32,
     unit: u32,
+    /// Number of ramps at which the ended ones of all lanes are collected, although nothing needs their blocks.
+    full: usize,
 }
 
 /// Credits of a sending port for a virtual lane. Aligned so that its place in a table is found by a shift.
@@ -76,14 +78,13 @@ pub struct LaneCredits {
     occupied: u32,
     head: u32,
     tail: u32,
-    /// Ramps in the list.
-    ramps: u32,
-    /// Number of ramps at which the ended ones are collected, although nothing needs their blocks.
-    full: u32,
 }
 
-/// Ramps that a lane keeps before the ended ones are collected.
-const KEPT: u32 = 16;
+/// Ramps of all lanes that are kept before the ended ones are collected for the first time.
+const KEPT: usize = 256;
+
+/// Ramps for each lane, on average over the lanes of a partition, that are kept before the ended ones are collected.
+const RAMPS_PER_LANE: usize = 8;
 
 impl LaneCredits {
     /// An empty buffer of `capacity` blocks.
@@ -96,8 +97,6 @@ impl LaneCredits {
             occupied: 0,
             head: NONE,
             tail: NONE,
-            ramps: 0,
-            full: KEPT,
         }
     }
 
@@ -110,13 +109,34 @@ impl LaneCredits {
 impl RampPool {
     /// A pool for blocks of `unit` bytes.
     pub fn new(unit: u32) -> Self {
-        Self { nodes: Table::new(Vec::new()), free: NONE, unit }
+        Self { nodes: Table::new(Vec::new()), free: NONE, unit, full: KEPT }
     }
 
     /// Size of a block in bytes.
     #[inline]
     pub fn unit(&self) -> u32 {
         self.unit
+    }
+
+    /// True if the next ramp needs memory, and there are enough ramps to collect the ended ones first ([`RampPool::tidy`]).
+    #[inline(always)]
+    pub fn is_full(&self) -> bool {
+        self.free == NONE && self.nodes.len() >= self.full
+    }
+
+    /// Collects the ended ramps of all `lanes` at `now`, so that memory does not grow with the capacity of buffers whose credits never
+    /// run short. The next time is when there are twice as many ramps as are left, or
+    /// [`RAMPS_PER_LANE`]: at most a look at a ramp and a lane for each new ramp, on average.
+    #[cold]
+    #[inline(never)]
+    pub fn tidy<'a>(&mut self, lanes: impl Iterator<Item = &'a mut LaneCredits>, now: Time) {
+        let (mut looks, mut left) = (0, 0);
+        for lane in lanes {
+            self.collect_ended(lane, now);
+            looks += 1;
+            left += self.list(lane.head).count();
+        }
+        self.full = KEPT.max(RAMPS_PER_LANE * looks).max(2 * left);
     }
 
     fn list(&self, first: u32) -> impl Iterator<Item = &Node> {
@@ -136,13 +156,9 @@ impl RampPool {
         index
     }
 
-    /// Adds a ramp to a lane, in order of base time, at `now`.
+    /// Adds a ramp to a lane, in order of base time.
     #[inline]
-    pub fn push(&mut self, lane: &mut LaneCredits, ramp: Ramp, now: Time) {
-        if lane.ramps >= lane.full {
-            self.tidy(lane, now);
-        }
-        lane.ramps += 1;
+    pub fn push(&mut self, lane: &mut LaneCredits, ramp: Ramp) {
         let new = self.allocate(ramp);
         if lane.head == NONE {
             lane.head = new;
@@ -153,16 +169,6 @@ impl RampPool {
         } else {
             self.insert_sorted(lane, new);
         }
-    }
-
-    /// Collects the ramps that have ended, so that memory does not grow with the capacity of a buffer whose credits never run
-    /// short. The next time is when the list is twice as long as what is left: each ramp is looked at once on average, and the
-    /// list is never longer than twice the ramps that overlap in time.
-    #[cold]
-    #[inline(never)]
-    fn tidy(&mut self, lane: &mut LaneCredits, now: Time) {
-        self.collect_ended(lane, now);
-        lane.full = lane.ramps.saturating_mul(2).max(KEPT);
     }
 
     #[cold]
@@ -198,7 +204,6 @@ impl RampPool {
                 return;
             }
             lane.free += node.ramp.blocks - node.taken;
-            lane.ramps -= 1;
             let next = std::mem::replace(&mut node.next, self.free);
             self.free = lane.head;
             lane.head = next;
@@ -288,10 +293,10 @@ impl RampPool {
         }
     }
 
-    /// The blocks of a packet are announced at `now`: [`RampPool::push`] with a check, in debug builds, that none is lost.
+    /// The blocks of a packet are announced: [`RampPool::push`] with a check, in debug builds, that none is lost.
     #[inline]
-    pub fn give_back(&mut self, lane: &mut LaneCredits, ramp: Ramp, now: Time) {
-        self.push(lane, ramp, now);
+    pub fn give_back(&mut self, lane: &mut LaneCredits, ramp: Ramp) {
+        self.push(lane, ramp);
         #[cfg(debug_assertions)]
         {
             lane.occupied -= ramp.blocks;
@@ -428,11 +433,7 @@ mod tests {
         let mut lane = LaneCredits::new(34);
         lane.free = 0;
         // 8 Gb/s: a byte takes 1 ns, a block 64 ns.
-        pool.push(
-            &mut lane,
-            Ramp { base: Time::ns(100), byte_time: byte_time(8), bytes: 2176, blocks: 34 },
-            Time::ZERO,
-        );
+        pool.push(&mut lane, Ramp { base: Time::ns(100), byte_time: byte_time(8), bytes: 2176, blocks: 34 });
         for (at, free) in [(99, 0), (100, 0), (163, 0), (164, 1), (227, 1), (228, 2), (2275, 33), (2276, 34)]
         {
             pool.collect(&mut lane, Time::ns(at));
@@ -446,11 +447,7 @@ mod tests {
         let mut pool = RampPool::new(64);
         let mut lane = LaneCredits::new(2);
         lane.free = 0;
-        pool.push(
-            &mut lane,
-            Ramp { base: Time::ZERO, byte_time: byte_time(8), bytes: 70, blocks: 2 },
-            Time::ZERO,
-        );
+        pool.push(&mut lane, Ramp { base: Time::ZERO, byte_time: byte_time(8), bytes: 70, blocks: 2 });
         assert_eq!(pool.earliest(&lane, 2), Time::ns(70));
         assert_eq!(pool.earliest(&lane, 3), Time::MAX);
     }
@@ -469,7 +466,7 @@ mod tests {
             for (base, gbps, bytes) in ramps {
                 let blocks = bytes.div_ceil(unit);
                 total += blocks;
-                pool.push(&mut lane, Ramp { base: Time::ns(base), byte_time: byte_time(gbps), bytes, blocks }, Time::ZERO);
+                pool.push(&mut lane, Ramp { base: Time::ns(base), byte_time: byte_time(gbps), bytes, blocks });
             }
             let at = pool.earliest(&lane, need);
             let collected = |t: Time| {
@@ -501,7 +498,7 @@ mod tests {
             for (base, gbps, bytes) in ramps {
                 let blocks = bytes.div_ceil(64);
                 total += blocks;
-                pool.push(&mut lane, Ramp { base: Time::ns(base), byte_time: byte_time(gbps), bytes, blocks }, Time::ZERO);
+                pool.push(&mut lane, Ramp { base: Time::ns(base), byte_time: byte_time(gbps), bytes, blocks });
             }
             let mut looks = looks;
             looks.sort_unstable();
@@ -512,7 +509,6 @@ mod tests {
             pool.collect(&mut lane, Time::ms(10));
             prop_assert_eq!(lane.free, total);
             prop_assert!(!lane.expects_more());
-            prop_assert_eq!(lane.ramps, 0);
         }
 
         /// What is free, and when there will be enough, does not depend on when ended ramps are collected.
@@ -524,14 +520,15 @@ mod tests {
             let (mut tidied, mut kept) = (RampPool::new(64), RampPool::new(64));
             let mut tidy = LaneCredits::new(u32::MAX);
             tidy.free = 0;
-            let mut never = LaneCredits { full: u32::MAX, ..tidy };
+            let mut never = tidy;
             let mut now = Time::ZERO;
             for (pause, delay, gbps, bytes) in packets {
                 now += Time::ns(pause);
                 let (base, blocks) = (now + Time::ns(delay), bytes.div_ceil(64));
                 let ramp = Ramp { base, byte_time: byte_time(gbps), bytes, blocks };
-                tidied.push(&mut tidy, ramp, now);
-                kept.push(&mut never, ramp, now);
+                tidied.tidy(std::iter::once(&mut tidy), now);
+                tidied.push(&mut tidy, ramp);
+                kept.push(&mut never, ramp);
                 let look = |pool: &RampPool, lane: &LaneCredits| {
                     let (mut pool, mut lane) = (pool.clone(), *lane);
                     pool.collect(&mut lane, now);
@@ -557,11 +554,14 @@ mod tests {
                 }
                 pool.take(&mut lane, 1);
                 let ramp = Ramp { base: now + Time::us(1), byte_time: byte_time(100), bytes: 64, blocks: 1 };
-                pool.give_back(&mut lane, ramp, now);
+                if pool.is_full() {
+                    pool.tidy(std::iter::once(&mut lane), now);
+                }
+                pool.give_back(&mut lane, ramp);
             }
             pool.allocated()
         };
-        // 1 us of packets every 10 ns are under way: at most 101, and as many again before the ended ones are collected.
-        assert_eq!([1 << 10, 1 << 14, 1 << 20].map(|capacity| allocated(capacity) <= 2 * 101), [true; 3]);
+        // 1 us of packets every 10 ns are under way: at most 101. Twice as many are less than those kept in any case.
+        assert_eq!([1 << 10, 1 << 14, 1 << 20].map(|capacity| allocated(capacity) <= KEPT), [true; 3]);
     }
 }

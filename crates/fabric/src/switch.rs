@@ -52,6 +52,8 @@ pub struct Switch {
     missed_until: Table<Time>,
     /// Number of overdue requests.
     overdue: u32,
+    /// Is there more to do for an output than to choose: are there overdue requests, or does it matter which lanes wait for credits?
+    looks_closer: bool,
     /// Where the search for the best of several hops begins.
     hop_turn: usize,
     /// Arrivals of the present moment whose hops are to be chosen: input and packet.
@@ -103,6 +105,7 @@ impl Switch {
             counts_missed,
             missed_until: Table::new(vec![Time::ZERO; if counts_missed { requests } else { 0 }]),
             overdue: 0,
+            looks_closer: false,
             hop_turn: 0,
             undecided: Vec::new(),
             random: Vec::new(),
@@ -136,6 +139,7 @@ impl Switch {
     /// Makes the switch watch for congestion.
     pub fn with_detector(mut self, detector: Detector) -> Self {
         self.needs_credits = detector.needs_credits();
+        self.looks_closer = self.needs_credits;
         self.detector = Some(Box::new(detector));
         self.is_special = true;
         self
@@ -204,7 +208,11 @@ impl Switch {
             };
             let Some(output) = next else { return };
             self.dirty.clear_as::<ELABORATE>(output);
-            self.arbitrate::<ELABORATE, R, B, O>(context, output);
+            if self.looks_closer {
+                self.arbitrate_closely::<ELABORATE, R, B, O>(context, output);
+            } else {
+                self.arbitrate::<ELABORATE, false, R, B, O>(context, output);
+            }
         }
     }
 }

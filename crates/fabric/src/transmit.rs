@@ -134,7 +134,7 @@ fn transmit_at<const PACED: bool, R: RoutingFunction, B: Observer, O: Outbox>(
             slot.port = far;
             let base = now + sender.sink_credit_delay;
             let ramp = leaving(context.rules.credit_return, base, sender.byte_time, bytes, blocks);
-            context.ports.ramps.give_back(credits, ramp, context.now);
+            context.ports.ramps.give_back(credits, ramp);
             context.out.deliver(now + sender.latency + duration, far, index);
         }
         Far::SlowHost(far) => {
@@ -145,7 +145,7 @@ fn transmit_at<const PACED: bool, R: RoutingFunction, B: Observer, O: Outbox>(
             let base = start + (sender.sink_credit_delay - sender.latency);
             let spread = ByteTime::spread(end - start, bytes);
             let ramp = leaving(context.rules.credit_return, base, spread, bytes, blocks);
-            context.ports.ramps.give_back(credits, ramp, context.now);
+            context.ports.ramps.give_back(credits, ramp);
             context.out.deliver(end, far, index);
         }
         Far::ChoosyHost(far) => {

@@ -2,6 +2,7 @@
 
 mod common;
 
+use common::observers::Deliveries;
 use common::prepare;
 use fabricsim_model::Observer;
 use fabricsim_units::{Time, Vl};
@@ -102,4 +103,30 @@ fn who_has_waited_long_enough_does_not_wait_for_its_bytes() {
         let between = gaps().filter(|gap| (150_001..600_000).contains(gap)).count();
         assert!(between <= 5, "{queueing}: {between} {:?}", gaps().collect::<Vec<_>>());
     }
+}
+
+/// A source that is on and off sends small packets into buffers of 64 MiB, whose credits never run short.
+#[test]
+fn ramps_kept_do_not_grow_with_the_buffers() {
+    let kept = |buffer| {
+        let overrides = [
+            ("links.all.buffer", buffer),
+            ("links.hosts.buffer", buffer),
+            ("traffic.0.message", "64 B"),
+            ("traffic.0.injection", "on-off"),
+            ("traffic.0.on", "20 us"),
+            ("traffic.0.off", "20 us"),
+        ];
+        let prepared = prepare(CHAIN, &overrides);
+        let mut engine = prepared.engine(Deliveries::default);
+        engine.advance(Time::ms(4), &mut |_, _| true);
+        assert_eq!(engine.check_credits(), Ok(()));
+        let delivered = engine.observers().next().unwrap().0.len();
+        assert!(delivered > 20_000, "{delivered}");
+        engine.credit_ramps()
+    };
+    let (small, large) = (kept("64 KiB"), kept("64 MiB"));
+    // Ended ones are collected with the first credit for a switch's packet after 256; sinks give a few more back in between.
+    assert!(small <= 2 * 256, "{small}");
+    assert_eq!(small, large);
 }

@@ -237,3 +237,18 @@ fn a_window_cuts_intervals() {
     }
     assert!(numbers(&outcome, "router_ports", "stalled_cycles").iter().any(|&value| value > 0.0));
 }
+
+/// What is still blocked or stalled at the end of a run counts up to there: as in a run that goes on behind the measurement.
+#[test]
+fn a_run_that_ends_with_its_window_counts_what_one_that_goes_on_counts_in_it() {
+    let window = [("run.warmup", "2 us"), ("run.duration", "1 us")];
+    let of = |drain| {
+        let outcome = run(TORUS, &[window[0], window[1], ("run.drain", drain)]);
+        ["blocked_cycles", "stalled_cycles"].map(|column| numbers(&outcome, "router_ports", column))
+    };
+    let (ends, goes_on) = (of("none"), of("empty"));
+    assert!(ends[0].iter().any(|&value| value > 0.0));
+    for (ends, goes_on) in ends.iter().flatten().zip(goes_on.iter().flatten()) {
+        assert!(close(*ends, *goes_on), "{ends} {goes_on}");
+    }
+}

@@ -39,9 +39,15 @@ impl Delay {
 }
 
 impl Switch {
-    /// Lets an output send something if it can.
+    /// Lets an output send something if it can; `CLOSELY` where [`Switch::looks_closer`].
     #[inline(always)]
-    pub(super) fn arbitrate<const ELABORATE: bool, R: RoutingFunction, B: Observer, O: Outbox>(
+    pub(super) fn arbitrate<
+        const ELABORATE: bool,
+        const CLOSELY: bool,
+        R: RoutingFunction,
+        B: Observer,
+        O: Outbox,
+    >(
         &mut self,
         context: &mut Context<R, B, O>,
         output: usize,
@@ -69,17 +75,27 @@ impl Switch {
         if sender.starving {
             context.ports.forget_wants(port);
         }
-        if self.needs_credits {
+        if CLOSELY && self.needs_credits {
             self.note_lanes_without_credits(context, output);
         }
-        if self.overdue > 0 && self.serve_overdue::<ELABORATE, R, B, O>(context, output) {
+        if CLOSELY && self.overdue > 0 && self.serve_overdue::<ELABORATE, R, B, O>(context, output) {
             return;
         }
         if self.in_turn {
-            self.send_next::<ELABORATE, R, B, O>(context, output);
+            self.send_next::<ELABORATE, CLOSELY, R, B, O>(context, output);
         } else {
             self.send_best::<ELABORATE, R, B, O>(context, output);
         }
+    }
+
+    /// [`Switch::arbitrate`] where there is more to do than to choose.
+    #[inline(never)]
+    pub(super) fn arbitrate_closely<const ELABORATE: bool, R: RoutingFunction, B: Observer, O: Outbox>(
+        &mut self,
+        context: &mut Context<R, B, O>,
+        output: usize,
+    ) {
+        self.arbitrate::<ELABORATE, true, R, B, O>(context, output);
     }
 
     /// Sends the only packet of the moment; if that is not possible, queues it, and looks why.
@@ -120,7 +136,7 @@ impl Switch {
     /// Sends the first packet that `output` can send now, beginning after the input and lane served last: what the
     /// round-robin arbiter chooses, where the inputs fit in a word.
     #[inline(always)]
-    fn send_next<const ELABORATE: bool, R: RoutingFunction, B: Observer, O: Outbox>(
+    fn send_next<const ELABORATE: bool, const CLOSELY: bool, R: RoutingFunction, B: Observer, O: Outbox>(
         &mut self,
         context: &mut Context<R, B, O>,
         output: usize,
@@ -142,8 +158,12 @@ impl Switch {
             let number = self.layout.request(output, input);
             if readable_at > context.now {
                 delay.retry = delay.retry.min(readable_at);
-                if self.counts_missed {
+                if self.counts_missed && self.missed_until[number] != readable_at {
                     self.miss_turn::<ELABORATE, R, B, O>(context, (output, input), &mut delay);
+                    if !CLOSELY && self.looks_closer {
+                        // The request has just become overdue.
+                        return self.arbitrate_closely::<ELABORATE, R, B, O>(context, output);
+                    }
                 }
                 continue;
             }
@@ -156,7 +176,8 @@ impl Switch {
                 let packet = self.queues[queue].first();
                 if let Some((_, out_lane)) = examine::<ELABORATE, R, B, O>(context, port, packet, &mut delay)
                 {
-                    if self.overdue > 0
+                    if CLOSELY
+                        && self.overdue > 0
                         && self.waits_for_overdue::<ELABORATE, R, B, O>(context, output, packet)
                     {
                         return;

@@ -94,7 +94,10 @@ impl Switch {
         self.missed_until[number] = until;
         let missed = &mut self.requests[number].missed;
         *missed = missed.saturating_add(1);
-        self.overdue += u32::from(*missed == PATIENCE);
+        if *missed == PATIENCE {
+            self.overdue += 1;
+            self.looks_closer = true;
+        }
     }
 
     /// Counts the turns that the idle `output` misses.
@@ -227,12 +230,20 @@ impl Switch {
     /// A request is served.
     #[inline(always)]
     pub(super) fn forget_missed(&mut self, place: Place) {
-        let missed = &mut self.requests[place.request].missed;
-        if *missed >= PATIENCE {
-            *missed = PATIENCE - 1;
-            self.overdue -= 1;
-        } else {
-            *missed = missed.saturating_sub(REGAINED);
+        if self.requests[place.request].missed > 0 {
+            self.regain(place.request);
         }
+    }
+
+    #[inline(never)]
+    fn regain(&mut self, request: usize) {
+        let missed = &mut self.requests[request].missed;
+        if *missed < PATIENCE {
+            *missed = missed.saturating_sub(REGAINED);
+            return;
+        }
+        *missed = PATIENCE - 1;
+        self.overdue -= 1;
+        self.looks_closer = self.needs_credits || self.overdue > 0;
     }
 }
