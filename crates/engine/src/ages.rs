@@ -1,14 +1,17 @@
 //! From an experiment's ages to those of its switches.
 
 use fabricsim_fabric::Switch as Fabric;
-use fabricsim_fabric::age::{AgeRrSelect, Ager};
-use fabricsim_spec::{Arbiter, Bias, Experiment, SpecError};
+use fabricsim_fabric::age::{AgeRrSelect, Ager, TICKS, cycles};
+use fabricsim_model::Random;
+use fabricsim_spec::{Age, AgePhase, Arbiter, Bias, Experiment, SpecError};
 use fabricsim_topology::{Graph, PerLink};
 use fabricsim_units::{SwitchId, Vl};
 
 /// Makes switches whose packets age; there is none where they do not.
 pub(crate) struct Ages {
-    ager: Ager,
+    age: Age,
+    /// Seed of the run.
+    seed: u64,
     select: AgeRrSelect,
     /// REQ_AGE_BIAS and RSP_AGE_BIAS at both ends of each link.
     bias: Vec<[u8; 2]>,
@@ -30,7 +33,8 @@ impl Ages {
         };
         let classes = switch.service_classes.max(1);
         Ok(Some(Self {
-            ager: Ager::new(switch.age.period, switch.age.cycle),
+            age: switch.age.clone(),
+            seed: experiment.seed,
             select: AgeRrSelect(switch.age.rr_select.0),
             bias: requests
                 .into_iter()
@@ -45,7 +49,19 @@ impl Ages {
     pub(crate) fn apply(&self, switch: Fabric, graph: &Graph, id: SwitchId) -> Fabric {
         let ports = graph.switches[id.index()].ports.iter();
         let bias = ports.map(|link| self.bias[link.index()]).collect();
-        switch.with_ages(self.ager.clone(), self.select, bias, self.responses)
+        switch.with_ages(self.ager(id), self.select, bias, self.responses)
+    }
+
+    fn ager(&self, id: SwitchId) -> Ager {
+        const PHASE: u64 = 0x7068_6173;
+        let Age { period, cycle, phase, .. } = self.age;
+        match phase {
+            AgePhase::Common => Ager::new(period, cycle),
+            AgePhase::Random => {
+                let mut random = Random::new(self.seed, PHASE, u64::from(id.0));
+                Ager::begun_before(period, cycle, random.below(TICKS * cycles(period)))
+            }
+        }
     }
 }
 

@@ -102,7 +102,7 @@ const MODES: [&str; 8] = [
 fn source(bits: u8) -> impl Strategy<Value = String> {
     let half = 1_u16 << (bits - 1).min(4);
     let of_packets = (
-        1..=half,
+        (1..=half).prop_flat_map(|outstanding| (Just(outstanding), 1..=outstanding.min(3))),
         select(vec!["never", "until-first-ack", "always"]),
         any::<bool>(),
         select(vec!["each", "oldest"]),
@@ -116,10 +116,10 @@ fn source(bits: u8) -> impl Strategy<Value = String> {
         select(vec!["idle", "end"]),
     );
     (of_packets, of_connections).prop_map(move |(packets, connections)| {
-        let (outstanding, offset, speculative, timed_out, resend) = packets;
+        let ((outstanding, fast), offset, speculative, timed_out, resend) = packets;
         let (streams, identifiers, none, recovery, close) = connections;
         format!(
-            "sequence_bits = {bits}\noutstanding = {outstanding}\nstart_offset = \"{offset}\"\n\
+            "sequence_bits = {bits}\noutstanding = {outstanding}\nfast_from = {fast}\nstart_offset = \"{offset}\"\n\
              speculative = {speculative}\ntimed_out = \"{timed_out}\"\nresend = \"{resend}\"\n\
              streams = {streams}\nconnections = {identifiers}\nno_connection = \"{none}\"\n\
              recovery = \"{recovery}\"\nclose = \"{close}\"\n"

@@ -397,3 +397,32 @@ fn packets_become_ready_one_by_one() {
     assert!((took - 1.0).abs() < 5.0 * 0.75_f64.sqrt() / 1000_f64.sqrt() + 0.02, "{took}");
     assert!(one.hosts.iter().map(|host| host.target.delivered.get()).sum::<u64>() == 1000);
 }
+
+/// Section III-C: a stream of low rate goes in slow mode and needs no connection. One whose packets come faster than a round trip takes
+/// one, and so do exactly-once operations.
+#[test]
+fn streams_of_low_rate_need_no_connections() {
+    // A packet each 16 ns / load; a round trip takes some 250 ns.
+    let one = |load: &str| {
+        format!(
+            "sources = ['H(0,0).0']\npattern = {{ to = 'H(3,1).0' }}\ninjection = 'saturating'\n\
+             message = '12800 B'\nmessages = 10\npacket_load = {load}"
+        )
+    };
+    let of = |load: &str, more: &[(&str, &str)]| {
+        let result = run(DRAGONFLY, &one(load), &[&[("transport.mode", "ordered")], more].concat());
+        let sent = result.hosts[0].source.sent.get();
+        let most = result.hosts.iter().map(|host| host.most_connections).max();
+        let orders: Vec<u32> =
+            result.watchers[0].delivered.values().flat_map(|all| all.iter().map(|step| step.0)).collect();
+        assert!(orders.chunks(100).all(<[u32]>::is_sorted), "in order");
+        assert_eq!(orders.len(), 1000);
+        (result.hosts[0].source.slow.get() as f64 / sent as f64, most)
+    };
+    let from_two = [("transport.fast_from", "2")];
+    assert_eq!(of("0.001", &from_two), (1.0, Some(0)));
+    assert_eq!(of("0.001", &[]), (0.0, Some(1)), "the control: fast from the first packet on");
+    let (slow, connections) = of("0.5", &from_two);
+    assert!(slow < 0.1 && connections >= Some(1), "{slow}");
+    assert_eq!(of("0.001", &[from_two[0], ("transport.exactly_once", "true")]), (0.0, Some(1)));
+}

@@ -19,6 +19,8 @@ pub struct Age {
     pub cycle: Time,
     /// AGE_CLOCK_PERIOD: cycles in which a waiting packet ages by one, 0 to 4294967295; 0 stands for 4294967296.
     pub period: u32,
+    /// When the age clocks of the routers began.
+    pub phase: AgePhase,
     /// REQ_AGE_BIAS: what a packet on the lanes of the first half of the service classes (on any, where there is one) ages
     /// by when it comes in, by the link that it comes in on.
     pub bias: Bias,
@@ -35,11 +37,24 @@ impl Default for Age {
         Self {
             cycle: Time::ns(2),
             period: 0x1000,
+            phase: AgePhase::default(),
             bias: Bias::default(),
             response_bias: None,
             rr_select: RrSelect::default(),
         }
     }
+}
+
+/// When the age clocks of routers began; the paper does not say.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum AgePhase {
+    /// With the run: they all tick at the same moments, and have the same timestamp.
+    #[default]
+    Common,
+    /// Each a time of its own before, drawn from the seed: it ticks at any cycle of its period, and its timestamp and epoch are
+    /// any.
+    Random,
 }
 
 /// Age bias of input ports, 0 to 7: of all, then of classes of links, then of single links; the more specific wins.

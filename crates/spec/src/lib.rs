@@ -27,7 +27,7 @@ mod transport;
 mod tune;
 mod wording;
 
-pub use age::{Age, Bias, LARGEST_BIAS, RrSelect};
+pub use age::{Age, AgePhase, Bias, LARGEST_BIAS, RrSelect};
 pub use cct::{Cct, ExponentialCct, LinearCct, MOST_ENTRIES, QuadraticCct};
 pub use check::{check, warnings};
 pub use congestion::{

@@ -28,6 +28,10 @@ pub struct Transport {
     pub sequence_bits: u8,
     /// Largest number of packets of a stream that have been sent and not been acknowledged, from 1 to half of the sequence numbers.
     pub outstanding: u16,
+    /// Packets of an ordered stream that must wait to be sent before it takes a connection (fast mode); until then it goes on in slow
+    /// mode. 1: fast from its first packet on. With 2, streams whose packets come one by one, at less than one per round trip, need no
+    /// connections (section III-C). 1 to `outstanding`. Exactly-once streams always have connections.
+    pub fast_from: u16,
     /// Are packets sent before it is known whether the target has a connection (speculative set-up)?
     pub speculative: bool,
     /// Which packets carry their distance from the oldest unacknowledged one.
@@ -65,6 +69,7 @@ impl Default for Transport {
             cid_bits: 15,
             sequence_bits: 16,
             outstanding: 128,
+            fast_from: 1,
             speculative: true,
             start_offset: StartOffset::default(),
             no_connection: OnNoConnection::default(),

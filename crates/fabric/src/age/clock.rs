@@ -20,11 +20,15 @@ pub(super) struct Clock {
 }
 
 impl Clock {
-    pub(super) fn new(period: u32, cycle: Time) -> Self {
+    /// A clock that began `before` router cycles before time 0.
+    pub(super) fn new(period: u32, cycle: Time, before: u64) -> Self {
         assert!(cycle > Time::ZERO, "a router clock has a cycle of at least 1 ps");
-        let cycles = if period == 0 { 1 << 32 } else { u64::from(period) };
+        let cycles = super::cycles(period);
+        let (ticks, rest) = (before / cycles, before % cycles);
+        let next = Time(cycle.0.saturating_mul(cycles - rest));
         let period = Time(cycle.0.saturating_mul(cycles));
-        Self { timestamp: 0, epoch: false, inhibited: false, now: Time::ZERO, next: period, period, cycle }
+        let (timestamp, epoch) = (ticks as u8, ticks >> 8 & 1 == 1);
+        Self { timestamp, epoch, inhibited: false, now: Time::ZERO, next, period, cycle }
     }
 
     #[inline(always)]

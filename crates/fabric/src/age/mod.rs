@@ -39,6 +39,14 @@ pub const DEFAULT_BIAS: u8 = 1;
 /// The largest bias: the fields of PORT_CONFIG have 3 bits (procedure 1, lines 3 and 5).
 pub const MAX_BIAS: u8 = 7;
 
+/// Router cycles in which a waiting packet ages by one: AGE_CLOCK_PERIOD, where 0 stands for 2^32.
+pub fn cycles(period: u32) -> u64 {
+    if period == 0 { 1 << 32 } else { u64::from(period) }
+}
+
+/// Ticks of the age clock after which timestamp and epoch come round.
+pub const TICKS: u64 = 512;
+
 /// The aging of one router: timestamp, epoch, inhibit flag and packet counters (table 2).
 ///
 /// Every call is preceded by [`Ager::advance`] to the moment of the call. Calls of one moment may come in any order.
@@ -54,7 +62,12 @@ impl Ager {
     /// router cycles, where 0 means 2^32 (the countdown wraps); `cycle` is the router clock's, 2 ns at 500 MHz, and
     /// at least 1 ps. The n-th tick of the clock is at n x `cycle`.
     pub fn new(period: u32, cycle: Time) -> Self {
-        Self { clock: Clock::new(period, cycle), counts: [0; 2] }
+        Self::begun_before(period, cycle, 0)
+    }
+
+    /// The same for a router that has been without packets for `before` cycles at time 0.
+    pub fn begun_before(period: u32, cycle: Time, before: u64) -> Self {
+        Self { clock: Clock::new(period, cycle, before), counts: [0; 2] }
     }
 
     /// Procedure 3 for all ticks of the router clock up to `now`, which never goes back. Packets come and go only

@@ -77,6 +77,8 @@ pub struct SourceOptions {
     pub connections: u16,
     /// Largest number of packets of a stream that have been sent and not been acknowledged, 1 or more.
     pub outstanding: u16,
+    /// Packets of an ordered stream that have to wait before it takes a connection, 1 to `outstanding`.
+    pub fast_from: u16,
     /// Bits of SEQ, 3 to 16.
     pub sequence_bits: u8,
     /// SEQ of the first packet of an ordered stream.
@@ -114,6 +116,7 @@ impl From<&spec::Transport> for SourceOptions {
             streams: transport.streams,
             connections: transport.connections,
             outstanding: transport.outstanding,
+            fast_from: transport.fast_from,
             sequence_bits: transport.sequence_bits,
             first_sequence: Seq(0),
             speculative: transport.speculative,
@@ -235,6 +238,7 @@ impl SourceOptions {
             );
             return Err(OptionError { option: "outstanding", problem });
         }
+        within("fast_from", u32::from(self.fast_from), 1, u32::from(self.outstanding))?;
         for (option, time) in [("timeout", self.timeout), ("lifetime", self.lifetime)] {
             if time == Time::ZERO {
                 return Err(OptionError { option, problem: "is 0: it has to be longer".to_owned() });

@@ -173,7 +173,7 @@ impl<P: Copy> Source<P> {
     pub fn send(&mut self, id: StreamId, now: Time) -> Option<Outgoing<P>> {
         let stream = &mut self.streams[usize::from(id.0)];
         let position = stream.ready(&self.options, self.identifiers.has_free())?;
-        if stream.may_take_cid() && stream.wants_connection(position) {
+        if stream.may_take_cid() && stream.wants_connection(position, &self.options) {
             stream.cid = self.identifiers.take(id);
             (stream.connected, stream.halted) = (false, false);
         }

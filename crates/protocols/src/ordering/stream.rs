@@ -101,8 +101,9 @@ impl<P: Copy> Stream<P> {
     }
 
     /// Does the packet at this position get a connection if there is a CID?
-    pub(crate) fn wants_connection(&self, position: u16) -> bool {
-        self.needs_connection(position) || self.mode == Mode::Ordered
+    pub(crate) fn wants_connection(&self, position: u16, options: &SourceOptions) -> bool {
+        let fast = || self.mode == Mode::Ordered && self.window.len() - position >= options.fast_from;
+        self.needs_connection(position) || fast()
     }
 
     /// May a stream without CID take one now? Everything that was sent without has been answered.

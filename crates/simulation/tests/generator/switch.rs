@@ -120,6 +120,7 @@ fn age(build: &mut Build) {
     draft.section("[switch.age]");
     draft.key("period", draw.range(1, 200));
     draft.text("cycle", draw.pick(&["2 ns", "1 ns", "333 ps"]));
+    draft.text("phase", draw.pick(&["common", "random"]));
     draft.text("rr_select", draw.pick(&["0xffffffffffffffff", "0x0", "0x5555555555555555"]));
     for table in ["bias", "response_bias"] {
         draft.section(&format!("[switch.age.{table}]"));

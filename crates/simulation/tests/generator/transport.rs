@@ -73,6 +73,7 @@ fn write(build: &mut Build) {
     };
     draft.key("sequence_bits", bits);
     draft.key("outstanding", outstanding);
+    draft.key("fast_from", draw.range(1, outstanding.min(3)));
     draft.text("answer", format!("{} B", draw.range(1, mtu.min(64))));
     draft.key("service_class", draw.pick(&[0, last_class]));
     draft.text("memory_delay", draw.time());

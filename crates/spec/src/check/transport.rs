@@ -79,6 +79,7 @@ fn sequence(transport: &Transport) -> Result<(), Found> {
         );
         return fail("outstanding", message);
     }
+    within("fast_from", transport.fast_from.into(), 1, outstanding.into())?;
     Ok(())
 }
 

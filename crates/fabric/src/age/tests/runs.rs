@@ -26,6 +26,8 @@ struct Load {
     stuck: (u64, u64),
     /// As many packets as the router may hold.
     room: usize,
+    /// Router cycles for which it has run without packets at time 0.
+    before: u64,
 }
 
 /// What happened in a run, so that a test can ask whether it was of the kind that it should be.
@@ -40,7 +42,9 @@ struct Seen {
 
 fn run(seed: u64, load: Load, events: u64) -> Seen {
     let mut random = Random::new(seed, 1, 0);
-    let (mut ager, mut literal) = (Ager::new(load.period, Time(load.cycle)), Procedure3::new(load.period));
+    let mut ager = Ager::begun_before(load.period, Time(load.cycle), load.before);
+    let mut literal = Procedure3::new(load.period);
+    (0..load.before).for_each(|_| literal.tick());
     let (mut residents, mut seen): (Vec<Resident>, _) = (Vec::new(), Seen::default());
     let mut now = 0;
     for _ in 0..events {
@@ -105,7 +109,7 @@ fn check(ager: &Ager, literal: &Procedure3, residents: &[Resident], seen: &mut S
 
 #[test]
 fn equal_to_the_printed_procedure_and_to_an_unbounded_counter() {
-    let load = Load { period: 3, cycle: 2000, gap: 5, stuck: (50, 4000), room: 40 };
+    let load = Load { period: 3, cycle: 2000, gap: 5, stuck: (50, 4000), room: 40, before: 0 };
     for (seed, load) in [
         load,
         Load { period: 1, ..load },
@@ -114,6 +118,9 @@ fn equal_to_the_printed_procedure_and_to_an_unbounded_counter() {
         Load { cycle: 1, ..load },
         Load { cycle: 1873, period: 7, ..load },
         Load { period: 1, gap: 300, room: 5, ..load },
+        Load { before: 1, ..load },
+        Load { before: 3 * 255 + 2, ..load },
+        Load { period: 18, gap: 12, before: 18 * 300 + 7, ..load },
     ]
     .into_iter()
     .enumerate()
@@ -125,7 +132,7 @@ fn equal_to_the_printed_procedure_and_to_an_unbounded_counter() {
 
 #[test]
 fn exact_when_nearly_always_inhibited() {
-    let load = Load { period: 1, cycle: 2000, gap: 4, stuck: (20, 100_000), room: 60 };
+    let load = Load { period: 1, cycle: 2000, gap: 4, stuck: (20, 100_000), room: 60, before: 0 };
     let seen = run(11, load, 300_000);
     assert!(seen.inhibited * 100 > seen.ticks * 90, "{seen:?}");
     assert!(seen.epochs > 10, "{seen:?}");
@@ -133,7 +140,7 @@ fn exact_when_nearly_always_inhibited() {
 
 #[test]
 fn exact_when_the_router_is_often_empty_for_many_periods() {
-    let load = Load { period: 2, cycle: 2000, gap: 400, stuck: (10, 3000), room: 1 };
+    let load = Load { period: 2, cycle: 2000, gap: 400, stuck: (10, 3000), room: 1, before: 0 };
     let seen = run(12, load, 20_000);
     assert!(seen.epochs > 3000 && seen.inhibited > 0, "{seen:?}");
 }

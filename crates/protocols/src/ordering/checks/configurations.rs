@@ -68,6 +68,18 @@ pub(super) fn small() -> Vec<Configuration> {
     ]
 }
 
+/// Streams of low rate, which go in slow mode until some packets wait.
+pub(super) fn low_rate() -> Vec<Configuration> {
+    let lazy = |configuration: Configuration| Configuration { lazy: true, ..configuration };
+    vec![
+        lazy(Configuration::new("packets come one by one, fast from two on", &[of(3, ORDERED)]).with(1, 1))
+            .source(|source| source.fast_from = 2),
+        Configuration::new("fast from three on, one connection", &[of(4, ORDERED), of(3, ORDERED)])
+            .source(|source| source.fast_from = 3)
+            .target(|target| target.connections = 1),
+    ]
+}
+
 /// Somewhat larger ones: seconds, together.
 pub(super) fn large() -> Vec<Configuration> {
     let lazy = |configuration: Configuration| Configuration { lazy: true, ..configuration };
@@ -321,7 +333,7 @@ fn check_all(configurations: &[Configuration], limit: usize) {
 
 #[test]
 fn small_and_large_configurations() {
-    check_all(&[small(), large(), windows::small(), windows::duplicated()].concat(), 1 << 17);
+    check_all(&[small(), low_rate(), large(), windows::small(), windows::duplicated()].concat(), 1 << 17);
 }
 
 #[test]
@@ -329,6 +341,7 @@ fn small_and_large_configurations() {
 fn all_configurations() {
     let all = [
         small(),
+        low_rate(),
         large(),
         huge(),
         huge_of_other_kinds(),

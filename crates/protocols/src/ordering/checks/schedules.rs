@@ -66,10 +66,12 @@ fn pick<T: Copy>(random: &mut Random, choices: &[T]) -> T {
 
 fn source_options(random: &mut Random, sequence_bits: u8, streams: usize) -> SourceOptions {
     let most = 1_u64 << (sequence_bits.min(7) - 1);
+    let outstanding = 1 + random.below(most) as u16;
     SourceOptions {
         streams: streams as u16,
         connections: 1 + random.below(streams as u64) as u16,
-        outstanding: 1 + random.below(most) as u16,
+        outstanding,
+        fast_from: 1 + random.below(u64::from(outstanding.min(3))) as u16,
         sequence_bits,
         first_sequence: Seq(random.bits() as u16 & (u16::MAX >> (16 - sequence_bits))),
         speculative: random.below(4) > 0,
