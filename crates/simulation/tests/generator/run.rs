@@ -26,7 +26,7 @@ fn write(build: &mut Build) {
     draft.text("drain", drain);
     match drain {
         // A run that does not empty by then is at fault.
-        "empty" => draft.text("drain_limit", "60 ms"),
+        "empty" => draft.text("drain_limit", "1 s"),
         "measured" => draft.text("drain_limit", "20 us"),
         _ => {}
     }
