@@ -285,6 +285,13 @@ impl Host {
         message.min(self.source.next_response().unwrap_or(Time::MAX))
     }
 
+    /// True if congestion control holds back a message that is being sent: it will go on by itself.
+    pub(crate) fn is_held_back(&self, now: Time) -> bool {
+        let (Some(control), Some(transport)) = (&self.control, &self.transport) else { return false };
+        let mut control = control.clone();
+        transport.sending().any(|message| control.allowed_at(message.destination, message.stream, now) > now)
+    }
+
     /// Has it sent all that it opened, and answered all that it was asked?
     pub(crate) fn is_drained(&self) -> bool {
         self.protocol.is_empty()

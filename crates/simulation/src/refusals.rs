@@ -3,14 +3,17 @@
 use fabricsim_engine::{Engine, Refused};
 use fabricsim_measure::Recorder;
 use fabricsim_spec::Transport;
+use fabricsim_topology::Graph;
 use fabricsim_units::Time;
 
-/// So many times the longest time that a packet is waited for: what is lost has been sent again by then, many times.
+/// Number of times the longest wait for an answer: by then every lost packet has been retransmitted many times.
 const PATIENCE: u64 = 16;
 
 /// The requests that hosts refuse, and since when they have been the same.
 pub(crate) struct Refusals {
     patience: Time,
+    /// Longest time until a lost packet has been retransmitted once.
+    once: Time,
     last: Vec<Refused>,
     progress: Option<u64>,
     since: Time,
@@ -20,10 +23,11 @@ impl Refusals {
     pub(crate) fn new(transport: &Transport) -> Self {
         let longest = transport.timeout.0.saturating_add(transport.lifetime.0);
         let patience = Time(longest.saturating_mul(PATIENCE));
-        Self { patience, last: Vec::new(), progress: None, since: Time::ZERO }
+        let once = Time(longest.saturating_add(transport.lifetime.0));
+        Self { patience, once, last: Vec::new(), progress: None, since: Time::ZERO }
     }
 
-    /// Looks at the fabric as it is now. True if the same requests have been refused for so long that every timer has ended
+    /// Notes the state of the fabric now. True if the same requests have been refused for so long that every timer has ended
     /// several times, while in all of the fabric no operation has become visible and no message was sent: what still
     /// moves is copies of what has been delivered, or what is sent in vain.
     pub(crate) fn look(&mut self, engine: &Engine<Recorder>) -> bool {
@@ -34,5 +38,27 @@ impl Refusals {
             return false;
         }
         engine.now().saturating_sub(self.since) > self.patience
+    }
+
+    /// A warning if hosts refuse requests at the end of a run, and nothing has been completed for longer than a retransmission takes.
+    pub(crate) fn warning(&self, engine: &Engine<Recorder>, graph: &Graph) -> Option<String> {
+        let refused = engine.refused();
+        let first = refused.first()?;
+        let is_long = engine.now().saturating_sub(self.since) > self.once;
+        if !is_long
+            || refused != self.last
+            || self.progress.is_none()
+            || engine.transport_progress() != self.progress
+        {
+            return None;
+        }
+        Some(format!(
+            "{} requests wait since {} or before for hosts that have to send responses first (one at {}), and nothing has been \
+             completed since: if that does not end, it is a deadlock; give responses a service class of their own, or let the run \
+             go on with run.drain = \"empty\" to see",
+            refused.len(),
+            self.since,
+            graph.hosts[first.host.index()].name,
+        ))
     }
 }

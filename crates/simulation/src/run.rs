@@ -1,7 +1,7 @@
 //! The phases of a run. All decisions (is it steady, is it stuck, is it drained) are taken at fixed simulated times
 //! from sums over all partitions, so that they are the same for every number of partitions.
 
-use fabricsim_engine::{Advance, Engine, Prepared};
+use fabricsim_engine::{Advance, Engine, Prepared, Totals};
 use fabricsim_measure::{
     self as measure, Batch, JobName, Names, Offer, PortName, Recorder, RecorderConfig, Steady, StreamName,
     Verdict,
@@ -347,6 +347,23 @@ impl<'a> Running<'a> {
         now
     }
 
+    /// A warning if the drain ended at its limit.
+    fn unfinished_drain(&self, totals: &Totals) -> Option<String> {
+        let run = &self.prepared.experiment.run;
+        let left = match run.drain {
+            Drain::None => return None,
+            Drain::Measured => !self.engine.delivered_all_created_before(self.window?.1),
+            Drain::Empty => totals.in_flight > 0 || !self.engine.sources_drained(),
+        };
+        left.then(|| {
+            format!(
+                "the drain ended at its limit with {} packets in flight: results do not count what arrives later; raise \
+                 run.drain_limit",
+                totals.in_flight
+            )
+        })
+    }
+
     fn finish(mut self) -> Outcome {
         if self.status == Some(Status::Ok) {
             self.search();
@@ -357,7 +374,11 @@ impl<'a> Running<'a> {
         let totals = self.engine.totals();
         let credits = self.engine.check_credits();
         let mtu = self.prepared.experiment.host.mtu.0;
-        let warnings = self.waiting.warnings(&self.engine, graph, u32::try_from(mtu).unwrap_or(u32::MAX));
+        let mut warnings = self.waiting.warnings(&self.engine, graph, u32::try_from(mtu).unwrap_or(u32::MAX));
+        if self.status.is_none_or(|status| status == Status::Ok) {
+            warnings.extend(self.refusals.warning(&self.engine, graph));
+            warnings.extend(self.unfinished_drain(&totals));
+        }
         let offers = offers(&mut self.engine, end);
         let mut transports: Vec<_> = self.engine.transports().collect();
         transports.sort_by_key(|transport| transport.host);

@@ -213,6 +213,67 @@ fn copies_of_a_transport_do_not_hide_that_hosts_refuse_for_ever() {
     assert_eq!((apart.status, apart.invariants.in_flight), (Status::Ok, 0), "{:?}", apart.defect);
 }
 
+/// A host that congestion control holds back for longer than all timers goes on by itself.
+#[test]
+fn responses_that_congestion_control_holds_back_are_no_deadlock() {
+    let text = r#"
+[topology.single-switch]
+hosts = 2
+[host]
+response_queue = 1
+[[traffic]]
+sources = ["H0"]
+pattern = { to = "H1" }
+injection = "window"
+window = 4
+message = "64 B"
+response = { message = "2 KiB" }
+[transport]
+mode = "unordered"
+timeout = "10 us"
+lifetime = "10 us"
+[congestion_control]
+algorithm = "infiniband"
+[congestion_control.infiniband]
+ccti_min = 1
+cct = { entries = ["0:0", "0:16000"] }
+[run]
+duration = "20 ms"
+drain = "none"
+"#;
+    let delivered = |lifetime| {
+        let outcome = run(text, &[("transport.lifetime", lifetime)]);
+        assert_eq!(outcome.status, Status::Ok, "{lifetime}: {:?}", outcome.deadlock);
+        outcome.end
+    };
+    assert_eq!(["10 us", "50 us", "200 us"].map(delivered), [fabricsim_units::Time::ms(20); 3]);
+}
+
+/// A run that ends before that is certain warns.
+#[test]
+fn a_run_that_ends_while_hosts_refuse_warns() {
+    let ordered = format!("{OWING}drain = \"none\"\n[transport]\nmode = \"source-ordered\"\nloss = 0.1\n");
+    let warns = |class| {
+        let outcome = run(&ordered, &[("traffic.0.response.service_class", class), ("run.duration", "8 ms")]);
+        assert_eq!(outcome.status, Status::Ok, "{:?}", outcome.deadlock);
+        outcome.warnings.iter().any(|warning| warning.contains("for hosts that have to send responses first"))
+    };
+    assert_eq!([warns("0"), warns("1")], [true, false]);
+}
+
+/// So does one whose drain is cut off.
+#[test]
+fn a_drain_that_ends_at_its_limit_warns() {
+    let warns = |limit| {
+        let outcome =
+            run(OWING, &[("run.drain", "'empty'"), ("run.drain_limit", limit), ("run.duration", "2 us")]);
+        let warned = outcome.warnings.iter().any(|warning| warning.contains("the drain ended at its limit"));
+        assert_eq!(warned, outcome.invariants.in_flight > 0);
+        warned
+    };
+    assert_eq!(["100 ns", "10 ms"].map(warns), [true, false]);
+}
+
 #[test]
 fn hosts_that_refuse_requests_do_so_alike_in_every_number_of_partitions() {
     for class in ["0", "1"] {

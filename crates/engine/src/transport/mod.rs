@@ -384,6 +384,11 @@ impl Transport {
         self.executed - self.counts.repeated + u64::from(self.opened.wrapping_sub(u32::from(self.sending)))
     }
 
+    /// The messages that are being sent.
+    pub(crate) fn sending(&self) -> impl Iterator<Item = &Message> {
+        self.outgoing.iter().flatten().filter(|outgoing| outgoing.sending).map(|outgoing| &outgoing.message)
+    }
+
     /// A message that has been acknowledged wholly since it was asked for last.
     pub(crate) fn next_finished(&mut self) -> Option<Finished> {
         let id = self.asked.finished.pop()?;

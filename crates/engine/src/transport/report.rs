@@ -89,6 +89,14 @@ pub fn warnings(prepared: &Prepared) -> Vec<String> {
             spec.lifetime
         ));
     }
+    let takes_connections = |mode| mode == OrderingMode::Ordered && !spec.exactly_once;
+    if spec.fast_from > 1
+        && !prepared.workload.streams.iter().any(|stream| takes_connections(stream.ordering))
+    {
+        warnings.push(
+            "transport.fast_from has no effect: no message is ordered with mode = \"ordered\" and exactly_once = false".to_owned(),
+        );
+    }
     warnings.extend(recurring_numbers(prepared));
     warnings
 }
