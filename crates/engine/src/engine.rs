@@ -279,19 +279,21 @@ impl<B: Observer> Engine<B> {
     }
 
     /// What transports have brought to an end, all hosts together: operations that became visible for the first time, and
-    /// messages that were sent. `None` if a response is due later, or a host that refuses requests is held back by congestion control:
-    /// then it goes on by itself.
+    /// messages that were sent. `None` if a response that has been made is due later.
     pub fn transport_progress(&self) -> Option<u64> {
         let hosts = || self.partitions.iter().flat_map(|p| &p.hosts);
-        let goes_on = |host: &Host| {
-            let refuses = host.door.as_ref().is_some_and(|door| door.lanes().next().is_some());
-            refuses && host.is_held_back(self.now)
-                || host.source.next_response().is_some_and(|due| due > self.now)
-        };
-        if hosts().any(goes_on) {
+        if hosts().any(|host| host.source.next_response().is_some_and(|due| due > self.now)) {
             return None;
         }
         Some(hosts().filter_map(|host| host.transport.as_ref()).map(|transport| transport.progress()).sum())
+    }
+
+    /// Longest time for which congestion control still holds back a host that refuses requests.
+    pub fn refusing_held_back_for(&self) -> Time {
+        let hosts = self.partitions.iter().flat_map(|p| &p.hosts);
+        let refusing =
+            hosts.filter(|host| host.door.as_ref().is_some_and(|door| door.lanes().next().is_some()));
+        refusing.map(|host| host.held_back_for(self.now)).max().unwrap_or_default()
     }
 
     /// Heads of queues in switches that have been ready since `since`, and have credits, while their outputs sent other packets.

@@ -285,11 +285,12 @@ impl Host {
         message.min(self.source.next_response().unwrap_or(Time::MAX))
     }
 
-    /// True if congestion control holds back a message that is being sent: it will go on by itself.
-    pub(crate) fn is_held_back(&self, now: Time) -> bool {
-        let (Some(control), Some(transport)) = (&self.control, &self.transport) else { return false };
+    /// Longest time for which congestion control still holds back a message that is being sent.
+    pub(crate) fn held_back_for(&self, now: Time) -> Time {
+        let (Some(control), Some(transport)) = (&self.control, &self.transport) else { return Time::ZERO };
         let mut control = control.clone();
-        transport.sending().any(|message| control.allowed_at(message.destination, message.stream, now) > now)
+        let allowed = transport.sending().map(|m| control.allowed_at(m.destination, m.stream, now));
+        allowed.max().unwrap_or_default().saturating_sub(now)
     }
 
     /// Has it sent all that it opened, and answered all that it was asked?

@@ -17,6 +17,8 @@ pub(crate) struct Refusals {
     last: Vec<Refused>,
     progress: Option<u64>,
     since: Time,
+    /// Longest time for which congestion control held back one of those hosts.
+    held_back: Time,
 }
 
 impl Refusals {
@@ -24,7 +26,7 @@ impl Refusals {
         let longest = transport.timeout.0.saturating_add(transport.lifetime.0);
         let patience = Time(longest.saturating_mul(PATIENCE));
         let once = Time(longest.saturating_add(transport.lifetime.0));
-        Self { patience, once, last: Vec::new(), progress: None, since: Time::ZERO }
+        Self { patience, once, last: Vec::new(), progress: None, since: Time::ZERO, held_back: Time::ZERO }
     }
 
     /// Notes the state of the fabric now. True if the same requests have been refused for so long that every timer has ended
@@ -35,9 +37,12 @@ impl Refusals {
         let progress = engine.transport_progress().filter(|_| !refused.is_empty());
         if progress.is_none() || progress != self.progress || refused != self.last {
             (self.last, self.progress, self.since) = (refused, progress, engine.now());
+            self.held_back = engine.refusing_held_back_for();
             return false;
         }
-        engine.now().saturating_sub(self.since) > self.patience
+        self.held_back = self.held_back.max(engine.refusing_held_back_for());
+        let patience = self.patience.saturating_add(self.held_back).saturating_add(self.held_back);
+        engine.now().saturating_sub(self.since) > patience
     }
 
     /// A warning if hosts refuse requests at the end of a run, and nothing has been completed for longer than a retransmission takes.
