@@ -106,6 +106,7 @@ class Age:
 
     cycle: str | None = None
     period: int | None = None
+    phase: Literal["common", "random"] | None = None
     bias: Bias | None = None
     response_bias: Bias | None = None
     rr_select: str | None = None

@@ -45,6 +45,7 @@ class Transport:
     cid_bits: int | None = None
     sequence_bits: int | None = None
     outstanding: int | None = None
+    fast_from: int | None = None
     speculative: bool | None = None
     start_offset: Literal["never", "until-first-ack", "always"] | None = None
     no_connection: Literal["continue", "halt"] | None = None
