@@ -279,9 +279,12 @@ impl<B: Observer> Engine<B> {
     }
 
     /// What transports have brought to an end, all hosts together: operations that became visible for the first time, and
-    /// messages that were sent. `None` if a response that has been made is due later.
+    /// messages that were sent. `None` without transports, and if a response that has been made is due later.
     pub fn transport_progress(&self) -> Option<u64> {
         let hosts = || self.partitions.iter().flat_map(|p| &p.hosts);
+        if hosts().all(|host| host.transport.is_none()) {
+            return None;
+        }
         if hosts().any(|host| host.source.next_response().is_some_and(|due| due > self.now)) {
             return None;
         }

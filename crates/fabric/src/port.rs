@@ -300,8 +300,8 @@ impl Ports {
         lane.free >= blocks
     }
 
-    /// Is there space for `blocks` on a lane at `now`, for whoever looks from outside? Changes nothing: what was read of credits is
-    /// never of a later time than the sender's own.
+    /// True if `blocks` are free on a lane at `now`. Changes nothing, so that the measurement may look at times that the sender has not
+    /// reached.
     pub fn would_have_space(&self, port: u32, lane: Vl, blocks: u32, now: Time) -> bool {
         let lane = &self.lanes[port as usize * self.lane_count + lane.index()];
         lane.free >= blocks || self.ramps.free_at(lane, now) >= blocks
@@ -469,7 +469,7 @@ mod tests {
         }
     }
 
-    /// Ports with so many free blocks in each lane, that have last used the lanes `last`.
+    /// Ports with `free` blocks by port and lane, whose last used lanes are `last`.
     fn ports(free: &[[u32; LANES]], last: &[u8], selection: Selection) -> Ports {
         let lane = |&free: &u32| {
             let mut lane = LaneCredits::new(10);

@@ -52,7 +52,7 @@ pub struct Switch {
     missed_until: Table<Time>,
     /// Number of overdue requests.
     overdue: u32,
-    /// Is there more to do for an output than to choose: are there overdue requests, or does it matter which lanes wait for credits?
+    /// True if arbitration does more than choose: there are overdue requests, or the detector needs the lanes without credits.
     looks_closer: bool,
     /// Where the search for the best of several hops begins.
     hop_turn: usize,

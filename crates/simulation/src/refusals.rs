@@ -34,7 +34,7 @@ impl Refusals {
     /// moves is copies of what has been delivered, or what is sent in vain.
     pub(crate) fn look(&mut self, engine: &Engine<Recorder>) -> bool {
         let refused = engine.refused();
-        let progress = engine.transport_progress().filter(|_| !refused.is_empty());
+        let progress = if refused.is_empty() { None } else { engine.transport_progress() };
         if progress.is_none() || progress != self.progress || refused != self.last {
             (self.last, self.progress, self.since) = (refused, progress, engine.now());
             self.held_back = engine.refusing_held_back_for();

@@ -269,8 +269,8 @@ impl<'a> Running<'a> {
         }
     }
 
-    /// Nothing moves any more, or nothing but copies. If hosts refuse requests, they wait for room for their responses, and those for the room
-    /// that the requests take.
+    /// Nothing moves any more, or nothing but copies. If hosts refuse requests, they wait for room for their responses, and
+    /// those for the room that the requests take.
     fn search_at_hosts(&mut self) {
         let refused = self.engine.refused();
         if self.status.is_none() && !refused.is_empty() {
@@ -321,12 +321,7 @@ impl<'a> Running<'a> {
             self.engine.stop_sources();
         }
         loop {
-            let drained = match run.drain {
-                Drain::None => true,
-                Drain::Measured => self.engine.delivered_all_created_before(end),
-                Drain::Empty => self.engine.totals().in_flight == 0 && self.engine.sources_drained(),
-            };
-            if drained || self.engine.now() >= limit || self.status.is_some() {
+            if self.is_drained(end) || self.engine.now() >= limit || self.status.is_some() {
                 return;
             }
             self.advance(self.next_look().min(limit));
@@ -347,14 +342,18 @@ impl<'a> Running<'a> {
         now
     }
 
+    /// True if the drain of a measurement that ended at `end` is complete.
+    fn is_drained(&self, end: Time) -> bool {
+        match self.prepared.experiment.run.drain {
+            Drain::None => true,
+            Drain::Measured => self.engine.delivered_all_created_before(end),
+            Drain::Empty => self.engine.totals().in_flight == 0 && self.engine.sources_drained(),
+        }
+    }
+
     /// A warning if the drain ended at its limit.
     fn unfinished_drain(&self, totals: &Totals) -> Option<String> {
-        let run = &self.prepared.experiment.run;
-        let left = match run.drain {
-            Drain::None => return None,
-            Drain::Measured => !self.engine.delivered_all_created_before(self.window?.1),
-            Drain::Empty => totals.in_flight > 0 || !self.engine.sources_drained(),
-        };
+        let left = !self.is_drained(self.window?.1);
         left.then(|| {
             format!(
                 "the drain ended at its limit with {} packets in flight: results do not count what arrives later; raise \
