@@ -252,3 +252,13 @@ fn a_run_that_ends_with_its_window_counts_what_one_that_goes_on_counts_in_it() {
         assert!(close(*ends, *goes_on), "{ends} {goes_on}");
     }
 }
+
+/// Clocks of different phases change which packets are the oldest; where ages do not decide, they change nothing.
+#[test]
+fn phases_of_age_clocks_matter_where_ages_decide() {
+    let totals = |phase, arbiter| {
+        run(TORUS, &[("switch.age.phase", phase), ("switch.arbiter", arbiter)]).totals.fingerprint
+    };
+    assert_ne!(totals("common", "age-based"), totals("random", "age-based"));
+    assert_eq!(totals("common", "oldest-first"), totals("random", "oldest-first"));
+}
