@@ -20,7 +20,7 @@ pub(crate) struct Ages {
 }
 
 impl Ages {
-    /// What the experiment says; the error names the key of a bias for a port that there is not.
+    /// Age clocks as the experiment configures them. The error names the key of a bias for a port that does not exist.
     pub(crate) fn new(experiment: &Experiment, graph: &Graph, file: &str) -> Result<Option<Self>, SpecError> {
         let switch = &experiment.switch;
         if switch.arbiter != Arbiter::AgeBased {

@@ -36,7 +36,7 @@ pub struct Assembly<'a> {
     pub streams: &'a [StreamInfo],
 }
 
-/// Where each direction of a link starts and ends: partition and port.
+/// Partition and port at which each direction of a link starts and ends.
 pub(crate) struct Directory {
     pub(crate) sender: Vec<(u16, u32)>,
     pub(crate) receiver: Vec<(u16, u32)>,
@@ -332,7 +332,7 @@ fn sink(experiment: &Experiment) -> SinkState {
     )
 }
 
-/// What all entities are made from.
+/// Common input from which all entities are built.
 struct Common<'a> {
     experiment: &'a Experiment,
     graph: &'a Graph,

@@ -48,7 +48,7 @@ pub(crate) struct Calendar {
     next: u64,
     /// Place of its next event, or of the sentinel at the end of a chunk.
     position: usize,
-    /// Were events put into its place since it was entered?
+    /// True if events were put into its place since it was entered.
     late: bool,
     /// Space for sorting.
     scratch: Vec<Event>,

@@ -36,7 +36,7 @@ pub type Ends = (HostId, HostId);
 /// Congestion at one moment: an outlet that has more to send than its link takes, and what waits for it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CongestionTree {
-    /// Where it comes from.
+    /// Outlet from which it comes.
     pub root: Outlet,
     /// Congested outlets without credits, that wait for the root or for each other; in order.
     pub branches: Vec<Outlet>,
@@ -62,19 +62,19 @@ struct Pile {
     blocks: u32,
 }
 
-/// What is known of an outlet.
+/// Known state of an outlet.
 struct State {
     waiting: u32,
     congested: bool,
-    /// Could one of the heads be sent as far as credits go?
+    /// True if one of the heads could be sent as far as credits go.
     has_credits: bool,
     to_host: bool,
-    /// How many lanes there are from the outlet's own on.
+    /// Number of lanes from the outlet's own on.
     lanes: u8,
 }
 
 impl State {
-    /// Does it wait for a buffer of the next switch?
+    /// True if it waits for a buffer of the next switch.
     fn is_blocked(&self) -> bool {
         !self.has_credits && !self.to_host
     }
@@ -89,7 +89,7 @@ type Places = BTreeMap<Outlet, Option<(Outlet, u32)>>;
 /// with `None`, if its switch's congestion control says so.
 pub(crate) fn find<B: Observer>(engine: &Engine<B>, graph: &Graph, fill: Option<f64>) -> Vec<CongestionTree> {
     let (mut piles, mut states) = (Vec::new(), States::new());
-    // Where partitions exchange mail, senders have been told of the credits up to this moment, itself included.
+    // Where partitions exchange mail, senders have been notified of the credits up to this moment, itself included.
     let now = engine.now();
     for (number, partition) in engine.partitions.iter().enumerate() {
         gather(partition, (number, now), fill, &mut piles, &mut states);
@@ -235,10 +235,11 @@ fn grow(states: &States, places: &Places) -> BTreeMap<Outlet, CongestionTree> {
     trees
 }
 
-/// A flow with packets in a tree: the root, the flow, the pile, and is a packet of it behind one for another output?
+/// A flow with packets in a tree: the root, the flow, the pile, and true if a packet of it is behind one for another
+/// output.
 type Member = (Outlet, Ends, usize, bool);
 
-/// Tells contributors from victims.
+/// Separates contributors from victims.
 fn sort_flows<B: Observer>(
     engine: &Engine<B>,
     graph: &Graph,
@@ -273,7 +274,7 @@ fn sort_flows<B: Observer>(
     }
 }
 
-/// Where packets go from where they are.
+/// Paths of packets from where they are.
 struct Ways<'a> {
     graph: &'a Graph,
     router: &'a Router,
@@ -282,7 +283,7 @@ struct Ways<'a> {
 }
 
 impl Ways<'_> {
-    /// Does the way of a packet from a pile lead through a sending port? Where the routing leaves a choice: the way that
+    /// True if the path of a packet from a pile leads through a sending port. If the routing leaves a choice: the path that
     /// always takes the first hop. `behind`: the packet may be for another output than the pile's.
     fn lead_through(&mut self, port: u32, pile: &Pile, behind: bool, to: HostId) -> bool {
         let (mut at, mut lane) = (pile.outlet.port, Vl(pile.outlet.lane));
@@ -317,7 +318,7 @@ impl Ways<'_> {
     }
 }
 
-/// Where a sending port leads.
+/// Returns the end to which a sending port leads.
 fn arrival(graph: &Graph, port: u32) -> End {
     let link = &graph.links[(port / 2) as usize];
     if port.is_multiple_of(2) { link.b } else { link.a }
@@ -331,7 +332,7 @@ mod tests {
         Outlet { port, lane: 0 }
     }
 
-    /// Outlets by number: is it congested, has it credits?
+    /// Outlets by number: true if it is congested, true if it has credits.
     fn states(of: &[(bool, bool)]) -> States {
         let state = |&(congested, has_credits): &(bool, bool)| State {
             waiting: 10,

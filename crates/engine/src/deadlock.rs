@@ -25,7 +25,7 @@ pub struct Deadlock {
     pub buffers: usize,
 }
 
-/// An input buffer that can not move.
+/// An input buffer that cannot move.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Blocked {
     /// The switch.

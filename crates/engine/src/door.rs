@@ -33,7 +33,7 @@ impl Door {
         Self { limit, waiting: vec![VecDeque::new(); usize::from(lanes)] }
     }
 
-    /// Is there room for the response to another request, where so many are owed?
+    /// True if there is room for the response to another request when `owed` responses are owed.
     pub(crate) fn is_open(&self, owed: usize) -> bool {
         owed < self.limit as usize
     }

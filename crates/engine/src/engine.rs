@@ -14,7 +14,7 @@ use crate::partition::{Mail, Owner, Partition, Totals};
 use crate::transport::HostTransport;
 use crate::waiting::{self, Passed};
 
-/// How far a call of [`Engine::advance`] came.
+/// Outcome of a call of [`Engine::advance`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Advance {
     /// To the time asked for.
@@ -36,7 +36,7 @@ pub struct CreditError {
     pub channel: u32,
     /// Virtual lane.
     pub lane: usize,
-    /// Blocks that the sender has or has been told of.
+    /// Blocks that the sender has or has been notified of.
     pub accounted: u32,
     /// Blocks that packets occupy.
     pub occupied: u32,
@@ -186,14 +186,14 @@ impl<B: Observer> Engine<B> {
         self.partitions.iter_mut().flat_map(|p| p.hosts.iter_mut()).map(|host| (host.id, &mut host.source))
     }
 
-    /// Times that a notification found or brought a flow to the level at which an event is told (InfiniBand's trigger
-    /// threshold).
+    /// Number of times that a notification found or brought a flow to the level at which an event is reported
+    /// (InfiniBand's trigger threshold).
     pub fn congestion_events(&self) -> u64 {
         let hosts = self.partitions.iter().flat_map(|p| &p.hosts);
         hosts.filter_map(|host| host.control.as_ref()).map(|control| control.events()).sum()
     }
 
-    /// What the transports of hosts have counted, in order of partitions; nothing where there are none.
+    /// Counters of the hosts' transports, in order of partitions; nothing if there are none.
     pub fn transports(&self) -> impl Iterator<Item = HostTransport> {
         let hosts = self.partitions.iter().flat_map(|p| &p.hosts);
         hosts.filter_map(|host| host.transport.as_ref()).map(|transport| transport.report())
@@ -204,12 +204,12 @@ impl<B: Observer> Engine<B> {
         self.partitions.iter_mut().flat_map(|p| p.hosts.iter_mut()).for_each(|host| host.stopped = true);
     }
 
-    /// Has every host sent all that it opened, and answered all that it was asked?
+    /// True if every host has sent all that it opened, and answered every request.
     pub fn sources_drained(&self) -> bool {
         self.partitions.iter().flat_map(|p| &p.hosts).all(Host::is_drained)
     }
 
-    /// Has every message that was made before `time` been sent, and every packet of those been delivered?
+    /// True if every message created before `time` has been sent, and every packet of those has been delivered.
     pub fn delivered_all_created_before(&self, time: Time) -> bool {
         self.partitions.iter().all(|p| {
             p.context.arena.iter().all(|(_, slot)| slot.packet.created >= time)
@@ -278,8 +278,8 @@ impl<B: Observer> Engine<B> {
         all
     }
 
-    /// What transports have brought to an end, all hosts together: operations that became visible for the first time, and
-    /// messages that were sent. `None` without transports, and if a response that has been made is due later.
+    /// Number of things that transports have completed, all hosts together: operations that became visible for the first
+    /// time, and messages that were sent. `None` without transports, and if a response that has been created is due later.
     pub fn transport_progress(&self) -> Option<u64> {
         let hosts = || self.partitions.iter().flat_map(|p| &p.hosts);
         if hosts().all(|host| host.transport.is_none()) {
@@ -311,7 +311,7 @@ impl<B: Observer> Engine<B> {
         congestion_tree::find(self, graph, fill)
     }
 
-    /// Tells the observers what is still going on at the end, and gives them back, one of each partition.
+    /// Reports to the observers what is still going on at the end, and returns them, one of each partition.
     pub fn finish(mut self) -> Vec<B> {
         let now = self.now;
         self.partitions.iter_mut().for_each(|p| p.finish(now));

@@ -20,7 +20,7 @@ pub(crate) struct Host {
     pub(crate) port: u32,
     pub(crate) source: Source,
     pub(crate) protocol: Datagram,
-    /// What orders and acknowledges, where anything does; then `protocol` is not used.
+    /// Transport that orders and acknowledges, if there is one; then `protocol` is not used.
     pub(crate) transport: Option<Box<Transport>>,
     /// Congestion control, where there is any.
     pub(crate) control: Option<Box<Endpoint>>,
@@ -30,7 +30,7 @@ pub(crate) struct Host {
     pub(crate) sent: u64,
     /// No more messages are opened.
     pub(crate) stopped: bool,
-    /// Where the host may owe a limited number of responses: what waits to be taken.
+    /// Packets that wait to be accepted, if the host may owe only a limited number of responses.
     pub(crate) door: Option<Box<Door>>,
 }
 
@@ -111,7 +111,7 @@ impl Host {
         }
     }
 
-    /// When there is something to send after a packet that has just been sent.
+    /// Returns the time at which there is something to send after a packet that has just been sent.
     fn after_sending<R, B, O>(&self, context: &Context<R, B, O>) -> Time {
         let busy_until = context.ports.senders[self.port as usize].busy_until;
         let answer = self.control.as_ref().and_then(|control| control.answer_ready()).unwrap_or(Time::MAX);
@@ -194,13 +194,13 @@ impl Host {
         self.source.responses() + self.protocol.responses() + transport
     }
 
-    /// May the host take this packet now, if it is the first on its lane?
+    /// True if the host may take this packet now, provided that it is the first on its lane.
     pub(crate) fn takes(&self, packet: &Packet) -> bool {
         let open = self.door.as_ref().is_none_or(|door| door.is_open(self.owed()));
         open || packet.kind != PacketKind::Data || !self.source.is_request(packet.stream)
     }
 
-    /// Tells the observer of requests that are answered and iterations that are done.
+    /// Reports answered requests and completed iterations to the observer.
     pub(crate) fn tell<B: Observer>(&mut self, now: Time, observer: &mut B) {
         for event in self.source.events() {
             match event {
@@ -274,7 +274,7 @@ impl Host {
         }
     }
 
-    /// When the next message can be opened, as far as there is room.
+    /// Returns the time at which the next message can be opened, as far as there is room.
     #[inline(always)]
     fn next_opening(&self, now: Time) -> Time {
         let wanted = !self.stopped && self.protocol.has_room();
@@ -293,7 +293,7 @@ impl Host {
         allowed.max().unwrap_or_default().saturating_sub(now)
     }
 
-    /// Has it sent all that it opened, and answered all that it was asked?
+    /// True if it has sent all that it opened, and answered every request.
     pub(crate) fn is_drained(&self) -> bool {
         self.protocol.is_empty()
             && self.source.next_response().is_none()

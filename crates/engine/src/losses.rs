@@ -1,6 +1,6 @@
 //! Packets lost on purpose, by cause.
 
-/// Why a packet was lost.
+/// Cause of the loss of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LossCause {
     /// The draw of `transport.loss`.

@@ -1,4 +1,4 @@
-//! A part of the fabric with its own event queue. Parts tell each other only what travels over a link.
+//! A partition of the fabric with its own event queue. Partitions exchange only what travels over a link.
 
 use std::sync::Arc;
 
@@ -13,14 +13,14 @@ use crate::host::Host;
 use crate::losses::{LossCause, Losses};
 use crate::publisher::Publisher;
 
-/// What a partition tells another.
+/// Message from one partition to another.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Mail {
     /// A packet that may be sent on at a switch from a time on.
     Packet { at: Time, channel: u32, slot: Slot, label: Option<Label> },
     /// Credits for the sender of a channel.
     Credit { channel: u32, lane: Vl, ramp: Ramp },
-    /// What is ahead at an output, for all partitions.
+    /// Load ahead at an output, for all partitions.
     Published { epoch: u64, output: u32, blocks: u32 },
 }
 
@@ -117,25 +117,25 @@ pub(crate) struct Partition<B> {
     unsettled_hosts: Vec<u32>,
     /// Events of the present call of [`Partition::run`].
     events: u64,
-    /// Is there anything that costs every packet something? See [`Switch::is_elaborate`]; errors of links, and hosts that
-    /// decide on packets, too.
+    /// True if a feature adds work for every packet: one of [`Switch::is_elaborate`], errors of links, or hosts that decide on
+    /// packets.
     elaborate: bool,
-    /// Is there congestion control, or do messages follow from others?
+    /// True if there is congestion control, or if messages follow from others.
     attentive: bool,
-    /// Do messages follow from others?
+    /// True if messages follow from others.
     closed: bool,
-    /// Are messages acknowledged?
+    /// True if messages are acknowledged.
     acknowledged: bool,
-    /// Do hosts decide on each packet whether to take it?
+    /// True if hosts decide on each packet whether to take it.
     choosy: bool,
-    /// What its switches publish, where the routing looks at it; and when next.
+    /// Loads that its switches publish, if the routing looks at them, and the time of the next publication.
     pub(crate) publisher: Option<Publisher>,
     pub(crate) publish_at: Time,
-    /// Are there other partitions?
+    /// True if there are other partitions.
     pub(crate) is_one_of_several: bool,
     /// Packets that hosts have taken at the present moment and take notice of.
     taken: Vec<(u32, Packet, Option<Label>)>,
-    /// Do hosts have a transport? Then a packet is delivered when its operation is visible.
+    /// True if hosts have a transport. Then a packet is delivered when its operation is visible.
     transported: bool,
 }
 
@@ -367,8 +367,8 @@ impl<B: Observer> Partition<B> {
         self.context.arena.release(index);
     }
 
-    /// Tells hosts of the packets that they took at this moment. A sink that has paused may take
-    /// several at once, told in no particular order: they are noticed by sender and number.
+    /// Notifies hosts of the packets that they took at this moment. A sink that has paused may take several at once, in no
+    /// particular order: they are noticed by sender and number.
     #[inline(never)]
     fn notice(&mut self) {
         let now = self.context.now;
@@ -438,7 +438,7 @@ impl<B: Observer> Partition<B> {
         }
     }
 
-    /// Tells the observer of ports that are still stalled at the end.
+    /// Reports the ports that are still stalled at the end to the observer.
     pub(crate) fn finish(&mut self, now: Time) {
         for sender in self.context.ports.senders.iter_mut() {
             if sender.stalled_since < now {
@@ -466,7 +466,7 @@ impl<B: Observer> Partition<B> {
         })
     }
 
-    /// Are packets at hosts in buffers whose space has not been returned?
+    /// True if packets at hosts are in buffers whose space has not been returned.
     pub(crate) fn is_choosy(&self) -> bool {
         self.choosy
     }
@@ -476,7 +476,7 @@ impl<B: Observer> Partition<B> {
     }
 }
 
-/// What a partition is made of.
+/// Components of a partition.
 pub(crate) struct Parts {
     pub(crate) switches: Table<Switch>,
     pub(crate) hosts: Vec<Host>,

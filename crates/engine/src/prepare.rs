@@ -12,7 +12,7 @@ use fabricsim_workload::{HostGrid, Hosts, Workload, WorkloadError};
 use crate::ages::Ages;
 use crate::{Assembly, Engine};
 
-/// Why an experiment can not be run.
+/// Reason why an experiment cannot be run.
 #[derive(Clone, Debug, thiserror::Error)]
 pub enum PrepareError {
     /// Something in the file or in the topology.
@@ -112,7 +112,7 @@ impl Prepared {
     }
 }
 
-/// What the workload may know of the graph's hosts.
+/// Returns the facts about the graph's hosts that the workload may use.
 pub fn hosts(graph: &Graph) -> Hosts {
     let rate = |host: &fabricsim_topology::HostNode| graph.links[host.link.index()].parameters.rate;
     Hosts {

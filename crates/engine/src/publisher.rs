@@ -7,7 +7,7 @@ use fabricsim_units::{SwitchId, Time};
 
 use crate::partition::{Mail, Partition};
 
-/// What a partition publishes.
+/// Publication of output loads by a partition.
 pub(crate) struct Publisher {
     /// Number of the switch in the partition, its output, and the number of that among all that are published.
     outputs: Vec<(u32, usize, u32)>,
@@ -16,7 +16,7 @@ pub(crate) struct Publisher {
 }
 
 impl Publisher {
-    /// What the switches of a partition publish, with the board for all; `None` where the routing looks at nothing.
+    /// Publisher of the switches of a partition, with the board for all; `None` if the routing looks at nothing.
     pub(crate) fn new(routing: &Router, switches: impl Iterator<Item = SwitchId>) -> Option<(Self, Board)> {
         let Published { delay, outputs } = routing.published()?;
         let board = Board::new(outputs.len(), delay);

@@ -190,7 +190,7 @@ fn the_busiest_links_of_the_dragonfly_of_1056_hosts() {
     }
 }
 
-/// What is offered is accepted up to the load at which the busiest link is full, within 8 %, and not beyond it.
+/// The offered load is accepted up to the load at which the busiest link is full, within 8 %, and not beyond it.
 #[test]
 fn the_busiest_link_is_the_limit() {
     let graph = prepared(&format!("{WORST}\nload = 0.1"), &[]).graph;
@@ -226,8 +226,8 @@ fn adaptive_routing_is_as_good_as_the_better_of_the_two() {
     assert!(detours > 0.99 * 0.42, "{detours} of 0.42 to the group two further, Valiant's limit is 0.29");
 }
 
-/// Where nothing is in the way, progressive routing goes the short way: links of a packet at a moderate uniform load, beside those of minimal
-/// routing. Links between groups are longer than others, so that there is always more on its way there.
+/// If nothing is in the way, progressive routing takes the minimal path: links of a packet at a moderate uniform load, beside
+/// those of minimal routing. Links between groups are longer than others, so that more is always in flight on them.
 #[test]
 fn detours_are_rare_where_nothing_is_in_the_way() {
     let links = |algorithm: &[(&str, &str)]| {

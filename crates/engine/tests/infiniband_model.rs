@@ -1,4 +1,4 @@
-//! What the InfiniBand model for OMNeT++ does and others do not: outputs that wait for the input whose turn it is, and flow-control
+//! Features that only the InfiniBand model for OMNeT++ has: outputs that wait for the input whose turn it is, and flow-control
 //! units of a queue that follow each other at intervals.
 
 use std::path::Path;
@@ -71,7 +71,7 @@ fn a_strict_output_waits_for_the_input_in_turn() {
     }
 }
 
-/// Where every input can be read for all outputs at once, there is nothing to wait for.
+/// If every input can be read for all outputs at once, there is nothing to wait for.
 #[test]
 fn without_read_ports_a_strict_output_is_an_ordinary_one() {
     let traffic = "[[traffic]]\npattern = 'uniform'\nload = 0.8\nmessage = '64 B'\n";

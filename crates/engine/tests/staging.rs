@@ -65,7 +65,7 @@ impl Observer for Late {
         self.0 += u32::from(now > Time::us(10));
     }
 }
-/// So many packets for one who takes none, then one for another.
+/// True if a packet to another host passes after `packets` packets to a host that takes none.
 fn passes(packets: u32, overrides: &[(&str, &str)]) -> bool {
     let traffic = format!(
         "[[traffic]]\nsources = ['H0']\npattern = {{ to = 'H1' }}\ninjection = 'constant'\nload = 0.5\nmessages = {packets}\n\
@@ -85,7 +85,7 @@ fn staging_buffers_take_the_first_from_the_head_of_the_line() {
     assert!(passes(15, &[("switch.queueing", "voq")]) && !passes(11, &[("switch.queueing", "fifo")]));
 }
 
-/// When each packet leaves the switch, and how long heads of input buffers were blocked.
+/// Time at which each packet leaves the switch, and time for which heads of input buffers were blocked.
 #[derive(Default)]
 struct Times {
     sent: Vec<Time>,

@@ -13,7 +13,7 @@ use proptest::sample::select;
 /// Source, receiver, stream of the workload, number.
 type Message = (HostId, HostId, u16, u32);
 
-/// What hosts have done.
+/// Actions of hosts.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct Watcher {
     /// Bytes and packets that were delivered to the workload, by message.
@@ -66,7 +66,7 @@ impl Watcher {
     }
 }
 
-/// What is random.
+/// Random parameters of a case.
 #[derive(Clone, Debug)]
 struct Case {
     mode: &'static str,

@@ -6,7 +6,7 @@ pub(crate) struct Event {
     pub(crate) packet: u32,
 }
 
-/// What happens.
+/// Kind of an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
     /// A packet may be sent on from an input buffer of a switch.

@@ -65,7 +65,7 @@ impl<'a> Builder<'a> {
         Some(Self { experiment, graph, rules: Arc::new(rules), algorithm })
     }
 
-    /// What watches in a switch with these outputs.
+    /// Returns the congestion detector of a switch with these outputs.
     pub(crate) fn detector(&self, outputs: &[Sender]) -> Detector {
         let lanes = usize::from(self.experiment.switch.virtual_lanes);
         let unit = self.experiment.switch.flow_control_unit.0;
@@ -123,7 +123,7 @@ impl<'a> Builder<'a> {
         matches!(far.node, Node::Host(_))
     }
 
-    /// What holds back at a host.
+    /// Returns the congestion control of a host.
     pub(crate) fn endpoint(&self, host: HostId, sender: &Sender) -> Endpoint {
         let (source, interval) = match &self.algorithm {
             Algorithm::InfiniBand(_, rules) => {
@@ -184,7 +184,7 @@ impl Settings {
         }
     }
 
-    /// The rule for a buffer of so many blocks.
+    /// Returns the threshold rule for a buffer of `buffer` blocks.
     fn rule(&self, buffer: u32) -> ThresholdRule {
         ThresholdRule {
             enter: (self.threshold > 0).then(|| fill(buffer, self.threshold)),

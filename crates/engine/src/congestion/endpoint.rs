@@ -8,7 +8,7 @@ use fabricsim_protocols::congestion::{Destination, FlowKey, RateControl, SourceC
 use fabricsim_spec::{ControlPer, NotifyBy};
 use fabricsim_units::{HostId, Time};
 
-/// What is the same for all hosts.
+/// Rules common to all hosts.
 #[derive(Clone, Debug)]
 pub(crate) struct EndpointRules {
     pub(crate) by: NotifyBy,
@@ -23,7 +23,7 @@ pub(crate) struct EndpointRules {
     pub(crate) classes: Vec<u8>,
 }
 
-/// Something to tell a source.
+/// Answer that is due to a source.
 #[derive(Clone, Copy, Debug)]
 struct Pending {
     ready: Time,
@@ -32,7 +32,7 @@ struct Pending {
     stream: u16,
 }
 
-/// Whose turn it is at a host's link.
+/// Next user of a host's link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Turn {
     Answers,
@@ -70,7 +70,7 @@ impl Endpoint {
         }
     }
 
-    /// When the next packet to `destination` may be sent, at the earliest.
+    /// Returns the earliest time at which the next packet to `destination` may be sent.
     #[inline]
     pub(crate) fn allowed_at(&mut self, destination: HostId, stream: u16, now: Time) -> Time {
         let key = self.key(destination, stream);
@@ -104,12 +104,12 @@ impl Endpoint {
         true
     }
 
-    /// When the first answer may be sent.
+    /// Returns the time at which the first answer may be sent.
     pub(crate) fn answer_ready(&self) -> Option<Time> {
         self.answers.front().map(|answer| answer.ready)
     }
 
-    /// Who goes first at the link.
+    /// Returns the next user of the link.
     pub(crate) fn turn(&self) -> Turn {
         if self.rules.first { Turn::Answers } else { self.turn }
     }
@@ -138,7 +138,7 @@ impl Endpoint {
         })
     }
 
-    /// Is every message answered?
+    /// True if every message is answered.
     pub(crate) fn acknowledges(&self) -> bool {
         self.rules.by == NotifyBy::Acknowledgement
     }
@@ -154,7 +154,7 @@ impl Endpoint {
         self.turn = Turn::Data;
     }
 
-    /// The link is looked at again: a time of throttling ends here, or is told in parts.
+    /// Called when the link is looked at again: ends a time of throttling, or reports it in parts.
     #[inline]
     pub(crate) fn end_throttling<B: Observer>(&mut self, now: Time, observer: &mut B) {
         if let Some((since, destination)) = self.throttled.take()
@@ -174,7 +174,7 @@ impl Endpoint {
         self.answers.is_empty()
     }
 
-    /// Tells what has not been told yet.
+    /// Reports what has not been reported yet.
     pub(crate) fn finish<B: Observer>(&mut self, now: Time, observer: &mut B) {
         self.end_throttling(now, observer);
         let (host, per) = (self.host, self.rules.control);

@@ -1,4 +1,4 @@
-//! Which output ports the exceptions of an experiment are about.
+//! Output ports to which the exceptions of an experiment apply.
 
 use fabricsim_spec::{CongestionAlgorithm, Experiment, PortCongestion, SpecError, nearest};
 use fabricsim_topology::Graph;
@@ -36,7 +36,7 @@ pub(super) fn names(graph: &Graph, port: u32) -> [String; 2] {
     [graph.port_name(port), graph.ends_name(port)]
 }
 
-/// Is the exception about the port that has these names, and this lane?
+/// True if the exception applies to the port with these names, and to this lane.
 pub(super) fn is_about(exception: &PortCongestion, port: &[impl AsRef<str>], lane: u8) -> bool {
     let matches =
         |pattern: &String| port.iter().any(|name| fabricsim_workload::matches(pattern, name.as_ref()));

@@ -45,7 +45,7 @@ impl Host {
         }
     }
 
-    /// What timers, memory and finished messages ask for.
+    /// Handles the requests of timers, memory and finished messages.
     fn catch_up<B: Observer>(&mut self, now: Time, observer: &mut B) {
         let transport = transport!(self);
         if transport.wake_at() <= now {
@@ -55,7 +55,7 @@ impl Host {
         self.tell_workload(now, observer);
     }
 
-    /// Tells the workload what has come, and which messages are acknowledged.
+    /// Notifies the workload of arrivals and of acknowledged messages.
     fn tell_workload<B: Observer>(&mut self, now: Time, observer: &mut B) {
         let transport = transport!(self);
         let closed = self.source.is_closed();
@@ -112,7 +112,7 @@ impl Host {
         }
     }
 
-    /// When the next message can be opened, as far as there is room.
+    /// Returns the time at which the next message can be opened, as far as there is room.
     fn next_stream(&self, now: Time) -> Time {
         let Some(transport) = &self.transport else { return Time::MAX };
         let wanted = !self.stopped && transport.has_room();

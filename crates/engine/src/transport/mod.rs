@@ -34,7 +34,7 @@ struct Request {
     again: bool,
 }
 
-/// What is needed of a packet once it is out of the network.
+/// Data needed of a packet once it is out of the network.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 struct Carried {
     created: Time,
@@ -58,7 +58,7 @@ struct Outgoing {
     packets: u32,
     /// Packets that the stream has been given.
     offered: u32,
-    /// When the next one can be given to it.
+    /// Time at which the next one can be given to it.
     ready_at: Time,
     /// It counts among those that are being sent.
     sending: bool,
@@ -73,7 +73,7 @@ struct Execution {
     request: Request,
 }
 
-/// What the state machines asked for at present.
+/// Present requests of the state machines.
 #[derive(Clone, Debug, Default)]
 struct Asked {
     answers: VecDeque<(HostId, Header)>,
@@ -128,12 +128,12 @@ pub(crate) struct Transport {
     incoming: Incoming,
     /// Operations carried out; a fetch-and-add of 1 on a word of target memory returns it.
     executed: u64,
-    /// Operations that are visible for the first time and that the workload has not been told of.
+    /// Operations that are visible for the first time and that have not been reported to the workload.
     visible: Vec<Packet>,
     counts: Counts,
 }
 
-/// What the state machines do not count themselves.
+/// Counters that the state machines do not keep themselves.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Counts {
     /// Packets lost on their way to this host.
@@ -174,12 +174,12 @@ impl Transport {
         }
     }
 
-    /// May another message be opened that is no response?
+    /// True if another message may be opened that is no response.
     pub(crate) fn has_room(&self) -> bool {
         self.sending - self.responding < self.rules.limit && self.source.can_open()
     }
 
-    /// May a response be opened?
+    /// True if a response may be opened.
     pub(crate) fn has_room_for_response(&self) -> bool {
         self.responding < self.rules.limit && self.source.can_open()
     }
@@ -373,7 +373,7 @@ impl Transport {
         self.release(now);
     }
 
-    /// When something is to be done without a packet that arrives.
+    /// Returns the time at which something is to be done without a packet that arrives.
     pub(crate) fn wake_at(&self) -> Time {
         let visible = self.memory.front().map_or(Time::MAX, |first| first.visible_at);
         self.source.wake_at().min(visible).min(self.next_ready())
@@ -405,7 +405,7 @@ impl Transport {
             && self.asked.answers.is_empty()
     }
 
-    /// Are all messages that were made before `time` acknowledged?
+    /// True if all messages created before `time` are acknowledged.
     pub(crate) fn has_finished_before(&self, time: Time) -> bool {
         self.outgoing.iter().flatten().all(|outgoing| outgoing.message.created >= time)
     }

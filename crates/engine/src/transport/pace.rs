@@ -1,4 +1,4 @@
-//! When the packets of a message are ready, where they are not ready all at once.
+//! Times at which the packets of a message are ready, if they are not ready all at once.
 
 use fabricsim_model::Random;
 use fabricsim_protocols::ordering::StreamId;
@@ -66,7 +66,7 @@ impl Transport {
         }
     }
 
-    /// When the next packet is ready that there is room for.
+    /// Returns the time at which the next packet is ready that there is room for.
     pub(super) fn next_ready(&self) -> Time {
         if !self.rules.is_paced {
             return Time::MAX;

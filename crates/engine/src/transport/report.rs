@@ -1,4 +1,4 @@
-//! What the transports of hosts have counted.
+//! Counters of the hosts' transports.
 
 use fabricsim_protocols::ordering::{ReorderBuffer, SourceCounters, TargetCounters};
 use fabricsim_routing::path;
@@ -13,9 +13,9 @@ use crate::Prepared;
 pub struct HostTransport {
     /// The host.
     pub host: HostId,
-    /// What it has counted as a source.
+    /// Its counters as a source.
     pub source: SourceCounters,
-    /// What it has counted as a target.
+    /// Its counters as a target.
     pub target: TargetCounters,
     /// The largest number of packets in its reorder buffer.
     pub most_reordering: u64,
@@ -55,7 +55,7 @@ impl Transport {
     }
 }
 
-/// Bytes of memory that the transport of a host takes at the least.
+/// Bytes of memory that the transport of a host takes at least.
 pub fn transport_bytes(experiment: &Experiment) -> u64 {
     let target = &experiment.transport.target;
     if experiment.transport.mode == OrderingMode::None {
@@ -67,7 +67,7 @@ pub fn transport_bytes(experiment: &Experiment) -> u64 {
 /// Most pairs of hosts whose round trip is looked at.
 const MOST_PAIRS: usize = 4096;
 
-/// What is allowed and probably not wanted.
+/// Warnings about settings that are allowed and probably not intended.
 pub fn warnings(prepared: &Prepared) -> Vec<String> {
     let spec = &prepared.experiment.transport;
     if spec.mode == OrderingMode::None {

@@ -10,16 +10,16 @@ use fabricsim_workload::StreamInfo;
 
 use super::pace::Pace;
 
-/// What is the same for all hosts.
+/// Rules common to all hosts.
 #[derive(Clone, Debug)]
 pub(crate) struct Rules {
     pub(crate) source: SourceOptions,
     pub(crate) target: TargetOptions,
     /// Of each stream of messages.
     pub(crate) modes: Vec<Mode>,
-    /// How the packets of each become ready, where they are not at once.
+    /// Pace at which the packets of each become ready, if they are not ready at once.
     pub(crate) paces: Vec<Option<Pace>>,
-    /// Is there any of these?
+    /// True if there is any of these.
     pub(crate) is_paced: bool,
     pub(crate) exactly_once: bool,
     /// Size of an answer or a FIN, in bytes.
@@ -62,7 +62,7 @@ impl Rules {
         }))
     }
 
-    /// Is this packet lost when it reaches its receiver? That depends on the packet alone.
+    /// True if this packet is lost when it reaches its receiver. That depends on the packet alone.
     pub(crate) fn is_lost(&self, packet: &Packet) -> bool {
         const LOSS: u64 = 0x6c6f_7373;
         if self.loss == 0.0 {
