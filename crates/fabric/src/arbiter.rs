@@ -1,4 +1,4 @@
-//! Who goes first at an output. Adding an arbiter: a variant here and in the specification, and a line in
+//! Output arbitration policy. Adding an arbiter: a variant here and in the specification, and an entry in
 //! [`Choice::offer`].
 
 use fabricsim_model::Random;

@@ -11,9 +11,9 @@ pub const NONE: u32 = u32::MAX;
 pub struct Slot {
     /// The packet.
     pub packet: Packet,
-    /// When the switch may send it on at the earliest.
+    /// Earliest time at which the switch may send it on.
     pub ready: Time,
-    /// When it could have been sent on if nothing had been in its way.
+    /// Time at which it could have been sent on if nothing had been in its way.
     pub arrived: Time,
     /// The next packet in the same queue.
     pub next: u32,
@@ -21,11 +21,11 @@ pub struct Slot {
     pub blocks: u32,
     /// The port (of this partition) whose input buffer it is in or on its way to; [`NONE`] in a staging buffer.
     pub port: u32,
-    /// Where it goes from here, once routed.
+    /// Next hop, once routed.
     pub hop: Hop,
     /// Virtual lane of that buffer.
     pub lane: Vl,
-    /// What it remembers of its way.
+    /// State that the routing keeps with it.
     pub trail: Trail,
 }
 
@@ -33,13 +33,13 @@ pub struct Slot {
 #[derive(Clone, Debug)]
 pub struct Arena {
     slots: Table<Slot>,
-    /// What transports put on packets, by slot; as long as needed. With it, the packet that it was put on.
+    /// Labels that transports put on packets, by slot; as long as needed. With it, the packet that it was put on.
     labels: Vec<(Sending, Label)>,
     free: u32,
     live: u32,
 }
 
-/// What identifies a packet of a run: its sender, and the time at which that began to send it.
+/// Identity of a packet of a run: its sender, and the time at which that began to send it.
 type Sending = (HostId, Time);
 
 /// Of no packet.
@@ -145,7 +145,7 @@ impl Slot {
         }
     }
 
-    /// A number for its source and destination, to tell flows apart.
+    /// A number for its source and destination, to distinguish flows.
     #[inline]
     pub fn flow(&self) -> u32 {
         self.packet.source.0.wrapping_mul(31).wrapping_add(self.packet.destination.0)

@@ -80,7 +80,7 @@ impl Bits {
         (self.low & after, self.low & !after)
     }
 
-    /// Do the numbers below `size` fit in a word?
+    /// True if the numbers below `size` fit in a word.
     pub(crate) fn fit_in_a_word(size: usize) -> bool {
         size <= 64
     }

@@ -1,6 +1,6 @@
 use fabricsim_units::Time;
 
-/// What switches publish of their outputs, for others to see some time later.
+/// Loads that switches publish of their outputs, visible to others some time later.
 ///
 /// Outputs are looked at at fixed times, twice in a `delay`, so that what is seen is at least as old as the delay and at most
 /// half as old again, and the same however the fabric is cut into partitions.
@@ -17,7 +17,7 @@ pub struct Board {
 const DEPTH: u64 = 4;
 
 impl Board {
-    /// A board for so many outputs, seen after `delay`, which is not zero.
+    /// A board for `outputs` outputs, seen after `delay`, which is not zero.
     pub fn new(outputs: usize, delay: Time) -> Self {
         let period = Time(delay.0.div_ceil(2));
         Self { outputs, period, delay, values: vec![0; outputs * DEPTH as usize] }

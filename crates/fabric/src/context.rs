@@ -7,7 +7,7 @@ use fabricsim_units::{SwitchId, Time, Vl};
 
 use crate::{Arena, Board, Ports, Ramp, Slot};
 
-/// Where entities put what they want to happen later. Every time is later than now.
+/// Receiver of the actions that entities schedule. Every time is later than now.
 pub trait Outbox {
     /// The packet may be sent on from the input buffer of `port`, of a switch, at `at`.
     fn arrive(&mut self, at: Time, port: u32, packet: u32);
@@ -26,27 +26,27 @@ pub trait Outbox {
 /// Rules that hold for every switch.
 #[derive(Clone, Debug)]
 pub struct Rules {
-    /// How packets wait in an input buffer.
+    /// Queueing of packets in an input buffer.
     pub queueing: Queueing,
-    /// When a packet may leave, relative to its arrival.
+    /// Time at which a packet may leave, relative to its arrival.
     pub switching: Switching,
-    /// When buffer space is returned.
+    /// Time at which buffer space is returned.
     pub credit_return: CreditReturn,
     /// Processing time of a credit.
     pub credit_delay: Time,
-    /// Who goes first at an output.
+    /// Output arbitration policy.
     pub arbiter: Arbiter,
     /// Virtual lanes of each service class.
     pub lanes_per_class: u8,
     /// Lanes, a bit for each, whose packets go before all others.
     pub priority_lanes: u16,
-    /// Blocks that must be free at the other end of a link at the least before a switch sends a packet, whatever its size.
+    /// Blocks that must be free at the other end of a link at least before a switch sends a packet, whatever its size.
     pub least_space: u32,
-    /// Does somebody want to know of every grant ([`fabricsim_model::Observer::forwarded`])?
+    /// True if the observer receives every grant ([`fabricsim_model::Observer::forwarded`]).
     pub tell_grants: bool,
     /// Hops drawn at random of which the least loaded is taken, where the routing is adaptive; 0: all are compared.
     pub hop_choices: u16,
-    /// Does what waits in a switch for a port count as load of the port? All bits, or none.
+    /// Selects whether packets that wait in a switch for a port count as load of the port. All bits, or none.
     pub waiting_mask: u32,
     /// Seed of the experiment, for arbiters that draw.
     pub seed: u64,
@@ -73,7 +73,7 @@ impl Rules {
     }
 }
 
-/// What the entities of a partition work with, and the moment at which they do.
+/// Environment of the entities of a partition, and the current time.
 pub struct Context<R, B, O> {
     /// The moment.
     pub now: Time,
@@ -81,9 +81,9 @@ pub struct Context<R, B, O> {
     pub ports: Ports,
     /// Packets of the partition.
     pub arena: Arena,
-    /// Where actions go.
+    /// Receiver of actions.
     pub out: O,
-    /// Who looks.
+    /// Measurement hooks.
     pub observer: B,
     /// The way of packets.
     pub routing: Arc<R>,
@@ -91,10 +91,10 @@ pub struct Context<R, B, O> {
     pub rules: Rules,
     /// The routing's table of ways; empty where it has none.
     pub ways: Ways,
-    /// Does the routing choose by load? ([`fabricsim_routing::RoutingFunction::is_adaptive`], asked once.)
+    /// True if the routing chooses by load ([`fabricsim_routing::RoutingFunction::is_adaptive`], asked once).
     pub is_adaptive: bool,
     /// Scratch space for the hops that a routing function proposes.
     pub hops: Vec<Hop>,
-    /// What other switches have published of their outputs.
+    /// Loads that other switches have published of their outputs.
     pub board: Board,
 }

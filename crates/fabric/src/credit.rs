@@ -1,8 +1,8 @@
-//! Credits: how much of the buffer at the other end of a link a sender may still use.
+//! Credits: the space in the buffer at the other end of a link that a sender may still use.
 //!
 //! Space comes back block by block while a packet leaves that buffer. Instead of a message per block, the receiver
-//! tells the sender once when the packet starts to leave: a [`Ramp`]. The sender works out from its ramps how much
-//! is free at any time, and when there will be enough.
+//! notifies the sender once when the packet starts to leave: a [`Ramp`]. From its ramps the sender computes the space that
+//! is free at any time, and the time at which there will be enough.
 
 use fabricsim_units::{ByteTime, Time};
 
@@ -22,7 +22,7 @@ pub struct Ramp {
 }
 
 impl Ramp {
-    /// When the `i`-th block (from 1) is free; `unit` is the size of a block in bytes.
+    /// Returns the time at which the `i`-th block (from 1) is free; `unit` is the size of a block in bytes.
     #[inline]
     pub fn time_of(&self, i: u32, unit: u32) -> Time {
         self.base + self.byte_time.duration((i * unit).min(self.bytes))
@@ -32,7 +32,7 @@ impl Ramp {
 #[derive(Clone, Copy, Debug)]
 struct Node {
     ramp: Ramp,
-    /// When the last block is free.
+    /// Time at which the last block is free.
     end: Time,
     taken: u32,
     next: u32,
@@ -100,7 +100,7 @@ impl LaneCredits {
         }
     }
 
-    /// Are blocks announced that are not free yet?
+    /// True if blocks are announced that are not free yet.
     pub fn expects_more(&self) -> bool {
         self.head != NONE
     }
@@ -225,8 +225,8 @@ impl RampPool {
         }
     }
 
-    /// When `lane` has `need` blocks free, by what is announced so far; [`Time::MAX`] if that is not enough. It may be in
-    /// the past where free blocks have not been collected.
+    /// Returns the time at which `lane` has `need` blocks free, by what is announced so far; [`Time::MAX`] if that is not
+    /// enough. It may be in the past where free blocks have not been collected.
     pub fn earliest(&self, lane: &LaneCredits, need: u32) -> Time {
         let mut missing = need.saturating_sub(lane.free);
         let mut at = lane.head;
@@ -335,7 +335,7 @@ struct Merge {
     unit: u32,
     len: usize,
     nodes: [Node; FEW],
-    /// At least as many as are taken.
+    /// At least the number that is taken.
     counted: [u32; FEW],
 }
 
@@ -511,7 +511,7 @@ mod tests {
             prop_assert!(!lane.expects_more());
         }
 
-        /// What is free, and when there will be enough, does not depend on when ended ramps are collected.
+        /// The free space, and the time at which there will be enough, do not depend on when ended ramps are collected.
         #[test]
         fn collecting_in_time_changes_nothing(
             packets in prop::collection::vec((0_u64..60, 0_u64..400, 1_u64..100, 1_u32..500), 1..200),

@@ -7,7 +7,7 @@ use fabricsim_units::{ByteTime, Time, Vl};
 use crate::link_layer::RetryState;
 use crate::{LaneCredits, Outbox, Ramp, RampPool, SinkState, Table};
 
-/// What is at the other end of a link.
+/// Node at the other end of a link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Far {
     /// A switch of this partition: its port.
@@ -52,7 +52,7 @@ pub struct Sender {
     /// Time of a byte on the link itself, where the switch sends the units of a packet at longer intervals; else the same as
     /// [`Sender::byte_time`].
     pub link_byte_time: ByteTime,
-    /// Who receives.
+    /// Receiver.
     pub far: Far,
     /// Since when the port has been idle for want of credits; [`Time::MAX`] if it is not.
     pub stalled_since: Time,
@@ -60,7 +60,7 @@ pub struct Sender {
     pub stalled_lane: Vl,
     /// The lane last chosen, for choosing in turn.
     pub last_lane: Vl,
-    /// Has some lane a packet that waits for credits?
+    /// True if some lane has a packet that waits for credits.
     pub starving: bool,
 }
 
@@ -70,13 +70,13 @@ impl Sender {
         if self.is_paced() { self.carried_until } else { self.busy_until }
     }
 
-    /// Does the switch send the units of a packet at longer intervals than the link needs?
+    /// True if the switch sends the units of a packet at longer intervals than the link needs.
     #[inline]
     pub(crate) fn is_paced(&self) -> bool {
         self.link_byte_time != self.byte_time
     }
 
-    /// How long a packet keeps the link, if it is paced: until the link has carried its last unit, and the overhead.
+    /// Time for which a packet keeps the link, if it is paced: until the link has carried its last unit, and the overhead.
     pub(crate) fn held(&self, bytes: u32, unit: u32) -> Time {
         let before = (bytes - 1) / unit * unit;
         self.byte_time.duration(before) + self.link_byte_time.duration(bytes - before + self.overhead)
@@ -94,16 +94,16 @@ pub struct Receiver {
     pub channel: u32,
     /// The sender's port, if it is in this partition.
     pub upstream: Option<u32>,
-    /// When a packet can next be read from the buffer.
+    /// Time at which a packet can next be read from the buffer.
     pub readable_at: Time,
-    /// When each read port of the buffer is free again, if there are several; if there is none: no limit.
+    /// Times at which the read ports of the buffer are free again, if there are several; if there is none: no limit.
     pub reads: Reads,
 }
 
-/// How many packets a buffer can send to outputs at once.
+/// Number of packets that a buffer can send to outputs at once.
 #[derive(Clone, Debug)]
 pub enum Reads {
-    /// As many as there are outputs.
+    /// The number of outputs.
     Unlimited,
     /// One.
     One,
@@ -165,7 +165,7 @@ pub struct Ports {
     pub sinks: Table<SinkState>,
     /// Errors of sending ports that have any.
     pub retries: Table<RetryState>,
-    /// Which of several allowed lanes a packet takes.
+    /// Choice among several allowed lanes.
     pub selection: Selection,
 }
 
@@ -291,7 +291,7 @@ impl Ports {
         earliest
     }
 
-    /// Is there space for `blocks` on a lane now?
+    /// True if there is space for `blocks` on a lane now.
     pub fn has_space(&mut self, port: u32, lane: Vl, blocks: u32, now: Time) -> bool {
         let lane = &mut self.lanes[port as usize * self.lane_count + lane.index()];
         if lane.free < blocks {
@@ -382,7 +382,8 @@ impl Ports {
         }
     }
 
-    /// When there will be as many blocks as are wanted of a lane, if it is known and was not announced before.
+    /// Returns the time at which the requested number of blocks of a lane is free, if it is known and was not announced
+    /// before.
     #[cold]
     #[inline(never)]
     fn enough_at(&mut self, index: usize, now: Time) -> Option<Time> {
@@ -410,7 +411,7 @@ impl Ports {
 }
 
 impl Sender {
-    /// The port sends again: tells the observer how long it was stalled.
+    /// The port sends again: reports to the observer how long it was stalled.
     #[cold]
     pub(crate) fn end_stall<B: Observer>(&mut self, now: Time, observer: &mut B) {
         if self.stalled_since < now {

@@ -6,7 +6,7 @@
 //!
 //! Both allocators are input first and take one step a round, with round-robin arbiters that move on when their choice
 //! is served. They leave outputs idle that some packet could use: inputs choose without knowing each other's choice,
-//! a packet can not change its lane when that is full, and the way of a packet that gets no lane is lost.
+//! a packet cannot change its lane when that is full, and the way of a packet that gets no lane is lost.
 
 use fabricsim_model::Lanes;
 use fabricsim_units::{Time, Vl};
@@ -23,11 +23,11 @@ pub(crate) struct Head {
     pub(crate) allowed: Lanes,
     /// The smaller goes first: when it was injected where age counts, else all the same.
     pub(crate) rank: Time,
-    /// When it has come, and the packet before it has left.
+    /// Time at which it has come, and the packet before it has left.
     pub(crate) here_at: Time,
-    /// Does it have a lane of its own?
+    /// True if it has a lane of its own.
     pub(crate) bound: bool,
-    /// May it ask for the crossbar? The output and the input are free, and there is space.
+    /// True if it may ask for the crossbar: the output and the input are free, and there is space.
     pub(crate) asks: bool,
     /// The lane that it asks for, and then gets, in this round.
     pub(crate) got: Option<Vl>,
@@ -38,7 +38,7 @@ pub(crate) struct Head {
 struct Buffer {
     /// The lane of an output, of all of them, that is asked for first.
     turn: usize,
-    /// When the last packet sent from here has left.
+    /// Time at which the last packet sent from here has left.
     left_at: Time,
     bound: bool,
 }
@@ -54,7 +54,7 @@ struct OutLane {
     best: Option<usize>,
 }
 
-/// Whose turn it is at a port: as an input of lanes and of outputs, as an output of inputs.
+/// Round-robin turns at a port: as an input of lanes and of outputs, as an output of inputs.
 #[derive(Clone, Copy, Debug, Default)]
 struct Turns {
     lane: usize,
@@ -66,7 +66,7 @@ struct Turns {
 #[derive(Clone, Debug)]
 pub(crate) struct Separable {
     cycle: Time,
-    /// Does a head without a lane ask for the crossbar, too?
+    /// True if a head without a lane asks for the crossbar, too.
     speculative: bool,
     ports: usize,
     lanes: usize,
@@ -80,7 +80,7 @@ pub(crate) struct Separable {
     pub(crate) heads: Vec<Head>,
 }
 
-/// How far `place` is from `turn`, going up and around.
+/// Distance of `place` from `turn`, going up and around.
 fn distance(place: usize, turn: usize, size: usize) -> usize {
     if place >= turn { place - turn } else { place + size - turn }
 }
@@ -116,12 +116,12 @@ impl Separable {
         port * self.lanes + lane.index()
     }
 
-    /// Has the head of an input buffer a lane of its output?
+    /// True if the head of an input buffer has a lane of its output.
     pub(crate) fn is_bound(&self, input: usize, lane: Vl) -> bool {
         self.buffers[self.place(input, lane)].bound
     }
 
-    /// When the last packet sent from an input buffer has left.
+    /// Returns the time at which the last packet sent from an input buffer has left.
     pub(crate) fn left_at(&self, input: usize, lane: Vl) -> Time {
         self.buffers[self.place(input, lane)].left_at
     }

@@ -28,7 +28,7 @@ impl SinkState {
         (start, end)
     }
 
-    /// When `work` of working time has passed from `from` on.
+    /// Returns the time at which `work` of working time has passed from `from` on.
     fn after_work(&self, from: Time, work: Time) -> Time {
         if self.pause == Time::ZERO || self.work == Time::ZERO {
             return from + work;

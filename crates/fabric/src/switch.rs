@@ -1,6 +1,6 @@
-//! An input-queued switch. What happens at one moment happens in two steps: first every arrival, credit and wake-up
-//! of that moment is noted, then [`Switch::settle`] lets the outputs choose. So no result depends on the order in
-//! which things of the same moment are told.
+//! An input-queued switch. It handles the events of one time step in two phases: first it notes every arrival, credit and
+//! wake-up of that time, then [`Switch::settle`] lets the outputs choose. So no result depends on the order in which
+//! events of the same time are reported.
 
 use fabricsim_model::{Observer, Random};
 use fabricsim_routing::RoutingFunction;
@@ -54,7 +54,7 @@ pub struct Switch {
     overdue: u32,
     /// True if arbitration does more than choose: there are overdue requests, or the detector needs the lanes without credits.
     looks_closer: bool,
-    /// Where the search for the best of several hops begins.
+    /// Start of the search for the best of several hops.
     hop_turn: usize,
     /// Arrivals of the present moment whose hops are to be chosen: input and packet.
     undecided: Vec<(usize, u32)>,
@@ -65,24 +65,24 @@ pub struct Switch {
     /// Input buffers and staging buffers, if it is input- and output-queued; and the inputs to look at at this moment.
     staging: Option<Box<Staging>>,
     moves: Bits,
-    /// How packets age, if they do.
+    /// Aging of packets, if they age.
     aging: Option<Box<Aging>>,
     /// The delay of packets that reach the head of their queue, if there is one.
     head_delay: Option<Box<HeadDelay>>,
     /// Watches for congestion and marks packets, where there is congestion control.
     detector: Option<Box<Detector>>,
-    /// Does it matter to the detector whether lanes wait for credits?
+    /// True if it matters to the detector whether lanes wait for credits.
     needs_credits: bool,
-    /// Are there several service classes?
+    /// True if there are several service classes.
     has_classes: bool,
-    /// Is there more to do for a packet that comes in than to find its hop?
+    /// True if there is more to do for an arriving packet than to find its hop.
     is_special: bool,
     /// See [`Switch::is_elaborate`].
     is_elaborate: bool,
-    /// Does the first packet in turn that can be sent always go? (And do the ports fit in a word?)
+    /// True if the first packet in turn that can be sent always goes, and the ports fit in a word.
     in_turn: bool,
     cut_through: bool,
-    /// May a packet come in on a slower link than it leaves by, and leave before its last byte is here? Then it may have
+    /// True if a packet may come in on a slower link than it leaves by, and leave before its last byte is here. Then it may have
     /// to wait for its bytes.
     waits_for_bytes: bool,
 }
@@ -153,7 +153,7 @@ impl Switch {
         self
     }
 
-    /// Which switch this is.
+    /// Identifier of this switch.
     pub fn id(&self) -> SwitchId {
         self.id
     }
@@ -172,13 +172,14 @@ impl Switch {
         settled
     }
 
-    /// Do packets age, are there staging buffers or a delay at the head of a queue, does it ask for more space than a packet takes, has it
-    /// more ports than a word has bits, or does somebody want to know of every grant? What that costs is compiled into versions of their own, so that other switches need not ask.
+    /// True if packets age, if there are staging buffers or a delay at the head of a queue, if the switch asks for more space
+    /// than a packet takes, if it has more ports than a word has bits, or if an observer receives every grant. These features
+    /// are monomorphised separately, so plain switches pay nothing for them.
     pub fn is_elaborate(&self) -> bool {
         self.is_elaborate
     }
 
-    /// Is there nothing to do at the end of this moment so far?
+    /// True if there is nothing to do at the end of this time step so far.
     #[inline]
     fn is_settled(&self) -> bool {
         self.dirty.is_empty() && self.undecided.is_empty() && self.moves.is_empty()

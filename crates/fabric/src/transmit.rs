@@ -7,8 +7,8 @@ use fabricsim_units::{ByteTime, Time, Vl};
 
 use crate::{Context, Far, NONE, Outbox, Ramp};
 
-/// Sends a packet on its way: occupies the link, uses the credits, tells the far end. Returns when its last byte
-/// has left.
+/// Sends a packet: occupies the link, uses the credits, notifies the far end. Returns the time at which its last byte has
+/// left.
 #[inline(never)]
 pub fn send<R: RoutingFunction, B: Observer, O: Outbox>(
     context: &mut Context<R, B, O>,
@@ -22,7 +22,7 @@ pub fn send<R: RoutingFunction, B: Observer, O: Outbox>(
 }
 
 /// [`send`], inlined for the switch; `size` are the packet's bytes and blocks. If there is `more` to send, the port is
-/// looked at again as soon as the link is free. `ELABORATE`: may the link have errors?
+/// looked at again as soon as the link is free. `ELABORATE`: the link may have errors.
 #[inline(always)]
 pub(crate) fn transmit<const ELABORATE: bool, R: RoutingFunction, B: Observer, O: Outbox>(
     context: &mut Context<R, B, O>,
@@ -81,8 +81,8 @@ fn transmit_paced<R: RoutingFunction, B: Observer, O: Outbox>(
     transmit_at::<true, R, B, O>(context, now, port, index, size, lane, more)
 }
 
-/// Occupies the link from now on, and sends the packet at `now`. `PACED`: does the switch send its units at longer intervals than
-/// the link needs?
+/// Occupies the link from now on, and sends the packet at `now`. `PACED`: the switch sends its units at longer intervals than
+/// the link needs.
 #[inline(always)]
 fn transmit_at<const PACED: bool, R: RoutingFunction, B: Observer, O: Outbox>(
     context: &mut Context<R, B, O>,

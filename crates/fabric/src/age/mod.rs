@@ -107,7 +107,7 @@ impl Ager {
         age
     }
 
-    /// Is arbitration by age inhibited? Outputs are arbitrated in turn meanwhile (section 2.2).
+    /// True if arbitration by age is inhibited. Outputs are arbitrated in turn meanwhile (section 2.2).
     #[inline(always)]
     pub fn inhibited(&self) -> bool {
         self.clock.inhibited

@@ -11,7 +11,7 @@ impl AgeRrSelect {
     /// Every grant by age.
     pub const AGE: Self = Self(u64::MAX);
 
-    /// Does the grant go by age? `grants` is the output's 6-bit counter, which is incremented with each grant; higher
+    /// True if the grant goes by age. `grants` is the output's 6-bit counter, which is incremented with each grant; higher
     /// bits are ignored, so that a counter of 8 bits may wrap.
     #[inline(always)]
     pub fn by_age(self, grants: u8) -> bool {

@@ -16,7 +16,7 @@ use fabricsim_units::{Time, Vl};
 
 use crate::Table;
 
-/// How a switch tells that an output's lane is congested; rules by (output, lane).
+/// Detection of congestion at an output's lane; rules by (output, lane).
 #[derive(Clone, Debug)]
 pub enum Detection {
     /// InfiniBand: a threshold with hysteresis, on what waits for the output in all input buffers together.
@@ -44,21 +44,21 @@ pub struct Departure {
     pub packet_time: Time,
 }
 
-/// What follows for a packet that leaves.
+/// Consequences for a packet that leaves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Left {
-    /// Is it marked (FECN)?
+    /// True if it is marked (FECN).
     pub marked: bool,
-    /// How much later than usual the credits of its buffer are returned.
+    /// Additional delay of the credits of its buffer.
     pub credits_late: Time,
 }
 
-/// What a switch watches.
+/// Congestion detector of a switch.
 #[derive(Clone, Debug)]
 pub struct Detector {
     ports: usize,
     lanes: usize,
-    /// Are inputs watched apart?
+    /// True if inputs are watched separately.
     by_input: bool,
     /// By (output, lane), or by (output, lane, input).
     places: Table<Place>,
@@ -70,7 +70,7 @@ pub struct Detector {
     starvation: Option<Starvation>,
 }
 
-/// What waits somewhere.
+/// Blocks that wait at one place.
 #[derive(Clone, Copy, Debug, Default)]
 struct Place {
     /// Blocks.
@@ -80,7 +80,7 @@ struct Place {
 }
 
 impl Detector {
-    /// A detector for a switch with so many ports and lanes.
+    /// A detector for a switch with the given numbers of ports and lanes.
     pub fn new(ports: usize, lanes: usize, detection: Detection) -> Self {
         let by_input = matches!(detection, Detection::Buffer(_));
         let count = ports * lanes * if by_input { ports } else { 1 };
@@ -141,7 +141,7 @@ impl Detector {
         self.find_quiet(place);
     }
 
-    /// A packet of `blocks` leaves; true if nothing follows from it. If false, [`Detector::leaves`] has to be told.
+    /// A packet of `blocks` leaves; true if nothing follows from it. If false, [`Detector::leaves`] has to be called.
     #[inline(always)]
     pub fn leaves_quietly(&mut self, input: usize, (output, lane): (usize, Vl), blocks: u32) -> bool {
         let number = self.place(output, lane, input);
@@ -169,7 +169,7 @@ impl Detector {
         }
     }
 
-    /// True if the rule tells roots of congestion, which have credits, from victims, which wait for them.
+    /// True if the rule distinguishes roots of congestion, which have credits, from victims, which wait for them.
     pub fn needs_credits(&self) -> bool {
         !matches!(self.detection, Detection::Red(_))
     }
@@ -224,7 +224,7 @@ impl Detector {
         }
     }
 
-    /// Is the output's lane in the congested state?
+    /// True if the output's lane is in the congested state.
     pub fn is_congested(&self, output: usize, lane: Vl) -> bool {
         let place = output * self.lanes + lane.index();
         match &self.detection {
@@ -370,7 +370,8 @@ mod tests {
         }
     }
 
-    /// What need not be told to the rules is told by [`Detector::leaves_quietly`] and counted all the same.
+    /// Changes that need not be reported to the rules are handled by [`Detector::leaves_quietly`] and counted all the
+    /// same.
     #[test]
     fn few_blocks_come_and_go_quietly() {
         let mut detector = Detector::new(3, 1, Detection::Output(vec![Threshold::new(RULE); 3]));

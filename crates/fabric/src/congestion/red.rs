@@ -24,7 +24,7 @@ impl Red {
         Self { rule }
     }
 
-    /// Is a packet marked that leaves while `waiting` blocks wait, itself included?
+    /// True if a packet is marked that leaves while `waiting` blocks wait, itself included.
     #[inline]
     pub fn marks(&self, waiting: u32, random: impl FnOnce() -> Random) -> bool {
         let RedRule { k_min, k_max, p_max } = self.rule;
@@ -44,7 +44,7 @@ impl Red {
         self.rule.k_min
     }
 
-    /// Is something marked at this queue?
+    /// True if packets may be marked at this queue.
     pub fn is_congested(&self, waiting: u32) -> bool {
         waiting > self.rule.k_min
     }

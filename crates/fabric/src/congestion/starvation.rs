@@ -24,7 +24,7 @@ impl Starvation {
         self.held[buffer] += blocks;
     }
 
-    /// A packet leaves the buffer: how late are its credits?
+    /// A packet leaves the buffer; returns the delay of its credits.
     #[inline]
     pub(super) fn empties(&mut self, buffer: usize, blocks: u32, packet_time: Time) -> Time {
         let starves = self.held[buffer] >= self.from[buffer];

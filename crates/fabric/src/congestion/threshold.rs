@@ -9,7 +9,7 @@ pub struct ThresholdRule {
     pub unmarked: u16,
     /// Smallest packet that is marked, in blocks.
     pub packet_size: u32,
-    /// Is it marked where the port has no credits, and so is a victim of congestion elsewhere?
+    /// True if packets are marked even if the port has no credits, and so is a victim of congestion elsewhere.
     pub victim_mask: bool,
 }
 
@@ -35,7 +35,7 @@ impl Threshold {
         Self { rule, congested: false, unmarked: 0 }
     }
 
-    /// So many blocks wait, more than before.
+    /// Now `waiting` blocks wait, more than before.
     #[inline]
     pub fn grown(&mut self, waiting: u32) {
         if !self.congested && self.rule.enter.is_some_and(|enter| waiting > enter) {
@@ -44,7 +44,7 @@ impl Threshold {
         }
     }
 
-    /// So many blocks wait, fewer than before.
+    /// Now `waiting` blocks wait, fewer than before.
     #[inline]
     pub fn shrunk(&mut self, waiting: u32) {
         if waiting <= self.rule.leave {
@@ -58,7 +58,8 @@ impl Threshold {
         if self.congested { 0 } else { self.rule.enter.unwrap_or(u32::MAX) }
     }
 
-    /// A packet leaves: is it marked? Only where the lane is the root of congestion (it had credits), or is masked.
+    /// A packet leaves; true if it is marked. Only where the lane is the root of congestion (it had credits), or is
+    /// masked.
     #[inline]
     pub fn marks(&mut self, blocks: u32, had_credits: bool) -> bool {
         let rule = &self.rule;
@@ -73,7 +74,7 @@ impl Threshold {
         true
     }
 
-    /// Is it congested?
+    /// True if it is congested.
     pub fn is_congested(&self) -> bool {
         self.congested
     }

@@ -32,11 +32,11 @@ impl Data {
     }
 }
 
-/// What travels over a link at a time: data and sideband.
+/// Unit that travels over a link: data and sideband.
 ///
 /// | bits, from the first | field |
 /// |---|---|
-/// | 1 | are there data? (else idle) |
+/// | 1 | 1 if there are data (else idle) |
 /// | 1 | `request` |
 /// | 1 | `turn` |
 /// | 1 | reserved, 0 |

@@ -12,7 +12,7 @@ pub struct Receiver {
     followed: bool,
 }
 
-/// What a receiver puts into a micropacket that goes the other way.
+/// Fields that a receiver puts into a micropacket in the opposite direction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Answer {
     /// The number of the last data that it took.
@@ -54,7 +54,7 @@ impl Receiver {
         }
     }
 
-    /// What is told to the transmitter now.
+    /// Returns the fields for the transmitter at present.
     pub fn answer(&self) -> Answer {
         Answer { acknowledged: self.window.add(self.expected, u16::MAX), request: self.request }
     }

@@ -2,7 +2,7 @@ use fabricsim_model::Random;
 use fabricsim_spec::{LinkParameters, LinkRetry};
 use fabricsim_units::Time;
 
-/// How often micropackets of one direction of a link fail.
+/// Failures of micropackets in one direction of a link.
 ///
 /// Bits fail independently. The distance to the next micropacket that fails is drawn once and counted down, so that packets
 /// without errors cost a subtraction. What is drawn depends on nothing but the packets of this direction, in their order.
@@ -41,7 +41,7 @@ impl RetryState {
         (libm::log(self.random.unit()) * self.scale) as u64
     }
 
-    /// How many micropackets of a packet of `bytes` fail, those that are sent again included.
+    /// Returns the number of micropackets of a packet of `bytes` that fail, including retransmitted ones.
     #[inline]
     pub fn failures(&mut self, bytes: u32) -> u32 {
         let micropackets = u64::from(bytes.div_ceil(self.data));
@@ -64,7 +64,7 @@ impl RetryState {
         failures
     }
 
-    /// What each failure costs: the time from the start of a micropacket to the start of its repetition.
+    /// Cost of each failure: the time from the start of a micropacket to the start of its repetition.
     pub fn round_trip(&self) -> Time {
         self.round_trip
     }

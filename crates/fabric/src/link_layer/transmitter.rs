@@ -9,22 +9,22 @@ use super::{Answer, Data, Window};
 pub struct Transmitter {
     window: Window,
     timeout: Time,
-    /// What is not acknowledged, oldest first: at most a window of it.
+    /// Data that are not acknowledged, oldest first: at most a window of them.
     replay: VecDeque<Data>,
     /// The number of the oldest.
     base: u16,
-    /// How many of them have been sent since the transmitter last went back.
+    /// Number of them that have been sent since the transmitter last went back.
     sent: u16,
-    /// How many of them have ever been sent.
+    /// Number of them that have ever been sent.
     reached: u16,
     /// The last request that was followed.
     turn: bool,
-    /// When the oldest is sent again unasked; [`Time::MAX`] if nothing is under way.
+    /// Time at which the oldest is retransmitted without a request; [`Time::MAX`] if nothing is in flight.
     deadline: Time,
     retransmissions: u64,
 }
 
-/// What a transmitter puts into a micropacket.
+/// Fields that a transmitter puts into a micropacket.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sending {
     /// The number of the data, or the one that comes next.
@@ -60,7 +60,7 @@ impl Transmitter {
         Ok(())
     }
 
-    /// What is sent now. Goes back first if time is out.
+    /// Returns what is sent now. Goes back first if time is out.
     pub fn next(&mut self, now: Time) -> Sending {
         if now >= self.deadline {
             self.go_back(now);
@@ -81,7 +81,7 @@ impl Transmitter {
     /// The receiver at the other end has answered.
     pub fn acknowledge(&mut self, now: Time, answer: Answer) {
         let taken = self.window.distance(self.base, self.window.add(answer.acknowledged, 1));
-        // More than was sent can not be acknowledged: that is an error that the CRC did not notice.
+        // More than was sent cannot be acknowledged: that is an error that the CRC did not notice.
         if taken > self.reached {
             return;
         }
@@ -115,7 +115,8 @@ impl Transmitter {
         self.retransmissions
     }
 
-    /// When [`Transmitter::next`] would send again what is not acknowledged; [`Time::MAX`] if nothing is under way.
+    /// Returns the time at which [`Transmitter::next`] would retransmit unacknowledged data; [`Time::MAX`] if nothing is
+    /// in flight.
     pub fn timeout_at(&self) -> Time {
         self.deadline
     }

@@ -4,20 +4,20 @@ use std::fmt;
 /// Most bits of a sequence number: what the sideband of a [`Micropacket`](super::Micropacket) has room for.
 pub const MAX_SEQUENCE_BITS: u8 = 9;
 
-/// How many micropackets may be under way without an acknowledgement, and how they are numbered.
+/// Number of micropackets that may be in flight without an acknowledgement, and their numbering.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Window {
     size: u16,
     mask: u16,
 }
 
-/// Why there is no such window.
+/// Reason why there is no such window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WindowError {
     /// Sequence numbers have from 1 to [`MAX_SEQUENCE_BITS`] bits.
     Bits(u8),
-    /// So many bits number at most so many micropackets of a window: one less than there are numbers, since a full window of
-    /// them could not be told from none.
+    /// Sequence numbers of the given bits allow a window of at most one micropacket less than there are numbers. A full window
+    /// of all numbers could not be distinguished from an empty one.
     Size {
         /// The size asked for.
         size: u16,
@@ -51,12 +51,12 @@ impl Window {
         number.wrapping_add(n) & self.mask
     }
 
-    /// How many numbers `to` comes after `from`.
+    /// Returns by how many numbers `to` comes after `from`.
     pub(super) fn distance(self, from: u16, to: u16) -> u16 {
         to.wrapping_sub(from) & self.mask
     }
 
-    /// Does `number` come after `expected` rather than before it? Far from it that is a guess, for which
+    /// True if `number` comes after `expected` rather than before it. Far from it that is a guess, for which
     /// nothing but speed depends on it.
     pub(super) fn ahead(self, expected: u16, number: u16) -> bool {
         (1..=self.mask / 2).contains(&self.distance(expected, number))

@@ -1,4 +1,4 @@
-//! What happens to a packet that comes in: the choice of its hop, and of the queue in which it waits.
+//! Admission of an arriving packet: the choice of its hop, and of the queue in which it waits.
 
 use fabricsim_model::{Hop, Lanes, Observer, Random};
 use fabricsim_routing::{At, RoutingFunction};
@@ -128,8 +128,8 @@ impl Switch {
         self.plan_anew(output);
     }
 
-    /// Where allocation is in rounds, the switch settles after every arrival: it may change what the next round has to
-    /// do.
+    /// If allocation is in rounds, the switch settles after every arrival: the arrival may change what the next round has
+    /// to do.
     #[inline(always)]
     fn plan_anew(&mut self, port: usize) {
         if self.rounds.is_some() {

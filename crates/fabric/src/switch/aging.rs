@@ -21,7 +21,7 @@ pub(super) struct Aging {
     outputs: Table<Turns>,
 }
 
-/// What an output keeps for its two ways to choose; what was served last in turn is in [`super::queues`].
+/// State of an output's two ways to choose; what was served last in turn is in [`super::queues`].
 #[derive(Clone, Copy, Debug)]
 struct Turns {
     /// Grants so far, modulo 256.
@@ -47,7 +47,7 @@ impl Aging {
         self.ager.advance(now);
     }
 
-    /// Does the next grant of an output go by age?
+    /// True if the next grant of an output goes by age.
     #[inline(always)]
     pub(super) fn by_age(&self, output: usize) -> bool {
         !self.ager.inhibited() && self.select.by_age(self.outputs[output].grants)
@@ -91,7 +91,7 @@ impl Switch {
         self
     }
 
-    /// How the next packet of an output is chosen, and the input and lane that were served last in that way.
+    /// Returns the policy for the next packet of an output, and the input and lane that were served last by that policy.
     #[inline]
     pub(super) fn policy(&self, arbiter: Arbiter, output: usize) -> (Arbiter, usize, Option<Vl>) {
         match &self.aging {

@@ -1,4 +1,4 @@
-//! How an output chooses among the packets that ask for it.
+//! Choice of an output among the packets that ask for it.
 
 use fabricsim_model::Observer;
 use fabricsim_routing::RoutingFunction;
@@ -10,9 +10,9 @@ use super::queues::Place;
 use crate::arbiter::{Candidate, Choice};
 use crate::{Context, NONE, Outbox, Rules};
 
-/// Why an output found nothing to send.
+/// Reason why an output found nothing to send.
 pub(super) struct Delay {
-    /// When to look again.
+    /// Time to look again.
     pub(super) retry: Time,
     /// A lane for which a packet lacks credits and nothing else.
     starved: Option<Vl>,
@@ -269,8 +269,8 @@ impl Switch {
     }
 }
 
-/// Is one of the packets at the heads of an input's queues one that `port` could send now but for the input's read ports? The
-/// input is looked at again as soon as it can be read, whatever else a packet lacks.
+/// True if one of the packets at the heads of an input's queues is one that `port` could send now but for the input's read
+/// ports. The input is looked at again as soon as it can be read, whatever else a packet lacks.
 #[inline(never)]
 fn could_send<const ELABORATE: bool, R, B, O>(
     context: &mut Context<R, B, O>,
@@ -286,14 +286,14 @@ fn space_for<const ELABORATE: bool>(blocks: u32, rules: &Rules) -> u32 {
     if ELABORATE { blocks.max(rules.least_space) } else { blocks }
 }
 
-/// Does `next` lie after `input` on the way round from `last`?
+/// True if `next` lies after `input` on the way round from `last`.
 #[inline]
 fn round_goes_on(last: usize, input: usize, next: usize) -> bool {
     if input > last { next > input || next <= last } else { next > input && next <= last }
 }
 
-/// Can the packet at a queue's head be sent by `port` now? If so, when it was injected, and on which lane it goes; if
-/// not, `delay` learns when to look again.
+/// If `port` can send the packet at a queue's head now, returns the time at which it was injected, and the lane on which
+/// it goes; if not, `delay` learns when to look again.
 #[inline(always)]
 pub(super) fn examine<const ELABORATE: bool, R, B, O>(
     context: &mut Context<R, B, O>,

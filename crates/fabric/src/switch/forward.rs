@@ -1,4 +1,4 @@
-//! What happens when an output has chosen a packet.
+//! Forwarding of the packet that an output has chosen.
 
 use fabricsim_model::{Grant, Observer};
 use fabricsim_routing::RoutingFunction;

@@ -8,8 +8,8 @@ use crate::Context;
 use crate::congestion::Departure;
 
 impl Switch {
-    /// Tells the detector which lanes wait for credits: those for which a packet is ready and could be read, if `output`, whose link is
-    /// free, has space at the other end for none such.
+    /// Notifies the detector of the lanes that wait for credits: those for which a packet is ready and could be read, if
+    /// `output`, whose link is free, has space at the other end for none such.
     #[inline(never)]
     pub(super) fn note_lanes_without_credits<R, B, O>(
         &mut self,
@@ -86,7 +86,7 @@ impl Switch {
         left.credits_late
     }
 
-    /// What watches for congestion, if anything does.
+    /// Congestion detector, if there is one.
     pub fn detector(&self) -> Option<&crate::congestion::Detector> {
         self.detector.as_deref()
     }

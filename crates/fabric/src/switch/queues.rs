@@ -1,4 +1,4 @@
-//! Where packets wait in a switch, and how they ask for their outputs.
+//! Queues of packets in a switch, and requests for their outputs.
 
 use fabricsim_spec::Queueing;
 use fabricsim_units::Vl;
@@ -7,7 +7,7 @@ use super::Switch;
 use crate::bits::Bits;
 use crate::{Context, NONE, Outbox};
 
-/// How queues and requests are numbered. Requests by (output, input); queues by (output, input, lane) with virtual output
+/// Numbering of queues and requests. Requests by (output, input); queues by (output, input, lane) with virtual output
 /// queues, else by (input, lane).
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Layout {
@@ -51,7 +51,7 @@ impl Layout {
     }
 }
 
-/// Where a packet waits, or would if it had to, with the numbers of the queue and the request.
+/// Place in which a packet waits, or would if it had to, with the numbers of the queue and the request.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Place {
     pub(super) input: usize,
@@ -78,7 +78,7 @@ pub(super) struct Output {
     /// Blocks that wait for it.
     pub(super) queued: u32,
     /// A packet that came for the idle output at this moment, the only one so far: it need not be queued unless it
-    /// can not be sent at once. [`NONE`] at the end of every moment.
+    /// cannot be sent at once. [`NONE`] at the end of every moment.
     pub(super) sole: u32,
 }
 
@@ -88,7 +88,7 @@ impl Output {
     }
 }
 
-/// What an input asks of an output.
+/// Request of an input to an output.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Request {
     /// Lanes, a bit for each, with a packet for the output at the head of a queue.
@@ -126,7 +126,7 @@ impl Switch {
         first
     }
 
-    /// The only packet of the moment becomes one of several, or can not be sent at once.
+    /// The only packet of the moment becomes one of several, or cannot be sent at once.
     #[inline(never)]
     pub(super) fn enqueue_sole<const ELABORATE: bool, R, B, O: Outbox>(
         &mut self,

@@ -162,7 +162,7 @@ impl Switch {
     /// Asks to be woken for the next round in which anything can change.
     fn plan_next_round<R, B, O: Outbox>(&mut self, context: &mut Context<R, B, O>, rounds: &Separable) {
         let mut next = Time::MAX;
-        // Between rounds a switch is touched by what partitions tell each other: stalls begin at rounds only.
+        // Between rounds mail from other partitions may reach a switch: stalls begin at rounds only.
         let is_round = rounds.round_from(context.now) == context.now;
         for head in &rounds.heads {
             context.ports.forget_wants(self.first_port + head.output as u32);

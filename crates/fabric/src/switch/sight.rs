@@ -1,4 +1,4 @@
-//! What a routing function sees of a switch that chooses a packet's hop.
+//! View that a routing function has of a switch that chooses a packet's hop.
 
 use std::ops::Range;
 

@@ -11,14 +11,14 @@ use crate::queue::Queue;
 use crate::transmit::return_space;
 use crate::{Context, NONE, Outbox, Reads, Table};
 
-/// What all staging buffers of a switch have in common.
+/// Properties common to all staging buffers of a switch.
 #[derive(Clone, Copy, Debug)]
 pub struct StagingRules {
     /// Blocks of each.
     pub capacity: u32,
     /// Time of a byte on the crossbar; that of the input's link where there is none.
     pub byte_time: Option<ByteTime>,
-    /// What a packet that has waited in the input buffer takes to where the output sees it.
+    /// Time from the input buffer to the output's view, for a packet that has waited in the input buffer.
     pub delay: Time,
 }
 
@@ -31,14 +31,14 @@ pub(super) struct Staging {
     buffers: Table<Buffer>,
     /// Blocks of packets that have not begun to leave, by queue.
     held: Table<u32>,
-    /// What each output sends.
+    /// Packet that each output sends.
     leaving: Table<Leaving>,
 }
 
 /// An input port.
 #[derive(Clone, Debug)]
 struct Input {
-    /// When a packet can next be read from its buffers.
+    /// Time at which a packet can next be read from its buffers.
     readable_at: Time,
     reads: Reads,
     /// The earliest look at it that is scheduled; [`Time::MAX`] if none is.
@@ -68,7 +68,7 @@ struct Leaving {
     blocks: u32,
 }
 
-/// Is there space in a staging buffer?
+/// Availability of space in a staging buffer.
 enum Space {
     Now,
     At(Time),
@@ -100,7 +100,7 @@ impl Staging {
         }
     }
 
-    /// Is there space for `blocks` in the staging buffer `queue` of `output`, or when?
+    /// Returns whether there is space for `blocks` in the staging buffer `queue` of `output`, or when there will be.
     #[inline(always)]
     fn space(&self, (queue, output): (usize, usize), blocks: u32, unit: u32, now: Time) -> Space {
         let free = self.rules.capacity - self.held[queue];
@@ -347,7 +347,7 @@ impl Switch {
         })
     }
 
-    /// How many staging buffers there are, and the blocks of each; none where the switch is input-queued.
+    /// Returns the number of staging buffers, and the blocks of each; none if the switch is input-queued.
     pub fn staging_buffers(&self) -> (usize, u32) {
         let of = |staging: &Staging| (self.layout.queues(), staging.rules.capacity);
         self.staging.as_deref().map_or((0, 0), of)
@@ -358,7 +358,7 @@ impl Switch {
         self.layout.queue(input, lane, output)
     }
 
-    /// Tells the observer what is still blocked at the end.
+    /// Reports to the observer what is still blocked at the end.
     pub fn finish<R, B: Observer, O>(&mut self, context: &mut Context<R, B, O>) {
         let Some(staging) = &mut self.staging else { return };
         let lanes = self.layout.lanes;

@@ -28,7 +28,7 @@ fn true_age(age: u8, arrival: u8, now: u8, rollover: bool) -> u8 {
     (i64::from(age) + elapsed).min(255) as u8
 }
 
-/// How line 8 of procedure 2 is read.
+/// Reading of line 8 of procedure 2.
 #[derive(Clone, Copy)]
 enum Line8 {
     /// As printed: `new_age[8] = 1 OR (new_age[9] = 1 AND head_flit[8] = 1)`, all operands zero-extended.
@@ -70,7 +70,7 @@ fn every_age_timestamp_and_rollover_is_exact() {
     assert_eq!((cases, wrong), (25_198_592, 0));
 }
 
-/// Which epoch is which makes no difference.
+/// Behaviour does not depend on which epoch is which.
 #[test]
 fn epochs_are_alike() {
     every_case(|age, arrival, now, rollover| {

@@ -14,7 +14,7 @@ struct Resident {
     stuck_until: u64,
 }
 
-/// What kind of run.
+/// Kind of run.
 #[derive(Clone, Copy, Debug)]
 struct Load {
     period: u32,
@@ -30,7 +30,7 @@ struct Load {
     before: u64,
 }
 
-/// What happened in a run, so that a test can ask whether it was of the kind that it should be.
+/// Events of a run, so that a test can check that the run was of the kind that it should be.
 #[derive(Debug, Default)]
 struct Seen {
     ticks: u64,

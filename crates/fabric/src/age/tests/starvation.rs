@@ -178,7 +178,7 @@ fn the_previous_epoch_drains_in_bounded_time_whatever_arrives() {
     }
 }
 
-/// What belongs to the previous epoch while inhibited has waited for more than 255 ticks.
+/// True if all that belongs to the previous epoch while inhibited has waited for more than 255 ticks.
 fn oldest_are_saturated(output: &Output) -> bool {
     let Aging::Inhibiting(ager) = &output.aging else { return true };
     let old = |header: &&AgeHeader| header.in_epoch() != ager.epoch();

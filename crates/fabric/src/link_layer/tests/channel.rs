@@ -10,7 +10,7 @@ use super::super::{Data, LinkEnd, WIRE_BITS, WIRE_BYTES, Window};
 
 pub(super) const SLOT: u64 = 4375;
 
-/// How a direction fails.
+/// Failures of a direction.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Noise {
     /// This share of the micropackets gets one to three errors, or a burst of up to 12 bits.
@@ -76,7 +76,7 @@ pub(super) fn data(n: u64) -> Data {
 /// A link of two ends with all that is on the way between them.
 pub(super) struct Link {
     pub(super) ends: [LinkEnd; 2],
-    /// What is on the way from each end.
+    /// Micropackets in flight from each end.
     flying: [VecDeque<[u8; WIRE_BYTES]>; 2],
     pub(super) noise: [Noise; 2],
     random: Random,

@@ -1,4 +1,4 @@
-//! What a CRC of 12 bits detects in 168.
+//! Errors that a CRC of 12 bits detects in 168.
 
 use fabricsim_model::Random;
 

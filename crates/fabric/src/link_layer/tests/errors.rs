@@ -1,4 +1,4 @@
-//! What the simulator draws instead of moving micropackets.
+//! Errors that the simulator draws instead of moving micropackets.
 
 use fabricsim_spec::{LinkParameters, LinkRetry};
 use fabricsim_units::{Bytes, Rate, Time};
@@ -50,7 +50,7 @@ fn repetitions_fail_as_often() {
     }
 }
 
-/// How a channel's data are cut into packets makes no difference, and each channel draws for itself.
+/// The division of a channel's data into packets makes no difference, and each channel draws for itself.
 #[test]
 fn draws_depend_only_on_the_channels_own_micropackets() {
     let state = |channel| RetryState::new(3, channel, &link(1e-4), &LinkRetry::default()).unwrap();

@@ -1,4 +1,4 @@
-//! Whatever fails: every datum once, in order.
+//! Any failures: every datum arrives once, in order.
 
 use proptest::prelude::*;
 

@@ -13,7 +13,7 @@
 use super::super::Window;
 use super::channel::{Link, Noise};
 
-/// Data per slot, and the standard deviation of the data in so many slots.
+/// Data per slot, and the standard deviation of the data in `slots` slots.
 fn theory(p: f64, round_trip: u16, window: u16, slots: u64) -> (f64, f64) {
     let (q, k) = (1.0 - p, f64::from(round_trip));
     let row = window.min(round_trip);
