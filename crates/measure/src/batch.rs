@@ -8,7 +8,7 @@ pub const FEWEST: usize = 10;
 /// The packets of a stretch of time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Batch {
-    /// How many.
+    /// Number of packets.
     pub packets: u64,
     /// Sum of their latencies, in picoseconds.
     pub latency: u128,
@@ -38,7 +38,7 @@ pub struct Interval {
     pub batches_per_group: usize,
     /// Autocorrelation of neighbouring groups.
     pub correlation: f64,
-    /// Are neighbouring groups still correlated? Then the interval is too narrow.
+    /// True if neighbouring groups are still correlated. Then the interval is too narrow.
     pub correlated: bool,
 }
 
@@ -158,7 +158,7 @@ mod tests {
         }
     }
 
-    /// How many of `runs` intervals hold the true mean, and how many were taken for correlated.
+    /// Returns how many of `runs` intervals hold the true mean, and how many were taken for correlated.
     fn covered(runs: u64, count: usize, per_batch: u32, phi: f64, size: Option<usize>) -> u32 {
         let holds = |run: u64| {
             let batches = batches(&mut Noise::new(run, phi), count, per_batch);

@@ -6,17 +6,17 @@ use crate::{Steady, Window};
 /// Bins of a series where the experiment does not say.
 const DEFAULT_BINS: u64 = 140;
 
-/// How much narrower bins are at first where a run may end early.
+/// Factor by which bins are narrower at first if a run may end early.
 const NARROWER: u64 = 1 << 12;
 
-/// What to record, of how large a fabric.
+/// Selection of what to record, and the size of the fabric.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct RecorderConfig {
     /// The measurement; [`Window::CLOSED`] where it is opened later.
     pub window: Window,
     /// Width of a bin of the series.
     pub bin: Time,
-    /// When the run is expected to end.
+    /// Expected end of the run.
     pub end: Time,
     /// Length of a batch (for confidence intervals).
     pub batch: Time,
@@ -28,14 +28,14 @@ pub struct RecorderConfig {
     pub ports: u32,
     /// Most virtual lanes that a link has, 1 or more.
     pub lanes: u8,
-    /// Which flows are recorded on their own.
+    /// Flows that are recorded on their own.
     pub flows: FlowDetail,
-    /// Are there series per sending port?
+    /// True if there are series per sending port.
     pub link_series: bool,
 }
 
 impl RecorderConfig {
-    /// What an experiment asks for. With steady-state detection the window is closed until
+    /// Configuration that an experiment requests. With steady-state detection the window is closed until
     /// [`open_window`](crate::Recorder::open_window).
     pub fn new(run: &Run, measure: &Measure, hosts: u32, ports: u32, lanes: u8) -> Self {
         let end = run.warmup.saturating_add(run.duration);

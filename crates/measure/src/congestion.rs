@@ -12,7 +12,7 @@ use crate::flows::Key;
 use crate::grid::{Axis, Bin, Cells};
 use crate::{MOST_FLOWS, RecorderConfig, Window};
 
-/// What is known of a flow, within the window. Times are in picoseconds.
+/// Congestion record of a flow, within the window. Times are in picoseconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct FlowCongestion {
     /// Marked packets delivered (FECN).
@@ -53,8 +53,8 @@ pub(crate) struct FabricCongestion {
     pub(crate) control_bytes: u64,
 }
 
-/// What congestion control did. By flow, in order of (source, destination); the destination is `None` for all of a
-/// source: where an algorithm holds a source back as a whole, and where there are more than [`MOST_FLOWS`] flows.
+/// Activity of congestion control. By flow, in order of (source, destination). The destination is `None` for all of a
+/// source: if an algorithm rate-limits a source as a whole, and if there are more than [`MOST_FLOWS`] flows.
 #[derive(Clone, Debug)]
 pub(crate) struct Congestion {
     pub(crate) algorithm: CongestionAlgorithm,
@@ -67,7 +67,7 @@ pub(crate) struct Congestion {
     places: BTreeMap<Key, usize>,
     /// For each source the destination asked for last, and its place.
     recent: Vec<Option<(Option<HostId>, usize)>>,
-    /// How many of the places are of a source and a destination.
+    /// Number of the places that are of a source and a destination.
     pairs: usize,
     flows: Vec<FlowCongestion>,
     /// Given up, for good, where there are too many.
@@ -267,7 +267,7 @@ impl Congestion {
         self.places.iter().map(|(&key, &place)| (key, &self.flows[place], place))
     }
 
-    /// What is known of a flow, together with what its source as a whole did; of a source: of all its flows.
+    /// Returns the record of a flow, together with that of its source as a whole; of a source: of all its flows.
     pub(crate) fn of(&self, (source, destination): Key) -> FlowCongestion {
         let mut known = FlowCongestion::default();
         let whole = (source, None);

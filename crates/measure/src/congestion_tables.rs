@@ -115,7 +115,7 @@ pub(crate) fn fabric(context: &Context, table: &mut Table) {
     table.whole("control_bytes", "B", "Their bytes", whole(|sum| sum.control_bytes));
 }
 
-/// How flows were held back over time: a row for each flow that ever was, and bin.
+/// Rate limiting of flows over time: a row for each flow that ever was rate-limited, and bin.
 pub(crate) fn series(context: &Context) -> Option<Table> {
     let congestion = of(context)?;
     let axis = &context.recorder.axis;

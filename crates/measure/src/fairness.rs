@@ -16,8 +16,8 @@ pub fn jain(shares: impl Iterator<Item = u64>) -> f64 {
     (sum as f64).powi(2) / (count as f64 * squares)
 }
 
-/// Does a flow starve that got `accepted` bytes of the `offered` (NaN: unknown), where flows get `mean` bytes on
-/// average in packets of `packet` bytes?
+/// True if a flow starves that got `accepted` bytes of the `offered` (NaN: unknown), where flows get `mean` bytes on
+/// average in packets of `packet` bytes.
 pub(crate) fn starves(accepted: u64, offered: f64, mean: f64, packet: f64) -> bool {
     let due = if offered < mean { offered } else { mean };
     let enough = offered.is_nan() || offered >= SOME_PACKETS * packet;

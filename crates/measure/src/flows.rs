@@ -19,7 +19,7 @@ pub(crate) type FlowHistogram = Histogram<5>;
 /// Stands for every destination of a source.
 const ANY: u32 = u32::MAX;
 
-/// What is known of a flow.
+/// Record of a flow.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Flow {
     /// Packets delivered within the window.
@@ -52,7 +52,7 @@ pub(crate) struct Flows {
     each: Option<Each>,
 }
 
-/// What is kept of each flow while there are few, by its place.
+/// Record of each flow while there are few, by its place.
 #[derive(Clone, Debug)]
 struct Each {
     histograms: Vec<FlowHistogram>,
@@ -85,9 +85,9 @@ impl Shortcut {
     }
 }
 
-/// What is to be counted of a delivered packet.
+/// Values to be counted of a delivered packet.
 pub(crate) struct Delivery {
-    /// Was it delivered within the window?
+    /// True if it was delivered within the window.
     pub(crate) accepted: bool,
     /// Total and network latency in picoseconds, where it was made within the window.
     pub(crate) latency: Option<(u64, u64)>,
@@ -205,7 +205,7 @@ impl Flows {
         }
     }
 
-    /// Are flows kept apart by source only?
+    /// True if flows are distinguished by source only.
     pub(crate) fn by_source(&self) -> bool {
         self.detail == FlowDetail::Sources
     }

@@ -5,8 +5,8 @@ use fabricsim_units::Time;
 /// Most time bins that a series has.
 const MOST_BINS: usize = 2048;
 
-/// Bins to keep room for when `expected` are planned: twice as many, within 64 and 2048, but not so many that
-/// `rows` of them need more than 2^21 cells (and at least 8).
+/// Bins to keep room for when `expected` are planned: twice that number, within 64 and 2048, but few enough that `rows` of
+/// them need no more than 2^21 cells (and at least 8).
 pub(crate) fn capacity(expected: u64, rows: usize) -> usize {
     let wanted = (expected.saturating_mul(2) as usize).clamp(64, MOST_BINS);
     wanted.min((1 << 21) / rows.max(1)).max(8)

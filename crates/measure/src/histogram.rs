@@ -16,7 +16,7 @@ pub struct Bucket {
     pub low: u64,
     /// Highest number of the bucket.
     pub high: u64,
-    /// How many were recorded.
+    /// Number of recorded values.
     pub count: u64,
 }
 
@@ -79,7 +79,7 @@ impl<const BITS: u32> Histogram<BITS> {
         }
     }
 
-    /// How many numbers were recorded.
+    /// Returns the number of recorded values.
     pub fn count(&self) -> u64 {
         self.counts.iter().sum()
     }

@@ -8,7 +8,7 @@ pub(crate) const INJECTED_BYTES: usize = 1;
 pub(crate) const DELIVERED_PACKETS: usize = 2;
 pub(crate) const DELIVERED_BYTES: usize = 3;
 
-/// What every host sent and received: counters within the window, series over the whole run (one for all hosts
+/// Data that every host sent and received: counters within the window, series over the whole run (one for all hosts
 /// together where there are more than [`MOST_FLOWS`]).
 #[derive(Clone, Debug)]
 pub(crate) struct Hosts {
@@ -19,7 +19,7 @@ pub(crate) struct Hosts {
 }
 
 impl Hosts {
-    /// How many series there are.
+    /// Number of series.
     pub(crate) fn rows(hosts: u32) -> usize {
         if hosts as usize <= MOST_FLOWS { hosts as usize } else { 1 }
     }

@@ -19,9 +19,9 @@ pub(crate) struct Jobs {
 
 #[derive(Clone, Copy, Debug)]
 struct Iteration {
-    /// When the first rank began.
+    /// Time at which the first rank began.
     start: Time,
-    /// When the last rank that has done it had done it.
+    /// Time at which the last rank that has done it had done it.
     end: Time,
     /// Ranks that have done it, and bytes that they sent.
     ranks: u32,
@@ -43,7 +43,7 @@ impl Iteration {
     }
 }
 
-/// What tables call a job, and how large it is.
+/// Name of a job in tables, and its size.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct JobName {
     /// Its name.
@@ -65,9 +65,9 @@ pub struct JobSummary {
     pub iterations: u32,
     /// Iterations that all ranks have done.
     pub done: u32,
-    /// When the first rank began, in nanoseconds.
+    /// Time at which the first rank began, in nanoseconds.
     pub start_ns: f64,
-    /// When the last rank had done the last iteration that all have done, in nanoseconds.
+    /// Time at which the last rank had done the last iteration that all have done, in nanoseconds.
     pub end_ns: f64,
     /// From the one to the other.
     pub time_ns: f64,

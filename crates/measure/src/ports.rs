@@ -14,7 +14,7 @@ pub(crate) const STALLED: usize = 3;
 pub(crate) struct Ports {
     pub(crate) lanes: usize,
     pub(crate) counters: Vec<[u64; 4]>,
-    /// What failed and was sent again; empty as long as nothing was.
+    /// Micropackets that failed and were retransmitted; empty as long as there were none.
     pub(crate) retries: Vec<u64>,
     pub(crate) series: Option<Series>,
     /// All that is sent from now on and ends by then lies within the window, and there are no series. Zero where
@@ -51,7 +51,7 @@ impl Ports {
         self.inside_until = Time::ZERO;
     }
 
-    /// Packets are told in the order in which they start.
+    /// Packets are reported in the order in which they start.
     #[inline]
     pub(crate) fn transmitted_inside(&mut self, at: (u32, u8), bytes: u32, start: Time, end: Time) -> bool {
         if end > self.inside_until {
@@ -175,7 +175,8 @@ mod tests {
         assert_eq!(ports.counters[3], [110, 240, 4, 10]);
     }
 
-    /// Packets are counted as they start, with their end: a window that opens or closes in between is told of it.
+    /// Packets are counted as they start, with their end: when a window opens or closes in between, the counters are
+    /// notified.
     #[test]
     fn a_window_that_closes_early_holds_no_more_than_its_length() {
         let mut ports = Ports::new(1, 1, Some((Time(50), 4)));
@@ -198,8 +199,8 @@ mod tests {
         assert_eq!(ports.counters[0][BUSY], 50);
     }
 
-    /// What is known to lie within the window is counted by a shorter way: with series, which never take it, the
-    /// counters are the same. The window opens and closes late.
+    /// Transmissions that are known to lie within the window take a shorter path in the code: with series, which never
+    /// take it, the counters are the same. The window opens and closes late.
     #[test]
     fn the_short_way_counts_the_same() {
         let mut both = [Ports::new(1, 1, None), Ports::new(1, 1, Some((Time(50), 8)))];

@@ -17,7 +17,7 @@ use crate::{Batch, RecorderConfig, Window};
 /// Most batches of a measurement that are kept; then neighbours are merged.
 const MOST_BATCHES: usize = 2048;
 
-/// Counts what a partition of a run tells, in bounded space.
+/// Counts what a partition of a run reports, in bounded space.
 ///
 /// Accepted throughput is that of packets *delivered* within the window. Latency and hops are those of packets
 /// *made* within the window, whenever they are delivered: also the ones that arrive in the drain.
@@ -36,15 +36,15 @@ pub struct Recorder {
     /// Packets made within the window, by their age in it.
     pub(crate) batches: Grid<Batch>,
     taken: Batch,
-    /// What congestion control does, where there is any.
+    /// Record of congestion control, if there is any.
     pub(crate) congestion: Option<Box<Congestion>>,
     /// Streams of messages, where messages follow from others.
     pub(crate) streams: Option<Box<Streams>>,
-    /// What jobs have done, where there are any.
+    /// Record of jobs, if there are any.
     pub(crate) jobs: Option<Box<Jobs>>,
     /// Performance counters of routers, where they are wanted.
     pub(crate) routers: Option<Box<Routers>>,
-    /// What transports do, where there are any.
+    /// Record of transports, if there are any.
     pub(crate) transport: Option<Box<Transport>>,
 }
 
@@ -99,7 +99,7 @@ impl Recorder {
         self
     }
 
-    /// Records what transports do, of `streams` streams of messages, and so many `exchanges` one by one.
+    /// Records what transports do, of `streams` streams of messages, and `exchanges` exchanges one by one.
     pub fn with_transport(mut self, streams: usize, exchanges: u32) -> Self {
         self.transport = Some(Box::new(Transport::new(&self.config, streams, exchanges)));
         self

@@ -15,7 +15,7 @@ use crate::{
     transport_tables,
 };
 
-/// What things are called in tables.
+/// Names of things in tables.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Names {
     /// Hosts, by [`HostId`].
@@ -37,7 +37,7 @@ pub struct Names {
 pub struct PortName {
     /// The direction of a link: `"SW11->SW12"`.
     pub link: String,
-    /// What kind of link it is: `"host"`, `"dimension 0"`.
+    /// Kind of the link: `"host"`, `"dimension 0"`.
     pub class: String,
 }
 
@@ -48,7 +48,7 @@ pub struct RouterPort {
     pub router: String,
     /// Number of the port.
     pub port: u16,
-    /// Where it leads to, among [`Names::directions`].
+    /// Direction in which it leads, as an index of [`Names::directions`].
     pub direction: usize,
     /// The sending port whose packets come in here.
     pub input: u32,
@@ -56,18 +56,19 @@ pub struct RouterPort {
     pub output: u32,
 }
 
-/// How the run ended, and what its sources wanted.
+/// End of the run, and the load that its sources requested.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Outcome {
     /// Simulated time at its end.
     pub end: Time,
     /// Link rate of each host.
     pub rates: Vec<Rate>,
-    /// What was offered within the window. Empty where that is not known.
+    /// Load offered within the window. Empty if that is not known.
     pub offers: Vec<Offer>,
     /// With steady-state detection: [`Steady::steady`](crate::Steady::steady).
     pub steady: Option<bool>,
-    /// Times that a notification found or brought a flow to the level at which the congestion control tells of it.
+    /// Number of times that a notification found or brought a flow to the level at which the congestion control reports
+    /// it.
     pub congestion_events: u64,
     /// Counters of transports, where there are any.
     pub transport: Option<TransportCounts>,
@@ -106,7 +107,7 @@ pub(crate) struct FlowRow<'a> {
     pub(crate) place: Option<usize>,
 }
 
-/// What tables are made from.
+/// Input of the tables.
 pub(crate) struct Context<'a> {
     pub(crate) recorder: &'a Recorder,
     pub(crate) names: &'a Names,
@@ -116,7 +117,7 @@ pub(crate) struct Context<'a> {
 }
 
 impl Recorder {
-    /// What was recorded, in figures and tables; to be called once all partitions have been merged.
+    /// Returns the recorded figures and tables; to be called once all partitions have been merged.
     pub fn report(&self, names: &Names, outcome: &Outcome) -> Report {
         let context = Context {
             recorder: self,
@@ -186,7 +187,7 @@ impl FlowRow<'_> {
         Latency::of(self.flow.made, &self.flow.total, self.histogram)
     }
 
-    /// Did it offer or get something within the window?
+    /// True if it offered or got something within the window.
     pub(crate) fn takes_part(&self) -> bool {
         self.offered > 0.0 || self.flow.packets > 0 || self.flow.made > 0
     }
@@ -201,7 +202,7 @@ impl Context<'_> {
         key.1.map_or("*", |host| self.host(host))
     }
 
-    /// Gb/s of so many bytes within the window.
+    /// Gb/s of `bytes` within the window.
     pub(crate) fn gbps(&self, bytes: f64) -> f64 {
         gbps(bytes, self.measured)
     }

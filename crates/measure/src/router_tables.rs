@@ -13,7 +13,7 @@ use crate::tables::new;
 /// Lanes whose packets equation 17 counts: VC0 and VC1.
 const REQUESTS: usize = 2;
 
-/// What a port of a router counted on a lane, or several of them together.
+/// Counters of a router's port on a lane, or of several of them together.
 #[derive(Clone, Copy, Debug, Default)]
 struct Counts {
     /// Received.

@@ -24,7 +24,7 @@ pub(crate) struct RouterCounters {
     pub(crate) waited: u64,
     /// Sum of their ages as they leave.
     pub(crate) age: u64,
-    /// How many of them have an age of each group.
+    /// Number of them that have an age of each group.
     pub(crate) ages: [u64; AGE_GROUPS],
 }
 

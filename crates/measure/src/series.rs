@@ -48,7 +48,7 @@ impl<T: Copy + Default + AddAssign> Bins<T> {
         (0..self.count).map(|bin| self.start(bin).as_ns_f64())
     }
 
-    /// How much of a bin the run has covered.
+    /// Returns the part of a bin that the run has covered.
     fn length(&self, bin: usize) -> Time {
         let covered = self.end.saturating_sub(self.start(bin));
         if covered == Time::ZERO { self.grid.axis().width() } else { covered.min(self.grid.axis().width()) }

@@ -9,7 +9,7 @@ const FEWEST_KEPT: usize = 5;
 /// Most batches in a measurement.
 const MOST_BATCHES: u64 = 4096;
 
-/// Where the warm-up ends: how many of the first values to leave out, by the marginal standard error rule (White,
+/// End of the warm-up: the number of the first values to leave out, by the marginal standard error rule (White,
 /// Simulation 69, 1997, "MSER"; White, Cobb, Spratt, WSC 2000): the number d that makes the sum of the squared
 /// deviations of the remaining n - d values from their mean, divided by (n - d)^2, smallest. Where that is half of
 /// the values or more there is not enough to say: `None`. MSER-5 takes means of five packets; here a value is the mean
@@ -30,7 +30,7 @@ pub fn truncation(means: &[f64]) -> Option<usize> {
     (means.len() >= FEWEST && 2 * best.1 < means.len()).then_some(best.1)
 }
 
-/// What to do after a batch.
+/// Action after a batch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
     /// Go on.
@@ -133,12 +133,12 @@ impl Steady {
         measured.then(|| interval(&self.batches, self.rule.confidence)).flatten()
     }
 
-    /// Did the warm-up end because the latency no longer drifted (and not because it had lasted too long)?
+    /// True if the warm-up ended because the latency no longer drifted (and not because it had lasted too long).
     pub const fn steady(&self) -> bool {
         self.settled
     }
 
-    /// Was the wanted precision reached?
+    /// True if the requested precision was reached.
     pub fn precise(&self) -> bool {
         self.phase == Phase::Closed
     }

@@ -9,7 +9,7 @@ use crate::report::Context;
 use crate::summary::Latency;
 use crate::{Histogram, Window, tables};
 
-/// What is counted of each stream, where messages follow from others.
+/// Counters of each stream, if messages follow from others.
 #[derive(Clone, Debug)]
 pub(crate) struct Streams {
     counts: Vec<Stream>,
@@ -40,7 +40,7 @@ pub struct StreamSummary {
     pub stream: String,
     /// `traffic`, `request`, `response` or `job`.
     pub kind: &'static str,
-    /// What was delivered, in Gb/s.
+    /// Delivered load, in Gb/s.
     pub accepted_gbps: f64,
     /// From making to delivery, of packets.
     pub latency_ns: Latency,
@@ -55,7 +55,7 @@ pub struct StreamSummary {
 pub struct StreamName {
     /// Its name.
     pub name: String,
-    /// What it is, in a word.
+    /// Kind of the stream, in a word.
     pub kind: &'static str,
 }
 

@@ -17,9 +17,10 @@ pub struct Summary {
     pub measured_from_ns: f64,
     /// Length of the measurement, in nanoseconds.
     pub measured_ns: f64,
-    /// What the sources offered within the window, as a fraction of the link rates of the hosts that offered anything.
+    /// Load that the sources offered within the window, as a fraction of the link rates of the hosts that offered
+    /// anything.
     pub offered_load: f64,
-    /// What was delivered within the window, as a fraction of the link rates of the hosts that offered anything.
+    /// Load that was delivered within the window, as a fraction of the link rates of the hosts that offered anything.
     pub accepted_load: f64,
     /// Offered load of the whole fabric, in Gb/s.
     pub offered_gbps: f64,
@@ -45,15 +46,15 @@ pub struct Summary {
     pub flow_count: usize,
     /// Flows that get less than [`STARVING`](crate::STARVING) of what they offer and of what flows get on average.
     pub starving: usize,
-    /// Is less than [`SATURATED`] of the offered load accepted?
+    /// True if less than [`SATURATED`] of the offered load is accepted.
     pub saturated: bool,
-    /// Why it counts as saturated.
+    /// Reason why it counts as saturated.
     pub saturation: Option<String>,
-    /// With steady-state detection: did the latency settle before the measurement?
+    /// With steady-state detection: true if the latency settled before the measurement.
     pub steady: Option<bool>,
-    /// What congestion control did; `None` without any.
+    /// Activity of congestion control; `None` without any.
     pub congestion: Option<CongestionSummary>,
-    /// What ordering protocols did; left out where nothing is acknowledged.
+    /// Activity of ordering protocols; left out if nothing is acknowledged.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub transport: Option<TransportSummary>,
     /// From the begin of the first job to the end of the last, in nanoseconds; NaN where one is not done, `None` without
@@ -76,7 +77,7 @@ pub struct Summary {
 /// Congestion control in numbers, of the measurement.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct CongestionSummary {
-    /// Which one.
+    /// Algorithm of the congestion control.
     pub algorithm: CongestionAlgorithm,
     /// Packets marked (FECN).
     pub marked: u64,
@@ -126,9 +127,9 @@ pub struct FlowSummary {
     pub source: String,
     /// Name of the destination; `*` for all destinations of the source.
     pub destination: String,
-    /// What the source offered within the window, in Gb/s; NaN where destinations are drawn.
+    /// Load that the source offered within the window, in Gb/s; NaN if destinations are drawn.
     pub offered_gbps: f64,
-    /// What was delivered within the window, in Gb/s.
+    /// Load that was delivered within the window, in Gb/s.
     pub accepted_gbps: f64,
     /// From making to delivery.
     pub latency_ns: Latency,
@@ -166,7 +167,7 @@ pub struct Confidence {
     pub batch_ns: f64,
     /// Autocorrelation of neighbouring batches.
     pub correlation: f64,
-    /// Are the batches still correlated? Then the interval is too narrow.
+    /// True if the batches are still correlated. Then the interval is too narrow.
     pub correlated: bool,
 }
 

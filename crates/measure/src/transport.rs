@@ -12,7 +12,7 @@ use crate::report::Context;
 use crate::summary::Latency;
 use crate::{Histogram, RecorderConfig, Window};
 
-/// How much there was, over time, and the most.
+/// Amount over time, and its maximum.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Level {
     /// Sum over time, in picoseconds.
@@ -27,7 +27,7 @@ impl AddAssign for Level {
     }
 }
 
-/// What a target holds since a time.
+/// Amount that a target holds since a time.
 #[derive(Clone, Copy, Debug)]
 struct Held {
     since: Time,
@@ -55,7 +55,7 @@ impl Messages {
     }
 }
 
-/// What is recorded of transports.
+/// Record of transports.
 #[derive(Clone, Debug)]
 pub(crate) struct Transport {
     /// By stream.
@@ -66,8 +66,8 @@ pub(crate) struct Transport {
     held: Vec<Held>,
     packets: Grid<Level>,
     connections: Grid<Level>,
-    /// What has happened to packets first: `limit` exchanges, and all others of the last one's time, so that it does not depend
-    /// on partitions which of them are reported.
+    /// First events of packets: `limit` exchanges, and all others of the last one's time, so that it does not depend on
+    /// partitions which of them are reported.
     exchanges: Vec<(Time, Exchange)>,
     limit: usize,
 }
@@ -209,7 +209,7 @@ impl Transport {
         &self.messages
     }
 
-    /// What has happened to packets first, in order of time and host, as many as were requested.
+    /// First events of packets, in order of time and host, up to the requested number.
     pub(crate) fn exchanges(&self) -> Vec<(Time, Exchange)> {
         let mut all = self.exchanges.clone();
         // Those of a host come from one partition, in the order in which they happened, and stay in it.

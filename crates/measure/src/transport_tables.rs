@@ -57,7 +57,7 @@ pub(crate) fn series(context: &Context<'_>) -> Option<Table> {
     Some(table)
 }
 
-/// What happens to packets at hosts, one by one, where it was asked for.
+/// Events of packets at hosts, one by one, if they were requested.
 pub(crate) fn exchanges(context: &Context<'_>) -> Option<Table> {
     let transport = context.recorder.transport.as_ref()?;
     let rows: Vec<(Time, Exchange, Header)> = transport

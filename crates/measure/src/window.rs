@@ -13,13 +13,13 @@ impl Window {
     /// A window that has not been opened yet.
     pub const CLOSED: Self = Self { from: Time::MAX, to: Time::MAX };
 
-    /// Is `moment` within the window?
+    /// True if `moment` is within the window.
     #[inline]
     pub fn contains(&self, moment: Time) -> bool {
         moment >= self.from && moment < self.to
     }
 
-    /// How much of the interval from `start` to `end` lies within the window, in picoseconds.
+    /// Returns the part of the interval from `start` to `end` that lies within the window, in picoseconds.
     #[inline]
     pub fn clip(&self, start: Time, end: Time) -> u64 {
         end.min(self.to).0.saturating_sub(start.max(self.from).0)

@@ -1,4 +1,4 @@
-//! What a small run looks like in figures, computed by hand.
+//! Figures of a small run, computed by hand.
 
 use fabricsim_measure::{Names, Offer, Outcome, PortName, Recorder, RecorderConfig, Report, RouterPort};
 use fabricsim_model::{Data, Grant, Observer, Packet, PacketKind};
