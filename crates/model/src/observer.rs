@@ -2,7 +2,7 @@ use fabricsim_units::{HostId, Time, Vl};
 
 use crate::{Label, Packet};
 
-/// What a run tells about itself while it goes. Each partition has an observer of its own; they are merged at the
+/// Reports of a run about itself while it goes. Each partition has an observer of its own; they are merged at the
 /// end, so what an observer keeps must not depend on the order in which entities are served.
 ///
 /// `port` numbers a sending port (a direction of a link): link `l` from its end a to its end b is `2 l`, back `2 l + 1`.
@@ -28,7 +28,7 @@ pub trait Observer {
     /// its staging buffer but for want of space there. Told of switches that are input- and output-queued.
     #[inline]
     fn blocked(&mut self, _port: u32, _lane: Vl, _start: Time, _end: Time) {}
-    /// Micropackets of a packet that leaves a sending port on `lane` fail, so many `times` together, and are sent again.
+    /// Micropackets of a packet that leaves a sending port on `lane` fail, `times` in all, and are retransmitted.
     #[inline]
     fn retried(&mut self, _now: Time, _port: u32, _lane: Vl, _times: u32) {}
     /// A packet is marked (FECN) as it leaves a sending port on `lane`.
@@ -48,18 +48,19 @@ pub trait Observer {
     /// The last operation of a message is visible at its receiver, in transports that acknowledge; `packet` carried it.
     #[inline]
     fn completed(&mut self, _now: Time, _packet: &Packet) {}
-    /// What a transport does with a packet at a host.
+    /// Step of a transport with a packet at a host.
     #[inline]
     fn exchanged(&mut self, _now: Time, _exchange: &Exchange) {}
-    /// From now on so many packets wait in the reorder buffer of a host, and it holds so many connections as a target.
+    /// From now on `packets` packets wait in the reorder buffer of a host, and it holds `connections` connections as a
+    /// target.
     #[inline]
     fn reordering(&mut self, _now: Time, _host: HostId, _packets: u32, _connections: u32) {}
     /// `source` learns that its packets to `destination` were marked (BECN).
     #[inline]
     fn notified(&mut self, _now: Time, _source: HostId, _destination: HostId) {}
-    /// From `start` to `end`, `source` held its packets to `destination` (`None`: all that it sends) back by `level`:
-    /// with InfiniBand congestion control the index CCTI, with DCQCN the rate in Mb/s. Told in order of time for each
-    /// pair, without overlap, some time after `end`; nothing is told where a flow is not held back.
+    /// From `start` to `end`, `source` rate-limited its packets to `destination` (`None`: all that it sends) by `level`:
+    /// with InfiniBand congestion control the index CCTI, with DCQCN the rate in Mb/s. Reported in order of time for each
+    /// pair, without overlap, some time after `end`; nothing is reported if a flow is not rate-limited.
     #[inline]
     fn held_back(
         &mut self,
@@ -75,7 +76,7 @@ pub trait Observer {
     fn throttled(&mut self, _source: HostId, _destination: HostId, _start: Time, _end: Time) {}
 }
 
-/// What a switch does when an output has chosen a packet.
+/// Action of a switch when an output has chosen a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Grant {
     /// The sending port that the packet came by, and its lane there.
@@ -84,28 +85,28 @@ pub struct Grant {
     pub lane: Vl,
     /// The sending port that it leaves by.
     pub output: u32,
-    /// How long it waited beyond the time that a switch takes.
+    /// Time that it waited beyond the time that a switch takes.
     pub waited: Time,
     /// Its age as it leaves, where packets age; else 0.
     pub age: u8,
 }
 
-/// What a transport does with a packet.
+/// Step of a transport with a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Exchange {
-    /// Where.
+    /// Host at which it happened.
     pub host: HostId,
     /// The other host.
     pub peer: HostId,
-    /// What.
+    /// Kind of step.
     pub step: ExchangeStep,
-    /// What is on the packet.
+    /// Label of the packet.
     pub label: Label,
     /// The stream of its message, and the message's number.
     pub message: (u16, u32),
 }
 
-/// What a transport does with a packet.
+/// Kind of a step of a transport with a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum ExchangeStep {
     /// It is sent.

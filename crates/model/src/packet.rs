@@ -7,9 +7,9 @@ pub struct Packet {
     pub source: HostId,
     /// Receiver.
     pub destination: HostId,
-    /// When its message was made by the workload.
+    /// Time at which the workload created its message.
     pub created: Time,
-    /// When its first byte left the sender.
+    /// Time at which its first byte left the sender.
     pub injected: Time,
     /// Size on the wire without the link's per-packet overhead, in bytes.
     pub bytes: u32,
@@ -19,23 +19,23 @@ pub struct Packet {
     pub stream: u16,
     /// Switches passed so far.
     pub hops: u16,
-    /// Number that its message was given by the workload, for the receiver to tell messages of a sender apart; 0 where
-    /// nobody asks.
+    /// Number that the workload gave its message, for the receiver to distinguish messages of a sender; 0 if it is not
+    /// needed.
     pub tag: u32,
     /// Its age as switches with age-based arbitration count it: bits 0 to 7 on a link, all of the age field (Abts &
     /// Weisser, SC07, table 1) within a switch.
     pub age: u16,
-    /// What it carries.
+    /// Content of the packet.
     pub kind: PacketKind,
-    /// Has a switch marked it as part of congestion (forward explicit congestion notification)?
+    /// Forward explicit congestion notification: true if a switch marked it as part of congestion.
     pub fecn: bool,
-    /// Does it tell its receiver that packets of his were marked (backward explicit congestion notification)?
+    /// Backward explicit congestion notification: notifies the receiver that packets it sent were marked.
     pub becn: bool,
-    /// Is it the last of its message?
+    /// True if it is the last of its message.
     pub last: bool,
 }
 
-/// What a packet carries.
+/// Content of a packet.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum PacketKind {
     /// A part of a message.
@@ -49,7 +49,7 @@ pub enum PacketKind {
     Transport,
 }
 
-/// What a transport protocol puts on a packet, and what those who measure want to know of it. Kept apart from the packet,
+/// Fields that a transport protocol puts on a packet, and values for measurement. Kept apart from the packet,
 /// since most experiments have none.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Label {
@@ -63,6 +63,6 @@ pub struct Label {
     pub message: u32,
     /// Stream of the source that carries the message.
     pub stream: u16,
-    /// Has a copy of it been sent before?
+    /// True if a copy of it has been sent before.
     pub again: bool,
 }

@@ -5,7 +5,7 @@ use fabricsim_units::{PortNo, Vl};
 pub struct Lanes {
     /// Lowest lane.
     pub first: Vl,
-    /// How many, 1 or more.
+    /// Number of lanes, 1 or more.
     pub count: u8,
 }
 
@@ -22,7 +22,7 @@ impl Lanes {
     pub fn iter(self) -> impl Iterator<Item = Vl> {
         (self.first.0..self.first.0 + self.count).map(Vl)
     }
-    /// Is `lane` one of them?
+    /// True if `lane` is one of them.
     pub const fn contains(self, lane: Vl) -> bool {
         lane.0 >= self.first.0 && lane.0 < self.first.0 + self.count
     }
@@ -37,14 +37,14 @@ pub struct Hop {
     pub lanes: Lanes,
 }
 
-/// What a packet remembers of its way, for routing that needs it. Only the routing function reads it; six bytes that travel
+/// State of a packet's route, for routing that needs it. Only the routing function reads it; six bytes that travel
 /// with the packet.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Trail {
     via: [u16; 2],
-    /// How far it has come.
+    /// Progress along the route.
     pub place: u8,
-    /// What it has decided.
+    /// Decisions taken.
     pub flags: u8,
 }
 
@@ -66,7 +66,7 @@ impl Trail {
     pub const fn at(self, place: u8) -> Self {
         Self { place, ..self }
     }
-    /// Is any of `flags` set?
+    /// True if any of `flags` is set.
     #[inline]
     pub const fn has(self, flags: u8) -> bool {
         self.flags & flags != 0
