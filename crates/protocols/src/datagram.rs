@@ -6,7 +6,7 @@ use fabricsim_units::{HostId, Time};
 /// A message in the course of sending.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Outgoing {
-    /// When the message was made.
+    /// Time at which the message was created.
     pub created: Time,
     /// Receiver of its next packet.
     pub destination: HostId,
@@ -16,7 +16,7 @@ pub struct Outgoing {
     pub stream: u16,
     /// Its number, for the receiver.
     pub tag: u32,
-    /// Does it answer another message?
+    /// True if it answers another message.
     pub is_response: bool,
 }
 
@@ -24,7 +24,7 @@ pub struct Outgoing {
 #[derive(Clone, Debug)]
 pub struct Datagram {
     open: Vec<Outgoing>,
-    /// How many of them are responses.
+    /// Number of them that are responses.
     responses: usize,
     limit: usize,
     turn: usize,
@@ -32,13 +32,13 @@ pub struct Datagram {
 }
 
 impl Datagram {
-    /// Packets of at most `mtu` bytes; at most `limit` messages open at once (1 or more), and as many responses
-    /// besides: a host that can not send its requests must still be able to answer.
+    /// Packets of at most `mtu` bytes; at most `limit` messages open at once (1 or more), and the same number of responses
+    /// besides: a host that cannot send its requests must still be able to answer.
     pub fn new(mtu: u32, limit: usize) -> Self {
         Self { open: Vec::new(), responses: 0, limit: limit.max(1), turn: 0, mtu }
     }
 
-    /// May another message be opened that is no response?
+    /// True if another message may be opened that is no response.
     #[inline]
     pub fn has_room(&self) -> bool {
         self.open.len() - self.responses < self.limit
@@ -49,13 +49,13 @@ impl Datagram {
         self.responses
     }
 
-    /// May another response be opened?
+    /// True if another response may be opened.
     #[inline]
     pub fn has_room_for_response(&self) -> bool {
         self.responses < self.limit
     }
 
-    /// Is there nothing to send?
+    /// True if there is nothing to send.
     #[inline]
     pub fn is_empty(&self) -> bool {
         self.open.is_empty()

@@ -23,7 +23,7 @@ pub struct DcqcnRules {
 }
 
 impl DcqcnRules {
-    /// What an experiment says; it has been checked.
+    /// Rules of an experiment; it has been checked.
     pub fn new(spec: &Dcqcn) -> Self {
         let mbps = |rate: fabricsim_units::Rate| rate.bits_per_second() as f64 * 1e-6;
         Self {
@@ -45,7 +45,7 @@ struct Flow {
     current: f64,
     target: f64,
     alpha: f64,
-    /// When the timers expire next.
+    /// Time at which the timers expire next.
     alpha_at: Time,
     raise_at: Time,
     /// Expirations of the timer and of the byte counter since the last cut.
@@ -77,7 +77,7 @@ impl Flow {
         self.current >= line
     }
 
-    /// Lets the timers expire that do so up to `now`, telling the rates in between.
+    /// Lets the timers expire that do so up to `now`, and reports the rates in between.
     fn advance(&mut self, rules: &DcqcnRules, line: f64, now: Time, tell: &mut dyn FnMut(Time, Time, u32)) {
         while self.raise_at <= now && !self.is_free(line) {
             let at = self.raise_at;

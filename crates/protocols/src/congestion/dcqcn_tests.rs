@@ -50,7 +50,7 @@ fn notifications_cut_less_when_they_were_few() {
     let before = f64::from(source.level(3, Time::us(2) + Time::us(5500)).unwrap());
     notify(&mut source, Time::us(2) + Time::us(5500));
     let after = f64::from(source.level(3, Time::us(5503)).unwrap());
-    // Rates are told in whole Mb/s of about 20 Gb/s.
+    // Rates are reported in whole Mb/s of about 20 Gb/s.
     assert!((after / before - (1.0 - 0.5 * alpha)).abs() < 1e-4, "{before} {after}");
 }
 

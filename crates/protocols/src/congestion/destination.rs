@@ -5,22 +5,22 @@ use std::collections::BTreeMap;
 use fabricsim_spec::NotifyBy;
 use fabricsim_units::{HostId, Time};
 
-/// What a destination sends back.
+/// Answer of a destination to a source.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Answer {
     /// To whom.
     pub to: HostId,
-    /// Does it tell of congestion (BECN)?
+    /// True if it notifies of congestion (BECN).
     pub notifies: bool,
 }
 
-/// What a host has to tell the sources of what it received.
+/// Answers that a host owes to the sources of what it received.
 #[derive(Clone, Debug)]
 pub struct Destination {
     by: NotifyBy,
     interval: Time,
-    /// By source: when it was told last (congestion notification packets), or whether it is to be told with the next
-    /// acknowledgement.
+    /// By source: the time of its last notification (congestion notification packets), or whether it is notified with the
+    /// next acknowledgement.
     sources: BTreeMap<HostId, State>,
 }
 
@@ -36,8 +36,8 @@ impl Destination {
         Self { by, interval, sources: BTreeMap::new() }
     }
 
-    /// A packet from `source` has arrived; is it marked (FECN), is it the last of its message? What is sent back, if
-    /// anything.
+    /// A packet from `source` has arrived; `marked`: with a mark (FECN); `last`: the last of its message. Returns the
+    /// answer to send back, if any.
     pub fn arrived(&mut self, now: Time, source: HostId, marked: bool, last: bool) -> Option<Answer> {
         match self.by {
             NotifyBy::Cnp if !marked => None,

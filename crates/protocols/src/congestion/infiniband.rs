@@ -24,7 +24,7 @@ pub struct InfiniBandRules {
 }
 
 impl InfiniBandRules {
-    /// What an experiment says; it has been checked.
+    /// Rules of an experiment; it has been checked.
     pub fn new(spec: &InfiniBandCongestion) -> Self {
         let table = CongestionControlTable::new(spec.cct.table());
         Self {
@@ -39,7 +39,7 @@ impl InfiniBandRules {
         }
     }
 
-    /// Is there a delay without any notification?
+    /// True if there is a delay without any notification.
     fn always_delays(&self) -> bool {
         self.table.delay(self.min, Time::us(1)) > Time::ZERO
     }
@@ -50,11 +50,11 @@ impl InfiniBandRules {
 struct Flow {
     /// CCTI at `since`.
     index: u16,
-    /// When it was set; what came before has been reported.
+    /// Time at which it was set; what came before has been reported.
     since: Time,
     /// The timer expires at whole periods after this.
     origin: Time,
-    /// When its last packet had left, and how long that took on the link.
+    /// Time at which its last packet had left, and the time that the packet took on the link.
     last_end: Time,
     last_time: Time,
 }
@@ -65,7 +65,7 @@ impl Flow {
         Self { index: rules.min, since: now, origin, last_end: Time::ZERO, last_time: Time::ZERO }
     }
 
-    /// When the timer expires next after `time`.
+    /// Returns the time at which the timer expires next after `time`.
     fn next_tick(&self, period: Time, time: Time) -> Time {
         let passed = time.saturating_sub(self.origin).0 / period.0;
         self.origin + period * (passed + 1)
@@ -84,7 +84,7 @@ impl Flow {
         }
     }
 
-    /// Tells the levels up to `now`, and begins anew there.
+    /// Reports the levels up to `now`, and begins anew there.
     fn report(&mut self, rules: &InfiniBandRules, key: FlowKey, now: Time, report: Report<'_>) {
         let (mut from, mut index) = (self.since, self.index);
         while from < now && index > 0 {

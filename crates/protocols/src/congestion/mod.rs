@@ -1,5 +1,5 @@
-//! Congestion control at the edge of the fabric: what a source does when it learns that its packets were marked, and how
-//! a destination tells it. Detection and marking are the switches' (`fabricsim_fabric::congestion`).
+//! Congestion control at the edge of the fabric: reaction of a source to notifications of marked packets, and notifications by
+//! destinations. Detection and marking are the switches' (`fabricsim_fabric::congestion`).
 //!
 //! Adding an algorithm: a file with a type that implements [`RateControl`], and a line in [`SourceControl`].
 
@@ -16,11 +16,11 @@ pub use infiniband::{InfiniBandRules, InfiniBandSource};
 
 use fabricsim_units::Time;
 
-/// What has a rate of its own at a source: a destination (a queue pair), or a service class.
+/// Unit at a source with a rate of its own: a destination (a queue pair), or a service class.
 pub type FlowKey = u32;
 
-/// How a flow was held back over a stretch of time: from, to, and how strongly (InfiniBand: the index CCTI; DCQCN: the
-/// rate in Mb/s).
+/// Rate limiting of a flow over a stretch of time: from, to, and how strongly (InfiniBand: the index CCTI; DCQCN: the rate
+/// in Mb/s).
 pub type Report<'a> = &'a mut dyn FnMut(FlowKey, Time, Time, u32);
 
 /// Decides when the flows of one source may send.
@@ -30,13 +30,14 @@ pub trait RateControl {
     fn allowed_at(&mut self, flow: FlowKey, now: Time) -> Time;
     /// A packet of `flow` of `bytes` is sent from `start` to `end`.
     fn sent(&mut self, flow: FlowKey, bytes: u32, start: Time, end: Time, report: Report<'_>);
-    /// A notification for `flow` arrives. Tells first how the flow was held back until now.
+    /// A notification for `flow` arrives. First reports how the flow was rate-limited until now.
     fn notified(&mut self, flow: FlowKey, now: Time, report: Report<'_>);
-    /// Tells how flows were held back until `now` and what has not been told yet; forgets flows that are free again.
+    /// Reports how flows were rate-limited until `now`, as far as it has not been reported yet; forgets flows that are
+    /// free again.
     fn report(&mut self, now: Time, report: Report<'_>);
-    /// How strongly `flow` is held back at `now`, as in [`Report`]; `None`: not at all.
+    /// Strength of the rate limiting of `flow` at `now`, as in [`Report`]; `None`: not at all.
     fn level(&mut self, flow: FlowKey, now: Time) -> Option<u32>;
-    /// Times that a notification found or brought a flow to the level at which an event is to be told.
+    /// Number of times that a notification found or brought a flow to the level at which an event is reported.
     fn events(&self) -> u64;
 }
 

@@ -14,7 +14,7 @@ pub(crate) struct Connection {
     pub(crate) from: HostId,
     pub(crate) cid: Cid,
     pub(crate) transfer: Transfer,
-    /// Is the start of the sequence known?
+    /// True if the start of the sequence is known.
     pub(crate) started: bool,
     /// In sequence: the next to be delivered. Otherwise: the first that has not arrived.
     pub(crate) expected: Seq,
@@ -89,7 +89,7 @@ impl Connections {
         self.place(from, cid).map(|place| self.index[place])
     }
 
-    /// Is there room for another one?
+    /// True if there is room for another one.
     #[inline]
     pub(crate) fn has_room(&self) -> bool {
         self.open < self.limit

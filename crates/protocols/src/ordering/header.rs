@@ -2,7 +2,7 @@
 
 use super::Seq;
 
-/// What a packet is.
+/// Kind of a packet.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(u8)]
 pub enum Kind {
@@ -38,7 +38,7 @@ pub enum Transfer {
     SelectiveOrdered,
 }
 
-/// Why a REQ was rejected.
+/// Reason for which a REQ was rejected.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(u8)]
 pub enum Reason {
@@ -77,7 +77,7 @@ impl Flags {
     /// The word holds an offset from the oldest unacknowledged packet.
     pub const OFFSET: Self = Self(32);
 
-    /// Are all of `flags` set?
+    /// True if all of `flags` are set.
     #[inline]
     pub const fn has(self, flags: Self) -> bool {
         self.0 & flags.0 == flags.0
@@ -148,7 +148,7 @@ impl Header {
         self.word
     }
 
-    /// Distance from the oldest packet that was unacknowledged when this one was sent, if it is told.
+    /// Distance from the oldest packet that was unacknowledged when this one was sent, if the packet carries it.
     pub const fn offset(&self) -> Option<u16> {
         if self.flags.has(Flags::OFFSET) { Some(self.word as u16) } else { None }
     }

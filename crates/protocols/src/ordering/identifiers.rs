@@ -65,7 +65,7 @@ impl Identifiers {
         !self.free.is_empty()
     }
 
-    /// Are all free?
+    /// True if all are free.
     pub(crate) fn all_free(&self) -> bool {
         self.free.len() == self.all.len()
     }
@@ -100,7 +100,7 @@ impl Identifiers {
         self.closing += 1;
     }
 
-    /// Where the next FIN goes.
+    /// Returns the receiver of the next FIN.
     #[inline]
     pub(crate) fn next_fin(&self) -> Option<HostId> {
         let number = *self.queue.front()?;
@@ -152,7 +152,7 @@ impl Identifiers {
         self.release(cid);
     }
 
-    /// What a timer says about a connection that is being closed.
+    /// Handles the expiry of a timer of a connection that is being closed.
     pub(crate) fn expire(&mut self, cid: Cid, timer: ClosingTimer) {
         let Identifier::Closing(closing) = &mut self.all[usize::from(cid.0)] else { return };
         match timer {

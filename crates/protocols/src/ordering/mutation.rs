@@ -1,4 +1,4 @@
-//! Deliberate defects. Tests build them in, one at a time, to see that the checks find them; elsewhere they can not be set.
+//! Deliberate defects. Tests build them in, one at a time, to see that the checks find them; elsewhere they cannot be set.
 
 /// A defect.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -27,7 +27,7 @@ pub(crate) enum Mutation {
     ReleaseEarly,
     /// Packets are acknowledged when they are put into the reorder buffer.
     AckWhenBuffered,
-    /// What overflows the reorder buffer is dropped without NACK.
+    /// Packets that overflow the reorder buffer are dropped without NACK.
     DropSilently,
     /// The key of the reorder buffer leaves out the CID.
     KeyWithoutCid,

@@ -12,9 +12,9 @@ pub enum Operation {
     FetchAdd(u64),
     /// The word becomes `to` if it is `from`.
     CompareSwap {
-        /// What the word has to be.
+        /// Value that the word has to have.
         from: u64,
-        /// What it becomes.
+        /// New value of the word.
         to: u64,
     },
 }
@@ -33,7 +33,7 @@ impl Operation {
         before
     }
 
-    /// Would carrying it out twice in a row leave what carrying it out once leaves, and return the same?
+    /// True if carrying it out twice in a row would leave what carrying it out once leaves, and return the same.
     pub const fn is_idempotent(self) -> bool {
         matches!(self, Self::Data | Self::FetchAdd(0))
     }

@@ -1,4 +1,4 @@
-//! What the paper leaves open, as options, and what is allowed.
+//! Choices that the paper leaves open, as options, and their allowed values.
 
 use fabricsim_spec as spec;
 use fabricsim_units::Time;
@@ -6,19 +6,19 @@ use thiserror::Error;
 
 use super::{Seq, SequenceSpace, mutation::Mutation};
 
-/// Does a packet carry its distance from the oldest unacknowledged one (as Ultra Ethernet's `syn_offset`)?
+/// Packets that carry their distance from the oldest unacknowledged one (as Ultra Ethernet's `syn_offset`).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum StartOffset {
-    /// No: the target waits for SYN (section III-D-2).
+    /// None: the target waits for SYN (section III-D-2).
     #[default]
     Never,
-    /// Until the source knows that the target holds a connection.
+    /// Those sent before the source knows that the target holds a connection.
     UntilFirstAck,
-    /// In every packet, which frees replay buffers, too.
+    /// Every packet, which frees replay buffers, too.
     Always,
 }
 
-/// What a source does with new packets after a rejection for want of a connection.
+/// Treatment of new packets by a source after a rejection because no connection was free.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum OnNoConnection {
     /// They are sent until the oldest packet has been rejected for a second time.
@@ -28,7 +28,7 @@ pub enum OnNoConnection {
     Halt,
 }
 
-/// How packets that were rejected for want of a connection are sent again once there is one.
+/// Retransmission of packets that were rejected because no connection was free, once there is one.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Recovery {
     /// One at a time, the oldest first (as figure 12 needs).
@@ -38,17 +38,17 @@ pub enum Recovery {
     Burst,
 }
 
-/// When a packet is sent again that found the reorder buffer full, or no replay buffer.
+/// Time of retransmission of a packet that found the reorder buffer full, or no replay buffer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Resend {
-    /// When it is the oldest that has not been acknowledged.
+    /// Once it is the oldest that has not been acknowledged.
     #[default]
     Oldest,
     /// One for each acknowledgement that comes later.
     Progress,
 }
 
-/// Which packets of an ordered stream are sent again when their time has run out.
+/// Packets of an ordered stream that are retransmitted when their time has run out.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum TimedOut {
     /// Each (as figure 6 has it), also those that only wait behind a lost one in the reorder buffer.
@@ -58,7 +58,7 @@ pub enum TimedOut {
     Oldest,
 }
 
-/// When an ordered stream's connection is closed.
+/// Time at which an ordered stream's connection is closed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Close {
     /// As soon as nothing is outstanding.
@@ -83,7 +83,7 @@ pub struct SourceOptions {
     pub sequence_bits: u8,
     /// SEQ of the first packet of an ordered stream.
     pub first_sequence: Seq,
-    /// Send without knowing whether the target has a connection?
+    /// True to send without knowing whether the target has a connection.
     pub speculative: bool,
     /// Offsets in packets.
     pub start_offset: StartOffset,
@@ -212,7 +212,7 @@ impl Default for TargetOptions {
 pub struct OptionError {
     /// The field.
     pub option: &'static str,
-    /// What is wrong and what is allowed.
+    /// Description of what is wrong and what is allowed.
     pub problem: String,
 }
 
@@ -224,7 +224,7 @@ fn within(option: &'static str, value: u32, least: u32, most: u32) -> Result<(),
 }
 
 impl SourceOptions {
-    /// Are all options in range, and do they fit together?
+    /// Checks that all options are in range, and that they fit together.
     pub fn check(&self) -> Result<(), OptionError> {
         within("streams", u32::from(self.streams), 1, 0x7fff)?;
         within("connections", u32::from(self.connections), 1, 0x7fff)?;
@@ -257,12 +257,12 @@ impl SourceOptions {
         window
     }
 
-    /// How long after the last copy of a packet neither it nor an answer to it can be in the network.
+    /// Returns the time after the last copy of a packet from which neither it nor an answer to it can be in the network.
     pub fn quiet_time(&self) -> Time {
         self.lifetime.saturating_add(self.lifetime)
     }
 
-    /// Is this defect built in?
+    /// True if this defect is built in.
     #[inline]
     #[cfg(test)]
     pub(crate) fn mutated(&self, mutation: Mutation) -> bool {
@@ -278,7 +278,7 @@ impl SourceOptions {
 }
 
 impl TargetOptions {
-    /// Are all options in range?
+    /// Checks that all options are in range.
     pub fn check(&self) -> Result<(), OptionError> {
         within("connections", self.connections, 1, 1 << 24)?;
         within("reorder_capacity", u32::from(self.reorder_capacity), 1, 0x7fff)?;
@@ -291,7 +291,7 @@ impl TargetOptions {
         Ok(())
     }
 
-    /// Is this defect built in?
+    /// True if this defect is built in.
     #[inline]
     #[cfg(test)]
     pub(crate) fn mutated(&self, mutation: Mutation) -> bool {

@@ -39,14 +39,14 @@ impl<P: Copy> Target<P> {
         }
     }
 
-    /// Learns the start of the sequence and what has been acknowledged, if the packet tells.
+    /// Learns the start of the sequence and what has been acknowledged, if the packet carries them.
     #[inline]
     fn start(&mut self, slot: u32, arrival: &Arrival<P>) {
         let Some(connection) = self.connections.get(slot) else { return };
         let header = &arrival.header;
         let any = self.options.mutated(Mutation::StartWithoutSyn);
         let acknowledged = match header.offset() {
-            // A late copy tells what was known long ago, too far back to be compared.
+            // A late copy carries what was known long ago, too far back to be compared.
             Some(offset)
                 if connection.started
                     && self.space.precedes(header.seq, connection.expected)

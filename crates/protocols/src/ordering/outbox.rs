@@ -1,4 +1,4 @@
-//! What the state machines ask of those who drive them.
+//! Requests of the state machines to those who drive them.
 
 use fabricsim_units::HostId;
 
@@ -8,7 +8,7 @@ use super::{Flags, Header};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct StreamId(pub u16);
 
-/// What a source endpoint tells.
+/// Reports of a source endpoint.
 pub trait SourceOutbox<P> {
     /// An operation is visible in target memory, and has returned `result` (0 where results are not kept: see EOD).
     /// Once for each packet, in any order.
@@ -20,7 +20,7 @@ pub trait SourceOutbox<P> {
     fn finished(&mut self, stream: StreamId);
 }
 
-/// What a target endpoint asks for.
+/// Requests of a target endpoint.
 pub trait TargetOutbox<P> {
     /// Send an answer. It has no payload beyond the header.
     fn respond(&mut self, to: HostId, header: Header);
@@ -28,7 +28,7 @@ pub trait TargetOutbox<P> {
     fn deliver(&mut self, ticket: Ticket, payload: P);
 }
 
-/// What came out of the reorder buffer or past it, for [`super::Target::visible`].
+/// An operation that came out of the reorder buffer or past it, for [`super::Target::visible`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Ticket {
     /// The source.
@@ -39,19 +39,19 @@ pub struct Ticket {
     pub(crate) connection: u32,
     /// Its replay buffer, or `u16::MAX`.
     pub(crate) replay: u16,
-    /// Did it wait in the reorder buffer?
+    /// True if it waited in the reorder buffer.
     pub reordered: bool,
 }
 
 impl Ticket {
     pub(crate) const NONE: u32 = u32::MAX;
 
-    /// Was it delivered without a connection (slow mode)?
+    /// True if it was delivered without a connection (slow mode).
     pub const fn is_without_connection(&self) -> bool {
         self.connection == Self::NONE
     }
 
-    /// Is it the synchronization operation of a synchronized transfer, or the last packet of another stream?
+    /// True if it is the synchronization operation of a synchronized transfer, or the last packet of another stream.
     pub const fn is_last(&self) -> bool {
         self.header.flags.has(Flags::LAST)
     }

@@ -25,7 +25,7 @@ struct Entry<P> {
     payload: P,
 }
 
-/// Why a packet was not taken.
+/// Reason for which a packet was not accepted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Refusal {
     /// It is there.
@@ -64,7 +64,7 @@ impl<P: Copy> ReorderBuffer<P> {
         }
     }
 
-    /// Bytes of memory of a buffer with so many slots, the cache's included.
+    /// Bytes of memory of a buffer with `slots` slots, the cache's included.
     pub const fn bytes(slots: u64) -> u64 {
         slots * size_of::<Option<Entry<P>>>() as u64
     }
@@ -133,7 +133,7 @@ impl<P: Copy> ReorderBuffer<P> {
         found.map(|entry| (entry.header, entry.payload))
     }
 
-    /// Is this packet in it?
+    /// True if this packet is in it.
     #[cfg(test)]
     pub(super) fn holds(&self, from: HostId, cid: Cid, seq: Seq) -> bool {
         let key = self.key(from, cid, seq);
@@ -147,7 +147,7 @@ impl<P: Copy> ReorderBuffer<P> {
         self.occupied
     }
 
-    /// Is there none in it?
+    /// True if none is in it.
     pub const fn is_empty(&self) -> bool {
         self.occupied == 0
     }

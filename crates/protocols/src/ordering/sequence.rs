@@ -34,13 +34,13 @@ impl SequenceSpace {
         to.0.wrapping_sub(from.0) & self.mask
     }
 
-    /// Is `a` before `b`: is the way on from `a` to `b` the shorter one?
+    /// True if `a` is before `b`: the way on from `a` to `b` is the shorter one.
     #[inline]
     pub const fn precedes(self, a: Seq, b: Seq) -> bool {
         self.distance(b, a) > self.mask / 2
     }
 
-    /// How many numbers may be in use at a time so that they can be compared: half of them.
+    /// Number of sequence numbers that may be in use at a time so that they can be compared: half of them.
     pub const fn half(self) -> u32 {
         (self.mask as u32).div_ceil(2)
     }

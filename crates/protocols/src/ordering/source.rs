@@ -11,7 +11,7 @@ use super::tally::Tally;
 use super::window::State;
 use super::{Cid, Header, Kind, OptionError, Reason, Seq, SequenceSpace, SourceOptions, Transfer};
 
-/// What a source endpoint has counted.
+/// Counters of a source endpoint.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct SourceCounters {
     /// REQs sent, all copies.
@@ -41,9 +41,9 @@ pub struct Outgoing<P> {
     pub to: HostId,
     /// Its header.
     pub header: Header,
-    /// What a REQ carries.
+    /// Payload of a REQ.
     pub payload: Option<P>,
-    /// Has a copy of it been sent before?
+    /// True if a copy of it has been sent before.
     pub again: bool,
 }
 
@@ -105,13 +105,14 @@ impl<P: Copy> Source<P> {
         Some(StreamId(number as u16))
     }
 
-    /// May another stream be opened?
+    /// True if another stream may be opened.
     #[inline]
     pub fn can_open(&self) -> bool {
         self.active.len() < usize::from(self.options.streams)
     }
 
-    /// May a packet be offered to this stream? As many are outstanding or unsent as there may be, otherwise.
+    /// True if a packet may be offered to this stream. Otherwise the number of outstanding or unsent packets is at its
+    /// limit.
     #[inline]
     pub fn has_room(&self, stream: StreamId) -> bool {
         let stream = &self.streams[usize::from(stream.0)];
@@ -152,7 +153,7 @@ impl<P: Copy> Source<P> {
         self.active.len()
     }
 
-    /// The stream that is so many places after the one whose turn it is, from 0 to [`Source::open_streams`] - 1.
+    /// The stream that is `place` places after the one whose turn it is, from 0 to [`Source::open_streams`] - 1.
     #[inline]
     pub fn in_turn(&self, place: usize) -> StreamId {
         let place = self.turn + place;
@@ -298,7 +299,7 @@ impl<P: Copy> Source<P> {
     fn selective(&mut self, id: StreamId, header: &Header, out: &mut impl SourceOutbox<P>) {
         let stream = &mut self.streams[usize::from(id.0)];
         let base = self.space.distance(stream.window.base, header.seq);
-        // Answers overtake one another: one that is behind the window tells of packets after its SEQ, too.
+        // Answers overtake one another: one that is behind the window reports packets after its SEQ, too.
         let behind = self.space.precedes(header.seq, stream.window.base);
         let skip = if behind { self.space.distance(header.seq, stream.window.base) } else { 0 };
         if !behind && base > stream.window.sent {
@@ -331,7 +332,7 @@ impl<P: Copy> Source<P> {
             return stream.go_back(position);
         }
         for before in 0..position {
-            // An answer to a copy from before going back may tell of packets that count as not sent since.
+            // An answer to a copy from before going back may report packets that count as not sent since.
             if stream.window.get(before).state == State::Unsent {
                 stream.window.get_mut(before).state = State::Flying;
             }
@@ -393,7 +394,7 @@ impl<P: Copy> Source<P> {
         self.counters.timeouts.count();
     }
 
-    /// What has been counted.
+    /// Returns the counters.
     pub fn counters(&self) -> &SourceCounters {
         &self.counters
     }
@@ -404,7 +405,7 @@ impl<P: Copy> Source<P> {
         stream.window.sent - stream.acknowledged
     }
 
-    /// Is no stream open, and are all connections closed?
+    /// True if no stream is open, and all connections are closed.
     pub fn is_idle(&self) -> bool {
         self.active.is_empty() && self.identifiers.all_free()
     }

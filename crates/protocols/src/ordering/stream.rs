@@ -7,7 +7,7 @@ use super::options::{OnNoConnection, Recovery, Resend, SourceOptions, StartOffse
 use super::window::{State, Window};
 use super::{Cid, Flags, Header, Kind, Reason, SequenceSpace, Transfer};
 
-/// How the packets of a stream are ordered.
+/// Ordering of the packets of a stream.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Mode {
     /// Not at all.
@@ -29,10 +29,10 @@ pub enum Mode {
     SelectiveOrdered,
 }
 
-/// Packets that a selective acknowledgement can tell apart.
+/// Number of packets that a selective acknowledgement can distinguish.
 pub(crate) const SELECTIVE_WINDOW: u16 = 64;
 
-/// How far ahead of the first that has not arrived a target can note the packets of a synchronized transfer.
+/// Distance from the first that has not arrived up to which a target can note the packets of a synchronized transfer.
 pub(crate) const SYNCHRONIZED_WINDOW: u16 = 128;
 
 /// A stream, open or not.
@@ -90,7 +90,7 @@ impl<P: Copy> Stream<P> {
         }
     }
 
-    /// Does the packet at this position have to belong to a connection?
+    /// True if the packet at this position has to belong to a connection.
     fn needs_connection(&self, position: u16) -> bool {
         match self.mode {
             Mode::Unordered => false,
@@ -100,13 +100,13 @@ impl<P: Copy> Stream<P> {
         }
     }
 
-    /// Does the packet at this position get a connection if there is a CID?
+    /// True if the packet at this position gets a connection if there is a CID.
     pub(crate) fn wants_connection(&self, position: u16, options: &SourceOptions) -> bool {
         let fast = || self.mode == Mode::Ordered && self.window.len() - position >= options.fast_from;
         self.needs_connection(position) || fast()
     }
 
-    /// May a stream without CID take one now? Everything that was sent without has been answered.
+    /// True if a stream without CID may take one now: everything that was sent without has been answered.
     pub(crate) fn may_take_cid(&self) -> bool {
         self.cid.is_none() && self.copies == 0
     }
@@ -161,7 +161,7 @@ impl<P: Copy> Stream<P> {
         may.then_some(position)
     }
 
-    /// What packets are sent as, the last one or the others.
+    /// Transfer as which packets are sent, the last one or the others.
     fn transfer(&self, last: bool) -> Transfer {
         match self.mode {
             Mode::Unordered => Transfer::Unordered,
@@ -174,7 +174,7 @@ impl<P: Copy> Stream<P> {
         }
     }
 
-    /// Can this be an answer to one of its packets?
+    /// True if this can be an answer to one of its packets.
     #[inline]
     pub(crate) fn expects(&self, header: &Header) -> bool {
         header.transfer == self.transfer(true) || header.transfer == self.transfer(false)
@@ -325,13 +325,13 @@ impl<P: Copy> Stream<P> {
         self.window.sent = self.window.sent.min(position);
     }
 
-    /// Do acknowledgements name the packet that they answer?
+    /// True if acknowledgements name the packet that they answer.
     #[inline]
     fn is_counted_singly(&self) -> bool {
         !matches!(self.mode, Mode::GoBackN | Mode::Selective | Mode::SelectiveOrdered)
     }
 
-    /// Is there something that can only go on when all copies are accounted for?
+    /// True if there is something that can only go on when all copies are accounted for.
     pub(crate) fn waits_for_copies(&self) -> bool {
         let slow = self.cid.is_none() || (self.halted && !self.exactly_once);
         self.copies > 0 && (self.window.is_empty() || slow)

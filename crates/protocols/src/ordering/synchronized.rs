@@ -7,7 +7,7 @@ use super::stream::{SELECTIVE_WINDOW, SYNCHRONIZED_WINDOW};
 use super::target::{Arrival, Target};
 use super::{Flags, Kind, Reason, Seq, SequenceSpace, Transfer};
 
-/// What a connection's bitmap says about a packet.
+/// State of a packet in a connection's bitmap.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Seen {
     New,

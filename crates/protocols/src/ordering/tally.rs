@@ -20,7 +20,7 @@ impl Tally {
         self.0 = self.0.max(level);
     }
 
-    /// What it has come to.
+    /// Present value.
     #[inline]
     pub const fn get(self) -> u64 {
         self.0

@@ -10,7 +10,7 @@ use super::replay_buffer::ReplayBuffers;
 use super::tally::Tally;
 use super::{Flags, Header, Kind, OptionError, Reason, SequenceSpace, TargetOptions, Transfer};
 
-/// What a target endpoint has counted.
+/// Counters of a target endpoint.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct TargetCounters {
     /// REQs received, all copies.
@@ -285,7 +285,7 @@ impl<P: Copy> Target<P> {
         out.respond(arrival.from, answer);
     }
 
-    /// What has been counted.
+    /// Returns the counters.
     pub fn counters(&self) -> &TargetCounters {
         &self.counters
     }
@@ -315,7 +315,7 @@ impl<P: Copy> Target<P> {
         self.replay.most()
     }
 
-    /// Does it hold nothing: no connection, no packet, no result?
+    /// True if it holds nothing: no connection, no packet, no result.
     pub fn is_idle(&self) -> bool {
         self.open_connections() == 0 && self.reorder.is_empty() && self.replay_buffers() == 0
     }

@@ -4,7 +4,7 @@ use fabricsim_units::Time;
 
 use super::{Reason, Seq, SequenceSpace};
 
-/// Where a packet is.
+/// State of a packet.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub(crate) enum State {
     /// Not sent.
@@ -28,11 +28,11 @@ pub(crate) struct Entry<P> {
     pub(crate) state: State,
     /// Copies sent less answers received.
     pub(crate) copies: u32,
-    /// Not all answers tell of copies that are counted: `copies` is 1 until no copy can be left.
+    /// Not all answers report copies that are counted: `copies` is 1 until no copy can be left.
     pub(crate) uncounted: bool,
-    /// Has it been sent more than once?
+    /// True if it has been sent more than once.
     pub(crate) resent: bool,
-    /// Is it the last of the stream?
+    /// True if it is the last of the stream.
     pub(crate) last: bool,
 }
 

@@ -160,7 +160,7 @@ pub(super) fn large() -> Vec<Configuration> {
     ]
 }
 
-/// What `make check-protocols` visits besides: hundreds of thousands of states and more.
+/// Configurations that `make check-protocols` visits besides: hundreds of thousands of states and more.
 fn huge() -> Vec<Configuration> {
     vec![
         Configuration::new("two streams, a loss and an early time-out", &[ORDERED, ORDERED]).with(1, 1),

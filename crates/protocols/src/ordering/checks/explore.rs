@@ -1,4 +1,4 @@
-//! What the model checker does not tell: can every transfer end from wherever it may have come to?
+//! A property that the model checker does not report: every transfer can end from wherever it may have come to.
 //!
 //! All states are visited, and the states from which an orderly end can be reached are found backwards from the ends. A
 //! state that is not among them is a deadlock, a livelock or a leak.
@@ -11,7 +11,7 @@ use stateright::Model;
 use super::model::{Configuration, Snapshot, Step};
 use super::world::Fault;
 
-/// What was found.
+/// Result of the search.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Verdict {
     /// All is well. Number of states, of transitions.
@@ -39,7 +39,7 @@ fn fingerprint(state: &Snapshot) -> u128 {
 #[derive(Default)]
 struct Graph {
     numbers: BTreeMap<u128, u32>,
-    /// How each state was reached first.
+    /// Step by which each state was reached first.
     origin: Vec<Option<(u32, Step)>>,
     edges: Vec<(u32, u32)>,
     ends: Vec<u32>,

@@ -36,7 +36,7 @@ pub(super) struct Snapshot {
     duplicates: u8,
 }
 
-/// What happens next.
+/// Next step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Step {
     Offer(usize),
@@ -96,7 +96,7 @@ impl Configuration {
         Self { losses, early, ..self }
     }
 
-    /// Can this timer end now? `Some(true)`: only before its time.
+    /// Returns `None` if this timer cannot end now, `Some(true)` if it can end only before its time.
     fn may_fire(world: &World, number: usize, timer: Timer) -> Option<bool> {
         let source = &world.sources[number];
         match timer {

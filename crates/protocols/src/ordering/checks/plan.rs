@@ -1,4 +1,4 @@
-//! What is to be transferred, and what has to come of it.
+//! Planned transfers, and their required results.
 
 use crate::ordering::{Mode, Operation};
 
@@ -46,7 +46,7 @@ impl Planned {
         )
     }
 
-    /// Is the operation to be carried out once?
+    /// True if the operation is to be carried out once.
     pub(super) fn is_once(&self, index: u8) -> bool {
         match self.mode {
             Mode::Unordered => false,
@@ -57,7 +57,7 @@ impl Planned {
         }
     }
 
-    /// What comes back, if that does: how many operations with a result came before it.
+    /// Result that comes back, if one does: the number of operations with a result that came before it.
     pub(super) fn result(&self, index: u8) -> Option<u64> {
         let last = index + 1 == self.packets;
         match self.mode {

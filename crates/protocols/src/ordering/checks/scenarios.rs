@@ -183,7 +183,7 @@ fn a_synchronized_transfer_stays_within_the_targets_bitmap() {
     assert_eq!(stage.world.target.counters().buffer_full.get(), 0);
 }
 
-/// What is told is not of interest.
+/// An outbox that discards all reports.
 struct Nothing;
 
 impl SourceOutbox<u32> for Nothing {

@@ -33,7 +33,7 @@ const LIFETIME: u64 = 1000;
 /// Steps after which a schedule counts as endless.
 const PATIENCE: u32 = 200_000;
 
-/// What may happen.
+/// Possible event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Event {
     /// A packet, by its place in the list of packets.
@@ -114,7 +114,7 @@ impl Schedule {
             })
             .collect();
         let lazy = random.below(2) == 0;
-        // Cumulative answers do not tell which copies are left, so numbers must not come again within a lifetime.
+        // Cumulative answers do not show which copies are left, so numbers must not come again within a lifetime.
         let cumulative = |stream: &Planned| {
             matches!(stream.mode, Mode::GoBackN | Mode::Selective | Mode::SelectiveOrdered)
         };
@@ -201,7 +201,7 @@ impl Schedule {
         }
     }
 
-    /// What does not hold.
+    /// Runs the schedule. The error states what does not hold.
     fn run(mut self) -> Result<(), String> {
         for _ in 0..PATIENCE {
             self.settle();

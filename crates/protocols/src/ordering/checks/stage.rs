@@ -59,7 +59,7 @@ impl Stage {
         (0..self.world.sources.len()).for_each(|source| self.world.expire(source, self.now, &self.plan));
     }
 
-    /// Whatever is in the network, in the order in which it is written down.
+    /// Content of the network, in the order in which it is written down.
     pub(super) fn network(&self) -> Vec<(Kind, u16)> {
         self.world.network.iter().map(|packet| (packet.header.kind, packet.header.seq.0)).collect()
     }

@@ -1,7 +1,7 @@
 //! Messages that are longer than their window, offered as a host does it: each transfer has to end whatever is lost.
 //!
 //! Windows hold 1 to 4 packets, messages one packet more. Acknowledged packets fill a window as long as copies of them may be in
-//! the network, which only timers can tell after a loss.
+//! the network, which only timers can decide after a loss.
 
 use super::explore::{Verdict, explore};
 use super::model::Configuration;

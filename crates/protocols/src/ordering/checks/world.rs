@@ -14,7 +14,7 @@ use crate::ordering::{
 /// The host of the target; sources are hosts 0, 1 ...
 pub(super) const TARGET: HostId = HostId(99);
 
-/// What is wrong.
+/// Kind of fault.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Fault {
     Order,
@@ -50,7 +50,7 @@ impl InFlight {
     }
 }
 
-/// What happened to a stream's operations; bit i is operation i.
+/// Outcome of a stream's operations; bit i is operation i.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub(super) struct Record {
     pub(super) delivered: u128,
@@ -307,7 +307,7 @@ impl World {
         self.fault.get_or_insert(fault);
     }
 
-    /// Is everything done and nothing left behind?
+    /// True if everything is done and nothing left behind.
     pub(super) fn is_done(&self, plan: &[Planned]) -> bool {
         let all = self.records.iter().zip(plan).all(|(record, stream)| {
             let all = (1 << stream.packets) - 1;
@@ -317,7 +317,7 @@ impl World {
         all && quiet && self.target.is_idle() && self.sources.iter().all(Source::is_idle)
     }
 
-    /// What is left to be done, a line for each thing.
+    /// Remaining work, a line for each thing.
     pub(super) fn summary(&self) -> String {
         use std::fmt::Write;
         let mut text = String::new();
@@ -351,7 +351,7 @@ impl World {
         stream.cid.unwrap_or(Cid::of_stream(id.0))
     }
 
-    /// Is something of this connection in the network, or in memory's queue? FIN and its answer, or all else.
+    /// True if something of this connection is in the network, or in memory's queue: FIN and its answer, or all else.
     pub(super) fn is_travelling(&self, number: usize, cid: Cid, closing: bool) -> bool {
         let host = HostId(number as u32);
         let of = |packet: &&InFlight| {
