@@ -68,8 +68,8 @@ fn check(py: Python<'_>, text: &str, file: &str, base: &str, overrides: Override
     serde_json::to_string(&prepared.experiment).map_err(bad_input)
 }
 
-/// What is allowed in an experiment and probably not meant, a text for each. Builds the network only where there is a
-/// transport, whose times depend on it.
+/// Warnings about settings of an experiment that are allowed and probably not intended, a text for each. Builds the
+/// network only if there is a transport, whose times depend on it.
 #[pyfunction]
 fn warnings(
     py: Python<'_>,
@@ -164,7 +164,7 @@ fn export(
     })
 }
 
-/// What another thread may see and ask of a run, its construction included.
+/// Control and progress of a run for another thread, its construction included.
 #[pyclass(frozen, module = "fabricsim._native")]
 struct Control(Arc<simulation::Control>);
 
@@ -234,7 +234,7 @@ impl Simulation {
     }
 }
 
-/// What a run found out.
+/// Results of a run.
 #[pyclass(frozen, module = "fabricsim._native")]
 struct Outcome {
     outcome: simulation::Outcome,

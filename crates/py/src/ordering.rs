@@ -25,7 +25,7 @@ fn json(value: &impl Serialize) -> PyResult<String> {
     serde_json::to_string(value).map_err(bad_input)
 }
 
-/// Tells an endpoint or a network to end.
+/// Request to an endpoint or a network to end.
 #[pyclass(frozen, module = "fabricsim._native")]
 pub(crate) struct OrderingStop(Arc<AtomicBool>);
 
@@ -67,7 +67,7 @@ pub(crate) fn ordering_source(
     json(&py.detach(|| run_source(port, &token, &data, &settings, stop)).map_err(failed)?)
 }
 
-/// Receives until it is told to stop. Returns the bytes of each stream, and counters as JSON.
+/// Receives until `stop` is set. Returns the bytes of each stream, and counters as JSON.
 #[pyfunction]
 pub(crate) fn ordering_target<'py>(
     py: Python<'py>,
@@ -100,7 +100,7 @@ impl OrderingNetwork {
         Ok(Self { proxy: Mutex::new(Some(proxy)), port, token })
     }
 
-    /// Where endpoints send to.
+    /// Port to which endpoints send.
     #[getter]
     fn port(&self) -> u16 {
         self.port
@@ -112,7 +112,7 @@ impl OrderingNetwork {
         self.token.to_hex()
     }
 
-    /// Works until it is told to stop. Returns counters as JSON. Releases the interpreter lock.
+    /// Works until `stop` is set. Returns counters as JSON. Releases the interpreter lock.
     fn run(&self, py: Python<'_>, stop: &OrderingStop) -> PyResult<String> {
         let proxy = self.proxy.lock().ok().and_then(|mut proxy| proxy.take());
         let Some(proxy) = proxy else {

@@ -22,12 +22,12 @@ impl Clock {
         Time::ns(machine().0.saturating_sub(self.0.0))
     }
 
-    /// What goes into a datagram that is sent at `now`.
+    /// Stamp of a datagram that is sent at `now`.
     pub(crate) fn stamp(&self, now: Time) -> Stamp {
         Stamp(self.0.0 + now.0 / 1000)
     }
 
-    /// Has what was sent then outlived its lifetime?
+    /// True if what was sent then has outlived its lifetime.
     pub(crate) fn is_over(&self, sent: Stamp, now: Time, lifetime: Time) -> bool {
         self.stamp(now).0.saturating_sub(sent.0) >= lifetime.0 / 1000
     }

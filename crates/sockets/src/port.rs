@@ -7,7 +7,7 @@ use rustix::net::sockopt::set_socket_recv_buffer_size;
 
 use crate::settings::SocketError;
 
-/// What has come and is not read yet: more than a window of packets, where the system allows that.
+/// Receive buffer, in bytes: more than a window of packets, where the system allows that.
 const RECEIVE_BYTES: usize = 4 << 20;
 
 /// Binds a port of the loopback address, 0: any free one. Reading does not wait.

@@ -24,7 +24,7 @@ const ENTRY: usize = 2 * size_of::<Reverse<Delayed>>();
 /// The least and the largest limit of the memory of delayed datagrams, in bytes.
 const QUEUE_BYTES: (u64, u64) = (1 << 16, 1 << 32);
 
-/// How the network treats datagrams.
+/// Treatment of datagrams by the network.
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ProxySettings {
@@ -42,7 +42,7 @@ pub struct ProxySettings {
     pub queue_bytes: u64,
 }
 
-/// What the network has done.
+/// Counters of the network.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct ProxyReport {
     /// Datagrams sent on.

@@ -1,4 +1,4 @@
-//! What an endpoint is told.
+//! Settings of an endpoint.
 
 use std::ops::Range;
 
@@ -31,13 +31,13 @@ pub struct Settings {
     pub connections: u32,
     /// A packet without answer for so long is sent again, in microseconds.
     pub timeout_us: u64,
-    /// What has been on its way for so long counts as lost, in microseconds: endpoints drop what is older.
+    /// Time in flight after which a packet counts as lost, in microseconds: endpoints drop what is older.
     pub lifetime_us: u64,
     /// A source that is not done by then gives up, in seconds, up to a day.
     pub deadline_s: u64,
 }
 
-/// What can go wrong.
+/// Possible errors.
 #[derive(Debug, Error)]
 pub enum SocketError {
     /// A setting.
@@ -53,7 +53,7 @@ pub enum SocketError {
     Port {
         /// Its number.
         port: u16,
-        /// What the operating system says.
+        /// Report of the operating system.
         problem: String,
     },
     /// The operating system.
@@ -65,7 +65,7 @@ pub enum SocketError {
     /// It takes too long.
     #[error("not done after {0} s: {1}")]
     Deadline(u64, String),
-    /// It was told to stop before it was done.
+    /// Stopped by request before it was done.
     #[error("stopped")]
     Stopped,
 }
@@ -151,7 +151,7 @@ impl Settings {
         Time::us(self.lifetime_us)
     }
 
-    /// How packets are ordered.
+    /// Ordering of packets.
     pub(crate) fn mode(&self) -> Result<Mode, SocketError> {
         let found = MODES.iter().find(|(name, _)| *name == self.mode);
         found.map(|(_, mode)| *mode).ok_or_else(|| {

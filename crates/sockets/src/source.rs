@@ -25,7 +25,7 @@ const BURST: usize = 16;
 /// Datagrams read at most between two bursts, so that no flood of them keeps the source from its deadline.
 const MOST_READ: usize = 256;
 
-/// What the source has counted.
+/// Counters of the source.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct SourceReport {
     /// Bytes that were acknowledged.
@@ -229,7 +229,7 @@ impl Progress {
     }
 }
 
-/// When to give up.
+/// Time at which to give up.
 struct Limit<'a> {
     clock: Clock,
     seconds: u64,

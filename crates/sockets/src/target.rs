@@ -14,7 +14,7 @@ use crate::settings::{Settings, SocketError};
 use crate::source::{HELLO, PEER};
 use crate::token::Token;
 
-/// What the target has counted.
+/// Counters of the target.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct TargetReport {
     /// REQs received, all copies.
@@ -41,7 +41,7 @@ pub struct TargetReport {
     pub most_reordered: u64,
     /// The most connections at a time.
     pub most_connections: u64,
-    /// Does it hold nothing any more?
+    /// True if it holds nothing any more.
     pub idle: bool,
 }
 

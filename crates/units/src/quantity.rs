@@ -2,7 +2,7 @@
 
 use thiserror::Error;
 
-/// Why a quantity could not be read.
+/// Reason why a quantity could not be read.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum QuantityError {
     /// The text has no unit, or one that the quantity does not have.
@@ -10,23 +10,23 @@ pub enum QuantityError {
         "\"{text}\" is not a {kind}: write a number and a unit, one of {units} (for example \"{example}\")"
     )]
     Unit {
-        /// What was written.
+        /// Text that was written.
         text: String,
-        /// What was expected, as a word.
+        /// Expected kind of quantity, as a word.
         kind: &'static str,
         /// The units that are allowed.
         units: String,
         /// A correct value.
         example: &'static str,
     },
-    /// The number can not be read, is negative, or is beyond the range.
+    /// The number cannot be read, is negative, or is beyond the range.
     #[error("\"{text}\" is not a {kind}: {why} (for example \"{example}\")")]
     Number {
-        /// What was written.
+        /// Text that was written.
         text: String,
-        /// What was expected, as a word.
+        /// Expected kind of quantity, as a word.
         kind: &'static str,
-        /// What is wrong with the number.
+        /// Problem with the number.
         why: &'static str,
         /// A correct value.
         example: &'static str,

@@ -98,14 +98,14 @@ impl ByteTime {
         Self((((total.0 as u128) << FRACTION) / bytes as u128) as u64)
     }
 
-    /// How long `bytes` take, to the nearest picosecond; `bytes` up to 2^20 (at 1 Mb/s; more at higher rates).
+    /// Duration of `bytes`, to the nearest picosecond; `bytes` up to 2^20 (at 1 Mb/s; more at higher rates).
     #[inline(always)]
     pub const fn duration(self, bytes: u32) -> Time {
         Time((self.0 * bytes as u64 + (1 << (FRACTION - 1))) >> FRACTION)
     }
 
-    /// How many times `unit` bytes (1 or more) have passed after `elapsed`: the largest n for which [`ByteTime::duration`]
-    /// of n times as many bytes is at most that. `elapsed` is shorter than the duration of a packet; a byte takes some
+    /// Number of times that `unit` bytes (1 or more) have passed after `elapsed`: the largest n for which [`ByteTime::duration`]
+    /// of n times `unit` bytes is at most that. `elapsed` is shorter than the duration of a packet; a byte takes some
     /// time.
     #[inline(always)]
     pub const fn units_within(self, elapsed: Time, unit: u32) -> u32 {
