@@ -126,7 +126,7 @@ const fn upwards(algorithm: Algorithm) -> Upwards {
     }
 }
 
-/// What [`Algorithm::Auto`] means on this graph.
+/// Returns the algorithm that [`Algorithm::Auto`] means on this graph.
 fn resolve(algorithm: Algorithm, graph: &Graph) -> Algorithm {
     match (algorithm, &graph.shape) {
         (Algorithm::Auto, Shape::Grid(_)) => Algorithm::DimensionOrder,

@@ -1,4 +1,4 @@
-//! Which input ports compete for each output port of a router (Abts, Weisser 2007, table 3).
+//! Competition of input ports for each output port of a router (Abts, Weisser 2007, table 3).
 
 use std::collections::BTreeMap;
 
@@ -66,7 +66,7 @@ impl Walk {
         Self { first_port, seen: vec![0; ports], hops: Vec::new() }
     }
 
-    /// Follows packets for `to` from the first host of every other switch; tells each hop once.
+    /// Follows packets for `to` from the first host of every other switch; reports each hop once.
     fn all_to(
         &mut self,
         router: &Router,

@@ -379,7 +379,7 @@ mod tests {
         }
     }
 
-    /// What a packet is offered does not depend on which of a switch's hosts it comes from, or on its first lane.
+    /// The options of a packet do not depend on which of a switch's hosts it comes from, or on its first lane.
     #[test]
     fn turning_in_is_like_being_injected() {
         let (graph, router) = network("torus = { dimensions = [6, 5] }", "", 4);

@@ -64,14 +64,14 @@ pub(crate) fn build(
     }
 }
 
-/// Flow-control units of so many of the largest packets; of [`THRESHOLD`] where it is not said.
+/// Flow-control units of `packets` of the largest packets; of [`THRESHOLD`] if it is not given.
 fn blocks(experiment: &Experiment, packets: Option<f64>) -> u32 {
     let unit = experiment.switch.flow_control_unit.0.max(1);
     let packet = experiment.host.mtu.0.div_ceil(unit) as f64;
     (packets.unwrap_or(THRESHOLD) * packet).round() as u32
 }
 
-/// How packets choose on a dragonfly.
+/// Policy of packets on a dragonfly.
 fn dragonfly(algorithm: Algorithm, experiment: &Experiment) -> Option<Policy> {
     let routing = &experiment.routing;
     let threshold = blocks(experiment, routing.threshold);
@@ -101,7 +101,7 @@ fn via(via: Option<fabricsim_spec::Via>) -> Via {
     }
 }
 
-/// How old what routers know of each other is at the least.
+/// Least age of what routers know of each other.
 fn state_delay(experiment: &Experiment, graph: &Graph, file: &str) -> Result<Time, SpecError> {
     let local = graph.links.iter().filter(|link| link.class == LinkClass::Local);
     let least = local.map(|link| link.parameters.latency).max().unwrap_or(Time::ns(1));

@@ -3,10 +3,10 @@ use std::fmt;
 use fabricsim_spec::SpecError;
 use thiserror::Error;
 
-/// Why there is no router.
+/// Reason why there is no router.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum RoutingError {
-    /// The experiment asks for what can not be had.
+    /// The experiment requests something impossible.
     #[error(transparent)]
     Experiment(#[from] SpecError),
     /// The forwarding tables are wrong.
@@ -18,7 +18,7 @@ pub enum RoutingError {
          choose a deterministic algorithm (`up-down` instead of `up-down-adaptive`)"
     )]
     Adaptive {
-        /// Where there is a choice.
+        /// Switch at which there is a choice.
         switch: String,
         /// The receiver for which there is a choice.
         destination: String,
@@ -31,14 +31,14 @@ pub enum RoutingError {
     ByInput,
 }
 
-/// What is wrong in a file of forwarding tables, and where.
+/// Error in a file of forwarding tables, and its place.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub struct TablesError {
     /// The file, as the user named it.
     pub file: String,
     /// Line, from 1, where there is one.
     pub line: Option<usize>,
-    /// What is wrong.
+    /// Description of the error.
     pub problem: Box<TablesProblem>,
 }
 
@@ -55,7 +55,7 @@ impl fmt::Display for TablesError {
 /// Defects of forwarding tables. LIDs are numbers of hosts from 1, in the order of the graph.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum TablesProblem {
-    /// The file can not be opened.
+    /// The file cannot be opened.
     #[error("the forwarding tables can not be read: {0}")]
     Unreadable(String),
     /// Some bytes are not UTF-8.
@@ -111,7 +111,7 @@ pub enum TablesProblem {
     LidZero {
         /// The switch.
         switch: String,
-        /// What is there.
+        /// Entry that was found.
         found: u32,
     },
     /// A port that the switch does not have.

@@ -23,7 +23,7 @@ pub(crate) struct Gates {
 }
 
 impl Gates {
-    /// Those of `groups` whose routers have so many global ports each, of which `port` numbers the i-th.
+    /// Those of `groups` whose routers have `globals` global ports each, of which `port` numbers the i-th.
     pub(crate) fn new(groups: &Groups, globals: u32, port: impl Fn(u32) -> PortNo) -> Self {
         let mut first = vec![0];
         let mut links = Vec::with_capacity(groups.count as usize * groups.ports as usize);

@@ -4,7 +4,7 @@
 //! - Valiant: so to a switch that is drawn at random, then so to the destination, on other lanes.
 //! - DAL (Ahn, Binkert, Davis, McLaren, Schreiber, SC09): in any dimension in which the packet is not where it wants to be, by the
 //!   link to its coordinate there or, once in each dimension, to another coordinate: whichever has the least ahead. The n-th link
-//!   of a way is on the n-th lanes, so that packets can not wait for each other in a circle.
+//! of a way is on the n-th lanes, so that there is no cyclic dependency.
 
 use fabricsim_model::{Hop, Lanes, Packet, Trail};
 use fabricsim_topology::{Graph, HyperXShape};
@@ -15,7 +15,7 @@ use crate::{At, RoutingFunction, View};
 /// The packet goes to the switch [`Trail::via`] first.
 const DETOUR: u8 = 1;
 
-/// How packets choose.
+/// Policy of packets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum HyperXPolicy {
     /// The dimensions in order.
@@ -147,7 +147,7 @@ impl HyperX {
         (0..self.strides.len()).map(both).filter(|(_, from, to)| from != to)
     }
 
-    /// May a packet make a detour in this dimension?
+    /// True if a packet may make a detour in this dimension.
     fn may_turn(&self, d: usize, trail: Trail) -> bool {
         self.turns[d] != 0 && !trail.has(self.turns[d])
     }

@@ -46,7 +46,7 @@ pub use ways::Ways;
 use fabricsim_model::{Hop, Lanes, Packet, Trail};
 use fabricsim_units::{HostId, PortNo, SwitchId, Vl};
 
-/// Where a packet is.
+/// Position of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct At {
     /// The switch.
@@ -72,7 +72,7 @@ pub trait RoutingFunction {
         None
     }
 
-    /// Do packets remember something of their way? Then [`RoutingFunction::choose`] finds their hops.
+    /// True if packets remember something of their way. Then [`RoutingFunction::choose`] finds their hops.
     #[inline]
     fn keeps_trail(&self) -> bool {
         false
@@ -98,7 +98,7 @@ pub trait RoutingFunction {
         None
     }
 
-    /// Do all hosts of a switch look alike to the routing, but for the last hop?
+    /// True if all hosts of a switch look alike to the routing, but for the last hop.
     fn knows_switches_only(&self) -> bool {
         false
     }
@@ -109,13 +109,13 @@ pub trait RoutingFunction {
         None
     }
 
-    /// May there be more than one hop, of which the least loaded is taken?
+    /// True if there may be more than one hop, of which the least loaded is taken.
     #[inline]
     fn is_adaptive(&self) -> bool {
         false
     }
 
-    /// May there be more than one hop, of which any is taken?
+    /// True if there may be more than one hop, of which any is taken.
     #[inline]
     fn is_random(&self) -> bool {
         false
@@ -132,7 +132,7 @@ macro_rules! routers {
         }
 
         impl Router {
-            /// How many virtual lanes there are.
+            /// Number of virtual lanes.
             pub fn virtual_lanes(&self) -> u8 {
                 match self {
                     $(Self::$name(router) => router.all.count,)*

@@ -86,7 +86,7 @@ struct Place {
     number: u16,
 }
 
-/// What [`LookUpTables::new`] is made from, besides the grid.
+/// Input of [`LookUpTables::new`], besides the grid.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Wanted<'a> {
     /// Order in which dimensions are corrected; `None`: ascending.
@@ -102,8 +102,8 @@ impl LookUpTables {
     ///
     /// # Errors
     ///
-    /// They name the experiment `file` and the key: a machine or partition that is too large, partitions that do not fit
-    /// the machine, failed links that cut it or that the turn rules can not avoid.
+    /// They name the experiment `file` and the key: a machine or partition that is too large, partitions that do not fit the
+    /// machine, failed links that cut it or that the turn rules cannot avoid.
     pub fn new(
         graph: &Graph,
         shape: &GridShape,
@@ -192,12 +192,12 @@ impl LookUpTables {
         self.by_host.rings.hop(self.way(at, in_port, to), in_port, lane)
     }
 
-    /// Does the way of a packet depend on the port by which it comes in, anywhere?
+    /// True if the way of a packet depends on the port by which it comes in, anywhere.
     pub fn depends_on_input(&self) -> bool {
         !self.rules.is_empty()
     }
 
-    /// How many links between switches are not used.
+    /// Number of links between switches that are not used.
     pub fn failed_links(&self) -> usize {
         self.failed
     }

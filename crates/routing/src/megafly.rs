@@ -20,7 +20,7 @@ const SECOND: u8 = 2;
 /// It has decided.
 const DECIDED: u8 = 4;
 
-/// How packets choose.
+/// Policy of packets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MegaflyPolicy {
     /// Minimal ways.
@@ -42,7 +42,7 @@ pub struct Megafly {
     /// By host: its leaf and the port there.
     hosts: Vec<(SwitchId, PortNo)>,
     policy: MegaflyPolicy,
-    /// What takes the place of H_min and H_val, if it is given.
+    /// Weights in place of H_min and H_val, if they are given.
     weights: Option<[u32; 2]>,
     /// The lanes of the first and of the second half of a way.
     halves: [Lanes; 2],
@@ -170,7 +170,7 @@ impl Megafly {
         chosen
     }
 
-    /// Does a packet that has come from its host choose between a minimal way and one over another group?
+    /// True if a packet that has come from its host chooses between a minimal way and one over another group.
     fn decides(&self, at: SwitchId, to: SwitchId, trail: Trail) -> bool {
         self.policy != MegaflyPolicy::Minimal && !trail.has(DECIDED) && self.place(at).0 != self.place(to).0
     }

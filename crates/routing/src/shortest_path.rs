@@ -13,8 +13,8 @@ use fabricsim_units::{HostId, PortNo, SwitchId};
 use crate::ForwardingTables;
 use crate::wiring::beyond;
 
-/// Forwarding tables along shortest paths. An error, which names the experiment `file`, if a host can not be reached
-/// from some switch, or if the tables would take more than 1 GiB.
+/// Forwarding tables along shortest paths. An error, which names the experiment `file`, if a host cannot be reached from
+/// some switch, or if the tables would take more than 1 GiB.
 pub fn shortest_paths(graph: &Graph, file: &str) -> Result<ForwardingTables, SpecError> {
     let mut tables = ForwardingTables::empty(graph, file)?;
     let mut hosts_of = vec![Vec::new(); graph.switches.len()];

@@ -1,4 +1,4 @@
-//! What tests of routing that keeps a trail share.
+//! Shared test code for routing that keeps a trail.
 
 use fabricsim_model::{Lanes, Packet, PacketKind, Random, Trail};
 use fabricsim_topology::{Graph, Node};

@@ -15,7 +15,7 @@ use crate::RoutingFunction;
 use crate::ways::{NO_PORT, Rings, Way, Ways};
 use crate::wiring::beyond;
 
-/// How a packet finds its way up.
+/// Policy of a packet on its way up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Upwards {
     /// By d-mod-k.
@@ -198,7 +198,7 @@ fn by_digit(graph: &Graph, at: SwitchId, ports: std::ops::Range<u16>, i: usize) 
     sorted.into_iter().map(|(_, port)| port).collect()
 }
 
-/// What the switches of level 1, 2, ... need to know of the host with number `host` in the tree.
+/// Returns the targets that the switches of level 1, 2, ... see for the host with number `host` in the tree.
 fn seen_from_levels(host: u32, shape: &TreeShape) -> Vec<Target> {
     let mut subtree = host;
     let mut shifted = host;

@@ -40,7 +40,7 @@ pub(crate) struct Rings {
 }
 
 impl Rings {
-    /// The two classes; a single lane can not be split.
+    /// The two classes; a single lane cannot be split.
     pub(crate) fn new(virtual_lanes: u8) -> Self {
         let lower = virtual_lanes.div_ceil(2);
         let all = Lanes::new(0, virtual_lanes);
@@ -79,7 +79,8 @@ impl Ways {
         Self { hosts: 0, table: Vec::new(), rings }
     }
 
-    /// The table of a fabric of so many switches and hosts, unless it would be too large; `way` gives the ways.
+    /// The table of a fabric of the given numbers of switches and hosts, unless it would be too large; `way` gives the
+    /// ways.
     pub(crate) fn new(
         switches: usize,
         hosts: usize,

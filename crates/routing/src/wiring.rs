@@ -8,13 +8,13 @@ pub(crate) fn sending_port(graph: &Graph, at: SwitchId, port: PortNo) -> Option<
     Some(2 * link.0 + u32::from(!from_a))
 }
 
-/// Where a sending port leads.
+/// Returns the end to which a sending port leads.
 pub(crate) fn arrival(graph: &Graph, sending_port: u32) -> End {
     let link = &graph.links[(sending_port / 2) as usize];
     if sending_port.is_multiple_of(2) { link.b } else { link.a }
 }
 
-/// Where a switch's port leads; `None` if it has no such port.
+/// Returns the end to which a switch's port leads; `None` if it has no such port.
 pub(crate) fn beyond(graph: &Graph, at: SwitchId, port: PortNo) -> Option<End> {
     sending_port(graph, at, port).map(|sending| arrival(graph, sending))
 }

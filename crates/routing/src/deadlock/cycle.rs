@@ -3,7 +3,7 @@ use std::collections::VecDeque;
 use petgraph::algo::kosaraju_scc;
 use petgraph::graph::DiGraph;
 
-/// How many starts are tried in search of a short cycle.
+/// Number of starts that are tried in search of a short cycle.
 const STARTS: usize = 256;
 
 /// A cycle of the graph that is given by each node's successors, if there is one: a short one, that begins at its

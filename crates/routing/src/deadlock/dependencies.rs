@@ -47,7 +47,7 @@ struct Direction {
     /// The switch and the port where it ends.
     at: SwitchId,
     in_port: PortNo,
-    /// Where the row of its first lane begins, and words of a row.
+    /// Start of the row of its first lane, and words of a row.
     row: usize,
     words: usize,
 }

@@ -1,4 +1,4 @@
-//! Why one line per dimension stands for a whole grid under dimension order.
+//! Proof that one line per dimension stands for a whole grid under dimension order.
 //!
 //! Dependencies lead from a dimension to itself or to a later one in the order, so a cycle stays in one dimension,
 //! and there in one line, since moving along a dimension leaves the other coordinates alone. Within a line

@@ -1,9 +1,9 @@
-//! The static deadlock check: is the channel dependency graph free of cycles (Dally, Seitz 1987)?
+//! The static deadlock check: whether the channel dependency graph is free of cycles (Dally, Seitz 1987).
 //!
 //! A channel is a virtual lane of a link's direction between two switches. Channel c depends on channel d if the
 //! routing lets a packet that sits in c's buffer go on over d. Only what packets can really do counts: the walk
-//! starts at the injections and follows every hop and lane that is allowed. Channels from and to hosts can not be
-//! part of a cycle, since nothing waits for the former and the latter wait for nothing: sinks take what arrives.
+//! starts at the injections and follows every hop and lane that is allowed. Channels from and to hosts cannot be part of a
+//! cycle, since nothing waits for the former and the latter wait for nothing: sinks take what arrives.
 //!
 //! Without a cycle there is no deadlock. With one there can be, if packets really choose the hops of the cycle all
 //! at once; for routing that offers several hops that is a sufficient condition only (Duato 1993).
@@ -31,7 +31,7 @@ const STEPS_BY_LINES: u64 = 10_000_000;
 /// Most memory for the dependencies, in bits: 512 MiB.
 const BITS_LIMIT: u64 = 1 << 32;
 
-/// What the check found.
+/// Result of the check.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Verdict {
     /// No deadlock is possible. Counts are of the channels that packets can use and of their dependencies; on a
@@ -50,7 +50,7 @@ pub enum Verdict {
     },
     /// The check would take too long.
     NotChecked {
-        /// What is too large.
+        /// Description of what is too large.
         reason: String,
     },
 }

@@ -19,7 +19,7 @@ pub(super) struct Axis {
     pub(super) column: Column,
     /// Length of the ring. A mesh counts as half a ring: so its shorter way never leads over the edge.
     pub(super) ring: u32,
-    /// Is it a ring of two?
+    /// True if it is a ring of two.
     pub(super) pair: bool,
     /// The lowest lane of the second class.
     pub(super) split: u8,
@@ -27,13 +27,13 @@ pub(super) struct Axis {
     pub(super) classes: [Lanes; 2],
 }
 
-/// How a coordinate is read from a place, and its way found.
+/// Position of a coordinate in a place, and its ways.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Column {
-    /// Where its bits in a place begin, and as many ones as it has bits.
+    /// Mask with as many ones as it has bits, and the position of its bits in a place.
     pub(super) mask: u32,
     pub(super) shift: u8,
-    /// Where its coordinates begin among the ways from a switch.
+    /// Start of its coordinates among the ways from a switch.
     pub(super) ways: u32,
 }
 
@@ -151,7 +151,7 @@ impl Axis {
         2 * self.ahead(here, target) < self.ring + odd
     }
 
-    /// Are both ways round the ring equally long?
+    /// True if both ways round the ring are equally long.
     pub(super) fn is_tie(&self, here: u64, target: &Target) -> bool {
         2 * self.ahead(here, target) == self.ring
     }

@@ -1,4 +1,4 @@
-//! Where everything is in a dragonfly.
+//! Positions of routers, ports and hosts in a dragonfly.
 
 use std::ops::Range;
 

@@ -44,10 +44,10 @@ const UNSURE: u8 = 2;
 const TURNED: u8 = 4;
 /// It leaves this group by the router where it is.
 const MUST_LEAVE: u8 = 8;
-/// What is forgotten when a packet comes to another group.
+/// Flags that are cleared when a packet comes to another group.
 const IN_GROUP: u8 = UNSURE | TURNED | MUST_LEAVE;
 
-/// How packets choose.
+/// Policy of packets.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Policy {
     /// Minimal ways.
@@ -85,7 +85,7 @@ pub enum Policy {
     Detours(Detours),
 }
 
-/// Where a way over another group leads first.
+/// First target of a way over another group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Via {
     /// To any router of that group.
@@ -101,14 +101,14 @@ pub struct Dragonfly {
     template: Template,
     policy: Policy,
     via: Via,
-    /// What takes the place of H_min and H_val, if it is given.
+    /// Weights in place of H_min and H_val, if they are given.
     weights: Option<[u32; 2]>,
-    /// How old what routers know of others' global links is at the least.
+    /// Least age of what routers know of others' global links.
     state_delay: Time,
     pub(crate) all: Lanes,
 }
 
-/// Where a packet wants to go: any router of a group, or one.
+/// Present target of a packet: any router of a group, or one.
 #[derive(Clone, Copy, Debug)]
 struct Goal {
     group: u32,
@@ -159,7 +159,7 @@ impl Dragonfly {
         Self { weights, ..self }
     }
 
-    /// Says how old what routers know of others' global links is at the least.
+    /// Sets the least age of what routers know of others' global links.
     #[must_use]
     pub fn with_state_delay(self, state_delay: Time) -> Self {
         Self { state_delay, ..self }
@@ -187,7 +187,7 @@ impl Dragonfly {
         (Hop { port, lanes }, trail.at(place))
     }
 
-    /// Where the packet goes now: to its detour, which it forgets once it is there, or to its destination.
+    /// Present target of the packet: its detour, which it forgets once it is there, or its destination.
     #[inline]
     fn goal(&self, here: Place, to: Place, trail: &mut Trail) -> Goal {
         if trail.has(DETOUR) {

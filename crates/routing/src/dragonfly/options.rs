@@ -9,7 +9,7 @@ use super::{DETOUR, Dragonfly, Goal, MUST_LEAVE, Policy, UNSURE, Via};
 use crate::{At, RoutingFunction};
 
 impl Dragonfly {
-    /// Is this one of the options?
+    /// True if this is one of the options.
     pub(super) fn is_option(&self, at: At, to: HostId, trail: Trail, taken: (Hop, Trail)) -> bool {
         let mut options = Vec::new();
         self.options(at, to, trail, &mut options);

@@ -12,10 +12,11 @@ use super::template::Kind;
 use super::{Dragonfly, Goal, MUST_LEAVE, TURNED};
 use crate::View;
 
-/// When a packet leaves the minimal way.
+/// Conditions under which a packet leaves the minimal way.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Detours {
-    /// If more than so many flow-control units are ahead at the minimal port, T, and
+    /// T: a packet leaves the minimal way if more than this number of flow-control units are ahead at the minimal port,
+    /// and
     pub threshold: u32,
     /// this part of the buffers behind it, or more, is in use or waited for, in 65536ths.
     pub trigger: u32,
@@ -33,7 +34,7 @@ pub(super) enum Others {
     Local,
 }
 
-/// What is ahead at an output, and the space of the buffers behind it, in flow-control units.
+/// Load ahead at an output, and the space of the buffers behind it, in flow-control units.
 #[derive(Clone, Copy, Debug)]
 struct Load {
     ahead: u32,
@@ -59,7 +60,7 @@ impl Load {
 }
 
 impl Dragonfly {
-    /// Which ports a packet may take instead of the minimal one, `minimal`: as FOGSim's mixed mode with local detours
+    /// Ports that a packet may take instead of the minimal one, `minimal`: as FOGSim's mixed mode with local detours
     /// (`MM+L`).
     #[inline]
     pub(super) fn others(&self, here: Place, to: Place, trail: Trail, minimal: PortNo) -> Others {
@@ -71,7 +72,7 @@ impl Dragonfly {
         if turns { Others::Local } else { Others::None }
     }
 
-    /// What a packet remembers that leaves the minimal way by a port of this kind. One that makes a detour in the group where
+    /// State of a packet that leaves the minimal way by a port of this kind. One that makes a detour in the group where
     /// it was injected leaves the group from there.
     #[inline]
     pub(super) fn astray(&self, here: Place, to: Place, trail: Trail, others: Others) -> Trail {
@@ -159,9 +160,9 @@ impl Dragonfly {
         found
     }
 
-    /// Have the router's other global links on average at most the part `ratio` of the `load` of this one? On a link that is
-    /// longer than the local ones there is always more ahead than on these, so that with them alone it can not be compared (as
-    /// FOGSim, which compares with a multiple of the mean).
+    /// True if the router's other global links have on average at most the part `ratio` of the `load` of this one. On a link
+    /// that is longer than the local ones there is always more ahead than on these, so that with them alone it cannot be
+    /// compared (as FOGSim, which compares with a multiple of the mean).
     fn stands_out<V: View>(&self, ratio: u32, load: Load, global: PortNo, view: &mut V) -> bool {
         let mut others = self.map.global_ports().map(PortNo).filter(|&port| port != global);
         let mut left = u64::from(load.part(ratio, load.space)) * u64::from(self.map.shape.globals - 1);

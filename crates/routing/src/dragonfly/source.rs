@@ -106,7 +106,7 @@ impl Dragonfly {
         view.published(first + u32::from(gate.port.0) - u32::from(self.map.shape.global_port(0).0))
     }
 
-    /// Is there much more ahead at a global link than at those of its router on average?
+    /// True if there is much more ahead at a global link than at those of its router on average.
     fn is_congested<V: View>(
         &self,
         here: Place,
@@ -148,7 +148,7 @@ impl Dragonfly {
     }
 }
 
-/// Is q_min H_min <= q_val H_val + T, with the weights for H where they are given, by this router's own outputs?
+/// True if q_min H_min <= q_val H_val + T, with the weights for H where they are given, by this router's own outputs.
 fn is_shorter<V: View>(minimal: &Way, detour: &Way, threshold: u32, view: &mut V) -> bool {
     let [least, other] = [minimal, detour].map(|way| u64::from(view.load(way.port)) * u64::from(way.weight));
     least <= other + u64::from(threshold)

@@ -1,11 +1,11 @@
-//! Which lane a hop takes: its place in the longest way that the algorithm allows.
+//! Lane of a hop: its place in the longest way that the algorithm allows.
 
 use std::fmt;
 
 use fabricsim_model::Lanes;
 use fabricsim_units::Vl;
 
-/// What a port of a switch leads to.
+/// Kind of the link at a switch's port.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
     Host,
@@ -48,7 +48,7 @@ pub(crate) const PROGRESSIVE_BY_ROUTER: &[Kind] = &[L, L, G, L, L, G, L];
 pub(crate) const SIX_TWO: &[Kind] = &[L, L, G, L, L, G, L, L];
 
 impl Template {
-    /// The way `kinds` on so many lanes, shared evenly among the slots of a link; `None` if there are too few.
+    /// The way `kinds` on `lanes` lanes, shared evenly among the slots of a link; `None` if there are too few.
     pub(crate) fn new(kinds: &'static [Kind], lanes: u8) -> Option<Self> {
         let width = lanes / needed(kinds);
         let mut next = [0; 2];
@@ -61,7 +61,7 @@ impl Template {
         (width > 0).then(|| Self::on_lanes(kinds, &places, width))
     }
 
-    /// The way `kinds` on the lanes that are told for each slot, whether or not they keep packets apart.
+    /// The way `kinds` on the lanes that are given for each slot, whether or not they keep packets apart.
     pub(super) fn on_lanes(kinds: &'static [Kind], places: &[u8], width: u8) -> Self {
         let mut lanes = [Lanes::new(0, width); MOST_SLOTS + 1];
         let mut next = [[kinds.len() as u8; MOST_SLOTS + 1]; 2];
@@ -95,7 +95,7 @@ impl Template {
         self.all[usize::from(kind == Kind::Global)]
     }
 
-    /// Has a packet in this slot gone over a global link?
+    /// True if a packet in this slot has gone over a global link.
     #[inline]
     pub(crate) fn has_left(&self, slot: u8) -> bool {
         slot >= self.next[1][0]

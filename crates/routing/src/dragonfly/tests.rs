@@ -110,7 +110,7 @@ fn three_lanes_by_phase_are_not_free_of_deadlock() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(300))]
 
-    /// Whatever the loads: a packet arrives, on a way that its algorithm allows, each link on the lane of its slot. (That every
+    /// With any loads: a packet arrives, on a way that its algorithm allows, each link on the lane of its slot. (That every
     /// decision is an option of the deadlock check is asserted where it is made.)
     #[test]
     fn packets_arrive_on_ways_that_are_allowed(

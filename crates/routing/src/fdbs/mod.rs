@@ -26,5 +26,5 @@ mod thesis;
 /// The entry that stands for none.
 const NONE: u32 = 255;
 
-/// What the names of switches start with in the thesis, and is left out in its tables.
+/// Prefix of switch names in the thesis, left out in its tables.
 const PREFIX: &str = "SW";

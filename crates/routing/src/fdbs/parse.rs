@@ -61,7 +61,7 @@ fn row(line: usize, text: &str) -> Option<Row<'_>> {
     Some(Row { line, key: key.trim(), entries: entries.split_ascii_whitespace().collect() })
 }
 
-/// Which switch a row is for.
+/// Switches to which rows belong.
 struct Switches<'a> {
     names: BTreeMap<&'a str, SwitchId>,
     /// Number of switches, if rows are marked by numbers.

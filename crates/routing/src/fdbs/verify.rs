@@ -4,7 +4,7 @@ use fabricsim_units::{HostId, PortNo, SwitchId};
 use crate::wiring::beyond;
 use crate::{ForwardingTables, TablesProblem};
 
-/// What is known of a switch on the way to one destination.
+/// Known state of a switch on the way to one destination.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum State {
     Unknown,

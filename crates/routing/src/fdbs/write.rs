@@ -6,7 +6,7 @@ use fabricsim_units::{HostId, SwitchId};
 use super::{NONE, PREFIX};
 use crate::{ForwardingTables, TablesError, TablesProblem};
 
-/// How rows are marked.
+/// Labels of rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RowKeys {
     /// By the switch's name, without `SW` in front.

@@ -1,4 +1,4 @@
-//! Ways around failed links that dimension order alone can not avoid.
+//! Ways around failed links that dimension order alone cannot avoid.
 //!
 //! For each target the routers from which dimension order meets a failed link are found, and from each of them the
 //! cheapest way, by allowed turns, to a place from which dimension order or another detour leads on. A turn that is
@@ -19,7 +19,7 @@ use super::turns::{Turn, Turns};
 /// Links that a detour may be longer to save another turn.
 const NEW_TURN: u32 = 4;
 
-/// Why failed links can not be avoided.
+/// Reason why failed links cannot be avoided.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum NoWay {
     /// The turns do not lead from a switch to a target.
@@ -213,7 +213,7 @@ impl<'a> Detourer<'a> {
         self.tables.numbers[at.index()].0
     }
 
-    /// Has the switch an entry for the target?
+    /// True if the switch has an entry for the target.
     fn concerns(&self, at: SwitchId, target: Target) -> bool {
         concerns(self.tables, at, target)
     }
@@ -227,7 +227,7 @@ fn concerns(tables: &Tables, at: SwitchId, target: Target) -> bool {
     }
 }
 
-/// What a search for a target looks at.
+/// Input of a search for a target.
 struct View<'a> {
     grid: &'a Grid<'a>,
     layout: &'a Layout,
@@ -261,7 +261,7 @@ impl View<'_> {
         if run + self.straight(place, detours) <= longest { Outlook::Known(rest) } else { Outlook::Never }
     }
 
-    /// Does dimension order lead from a place to the target?
+    /// True if dimension order leads from a place to the target.
     fn follows(&self, (at, input): Place) -> bool {
         let usual = self.tables.entry(at, self.target);
         self.bad[at.index()] != self.round && self.turns.of(at, input, usual) == Turn::Allowed
@@ -310,7 +310,7 @@ impl View<'_> {
         }
     }
 
-    /// Where a packet may go from a place: to switches that have an entry for the target, or to the target.
+    /// Lists the moves of a packet from a place: to switches that have an entry for the target, or to the target.
     fn moves(&self, (at, input): Place, run: u32, list: &mut Vec<(u8, SwitchId, u32)>) {
         for output in 0..self.grid.directions as u8 {
             let Some(next) = self.grid.next(at, output) else { continue };

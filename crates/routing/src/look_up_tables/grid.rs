@@ -18,9 +18,9 @@ pub(super) struct Grid<'a> {
     pub(super) directions: usize,
     /// The switch behind each direction of each switch; [`NONE`] without a link, or where it has failed.
     next: Vec<u32>,
-    /// Has any link failed?
+    /// True if any link has failed.
     pub(super) is_hurt: bool,
-    /// Has any on the line of a switch along a dimension?
+    /// True if any has failed on the line of a switch along a dimension.
     hurt: Vec<bool>,
 }
 
@@ -60,17 +60,17 @@ impl<'a> Grid<'a> {
         }
     }
 
-    /// Has a link failed on the line of a switch along a dimension?
+    /// True if a link has failed on the line of a switch along a dimension.
     pub(super) fn is_hurt_line(&self, at: SwitchId, dimension: usize) -> bool {
         self.hurt[at.index() * self.directions / 2 + dimension]
     }
 
-    /// Has a link failed on any line of a switch?
+    /// True if a link has failed on any line of a switch.
     pub(super) fn is_hurt_at(&self, at: SwitchId) -> bool {
         (0..self.directions / 2).any(|dimension| self.is_hurt_line(at, dimension))
     }
 
-    /// How many switches there are.
+    /// Number of switches.
     pub(super) fn len(&self) -> usize {
         self.graph.switches.len()
     }
@@ -94,7 +94,7 @@ impl<'a> Grid<'a> {
         self.shape.dimensions[dimension]
     }
 
-    /// Does the link in a direction lead over the dateline, between the highest coordinate and 0?
+    /// True if the link in a direction leads over the dateline, between the highest coordinate and 0.
     pub(super) fn crosses(&self, at: SwitchId, direction: u8) -> bool {
         let dimension = usize::from(direction / 2);
         let edge = if direction % 2 == 1 { self.radix(dimension) - 1 } else { 0 };

@@ -1,6 +1,6 @@
-//! How the switches of a grid are numbered: 3 bits for a global partition, 12 for an entry in it.
+//! Numbering of the switches of a grid: 3 bits for a global partition, 12 for an entry in it.
 //!
-//! A router sends what is for another partition by one port for all of it, so that it can not correct a dimension
+//! A router sends what is for another partition by one port for all of it, so that it cannot correct a dimension
 //! within that partition before it has reached it. Packets still go in dimension order if a dimension is divided only
 //! where all dimensions before it in the order are divided into single coordinates: slabs along the first dimension,
 //! or where it has fewer than eight coordinates and these slabs are too large, bars along the second.
@@ -59,7 +59,7 @@ impl Layout {
         Ok(Self { starts: radices.iter().zip(blocks).map(|(&k, b)| start(k, b).collect()).collect() })
     }
 
-    /// How many partitions there are.
+    /// Number of partitions.
     pub(super) fn partitions(&self) -> u16 {
         self.starts.iter().map(|starts| starts.len() as u16 - 1).product()
     }
@@ -74,7 +74,7 @@ impl Layout {
         (0..self.starts.len()).map(|dimension| self.longest_block(dimension) as usize).product()
     }
 
-    /// Is a dimension divided?
+    /// True if a dimension is divided.
     pub(super) fn divides(&self, dimension: usize) -> bool {
         self.starts[dimension].len() > 2
     }
@@ -112,7 +112,7 @@ impl Layout {
     }
 }
 
-/// What is wrong with numbers of blocks.
+/// Checks numbers of blocks. The error describes what is wrong.
 fn check(radices: &[u32], order: &[usize], blocks: &[u32]) -> Result<(), String> {
     if blocks.len() != radices.len() {
         return Err(format!(

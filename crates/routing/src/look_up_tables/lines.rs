@@ -48,7 +48,7 @@ impl Lines<'_> {
         self.shorter(at, dimension, (up, down), odd)
     }
 
-    /// The shorter of two ways along a ring of so many links, unless only the other is whole.
+    /// The shorter of two ways along a ring, of `up` and of `down` links, unless only the other is whole.
     fn shorter(&self, at: SwitchId, dimension: usize, (up, down): (u32, u32), odd: bool) -> u8 {
         let goes_up = up < down || up == down && odd;
         let chosen = (direction(dimension, goes_up), if goes_up { up } else { down });
@@ -59,7 +59,7 @@ impl Lines<'_> {
         chosen.0
     }
 
-    /// Are so many links in a direction all there?
+    /// True if the first `links` links in a direction are all there.
     fn is_whole(&self, at: SwitchId, (direction, links): (u8, u32)) -> bool {
         let mut at = Some(at);
         for _ in 0..links {

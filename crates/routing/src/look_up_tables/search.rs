@@ -8,11 +8,11 @@ use fabricsim_units::SwitchId;
 /// A place of a packet: the router, and the direction by which it came (`None`: from a host).
 pub(super) type Place = (SwitchId, Option<u8>);
 
-/// What a search asks of a place.
+/// Answer of a place to a search.
 pub(super) enum Outlook {
-    /// From here the way is known, of so many links.
+    /// From here the way is known, with this number of links.
     Known(u32),
-    /// At least so many links.
+    /// At least this number of links.
     AtLeast(u32),
     /// The way from here is decided, and not to be taken by those who come so.
     Never,
@@ -28,7 +28,7 @@ pub(super) struct Search {
     run: Vec<u32>,
     round: Vec<u32>,
     this_round: u32,
-    /// Estimate of the whole, estimate of the rest, place, and is the rest known?
+    /// Estimate of the whole, estimate of the rest, place, and true if the rest is known.
     open: BinaryHeap<Reverse<(u32, u32, u32, bool)>>,
 }
 
@@ -47,7 +47,7 @@ impl Search {
     }
 
     /// The cheapest way from `start` to a place from which the way is known: its places, both ends included, and the
-    /// links from its end. `outlook` and `moves` are told how many links the way came straight on; `moves` lists
+    /// links from its end. `outlook` and `moves` receive the number of links that the way came straight on; `moves` lists
     /// directions, what is behind them and what they cost.
     pub(super) fn run(
         &mut self,

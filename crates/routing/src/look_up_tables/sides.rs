@@ -17,7 +17,7 @@ pub(super) const CHOICES: u64 = 32;
 /// Links that a turn on the other side costs more, for each dimension.
 const OTHER_SIDE: u32 = 2;
 
-/// What a new turn at each switch costs more.
+/// Additional cost of a new turn at each switch.
 pub(super) struct Sides {
     price: Vec<u32>,
 }
@@ -42,7 +42,7 @@ impl Sides {
         Self { price: (0..grid.len() as u32).map(SwitchId).map(price).collect() }
     }
 
-    /// What a new turn at a switch costs more than elsewhere.
+    /// Additional cost of a new turn at a switch.
     pub(super) fn price(&self, at: SwitchId) -> u32 {
         self.price[at.index()]
     }
@@ -71,7 +71,7 @@ fn nearest(grid: &Grid<'_>, failed: &[LinkId]) -> Vec<Option<(usize, SwitchId)>>
     nearest
 }
 
-/// How far `to` is above `from`, by the shorter way.
+/// Distance of `to` above `from`, by the shorter way.
 fn signed(grid: &Grid<'_>, dimension: usize, from: u32, to: u32) -> i64 {
     let (k, straight) = (i64::from(grid.radix(dimension)), i64::from(to) - i64::from(from));
     if !grid.shape.wrap[dimension] {

@@ -17,7 +17,7 @@ pub(super) const RULE: u8 = 0x80;
 /// Entries of a global table.
 pub(super) const GLOBAL: usize = MOST_PARTITIONS as usize;
 
-/// What a router is asked for: where a packet goes.
+/// Query to a router: the target of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Target {
     /// To a partition that the router is not in.
@@ -26,7 +26,7 @@ pub(super) enum Target {
     Switch(SwitchId),
 }
 
-/// Where packets that come in by each direction go (the last entry: those of the router's own hosts).
+/// Outputs of packets that come in by each direction (the last entry: those of the router's own hosts).
 pub(super) type Rule = Vec<u8>;
 
 /// Global and local tables of all routers. Routers at the same place of partitions alike share their local table.
@@ -37,7 +37,7 @@ pub(super) struct Tables {
     /// The local tables, one after the other, and where each router's begins.
     pub(super) local: Vec<u8>,
     pub(super) begins: Vec<usize>,
-    /// Does a router share its local table?
+    /// True if a router shares its local table.
     shares: Vec<bool>,
     /// [`GLOBAL`] entries for each router.
     pub(super) global: Vec<u8>,

@@ -10,7 +10,7 @@ use crate::{Router, path};
 
 const TABLES: &str = "algorithm = \"look-up-tables\"";
 
-/// A link of a way: dimension, up?, over the dateline?, and its lanes.
+/// A link of a way: dimension, true if it leads up, true if it crosses the dateline, and its lanes.
 type Step = (usize, bool, bool, Lanes);
 
 /// The links between switches on the way of a packet.
@@ -247,7 +247,7 @@ fn any_single_link_can_fail() {
     }
 }
 
-/// Pairs of failed links that cut the network, and that can not be avoided.
+/// Pairs of failed links that cut the network, and that cannot be avoided.
 #[test]
 fn most_pairs_of_links_can_fail() {
     for (topology, cut, refused) in [

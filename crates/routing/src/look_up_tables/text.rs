@@ -56,7 +56,7 @@ impl LookUpTables {
         self.routers.iter().filter(|router| usize::from(router.number >> ENTRY_BITS) == partition).count()
     }
 
-    /// Where packets go that come in by each port; those of hosts first.
+    /// Outputs of packets that come in by each port; those of hosts first.
     fn rule(&self, grid: &Grid<'_>, at: SwitchId, rule: u8) -> String {
         let first = (self.routers[at.index()].rules as usize + usize::from(rule)) * self.ports;
         let leads = |port: PortNo| name(self.rules[first + port.index()], "proc");

@@ -1,4 +1,4 @@
-//! What is said of failed links that can not be avoided.
+//! Messages about failed links that cannot be avoided.
 
 use fabricsim_spec::SpecError;
 use fabricsim_topology::{Graph, Node};

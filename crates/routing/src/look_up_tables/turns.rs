@@ -1,6 +1,6 @@
-//! Which turns packets may take: those of dimension order, and at some routers others that close no circle.
+//! Turns that packets may take: those of dimension order, and at some routers others that close no circle.
 //!
-//! A turn model (Glass, Ni 1994) forbids turns so that packets can not wait for each other in a circle. Here the
+//! A turn model (Glass, Ni 1994) forbids turns so that packets cannot wait for each other in a circle. Here the
 //! turns of dimension order are allowed everywhere. Others are allowed one at a time, at the router where a detour
 //! needs one, each only if the dependencies among all channels that the allowed turns make have no circle with it.
 //! A channel is a link's direction or, in a dimension that wraps, its lower or its upper lanes: packets begin a
@@ -14,7 +14,7 @@ use fabricsim_units::SwitchId;
 use super::grid::Grid;
 use super::layout::Layout;
 
-/// What is known of a turn.
+/// Known state of a turn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Turn {
     /// It may be taken.
@@ -32,9 +32,9 @@ pub(super) struct Turns<'a> {
     rank: Vec<usize>,
     /// Of each dimension the most links that packets go along a ring that is whole; none where it does not wrap.
     longest: Vec<Option<u32>>,
-    /// What was decided about other turns than those of dimension order: at a router, from and to a direction.
+    /// Decisions about other turns than those of dimension order: at a router, from and to a direction.
     decided: BTreeMap<(SwitchId, u8, u8), bool>,
-    /// When each channel was last come by.
+    /// Round in which each channel was last visited.
     seen: Vec<u32>,
     round: u32,
 }
@@ -66,7 +66,7 @@ impl<'a> Turns<'a> {
         longest.unwrap_or(u32::MAX)
     }
 
-    /// May packets on the upper lanes go straight on? (They came over the dateline, which they do once.)
+    /// True if packets on the upper lanes may go straight on. (They came over the dateline, which they do once.)
     fn goes_on(&self, at: SwitchId, direction: u8) -> bool {
         let dimension = usize::from(direction / 2);
         let here = self.grid.coordinate(at, dimension);
@@ -74,7 +74,7 @@ impl<'a> Turns<'a> {
         !self.grid.crosses(at, direction) && since.saturating_add(2) <= self.longest(at, direction)
     }
 
-    /// May packets that come in by `input` (`None`: from a host) leave by `output`?
+    /// State of the turn of packets that come in by `input` (`None`: from a host) and leave by `output`.
     pub(super) fn of(&self, at: SwitchId, input: Option<u8>, output: u8) -> Turn {
         let Some(input) = input.filter(|&input| input != output) else { return Turn::Allowed };
         if input == output ^ 1 {
@@ -94,7 +94,7 @@ impl<'a> Turns<'a> {
         self.rank[usize::from(direction / 2)]
     }
 
-    /// Allows an unknown turn, unless it closes a circle: is it allowed now?
+    /// Allows an unknown turn, unless it closes a circle. True if it is allowed now.
     pub(super) fn allow(&mut self, at: SwitchId, input: u8, output: u8) -> bool {
         let Some(before) = self.grid.next(at, input ^ 1) else { return false };
         let closes = self.reaches((at, output, self.grid.crosses(at, output)), (before, input));
@@ -102,7 +102,7 @@ impl<'a> Turns<'a> {
         !closes
     }
 
-    /// Is there a chain of dependencies from a channel to one of a direction's?
+    /// True if there is a chain of dependencies from a channel to one of a direction's.
     fn reaches(&mut self, from: Channel, to: (SwitchId, u8)) -> bool {
         self.round += 1;
         let mut stack = Vec::new();
