@@ -10,7 +10,7 @@ use crate::builders::{
 use crate::links::{ByClass, Classes, Defaults, apply_named, by_class};
 use crate::{Graph, retry, validate};
 
-/// What a builder gets: the experiment, and where it came from.
+/// Input of a builder: the experiment, and the place of its file.
 pub(crate) struct Context<'a> {
     pub(crate) experiment: &'a Experiment,
     /// Folder that relative paths start from.
@@ -25,7 +25,7 @@ impl Context<'_> {
         SpecError::at_key(self.file, key, message)
     }
 
-    /// What `[links]` says.
+    /// Defaults from `[links]`.
     pub(crate) fn defaults(&self) -> Defaults<'_> {
         let flow_control_unit = self.experiment.switch.flow_control_unit;
         Defaults { links: &self.experiment.links, flow_control_unit, file: self.file }

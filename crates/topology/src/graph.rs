@@ -16,7 +16,7 @@ pub struct Graph {
     pub hosts: Vec<HostNode>,
     /// Full-duplex links, by [`LinkId`].
     pub links: Vec<Link>,
-    /// What a routing algorithm may know of the construction.
+    /// Construction of the graph, for routing algorithms.
     pub shape: Shape,
 }
 
@@ -56,7 +56,7 @@ pub enum Node {
 /// One end of a link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct End {
-    /// Where it is plugged in.
+    /// Node into which it is plugged.
     pub node: Node,
     /// At which port (0 for a host).
     pub port: PortNo,
@@ -69,7 +69,7 @@ pub struct Link {
     pub a: End,
     /// Second end.
     pub b: End,
-    /// What kind of link it is.
+    /// Kind of the link.
     pub class: LinkClass,
     /// Rate, latency, buffers, after all overrides.
     pub parameters: LinkParameters,
@@ -114,7 +114,7 @@ pub enum Shape {
 pub struct GridShape {
     /// Radix of each dimension.
     pub dimensions: Vec<u32>,
-    /// Is the dimension a torus?
+    /// True if the dimension is a torus.
     pub wrap: Vec<bool>,
     /// Port of switch s towards lower (0) and higher (1) coordinates of dimension d:
     /// `towards[(s * dimensions + d) * 2 + direction]`; `None` at a mesh's border and where the radix is 1.
@@ -152,7 +152,7 @@ pub struct DragonflyShape {
     pub routers: u32,
     /// Global links of a router (h).
     pub globals: u32,
-    /// How the groups are joined; global port k is port k mod h of router k / h.
+    /// Groups and how they are joined; global port k is port k mod h of router k / h.
     pub groups: Groups,
 }
 
@@ -168,7 +168,7 @@ pub struct MegaflyShape {
     pub spines: u32,
     /// Global links of a spine (h).
     pub globals: u32,
-    /// How the groups are joined; global port k is port k mod h of spine k / h.
+    /// Groups and how they are joined; global port k is port k mod h of spine k / h.
     pub groups: Groups,
 }
 

@@ -1,4 +1,4 @@
-//! How the groups of a dragonfly or megafly are joined: which global port leads where.
+//! Global links between the groups of a dragonfly or megafly, by port.
 
 use fabricsim_spec::Arrangement;
 
@@ -9,19 +9,19 @@ pub struct Groups {
     pub count: u32,
     /// Global ports of a group; [`Groups::can_be_joined`] holds.
     pub ports: u32,
-    /// Which port leads to which group.
+    /// Assignment of ports to groups.
     pub arrangement: Arrangement,
 }
 
 impl Groups {
-    /// Can so many groups of so many global ports be joined, each to each, with no port left over?
+    /// True if `count` groups of `ports` global ports each can be joined, each to each, with no port left over.
     ///
     /// Each group needs a port for each other group; and ports come in pairs.
     pub fn can_be_joined(count: u32, ports: u32) -> bool {
         count >= 2 && count - 1 <= ports && (u64::from(count) * u64::from(ports)).is_multiple_of(2)
     }
 
-    /// Links between any two groups at least; some have one more where the ports can not be divided evenly.
+    /// Links between any two groups at least; some have one more if the ports cannot be divided evenly.
     pub fn links_per_pair(&self) -> u32 {
         self.ports / (self.count - 1)
     }

@@ -1,4 +1,4 @@
-//! What is too large, found before memory is taken for it.
+//! Limits of size, checked before memory is taken.
 
 use fabricsim_spec::SpecError;
 
@@ -33,7 +33,7 @@ pub(crate) fn nodes(
     Ok(switches as u32)
 }
 
-/// Product as a float: exact far beyond [`MAX_NODES`], and it can not overflow.
+/// Product as a float: exact far beyond [`MAX_NODES`], and it cannot overflow.
 pub(crate) fn product(factors: impl Iterator<Item = u32>) -> f64 {
     factors.map(f64::from).product()
 }

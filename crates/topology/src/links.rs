@@ -1,4 +1,4 @@
-//! Which parameters a link has: all < its class < (what a graph file says of it) < its name.
+//! Precedence of the parameters of a link: all < its class < (its entry in a graph file) < its name.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -21,9 +21,9 @@ pub struct Defaults<'a> {
 /// The classes of links that a topology has besides host links.
 #[derive(Clone, Copy)]
 pub(crate) enum Classes {
-    /// So many dimensions.
+    /// This number of dimensions.
     Dimensions(usize),
-    /// So many levels of switches.
+    /// This number of levels of switches.
     Levels(usize),
     /// Local and global ones, of a dragonfly or megafly.
     Groups,
@@ -154,7 +154,7 @@ const LARGEST_OVERHEAD: Bytes = Bytes(1 << 16);
 /// Highest bit error rate: one micropacket in six of the SeaStar fails.
 const HIGHEST_ERROR_RATE: f64 = 1e-3;
 
-/// What is wrong with given parameters: the key and a message.
+/// Checks given parameters. The error is the key and a message.
 pub(crate) fn check_parameters(given: &LinkOverride, unit: Bytes) -> Result<(), (&'static str, String)> {
     if given.latency == Some(Time::ZERO) {
         return Err(("latency", "0 is not allowed: a link takes at least 1 ps".to_owned()));

@@ -1,4 +1,4 @@
-//! What a dragonfly and a megafly have in common: groups that are joined by global links.
+//! Common code of a dragonfly and a megafly: groups that are joined by global links.
 
 use fabricsim_spec::{Arrangement, LinkParameters, SpecError};
 use fabricsim_units::{PortNo, SwitchId};
@@ -7,8 +7,8 @@ use crate::assemble::Assembler;
 use crate::build::Context;
 use crate::{Groups, LinkClass};
 
-/// The groups, if they can be joined; by default as many as can be. A group has `count.0` switches, called `count.1` in
-/// the experiment, with `count.2` global ports each.
+/// The groups, if they can be joined; by default the largest possible number. A group has `count.0` switches, called
+/// `count.1` in the experiment, with `count.2` global ports each.
 pub(super) fn groups(
     context: &Context<'_>,
     key: &str,

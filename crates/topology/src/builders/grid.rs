@@ -90,12 +90,12 @@ pub(crate) struct Plan {
     pub(crate) kind: &'static str,
     /// Key that gives the size, for messages.
     pub(crate) size_key: &'static str,
-    /// What it is, without the hosts.
+    /// Description, without the hosts.
     pub(crate) title: String,
     pub(crate) dimensions: Vec<u32>,
     pub(crate) wrap: Vec<bool>,
     pub(crate) hosts_per_switch: u32,
-    /// Does the last switch have one host more?
+    /// True if the last switch has one host more.
     pub(crate) sink: bool,
     pub(crate) scheme: Scheme,
 }
@@ -172,7 +172,7 @@ impl Plan {
         self.hosts_per_switch + u32::from(self.sink && switch + 1 == switches)
     }
 
-    /// How far apart in the numbering two neighbours along each dimension are.
+    /// Distance in the numbering between two neighbours along each dimension.
     fn strides(&self) -> Vec<u32> {
         let mut stride = vec![1; self.dimensions.len()];
         let mut product = 1;
@@ -187,7 +187,7 @@ impl Plan {
         self.dimensions.iter().zip(stride).map(|(radix, step)| switch / step % radix).collect()
     }
 
-    /// Which neighbours a switch has: towards lower and higher coordinates of each dimension.
+    /// True for each neighbour that a switch has: towards lower and higher coordinates of each dimension.
     fn present(&self, at: &[u32]) -> Vec<[bool; 2]> {
         let sides = self.dimensions.iter().zip(&self.wrap).zip(at);
         sides

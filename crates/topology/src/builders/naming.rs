@@ -2,7 +2,7 @@
 
 use super::thesis;
 
-/// How a grid is named and its ports numbered: [`fabricsim_spec::Naming`] with what is needed to apply it.
+/// Names and port numbers of a grid: [`fabricsim_spec::Naming`] with what is needed to apply it.
 #[derive(Clone, Debug)]
 pub(crate) enum Scheme {
     /// `S(x,y,z)`, `H(x,y,z).i`, from 0; x runs fastest; hosts first, then - and + port per dimension.

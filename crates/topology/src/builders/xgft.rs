@@ -69,7 +69,7 @@ impl Plan {
         Ok(self.assemble(&counts, links, &parameters))
     }
 
-    /// How many values digit i (in place i - 1) of a label of `level` has.
+    /// Number of values that digit i (in place i - 1) of a label of `level` has.
     fn radices(&self, level: usize) -> Vec<u32> {
         (0..self.children.len()).map(|i| if i < level { self.parents[i] } else { self.children[i] }).collect()
     }

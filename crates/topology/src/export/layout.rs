@@ -1,8 +1,8 @@
-//! Where to draw the switches.
+//! Positions of the switches in drawings.
 
 use crate::{Graph, Shape};
 
-/// How much further right and down the next layer of a third dimension is drawn.
+/// Offset of the next layer of a third dimension in drawings, to the right and down.
 const LAYER: f64 = 0.35;
 
 /// Column and row of each switch, from 0. Grids as they are, a third dimension obliquely; a group of a dragonfly is a

@@ -11,7 +11,7 @@ use thiserror::Error;
 
 use crate::{Format, Graph};
 
-/// Why a graph can not be written in a format.
+/// Reason why a graph cannot be written in a format.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("a BookSim network file can not hold this graph: {0}; write .toml instead")]
 pub struct ExportError(String);

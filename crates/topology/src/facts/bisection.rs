@@ -10,7 +10,7 @@ pub struct Bisection {
     /// Data rate across the cut in each direction, in bits per second, where all links that may be in it have the
     /// same rate.
     pub bits_per_second: Option<u64>,
-    /// Is it known that no cut has fewer links? If not, `links` is an upper bound.
+    /// True if it is known that no cut has fewer links. If not, `links` is an upper bound.
     pub exact: bool,
 }
 
@@ -102,7 +102,7 @@ fn tree(graph: &Graph, shape: &TreeShape) -> Option<Bisection> {
     Some(Bisection { links, bits_per_second: rate(graph, links, between), exact })
 }
 
-/// Rate of so many of the links that may be in the cut, if they are alike.
+/// Rate of `links` of the links that may be in the cut, if they are alike.
 fn rate(graph: &Graph, links: u64, between: impl Fn(&&Link) -> bool) -> Option<u64> {
     let mut rates = graph.links.iter().filter(between).map(|link| link.parameters.rate);
     let first = rates.next()?;

@@ -7,7 +7,7 @@ pub use bisection::Bisection;
 
 use crate::{Graph, Node};
 
-/// What `describe` prints of a graph.
+/// Facts about a graph that `describe` prints.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Facts {
     /// Switches.

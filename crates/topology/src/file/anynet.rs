@@ -20,7 +20,7 @@ struct Pair {
     line: usize,
 }
 
-/// What the lines say.
+/// Content of the lines.
 #[derive(Default)]
 struct Found {
     /// Line that names it first.

@@ -1,4 +1,4 @@
-//! A graph as a file tells it, not yet checked.
+//! A graph as it stands in a file, not yet checked.
 
 use std::collections::BTreeMap;
 
@@ -22,7 +22,7 @@ pub(super) struct Draft {
 pub(super) struct DraftSwitch {
     pub(super) name: String,
     pub(super) line: usize,
-    /// How many ports it has; else as many as are used.
+    /// Number of its ports; else the number that is used.
     pub(super) ports: Option<u64>,
     pub(super) coordinates: Option<Vec<u32>>,
 }
@@ -164,8 +164,8 @@ fn resolve(link: DraftLink, names: &BTreeMap<String, (Node, usize)>) -> Result<R
     }
 }
 
-/// What is in each port of each switch: a link of the file and one of its ends. Ports that are given come first,
-/// the other links take the lowest free ones.
+/// Content of each port of each switch: a link of the file and one of its ends. Ports that are given come first, the other
+/// links take the lowest free ones.
 struct Plugs {
     /// For each link, the ports of its ends.
     ports: Vec<[u64; 2]>,

@@ -14,7 +14,7 @@ use crate::Graph;
 use crate::build::Context;
 use crate::links::{Classes, Defaults, by_class};
 
-/// How a graph is written down.
+/// File format of a graph.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Format {
     /// `.toml`: this project's own. Tables `[[switch]]`, `[[host]]`, `[[link]]`:
@@ -70,7 +70,7 @@ const ENDINGS: [(&str, Format); 4] =
 const LARGEST_FILE: u64 = 1 << 30;
 
 impl Format {
-    /// The format that a file name's ending tells. The error says which endings there are.
+    /// Returns the format that a file name's ending indicates. The error lists the valid endings.
     pub fn of_path(path: &Path) -> Result<Self, String> {
         let ending = path.extension().and_then(|e| e.to_str()).unwrap_or_default();
         if let Some((_, format)) = ENDINGS.iter().find(|(name, _)| *name == ending) {

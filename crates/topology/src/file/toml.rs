@@ -77,7 +77,7 @@ pub(super) fn read(text: &str, file: &str) -> Result<Draft, SpecError> {
     })
 }
 
-/// Where lines start.
+/// Starts of lines.
 struct Lines(Vec<usize>);
 
 impl Lines {

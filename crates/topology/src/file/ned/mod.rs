@@ -47,7 +47,7 @@ enum Role {
     Other,
 }
 
-/// What a module type is, by the end of its name: `HCA`, `StandardHost`, `Switch`, `ISWSwitch`, `Router`.
+/// Role of a module type, by the end of its name: `HCA`, `StandardHost`, `Switch`, `ISWSwitch`, `Router`.
 fn role(kind: &str) -> Role {
     if kind.ends_with("HCA") || kind.ends_with("Host") {
         Role::Host

@@ -25,7 +25,7 @@ pub(super) struct Submodule {
     pub(super) body: Body,
 }
 
-/// What stands in braces: assignments and the display string.
+/// Content of braces: assignments and the display string.
 #[derive(Default)]
 pub(super) struct Body {
     /// Value and its line, by parameter.
@@ -50,7 +50,7 @@ pub(super) struct Connection {
     pub(super) line: usize,
 }
 
-/// What a channel says.
+/// Parameters of a channel.
 #[derive(Clone, Copy, Default, PartialEq)]
 pub(super) struct Channel {
     pub(super) delay: Option<Time>,
@@ -214,7 +214,7 @@ impl<'a> Parser<'a> {
         self.expect(':')
     }
 
-    /// Does the next section, or the end of the module, start here?
+    /// True if the next section, or the end of the module, starts here.
     fn section_ends(&self) -> bool {
         let after = self.tokens.get(self.at + 1).map(|token| token.kind);
         match self.peek() {
@@ -293,7 +293,7 @@ impl<'a> Parser<'a> {
         Ok(arrow)
     }
 
-    /// What follows the first arrow: a gate, or a channel, the arrow again and a gate.
+    /// Parses what follows the first arrow: a gate, or a channel, the arrow again and a gate.
     fn rest(&mut self, arrow: &str) -> Result<(Channel, Gate), Failure> {
         let after = self.tokens.get(self.at + 1).map(|token| token.kind);
         let gate = matches!(self.peek(), Some(Kind::Word(name)) if !self.channels.contains_key(name));
