@@ -30,13 +30,13 @@ pub struct Workload {
     pub silent: Vec<Silent>,
 }
 
-/// What a table says of a stream.
+/// Description of a stream for tables.
 #[derive(Clone, Debug, PartialEq)]
 pub struct StreamInfo {
     /// Its name: that of the entry, or of its pattern where it has none; of the responses to it "<name> response"; that of
     /// the job.
     pub name: String,
-    /// What it is.
+    /// Kind of the stream.
     pub kind: StreamKind,
     /// Hosts that send; of responses those that may have to.
     pub sources: usize,
@@ -44,11 +44,11 @@ pub struct StreamInfo {
     pub mean_bytes: f64,
     /// Service class of its packets.
     pub service_class: u8,
-    /// How its packets are ordered.
+    /// Ordering of its packets.
     pub ordering: OrderingMode,
 }
 
-/// What a stream is.
+/// Kind of a stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StreamKind {
     /// An entry of the traffic list whose messages are not answered.
@@ -147,12 +147,12 @@ fn response_info(request: &StreamInfo, response: &Response, exchange: &Exchange,
     }
 }
 
-/// What the closed-loop sides of hosts are built from.
+/// Input for the closed-loop sides of hosts.
 struct Closing<'a> {
     experiment: &'a Experiment,
     shared: Arc<Shared>,
     jobs: Vec<Arc<Job>>,
-    /// May any host have to answer?
+    /// True if any host may have to answer.
     everywhere: bool,
 }
 
@@ -176,7 +176,7 @@ impl Closing<'_> {
     }
 }
 
-/// What one entry is built from.
+/// Input for one entry.
 struct Builder<'a> {
     seed: u64,
     hosts: &'a Hosts,

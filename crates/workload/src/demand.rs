@@ -1,4 +1,4 @@
-//! What sources demand on average, without making a message: for bounds on throughput.
+//! Average demands of sources, computed without creating a message: for bounds on throughput.
 
 use fabricsim_units::{HostId, Rate, Time};
 
@@ -7,14 +7,14 @@ use crate::pattern::{Draw, Mark};
 use crate::size::Sizes;
 use crate::stream::Stream;
 
-/// What one entry of the traffic list demands of one source.
+/// Demand of one entry of the traffic list on one source.
 #[derive(Clone, Copy, Debug)]
 pub struct Demand<'a> {
     stream: &'a Stream,
 }
 
 impl Source {
-    /// What the host's entries of the traffic list demand of it, by entry.
+    /// Demands of the host's entries of the traffic list, by entry.
     pub fn demands(&self) -> impl Iterator<Item = Demand<'_>> {
         self.all_streams().iter().map(|stream| Demand { stream })
     }
@@ -26,7 +26,7 @@ impl Demand<'_> {
         self.stream.number()
     }
 
-    /// Does it offer all that the link takes? A window does, as far as its responses keep up.
+    /// True if it offers all that the link takes. A window does, as far as its responses keep up.
     pub fn is_saturating(&self) -> bool {
         self.stream.entry().timing.is_greedy()
     }
@@ -47,8 +47,8 @@ impl Demand<'_> {
         sizes.mean_packets(mtu) / sizes.mean()
     }
 
-    /// When it begins, and when it ends: by its `stop`, or when its last message could have been sent if the source
-    /// got all that it offers. [`Time::MAX`]: never.
+    /// Returns its begin, and its end: by its `stop`, or the time at which its last message could have been sent if the
+    /// source got all that it offers. [`Time::MAX`]: never.
     pub fn span(&self) -> (Time, Time) {
         let entry = self.stream.entry();
         let end = if entry.messages == u64::MAX {

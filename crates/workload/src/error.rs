@@ -1,7 +1,7 @@
 use fabricsim_spec::SpecError;
 use thiserror::Error;
 
-/// What is wrong with the traffic of an experiment, and where.
+/// Error in the traffic of an experiment, and its place.
 #[derive(Clone, Debug, PartialEq, Error)]
 #[error("{file}: {key}: {problem}")]
 pub struct WorkloadError {
@@ -9,7 +9,7 @@ pub struct WorkloadError {
     pub file: String,
     /// The key: `traffic.0.load`, `groups.victims`.
     pub key: String,
-    /// What is wrong there.
+    /// Description of the error.
     pub problem: Problem,
 }
 
@@ -19,13 +19,13 @@ impl From<WorkloadError> for SpecError {
     }
 }
 
-/// What is wrong, and what is allowed.
+/// Description of an error, and of the allowed values.
 #[derive(Clone, Debug, PartialEq, Error)]
 pub enum Problem {
     /// A name that is neither a host nor a group.
     #[error("\"{written}\" is neither a host nor a group{}", hint(.nearest.as_deref()))]
     UnknownName {
-        /// What was written.
+        /// Text that was written.
         written: String,
         /// The most similar host or group.
         nearest: Option<String>,
@@ -33,7 +33,7 @@ pub enum Problem {
     /// A pattern without a match.
     #[error("no host matches \"{pattern}\"; hosts have names like \"{example}\"")]
     NoMatch {
-        /// What was written.
+        /// Text that was written.
         pattern: String,
         /// The name of the first host.
         example: String,
@@ -53,9 +53,9 @@ pub enum Problem {
     /// More than one host where one is needed.
     #[error("\"{written}\" stands for {count} hosts: exactly one is needed here")]
     NotOneHost {
-        /// What was written.
+        /// Text that was written.
         written: String,
-        /// How many hosts it stands for.
+        /// Number of hosts for which it stands.
         count: usize,
     },
     /// A bit pattern on a number of hosts that has no whole number of bits.
@@ -65,7 +65,7 @@ pub enum Problem {
         pattern: &'static str,
         /// Hosts there are.
         hosts: usize,
-        /// Must the exponent be even?
+        /// True if the exponent must be even.
         even: bool,
     },
     /// A grid pattern that leads to a place without a host.
@@ -98,7 +98,7 @@ pub enum Problem {
     NoMeaning {
         /// The pattern or injection.
         with: &'static str,
-        /// Why, and what to do.
+        /// Reason, and what to do.
         why: &'static str,
     },
     /// A key that must be there.
@@ -106,7 +106,7 @@ pub enum Problem {
     Missing {
         /// The pattern or injection.
         with: &'static str,
-        /// What to write.
+        /// Key to write.
         why: &'static str,
     },
     /// Two keys that say the same thing.
@@ -143,7 +143,7 @@ pub enum Problem {
     /// More entries than stream numbers.
     #[error("{0} entries are too many: at most 65536 are allowed")]
     TooManyEntries(usize),
-    /// A number of ranks that the hosts can not take.
+    /// A number of ranks that the hosts cannot take.
     #[error("{ranks} ranks do not fit: there is one on each host, and `hosts` stands for {hosts}")]
     Ranks {
         /// Ranks that were asked for.
@@ -154,7 +154,7 @@ pub enum Problem {
     /// A rank beyond the last.
     #[error("there is no rank {rank}: ranks are 0 to {last}")]
     NoSuchRank {
-        /// What was written.
+        /// Rank that was written.
         rank: u32,
         /// The last one.
         last: u32,
@@ -162,18 +162,18 @@ pub enum Problem {
     /// A process grid of another number of ranks.
     #[error("{} has not {ranks} places, as many as there are ranks: {}", product(.grid), grids(*.ranks))]
     GridRanks {
-        /// What was written.
+        /// Grid that was written.
         grid: Vec<u32>,
         /// Ranks of the job.
         ranks: u32,
     },
-    /// An FFT that can not be divided among the ranks.
+    /// An FFT that cannot be divided among the ranks.
     #[error(
         "{elements} is not allowed: each of {ranks} ranks sends each a block of the same size, so give a multiple of \
          {ranks} x {ranks} = {unit}, for example {}", .elements.div_ceil(*.unit).max(1).saturating_mul(*.unit)
     )]
     FftElements {
-        /// What was written.
+        /// Number that was written.
         elements: u64,
         /// Ranks of the job.
         ranks: u32,
@@ -212,7 +212,7 @@ fn product(grid: &[u32]) -> String {
     if grid.len() == 1 { format!("a grid of {all}") } else { format!("{} = {all}", factors.join(" x ")) }
 }
 
-/// A grid of two dimensions, as square as can be, for so many ranks.
+/// A grid of two dimensions, as square as can be, for `ranks` ranks.
 fn grids(ranks: u32) -> String {
     let mut first = ranks.isqrt().max(1);
     while !ranks.is_multiple_of(first) {

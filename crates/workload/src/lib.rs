@@ -37,7 +37,7 @@ pub use programs::{After, Program, Step};
 pub use select::matches;
 pub use source::Source;
 
-/// What a workload knows of the hosts.
+/// Facts about the hosts that a workload uses.
 #[derive(Clone, Debug)]
 pub struct Hosts {
     /// Names, by [`HostId`].
@@ -50,7 +50,7 @@ pub struct Hosts {
     pub group: Option<u32>,
 }
 
-/// Where hosts are in a grid.
+/// Positions of hosts in a grid.
 #[derive(Clone, Debug)]
 pub struct HostGrid {
     /// Radix of each dimension.
@@ -64,9 +64,9 @@ pub struct HostGrid {
 /// A message that a source wants sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Message {
-    /// When it was made.
+    /// Time at which it was created.
     pub created: Time,
-    /// Who receives it. With `draw_per = "packet"`: who receives its first packet.
+    /// Receiver. With `draw_per = "packet"`: the receiver of its first packet.
     pub destination: HostId,
     /// Its size in bytes, 1 or more.
     pub bytes: u64,

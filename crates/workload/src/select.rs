@@ -151,7 +151,7 @@ impl<'a> Selector<'a> {
     }
 }
 
-/// Does `name` match `pattern`, in which `*` stands for any text?
+/// True if `name` matches `pattern`, in which `*` stands for any text.
 pub fn matches(pattern: &str, name: &str) -> bool {
     let Some((first, rest)) = pattern.split_once('*') else { return pattern == name };
     let (middle, last) = rest.rsplit_once('*').unwrap_or(("", rest));

@@ -11,7 +11,7 @@ use crate::stream::Stream;
 /// on when they are taken. Each saturating stream is a queue of its own. Queues that have a message are served in
 /// turn, message by message: the open-loop queue first, then the saturating streams by entry. Requests of a window
 /// and messages of jobs are in the open-loop queue, after what others make at the same picosecond; responses are apart,
-/// so that a host that can not send its requests can still answer.
+/// so that a host that cannot send its requests can still answer.
 ///
 /// Use: `next` says when there is something to take; `take` takes it. At the end of a run [`Source::finish`] makes
 /// what was due but never taken, so that [`Source::offered_bytes`] is exact.
@@ -24,7 +24,7 @@ pub struct Source {
     /// The queue whose turn it is: 0 the open-loop streams, i + 1 the saturating stream i.
     turn: u16,
     saturating: bool,
-    /// When the next message is made, where no stream is saturating; [`Time::MAX`] when all have ended.
+    /// Time at which the next message is created, if no stream is saturating; [`Time::MAX`] when all have ended.
     next: Time,
     /// Messages that follow from others, where there are any.
     closed: Option<Box<Closed>>,
@@ -60,8 +60,8 @@ impl Source {
         }
     }
 
-    /// When the next message is made: up to `now` if it is there already, later if not; `None` when the source has
-    /// ended. A saturating stream has a message at `now`, or at its start if that is later.
+    /// Returns the time at which the next message is created: up to `now` if it is there already, later if not; `None`
+    /// when the source has ended. A saturating stream has a message at `now`, or at its start if that is later.
     #[inline]
     pub fn next(&self, now: Time) -> Option<Time> {
         if !self.saturating {
@@ -85,7 +85,7 @@ impl Source {
         self.draw(index, created)
     }
 
-    /// Do messages of this host follow from others? Then it is to be told of what arrives and leaves.
+    /// True if messages of this host follow from others. Then it is to be notified of arrivals and departures.
     #[inline]
     pub fn is_closed(&self) -> bool {
         self.closed.is_some()
@@ -111,7 +111,7 @@ impl Source {
         more
     }
 
-    /// When the next response is there; `None` if, by what is known, there will be none.
+    /// Time at which the next response is there; `None` if, by what is known, there will be none.
     #[inline]
     pub fn next_response(&self) -> Option<Time> {
         self.closed.as_ref().map(|closed| closed.out.responses.next()).filter(|&at| at < Time::MAX)
@@ -122,7 +122,7 @@ impl Source {
         self.closed.as_ref().map_or(0, |closed| closed.out.responses.len())
     }
 
-    /// Are messages of `stream` answered?
+    /// True if messages of `stream` are answered.
     pub fn is_request(&self, stream: u16) -> bool {
         self.closed.as_ref().is_some_and(|closed| closed.is_request(stream))
     }
@@ -134,7 +134,7 @@ impl Source {
         Some(message)
     }
 
-    /// What there is to be measured since the last call.
+    /// Events to be measured since the last call.
     pub fn events(&mut self) -> impl Iterator<Item = Event> {
         self.closed.iter_mut().flat_map(|closed| closed.out.events.drain(..))
     }
@@ -150,7 +150,7 @@ impl Source {
         self.streams[index].destination()
     }
 
-    /// Does every packet of a message of `stream` go to a destination of its own? Then the first packet goes to the
+    /// True if every packet of a message of `stream` goes to a destination of its own. Then the first packet goes to the
     /// message's, each other to [`Source::destination`]. Never where the pattern leaves no choice.
     #[inline]
     pub fn draws_per_packet(&self, stream: u16) -> bool {

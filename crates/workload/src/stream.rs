@@ -9,7 +9,7 @@ use crate::injection::{Process, Timing};
 use crate::pattern::{Draw, Mark};
 use crate::size::Sizes;
 
-/// What random numbers are for: each use has streams of its own. The tag keeps them apart from those of other parts
+/// Purpose of random numbers: each use has streams of its own. The tag keeps them apart from those of other parts
 /// of the simulator.
 #[derive(Clone, Copy, Debug)]
 #[repr(u64)]
@@ -22,7 +22,7 @@ pub(crate) enum Purpose {
     Placement,
 }
 
-/// What random numbers of a stream of a host are keyed by.
+/// Key of the random numbers of a stream of a host.
 pub(crate) fn key(stream: u16, host: HostId) -> u64 {
     u64::from(stream) << 32 | u64::from(host.0)
 }
@@ -35,7 +35,7 @@ pub(crate) struct Entry {
     pub(crate) timing: Timing,
     pub(crate) sizes: Arc<Sizes>,
     pub(crate) draw: Arc<Draw>,
-    /// Is the destination drawn for every packet?
+    /// True if the destination is drawn for every packet.
     pub(crate) per_packet: bool,
     pub(crate) start: Time,
     pub(crate) stop: Time,
@@ -55,7 +55,8 @@ pub(crate) struct Stream {
     destinations: Random,
     sizes: Random,
     mark: Mark,
-    /// When the next message is made, at the earliest where the stream is saturating; [`Time::MAX`] when it has ended.
+    /// Time at which the next message is created, at the earliest if the stream is saturating; [`Time::MAX`] when it has
+    /// ended.
     at: Time,
     /// Messages that it may still make.
     left: u64,
@@ -114,7 +115,7 @@ impl Stream {
         self.entry.load
     }
 
-    /// When the next message is made; `now` matters to saturating streams only, which have one at `now`.
+    /// Time at which the next message is created; `now` matters to saturating streams only, which have one at `now`.
     #[inline]
     pub(crate) fn next(&self, now: Time) -> Option<Time> {
         let created = if self.saturating { now.max(self.at) } else { self.at };
@@ -122,7 +123,7 @@ impl Stream {
         (!ended).then_some(created)
     }
 
-    /// When the next message of an open-loop stream is made; [`Time::MAX`] when it has ended.
+    /// Time at which the next message of an open-loop stream is created; [`Time::MAX`] when it has ended.
     #[inline]
     pub(crate) fn next_open(&self) -> Time {
         self.at
@@ -175,8 +176,8 @@ impl Stream {
         self.entry.per_packet
     }
 
-    /// What a saturating stream offers from `from` to `to`: what its link takes in the time in which it has messages,
-    /// that is until it stops, or until its last message could have been sent.
+    /// Bytes that a saturating stream offers from `from` to `to`: what its link takes in the time in which it has
+    /// messages, that is until it stops, or until its last message could have been sent.
     pub(crate) fn offered_by_time(&self, from: Time, to: Time) -> u64 {
         let exhausted = if self.left == 0 { self.process.clock.time() } else { None };
         let end = to.min(self.entry.stop).min(exhausted.unwrap_or(Time::MAX));

@@ -1,4 +1,4 @@
-//! What the tests of this crate share.
+//! Shared test code of this crate.
 
 use fabricsim_spec::Experiment;
 use fabricsim_units::{Rate, Time};

@@ -1,6 +1,6 @@
 //! Messages that follow from others: requests in a window, responses, and the messages of jobs.
 //!
-//! A host is told of the packets that it takes and of the messages that have left it; what it is to send because of that
+//! A host is notified of the packets that it takes and of the messages that have left it; what it is to send because of that
 //! waits in its queues until it is taken. The size of a request or a response is a function of its stream, its requester and
 //! its number (its tag), so that a receiver knows when a message of several packets is whole, in whatever order
 //! they come.
@@ -25,7 +25,7 @@ pub(crate) use shared::{Exchange, Role, Shared};
 /// A packet that a host has taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Arrival {
-    /// Who sent it.
+    /// Sender.
     pub source: HostId,
     /// The stream of its message.
     pub stream: u16,
@@ -35,16 +35,16 @@ pub struct Arrival {
     pub bytes: u32,
 }
 
-/// What those who measure want to know.
+/// Event for measurement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Event {
     /// A request has its response.
     Answered {
         /// The stream of the request.
         stream: u16,
-        /// When the request was made.
+        /// Time at which the request was created.
         created: Time,
-        /// When the response was whole.
+        /// Time at which the response was whole.
         at: Time,
     },
     /// A rank has done an iteration.
@@ -53,16 +53,16 @@ pub enum Event {
         job: u16,
         /// Number of the iteration.
         iteration: u32,
-        /// When the rank began it.
+        /// Time at which the rank began it.
         start: Time,
-        /// When the rank had done it; may be later than now.
+        /// Time at which the rank had done it; may be later than now.
         end: Time,
         /// Bytes that it sent in it.
         bytes: u64,
     },
 }
 
-/// Where what follows from an arrival goes.
+/// Destination of what follows from an arrival.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Out {
     /// Requests and messages of jobs.
@@ -104,13 +104,13 @@ impl Closed {
         }
     }
 
-    /// When the next request or message of a job is there; [`Time::MAX`]: by what is known, never.
+    /// Time at which the next request or message of a job is there; [`Time::MAX`]: by what is known, never.
     #[inline]
     pub(crate) fn next(&self) -> Time {
         self.out.ready.next()
     }
 
-    /// Are messages of `stream` answered?
+    /// True if messages of `stream` are answered.
     pub(crate) fn is_request(&self, stream: u16) -> bool {
         self.shared.exchange(stream).is_some()
     }

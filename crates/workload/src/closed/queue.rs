@@ -44,7 +44,7 @@ impl Queue {
         self.pushed += 1;
     }
 
-    /// When the first message is there; [`Time::MAX`] if there is none.
+    /// Time at which the first message is there; [`Time::MAX`] if there is none.
     #[inline]
     pub(crate) fn next(&self) -> Time {
         self.heap.peek().map_or(Time::MAX, |first| first.0.message.created)

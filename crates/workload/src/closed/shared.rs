@@ -41,7 +41,7 @@ impl Exchange {
     }
 }
 
-/// What a stream is.
+/// Role of a stream.
 #[derive(Debug)]
 pub(crate) enum Role<'a> {
     /// Nobody waits for its messages.
@@ -54,7 +54,7 @@ pub(crate) enum Role<'a> {
     Job,
 }
 
-/// What all hosts know of the streams.
+/// Properties of the streams that all hosts share.
 #[derive(Debug)]
 pub(crate) struct Shared {
     /// Entries of the traffic list.

@@ -1,7 +1,7 @@
-//! When messages are made: one file per process, and the registry [`Timing::new`].
+//! Times at which messages are created: one file per process, and the registry [`Timing::new`].
 //!
 //! The offered load is that of the message bytes on the source's link: `load` x link rate, or `rate`. All processes
-//! are stationary from `start` on but `constant`, whose first message is made at `start`, `saturating` and `window`.
+//! are stationary from `start` on but `constant`, whose first message is created at `start`, `saturating` and `window`.
 
 mod bernoulli;
 mod constant;
@@ -22,7 +22,7 @@ use crate::{Problem, WorkloadError};
 /// Largest load of an open-loop stream. More than 1 is more than the link takes: a queue grows at the source.
 const LARGEST_LOAD: f64 = 10.0;
 
-/// What a process may look at.
+/// Input of a process.
 pub(crate) struct Context<'a> {
     pub(crate) place: Place<'a>,
     pub(crate) traffic: &'a Traffic,
@@ -42,10 +42,10 @@ pub(crate) enum Timing {
     Window,
 }
 
-/// Where a stream is in its process.
+/// State of a stream in its process.
 #[derive(Clone, Debug)]
 pub(crate) struct Process {
-    /// When the next message is made.
+    /// Time at which the next message is created.
     pub(crate) clock: Clock,
     pub(crate) random: Random,
     /// `on-off`: what is left of the burst after that, in picoseconds.
@@ -96,13 +96,13 @@ impl Timing {
         matches!(self, Self::Saturating)
     }
 
-    /// Does it offer as much as it gets, whatever that is?
+    /// True if it offers as much as it gets, whatever that is.
     pub(crate) const fn is_greedy(&self) -> bool {
         matches!(self, Self::Saturating | Self::Window)
     }
 }
 
-/// What an open-loop entry demands of a source.
+/// Demand of an open-loop entry on a source.
 struct Demand {
     /// Fraction of the link rate.
     load: f64,

@@ -38,7 +38,7 @@ pub(crate) struct Job {
 /// No rank.
 pub(crate) const NOBODY: u32 = u32::MAX;
 
-/// What a table says of a job.
+/// Description of a job for tables.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct JobInfo {
     /// Its name; the name of the program where it has none.

@@ -1,4 +1,4 @@
-//! Which rank is on which host.
+//! Placement of ranks on hosts.
 
 use fabricsim_model::Random;
 use fabricsim_spec::Placement;

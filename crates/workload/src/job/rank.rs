@@ -1,4 +1,4 @@
-//! A rank of a job: a state machine that is told what has arrived and what has left, and says what to send.
+//! A rank of a job: a state machine that is notified of what has arrived and what has left, and returns what to send.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
@@ -21,7 +21,7 @@ pub(crate) struct Rank {
     active: VecDeque<Active>,
     /// Bytes of messages for later steps, by step and sender.
     early: BTreeMap<(u32, u32), u64>,
-    /// When the last step before those under way was complete, its computing included.
+    /// Time at which the last step before those under way was complete, its computing included.
     complete: Time,
     /// Begin of the iteration, and bytes sent in it so far.
     begun: Time,
@@ -33,9 +33,9 @@ pub(crate) struct Rank {
 struct Active {
     /// Messages that have not left.
     sends: u32,
-    /// What has not arrived: sender and bytes.
+    /// Messages that have not arrived: sender and bytes.
     receives: Vec<(u32, u64)>,
-    /// When the last of what has left or arrived did so.
+    /// Time of the latest departure or arrival among its messages.
     at: Time,
     compute: Time,
 }
@@ -165,7 +165,7 @@ impl Rank {
         true
     }
 
-    /// What of a step's messages has not arrived, by sender.
+    /// Messages of a step that have not arrived, by sender.
     fn outstanding(&mut self, step: &Step) -> Vec<(u32, u64)> {
         let mut receives: Vec<(u32, u64)> = Vec::with_capacity(step.receives.len());
         for &(from, bytes) in &step.receives {

@@ -29,7 +29,7 @@ impl HotSpots {
         }
     }
 
-    /// Is there a hot host to send to, and one of the rest?
+    /// True if there is a hot host to send to; true if there is one of the rest.
     #[inline]
     fn choices(&self, mark: Mark) -> (bool, bool) {
         (self.hot.others(mark[0]) > 0, self.rest.others(mark[1]) > 0)

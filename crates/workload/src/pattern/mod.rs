@@ -1,4 +1,4 @@
-//! Where messages go: one file per family, and the registry [`plan`].
+//! Destinations of messages: one file per family, and the registry [`plan`].
 //!
 //! Definitions of the permutations: W. J. Dally and B. Towles, "Principles and Practices of Interconnection Networks",
 //! 2004, section 3.2, table 3.1. A source whose destination would be itself (the diagonal of `transpose`, the receiver
@@ -24,7 +24,7 @@ use crate::{Hosts, Problem, WorkloadError};
 use hot_spot::HotSpots;
 use set::HostSet;
 
-/// What a pattern may look at.
+/// Input of a pattern.
 pub(crate) struct Context<'a> {
     pub(crate) place: Place<'a>,
     pub(crate) seed: u64,
@@ -36,30 +36,30 @@ pub(crate) struct Context<'a> {
 }
 
 impl Context<'_> {
-    /// Does a source whose destination is itself send to itself?
+    /// True if a source whose destination is itself sends to itself.
     fn with_self(&self) -> bool {
         self.traffic.self_flows == SelfFlows::Send
     }
 }
 
-/// What a pattern means for the sources of an entry.
+/// Meaning of a pattern for the sources of an entry.
 pub(crate) struct Plan {
     pub(crate) draw: Draw,
     /// For each source what [`Draw`] needs to know of it; `None` where it has no destination.
     pub(crate) marks: Vec<Option<Mark>>,
 }
 
-/// What a source remembers for its draws: its destination if that is fixed, else its place in the sets drawn from.
+/// State of a source for its draws: its destination if that is fixed, else its place in the sets drawn from.
 pub(crate) type Mark = [u32; 2];
 
-/// How a destination is found.
+/// Choice of a destination.
 #[derive(Debug)]
 pub(crate) enum Draw {
     /// It is the mark.
     Fixed,
     /// One of a set, equally likely, but not the one that is marked.
     Uniform(HostSet),
-    /// One of so many hosts (the mark's second number), from the one that is its first.
+    /// One of a range of hosts: the mark's first number is the first host, its second number the number of hosts.
     Range,
     /// Hot or not, then one of a set.
     HotSpot(HotSpots),

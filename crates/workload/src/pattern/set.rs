@@ -28,7 +28,7 @@ impl HostSet {
         }
     }
 
-    /// How many members there are but the one at `rank`.
+    /// Number of members other than the one at `rank`.
     #[inline]
     pub(crate) fn others(&self, rank: u32) -> u32 {
         self.len - u32::from(rank != NOWHERE)

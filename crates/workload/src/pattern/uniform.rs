@@ -23,7 +23,7 @@ pub(super) fn destinations(context: &Context) -> Result<HostSet, WorkloadError> 
 mod tests {
     use crate::testing::{destinations, draws, grid, hosts, refused, silent};
 
-    /// What chi-square with `k` degrees of freedom exceeds with probability 1e-6 (4.753 standard deviations of a
+    /// Value that chi-square with `k` degrees of freedom exceeds with probability 1e-6 (4.753 standard deviations of a
     /// normal variable), by Wilson and Hilferty (1931).
     fn critical(k: f64, deviations: f64) -> f64 {
         k * (1.0 - 2.0 / (9.0 * k) + deviations * (2.0 / (9.0 * k)).sqrt()).powi(3)

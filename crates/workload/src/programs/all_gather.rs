@@ -33,7 +33,7 @@ impl Program for Ring {
 }
 
 /// In step k every rank sends to the one 2^k before it the first 2^k blocks that it has, its own first; in the last step
-/// only as many as are missing.
+/// only the missing ones.
 #[derive(Debug)]
 struct Bruck {
     p: u32,

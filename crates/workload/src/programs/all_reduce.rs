@@ -90,7 +90,7 @@ pub(super) struct Rabenseifner {
 }
 
 impl Rabenseifner {
-    /// Partner of `place` in a step of the core, and the parts that it gets, of as many as there are places.
+    /// Partner of `place` in a step of the core, and the parts that it gets. The number of parts is the number of places.
     pub(super) fn exchange(&self, place: u32, k: u64) -> (u32, Range<u32>) {
         let log = self.fold.log();
         let halves = k < log;

@@ -73,7 +73,7 @@ struct Bruck {
 }
 
 impl Bruck {
-    /// How many numbers from 1 to p - 1 have bit k.
+    /// Number of the numbers from 1 to p - 1 that have bit k.
     fn blocks(&self, k: u64) -> u64 {
         let (p, half) = (u64::from(self.p), 1_u64 << k);
         p / (2 * half) * half + (p % (2 * half)).saturating_sub(half)

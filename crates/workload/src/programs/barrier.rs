@@ -2,7 +2,7 @@
 
 use super::{Program, Step, after, before, doublings};
 
-/// In step k every rank tells the one 2^k behind it, and waits for the one 2^k before it.
+/// In step k every rank notifies the one 2^k behind it, and waits for the one 2^k before it.
 #[derive(Debug)]
 pub(super) struct Dissemination {
     p: u32,

@@ -11,7 +11,7 @@ pub(super) struct Fold {
     rest: u32,
 }
 
-/// What a rank does in a step.
+/// Part of a rank in a step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Part {
     /// It hands its vector to this rank.
@@ -40,7 +40,7 @@ impl Fold {
         if self.rest > 0 { core + 2 } else { core }
     }
 
-    /// What `rank` does in step `number`, where the core has `core` steps.
+    /// Part of `rank` in step `number`, where the core has `core` steps.
     pub(super) fn part(self, rank: u32, number: u64, core: u64) -> Part {
         let folded = rank < 2 * self.rest;
         let is_out = folded && rank.is_multiple_of(2);

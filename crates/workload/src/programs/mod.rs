@@ -1,4 +1,4 @@
-//! What the ranks of a job do: one file per program, and the registry [`new`].
+//! Actions of the ranks of a job: one file per program, and the registry [`new`].
 //!
 //! A program is a graph of messages and delays that is never built: asked for a step of a rank, it says what the rank
 //! sends in it, what must have arrived before it is complete, and how long the rank computes then. A message that is
@@ -27,13 +27,13 @@ use crate::{Problem, WorkloadError};
 /// Largest message of a program, in bytes: 256 TiB.
 const LARGEST: u64 = 1 << 48;
 
-/// Which steps of a rank must be complete before one begins.
+/// Steps of a rank that must be complete before one begins.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum After {
     /// All that come before it.
     #[default]
     All,
-    /// All but the last ones, of which so many may be under way as the job allows.
+    /// All but the last ones; the job gives the number that may be under way.
     Window,
 }
 
@@ -41,7 +41,7 @@ pub enum After {
 /// computes.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Step {
-    /// What must be complete before it begins.
+    /// Steps that must be complete before it begins.
     pub after: After,
     /// Receiving rank and bytes (1 or more) of each message.
     pub sends: Vec<(u32, u64)>,
@@ -77,7 +77,7 @@ impl Step {
     }
 }
 
-/// What the ranks of a job do in an iteration.
+/// Actions of the ranks of a job in an iteration.
 pub trait Program: Debug + Send + Sync {
     /// Steps of each rank, 1 or more.
     fn steps(&self) -> u64;
@@ -85,13 +85,13 @@ pub trait Program: Debug + Send + Sync {
     /// Fills `step`, which is empty, with step `number` of `rank`.
     fn step(&self, rank: u32, number: u64, step: &mut Step);
 
-    /// Are there steps that may be under way with others ([`After::Window`])?
+    /// True if there are steps that may be under way with others ([`After::Window`]).
     fn is_independent(&self) -> bool {
         false
     }
 }
 
-/// What a program is made from.
+/// Input of a program.
 pub(crate) struct Context<'a> {
     pub(crate) place: Place<'a>,
     /// Number of ranks, 2 or more.
@@ -162,12 +162,12 @@ const fn before(rank: u32, by: u32, p: u32) -> u32 {
     ((rank as u64 + p as u64 - by as u64) % p as u64) as u32
 }
 
-/// Where part `number` of `parts` begins in a vector of `bytes`.
+/// Position at which part `number` of `parts` begins in a vector of `bytes`.
 const fn part(bytes: u64, number: u32, parts: u32) -> u64 {
     (bytes as u128 * number as u128 / parts as u128) as u64
 }
 
-/// An error of a value that a program can not do with.
+/// An error of a value with which a program cannot work.
 fn refused(context: &Context, key: &str, problem: Problem) -> WorkloadError {
     context.place.error(key, problem)
 }

@@ -25,7 +25,7 @@ fn step(program: &dyn Program, rank: u32, number: u64) -> Step {
     step
 }
 
-/// What is sent in a step, sender and receiver and bytes, which must be what is waited for.
+/// Messages sent in a step, sender and receiver and bytes. They must equal those that are waited for.
 fn messages(program: &dyn Program, p: u32, number: u64) -> Vec<(u32, u32, u64)> {
     let (mut sent, mut awaited) = (Vec::new(), Vec::new());
     for rank in 0..p {
@@ -115,7 +115,7 @@ fn an_all_gather_brings_every_block_to_everybody() {
             |rank| vec![(rank, 0)],
             true,
             |number, (from, _), block| {
-                // The first 2^k from its own on, or so many as the receiver lacks.
+                // The first 2^k from its own on, or the number that the receiver lacks.
                 let distance = 1 << number;
                 before(block.0, from, p) < distance.min(p - distance)
             },
@@ -143,7 +143,7 @@ fn a_broadcast_reaches_everybody_once() {
     }
 }
 
-/// Which vectors have been added up in each part of a rank's vector, how often.
+/// Vectors that have been added up in each part of a rank's vector, with their counts.
 type Sums = Vec<BTreeMap<u32, u32>>;
 
 fn add(to: &mut BTreeMap<u32, u32>, other: &BTreeMap<u32, u32>) {
@@ -152,8 +152,8 @@ fn add(to: &mut BTreeMap<u32, u32>, other: &BTreeMap<u32, u32>) {
     }
 }
 
-/// Carries out an all-reduce of a vector of so many parts; `content` says which parts a message has, and whether they are
-/// added to what the receiver has or take its place.
+/// Carries out an all-reduce of a vector of `parts` parts; `content` returns the parts that a message has, and true if they are
+/// added to what the receiver has, false if they take its place.
 fn reduce(
     program: &dyn Program,
     p: u32,
@@ -178,7 +178,7 @@ fn reduce(
     held
 }
 
-/// Is the whole vector handed over in this step of a folded program? Then: is it added?
+/// `None` unless the whole vector is handed over in this step of a folded program; then true if it is added.
 fn handed_over(fold: Fold, number: u64, rank: u32, core: u64) -> Option<bool> {
     matches!(fold.part(rank, number, core), Part::Give(_)).then_some(number == 0)
 }
