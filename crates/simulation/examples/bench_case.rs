@@ -1,4 +1,4 @@
-//! Runs an experiment with its measurement, and tells how much work it was and how long it took, as JSON.
+//! Runs an experiment with its measurement, and reports the amount of work and the time that it took, as JSON.
 //!
 //! usage: bench_case FILE [key=value]...
 
@@ -69,7 +69,7 @@ fn told(outcome: &Outcome, seconds: f64) -> serde_json::Value {
     })
 }
 
-/// Most memory that the process has held, where the system tells (Linux).
+/// Most memory that the process has held, if the system reports it (Linux).
 fn peak_bytes() -> Option<u64> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;
     let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;

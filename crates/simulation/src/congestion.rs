@@ -52,7 +52,7 @@ struct Part {
     roots: Vec<Outlet>,
 }
 
-/// What has been seen of congestion trees. Looks are a fixed simulated time apart. What a look finds is taken to last until
+/// Record of congestion trees. Looks are a fixed simulated time apart. What a look finds is taken to last until
 /// the next one: a tree begins with the first look that finds it, and ends with the first that does not.
 pub(crate) struct Trees {
     fill: Option<f64>,
@@ -65,7 +65,7 @@ pub(crate) struct Trees {
     current: Vec<CongestionTree>,
     since: BTreeMap<Outlet, Time>,
     looks: u64,
-    /// Rows are kept of every so many looks.
+    /// Rows are kept of one look in `stride`.
     stride: u64,
     /// The looks that rows are kept of, also where they found nothing; by time.
     kept: Vec<Time>,
@@ -189,7 +189,7 @@ impl Trees {
         }
     }
 
-    /// The flows in trees, sorted: flow, root, does it contribute?
+    /// The flows in trees, sorted: flow, root, true if it contributes.
     fn members(&self, trees: &[CongestionTree]) -> Vec<(Key, Outlet, bool)> {
         let key = |&(source, destination): &Ends| (source, (!self.by_source).then_some(destination));
         let of_tree = |tree: &CongestionTree| {
@@ -204,7 +204,7 @@ impl Trees {
         members
     }
 
-    /// Would there be more flows than are kept apart?
+    /// True if there would be more flows than are distinguished.
     fn has_too_many(&self, members: &[(Key, Outlet, bool)]) -> bool {
         let flows = members.chunk_by(|a, b| a.0 == b.0);
         let new = flows.filter(|of_flow| !self.flows.contains_key(&of_flow[0].0));
@@ -350,7 +350,7 @@ impl Trees {
 }
 
 impl Part {
-    /// Another flow of the same source: that one of both took part, the longer time says at the least.
+    /// Another flow of the same source: one of both took part, and the time is at least the longer of both.
     fn absorb(&mut self, other: &Self) {
         self.contributor = self.contributor.max(other.contributor);
         self.victim = self.victim.max(other.victim);

@@ -70,7 +70,7 @@ impl From<BuildStep> for Phase {
     }
 }
 
-/// What another thread may ask of a run, and see of it, while it goes.
+/// Control and progress of a run, for another thread while it goes.
 #[derive(Debug, Default)]
 pub struct Control {
     cancelled: AtomicBool,
@@ -86,7 +86,7 @@ impl Control {
         self.cancelled.store(true, Ordering::Relaxed);
     }
 
-    /// Was the run asked to stop?
+    /// True if the run was asked to stop.
     pub fn is_cancelled(&self) -> bool {
         self.cancelled.load(Ordering::Relaxed)
     }

@@ -1,4 +1,4 @@
-//! What is known of an experiment without running it.
+//! Facts about an experiment, computed without running it.
 
 use fabricsim_engine::Prepared;
 use fabricsim_routing::deadlock::Verdict;
@@ -24,11 +24,11 @@ pub struct ZeroLoad {
     pub max: Time,
     /// Pairs looked at.
     pub pairs: usize,
-    /// Are those all pairs?
+    /// True if those are all pairs.
     pub all: bool,
 }
 
-/// What bit errors do to links, in the mean. The zero-load latencies are without them.
+/// Mean effects of bit errors on links. The zero-load latencies are without them.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct BitErrors {
     /// Links with a bit error rate.
@@ -53,7 +53,7 @@ pub struct Description {
     /// Virtual lanes of a service class that the routing needs, and the longest way with the lane of each link, where lanes go
     /// by the place on a packet's way.
     pub lanes_needed: Option<(u8, String)>,
-    /// What bit errors do; `None` where no link has any.
+    /// Effects of bit errors; `None` if no link has any.
     pub bit_errors: Option<BitErrors>,
     /// The deadlock check.
     pub verdict: Verdict,

@@ -17,7 +17,7 @@ const LANE: u64 = 168;
 const QUEUE: u64 = 8;
 /// Bytes of a host: its source, its protocol, and its rows of tables.
 const HOST: u64 = 384;
-/// How often a host has what a reorder buffer takes: its connections grow to that in a run.
+/// Memory of a host's transport as a multiple of that of a reorder buffer: its connections grow to that in a run.
 const TRANSPORT: u64 = 3;
 
 /// Bytes that a run allocates beyond its prepared experiment: ports, switches and hosts with empty buffers, counters,

@@ -1,4 +1,4 @@
-//! Where switches and hosts are drawn: the table `nodes`.
+//! Positions of switches and hosts in drawings: the table `nodes`.
 
 use std::f64::consts::TAU;
 

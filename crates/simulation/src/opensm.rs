@@ -39,7 +39,7 @@ type Mask = [u8; MASK_BYTES];
 ///
 /// # Errors
 ///
-/// The experiment has no InfiniBand congestion control, or a value that OpenSM can not hold.
+/// The experiment has no InfiniBand congestion control, or a value that OpenSM cannot hold.
 pub fn opensm(experiment: &Experiment, graph: &Graph, file: &str) -> Result<String, SpecError> {
     let wrong = |key: &str, message: String| SpecError::at_key(file, key, message);
     if experiment.congestion_control.algorithm != CongestionAlgorithm::Infiniband {
@@ -110,7 +110,7 @@ fn mask(graph: &Graph, which: VictimMask) -> Result<Mask, String> {
     Ok(mask)
 }
 
-/// Whether some port is to a host at one switch and to a switch at another.
+/// True if some port is to a host at one switch and to a switch at another.
 fn ports_differ(graph: &Graph) -> bool {
     let (mut to_hosts, mut to_switches) = (BTreeSet::new(), BTreeSet::new());
     for link in &graph.links {
@@ -125,7 +125,7 @@ fn ports_differ(graph: &Graph) -> bool {
     !to_hosts.is_disjoint(&to_switches)
 }
 
-/// What an options file can not say.
+/// Notes on settings that an options file cannot express.
 fn notes(settings: &InfiniBandCongestion, graph: &Graph) -> Vec<&'static str> {
     let mut notes = Vec::new();
     if settings.victim_mask != VictimMask::None {
@@ -148,7 +148,7 @@ fn notes(settings: &InfiniBandCongestion, graph: &Graph) -> Vec<&'static str> {
     notes
 }
 
-/// What is written.
+/// Content of the options file.
 struct Options<'a> {
     settings: &'a InfiniBandCongestion,
     packet_size: u8,

@@ -6,7 +6,7 @@ use fabricsim_units::Time;
 use serde::Serialize;
 use serde_json::{Value, json};
 
-/// How a run ended.
+/// Status of a run at its end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Status {
@@ -18,7 +18,7 @@ pub enum Status {
     Interrupted,
 }
 
-/// What must hold at the end of every run.
+/// Invariants at the end of every run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Invariants {
     /// Packets that left a host.
@@ -67,10 +67,10 @@ impl Invariants {
     }
 }
 
-/// What a run gives.
+/// Results of a run.
 #[derive(Clone, Debug)]
 pub struct Outcome {
-    /// How it ended.
+    /// Status at its end.
     pub status: Status,
     /// Simulated time at its end.
     pub end: Time,
@@ -80,13 +80,13 @@ pub struct Outcome {
     pub summary: Summary,
     /// Tables.
     pub tables: Vec<Table>,
-    /// What must hold.
+    /// Invariants.
     pub invariants: Invariants,
-    /// What went wrong with an invariant, or empty.
+    /// Description of a violated invariant, or empty.
     pub defect: String,
     /// The cycle, if the run ended in a deadlock: one line per buffer.
     pub deadlock: Vec<String>,
-    /// What the user should know of the results.
+    /// Warnings about the results, for the user.
     pub warnings: Vec<String>,
     /// Hosts whose pattern gives them nothing to send.
     pub silent_hosts: usize,

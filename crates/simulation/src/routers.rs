@@ -9,7 +9,7 @@ use fabricsim_units::{PortNo, SwitchId};
 /// Letters of dimensions; later ones have numbers.
 const LETTERS: [&str; 6] = ["x", "y", "z", "w", "v", "u"];
 
-/// Where a port leads to; in the order of tables.
+/// Direction in which a port leads; in the order of tables.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Direction {
     /// Along a dimension, to lower or higher coordinates.

@@ -20,7 +20,7 @@ use crate::refusals::Refusals;
 use crate::waiting::Waiting;
 use crate::{memory, nodes, routers, transports};
 
-/// Why a run did not start.
+/// Reason why a run did not start.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum RunError {
     /// The channel dependency graph has a cycle, and the experiment does not say that this is wanted.
@@ -67,7 +67,7 @@ struct Running<'a> {
     next_search: u64,
     status: Option<Status>,
     deadlock: Vec<String>,
-    /// Has everything stopped though there is something to send, and not by a deadlock? That must not be.
+    /// True if everything has stopped though there is something to send, and not by a deadlock. That must not be.
     silent: bool,
     /// End of the measurement, once it is known.
     window: Option<(Time, Time)>,
@@ -78,7 +78,7 @@ struct Running<'a> {
     jobs: JobsToDo,
 }
 
-/// What jobs there are to wait for.
+/// Work of jobs to wait for.
 struct JobsToDo {
     /// Iterations of all ranks.
     iterations: u64,
@@ -90,7 +90,7 @@ impl JobsToDo {
         Self { iterations: all.sum() }
     }
 
-    /// When the last iteration ended, if there are jobs and all are done.
+    /// Returns the time at which the last iteration ended, if there are jobs and all are done.
     fn end(&self, engine: &mut Engine<Recorder>) -> Option<Time> {
         let progress = engine.observers().map(|recorder| recorder.job_progress());
         let (done, end) = progress.fold((0, Time::ZERO), |all, one| (all.0 + one.0, all.1.max(one.1)));
@@ -234,7 +234,7 @@ impl<'a> Running<'a> {
         Some(how)
     }
 
-    /// At the end of a step: is the run stuck?
+    /// Checks at the end of a step whether the run is stuck.
     fn take_stock(&mut self, how: Advance) {
         let totals = self.engine.totals();
         self.looks += 1;

@@ -1,4 +1,4 @@
-//! What the transports of hosts have counted: the table `transport`, and the sums.
+//! Counters of the hosts' transports: the table `transport`, and the sums.
 
 use fabricsim_engine::HostTransport;
 use fabricsim_measure::TransportCounts;

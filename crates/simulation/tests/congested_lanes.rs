@@ -111,8 +111,8 @@ const LOW: [(&str, &str); 3] = [
 const MODEST: [(&str, &str); 3] =
     [("traffic.2.injection", "constant"), ("traffic.2.load", "0.4"), ("traffic.2.message", "2000 B")];
 
-/// What changes how packets wait and what is counted. (With the arbiters `oldest-first` and `random`, r takes the packets of port x in
-/// bursts, and port x has credits in between.)
+/// Variants that change how packets wait and what is counted. (With the arbiters `oldest-first` and `random`, r takes the
+/// packets of port x in bursts, and port x has credits in between.)
 const VARIANTS: [&[(&str, &str)]; 7] = [
     &[],
     &[LOW[0], LOW[1], LOW[2], ("switch.queueing", "cioq")],

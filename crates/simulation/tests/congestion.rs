@@ -1,4 +1,4 @@
-//! Congestion control end to end: what switches mark, what sources are told, and what it does to the shares.
+//! Congestion control end to end: marks of switches, notifications of sources, and the effect on the shares.
 
 mod common;
 
@@ -108,7 +108,7 @@ fn shares_do_not_depend_on_partitions() {
     }
 }
 
-/// What was marked and told.
+/// Marks and notifications.
 #[derive(Clone, Debug, Default)]
 struct Marks {
     /// Sending ports that marked, with counts.
@@ -139,7 +139,7 @@ impl Observer for Marks {
     }
 }
 
-/// Runs until `end`, then lets the fabric empty, and tells what was marked; with the names of ports.
+/// Runs until `end`, then lets the fabric empty, and returns what was marked; with the names of ports.
 fn marks(overrides: &[(&str, &str)], end: Time) -> (Marks, Vec<String>) {
     let prepared = prepare(CHAIN, overrides);
     let mut engine = prepared.engine(Marks::default);

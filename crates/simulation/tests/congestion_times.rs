@@ -1,5 +1,5 @@
-//! How long flows are victims of congestion: times are integrated over looks at fixed simulated times, and do not depend on how
-//! far these are apart by more than that.
+//! Times for which flows are victims of congestion: they are integrated over looks at fixed simulated times, and do not depend
+//! on the distance of these by more than that distance.
 
 mod common;
 

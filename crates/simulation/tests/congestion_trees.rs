@@ -1,4 +1,4 @@
-//! Where congestion comes from and who suffers: the trees that are found in experiments whose answer is known.
+//! Roots and victims of congestion: the trees that are found in experiments whose answer is known.
 
 mod common;
 

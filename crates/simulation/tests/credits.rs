@@ -7,7 +7,7 @@ use common::prepare;
 use fabricsim_model::Observer;
 use fabricsim_units::{Time, Vl};
 
-/// When each packet starts on the link from the first switch to the second.
+/// Times at which packets start on the link from the first switch to the second.
 #[derive(Default)]
 struct Starts {
     channel: u32,

@@ -1,4 +1,4 @@
-//! A network that stops: deadlock, saturation and starvation are told apart.
+//! A network that stops: deadlock, saturation and starvation are distinguished.
 
 mod common;
 

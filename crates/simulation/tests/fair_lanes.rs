@@ -101,7 +101,7 @@ fn case(sizes: Vec<u32>) -> impl Strategy<Value = Case> {
     })
 }
 
-/// What flows got of their fair share, of cases with packets of `sizes`.
+/// Ratios of what flows got to their fair share, of cases with packets of `sizes`.
 fn ratios(sizes: &[u32], cases: usize) -> Vec<f64> {
     let mut runner = TestRunner::deterministic();
     let mut ratios = Vec::new();

@@ -1,4 +1,4 @@
-//! Who gets which share of a congested output: max-min fair shares where the fabric is fair, and the known unfairness
+//! Shares of flows at a congested output: max-min fair shares where the fabric is fair, and the known unfairness
 //! where it is not.
 
 mod common;
@@ -196,7 +196,7 @@ fn fixed_priority_serves_the_lower_port() {
     assert!((found[6] - 1.0).abs() < 1e-3, "{found:?}");
 }
 
-/// What oldest-first arbitration gives, the farthest source first. All buffers are full, and the packets that an
+/// Shares by oldest-first arbitration, the farthest source first. All buffers are full, and the packets that an
 /// output chooses from are equally old. A source with share r of the output's packets has a packet in its switch's
 /// buffer, of `hosts` packets, for a time hosts / r; those from upstream have come through a buffer of `transit` packets
 /// more, in transit / (sum of their shares).

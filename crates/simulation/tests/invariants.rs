@@ -1,4 +1,4 @@
-//! What must hold in every run, on random fabrics under random traffic.
+//! Invariants of every run, on random fabrics under random traffic.
 
 mod common;
 

@@ -10,7 +10,7 @@ use fabricsim_model::Data;
 use fabricsim_simulation::{Outcome, demands, describe, zero_load};
 use fabricsim_units::{Bytes, HostId, Time};
 
-/// What became of micropackets on a direction of a link: how many packets, how many failures.
+/// Outcome of micropackets on a direction of a link: the numbers of packets and of failures.
 fn link(outcome: &Outcome, name: &str) -> (f64, f64) {
     let table = outcome.tables.iter().find(|table| table.name == "links").unwrap();
     let column = |name| &table.columns.iter().find(|column| column.name == name).unwrap().data;

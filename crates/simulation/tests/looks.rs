@@ -29,7 +29,7 @@ duration = "7 us"
 drain = "empty"
 "#;
 
-/// What moved, when and where.
+/// Fingerprint of the movements of packets: what, when and where.
 fn moved(outcome: &Outcome) -> (u64, u64, u64) {
     let invariants = &outcome.invariants;
     assert!(invariants.credits_ok && invariants.packets_ok, "{}", outcome.defect);

@@ -1,4 +1,4 @@
-//! What a run reports adds up, and is what was asked for.
+//! The reports of a run add up, and are what was requested.
 
 mod common;
 

@@ -107,7 +107,7 @@ fn each_switch(check: impl Fn(&Outcome, &str)) {
     }
 }
 
-/// What packets wait in all routers is all that their latency has beyond links, routers and their own length.
+/// The waits of packets in all routers are all that their latency has beyond links, routers and their own length.
 #[test]
 fn waits_make_up_the_latency() {
     each_switch(|outcome, switch| {
@@ -238,7 +238,8 @@ fn a_window_cuts_intervals() {
     assert!(numbers(&outcome, "router_ports", "stalled_cycles").iter().any(|&value| value > 0.0));
 }
 
-/// What is still blocked or stalled at the end of a run counts up to there: as in a run that goes on behind the measurement.
+/// Packets that are still blocked or stalled at the end of a run count up to there: as in a run that goes on behind the
+/// measurement.
 #[test]
 fn a_run_that_ends_with_its_window_counts_what_one_that_goes_on_counts_in_it() {
     let window = [("run.warmup", "2 us"), ("run.duration", "1 us")];

@@ -162,15 +162,15 @@ fn the_summary_of_a_lonely_flow_is_one_latency() {
     }
 }
 
-/// What is known of a chain without any of the simulator's types: when head and tail of a packet pass each link, in
-/// picoseconds. A link is a byte's time and a latency.
+/// Latency of a chain, computed without any of the simulator's types: times at which head and tail of a packet pass each
+/// link, in picoseconds. A link is a byte's time and a latency.
 fn chain(links: &[(u64, u64)], bytes: u64, router: u64, stored: bool) -> u64 {
     let (mut head, mut tail) = (0, links[0].0 * bytes);
     for (i, &(_, latency)) in links.iter().enumerate() {
         head += latency;
         tail += latency;
         let Some(&(next, _)) = links.get(i + 1) else { break };
-        // The tail can not leave before it has come; stored: nothing leaves before the tail has come.
+        // The tail cannot leave before it has come; stored: nothing leaves before the tail has come.
         let leaves = if stored {
             tail + router
         } else {

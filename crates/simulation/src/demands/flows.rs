@@ -14,13 +14,13 @@ pub(super) struct Flow {
     pub(super) destination: HostId,
     /// Entry of the traffic list.
     pub(super) entry: u16,
-    /// What it offers, in Gb/s of packets.
+    /// Offered load, in Gb/s of packets.
     pub(super) demand: f64,
-    /// Does it offer all that its link carries?
+    /// True if it offers all that its link carries.
     pub(super) saturating: bool,
     /// Packets for each byte.
     pub(super) packets: f64,
-    /// Where the routing is adaptive, the state in which its packets enter; -1 else.
+    /// With adaptive routing, the state in which its packets enter; -1 else.
     pub(super) state: i64,
 }
 

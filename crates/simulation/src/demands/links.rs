@@ -1,4 +1,4 @@
-//! What can be a bottleneck: every direction of a link, and every sink that is slower than that.
+//! Possible bottlenecks: every direction of a link, and every sink that is slower than that.
 
 use fabricsim_engine::Prepared;
 use fabricsim_model::Table;

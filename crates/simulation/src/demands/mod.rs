@@ -19,7 +19,7 @@ const MOST_FLOWS: usize = 200_000;
 /// Most pairs of a flow and a link that it crosses.
 const MOST_CROSSINGS: usize = 8_000_000;
 
-/// Who sends how much to whom, and how.
+/// Demands of flows: sender, receiver, amount and links.
 ///
 /// Tables: `flows` (source and destination by number, entry of the traffic list, demand in Gb/s, where it enters the
 /// network of `arcs`), `links` (name, class and rate of every direction of a link, and of every limited sink),
@@ -33,7 +33,7 @@ pub struct Demands {
     pub tables: Vec<Table>,
 }
 
-/// Why there is nothing to list.
+/// Reason why there is nothing to list.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum DemandsError {
     /// No entry, or no source that sends.
@@ -63,9 +63,9 @@ pub enum DemandsError {
         file: String,
         /// The moment in words.
         when: String,
-        /// When traffic starts.
+        /// Time at which traffic starts.
         first: Time,
-        /// When it ends, if it does.
+        /// Time at which it ends, if it does.
         last: Option<Time>,
     },
     /// More flows than can be bounded.
@@ -78,10 +78,10 @@ pub enum DemandsError {
     TooManyFlows {
         /// The experiment.
         file: String,
-        /// How many there are.
+        /// Number of flows.
         flows: usize,
     },
-    /// Flows with so many ways that they can not be listed.
+    /// Flows with too many ways to be listed.
     #[error(
         "{file}: the flows cross links in more than {MOST_CROSSINGS} ways: bound a smaller network, fewer flows, or \
          a deterministic routing"

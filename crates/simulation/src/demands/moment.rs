@@ -1,4 +1,4 @@
-//! Which part of a run is looked at: flows come and go.
+//! Choice of the part of a run that is looked at: flows come and go.
 
 use std::collections::BTreeMap;
 

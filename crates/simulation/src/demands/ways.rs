@@ -40,7 +40,7 @@ struct Arc {
     weight: f64,
 }
 
-/// What flows cross.
+/// Links that flows cross.
 pub(super) struct Ways<'a> {
     prepared: &'a Prepared,
     adaptive: bool,
@@ -123,7 +123,7 @@ impl Ways<'_> {
         self.hops.iter().map(step).collect()
     }
 
-    /// Follows a flow that splits evenly; does it arrive?
+    /// Follows a flow that splits evenly; true if it arrives.
     fn follow(&mut self, number: usize, flow: &Flow) -> bool {
         let mut here = BTreeMap::from([(self.start(flow), 1.0)]);
         for _ in 0..=2 * self.prepared.graph.links.len() {

@@ -1,4 +1,4 @@
-//! How runs end.
+//! Checks of the ends of runs.
 
 use fabricsim_simulation::Status;
 use fabricsim_spec::Drain;

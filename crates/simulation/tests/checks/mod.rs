@@ -1,5 +1,5 @@
-//! What must hold of every experiment: run in several partitions, compared table by table, with all sums held against
-//! each other.
+//! Checks that must hold for every experiment: run in several partitions, compared table by table, with all sums compared
+//! with each other.
 #![allow(dead_code, unreachable_pub)]
 
 mod balance;
@@ -30,7 +30,7 @@ pub use tables::Tables;
 pub struct Failure {
     /// Name of the check.
     pub check: &'static str,
-    /// What was found.
+    /// Description of what was found.
     pub message: String,
 }
 
@@ -113,7 +113,7 @@ const CHECKS: &[Check] = &[
     others::jobs,
 ];
 
-/// What a checked experiment did.
+/// Summary of a checked experiment.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Report {
     pub delivered: u64,
@@ -144,7 +144,7 @@ fn keep_panics() {
     });
 }
 
-/// Runs the experiment, and checks all that must hold. `waived` tells which failures are known and passed over.
+/// Runs the experiment, and checks all that must hold. `waived` returns true for failures that are known and passed over.
 pub fn check(text: &str, waived: &dyn Fn(&Failure) -> bool) -> Result<Report, Failure> {
     keep_panics();
     PANIC.set(Some(String::new()));

@@ -6,7 +6,7 @@ use fabricsim_simulation::Outcome;
 use super::tables::{cell, rows};
 use super::{Failure, ensure};
 
-/// What differs between a run in one partition and one in several: the first difference of each table, and of the rest.
+/// Differences between a run in one partition and one in several: the first difference of each table, and of the rest.
 pub fn same(alone: &Outcome, other: &Outcome, partitions: &str) -> Vec<Failure> {
     let fail =
         |check, message: String| Failure { check, message: format!("in {partitions} partitions: {message}") };
@@ -77,7 +77,7 @@ fn table(a: &Table, b: &Table) -> Option<String> {
     None
 }
 
-/// What is recorded does not change what happens.
+/// Checks that recording does not change the run.
 pub fn unobserved(alone: &Outcome, other: &Outcome) -> Result<(), Failure> {
     ensure("observing changes nothing", alone.totals == other.totals, || {
         format!("{:?} with `[measure]`, {:?} without", alone.totals, other.totals)

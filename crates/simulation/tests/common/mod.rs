@@ -1,4 +1,4 @@
-//! What the tests of this folder share. Each file of tests uses a part of it.
+//! Shared code of the tests of this folder. Each file of tests uses a part of it.
 #![allow(dead_code, unreachable_pub)]
 
 pub mod observers;
@@ -15,7 +15,7 @@ pub fn prepare(text: &str, overrides: &[(&str, &str)]) -> Prepared {
     try_prepare(text, overrides).unwrap_or_else(|error| panic!("{error}\n{text}"))
 }
 
-/// The same, or why it can not be run.
+/// The same, or the reason why it cannot be run.
 pub fn try_prepare(text: &str, overrides: &[(&str, &str)]) -> Result<Prepared, String> {
     let overrides: Vec<_> =
         overrides.iter().map(|&(key, value)| (key.to_owned(), value.to_owned())).collect();

@@ -31,7 +31,7 @@ pub struct Order {
     last: BTreeMap<(HostId, HostId, u16), (Time, u32)>,
     /// Of each port the end of the packet before the last, start and end of the last.
     sent: BTreeMap<u32, (Time, Time, Time)>,
-    /// What was wrong.
+    /// Descriptions of faults.
     pub faults: Vec<String>,
 }
 
@@ -55,7 +55,7 @@ impl Observer for Order {
     fn delivered(&mut self, now: Time, packet: &Packet) {
         let key = (packet.source, packet.destination, packet.stream);
         let (at, newest) = self.last.entry(key).or_insert((now, packet.sequence));
-        // Deliveries of the same picosecond are told in any order.
+        // Deliveries of the same picosecond are reported in any order.
         if packet.sequence < *newest && now > *at {
             self.faults.push(format!("at {now}: {packet:?} after number {newest}"));
         }

@@ -16,7 +16,7 @@ impl fmt::Debug for Case {
     }
 }
 
-/// What may be asked of a case.
+/// Kind of case that may be requested.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Wanted {
     /// Anything.
@@ -374,7 +374,7 @@ pub fn experiment(wanted: Wanted) -> impl Strategy<Value = Case> {
         .prop_filter("a pattern without destinations", sends)
 }
 
-/// Has every entry of the traffic a source with a destination? All else that a case says must be accepted.
+/// True if every entry of the traffic has a source with a destination. All else that a case says must be accepted.
 fn sends(case: &Case) -> bool {
     match super::try_prepare(&format!("{}[run]\nduration = \"1 us\"\n", case.0), &[]) {
         Ok(_) => true,

@@ -1,4 +1,4 @@
-//! What holds of the tables of every run, however it ended: nothing is used for more than the time that there was, and tables
+//! Properties of the tables of every run, whatever its end: nothing is used for more than the time that there was, and tables
 //! that count the same agree.
 
 use std::collections::{BTreeMap, BTreeSet};

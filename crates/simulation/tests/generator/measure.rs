@@ -1,4 +1,4 @@
-//! What is recorded.
+//! Generated settings of the measurement.
 
 use super::Build;
 use super::space::Then::Refused;

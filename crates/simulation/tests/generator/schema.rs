@@ -1,4 +1,4 @@
-//! What of the experiment file's schema the generator has written.
+//! Parts of the experiment file's schema that the generator has written.
 
 use std::collections::BTreeSet;
 
@@ -99,7 +99,7 @@ impl Seen {
         }
     }
 
-    /// What no experiment has.
+    /// Parts that no experiment has.
     pub fn missing(&self) -> Vec<&String> {
         self.all.difference(&self.found).filter(|part| !EXEMPT.contains(&part.as_str())).collect()
     }

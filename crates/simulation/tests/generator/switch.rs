@@ -27,7 +27,7 @@ pub const PART: Part = Part {
         Dimension { name: "allocation", choices: &["maximal", "separable"] },
         Dimension { name: "send_when", choices: &["packet-fits", "largest-packet-fits"] },
         Dimension { name: "credit_return", choices: &["block", "packet"] },
-        // Of each service class: as many as the routing needs, more, or one.
+        // Of each service class: the number that the routing needs, more, or one.
         Dimension { name: "lanes", choices: &["needed", "spare", "one"] },
         Dimension { name: "classes", choices: &["one", "two"] },
         Dimension { name: "priority", choices: &["none", "last"] },

@@ -34,7 +34,7 @@ pub const PART: Part = Part {
 pub const GRIDS: &[&str] = &["mesh", "torus", "grid", "hypercube", "parking-lot", "ring"];
 pub const TREES: &[&str] = &["fat-tree", "xgft"];
 
-/// What other dimensions ask of the fabric.
+/// Requirements of other dimensions on the fabric.
 struct Needs {
     /// 4 or 16 hosts, in a square: for patterns on bits and for transpose.
     square: bool,
