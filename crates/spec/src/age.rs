@@ -11,7 +11,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 /// Largest age bias: three bits of PORT_CONFIG (procedure 1).
 pub const LARGEST_BIAS: u8 = 7;
 
-/// How packets age, for `switch.arbiter = "age-based"`.
+/// Aging of packets, for `switch.arbiter = "age-based"`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Age {
@@ -19,7 +19,7 @@ pub struct Age {
     pub cycle: Time,
     /// AGE_CLOCK_PERIOD: cycles in which a waiting packet ages by one, 0 to 4294967295; 0 stands for 4294967296.
     pub period: u32,
-    /// When the age clocks of the routers began.
+    /// Start of the routers' age clocks.
     pub phase: AgePhase,
     /// REQ_AGE_BIAS: what a packet on the lanes of the first half of the service classes (on any, where there is one) ages
     /// by when it comes in, by the link that it comes in on.
@@ -45,7 +45,7 @@ impl Default for Age {
     }
 }
 
-/// When the age clocks of routers began; the paper does not say.
+/// Start of the routers' age clocks; the paper does not state it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum AgePhase {

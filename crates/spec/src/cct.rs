@@ -115,7 +115,7 @@ fn psm2(index: u16) -> CctEntry {
 }
 
 impl CctEntry {
-    /// The entry whose delay comes nearest to so many packet times; with the least shift where several do.
+    /// The entry whose delay comes nearest to `packet_times` packet times; with the least shift where several do.
     pub fn nearest(packet_times: f64) -> Self {
         let largest = f64::from(crate::LARGEST_MULTIPLIER);
         let entry = |shift: u8| {

@@ -33,10 +33,10 @@ const MOST_PARTITIONS: u32 = 256;
 /// Batches that a measurement with steady-state detection has room for, at least.
 const FEWEST_BATCHES: u64 = 10;
 
-/// What is wrong at a key.
+/// An error at a key: the key and the message.
 type Problem = (&'static str, String);
 
-/// What is wrong at a key that is made up.
+/// An error at a key that is composed at run time: the key and the message.
 type Found = (String, String);
 
 /// Checks values that no network could make sense of: durations of nothing, sums beyond the clock, probabilities

@@ -9,13 +9,13 @@ use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::Cct;
 
-/// How sources are slowed down when the fabric is congested.
+/// Congestion control: rate limits of sources when the fabric is congested.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct CongestionControl {
-    /// Which algorithm is at work. The parameters of the others are kept and not used.
+    /// Algorithm at work. The parameters of the others are kept and not used.
     pub algorithm: CongestionAlgorithm,
-    /// How a destination tells a source that its packets were marked.
+    /// Notification of a source by a destination that its packets were marked.
     pub notification: Notification,
     /// Parameters of `infiniband`.
     pub infiniband: InfiniBandCongestion,
@@ -36,7 +36,7 @@ pub enum CongestionAlgorithm {
     Dcqcn,
 }
 
-/// How a destination tells a source that its packets were marked (FECN to BECN).
+/// Notification of a source by a destination that its packets were marked (FECN to BECN).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Notification {
@@ -46,7 +46,7 @@ pub struct Notification {
     pub size: Bytes,
     /// Service class that it travels in (see `switch.service_classes`).
     pub service_class: u8,
-    /// Does a host send it before data that waits?
+    /// True if a host sends it before data that waits.
     pub first: bool,
     /// From the arrival of the marked packet to the moment when the notification may be sent.
     pub delay: Time,
@@ -58,7 +58,7 @@ impl Default for Notification {
     }
 }
 
-/// In which packet a destination tells a source of marks.
+/// Packet in which a destination notifies a source of marks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum NotifyBy {
@@ -81,11 +81,12 @@ pub struct InfiniBandCongestion {
     /// lower fill. By default one more than `threshold`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reset_threshold: Option<u8>,
-    /// What fills: all packets of the switch that wait for the output and lane, or those of one input buffer.
+    /// Fill that is compared with the threshold: all packets of the switch that wait for the output and lane, or those of
+    /// one input buffer.
     pub threshold_on: ThresholdOn,
-    /// How often an eligible packet is marked, 0 to 65535.
+    /// Rate at which eligible packets are marked, 0 to 65535.
     pub marking_rate: u16,
-    /// What the marking rate counts.
+    /// Packets that the marking rate counts.
     pub marking_rate_counts: MarkingRateCounts,
     /// Smallest packet that is marked, in flow-control units.
     pub packet_size: u8,
@@ -101,7 +102,7 @@ pub struct InfiniBandCongestion {
     pub credit_starvation_return_delay: CctEntry,
     /// The congestion control table: injection rate delays, in the order of the index.
     pub cct: Cct,
-    /// What has an index of its own.
+    /// Unit with an index of its own.
     pub control: ControlPer,
     /// Added to the index for each notification.
     pub ccti_increase: u8,
@@ -113,7 +114,7 @@ pub struct InfiniBandCongestion {
     /// Time after which an index is decreased by one: a whole number in units of 1.024 us, as in the specification, or
     /// a time.
     pub ccti_timer: CctiTimer,
-    /// When the timer runs.
+    /// Start of the timer.
     pub timer_starts: TimerStart,
     /// An index from which on an event is counted.
     pub trigger_threshold: u16,
@@ -147,7 +148,7 @@ impl Default for InfiniBandCongestion {
     }
 }
 
-/// What the marking rate counts.
+/// Packets that the marking rate counts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum MarkingRateCounts {
@@ -168,14 +169,14 @@ impl MarkingRateCounts {
     }
 }
 
-/// What is held against the threshold.
+/// Fill that is compared with the threshold.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum ThresholdOn {
-    /// What waits in all input buffers for the output and lane together.
+    /// All packets in all input buffers that wait for the output and lane together.
     #[default]
     Output,
-    /// What waits for the output and lane in one input buffer, against that buffer's size.
+    /// The packets in one input buffer that wait for the output and lane, compared with that buffer's size.
     Buffer,
 }
 
@@ -207,18 +208,18 @@ pub struct PortCongestion {
     /// Threshold at which the congested state is left.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reset_threshold: Option<u8>,
-    /// How often an eligible packet is marked.
+    /// Rate at which eligible packets are marked.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub marking_rate: Option<u16>,
     /// Smallest packet that is marked, in flow-control units.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub packet_size: Option<u8>,
-    /// Does the port mark although it has no credits?
+    /// True if the port marks although it has no credits.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub victim_mask: Option<bool>,
 }
 
-/// What has an index into the congestion control table of its own.
+/// Unit with an index of its own into the congestion control table.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum ControlPer {
@@ -229,7 +230,7 @@ pub enum ControlPer {
     ServiceLevel,
 }
 
-/// When the timer runs that decreases an index.
+/// Start of the timer that decreases an index.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum TimerStart {
@@ -337,7 +338,7 @@ impl CctiTimer {
     }
 }
 
-// By hand, so that a wrong value is told with its own message.
+// By hand, so that a wrong value is reported with its own message.
 impl<'de> Deserialize<'de> for CctiTimer {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         struct TimerVisitor;

@@ -1,4 +1,4 @@
-//! What is wrong in an experiment, and where.
+//! Errors in an experiment, and their places.
 
 use thiserror::Error;
 
@@ -6,7 +6,7 @@ use crate::locate::line_of_key;
 use crate::overrides::split_key;
 use crate::wording::plain;
 
-/// What is wrong in an experiment: where, what, and what is allowed.
+/// Error in an experiment: its place, a description, and the allowed values.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub struct SpecError {
     /// The file, as the user named it.
@@ -15,7 +15,7 @@ pub struct SpecError {
     pub line: Option<usize>,
     /// The key, as a path (`traffic.0.load`), where it is known.
     pub key: Option<String>,
-    /// What is wrong and what is allowed.
+    /// Description of the error and of the allowed values.
     pub message: String,
 }
 
@@ -30,7 +30,7 @@ impl SpecError {
         Self { file: file.to_owned(), line: Some(line), key: None, message: message.into() }
     }
 
-    /// What the TOML reader found wrong in `text`, with the nearest valid name where a key is unknown.
+    /// Error that the TOML reader found in `text`, with the nearest valid name where a key is unknown.
     pub fn of_toml(error: &toml::de::Error, text: &str, file: &str) -> Self {
         Self::of_toml_at(error, text, file, None)
     }

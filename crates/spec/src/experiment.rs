@@ -15,7 +15,7 @@ pub struct Experiment {
     /// A line for tables and plots.
     #[serde(default)]
     pub title: String,
-    /// What the experiment is for, and where its numbers come from.
+    /// Purpose of the experiment, and sources of its numbers.
     #[serde(default)]
     pub description: String,
     /// The seed of every random stream. Same experiment, same seed: same bits.
@@ -26,25 +26,25 @@ pub struct Experiment {
     /// Rate, latency and buffers of the links.
     #[serde(default)]
     pub links: Links,
-    /// How every switch works.
+    /// Properties of every switch.
     #[serde(default)]
     pub switch: Switch,
-    /// How every host sends and receives.
+    /// Sending and receiving at every host.
     #[serde(default)]
     pub host: Host,
-    /// How messages come whole and in order.
+    /// Ordering and completeness of messages.
     #[serde(default)]
     pub transport: Transport,
-    /// How packets find their way.
+    /// Routing of packets.
     #[serde(default)]
     pub routing: Routing,
-    /// How sources are slowed down when the fabric is congested.
+    /// Congestion control: rate limits of sources when the fabric is congested.
     #[serde(default)]
     pub congestion_control: CongestionControl,
     /// Names for sets of hosts, each a list of host names, patterns with `*`, or other groups.
     #[serde(default)]
     pub groups: BTreeMap<String, Vec<String>>,
-    /// What is sent. Every entry is a stream of messages on each of its sources.
+    /// Messages that are sent. Every entry is a stream of messages on each of its sources.
     #[serde(default)]
     pub traffic: Vec<Traffic>,
     /// Parallel programs whose ranks wait for each other.
@@ -52,13 +52,13 @@ pub struct Experiment {
     pub jobs: Vec<Job>,
     /// Phases, end, execution.
     pub run: Run,
-    /// What is recorded.
+    /// Selection of what is recorded.
     #[serde(default)]
     pub measure: Measure,
     /// Points that `fabricsim sweep` runs.
     #[serde(default)]
     pub sweep: Sweep,
-    /// What `fabricsim tune` looks for, and where.
+    /// Objectives and parameters of `fabricsim tune`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tune: Option<Tune>,
 }

@@ -2,7 +2,7 @@ use fabricsim_units::{Bytes, Rate, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// How every host sends and receives.
+/// Sending and receiving at every host.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Host {
@@ -11,10 +11,10 @@ pub struct Host {
     /// Messages of a host that may be in the course of sending at once, served in turn packet by packet; with 1,
     /// a blocked message blocks all behind it (head of line at the source).
     pub open_messages: u16,
-    /// How fast received packets are taken out of the input buffer.
+    /// Rate at which received packets are taken out of the input buffer.
     pub sink: Sink,
-    /// Responses that a host may owe, 1 or more: while there are so many that are made and not wholly sent, requests stay
-    /// in its input buffer, and what is behind them on their virtual lane. By default no limit.
+    /// Number of responses that a host may owe, 1 or more. While this number of responses has been created and not wholly sent,
+    /// requests stay in its input buffer, and what is behind them on their virtual lane. By default no limit.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub response_queue: Option<u32>,
 }

@@ -15,15 +15,15 @@ pub struct Job {
     /// Number of ranks, 2 or more; by default one for each of the hosts.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ranks: Option<u32>,
-    /// Which rank is on which of the hosts.
+    /// Placement of ranks on the hosts.
     #[serde(default)]
     pub placement: Placement,
-    /// What the ranks do.
+    /// Program of the ranks.
     pub program: Program,
-    /// How often they do it. A rank begins its next iteration as soon as it has ended the last.
+    /// Number of iterations. A rank begins its next iteration as soon as it has ended the last.
     #[serde(default = "one")]
     pub iterations: u32,
-    /// When the ranks begin.
+    /// Time at which the ranks begin.
     #[serde(default)]
     pub start: Time,
     /// Service class of the packets (see `switch.service_classes`).
@@ -45,7 +45,7 @@ const fn one() -> u32 {
     1
 }
 
-/// Which rank is on which host, of the hosts in the order of the list.
+/// Placement of ranks on hosts, in the order of the list.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub enum Placement {
@@ -58,7 +58,7 @@ pub enum Placement {
     Strided(u32),
 }
 
-/// What the ranks of a job do: a collective operation of MPI, or the communication of a kind of application.
+/// Program of a job's ranks: a collective operation of MPI, or the communication of a kind of application.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub enum Program {
@@ -89,7 +89,7 @@ pub struct AllToAll {
     pub message: Bytes,
 }
 
-/// How an all-to-all is done, among p ranks.
+/// Algorithm of an all-to-all among p ranks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum AllToAllAlgorithm {
@@ -107,14 +107,14 @@ pub enum AllToAllAlgorithm {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct AllReduce {
-    /// How.
+    /// Algorithm.
     #[serde(default)]
     pub algorithm: AllReduceAlgorithm,
     /// Size of the vector.
     pub message: Bytes,
 }
 
-/// How an all-reduce is done, among p ranks.
+/// Algorithm of an all-reduce among p ranks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum AllReduceAlgorithm {
@@ -133,14 +133,14 @@ pub enum AllReduceAlgorithm {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct AllGather {
-    /// How.
+    /// Algorithm.
     #[serde(default)]
     pub algorithm: AllGatherAlgorithm,
     /// Size of each rank's block.
     pub message: Bytes,
 }
 
-/// How an all-gather is done, among p ranks.
+/// Algorithm of an all-gather among p ranks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum AllGatherAlgorithm {
@@ -185,7 +185,7 @@ pub struct Fft {
     /// Size of an element (a complex number of double precision has 16 B).
     #[serde(default = "complex")]
     pub element_size: Bytes,
-    /// How each transpose is done.
+    /// Algorithm of each transpose.
     #[serde(default)]
     pub algorithm: AllToAllAlgorithm,
     /// Time that a rank computes after each of the three transposes.
@@ -203,7 +203,7 @@ const fn complex() -> Bytes {
 pub struct NeighbourExchange {
     /// Ranks in each dimension, the first varies fastest; their product is the number of ranks.
     pub grid: Vec<u32>,
-    /// Do the ranks at opposite ends of a dimension have each other as neighbours?
+    /// True if the ranks at opposite ends of a dimension have each other as neighbours.
     #[serde(default = "yes")]
     pub periodic: bool,
     /// Size of the message to each neighbour.

@@ -2,7 +2,7 @@
 //!
 //! An experiment is TOML with units in its values. [`read`] turns text into an [`Experiment`]; whatever is wrong
 //! is one [`SpecError`] that names the file, the line, the key, what is wrong and what is allowed. [`check`] refuses
-//! values that no network could make sense of; checks that need the built network (does this host exist?) are made by
+//! values that no network could make sense of; checks that need the built network (such as the existence of a host) are made by
 //! the layers that build it.
 
 mod age;

@@ -25,7 +25,7 @@ pub struct Links {
     /// ways around them.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub failed: Vec<String>,
-    /// What links with a bit error rate do about errors.
+    /// Treatment of errors by links with a bit error rate.
     pub retry: LinkRetry,
 }
 
@@ -38,8 +38,8 @@ pub struct LinkRetry {
     pub data: Bytes,
     /// Bits of a micropacket on the wire, each of which can fail; the link's rate does not depend on them.
     pub bits: u32,
-    /// Micropackets that may be under way without an acknowledgement. They must cover the round trip: the way there
-    /// and back, a micropacket each way, and the delay. By default as many as that takes.
+    /// Micropackets that may be in flight without an acknowledgement. They must cover the round trip: the way there and
+    /// back, a micropacket each way, and the delay. By default the number that this takes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub window: Option<u32>,
     /// Time that both ends take together, from the last bit of a micropacket to the answer and from that to the first bit
@@ -82,7 +82,7 @@ impl LinkRetry {
     }
 }
 
-/// What a link is.
+/// Parameters of a link.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct LinkParameters {
@@ -95,7 +95,7 @@ pub struct LinkParameters {
     /// Bytes that a packet occupies on the link beyond its own (flow-control packets, delimiters).
     pub packet_overhead: Bytes,
     /// Packets that a switch's input port can send to outputs at once (input speed-up; the thesis'
-    /// `maxBeingSent`); 0: as many as there are outputs.
+    /// `maxBeingSent`); 0: the number of outputs.
     pub reads: u16,
     /// Chance that a bit on the wire fails, in each direction: from 0 to 0.001. What fails is sent again, see `links.retry`.
     pub bit_error_rate: f64,

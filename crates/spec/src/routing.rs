@@ -2,7 +2,7 @@ use fabricsim_units::Time;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// How packets find their way.
+/// Routing of packets.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Routing {
@@ -41,7 +41,7 @@ pub struct Routing {
     pub choices: Option<u16>,
     /// For algorithms that choose by load: what counts as load of a port.
     pub load: Load,
-    /// For `ugal-g` and `piggyback`: how old what a router knows of the other routers of its group is at the least; at least the
+    /// For `ugal-g` and `piggyback`: the least age of what a router knows of the other routers of its group; at least the
     /// latency of the links within groups, which it is by default. At most half as old again.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub state_delay: Option<Time>,
@@ -58,7 +58,7 @@ pub struct Routing {
     /// default 0.45.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ratio: Option<f64>,
-    /// Which of the virtual lanes that the algorithm allows a packet takes.
+    /// Choice among the virtual lanes that the algorithm allows a packet.
     pub lane_selection: Selection,
 }
 
@@ -66,7 +66,7 @@ pub struct Routing {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Algorithm {
-    /// What fits the topology: `dimension-order` on grids, rings and hypercubes, `up-down` on trees, `minimal` on dragonflies,
+    /// Choice by topology: `dimension-order` on grids, rings and hypercubes, `up-down` on trees, `minimal` on dragonflies,
     /// megaflies and HyperX, else `shortest-path`.
     #[default]
     Auto,
@@ -112,19 +112,19 @@ pub enum Algorithm {
     Dal,
 }
 
-/// What counts as load of a port.
+/// Load of a port.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Load {
-    /// What waits in the switch for the port, and what is in use of the buffers at the other end of its link: on trees of the lane
-    /// that is used least.
+    /// Packets that wait in the switch for the port, and the used space of the buffers at the other end of its link: on trees of
+    /// the lane that is used least.
     #[default]
     WaitingAndCredits,
-    /// What is in use of the buffers at the other end, of all lanes together (BookSim).
+    /// Used space of the buffers at the other end, of all lanes together (BookSim).
     Credits,
 }
 
-/// Where a way over another group leads first.
+/// First target of a way over another group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Via {
@@ -134,7 +134,7 @@ pub enum Via {
     Router,
 }
 
-/// Which way a packet goes round a ring when both ways are equally long.
+/// Direction of a packet round a ring when both ways are equally long.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Ties {
@@ -144,7 +144,7 @@ pub enum Ties {
     Random,
 }
 
-/// Which of several allowed virtual lanes a packet takes.
+/// Choice among several allowed virtual lanes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Selection {

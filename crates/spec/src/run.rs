@@ -11,7 +11,7 @@ pub struct Run {
     pub warmup: Time,
     /// Length of the measurement; with `steady_state`, the longest.
     pub duration: Time,
-    /// What happens after the measurement.
+    /// Phase after the measurement.
     #[serde(default)]
     pub drain: Drain,
     /// Longest drain; by default ten times warm-up and duration together.
@@ -32,7 +32,7 @@ const fn one() -> u32 {
     1
 }
 
-/// What happens after the measurement.
+/// Phase after the measurement.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Drain {
@@ -65,14 +65,14 @@ impl Default for SteadyState {
     }
 }
 
-/// What is recorded.
+/// Selection of what is recorded.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Measure {
     /// Width of a time bin of the series; by default the whole run divided by 140.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub bin: Option<Time>,
-    /// Which flows are recorded on their own.
+    /// Flows that are recorded on their own.
     pub flows: FlowDetail,
     /// Time series per link as well as counters.
     pub link_series: bool,
@@ -86,8 +86,8 @@ pub struct Measure {
     /// Performance counters of every port of every switch, as the SeaStar router has them (Abts & Weisser, SC07, table 4):
     /// tables `router_ports` and `router_dimensions`. Their cycle is `switch.age.cycle`.
     pub router_counters: bool,
-    /// With a `transport` that orders: so many of what happens first to its packets at hosts is recorded one by one, for
-    /// sequence charts (table `exchanges`), 0 to 1000000.
+    /// With a `transport` that orders: number of first events of its packets at hosts that are recorded one by one, for sequence
+    /// charts (table `exchanges`), 0 to 1000000.
     pub exchanges: u32,
 }
 
@@ -105,7 +105,7 @@ impl Default for Measure {
     }
 }
 
-/// Which flows are recorded on their own.
+/// Flows that are recorded on their own.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum FlowDetail {

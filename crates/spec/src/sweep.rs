@@ -37,14 +37,14 @@ pub struct RandomPoints {
     /// Seed of the drawing; the experiment's own `seed` is another.
     #[serde(default)]
     pub seed: u64,
-    /// How points are spread.
+    /// Distribution of points.
     #[serde(default)]
     pub method: Sampling,
-    /// What is drawn for each key: a range, or a list of choices.
+    /// Values that are drawn for each key: a range, or a list of choices.
     pub keys: BTreeMap<String, Drawn>,
 }
 
-/// How random points are spread.
+/// Distribution of random points.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Sampling {
@@ -55,7 +55,7 @@ pub enum Sampling {
     LatinHypercube,
 }
 
-/// What is drawn for a key.
+/// Values that are drawn for a key.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 #[serde(untagged)]
 pub enum Drawn {
@@ -73,7 +73,7 @@ pub struct Range {
     pub low: Value,
     /// Greatest value, of the same kind.
     pub high: Value,
-    /// What is uniform: the value, or its logarithm.
+    /// Quantity that is uniform: the value, or its logarithm.
     #[serde(default)]
     pub scale: Scale,
     /// Whole numbers only, of the unit of `low` if it has one.
@@ -81,7 +81,7 @@ pub struct Range {
     pub integer: bool,
 }
 
-/// What is uniform over a range.
+/// Quantity that is uniform over a range.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Scale {

@@ -4,13 +4,13 @@ use serde::{Deserialize, Serialize};
 
 use crate::Age;
 
-/// How every switch works.
+/// Properties of every switch.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Switch {
-    /// How packets wait in an input buffer.
+    /// Queueing of packets in an input buffer.
     pub queueing: Queueing,
-    /// When a packet may leave, relative to its arrival.
+    /// Time at which a packet may leave, relative to its arrival.
     pub switching: Switching,
     /// From the arrival of a packet's head to the moment it may be sent on.
     pub router_delay: Time,
@@ -25,7 +25,7 @@ pub struct Switch {
     pub unit_interval: Time,
     /// Virtual lanes (virtual channels) of every link, 1 to 16.
     pub virtual_lanes: u8,
-    /// The lanes of every link are divided into so many equal groups, and packets of service class c use the c-th
+    /// Number of equal groups into which the lanes of every link are divided. Packets of service class c use the c-th
     /// (InfiniBand: service levels and their lanes; routers: request and response channels).
     pub service_classes: u8,
     /// Service classes that outputs serve before the others.
@@ -33,20 +33,20 @@ pub struct Switch {
     pub priority_classes: Vec<u8>,
     /// Unit in which buffer space is counted (InfiniBand: 64-byte blocks; abstract networks: a flit).
     pub flow_control_unit: Bytes,
-    /// When buffer space is returned to the sender.
+    /// Time at which buffer space is returned to the sender.
     pub credit_return: CreditReturn,
     /// Processing time of a credit, beyond the link's latency.
     pub credit_delay: Time,
-    /// Who goes first at an output.
+    /// Output arbitration policy.
     pub arbiter: Arbiter,
-    /// How packets and outputs find each other.
+    /// Matching of packets and outputs.
     pub allocation: Allocation,
-    /// For `allocation = "separable"`: does a packet ask for its virtual lane and for the crossbar in the same round? If not, for the
-    /// crossbar from the round after it has got its lane on, so that a round is added to `router_delay`.
+    /// For `allocation = "separable"`: true if a packet asks for its virtual lane and for the crossbar in the same round. If
+    /// false, it asks for the crossbar from the round after it has got its lane on, so that a round is added to `router_delay`.
     pub speculative: bool,
     /// For `queueing = "cioq"`: the staging buffers at the outputs, and the crossbar that fills them.
     pub staging: Staging,
-    /// How much buffer space must be free at the other end of a link before a packet is sent.
+    /// Buffer space that must be free at the other end of a link before a packet is sent.
     pub send_when: SendWhen,
     /// For `arbiter = "age-based"`: how packets age.
     pub age: Age,
@@ -92,7 +92,7 @@ impl Switch {
     }
 }
 
-/// How packets and outputs find each other.
+/// Matching of packets and outputs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Allocation {
@@ -106,7 +106,7 @@ pub enum Allocation {
     Separable,
 }
 
-/// How packets wait in a switch.
+/// Queueing of packets in a switch.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Queueing {
@@ -130,8 +130,8 @@ pub struct Staging {
     /// Rate at which an input buffer is read into staging buffers; by default that of the input's link.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rate: Option<Rate>,
-    /// What a packet that had to wait in the input buffer takes from there to where the output can choose it. It is part
-    /// of `router_delay` for one that had not.
+    /// Time from the input buffer to the point where the output can choose the packet, for a packet that had to wait in the
+    /// input buffer. It is part of `router_delay` for one that had not.
     pub delay: Time,
 }
 
@@ -141,7 +141,7 @@ impl Default for Staging {
     }
 }
 
-/// How much buffer space must be free at the other end before a packet is sent.
+/// Buffer space that must be free at the other end before a packet is sent.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum SendWhen {
@@ -152,18 +152,18 @@ pub enum SendWhen {
     LargestPacketFits,
 }
 
-/// When a packet may leave, relative to its arrival.
+/// Time at which a packet may leave, relative to its arrival.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Switching {
     /// As soon as its head is there (virtual cut-through); into a faster output, late enough not to run dry.
     #[default]
     CutThrough,
-    /// When the whole packet is there.
+    /// As soon as the whole packet is there.
     StoreAndForward,
 }
 
-/// When buffer space is returned to the sender.
+/// Time at which buffer space is returned to the sender.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum CreditReturn {
@@ -174,7 +174,7 @@ pub enum CreditReturn {
     Packet,
 }
 
-/// Who goes first at an output.
+/// Output arbitration policy.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Arbiter {

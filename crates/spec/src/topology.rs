@@ -108,7 +108,7 @@ pub struct Dragonfly {
     /// have several links, as evenly as the ports allow.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub g: Option<u32>,
-    /// Which global port leads to which group.
+    /// Assignment of global ports to groups.
     #[serde(default)]
     pub arrangement: Arrangement,
 }
@@ -128,12 +128,12 @@ pub struct Megafly {
     /// Groups, 2 to `spines h + 1`; by default that.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub g: Option<u32>,
-    /// Which global port leads to which group.
+    /// Assignment of global ports to groups.
     #[serde(default)]
     pub arrangement: Arrangement,
 }
 
-/// Which global port of a group leads to which other group. Global ports of a group are numbered k = r h + i, for port i
+/// Assignment of a group's global ports to other groups. Global ports of a group are numbered k = r h + i, for port i
 /// of its router (or spine) r (Camarero, Vallejo, Beivide 2014; Hastings et al. 2015).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
@@ -147,7 +147,7 @@ pub enum Arrangement {
     Circulant,
 }
 
-/// How switches and hosts of a grid are named, and their ports numbered.
+/// Names of the switches and hosts of a grid, and numbers of their ports.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Naming {

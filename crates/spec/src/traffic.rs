@@ -21,15 +21,15 @@ pub struct Traffic {
     /// Receiving hosts for the patterns that draw (`uniform`, `hot-spot`); by default all.
     #[serde(default = "all")]
     pub destinations: Vec<String>,
-    /// Where messages go.
+    /// Destinations of messages.
     pub pattern: Pattern,
     /// For patterns in which the destination of some sources would be themselves.
     #[serde(default)]
     pub self_flows: SelfFlows,
-    /// Is the destination drawn for every message or for every packet?
+    /// Drawing of destinations: for every message, or for every packet.
     #[serde(default)]
     pub draw_per: DrawPer,
-    /// When messages are made.
+    /// Times at which messages are created.
     #[serde(default)]
     pub injection: Injection,
     /// Offered load as a fraction of the source's link rate. Give `load` or `rate`; neither for `saturating`
@@ -54,10 +54,10 @@ pub struct Traffic {
     pub service_class: u8,
     /// Size of a message: `"64 KiB"`, or a distribution.
     pub message: MessageSize,
-    /// When the sources start.
+    /// Time at which the sources start.
     #[serde(default)]
     pub start: Time,
-    /// When they stop making messages; by default never.
+    /// Time at which they stop creating messages; by default never.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stop: Option<Time>,
     /// Messages that each source makes in all; by default no limit.
@@ -66,7 +66,7 @@ pub struct Traffic {
     /// For `window`: messages of a source that may be without their response at once, 1 or more.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub window: Option<u32>,
-    /// How packets are ordered, where `transport.mode` is not to hold.
+    /// Ordering of packets, if it differs from `transport.mode`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ordering: Option<OrderingMode>,
     /// For messages of a `transport`: their packets are not ready all at once but one by one, in each time slot of a packet of
@@ -74,12 +74,12 @@ pub struct Traffic {
     /// "saturating"`, is nearly this.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub packet_load: Option<f64>,
-    /// What the receiver of a message sends back when all of it has arrived. With `window` there must be one.
+    /// Response that the receiver of a message sends when all of it has arrived. With `window` there must be one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub response: Option<Response>,
 }
 
-/// What the receiver of a message sends back.
+/// Response that the receiver of a message sends.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Response {
@@ -97,7 +97,7 @@ fn all() -> Vec<String> {
     vec!["*".to_owned()]
 }
 
-/// Where messages go. With N hosts numbered from 0; the bit patterns need N to be a power of two.
+/// Destinations of messages. With N hosts numbered from 0; the bit patterns need N to be a power of two.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub enum Pattern {
@@ -125,11 +125,11 @@ pub enum Pattern {
     To(String),
     /// Some hosts are hot: they get a fraction of the messages, the rest are uniform.
     HotSpot(HotSpot),
-    /// On a dragonfly or megafly: any host of the group that is so many further than the source's, wrapping (ADV+n).
+    /// On a dragonfly or megafly: any host of the group that is this number further than the source's, wrapping (ADV+n).
     GroupOffset(u32),
 }
 
-/// What becomes of messages whose destination is their source.
+/// Treatment of messages whose destination is their source.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum SelfFlows {
@@ -151,7 +151,7 @@ pub struct HotSpot {
     pub fraction: f64,
 }
 
-/// How often a destination is drawn.
+/// Drawing of destinations.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum DrawPer {
@@ -162,7 +162,7 @@ pub enum DrawPer {
     Packet,
 }
 
-/// When messages are made.
+/// Times at which messages are created.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Injection {
@@ -177,7 +177,7 @@ pub enum Injection {
     Saturating,
     /// At link rate in bursts, silent in between, both exponentially distributed.
     OnOff,
-    /// A closed loop: so many as `window` says at `start`, and one more whenever a response has arrived.
+    /// A closed loop: `window` messages at `start`, and one more whenever a response has arrived.
     Window,
 }
 
@@ -191,7 +191,7 @@ pub enum MessageSize {
     Drawn(SizeDistribution),
 }
 
-// By hand, so that a wrong size or distribution is told with its own message.
+// By hand, so that a wrong size or distribution is reported with its own message.
 impl<'de> Deserialize<'de> for MessageSize {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         struct SizeVisitor;

@@ -2,12 +2,12 @@ use fabricsim_units::{Bytes, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// What hosts do so that messages come whole and in order over a network that keeps no order. A message is a stream of the
+/// Functions of hosts by which messages come whole and in order over a network that keeps no order. A message is a stream of the
 /// protocols (Eberle & Dennison, SC18): its packets are the stream's requests.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Transport {
-    /// How packets are ordered, where the traffic does not say otherwise.
+    /// Ordering of packets, if the traffic does not state it.
     pub mode: OrderingMode,
     /// Exactly-once delivery (EOD) of the modes that order by the ordering protocols: operations that are not idempotent are carried
     /// out once.
@@ -22,7 +22,7 @@ pub struct Transport {
     pub streams: u16,
     /// Connection identifiers that a source may use at a time, 1 to 2^`cid_bits`.
     pub connections: u16,
-    /// Bits of a connection identifier (CID), 1 to 15 (32767 identifiers at the most).
+    /// Bits of a connection identifier (CID), 1 to 15 (at most 32767 identifiers).
     pub cid_bits: u8,
     /// Bits of a sequence number (SEQ), 3 to 16.
     pub sequence_bits: u8,
@@ -32,19 +32,19 @@ pub struct Transport {
     /// mode. 1: fast from its first packet on. With 2, streams whose packets come one by one, at less than one per round trip, need no
     /// connections (section III-C). 1 to `outstanding`. Exactly-once streams always have connections.
     pub fast_from: u16,
-    /// Are packets sent before it is known whether the target has a connection (speculative set-up)?
+    /// True if packets are sent before it is known whether the target has a connection (speculative set-up).
     pub speculative: bool,
-    /// Which packets carry their distance from the oldest unacknowledged one.
+    /// Packets that carry their distance from the oldest unacknowledged one.
     pub start_offset: StartOffset,
-    /// What a source does with new packets after a rejection for want of a connection.
+    /// Treatment of new packets by a source after a rejection because no connection was free.
     pub no_connection: OnNoConnection,
-    /// How packets that were rejected for want of a connection are sent again once there is one.
+    /// Retransmission of packets that were rejected because no connection was free, once there is one.
     pub recovery: Recovery,
-    /// When a packet is sent again that found the reorder buffer full, or no replay buffer.
+    /// Time of retransmission of a packet that found the reorder buffer full, or no replay buffer.
     pub resend: Resend,
-    /// Which packets of an ordered stream are sent again when their time has run out.
+    /// Packets of an ordered stream that are retransmitted when their time has run out.
     pub timed_out: TimedOut,
-    /// When the connection of an ordered stream is closed.
+    /// Time at which the connection of an ordered stream is closed.
     pub close: Close,
     /// A packet without answer for this long is sent again.
     pub timeout: Time,
@@ -52,7 +52,7 @@ pub struct Transport {
     pub lifetime: Time,
     /// Probability that a packet is lost when it reaches its receiver, 0 to 1.
     pub loss: f64,
-    /// What a receiving host has.
+    /// Resources of a receiving host.
     pub target: TransportTarget,
 }
 
@@ -85,7 +85,7 @@ impl Default for Transport {
     }
 }
 
-/// What a receiving host has for the ordering protocols.
+/// Resources of a receiving host for the ordering protocols.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct TransportTarget {
@@ -122,7 +122,7 @@ impl TransportTarget {
     }
 }
 
-/// How the packets of a message are ordered.
+/// Ordering of the packets of a message.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum OrderingMode {
@@ -148,20 +148,20 @@ pub enum OrderingMode {
     SelectiveOrdered,
 }
 
-/// Does a packet carry its distance from the oldest unacknowledged one (as Ultra Ethernet's `syn_offset`)?
+/// Packets that carry their distance from the oldest unacknowledged one (as Ultra Ethernet's `syn_offset`).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum StartOffset {
-    /// No: the target waits for SYN (section III-D-2).
+    /// None: the target waits for SYN (section III-D-2).
     #[default]
     Never,
-    /// Until the source knows that the target holds a connection.
+    /// Those sent before the source knows that the target holds a connection.
     UntilFirstAck,
-    /// In every packet, which frees replay buffers, too.
+    /// Every packet, which frees replay buffers, too.
     Always,
 }
 
-/// What a source does with new packets after a rejection for want of a connection.
+/// Treatment of new packets by a source after a rejection because no connection was free.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum OnNoConnection {
@@ -172,7 +172,7 @@ pub enum OnNoConnection {
     Halt,
 }
 
-/// How packets that were rejected for want of a connection are sent again once there is one.
+/// Retransmission of packets that were rejected because no connection was free, once there is one.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Recovery {
@@ -183,18 +183,18 @@ pub enum Recovery {
     Burst,
 }
 
-/// When a packet is sent again that found the reorder buffer full, or no replay buffer.
+/// Time of retransmission of a packet that found the reorder buffer full, or no replay buffer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Resend {
-    /// When it is the oldest that has not been acknowledged.
+    /// Once it is the oldest that has not been acknowledged.
     #[default]
     Oldest,
     /// One for each acknowledgement that comes later.
     Progress,
 }
 
-/// Which packets of an ordered stream are sent again when their time has run out.
+/// Packets of an ordered stream that are retransmitted when their time has run out.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum TimedOut {
@@ -205,7 +205,7 @@ pub enum TimedOut {
     Oldest,
 }
 
-/// When an ordered stream's connection is closed.
+/// Time at which an ordered stream's connection is closed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Close {

@@ -6,31 +6,31 @@ use schemars::JsonSchema;
 use serde::de::{self, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
 
-/// What `fabricsim tune` looks for, and where.
+/// Objectives and parameters of `fabricsim tune`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Tune {
-    /// What may be changed: key of the experiment to its range or choices.
+    /// Parameters that may be changed: key of the experiment to its range or choices.
     pub parameters: BTreeMap<String, TuneParameter>,
-    /// What is wanted. Those with a `weight` are summed up to one objective; each of the others is one of its own, and
+    /// Objectives. Those with a `weight` are summed up to one objective; each of the others is one of its own, and
     /// with several objectives the result is a Pareto front.
     pub objectives: Vec<TuneObjective>,
-    /// What has to hold.
+    /// Constraints that must hold.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub constraints: Vec<TuneConstraint>,
-    /// What is written down besides, without a say in the choice.
+    /// Metrics that are written down besides, without a say in the choice.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub report: Vec<TuneReport>,
     /// Variants of the experiment that one setting has to serve; by default the experiment as it is.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub scenarios: Vec<TuneScenario>,
-    /// Seeds of the runs: each scenario runs with each of them. Grouping default the experiment's own seed.
+    /// Seeds of the runs: each scenario runs with each of them. By default the experiment's own seed.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub seeds: Vec<u64>,
-    /// What a metric of several runs is.
+    /// Combination of a metric over several runs.
     #[serde(default)]
     pub aggregate: Aggregate,
-    /// How the next setting is chosen.
+    /// Choice of the next setting.
     #[serde(default)]
     pub sampler: Sampler,
     /// The seed of the sampler.
@@ -71,7 +71,7 @@ const fn usual_confidence() -> f64 {
     0.95
 }
 
-/// What a metric of several runs, of several scenarios or seeds, is.
+/// Combination of a metric over several runs, of several scenarios or seeds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Aggregate {
@@ -82,7 +82,7 @@ pub enum Aggregate {
     Worst,
 }
 
-/// How the next setting is chosen.
+/// Choice of the next setting.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Sampler {
@@ -110,7 +110,7 @@ pub struct TuneParameter {
     /// Highest value, included. Two whole numbers make a range of whole numbers.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub high: Option<RangeEnd>,
-    /// How the range is divided.
+    /// Division of the range.
     pub scale: RangeScale,
     /// Only whole numbers; with a unit, whole numbers of the unit of `low`.
     pub integer: bool,
@@ -122,7 +122,7 @@ pub struct TuneParameter {
     pub choices: Vec<serde_json::Value>,
 }
 
-/// How a range is divided.
+/// Division of a range.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum RangeScale {
@@ -145,7 +145,7 @@ pub enum RangeEnd {
     Quantity(String),
 }
 
-// Grouping hand, so that what is none of these is told in words.
+// By hand, so that what is none of these is reported in words.
 impl<'de> Deserialize<'de> for RangeEnd {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         struct EndVisitor;
@@ -171,13 +171,13 @@ impl<'de> Deserialize<'de> for RangeEnd {
     }
 }
 
-/// What is wanted of a metric.
+/// Objective for a metric.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct TuneObjective {
     /// A metric (see the guide to tuning), or a scalar of the summary by its dotted name (`latency_ns.p99`).
     pub metric: String,
-    /// Which way is better.
+    /// Better direction.
     pub goal: Goal,
     /// Sums this objective up with the others that have a weight: the metric times its weight, counted negative where
     /// it is minimised.
@@ -186,7 +186,7 @@ pub struct TuneObjective {
     /// A name for tables; by default that of the metric.
     #[serde(default)]
     pub name: String,
-    /// Which flows: `"source->destination"` with names, patterns with `*` or groups on either side, or the name of an
+    /// Flows: `"source->destination"` with names, patterns with `*` or groups on either side, or the name of an
     /// entry of `traffic`; by default all.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub flows: Vec<String>,
@@ -201,7 +201,7 @@ pub struct TuneObjective {
     pub by: Option<Grouping>,
 }
 
-/// What has to hold of a metric: give `at_least`, `at_most`, or both.
+/// Constraint on a metric: give `at_least`, `at_most`, or both.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct TuneConstraint {
@@ -253,7 +253,7 @@ pub struct TuneReport {
     pub by: Option<Grouping>,
 }
 
-/// Which way is better.
+/// Better direction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Goal {
@@ -263,7 +263,7 @@ pub enum Goal {
     Minimize,
 }
 
-/// What a metric compares, or follows over time.
+/// Subjects that a metric compares, or follows over time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Grouping {

@@ -25,7 +25,7 @@ pub(super) fn check(experiment: &Experiment) -> Result<(), Found> {
     self::dcqcn(dcqcn)
 }
 
-/// What is allowed and probably not wanted.
+/// Warnings about settings that are allowed and probably not intended.
 pub fn warnings(experiment: &Experiment) -> Vec<String> {
     let mut warnings = Vec::new();
     let table = experiment.congestion_control.infiniband.cct.table();

@@ -1,4 +1,4 @@
-//! What the ordering protocols can not work with.
+//! Settings with which the ordering protocols cannot work.
 
 use fabricsim_units::Time;
 

@@ -1,4 +1,4 @@
-//! What is wrong in a `[tune]` section by itself. Whether its keys and metrics exist only a run can tell.
+//! Errors in a `[tune]` section by itself. Only a run can decide whether its keys and metrics exist.
 
 use std::collections::BTreeSet;
 
@@ -75,7 +75,7 @@ fn numbers(tune: &Tune) -> Result<(), Found> {
     }
 }
 
-/// Scenarios are told apart by their names.
+/// Scenarios are distinguished by their names.
 fn names(tune: &Tune) -> Result<(), Found> {
     let mut seen = BTreeSet::new();
     for (number, scenario) in tune.scenarios.iter().enumerate() {
@@ -166,7 +166,7 @@ fn countable(parameter: &TuneParameter, sampler: Sampler) -> Result<(), Found> {
     Ok(())
 }
 
-/// What kind of number this is, in words, and its size in the smallest unit of the kind.
+/// Returns the kind of this number, in words, and its size in the smallest unit of the kind.
 fn measure(end: &RangeEnd) -> Result<(&'static str, f64), String> {
     let text = match end {
         RangeEnd::Whole(value) => return Ok(("a number", *value as f64)),
