@@ -42,7 +42,7 @@ pub trait Observer {
     #[inline]
     fn iterated(&mut self, _job: u16, _iteration: u32, _start: Time, _end: Time, _bytes: u64) {}
     /// The last byte of a packet that carries no data (a notification or an acknowledgement) is taken by its receiver.
-    /// [`Observer::injected`] and [`Observer::delivered`] are not told of such packets.
+    /// [`Observer::injected`] and [`Observer::delivered`] do not report such packets.
     #[inline]
     fn controlled(&mut self, _now: Time, _packet: &Packet) {}
     /// The last operation of a message is visible at its receiver, in transports that acknowledge; `packet` carried it.

@@ -40,7 +40,7 @@ pub enum CongestionAlgorithm {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Notification {
-    /// In which packet.
+    /// Packet that carries the notification.
     pub by: NotifyBy,
     /// Size of that packet, headers included.
     pub size: Bytes,
@@ -98,7 +98,7 @@ pub struct InfiniBandCongestion {
     pub ports: Vec<PortCongestion>,
     /// Fill of an input buffer, as a threshold of 0 to 15, from which on its credits are returned late; 0: never.
     pub credit_starvation_threshold: u8,
-    /// By how much they are late: `"shift:multiplier"`, relative to the packet's time as in the table.
+    /// Delay of the late credits: `"shift:multiplier"`, relative to the packet's time as in the table.
     pub credit_starvation_return_delay: CctEntry,
     /// The congestion control table: injection rate delays, in the order of the index.
     pub cct: Cct,

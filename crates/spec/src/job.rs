@@ -82,7 +82,7 @@ pub enum Program {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct AllToAll {
-    /// In which order.
+    /// Algorithm.
     #[serde(default)]
     pub algorithm: AllToAllAlgorithm,
     /// Size of the block for each other rank.

@@ -58,7 +58,7 @@ pub enum Node {
 pub struct End {
     /// Node into which it is plugged.
     pub node: Node,
-    /// At which port (0 for a host).
+    /// Port into which it is plugged (0 for a host).
     pub port: PortNo,
 }
 

@@ -57,7 +57,7 @@ impl Switch {
         settled && !self.is_settled()
     }
 
-    /// Admits the arrivals of this moment by input, in whatever order they were told: the hop that is chosen for one
+    /// Admits the arrivals of this moment by input, reported in any order: the hop that is chosen for one
     /// adds to the load that the next one sees.
     #[cold]
     #[inline(never)]

@@ -8,7 +8,7 @@ use fabricsim_units::{HostId, Time};
 /// Answer of a destination to a source.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Answer {
-    /// To whom.
+    /// Source to which it goes.
     pub to: HostId,
     /// True if it notifies of congestion (BECN).
     pub notifies: bool,

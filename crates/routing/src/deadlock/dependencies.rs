@@ -21,7 +21,7 @@ pub(super) struct Dependencies<'a> {
     first_port: Vec<usize>,
     /// For each channel, a row of bits: ports of the switch that it ends at, times lanes.
     rows: Vec<u64>,
-    /// To which destination (plus 1) each channel was last walked.
+    /// Destination (plus 1) for which each channel was last walked.
     seen: Vec<u32>,
     stack: Vec<usize>,
     hops: Vec<Hop>,

@@ -48,7 +48,7 @@ pub(super) struct Detourer<'a> {
     turns: Turns<'a>,
     sides: Sides,
     search: Search,
-    /// For which target a switch was last found to meet a failed link.
+    /// Target for which a switch was last found to meet a failed link.
     bad: Vec<u32>,
     round: u32,
 }

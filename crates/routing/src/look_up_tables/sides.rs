@@ -1,4 +1,4 @@
-//! On which side of failed links detours pass.
+//! Sides of failed links on which detours pass.
 //!
 //! Packets of both directions of a link can go around it on the same side. If those of one direction pass it on one
 //! side and those of the other on the other, they go in a circle, and the turns of one of them are not allowed. So all

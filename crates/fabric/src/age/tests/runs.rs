@@ -22,9 +22,9 @@ struct Load {
     cycle: u64,
     /// Mean distance of events, in cycles.
     gap: u64,
-    /// Of how many packets one is stuck, and for how many cycles at most.
+    /// Number of packets of which one is stuck, and the most cycles for which it is.
     stuck: (u64, u64),
-    /// As many packets as the router may hold.
+    /// Number of packets that the router may hold.
     room: usize,
     /// Router cycles for which it has run without packets at time 0.
     before: u64,
