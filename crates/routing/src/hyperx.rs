@@ -4,7 +4,7 @@
 //! - Valiant: so to a switch that is drawn at random, then so to the destination, on other lanes.
 //! - DAL (Ahn, Binkert, Davis, McLaren, Schreiber, SC09): in any dimension in which the packet is not where it wants to be, by the
 //!   link to its coordinate there or, once in each dimension, to another coordinate: whichever has the least ahead. The n-th link
-//! of a way is on the n-th lanes, so that there is no cyclic dependency.
+//!   of a way is on the n-th lanes, so that there is no cyclic dependency.
 
 use fabricsim_model::{Hop, Lanes, Packet, Trail};
 use fabricsim_topology::{Graph, HyperXShape};
