@@ -169,7 +169,7 @@ VALUES = {
     "mtu of 0": put("host.mtu=0 B", "give a size from 1 B to"),
     "no open message": put("host.open_messages=0", "1 open message or more"),
     "half a pause": put('host.sink={ pause_for = "1 us" }', "give `pause_every`, too"),
-    "lanes": put("switch.virtual_lanes=999", "expected a whole number from 0 to 255, found 999"),
+    "lanes": put("switch.virtual_lanes=999", "expected a whole number from 1 to 16, found 999"),
     "lanes below 256": put("switch.virtual_lanes=17", "from 1 to 16"),
     "flow control unit": put("switch.flow_control_unit=0 B", "give a size from 1 B to"),
     "router without end": put("switch.router_delay=18446744073709551615 ps", "give at most 1 s"),

@@ -2,6 +2,7 @@
 
 use thiserror::Error;
 
+use crate::allowed::schema_at;
 use crate::locate::line_of_key;
 use crate::overrides::split_key;
 use crate::wording::plain;
@@ -42,7 +43,8 @@ impl SpecError {
             before.filter(|&&byte| byte == b'\n').count() + 1
         });
         let key = key.filter(|k| *k != "." && !k.is_empty()).map(dotted);
-        Self { file: file.to_owned(), line, key, message: plain(error.message()) }
+        let message = plain(error.message(), key.as_deref().and_then(schema_at));
+        Self { file: file.to_owned(), line, key, message }
     }
 
     /// The same with the line on which `text`, the experiment, gives the key; where one of `overrides` gave it, the

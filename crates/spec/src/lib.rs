@@ -6,6 +6,7 @@
 //! the layers that build it.
 
 mod age;
+mod allowed;
 mod cct;
 mod check;
 mod congestion;

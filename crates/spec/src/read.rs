@@ -86,6 +86,28 @@ duration = "1 ms"
     }
 
     #[test]
+    fn wrong_values_name_what_the_key_allows() {
+        let packets = "expected a whole number of packets from 1 to `transport.outstanding`, found";
+        let cases = [
+            ("transport.fast_from", "x", format!("{packets} the text \"x\"")),
+            ("transport.fast_from", "70000", format!("{packets} 70000")),
+            ("transport.cid_bits", "x", "expected a whole number from 1 to 15, found".to_owned()),
+            ("switch.age.phase", "3", "switch.age.phase: expected `common` or `random` (set".to_owned()),
+            ("switch.age.phase", "{}", "expected `common` or `random`".to_owned()),
+            ("switch.arbiter", "true", "switch.arbiter: expected one of `round-robin`,".to_owned()),
+            ("topology", "3", "topology: expected exactly one kind".to_owned()),
+            ("topology", "mesh", "topology.mesh: this kind needs a table of its own".to_owned()),
+        ];
+        for (key, value, expected) in cases {
+            let error = overridden(key, value).unwrap_err().to_string();
+            assert!(error.contains(&expected), "{key} = {value}: {error}");
+        }
+        let text = format!("{SMALL}\n[switch.age]\nphase = 3\n");
+        let error = read(&text, "small.toml", &[]).unwrap_err().to_string();
+        assert_eq!(error, "small.toml:14: switch.age.phase: expected `common` or `random`");
+    }
+
+    #[test]
     fn sizes_of_messages_have_errors_of_their_own() {
         let message = |value: &str| {
             read(&SMALL.replace("\"2 KiB\"", value), "small.toml", &[]).unwrap_err().to_string()

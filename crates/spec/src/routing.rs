@@ -38,6 +38,7 @@ pub struct Routing {
     /// For `up-down-adaptive`: number of ports that are drawn at random, each among all, at every switch on the way up; the packet takes the
     /// least loaded of them (2: the power of two choices, Mitzenmacher 2001). 1 to 65535; by default all ports are compared.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1, max = 65535))]
     pub choices: Option<u16>,
     /// For algorithms that choose by load: what counts as load of a port.
     pub load: Load,

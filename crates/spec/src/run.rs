@@ -22,6 +22,7 @@ pub struct Run {
     pub steady_state: Option<SteadyState>,
     /// Parts that the fabric is divided into, each with its own event queue. Does not change a bit of the result.
     #[serde(default = "one")]
+    #[schemars(range(min = 1, max = 256))]
     pub partitions: u32,
     /// Run although the channel dependency graph has a cycle.
     #[serde(default)]
@@ -88,6 +89,7 @@ pub struct Measure {
     pub router_counters: bool,
     /// With a `transport` that orders: number of first events of its packets at hosts that are recorded one by one, for sequence
     /// charts (table `exchanges`), 0 to 1000000.
+    #[schemars(range(min = 0, max = 1_000_000))]
     pub exchanges: u32,
 }
 

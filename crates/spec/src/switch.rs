@@ -24,6 +24,7 @@ pub struct Switch {
     /// default, to 1 s.
     pub unit_interval: Time,
     /// Virtual lanes (virtual channels) of every link, 1 to 16.
+    #[schemars(range(min = 1, max = 16))]
     pub virtual_lanes: u8,
     /// Number of equal groups into which the lanes of every link are divided. Packets of service class c use the c-th
     /// (InfiniBand: service levels and their lanes; routers: request and response channels).

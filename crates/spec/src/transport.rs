@@ -19,18 +19,24 @@ pub struct Transport {
     /// From the delivery of an operation to target memory to its being visible there.
     pub memory_delay: Time,
     /// Streams that a source has open at a time, from the first packet to the last acknowledgement; 1 to 2^`cid_bits`.
+    #[schemars(range(min = 1, max = 32767), extend("x-allowed" = "a whole number from 1 to 2^`transport.cid_bits`, at most 32767"))]
     pub streams: u16,
     /// Connection identifiers that a source may use at a time, 1 to 2^`cid_bits`.
+    #[schemars(range(min = 1, max = 32767), extend("x-allowed" = "a whole number from 1 to 2^`transport.cid_bits`, at most 32767"))]
     pub connections: u16,
     /// Bits of a connection identifier (CID), 1 to 15 (at most 32767 identifiers).
+    #[schemars(range(min = 1, max = 15))]
     pub cid_bits: u8,
     /// Bits of a sequence number (SEQ), 3 to 16.
+    #[schemars(range(min = 3, max = 16))]
     pub sequence_bits: u8,
     /// Largest number of packets of a stream that have been sent and not been acknowledged, from 1 to half of the sequence numbers.
+    #[schemars(range(min = 1, max = 32768), extend("x-allowed" = "a whole number of packets from 1 to 2^(`transport.sequence_bits` - 1)"))]
     pub outstanding: u16,
     /// Packets of an ordered stream that must wait to be sent before it takes a connection (fast mode); until then it goes on in slow
     /// mode. 1: fast from its first packet on. With 2, streams whose packets come one by one, at less than one per round trip, need no
     /// connections (section III-C). 1 to `outstanding`. Exactly-once streams always have connections.
+    #[schemars(range(min = 1, max = 32768), extend("x-allowed" = "a whole number of packets from 1 to `transport.outstanding`"))]
     pub fast_from: u16,
     /// True if packets are sent before it is known whether the target has a connection (speculative set-up).
     pub speculative: bool,
@@ -89,9 +95,11 @@ impl Default for Transport {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct TransportTarget {
-    /// Connections that it holds at a time, 1 or more.
+    /// Connections that it holds at a time, 1 to 16777216.
+    #[schemars(range(min = 1, max = 16777216))]
     pub connections: u32,
     /// Packets (of the MTU's size) that the reorder buffer holds, its associative cache included; 1 to 32767.
+    #[schemars(range(min = 1, max = 32767))]
     pub reorder_buffer: u16,
     /// Slots of the reorder buffer's ring, a power of two up to 65536. By default the next one to twice `reorder_buffer`.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -99,6 +107,7 @@ pub struct TransportTarget {
     /// Entries of the associative cache for packets whose slot is taken.
     pub reorder_cache: u16,
     /// Replay buffers, 1 to 32767.
+    #[schemars(range(min = 1, max = 32767))]
     pub replay_buffers: u16,
 }
 

@@ -1,16 +1,20 @@
 //! The messages of the TOML reader in the words of an experiment's author.
 
-/// The message without the reader's own terms; with the nearest valid name where a name is unknown.
-pub(crate) fn plain(message: &str) -> String {
+use serde_json::Value;
+
+use crate::allowed;
+
+/// The message without the reader's own terms; with the nearest valid name where a name is unknown. `schema`: that of the value.
+pub(crate) fn plain(message: &str, schema: Option<&Value>) -> String {
     let message = message.trim_end();
     for (start, joint) in [("invalid type: ", "expected "), ("invalid value: ", "expected ")] {
         let halves = message.strip_prefix(start).and_then(|rest| rest.rsplit_once(&format!(", {joint}")));
         if let Some((found, expected)) = halves {
-            return mismatch(found, expected);
+            return mismatch(found, expected, schema);
         }
     }
     if message.starts_with("wanted exactly 1 element") || message == "wanted string or table" {
-        return format!("expected {ONE_KIND}");
+        return format!("expected {}", one_kind(schema));
     }
     let keys = message.strip_prefix("unexpected keys in table: ");
     if let Some((found, allowed)) = keys.and_then(|keys| keys.split_once(", available keys: ")) {
@@ -26,14 +30,28 @@ pub(crate) fn plain(message: &str) -> String {
 
 const ONE_KIND: &str = "exactly one kind: a table with one entry, or the name of a kind that needs no more";
 
-fn mismatch(found: &str, expected: &str) -> String {
+/// One kind of an enumeration: one of its names if each kind is only a name.
+fn one_kind(schema: Option<&Value>) -> String {
+    schema.and_then(allowed::names).unwrap_or_else(|| ONE_KIND.to_owned())
+}
+
+fn mismatch(found: &str, expected: &str, schema: Option<&Value>) -> String {
+    // from the reader of values that are set on top of a file, which does not say what it found
+    if found == "unit variant" && expected == "string only" {
+        return format!("expected {}", one_kind(schema));
+    }
     if found == "unit variant" {
         return "this kind needs a table of its own, not only its name".to_owned();
     }
-    format!("expected {}, found {}", expected_in_words(expected), found_in_words(found))
+    format!("expected {}, found {}", expected_in_words(expected, schema), found_in_words(found))
 }
 
-fn expected_in_words(expected: &str) -> String {
+fn expected_in_words(expected: &str, schema: Option<&Value>) -> String {
+    if matches!(expected, "u8" | "u16" | "u32" | "u64" | "usize" | "f64")
+        && let Some(numbers) = schema.and_then(allowed::numbers)
+    {
+        return numbers;
+    }
     let words = match expected {
         "u8" => "a whole number from 0 to 255",
         "u16" => "a whole number from 0 to 65535",
@@ -44,7 +62,7 @@ fn expected_in_words(expected: &str) -> String {
         "a map" => "a table",
         "a boolean" => "true or false",
         "a string" => "a text in quotes",
-        "enum" => ONE_KIND,
+        "enum" => return one_kind(schema),
         "newtype variant" | "struct variant" => "a table with more keys",
         other if other.starts_with("struct ") => "a table",
         other => other,
@@ -122,7 +140,7 @@ mod tests {
             ("recursion limit", "tables are nested too deep"),
         ];
         for (message, expected) in cases {
-            assert!(plain(message).starts_with(expected), "{message}: {}", plain(message));
+            assert!(plain(message, None).starts_with(expected), "{message}: {}", plain(message, None));
         }
     }
 
