@@ -90,6 +90,7 @@ mod tests {
             ("switch.age.bias.hosts", "a whole number from 0 to 7"),
             ("traffic.3.ordering", "one of `none`, `unordered`"),
             ("routing.ties", "`balanced`"),
+            ("transport.loss", "a number from 0 to less than 1"),
             ("transport.target.replay_buffers", "a whole number from 1 to 32767"),
         ];
         for (key, expected) in cases {
@@ -155,5 +156,6 @@ duration = '1 ms'
                 assert!(!message.contains("number from"), "{key} = {value}: {message}");
             }
         }
+        assert!(!schema_at("transport.loss").unwrap()["exclusiveMaximum"].is_null());
     }
 }

@@ -92,6 +92,7 @@ duration = "1 ms"
             ("transport.fast_from", "x", format!("{packets} the text \"x\"")),
             ("transport.fast_from", "70000", format!("{packets} 70000")),
             ("transport.cid_bits", "x", "expected a whole number from 1 to 15, found".to_owned()),
+            ("transport.loss", "x", "expected a number from 0 to less than 1, found".to_owned()),
             ("switch.age.phase", "3", "switch.age.phase: expected `common` or `random` (set".to_owned()),
             ("switch.age.phase", "{}", "expected `common` or `random`".to_owned()),
             ("switch.arbiter", "true", "switch.arbiter: expected one of `round-robin`,".to_owned()),

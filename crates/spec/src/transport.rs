@@ -56,7 +56,8 @@ pub struct Transport {
     pub timeout: Time,
     /// The longest time that a packet can be in the network.
     pub lifetime: Time,
-    /// Probability that a packet is lost when it reaches its receiver, 0 to 1.
+    /// Probability that a packet is lost when it reaches its receiver, 0 to less than 1.
+    #[schemars(range(min = 0.0), extend("exclusiveMaximum" = 1.0))]
     pub loss: f64,
     /// Resources of a receiving host.
     pub target: TransportTarget,
