@@ -12,7 +12,8 @@ from fabricsim.native import native
 
 _UNITS = {"": 1, "k": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
 _SIZE = re.compile(r"(?P<number>\d+(\.\d+)?) ?(?P<prefix>[kKMGT]?)(?P<binary>i?)B")
-_GIB = float(2**30)
+_MOST = 2**64 - 1
+"""Most bytes that can be given."""
 RESERVE = 256 * 2**20
 """Bytes that a run without a limit leaves to the machine: results have to be written with them."""
 
@@ -33,14 +34,14 @@ class Allowance:
             if used is None or used <= self.resident:
                 return None
             return (
-                f"out of memory: the process takes {used / _GIB:.2f} GiB, and {self.resident / _GIB:.2f} GiB are "
+                f"out of memory: the process takes {_in_words(used)}, and {_in_words(self.resident)} are "
                 "allowed; allow more with --memory, or make the experiment smaller"
             )
         left = native().available_memory()
         if left is None or left >= RESERVE:
             return None
         return (
-            f"out of memory: only {left / _GIB:.2f} GiB are left for this process; run fewer at once, or make the "
+            f"out of memory: only {_in_words(left)} are left for this process; run fewer at once, or make the "
             "experiment smaller"
         )
 
@@ -57,7 +58,9 @@ def allowance(memory: str | int | Allowance | None) -> Allowance:
         return Allowance()
     most = memory if isinstance(memory, int) else _bytes_of(memory)
     if most <= 0:
-        raise InputError(f"memory {memory}: must be more than 0")
+        raise InputError(f"memory {memory}: must be more than 0, for example 16 GiB or 500 MB")
+    if most > _MOST:
+        raise InputError(f"memory {memory}: must be less than 16 EiB")
     return Allowance(most, most)
 
 
@@ -86,7 +89,17 @@ def resident_bytes() -> int | None:
     return pages * os.sysconf("SC_PAGE_SIZE")
 
 
+def _in_words(size: int) -> str:
+    """A number of bytes in the largest binary unit of which it has one or more."""
+    for exponent, prefix in ((4, "T"), (3, "G"), (2, "M"), (1, "K")):
+        if size >= 1024**exponent:
+            return f"{size / 1024**exponent:.2f} {prefix}iB"
+    return f"{size} B"
+
+
 def _bytes_of(text: str) -> int:
+    if re.fullmatch(r"0+(\.0+)?", text.strip()):
+        return 0  # nothing, in any unit
     found = _SIZE.fullmatch(text.strip())
     if found is None:
         raise InputError(f"memory {text!r}: give a number and a unit, such as 16 GiB or 500 MB")

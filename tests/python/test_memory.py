@@ -45,6 +45,35 @@ def test_sizes(text: str, most: int) -> None:
     assert allowance(text) == Allowance(most, most)
 
 
+@pytest.mark.parametrize("text", ["0", "0.0", "0 B", "0 GiB", 0, -1])
+def test_no_memory_is_refused_with_one_reason(text: str | int) -> None:
+    with pytest.raises(fs.InputError) as refused:
+        allowance(text)
+    assert str(refused.value) == f"memory {text}: must be more than 0, for example 16 GiB or 500 MB"
+
+
+def test_more_memory_than_can_be_counted_is_refused() -> None:
+    assert allowance(2**64 - 1).resident == 2**64 - 1
+    for memory in ("16777216 TiB", "999999999999999999TiB", 2**64):
+        with pytest.raises(fs.InputError, match=r"must be less than 16 EiB$"):
+            allowance(memory)
+
+
+@pytest.mark.parametrize(
+    ("used", "resident", "expected"),
+    [
+        (3 * GIB, 2 * GIB, "takes 3.00 GiB, and 2.00 GiB are allowed"),
+        (5 * 2**19, 1024, "takes 2.50 MiB, and 1.00 KiB are allowed"),
+        (2**40, 7, "takes 1.00 TiB, and 7 B are allowed"),
+    ],
+)
+def test_sizes_in_messages_have_a_fitting_unit(
+    used: int, resident: int, expected: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("fabricsim.memory.resident_bytes", lambda: used)
+    assert expected in (Allowance(None, resident).exceeded() or "")
+
+
 @given(st.text(max_size=8))
 def test_any_other_text_is_refused(text: str) -> None:
     refused = None
@@ -120,7 +149,7 @@ class TestCommands:
         assert code == 1
         assert "2 of 2 points failed" in err
         points = fs.load_sweep(folder / "out").points
-        assert points["message"].str.contains("0.5 GiB are allowed").all()
+        assert points["message"].str.contains("512.0 MiB are allowed").all()
 
 
 @pytest.mark.usefixtures("real")

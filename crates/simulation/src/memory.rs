@@ -47,14 +47,23 @@ pub(crate) fn fits(
     file: &str,
 ) -> Result<(), RunError> {
     let Some(limit) = given.or(available).filter(|&limit| needed > limit) else { return Ok(()) };
-    let gibibytes = |bytes: u64| bytes as f64 / f64::from(1 << 30);
     Err(RunError::Memory {
         file: file.to_owned(),
-        needed: gibibytes(needed),
-        limit: gibibytes(limit),
+        needed,
+        limit,
         given: given.is_some(),
         voq: prepared.experiment.switch.queueing == Queueing::Voq,
     })
+}
+
+/// A size in the largest binary unit of which it has one or more, with one decimal.
+pub(crate) fn size(bytes: u64) -> String {
+    let units = [(40, "TiB"), (30, "GiB"), (20, "MiB"), (10, "KiB")];
+    let unit = units.into_iter().find(|(shift, _)| bytes >> shift > 0);
+    unit.map_or_else(
+        || format!("{bytes} B"),
+        |(shift, name)| format!("{:.1} {name}", bytes as f64 / (1_u64 << shift) as f64),
+    )
 }
 
 /// Bytes of memory that this process may still allocate: what the machine, the process's control group and its resource
@@ -172,6 +181,24 @@ mod tests {
         assert!(error.contains("queueing = \"fifo\""), "{error}");
         let error = fits(Some(1 << 30), None).unwrap_err();
         assert!(error.contains("1.0 GiB are allowed"), "{error}");
+        let error = fits(Some(1 << 10), None).unwrap_err();
+        assert!(error.contains("1.0 KiB are allowed"), "{error}");
+    }
+
+    #[test]
+    fn sizes_have_a_fitting_unit() {
+        let cases = [
+            (0, "0 B"),
+            (1023, "1023 B"),
+            (1024, "1.0 KiB"),
+            (1536 << 10, "1.5 MiB"),
+            ((1 << 30) - 1, "1024.0 MiB"),
+            (3 << 30, "3.0 GiB"),
+            (5 << 50, "5120.0 TiB"),
+        ];
+        for (bytes, text) in cases {
+            assert_eq!(size(bytes), text);
+        }
     }
 
     #[test]

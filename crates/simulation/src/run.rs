@@ -36,18 +36,20 @@ pub enum RunError {
     },
     /// The run does not fit into memory.
     #[error(
-        "{file}: topology: the run takes about {needed:.1} GiB of memory, and {limit:.1} GiB are {}: make the network \
+        "{file}: topology: the run takes about {} of memory, and {} are {}: make the network \
          smaller, or give its switches fewer virtual lanes{}, or allow more with --memory",
+         memory::size(*.needed),
+         memory::size(*.limit),
          if *.given { "allowed" } else { "available" },
          if *.voq { " or queueing = \"fifo\"" } else { "" }
     )]
     Memory {
         /// The experiment.
         file: String,
-        /// Gibibytes that it takes.
-        needed: f64,
-        /// Gibibytes that it may take.
-        limit: f64,
+        /// Bytes that it takes.
+        needed: u64,
+        /// Bytes that it may take.
+        limit: u64,
         /// True if the limit was given, false if it is what is available.
         given: bool,
         /// True with virtual output queues.
