@@ -10,6 +10,7 @@ from omnetpp_cases import CC, INI, RUNS, changed, reason, sections, small, with_
 
 import fabricsim as fs
 from fabricsim.importers import import_omnetpp
+from fabricsim.importers.unread import by_reason
 
 pytestmark = pytest.mark.usefixtures("real")
 
@@ -147,11 +148,17 @@ def test_parameters_that_are_not_given_are_those_of_the_thesis_and_named(tmp_pat
     everything = import_omnetpp(small(tmp_path / "all", INI + CC))
     assert sections(alone)["congestion_control"] == sections(everything)["congestion_control"]
     why = reason(alone, "**.cc_enabled")
-    assert why.startswith("it is on without some of its parameters; as in Zeru's thesis: ")
+    assert why.startswith(
+        "it switches congestion control on, but the configuration does not set all parameters of congestion control; "
+        "the import takes these values from Zeru's thesis: "
+    )
+    assert [one.altered for one in alone.not_read if one.key == "**.cc_enabled"] == [True]
+    (message,) = [text for text in by_reason(alone.not_read) if "cc_enabled" in text]
+    assert ": **.cc_enabled is imported, but not as it stands: it switches congestion control on" in message
     for value in ("Threshold = 2", "Marking_Rate = 1", "CCTI_Timer = 20us", "CCT_Div = 95", "num_nodes = 50"):
         assert value in why
     one = import_omnetpp(small(tmp_path / "one", INI + CC.replace("**.CCTI_Timer = ${cctitimer=20}us\n", "")))
-    assert reason(one, "**.cc_enabled").endswith("as in Zeru's thesis: CCTI_Timer = 20us")
+    assert reason(one, "**.cc_enabled").endswith("from Zeru's thesis: CCTI_Timer = 20us")
     assert not [line for line in everything.not_read if line.key == "**.cc_enabled"]
 
 

@@ -15,7 +15,7 @@ from omnetpp_cases import CC, FDBS, INI, NED, RUNS, changed, reason, sections, s
 
 import fabricsim as fs
 from fabricsim.importers import Imported, import_omnetpp
-from fabricsim.importers.unread import NO_MODULE, PARAMETERS, UNKNOWN
+from fabricsim.importers.unread import NO_MODULE, PARAMETERS, UNKNOWN, by_reason
 
 pytestmark = pytest.mark.usefixtures("real")
 
@@ -213,7 +213,7 @@ def test_each_other_key(
             "**.maxVL = 0",
             "**.maxVL = 0\n**.H9.gen.srcLid = 9",
             "**.H9.gen.srcLid",
-            "no module of the network",
+            "the module path before its name matches no host, switch, port or buffer of the network",
         ),
         (
             "**.maxVL = 0",
@@ -238,6 +238,17 @@ def test_what_is_not_expressed_is_named(tmp_path: Path, old: str, new: str, key:
     assert len(found) == 1
     assert found[0].file == str(tmp_path / "omnetpp.ini")
     assert lines[found[0].line - 1].startswith(key)
+
+
+def test_a_message_says_whether_a_key_is_left_out_or_altered(tmp_path: Path) -> None:
+    ini = changed("**.width = 4", "**.width = ${w=4, 8}\n**.H9.gen.srcLid = 9\n**.H9.sink.maxVL = 1")
+    messages = by_reason(import_omnetpp(small(tmp_path, ini)).not_read)
+    (several,) = [message for message in messages if "**.width" in message]
+    assert "**.width is imported, but not as it stands: it has 2 values or more" in several
+    (unmatched,) = [message for message in messages if "srcLid" in message]
+    assert (
+        "**.H9.gen.srcLid, **.H9.sink.maxVL are not read: the import needs this parameter, but" in unmatched
+    )
 
 
 def test_parameters_without_counterpart_have_a_reason(tmp_path: Path) -> None:

@@ -37,6 +37,10 @@ ASSUMED = {
 DEVIDE = (
     "thresholds that are divided among the inputs have no counterpart: one threshold holds for the output"
 )
+UNSET = (
+    "it switches congestion control on, but the configuration does not set all parameters of congestion control; "
+    "the import takes these values from Zeru's thesis"
+)
 COMMENT = """\
 # Congestion control: the model's extension is not public. Its parameters leave open how marks are counted, the unit of
 # the table of delays (here eighths of a packet's time), what notifies a source (here a packet of a credit, sent first)
@@ -70,7 +74,7 @@ class _Importer:
         if self._assumed:
             values = ", ".join(f"{key} = {value}" for key, value in self._assumed.items())
             path = self._path("cc_enabled", self._hosts[0])
-            self._model.note(path, f"it is on without some of its parameters; as in Zeru's thesis: {values}")
+            self._model.note(path, f"{UNSET}: {values}", altered=True)
 
     def is_on(self) -> bool:
         modules = [*self._hosts, *(port.path for port in self._ports)]

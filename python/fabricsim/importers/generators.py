@@ -99,7 +99,7 @@ class Generators:
         bits = self._model.credit_bytes() * 8
         if delay_ns <= 0 or bits / delay_ns >= host_gbps(self._model, host):
             return {"injection": "saturating"}
-        self._model.note(path, PACED)
+        self._model.note(path, PACED, altered=True)
         return {"injection": "constant", "rate": f"{bits / delay_ns:.9g} Gb/s"}
 
     def _destinations(self, host: str) -> dict[str, Any]:
@@ -138,7 +138,7 @@ class Generators:
                 "sequence of messages to different destinations"
             )
         if len(hosts) > 1:
-            self._model.note(path, ORDER)
+            self._model.note(path, ORDER, altered=True)
         return self._drawn(host) | ({"messages": 1} if once else {})
 
     def _hot_spot(self, host: str) -> dict[str, Any]:
@@ -174,7 +174,8 @@ class Generators:
         path = f"{self._gen(host)}.dstSeqVecFile"
         name = self._ini.text(path, "")
         if not name:
-            self._model.note(path if self._ini.entry(path) else f"{self._gen(host)}.dstSeqMode", ALL_HOSTS)
+            named = path if self._ini.entry(path) else f"{self._gen(host)}.dstSeqMode"
+            self._model.note(named, ALL_HOSTS, altered=True)
             return [other for other in self._model.hosts if other != host]
         file = self._model.folder / name
         if file not in self._sequences:

@@ -42,7 +42,7 @@ class Model:
     """Links of the NED file: `a`, `a_port`, `b`, `b_port`, `latency`."""
     folder: Path
     """Where the configuration is: names of files in it start there."""
-    notes: list[tuple[Entry, str]] = field(default_factory=list)
+    notes: list[tuple[Entry, str, bool]] = field(default_factory=list)
     """Entries that were read and not expressed, with the reason."""
 
     def __post_init__(self) -> None:
@@ -102,11 +102,11 @@ class Model:
             raise InputError(f"{self.ini.file}: the network has no module with {what}")
         return first[1]
 
-    def note(self, path: str, why: str) -> None:
-        """Notes that the entry for this parameter, if there is one, is not expressed as it stands."""
+    def note(self, path: str, why: str, *, altered: bool = False) -> None:
+        """Notes that the entry for this parameter, if there is one, is not read, or altered."""
         entry = self.ini.entry(path)
-        if entry and (entry, why) not in self.notes:
-            self.notes.append((entry, why))
+        if entry and (entry, why, altered) not in self.notes:
+            self.notes.append((entry, why, altered))
 
 
 def plain(value: float) -> str:

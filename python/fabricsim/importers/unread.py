@@ -20,6 +20,8 @@ class NotRead:
     key: str
     value: str
     why: str
+    altered: bool = False
+    """True if the entry is imported, but not as it stands."""
 
     def as_dict(self) -> dict[str, Any]:
         """For JSON."""
@@ -70,7 +72,10 @@ OPTIONS = {
     ): INTERFACE,
 }
 """Options of OMNeT++."""
-NO_MODULE = "no module of the network that the import asks has this parameter"
+NO_MODULE = (
+    "the import needs this parameter, but the module path before its name matches no host, switch, port or buffer of "
+    "the network that has it"
+)
 OVERRIDDEN = "an entry that comes first gives the value"
 UNKNOWN = "the import knows no such parameter"
 KNOWN = {
@@ -111,11 +116,12 @@ KNOWN = {
 
 def not_read(model: Model, *, congestion: bool) -> list[NotRead]:
     """All entries that gave the experiment nothing, or not as they stand, in the order of files and lines."""
-    noted = [_of(entry, why) for entry, why in model.notes]
+    noted = [_of(entry, why, altered) for entry, why, altered in model.notes]
     several = [
         _of(
             entry,
             f"it has {count} values or more: only the first is imported; vary it with `fabricsim sweep`",
+            altered=True,
         )
         for entry, count in model.ini.several.items()
     ]
@@ -129,16 +135,17 @@ def not_read(model: Model, *, congestion: bool) -> list[NotRead]:
 
 def by_reason(entries: list[NotRead]) -> list[str]:
     """A message for each reason and file, with the lines and keys that it holds for."""
-    groups: dict[tuple[str, str], list[NotRead]] = {}
+    groups: dict[tuple[str, str, bool], list[NotRead]] = {}
     for one in entries:
         why = OVERRIDDEN if one.why.startswith(OVERRIDDEN) else one.why
-        groups.setdefault((one.file, why), []).append(one)
+        groups.setdefault((one.file, why, one.altered), []).append(one)
     messages = []
-    for (file, why), group in groups.items():
+    for (file, why, altered), group in groups.items():
         lines = ",".join(dict.fromkeys(str(one.line) for one in group))
         keys = list(dict.fromkeys(one.key for one in group))
+        fate = "imported, but not as it stands" if altered else "not read"
         verb = "is" if len(keys) == 1 else "are"
-        messages.append(f"{file}:{lines}: {', '.join(keys)} {verb} not read: {why}")
+        messages.append(f"{file}:{lines}: {', '.join(keys)} {verb} {fate}: {why}")
     return messages
 
 
@@ -165,5 +172,5 @@ def _heading(section: str) -> str:
     return section if section == GENERAL else f"Config {section}"
 
 
-def _of(entry: Entry, why: str) -> NotRead:
-    return NotRead(entry.file, entry.line, entry.key, entry.value, why)
+def _of(entry: Entry, why: str, altered: bool = False) -> NotRead:
+    return NotRead(entry.file, entry.line, entry.key, entry.value, why, altered)
