@@ -1,18 +1,15 @@
 """The program `fabricsim`: signals and streams are ready before the package, which takes a second to import.
 
-Nothing else belongs here: this module imports only what the interpreter has loaded anyway.
+Nothing else belongs here. What is imported before the signals have handlers is loaded by the interpreter at its start:
+a module of the standard library, such as `signal` or `contextlib`, would take as long as the interpreter took to start.
 """
 
-from __future__ import annotations
-
+import _signal  # type: ignore[import-not-found] # what `signal` is made of
 import os
-import signal
 import sys
-from contextlib import suppress
-from types import FrameType
 
 INTERRUPTED = 130
-SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+SIGNALS: tuple[int, ...] = (_signal.SIGINT, _signal.SIGTERM, _signal.SIGHUP)
 """Signals that interrupt the program."""
 
 
@@ -20,12 +17,17 @@ def main() -> None:
     """Runs the command line."""
     end_at_signals()
     _open_closed_streams()
+    import atexit  # noqa: PLC0415 - see above
+
+    atexit.register(_ignore_signals)  # the first that is registered is the last that is called
     from fabricsim.cli import main as fabricsim  # noqa: PLC0415 - see above
 
     try:
         fabricsim()
     except SystemExit as ended:
         _leave_threads(ended.code)
+        # `python -m` ends by SIGINT if a KeyboardInterrupt left the last `exec` of a text, though it was caught later.
+        exec("")  # noqa: S102
         raise
 
 
@@ -43,15 +45,23 @@ def end_at_signals() -> None:
     """Until the command line has handlers of its own, a signal ends the process at once with one line."""
     for number in SIGNALS:
         # nohup ignores SIGHUP, and means it
-        if number != signal.SIGHUP or signal.getsignal(number) is not signal.SIG_IGN:
-            signal.signal(number, end)
+        if number != _signal.SIGHUP or _signal.getsignal(number) != _signal.SIG_IGN:
+            _signal.signal(number, end)
 
 
-def end(number: int, frame: FrameType | None) -> None:
+def end(number: int, frame: object) -> None:
     """Ends the process at once."""
-    with suppress(OSError):  # the terminal may be gone
+    try:  # noqa: SIM105 - see above
         os.write(2, b"interrupted\n")
+    except OSError:  # the terminal may be gone
+        pass
     os._exit(INTERRUPTED)
+
+
+def _ignore_signals() -> None:
+    """The interpreter takes handlers away while it ends: a signal would end the process without its exit code."""
+    for number in SIGNALS:
+        _signal.signal(number, _signal.SIG_IGN)
 
 
 def _open_closed_streams() -> None:

@@ -30,12 +30,135 @@ def test_a_signal_while_the_package_is_imported_is_one_line(
     slow = tmp_path / "slow" / "numpy"
     slow.mkdir(parents=True)
     (slow / "__init__.py").write_text("import time\nprint('importing', flush=True)\ntime.sleep(600)\n")
-    environment = {**os.environ, "PYTHONPATH": str(slow.parent)}
+    path = os.pathsep.join([str(slow.parent), *filter(None, [os.environ.get("PYTHONPATH")])])
+    environment = {**os.environ, "PYTHONPATH": path}
     process = started(tmp_path, "schema", command=program, env=environment)
     assert process.stdout is not None
     assert process.stdout.readline() == "importing\n"
     process.send_signal(number)
     assert ended(process) == (130, "", "interrupted\n")
+
+
+AT_AN_IMPORT = """
+import os, sys
+count = -1
+
+def strike(event, arguments):
+    global count
+    if event == "import" and (count >= 0 or arguments[0] == "fabricsim_command"):
+        count += 1
+        if count == {nth}:
+            os.kill(os.getpid(), {number})
+
+sys.addaudithook(strike)
+from fabricsim_command import main
+main()
+"""
+"""The program, in which the n-th import after that of its first module sends it a signal."""
+
+
+@pytest.mark.parametrize("number", SIGNALS)
+@pytest.mark.parametrize("nth", [1, 2, 3, 10, 100, 300])
+def test_a_signal_at_any_import_is_one_line(tmp_path: Path, number: signal.Signals, nth: int) -> None:
+    code = AT_AN_IMPORT.format(nth=nth, number=int(number))
+    assert ended(started(tmp_path, "--version", command=[sys.executable, "-c", code])) == (
+        130,
+        "",
+        "interrupted\n",
+    )
+
+
+def test_handlers_are_there_before_the_module_imports_anything(tmp_path: Path) -> None:
+    """`python -m fabricsim` has them as early as the installed program: its package is imported first."""
+    hook = tmp_path / "sitecustomize.py"
+    hook.write_text(
+        "import os, signal, sys\n"
+        "begun = False\n"
+        "def strike(event, arguments):\n"
+        "    global begun\n"
+        "    if event == 'import' and begun and arguments[0] != 'fabricsim_command':\n"
+        "        os.kill(os.getpid(), signal.SIGTERM)\n"
+        "    begun = begun or event == 'import' and arguments[0] == 'fabricsim'\n"
+        "sys.addaudithook(strike)\n"
+    )
+    path = os.pathsep.join([str(tmp_path), *filter(None, [os.environ.get("PYTHONPATH")])])
+    process = started(tmp_path, "--version", env={**os.environ, "PYTHONPATH": path})
+    assert ended(process) == (130, "", "interrupted\n")
+
+
+AROUND_THE_COMMAND = """
+import os
+from contextlib import contextmanager
+import fabricsim.cli as cli
+from fabricsim_command import main
+
+lenient = cli.lenient
+
+@contextmanager
+def striking():
+    {before}
+    try:
+        with lenient() as streams:
+            yield streams
+    finally:
+        {after}
+
+cli.lenient = striking
+main()
+"""
+
+
+@pytest.mark.parametrize("number", SIGNALS)
+@pytest.mark.parametrize("when", ["before", "after"])
+def test_a_signal_beside_the_command_is_no_traceback(
+    tmp_path: Path, number: signal.Signals, when: str
+) -> None:
+    strike = {"before": "pass", "after": "pass", when: f"os.kill(os.getpid(), {int(number)})"}
+    command = [sys.executable, "-c", AROUND_THE_COMMAND.format(**strike)]
+    code, _, err = ended(started(tmp_path, "--version", command=command))
+    assert (code, err) == (130, "interrupted\n")
+
+
+AT_THE_END = """
+import builtins, os
+from fabricsim_command import main
+
+class Last:
+    def __del__(self, kill=os.kill, process=os.getpid(), number={number}):
+        kill(process, number)
+
+builtins.last = Last()
+main()
+"""
+
+
+@pytest.mark.parametrize("number", SIGNALS)
+def test_a_signal_while_the_interpreter_ends_changes_nothing(tmp_path: Path, number: signal.Signals) -> None:
+    command = [sys.executable, "-c", AT_THE_END.format(number=int(number))]
+    code, out, err = ended(started(tmp_path, "--version", command=command))
+    assert (code, err) == (0, "")
+    assert out
+
+
+IN_AN_EXEC = """
+import fabricsim.cli as cli
+from fabricsim_command import main
+
+def app():
+    cli.complain("all is imported")
+    exec("import os; os.kill(os.getpid(), {number})")
+
+cli.app = app
+main()
+"""
+
+
+@pytest.mark.parametrize("number", SIGNALS)
+def test_a_signal_while_a_text_is_executed_has_its_exit_code(tmp_path: Path, number: signal.Signals) -> None:
+    """Imports execute texts (dataclasses). After a KeyboardInterrupt in one `python -m` ended by SIGINT."""
+    (tmp_path / "program.py").write_text(IN_AN_EXEC.format(number=int(number)))
+    command = [sys.executable, "-m", "program"]
+    assert ended(started(tmp_path, command=command)) == (130, "", "all is imported\ninterrupted\n")
 
 
 @pytest.mark.usefixtures("real")

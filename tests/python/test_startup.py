@@ -34,5 +34,4 @@ def test_the_program_has_handlers_before_it_imports_anything() -> None:
     )
     ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     loaded = {name.partition(".")[0] for name in ran.stdout.split()}
-    assert "fabricsim_command" in loaded
-    assert not loaded & (SLOW | {"fabricsim", "numpy", "pandas", "pyarrow", "typer", "rich"})
+    assert loaded == {"fabricsim_command"}

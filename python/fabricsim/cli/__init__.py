@@ -17,8 +17,11 @@ ISSUES = "https://github.com/fabricsim/fabricsim/issues"
 def main() -> None:
     """Runs the command line. A user's mistake gives one message, never a traceback."""
     settings.results = None
-    with interruptible(), lenient() as streams:
-        sys.exit(_told(streams, _code()))
+    try:
+        with interruptible(), lenient() as streams:
+            sys.exit(_told(streams, _code()))
+    except KeyboardInterrupt:  # before the command began, or after it ended
+        sys.exit(_failed("interrupted", INTERRUPTED))
 
 
 def _code() -> int:

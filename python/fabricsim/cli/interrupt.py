@@ -21,7 +21,7 @@ class Interrupt:
 
     def __init__(self) -> None:
         self._count = 0
-        self._before: dict[signal.Signals, Any] = {}
+        self._before: dict[int, Any] = {}
 
     def __enter__(self) -> Interrupt:
         self._before = _install(self._note)
@@ -62,7 +62,7 @@ def interruptible() -> Iterator[None]:
         _restore(before)
 
 
-def _install(handler: Handler) -> dict[signal.Signals, Any]:
+def _install(handler: Handler) -> dict[int, Any]:
     before = {number: signal.getsignal(number) for number in SIGNALS}
     for number, old in before.items():
         # nohup ignores SIGHUP, and means it
@@ -71,6 +71,6 @@ def _install(handler: Handler) -> dict[signal.Signals, Any]:
     return before
 
 
-def _restore(before: dict[signal.Signals, Any]) -> None:
+def _restore(before: dict[int, Any]) -> None:
     for number, handler in before.items():
         signal.signal(number, handler)
