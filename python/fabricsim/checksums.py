@@ -51,7 +51,7 @@ def write(folder: Path, names: Iterable[str]) -> None:
     """Writes the checksums of files; those of other files stay.
 
     Raises:
-        OSError: they can not be written.
+        OSError: they cannot be written.
     """
     _write(folder, _known(folder) | {name: [digest(folder / name)] for name in names})
 
@@ -60,7 +60,7 @@ def forget(folder: Path, name: str) -> None:
     """Removes the checksum of a file that is about to change.
 
     Raises:
-        OSError: it can not be written.
+        OSError: it cannot be written.
     """
     sums = _known(folder)
     if sums.pop(name, None) is not None:
@@ -71,7 +71,7 @@ def replace(path: Path, write: Callable[[Path], None]) -> None:
     """Replaces a file, whole or not at all, and its checksum. `write` writes to the path that it is given.
 
     Raises:
-        OSError: it can not be written.
+        OSError: it cannot be written.
     """
     folder, name = path.parent, path.name
     temporary = path.with_name(f".{name}")
@@ -99,7 +99,7 @@ def _read(folder: Path) -> Sums:
     except (FileNotFoundError, NotADirectoryError):
         return {}
     except OSError as error:
-        raise StoreError(f"{path}: it can not be read: {error.strerror}") from error
+        raise StoreError(f"{path}: it cannot be read: {error.strerror}") from error
     sums: Sums = {}
     for number, line in enumerate(lines, 1):
         found = _LINE.fullmatch(line)

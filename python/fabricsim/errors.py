@@ -10,7 +10,7 @@ class FabricsimError(Exception):
 
 
 class InputError(FabricsimError, ValueError):
-    """What the user gave can not be used: an experiment, an option, a folder."""
+    """What the user gave cannot be used: an experiment, an option, a folder."""
 
     exit_code = 2
 

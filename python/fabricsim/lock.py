@@ -24,14 +24,14 @@ MOST_COMMAND = 120
 
 
 class FolderTakenError(InputError):
-    """A folder can not be used, since it exists or another process uses it. Another name may be free."""
+    """A folder cannot be used, since it exists or another process uses it. Another name may be free."""
 
 
 class FolderLock:
     """The right to write a folder, from `acquire` to `release`.
 
     The lock file lies beside the folder, since the folder may be replaced by another; inside it if nothing can be
-    created beside it, since then it can not be replaced either. It is removed at the end. On a file system without
+    created beside it, since then it cannot be replaced either. It is removed at the end. On a file system without
     locks there is none.
     """
 
@@ -48,7 +48,7 @@ class FolderLock:
 
         Raises:
             FolderTakenError: another process has it, or another part of this one.
-            InputError: the lock file can not be written.
+            InputError: the lock file cannot be written.
         """
         from filelock import FileLock, Timeout  # noqa: PLC0415 - only for commands that write
 
@@ -68,7 +68,7 @@ class FolderLock:
             if error.errno in _NO_LOCKS:
                 return self
             raise InputError(
-                f"{self._folder}: results can not be written there: {error.strerror}; choose another folder with --out"
+                f"{self._folder}: results cannot be written there: {error.strerror}; choose another folder with --out"
             ) from None
         self._lock = lock
         return self

@@ -46,7 +46,7 @@ class Progress:
 
     @property
     def remaining_s(self) -> float | None:
-        """Wall time left at the speed so far; None while that can not be told."""
+        """Wall time left at the speed so far; None while that cannot be told."""
         if self.fraction <= 0.0:
             return None
         return self.wall_s * (1.0 - self.fraction) / self.fraction
@@ -87,7 +87,7 @@ def run(
         stop: asked about ten times a second; when it says yes, the run is interrupted.
 
     Raises:
-        InputError: the experiment is wrong or does not fit into memory, or the folder exists, is in use, or can not be
+        InputError: the experiment is wrong or does not fit into memory, or the folder exists, is in use, or cannot be
             written (before the run starts).
         InterruptedBuildError: `stop` said yes while the network was built.
         NotStoredError: the folder could not be written after the run; the results went to another one.
@@ -111,7 +111,7 @@ def load(folder: str | Path) -> Result:
 
     Raises:
         InputError: it is not a run folder.
-        StoreError: a table in it can not be read.
+        StoreError: a table in it cannot be read.
     """
     manifest, frames = read_folder(folder)
     if manifest.get("kind") != "run":

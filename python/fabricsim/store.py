@@ -39,7 +39,7 @@ class Reservation:
 
         Raises:
             FolderTakenError: it exists, or another process uses it.
-            InputError: it can not be written.
+            InputError: it cannot be written.
         """
         self.folder = Path(folder)
         self._force = force
@@ -59,7 +59,7 @@ class Reservation:
         """Writes a folder of which the caller has the lock.
 
         Raises:
-            InputError: it exists, or can not be written.
+            InputError: it exists, or cannot be written.
             StoreError: writing it failed.
         """
         reservation = cls(folder, force=force, locked=True)
@@ -78,7 +78,7 @@ class Reservation:
         except OSError as error:
             reason = error.strerror or str(error)
             raise InputError(
-                f"{self.folder}: results can not be written there: {reason}; choose another folder with --out"
+                f"{self.folder}: results cannot be written there: {reason}; choose another folder with --out"
             ) from error
 
     def _check_free(self) -> None:
@@ -99,7 +99,7 @@ class Reservation:
         """Writes everything and gives the folder its name.
 
         Raises:
-            StoreError: it can not be written.
+            StoreError: it cannot be written.
         """
         try:
             _fill(self._staging, manifest, frames)
@@ -205,7 +205,7 @@ def read_table(path: Path) -> pd.DataFrame:
         raise
     except Exception as error:  # Arrow, pandas, Python: whatever a damaged table runs into
         reason = str(error).partition("\n")[0] or type(error).__name__
-        raise StoreError(f"{path}: this table can not be read: {reason}") from error
+        raise StoreError(f"{path}: this table cannot be read: {reason}") from error
     frame.attrs["columns"] = notes
     return frame
 
@@ -229,7 +229,7 @@ def read_manifest(folder: str | Path) -> dict[str, Any]:
     except FileNotFoundError:
         raise InputError(f"{folder}: this is not a folder of results: it has no {MANIFEST}") from None
     except OSError as error:
-        raise InputError(f"{path}: it can not be read: {error.strerror}") from None
+        raise InputError(f"{path}: it cannot be read: {error.strerror}") from None
     except (ValueError, KeyError, TypeError, OverflowError, RecursionError):
         raise InputError(f"{path}: this is not the manifest of a folder of results") from None
     if version > FORMAT:
@@ -244,7 +244,7 @@ def read_folder(folder: str | Path) -> tuple[dict[str, Any], dict[str, pd.DataFr
 
     Raises:
         InputError: it is no such folder.
-        StoreError: a table can not be read.
+        StoreError: a table cannot be read.
     """
     manifest = read_manifest(folder)
     paths = sorted(Path(folder).glob("[!.]*.parquet"))

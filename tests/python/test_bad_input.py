@@ -192,12 +192,12 @@ VALUES = {
 FILES = {
     "no such file": called("run nowhere.toml", "nowhere.toml: there is no such file"),
     "nearly the file": called("run f.toml", "did you mean e.toml?"),
-    "a folder": called("run .", "can not be read"),
+    "a folder": called("run .", "cannot be read"),
     "no end of a file": called("run /dev/zero", "/dev/zero: this is larger than 64 MiB"),
     "folder exists": called("run e.toml --json --out .", ".: this exists", "--force"),
     "not a folder of results": called("run e.toml --json --out . --force", "not a folder of results"),
     "below a file": called(
-        "run e.toml --json --out e.toml/results", "e.toml/results: results can not be written there"
+        "run e.toml --json --out e.toml/results", "e.toml/results: results cannot be written there"
     ),
     "not an assignment": called("run e.toml --set load", "'load' is not an assignment"),
     "not a format": called("export e.toml --format nde", "expected one of toml, ned", 'did you mean "ned"?'),

@@ -62,7 +62,7 @@ def test_unwritable_folder_is_refused_before_the_run(command: Command, small: Pa
     (tmp_path / "file").write_text("")
     ran = command("run", small, "--out", "file/here")
     assert ran.code == 2
-    assert "can not be written" in ran.err
+    assert "cannot be written" in ran.err
 
 
 def test_results_survive_a_folder_that_breaks_during_the_run(
@@ -89,14 +89,14 @@ def test_results_survive_a_folder_that_breaks_during_the_run(
         (["run", "nowhere.toml"], "there is no such file"),
         (["run", "smal.toml"], "did you mean small.toml"),
         (["check", "latin.toml"], "not UTF-8 text (byte 2)"),
-        (["run", "."], "can not be read"),
+        (["run", "."], "cannot be read"),
         (["run", "small.toml", "--set", "traffic.0.load"], "not an assignment"),
         (["run", "small.toml", "--set", "traffic.0.load=-1"], "small.toml:7: traffic.0.load"),
         (["run", "small.toml", "--colour"], "No such option"),
         (["sweep", "small.toml"], "nothing to sweep over"),
         (["sweep", "small.toml", "--vary", "traffic.0.load="], "it has no values"),
         (["sweep", "small.toml", "--vary", "traffic.0.load=0.1,-2"], "traffic.0.load: -2"),
-        (["plot", "small.toml"], "can not be read"),
+        (["plot", "small.toml"], "cannot be read"),
         (["plot", "nowhere"], "no manifest.json"),
         (["export", "small.toml", "--format", "word"], "there are: dot"),
         (["reproduce", "thesis"], "experiments"),

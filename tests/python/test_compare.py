@@ -1,4 +1,4 @@
-"""Runs side by side: labels, flows, totals, the picture, and what can not be compared."""
+"""Runs side by side: labels, flows, totals, the picture, and what cannot be compared."""
 
 from __future__ import annotations
 
@@ -142,9 +142,9 @@ def test_runs_without_a_flow_in_common(runs: list[fs.Result]) -> None:
 
 
 def test_what_is_no_comparison(runs: list[fs.Result]) -> None:
-    with pytest.raises(fs.InputError, match=r"1 run can not be compared: give 2 to 12$"):
+    with pytest.raises(fs.InputError, match=r"1 run cannot be compared: give 2 to 12$"):
         fs.compare(runs[:1])
-    with pytest.raises(fs.InputError, match=r"13 runs can not be compared.*fabricsim sweep"):
+    with pytest.raises(fs.InputError, match=r"13 runs cannot be compared.*fabricsim sweep"):
         fs.compare(runs[:1] * 13)
     with pytest.raises(fs.InputError, match="give a list"):
         fs.compare("runs/a")
@@ -176,11 +176,11 @@ def test_the_command(command: Command, small: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["a"], "1 run can not be compared: give 2 to 12"),
+        (["a"], "1 run cannot be compared: give 2 to 12"),
         (["a", "nowhere"], "nowhere: this is not a folder of results"),
         (["a", "s"], "s: this is a folder of kind 'sweep', not of one run"),
         (["a", "a", "--out", "picture"], "picture: pictures are .png, .svg, .pdf"),
-        (["a", "a", "--out", "a/manifest.json/x.png"], "the picture can not be written"),
+        (["a", "a", "--out", "a/manifest.json/x.png"], "the picture cannot be written"),
     ],
 )
 def test_bad_input_gives_one_message(

@@ -128,7 +128,7 @@ def test_damage_gives_a_message_or_the_same_results(
 
 
 def attempt(read: Callable[[Path], object], out: Path) -> tuple[str | None, object]:
-    """The message, if it can not be read, and what is read."""
+    """The message, if it cannot be read, and what is read."""
     try:
         return None, read(out)
     except fs.FabricsimError as error:

@@ -146,9 +146,9 @@ def test_bad_arguments_are_told(tmp_path: Path) -> None:
         ordering_demo(size=2)
     with pytest.raises(InputError, match=r"loss is 1\.5: it has to be 0 or more, and less than 1"):
         ordering_demo(loss=1.5)
-    with pytest.raises(InputError, match=r"nothing.*can not be read: No such file"):
+    with pytest.raises(InputError, match=r"nothing.*cannot be read: No such file"):
         ordering_demo(file=Path("nothing"))
-    with pytest.raises(InputError, match=r"can not be read: Is a directory"):
+    with pytest.raises(InputError, match=r"cannot be read: Is a directory"):
         ordering_demo(file=tmp_path)
     with pytest.raises(InputError, match=r"packet_bytes is 2000: it has to be from 1 to 1400"):
         ordering_demo(packet_bytes=2000, size=10_000)

@@ -105,7 +105,7 @@ def test_a_sweep(command: Command, small: Path, tmp_path: Path) -> None:
     ("arguments", "code", "message"),
     [
         (["nowhere"], 2, "not a folder of results"),
-        (["a", "--out", "a/manifest.json/x.html"], 1, "the page can not be written"),
+        (["a", "--out", "a/manifest.json/x.html"], 1, "the page cannot be written"),
     ],
 )
 def test_bad_input(command: Command, small: Path, arguments: list[str], code: int, message: str) -> None:

@@ -134,7 +134,7 @@ def test_a_page_needs_all_figures(experiments: Path, tmp_path: Path) -> None:
         ("accepted(after='0.5 ms')", "accepted(after='0.5')", "not a time"),
         ("ratio_of(2)", "_hidden()", "there is no function `_hidden`"),
         ("ratio_of(2)", "(1).real", "is not allowed"),
-        ("ratio_of(2)", "1 +", "can not be read"),
+        ("ratio_of(2)", "1 +", "cannot be read"),
         ("ratio_of(2)", "'x'", "not a number"),
     ],
 )

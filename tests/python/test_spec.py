@@ -209,9 +209,9 @@ def test_toml_value_is_read_back(value: Any) -> None:
     assert tomllib.loads(f"value = {spec.toml_value(value)}")["value"] == value
 
 
-def test_what_toml_can_not_say_is_refused() -> None:
+def test_what_toml_cannot_say_is_refused() -> None:
     assert tomllib.loads(f"v = {spec.toml_value(math.inf)}")["v"] == math.inf
-    with pytest.raises(fs.InputError, match="can not be written"):
+    with pytest.raises(fs.InputError, match="cannot be written"):
         spec.toml_value(None)
 
 

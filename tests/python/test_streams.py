@@ -1,4 +1,4 @@
-"""Output that can not be written as it is: nothing of it ends a command, and results are kept."""
+"""Output that cannot be written as it is: nothing of it ends a command, and results are kept."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def test_a_full_device_is_one_message(folder: Path, options: tuple[str, ...]) ->
         code, _, err = ended(started(folder, "run", "e.toml", "--out", "out", *options, stdout=full))
     assert code == 1
     assert err.splitlines()[-1] == (
-        "fabricsim: standard output can not be written: No space left on device; the results are in out"
+        "fabricsim: standard output cannot be written: No space left on device; the results are in out"
     )
     assert "internal error" not in err
     assert fs.load(folder / "out").status == "ok"

@@ -79,13 +79,13 @@ def test_one_message_says_what_is_wrong(command: Command, tmp_path: Path, name: 
 
 STORAGES = {
     "sqlite:////nowhere/at/all/study.db": "unable to open database file",
-    "postgresql://me:secret@nowhere.invalid/db": "postgresql://me@nowhere.invalid/db: this storage can not be opened",
-    "nonsense": "nonsense: this storage can not be opened",
+    "postgresql://me:secret@nowhere.invalid/db": "postgresql://me@nowhere.invalid/db: this storage cannot be opened",
+    "nonsense": "nonsense: this storage cannot be opened",
 }
 
 
 @pytest.mark.parametrize("url", STORAGES)
-def test_a_storage_that_can_not_be_opened(command: Command, tmp_path: Path, url: str) -> None:
+def test_a_storage_that_cannot_be_opened(command: Command, tmp_path: Path, url: str) -> None:
     (tmp_path / "e.toml").write_text(GOOD)
     ran = command("tune", "e.toml", "--jobs", "1", "--out", "out", "--storage", url)
     assert ran.code == 2, ran

@@ -1,14 +1,16 @@
-//! Project chores: `cargo run -p xtask -- generate [--check]`, `cargo run -p xtask -- layers`.
+//! Project chores: `cargo run -p xtask -- generate [--check]`, `... layers`, `... words`.
 
 mod generate;
 mod layers;
 mod reference;
+mod words;
 
 use std::process::ExitCode;
 
 const USAGE: &str = "usage: cargo run -p xtask -- TASK
   generate [--check]   write what is generated from the Rust types; with --check, say what is stale
-  layers               check that every crate depends on lower layers only";
+  layers               check that every crate depends on lower layers only
+  words                check that texts do not use refused spellings";
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -17,6 +19,7 @@ fn main() -> ExitCode {
         ["generate"] => generate::write(),
         ["generate", "--check"] => generate::check(),
         ["layers"] => layers::check(),
+        ["words"] => words::check(),
         _ => Err(USAGE.to_owned()),
     };
     match result {

@@ -260,7 +260,7 @@ mod tests {
             assert!(message.contains(part), "{message}\nshould have\n{part}");
         }
         let missing = message(mesh, "algorithm = \"table\"\ntables = \"no such.fdbs\"", 1);
-        assert!(missing.contains("no such.fdbs: the forwarding tables can not be read: "), "{missing}");
+        assert!(missing.contains("no such.fdbs: the forwarding tables cannot be read: "), "{missing}");
     }
 
     #[test]

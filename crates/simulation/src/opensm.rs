@@ -322,7 +322,7 @@ duration = '1 ms'
     }
 
     #[test]
-    fn what_opensm_can_not_hold_is_refused() {
+    fn what_opensm_cannot_hold_is_refused() {
         let cases = [
             ("congestion_control.algorithm", "none", "e.toml: congestion_control.algorithm: OpenSM sets"),
             (

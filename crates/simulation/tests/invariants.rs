@@ -75,7 +75,7 @@ fn a_run_that_ends_when_it_is_empty_has_delivered_everything() {
         match outcome.status {
             Status::Ok => prop_assert_eq!((found.delivered, found.in_flight), (found.injected, 0)),
             Status::Deadlock => {
-                prop_assert!(cyclic, "it can not deadlock: {:?}", outcome.deadlock);
+                prop_assert!(cyclic, "it cannot deadlock: {:?}", outcome.deadlock);
                 prop_assert!(!outcome.deadlock.is_empty());
             }
             Status::Interrupted => prop_assert!(false, "nobody interrupted it"),

@@ -61,7 +61,7 @@ pub(crate) fn parse(text: &str, kind: &Kind) -> Result<u64, QuantityError> {
             example: kind.example,
         });
     };
-    let (value, decimals) = decimal(number).ok_or_else(|| number_error("the number can not be read"))?;
+    let (value, decimals) = decimal(number).ok_or_else(|| number_error("the number cannot be read"))?;
     let divisor = 10_u128.checked_pow(decimals).and_then(|p| p.checked_mul(divisor));
     let (Some(scaled), Some(divisor)) = (value.checked_mul(scale), divisor) else {
         return Err(number_error("it is out of range"));

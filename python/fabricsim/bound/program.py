@@ -121,7 +121,7 @@ def maximum(problem: Problem, tie: Tie, limit_s: float) -> Reals:
 def fair(problem: Problem, tie: Tie, limit_s: float) -> Rates:
     """Max-min fair rates over all ways that packets may choose.
 
-    The level of all groups that can rise is raised as far as it goes; then those that can not go on, however the
+    The level of all groups that can rise is raised as far as it goes; then those that cannot go on, however the
     others give way, keep it (D. Nace, M. Pioro, "Max-min fairness and its applications to routing and
     load-balancing in communication networks: a tutorial", IEEE Communications Surveys 10(4), 2008).
     """
@@ -158,7 +158,7 @@ def _next_level(program: Program, rising: Flags, rates: Reals) -> tuple[float, F
     gain[:groups] = rising
     answer = program.solve(gain, lower=lower, upper=upper)
     blocked = rising & (answer.x[:groups] < level * (1.0 + _STEP / 2))
-    # What the level's price hangs on can not rise: at least one of them.
+    # What the level's price hangs on cannot rise: at least one of them.
     blocked[np.flatnonzero(rising)[prices > _SLACK]] = True
     tightness = np.zeros(program.all_links)
     free = program.capacity - program.links @ answer.x

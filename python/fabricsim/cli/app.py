@@ -226,7 +226,7 @@ def _write(text: str, out: Path | None, force: bool) -> None:
     except FileExistsError:
         raise InputError(f"{out}: this exists; choose another file, or replace it with --force") from None
     except OSError as error:
-        raise StoreError(f"{out}: it can not be written: {error.strerror}") from error
+        raise StoreError(f"{out}: it cannot be written: {error.strerror}") from error
 
 
 @app.command()

@@ -43,7 +43,7 @@ def random_points(
     """What is to be drawn: the file's wish with what the command line has instead.
 
     Raises:
-        InputError: a range can not be read, or options do not go together.
+        InputError: a range cannot be read, or options do not go together.
     """
     if not texts and samples is None and seed is None and not spread:
         return None

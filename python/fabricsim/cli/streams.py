@@ -46,7 +46,7 @@ class Streams:
         raw = self._raw.get("stdout")
         if raw is None or raw.error is None or raw.error.errno in _GONE:
             return None
-        return f"standard output can not be written: {raw.error.strerror}"
+        return f"standard output cannot be written: {raw.error.strerror}"
 
     def _wrap(self, name: str) -> TextIO:
         old: TextIO = getattr(sys, name)

@@ -88,14 +88,14 @@ def compare(runs: Sequence[str | Path | Result]) -> Comparison:
 
     Raises:
         InputError: there are fewer than two or more than twelve, one is not a run, or no flow is in all of them.
-        StoreError: a table can not be read.
+        StoreError: a table cannot be read.
     """
     if isinstance(runs, str | Path | Result):
         raise InputError("one run is nothing to compare: give a list of two or more")
     if not 2 <= len(runs) <= MOST_RUNS:
         hint = ": look at many runs with `fabricsim sweep`" if len(runs) > MOST_RUNS else ""
         count = "1 run" if len(runs) == 1 else f"{len(runs)} runs"
-        raise InputError(f"{count} can not be compared: give 2 to {MOST_RUNS}{hint}")
+        raise InputError(f"{count} cannot be compared: give 2 to {MOST_RUNS}{hint}")
     results = [run if isinstance(run, Result) else load(run) for run in runs]
     for result in results:
         result.table("flows")

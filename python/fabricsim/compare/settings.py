@@ -59,7 +59,7 @@ def _label(values: pd.Series[Any]) -> str:
 
 
 def _trees(results: Sequence[Result]) -> list[Tree]:
-    """The experiments with all defaults; without, if one can not be read as it was (files moved, no engine)."""
+    """The experiments with all defaults; without, if one cannot be read as it was (files moved, no engine)."""
     experiments = [experiment_of(result) for result in results]
     try:
         return [experiment.check() for experiment in experiments]

@@ -162,6 +162,6 @@ class _Reader:
 
 
 def _identity(packet: Packet) -> tuple[Any, ...]:
-    """The same for copies that can not be told apart."""
+    """The same for copies that cannot be told apart."""
     own = (packet.message, packet.number, packet.again) if packet.kind == "REQ" else ()
     return (packet.kind, packet.flags, packet.source, packet.target, packet.cid, packet.seq, packet.cnt, own)

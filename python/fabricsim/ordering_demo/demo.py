@@ -141,7 +141,7 @@ def _size(file: Path) -> int:
         with file.open("rb") as opened:
             return opened.seek(0, os.SEEK_END)
     except OSError as error:
-        raise InputError(f"{file}: it can not be read: {error.strerror}") from error
+        raise InputError(f"{file}: it cannot be read: {error.strerror}") from error
 
 
 @contextmanager

@@ -72,7 +72,7 @@ def draw(result: Result, name: str, part: Part = WHOLE) -> Figure:
     """One of a run's plots by name.
 
     Raises:
-        InputError: there is no such plot, the run lacks a table for it, or it can not be of a part of the run.
+        InputError: there is no such plot, the run lacks a table for it, or it cannot be of a part of the run.
     """
     if name not in PLOTS:
         near = difflib.get_close_matches(name, PLOTS, n=1)
@@ -93,7 +93,7 @@ def save_plots(
 
     Raises:
         InputError: a plot that was asked for does not exist, or has nothing to show.
-        StoreError: one can not be written.
+        StoreError: one cannot be written.
     """
     if kinds:
         return [save(draw(result, name, part), out / f"{name}.{format}") for name in dict.fromkeys(kinds)]
@@ -114,7 +114,7 @@ def save_sweep_plots(
 
     Raises:
         InputError: the sweep has no such metric, or nothing to draw.
-        StoreError: a picture can not be written.
+        StoreError: a picture cannot be written.
     """
     if metrics:
         figures = {name: over_parameters(result, name) for name in metrics}
@@ -129,7 +129,7 @@ def save_tune_plots(result: TuneResult, out: Path, format: Format = "png") -> li
     """Draws a study into the folder `out`: its trials, and the importances of its parameters.
 
     Raises:
-        StoreError: a picture can not be written.
+        StoreError: a picture cannot be written.
     """
     figures = {"trials": trials(result)}
     if len(result.importances):
@@ -150,7 +150,7 @@ def plot_folder(
     Raises:
         InputError: it is not a folder of results, or `metrics` or `kinds` are asked for that it does not have.
         FolderTakenError: another process writes the folder, and `out` is not given.
-        StoreError: a plot can not be written.
+        StoreError: a plot cannot be written.
     """
     read_manifest(folder)
     if out is not None:

@@ -74,7 +74,7 @@ def save(figure: Figure, path: Path) -> Path:
     """Writes a figure in the format of its suffix; the same figure gives the same bytes.
 
     Raises:
-        StoreError: it can not be written.
+        StoreError: it cannot be written.
     """
     metadata = {
         "png": {"Software": None},
@@ -86,5 +86,5 @@ def save(figure: Figure, path: Path) -> Path:
         with style():
             figure.savefig(path, dpi=150, metadata=metadata[path.suffix.lstrip(".")])
     except OSError as error:
-        raise StoreError(f"{path}: the picture can not be written: {error.strerror}") from error
+        raise StoreError(f"{path}: the picture cannot be written: {error.strerror}") from error
     return path

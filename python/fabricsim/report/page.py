@@ -31,7 +31,7 @@ def report(
     Raises:
         InputError: it is no such folder, or results in memory are given without `out`.
         FolderTakenError: another process writes the folder, and `out` is not given.
-        StoreError: the page can not be written.
+        StoreError: the page cannot be written.
     """
     folder = run.folder if isinstance(run, Result | SweepResult) else Path(run)
     if out is not None:
@@ -58,7 +58,7 @@ def _written(run: str | Path | Result | SweepResult, path: Path, *, bound: bool)
         if not as_it_is:
             with suppress(OSError):
                 temporary.unlink()
-        raise StoreError(f"{path}: the page can not be written: {error.strerror}") from error
+        raise StoreError(f"{path}: the page cannot be written: {error.strerror}") from error
     return path
 
 

@@ -40,13 +40,13 @@ def evaluate(text: str, functions: Functions, names: Mapping[str, Any] | None = 
     """The value of an expression.
 
     Raises:
-        InputError: it can not be read, uses an unknown name, or a function refuses its arguments.
+        InputError: it cannot be read, uses an unknown name, or a function refuses its arguments.
     """
     try:
         tree = ast.parse(text.strip(), mode="eval")
         return _Evaluation(functions, names or {}).value(tree.body)
     except SyntaxError as error:
-        raise InputError(f"expression `{text}`: it can not be read: {error.msg}") from None
+        raise InputError(f"expression `{text}`: it cannot be read: {error.msg}") from None
     except (TypeError, ZeroDivisionError, RecursionError, InputError) as error:
         raise InputError(f"expression `{text}`: {error}") from error
 

@@ -124,7 +124,7 @@ def _in_words(text: str, labels: Mapping[str, Any]) -> str:
     try:
         return text.format(**labels)
     except (KeyError, IndexError, ValueError):
-        raise InputError(f"`{text}` can not be filled: the axes are {', '.join(labels)}") from None
+        raise InputError(f"`{text}` cannot be filled: the axes are {', '.join(labels)}") from None
 
 
 def _judge(seed: Seed, figure: Figure, q: Quantity, available: dict[str, Callable[..., Any]]) -> Entry:

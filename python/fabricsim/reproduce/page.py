@@ -30,7 +30,7 @@ def write_pages(outcome: Outcome, folder: Path) -> list[Path]:
     """Writes a page for each seed of which all figures were run, and its pictures.
 
     Raises:
-        StoreError: one can not be written.
+        StoreError: one cannot be written.
     """
     names = dict.fromkeys(seed.name for seed, _, _ in outcome.figures)
     pages = []
@@ -66,7 +66,7 @@ def _write_page(
         folder.mkdir(parents=True, exist_ok=True)
         path.write_text("\n\n".join(part.strip() for part in parts if part.strip()) + "\n", encoding="utf-8")
     except OSError as error:
-        raise StoreError(f"{path}: the page can not be written: {error.strerror}") from error
+        raise StoreError(f"{path}: the page cannot be written: {error.strerror}") from error
     return path
 
 

@@ -50,7 +50,7 @@ class Experiment:
         """Reads an experiment file; `set` replaces values (`{"traffic.0.load": 0.4}`).
 
         Raises:
-            InputError: the file can not be read or is not UTF-8. The contents are checked by the engine.
+            InputError: the file cannot be read or is not UTF-8. The contents are checked by the engine.
         """
         path = Path(path)
         require_text(str(path), "the file's name")
@@ -171,7 +171,7 @@ class Experiment:
         Or its congestion control as lines for OpenSM's options file: "opensm".
 
         Raises:
-            InputError: something is wrong in it, or it can not be written in this format.
+            InputError: something is wrong in it, or it cannot be written in this format.
         """
         with bad_input():
             return waited(lambda: native().export(*self.arguments(), format))
@@ -202,7 +202,7 @@ def _read_text(path: Path) -> str:
             f"{path}: this is not UTF-8 text (byte {error.start + 1}); save the file as UTF-8"
         ) from None
     except OSError as error:
-        raise InputError(f"{path}: it can not be read: {error.strerror}") from None
+        raise InputError(f"{path}: it cannot be read: {error.strerror}") from None
 
 
 def _nearest_file(path: Path) -> str:

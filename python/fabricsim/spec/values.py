@@ -34,7 +34,7 @@ def toml_value(value: Any) -> str:
         return "[" + ", ".join(toml_value(item) for item in value) + "]"
     if hasattr(value, "item"):  # a scalar of numpy
         return toml_value(value.item())
-    raise InputError(f"{value!r} can not be written in an experiment file")
+    raise InputError(f"{value!r} cannot be written in an experiment file")
 
 
 def override(key: str, value: Any) -> tuple[str, str]:

@@ -46,7 +46,7 @@ NO_BOUND = "no bound: "
 def add_bounds(experiment: Experiment, state: SweepState, executor: Executor, stop: Stop) -> None:
     """Adds the fraction of the bound to all points that ran and have none. Each bound is computed once.
 
-    Points whose bound can not be computed get a message instead.
+    Points whose bound cannot be computed get a message instead.
     """
     # workers on other machines have another current directory
     experiment = replace(experiment, base=os.path.abspath(experiment.base))

@@ -48,7 +48,7 @@ class Executor(Protocol):
             Whether all tasks were done: False after a stop.
 
         Raises:
-            InputError: the cluster can not be reached, or its fabricsim is another.
+            InputError: the cluster cannot be reached, or its fabricsim is another.
             FabricsimError: the cluster was lost, or a task was given up and there is no `on_lost`.
         """
         ...

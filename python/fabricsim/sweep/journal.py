@@ -37,20 +37,20 @@ class JournalWriter:
         """Opens the journal, and goes on behind its last whole line.
 
         Raises:
-            InputError: it can not be written.
+            InputError: it cannot be written.
         """
         try:
             _cut_off_half_a_line(path)
             self._file = path.open("a", encoding="utf-8")
         except OSError as error:
-            raise InputError(f"{path}: it can not be written: {error.strerror}") from None
+            raise InputError(f"{path}: it cannot be written: {error.strerror}") from None
         self._path = path
 
     def add(self, number: int, row: Mapping[str, Any]) -> None:
         """Writes a point.
 
         Raises:
-            OSError: it can not be written.
+            OSError: it cannot be written.
         """
         self._file.write(line_of(number, row))
         self._file.flush()
@@ -59,7 +59,7 @@ class JournalWriter:
         """Removes the journal.
 
         Raises:
-            OSError: it can not be removed.
+            OSError: it cannot be removed.
         """
         self._path.unlink()
 
@@ -81,14 +81,14 @@ def read_journal(path: Path, size: int) -> Journal:
     """The points in a journal of a sweep of `size` points; none if there is no journal.
 
     Raises:
-        StoreError: it can not be read.
+        StoreError: it cannot be read.
     """
     try:
         text = path.read_text(encoding="utf-8", errors="replace")
     except FileNotFoundError:
         return Journal({}, [])
     except OSError as error:
-        raise StoreError(f"{path}: it can not be read: {error.strerror}") from error
+        raise StoreError(f"{path}: it cannot be read: {error.strerror}") from error
     lines = text.split("\n")
     rows: dict[int, Row] = {}
     damaged = []

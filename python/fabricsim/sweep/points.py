@@ -151,7 +151,7 @@ def sweep(
         stop: asked about ten times a second.
 
     Raises:
-        InputError: a key or value is wrong, the folder exists or can not be written, or the cluster is not there.
+        InputError: a key or value is wrong, the folder exists or cannot be written, or the cluster is not there.
         StoreError: the folder could not be written; the points so far went to another one.
     """
     experiment = as_experiment(experiment, set)

@@ -160,7 +160,7 @@ class _Pool(Generic[T, R]):
     def _replace(self) -> None:
         if not self._started.is_set():
             raise FabricsimError(
-                'worker processes can not start; in a script, begin work under `if __name__ == "__main__":`'
+                'worker processes cannot start; in a script, begin work under `if __name__ == "__main__":`'
             )
         self._executor.shutdown()
         self._executor = self._new_executor()

@@ -47,7 +47,7 @@ class SweepState:
         """Takes up what `folder` has of the same sweep; `say` is told which points of it are damaged.
 
         Raises:
-            InputError: the folder holds something else, can not be written, or another process works on it.
+            InputError: the folder holds something else, cannot be written, or another process works on it.
             StoreError: its manifest or its table is damaged.
         """
         self.points: list[Point] = plan.points()
@@ -94,7 +94,7 @@ class SweepState:
         """Keeps a point, instead of what was kept of it before.
 
         Raises:
-            StoreError: it can not be written; the points so far went elsewhere.
+            StoreError: it cannot be written; the points so far went elsewhere.
         """
         self._rows[at] = row
         if self._folder is None:
@@ -109,7 +109,7 @@ class SweepState:
         """Writes the table for good.
 
         Raises:
-            StoreError: it can not be written; the points so far went elsewhere.
+            StoreError: it cannot be written; the points so far went elsewhere.
         """
         if self._folder is None or self._journal is None:
             return
@@ -191,7 +191,7 @@ def read_rows(folder: Path, size: int) -> tuple[dict[int, dict[str, Any]], list[
     journal; and messages about lines of it that are damaged.
 
     Raises:
-        StoreError: its table can not be read.
+        StoreError: its table cannot be read.
     """
     path = folder / f"{TABLE}.parquet"
     journal: Journal = read_journal(folder / JOURNAL, size)

@@ -31,7 +31,7 @@ class Folder:
         """Makes the folder, or takes up that of the same study.
 
         Raises:
-            InputError: it is something else, can not be written, or another process works on it.
+            InputError: it is something else, cannot be written, or another process works on it.
             StoreError: its manifest is damaged.
         """
         self.path = path
@@ -111,7 +111,7 @@ class Folder:
         """Notes the checksum of a file that another library has written.
 
         Raises:
-            StoreError: it can not be written.
+            StoreError: it cannot be written.
         """
         if self.path is not None and (self.path / name).exists():
             with self._reported():
@@ -122,7 +122,7 @@ class Folder:
         try:
             yield
         except OSError as error:
-            raise StoreError(f"{self.path}: it can not be written: {error.strerror}") from error
+            raise StoreError(f"{self.path}: it cannot be written: {error.strerror}") from error
 
     def due(self) -> bool:
         """Whether the tables have not been written for a while."""
@@ -132,7 +132,7 @@ class Folder:
         """Writes tables, and with `facts` the manifest.
 
         Raises:
-            StoreError: they can not be written; they went elsewhere.
+            StoreError: they cannot be written; they went elsewhere.
         """
         if facts is not None:
             self.manifest |= facts

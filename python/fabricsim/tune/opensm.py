@@ -11,6 +11,6 @@ def opensm_options(experiment: str | Path | Experiment) -> str:
     """Lines for OpenSM's options file (`opensm -F FILE`) that set congestion control as the experiment does.
 
     Raises:
-        InputError: the experiment is wrong, has no InfiniBand congestion control, or a value that OpenSM can not hold.
+        InputError: the experiment is wrong, has no InfiniBand congestion control, or a value that OpenSM cannot hold.
     """
     return as_experiment(experiment).export("opensm")

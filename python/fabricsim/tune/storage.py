@@ -44,7 +44,7 @@ def open_study(problem: Problem, name: str, storage: str | None, folder: Path | 
         folder: the result's.
 
     Raises:
-        InputError: the storage can not be opened, or its study of this name is of something else.
+        InputError: the storage cannot be opened, or its study of this name is of something else.
     """
     import optuna  # noqa: PLC0415 - takes long
 
@@ -65,7 +65,7 @@ def open_study(problem: Problem, name: str, storage: str | None, folder: Path | 
         raise
     except Exception as error:  # of any database's driver
         raise InputError(
-            f"{_without_password(url)}: this storage can not be opened: {_reason(error)}"
+            f"{_without_password(url)}: this storage cannot be opened: {_reason(error)}"
         ) from error
     if identity != problem.identity() or directions != [axis.maximize for axis in problem.axes]:
         raise InputError(
@@ -80,7 +80,7 @@ def readable(storage: str | None, folder: Path | None) -> Iterator[None]:
     """Turns whatever a damaged storage runs into, while a study is read, into a message.
 
     Raises:
-        StoreError: the study can not be read.
+        StoreError: the study cannot be read.
     """
     try:
         yield
@@ -89,7 +89,7 @@ def readable(storage: str | None, folder: Path | None) -> Iterator[None]:
     except Exception as error:  # of Optuna, a database's driver, or our own reading
         url = _url(storage, folder)
         raise StoreError(
-            f"{_without_password(url)}: the study in it can not be read, it may be damaged: {_reason(error)}; restore "
+            f"{_without_password(url)}: the study in it cannot be read, it may be damaged: {_reason(error)}; restore "
             "it, or begin anew with --force"
         ) from error
 

@@ -86,7 +86,7 @@ class Search:
         """Goes on until all trials are done, or a stop.
 
         Raises:
-            InputError: the experiment as it is can not be run, or does not measure what is wanted.
+            InputError: the experiment as it is cannot be run, or does not measure what is wanted.
         """
         self._report()
         job = partial(work, allowed=allowed)

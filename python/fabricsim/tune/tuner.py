@@ -63,7 +63,7 @@ def tune(
 
     Raises:
         InputError: the experiment or its `[tune]` is wrong, no run measures what is wanted, the folder is something
-            else's, or the storage can not be opened.
+            else's, or the storage cannot be opened.
         FabricsimError: every trial failed.
     """
     problem = Problem(as_experiment(experiment, set))
@@ -191,7 +191,7 @@ def _summarise(folder: Folder, search: Search, found: Confirmation | None, *, co
             (folder.path / OPENSM_FILE).write_text(settings, encoding="utf-8")
         except OSError as error:
             raise StoreError(
-                f"{folder.path / OPENSM_FILE}: it can not be written: {error.strerror}"
+                f"{folder.path / OPENSM_FILE}: it cannot be written: {error.strerror}"
             ) from error
     return TuneResult(folder.manifest, frames, folder.path)
 

@@ -70,7 +70,7 @@ impl fmt::Display for WindowError {
                 write!(f, "sequence numbers of {bits} bits are not allowed: give 1 to {MAX_SEQUENCE_BITS}")
             }
             Self::Size { size, bits, largest } => {
-                write!(f, "a window of {size} can not be numbered with {bits} bits: give 1 to {largest}")
+                write!(f, "a window of {size} cannot be numbered with {bits} bits: give 1 to {largest}")
             }
         }
     }

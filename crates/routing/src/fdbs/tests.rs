@@ -94,7 +94,7 @@ fn rows_go_by_name_with_and_without_prefix_and_by_number() {
 }
 
 #[test]
-fn what_the_format_can_not_hold_is_refused() {
+fn what_the_format_cannot_hold_is_refused() {
     let (graph, router) = network("single-switch = { hosts = 300 }", "", 1);
     let tables = ForwardingTables::of(&router, &graph, "test").unwrap();
     let error = write(&tables, &graph, RowKeys::Names, "x.fdbs").unwrap_err().to_string();

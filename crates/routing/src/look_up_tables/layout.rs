@@ -172,7 +172,7 @@ fn fewest(radices: &[u32], order: &[usize]) -> Result<Vec<u32>, String> {
         }
     }
     Err(format!(
-        "{radices:?} can not be divided into {MOST_PARTITIONS} partitions of at most {MOST_ENTRIES} switches along \
+        "{radices:?} cannot be divided into {MOST_PARTITIONS} partitions of at most {MOST_ENTRIES} switches along \
          dimension {}: {blocks:?} leaves {}. `routing.order` says which dimension is divided first",
         order[0],
         largest(radices, &blocks)

@@ -276,7 +276,7 @@ fn most_pairs_of_links_can_fail() {
 
 #[test]
 #[allow(clippy::too_many_lines, reason = "a list of cases")]
-fn what_can_not_be_had_is_named() {
+fn what_cannot_be_had_is_named() {
     let cases = [
         (
             "mesh = { dimensions = [3, 3] }",
@@ -317,7 +317,7 @@ fn what_can_not_be_had_is_named() {
         (
             "torus = { dimensions = [33, 31, 32] }",
             "",
-            "routing.algorithm: [33, 31, 32] can not be divided into 8 partitions of at most 4096 switches along dimension 0: [8, 1, 1] leaves 4960",
+            "routing.algorithm: [33, 31, 32] cannot be divided into 8 partitions of at most 4096 switches along dimension 0: [8, 1, 1] leaves 4960",
         ),
         ("fat-tree = { arity = 2, levels = 2 }", "", "routing.algorithm: `look-up-tables` needs a mesh"),
         ("mesh = { dimensions = [3, 3] }", "order = [0, 0]", "routing.order: [0, 0] is not an order"),

@@ -90,7 +90,7 @@ duration = '1 ms'
     }
 
     #[test]
-    fn what_the_registers_can_not_hold_is_refused() {
+    fn what_the_registers_cannot_hold_is_refused() {
         let cases = [
             (
                 "switch.age.bias.all",

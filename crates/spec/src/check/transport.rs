@@ -209,7 +209,7 @@ duration = '1 ms'
     }
 
     #[test]
-    fn what_the_protocols_can_not_work_with_is_refused() {
+    fn what_the_protocols_cannot_work_with_is_refused() {
         let cases = [
             ("transport.streams", "0", "transport.streams: 0 is not allowed"),
             (

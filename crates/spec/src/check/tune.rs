@@ -85,7 +85,7 @@ fn names(tune: &Tune) -> Result<(), Found> {
             return at(format!("tune.scenarios.{number}.name"), message);
         }
         if let Some(key) = scenario.set.keys().find(|key| tune.parameters.contains_key(*key)) {
-            let message = "this is a parameter: a scenario can not set it, too";
+            let message = "this is a parameter: a scenario cannot set it, too";
             return at(format!("tune.scenarios.{number}.set.{}", quoted(key)), message);
         }
     }

@@ -22,7 +22,7 @@ pub(super) fn groups(
     if !Groups::can_be_joined(g, ports) {
         let even = if ports % 2 == 1 { "even numbers from " } else { "" };
         let message = format!(
-            "{g} groups can not be joined, each to each, by {ports} global links a group ({letter} h = {switches} x {h}): \
+            "{g} groups cannot be joined, each to each, by {ports} global links a group ({letter} h = {switches} x {h}): \
              possible are {even}2 to {}",
             ports + 1
         );

@@ -13,7 +13,7 @@ use crate::{Format, Graph};
 
 /// Reason why a graph cannot be written in a format.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
-#[error("a BookSim network file can not hold this graph: {0}; write .toml instead")]
+#[error("a BookSim network file cannot hold this graph: {0}; write .toml instead")]
 pub struct ExportError(String);
 
 /// Writes a graph.

@@ -80,7 +80,7 @@ impl Found {
             self.name(body, line);
             match (head, body) {
                 (Thing::Node(_), Thing::Node(_)) => {
-                    return Err("a node can not be linked to a node".to_owned());
+                    return Err("a node cannot be linked to a node".to_owned());
                 }
                 (Thing::Router(a), Thing::Router(b)) if a == b => {
                     return Err(format!("router {a} is linked to itself"));

@@ -132,7 +132,7 @@ fn check_name(name: &str) -> Result<(), String> {
             Err(format!("the name {name} has a `{reserved}` in it: patterns and flows use that"))
         }
         None if name.chars().any(char::is_control) => {
-            Err(format!("the name {name:?} has a character in it that can not be printed"))
+            Err(format!("the name {name:?} has a character in it that cannot be printed"))
         }
         None => Ok(()),
     }

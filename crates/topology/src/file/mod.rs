@@ -119,7 +119,7 @@ pub(crate) fn build(context: &Context<'_>, path: &str) -> Result<Graph, SpecErro
     let full = context.base_dir.join(path);
     let format = Format::of_path(&full).map_err(|message| context.error(key, message))?;
     let failed =
-        |error: std::io::Error| context.error(key, format!("can not read {}: {error}", full.display()));
+        |error: std::io::Error| context.error(key, format!("cannot read {}: {error}", full.display()));
     let mut bytes = Vec::new();
     let file = std::fs::File::open(&full).map_err(failed)?;
     file.take(LARGEST_FILE + 1).read_to_end(&mut bytes).map_err(failed)?;

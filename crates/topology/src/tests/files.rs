@@ -234,7 +234,7 @@ fn what_is_wrong_in_anynet_is_named() {
             "the line is cut off: a number is missing after `router`",
         ),
         ("router 2\n\n", "router 2 router 0 14\n\n", "graph:2: ", "a latency of 14 here and of 15 on line 1"),
-        ("node 2 router 2", "node 2 node 1", "graph:4: ", "a node can not be linked to a node"),
+        ("node 2 router 2", "node 2 node 1", "graph:4: ", "a node cannot be linked to a node"),
         ("node 2 router 2", "node 2 router 4", "graph:4: ", "there is a router 4 but no router 3"),
         ("node 2 router 2", "node 2 router 2 router 1", "graph:4: ", "host N2 has a second link"),
         ("node 2 router 2", "node 2 router 3", "graph:1: ", "there is no way from R0 to R3"),
@@ -256,7 +256,7 @@ fn text_that_is_not_utf8_is_refused() {
 #[test]
 fn the_file_of_an_experiment() {
     let at = |path: &str| super::common::error(&format!("[topology.file]\npath = \"{path}\""));
-    assert!(at("none.ned").starts_with("test.toml: topology.file.path: can not read ./none.ned: "));
+    assert!(at("none.ned").starts_with("test.toml: topology.file.path: cannot read ./none.ned: "));
     assert!(at("x.nde").contains("the ending `.nde` names no graph format"));
     assert!(at("x.nde").ends_with("did you mean `.ned`?"));
 }

@@ -119,7 +119,7 @@ fn what_is_wrong_is_named() {
     let cases = [
         (
             format!("{PAPER}g = 34"),
-            "topology.dragonfly.g: 34 groups can not be joined, each to each, by 32 global links a group (a h = 8 x 4): \
+            "topology.dragonfly.g: 34 groups cannot be joined, each to each, by 32 global links a group (a h = 8 x 4): \
              possible are 2 to 33",
         ),
         (format!("{PAPER}g = 1"), "possible are 2 to 33"),

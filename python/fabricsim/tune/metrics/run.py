@@ -99,7 +99,7 @@ class Measured:
 
 
 def not_for(which: Which, *allowed: str) -> None:
-    """Refuses a `by` that a metric can not follow.
+    """Refuses a `by` that a metric cannot follow.
 
     Raises:
         InputError: it is another one.

@@ -184,7 +184,7 @@ fn period_zero_is_two_to_the_32_cycles() {
 
 #[test]
 #[should_panic(expected = "a packet leaves that never came")]
-fn a_packet_that_never_came_can_not_leave() {
+fn a_packet_that_never_came_cannot_leave() {
     let mut ager = Ager::new(1, Time::ns(2));
     ager.receive(0, 0);
     ager.send(AgeHeader(1 << 9));

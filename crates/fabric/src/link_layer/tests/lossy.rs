@@ -76,7 +76,7 @@ fn a_window_as_large_as_the_numbers_is_refused() {
     assert_eq!(Window::new(7, 3).map(Window::size), Ok(7));
     let error = Window::new(8, 3).unwrap_err();
     assert_eq!(error, WindowError::Size { size: 8, bits: 3, largest: 7 });
-    assert_eq!(error.to_string(), "a window of 8 can not be numbered with 3 bits: give 1 to 7");
+    assert_eq!(error.to_string(), "a window of 8 cannot be numbered with 3 bits: give 1 to 7");
     assert!(Window::new(0, 3).unwrap_err().to_string().contains("give 1 to 7"));
     assert!(Window::new(1, 10).unwrap_err().to_string().contains("give 1 to 9"));
 }
