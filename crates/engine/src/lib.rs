@@ -27,4 +27,4 @@ pub use losses::{LossCause, Losses};
 pub use partition::Totals;
 pub use prepare::{BuildStep, PrepareError, Prepared, hosts};
 pub use transport::{HostTransport, transport_bytes, warnings};
-pub use waiting::Passed;
+pub use waiting::{PacketId, Passed};

@@ -1,14 +1,20 @@
 //! Packets at the heads of queues that have space ahead of them, and are not chosen.
 
-use fabricsim_fabric::Switch;
+use fabricsim_fabric::{NONE, Slot, Switch};
 use fabricsim_model::Observer;
 use fabricsim_units::{HostId, Time, Vl};
 
 use crate::engine::Engine;
 use crate::partition::Partition;
 
+/// Most packets behind a head that are listed.
+const BEHIND: usize = 32;
+
+/// Sender of a packet, its stream, and its number among the sender's packets.
+pub type PacketId = (HostId, u16, u32);
+
 /// A packet at the head of a queue, whose output does not choose it although it could be sent.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Passed {
     /// Sending port of the output, in the fabric.
     pub output: u32,
@@ -16,10 +22,12 @@ pub struct Passed {
     pub input: u32,
     /// Virtual lane of the packet's input buffer.
     pub lane: Vl,
-    /// Sender of the packet, its stream, and its number among the sender's packets.
-    pub packet: (HostId, u16, u32),
+    /// The packet.
+    pub packet: PacketId,
     /// Time at which the packet could first be sent on, as far as its switch is concerned.
     pub ready: Time,
+    /// The next packets of its queue, at most 32, in order.
+    pub behind: Vec<PacketId>,
 }
 
 /// Heads of queues, ready at `since` or before, that have credits now and whose outputs have sent since. In order, the same for
@@ -43,12 +51,18 @@ pub(crate) fn passed<B: Observer>(engine: &Engine<B>, since: Time) -> Vec<Passed
                     let (blocks, least) = (slot.blocks, context.rules.least_space);
                     context.ports.would_have_space(port, lane, blocks.max(least), now)
                 });
+                let id = |slot: &Slot| (slot.packet.source, slot.packet.stream, slot.packet.sequence);
+                let next = |at: u32| (at != NONE).then(|| &context.arena[at]);
                 (sent_since && has_credits).then(|| Passed {
                     output: context.ports.senders[port as usize].channel,
                     input: input_channel(switch, input, &context.ports),
                     lane,
-                    packet: (slot.packet.source, slot.packet.stream, slot.packet.sequence),
+                    packet: id(slot),
                     ready: slot.ready,
+                    behind: std::iter::successors(next(slot.next), |slot| next(slot.next))
+                        .take(BEHIND)
+                        .map(id)
+                        .collect(),
                 })
             });
             found.extend(heads);

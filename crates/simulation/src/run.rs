@@ -245,7 +245,7 @@ impl<'a> Running<'a> {
         if stuck || self.looks == self.next_search {
             self.next_search = self.looks * 3 / 2 + 1;
             self.search();
-            self.waiting.look(&self.engine);
+            self.waiting.look(&self.engine, self.prepared);
         }
         if stuck || self.refusals.look(&self.engine) {
             self.search_at_hosts();
@@ -374,8 +374,9 @@ impl<'a> Running<'a> {
         let end = self.end();
         let totals = self.engine.totals();
         let credits = self.engine.check_credits();
-        let mtu = self.prepared.experiment.host.mtu.0;
-        let mut warnings = self.waiting.warnings(&self.engine, graph, u32::try_from(mtu).unwrap_or(u32::MAX));
+        self.waiting.look(&self.engine, self.prepared);
+        let measured = self.window.map_or(self.engine.now(), |(_, to)| to.min(self.engine.now()));
+        let mut warnings = self.waiting.warnings(graph, measured);
         if self.status.is_none_or(|status| status == Status::Ok) {
             warnings.extend(self.refusals.warning(&self.engine, graph));
             warnings.extend(self.unfinished_drain(&totals));

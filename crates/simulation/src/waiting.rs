@@ -1,43 +1,88 @@
-//! Warnings of packets that are not chosen for long, though they could be sent.
+//! Warnings of lanes that starve: their packets could be sent, and others are sent in their place.
+//!
+//! A lane wants to send while the head of its queue is ready and has credits. At some times of the run (about 10, each at 1.5 times
+//! the one before), heads are noted that have been ready since the time before and were passed over since. The queue was never
+//! empty between two of these times if the later head was in it at the earlier one, and the packets that were ahead of it then are
+//! those that the queue has sent. Over such a spell a lane starves if it got less than one packet's share of
+//! [`PACKETS`] and of [`TURNS`] rounds. A lane of low rate has no such spell: its packets leave before the next look.
 
-use fabricsim_engine::{Engine, Passed};
+use std::collections::BTreeMap;
+
+use fabricsim_engine::{Engine, Passed, Prepared};
 use fabricsim_measure::Recorder;
-use fabricsim_topology::Graph;
-use fabricsim_units::Time;
+use fabricsim_topology::{Graph, Node};
+use fabricsim_units::{Time, Vl};
 
-/// Packets of the output's link that must fit into the time for which a packet waits.
+/// Packets of the output's link that fit into the time in which a starving lane sends less than one. No fair share is as small,
+/// but for switches with more queues.
 const PACKETS: u64 = 1000;
+
+/// The same in rounds, in which each queue of the switch sends a packet: a starving lane gets less than a tenth of an equal share.
+const TURNS: u64 = 10;
+
+/// Consecutive looks of a spell in which the lane sent something. Whether a head has credits is known at the looks only, and a lane that
+/// mostly lacks them has some at a look by chance: by [`TURNS`] at one look in 10, so at six in a row once in 10^6. For a spell in
+/// which it sent nothing two looks are enough.
+const LOOKS: u32 = 6;
+
+/// Part of the time until the end of the measurement for which a lane starves at least: 1 in 4.
+const PART: u64 = 4;
 
 /// Warnings in full; the others are counted.
 const SHOWN: usize = 3;
 
-/// The heads of queues at some times of the run, which show whether one of them moved.
+/// Output, input and virtual lane of a queue.
+type Queue = (u32, u32, Vl);
+
+/// A time in which a queue wanted to send without a break.
+#[derive(Clone, Debug)]
+struct Spell {
+    head: Passed,
+    since: Time,
+    until: Time,
+    /// Packets that it sent.
+    sent: u64,
+    looks: u32,
+}
+
+/// The heads of queues at some times of the run.
 #[derive(Debug, Default)]
 pub(crate) struct Waiting {
-    /// Two looks before: the time, and the heads that waited then.
-    before: (Time, Vec<Passed>),
-    last: (Time, Vec<Passed>),
+    last: Time,
+    /// Spells up to the last look.
+    spells: Vec<Spell>,
+    /// The longest spell of each queue that starved.
+    starved: BTreeMap<Queue, Spell>,
 }
 
 impl Waiting {
     /// Notes the heads that have waited since the look before.
-    pub(crate) fn look(&mut self, engine: &Engine<Recorder>) {
-        let heads = engine.passed(self.last.0);
-        self.before = std::mem::replace(&mut self.last, (engine.now(), heads));
+    pub(crate) fn look(&mut self, engine: &Engine<Recorder>, prepared: &Prepared) {
+        let now = engine.now();
+        if now == self.last {
+            return;
+        }
+        let before = std::mem::take(&mut self.spells);
+        let heads = engine.passed(self.last).into_iter();
+        self.spells = heads.map(|head| continued(head, &before, now)).collect();
+        self.last = now;
+        for spell in &self.spells {
+            if spell.starves(prepared) {
+                let queue = (spell.head.output, spell.head.input, spell.head.lane);
+                let longest = self.starved.entry(queue).or_insert_with(|| spell.clone());
+                if spell.waited() >= longest.waited() {
+                    longest.clone_from(spell);
+                }
+            }
+        }
     }
 
-    /// The heads of the look before the last that wait still, at the end, one line each.
-    pub(crate) fn warnings(&self, engine: &Engine<Recorder>, graph: &Graph, mtu: u32) -> Vec<String> {
-        let (since, heads) = &self.before;
-        let now = engine.now();
-        let waited = now.saturating_sub(*since);
-        let is_long = |head: &Passed| {
-            let rate = graph.links[(head.output / 2) as usize].parameters.rate;
-            waited > rate.byte_time().duration(mtu) * PACKETS
-        };
-        let mut found = engine.passed(*since);
-        found.retain(|head| is_long(head) && heads.binary_search(head).is_ok());
-        let mut lines: Vec<String> = found.iter().take(SHOWN).map(|head| line(head, graph, now)).collect();
+    /// The lanes that starved for a good part of the time until `measured`, one line each.
+    pub(crate) fn warnings(&self, graph: &Graph, measured: Time) -> Vec<String> {
+        let is_long = |spell: &&Spell| spell.waited().0 >= measured.0 / PART;
+        let found: Vec<&Spell> = self.starved.values().filter(is_long).collect();
+        let mut lines: Vec<String> =
+            found.iter().take(SHOWN).map(|spell| spell.line(graph, self.last)).collect();
         if found.len() > SHOWN {
             let more = found.len() - SHOWN;
             lines.push(if more == 1 {
@@ -50,12 +95,69 @@ impl Waiting {
     }
 }
 
-fn line(head: &Passed, graph: &Graph, now: Time) -> String {
-    format!(
-        "lane {} of {} starves at {}: its next packet has been ready for {}, there is space ahead, and other packets are sent",
-        head.lane.0,
-        graph.port_name(head.input),
-        graph.port_name(head.output),
-        now.saturating_sub(head.ready),
-    )
+/// The spell that `head` continues, else one that begins `now`.
+fn continued(head: Passed, before: &[Spell], now: Time) -> Spell {
+    let queue = |of: &Passed| (of.output, of.input, of.lane);
+    let first = before.partition_point(|spell| queue(&spell.head) < queue(&head));
+    let same = before[first..].iter().take_while(|spell| queue(&spell.head) == queue(&head));
+    let found = same.into_iter().find_map(|spell| Some((spell, rank(&head, &spell.head)?)));
+    match found {
+        Some((spell, ahead)) => {
+            Spell { head, since: spell.since, until: now, sent: spell.sent + ahead, looks: spell.looks + 1 }
+        }
+        None => Spell { head, since: now, until: now, sent: 0, looks: 1 },
+    }
+}
+
+/// Packets that were ahead of `head` in its queue when `before` was the head; `None` if it was not near.
+fn rank(head: &Passed, before: &Passed) -> Option<u64> {
+    let mut packets = std::iter::once(&before.packet).chain(&before.behind);
+    packets.position(|&packet| packet == head.packet).map(|ahead| ahead as u64)
+}
+
+impl Spell {
+    fn waited(&self) -> Time {
+        self.until.saturating_sub(self.since)
+    }
+
+    fn starves(&self, prepared: &Prepared) -> bool {
+        if self.looks < 2 || self.sent > 0 && self.looks < LOOKS {
+            return false;
+        }
+        let graph = &prepared.graph;
+        let link = &graph.links[(self.head.output / 2) as usize];
+        let sender = if self.head.output.is_multiple_of(2) { link.a } else { link.b };
+        let ports = match sender.node {
+            Node::Switch(switch) => graph.switches[switch.index()].ports.len() as u64,
+            Node::Host(_) => 1,
+        };
+        let queues = ports * u64::from(prepared.experiment.switch.virtual_lanes);
+        let mtu = u32::try_from(prepared.experiment.host.mtu.0).unwrap_or(u32::MAX);
+        let packet = link.parameters.rate.byte_time().duration(mtu);
+        self.waited() > packet * (PACKETS.max(TURNS * queues) * (self.sent + 1))
+    }
+
+    fn line(&self, graph: &Graph, end: Time) -> String {
+        let place = format!(
+            "lane {} of {} starves at {}",
+            self.head.lane.0,
+            graph.port_name(self.head.input),
+            graph.port_name(self.head.output)
+        );
+        if self.sent == 0 && self.until == end {
+            let waited = end.saturating_sub(self.head.ready);
+            return format!(
+                "{place}: its next packet has been ready for {waited}, there is space ahead, and other packets are sent"
+            );
+        }
+        let sent = match self.sent {
+            0 => "nothing".to_owned(),
+            1 => "1 packet".to_owned(),
+            more => format!("{more} packets"),
+        };
+        format!(
+            "{place}: from {} to {} it sent {sent}, though packets were ready and there was space ahead; other packets were sent",
+            self.since, self.until
+        )
+    }
 }

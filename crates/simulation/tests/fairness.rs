@@ -78,6 +78,60 @@ fn fixed_priority_starves_all_but_the_first() {
     assert!((outcome.summary.jain - 0.2).abs() < 1e-12);
 }
 
+/// Two sources, of which the first goes before the second; at `pause` it stops for two packets' time.
+fn served_once(pause: Time) -> Vec<String> {
+    let from = pause + Time::us(2);
+    let text = SWITCH.replace(
+        "[[traffic]]\n",
+        &format!(
+            "[[traffic]]\nsources = ['H0']\nstop = '{pause}'\npattern = {{ to = 'H5' }}\ninjection = 'saturating'\n\
+             message = '1000 B'\n\
+             [[traffic]]\nsources = ['H0']\nstart = '{from}'\npattern = {{ to = 'H5' }}\ninjection = 'saturating'\n\
+             message = '1000 B'\n\
+             [[traffic]]\nsources = ['H1']\n"
+        ),
+    );
+    run(&text, &[("switch.arbiter", "fixed-priority"), ("run.duration", "20 ms")]).warnings
+}
+
+#[test]
+fn a_lane_that_is_served_once_starves_all_the_same() {
+    for ms in [1, 10, 19] {
+        let warnings = served_once(Time::ms(ms));
+        assert_eq!(warnings.len(), 1, "{ms}: {warnings:?}");
+        assert!(warnings[0].starts_with("lane 0 of H1->S0 starves at S0->H5: "), "{warnings:?}");
+    }
+    let warnings = served_once(Time::us(19_500));
+    assert!(warnings[0].contains(" to 20 ms it sent "), "{warnings:?}");
+    assert!(warnings[0].contains("packets were ready and there was space ahead"), "{warnings:?}");
+}
+
+#[test]
+fn a_lane_that_is_served_in_the_drain_starved_before() {
+    let text = SWITCH.replace("pattern", "stop = '20 ms'\npattern");
+    let drained = [("switch.arbiter", "fixed-priority"), ("run.duration", "20 ms"), ("run.drain", "empty")];
+    let outcome = run(&text, &drained);
+    assert_eq!(outcome.warnings.len(), 4, "{:?}", outcome.warnings);
+    assert!(outcome.warnings[0].contains(" it sent nothing, though"), "{:?}", outcome.warnings);
+}
+
+#[test]
+fn a_lane_of_low_rate_does_not_starve() {
+    let low = "[[traffic]]\nsources = ['H1']\npattern = { to = 'H5' }\nload = 0.001\nmessage = '1000 B'\n";
+    let text =
+        SWITCH.replace("[[traffic]]\n", &format!("{low}[[traffic]]\nsources = ['H0', 'H2', 'H3', 'H4']\n"));
+    for arbiter in ["round-robin", "oldest-first", "age-based"] {
+        let outcome = run(&text, &[("switch.arbiter", arbiter), ("run.duration", "50 ms")]);
+        assert_eq!(outcome.warnings, [""; 0], "{arbiter}");
+    }
+    // behind a source that leaves it a tenth of the link
+    let text = text
+        .replace("['H0', 'H2', 'H3', 'H4']", "['H0']")
+        .replace("injection = \"saturating\"", "load = 0.9");
+    let outcome = run(&text, &[("switch.arbiter", "fixed-priority"), ("run.duration", "50 ms")]);
+    assert_eq!(outcome.warnings, [""; 0]);
+}
+
 /// A chain of three switches: A crosses both links between them, B the first, C and D the second. On lanes of their own, A and B
 /// contend for the read port of the second switch's input.
 const TWO_BOTTLENECKS: &str = r#"
