@@ -157,7 +157,7 @@ VALUES = {
     "sum beyond the clock": put("run.warmup=18446744 s", "warm-up and duration are", "at most 604800 s"),
     "drain of 0": put("run.drain_limit=0 ns", "0 is not allowed"),
     "no partitions": put("run.partitions=0", "from 1 to 256"),
-    "partitions beyond 32 bits": put("run.partitions=4294967296", "from 0 to 4294967295"),
+    "partitions beyond 32 bits": put("run.partitions=4294967296", "from 1 to 256"),
     "precision of 0": put("run.steady_state={ precision = 0.0 }", "between 0 and 1"),
     "confidence of 1": put("run.steady_state={ confidence = 1.0 }", "between 0 and 1"),
     "batch longer than the run": put('run.steady_state={ batch = "1 s" }', "room for 10 batches"),
