@@ -131,7 +131,9 @@ fn resolve(algorithm: Algorithm, graph: &Graph) -> Algorithm {
     match (algorithm, &graph.shape) {
         (Algorithm::Auto, Shape::Grid(_)) => Algorithm::DimensionOrder,
         (Algorithm::Auto, Shape::Tree(_)) => Algorithm::UpDown,
-        (Algorithm::Auto, Shape::Dragonfly(_) | Shape::Megafly(_) | Shape::HyperX(_)) => Algorithm::Minimal,
+        (Algorithm::Auto, Shape::Dragonfly(_) | Shape::Megafly(_) | Shape::HyperX(_) | Shape::Direct) => {
+            Algorithm::Minimal
+        }
         (Algorithm::Auto, Shape::Irregular) => Algorithm::ShortestPath,
         (chosen, _) => chosen,
     }

@@ -38,7 +38,7 @@ fn switch_places(graph: &Graph) -> Vec<(f64, f64)> {
         Shape::HyperX(shape) => grid_place(&switch.coordinates, &shape.dimensions),
         Shape::Dragonfly(shape) => group_place(i, shape.routers, shape.groups.count),
         Shape::Megafly(shape) => group_place(i, shape.leaves + shape.spines, shape.groups.count),
-        Shape::Irregular => {
+        Shape::Direct | Shape::Irregular => {
             let angle = TAU * i as f64 / count;
             let radius = if graph.switches.len() == 1 { 0.0 } else { count / TAU + 0.5 };
             (radius * angle.cos(), radius * angle.sin())

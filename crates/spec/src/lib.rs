@@ -49,7 +49,7 @@ pub use routing::{Algorithm, Load, Routing, Selection, Ties, Via};
 pub use run::{Drain, FlowDetail, Measure, Run, SteadyState};
 pub use sweep::{Drawn, RandomPoints, Range, Sampling, Scale, Sweep};
 pub use switch::{Allocation, Arbiter, CreditReturn, Queueing, SendWhen, Staging, Switch, Switching};
-pub use topology::{Arrangement, Dragonfly, Grid, Megafly, Naming, Topology};
+pub use topology::{Arrangement, Dragonfly, Grid, Jellyfish, Megafly, Naming, SlimFly, Topology, Xpander};
 pub use traffic::{
     DrawPer, HotSpot, Injection, MessageSize, Pattern, Response, SelfFlows, SizeDistribution, Traffic,
     WeightedSize,

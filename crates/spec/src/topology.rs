@@ -70,6 +70,12 @@ pub enum Topology {
         #[serde(default = "one")]
         hosts_per_switch: u32,
     },
+    /// A Slim Fly: the graph of McKay, Miller and Širáň for q, of diameter 2 (Besta, Hoefler 2014).
+    SlimFly(SlimFly),
+    /// A Jellyfish: a random graph in which every switch has the same number of links (Singla, Hong, Popa, Godfrey 2012).
+    Jellyfish(Jellyfish),
+    /// An Xpander: a random lift of the complete graph (Valadarsky, Shahaf, Dinitz, Schapira 2016).
+    Xpander(Xpander),
     /// Any graph, read from a file: `.toml` (nodes, links), `.ned` (OMNeT++), `.anynet` (BookSim).
     File {
         /// The file, relative to the experiment file.
@@ -133,6 +139,49 @@ pub struct Megafly {
     pub arrangement: Arrangement,
 }
 
+/// A Slim Fly.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct SlimFly {
+    /// A prime power of 3 or more. With q = 4 w + δ, δ one of -1, 0 and 1, there are 2 q² switches of (3 q - δ) / 2 links to others.
+    pub q: u32,
+    /// Hosts on every switch; by default half the number of its links to other switches, rounded up, as in the paper.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hosts_per_switch: Option<u32>,
+}
+
+/// A Jellyfish.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Jellyfish {
+    /// Number of switches, 2 or more.
+    pub switches: u32,
+    /// Links of a switch to others, all different; less than the number of switches. Switches times degree is even.
+    pub degree: u32,
+    /// Hosts on every switch.
+    #[serde(default = "one")]
+    pub hosts_per_switch: u32,
+    /// Seed of the graph alone: runs of different `seed` have the same graph.
+    #[serde(default = "one_seed")]
+    pub seed: u64,
+}
+
+/// An Xpander.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Xpander {
+    /// Links of a switch to others, one to each other group; there are `degree + 1` groups.
+    pub degree: u32,
+    /// Switches of a group.
+    pub lift: u32,
+    /// Hosts on every switch.
+    #[serde(default = "one")]
+    pub hosts_per_switch: u32,
+    /// Seed of the graph alone: runs of different `seed` have the same graph.
+    #[serde(default = "one_seed")]
+    pub seed: u64,
+}
+
 /// Assignment of a group's global ports to other groups. Global ports of a group are numbered k = r h + i, for port i
 /// of its router (or spine) r (Camarero, Vallejo, Beivide 2014; Hastings et al. 2015).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -160,5 +209,9 @@ pub enum Naming {
 }
 
 const fn one() -> u32 {
+    1
+}
+
+const fn one_seed() -> u64 {
     1
 }

@@ -5,7 +5,8 @@ use std::path::Path;
 use fabricsim_spec::{Experiment, SpecError, Topology};
 
 use crate::builders::{
-    dragonfly, fat_tree, grid, hypercube, hyperx, megafly, parking_lot, ring, single_switch, xgft,
+    dragonfly, fat_tree, grid, hypercube, hyperx, jellyfish, megafly, parking_lot, ring, single_switch,
+    slim_fly, xgft, xpander,
 };
 use crate::links::{ByClass, Classes, Defaults, apply_named, by_class};
 use crate::{Graph, retry, validate};
@@ -64,6 +65,9 @@ pub fn build(experiment: &Experiment, base_dir: &Path, file: &str) -> Result<Gra
         Topology::HyperX { dimensions, hosts_per_switch } => {
             hyperx::build(&context, dimensions, *hosts_per_switch)
         }
+        Topology::SlimFly(spec) => slim_fly::build(&context, spec),
+        Topology::Jellyfish(spec) => jellyfish::build(&context, spec),
+        Topology::Xpander(spec) => xpander::build(&context, spec),
         Topology::File { path } => crate::file::build(&context, path),
     }?;
     apply_named(&mut graph, &experiment.links, file)?;

@@ -84,9 +84,9 @@ pub enum LinkClass {
     Dimension(u8),
     /// Between level n and n + 1 of a tree; the switches next to the hosts are level 1.
     Level(u8),
-    /// Within a group of a dragonfly or megafly.
+    /// Within a group of a dragonfly or megafly, or a part of a Slim Fly.
     Local,
-    /// Between groups of a dragonfly or megafly.
+    /// Between groups of a dragonfly or megafly, or the parts of a Slim Fly.
     Global,
     /// Between switches of a graph without regular shape.
     Plain,
@@ -105,6 +105,8 @@ pub enum Shape {
     Megafly(MegaflyShape),
     /// HyperX.
     HyperX(HyperXShape),
+    /// A direct network whose routes are found by search: Slim Fly, Jellyfish, Xpander.
+    Direct,
     /// Anything else.
     Irregular,
 }

@@ -19,7 +19,7 @@ pub(super) fn bisection(graph: &Graph) -> Option<Bisection> {
         Shape::Grid(shape) => grid(graph, shape),
         Shape::Tree(shape) => tree(graph, shape),
         Shape::HyperX(shape) => hyperx(graph, shape),
-        Shape::Dragonfly(_) | Shape::Megafly(_) => Some(first_half(graph)),
+        Shape::Dragonfly(_) | Shape::Megafly(_) | Shape::Direct => Some(first_half(graph)),
         Shape::Irregular => None,
     }
 }

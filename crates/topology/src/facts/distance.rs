@@ -27,7 +27,7 @@ pub(super) fn distances(graph: &Graph) -> Option<Distances> {
         Shape::Grid(shape) => Some(grid(graph, shape)),
         Shape::Tree(shape) => Some(tree(shape)),
         Shape::HyperX(shape) => Some(hyperx(graph, shape)),
-        Shape::Dragonfly(_) | Shape::Megafly(_) | Shape::Irregular => search(graph),
+        Shape::Dragonfly(_) | Shape::Megafly(_) | Shape::Direct | Shape::Irregular => search(graph),
     }
 }
 

@@ -30,6 +30,9 @@ fn facts_of_the_families() {
         "megafly]\np = 2\nleaves = 2\nspines = 2\nh = 2",
         "hyperx]\ndimensions = [4, 4]\nhosts_per_switch = 4",
         "hyperx]\ndimensions = [5, 3, 2]",
+        "slim-fly]\nq = 5",
+        "jellyfish]\nswitches = 20\ndegree = 5\nhosts_per_switch = 3",
+        "xpander]\ndegree = 5\nlift = 4\nhosts_per_switch = 3",
     ];
     let mut table = String::new();
     for topology in topologies {

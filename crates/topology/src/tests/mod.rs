@@ -1,6 +1,7 @@
 //! Tests of the crate as a whole, by what they show.
 
 mod common;
+mod direct;
 mod facts;
 mod files;
 mod groups;

@@ -49,6 +49,9 @@ fn topologies() -> impl Strategy<Value = String> {
         "dragonfly]\np = 2\na = 3\nh = 1",
         "megafly]\np = 1\nleaves = 2\nspines = 2\nh = 1",
         "hyperx]\ndimensions = [3, 2]",
+        "slim-fly]\nq = 3",
+        "jellyfish]\nswitches = 8\ndegree = 3",
+        "xpander]\ndegree = 3\nlift = 2",
     ];
     let flies = proptest::sample::select(flies.map(|fly| format!("[topology.{fly}")).to_vec());
     (prop_oneof![grid, tree, flies], proptest::sample::select(named)).prop_map(|(topology, latency)| {
