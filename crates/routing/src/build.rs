@@ -2,7 +2,7 @@ use std::io::Read;
 use std::path::Path;
 
 use fabricsim_model::Lanes;
-use fabricsim_spec::{Algorithm, Experiment, SpecError, Ties};
+use fabricsim_spec::{Algorithm, Experiment, LanePolicy, SpecError, Ties};
 use fabricsim_topology::{Graph, Shape, failed_links};
 
 use crate::{
@@ -63,26 +63,48 @@ pub fn build(
         | Algorithm::Par62
         | Algorithm::Dal => crate::direct::build(algorithm, experiment, graph, file)?,
         Algorithm::Table => {
-            TableRouting::new(read_tables(routing.tables.as_deref(), graph, base_dir, file)?, all).into()
+            on_lanes(read_tables(routing.tables.as_deref(), graph, base_dir, file)?, experiment, graph, file)?
+                .into()
         }
         Algorithm::ShortestPath | Algorithm::Auto => {
-            TableRouting::new(shortest_paths(graph, file)?, all).into()
+            on_lanes(shortest_paths(graph, file)?, experiment, graph, file)?.into()
         }
+    })
+}
+
+/// Routing by `tables` with the lane policy of the experiment.
+fn on_lanes(
+    tables: ForwardingTables,
+    experiment: &Experiment,
+    graph: &Graph,
+    file: &str,
+) -> Result<TableRouting, SpecError> {
+    let lanes = experiment.switch.lanes_per_class();
+    let routing = TableRouting::new(tables, Lanes::new(0, lanes));
+    if experiment.routing.lane_policy != Some(LanePolicy::Hops) {
+        return Ok(routing);
+    }
+    routing.by_hops(graph).map_err(|needed| {
+        let message = format!(
+            "\"hops\" needs {needed} virtual lanes in each service class, the links of the longest route, and there are {lanes}"
+        );
+        SpecError::at_key(file, "routing.lane_policy", message)
     })
 }
 
 /// Refuses keys that the algorithm has no use for.
 fn refuse_stray(experiment: &Experiment, algorithm: Algorithm, file: &str) -> Result<(), SpecError> {
     use Algorithm::{
-        Dal, DimensionOrder, LookUpTables, Par, Par62, Piggyback, Table, UgalG, UgalL, UpDownAdaptive,
-        Valiant,
+        Dal, DimensionOrder, LookUpTables, Par, Par62, Piggyback, ShortestPath, Table, UgalG, UgalL,
+        UpDownAdaptive, Valiant,
     };
     let routing = &experiment.routing;
-    let keys: [(&str, bool, &[Algorithm]); 12] = [
+    let keys: [(&str, bool, &[Algorithm]); 13] = [
         ("routing.order", routing.order.is_some(), &[DimensionOrder, LookUpTables]),
         ("routing.ties", routing.ties.is_some(), &[DimensionOrder]),
         ("routing.partitions", routing.partitions.is_some(), &[LookUpTables]),
         ("routing.tables", routing.tables.is_some(), &[Table]),
+        ("routing.lane_policy", routing.lane_policy.is_some(), &[ShortestPath, Table]),
         ("routing.via", routing.via.is_some(), &[Valiant, UgalL, UgalG, Piggyback, Par]),
         ("routing.threshold", routing.threshold.is_some(), &[UgalL, UgalG, Piggyback, Par, Par62, Dal]),
         ("routing.weights", routing.weights.is_some(), &[UgalL, UgalG, Piggyback]),

@@ -1,12 +1,16 @@
-//! From an experiment to the routing of a dragonfly, megafly or HyperX.
+//! From an experiment to the routing of a dragonfly, megafly or HyperX, and to minimal, Valiant and UGAL-L routing on other graphs.
 
+use fabricsim_model::Lanes;
 use fabricsim_spec::{Algorithm, Experiment, SpecError};
 use fabricsim_topology::{Graph, LinkClass, Shape};
 use fabricsim_units::Time;
 
 use crate::build::{MOST_LANES, name, unsuitable};
 use crate::dragonfly::{Detours, Policy, Via};
-use crate::{Dragonfly, HyperX, HyperXPolicy, Megafly, MegaflyPolicy, Router};
+use crate::{
+    Dragonfly, HyperX, HyperXPolicy, Indirect, IndirectPolicy, Megafly, MegaflyPolicy, Router, TableRouting,
+    shortest_paths,
+};
 
 /// `routing.threshold` and `routing.congested` by default, in packets.
 const THRESHOLD: f64 = 3.0;
@@ -60,7 +64,31 @@ pub(crate) fn build(
             };
             Ok(HyperX::new(graph, shape, policy, lanes).map_err(few)?.into())
         }
-        _ => Err(unsuitable(file, algorithm, "a dragonfly, megafly or HyperX", graph)),
+        Shape::Direct | Shape::Irregular => {
+            if experiment.routing.via.is_some() {
+                let message = "only on a dragonfly: here packets go over the switch of a random host";
+                return Err(SpecError::at_key(file, "routing.via", message));
+            }
+            let many = |needed: u32| few(u8::try_from(needed).unwrap_or(u8::MAX));
+            let policy = match algorithm {
+                Algorithm::Minimal => {
+                    let tables = TableRouting::new(shortest_paths(graph, file)?, Lanes::new(0, lanes));
+                    return Ok(tables.by_hops(graph).map_err(many)?.into());
+                }
+                Algorithm::Valiant => IndirectPolicy::Valiant,
+                Algorithm::UgalL => IndirectPolicy::UgalLocal { threshold },
+                Algorithm::Dal => return Err(unsuitable(file, algorithm, "a HyperX", graph)),
+                _ => return Err(unsuitable(file, algorithm, "a dragonfly", graph)),
+            };
+            let router = Indirect::new(graph, shortest_paths(graph, file)?, policy, lanes).map_err(many)?;
+            Ok(router.with_weights(experiment.routing.weights).into())
+        }
+        _ => Err(unsuitable(
+            file,
+            algorithm,
+            "a dragonfly, megafly or HyperX, or a graph without coordinates or levels",
+            graph,
+        )),
     }
 }
 

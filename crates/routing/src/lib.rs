@@ -13,6 +13,8 @@ mod error;
 pub mod fdbs;
 mod gates;
 mod hyperx;
+mod indirect;
+mod ladder;
 mod look_up_tables;
 mod megafly;
 mod path;
@@ -34,6 +36,7 @@ pub use dimension_order::DimensionOrder;
 pub use dragonfly::Dragonfly;
 pub use error::{RoutingError, TablesError, TablesProblem};
 pub use hyperx::{HyperX, HyperXPolicy};
+pub use indirect::{Indirect, IndirectPolicy};
 pub use look_up_tables::{LookUpTables, Wanted};
 pub use megafly::{Megafly, MegaflyPolicy};
 pub use path::path;
@@ -242,6 +245,8 @@ routers!(
     Megafly,
     /// Minimal, Valiant and DAL routing on a HyperX.
     HyperX,
+    /// Valiant and UGAL-L routing on any graph.
+    Indirect,
     /// Forwarding tables: shortest paths, or read from a file.
     TableRouting,
 );
@@ -254,6 +259,8 @@ impl Router {
             Self::Dragonfly(router) => Some(router.longest_way()),
             Self::Megafly(router) => Some(router.longest_way()),
             Self::HyperX(router) => Some(router.longest_way()),
+            Self::Indirect(router) => Some(router.longest_way()),
+            Self::TableRouting(router) => router.longest_way(),
             _ => None,
         }
     }

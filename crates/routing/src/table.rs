@@ -6,6 +6,7 @@ use fabricsim_spec::SpecError;
 use fabricsim_topology::Graph;
 use fabricsim_units::{HostId, PortNo, SwitchId, Vl};
 
+use crate::ladder::{Ladder, lengths, longest};
 use crate::{Router, RoutingError, RoutingFunction};
 
 /// Most memory that tables may take, in bytes.
@@ -96,17 +97,31 @@ impl ForwardingTables {
     }
 }
 
-/// Routing by forwarding tables, on all virtual lanes.
+/// Routing by forwarding tables, on all virtual lanes or by the number of links passed.
 #[derive(Clone, Debug)]
 pub struct TableRouting {
     tables: ForwardingTables,
+    /// Lanes of each link of a route, if they are given by its place there.
+    ladder: Option<Ladder>,
     pub(crate) all: Lanes,
 }
 
 impl TableRouting {
     /// Routing by `tables`, which have an entry for every switch and host.
     pub fn new(tables: ForwardingTables, all: Lanes) -> Self {
-        Self { tables, all }
+        Self { tables, ladder: None, all }
+    }
+
+    /// The same with the n-th link between switches of a route on the n-th lanes; the lanes that are needed, if there are fewer.
+    pub fn by_hops(self, graph: &Graph) -> Result<Self, u32> {
+        let longest = longest(&lengths(&self.tables, graph), graph);
+        let ladder = Ladder::new(graph, longest, self.all.count)?;
+        Ok(Self { ladder: Some(ladder), ..self })
+    }
+
+    /// Lanes that are needed, and the lane of each link of the longest route, where lanes are given by the number of links passed.
+    pub(crate) fn longest_way(&self) -> Option<(u8, String)> {
+        self.ladder.as_ref().map(Ladder::longest_way)
     }
 
     /// The tables.
@@ -128,7 +143,12 @@ impl RoutingFunction for TableRouting {
     }
 
     #[inline]
-    fn only_hop(&self, at: SwitchId, _in_port: PortNo, _lane: Vl, to: HostId) -> Option<Hop> {
-        self.tables.port(at, to).map(|port| Hop { port, lanes: self.all })
+    fn only_hop(&self, at: SwitchId, in_port: PortNo, lane: Vl, to: HostId) -> Option<Hop> {
+        let port = self.tables.port(at, to)?;
+        let lanes = match &self.ladder {
+            Some(ladder) => ladder.lanes(at, in_port, lane, port),
+            None => self.all,
+        };
+        Some(Hop { port, lanes })
     }
 }

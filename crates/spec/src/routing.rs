@@ -18,6 +18,9 @@ pub struct Routing {
     /// For `table`: the forwarding tables (`.fdbs`), relative to the experiment file.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tables: Option<String>,
+    /// For `shortest-path` and `table`: which virtual lanes a packet may take; by default `all`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub lane_policy: Option<LanePolicy>,
     /// For `look-up-tables`: blocks of each dimension, of which each combination is a global partition of the
     /// switches' numbers: at most 8 partitions of at most 4096 switches. A dimension can only be divided if all
     /// before it in the order are divided into single coordinates. By default as few partitions as will do.
@@ -68,7 +71,7 @@ pub struct Routing {
 #[serde(rename_all = "kebab-case")]
 pub enum Algorithm {
     /// Choice by topology: `dimension-order` on grids, rings and hypercubes, `up-down` on trees, `minimal` on dragonflies,
-    /// megaflies and HyperX, else `shortest-path`.
+    /// megaflies, HyperX, Slim Flies, Jellyfish and Xpanders, else `shortest-path`.
     #[default]
     Auto,
     /// One dimension after the other; on a torus the virtual lanes are split at a dateline.
@@ -87,13 +90,15 @@ pub enum Algorithm {
     ShortestPath,
     /// Forwarding tables from a file.
     Table,
-    /// On a dragonfly or megafly: the shortest way between groups. On a HyperX: the dimensions in order. 2 virtual lanes on a
-    /// dragonfly, 1 else.
+    /// On a dragonfly or megafly: the shortest way between groups. On a HyperX: the dimensions in order. On a graph without coordinates and
+    /// levels (Slim Fly, Jellyfish, Xpander, from a file): as `shortest-path` with `lane_policy = "hops"`. 2 virtual lanes on a
+    /// dragonfly, 1 on a megafly and HyperX, else as many as the longest of the paths has links between switches.
     Minimal,
-    /// Over another group (dragonfly, megafly) or switch (HyperX), drawn at random (Valiant 1982; Kim et al. 2008). On a
-    /// dragonfly 3 virtual lanes, 4 with `via = "router"`; 2 else.
+    /// Over another group (dragonfly, megafly) or switch (HyperX; the switch of a random host on a graph without coordinates and levels), drawn
+    /// at random (Valiant 1982; Kim et al. 2008). On a dragonfly 3 virtual lanes, 4 with `via = "router"`; 2 on a megafly and HyperX; else
+    /// twice as many as `minimal`.
     Valiant,
-    /// On a dragonfly or megafly: `minimal`, or `valiant` if q_min H_min > q_val H_val + T where a packet is injected, with what is ahead at
+    /// On a dragonfly, megafly, or graph without coordinates and levels: `minimal`, or `valiant` if q_min H_min > q_val H_val + T where a packet is injected, with what is ahead at
     /// the router's own outputs, q, and the links of the way, H (Kim et al. 2008). Lanes as `valiant`.
     UgalL,
     /// On a dragonfly: as `ugal-l`, with what is ahead at the first global link of each way as that router broadcast it to its group, `state_delay`
@@ -111,6 +116,17 @@ pub enum Algorithm {
     /// ahead (dimensionally-adaptive, load-balanced: Ahn et al. 2009); a detour counts as q_min > 2 q + T. 2 virtual lanes for
     /// each dimension of more than 2 switches, 1 for one of 2.
     Dal,
+}
+
+/// Virtual lanes that a packet may take.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum LanePolicy {
+    /// All lanes of its service class.
+    All,
+    /// The n-th lanes on the n-th link between switches: free of deadlock on any graph (Günther 1981). Needs as many lanes as the
+    /// longest route has links between switches.
+    Hops,
 }
 
 /// Load of a port.

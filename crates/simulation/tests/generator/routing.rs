@@ -13,6 +13,8 @@ use super::topology::{GRIDS, TREES, written};
 
 /// Algorithms that go over another group or switch.
 const INDIRECT: &[&str] = &["valiant", "ugal-l", "ugal-g", "piggyback", "par", "par-6/2"];
+/// Topologies on which routes are found by search.
+const SEARCHED: &[&str] = &["slim-fly", "jellyfish", "xpander", "file"];
 const DRAGONFLIES: &[&str] = &["ugal-g", "piggyback", "par", "par-6/2"];
 
 pub const PART: Part = Part {
@@ -39,6 +41,7 @@ pub const PART: Part = Part {
             ],
         },
         Dimension { name: "selection", choices: &["round-robin", "most-credits", "lowest", "by-flow"] },
+        Dimension { name: "lane_policy", choices: &["all", "hops"] },
         Dimension { name: "failed", choices: &["none", "one"] },
     ],
     rules: &[
@@ -54,14 +57,23 @@ pub const PART: Part = Part {
             then: Refused("needs a fat tree"),
         },
         Rule {
-            when: &[
-                Is("routing", &["minimal", "valiant"]),
-                IsNot("topology", &["dragonfly", "megafly", "hyperx"]),
-            ],
+            when: &[Is("routing", &["minimal", "valiant"]), Is("topology", GRIDS)],
             then: Refused("needs a dragonfly, megafly or HyperX"),
         },
         Rule {
-            when: &[Is("routing", &["ugal-l"]), IsNot("topology", &["dragonfly", "megafly"])],
+            when: &[Is("routing", &["minimal", "valiant"]), Is("topology", TREES)],
+            then: Refused("needs a dragonfly, megafly or HyperX"),
+        },
+        Rule {
+            when: &[Is("routing", &["ugal-l"]), Is("topology", GRIDS)],
+            then: Refused("needs a dragonfly"),
+        },
+        Rule {
+            when: &[Is("routing", &["ugal-l"]), Is("topology", TREES)],
+            then: Refused("needs a dragonfly"),
+        },
+        Rule {
+            when: &[Is("routing", &["ugal-l"]), Is("topology", &["hyperx"])],
             then: Refused("needs a dragonfly"),
         },
         Rule {
@@ -72,9 +84,22 @@ pub const PART: Part = Part {
             when: &[Is("routing", &["dal"]), Is("topology", &["dragonfly", "megafly"])],
             then: Refused("needs a HyperX"),
         },
+        Rule { when: &[Is("routing", &["dal"]), Is("topology", SEARCHED)], then: Refused("needs a HyperX") },
         Rule {
-            when: &[Is("routing", &["dal"]), IsNot("topology", &["dragonfly", "megafly", "hyperx"])],
+            when: &[Is("routing", &["dal"]), Is("topology", &["single-switch"])],
+            then: Refused("needs a HyperX"),
+        },
+        Rule {
+            when: &[Is("routing", &["dal"]), Is("topology", GRIDS)],
             then: Refused("needs a dragonfly, megafly or HyperX"),
+        },
+        Rule {
+            when: &[Is("routing", &["dal"]), Is("topology", TREES)],
+            then: Refused("needs a dragonfly, megafly or HyperX"),
+        },
+        Rule {
+            when: &[Is("lane_policy", &["hops"]), IsNot("routing", &["shortest-path", "table"])],
+            then: Refused("routing.lane_policy: only for `shortest-path` and `table`"),
         },
         Rule {
             when: &[Is("failed", &["one"]), IsNot("routing", &["look-up-tables"])],
@@ -85,7 +110,7 @@ pub const PART: Part = Part {
             then: Refused("they cut off"),
         },
         Rule {
-            when: &[Is("lanes", &["one"]), Is("routing", INDIRECT)],
+            when: &[Is("lanes", &["one"]), Is("routing", INDIRECT), IsNot("topology", &["single-switch"])],
             then: Refused("virtual lanes in each service class to be free of deadlock"),
         },
         Rule {
@@ -93,10 +118,14 @@ pub const PART: Part = Part {
             then: Refused("virtual lanes in each service class to be free of deadlock"),
         },
         Rule {
+            when: &[Is("lanes", &["one"]), Is("routing", &["minimal"]), Is("topology", &["file"])],
+            then: Refused("virtual lanes in each service class to be free of deadlock"),
+        },
+        Rule {
             when: &[
                 Is("lanes", &["one"]),
                 Is("routing", &["auto", "minimal"]),
-                Is("topology", &["dragonfly"]),
+                Is("topology", &["dragonfly", "slim-fly", "jellyfish", "xpander"]),
             ],
             then: Refused("virtual lanes in each service class to be free of deadlock"),
         },
@@ -107,7 +136,10 @@ pub const PART: Part = Part {
 /// Virtual lanes that each service class needs.
 pub fn lanes(build: &Build) -> u8 {
     match (build.choice("topology"), build.choice("routing")) {
+        (_, "shortest-path" | "table") if build.is("lane_policy", "hops") => diameter(build),
         (_, "shortest-path" | "table") => 1,
+        ("slim-fly" | "jellyfish" | "xpander", "auto" | "minimal") | ("file", "minimal") => diameter(build),
+        ("slim-fly" | "jellyfish" | "xpander" | "file", "valiant" | "ugal-l") => 2 * diameter(build),
         ("dragonfly", "auto" | "minimal")
         | ("megafly" | "hyperx", "valiant")
         | ("megafly", "ugal-l")
@@ -125,12 +157,23 @@ pub fn lanes(build: &Build) -> u8 {
     }
 }
 
+/// Links between the farthest hosts, at least 1.
+fn diameter(build: &Build) -> u8 {
+    fabricsim_topology::facts(&build.graph).diameter.map_or(1, |links| links.max(1) as u8)
+}
+
 fn write(build: &mut Build) {
     let algorithm = build.choice("routing");
     let (selection, topology) = (build.choice("selection"), build.choice("topology"));
     build.draft.section("[routing]");
     build.draft.text("algorithm", algorithm);
     build.draft.text("lane_selection", selection);
+    if build.is("lane_policy", "hops")
+        || matches!(algorithm, "shortest-path" | "table") && build.draw.chance(1, 4)
+    {
+        let policy = build.choice("lane_policy");
+        build.draft.text("lane_policy", policy);
+    }
     if algorithm == "table" {
         let path = tables(build);
         build.draft.text("tables", path);

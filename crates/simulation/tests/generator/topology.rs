@@ -22,6 +22,9 @@ pub const PART: Part = Part {
             "dragonfly",
             "megafly",
             "hyperx",
+            "slim-fly",
+            "jellyfish",
+            "xpander",
             "file",
         ],
     }],
@@ -56,7 +59,10 @@ pub fn write(space: &Space, point: &Point, draw: &mut Draw, draft: &mut Draft) {
     if kind == "file" {
         draft.section("[topology.file]");
         let hosts = if needs.square { draw.pick(&[4, 16]) } else { draw.range(3, 9) };
-        draft.text("path", graph_file(draw, hosts as usize).display());
+        let by_hops = space.is(point, "lane_policy", "hops")
+            || ["minimal", "valiant", "ugal-l"].contains(&space.choice(point, "routing"));
+        let path = if by_hops { chain_file(draw, hosts as usize) } else { graph_file(draw, hosts as usize) };
+        draft.text("path", path.display());
         return;
     }
     draft.section(&format!("[topology.{kind}]"));
@@ -64,6 +70,7 @@ pub fn write(space: &Space, point: &Point, draw: &mut Draw, draft: &mut Draft) {
         "mesh" | "torus" | "grid" => grid(kind, &needs, draw, draft),
         "hypercube" | "parking-lot" | "ring" | "single-switch" => line(kind, &needs, draw, draft),
         "fat-tree" | "xgft" => tree(kind, &needs, draw, draft),
+        "slim-fly" | "jellyfish" | "xpander" => searched(kind, &needs, draw, draft),
         _ => direct(kind, &needs, draw, draft),
     }
 }
@@ -156,6 +163,45 @@ fn direct(kind: &str, needs: &Needs, draw: &mut Draw, draft: &mut Draft) {
         draft.key(key, value);
     }
     draft.text("arrangement", draw.pick(&["absolute", "palmtree", "circulant"]));
+}
+
+/// Direct networks whose routes are found by search, of two or three links between the farthest switches.
+fn searched(kind: &str, needs: &Needs, draw: &mut Draw, draft: &mut Draft) {
+    let (first, second): (&str, &str) = match kind {
+        "slim-fly" => ("q", "hosts_per_switch"),
+        "jellyfish" => ("switches", "degree"),
+        _ => ("degree", "lift"),
+    };
+    let choices: &[(u32, u32, u32)] = match (kind, needs.square) {
+        ("slim-fly", true) => &[(4, 2, 0)],
+        ("slim-fly", false) => &[(3, 1, 0), (3, 2, 0), (4, 1, 0)],
+        ("jellyfish", true) => &[(4, 2, 1), (4, 2, 4), (8, 3, 2)],
+        ("jellyfish", false) => &[(5, 2, 1), (6, 3, 2), (8, 3, 1), (7, 4, 1)],
+        (_, true) => &[(3, 2, 2)],
+        (_, false) => &[(3, 2, 1), (4, 2, 1), (3, 2, 2)],
+    };
+    let (a, b, hosts) = draw.pick(choices);
+    draft.key(first, a);
+    draft.key(second, b);
+    if kind != "slim-fly" {
+        draft.key("hosts_per_switch", hosts);
+        draft.key("seed", draw.range(1, 3));
+    }
+}
+
+/// Three switches in a row, with hosts at both ends: two links between the farthest.
+fn chain_file(draw: &mut Draw, hosts: usize) -> PathBuf {
+    let mut text = String::new();
+    text.extend((0..3).map(|i| format!("[[switch]]\nname = \"S{i}\"\n")));
+    text.extend((0..hosts).map(|i| format!("[[host]]\nname = \"H{i}\"\n")));
+    let link = |a: &str, b: &str| format!("[[link]]\na = \"{a}\"\nb = \"{b}\"\n");
+    text += &link("S0", "S1");
+    text += &link("S1", "S2");
+    text.extend((0..hosts).map(|i| {
+        let at = if i < 2 { 2 * i } else { draw.below(3) };
+        link(&format!("H{i}"), &format!("S{at}"))
+    }));
+    written("chain", "toml", &text)
 }
 
 /// A connected graph: a random tree, some links more, hosts anywhere.
