@@ -1,4 +1,4 @@
-//! Megaflies and HyperX in operation: the same bits in any number of partitions, nothing lost, and the known limits of
+//! Megaflies, HyperX and graphs whose routes are found by search, in operation: the same bits in any number of partitions, nothing lost, and the known limits of
 //! throughput.
 
 use std::path::Path;
@@ -26,6 +26,10 @@ duration = "1 s"
 /// 9 groups of 4 leaves with 2 hosts and 4 spines with 2 links each.
 const MEGAFLY: &str = "megafly = { p = 2, leaves = 4, spines = 4, h = 2, g = 9 }";
 const HYPERX: &str = "hyperx = { dimensions = [4, 4], hosts_per_switch = 4 }";
+/// The Hoffman-Singleton graph with 4 hosts on each of its 50 switches.
+const SLIM_FLY: &str = "slim-fly = { q = 5 }";
+const JELLYFISH: &str = "jellyfish = { switches = 12, degree = 5, hosts_per_switch = 3 }";
+const XPANDER: &str = "xpander = { degree = 4, lift = 2, hosts_per_switch = 3 }";
 const HOSTS: u32 = 72;
 
 const UNIFORM: &str = "pattern = 'uniform'";
@@ -54,9 +58,13 @@ fn run(prepared: &Prepared) -> Totals {
 
 #[test]
 fn partitions_do_not_change_a_bit() {
-    for (topology, algorithms) in
-        [(MEGAFLY, ["minimal", "valiant", "ugal-l"]), (HYPERX, ["minimal", "valiant", "dal"])]
-    {
+    for (topology, algorithms) in [
+        (MEGAFLY, ["minimal", "valiant", "ugal-l"]),
+        (HYPERX, ["minimal", "valiant", "dal"]),
+        (SLIM_FLY, ["minimal", "valiant", "ugal-l"]),
+        (JELLYFISH, ["minimal", "valiant", "ugal-l"]),
+        (XPANDER, ["minimal", "valiant", "ugal-l"]),
+    ] {
         for (algorithm, queueing) in algorithms.iter().flat_map(|a| ["voq", "fifo"].map(|q| (a, q))) {
             let of = |partitions| {
                 let overrides = [("switch.queueing", queueing), ("run.partitions", partitions)];
@@ -118,4 +126,41 @@ fn a_hyperx_with_pairs_of_switches() {
     assert!(below > 0.99 && beyond < 0.95, "{below} and {beyond} of what is offered");
     let adaptive = at("dal", 0.4);
     assert!(adaptive > 0.99, "{adaptive} of 0.4 with detours");
+}
+
+/// Traffic of every switch's hosts to those of one neighbour, for the Slim Fly of 5: `S(half,x,y)` to `S(half,x,y+1)` or `+2`, which
+/// is a local link of the half.
+fn to_a_neighbour(load: f64) -> String {
+    let mut streams = String::new();
+    for (half, x, y, i) in (0..2)
+        .flat_map(|half| (0..25).flat_map(move |at: u32| (0..4).map(move |i| (half, at / 5, at % 5, i))))
+    {
+        if !streams.is_empty() {
+            streams += "[[traffic]]\nmessage = '128 B'\nslot = '1 ns'\n";
+        }
+        let to = format!("H({half},{x},{}).{i}", (y + 1 + half) % 5);
+        streams +=
+            &format!("sources = ['H({half},{x},{y}).{i}']\npattern = {{ to = '{to}' }}\nload = {load}\n");
+    }
+    streams
+}
+
+/// The graph looks the same from every switch and link, so that limits are exact. Uniform traffic: of 199 other hosts 28 are one link
+/// away and 168 two, and 4 hosts share 7 links: 7 / (4 * 364/199) = 0.957. To the hosts of one neighbour: minimal routes share
+/// one link, 1/4; over a switch drawn at random a route has (180 + 2)/50 = 3.64 links: 7 / (4 * 3.64) = 0.481.
+#[test]
+fn a_slim_fly_accepts_what_its_links_bear() {
+    let at = |algorithm: &str, traffic: &str, load: f64| accepted(SLIM_FLY, algorithm, traffic, 200) / load;
+    let uniform = |load: f64| at("minimal", &format!("{UNIFORM}\nload = {load}"), load);
+    assert!(uniform(0.85) > 0.99, "{} of 0.85 uniform", uniform(0.85));
+    for (algorithm, limit) in [("minimal", 0.25), ("valiant", 0.481)] {
+        let (below, beyond) = (0.9 * limit, 1.1 * limit);
+        let (below, beyond) =
+            (at(algorithm, &to_a_neighbour(below), below), at(algorithm, &to_a_neighbour(beyond), beyond));
+        assert!(below > 0.99 && beyond < 0.98, "{algorithm}: {below} and {beyond} of what is offered");
+    }
+    let adaptive = at("ugal-l", &to_a_neighbour(0.4), 0.4);
+    assert!(adaptive > 0.99, "{adaptive} of 0.4 to a neighbour");
+    let uniform = at("ugal-l", &format!("{UNIFORM}\nload = 0.7"), 0.7);
+    assert!(uniform > 0.99, "{uniform} of 0.7 uniform, adaptively");
 }

@@ -228,6 +228,7 @@ impl<'a> Running<'a> {
             return None;
         }
         if how == Advance::Idle
+            && self.engine.totals().in_flight == 0
             && let Some(end) = self.jobs.end(&mut self.engine)
         {
             self.end_early(end);

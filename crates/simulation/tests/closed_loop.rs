@@ -199,6 +199,16 @@ fn requests_and_responses_in_one_class_deadlock_and_in_two_do_not() {
     assert_eq!((endless.status, endless.invariants.in_flight), (Status::Ok, 0));
 }
 
+/// Jobs that are done end a run only if nothing else is under way: here requests wait for ever behind them.
+#[test]
+fn jobs_that_are_done_do_not_hide_a_deadlock() {
+    let job = "[[jobs]]\nprogram = { barrier = {} }\n";
+    let with_job = OWING.replace("[run]", &format!("{job}[run]"));
+    let together = run(&with_job, &[("traffic.0.response.service_class", "0")]);
+    assert_eq!(together.status, Status::Deadlock, "{:?}", together.defect);
+    assert_eq!(run(&with_job, &[]).status, Status::Ok);
+}
+
 /// A transport sends copies for ever where requests wait for ever, so that the fabric is never silent; that is a deadlock all the
 /// same. Where responses have lanes of their own there is none.
 #[test]

@@ -185,6 +185,7 @@ class Routing:
     order: list[int] | None = None
     ties: Literal["balanced", "random"] | None = None
     tables: str | None = None
+    lane_policy: Literal["all", "hops"] | None = None
     partitions: list[int] | None = None
     via: Literal["group", "router"] | None = None
     threshold: float | None = None

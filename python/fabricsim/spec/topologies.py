@@ -136,6 +136,44 @@ class HyperX:
 
 
 @dataclass(frozen=True)
+class SlimFly:
+    """The graph of McKay, Miller and Širáň, of diameter 2."""
+
+    kind: ClassVar[str] = "slim-fly"
+    q: int
+    """A prime power of 3 or more: 2 q^2 switches."""
+    hosts_per_switch: int | None = None
+    """By default half the number of a switch's links to others, rounded up."""
+
+
+@dataclass(frozen=True)
+class Jellyfish:
+    """A random graph in which every switch has the same number of links."""
+
+    kind: ClassVar[str] = "jellyfish"
+    switches: int
+    degree: int
+    """Links of a switch to others."""
+    hosts_per_switch: int | None = None
+    seed: int | None = None
+    """Of the graph alone."""
+
+
+@dataclass(frozen=True)
+class Xpander:
+    """A random lift of the complete graph."""
+
+    kind: ClassVar[str] = "xpander"
+    degree: int
+    """Links of a switch to others, one to each other group."""
+    lift: int
+    """Switches of a group."""
+    hosts_per_switch: int | None = None
+    seed: int | None = None
+    """Of the graph alone."""
+
+
+@dataclass(frozen=True)
 class File:
     """Any graph, read from a file."""
 
@@ -156,5 +194,8 @@ Topology = (
     | Dragonfly
     | Megafly
     | HyperX
+    | SlimFly
+    | Jellyfish
+    | Xpander
     | File
 )

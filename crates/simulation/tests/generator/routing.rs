@@ -6,7 +6,7 @@ use fabricsim_routing::ForwardingTables;
 use fabricsim_routing::fdbs::{RowKeys, write as fdbs};
 
 use super::Build;
-use super::space::Then::Refused;
+use super::space::Then::{Idle, Refused};
 use super::space::When::{Is, IsNot};
 use super::space::{Dimension, Part, Rule};
 use super::topology::{GRIDS, TREES, written};
@@ -117,6 +117,7 @@ pub const PART: Part = Part {
             when: &[Is("lanes", &["one"]), Is("routing", &["dal"])],
             then: Refused("virtual lanes in each service class to be free of deadlock"),
         },
+        Rule { when: &[Is("lanes", &["one"]), Is("lane_policy", &["hops"])], then: Idle },
         Rule {
             when: &[Is("lanes", &["one"]), Is("routing", &["minimal"]), Is("topology", &["file"])],
             then: Refused("virtual lanes in each service class to be free of deadlock"),
@@ -168,15 +169,15 @@ fn write(build: &mut Build) {
     build.draft.section("[routing]");
     build.draft.text("algorithm", algorithm);
     build.draft.text("lane_selection", selection);
+    if algorithm == "table" {
+        let path = tables(build);
+        build.draft.text("tables", path);
+    }
     if build.is("lane_policy", "hops")
         || matches!(algorithm, "shortest-path" | "table") && build.draw.chance(1, 4)
     {
         let policy = build.choice("lane_policy");
         build.draft.text("lane_policy", policy);
-    }
-    if algorithm == "table" {
-        let path = tables(build);
-        build.draft.text("tables", path);
     }
     let Build { draw, draft, graph, .. } = build;
     let grid = match &graph.shape {

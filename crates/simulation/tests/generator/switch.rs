@@ -59,7 +59,9 @@ pub const PART: Part = Part {
 };
 
 fn write(build: &mut Build) {
-    let needed = if build.is("lanes", "one") { 1 } else { routing::lanes(build) };
+    // Lanes by hops are as many as the longest route has links.
+    let one = build.is("lanes", "one") && !build.is("lane_policy", "hops");
+    let needed = if one { 1 } else { routing::lanes(build) };
     let spare = (MOST_LANES / build.classes() / needed).min(3);
     let lanes = match build.choice("lanes") {
         "spare" if spare > 1 => needed * build.draw.range(2, spare.into()) as u8,

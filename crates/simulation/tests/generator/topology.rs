@@ -97,7 +97,7 @@ fn grid(kind: &str, needs: &Needs, draw: &mut Draw, draft: &mut Draft) {
     if kind == "grid" {
         let wrap: Vec<bool> = dimensions.iter().map(|_| draw.chance(1, 2)).collect();
         draft.key("wrap", format!("{wrap:?}"));
-    } else if dimensions.len() == 2 && hosts < 10 && draw.chance(1, 3) {
+    } else if dimensions.len() == 2 && dimensions[0] > 1 && hosts < 10 && draw.chance(1, 3) {
         draft.text("naming", "thesis");
     } else {
         draft.text("naming", "coordinates");
