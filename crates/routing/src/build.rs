@@ -32,7 +32,7 @@ pub fn build(
     }
     let lanes = experiment.switch.lanes_per_class();
     let algorithm = resolve(routing.algorithm, graph);
-    refuse_stray(experiment, algorithm, file)?;
+    refuse_stray(experiment, algorithm, graph, file)?;
     let all = Lanes::new(0, lanes);
     Ok(match algorithm {
         Algorithm::DimensionOrder => match &graph.shape {
@@ -67,7 +67,8 @@ pub fn build(
                 .into()
         }
         Algorithm::ShortestPath | Algorithm::Auto => {
-            on_lanes(shortest_paths(graph, file)?, experiment, graph, file)?.into()
+            let failed = failed_links(graph, &experiment.links, file)?;
+            on_lanes(shortest_paths(graph, &failed, file)?, experiment, graph, file)?.into()
         }
     })
 }
@@ -93,7 +94,12 @@ fn on_lanes(
 }
 
 /// Refuses keys that the algorithm has no use for.
-fn refuse_stray(experiment: &Experiment, algorithm: Algorithm, file: &str) -> Result<(), SpecError> {
+fn refuse_stray(
+    experiment: &Experiment,
+    algorithm: Algorithm,
+    graph: &Graph,
+    file: &str,
+) -> Result<(), SpecError> {
     use Algorithm::{
         Dal, DimensionOrder, LookUpTables, Par, Par62, Piggyback, ShortestPath, Table, UgalG, UgalL,
         UpDownAdaptive, Valiant,
@@ -121,15 +127,26 @@ fn refuse_stray(experiment: &Experiment, algorithm: Algorithm, file: &str) -> Re
             return Err(SpecError::at_key(file, key, message));
         }
     }
-    if !experiment.links.failed.is_empty() && algorithm != LookUpTables {
+    if !experiment.links.failed.is_empty() && !goes_around(algorithm, graph) {
         let message = format!(
-            "`{}` does not go around failed links: set `routing.algorithm` to \"look-up-tables\" (on a mesh, torus, grid \
-             or hypercube), or remove the links from a topology file",
+            "`{}` does not go around failed links: set `routing.algorithm` to \"shortest-path\" with `lane_policy = \"hops\"`, or on a \
+             mesh, torus, grid or hypercube to \"look-up-tables\"",
             name(algorithm)
         );
         return Err(SpecError::at_key(file, "links.failed", message));
     }
     Ok(())
+}
+
+/// True if the algorithm avoids failed links on this graph, or does not fit it anyway.
+fn goes_around(algorithm: Algorithm, graph: &Graph) -> bool {
+    match algorithm {
+        Algorithm::LookUpTables | Algorithm::ShortestPath => true,
+        Algorithm::Minimal | Algorithm::Valiant | Algorithm::UgalL => {
+            !matches!(graph.shape, Shape::Dragonfly(_) | Shape::Megafly(_) | Shape::HyperX(_))
+        }
+        _ => false,
+    }
 }
 
 /// "a", "a and b", "a, b and c".

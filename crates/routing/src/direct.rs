@@ -2,7 +2,7 @@
 
 use fabricsim_model::Lanes;
 use fabricsim_spec::{Algorithm, Experiment, SpecError};
-use fabricsim_topology::{Graph, LinkClass, Shape};
+use fabricsim_topology::{Graph, LinkClass, Shape, failed_links};
 use fabricsim_units::Time;
 
 use crate::build::{MOST_LANES, name, unsuitable};
@@ -69,10 +69,12 @@ pub(crate) fn build(
                 let message = "only on a dragonfly: here packets go over the switch of a random host";
                 return Err(SpecError::at_key(file, "routing.via", message));
             }
+            let failed = failed_links(graph, &experiment.links, file)?;
+            let tables = shortest_paths(graph, &failed, file)?;
             let many = |needed: u32| few(u8::try_from(needed).unwrap_or(u8::MAX));
             let policy = match algorithm {
                 Algorithm::Minimal => {
-                    let tables = TableRouting::new(shortest_paths(graph, file)?, Lanes::new(0, lanes));
+                    let tables = TableRouting::new(tables, Lanes::new(0, lanes));
                     return Ok(tables.by_hops(graph).map_err(many)?.into());
                 }
                 Algorithm::Valiant => IndirectPolicy::Valiant,
@@ -80,7 +82,7 @@ pub(crate) fn build(
                 Algorithm::Dal => return Err(unsuitable(file, algorithm, "a HyperX", graph)),
                 _ => return Err(unsuitable(file, algorithm, "a dragonfly", graph)),
             };
-            let router = Indirect::new(graph, shortest_paths(graph, file)?, policy, lanes).map_err(many)?;
+            let router = Indirect::new(graph, tables, policy, lanes).map_err(many)?;
             Ok(router.with_weights(experiment.routing.weights).into())
         }
         _ => Err(unsuitable(

@@ -240,7 +240,7 @@ mod tests {
     fn shortest_paths_on_one_lane_can_deadlock() {
         for (topology, _) in &TOPOLOGIES[..3] {
             let graph = graph(topology);
-            let tables = shortest_paths(&graph, "e.toml").unwrap();
+            let tables = shortest_paths(&graph, &[], "e.toml").unwrap();
             let one = Router::from(TableRouting::new(tables, Lanes::new(0, 1)));
             assert!(matches!(check(&one, &graph), Verdict::Cyclic { .. }), "{topology}");
         }

@@ -10,6 +10,7 @@ mod dimension_order;
 mod direct;
 pub mod dragonfly;
 mod error;
+mod failed;
 pub mod fdbs;
 mod gates;
 mod hyperx;

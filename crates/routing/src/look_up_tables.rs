@@ -20,6 +20,7 @@ use fabricsim_units::{HostId, LinkId, PortNo, SwitchId, Vl};
 
 use crate::RoutingFunction;
 use crate::dimension_order::{SMALLEST_SPLIT_RING, checked_order};
+use crate::failed::check_whole;
 use crate::ways::{NO_PORT, Rings, Way, Ways};
 
 mod detour;
@@ -113,7 +114,7 @@ impl LookUpTables {
     ) -> Result<Self, SpecError> {
         let order = checked_order(wanted.order, shape.dimensions.len(), file)?;
         let layout = Layout::new(shape, &order, wanted.partitions, file)?;
-        trouble::check_whole(graph, wanted.failed, file)?;
+        check_whole(graph, wanted.failed, file)?;
         let grid = Grid::new(graph, shape, wanted.failed);
         let plain = Tables::new(&Lines { grid: &grid, layout: &layout, order: &order });
         let tables = if grid.is_hurt {

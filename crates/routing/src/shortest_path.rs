@@ -8,20 +8,22 @@ use std::collections::VecDeque;
 
 use fabricsim_spec::SpecError;
 use fabricsim_topology::{Graph, Node};
-use fabricsim_units::{HostId, PortNo, SwitchId};
+use fabricsim_units::{HostId, LinkId, PortNo, SwitchId};
 
 use crate::ForwardingTables;
+use crate::failed::check_whole;
 use crate::wiring::beyond;
 
-/// Forwarding tables along shortest paths. An error, which names the experiment `file`, if a host cannot be reached from
+/// Forwarding tables along shortest paths that avoid the links `failed`, which are in ascending order. An error, which names the experiment `file`, if a host cannot be reached from
 /// some switch, or if the tables would take more than 1 GiB.
-pub fn shortest_paths(graph: &Graph, file: &str) -> Result<ForwardingTables, SpecError> {
+pub fn shortest_paths(graph: &Graph, failed: &[LinkId], file: &str) -> Result<ForwardingTables, SpecError> {
     let mut tables = ForwardingTables::empty(graph, file)?;
     let mut hosts_of = vec![Vec::new(); graph.switches.len()];
     for (index, host) in graph.hosts.iter().enumerate() {
         hosts_of[host.switch.index()].push(HostId(index as u32));
     }
-    let neighbours = neighbours(graph);
+    check_whole(graph, failed, file)?;
+    let neighbours = neighbours(graph, failed);
     let mut load: Vec<Vec<u32>> = graph.switches.iter().map(|switch| vec![0; switch.ports.len()]).collect();
     let mut candidates = Vec::new();
     for (target, hosts) in hosts_of.iter().enumerate().filter(|(_, hosts)| !hosts.is_empty()) {
@@ -50,11 +52,13 @@ pub fn shortest_paths(graph: &Graph, file: &str) -> Result<ForwardingTables, Spe
     Ok(tables)
 }
 
-/// For each switch, the switches around it and the ports towards them.
-fn neighbours(graph: &Graph) -> Vec<Vec<(usize, PortNo)>> {
+/// For each switch, the switches around it and the ports towards them, but for those of failed links.
+fn neighbours(graph: &Graph, failed: &[LinkId]) -> Vec<Vec<(usize, PortNo)>> {
     let around = |(index, switch): (usize, &fabricsim_topology::SwitchNode)| {
         let ports = (0..switch.ports.len() as u16).map(PortNo);
+        let works = |port: &PortNo| failed.binary_search(&switch.ports[port.index()]).is_err();
         ports
+            .filter(works)
             .filter_map(|port| match beyond(graph, SwitchId(index as u32), port)?.node {
                 Node::Switch(next) => Some((next.index(), port)),
                 Node::Host(_) => None,
@@ -130,6 +134,41 @@ mod tests {
         assert!(used.into_iter().all(|used| used));
     }
 
+    /// Around any one failed link: the shortest of the paths that are left, and with lanes by hops no deadlock.
+    #[test]
+    fn paths_avoid_failed_links() {
+        for topology in [
+            "torus = { dimensions = [4, 3] }",
+            "fat-tree = { arity = 2, levels = 3 }",
+            "dragonfly = { p = 1, a = 3, h = 1 }",
+            "slim-fly = { q = 3, hosts_per_switch = 1 }",
+        ] {
+            let graph = graph(topology);
+            let between = |link: &&LinkId| matches!(graph.links[link.index()].a.node, Node::Switch(_));
+            let links: Vec<LinkId> = (0..graph.links.len() as u32).map(LinkId).collect();
+            for &failed in links.iter().filter(between) {
+                let routing = "algorithm = \"shortest-path\"\nlane_policy = \"hops\"";
+                let mut experiment = crate::samples::experiment(topology, routing, 8);
+                experiment.links.failed = vec![graph.link_name(failed)];
+                let router = crate::build(&experiment, &graph, std::path::Path::new("."), "e.toml").unwrap();
+                assert!(matches!(crate::check(&router, &graph), crate::Verdict::Free { .. }), "{topology}");
+                let mut rest = graph.clone();
+                // Without the link: it becomes a second one of its first end to itself.
+                rest.links[failed.index()].b = rest.links[failed.index()].a;
+                for (from, to) in hosts(&graph).flat_map(|from| hosts(&graph).map(move |to| (from, to))) {
+                    let taken = path(&router, &graph, from, to);
+                    let least = crate::samples::distances(&rest, graph.hosts[to.index()].switch)
+                        [graph.hosts[from.index()].switch.index()];
+                    assert_eq!(taken.len(), least + 1, "{topology} without {}", graph.link_name(failed));
+                    let crosses = |&(at, hop): &(SwitchId, fabricsim_model::Hop)| {
+                        graph.switches[at.index()].ports[hop.port.index()] == failed
+                    };
+                    assert!(!taken.iter().any(crosses), "{topology} over {}", graph.link_name(failed));
+                }
+            }
+        }
+    }
+
     #[test]
     fn a_graph_in_two_pieces_is_refused() {
         let mut graph = graph("mesh = { dimensions = [3], hosts_per_switch = 1 }");
@@ -140,7 +179,7 @@ mod tests {
             })
             .collect();
         graph.links[cables[1]] = graph.links[cables[0]].clone();
-        let error = shortest_paths(&graph, "e.toml").unwrap_err().to_string();
+        let error = shortest_paths(&graph, &[], "e.toml").unwrap_err().to_string();
         assert_eq!(error, "e.toml: topology: there is no way from switch S(2) to host H(0).0");
     }
 }

@@ -21,7 +21,7 @@ pub struct Links {
     pub kind: BTreeMap<String, LinkOverride>,
     /// Single links by the names of their ends: `"SW11-SW12"`. Either order.
     pub named: BTreeMap<String, LinkOverride>,
-    /// Links that have failed, by the names of their ends as in `named`: they carry nothing. Only `look-up-tables` finds
+    /// Links that have failed, by the names of their ends as in `named`: they carry nothing. `look-up-tables` and `shortest-path` find
     /// ways around them.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub failed: Vec<String>,

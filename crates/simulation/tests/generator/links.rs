@@ -46,8 +46,7 @@ fn write(build: &mut Build) {
         draft.text("delay", draw.time());
     }
     if build.is("failed", "one") {
-        let of_host = build.graph.link_name(build.graph.hosts[0].link);
-        let name = names.first().unwrap_or(&of_host);
+        let name = first(build);
         build.draft.set("[links]", "failed", &format!("[\"{name}\"]"));
     }
 }
@@ -78,4 +77,10 @@ fn link(build: &mut Build, section: &str) {
     draft.text("packet_overhead", format!("{overhead} B"));
     draft.key("reads", reads);
     draft.key("bit_error_rate", errors);
+}
+
+/// The first link between switches; of a fabric without any, that of the first host.
+pub fn first(build: &Build) -> String {
+    let of_host = || build.graph.link_name(build.graph.hosts[0].link);
+    build.switch_links().into_iter().next().unwrap_or_else(of_host)
 }

@@ -5,11 +5,11 @@ use std::path::Path;
 use fabricsim_routing::ForwardingTables;
 use fabricsim_routing::fdbs::{RowKeys, write as fdbs};
 
-use super::Build;
 use super::space::Then::{Idle, Refused};
 use super::space::When::{Is, IsNot};
 use super::space::{Dimension, Part, Rule};
 use super::topology::{GRIDS, TREES, written};
+use super::{Build, links};
 
 /// Algorithms that go over another group or switch.
 const INDIRECT: &[&str] = &["valiant", "ugal-l", "ugal-g", "piggyback", "par", "par-6/2"];
@@ -102,12 +102,55 @@ pub const PART: Part = Part {
             then: Refused("routing.lane_policy: only for `shortest-path` and `table`"),
         },
         Rule {
-            when: &[Is("failed", &["one"]), IsNot("routing", &["look-up-tables"])],
+            when: &[
+                Is("failed", &["one"]),
+                IsNot(
+                    "routing",
+                    &["look-up-tables", "shortest-path", "minimal", "valiant", "ugal-l", "auto"],
+                ),
+            ],
             then: Refused("does not go around failed links"),
         },
         Rule {
-            when: &[Is("failed", &["one"]), Is("topology", &["parking-lot"])],
+            when: &[
+                Is("failed", &["one"]),
+                Is("routing", &["minimal", "valiant", "ugal-l"]),
+                Is("topology", &["dragonfly", "megafly", "hyperx"]),
+            ],
+            then: Refused("does not go around failed links"),
+        },
+        Rule {
+            when: &[
+                Is("failed", &["one"]),
+                Is("routing", &["auto"]),
+                IsNot("topology", &["slim-fly", "jellyfish", "xpander", "file", "single-switch"]),
+            ],
+            then: Refused("does not go around failed links"),
+        },
+        // The failed link is the only one to a part of the fabric, or to a host.
+        Rule {
+            when: &[
+                Is("failed", &["one"]),
+                Is("routing", &["look-up-tables", "shortest-path"]),
+                Is("topology", &["parking-lot"]),
+            ],
             then: Refused("they cut off"),
+        },
+        Rule {
+            when: &[
+                Is("failed", &["one"]),
+                Is("routing", &["auto", "shortest-path", "minimal", "valiant", "ugal-l"]),
+                Is("topology", &["file"]),
+            ],
+            then: Refused("they cut off"),
+        },
+        Rule {
+            when: &[
+                Is("failed", &["one"]),
+                Is("routing", &["auto", "shortest-path", "minimal", "valiant", "ugal-l"]),
+                Is("topology", &["single-switch"]),
+            ],
+            then: Refused("is the only link of host"),
         },
         Rule {
             when: &[Is("lanes", &["one"]), Is("routing", INDIRECT), IsNot("topology", &["single-switch"])],
@@ -158,9 +201,23 @@ pub fn lanes(build: &Build) -> u8 {
     }
 }
 
-/// Links between the farthest hosts, at least 1.
+/// Links between switches of the longest of the shortest paths, around a failed link.
 fn diameter(build: &Build) -> u8 {
-    fabricsim_topology::facts(&build.graph).diameter.map_or(1, |links| links.max(1) as u8)
+    let failed = if build.is("failed", "one") { links::first(build) } else { String::new() };
+    let failed = if failed.is_empty() { "[]".to_owned() } else { format!("[\"{failed}\"]") };
+    let text = format!("{}[run]\nduration = \"1 us\"\n", build.draft);
+    let overrides = [
+        ("routing.algorithm", "shortest-path"),
+        ("routing.lane_policy", "hops"),
+        ("switch.virtual_lanes", "16"),
+        ("links.failed", failed.as_str()),
+    ];
+    let overrides = overrides.map(|(key, value)| (key.to_owned(), value.to_owned()));
+    let experiment = fabricsim_spec::read(&text, "generated.toml", &overrides)
+        .unwrap_or_else(|error| panic!("{error}\n{text}"));
+    // Where the link cuts the fabric the experiment is refused anyway.
+    let router = fabricsim_routing::build(&experiment, &build.graph, Path::new("."), "generated.toml");
+    router.ok().and_then(|router| router.lanes_needed()).map_or(1, |(lanes, _)| lanes)
 }
 
 fn write(build: &mut Build) {

@@ -60,6 +60,7 @@ pub fn write(space: &Space, point: &Point, draw: &mut Draw, draft: &mut Draft) {
         draft.section("[topology.file]");
         let hosts = if needs.square { draw.pick(&[4, 16]) } else { draw.range(3, 9) };
         let by_hops = space.is(point, "lane_policy", "hops")
+            || needs.around
             || ["minimal", "valiant", "ugal-l"].contains(&space.choice(point, "routing"));
         let path = if by_hops { chain_file(draw, hosts as usize) } else { graph_file(draw, hosts as usize) };
         draft.text("path", path.display());
@@ -125,16 +126,20 @@ fn line(kind: &str, needs: &Needs, draw: &mut Draw, draft: &mut Draft) {
 fn tree(kind: &str, needs: &Needs, draw: &mut Draw, draft: &mut Draft) {
     if kind == "fat-tree" {
         let square: &[(u32, u32)] = &[(2, 2), (4, 2), (2, 4), (4, 1)];
-        let any: &[(u32, u32)] = &[(4, 1), (3, 2), (2, 3), (4, 2)];
-        let (arity, levels) = draw.pick(if needs.square { square } else { any });
+        let any: &[(u32, u32)] = &[(3, 2), (2, 3), (4, 2), (4, 1)];
+        let all = if needs.square { square } else { any };
+        // A tree of one level has no link to go around.
+        let (arity, levels) = draw.pick(&all[..all.len() - usize::from(needs.around)]);
         draft.key("arity", arity);
         draft.key("levels", levels);
         return;
     }
     let square: &[(&[u32], &[u32])] = &[(&[2, 2], &[1, 2]), (&[4, 4], &[1, 3]), (&[2, 2, 4], &[1, 1, 2])];
     let any: &[(&[u32], &[u32])] =
-        &[(&[3, 2], &[1, 2]), (&[2, 3, 2], &[1, 2, 1]), (&[3, 3], &[1, 1]), (&[4, 2], &[1, 3])];
-    let (children, parents) = draw.pick(if needs.square { square } else { any });
+        &[(&[3, 2], &[1, 2]), (&[4, 2], &[1, 3]), (&[2, 3, 2], &[1, 2, 1]), (&[3, 3], &[1, 1])];
+    let all = if needs.square { square } else { any };
+    // In the first two every switch but the roots has several parents.
+    let (children, parents) = draw.pick(if needs.around { &all[..2] } else { all });
     draft.key("children", format!("{children:?}"));
     draft.key("parents", format!("{parents:?}"));
 }
