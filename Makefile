@@ -42,9 +42,9 @@ bench: ## speed and memory beside the peers' figures; leaves bench.json
 	@scripts/setup
 	@scripts/bench
 
-reproduce: ## hold our numbers against the published ones, write docs/reproduction/
+reproduce: ## compare our numbers with the published ones and with the committed pages, write docs/reproduction/
 	@scripts/setup
-	@$(VENV)/fabricsim reproduce --pages docs/reproduction
+	@$(VENV)/fabricsim reproduce --controls --check docs/reproduction --pages docs/reproduction
 
 docs: ## build the documentation into site/
 	@scripts/setup docs

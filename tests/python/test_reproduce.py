@@ -12,15 +12,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import fabricsim as fs
-from fabricsim.reproduce import reproduce, write_pages
+from fabricsim.reproduce import digest, read_seed, reproduce, write_pages
+from fabricsim.reproduce.evaluation import within
 from fabricsim.reproduce.expressions import evaluate
-from fabricsim.reproduce.judge import within
 from fabricsim.selection import to_ns
 
 EXPECTED = """
 title = "A thesis"
 source = "Author, 2016"
 differences = ["ours is faster"]
+tolerances = { close = "ten digits are printed" }
+choice.load = { parameter = "traffic.0.load", value = "0.5", when = "at last", rows = "the gain", others = "0.4: 4" }
 
 [[figure]]
 name = "figure-1"
@@ -29,6 +31,9 @@ text = "What the figure shows."
 experiment = "small.toml"
 set = { "traffic.0.load" = 0.5 }
 plots = ["throughput"]
+tolerance = 0.02
+because = "close"
+control = "traffic.0.load = 0.2"
 
 [[figure.quantity]]
 quantity = "share of H0"
@@ -45,6 +50,7 @@ note = "a known difference"
 [[figure.quantity]]
 quantity = "H0 gets twice of H1"
 value = "ratio_of(2)"
+independent = "a ratio"
 claim = 'near(cell("flows", "accepted_gbps", "H0->H1"), 2 * cell("flows", "accepted_gbps", "H1->H0"), 1e-9)'
 
 [[figure]]
@@ -60,7 +66,13 @@ set = { "traffic.0.load" = 0.5 }
 
 [[figure.quantity]]
 quantity = "gain"
+origin = "derived"
 expected = 5
+tolerance = 0.02
+because = "close"
+control = { "traffic.0.load" = 0.1 }
+control_on = ["high"]
+calibrated = "load"
 value = 'accepted_load(run="high") / accepted_load(run="low")'
 """
 
@@ -88,15 +100,68 @@ def test_json_has_an_entry_for_each_number_and_claim(command: Command, experimen
     ran = command("reproduce", "thesis", "--json", "--jobs", 1)
     assert ran.code == 0, ran.err
     entries = json.loads(ran.out)
-    keys = {"seed", "figure", "quantity", "unit", "published", "ours", "ratio", "tolerance", "holds", "note"}
-    assert all(set(entry) == keys for entry in entries)
-    told = [(e["figure"], e["published"], e["ours"], e["ratio"], e["holds"]) for e in entries]
-    assert told == [
-        ("figure-1", 0.5, 0.5, 1.0, True),
-        ("figure-1", 80, 75.0, 0.9375, False),
-        ("figure-1", None, 2.0, None, True),
-        ("table-2", None, 5.0, 1.0, True),
+    contract = {
+        "seed",
+        "figure",
+        "quantity",
+        "unit",
+        "published",
+        "ours",
+        "ratio",
+        "tolerance",
+        "holds",
+        "note",
+    }
+    judging = {"origin", "expected", "absolute", "because", "claim", "verdict"}
+    control = {"control", "control_ours", "control_holds"}
+    assert all(set(entry) == contract | judging | control for entry in entries)
+    rows = [
+        (e["figure"], e["published"], e["ours"], e["ratio"], e["tolerance"], e["verdict"]) for e in entries
     ]
+    assert rows == [
+        ("figure-1", 0.5, 0.5, 1.0, 0.02, "yes"),
+        ("figure-1", 80, 75.0, 0.9375, 0.02, "no"),
+        ("figure-1", None, 2.0, None, None, "independent"),
+        ("table-2", None, 5.0, 1.0, 0.02, "calibrated"),
+    ]
+
+
+@pytest.mark.usefixtures("fake")
+def test_controls_run_with_the_feature_off(command: Command, experiments: Path) -> None:
+    ran = command("reproduce", "thesis", "--controls", "--json", "--jobs", 1)
+    assert ran.code == 0, ran.err
+    entries = json.loads(ran.out)
+    assert [(e["control"], e["control_ours"], e["control_holds"]) for e in entries] == [
+        ("traffic.0.load = 0.2", pytest.approx(0.2), False),
+        ("traffic.0.load = 0.2", pytest.approx(30.0), False),
+        ("", None, None),
+        ("traffic.0.load = 0.1", 1.0, False),
+    ]
+
+
+@pytest.mark.usefixtures("fake")
+def test_a_row_that_holds_under_its_control_shows_nothing(command: Command, experiments: Path) -> None:
+    path = experiments / "thesis/expected.toml"
+    path.write_text(EXPECTED.replace("traffic.0.load = 0.2", "seed = 9"))
+    ran = command("reproduce", "thesis", "figure-1", "--controls", "--jobs", 1)
+    assert ran.code == 1
+    assert "share of H0: control seed = 9: the row holds without its feature" in ran.err
+    assert "throughput of all: control" not in ran.err
+
+
+@pytest.mark.usefixtures("fake")
+@pytest.mark.parametrize(
+    ("published", "claim", "verdict"),
+    [("0.1", "ours > 0", "sign"), ("true", "ours > 0", "yes"), ("0.1", "ours < 0", "no")],
+)
+def test_a_printed_number_judged_by_its_sign_is_called_so(
+    experiments: Path, published: str, claim: str, verdict: str
+) -> None:
+    row = f"published = {published}\nclaim = '{claim}'\n"
+    path = experiments / "thesis/expected.toml"
+    path.write_text(EXPECTED.replace("published = 0.5\n", row, 1))
+    (entry, *_) = reproduce("thesis", "figure-1", experiments=experiments, jobs=1).entries
+    assert (entry.verdict, entry.tolerance, entry.claim) == (verdict, None, claim)
 
 
 @pytest.mark.usefixtures("fake")
@@ -109,10 +174,23 @@ def test_one_figure_and_unknown_names(command: Command, experiments: Path) -> No
 
 @pytest.mark.usefixtures("fake")
 def test_page(experiments: Path, tmp_path: Path) -> None:
-    (page,) = write_pages(reproduce(experiments=experiments, jobs=1), tmp_path / "pages")
+    (page,) = write_pages(reproduce(experiments=experiments, jobs=1, controls=True), tmp_path / "pages")
     text = page.read_text()
-    assert text.startswith("# A thesis\n\nAuthor, 2016\n\n3 of 4 numbers and claims hold.")
-    assert "| throughput of all | Gb/s | 80 | 75 | 0.938 | 0.02 | **no** |" in text
+    assert text.startswith(
+        "# A thesis\n\nAuthor, 2016\n\n- Printed numbers and claims: 2: 1 hold; 1 do not hold."
+    )
+    assert "Not counted: 1 do not depend on a feature." in text
+    assert (
+        "- Derived from the publication: 1: 1 hold with a parameter that was chosen with them at hand."
+        in text
+    )
+    row = (
+        "| throughput of all | Gb/s | 80 | 75 | 0.938 | 2 % (close) | **no** | `traffic.0.load = 0.2` | 30 |"
+    )
+    assert row in text
+    assert "| gain |  | (5) | 5 | 1.000 | 2 % (close) | calibrated | `traffic.0.load = 0.1` | 1 |" in text
+    assert "- *close*: ten digits are printed" in text
+    assert "| traffic.0.load | 0.5 | at last | the gain | 0.4: 4 |" in text
     assert "- throughput of all: a known difference" in text
     assert "![throughput of figure-1](figures/thesis-figure-1-throughput.svg)" in text
     assert (tmp_path / "pages/figures/thesis-figure-1-throughput.svg").exists()
@@ -120,10 +198,54 @@ def test_page(experiments: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("fake")
-def test_a_page_needs_all_figures(experiments: Path, tmp_path: Path) -> None:
+def test_one_figure_changes_only_its_section(experiments: Path, tmp_path: Path) -> None:
+    pages = tmp_path / "pages"
+    (page,) = write_pages(reproduce(experiments=experiments, jobs=1, controls=True), pages)
+    before = page.read_text()
+    write_pages(reproduce("thesis", "table-2", experiments=experiments, jobs=1), pages)
+    assert page.read_text() == before, "the result of the control stays while the definition is the same"
+    path = experiments / "thesis/expected.toml"
+    path.write_text(EXPECTED.replace('"gain"', '"the gain"'))
+    write_pages(reproduce("thesis", "table-2", experiments=experiments, jobs=1), pages)
+    after = page.read_text()
     assert (
-        write_pages(reproduce("thesis", "table-2", experiments=experiments, jobs=1), tmp_path / "pages") == []
+        "| the gain |  | (5) | 5 | 1.000 | 2 % (close) | calibrated | `traffic.0.load = 0.1` | not run |"
+        in after
     )
+    assert "| gain |" not in after
+    assert before.split("figure: table-2")[0] == after.split("figure: table-2")[0]
+
+
+@pytest.mark.usefixtures("fake")
+def test_numbers_are_compared_with_the_page_value_by_value(
+    command: Command, experiments: Path, tmp_path: Path
+) -> None:
+    pages = tmp_path / "pages"
+    assert command("reproduce", "--controls", "--jobs", 1, "--pages", pages).code == 0
+    assert command("reproduce", "--controls", "--jobs", 1, "--check", pages).code == 0
+    path = pages / "thesis.json"
+    path.write_text(path.read_text().replace('"ours": 75.0', '"ours": 75.1').replace('"gain"', '"win"'))
+    ran = command("reproduce", "--jobs", 1, "--check", pages)
+    assert ran.code == 1
+    assert "thesis figure-1: throughput of all: 75.1 on the page, now 75.0" in ran.err
+    assert "thesis table-2: gain: the page has no such row" in ran.err
+    assert "thesis table-2: win: only on the page" in ran.err
+    path.write_text("{")
+    assert command("reproduce", "--jobs", 1, "--check", pages).code == 2
+
+
+def test_a_digest_changes_with_rows_runs_and_files(experiments: Path) -> None:
+    def found() -> list[str]:
+        seed = read_seed(experiments, "thesis")
+        return [digest(seed, figure) for figure in seed.figures]
+
+    first, second = found()
+    path = experiments / "thesis/expected.toml"
+    path.write_text(EXPECTED.replace("published = 80", "published = 81"))
+    assert found()[0] != first
+    assert found()[1] == second
+    (experiments / "thesis/small.toml").write_text(SMALL + "# other\n")
+    assert found()[1] != second
 
 
 @pytest.mark.usefixtures("fake")
@@ -156,6 +278,19 @@ def test_a_quantity_that_fails_is_named_and_the_rest_stays(
         ('value = "ratio_of(2)"\n', "", "`value` is missing"),
         ("[[figure]]", "[[figure", "expected.toml"),
         ('experiment = "small.toml"\nset = { "traffic.0.load" = 0.5 }\nplots', "plots", "it has no run"),
+        ('because = "close"\ncontrol = {', 'because = "colse"\ncontrol = {', "did you mean close"),
+        ('because = "close"\ncontrol = {', "control = {", "`because` is missing"),
+        ('independent = "a ratio"\nclaim', 'control = "seed"\nclaim', "not an assignment"),
+        ('control = { "traffic.0.load" = 0.1 }\n', "", "give `control`"),
+        ('origin = "derived"', 'origin = "derivd"', "did you mean derived"),
+        ('origin = "derived"\nexpected = 5', 'origin = "own"\npublished = 5', "the origin is own"),
+        ('calibrated = "load"', 'calibrated = "lode"', "did you mean load"),
+        (
+            'tolerance = 0.02\nbecause = "close"\ncontrol = {',
+            'tolerance = -1\nbecause = "close"\ncontrol = {',
+            "at least 0",
+        ),
+        ('"throughput of all"', '"share of H0"', "two rows are called"),
     ],
 )
 def test_a_wrong_file_is_bad_input(

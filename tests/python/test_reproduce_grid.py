@@ -15,6 +15,8 @@ from fabricsim.reproduce.over import Over, best, mean_error, rank_correlation
 from fabricsim.reproduce.page import as_markdown
 
 EXPECTED = """
+tolerances = { close = "ten digits are printed" }
+
 [grid.loads]
 experiment = "small.toml"
 
@@ -29,6 +31,9 @@ other = { experiment = "other.toml" }
 
 [[figure]]
 name = "table-1"
+tolerance = 0.02
+because = "close"
+control = "traffic.0.load = 0.3"
 grids = ["loads"]
 where = { Length = ["short", "long"] }
 tables = ["by_length"]
@@ -42,6 +47,7 @@ published = [[0.1, 0.11], [0.5, nan], [0.4, 0.6]]
 [[figure.quantity]]
 quantity = "rank correlation"
 value = 'rank_correlation("load")'
+origin = "derived"
 expected = 1
 tolerance = 0.1
 
@@ -53,10 +59,14 @@ published = 0.7
 [[figure.quantity]]
 quantity = "another run than the cell's"
 value = 'accepted_load(run="0.7/long") - at("load", Load=0.7, Length="long")'
+origin = "derived"
 expected = 0
 
 [[figure]]
 name = "figure-2"
+tolerance = 0.02
+because = "close"
+control = "traffic.0.load = 0.3"
 grids = ["loads"]
 where = { Load = 0.5 }
 

@@ -7,10 +7,10 @@ from typing import Annotated, Any
 
 import typer
 
+from fabricsim.cli.entries import print_entries
 from fabricsim.cli.interrupt import INTERRUPTED, Interrupt
 from fabricsim.cli.progress import count_progress
 from fabricsim.cli.state import Jobs, Json, complain, output, show, tell
-from fabricsim.cli.tables import print_entries
 
 
 def reproduce(
@@ -18,24 +18,53 @@ def reproduce(
     figure: Annotated[str | None, typer.Argument(metavar="FIGURE", help="figure-4.1, table-4.9, ...")] = None,
     json: Json = False,
     jobs: Jobs = None,
+    controls: Annotated[
+        bool,
+        typer.Option(
+            "--controls", help="Also run each judged row with its feature off, under which it must not hold."
+        ),
+    ] = False,
     experiments: Annotated[
         Path | None, typer.Option("--experiments", help="The folder with the seeds' experiments.")
     ] = None,
     pages: Annotated[
         Path | None, typer.Option("--pages", metavar="DIR", help="Write Markdown pages and pictures there.")
     ] = None,
+    check: Annotated[
+        Path | None,
+        typer.Option(
+            "--check", metavar="DIR", help="Compare with the numbers of the pages there, value by value."
+        ),
+    ] = None,
 ) -> None:
-    """Run the published experiments and hold our numbers against those in print."""
+    """Run the published experiments and compare our numbers with those in print."""
     # Pictures and numbers of seeds bring matplotlib, which takes long to import.
     from fabricsim.reproduce import reproduce as reproduce_seeds  # noqa: PLC0415
     from fabricsim.reproduce import write_pages  # noqa: PLC0415
+    from fabricsim.reproduce.record import differences  # noqa: PLC0415
 
     with Interrupt() as interrupt, count_progress("runs") as on_run:
         outcome = reproduce_seeds(
-            seed, figure, experiments=experiments, jobs=jobs, on_run=on_run, stop=interrupt.asked
+            seed,
+            figure,
+            experiments=experiments,
+            controls=controls,
+            jobs=jobs,
+            on_run=on_run,
+            stop=interrupt.asked,
         )
     entries: list[dict[str, Any]] = [entry.as_dict() for entry in outcome.entries]
-    show(json, lambda: entries, lambda: print_entries(entries, output()))
+    show(json, lambda: entries, lambda: print_entries(outcome.entries, output()))
+    moved = []
+    if check is not None:
+        for item, found, _ in outcome.figures:
+            own = [e for e in outcome.entries if (e.seed, e.figure) == (item.name, found.name)]
+            moved += differences(check, item, found, own)
+        for line in moved:
+            complain(line)
+        tell(
+            f"{len(moved)} differences from the pages in {check}" if moved else f"as on the pages in {check}"
+        )
     if pages is not None:
         for page in write_pages(outcome, pages):
             tell(f"page: {page}")
@@ -43,5 +72,5 @@ def reproduce(
         complain(problem)
     if not outcome.complete:
         raise typer.Exit(INTERRUPTED)
-    if outcome.problems:
+    if outcome.problems or moved:
         raise typer.Exit(1)

@@ -9,7 +9,7 @@ import pandas as pd
 from rich.console import Console
 from rich.table import Table
 
-from fabricsim.cli.numbers import fixed, missing, nanoseconds, percent, plain, seconds
+from fabricsim.cli.numbers import fixed, nanoseconds, percent, plain, seconds
 from fabricsim.cli.routers import print_routers
 from fabricsim.cli.transport import print_messages, transport_rows
 from fabricsim.results import Result, destination_share, final_destination_share, flatten
@@ -236,22 +236,3 @@ def _saturation(row: Mapping[Any, Any]) -> str:
         f"saturation point: load {fixed(row['load'])} (accepted {fixed(row['accepted'])}); "
         f"highest accepted load {fixed(row['throughput'])}"
     )
-
-
-def print_entries(entries: list[dict[str, Any]], console: Console) -> None:
-    """Published numbers beside ours."""
-    table = Table("seed", "figure", "quantity")
-    for heading in ("published", "ours", "ratio", "holds"):
-        table.add_column(heading, justify="right")
-    for entry in entries:
-        unit = f" {entry['unit']}" if entry["unit"] else ""
-        values = [_value(entry["published"], unit), _value(entry["ours"], unit), fixed(entry["ratio"])]
-        holds = {True: "yes", False: "no"}.get(entry["holds"], "-")
-        table.add_row(entry["seed"], entry["figure"], entry["quantity"], *values, holds)
-    console.print(table)
-    held = sum(entry["holds"] is True for entry in entries)
-    console.print(f"{held} of {len(entries)} hold")
-
-
-def _value(value: Any, unit: str) -> str:
-    return plain(value) if isinstance(value, bool) or missing(value) else f"{value:.4g}{unit}"

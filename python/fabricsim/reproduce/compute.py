@@ -1,33 +1,38 @@
-"""Runs the experiments of figures, evaluates their quantities, and judges them."""
+"""Runs the experiments of figures, evaluates their rows, and judges them."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
 from pathlib import Path
+from typing import Any
 
 from fabricsim.errors import FabricsimError, InputError
+from fabricsim.reproduce.evaluation import Evaluation
 from fabricsim.reproduce.expected import FILE, Figure, Seed, choose, find_experiments, read_seed, seeds
 from fabricsim.reproduce.grid import RunOf
-from fabricsim.reproduce.judge import Entry, judge_figure
+from fabricsim.reproduce.judge import Entry, Row, judge_figure, with_control
 from fabricsim.results import Result
 from fabricsim.run import run
 from fabricsim.spec import Experiment
 from fabricsim.sweep import Stop, never, work_through
 
+OnRun = Callable[[int, int], None]
+
 
 @dataclass
 class Outcome:
-    """What became of some seeds."""
+    """Entries of some figures, with their runs."""
 
     entries: list[Entry] = field(default_factory=list)
     figures: list[tuple[Seed, Figure, dict[str, Result]]] = field(default_factory=list)
     """The figures that were run, with their runs by name."""
     problems: list[str] = field(default_factory=list)
-    """What could not be run or evaluated."""
+    """Runs that failed, rows that could not be evaluated, and rows that hold under their control."""
     complete: bool = True
-    """Whether all runs came to their end."""
+    """Whether all runs were completed."""
 
 
 def reproduce(
@@ -35,11 +40,21 @@ def reproduce(
     figure: str | Collection[str] | None = None,
     *,
     experiments: str | Path | None = None,
+    controls: bool = False,
     jobs: int | None = None,
-    on_run: Callable[[int, int], None] | None = None,
+    on_run: OnRun | None = None,
     stop: Stop = never,
 ) -> Outcome:
     """Runs the experiments of one figure or some, of one seed, or of all seeds, and compares.
+
+    Args:
+        seed: name of a seed; by default all.
+        figure: name of a figure, or several; by default all.
+        experiments: folder with the seeds' folders.
+        controls: also run each judged row with its feature off; a row that holds then as well is a problem.
+        jobs: number of processes; by default one for each core.
+        on_run: called with the number of completed runs and that of all runs.
+        stop: true if no more runs are to be started.
 
     Raises:
         InputError: there is no such seed or figure, or an `expected.toml` is wrong.
@@ -50,23 +65,56 @@ def reproduce(
         raise InputError(f"{folder}: there are no published numbers in it: no SEED/{FILE}")
     chosen = [read_seed(folder, name) for name in names]
     figures = [(item, found) for item in chosen for found in choose(item, figure)]
-    wanted = {
-        _key(s, r): Experiment.from_file(s.folder / r.experiment, r.set)
-        for s, f in figures
-        for r in f.runs.values()
-    }
-    results: dict[str, Result | str] = {}
-
-    def done(task: tuple[str, Experiment], result: Result | str) -> None:
-        results[task[0]] = result
-        if on_run:
-            on_run(len(results), len(wanted))
-
-    complete = not wanted or work_through(list(wanted.items()), _run, done, jobs=jobs, stop=stop)
-    outcome = Outcome(complete=complete)
+    work = _Runs(jobs, on_run, stop)
+    outcome = Outcome(complete=work.do((s, r) for s, f in figures for r in f.runs.values()))
+    judged = []
     for item, found in figures:
-        _judge_figure(item, found, results, outcome)
+        rows = _judge(item, found, work, outcome)
+        judged.append((item, found, rows))
+    if controls and outcome.complete:
+        outcome.complete = work.do(
+            (s, _controlled(f, name, row)) for s, f, rows in judged for row in rows for name in _names(row)
+        )
+    for item, found, rows in judged:
+        outcome.entries += [
+            _with_control(item, found, row, work, outcome) if controls else row.entry for row in rows
+        ]
     return outcome
+
+
+class _Runs:
+    """Runs of experiments, each done once."""
+
+    def __init__(self, jobs: int | None, on_run: OnRun | None, stop: Stop) -> None:
+        self._jobs = jobs
+        self._on_run = on_run
+        self._stop = stop
+        self._results: dict[str, Result | str] = {}
+        self._all = 0
+
+    def do(self, runs: Iterable[tuple[Seed, RunOf]]) -> bool:
+        """Does those that were not done before; false if it was stopped."""
+        wanted = {}
+        for seed, run_of in runs:
+            key = _key(seed, run_of)
+            if key not in self._results and key not in wanted:
+                wanted[key] = Experiment.from_file(seed.folder / run_of.experiment, run_of.set)
+        self._all += len(wanted)
+        return not wanted or work_through(
+            list(wanted.items()), _run, self._done, jobs=self._jobs, stop=self._stop
+        )
+
+    def result(self, seed: Seed, run_of: RunOf) -> Result | str:
+        """The result, or why there is none."""
+        result = self._results.get(_key(seed, run_of), "it was not run")
+        if not isinstance(result, str) and result.status == "interrupted":
+            return "it was interrupted"
+        return result
+
+    def _done(self, task: tuple[str, Experiment], result: Result | str) -> None:
+        self._results[task[0]] = result
+        if self._on_run:
+            self._on_run(len(self._results), self._all)
 
 
 def _key(seed: Seed, run_of: RunOf) -> str:
@@ -82,16 +130,54 @@ def _run(task: tuple[str, Experiment], stop: Stop) -> Result | str:
         return str(error)
 
 
-def _judge_figure(seed: Seed, figure: Figure, results: dict[str, Result | str], outcome: Outcome) -> None:
+def _judge(seed: Seed, figure: Figure, work: _Runs, outcome: Outcome) -> list[Row]:
     runs: dict[str, Result] = {}
     for name, run_of in figure.runs.items():
-        result = results.get(_key(seed, run_of), "it was not run")
-        if isinstance(result, str) or result.status == "interrupted":
-            reason = result if isinstance(result, str) else "it was interrupted"
-            outcome.problems.append(f"{seed.name} {figure.name}: {run_of.experiment}: {reason}")
-            return
+        result = work.result(seed, run_of)
+        if isinstance(result, str):
+            outcome.problems.append(f"{seed.name} {figure.name}: {run_of.experiment}: {result}")
+            return []
         runs[name] = result
     outcome.figures.append((seed, figure, runs))
-    entries, problems = judge_figure(seed, figure, runs)
-    outcome.entries += entries
+    rows, problems = judge_figure(seed, figure, runs)
     outcome.problems += problems
+    return rows
+
+
+def _names(row: Row) -> Iterable[str]:
+    """The runs that the row needs, if it has a control."""
+    return sorted(row.used) if row.entry.control else ()
+
+
+def _controlled(figure: Figure, name: str, row: Row) -> RunOf:
+    """The run with the control's values after all others, since a later key may be part of an earlier one."""
+    run_of, quantity = figure.runs[name], row.instance.quantity
+    patterns = quantity.control_on
+    if patterns and not any(fnmatchcase(name, pattern) for pattern in patterns):
+        return run_of
+    control = quantity.control
+    kept: Mapping[str, Any] = {key: value for key, value in run_of.set.items() if key not in control}
+    return RunOf(run_of.experiment, {**kept, **control})
+
+
+def _with_control(seed: Seed, figure: Figure, row: Row, work: _Runs, outcome: Outcome) -> Entry:
+    if not row.entry.control:
+        return row.entry
+    where = f"{seed.name} {figure.name}: {row.entry.quantity}: control {row.entry.control}"
+    runs: dict[str, Result] = {}
+    for name in figure.runs:
+        if name not in row.used:
+            continue
+        result = work.result(seed, _controlled(figure, name, row))
+        if isinstance(result, str):
+            outcome.problems.append(f"{where}: {result}")
+            return row.entry
+        runs[name] = result
+    try:
+        entry = with_control(row, Evaluation(seed, figure, runs).measure(row.instance))
+    except InputError as error:
+        outcome.problems.append(f"{where}: {error}")
+        return row.entry
+    if entry.holds and entry.control_holds:
+        outcome.problems.append(f"{where}: the row holds without its feature, and so shows nothing")
+    return entry

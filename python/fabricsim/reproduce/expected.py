@@ -5,7 +5,8 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Collection, Mapping
+from collections import Counter
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -13,54 +14,9 @@ from typing import Any
 from fabricsim.errors import InputError
 from fabricsim.reproduce.grid import Grid, Label, RunOf, read_grid
 from fabricsim.reproduce.reading import make, unknown
+from fabricsim.reproduce.rows import JUDGING, Cells, Judging, Quantity, read_row
 
 FILE = "expected.toml"
-Number = int | float | bool
-
-
-@dataclass(frozen=True)
-class Quantity:
-    """One published number or stated claim."""
-
-    quantity: str
-    """What it is, in words."""
-    value: str
-    """Expression that gives ours."""
-    unit: str = ""
-    published: Number | None = None
-    """The number in print; none where the publication prints none."""
-    expected: Number | None = None
-    """What to hold ours against where nothing is printed: derived from the publication, as `note` says."""
-    tolerance: float = 0.02
-    """Largest difference, relative to the reference unless `absolute`."""
-    absolute: bool = False
-    """The tolerance is in the quantity's own unit."""
-    claim: str | None = None
-    """Expression that decides whether it holds, instead of a tolerance; `ours` is the value."""
-    note: str = ""
-
-
-@dataclass(frozen=True)
-class Cells:
-    """A quantity of every cell of a figure's grid."""
-
-    name: str
-    """What expressions call it."""
-    quantity: str
-    """What it is, in words; `{AXIS}` stands for the cell's label on that axis."""
-    value: str
-    """Expression that gives ours; the cell's run is the first."""
-    unit: str = ""
-    published: list[Any] | None = None
-    """Numbers in print, as many as there are cells: lists of lists, the first axis outermost; `nan`: none."""
-    expected: list[Any] | None = None
-    """What to hold ours against where nothing is printed."""
-    tolerance: float = 0.02
-    absolute: bool = False
-    judged: bool = True
-    """Whether each cell has to hold; otherwise only what is said of all of them."""
-    listed: bool = True
-    """Whether each cell is an entry of its own."""
 
 
 @dataclass(frozen=True)
@@ -82,11 +38,32 @@ class Figure:
     cells: list[Cells] = field(default_factory=list)
     places: dict[str, dict[str, Label]] = field(default_factory=dict)
     """Labels by axis of the runs that are cells of a grid, by their names."""
+    slow: bool = False
+    """Whether its runs take minutes: such figures are left to `make reproduce`."""
+
+    @property
+    def rows(self) -> list[Quantity | Cells]:
+        """All rows, those of cells first."""
+        return [*self.cells, *self.quantities]
+
+
+@dataclass(frozen=True)
+class Choice:
+    """A parameter that was chosen with results at hand: rows that depend on it are calibrated."""
+
+    parameter: str
+    value: str
+    when: str
+    """When it was chosen, and what was known then."""
+    rows: str
+    """The rows that it was chosen for."""
+    others: str
+    """What other values would have given."""
 
 
 @dataclass(frozen=True)
 class Seed:
-    """All that is held against one publication."""
+    """All that is compared with one publication."""
 
     name: str
     folder: Path
@@ -96,6 +73,10 @@ class Seed:
     text: str = ""
     differences: list[str] = field(default_factory=list)
     """Where our model differs from the publication's, or the publication is silent."""
+    tolerances: dict[str, str] = field(default_factory=dict)
+    """Where tolerances come from, by the names that rows give in `because`."""
+    choices: dict[str, Choice] = field(default_factory=dict)
+    """Parameters chosen with results at hand, by name."""
 
 
 def find_experiments() -> Path:
@@ -138,7 +119,36 @@ def read_seed(experiments: Path, name: str) -> Seed:
         _figure(f"{path}: figure {number}", item, grids)
         for number, item in enumerate(content.pop("figure", []))
     ]
-    return make(Seed, str(path), {**content, "name": name, "folder": path.parent, "figures": figures})
+    choices = {
+        key: make(Choice, f"{path}: choice {key}", choice)
+        for key, choice in content.pop("choice", {}).items()
+    }
+    seed = make(
+        Seed,
+        str(path),
+        {**content, "name": name, "folder": path.parent, "figures": figures, "choices": choices},
+    )
+    for message in _contradictions(seed):
+        raise InputError(f"{path}: {message}")
+    return seed
+
+
+def _contradictions(seed: Seed) -> Iterator[str]:
+    """What is wrong between rows: equal names, and references to nothing."""
+    figures = [figure.name for figure in seed.figures]
+    for figure in seed.figures:
+        names = Counter(row.quantity for row in figure.rows)
+        yield from (
+            f"{figure.name}: two rows are called `{name}`" for name, count in names.items() if count > 1
+        )
+        for row in figure.rows:
+            for what, name, known in (
+                ("entry of [tolerances]", row.because, list(seed.tolerances)),
+                ("choice", row.calibrated, list(seed.choices)),
+                ("figure", row.repeats, figures),
+            ):
+                if name and name not in known:
+                    yield f"{figure.name}: {row.quantity}: {unknown(what, name, known)}"
 
 
 def choose(seed: Seed, figure: str | Collection[str] | None) -> list[Figure]:
@@ -158,6 +168,8 @@ def choose(seed: Seed, figure: str | Collection[str] | None) -> list[Figure]:
 def _figure(where: str, item: Mapping[str, Any], grids: Mapping[str, Grid]) -> Figure:
     item = dict(item)
     where = f"{where} ({item.get('name', 'no name')})"
+    defaults = {key: item.pop(key) for key in JUDGING if key in item}
+    make(Judging, where, {key: value for key, value in defaults.items() if key != "control"})
     runs = {name: make(RunOf, f"{where}: run {name}", run) for name, run in item.pop("run", {}).items()}
     values = item.pop("set", {})
     if "experiment" in item:
@@ -172,7 +184,7 @@ def _figure(where: str, item: Mapping[str, Any], grids: Mapping[str, Grid]) -> F
             places[place.name] = place.labels
     if not runs:
         raise InputError(f"{where}: it has no run: give `experiment`, `grids`, or tables [figure.run.NAME]")
-    quantities = [make(Quantity, f"{where}: quantity", q) for q in item.pop("quantity", [])]
-    cells = [make(Cells, f"{where}: cells", c) for c in item.pop("cells", [])]
+    quantities = [read_row(Quantity, f"{where}: quantity", q, defaults) for q in item.pop("quantity", [])]
+    cells = [read_row(Cells, f"{where}: cells", c, defaults) for c in item.pop("cells", [])]
     content = {**item, "runs": runs, "quantities": quantities, "cells": cells, "places": places}
     return make(Figure, where, content)

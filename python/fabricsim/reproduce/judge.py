@@ -1,172 +1,149 @@
-"""Evaluates the quantities of figures, and holds them against what is published."""
+"""Entries of a reproduction: ours beside the publication's, and the verdict."""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from functools import partial
-from typing import Any
+from typing import Any, Literal, get_args
 
 from fabricsim.errors import InputError
-from fabricsim.reproduce.expected import Cells, Figure, Number, Quantity, Seed
-from fabricsim.reproduce.expressions import evaluate
-from fabricsim.reproduce.over import Over, over_functions
-from fabricsim.reproduce.quantities import functions, load_hooks
+from fabricsim.reproduce.evaluation import Evaluation, Instance, Measured, instances
+from fabricsim.reproduce.expected import Figure, Seed
+from fabricsim.reproduce.rows import Number, Origin, control_text
 from fabricsim.results import Result
 
-Functions = dict[str, Callable[..., Any]]
+Verdict = Literal["yes", "sign", "calibrated", "independent", "repeated", "no", "shown"]
+VERDICTS: tuple[str, ...] = get_args(Verdict)
 
 
 @dataclass(frozen=True)
 class Entry:
-    """One published number or stated claim, and ours beside it."""
+    """One number or claim, and ours beside it."""
 
     seed: str
     figure: str
     quantity: str
     unit: str
+    origin: Origin
     published: Number | None
+    """The number in print."""
+    expected: Number | None
+    """The reference if nothing is printed."""
     ours: Number | None
     ratio: float | None
-    """Ours over the published number, or over the derived one where none is printed."""
-    tolerance: float
-    holds: bool | None
-    """None where there is nothing to judge by."""
-    note: str
-    reference: Number | None = None
-    """What ours is held against: the published number, or the derived one."""
-    absolute: bool = False
+    """Ours over the reference."""
+    tolerance: float | None
+    """None beside a claim."""
+    absolute: bool
     """The tolerance is in the quantity's own unit, not relative."""
+    because: str
+    """Where the tolerance comes from."""
+    claim: str | None
+    """The condition that decides instead of a tolerance."""
+    holds: bool | None
+    """None if there is nothing to judge by."""
+    verdict: Verdict
+    """`yes`: holds; `sign`: a printed number whose condition holds, and nothing more is judged; `calibrated`: holds,
+    and a parameter was chosen with it at hand; `independent`: does not depend on the feature; `repeated`: counted
+    elsewhere."""
+    control: str
+    """The values under which it must not hold."""
+    control_ours: Number | None
+    """Ours under the control; None if the control was not run."""
+    control_holds: bool | None
+    """Whether the row holds under its control, and so shows nothing; None if the control was not run."""
+    note: str
+
+    @property
+    def reference(self) -> Number | None:
+        """The number that ours is compared with."""
+        return self.expected if self.published is None else self.published
 
     def as_dict(self) -> dict[str, Any]:
         """For JSON."""
-        return {key: value for key, value in vars(self).items() if key not in ("reference", "absolute")}
+        return dict(vars(self))
 
 
-def judge_figure(seed: Seed, figure: Figure, runs: Mapping[str, Result]) -> tuple[list[Entry], list[str]]:
-    """The entries of a figure, and what could not be evaluated."""
-    judging = _Judging(seed, figure, runs)
-    return list(judging.entries()), judging.problems
+@dataclass(frozen=True)
+class Row:
+    """An entry with what is needed to evaluate it again under its control."""
+
+    entry: Entry
+    instance: Instance
+    used: frozenset[str]
 
 
-class _Judging:
-    def __init__(self, seed: Seed, figure: Figure, runs: Mapping[str, Result]) -> None:
-        self._seed = seed
-        self._figure = figure
-        self._runs = runs
-        self._hooks = load_hooks(seed.folder)
-        self.problems: list[str] = []
-
-    def entries(self) -> Iterator[Entry]:
-        """Cells first, since quantities may ask for them."""
-        over: dict[str, Over] = {}
-        for cells in self._figure.cells:
-            yield from self._guarded(cells.quantity, partial(self._cells, cells, over))
-        available = {**functions(self._runs, self._hooks), **over_functions(over)}
-        for quantity in self._figure.quantities:
-            yield from self._guarded(quantity.quantity, partial(self._one, quantity, available))
-
-    def _guarded(self, what: str, make: Callable[[], list[Entry]]) -> list[Entry]:
+def judge_figure(seed: Seed, figure: Figure, runs: Mapping[str, Result]) -> tuple[list[Row], list[str]]:
+    """The rows of a figure, and what could not be evaluated."""
+    evaluation = Evaluation(seed, figure, runs)
+    rows: list[Row] = []
+    problems: list[str] = []
+    for instance in _all(seed, figure, problems):
         try:
-            return make()
+            measured = evaluation.measure(instance)
         except InputError as error:
-            self.problems.append(f"{self._seed.name} {self._figure.name}: {what}: {error}")
-            return []
-
-    def _cells(self, cells: Cells, over: dict[str, Over]) -> list[Entry]:
-        places = self._figure.places
-        published = _flat("published", cells.published, len(places))
-        expected = _flat("expected", cells.expected, len(places))
-        entries = []
-        for (name, labels), number, other in zip(places.items(), published, expected, strict=True):
-            runs = {name: self._runs[name], **self._runs}
-            quantity = Quantity(
-                quantity=_in_words(cells.quantity, labels),
-                value=cells.value,
-                unit=cells.unit,
-                published=number,
-                expected=other,
-                tolerance=cells.tolerance,
-                absolute=cells.absolute,
-            )
-            entries += self._one(quantity, functions(runs, self._hooks))
-        over[cells.name] = Over(
-            list(places.values()), [entry.ours for entry in entries], [entry.reference for entry in entries]
-        )
-        if not cells.listed:
-            return []
-        return entries if cells.judged else [replace(entry, holds=None) for entry in entries]
-
-    def _one(self, quantity: Quantity, available: Functions) -> list[Entry]:
-        return [_judge(self._seed, self._figure, quantity, available)]
+            problems.append(f"{seed.name} {figure.name}: {instance.quantity.quantity}: {error}")
+            continue
+        if instance.listed:
+            rows.append(Row(_entry(seed, figure, instance, measured), instance, measured.used))
+    return rows, problems
 
 
-def _flat(key: str, values: list[Any] | None, count: int) -> list[Number | None]:
-    """The numbers, one for each cell."""
-    if values is None:
-        return [None] * count
-    numbers = list(_numbers(values))
-    if len(numbers) != count:
-        raise InputError(f"`{key}` has {len(numbers)} numbers for {count} cells")
-    return [None if isinstance(n, float) and math.isnan(n) else n for n in numbers]
-
-
-def _numbers(value: Any) -> Iterator[Number]:
-    if isinstance(value, list):
-        for item in value:
-            yield from _numbers(item)
-    else:
-        yield value
-
-
-def _in_words(text: str, labels: Mapping[str, Any]) -> str:
+def _all(seed: Seed, figure: Figure, problems: list[str]) -> Iterator[Instance]:
     try:
-        return text.format(**labels)
-    except (KeyError, IndexError, ValueError):
-        raise InputError(f"`{text}` cannot be filled: the axes are {', '.join(labels)}") from None
+        yield from instances(figure)
+    except InputError as error:
+        problems.append(f"{seed.name} {figure.name}: {error}")
 
 
-def _judge(seed: Seed, figure: Figure, q: Quantity, available: dict[str, Callable[..., Any]]) -> Entry:
-    ours = _number(evaluate(q.value, available))
-    reference = q.expected if q.published is None else q.published
-    ratio = None
-    holds: bool | None = None
-    if ours is not None and reference is not None:
-        holds = within(ours, reference, q.tolerance, absolute=q.absolute)
-        if not isinstance(reference, bool) and reference != 0:
-            ratio = ours / reference
-    if q.claim is not None:
-        holds = bool(evaluate(q.claim, available, {"ours": ours}))
+def with_control(row: Row, measured: Measured) -> Entry:
+    """The row's entry with what came out under its control."""
+    return replace(row.entry, control_ours=measured.ours, control_holds=measured.holds)
+
+
+def verdict(instance: Instance, holds: bool | None) -> Verdict:
+    """What is said of a row that holds or not."""
+    row = instance.quantity
+    if holds is None:
+        return "shown"
+    if not holds:
+        return "no"
+    if row.repeats:
+        return "repeated"
+    if row.independent:
+        return "independent"
+    if row.calibrated:
+        return "calibrated"
+    is_number = row.published is not None and not isinstance(row.published, bool)
+    return "sign" if row.claim is not None and is_number else "yes"
+
+
+def _entry(seed: Seed, figure: Figure, instance: Instance, measured: Measured) -> Entry:
+    row = instance.quantity
     return Entry(
         seed=seed.name,
         figure=figure.name,
-        quantity=q.quantity,
-        unit=q.unit,
-        published=q.published,
-        ours=ours,
-        ratio=ratio,
-        tolerance=q.tolerance,
-        holds=holds,
-        note=q.note,
-        reference=reference,
-        absolute=q.absolute,
+        quantity=row.quantity,
+        unit=row.unit,
+        origin=row.origin,
+        published=row.published,
+        expected=row.expected,
+        ours=measured.ours,
+        ratio=_ratio(measured.ours, row.reference),
+        tolerance=None if measured.holds is None else row.tolerance,
+        absolute=row.absolute,
+        because=row.because,
+        claim=row.claim,
+        holds=measured.holds,
+        verdict=verdict(instance, measured.holds),
+        control="" if measured.holds is None else control_text(row.control),
+        control_ours=None,
+        control_holds=None,
+        note=row.note or row.independent,
     )
 
 
-def within(ours: Number, reference: Number, tolerance: float, *, absolute: bool = False) -> bool:
-    """Whether ours is the reference within the tolerance, relative to the reference unless `absolute`."""
-    if isinstance(reference, bool):
-        return ours is reference
-    slack = tolerance if absolute else tolerance * abs(reference)
-    return abs(ours - reference) <= slack
-
-
-def _number(value: Any) -> Number | None:
-    if isinstance(value, bool):
-        return value
-    if value is None or not isinstance(value, int | float):
-        if value is None:
-            return None
-        raise InputError(f"it is {value!r}, not a number")
-    return value if math.isfinite(value) else None
+def _ratio(ours: Number | None, reference: Number | None) -> float | None:
+    if ours is None or not reference or isinstance(reference, bool):
+        return None
+    return ours / reference

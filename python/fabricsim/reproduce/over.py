@@ -13,8 +13,8 @@ import numpy as np
 import numpy.typing as npt
 
 from fabricsim.errors import InputError
-from fabricsim.reproduce.expected import Number
 from fabricsim.reproduce.grid import Label
+from fabricsim.reproduce.rows import Number
 
 Reals = npt.NDArray[np.float64]
 

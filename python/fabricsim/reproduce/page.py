@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -11,10 +12,13 @@ import pandas as pd
 from fabricsim.errors import InputError, StoreError
 from fabricsim.plots import draw, save
 from fabricsim.reproduce.compute import Outcome
-from fabricsim.reproduce.expected import Figure, Number, Seed
+from fabricsim.reproduce.expected import Figure, Seed
 from fabricsim.reproduce.judge import Entry
 from fabricsim.reproduce.quantities import load_hooks
 from fabricsim.reproduce.reading import unknown
+from fabricsim.reproduce.record import entries_of, figure_record, read_record, write_record
+from fabricsim.reproduce.rows import Number
+from fabricsim.reproduce.tally import headlines
 from fabricsim.results import Result
 
 FIGURES = "figures"
@@ -24,50 +28,93 @@ WHOLE_FROM = 10_000.0
 """Numbers from here on are written as whole ones, without an exponent."""
 TABLES = "tables.py"
 """In the seed's folder: functions that return a frame; each takes the runs by name."""
+_BEGIN = "<!-- figure: {} -->"
+_END = "<!-- end of figures -->"
+_MARKER = re.compile(r"<!-- figure: (\S+) -->")
+_EXPLANATION = """
+This page is generated: `make reproduce` runs `experiments/{seed}/`, with each judged row's control, and compares the
+numbers with those of this page. A reference in brackets is not in print: it is derived, or our own. A *control* is the
+setting under which the row must not hold, beside what comes out then. *Sign*: of a printed number only the condition is
+judged. *Calibrated*: a parameter was chosen with the row at hand. *Independent*: the row does not depend on a feature.
+*Repeated*: the number is counted where it stands first."""
 
 
 def write_pages(outcome: Outcome, folder: Path) -> list[Path]:
-    """Writes a page for each seed of which all figures were run, and its pictures.
+    """Writes the sections of the figures that were run into their seeds' pages, with their pictures and numbers.
+
+    Sections of other figures stay as they are; a page is complete once each of its figures was run.
 
     Raises:
-        StoreError: one cannot be written.
+        StoreError: one can not be written.
+        InputError: a page or its numbers can not be read.
     """
     names = dict.fromkeys(seed.name for seed, _, _ in outcome.figures)
-    pages = []
-    for name in names:
-        figures = [(s, f, runs) for s, f, runs in outcome.figures if s.name == name]
-        seed = figures[0][0]
-        if len(figures) < len(seed.figures):
-            continue
-        pages.append(_write_page(seed, figures, [e for e in outcome.entries if e.seed == name], folder))
-    return pages
+    return [
+        _write_page([item for item in outcome.figures if item[0].name == name], outcome.entries, folder)
+        for name in names
+    ]
 
 
 def _write_page(
-    seed: Seed, figures: list[tuple[Seed, Figure, dict[str, Result]]], entries: list[Entry], folder: Path
+    figures: list[tuple[Seed, Figure, dict[str, Result]]], entries: list[Entry], folder: Path
 ) -> Path:
-    held = sum(entry.holds is True for entry in entries)
-    judged = sum(entry.holds is not None for entry in entries)
-    more = f" ({len(entries) - judged} more are shown, but not judged)" if judged < len(entries) else ""
-    parts = [f"# {seed.title or seed.name}", seed.source, seed.text]
-    parts.append(
-        f"{held} of {judged} numbers and claims hold{more}. This page is generated: "
-        f"`make reproduce` runs `experiments/{seed.name}/` and writes it anew. Numbers in brackets are not in print: "
-        "they are derived or measured, as the text says. A tolerance with ± is in the quantity's unit, else relative."
-    )
-    for _, figure, runs in figures:
-        own = [entry for entry in entries if entry.figure == figure.name]
-        parts += _figure_parts(seed, figure, runs, own, folder)
-    if seed.differences:
-        parts.append("## Where the models differ")
-        parts.append("\n".join(f"- {line}" for line in seed.differences))
+    seed = figures[0][0]
     path = folder / f"{seed.name}.md"
+    record = read_record(folder, seed.name)
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        path.write_text("\n\n".join(part.strip() for part in parts if part.strip()) + "\n", encoding="utf-8")
+        sections = _sections(path.read_text(encoding="utf-8")) if path.exists() else {}
+        for _, figure, runs in figures:
+            own = [e for e in entries if e.seed == seed.name and e.figure == figure.name]
+            record[figure.name] = figure_record(seed, figure, own, record.get(figure.name, {}))
+            own = entries_of(seed.name, figure.name, record[figure.name])
+            sections[figure.name] = _joined(_figure_parts(seed, figure, runs, own, folder))
+        write_record(folder, seed, record)
+        path.write_text(_page(seed, sections, record), encoding="utf-8")
     except OSError as error:
         raise StoreError(f"{path}: the page cannot be written: {error.strerror}") from error
     return path
+
+
+def _page(seed: Seed, sections: dict[str, str], record: dict[str, Any]) -> str:
+    """The whole page from its sections and its numbers."""
+    known = [figure.name for figure in seed.figures if figure.name in sections and figure.name in record]
+    entries = [entry for name in known for entry in entries_of(seed.name, name, record[name])]
+    parts = [f"# {seed.title or seed.name}", seed.source, seed.text]
+    parts.append("\n".join(f"- {line}" for line in headlines(entries)))
+    parts.append(_EXPLANATION.format(seed=seed.name))
+    for name in known:
+        parts += [_BEGIN.format(name), sections[name]]
+    parts.append(_END)
+    parts += _choices(seed, entries)
+    if used := [name for name in seed.tolerances if any(entry.because == name for entry in entries)]:
+        parts += [
+            "## Where tolerances come from",
+            "\n".join(f"- *{name}*: {seed.tolerances[name]}" for name in used),
+        ]
+    if seed.differences:
+        parts += ["## Where the models differ", "\n".join(f"- {line}" for line in seed.differences)]
+    return _joined(parts) + "\n"
+
+
+def _joined(parts: Iterable[str]) -> str:
+    return "\n\n".join(part.strip() for part in parts if part.strip())
+
+
+def _sections(page: str) -> dict[str, str]:
+    """The sections of a page by figure."""
+    body = page.split(_END, maxsplit=1)[0]
+    pieces = _MARKER.split(body)[1:]
+    return {name: text.strip() for name, text in zip(pieces[::2], pieces[1::2], strict=True)}
+
+
+def _choices(seed: Seed, entries: list[Entry]) -> list[str]:
+    """The table of parameters that were chosen with results at hand."""
+    if not seed.choices:
+        return []
+    lines = ["| parameter | value | when | chosen for | other values |", "|---|---|---|---|---|"]
+    lines += [_row([c.parameter, c.value, c.when, c.rows, c.others]) for c in seed.choices.values()]
+    return ["## Parameters chosen with results at hand", "\n".join(lines)]
 
 
 def _figure_parts(
@@ -76,8 +123,12 @@ def _figure_parts(
     title = figure.name.replace("-", " ").capitalize()
     parts = [f"## {title}{': ' if figure.title else ''}{figure.title}", figure.text]
     parts += [_picture(seed, figure, runs, wanted, folder) for wanted in figure.plots]
-    if entries:
-        parts.append(_table(entries))
+    published = [entry for entry in entries if entry.origin != "own"]
+    own = [entry for entry in entries if entry.origin == "own"]
+    if published:
+        parts.append(_table(published))
+    if own:
+        parts += ["Not in the publication:", _table(own)]
     parts += [_own_table(seed, figure, runs, wanted) for wanted in figure.tables]
     parts.append("\n".join(f"- {entry.quantity}: {entry.note}" for entry in entries if entry.note))
     return parts
@@ -125,22 +176,40 @@ def _any_cell(value: Any) -> str:
 
 def _table(entries: list[Entry]) -> str:
     lines = [
-        "| quantity | unit | published | ours | ratio | tolerance | holds |",
-        "|---|---|--:|--:|--:|--:|:-:|",
+        "| quantity | unit | published | ours | ratio | judged by | holds | control | ours then |",
+        "|---|---|--:|--:|--:|---|:-:|---|--:|",
     ]
     for e in entries:
         ratio = "" if e.ratio is None else f"{e.ratio:.3f}"
-        holds = {True: "yes", False: "**no**", None: ""}[e.holds]
-        tolerance = f"±{e.tolerance:g}" if e.absolute else f"{e.tolerance:g}"
-        cells = [e.quantity, e.unit, _reference(e), _cell(e.ours), ratio, tolerance, holds]
-        lines.append(_row(cells))
+        verdict = {"no": "**no**", "shown": ""}.get(e.verdict, e.verdict)
+        control = f"`{e.control}`" if e.control else ""
+        cells = [e.quantity, e.unit, _reference(e), _cell(e.ours), ratio, _criterion(e), verdict, control]
+        lines.append(_row([*cells, _under_control(e)]))
     return "\n".join(lines)
 
 
+def _criterion(entry: Entry) -> str:
+    """The claim, or the tolerance with the name of its reason."""
+    if entry.holds is None:
+        return ""
+    if entry.tolerance is None:
+        return f"`{entry.claim}`"
+    amount = f"±{entry.tolerance:g}" if entry.absolute else f"{100 * entry.tolerance:g} %"
+    return f"{amount} ({entry.because})"
+
+
+def _under_control(entry: Entry) -> str:
+    """Ours with the feature off; bold if the row holds all the same."""
+    if entry.control_holds is None:
+        return "not run" if entry.control else ""
+    value = _cell(entry.control_ours)
+    return f"**{value}**" if entry.control_holds else value
+
+
 def _reference(entry: Entry) -> str:
-    """The number in print, or in brackets the derived or measured one that stands for it."""
-    if entry.published is None and entry.reference is not None:
-        return f"({_cell(entry.reference)})"
+    """The number in print, or in brackets the reference that is none."""
+    if entry.published is None and entry.expected is not None:
+        return f"({_cell(entry.expected)})"
     return _cell(entry.published)
 
 

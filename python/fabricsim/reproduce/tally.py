@@ -1,0 +1,47 @@
+"""Counts of entries by origin and verdict."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+
+from fabricsim.reproduce.judge import Entry
+from fabricsim.reproduce.rows import ORIGINS
+
+_TITLES = {
+    "printed": "Printed numbers and claims",
+    "derived": "Derived from the publication",
+    "own": "Our own material",
+}
+_WORDS = {
+    "yes": "hold",
+    "sign": "have the published sign or order, and nothing more is judged",
+    "calibrated": "hold with a parameter that was chosen with them at hand",
+    "no": "do not hold",
+}
+_ASIDE = {
+    "independent": "do not depend on a feature",
+    "repeated": "repeat a number of another figure",
+    "shown": "are shown and not judged",
+}
+
+
+def tally(entries: Iterable[Entry]) -> dict[str, Counter[str]]:
+    """Numbers of entries by origin, then verdict."""
+    counts: dict[str, Counter[str]] = {origin: Counter() for origin in ORIGINS}
+    for entry in entries:
+        counts[entry.origin][entry.verdict] += 1
+    return counts
+
+
+def headlines(entries: Iterable[Entry]) -> list[str]:
+    """A sentence for each origin that has entries: what is counted, and apart from that what is not."""
+    lines = []
+    for origin, counts in tally(entries).items():
+        counted = sum(counts[verdict] for verdict in _WORDS)
+        said = [f"{counts[verdict]} {words}" for verdict, words in _WORDS.items() if counts[verdict]]
+        aside = [f"{counts[verdict]} {words}" for verdict, words in _ASIDE.items() if counts[verdict]]
+        if said or aside:
+            more = f" Not counted: {', '.join(aside)}." if aside else ""
+            lines.append(f"{_TITLES[origin]}: {counted}{': ' if said else ''}{'; '.join(said)}.{more}")
+    return lines
