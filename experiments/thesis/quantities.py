@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import itertools
 import math
+import re
 import tomllib
 from pathlib import Path
 from typing import Any
@@ -42,8 +43,7 @@ Table = dict[str, list[str]]
 
 def total(runs: Runs, *, after: str = "0 s", run: str | None = None) -> float:
     """Mean throughput of the whole network, GB/s: what the thesis prints, with the unit Gbps."""
-    table = _since(chosen(runs, run).table("hosts_series"), after)
-    return float(table.groupby("time_ns")["delivered_gbps"].sum().mean()) * GB_PER_GBIT
+    return float(_totals(chosen(runs, run), after).mean()) * GB_PER_GBIT
 
 
 def early(runs: Runs, *, run: str | None = None) -> float:
@@ -107,16 +107,34 @@ def by_source(runs: Runs, host: str, *, after: str = ALL_STARTED, run: str | Non
     return float(_by_source(chosen(runs, run), after)[host]) * MB_PER_GBIT
 
 
-def largest_source(runs: Runs, *, after: str = ALL_STARTED, run: str | None = None) -> float:
+def largest_source(
+    runs: Runs, *, after: str = ALL_STARTED, before: str = "", run: str | None = None
+) -> float:
     """The largest rate of a contributor, MB/s."""
     result = chosen(runs, run)
-    return float(_by_source(result, after)[_group(result, "contributors")].max()) * MB_PER_GBIT
+    return float(_by_source(result, after, before)[_group(result, "contributors")].max()) * MB_PER_GBIT
+
+
+def slowest_of(runs: Runs, hosts: list[str], *, after: str = ALL_STARTED, run: str | None = None) -> float:
+    """The smallest rate of these sources, MB/s."""
+    return min(by_source(runs, host, after=after, run=run) for host in hosts)
+
+
+def time_above(runs: Runs, name: str, others: list[str]) -> float:
+    """Fraction of the time bins in which the whole network's throughput is above that of each of the other runs."""
+    curve, rest = _totals(runs[name]), [_totals(runs[other]) for other in others]
+    return float(np.mean([all(value > other[at] for other in rest) for at, value in curve.items()]))
+
+
+def falling_pairs(runs: Runs, timer: str, *, first: int = 1) -> int:
+    """How many neighbouring Marking_Rates from `first` on have a lower total at the larger one."""
+    totals = [total(runs, run=f"{timer}/{rate}") for rate in RATES if rate >= first]
+    return sum(a > b for a, b in itertools.pairwise(totals))
 
 
 def oscillation(runs: Runs, *, after: str = "0 s", run: str | None = None) -> float:
     """Standard deviation of the whole network's throughput from time bin to time bin, relative to its mean."""
-    table = _since(chosen(runs, run).table("hosts_series"), after)
-    series = table.groupby("time_ns")["delivered_gbps"].sum()
+    series = _totals(chosen(runs, run), after)
     return float(series.std() / series.mean())
 
 
@@ -150,6 +168,12 @@ def error_to_4_9(runs: Runs, choice: str) -> float:
     """Mean absolute error of the cells of an open choice, percent of table 4.9."""
     ours, printed = _pairs(runs, choice)
     return float(np.mean(np.abs(ours - printed) / printed)) * 100.0
+
+
+def cells_within(runs: Runs, choice: str, tolerance: float = 0.1) -> int:
+    """How many cells of an open choice are those of table 4.9 within a relative tolerance."""
+    ours, printed = _pairs(runs, choice)
+    return int(np.sum(np.abs(ours - printed) <= tolerance * printed))
 
 
 def rank_correlation_of_choice(runs: Runs, which: str) -> float:
@@ -191,9 +215,15 @@ def _since(table: pd.DataFrame, after: str) -> pd.DataFrame:
     return found
 
 
-def _by_source(result: Result, after: str) -> pd.Series[float]:
+def _totals(result: Result, after: str = "0 s") -> pd.Series[float]:
+    """Throughput of the whole network over time, Gb/s."""
+    return _since(result.table("hosts_series"), after).groupby("time_ns")["delivered_gbps"].sum()
+
+
+def _by_source(result: Result, after: str, before: str = "") -> pd.Series[float]:
     """Mean throughput of each source at its destinations, Gb/s."""
     table = _since(result.series, after)
+    table = table[table["time_ns"] < to_ns(before)] if before else table
     bins = table["time_ns"].nunique()
     return table.groupby("source")["gbps"].sum() / bins
 
@@ -254,9 +284,49 @@ def len_tables(runs: Runs, what: str) -> int:
     return len(tables) if what == "rows" else len(next(iter(tables.values()))) - 1
 
 
-def fact(runs: Runs, name: str) -> int:
+def fact(runs: Runs, name: str, *, run: str | None = None) -> int:
     """What `fabricsim describe` says of the network."""
-    return int(_experiment(next(iter(runs.values()))).describe()[name])
+    return int(_experiment(chosen(runs, run)).describe()[name])
+
+
+def ports_as_printed(runs: Runs, file: str, table: str) -> int:
+    """How many entries of a printed table of port numbers are those of the 3x3x3 mesh; `-`: no neighbour there.
+
+    A row of the file is the table, the switch's place by its subscripts (`1`, `m` last, `*` between), and the ports
+    towards +x, -x, +y, -y, +z, -z, counted from the first port behind the hosts.
+    """
+    ports = _ports(_experiment(chosen(runs, None)))
+    matches = 0
+    for line in (HERE / file).read_text(encoding="utf-8").splitlines():
+        if line.startswith(f"{table} "):
+            _, place, *printed = line.split()
+            y, x, z = (int(place[i].replace("m", "3").replace("*", "2")) for i in range(3))
+            # +y leads to smaller first subscripts.
+            around = [(y, x + 1, z), (y, x - 1, z), (y - 1, x, z), (y + 1, x, z), (y, x, z + 1), (y, x, z - 1)]
+            ours = [ports.get((_switch(y, x, z), _switch(*other)), "-") for other in around]
+            matches += sum(a == b for a, b in zip(ours, printed, strict=True))
+    return matches
+
+
+def torus_ports(runs: Runs, *, run: str | None = None) -> int:
+    """How many switches of the 3x3 torus have their ports n to n + 3 to the left, to the right, up and down."""
+    ports = _ports(_experiment(chosen(runs, run)))
+    found = 0
+    for y, x in itertools.product(range(3), repeat=2):
+        around = [(y, x - 1), (y, x + 1), (y - 1, x), (y + 1, x)]
+        names = [_switch(a % 3 + 1, b % 3 + 1) for a, b in around]
+        found += [ports.get((_switch(y + 1, x + 1), name)) for name in names] == ["0", "1", "2", "3"]
+    return found
+
+
+def _switch(*subscripts: int) -> str:
+    return "SW" + "".join(map(str, subscripts))
+
+
+def _ports(experiment: Experiment, hosts: int = 2) -> dict[tuple[str, str], str]:
+    """The output port by the switch and its neighbour, counted from the first port behind the hosts."""
+    links = re.findall(r"(SW\d+)\.out\[(\d+)\] --> .* --> (SW\d+)\.in", experiment.export("ned"))
+    return {(switch, neighbour): str(int(port) - hosts) for switch, port, neighbour in links}
 
 
 def port_sequences_as_printed(runs: Runs, file: str, *, mend: str = "") -> int:
@@ -297,7 +367,9 @@ def _tables(runs: Runs, skip: str = "") -> Table:
 
 
 def _experiment(result: Result) -> Experiment:
-    return Experiment.from_text(result.manifest["experiment"], HERE)
+    """The experiment as it was run, with the values that were replaced."""
+    pairs = [(key, value) for key, value in result.manifest["overrides"]]
+    return Experiment.from_text(result.manifest["experiment"], HERE).with_overrides(pairs)
 
 
 def _printed(file: str) -> Table:
