@@ -122,8 +122,8 @@ def slowest_of(runs: Runs, hosts: list[str], *, after: str = ALL_STARTED, run: s
 
 def time_above(runs: Runs, name: str, others: list[str]) -> float:
     """Fraction of the time bins in which the whole network's throughput is above that of each of the other runs."""
-    curve, rest = _totals(runs[name]), [_totals(runs[other]) for other in others]
-    return float(np.mean([all(value > other[at] for other in rest) for at, value in curve.items()]))
+    curves = np.array([_totals(runs[run]).to_numpy(float) for run in (name, *others)])
+    return float(np.mean((curves[0] > curves[1:]).all(axis=0)))
 
 
 def falling_pairs(runs: Runs, timer: str, *, first: int = 1) -> int:
@@ -302,7 +302,14 @@ def ports_as_printed(runs: Runs, file: str, table: str) -> int:
             _, place, *printed = line.split()
             y, x, z = (int(place[i].replace("m", "3").replace("*", "2")) for i in range(3))
             # +y leads to smaller first subscripts.
-            around = [(y, x + 1, z), (y, x - 1, z), (y - 1, x, z), (y + 1, x, z), (y, x, z + 1), (y, x, z - 1)]
+            around = [
+                (y, x + 1, z),
+                (y, x - 1, z),
+                (y - 1, x, z),
+                (y + 1, x, z),
+                (y, x, z + 1),
+                (y, x, z - 1),
+            ]
             ours = [ports.get((_switch(y, x, z), _switch(*other)), "-") for other in around]
             matches += sum(a == b for a, b in zip(ours, printed, strict=True))
     return matches

@@ -127,7 +127,9 @@ def both_ways(runs: Runs) -> pd.DataFrame:
     for timer, row in OURS["table_4_9"](runs).items():
         cells = {"CCTI_Timer": timer}
         for rate, published in row.items():
-            sends, silent = (OURS["total"]({"": runs[f"{way}/{timer}/{rate}"]}) for way in ("sends", "silent"))
+            sends, silent = (
+                OURS["total"]({"": runs[f"{way}/{timer}/{rate}"]}) for way in ("sends", "silent")
+            )
             cells[f"Marking_Rate {rate}"] = f"{sends:.1f}, {silent:.1f} ({published})"
         rows.append(cells)
     frame = pd.DataFrame(rows)

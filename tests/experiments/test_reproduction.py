@@ -44,6 +44,12 @@ DIFFERS = {
         "ExperimentC3",
         "ExperimentC4",
         "C3 less the smallest of the other gains",
+        "Marking_Rate 1",
+        "neighbouring Marking_Rates of which the smaller has the higher throughput, of 5",
+        "Marking_Rate 1 over the smallest of the others",
+        *(f"gain at CCTI_Timer {timer}" for timer in (20, 1000, 750, 500)),
+        "average at CCTI_Timer 20 less the smallest of the others",
+        "rank correlation of the five timers",
     ],
     "wire-speed-ordering": [
         "mean latency of requests until they are delivered: longest over shortest",
