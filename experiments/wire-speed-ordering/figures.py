@@ -18,15 +18,19 @@ PACKETS = (10, 20, 30, 40)
 ORDERING = ("no ordering", "source-side", "target-side")
 LENGTHS = (16, 32, 64, 128)
 LATENCIES = (
-    ("streams at once", "at once", ()),
-    ("streams one after the other", "in turn", ()),
-    ("streams at once, until the request arrives", "at once", ("received",)),
+    ("streams at once, until requests are received", "at once", ()),
+    ("one stream after the other, until they are received", "in turn", ()),
+    ("streams at once, until they are delivered", "at once", ("delivered",)),
 )
 SYNCHRONIZATION = {
     "source-side": "source-side synchronization",
     "target-side": "target-side synchronization",
     "ordering": "target-side ordering",
 }
+
+
+LESS_ADAPTIVE = "0.2"
+"""Trigger of figure 11(c)."""
 
 
 def figure_4(runs: Runs) -> Figure:
@@ -114,7 +118,7 @@ def figure_10(runs: Runs) -> Figure:
         figure = new_figure(7.0, 4.2)
         axes = figure.add_subplot()
         for number, (mode, label) in enumerate(SYNCHRONIZATION.items()):
-            _times(axes, number, runs, mode, label)
+            _times(axes, number, runs, mode, label, "synchronized_after")
         axes.set(ylim=(0.0, 4.0))
         _packets(axes)
         axes.set_title("Figure 10 of the paper, redrawn: data and one synchronization operation")
@@ -137,7 +141,8 @@ def figure_11b(runs: Runs) -> Figure:
 
 def figure_11c(runs: Runs) -> Figure:
     """Reorder buffer over time with bursts."""
-    return _over_time(runs, "reorder_buffer", "Figure 11(c) of the paper, redrawn: bursts, two sources")
+    title = "Figure 11(c) of the paper, redrawn: bursts, two sources"
+    return _over_time(_part(runs, LESS_ADAPTIVE), "reorder_buffer", title)
 
 
 def figure_12a(runs: Runs) -> Figure:
@@ -195,11 +200,11 @@ def _over_time(runs: Runs, column: str, title: str) -> Figure:
     return figure
 
 
-def _times(axes: Axes, number: int, runs: Runs, mode: str, label: str) -> None:
+def _times(axes: Axes, number: int, runs: Runs, mode: str, label: str, what: str = "completion") -> None:
     """Bars of mean times, with lines from the shortest to the longest stream."""
     cells = [f"{mode}/{packets}" for packets in PACKETS]
     mean, least, most = (
-        [OURS["completion"](runs, cell, which) / 1e3 for cell in cells] for which in ("mean", "min", "max")
+        [OURS[what](runs, cell, which) / 1e3 for cell in cells] for which in ("mean", "min", "max")
     )
     below = [a - b for a, b in zip(mean, least, strict=True)]
     above = [b - a for a, b in zip(mean, most, strict=True)]

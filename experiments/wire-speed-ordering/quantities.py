@@ -18,6 +18,10 @@ ROUND_TRIP_NS = 1150.0
 FLIT_NS = 1.0
 RECEIVERS = ("H(20,0).0", "H(20,1).0")
 """Of figures 11 and 12."""
+LENGTHS = (16, 32, 64, 128)
+"""Packets of a stream in figure 9."""
+STREAMS = (10, 20, 30, 40)
+"""Packets of a stream in figures 8(b) and 10."""
 BEGUN_NS = 20_000.0
 """When their streams are well under way."""
 CONNECTION = {"ordered": 12, "go-back-n": 12, "selective": 20, "selective-ordered": 20}
@@ -30,8 +34,39 @@ HOT = "H(0,0).0"
 
 def order(runs: Runs, step: str, kind: str) -> str:
     """Numbers of packets, from 1 on as in the paper, in the order in which they were `sent`, `received`, ..."""
-    events = read_trace(next(iter(runs.values())).exchanges).events
-    return " ".join(str(p.number + 1) for _, _, what, p in events if (what, p.kind) == (step, kind))
+    return " ".join(
+        str(number) for _, what, packet, number in _events(runs) if (what, packet) == (step, kind)
+    )
+
+
+def outstanding(runs: Runs) -> int:
+    """The most requests that were sent and not acknowledged at a time."""
+    waiting: set[int] = set()
+    most = 0
+    for _, what, packet, number in _events(runs):
+        if (what, packet) == ("sent", "REQ"):
+            waiting.add(number)
+        elif (what, packet) == ("received", "ACK"):
+            waiting.discard(number)
+        most = max(most, len(waiting))
+    return most
+
+
+def closes_after_all_acknowledgements(runs: Runs) -> bool:
+    """True if one FIN is sent, and every request was acknowledged before."""
+    events = _events(runs)
+    fins = [at for at, (_, what, packet, _) in enumerate(events) if (what, packet) == ("sent", "FIN")]
+    requests = {number for _, what, packet, number in events if (what, packet) == ("sent", "REQ")}
+    if len(fins) != 1:
+        return False
+    before = events[: fins[0]]
+    return requests == {number for _, what, packet, number in before if (what, packet) == ("received", "ACK")}
+
+
+def delivered_after(runs: Runs, later: int, earlier: int) -> float:
+    """Time from the delivery of one request to that of another one, ns."""
+    times = {n: time for time, what, packet, n in _events(runs) if (what, packet) == ("delivered", "REQ")}
+    return times[later] - times[earlier]
 
 
 def one_at_a_time_load(_: Runs, flits: int) -> float:
@@ -80,22 +115,82 @@ def half_range(runs: Runs, name: str, scalar: str) -> float:
     return (max(values) - min(values)) / 2.0
 
 
-def total(runs: Runs, name: str) -> float:
-    """From the first request's injection at a source to the last one's delivery, ns; mean over sources and seeds."""
-    return float(pd.concat(_totals(run) for run in seeds(runs, name)).mean())
+def smallest(runs: Runs, name: str, counter: str) -> float:
+    """The smallest over the seeds of a number of the summary's `transport`."""
+    return min(_scalar(run, f"transport.{counter}") for run in seeds(runs, name))
 
 
-def total_deviation(runs: Runs, name: str) -> float:
+def hops(runs: Runs, name: str) -> float:
+    """Mean number of switches on the path of a packet."""
+    return _mean([_scalar(run, "hops.mean") for run in seeds(runs, name)])
+
+
+def skew(runs: Runs, name: str) -> float:
+    """Largest less smallest latency in the network, in packets of 16 flits that are sent in it."""
+    found = seeds(runs, name)
+    longest = max(_scalar(run, "network_latency_ns.max") for run in found)
+    shortest = min(_scalar(run, "network_latency_ns.min") for run in found)
+    return (longest - shortest) / (16.0 * FLIT_NS)
+
+
+def total(runs: Runs, name: str, to: str = "received") -> float:
+    """From the first request's injection at a source until the last one is `received` at the destination, or
+    `delivered`, ns; mean over sources and seeds.
+    """
+    return float(pd.concat(_totals(run, to) for run in seeds(runs, name)).mean())
+
+
+def total_deviation(runs: Runs, name: str, to: str = "received") -> float:
     """Standard deviation of `total`, ns."""
-    return float(pd.concat(_totals(run) for run in seeds(runs, name)).std(ddof=0))
+    return float(pd.concat(_totals(run, to) for run in seeds(runs, name)).std(ddof=0))
 
 
-def request(runs: Runs, name: str, to: str = "delivered") -> float:
-    """Mean time of a request from its injection to its delivery, or until it is `received`, ns."""
+def request(runs: Runs, name: str, to: str = "received") -> float:
+    """Mean time of a request from its injection until it is `received`, or `delivered`, ns."""
     return float(pd.concat(_requests(run, to) for run in seeds(runs, name)).mean())
 
 
-def request_deviation(runs: Runs, name: str, to: str = "delivered") -> float:
+def longest_over_shortest(runs: Runs, what: str, streams: str, to: str = "received") -> float:
+    """Of the four lengths of figure 9's streams, the largest `total` or `request` over the smallest."""
+    measure = {"total": total, "request": request}[what]
+    values = [measure(runs, f"{streams}/{packets}", to) for packets in LENGTHS]
+    return max(values) / min(values)
+
+
+def wait(runs: Runs, name: str) -> float:
+    """Mean time that a request waits for others at the target, ns."""
+    return request(runs, name, "delivered") - request(runs, name, "received")
+
+
+def synchronized_after(runs: Runs, name: str, which: str = "mean") -> float:
+    """Time from the injection of a stream's first packet to the delivery of its last request, the synchronization
+    operation, ns: `mean`, `min` or `max` of all streams and seeds.
+    """
+    times = pd.concat(_synchronized_after(run) for run in seeds(runs, name))
+    return float(times.agg(which))
+
+
+def last_to_be_delivered(runs: Runs, mode: str) -> float:
+    """Share of the streams whose last request, the synchronization operation, is delivered last; the smallest of the
+    four lengths.
+    """
+    return min(
+        float(pd.concat(_is_last(run) for run in seeds(runs, f"{mode}/{packets}")).mean())
+        for packets in STREAMS
+    )
+
+
+def data_out_of_order(runs: Runs, mode: str) -> float:
+    """Share of the streams whose data is not delivered in the order in which it was sent; the smallest of the four
+    lengths.
+    """
+    return min(
+        float(pd.concat(_is_shuffled(run) for run in seeds(runs, f"{mode}/{packets}")).mean())
+        for packets in STREAMS
+    )
+
+
+def request_deviation(runs: Runs, name: str, to: str = "received") -> float:
     """Standard deviation of `request`, ns."""
     return float(pd.concat(_requests(run, to) for run in seeds(runs, name)).std(ddof=0))
 
@@ -118,7 +213,7 @@ def levels(runs: Runs, name: str) -> pd.DataFrame:
 
 def seeds(runs: Runs, name: str) -> list[Result]:
     """The runs of a cell that differ in their seed alone."""
-    found = [run for own, run in runs.items() if own.rpartition("/")[0] == name]
+    found = [runs[own] for own in runs if own.rpartition("/")[0] == name]
     if not found:
         raise InputError(f"the figure has no run {name!r} with a seed")
     return found
@@ -162,6 +257,12 @@ def others(runs: Runs, name: str, column: str) -> float:
     return float(runs[name].table("messages").iloc[0][column])
 
 
+def _events(runs: Runs) -> list[tuple[float, str, str, int]]:
+    """Time, step, packet and number, from 1 on, of all events of the first run."""
+    first = runs[next(iter(runs))]
+    return [(time, what, p.kind, p.number + 1) for time, _, what, p in read_trace(first.exchanges).events]
+
+
 def _levels(run: Result) -> pd.DataFrame:
     table = run.table("transport_series")
     return table[table["host"].isin(RECEIVERS) & (table["time_ns"] >= BEGUN_NS)]
@@ -177,9 +278,37 @@ def _steps(run: Result) -> pd.DataFrame:
     return named.pivot_table(index=keys, columns="step", values="time_ns", aggfunc="min")
 
 
-def _totals(run: Result) -> pd.Series[float]:
+def _totals(run: Result, to: str) -> pd.Series[float]:
     by_source = _steps(run).groupby("source")
-    return by_source["delivered"].max() - by_source["sent"].min()
+    return by_source[to].max() - by_source["sent"].min()
+
+
+def _streams(run: Result) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Deliveries of the requests of each complete stream, ns: of all but the last one, and of the last one with
+    `sent`, the injection of the first.
+    """
+    steps = _steps(run).reset_index()
+    last = steps["number"].max()
+    complete = steps.groupby(["source", "message"])["delivered"].transform("count") == last + 1
+    steps = steps[complete].set_index(["source", "message"])
+    final = steps[steps["number"] == last].assign(sent=steps[steps["number"] == 0]["sent"])
+    return steps[steps["number"] < last], final
+
+
+def _synchronized_after(run: Result) -> pd.Series[float]:
+    _, final = _streams(run)
+    return final["delivered"] - final["sent"]
+
+
+def _is_last(run: Result) -> pd.Series[bool]:
+    data, final = _streams(run)
+    return final["delivered"] >= data.groupby(["source", "message"])["delivered"].max()
+
+
+def _is_shuffled(run: Result) -> pd.Series[bool]:
+    data, _ = _streams(run)
+    in_order = data.sort_values("number").groupby(["source", "message"])["delivered"]
+    return ~in_order.agg(lambda times: bool(times.is_monotonic_increasing))
 
 
 def _requests(run: Result, to: str) -> pd.Series[float]:
