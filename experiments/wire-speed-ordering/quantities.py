@@ -80,7 +80,7 @@ def one_at_a_time(_: Runs, packets: int) -> float:
 
 
 def back_to_back(_: Runs, packets: int) -> float:
-    """Time of a stream of 16-flit packets, one right after the other on minimal ways, ns."""
+    """Time of a stream of 16-flit packets, one right after the other on minimal paths, ns."""
     return ROUND_TRIP_NS / 2.0 + 16.0 * packets
 
 
@@ -121,7 +121,7 @@ def smallest(runs: Runs, name: str, counter: str) -> float:
 
 
 def hops(runs: Runs, name: str) -> float:
-    """Mean number of switches on the path of a packet."""
+    """Mean number of links between switches on the path of a packet."""
     return _mean([_scalar(run, "hops.mean") for run in seeds(runs, name)])
 
 

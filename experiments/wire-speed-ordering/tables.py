@@ -111,18 +111,18 @@ def receivers(runs: Runs) -> pd.DataFrame:
 
 def receivers_of_bursts(runs: Runs) -> pd.DataFrame:
     """Figure 11(c) in numbers."""
-    return _receivers({name: run for name, run in runs.items() if name.count("/") == 3}, "trigger")
+    return _receivers(_of_grid(runs), "trigger")
 
 
 def receivers_with_two(runs: Runs) -> pd.DataFrame:
     """Figure 12 in numbers."""
-    return _receivers(runs, "outstanding")
+    return _receivers(_of_grid(runs), "outstanding")
 
 
 def single_runs(runs: Runs) -> pd.DataFrame:
     """Packets dropped in each run of figure 12."""
     rows = []
-    for name in _cells(runs):
+    for name in _cells(_of_grid(runs)):
         cap, sources, packets = name.split("/")
         row: dict[str, str | float] = {"outstanding": cap, "sources": sources, "packets of a stream": packets}
         for number, run in enumerate(OURS["seeds"](runs, name), 1):
@@ -133,6 +133,11 @@ def single_runs(runs: Runs) -> pd.DataFrame:
     return frame
 
 
+def _of_grid(runs: Runs) -> Runs:
+    """The runs that are not those of figure 11(a), which stand beside for comparison."""
+    return {name: run for name, run in runs.items() if name.count("/") == 3}
+
+
 def _receivers(runs: Runs, first: str) -> pd.DataFrame:
     rows = []
     for name in _cells(runs):
@@ -141,7 +146,7 @@ def _receivers(runs: Runs, first: str) -> pd.DataFrame:
         row |= {"sources": sources, "packets of a stream": packets}
         row["out of order"] = _with_range(runs, "reordered", name, "reordered_share")
         row["dropped"] = _with_range(runs, "counted", name, "dropped_share", "dropped_share")
-        row["switches on a path"] = round(OURS["hops"](runs, name), 2)
+        row["links between switches"] = round(OURS["hops"](runs, name), 2)
         row["in the buffer, mean"] = OURS["held"](runs, name)
         row["1 % of the time"] = OURS["exceeded"](runs, name, 0.01)
         row["most"] = int(OURS["largest"](runs, name, "most_reordering"))

@@ -63,7 +63,11 @@ def outcome(experiments: Path, seeds: list[Seed]) -> Outcome:
 
 def is_quick(figure: Figure) -> bool:
     """Whether none of its runs is long."""
-    return figure.name != LARGE and all(run.experiment not in LONG for run in figure.runs.values())
+    return (
+        figure.name != LARGE
+        and not figure.slow
+        and all(run.experiment not in LONG for run in figure.runs.values())
+    )
 
 
 @pytest.fixture(scope="session")

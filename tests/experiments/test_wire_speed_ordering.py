@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 import fabricsim as fs
+from fabricsim.reproduce.quantities import load_hooks
 
 ROUND_TRIP_NS = 1150.0
 
@@ -63,6 +64,35 @@ def test_a_flush_takes_a_round_trip(run: Any) -> None:
         for mode in ("source-synchronized", "synchronized")
     }
     assert times["source-synchronized"] - times["synchronized"] > ROUND_TRIP_NS
+
+
+def test_the_synchronization_operation_is_delivered_last(experiments: Path) -> None:
+    hooks = load_hooks(experiments / "wire-speed-ordering")
+    shares = {}
+    for mode in ("synchronized", "unordered"):
+        runs = {
+            f"{mode}/{packets}/1": fs.run(
+                experiments / "wire-speed-ordering/figure-10.toml",
+                set={
+                    "transport.mode": mode,
+                    "traffic.0.message": f"{256 * packets} B",
+                    "traffic.0.rate": f"{34.1333 * packets:.4f} Mb/s",
+                    "run.duration": "1 ms",
+                },
+            )
+            for packets in (10, 20, 30, 40)
+        }
+        shares[mode] = hooks["last_to_be_delivered"](runs, mode)
+    assert shares["synchronized"] == 1.0
+    assert shares["unordered"] < 0.9
+
+
+def test_fewer_detours_fill_the_buffer_more(run: Any) -> None:
+    """Footnote 13."""
+    room: dict[str, Any] = {"transport__target__reorder_buffer": 512, "transport__target__reorder_cache": 512}
+    often, seldom = (run("11c", routing__trigger=trigger, **room) for trigger in (0.05, 0.2))
+    assert seldom["hops.mean"] < often["hops.mean"]
+    assert seldom["transport.most_reordering"] > often["transport.most_reordering"]
 
 
 def test_a_small_buffer_does_and_its_connections_are_those_of_the_streams(run: Any) -> None:
