@@ -18,9 +18,9 @@ PACKETS = (10, 20, 30, 40)
 ORDERING = ("no ordering", "source-side", "target-side")
 LENGTHS = (16, 32, 64, 128)
 LATENCIES = (
-    ("streams at once, until requests are received", "at once", ()),
-    ("one stream after the other, until they are received", "in turn", ()),
-    ("streams at once, until they are delivered", "at once", ("delivered",)),
+    ("at once, until received", "at once", ()),
+    ("in turn, until received", "in turn", ()),
+    ("at once, until delivered", "at once", ("delivered",)),
 )
 SYNCHRONIZATION = {
     "source-side": "source-side synchronization",

@@ -17,6 +17,7 @@ UNEQUAL = [
     "0.2 to 0.3 s: H551 to H552",
 ]
 """Shares with congestion control on that are not equal within 2 % of a link."""
+THIRD = "out of order with target-side ordering"
 TIES = "mesh, age, period 1: largest share over smallest"
 DIFFERS = {
     "age-based-arbitration": [
@@ -52,12 +53,23 @@ DIFFERS = {
         "rank correlation of the five timers",
     ],
     "wire-speed-ordering": [
-        "mean latency of requests until they are delivered: longest over shortest",
-        "one stream after the other, mean latency until delivery: longest over shortest",
+        f"{THIRD}, mean of all lengths",
+        *(f"{flits} flits: {THIRD}" for flits in (8, 16, 24)),
+        *(f"{packets} packets: {THIRD}" for packets in (30, 40)),
+        "128 packets: out of order",
         "10 packets: source-side less target-side synchronization",
+        *(f"{packets} packets: {THIRD}" for packets in (30, 40)),
+        "16 sources: packets put into the reorder buffer, mean of both lengths",
         "4 sources, 128 packets: packets put into the reorder buffer",
         "16 sources, 32 packets: packets put into the reorder buffer",
+        "16 sources, 32 packets: mean connections of a receiver",
         "16 sources, 128 packets: packets put into the reorder buffer",
+        "16 sources, 128 packets: mean connections of a receiver",
+        "32 packets: most packets in the buffer",
+        "32 packets: in the buffer, exceeded in 1 % of the time",
+        "128 packets: most packets in the buffer",
+        "4 sources, 128 packets: dropped, mean of five runs",
+        *(f"4 sources, 128 packets, seed {seed}: dropped" for seed in range(1, 6)),
     ],
 }
 """What does not come out as published; the page says why."""
