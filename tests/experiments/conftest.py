@@ -8,26 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from fabricsim.reproduce import Figure, Outcome, Seed, read_seed, reproduce
+from fabricsim.reproduce import Outcome, Seed, read_seed, reproduce
 
 ROOT = Path(__file__).resolve().parents[2]
-LONG = {
-    *("c1.toml", "c2.toml", "c3.toml", "d.toml"),
-    *("figure-3.toml", "table-5.toml", "table-5-jobs.toml", "table-5-mixed.toml", "table-6.toml"),
-    *("sizes-full.toml", "congestion.toml"),
-    *(
-        "figure-8a.toml",
-        "figure-8b.toml",
-        "figure-9.toml",
-        "figure-10.toml",
-        "figure-11.toml",
-        "figure-11c.toml",
-        "figure-12.toml",
-    ),
-}
-"""Experiments that only `make reproduce` runs in full length; the tests run them in short."""
-LARGE = "beyond-size"
-"""A figure whose runs are long since its networks are large."""
 
 
 @pytest.fixture(autouse=True)
@@ -49,25 +32,16 @@ def seeds(experiments: Path) -> list[Seed]:
 
 @pytest.fixture(scope="session")
 def outcome(experiments: Path, seeds: list[Seed]) -> Outcome:
-    """The figures that take seconds, in full length."""
+    """The figures that are not marked as slow, in full length, without their controls."""
     together = Outcome()
     for seed in seeds:
-        quick = [figure.name for figure in seed.figures if is_quick(figure)]
+        quick = [figure.name for figure in seed.figures if not figure.slow]
         part = reproduce(seed.name, quick, experiments=experiments, jobs=1)
         together.entries += part.entries
         together.figures += part.figures
         together.problems += part.problems
         together.complete &= part.complete
     return together
-
-
-def is_quick(figure: Figure) -> bool:
-    """Whether none of its runs is long."""
-    return (
-        figure.name != LARGE
-        and not figure.slow
-        and all(run.experiment not in LONG for run in figure.runs.values())
-    )
 
 
 @pytest.fixture(scope="session")
