@@ -56,7 +56,7 @@ impl fmt::Display for TablesError {
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum TablesProblem {
     /// The file cannot be opened.
-    #[error("the forwarding tables can not be read: {0}")]
+    #[error("the forwarding tables cannot be read: {0}")]
     Unreadable(String),
     /// Some bytes are not UTF-8.
     #[error("the file is not UTF-8 text; a forwarding table is lines like `11: 255 0 1 3 3`")]

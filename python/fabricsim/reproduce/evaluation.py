@@ -108,7 +108,7 @@ class Evaluation:
         """The value of a row, and whether it holds.
 
         Raises:
-            InputError: an expression can not be evaluated.
+            InputError: an expression cannot be evaluated.
         """
         row = instance.quantity
         runs = Traced(self._runs, instance.first)
@@ -193,7 +193,7 @@ def _in_words(text: str, labels: Mapping[str, Any]) -> str:
     try:
         return text.format(**labels)
     except (KeyError, IndexError, ValueError):
-        raise InputError(f"`{text}` can not be filled: the axes are {', '.join(labels)}") from None
+        raise InputError(f"`{text}` cannot be filled: the axes are {', '.join(labels)}") from None
 
 
 def _number(value: Any) -> Number | None:

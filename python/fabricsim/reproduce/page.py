@@ -45,8 +45,8 @@ def write_pages(outcome: Outcome, folder: Path) -> list[Path]:
     Sections of other figures stay as they are; a page is complete once each of its figures was run.
 
     Raises:
-        StoreError: one can not be written.
-        InputError: a page or its numbers can not be read.
+        StoreError: one cannot be written.
+        InputError: a page or its numbers cannot be read.
     """
     names = dict.fromkeys(seed.name for seed, _, _ in outcome.figures)
     return [

@@ -29,7 +29,7 @@ def read_record(pages: Path, seed: str) -> dict[str, Any]:
     """The committed numbers by figure: `{"digest": ..., "entries": [...]}`; empty if there are none.
 
     Raises:
-        InputError: the file can not be read.
+        InputError: the file cannot be read.
     """
     path = record_of(pages, seed)
     if not path.exists():
@@ -41,7 +41,7 @@ def read_record(pages: Path, seed: str) -> dict[str, Any]:
             raise TypeError("`figures` is not a table")
     except (OSError, UnicodeDecodeError, ValueError, KeyError, TypeError) as error:
         raise InputError(
-            f"{path}: it can not be read: {error}; delete it, and run `make reproduce`"
+            f"{path}: it cannot be read: {error}; delete it, and run `make reproduce`"
         ) from None
     return dict(figures)
 
@@ -50,7 +50,7 @@ def write_record(pages: Path, seed: Seed, figures: dict[str, Any]) -> None:
     """Writes the numbers of a seed's page, in the order of its figures.
 
     Raises:
-        StoreError: it can not be written.
+        StoreError: it cannot be written.
     """
     path = record_of(pages, seed.name)
     ordered = {figure.name: figures[figure.name] for figure in seed.figures if figure.name in figures}
@@ -59,7 +59,7 @@ def write_record(pages: Path, seed: Seed, figures: dict[str, Any]) -> None:
             json.dumps({"figures": ordered}, indent=1, ensure_ascii=False) + "\n", encoding="utf-8"
         )
     except OSError as error:
-        raise StoreError(f"{path}: it can not be written: {error.strerror}") from error
+        raise StoreError(f"{path}: it cannot be written: {error.strerror}") from error
 
 
 def figure_record(

@@ -32,7 +32,7 @@ pub enum Mode {
 /// Number of packets that a selective acknowledgement can distinguish.
 pub(crate) const SELECTIVE_WINDOW: u16 = 64;
 
-/// Distance from the first that has not arrived up to which a target can note the packets of a synchronized transfer.
+/// Distance from the first that has not arrived up to which a target cannote the packets of a synchronized transfer.
 pub(crate) const SYNCHRONIZED_WINDOW: u16 = 128;
 
 /// A stream, open or not.

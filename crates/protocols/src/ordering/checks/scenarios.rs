@@ -153,7 +153,7 @@ fn sequence_numbers_wrap() {
     stage.finish();
 }
 
-/// An early packet that is lost holds up neither more nor less than the target can note.
+/// An early packet that is lost holds up neither more nor less than the target cannote.
 #[test]
 fn a_synchronized_transfer_stays_within_the_targets_bitmap() {
     let options = SourceOptions { outstanding: 100, ..SourceOptions::default() };
