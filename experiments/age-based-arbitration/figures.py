@@ -156,36 +156,34 @@ def figure_5(runs: Runs) -> Figure:
 
 
 def table_6(runs: Runs) -> Figure:
-    """Gains of ages, ours and the paper's."""
-    paper = {"all-to-all": 0.366, "all-reduce": 0.141, "FFT": 0.124}
-    names = list(dict.fromkeys(name.rsplit("/", 1)[0] for name in runs))
+    """Gains of ages, of all sizes and placements, and the paper's."""
+    paper = {"FFT": 0.124, "all-reduce": 0.124, "all-to-all": 0.366}
     with style():
-        figure = new_figure(7.0, 3.6)
+        figure = new_figure(7.6, 3.2)
         axes = figure.add_subplot()
-        ours = axes.bar(
-            [at - 0.2 for at in range(len(names))],
-            [100 * OURS["gain"](runs, name) for name in names],
-            width=0.38,
-            color=COLOURS[0],
-            label="simulated",
-        )
-        theirs = axes.bar(
-            [at + 0.2 for at in range(len(names))],
-            [100 * paper[name.split(",")[0]] for name in names],
-            width=0.38,
-            color=COLOURS[1],
-            label="paper",
-        )
-        for bars in (ours, theirs):
-            axes.bar_label(bars, fmt="{:.1f} %", fontsize=8, padding=1)
-        axes.axhline(0.0, color="black", linewidth=0.8)
-        axes.set_xticks(range(len(names)), names)
+        for number, placement in enumerate(("in order", "random nodes")):
+            points = [
+                (100 * OURS["benefit"](runs, benchmark), at + 0.12 - 0.24 * number)
+                for at, operation in enumerate(paper)
+                for benchmark in OURS["benchmarks"](runs, operation)
+                if benchmark.endswith(placement)
+            ]
+            axes.plot(
+                *zip(*points, strict=True),
+                "os"[number],
+                color=COLOURS[number],
+                label=f"simulated, {placement}",
+            )
+        for at, gain in enumerate(paper.values()):
+            label = "paper" if at == 0 else None
+            axes.plot([100 * gain] * 2, [at - 0.35, at + 0.35], color="black", linewidth=2.0, label=label)
+        axes.axvline(0.0, color="black", linewidth=0.8)
+        axes.set_yticks(range(len(paper)), list(paper))
         axes.set(
-            ylabel="gain of ages over round robin (%)",
-            xlabel="operation, size of a message",
-            title="Table 6 of the paper, redrawn: 2048 processes",
+            xlabel="gain of ages over round robin (%)",
+            title="Table 6 of the paper, redrawn: all operations, sizes and placements",
         )
-        axes.legend(loc="upper right")
+        axes.legend(loc="best")
     return figure
 
 
@@ -194,11 +192,12 @@ def sizes(runs: Runs) -> Figure:
     with style():
         figure = new_figure(8.6, 6.2)
         panels = figure.subplots(2, 2, sharex=True)
-        arbiters = list(dict.fromkeys(name.rpartition("/")[2] for name in runs))
+        names = [name for name in runs if ", clock off" not in name]
+        arbiters = list(dict.fromkeys(name.rpartition("/")[2] for name in names))
         for column, kind in enumerate(("torus", "mesh")):
             networks = [
                 name
-                for name in dict.fromkeys(name.rpartition("/")[0] for name in runs)
+                for name in dict.fromkeys(name.rpartition("/")[0] for name in names)
                 if name.endswith(kind)
             ]
             radices = [int(name.split("x")[0]) for name in networks]
