@@ -19,22 +19,33 @@ UNEQUAL = [
 ]
 """Shares with congestion control on that are not equal within 2 % of a link."""
 THIRD = "out of order with target-side ordering"
-TIES = "mesh, age, period 1: largest share over smallest"
+TIES = "probe, mesh, age, period 1: largest share over smallest"
+SETTINGS = [
+    "round robin",
+    *(f"{period}; {bias}" for period in (4, 8, 16) for bias in ("1, 1, 1", "3, 2, 1")),
+]
+"""The rows of table 5 on age-based arbitration."""
+DIRECTIONS = ("+y", "+x", "+z", "-z", "-x", "-y")
 DIFFERS = {
     "age-based-arbitration": [
+        "load 0.9: equation 2",
         TIES,
-        *(
-            f"{row}: latency over round robin's"
-            for row in ("4; 1, 1, 1", "4; 3, 2, 1", "8; 1, 1, 1", "8; 3, 2, 1", "16; 1, 1, 1")
-        ),
+        *(f"{row}: latency over round robin's" for row in SETTINGS[1:-1]),
+        "8; 3, 2, 1: standard deviation of latency over round robin's",
         "8; 3, 2, 1 is the best: its latency over the best of the others",
-        "period 4: bias 3, 2, 1 over 1, 1, 1",
-        "period 16: bias 3, 2, 1 over 1, 1, 1",
+        *(f"period {period}: bias 3, 2, 1 over 1, 1, 1" for period in (4, 8, 16)),
         "round robin is worse than all but 16; 1, 1, 1: over the worst of these",
+        *(f"{row}: stalled cycles, {direction}" for row in SETTINGS for direction in DIRECTIONS),
+        "8; 3, 2, 1: utilisation of z by equation 17",
+        *(f"{row}: Q({dimension})" for row in SETTINGS for dimension in "xyz"),
         "Q(x), 8; 3, 2, 1 over round robin",
         "Q(z) changes least: its change",
-        "jobs: 8; 3, 2, 1 over round robin is 0.6 to 0.8",
+        *(f"{row}: latency by the formula, from Q" for row in SETTINGS),
+        *(f"{row}: latency by the formula, from blocked cycles" for row in SETTINGS),
+        "jobs: 8; 3, 2, 1 over round robin",
+        "jobs: 16; 3, 2, 1 over round robin",
         "jobs: period 8: bias 3, 2, 1 over 1, 1, 1",
+        "period 4: decades between the largest and the smallest group",
     ],
     "thesis": [
         "CCTI_Limit",
