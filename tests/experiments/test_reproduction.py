@@ -46,6 +46,7 @@ DIFFERS = {
         "jobs: 16; 3, 2, 1 over round robin",
         "jobs: period 8: bias 3, 2, 1 over 1, 1, 1",
         "period 4: decades between the largest and the smallest group",
+        "default, 4096; 1, 1, 1: latency over round robin's",
     ],
     "thesis": [
         "CCTI_Limit",
