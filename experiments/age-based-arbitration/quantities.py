@@ -119,6 +119,14 @@ def request_latency(runs: Runs, setting: str) -> float:
     return _mean([_request_latency(run) for run in _seeds(runs, setting)])
 
 
+def phases_rank_correlation(runs: Runs) -> float:
+    """Spearman's rank correlation of the settings' latencies with age clocks in phase and with phases of their own."""
+    settings = [setting for setting in TABLE_5 if setting != ROUND_ROBIN]
+    common = pd.Series([request_latency(runs, setting) for setting in settings])
+    own = pd.Series([request_latency(runs, f"{setting}; own phases") for setting in settings])
+    return float(common.rank().corr(own.rank()))
+
+
 def latency_range(runs: Runs, setting: str) -> float:
     """Half of the range of `request_latency` over the seeds, ns."""
     values = [_request_latency(run) for run in _seeds(runs, setting)]
