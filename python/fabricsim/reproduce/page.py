@@ -38,6 +38,9 @@ setting under which the row must not hold, beside what comes out then. *Sign*: o
 judged. *Calibrated*: a parameter was chosen with the row at hand. *Independent*: the row does not depend on a feature.
 *Repeated*: the number is counted where it stands first."""
 
+_MISSING = """
+**Not on this page yet: {names}.** `fabricsim reproduce {seed} {first} --controls --pages docs/reproduction` adds a section."""
+
 
 def write_pages(outcome: Outcome, folder: Path) -> list[Path]:
     """Writes the sections of the figures that were run into their seeds' pages, with their pictures and numbers.
@@ -82,6 +85,8 @@ def _page(seed: Seed, sections: dict[str, str], record: dict[str, Any]) -> str:
     entries = [entry for name in known for entry in entries_of(seed.name, name, record[name])]
     parts = [f"# {seed.title or seed.name}", seed.source, seed.text]
     parts.append("\n".join(f"- {line}" for line in headlines(entries)))
+    if missing := [figure.name for figure in seed.figures if figure.name not in known]:
+        parts.append(_MISSING.format(names=", ".join(missing), seed=seed.name, first=missing[0]))
     parts.append(_EXPLANATION.format(seed=seed.name))
     for name in known:
         parts += [_BEGIN.format(name), sections[name]]
