@@ -39,7 +39,8 @@ judged. *Calibrated*: a parameter was chosen with the row at hand. *Independent*
 *Repeated*: the number is counted where it stands first."""
 
 _MISSING = """
-**Not on this page yet: {names}.** `fabricsim reproduce {seed} {first} --controls --pages docs/reproduction` adds a section."""
+**Not on this page yet: {names}.** `fabricsim reproduce {seed} {first} --controls --pages docs/reproduction` adds a
+section."""
 
 
 def write_pages(outcome: Outcome, folder: Path) -> list[Path]:

@@ -40,9 +40,7 @@ def read_record(pages: Path, seed: str) -> dict[str, Any]:
         if not isinstance(figures, dict):
             raise TypeError("`figures` is not a table")
     except (OSError, UnicodeDecodeError, ValueError, KeyError, TypeError) as error:
-        raise InputError(
-            f"{path}: it cannot be read: {error}; delete it, and run `make reproduce`"
-        ) from None
+        raise InputError(f"{path}: it cannot be read: {error}; delete it, and run `make reproduce`") from None
     return dict(figures)
 
 
