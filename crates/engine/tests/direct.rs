@@ -67,7 +67,11 @@ fn partitions_do_not_change_a_bit() {
     ] {
         for (algorithm, queueing) in algorithms.iter().flat_map(|a| ["voq", "fifo"].map(|q| (a, q))) {
             let of = |partitions| {
-                let overrides = [("switch.queueing", queueing), ("run.partitions", partitions)];
+                let overrides = [
+                    ("switch.queueing", queueing),
+                    ("run.partitions", partitions),
+                    ("switch.virtual_lanes", "6"),
+                ];
                 run(&prepared(topology, algorithm, &format!("{UNIFORM}\nload = 0.9"), &overrides))
             };
             let one = of("1");
