@@ -114,7 +114,7 @@ def test_json_has_an_entry_for_each_number_and_claim(command: Command, experimen
     }
     judging = {"origin", "expected", "absolute", "because", "claim", "verdict"}
     control = {"control", "control_ours", "control_holds"}
-    assert all(set(entry) == contract | judging | control for entry in entries)
+    assert all(set(entry) == contract | judging | control | {"value"} for entry in entries)
     rows = [
         (e["figure"], e["published"], e["ours"], e["ratio"], e["tolerance"], e["verdict"]) for e in entries
     ]
@@ -330,3 +330,64 @@ def test_times() -> None:
     assert to_ns("10us") == 1e4
     with pytest.raises(fs.InputError, match="not a time"):
         to_ns("1.2.3 s")
+
+
+@pytest.mark.usefixtures("fake")
+def test_rows_are_judged_anew_without_a_run(
+    command: Command, experiments: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Tolerances, names, origins and texts may change; values, controls, claims on other numbers and runs may not."""
+    pages = tmp_path / "pages"
+    (page,) = write_pages(reproduce(experiments=experiments, jobs=1, controls=True), pages)
+    before = page.read_text()
+    monkeypatch.setattr("fabricsim.reproduce.compute._run", lambda *_: pytest.fail("it runs"))
+    again = ("reproduce", "--rejudge", pages)
+    assert command(*again).code == 0
+    assert page.read_text() == before
+    path = experiments / "thesis/expected.toml"
+    path.write_text(
+        EXPECTED.replace("tolerance = 0.02\nbecause", "tolerance = 0.1\nbecause", 1)
+        .replace('"share of H0"', '"what H0 gets"')
+        .replace("What the figure shows.", "Another text.")
+    )
+    assert command(*again).code == 0
+    after = page.read_text()
+    assert "| throughput of all | Gb/s | 80 | 75 | 0.938 | 10 % (close) | yes |" in after
+    assert "| what H0 gets |" in after
+    assert "| share of H0 |" not in after
+    assert "Another text." in after
+    assert "What the figure shows." not in after
+    assert before.count("![") == after.count("![")
+    path.write_text(EXPECTED)
+    assert command(*again).code == 0
+    assert page.read_text() == before
+    for change, message in [
+        (
+            ("\"accepted(after='0.5 ms')\"", '"accepted()"'),
+            "throughput of all: the page has no numbers of this row",
+        ),
+        (("traffic.0.load = 0.2", "traffic.0.load = 0.3"), "share of H0: the control is another"),
+        (("1e-9)'", "1e-6)'"), "H0 gets twice of H1: its claim is another"),
+        (
+            ('"traffic.0.load" = 0.5 }', '"traffic.0.load" = 0.6 }'),
+            "figure-1: its runs, experiments or functions",
+        ),
+    ]:
+        assert change[0] in EXPECTED
+        path.write_text(EXPECTED.replace(*change))
+        ran = command(*again)
+        assert ran.code == 2
+        assert message in ran.err
+
+
+@pytest.mark.usefixtures("fake")
+def test_what_is_not_counted_is_not_counted_whether_or_not_it_holds(
+    experiments: Path, tmp_path: Path
+) -> None:
+    path = experiments / "thesis/expected.toml"
+    path.write_text(EXPECTED.replace('note = "a known difference"', 'repeats = "table-2"'))
+    (page,) = write_pages(reproduce(experiments=experiments, jobs=1), tmp_path / "pages")
+    text = page.read_text()
+    assert "1 repeat a number of another figure (1 of these do not hold)" in text
+    assert "| 2 % (close) | repeated: no |" in text
+    assert "- Printed numbers and claims: 1: 1 hold." in text

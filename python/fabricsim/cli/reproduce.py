@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -11,6 +11,9 @@ from fabricsim.cli.entries import print_entries
 from fabricsim.cli.interrupt import INTERRUPTED, Interrupt
 from fabricsim.cli.progress import count_progress
 from fabricsim.cli.state import Jobs, Json, complain, output, show, tell
+
+if TYPE_CHECKING:
+    from fabricsim.reproduce import Outcome
 
 
 def reproduce(
@@ -30,6 +33,14 @@ def reproduce(
     pages: Annotated[
         Path | None, typer.Option("--pages", metavar="DIR", help="Write Markdown pages and pictures there.")
     ] = None,
+    rejudge: Annotated[
+        Path | None,
+        typer.Option(
+            "--rejudge",
+            metavar="DIR",
+            help="Run nothing: judge the numbers of the pages there by the present rows.",
+        ),
+    ] = None,
     check: Annotated[
         Path | None,
         typer.Option(
@@ -41,8 +52,12 @@ def reproduce(
     # Pictures and numbers of seeds bring matplotlib, which takes long to import.
     from fabricsim.reproduce import reproduce as reproduce_seeds  # noqa: PLC0415
     from fabricsim.reproduce import write_pages  # noqa: PLC0415
-    from fabricsim.reproduce.record import differences  # noqa: PLC0415
+    from fabricsim.reproduce.page import rejudge_pages  # noqa: PLC0415
 
+    if rejudge is not None:
+        for page in rejudge_pages(rejudge, seed, figure, experiments=experiments):
+            tell(f"page: {page}")
+        return
     with Interrupt() as interrupt, count_progress("runs") as on_run:
         outcome = reproduce_seeds(
             seed,
@@ -55,16 +70,7 @@ def reproduce(
         )
     entries: list[dict[str, Any]] = [entry.as_dict() for entry in outcome.entries]
     show(json, lambda: entries, lambda: print_entries(outcome.entries, output()))
-    moved = []
-    if check is not None:
-        for item, found, _ in outcome.figures:
-            own = [e for e in outcome.entries if (e.seed, e.figure) == (item.name, found.name)]
-            moved += differences(check, item, found, own)
-        for line in moved:
-            complain(line)
-        tell(
-            f"{len(moved)} differences from the pages in {check}" if moved else f"as on the pages in {check}"
-        )
+    moved = _moved(outcome, check) if check is not None else []
     if pages is not None:
         for page in write_pages(outcome, pages):
             tell(f"page: {page}")
@@ -74,3 +80,17 @@ def reproduce(
         raise typer.Exit(INTERRUPTED)
     if outcome.problems or moved:
         raise typer.Exit(1)
+
+
+def _moved(outcome: Outcome, pages: Path) -> list[str]:
+    """How numbers differ from those of the pages, which is told as well."""
+    from fabricsim.reproduce.record import differences  # noqa: PLC0415
+
+    moved = []
+    for item, found, _ in outcome.figures:
+        own = [e for e in outcome.entries if (e.seed, e.figure) == (item.name, found.name)]
+        moved += differences(pages, item, found, own)
+    for line in moved:
+        complain(line)
+    tell(f"{len(moved)} differences from the pages in {pages}" if moved else f"as on the pages in {pages}")
+    return moved

@@ -44,8 +44,8 @@ class Entry:
     """None if there is nothing to judge by."""
     verdict: Verdict
     """`yes`: holds; `sign`: a printed number whose condition holds, and nothing more is judged; `calibrated`: holds,
-    and a parameter was chosen with it at hand; `independent`: does not depend on the feature; `repeated`: counted
-    elsewhere."""
+    and a parameter was chosen with it at hand; `no`: does not hold. Whether or not they hold: `independent`: does not
+    depend on the feature; `repeated`: counted elsewhere."""
     control: str
     """The values under which it must not hold."""
     control_ours: Number | None
@@ -53,6 +53,8 @@ class Entry:
     control_holds: bool | None
     """Whether the row holds under its control, and so shows nothing; None if the control was not run."""
     note: str
+    value: str
+    """The expression that gave ours."""
 
     @property
     def reference(self) -> Number | None:
@@ -85,7 +87,7 @@ def judge_figure(seed: Seed, figure: Figure, runs: Mapping[str, Result]) -> tupl
             problems.append(f"{seed.name} {figure.name}: {instance.quantity.quantity}: {error}")
             continue
         if instance.listed:
-            rows.append(Row(_entry(seed, figure, instance, measured), instance, measured.used))
+            rows.append(Row(entry_of(seed, figure, instance, measured), instance, measured.used))
     return rows, problems
 
 
@@ -106,19 +108,20 @@ def verdict(instance: Instance, holds: bool | None) -> Verdict:
     row = instance.quantity
     if holds is None:
         return "shown"
-    if not holds:
-        return "no"
     if row.repeats:
         return "repeated"
     if row.independent:
         return "independent"
-    if row.calibrated:
-        return "calibrated"
+    if not holds:
+        return "no"
     is_number = row.published is not None and not isinstance(row.published, bool)
-    return "sign" if row.claim is not None and is_number else "yes"
+    if row.claim is not None and is_number:
+        return "sign"
+    return "calibrated" if row.calibrated else "yes"
 
 
-def _entry(seed: Seed, figure: Figure, instance: Instance, measured: Measured) -> Entry:
+def entry_of(seed: Seed, figure: Figure, instance: Instance, measured: Measured) -> Entry:
+    """The entry of a row for what was measured."""
     row = instance.quantity
     return Entry(
         seed=seed.name,
@@ -140,6 +143,7 @@ def _entry(seed: Seed, figure: Figure, instance: Instance, measured: Measured) -
         control_ours=None,
         control_holds=None,
         note=row.note or row.independent,
+        value=row.value,
     )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Container, Iterable
 from pathlib import Path
 from typing import Any
 
@@ -12,11 +12,12 @@ import pandas as pd
 from fabricsim.errors import InputError, StoreError
 from fabricsim.plots import draw, save
 from fabricsim.reproduce.compute import Outcome
-from fabricsim.reproduce.expected import Figure, Seed
+from fabricsim.reproduce.expected import Figure, Seed, choose, find_experiments, read_seed, seeds
 from fabricsim.reproduce.judge import Entry
 from fabricsim.reproduce.quantities import load_hooks
 from fabricsim.reproduce.reading import unknown
 from fabricsim.reproduce.record import entries_of, figure_record, read_record, write_record
+from fabricsim.reproduce.rejudge import rejudged
 from fabricsim.reproduce.rows import Number
 from fabricsim.reproduce.tally import headlines
 from fabricsim.results import Result
@@ -30,14 +31,16 @@ TABLES = "tables.py"
 """In the seed's folder: functions that return a frame; each takes the runs by name."""
 _BEGIN = "<!-- figure: {} -->"
 _END = "<!-- end of figures -->"
+_TABLES = "<!-- tables -->"
 _MARKER = re.compile(r"<!-- figure: (\S+) -->")
 _EXPLANATION = """
 This page is generated: `make reproduce` runs `experiments/{seed}/`, with each judged row's control, and compares the
-numbers with those of this page. A reference in brackets is not in print: it is derived, or our own. A *control* is the
-setting under which the row must not hold, beside what comes out then. *Sign*: of a printed number only the condition is
-judged. *Calibrated*: a parameter was chosen with the row at hand. *Independent*: the row does not depend on a feature.
-*Repeated*: the number is counted where it stands first."""
+numbers with those of this page. A number or claim in brackets is not in print: it is derived, or our own. A *control*
+is the setting under which the row must not hold, beside what comes out then. *Sign*: of a printed number only the
+condition is judged. *Calibrated*: a parameter was chosen with the row at hand. *Independent*: the row does not depend
+on a feature. *Repeated*: the number is counted where it stands first."""
 
+_HEAD = "| quantity | unit |"
 _MISSING = """
 **Not on this page yet: {names}.** `fabricsim reproduce {seed} {first} --controls --pages docs/reproduction` adds a
 section."""
@@ -78,6 +81,61 @@ def _write_page(
     except OSError as error:
         raise StoreError(f"{path}: the page cannot be written: {error.strerror}") from error
     return path
+
+
+def rejudge_pages(
+    folder: Path, seed: str | None = None, figure: str | None = None, *, experiments: Path | None = None
+) -> list[Path]:
+    """Judges the rows of a figure (by default of all that the pages have) anew by the numbers of the pages, and writes
+    the pages. Nothing is run.
+
+    Raises:
+        StoreError: one cannot be written.
+        InputError: there is no such seed or figure, a row needs a run, or a page or its numbers cannot be read.
+    """
+    place = experiments if experiments is not None else find_experiments()
+    found = [read_seed(place, name) for name in ([seed] if seed else seeds(place))]
+    return [_rejudge_page(item, folder, {f.name for f in choose(item, figure)}) for item in found]
+
+
+def _rejudge_page(seed: Seed, folder: Path, names: Container[str]) -> Path:
+    path = folder / f"{seed.name}.md"
+    record = read_record(folder, seed.name)
+    try:
+        sections = _sections(path.read_text(encoding="utf-8"))
+        for figure in seed.figures:
+            if figure.name in record and figure.name in names:
+                entries = rejudged(seed, figure, record[figure.name])
+                record[figure.name] = figure_record(seed, figure, entries, record[figure.name])
+                entries = entries_of(seed.name, figure.name, record[figure.name])
+                pictures, tables = _kept(sections[figure.name])
+                sections[figure.name] = _joined(_section(figure, entries, pictures, tables))
+        write_record(folder, seed, record)
+        path.write_text(_page(seed, sections, record), encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise StoreError(f"{path}: the page cannot be written: {error}") from error
+    return path
+
+
+def _kept(section: str) -> tuple[list[str], list[str]]:
+    """The pictures of a section, and its further tables."""
+    blocks = section.split("\n\n")
+    pictures = [block for block in blocks if block.startswith("![")]
+    if _TABLES in blocks:
+        return pictures, _without_notes(section, blocks[blocks.index(_TABLES) + 1 :])
+    return pictures, []
+
+
+def _without_notes(section: str, tables: list[str]) -> list[str]:
+    """The blocks but for the last one, if that has notes on rows."""
+    has_notes = tables and any(tables[-1].startswith(f"- {q}: ") for q in _quantities(section))
+    return tables[:-1] if has_notes else tables
+
+
+def _quantities(section: str) -> list[str]:
+    """The names of a section's rows."""
+    rows = [line for line in section.splitlines() if line.startswith("| ")]
+    return [row[2:].split(" | ", maxsplit=1)[0] for row in rows]
 
 
 def _page(seed: Seed, sections: dict[str, str], record: dict[str, Any]) -> str:
@@ -126,16 +184,21 @@ def _choices(seed: Seed, entries: list[Entry]) -> list[str]:
 def _figure_parts(
     seed: Seed, figure: Figure, runs: dict[str, Result], entries: list[Entry], folder: Path
 ) -> list[str]:
+    pictures = [_picture(seed, figure, runs, wanted, folder) for wanted in figure.plots]
+    tables = [_own_table(seed, figure, runs, wanted) for wanted in figure.tables]
+    return _section(figure, entries, pictures, tables)
+
+
+def _section(figure: Figure, entries: list[Entry], pictures: list[str], tables: list[str]) -> list[str]:
     title = figure.name.replace("-", " ").capitalize()
-    parts = [f"## {title}{': ' if figure.title else ''}{figure.title}", figure.text]
-    parts += [_picture(seed, figure, runs, wanted, folder) for wanted in figure.plots]
+    parts = [f"## {title}{': ' if figure.title else ''}{figure.title}", figure.text, *pictures]
     published = [entry for entry in entries if entry.origin != "own"]
     own = [entry for entry in entries if entry.origin == "own"]
     if published:
         parts.append(_table(published))
     if own:
         parts += ["Not in the publication:", _table(own)]
-    parts += [_own_table(seed, figure, runs, wanted) for wanted in figure.tables]
+    parts += [_TABLES, *tables] if tables else []
     parts.append("\n".join(f"- {entry.quantity}: {entry.note}" for entry in entries if entry.note))
     return parts
 
@@ -182,12 +245,14 @@ def _any_cell(value: Any) -> str:
 
 def _table(entries: list[Entry]) -> str:
     lines = [
-        "| quantity | unit | published | ours | ratio | judged by | holds | control | ours then |",
+        f"{_HEAD} published | ours | ratio | judged by | holds | control | ours then |",
         "|---|---|--:|--:|--:|---|:-:|---|--:|",
     ]
     for e in entries:
         ratio = "" if e.ratio is None else f"{e.ratio:.3f}"
         verdict = {"no": "**no**", "shown": ""}.get(e.verdict, e.verdict)
+        if e.holds is False and e.verdict != "no":
+            verdict += ": no"
         control = f"`{e.control}`" if e.control else ""
         cells = [e.quantity, e.unit, _reference(e), _cell(e.ours), ratio, _criterion(e), verdict, control]
         lines.append(_row([*cells, _under_control(e)]))
@@ -213,7 +278,9 @@ def _under_control(entry: Entry) -> str:
 
 
 def _reference(entry: Entry) -> str:
-    """The number in print, or in brackets the reference that is none."""
+    """The number or claim in print; in brackets what is not in print but follows from it."""
+    if entry.reference is None and entry.claim is not None and entry.origin != "own":
+        return "claim" if entry.origin == "printed" else "(claim)"
     if entry.published is None and entry.expected is not None:
         return f"({_cell(entry.expected)})"
     return _cell(entry.published)

@@ -76,7 +76,7 @@ def figure_record(
         if entry.control and entry.control_holds is None and entry.quantity in kept:
             row.update({key: kept[entry.quantity].get(key) for key in _OF_CONTROL})
         rows.append(row)
-    return {"digest": now, "entries": rows}
+    return {"digest": now, "basis": basis(seed, figure), "entries": rows}
 
 
 def entries_of(seed: str, figure: str, record: dict[str, Any]) -> list[Entry]:
@@ -97,13 +97,22 @@ def entries_of(seed: str, figure: str, record: dict[str, Any]) -> list[Entry]:
 
 
 def digest(seed: Seed, figure: Figure) -> str:
-    """A hash of all that a figure's numbers follow from, the engine aside: its rows, its runs, and their files."""
-    parts: list[Any] = [repr(figure.quantities), repr(figure.cells), repr(figure.places)]
+    """A hash of all that a figure's entries follow from, the engine aside: its rows, its runs, and their files."""
+    return _hash([basis(seed, figure), repr(figure.quantities), repr(figure.cells)])
+
+
+def basis(seed: Seed, figure: Figure) -> str:
+    """A hash of all that a figure's values follow from, the engine and the rows aside: its runs, and their files."""
+    parts: list[Any] = [repr(figure.places)]
     parts += [[name, run.experiment, run.set] for name, run in figure.runs.items()]
-    for name in sorted({run.experiment for run in figure.runs.values()}):
-        parts.append((seed.folder / name).read_text(encoding="utf-8"))
-    hooks = seed.folder / "quantities.py"
-    parts.append(hooks.read_text(encoding="utf-8") if hooks.exists() else "")
+    names = {run.experiment for run in figure.runs.values()}
+    names |= {path.name for path in seed.folder.glob("*.txt")}
+    names |= {name for name in ("quantities.py",) if (seed.folder / name).exists()}
+    parts += [[name, (seed.folder / name).read_text(encoding="utf-8")] for name in sorted(names)]
+    return _hash(parts)
+
+
+def _hash(parts: list[Any]) -> str:
     return hashlib.sha256(json.dumps(parts, default=repr).encode()).hexdigest()[:16]
 
 

@@ -27,10 +27,12 @@ _ASIDE = {
 
 
 def tally(entries: Iterable[Entry]) -> dict[str, Counter[str]]:
-    """Numbers of entries by origin, then verdict."""
+    """Numbers of entries by origin, then verdict; `VERDICT: no`: those that are not counted and do not hold."""
     counts: dict[str, Counter[str]] = {origin: Counter() for origin in ORIGINS}
     for entry in entries:
         counts[entry.origin][entry.verdict] += 1
+        if entry.verdict in _ASIDE and entry.holds is False:
+            counts[entry.origin][f"{entry.verdict}: no"] += 1
     return counts
 
 
@@ -40,8 +42,14 @@ def headlines(entries: Iterable[Entry]) -> list[str]:
     for origin, counts in tally(entries).items():
         counted = sum(counts[verdict] for verdict in _WORDS)
         said = [f"{counts[verdict]} {words}" for verdict, words in _WORDS.items() if counts[verdict]]
-        aside = [f"{counts[verdict]} {words}" for verdict, words in _ASIDE.items() if counts[verdict]]
+        aside = [_apart(counts, verdict) for verdict in _ASIDE if counts[verdict]]
         if said or aside:
             more = f" Not counted: {', '.join(aside)}." if aside else ""
             lines.append(f"{_TITLES[origin]}: {counted}{': ' if said else ''}{'; '.join(said)}.{more}")
     return lines
+
+
+def _apart(counts: Counter[str], verdict: str) -> str:
+    """What is not counted, with how much of it does not hold."""
+    failed = counts[f"{verdict}: no"]
+    return f"{counts[verdict]} {_ASIDE[verdict]}" + (f" ({failed} of these do not hold)" if failed else "")
