@@ -56,6 +56,7 @@ fn write(build: &mut Build) {
     let (mode, loss) = (build.choice("transport"), build.is("loss", "some"));
     let (narrow, scarce) = (build.is("window", "narrow"), build.is("target", "scarce"));
     let (exact, last_class, mtu) = (build.is("exactly_once", "yes"), build.classes() - 1, build.mtu);
+    let hosts = build.graph.hosts.len();
     let Build { draw, draft, .. } = build;
     draft.section("[transport]");
     draft.text("mode", mode);
@@ -90,7 +91,7 @@ fn write(build: &mut Build) {
     draft.text("timed_out", draw.pick(&["each", "oldest"]));
     draft.text("close", draw.pick(&["idle", "end"]));
     // Longer than a packet can be in these networks: with less, copies fill the network and every one of them is late.
-    draft.text("timeout", draw.pick(&["40 us", "50 us"]));
+    draft.text("timeout", format!("{} us", draw.pick(&[40, 50]) * hosts.div_ceil(8)));
     draft.text("lifetime", draw.pick(&["1 ms", "2 ms"]));
     if scarce {
         let packets = draw.range(1, 4);
