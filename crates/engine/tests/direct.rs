@@ -143,8 +143,9 @@ fn to_a_neighbour(load: f64) -> String {
             streams += "[[traffic]]\nmessage = '128 B'\nslot = '1 ns'\n";
         }
         let to = format!("H({half},{x},{}).{i}", (y + 1 + half) % 5);
-        streams +=
-            &format!("sources = ['H({half},{x},{y}).{i}']\npattern = {{ to = '{to}' }}\nload = {load}\n");
+        let text =
+            format!("sources = ['H({half},{x},{y}).{i}']\npattern = {{ to = '{to}' }}\nload = {load}\n");
+        streams += &text;
     }
     streams
 }

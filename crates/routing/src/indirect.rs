@@ -273,7 +273,9 @@ mod tests {
         let (mut trail, mut known) = (Trail::default(), vec![Trail::default()]);
         loop {
             let mut options = Vec::new();
-            known.iter().for_each(|&known| router.options(at, to, known, &mut options));
+            for &known in &known {
+                router.options(at, to, known, &mut options);
+            }
             let hop = router.choose(at, &packet(from, to), &mut trail, &mut view).unwrap();
             known = options.iter().filter(|(option, _)| *option == hop).map(|&(_, trail)| trail).collect();
             assert!(!known.is_empty(), "{hop:?} is not among {options:?}");

@@ -1,7 +1,12 @@
 //! Series over time, against each other and against counters.
 
+use std::collections::BTreeSet;
+
 use super::tables::close;
 use super::{Failure, Seen, ensure};
+
+/// Most rows of a table of series; with more, its bins are merged.
+const MOST_ROWS: usize = 400_000;
 
 /// Start and length of the bins of `run_series`.
 fn bins(seen: &Seen) -> Vec<(f64, f64)> {
@@ -53,11 +58,13 @@ pub fn flows_and_hosts(seen: &Seen) -> Result<(), Failure> {
     };
     let kept = !tables.real("series", "gbps").is_empty();
     let hosts = summed("hosts_series", "delivered_gbps");
-    let mut tables = vec![("hosts_series", hosts)];
-    if kept {
-        tables.push(("series", summed("series", "gbps")));
+    let mut sums = vec![("hosts_series", hosts)];
+    // A table of very many flows has fewer, wider bins.
+    let flows: BTreeSet<&String> = tables.text("series", "flow").iter().collect();
+    if kept && flows.len() * run.len() <= MOST_ROWS {
+        sums.push(("series", summed("series", "gbps")));
     }
-    for (table, (sums, rows)) in tables {
+    for (table, (sums, rows)) in sums {
         let whole = run.is_empty() || rows % run.len() == 0;
         ensure("series of flows and hosts", whole, || {
             format!("{table} has {rows} rows, run_series {}", run.len())

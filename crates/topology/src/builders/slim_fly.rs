@@ -25,7 +25,7 @@ pub(crate) fn build(context: &Context<'_>, spec: &SlimFly) -> Result<Graph, Spec
     let field = Field::new(q).ok_or_else(|| {
         let fits = |q: &u32| Field::new(*q).is_some();
         let below = (3..q).rev().find(fits).unwrap_or(3);
-        let above = (q..).find(fits).unwrap_or(3);
+        let above = (q..=2 * q).find(fits).unwrap_or(3);
         let message = format!("{q} is not a power of a prime: the nearest are {below} and {above}");
         context.error(KEY, message)
     })?;
