@@ -246,7 +246,7 @@ mod tests {
         }
     }
 
-    /// What the check is told covers what packets do: link by link, with what they forget where the detour ends.
+    /// The options that the deadlock check reads cover every choice of a packet, link by link, the end of a detour included.
     #[test]
     fn options_cover_every_choice() {
         for (topology, diameter) in TOPOLOGIES {

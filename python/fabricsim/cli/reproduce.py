@@ -83,7 +83,7 @@ def reproduce(
 
 
 def _moved(outcome: Outcome, pages: Path) -> list[str]:
-    """How numbers differ from those of the pages, which is told as well."""
+    """Differences from the numbers of the pages; prints them."""
     from fabricsim.reproduce.record import differences  # noqa: PLC0415
 
     moved = []

@@ -1,4 +1,4 @@
-//! Requests of the state machines to those who drive them.
+//! Requests of the state machines to their driver.
 
 use fabricsim_units::HostId;
 
