@@ -230,6 +230,13 @@ def test_numbers_are_compared_with_the_page_value_by_value(
     assert "thesis figure-1: throughput of all: 75.1 on the page, now 75.0" in ran.err
     assert "thesis table-2: gain: the page has no such row" in ran.err
     assert "thesis table-2: win: only on the page" in ran.err
+    moved = path.read_text()
+    ran = command("reproduce", "--jobs", 1, "--check", pages, "--pages", pages)
+    assert ran.code == 1
+    assert path.read_text() == moved, "numbers that moved do not replace the committed ones"
+    assert "what came out now is in runs/pages" in ran.err
+    accepted = json.loads(Path("runs/pages/thesis.json").read_text())["figures"]["figure-1"]["entries"]
+    assert {entry["quantity"]: entry["ours"] for entry in accepted}["throughput of all"] == 75.0
     path.write_text("{")
     assert command("reproduce", "--jobs", 1, "--check", pages).code == 2
 

@@ -72,14 +72,23 @@ def reproduce(
     show(json, lambda: entries, lambda: print_entries(outcome.entries, output()))
     moved = _moved(outcome, check) if check is not None else []
     if pages is not None:
-        for page in write_pages(outcome, pages):
+        target = _target(pages, check) if moved else pages
+        for page in write_pages(outcome, target):
             tell(f"page: {page}")
+        if target != pages:
+            tell(f"{pages} is as it was; what came out now is in {target}: copy it to accept the new numbers")
     for problem in outcome.problems:
         complain(problem)
     if not outcome.complete:
         raise typer.Exit(INTERRUPTED)
     if outcome.problems or moved:
         raise typer.Exit(1)
+
+
+def _target(pages: Path, check: Path | None) -> Path:
+    """The folder for pages whose numbers have moved: another one if `pages` has the numbers they are compared with."""
+    same = check is not None and pages.resolve() == check.resolve()
+    return Path("runs", pages.resolve().name) if same else pages
 
 
 def _moved(outcome: Outcome, pages: Path) -> list[str]:
