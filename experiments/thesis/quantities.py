@@ -41,9 +41,10 @@ TABLE_4_9 = {
 Table = dict[str, list[str]]
 
 
-def total(runs: Runs, *, after: str = "0 s", run: str | None = None) -> float:
+def total(runs: Runs, *, after: str = "0 s", before: str = "", run: str | None = None) -> float:
     """Mean throughput of the whole network, GB/s: what the thesis prints, with the unit Gbps."""
-    return float(_totals(chosen(runs, run), after).mean()) * GB_PER_GBIT
+    curve = _totals(chosen(runs, run), after)
+    return float(curve[curve.index < (to_ns(before) if before else math.inf)].mean()) * GB_PER_GBIT
 
 
 def early(runs: Runs, *, run: str | None = None) -> float:
@@ -130,6 +131,38 @@ def falling_pairs(runs: Runs, timer: str, *, first: int = 1) -> int:
     """How many neighbouring Marking_Rates from `first` on have a lower total at the larger one."""
     totals = [total(runs, run=f"{timer}/{rate}") for rate in RATES if rate >= first]
     return sum(a > b for a, b in itertools.pairwise(totals))
+
+
+def falling_curves(runs: Runs, timer: str) -> int:
+    """How many neighbouring Marking_Rates have the curve of the smaller above that of the larger for most of the time."""
+    names = [f"{timer}/{rate}" for rate in RATES]
+    return sum(time_above(runs, a, [b]) > 0.5 for a, b in itertools.pairwise(names))
+
+
+def falling_runs(runs: Runs, names: list[str]) -> int:
+    """How many of these runs have a higher throughput in the first 5 ms than from 0.045 to 0.055 s."""
+    return sum(
+        early(runs, run=name) > total(runs, after="0.045 s", before="0.055 s", run=name) for name in names
+    )
+
+
+def rising_runs(runs: Runs, names: list[str]) -> int:
+    """How many of these runs have a higher throughput in the last 20 ms than from 0.04 to 0.06 s."""
+    return sum(
+        total(runs, after="0.08 s", run=name) > total(runs, after="0.04 s", before="0.06 s", run=name)
+        for name in names
+    )
+
+
+def moves(runs: Runs, shorter: str, longer: str) -> int:
+    """How many totals move as the text says from one CCTI_Timer to the next: down with Marking_Rate 1, else up."""
+    change = {rate: total(runs, run=f"{longer}/{rate}") - total(runs, run=f"{shorter}/{rate}") for rate in RATES}
+    return sum(value < 0 if rate == 1 else value > 0 for rate, value in change.items())
+
+
+def least_oscillation(runs: Runs, names: list[str]) -> float:
+    """The smallest oscillation of these runs."""
+    return min(oscillation(runs, run=name) for name in names)
 
 
 def oscillation(runs: Runs, *, after: str = "0 s", run: str | None = None) -> float:

@@ -205,6 +205,16 @@ def exceeded(runs: Runs, name: str, part: float) -> float:
     return _mean([float(_levels(run)["reorder_buffer"].quantile(1.0 - part)) for run in seeds(runs, name)])
 
 
+def fluctuation(runs: Runs, name: str) -> float:
+    """Standard deviation over time of the packets in a receiver's reorder buffer, in bins of 100 ns; mean of all runs."""
+    return _mean([float(_levels(run)["reorder_buffer"].std()) for run in seeds(runs, name)])
+
+
+def longest_above(runs: Runs, name: str, packets: int) -> float:
+    """Longest time for which a receiver's reorder buffer has at least so many packets, in round trips, of all runs."""
+    return max(_longest_above(run, packets) for run in seeds(runs, name))
+
+
 def levels(runs: Runs, name: str) -> pd.DataFrame:
     """What the first receiver holds over time, of the first seed."""
     table = seeds(runs, name)[0].table("transport_series")
@@ -266,6 +276,15 @@ def _events(runs: Runs) -> list[tuple[float, str, str, int]]:
 def _levels(run: Result) -> pd.DataFrame:
     table = run.table("transport_series")
     return table[table["host"].isin(RECEIVERS) & (table["time_ns"] >= BEGUN_NS)]
+
+
+def _longest_above(run: Result, packets: int) -> float:
+    longest = 0.0
+    for _, curve in _levels(run).groupby("host"):
+        above = curve["reorder_buffer"] >= packets
+        stretches = curve[above].groupby((~above).cumsum())["time_ns"]
+        longest = max(longest, float((stretches.max() - stretches.min()).max()) if above.any() else 0.0)
+    return longest / ROUND_TRIP_NS
 
 
 def _steps(run: Result) -> pd.DataFrame:
