@@ -5,13 +5,11 @@ use fabricsim_topology::Graph;
 use fabricsim_units::{Time, Vl};
 use fabricsim_workload::Source;
 
+use crate::adapter::{Adapter, HostTransport, OrderingEndpoint, Refused};
 use crate::assembly::{Assembly, Directory, assemble};
 use crate::congestion_tree::{self, CongestionTree};
 use crate::deadlock::{self, Deadlock};
-use crate::door::Refused;
-use crate::host::Host;
 use crate::partition::{Mail, Owner, Partition, Totals};
-use crate::transport::HostTransport;
 use crate::waiting::{self, Passed};
 
 /// Outcome of a call of [`Engine::advance`].
@@ -183,42 +181,44 @@ impl<B: Observer> Engine<B> {
 
     /// The sources of all hosts, in order of partitions.
     pub fn sources(&mut self) -> impl Iterator<Item = (fabricsim_units::HostId, &mut Source)> {
-        self.partitions.iter_mut().flat_map(|p| p.hosts.iter_mut()).map(|host| (host.id, &mut host.source))
+        self.partitions
+            .iter_mut()
+            .flat_map(|p| p.adapters.iter_mut())
+            .map(|adapter| (adapter.id(), &mut adapter.chain.app))
     }
 
     /// Number of times that a notification found or brought a flow to the level at which an event is reported
     /// (InfiniBand's trigger threshold).
     pub fn congestion_events(&self) -> u64 {
-        let hosts = self.partitions.iter().flat_map(|p| &p.hosts);
-        hosts.filter_map(|host| host.control.as_ref()).map(|control| control.events()).sum()
+        self.adapters()
+            .filter_map(|adapter| adapter.chain.pacing.as_ref())
+            .map(|pacing| pacing.events())
+            .sum()
     }
 
     /// Counters of the hosts' transports, in order of partitions; nothing if there are none.
     pub fn transports(&self) -> impl Iterator<Item = HostTransport> {
-        let hosts = self.partitions.iter().flat_map(|p| &p.hosts);
-        hosts.filter_map(|host| host.transport.as_ref()).map(|transport| transport.report())
+        self.adapters().filter_map(Adapter::ordering).map(OrderingEndpoint::report)
     }
 
     /// No host opens another message from now on.
     pub fn stop_sources(&mut self) {
-        self.partitions.iter_mut().flat_map(|p| p.hosts.iter_mut()).for_each(|host| host.stopped = true);
+        self.partitions
+            .iter_mut()
+            .flat_map(|p| p.adapters.iter_mut())
+            .for_each(|adapter| adapter.chain.stopped = true);
     }
 
     /// True if every host has sent all that it opened, and answered every request.
     pub fn sources_drained(&self) -> bool {
-        self.partitions.iter().flat_map(|p| &p.hosts).all(Host::is_drained)
+        self.adapters().all(Adapter::is_drained)
     }
 
     /// True if every message created before `time` has been sent, and every packet of those has been delivered.
     pub fn delivered_all_created_before(&self, time: Time) -> bool {
         self.partitions.iter().all(|p| {
             p.context.arena.iter().all(|(_, slot)| slot.packet.created >= time)
-                && p.hosts.iter().all(|host| {
-                    host.protocol.messages().iter().all(|m| m.created >= time)
-                        && host.transport.as_ref().is_none_or(|t| t.has_finished_before(time))
-                        && host.source.next(self.now).is_none_or(|next| next >= time)
-                        && host.source.next_response().is_none_or(|next| next >= time)
-                })
+                && p.adapters.iter().all(|adapter| adapter.has_sent_all_before(time, self.now))
         })
     }
 
@@ -237,7 +237,7 @@ impl<B: Observer> Engine<B> {
                 // moves on into a staging buffer; at a host that decides on each packet it is returned as it takes it.
                 let returns_space = match partition.owners.get(slot.port as usize) {
                     Some(Owner::Switch(_)) => true,
-                    Some(Owner::Host(_)) => partition.is_choosy(),
+                    Some(Owner::Adapter(_)) => partition.is_choosy(),
                     None => false,
                 };
                 if returns_space {
@@ -281,22 +281,28 @@ impl<B: Observer> Engine<B> {
     /// Number of things that transports have completed, all hosts together: operations that became visible for the first
     /// time, and messages that were sent. `None` without transports, and if a response that has been created is due later.
     pub fn transport_progress(&self) -> Option<u64> {
-        let hosts = || self.partitions.iter().flat_map(|p| &p.hosts);
-        if hosts().all(|host| host.transport.is_none()) {
+        if self.adapters().all(|adapter| adapter.ordering().is_none()) {
             return None;
         }
-        if hosts().any(|host| host.source.next_response().is_some_and(|due| due > self.now)) {
+        let is_later = |due: Option<Time>| due.is_some_and(|due| due > self.now);
+        if self.adapters().any(|adapter| is_later(adapter.chain.app.next_response())) {
             return None;
         }
-        Some(hosts().filter_map(|host| host.transport.as_ref()).map(|transport| transport.progress()).sum())
+        Some(self.adapters().filter_map(Adapter::ordering).map(OrderingEndpoint::progress).sum())
     }
 
     /// Longest time for which congestion control still holds back a host that refuses requests.
     pub fn refusing_held_back_for(&self) -> Time {
-        let hosts = self.partitions.iter().flat_map(|p| &p.hosts);
-        let refusing =
-            hosts.filter(|host| host.door.as_ref().is_some_and(|door| door.lanes().next().is_some()));
-        refusing.map(|host| host.held_back_for(self.now)).max().unwrap_or_default()
+        let refuses = |adapter: &&Adapter| {
+            adapter.chain.admission.as_ref().is_some_and(|gate| gate.lanes().next().is_some())
+        };
+        let held = self.adapters().filter(refuses).map(|adapter| adapter.held_back_for(self.now));
+        held.max().unwrap_or_default()
+    }
+
+    /// The adapters of all hosts, in order of partitions.
+    fn adapters(&self) -> impl Iterator<Item = &Adapter> {
+        self.partitions.iter().flat_map(|p| &p.adapters)
     }
 
     /// Heads of queues in switches that have been ready since `since`, and have credits, while their outputs sent other packets.

@@ -7,9 +7,8 @@ use fabricsim_model::{Label, Observer, Packet, PacketKind};
 use fabricsim_routing::{Router, RoutingFunction};
 use fabricsim_units::{ByteTime, Time, Vl};
 
+use crate::adapter::{Adapter, Refused};
 use crate::calendar::{Calendar, Event, Kind};
-use crate::door::Refused;
-use crate::host::Host;
 use crate::losses::{LossCause, Losses};
 use crate::publisher::Publisher;
 
@@ -102,19 +101,19 @@ impl Totals {
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Owner {
     Switch(u32),
-    Host(u32),
+    Adapter(u32),
 }
 
 pub(crate) struct Partition<B> {
     pub(crate) switches: Table<Switch>,
-    pub(crate) hosts: Vec<Host>,
+    pub(crate) adapters: Vec<Adapter>,
     /// By port.
     pub(crate) owners: Table<Owner>,
     pub(crate) context: Context<Router, B, Desk>,
     pub(crate) totals: Totals,
     /// Switches and hosts that have to settle at the present moment.
     unsettled_switches: Vec<u32>,
-    unsettled_hosts: Vec<u32>,
+    unsettled_adapters: Vec<u32>,
     /// Events of the present call of [`Partition::run`].
     events: u64,
     /// True if a feature adds work for every packet: one of [`Switch::is_elaborate`], errors of links, or hosts that decide on
@@ -141,12 +140,13 @@ pub(crate) struct Partition<B> {
 
 impl<B: Observer> Partition<B> {
     pub(crate) fn new(parts: Parts, routing: Arc<Router>, rules: Rules, observer: B) -> Self {
-        let Parts { switches, hosts, owners, ports } = parts;
-        let closed = hosts.iter().any(|host| host.source.is_closed());
-        let transported = hosts.iter().any(|host| host.transport.is_some());
-        let attentive = closed || transported || hosts.iter().any(|host| host.control.is_some());
-        let choosy = hosts.iter().any(|host| host.door.is_some());
-        let mut controls = hosts.iter().filter_map(|host| host.control.as_ref());
+        let Parts { switches, adapters, owners, ports } = parts;
+        let closed = adapters.iter().any(|adapter| adapter.chain.app.is_closed());
+        let transported = adapters.iter().any(|adapter| adapter.ordering().is_some());
+        let attentive =
+            closed || transported || adapters.iter().any(|adapter| adapter.chain.pacing.is_some());
+        let choosy = adapters.iter().any(|adapter| adapter.chain.admission.is_some());
+        let mut controls = adapters.iter().filter_map(|adapter| adapter.chain.pacing.as_ref());
         let acknowledged = controls.any(|control| control.acknowledges());
         let has_errors = ports.senders.iter().any(|sender| sender.retry != NONE);
         let elaborate = choosy || has_errors || switches.iter().any(Switch::is_elaborate);
@@ -156,7 +156,7 @@ impl<B: Observer> Partition<B> {
         Self {
             elaborate,
             switches,
-            hosts,
+            adapters,
             owners,
             context: Context {
                 now: Time::ZERO,
@@ -173,7 +173,7 @@ impl<B: Observer> Partition<B> {
             },
             totals: Totals::default(),
             unsettled_switches: Vec::new(),
-            unsettled_hosts: Vec::new(),
+            unsettled_adapters: Vec::new(),
             events: 0,
             attentive,
             closed,
@@ -189,9 +189,9 @@ impl<B: Observer> Partition<B> {
 
     /// Wakes every host when its source makes its first message.
     pub(crate) fn start(&mut self) {
-        for host in &self.hosts {
-            if let Some(at) = host.source.next(Time::ZERO) {
-                self.context.ports.ensure_wake(host.port, at, &mut self.context.out);
+        for Adapter { chain, .. } in &self.adapters {
+            if let Some(at) = chain.app.next(Time::ZERO) {
+                self.context.ports.ensure_wake(chain.port, at, &mut self.context.out);
             }
         }
     }
@@ -262,7 +262,7 @@ impl<B: Observer> Partition<B> {
                 }
             }
             // A host has one port: it is woken once a moment.
-            Owner::Host(h) => self.unsettled_hosts.push(h),
+            Owner::Adapter(h) => self.unsettled_adapters.push(h),
         }
     }
 
@@ -286,14 +286,14 @@ impl<B: Observer> Partition<B> {
     /// A packet stands at a host's door. False if it has to wait there; if not, its space is returned.
     #[inline(never)]
     fn ask(&mut self, port: u32, index: u32) -> bool {
-        let Owner::Host(h) = self.owners[port as usize] else { return true };
-        let host = &mut self.hosts[h as usize];
+        let Owner::Adapter(h) = self.owners[port as usize] else { return true };
+        let adapter = &mut self.adapters[h as usize];
         let slot = &self.context.arena[index];
-        let takes = host.takes(&slot.packet);
-        if let Some(door) = &mut host.door
-            && (door.first(slot.lane).is_some() || !takes)
+        let takes = adapter.takes(&slot.packet);
+        if let Some(gate) = &mut adapter.chain.admission
+            && (gate.first(slot.lane).is_some() || !takes)
         {
-            door.push(slot.lane, index);
+            gate.push(slot.lane, index);
             return false;
         }
         self.let_in(port, index);
@@ -310,27 +310,28 @@ impl<B: Observer> Partition<B> {
     /// Takes the packets at the doors of hosts that have just settled, as far as there is room by now. True if there
     /// were any: then hosts have to settle again.
     #[inline(never)]
-    fn open_doors(&mut self) -> bool {
+    fn admit_waiting(&mut self) -> bool {
         let time = self.context.now.0;
-        for h in std::mem::take(&mut self.unsettled_hosts) {
-            let host = &self.hosts[h as usize];
-            let (port, lanes) = (host.port, host.door.as_ref().map(|door| door.lanes()));
+        for h in std::mem::take(&mut self.unsettled_adapters) {
+            let chain = &self.adapters[h as usize].chain;
+            let (port, lanes) = (chain.port, chain.admission.as_ref().map(|gate| gate.lanes()));
             for lane in lanes.into_iter().flatten() {
-                self.open_door(h, (port, lane), time);
+                self.admit(h, (port, lane), time);
             }
         }
-        !self.unsettled_hosts.is_empty()
+        !self.unsettled_adapters.is_empty()
     }
 
-    fn open_door(&mut self, h: u32, (port, lane): (u32, Vl), time: u64) {
+    fn admit(&mut self, h: u32, (port, lane): (u32, Vl), time: u64) {
         loop {
-            let host = &mut self.hosts[h as usize];
-            let Some(index) = host.door.as_ref().and_then(|door| door.first(lane)) else { return };
-            if !host.takes(&self.context.arena[index].packet) {
+            let adapter = &mut self.adapters[h as usize];
+            let first = adapter.chain.admission.as_ref().and_then(|gate| gate.first(lane));
+            let Some(index) = first else { return };
+            if !adapter.takes(&self.context.arena[index].packet) {
                 return;
             }
-            if let Some(door) = &mut host.door {
-                door.pop(lane);
+            if let Some(gate) = &mut adapter.chain.admission {
+                gate.pop(lane);
             }
             self.let_in(port, index);
             self.take(port, index, time);
@@ -360,7 +361,7 @@ impl<B: Observer> Partition<B> {
                 || packet.fecn
                 || packet.becn
                 || self.acknowledged && packet.last)
-            && let Owner::Host(h) = self.owners[port as usize]
+            && let Owner::Adapter(h) = self.owners[port as usize]
         {
             self.taken.push((h, *packet, self.context.arena.label(index)));
         }
@@ -374,17 +375,13 @@ impl<B: Observer> Partition<B> {
         let now = self.context.now;
         self.taken.sort_unstable_by_key(|(host, packet, _)| (*host, packet.source, packet.sequence));
         for (h, packet, label) in self.taken.drain(..) {
-            let (host, observer) = (&mut self.hosts[h as usize], &mut self.context.observer);
-            let more = if self.transported {
-                host.notice_labelled(&packet, label.as_ref(), now, observer).unwrap_or_else(|cause| {
-                    self.totals.lose(&packet, cause);
-                    false
-                })
-            } else {
-                host.notice(&packet, now, observer)
-            };
+            let (adapter, observer) = (&mut self.adapters[h as usize], &mut self.context.observer);
+            let more = adapter.arrive(&packet, label.as_ref(), now, observer).unwrap_or_else(|cause| {
+                self.totals.lose(&packet, cause);
+                false
+            });
             if more {
-                self.unsettled_hosts.push(h);
+                self.unsettled_adapters.push(h);
             }
         }
     }
@@ -399,22 +396,22 @@ impl<B: Observer> Partition<B> {
             switch.settle::<ELABORATE, _, _, _>(&mut self.context);
         }
         self.unsettled_switches.clear();
-        self.settle_hosts();
+        self.settle_adapters();
         if ELABORATE && self.choosy {
-            while self.open_doors() {
-                self.settle_hosts();
+            while self.admit_waiting() {
+                self.settle_adapters();
             }
         }
-        self.unsettled_hosts.clear();
+        self.unsettled_adapters.clear();
     }
 
     #[inline(always)]
-    fn settle_hosts(&mut self) {
-        for &h in &self.unsettled_hosts {
-            let host = &mut self.hosts[h as usize];
-            let before = host.sent;
-            host.settle(&mut self.context);
-            self.totals.injected += host.sent - before;
+    fn settle_adapters(&mut self) {
+        for &h in &self.unsettled_adapters {
+            let adapter = &mut self.adapters[h as usize];
+            let before = adapter.chain.sent;
+            adapter.settle(&mut self.context);
+            self.totals.injected += adapter.chain.sent - before;
         }
     }
 
@@ -450,18 +447,19 @@ impl<B: Observer> Partition<B> {
         for switch in self.switches.iter_mut() {
             switch.finish(&mut self.context);
         }
-        for control in self.hosts.iter_mut().filter_map(|host| host.control.as_mut()) {
-            control.finish(now, &mut self.context.observer);
+        for pacing in self.adapters.iter_mut().filter_map(|adapter| adapter.chain.pacing.as_mut()) {
+            pacing.finish(now, &mut self.context.observer);
         }
     }
 
     /// The requests that hosts do not take at present.
     pub(crate) fn refused(&self) -> impl Iterator<Item = Refused> {
-        let doors = self.hosts.iter().filter_map(|host| Some((host, host.door.as_ref()?)));
-        doors.flat_map(|(host, door)| {
-            door.lanes().filter_map(|lane| {
-                let packet = self.context.arena[door.first(lane)?].packet;
-                Some(Refused { host: host.id, packet, lane, owed: host.owed() })
+        let gates =
+            self.adapters.iter().filter_map(|adapter| Some((adapter, adapter.chain.admission.as_ref()?)));
+        gates.flat_map(|(adapter, gate)| {
+            gate.lanes().filter_map(|lane| {
+                let packet = self.context.arena[gate.first(lane)?].packet;
+                Some(Refused { host: adapter.id(), packet, lane, owed: adapter.owed() })
             })
         })
     }
@@ -479,7 +477,7 @@ impl<B: Observer> Partition<B> {
 /// Components of a partition.
 pub(crate) struct Parts {
     pub(crate) switches: Table<Switch>,
-    pub(crate) hosts: Vec<Host>,
+    pub(crate) adapters: Vec<Adapter>,
     pub(crate) owners: Table<Owner>,
     pub(crate) ports: Ports,
 }

@@ -16,8 +16,8 @@ use fabricsim_topology::{Graph, Node};
 use fabricsim_units::{HostId, Time};
 use fabricsim_workload::StreamInfo;
 
-use super::endpoint::EndpointRules;
-use super::{Endpoint, ports};
+use super::ports;
+use crate::adapter::{Pacing, PacingRules};
 
 /// The first lane of the service class of each stream.
 pub(crate) fn class_bases(experiment: &Experiment, streams: &[StreamInfo]) -> Arc<[u8]> {
@@ -29,7 +29,7 @@ pub(crate) fn class_bases(experiment: &Experiment, streams: &[StreamInfo]) -> Ar
 pub(crate) struct Builder<'a> {
     experiment: &'a Experiment,
     graph: &'a Graph,
-    rules: Arc<EndpointRules>,
+    rules: Arc<PacingRules>,
     algorithm: Algorithm<'a>,
 }
 
@@ -53,7 +53,7 @@ impl<'a> Builder<'a> {
             }
         };
         let notification = &control.notification;
-        let rules = EndpointRules {
+        let rules = PacingRules {
             by: notification.by,
             bytes: notification.size.0 as u32,
             class_base: notification.service_class * experiment.switch.lanes_per_class(),
@@ -123,8 +123,8 @@ impl<'a> Builder<'a> {
         matches!(far.node, Node::Host(_))
     }
 
-    /// Returns the congestion control of a host.
-    pub(crate) fn endpoint(&self, host: HostId, sender: &Sender) -> Endpoint {
+    /// Returns the pacing of a host.
+    pub(crate) fn pacing(&self, host: HostId, sender: &Sender) -> Pacing {
         let (source, interval) = match &self.algorithm {
             Algorithm::InfiniBand(_, rules) => {
                 let mtu_time = sender.byte_time.duration(self.experiment.host.mtu.0 as u32);
@@ -137,7 +137,7 @@ impl<'a> Builder<'a> {
             }
         };
         let destination = Destination::new(self.rules.by, interval);
-        Endpoint::new(host, source, destination, Arc::clone(&self.rules))
+        Pacing::new(host, source, destination, Arc::clone(&self.rules))
     }
 }
 

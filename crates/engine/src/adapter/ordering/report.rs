@@ -5,7 +5,7 @@ use fabricsim_routing::path;
 use fabricsim_spec::{Experiment, OrderingMode};
 use fabricsim_units::{HostId, Time};
 
-use super::{Request, Transport};
+use super::{OrderingEndpoint, Request};
 use crate::Prepared;
 
 /// Counters of a host's transport over the whole run.
@@ -36,7 +36,7 @@ pub struct HostTransport {
     pub unfinished: u64,
 }
 
-impl Transport {
+impl OrderingEndpoint {
     pub(crate) fn report(&self) -> HostTransport {
         let (target, counts) = (&self.target, &self.counts);
         HostTransport {

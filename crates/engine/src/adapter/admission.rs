@@ -1,4 +1,4 @@
-//! A host that takes requests only while it has room for their responses.
+//! An adapter that takes requests only while it has room for their responses.
 
 use std::collections::VecDeque;
 
@@ -8,7 +8,7 @@ use fabricsim_units::{HostId, Vl};
 /// Packets that have arrived and were not taken. They keep their space in the input buffer, and those behind them on
 /// their virtual lane wait.
 #[derive(Clone, Debug)]
-pub(crate) struct Door {
+pub(crate) struct AdmissionGate {
     /// Responses that the host may owe.
     limit: u32,
     /// By lane: numbers of packets, in order of arrival.
@@ -28,7 +28,7 @@ pub struct Refused {
     pub owed: usize,
 }
 
-impl Door {
+impl AdmissionGate {
     pub(crate) fn new(limit: u32, lanes: u8) -> Self {
         Self { limit, waiting: vec![VecDeque::new(); usize::from(lanes)] }
     }

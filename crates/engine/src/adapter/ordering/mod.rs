@@ -1,7 +1,7 @@
 //! The ordering protocols at a host of the simulator: the same state machines that the model checker and the sockets run.
 //! A message of the workload is a stream; its packets are requests; their operations are carried out in target memory.
 
-mod host;
+mod endpoint;
 mod incoming;
 mod pace;
 mod report;
@@ -11,17 +11,13 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use fabricsim_model::{Exchange, ExchangeStep, Label, Observer, Packet, PacketKind};
-use fabricsim_protocols::ordering::{
-    Header, Kind, Source, SourceOutbox, StreamId, Target, TargetOutbox, Ticket,
-};
+use fabricsim_protocols::ordering::{Header, Source, SourceOutbox, StreamId, Target, TargetOutbox, Ticket};
 use fabricsim_units::{ByteTime, HostId, Time};
-use fabricsim_workload::Message;
+use fabricsim_workload::{Arrival, Message};
 
 use incoming::{Incoming, Outcome};
 pub use report::{HostTransport, transport_bytes, warnings};
-pub(crate) use rules::Rules;
-
-use crate::losses::LossCause;
+pub(crate) use rules::Rules as OrderingRules;
 
 /// A request that has arrived: what it carries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -105,11 +101,11 @@ impl TargetOutbox<Request> for Asked {
     }
 }
 
-/// Both sides of the protocols at a host.
+/// Both sides of the protocols at an adapter.
 #[derive(Clone, Debug)]
-pub(crate) struct Transport {
+pub(crate) struct OrderingEndpoint {
     host: HostId,
-    rules: Arc<Rules>,
+    rules: Arc<OrderingRules>,
     /// Time of a packet of the MTU's size on this host's link.
     slot: Time,
     /// The payload of a request is its number in its message.
@@ -128,8 +124,8 @@ pub(crate) struct Transport {
     incoming: Incoming,
     /// Operations carried out; a fetch-and-add of 1 on a word of target memory returns it.
     executed: u64,
-    /// Operations that are visible for the first time and that have not been reported to the workload.
-    visible: Vec<Packet>,
+    /// Operations that are visible for the first time and that have not been reported to the application.
+    visible: Vec<Arrival>,
     counts: Counts,
 }
 
@@ -144,14 +140,8 @@ struct Counts {
     repeated: u64,
 }
 
-/// A message whose last packet has left and is acknowledged: what the workload wants to know of it.
-pub(crate) struct Finished {
-    pub(crate) stream: u16,
-    pub(crate) tag: u32,
-}
-
-impl Transport {
-    pub(crate) fn new(host: HostId, rules: &Arc<Rules>, byte_time: ByteTime) -> Self {
+impl OrderingEndpoint {
+    pub(crate) fn new(host: HostId, rules: &Arc<OrderingRules>, byte_time: ByteTime) -> Self {
         let (Ok(source), Ok(target)) = (Source::new(rules.source), Target::new(rules.target)) else {
             unreachable!("the options were checked with the experiment");
         };
@@ -174,40 +164,9 @@ impl Transport {
         }
     }
 
-    /// True if another message may be opened that is no response.
-    pub(crate) fn has_room(&self) -> bool {
-        self.sending - self.responding < self.rules.limit && self.source.can_open()
-    }
-
-    /// True if a response may be opened.
-    pub(crate) fn has_room_for_response(&self) -> bool {
-        self.responding < self.rules.limit && self.source.can_open()
-    }
-
     /// Responses being sent.
     pub(crate) fn responses(&self) -> usize {
         usize::from(self.responding)
-    }
-
-    /// Opens a stream for a message; only while there is room.
-    pub(crate) fn open(&mut self, message: Message, is_response: bool, now: Time) {
-        let mode = self.rules.modes[usize::from(message.stream)];
-        let Some(id) = self.source.open(message.destination, mode, self.rules.exactly_once) else {
-            unreachable!("a stream is opened only while there is room");
-        };
-        let place = usize::from(id.0);
-        if self.outgoing.len() <= place {
-            self.outgoing.resize(place + 1, None);
-        }
-        let packets = message.bytes.div_ceil(u64::from(self.rules.mtu)) as u32;
-        let ready_at = now + self.gap(&message, 0);
-        let number = self.opened;
-        self.opened = self.opened.wrapping_add(1);
-        self.outgoing[place] =
-            Some(Outgoing { message, number, packets, offered: 0, ready_at, sending: true, is_response });
-        self.sending += 1;
-        self.responding += u16::from(is_response);
-        self.refill(id, now);
     }
 
     /// Size of a packet of a message.
@@ -223,49 +182,6 @@ impl Transport {
         {
             self.sending -= 1;
             self.responding -= u16::from(outgoing.is_response);
-        }
-    }
-
-    /// A packet of a transport has reached this host's port. Returns the cause if it is lost.
-    pub(crate) fn lose<B: Observer>(
-        &mut self,
-        packet: &Packet,
-        label: &Label,
-        now: Time,
-        observer: &mut B,
-    ) -> Option<LossCause> {
-        let cause = if now.saturating_sub(packet.injected) > self.rules.lifetime {
-            Some(LossCause::Lifetime)
-        } else {
-            self.rules.is_lost(packet).then_some(LossCause::TransportLoss)
-        };
-        let step = if cause.is_some() { ExchangeStep::Lost } else { ExchangeStep::Received };
-        self.tell(now, observer, step, packet.source, label, (packet.stream, packet.tag));
-        self.counts.late += u64::from(cause == Some(LossCause::Lifetime));
-        self.counts.lost += u64::from(cause == Some(LossCause::TransportLoss));
-        cause
-    }
-
-    /// This host accepts a packet of a transport.
-    pub(crate) fn arrive<B: Observer>(
-        &mut self,
-        packet: &Packet,
-        label: &Label,
-        now: Time,
-        observer: &mut B,
-    ) {
-        let Some(header) = Header::from_bytes(&label.header) else {
-            unreachable!("a transport labels its packets with headers");
-        };
-        if matches!(header.kind, Kind::Req | Kind::Fin) {
-            let before = self.levels();
-            let request = (header.kind == Kind::Req).then(|| request(packet, label));
-            self.target.arrive(packet.source, header, request, &mut self.asked);
-            self.carry_out(now, observer);
-            self.tell_levels(before, now, observer);
-        } else {
-            self.source.arrive(packet.source, header, &mut self.asked);
-            self.refill_windows(now);
         }
     }
 
@@ -304,7 +220,7 @@ impl Transport {
     }
 
     /// Operations that are visible by now.
-    pub(crate) fn look_at_memory<B: Observer>(&mut self, now: Time, observer: &mut B) {
+    fn look_at_memory<B: Observer>(&mut self, now: Time, observer: &mut B) {
         let before = self.levels();
         while self.memory.front().is_some_and(|first| first.visible_at <= now) {
             let Some(Execution { ticket, request, .. }) = self.memory.pop_front() else { break };
@@ -328,7 +244,8 @@ impl Transport {
             if outcome == Outcome::Complete {
                 observer.completed(now, &packet);
             }
-            self.visible.push(packet);
+            let Packet { source, stream, tag, bytes, .. } = packet;
+            self.visible.push(Arrival { source, stream, tag, bytes });
         }
         self.target.visible(ticket, result, &mut self.asked);
     }
@@ -336,22 +253,8 @@ impl Transport {
     fn packet_of(&self, source: HostId, request: &Request) -> Packet {
         let Carried { created, injected, bytes, sequence, tag, stream, hops, fecn, becn, last } =
             request.packet;
-        Packet {
-            source,
-            destination: self.host,
-            created,
-            injected,
-            bytes,
-            sequence,
-            stream,
-            hops,
-            tag,
-            age: 0,
-            kind: PacketKind::Data,
-            fecn,
-            becn,
-            last,
-        }
+        let packet = Packet::new(PacketKind::Data, (source, self.host), bytes, injected);
+        Packet { created, sequence, stream, hops, tag, fecn, becn, last, ..packet }
     }
 
     fn tell<B: Observer>(
@@ -366,19 +269,6 @@ impl Transport {
         observer.exchanged(now, &Exchange { host: self.host, peer, step, label: *label, message });
     }
 
-    /// Timers that have ended by now.
-    pub(crate) fn expire(&mut self, now: Time) {
-        self.source.expire(now, &mut self.asked);
-        self.refill_windows(now);
-        self.release(now);
-    }
-
-    /// Returns the time at which something is to be done without a packet that arrives.
-    pub(crate) fn wake_at(&self) -> Time {
-        let visible = self.memory.front().map_or(Time::MAX, |first| first.visible_at);
-        self.source.wake_at().min(visible).min(self.next_ready())
-    }
-
     /// Operations that have become visible for the first time, and messages that are sent.
     pub(crate) fn progress(&self) -> u64 {
         self.executed - self.counts.repeated + u64::from(self.opened.wrapping_sub(u32::from(self.sending)))
@@ -387,14 +277,6 @@ impl Transport {
     /// The messages that are being sent.
     pub(crate) fn sending(&self) -> impl Iterator<Item = &Message> {
         self.outgoing.iter().flatten().filter(|outgoing| outgoing.sending).map(|outgoing| &outgoing.message)
-    }
-
-    /// A message that has been acknowledged wholly since it was asked for last.
-    pub(crate) fn next_finished(&mut self) -> Option<Finished> {
-        let id = self.asked.finished.pop()?;
-        self.stop_sending(id);
-        let outgoing = self.outgoing[usize::from(id.0)].take()?;
-        Some(Finished { stream: outgoing.message.stream, tag: outgoing.message.tag })
     }
 
     /// Nothing is left to do: all is sent and acknowledged, and all connections are closed.

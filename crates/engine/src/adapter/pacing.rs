@@ -10,7 +10,7 @@ use fabricsim_units::{HostId, Time};
 
 /// Rules common to all hosts.
 #[derive(Clone, Debug)]
-pub(crate) struct EndpointRules {
+pub(crate) struct PacingRules {
     pub(crate) by: NotifyBy,
     /// Size of an answer, in bytes.
     pub(crate) bytes: u32,
@@ -39,12 +39,13 @@ pub(crate) enum Turn {
     Data,
 }
 
+/// Congestion control of an adapter: when its flows may send, and what it owes to the sources of what it received.
 #[derive(Clone, Debug)]
-pub(crate) struct Endpoint {
+pub(crate) struct Pacing {
     host: HostId,
     source: SourceControl,
     destination: Destination,
-    rules: Arc<EndpointRules>,
+    rules: Arc<PacingRules>,
     /// In order of readiness.
     answers: VecDeque<Pending>,
     turn: Turn,
@@ -52,12 +53,12 @@ pub(crate) struct Endpoint {
     throttled: Option<(Time, HostId)>,
 }
 
-impl Endpoint {
+impl Pacing {
     pub(crate) fn new(
         host: HostId,
         source: SourceControl,
         destination: Destination,
-        rules: Arc<EndpointRules>,
+        rules: Arc<PacingRules>,
     ) -> Self {
         let answers = VecDeque::new();
         Self { host, source, destination, rules, answers, turn: Turn::Answers, throttled: None }
@@ -70,9 +71,14 @@ impl Endpoint {
         }
     }
 
-    /// Returns the earliest time at which the next packet to `destination` may be sent.
+    /// Returns the earliest time at which the next packet of a flow, of `bytes`, may be sent.
     #[inline]
-    pub(crate) fn allowed_at(&mut self, destination: HostId, stream: u16, now: Time) -> Time {
+    pub(crate) fn allowed_at(
+        &mut self,
+        (destination, stream): (HostId, u16),
+        _bytes: u32,
+        now: Time,
+    ) -> Time {
         let key = self.key(destination, stream);
         self.source.allowed_at(key, now)
     }
@@ -114,27 +120,18 @@ impl Endpoint {
         if self.rules.first { Turn::Answers } else { self.turn }
     }
 
-    /// The first answer as a packet; it stays until [`Endpoint::answered`].
-    pub(crate) fn answer(&self, now: Time, sequence: u32) -> Option<Packet> {
+    /// The first answer as a packet; it stays until [`Pacing::answered`].
+    pub(crate) fn answer(&self, now: Time) -> Option<Packet> {
         let pending = self.answers.front()?;
+        let kind = match self.rules.by {
+            NotifyBy::Cnp => PacketKind::Notification,
+            NotifyBy::Acknowledgement => PacketKind::Acknowledgement,
+        };
         Some(Packet {
-            source: self.host,
-            destination: pending.to,
             created: pending.ready,
-            injected: now,
-            bytes: self.rules.bytes,
-            sequence,
             stream: pending.stream,
-            hops: 0,
-            tag: 0,
-            age: 0,
-            kind: match self.rules.by {
-                NotifyBy::Cnp => PacketKind::Notification,
-                NotifyBy::Acknowledgement => PacketKind::Acknowledgement,
-            },
-            fecn: false,
             becn: pending.notifies,
-            last: true,
+            ..Packet::new(kind, (self.host, pending.to), self.rules.bytes, now)
         })
     }
 

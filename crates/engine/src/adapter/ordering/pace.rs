@@ -6,7 +6,7 @@ use fabricsim_spec::Traffic;
 use fabricsim_units::{HostId, Time};
 use fabricsim_workload::Message;
 
-use super::Transport;
+use super::OrderingEndpoint;
 
 /// Packets are ready one by one: in each time slot of a packet's time on the source's link one is, or none, always with the same
 /// probability.
@@ -34,7 +34,7 @@ impl Pace {
     }
 }
 
-impl Transport {
+impl OrderingEndpoint {
     /// From one packet of a message to the next one, number `number`.
     #[inline]
     pub(super) fn gap(&self, message: &Message, number: u32) -> Time {
