@@ -84,7 +84,7 @@ pub(crate) fn assemble<B: Observer>(
     let places = places(graph, &cut);
     let directory = directory(graph, &cut, &places);
     let rules = rules(experiment);
-    let control = Builder::new(experiment, graph, streams);
+    let control = Builder::new(experiment, graph, &router, streams);
     let Ok(ages) = Ages::new(experiment, graph, "") else {
         unreachable!("the experiment was checked when it was prepared");
     };
@@ -378,7 +378,7 @@ fn entities(common: &Common<'_>, places: &[Place], ports: Ports, sources: &mut [
                         switch = ages.apply(switch, graph, id);
                     }
                     if let Some(control) = common.control {
-                        switch = switch.with_detector(control.detector(own));
+                        switch = control.equip(switch, own);
                     }
                     parts.switches.push(switch);
                 }

@@ -132,11 +132,13 @@ impl<B: Observer> Engine<B> {
         for i in 0..self.partitions.len() {
             let mut mail = std::mem::take(&mut self.partitions[i].context.out.mail);
             for message in mail.drain(..) {
-                let (to, port) = match message {
-                    Mail::Packet { channel, .. } => self.directory.receiver[channel as usize],
-                    Mail::Credit { channel, .. } => self.directory.sender[channel as usize],
+                let (to, port) = match &message {
+                    Mail::Packet { channel, .. } => self.directory.receiver[*channel as usize],
+                    Mail::Credit { channel, .. } => self.directory.sender[*channel as usize],
                     Mail::Published { .. } => {
-                        self.partitions.iter_mut().for_each(|partition| partition.receive(message, 0, now));
+                        for partition in &mut self.partitions {
+                            partition.receive(message.clone(), 0, now);
+                        }
                         continue;
                     }
                 };

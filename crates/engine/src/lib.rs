@@ -14,6 +14,7 @@ mod losses;
 mod partition;
 mod prepare;
 mod publisher;
+mod round_trip;
 mod waiting;
 
 pub use adapter::{HostTransport, Refused, transport_bytes, warnings};

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use fabricsim_fabric::{Arena, Context, NONE, Outbox, Ports, Ramp, Rules, Slot, Switch, Table, return_space};
-use fabricsim_model::{Label, Observer, Packet, PacketKind};
+use fabricsim_model::{Beside, Observer, Packet, PacketKind};
 use fabricsim_routing::{Router, RoutingFunction};
 use fabricsim_units::{ByteTime, Time, Vl};
 
@@ -13,10 +13,10 @@ use crate::losses::{LossCause, Losses};
 use crate::publisher::Publisher;
 
 /// Message from one partition to another.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(crate) enum Mail {
     /// A packet that may be sent on at a switch from a time on.
-    Packet { at: Time, channel: u32, slot: Slot, label: Option<Label> },
+    Packet { at: Time, channel: u32, slot: Slot, beside: Option<Box<Beside>> },
     /// Credits for the sender of a channel.
     Credit { channel: u32, lane: Vl, ramp: Ramp },
     /// Load ahead at an output, for all partitions.
@@ -46,8 +46,8 @@ impl Outbox for Desk {
     fn look(&mut self, at: Time, port: u32) {
         self.calendar.push(Event::new(at.0, Kind::Look, port, 0));
     }
-    fn remote_packet(&mut self, at: Time, channel: u32, slot: Slot, label: Option<Label>) {
-        self.mail.push(Mail::Packet { at, channel, slot, label });
+    fn remote_packet(&mut self, at: Time, channel: u32, slot: Slot, beside: Option<Box<Beside>>) {
+        self.mail.push(Mail::Packet { at, channel, slot, beside });
     }
     fn remote_credit(&mut self, channel: u32, lane: Vl, ramp: Ramp) {
         self.mail.push(Mail::Credit { channel, lane, ramp });
@@ -97,6 +97,20 @@ impl Totals {
     }
 }
 
+/// Packets that have arrived and that adapters take notice of.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Heed {
+    /// None: messages come from nowhere and are not acknowledged.
+    #[default]
+    Nothing,
+    /// Marked ones, and notifications.
+    Marks,
+    /// These, and the last of each message, which is acknowledged.
+    MarksAndEnds,
+    /// All: messages follow from others, or packets are acknowledged.
+    All,
+}
+
 /// The entity that a port belongs to.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Owner {
@@ -119,12 +133,8 @@ pub(crate) struct Partition<B> {
     /// True if a feature adds work for every packet: one of [`Switch::is_elaborate`], errors of links, or hosts that decide on
     /// packets.
     elaborate: bool,
-    /// True if there is congestion control, or if messages follow from others.
-    attentive: bool,
-    /// True if messages follow from others.
-    closed: bool,
-    /// True if messages are acknowledged.
-    acknowledged: bool,
+    /// Packets that adapters take notice of.
+    heed: Heed,
     /// True if hosts decide on each packet whether to take it.
     choosy: bool,
     /// Loads that its switches publish, if the routing looks at them, and the time of the next publication.
@@ -133,7 +143,7 @@ pub(crate) struct Partition<B> {
     /// True if there are other partitions.
     pub(crate) is_one_of_several: bool,
     /// Packets that hosts have taken at the present moment and take notice of.
-    taken: Vec<(u32, Packet, Option<Label>)>,
+    taken: Vec<(u32, Packet, Beside)>,
     /// True if hosts have a transport. Then a packet is delivered when its operation is visible.
     transported: bool,
 }
@@ -141,13 +151,9 @@ pub(crate) struct Partition<B> {
 impl<B: Observer> Partition<B> {
     pub(crate) fn new(parts: Parts, routing: Arc<Router>, rules: Rules, observer: B) -> Self {
         let Parts { switches, adapters, owners, ports } = parts;
-        let closed = adapters.iter().any(|adapter| adapter.chain.app.is_closed());
         let transported = adapters.iter().any(|adapter| adapter.ordering().is_some());
-        let attentive =
-            closed || transported || adapters.iter().any(|adapter| adapter.chain.pacing.is_some());
+        let heed = adapters.iter().map(Adapter::heed).max().unwrap_or_default();
         let choosy = adapters.iter().any(|adapter| adapter.chain.admission.is_some());
-        let mut controls = adapters.iter().filter_map(|adapter| adapter.chain.pacing.as_ref());
-        let acknowledged = controls.any(|control| control.acknowledges());
         let has_errors = ports.senders.iter().any(|sender| sender.retry != NONE);
         let elaborate = choosy || has_errors || switches.iter().any(Switch::is_elaborate);
         let published = Publisher::new(&routing, switches.iter().map(Switch::id));
@@ -175,9 +181,7 @@ impl<B: Observer> Partition<B> {
             unsettled_switches: Vec::new(),
             unsettled_adapters: Vec::new(),
             events: 0,
-            attentive,
-            closed,
-            acknowledged,
+            heed,
             choosy,
             publish_at: if publisher.is_some() { Time::ZERO } else { Time::MAX },
             publisher,
@@ -353,17 +357,16 @@ impl<B: Observer> Partition<B> {
         } else if !self.transported {
             self.context.observer.delivered(Time(time), packet);
         }
-        // Nobody takes notice of an unmarked packet, unless it completes a message that is acknowledged, or messages
-        // follow from others.
-        if self.attentive
-            && (self.closed
-                || self.transported
-                || packet.fecn
-                || packet.becn
-                || self.acknowledged && packet.last)
-            && let Owner::Adapter(h) = self.owners[port as usize]
-        {
-            self.taken.push((h, *packet, self.context.arena.label(index)));
+        let heeded = match self.heed {
+            Heed::Nothing => false,
+            Heed::Marks => packet.fecn || packet.becn,
+            Heed::MarksAndEnds => packet.fecn || packet.becn || packet.last,
+            Heed::All => true,
+        };
+        if heeded && let Owner::Adapter(h) = self.owners[port as usize] {
+            let packet = *packet;
+            let beside = self.context.arena.take_beside(index);
+            self.taken.push((h, packet, beside));
         }
         self.context.arena.release(index);
     }
@@ -374,9 +377,9 @@ impl<B: Observer> Partition<B> {
     fn notice(&mut self) {
         let now = self.context.now;
         self.taken.sort_unstable_by_key(|(host, packet, _)| (*host, packet.source, packet.sequence));
-        for (h, packet, label) in self.taken.drain(..) {
+        for (h, packet, beside) in self.taken.drain(..) {
             let (adapter, observer) = (&mut self.adapters[h as usize], &mut self.context.observer);
-            let more = adapter.arrive(&packet, label.as_ref(), now, observer).unwrap_or_else(|cause| {
+            let more = adapter.arrive(&packet, &beside, now, observer).unwrap_or_else(|cause| {
                 self.totals.lose(&packet, cause);
                 false
             });
@@ -418,10 +421,10 @@ impl<B: Observer> Partition<B> {
     /// Takes mail from another partition; everything in it happens at `now` or later.
     pub(crate) fn receive(&mut self, mail: Mail, port: u32, now: Time) {
         match mail {
-            Mail::Packet { at, mut slot, label, .. } => {
+            Mail::Packet { at, mut slot, beside, .. } => {
                 slot.port = port;
-                let packet = match label {
-                    Some(label) => self.context.arena.insert_labelled(slot, label),
+                let packet = match beside {
+                    Some(beside) => self.context.arena.insert_with(slot, *beside),
                     None => self.context.arena.insert(slot),
                 };
                 self.context.out.arrive(at, port, packet);

@@ -84,11 +84,11 @@ fn fill(experiment: &Experiment) -> Option<f64> {
     let control = &experiment.congestion_control;
     let InfiniBandCongestion { threshold, ports, .. } = &control.infiniband;
     let marks = match control.algorithm {
-        CongestionAlgorithm::None => false,
+        CongestionAlgorithm::None | CongestionAlgorithm::Swift | CongestionAlgorithm::Hpcc => false,
         CongestionAlgorithm::Infiniband => {
             *threshold > 0 || ports.iter().any(|of| of.threshold.is_some_and(|threshold| threshold > 0))
         }
-        CongestionAlgorithm::Dcqcn => true,
+        CongestionAlgorithm::Dcqcn | CongestionAlgorithm::Nscc => true,
     };
     (!marks).then_some(experiment.measure.congestion_fill)
 }

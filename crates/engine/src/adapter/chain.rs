@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use fabricsim_fabric::{Context, Outbox, Slot, send};
-use fabricsim_model::{Label, Lanes, Observer, Packet, PacketKind};
+use fabricsim_model::{Beside, Lanes, Nobody, Observer, Packet, PacketKind};
 use fabricsim_routing::RoutingFunction;
 use fabricsim_units::{HostId, Time, Vl};
 use fabricsim_workload::{Event, Message, Source};
@@ -139,7 +139,12 @@ impl Chain {
         for turn in 0..endpoint.turns() {
             let Some(candidate) = endpoint.candidate(turn) else { continue };
             if let (Some(stream), Some(pacing)) = (candidate.stream, &mut self.pacing) {
-                let allowed = pacing.allowed_at((candidate.destination, stream), candidate.bytes, now);
+                let allowed = pacing.allowed_at(
+                    (candidate.destination, stream),
+                    candidate.bytes,
+                    now,
+                    &mut context.observer,
+                );
                 if allowed > now {
                     retry = retry.min(allowed);
                     held.get_or_insert(candidate.destination);
@@ -176,10 +181,8 @@ impl Chain {
         let Some(packet) = pacing.answer(now) else { return Err(Time::MAX) };
         let base = pacing.class_base();
         let lane = self.choose_lane(context, packet.destination, packet.bytes, base)?;
-        if let Some(pacing) = &mut self.pacing {
-            pacing.answered();
-        }
-        self.put_on_link(packet, None, lane, context);
+        let beside = self.pacing.as_mut().map(|pacing| pacing.answered()).unwrap_or_default();
+        self.put_on_link(packet, Some(beside), lane, context);
         Ok(())
     }
 
@@ -230,12 +233,13 @@ impl Chain {
             context.observer.injected(now, &parcel.packet);
         }
         endpoint.on_link(&parcel, now, &mut context.observer);
-        let end = self.put_on_link(parcel.packet, parcel.label, lane, context);
+        let beside = parcel.label.map(|label| Beside { label: Some(label), ..Beside::default() });
+        let end = self.put_on_link(parcel.packet, beside, lane, context);
         if !is_data {
             return;
         }
         if let Some(pacing) = &mut self.pacing {
-            pacing.sent(&parcel.packet, now, end, &mut context.observer);
+            pacing.sent(&parcel.packet, parcel.again, (now, end), &mut context.observer);
         }
         if !E::ACKNOWLEDGES && parcel.packet.last && self.app.is_closed() {
             self.left(now, end, &parcel.packet, &mut context.observer);
@@ -247,7 +251,7 @@ impl Chain {
     fn put_on_link<R: RoutingFunction, B: Observer, O: Outbox>(
         &mut self,
         mut packet: Packet,
-        label: Option<Label>,
+        beside: Option<Beside>,
         lane: Vl,
         context: &mut Context<R, B, O>,
     ) -> Time {
@@ -255,8 +259,8 @@ impl Chain {
         self.sent += 1;
         let blocks = packet.bytes.div_ceil(context.ports.ramps.unit());
         let slot = Slot::new(packet, blocks);
-        let index = match label {
-            Some(label) => context.arena.insert_labelled(slot, label),
+        let index = match beside {
+            Some(beside) => context.arena.insert_with(slot, beside),
             None => context.arena.insert(slot),
         };
         send(context, self.port, index, lane)
@@ -266,14 +270,15 @@ impl Chain {
     pub(super) fn arrive<E: Endpoint, B: Observer>(
         &mut self,
         endpoint: &mut E,
-        (packet, label): (&Packet, Option<&Label>),
+        (packet, beside): (&Packet, &Beside),
         now: Time,
         observer: &mut B,
     ) -> Result<bool, LossCause> {
+        let label = beside.label.as_ref();
         if let Some(cause) = endpoint.lose(packet, label, now, observer) {
             return Err(cause);
         }
-        let answer = self.pacing.as_mut().is_some_and(|pacing| pacing.arrived(packet, now, observer));
+        let answer = self.pacing.as_mut().is_some_and(|pacing| pacing.arrived(packet, beside, now, observer));
         let more = endpoint.arrive(packet, label, now, observer);
         let heard = self.hear(endpoint, now, observer);
         Ok(answer || more || heard)
@@ -378,8 +383,9 @@ impl Chain {
     pub(super) fn held_back_for<'a>(&self, messages: impl Iterator<Item = &'a Message>, now: Time) -> Time {
         let Some(pacing) = &self.pacing else { return Time::ZERO };
         let mut pacing = pacing.clone();
-        let allowed = messages.map(|m| pacing.allowed_at((m.destination, m.stream), 1, now));
-        allowed.max().unwrap_or_default().saturating_sub(now)
+        let allowed = messages.map(|m| pacing.allowed_at((m.destination, m.stream), 0, now, &mut Nobody));
+        // A window that is full opens with an acknowledgement: nobody knows when.
+        allowed.filter(|&at| at < Time::MAX).max().unwrap_or_default().saturating_sub(now)
     }
 
     /// True if every request is answered, and every notification sent.

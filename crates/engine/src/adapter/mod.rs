@@ -12,7 +12,7 @@ mod ordering;
 mod pacing;
 
 use fabricsim_fabric::{Context, Outbox};
-use fabricsim_model::{Label, Observer, Packet};
+use fabricsim_model::{Beside, Observer, Packet};
 use fabricsim_routing::RoutingFunction;
 use fabricsim_units::{HostId, Time};
 
@@ -26,6 +26,7 @@ pub(crate) use ordering::{OrderingEndpoint, OrderingRules};
 pub(crate) use pacing::{Pacing, PacingRules};
 
 use crate::losses::LossCause;
+use crate::partition::Heed;
 
 /// The protocol of an adapter.
 #[derive(Clone, Debug)]
@@ -71,11 +72,19 @@ impl Adapter {
     pub(crate) fn arrive<B: Observer>(
         &mut self,
         packet: &Packet,
-        label: Option<&Label>,
+        beside: &Beside,
         now: Time,
         observer: &mut B,
     ) -> Result<bool, LossCause> {
-        with_endpoint!(&mut self.protocol, endpoint => self.chain.arrive(endpoint, (packet, label), now, observer))
+        with_endpoint!(&mut self.protocol, endpoint => self.chain.arrive(endpoint, (packet, beside), now, observer))
+    }
+
+    /// Packets that the adapter takes notice of when they arrive.
+    pub(crate) fn heed(&self) -> Heed {
+        if self.chain.app.is_closed() || self.ordering().is_some() {
+            return Heed::All;
+        }
+        self.chain.pacing.as_ref().map_or(Heed::Nothing, |pacing| pacing.heed())
     }
 
     /// The host of the adapter.

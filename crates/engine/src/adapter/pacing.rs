@@ -1,17 +1,22 @@
-//! Congestion control at a host: flows that are held back, and what it answers to the sources of marked packets.
+//! Congestion control at an adapter: flows that are held back, and what it answers to the sources of what it receives.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use fabricsim_model::{Observer, Packet, PacketKind};
-use fabricsim_protocols::congestion::{Destination, FlowKey, RateControl, SourceControl};
-use fabricsim_spec::{ControlPer, NotifyBy};
+use fabricsim_model::{Beside, Echo, HopTelemetry, Observer, Packet, PacketKind};
+use fabricsim_protocols::pacing::{
+    Acknowledged, Answer, Answering, AnyPacer, Destination, FlowKey, Flows, Pacer,
+};
+use fabricsim_spec::ControlPer;
 use fabricsim_units::{HostId, Time};
 
-/// Rules common to all hosts.
+use crate::partition::Heed;
+
+/// Rules common to all adapters.
 #[derive(Clone, Debug)]
 pub(crate) struct PacingRules {
-    pub(crate) by: NotifyBy,
+    /// What destinations answer.
+    pub(crate) answering: Answering,
     /// Size of an answer, in bytes.
     pub(crate) bytes: u32,
     /// First lane of the service class of answers.
@@ -21,18 +26,30 @@ pub(crate) struct PacingRules {
     pub(crate) control: ControlPer,
     /// Service class of each stream.
     pub(crate) classes: Vec<u8>,
+    /// Time without an acknowledgement after which what a flow has on its way counts as lost; [`Time::MAX`] if nothing can be
+    /// lost.
+    pub(crate) timeout: Time,
 }
 
 /// Answer that is due to a source.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 struct Pending {
     ready: Time,
-    to: HostId,
-    notifies: bool,
+    answer: Answer,
     stream: u16,
+    telemetry: Vec<HopTelemetry>,
 }
 
-/// Next user of a host's link.
+/// What a flow has on its way.
+#[derive(Clone, Copy, Debug, Default)]
+struct Flight {
+    /// Bytes that are not acknowledged.
+    bytes: u64,
+    /// Time of the last acknowledgement, or of the first packet after all was acknowledged.
+    since: Time,
+}
+
+/// Next user of an adapter's link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Turn {
     Answers,
@@ -43,7 +60,9 @@ pub(crate) enum Turn {
 #[derive(Clone, Debug)]
 pub(crate) struct Pacing {
     host: HostId,
-    source: SourceControl,
+    pacer: AnyPacer,
+    /// Of flows with a window.
+    flights: Flows<Flight>,
     destination: Destination,
     rules: Arc<PacingRules>,
     /// In order of readiness.
@@ -56,12 +75,34 @@ pub(crate) struct Pacing {
 impl Pacing {
     pub(crate) fn new(
         host: HostId,
-        source: SourceControl,
+        pacer: AnyPacer,
         destination: Destination,
         rules: Arc<PacingRules>,
     ) -> Self {
-        let answers = VecDeque::new();
-        Self { host, source, destination, rules, answers, turn: Turn::Answers, throttled: None }
+        Self {
+            host,
+            pacer,
+            flights: Flows::default(),
+            destination,
+            rules,
+            answers: VecDeque::new(),
+            turn: Turn::Answers,
+            throttled: None,
+        }
+    }
+
+    /// Packets that the adapter takes notice of when they arrive.
+    pub(crate) fn heed(&self) -> Heed {
+        match self.destination.answering() {
+            Answering::Marks { .. } => Heed::Marks,
+            Answering::Messages => Heed::MarksAndEnds,
+            Answering::Packets { .. } => Heed::All,
+        }
+    }
+
+    /// True if flows have windows: packets are acknowledged.
+    fn has_windows(&self) -> bool {
+        matches!(self.rules.answering, Answering::Packets { .. })
     }
 
     fn key(&self, destination: HostId, stream: u16) -> FlowKey {
@@ -71,43 +112,108 @@ impl Pacing {
         }
     }
 
-    /// Returns the earliest time at which the next packet of a flow, of `bytes`, may be sent.
+    /// Returns the earliest time at which the next packet of a flow, of `bytes`, may be sent; [`Time::MAX`] if that has to wait for
+    /// an acknowledgement.
     #[inline]
-    pub(crate) fn allowed_at(
+    pub(crate) fn allowed_at<B: Observer>(
         &mut self,
         (destination, stream): (HostId, u16),
-        _bytes: u32,
+        bytes: u32,
         now: Time,
+        observer: &mut B,
     ) -> Time {
         let key = self.key(destination, stream);
-        self.source.allowed_at(key, now)
+        let allowed = self.pacer.allowed_at(key, now);
+        if allowed > now || !self.has_windows() {
+            return allowed;
+        }
+        let Some(flight) = self.flights.get(key).filter(|flight| flight.bytes > 0) else { return allowed };
+        if flight.bytes + u64::from(bytes) <= self.pacer.window(key, now) {
+            return allowed;
+        }
+        let expires = flight.since.saturating_add(self.rules.timeout);
+        if expires > now {
+            return expires;
+        }
+        flight.bytes = 0;
+        let (host, per) = (self.host, self.rules.control);
+        let mut report = |key, from, to, level| tell(observer, host, per, (key, from, to, level));
+        self.pacer.on_loss(key, now, &mut report);
+        self.pacer.allowed_at(key, now)
     }
 
-    /// A packet with data is sent.
-    pub(crate) fn sent<B: Observer>(&mut self, packet: &Packet, start: Time, end: Time, observer: &mut B) {
+    /// A packet with data is sent; `again`: not for the first time.
+    pub(crate) fn sent<B: Observer>(
+        &mut self,
+        packet: &Packet,
+        again: bool,
+        (start, end): (Time, Time),
+        observer: &mut B,
+    ) {
         let (key, host, per) = (self.key(packet.destination, packet.stream), self.host, self.rules.control);
         let mut report = |key, from, to, level| tell(observer, host, per, (key, from, to, level));
-        self.source.sent(key, packet.bytes, start, end, &mut report);
+        if again {
+            self.pacer.on_loss(key, start, &mut report);
+        }
+        self.pacer.on_sent(key, packet.bytes, start, end, &mut report);
         self.turn = Turn::Answers;
+        // A copy takes the place of what was lost.
+        if self.has_windows() && !again {
+            let flight = self.flights.get_or_insert(key, Flight::default);
+            if flight.bytes == 0 {
+                flight.since = start;
+            }
+            flight.bytes += u64::from(packet.bytes);
+        }
     }
 
-    /// A packet has arrived. True if there is something to send because of it.
-    pub(crate) fn arrived<B: Observer>(&mut self, packet: &Packet, now: Time, observer: &mut B) -> bool {
+    /// A packet has arrived. True if there may be something to send because of it.
+    pub(crate) fn arrived<B: Observer>(
+        &mut self,
+        packet: &Packet,
+        beside: &Beside,
+        now: Time,
+        observer: &mut B,
+    ) -> bool {
         if packet.becn {
             let (key, host, per) = (self.key(packet.source, packet.stream), self.host, self.rules.control);
             let mut report = |key, from, to, level| tell(observer, host, per, (key, from, to, level));
-            self.source.notified(key, now, &mut report);
+            self.pacer.on_mark(key, now, &mut report);
             observer.notified(now, host, packet.source);
+        }
+        if let Some(echo) = &beside.echo {
+            self.acknowledged((packet, echo, &beside.telemetry), now, observer);
+            return true;
         }
         if packet.kind != PacketKind::Data {
             return false;
         }
-        let answer = self.destination.arrived(now, packet.source, packet.fecn, packet.last);
-        let Some(answer) = answer else { return false };
-        let ready = now + self.rules.delay;
-        let pending = Pending { ready, to: answer.to, notifies: answer.notifies, stream: packet.stream };
-        self.answers.push_back(pending);
+        let Some(answer) = self.destination.arrived(now, packet) else { return false };
+        let (ready, telemetry) = (now + self.rules.delay, beside.telemetry.clone());
+        self.answers.push_back(Pending { ready, answer, stream: packet.stream, telemetry });
         true
+    }
+
+    /// An acknowledgement of packets has arrived.
+    fn acknowledged<B: Observer>(
+        &mut self,
+        (packet, echo, telemetry): (&Packet, &Echo, &[HopTelemetry]),
+        now: Time,
+        observer: &mut B,
+    ) {
+        let (key, host, per) = (self.key(packet.source, packet.stream), self.host, self.rules.control);
+        let flight = self.flights.get_or_insert(key, Flight::default);
+        flight.bytes = flight.bytes.saturating_sub(echo.bytes);
+        flight.since = now;
+        let &Echo { bytes, packets, marked, sent, arrived, hops } = echo;
+        let kept = packet.injected.saturating_sub(arrived);
+        let rtt = now.saturating_sub(sent).saturating_sub(kept);
+        let acknowledged = Acknowledged { bytes, packets, marked, rtt, hops, telemetry };
+        let mut report = |key, from, to, level| tell(observer, host, per, (key, from, to, level));
+        self.pacer.on_ack(key, &acknowledged, flight.bytes, now, &mut report);
+        if marked > 0 {
+            observer.notified(now, host, packet.source);
+        }
     }
 
     /// Returns the time at which the first answer may be sent.
@@ -122,22 +228,17 @@ impl Pacing {
 
     /// The first answer as a packet; it stays until [`Pacing::answered`].
     pub(crate) fn answer(&self, now: Time) -> Option<Packet> {
-        let pending = self.answers.front()?;
-        let kind = match self.rules.by {
-            NotifyBy::Cnp => PacketKind::Notification,
-            NotifyBy::Acknowledgement => PacketKind::Acknowledgement,
+        let Pending { ready, answer, stream, .. } = self.answers.front()?;
+        let kind = match self.rules.answering {
+            Answering::Marks { .. } => PacketKind::Notification,
+            Answering::Messages | Answering::Packets { .. } => PacketKind::Acknowledgement,
         };
         Some(Packet {
-            created: pending.ready,
-            stream: pending.stream,
-            becn: pending.notifies,
-            ..Packet::new(kind, (self.host, pending.to), self.rules.bytes, now)
+            created: *ready,
+            stream: *stream,
+            becn: answer.notifies,
+            ..Packet::new(kind, (self.host, answer.to), self.rules.bytes, now)
         })
-    }
-
-    /// True if every message is answered.
-    pub(crate) fn acknowledges(&self) -> bool {
-        self.rules.by == NotifyBy::Acknowledgement
     }
 
     /// First lane of the service class of answers.
@@ -145,10 +246,13 @@ impl Pacing {
         self.rules.class_base
     }
 
-    /// The first answer has been sent.
-    pub(crate) fn answered(&mut self) {
-        self.answers.pop_front();
+    /// The first answer is sent. Returns what goes beside its packet.
+    pub(crate) fn answered(&mut self) -> Beside {
         self.turn = Turn::Data;
+        let Some(Pending { answer, telemetry, .. }) = self.answers.pop_front() else {
+            return Beside::default();
+        };
+        Beside { label: None, echo: answer.echo, telemetry }
     }
 
     /// Called when the link is looked at again: ends a time of throttling, or reports it in parts.
@@ -175,13 +279,12 @@ impl Pacing {
     pub(crate) fn finish<B: Observer>(&mut self, now: Time, observer: &mut B) {
         self.end_throttling(now, observer);
         let (host, per) = (self.host, self.rules.control);
-        self.source
-            .report(now, &mut |key, from, to, level| tell(observer, host, per, (key, from, to, level)));
+        self.pacer.report(now, &mut |key, from, to, level| tell(observer, host, per, (key, from, to, level)));
     }
 
     /// Events of the trigger threshold.
     pub(crate) fn events(&self) -> u64 {
-        self.source.events()
+        self.pacer.events()
     }
 }
 

@@ -1,12 +1,12 @@
 //! Counters of the hosts' transports.
 
 use fabricsim_protocols::ordering::{ReorderBuffer, SourceCounters, TargetCounters};
-use fabricsim_routing::path;
 use fabricsim_spec::{Experiment, OrderingMode};
-use fabricsim_units::{HostId, Time};
+use fabricsim_units::HostId;
 
 use super::{OrderingEndpoint, Request};
 use crate::Prepared;
+use crate::round_trip::round_trip;
 
 /// Counters of a host's transport over the whole run.
 #[derive(Clone, Copy, Debug)]
@@ -64,16 +64,13 @@ pub fn transport_bytes(experiment: &Experiment) -> u64 {
     ReorderBuffer::<Request>::bytes(u64::from(target.ring()) + u64::from(target.reorder_cache))
 }
 
-/// Most pairs of hosts whose round trip is looked at.
-const MOST_PAIRS: usize = 4096;
-
 /// Warnings about settings that are allowed and probably not intended.
 pub fn warnings(prepared: &Prepared) -> Vec<String> {
     let spec = &prepared.experiment.transport;
     if spec.mode == OrderingMode::None {
         return Vec::new();
     }
-    let round_trip = round_trip(prepared);
+    let round_trip = round_trip(&prepared.experiment, &prepared.graph, &prepared.router);
     let mut warnings = Vec::new();
     if spec.timeout < round_trip {
         warnings.push(format!(
@@ -126,27 +123,4 @@ fn recurring_numbers(prepared: &Prepared) -> Option<String> {
             spec.lifetime
         )
     })
-}
-
-/// The longest time that a packet of the MTU's size and its answer take where they meet no other, among the pairs that
-/// are looked at; waits for a slower link left out.
-fn round_trip(prepared: &Prepared) -> Time {
-    let hosts = prepared.graph.hosts.len();
-    let pairs = hosts * hosts.saturating_sub(1);
-    let step = pairs.div_ceil(MOST_PAIRS).max(1);
-    let pair = |number: usize| (number / (hosts - 1), number % (hosts - 1));
-    let ends = (0..pairs).step_by(step).map(pair).map(|(from, to)| (from, to + usize::from(to >= from)));
-    ends.map(|(from, to)| one_way(prepared, from, to) + one_way(prepared, to, from)).max().unwrap_or_default()
-}
-
-fn one_way(prepared: &Prepared, from: usize, to: usize) -> Time {
-    let graph = &prepared.graph;
-    let host = |host: usize| &graph.links[graph.hosts[host].link.index()].parameters;
-    let mtu = prepared.experiment.host.mtu.0 as u32;
-    let mut time = host(from).latency + host(to).rate.byte_time().duration(mtu);
-    for (here, hop) in path(&prepared.router, graph, HostId(from as u32), HostId(to as u32)) {
-        let next = graph.switches[here.index()].ports[hop.port.index()];
-        time += graph.links[next.index()].parameters.latency + prepared.experiment.switch.router_delay;
-    }
-    time
 }

@@ -1,8 +1,8 @@
 use super::FlowKey;
 
-/// The flows of a source that are held back, or were lately: few, so they stand in a list by key.
+/// Values by flow of a source, such as those of flows that are held back: few, so they stand in a list by key.
 #[derive(Clone, Debug)]
-pub(super) struct Flows<F> {
+pub struct Flows<F> {
     list: Vec<(FlowKey, F)>,
 }
 
@@ -13,8 +13,9 @@ impl<F> Default for Flows<F> {
 }
 
 impl<F> Flows<F> {
+    /// The value of a flow.
     #[inline]
-    pub(super) fn get(&mut self, key: FlowKey) -> Option<&mut F> {
+    pub fn get(&mut self, key: FlowKey) -> Option<&mut F> {
         if self.list.is_empty() {
             return None;
         }
@@ -22,7 +23,8 @@ impl<F> Flows<F> {
         Some(&mut self.list[place].1)
     }
 
-    pub(super) fn get_or_insert(&mut self, key: FlowKey, new: impl FnOnce() -> F) -> &mut F {
+    /// The value of a flow, made now if it has none.
+    pub fn get_or_insert(&mut self, key: FlowKey, new: impl FnOnce() -> F) -> &mut F {
         let place = match self.list.binary_search_by_key(&key, |entry| entry.0) {
             Ok(place) => place,
             Err(place) => {
@@ -34,11 +36,12 @@ impl<F> Flows<F> {
     }
 
     /// Keeps those for which `wanted` holds.
-    pub(super) fn retain(&mut self, mut wanted: impl FnMut(&F) -> bool) {
+    pub fn retain(&mut self, mut wanted: impl FnMut(&F) -> bool) {
         self.list.retain(|(_, flow)| wanted(flow));
     }
 
-    pub(super) fn iter_mut(&mut self) -> impl Iterator<Item = (FlowKey, &mut F)> {
+    /// All flows, by key.
+    pub fn iter_mut(&mut self) -> impl Iterator<Item = (FlowKey, &mut F)> {
         self.list.iter_mut().map(|(key, flow)| (*key, flow))
     }
 }

@@ -14,11 +14,11 @@ fn source_of(spec: &Dcqcn) -> DcqcnSource {
 }
 
 fn notify(source: &mut DcqcnSource, now: Time) {
-    source.notified(3, now, &mut |_, _, _, _| {});
+    source.on_mark(3, now, &mut |_, _, _, _| {});
 }
 
 fn send(source: &mut DcqcnSource, bytes: u32, now: Time) {
-    source.sent(3, bytes, now, now, &mut |_, _, _, _| {});
+    source.on_sent(3, bytes, now, now, &mut |_, _, _, _| {});
 }
 
 #[test]
@@ -26,7 +26,7 @@ fn the_first_notification_halves_the_rate() {
     let mut source = source();
     notify(&mut source, Time::us(1));
     assert_eq!(source.level(3, Time::us(2)), Some(20_000));
-    source.sent(3, 1000, Time::us(2), Time::ns(2200), &mut |_, _, _, _| {});
+    source.on_sent(3, 1000, Time::us(2), Time::ns(2200), &mut |_, _, _, _| {});
     assert_eq!(source.allowed_at(3, Time::us(2)), Time::ns(2400), "8000 bits at 20 Gb/s");
     assert_eq!(source.allowed_at(4, Time::us(2)), Time::ZERO);
 }
@@ -61,8 +61,8 @@ fn rates_are_told_without_gaps() {
     let mut tell = |_: FlowKey, from: Time, to: Time, level: u32| {
         told.push((from.0 / 1_000_000, to.0 / 1_000_000, level));
     };
-    source.notified(3, Time::us(1), &mut tell);
-    source.sent(3, 1000, Time::us(60), Time::us(61), &mut tell);
+    source.on_mark(3, Time::us(1), &mut tell);
+    source.on_sent(3, 1000, Time::us(60), Time::us(61), &mut tell);
     source.report(Time::us(112), &mut tell);
     assert_eq!(told, [(1, 56, 20_000), (56, 111, 30_000), (111, 112, 35_000)]);
 }

@@ -17,13 +17,13 @@ fn source(spec: &InfiniBandCongestion) -> InfiniBandSource {
 }
 
 fn notify(source: &mut InfiniBandSource, now: Time) {
-    source.notified(7, now, &mut |_, _, _, _| {});
+    source.on_mark(7, now, &mut |_, _, _, _| {});
 }
 
 #[test]
 fn without_a_notification_nothing_waits() {
     let mut source = source(&spec());
-    source.sent(7, 1000, Time::ZERO, PACKET, &mut |_, _, _, _| {});
+    source.on_sent(7, 1000, Time::ZERO, PACKET, &mut |_, _, _, _| {});
     assert_eq!(source.allowed_at(7, PACKET), Time::ZERO);
 }
 
@@ -34,7 +34,7 @@ fn the_delay_follows_the_index() {
         notify(&mut source, Time::ns(n));
     }
     assert_eq!(source.level(7, Time::ns(10)), Some(3));
-    source.sent(7, 1000, Time::ns(10), Time::ns(1010), &mut |_, _, _, _| {});
+    source.on_sent(7, 1000, Time::ns(10), Time::ns(1010), &mut |_, _, _, _| {});
     assert_eq!(source.allowed_at(7, Time::ns(1010)), Time::ns(4010));
     assert_eq!(source.allowed_at(8, Time::ns(1010)), Time::ZERO, "another flow is free");
 }
@@ -80,7 +80,7 @@ fn limit_minimum_and_increase_hold() {
         ..spec()
     };
     let mut source = source(&spec);
-    source.sent(7, 1000, Time::ZERO, PACKET, &mut |_, _, _, _| {});
+    source.on_sent(7, 1000, Time::ZERO, PACKET, &mut |_, _, _, _| {});
     assert_eq!(source.allowed_at(7, PACKET), PACKET + PACKET * 2, "the minimum delays always");
     for n in 1..=3 {
         notify(&mut source, Time::ns(n));
@@ -94,7 +94,7 @@ fn a_delay_can_be_that_of_the_largest_packet() {
     let spec = InfiniBandCongestion { delay_relative_to: DelayRelativeTo::Mtu, ..spec() };
     let mut source = source(&spec);
     notify(&mut source, Time::ns(1));
-    source.sent(7, 1000, Time::ns(10), Time::ns(1010), &mut |_, _, _, _| {});
+    source.on_sent(7, 1000, Time::ns(10), Time::ns(1010), &mut |_, _, _, _| {});
     assert_eq!(source.allowed_at(7, Time::ns(1010)), Time::ns(3010));
 }
 
@@ -102,7 +102,7 @@ fn a_delay_can_be_that_of_the_largest_packet() {
 fn a_wait_ends_early_when_the_timer_lowers_the_index() {
     let mut source = source(&spec());
     (0..15).for_each(|_| notify(&mut source, Time::us(10)));
-    source.sent(7, 1000, Time::us(18), Time::us(19), &mut |_, _, _, _| {});
+    source.on_sent(7, 1000, Time::us(18), Time::us(19), &mut |_, _, _, _| {});
     // 15 packet times until 34 us; from 20 us on it is 14, until 33 us.
     assert_eq!(source.allowed_at(7, Time::us(19)), Time::us(33));
 }
@@ -113,8 +113,8 @@ fn levels_are_told_without_gaps_and_flows_forgotten() {
     let mut told = Vec::new();
     let mut tell =
         |_: FlowKey, from: Time, to: Time, level: u32| told.push((from.0 / 1000, to.0 / 1000, level));
-    source.notified(7, Time::us(5), &mut tell);
-    source.notified(7, Time::us(15), &mut tell);
+    source.on_mark(7, Time::us(5), &mut tell);
+    source.on_mark(7, Time::us(15), &mut tell);
     source.report(Time::us(30), &mut tell);
     source.report(Time::us(90), &mut tell);
     assert_eq!(told, [(5_000, 15_000, 1), (15_000, 20_000, 2), (20_000, 30_000, 1), (30_000, 40_000, 1)]);
@@ -146,7 +146,7 @@ proptest! {
                     index = (index + u64::from(increase)).min(15);
                 }
                 1 if index > 0 => {
-                    source.sent(7, 1000, Time::ns(now), Time::ns(now + 1000), &mut |_, _, _, _| {});
+                    source.on_sent(7, 1000, Time::ns(now), Time::ns(now + 1000), &mut |_, _, _, _| {});
                     last_end = Some(now + 1000);
                 }
                 _ => {}

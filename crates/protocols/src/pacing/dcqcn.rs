@@ -7,7 +7,7 @@ use fabricsim_spec::Dcqcn;
 use fabricsim_units::Time;
 
 use super::flows::Flows;
-use super::{FlowKey, RateControl, Report};
+use super::{FlowKey, Pacer, Report};
 
 /// The rules of all sources; rates in Mb/s.
 #[derive(Clone, Debug)]
@@ -143,13 +143,13 @@ impl DcqcnSource {
     }
 }
 
-impl RateControl for DcqcnSource {
+impl Pacer for DcqcnSource {
     #[inline]
     fn allowed_at(&mut self, key: FlowKey, _now: Time) -> Time {
         self.flows.get(key).map_or(Time::ZERO, |flow| flow.allowed)
     }
 
-    fn sent(&mut self, key: FlowKey, bytes: u32, start: Time, end: Time, report: Report<'_>) {
+    fn on_sent(&mut self, key: FlowKey, bytes: u32, start: Time, end: Time, report: Report<'_>) {
         let (rules, line) = (&*self.rules, self.line);
         let Some(flow) = self.flows.get(key) else { return };
         let mut tell = |from, to, level| report(key, from, to, level);
@@ -168,7 +168,7 @@ impl RateControl for DcqcnSource {
         flow.allowed = end.max(start + Time(picoseconds as u64));
     }
 
-    fn notified(&mut self, key: FlowKey, now: Time, report: Report<'_>) {
+    fn on_mark(&mut self, key: FlowKey, now: Time, report: Report<'_>) {
         let (rules, line) = (&*self.rules, self.line);
         let flow = self.flows.get_or_insert(key, || Flow::new(rules, line, now));
         let mut tell = |from, to, level| report(key, from, to, level);

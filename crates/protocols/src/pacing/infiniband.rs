@@ -8,7 +8,7 @@ use fabricsim_spec::{DelayRelativeTo, InfiniBandCongestion, TimerStart};
 use fabricsim_units::Time;
 
 use super::flows::Flows;
-use super::{CongestionControlTable, FlowKey, RateControl, Report};
+use super::{CongestionControlTable, FlowKey, Pacer, Report};
 
 /// The rules of all sources.
 #[derive(Clone, Debug)]
@@ -117,7 +117,7 @@ impl InfiniBandSource {
     }
 }
 
-impl RateControl for InfiniBandSource {
+impl Pacer for InfiniBandSource {
     #[inline]
     fn allowed_at(&mut self, key: FlowKey, now: Time) -> Time {
         let rules = &*self.rules;
@@ -137,7 +137,7 @@ impl RateControl for InfiniBandSource {
     }
 
     #[inline]
-    fn sent(&mut self, key: FlowKey, _bytes: u32, start: Time, end: Time, _report: Report<'_>) {
+    fn on_sent(&mut self, key: FlowKey, _bytes: u32, start: Time, end: Time, _report: Report<'_>) {
         let rules = &*self.rules;
         let last_time = match rules.relative_to {
             DelayRelativeTo::Packet => end - start,
@@ -151,7 +151,7 @@ impl RateControl for InfiniBandSource {
         }
     }
 
-    fn notified(&mut self, key: FlowKey, now: Time, report: Report<'_>) {
+    fn on_mark(&mut self, key: FlowKey, now: Time, report: Report<'_>) {
         let rules = &*self.rules;
         let flow = self.flows.get_or_insert(key, || Flow::new(rules, now));
         flow.report(rules, key, now, report);
