@@ -139,12 +139,7 @@ impl Chain {
         for turn in 0..endpoint.turns() {
             let Some(candidate) = endpoint.candidate(turn) else { continue };
             if let (Some(stream), Some(pacing)) = (candidate.stream, &mut self.pacing) {
-                let allowed = pacing.allowed_at(
-                    (candidate.destination, stream),
-                    candidate.bytes,
-                    now,
-                    &mut context.observer,
-                );
+                let allowed = pacing.allowed_at((candidate.destination, stream), now, &mut context.observer);
                 if allowed > now {
                     retry = retry.min(allowed);
                     held.get_or_insert(candidate.destination);
@@ -383,7 +378,7 @@ impl Chain {
     pub(super) fn held_back_for<'a>(&self, messages: impl Iterator<Item = &'a Message>, now: Time) -> Time {
         let Some(pacing) = &self.pacing else { return Time::ZERO };
         let mut pacing = pacing.clone();
-        let allowed = messages.map(|m| pacing.allowed_at((m.destination, m.stream), 0, now, &mut Nobody));
+        let allowed = messages.map(|m| pacing.allowed_at((m.destination, m.stream), now, &mut Nobody));
         // A window that is full opens with an acknowledgement: nobody knows when.
         allowed.filter(|&at| at < Time::MAX).max().unwrap_or_default().saturating_sub(now)
     }

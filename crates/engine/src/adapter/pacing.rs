@@ -112,13 +112,12 @@ impl Pacing {
         }
     }
 
-    /// Returns the earliest time at which the next packet of a flow, of `bytes`, may be sent; [`Time::MAX`] if that has to wait for
-    /// an acknowledgement.
+    /// Returns the earliest time at which the next packet of a flow may be sent; [`Time::MAX`] if that has to wait for an
+    /// acknowledgement.
     #[inline]
     pub(crate) fn allowed_at<B: Observer>(
         &mut self,
         (destination, stream): (HostId, u16),
-        bytes: u32,
         now: Time,
         observer: &mut B,
     ) -> Time {
@@ -128,7 +127,7 @@ impl Pacing {
             return allowed;
         }
         let Some(flight) = self.flights.get(key).filter(|flight| flight.bytes > 0) else { return allowed };
-        if flight.bytes + u64::from(bytes) <= self.pacer.window(key, now) {
+        if flight.bytes < self.pacer.window(key, now) {
             return allowed;
         }
         let expires = flight.since.saturating_add(self.rules.timeout);

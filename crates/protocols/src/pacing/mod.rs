@@ -56,8 +56,7 @@ pub trait Pacer {
     /// The earliest time at which the next packet of `flow` may be sent, by what is known at `now`. At most `now`: at
     /// once.
     fn allowed_at(&mut self, flow: FlowKey, now: Time) -> Time;
-    /// Bytes of `flow` that may be sent and not acknowledged at `now`. A flow of which nothing is on its way may always send a
-    /// packet.
+    /// Window of `flow` in bytes at `now`: a packet may be sent while fewer are sent and not acknowledged.
     fn window(&mut self, _flow: FlowKey, _now: Time) -> u64 {
         u64::MAX
     }
