@@ -96,7 +96,8 @@ pub(crate) fn assemble<B: Observer>(
         .enumerate()
         .map(|(number, places)| {
             let mut ports = ports(experiment, graph, places, &directory, number as u16);
-            if router.keeps_trail() && router.is_adaptive() && !switch_has_classes(experiment) {
+            let by_lane = switch_has_classes(experiment) || is_of_lane(experiment);
+            if router.keeps_trail() && router.is_adaptive() && !by_lane {
                 ports.count_whole();
             }
             let common = Common {
@@ -119,6 +120,10 @@ fn switch_has_classes(experiment: &Experiment) -> bool {
     experiment.switch.lanes_per_class() < experiment.switch.virtual_lanes
 }
 
+fn is_of_lane(experiment: &Experiment) -> bool {
+    experiment.routing.load == Load::CreditsOfLane
+}
+
 fn rules(experiment: &Experiment) -> Rules {
     let switch = &experiment.switch;
     Rules {
@@ -137,8 +142,9 @@ fn rules(experiment: &Experiment) -> Rules {
         hop_choices: experiment.routing.choices.unwrap_or(0),
         waiting_mask: match experiment.routing.load {
             Load::WaitingAndCredits => u32::MAX,
-            Load::Credits => 0,
+            Load::Credits | Load::CreditsOfLane => 0,
         },
+        load_of_lane: is_of_lane(experiment),
         seed: experiment.seed,
     }
 }

@@ -48,6 +48,8 @@ pub struct Rules {
     pub hop_choices: u16,
     /// Selects whether packets that wait in a switch for a port count as load of the port. All bits, or none.
     pub waiting_mask: u32,
+    /// True if the load of a port is the used space of those lanes alone that the packet may take there.
+    pub load_of_lane: bool,
     /// Seed of the experiment, for arbiters that draw.
     pub seed: u64,
 }
