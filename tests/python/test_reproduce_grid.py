@@ -136,7 +136,9 @@ def test_each_cell_is_an_entry_and_runs_are_shared(command: Command, folder: Pat
 def test_cells_that_are_not_on_the_page_are_compared_too(
     command: Command, folder: Path, tmp_path: Path
 ) -> None:
-    (folder / "expected.toml").write_text(EXPECTED.replace("judged = false", "judged = false\nlisted = false"))
+    (folder / "expected.toml").write_text(
+        EXPECTED.replace("judged = false", "judged = false\nlisted = false")
+    )
     pages = tmp_path / "pages"
     ran = command("reproduce", "--json", "--jobs", 1, "--pages", pages)
     assert "other" not in {entry["quantity"] for entry in json.loads(ran.out)}

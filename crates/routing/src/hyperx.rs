@@ -263,6 +263,10 @@ impl RoutingFunction for HyperX {
         matches!(self.policy, HyperXPolicy::Dal { .. })
     }
 
+    fn takes_detours(&self) -> bool {
+        self.policy != HyperXPolicy::Minimal
+    }
+
     fn keeps_trail(&self) -> bool {
         true
     }

@@ -175,6 +175,10 @@ impl RoutingFunction for Indirect {
         matches!(self.policy, IndirectPolicy::UgalLocal { .. })
     }
 
+    fn takes_detours(&self) -> bool {
+        true
+    }
+
     fn keeps_trail(&self) -> bool {
         true
     }

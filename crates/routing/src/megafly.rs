@@ -280,6 +280,10 @@ impl RoutingFunction for Megafly {
         matches!(self.policy, MegaflyPolicy::UgalLocal { .. })
     }
 
+    fn takes_detours(&self) -> bool {
+        self.policy != MegaflyPolicy::Minimal
+    }
+
     fn keeps_trail(&self) -> bool {
         true
     }
