@@ -6,8 +6,6 @@ mod ages;
 mod assembly;
 mod calendar;
 mod congestion;
-mod congestion_tree;
-mod deadlock;
 mod door;
 mod engine;
 mod host;
@@ -15,16 +13,16 @@ mod losses;
 mod partition;
 mod prepare;
 mod publisher;
+mod snapshot;
 mod transport;
-mod waiting;
 
 pub use assembly::Assembly;
-pub use congestion_tree::{CongestionTree, Ends, Outlet};
-pub use deadlock::{Blocked, Deadlock};
 pub use door::Refused;
 pub use engine::{Advance, CreditError, Engine};
 pub use losses::{LossCause, Losses};
 pub use partition::Totals;
 pub use prepare::{BuildStep, PrepareError, Prepared, hosts};
+pub use snapshot::{
+    Extent, HostState, LaneAhead, LaneState, PendingMessage, Place, Queue, QueuedPacket, Snapshot,
+};
 pub use transport::{HostTransport, transport_bytes, warnings};
-pub use waiting::{PacketId, Passed};
