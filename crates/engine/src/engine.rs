@@ -1,16 +1,13 @@
 //! A run: partitions that advance in windows no longer than the least latency between them.
 
 use fabricsim_model::Observer;
-use fabricsim_topology::Graph;
-use fabricsim_units::{Time, Vl};
-use fabricsim_workload::Source;
+use fabricsim_units::{HostId, Time, Vl};
+use fabricsim_workload::{Message, Source};
 
 use crate::adapter::{Adapter, HostTransport, OrderingEndpoint, Refused};
 use crate::assembly::{Assembly, Directory, assemble};
-use crate::congestion_tree::{self, CongestionTree};
-use crate::deadlock::{self, Deadlock};
 use crate::partition::{Mail, Owner, Partition, Totals};
-use crate::waiting::{self, Passed};
+use crate::snapshot::{self, Extent, Snapshot};
 
 /// Outcome of a call of [`Engine::advance`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -182,7 +179,7 @@ impl<B: Observer> Engine<B> {
     }
 
     /// The sources of all hosts, in order of partitions.
-    pub fn sources(&mut self) -> impl Iterator<Item = (fabricsim_units::HostId, &mut Source)> {
+    pub fn sources(&mut self) -> impl Iterator<Item = (HostId, &mut Source)> {
         self.partitions
             .iter_mut()
             .flat_map(|p| p.adapters.iter_mut())
@@ -201,6 +198,45 @@ impl<B: Observer> Engine<B> {
     /// Counters of the hosts' transports, in order of partitions; nothing if there are none.
     pub fn transports(&self) -> impl Iterator<Item = HostTransport> {
         self.adapters().filter_map(Adapter::ordering).map(OrderingEndpoint::report)
+    }
+
+    /// Gives a message to a host, which sends it like one of its own, at `message.created` or later. That must not be
+    /// before now.
+    ///
+    /// # Panics
+    ///
+    /// If there is no such host.
+    pub fn inject(&mut self, source: HostId, message: Message) {
+        let at = message.created.max(self.now);
+        let (partition, h) = self.host(source);
+        partition.adapters[h].chain.app.inject(message);
+        partition.wake_host(h, at);
+    }
+
+    /// Lets a host open messages from now on, or not. Those that it has opened are sent in any case; those that its sources
+    /// create while it opens none wait.
+    ///
+    /// # Panics
+    ///
+    /// If there is no such host.
+    pub fn set_traffic(&mut self, host: HostId, sends: bool) {
+        let now = self.now;
+        let (partition, h) = self.host(host);
+        partition.adapters[h].chain.stopped = !sends;
+        if sends {
+            partition.wake_host(h, now);
+        }
+    }
+
+    /// A host, as its number in its partition.
+    fn host(&mut self, id: HostId) -> (&mut Partition<B>, usize) {
+        let found = self.partitions.iter().enumerate().find_map(|(number, partition)| {
+            // The adapters of a partition are in the order of their hosts.
+            let place = partition.adapters.binary_search_by_key(&id, Adapter::id).ok()?;
+            Some((number, place))
+        });
+        let (number, place) = found.unwrap_or_else(|| panic!("there is no host {id:?}"));
+        (&mut self.partitions[number], place)
     }
 
     /// No host opens another message from now on.
@@ -268,9 +304,9 @@ impl<B: Observer> Engine<B> {
         Ok(())
     }
 
-    /// Looks for packets that can never move again.
-    pub fn find_deadlock(&self) -> Option<Deadlock> {
-        deadlock::find(self)
+    /// The state of the fabric now.
+    pub fn snapshot(&self, extent: Extent) -> Snapshot {
+        snapshot::take(self, extent)
     }
 
     /// The requests that hosts do not take at present, because they owe too many responses, in order of hosts and lanes.
@@ -305,18 +341,6 @@ impl<B: Observer> Engine<B> {
     /// The adapters of all hosts, in order of partitions.
     fn adapters(&self) -> impl Iterator<Item = &Adapter> {
         self.partitions.iter().flat_map(|p| &p.adapters)
-    }
-
-    /// Heads of queues in switches that have been ready since `since`, and have credits, while their outputs sent other packets.
-    pub fn passed(&self, since: Time) -> Vec<Passed> {
-        waiting::passed(self, since)
-    }
-
-    /// The congestion trees at this moment, by root; the same for every number of partitions. An output's virtual lane is
-    /// congested if more waits for it than the part `fill` of the buffer at the other end of its link; with `None`,
-    /// if its switch's congestion control says so.
-    pub fn congestion_trees(&self, graph: &Graph, fill: Option<f64>) -> Vec<CongestionTree> {
-        congestion_tree::find(self, graph, fill)
     }
 
     /// Reports to the observers what is still going on at the end, and returns them, one of each partition.

@@ -7,22 +7,20 @@ mod ages;
 mod assembly;
 mod calendar;
 mod congestion;
-mod congestion_tree;
-mod deadlock;
 mod engine;
 mod losses;
 mod partition;
 mod prepare;
 mod publisher;
 mod round_trip;
-mod waiting;
+mod snapshot;
 
 pub use adapter::{HostTransport, Refused, transport_bytes, warnings};
 pub use assembly::Assembly;
-pub use congestion_tree::{CongestionTree, Ends, Outlet};
-pub use deadlock::{Blocked, Deadlock};
 pub use engine::{Advance, CreditError, Engine};
 pub use losses::{LossCause, Losses};
 pub use partition::Totals;
 pub use prepare::{BuildStep, PrepareError, Prepared, hosts};
-pub use waiting::{PacketId, Passed};
+pub use snapshot::{
+    Extent, HostState, LaneAhead, LaneState, PendingMessage, Place, Queue, QueuedPacket, Snapshot,
+};

@@ -200,6 +200,12 @@ impl<B: Observer> Partition<B> {
         }
     }
 
+    /// Lets a host look at `at`, which is not before now, whether it has something to send.
+    pub(crate) fn wake_host(&mut self, h: usize, at: Time) {
+        let Context { ports, out, .. } = &mut self.context;
+        ports.ensure_wake(self.adapters[h].chain.port, at, out);
+    }
+
     /// Handles the events before `until`, at most about `budget`. True if there are more before `until`.
     pub(crate) fn run(&mut self, until: Time, budget: u64) -> bool {
         if self.elaborate { self.run_as::<true>(until, budget) } else { self.run_as::<false>(until, budget) }
@@ -476,6 +482,12 @@ impl<B: Observer> Partition<B> {
         Totals { in_flight: u64::from(self.context.arena.live()), ..self.totals }
     }
 }
+
+/// A partition can be run by any thread.
+const _: fn() = || {
+    fn is_send<T: Send>() {}
+    is_send::<Partition<fabricsim_model::Nobody>>();
+};
 
 /// Components of a partition.
 pub(crate) struct Parts {

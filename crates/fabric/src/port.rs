@@ -300,11 +300,10 @@ impl Ports {
         lane.free >= blocks
     }
 
-    /// True if `blocks` are free on a lane at `now`. Changes nothing, so that the measurement may look at times that the sender has not
-    /// reached.
-    pub fn would_have_space(&self, port: u32, lane: Vl, blocks: u32, now: Time) -> bool {
-        let lane = &self.lanes[port as usize * self.lane_count + lane.index()];
-        lane.free >= blocks || self.ramps.free_at(lane, now) >= blocks
+    /// Blocks that are free on a lane at `now`. Changes nothing, so that a snapshot may look at times that the sender has
+    /// not reached.
+    pub fn free_at(&self, port: u32, lane: Vl, now: Time) -> u32 {
+        self.ramps.free_at(&self.lanes[port as usize * self.lane_count + lane.index()], now)
     }
 
     /// The lanes among `allowed` that a packet of `flow` can be sent on, whichever has space.

@@ -2,8 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use fabricsim_engine::{CongestionTree, Ends, Engine, Outlet, Prepared};
+use fabricsim_analysis::{CongestionTree, Ends, Outlet, congestion_trees};
+use fabricsim_engine::{Extent, Prepared};
 use fabricsim_model::{Data, Observer, Table};
+use fabricsim_session::Session;
 use fabricsim_spec::{CongestionAlgorithm, Experiment, InfiniBandCongestion};
 use fabricsim_units::{HostId, Time};
 
@@ -127,13 +129,14 @@ impl Trees {
     /// Looks at the fabric as it is now, at [`Trees::due`]. `window`: the measurement, if it has begun.
     pub(crate) fn look<B: Observer>(
         &mut self,
-        engine: &Engine<B>,
+        session: &Session<B>,
         prepared: &Prepared,
         window: Option<(Time, Time)>,
     ) {
-        let now = engine.now();
+        let now = session.now();
         self.count_until(now, window);
-        self.current = engine.congestion_trees(&prepared.graph, self.fill);
+        let snapshot = session.snapshot(Extent::Queues);
+        self.current = congestion_trees(&snapshot, &prepared.graph, &prepared.router, self.fill);
         let before = std::mem::take(&mut self.since);
         let since = |root: Outlet| before.get(&root).copied().unwrap_or(now);
         self.since = self.current.iter().map(|tree| (tree.root, since(tree.root))).collect();

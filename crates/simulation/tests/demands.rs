@@ -204,7 +204,8 @@ duration = "1 ms"
 
 #[test]
 fn detours_are_left_open() {
-    let of = |algorithm: &str| demands(&prepare(DETOUR, &[("routing.algorithm", algorithm)]), None, "d").unwrap();
+    let of =
+        |algorithm: &str| demands(&prepare(DETOUR, &[("routing.algorithm", algorithm)]), None, "d").unwrap();
     assert_eq!(weights(&of("minimal")).len(), 3, "host link, link, host link");
     for algorithm in ["valiant", "dal"] {
         let found = of(algorithm);

@@ -20,6 +20,11 @@ impl DatagramEndpoint {
         Self { host, datagram: Datagram::new(mtu, open_messages), arrived: None }
     }
 
+    /// Messages being sent.
+    pub(crate) fn messages(&self) -> &[Outgoing] {
+        self.datagram.messages()
+    }
+
     /// Responses being sent.
     pub(crate) fn responses(&self) -> usize {
         self.datagram.responses()

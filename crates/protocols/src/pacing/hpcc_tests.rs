@@ -13,8 +13,8 @@ struct Harness {
     sent: u64,
 }
 
-fn harness(spec: Hpcc) -> Harness {
-    let mut source = HpccSource::new(Arc::new(HpccRules::new(&spec, RTT)), LINE);
+fn harness(spec: &Hpcc) -> Harness {
+    let mut source = HpccSource::new(Arc::new(HpccRules::new(spec, RTT)), LINE);
     source.on_sent(3, 1000, Time::ZERO, Time::ns(80), &mut |_, _, _, _| {});
     Harness { source, now: Time::ZERO, sent: 0 }
 }
@@ -48,7 +48,7 @@ fn spec() -> Hpcc {
 
 #[test]
 fn a_flow_begins_at_the_rate_of_its_link() {
-    let mut harness = harness(spec());
+    let mut harness = harness(&spec());
     assert!((harness.window() - PRODUCT).abs() < 1.0);
     assert_eq!(harness.source.allowed_at(3, Time::ZERO), Time::ns(80), "1000 bytes at W / T");
 }
@@ -56,7 +56,7 @@ fn a_flow_begins_at_the_rate_of_its_link() {
 /// Equation 2 and line 14: W = W_c / (U / eta) + W_AI, where U is queue over bandwidth-delay product, plus rate over bandwidth.
 #[test]
 fn the_window_follows_the_most_loaded_link() {
-    let mut harness = harness(spec());
+    let mut harness = harness(&spec());
     harness.after(Time::us(8), 100_000, 50_000);
     assert!((harness.window() - PRODUCT).abs() < 1.0, "the first telemetry is compared with nothing");
     // A whole T has passed, so that the mean is the measured 0.5 + 1.
@@ -67,7 +67,7 @@ fn the_window_follows_the_most_loaded_link() {
 /// Line 9: a shorter time counts in proportion.
 #[test]
 fn measurements_weigh_by_the_time_between_them() {
-    let mut harness = harness(spec());
+    let mut harness = harness(&spec());
     harness.after(Time::us(8), 100_000, 0);
     // A quarter of T at half the rate: U = 3/4 * 1 + 1/4 * 1/2.
     harness.after(Time::us(2), 12_500, 0);
@@ -80,7 +80,7 @@ fn measurements_weigh_by_the_time_between_them() {
 /// begin is acknowledged.
 #[test]
 fn additive_rounds_come_before_a_multiplicative_one() {
-    let mut harness = harness(Hpcc { max_stage: 2, ..spec() });
+    let mut harness = harness(&Hpcc { max_stage: 2, ..spec() });
     harness.after(Time::us(8), 100_000, 100_000);
     harness.after(Time::us(8), 100_000, 100_000);
     let begin = PRODUCT / (2.0 / 0.95) + 80.0;
@@ -97,7 +97,7 @@ fn additive_rounds_come_before_a_multiplicative_one() {
 /// Lines 20 to 27: within a round the window is computed from the same reference again.
 #[test]
 fn a_decrease_is_applied_once_in_a_round() {
-    let mut harness = harness(spec());
+    let mut harness = harness(&spec());
     harness.source.on_sent(3, 60_000, Time::ZERO, Time::ZERO, &mut |_, _, _, _| {});
     harness.after(Time::us(8), 100_000, 100_000);
     harness.after(Time::us(8), 100_000, 100_000);
@@ -112,7 +112,7 @@ fn a_decrease_is_applied_once_in_a_round() {
 
 #[test]
 fn telemetry_of_another_path_is_not_compared() {
-    let mut harness = harness(spec());
+    let mut harness = harness(&spec());
     harness.after(Time::us(8), 100_000, 0);
     harness.now += Time::us(8);
     let other = harness.hop(9, 1 << 30);

@@ -5,15 +5,15 @@ const MTU: u32 = 4096;
 /// The network for which the factors are given: all scales are 1.
 const RTT: Time = Time::us(12);
 
-fn source(spec: Nscc) -> NsccSource {
-    let mut source = NsccSource::new(Arc::new(NsccRules::new(&spec, RTT, MTU)), LINE);
+fn source(spec: &Nscc) -> NsccSource {
+    let mut source = NsccSource::new(Arc::new(NsccRules::new(spec, RTT, MTU)), LINE);
     source.on_sent(3, MTU, Time::us(1), Time::us(2), &mut |_, _, _, _| {});
     source
 }
 
 /// A source whose window is 100 kB, and which does not adapt quickly.
 fn settled() -> NsccSource {
-    let mut source = source(Nscc { quick_adapt: 1000.0, eta: 0.0, ..Nscc::default() });
+    let mut source = source(&Nscc { quick_adapt: 1000.0, eta: 0.0, ..Nscc::default() });
     let flow = source.flows.get(3).unwrap();
     (flow.window, flow.adjusted) = (100_000.0, Time::us(100));
     source
@@ -32,7 +32,7 @@ fn window(source: &mut NsccSource) -> f64 {
 
 #[test]
 fn a_flow_begins_with_the_largest_window() {
-    assert!((window(&mut source(Nscc::default())) - 225_000.0).abs() < 1.0, "1.5 bandwidth-delay products");
+    assert!((window(&mut source(&Nscc::default())) - 225_000.0).abs() < 1.0, "1.5 bandwidth-delay products");
 }
 
 /// No mark, delay below the target: alpha times what is acknowledged times the distance to the target, over the window, once eight
@@ -97,7 +97,7 @@ fn fast_increase_where_there_is_no_queue() {
 /// on its way says nothing more.
 #[test]
 fn quick_adapt_sets_the_window_to_what_got_through() {
-    let mut source = source(Nscc { delay_weight: 1.0, eta: 0.0, ..Nscc::default() });
+    let mut source = source(&Nscc { delay_weight: 1.0, eta: 0.0, ..Nscc::default() });
     acknowledge(&mut source, Time::us(20), Time::us(60), true, 1);
     assert!(window(&mut source) > 100_000.0, "the first period has only begun");
     acknowledge(&mut source, Time::us(30), Time::us(60), true, 3);

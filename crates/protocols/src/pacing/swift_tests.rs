@@ -6,8 +6,8 @@ const RTT: Time = Time::us(10);
 /// Packets of the MTU in the bandwidth-delay product.
 const PRODUCT: f64 = 125_000.0 / 4096.0;
 
-fn source(spec: Swift) -> SwiftSource {
-    let mut source = SwiftSource::new(Arc::new(SwiftRules::new(&spec, RTT, MTU)), LINE);
+fn source(spec: &Swift) -> SwiftSource {
+    let mut source = SwiftSource::new(Arc::new(SwiftRules::new(spec, RTT, MTU)), LINE);
     source.on_sent(3, MTU, Time::us(1), Time::us(2), &mut |_, _, _, _| {});
     source
 }
@@ -29,7 +29,7 @@ fn plain() -> Swift {
 
 #[test]
 fn a_flow_begins_with_what_fills_its_link() {
-    let mut source = source(plain());
+    let mut source = source(&plain());
     assert!((packets(&mut source) - PRODUCT).abs() < 1e-3);
     assert_eq!(source.window(4, Time::ZERO), u64::MAX, "nothing is known of another flow");
 }
@@ -37,7 +37,7 @@ fn a_flow_begins_with_what_fills_its_link() {
 /// Algorithm 1, lines 8 to 11: ai packets for each window that is acknowledged.
 #[test]
 fn below_the_target_a_window_grows_by_a_packet_in_each_round_trip() {
-    let mut source = source(plain());
+    let mut source = source(&plain());
     acknowledge(&mut source, Time::us(20), Time::us(12), 10);
     assert!((packets(&mut source) - (PRODUCT + 10.0 / PRODUCT)).abs() < 1e-3);
 }
@@ -45,7 +45,7 @@ fn below_the_target_a_window_grows_by_a_packet_in_each_round_trip() {
 /// Lines 12 and 13: by beta times the part of the delay beyond the target, at most by max_mdf, once in a round trip.
 #[test]
 fn beyond_the_target_it_shrinks_once_in_a_round_trip() {
-    let mut source = source(plain());
+    let mut source = source(&plain());
     acknowledge(&mut source, Time::us(40), Time::us(25), 1);
     let once = PRODUCT * (1.0 - 0.8 * 5.0 / 25.0);
     assert!((packets(&mut source) - once).abs() < 1e-3);
@@ -61,7 +61,7 @@ fn beyond_the_target_it_shrinks_once_in_a_round_trip() {
 /// Line 26: with a window below a packet, one is sent every round trip divided by the window.
 #[test]
 fn windows_below_a_packet_are_paced() {
-    let mut source = source(plain());
+    let mut source = source(&plain());
     let mut now = Time::us(100);
     while packets(&mut source) >= 0.5 {
         acknowledge(&mut source, now, Time::us(100), 1);
@@ -97,7 +97,7 @@ fn the_target_is_scaled_with_hops_and_flows() {
 
 #[test]
 fn what_is_lost_halves_the_window_once_in_a_round_trip() {
-    let mut source = source(plain());
+    let mut source = source(&plain());
     source.on_loss(3, Time::us(30), &mut |_, _, _, _| {});
     source.on_loss(3, Time::us(31), &mut |_, _, _, _| {});
     assert!((packets(&mut source) - PRODUCT / 2.0).abs() < 1e-3);
@@ -105,7 +105,7 @@ fn what_is_lost_halves_the_window_once_in_a_round_trip() {
 
 #[test]
 fn rates_are_reported_without_gaps_while_they_are_below_the_link() {
-    let mut source = source(plain());
+    let mut source = source(&plain());
     let mut told = Vec::new();
     let mut tell = |_: FlowKey, from: Time, to: Time, level: u32| told.push((from, to, level));
     let late = Acknowledged { bytes: 1, packets: 1, marked: 0, rtt: Time::us(40), hops: 2, telemetry: &[] };

@@ -10,16 +10,11 @@
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
-use fabricsim_fabric::{Far, NONE, Rules};
-use fabricsim_model::Observer;
+use fabricsim_engine::{Queue, Snapshot};
 use fabricsim_routing::{Router, RoutingFunction};
 use fabricsim_spec::Queueing;
 use fabricsim_topology::{End, Graph, Node};
-use fabricsim_units::{HostId, PortNo, SwitchId, Time, Vl};
-
-use crate::deadlock::usable;
-use crate::engine::Engine;
-use crate::partition::Partition;
+use fabricsim_units::{HostId, PortNo, SwitchId, Vl};
 
 /// An output port of the fabric (see [`Observer`]) and a virtual lane.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -51,15 +46,11 @@ pub struct CongestionTree {
 }
 
 /// Packets in an input buffer that wait for the same outlet, or behind one that does.
-struct Pile {
+struct Pile<'a> {
     /// The buffer: the sending port that leads to it, and the lane.
     buffer: (u32, u8),
     outlet: Outlet,
-    switch: SwitchId,
-    in_port: PortNo,
-    partition: usize,
-    head: u32,
-    blocks: u32,
+    queue: &'a Queue,
 }
 
 /// Known state of an outlet.
@@ -87,12 +78,15 @@ type Places = BTreeMap<Outlet, Option<(Outlet, u32)>>;
 
 /// All trees, by root. An outlet is congested if more waits for it than the part `fill` of the buffer behind its link;
 /// with `None`, if its switch's congestion control says so.
-pub(crate) fn find<B: Observer>(engine: &Engine<B>, graph: &Graph, fill: Option<f64>) -> Vec<CongestionTree> {
+pub fn congestion_trees(
+    snapshot: &Snapshot,
+    graph: &Graph,
+    router: &Router,
+    fill: Option<f64>,
+) -> Vec<CongestionTree> {
     let (mut piles, mut states) = (Vec::new(), States::new());
-    // Where partitions exchange mail, senders have been notified of the credits up to this moment, itself included.
-    let now = engine.now();
-    for (number, partition) in engine.partitions.iter().enumerate() {
-        gather(partition, (number, now), fill, &mut piles, &mut states);
+    for queue in &snapshot.queues {
+        gather(snapshot, queue, fill, &mut piles, &mut states);
     }
     if !states.values().any(|state| state.congested) {
         return Vec::new();
@@ -100,72 +94,47 @@ pub(crate) fn find<B: Observer>(engine: &Engine<B>, graph: &Graph, fill: Option<
     piles.sort_unstable_by_key(|pile| (pile.buffer, pile.outlet));
     let places = places(&states, &mut parents(&states, &piles));
     let mut trees = grow(&states, &places);
-    sort_flows(engine, graph, &piles, &places, &mut trees);
+    let mut ways = Ways { graph, router, snapshot, hops: Vec::new() };
+    sort_flows(&mut ways, &piles, &places, &mut trees);
     trees.into_values().collect()
 }
 
-/// The piles of a partition and the outlets that they wait for.
-fn gather<B: Observer>(
-    partition: &Partition<B>,
-    (number, now): (usize, Time),
+/// Adds a queue to the piles, and to the state of the outlet that it waits for.
+fn gather<'a>(
+    snapshot: &Snapshot,
+    queue: &'a Queue,
     fill: Option<f64>,
-    piles: &mut Vec<Pile>,
+    piles: &mut Vec<Pile<'a>>,
     states: &mut States,
 ) {
-    let context = &partition.context;
-    for switch in partition.switches.iter() {
-        for (input, lane, head) in switch.heads() {
-            let slot = context.arena[head];
-            let out_port = switch.first_port() + u32::from(slot.hop.port.0);
-            let sender = &context.ports.senders[out_port as usize];
-            let lanes = usable(slot.hop.lanes, context.ports.selection, slot.flow());
-            let outlet = Outlet { port: sender.channel, lane: lanes.first.0 };
-            let list = std::iter::successors(Some(head), |&at| {
-                Some(context.arena[at].next).filter(|&next| next != NONE)
-            });
-            let blocks = list.map(|at| context.arena[at].blocks).sum();
-            let to_host = matches!(sender.far, Far::Host(_) | Far::SlowHost(_) | Far::ChoosyHost(_));
-            let has_credits = !to_host
-                && lanes.iter().any(|lane| context.ports.would_have_space(out_port, lane, slot.blocks, now));
-            let state = states.entry(outlet).or_insert(State {
-                waiting: 0,
-                congested: false,
-                has_credits: false,
-                to_host,
-                lanes: 0,
-            });
-            state.waiting += blocks;
-            state.has_credits |= has_credits;
-            state.lanes = state.lanes.max(lanes.count);
-            state.congested = match (fill, switch.detector()) {
-                (None, Some(detector)) => detector.is_congested(slot.hop.port.index(), slot.hop.lanes.first),
-                (fill, _) => {
-                    let capacity = context.ports.accounted(out_port, lanes.first.index()).1;
-                    f64::from(state.waiting) > f64::from(capacity) * fill.unwrap_or(1.0)
-                }
-            };
-            let in_port = switch.first_port() + input as u32;
-            piles.push(Pile {
-                buffer: (context.ports.receivers[in_port as usize].channel, lane.0),
-                outlet,
-                switch: switch.id(),
-                in_port: PortNo(input as u16),
-                partition: number,
-                head,
-                blocks,
-            });
-        }
-    }
+    let lanes = snapshot.ahead(queue);
+    let outlet = Outlet { port: queue.output, lane: lanes[0].lane.0 };
+    let to_host = queue.to_host;
+    let state = states.entry(outlet).or_insert(State {
+        waiting: 0,
+        congested: false,
+        has_credits: false,
+        to_host,
+        lanes: 0,
+    });
+    state.waiting += queue.blocks;
+    state.has_credits |= !to_host && snapshot.has_space(queue, queue.head_blocks);
+    state.lanes = state.lanes.max(lanes.len() as u8);
+    state.congested = match (fill, queue.congested) {
+        (None, Some(congested)) => congested,
+        (fill, _) => f64::from(state.waiting) > f64::from(lanes[0].capacity) * fill.unwrap_or(1.0),
+    };
+    piles.push(Pile { buffer: (queue.input, queue.lane.0), outlet, queue });
 }
 
 /// For each outlet that waits for a buffer the outlet that most of that buffer waits for, if that one is congested or
 /// waits itself.
-fn parents(states: &States, piles: &[Pile]) -> BTreeMap<Outlet, Outlet> {
+fn parents(states: &States, piles: &[Pile<'_>]) -> BTreeMap<Outlet, Outlet> {
     let parent = |(&outlet, state): (&Outlet, &State)| {
         let mut held: BTreeMap<Outlet, u32> = BTreeMap::new();
         for lane in outlet.lane..outlet.lane + state.lanes {
             for pile in in_buffer(piles, (outlet.port, lane)) {
-                *held.entry(pile.outlet).or_default() += pile.blocks;
+                *held.entry(pile.outlet).or_default() += pile.queue.blocks;
             }
         }
         let holds_up = |next: &Outlet| states[next].congested || states[next].is_blocked();
@@ -176,7 +145,7 @@ fn parents(states: &States, piles: &[Pile]) -> BTreeMap<Outlet, Outlet> {
 }
 
 /// The piles of a buffer; all are sorted by buffer.
-fn in_buffer(piles: &[Pile], buffer: (u32, u8)) -> &[Pile] {
+fn in_buffer<'a, 'b>(piles: &'b [Pile<'a>], buffer: (u32, u8)) -> &'b [Pile<'a>] {
     let from = piles.partition_point(|pile| pile.buffer < buffer);
     let count = piles[from..].partition_point(|pile| pile.buffer == buffer);
     &piles[from..from + count]
@@ -240,33 +209,27 @@ fn grow(states: &States, places: &Places) -> BTreeMap<Outlet, CongestionTree> {
 type Member = (Outlet, Ends, usize, bool);
 
 /// Separates contributors from victims.
-fn sort_flows<B: Observer>(
-    engine: &Engine<B>,
-    graph: &Graph,
-    piles: &[Pile],
+fn sort_flows(
+    ways: &mut Ways<'_>,
+    piles: &[Pile<'_>],
     places: &Places,
     trees: &mut BTreeMap<Outlet, CongestionTree>,
 ) {
+    let own = ways.snapshot.queueing == Queueing::Voq;
     let mut members: Vec<Member> = Vec::new();
     for (i, pile) in piles.iter().enumerate() {
         let Some(&Some((root, _))) = places.get(&pile.outlet) else { continue };
-        let context = &engine.partitions[pile.partition].context;
-        let own = context.rules.queueing == Queueing::Voq;
-        let (mut at, mut before) = (pile.head, None);
-        while at != NONE {
-            let slot = &context.arena[at];
-            let ends = (slot.packet.source, slot.packet.destination);
+        let mut before = None;
+        for (place, packet) in ways.snapshot.packets(pile.queue).iter().enumerate() {
+            let ends = (packet.source, packet.destination);
             if before != Some(ends) {
-                members.push((root, ends, i, !own && at != pile.head));
+                members.push((root, ends, i, !own && place > 0));
             }
-            (before, at) = (Some(ends), slot.next);
+            before = Some(ends);
         }
     }
     members.sort_unstable();
     members.dedup_by_key(|&mut (root, ends, ..)| (root, ends));
-    let Some(partition) = engine.partitions.first() else { return };
-    let (router, rules) = (&partition.context.routing, &partition.context.rules);
-    let mut ways = Ways { graph, router, rules, hops: Vec::new() };
     for (root, ends, pile, behind) in members {
         let Some(tree) = trees.get_mut(&root) else { continue };
         let contributes = ways.lead_through(root.port, &piles[pile], behind, ends.1);
@@ -278,17 +241,17 @@ fn sort_flows<B: Observer>(
 struct Ways<'a> {
     graph: &'a Graph,
     router: &'a Router,
-    rules: &'a Rules,
+    snapshot: &'a Snapshot,
     hops: Vec<fabricsim_model::Hop>,
 }
 
 impl Ways<'_> {
     /// True if the path of a packet from a pile leads through a sending port. If the routing leaves a choice: the path that
     /// always takes the first hop. `behind`: the packet may be for another output than the pile's.
-    fn lead_through(&mut self, port: u32, pile: &Pile, behind: bool, to: HostId) -> bool {
+    fn lead_through(&mut self, port: u32, pile: &Pile<'_>, behind: bool, to: HostId) -> bool {
         let (mut at, mut lane) = (pile.outlet.port, Vl(pile.outlet.lane));
         if behind {
-            (at, lane) = self.next((pile.switch, pile.in_port), Vl(pile.buffer.1), to);
+            (at, lane) = self.next((pile.queue.switch, pile.queue.in_port), pile.queue.lane, to);
         }
         for _ in 0..2 * self.graph.links.len() {
             if at == port {
@@ -304,7 +267,7 @@ impl Ways<'_> {
 
     fn next(&mut self, (at, in_port): (SwitchId, PortNo), lane: Vl, to: HostId) -> (u32, Vl) {
         // The routing knows the lanes of one service class.
-        let class = self.rules.class_base(lane);
+        let class = self.snapshot.class_base(lane);
         let lane = Vl(lane.0 - class);
         let only = self.router.only_hop(at, in_port, lane, to);
         let hop = only.unwrap_or_else(|| {

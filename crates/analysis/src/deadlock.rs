@@ -8,13 +8,9 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::ops::Range;
 
-use fabricsim_fabric::{Far, NONE, Switch};
-use fabricsim_model::{Lanes, Observer, Packet};
-use fabricsim_spec::Selection;
+use fabricsim_engine::{Place, Queue, Snapshot};
+use fabricsim_model::Packet;
 use fabricsim_units::{PortNo, SwitchId, Vl};
-
-use crate::engine::Engine;
-use crate::partition::Partition;
 
 /// A cycle of input buffers, each of which waits for the next.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -64,20 +60,17 @@ impl Waiting {
 
 /// All queues but those that wait for a host, and the room in buffers: what is not held by such a queue.
 struct Waits {
-    lane_count: usize,
     queues: Vec<Waiting>,
     /// By buffer; `None` for those that nobody waits for.
     room: Vec<Option<u32>>,
 }
 
-pub(crate) fn find<B: Observer>(engine: &Engine<B>) -> Option<Deadlock> {
-    let lane_count = engine.partitions.first()?.context.ports.lane_count;
-    let buffers = engine.directory.receiver.len() * lane_count;
-    let mut waits = Waits { lane_count, queues: Vec::new(), room: vec![None; buffers] };
-    for partition in &engine.partitions {
-        for switch in partition.switches.iter() {
-            gather(partition, switch, &mut waits);
-        }
+/// Packets that can never move again; `None` if all can move some day.
+pub fn find_deadlock(snapshot: &Snapshot) -> Option<Deadlock> {
+    let inputs = snapshot.sending_ports * snapshot.lane_count;
+    let mut waits = Waits { queues: Vec::new(), room: vec![None; inputs + snapshot.staging_buffers] };
+    for queue in &snapshot.queues {
+        gather(snapshot, queue, inputs, &mut waits);
     }
     let mut stuck: BTreeMap<Buffer, Waiting> = BTreeMap::new();
     for queue in waits.stuck() {
@@ -87,63 +80,33 @@ pub(crate) fn find<B: Observer>(engine: &Engine<B>) -> Option<Deadlock> {
     Some(Deadlock { cycle: follow(&stuck, first), buffers: stuck.len() })
 }
 
-fn gather<B: Observer>(partition: &Partition<B>, switch: &Switch, waits: &mut Waits) {
-    let ports = &partition.context.ports;
-    let least_space = partition.context.rules.least_space;
-    let first_staging = waits.room.len();
-    let (staging, capacity) = switch.staging_buffers();
-    waits.room.resize(first_staging + staging, None);
-    for (input, lane, index) in switch.heads() {
-        let slot = &partition.context.arena[index];
-        let out_port = switch.first_port() + u32::from(slot.hop.port.0);
-        let sender = &ports.senders[out_port as usize];
-        let own = first_staging + switch.staging_buffer(input, lane, slot.hop.port.index());
-        let is_staged = slot.port == NONE;
-        let moves_on = staging > 0 && !is_staged;
-        if matches!(sender.far, Far::Host(_) | Far::SlowHost(_) | Far::ChoosyHost(_)) && !moves_on {
-            continue;
+/// Adds a queue, and the room in the buffers that its head could go to. Staging buffers come after the `inputs`.
+fn gather(snapshot: &Snapshot, queue: &Queue, inputs: usize, waits: &mut Waits) {
+    let of_input = queue.input as usize * snapshot.lane_count + queue.lane.index();
+    let (buffer, first_need, needs, blocks) = match queue.place {
+        Place::BeforeStaging { buffer, capacity } => {
+            waits.room[inputs + buffer].get_or_insert(capacity);
+            (of_input, inputs + buffer, 1, queue.head_blocks)
         }
-        let packets = std::iter::successors(Some(index), |&at| {
-            Some(partition.context.arena[at].next).filter(|&next| next != NONE)
-        });
-        let in_port = switch.first_port() + input as u32;
-        let channel = ports.receivers[in_port as usize].channel as usize;
-        let buffer = if is_staged { own } else { channel * waits.lane_count + lane.index() };
-        let (first_need, needs, blocks) = if moves_on {
-            waits.room[own].get_or_insert(capacity);
-            (own, 1, slot.blocks)
-        } else {
-            let lanes = usable(slot.hop.lanes, ports.selection, slot.flow());
-            let ahead = sender.channel as usize * waits.lane_count;
-            for lane in lanes.iter() {
-                waits.room[ahead + lane.index()]
-                    .get_or_insert_with(|| ports.accounted(out_port, lane.index()).1);
+        Place::Input | Place::Staged(_) if queue.to_host => return,
+        Place::Input | Place::Staged(_) => {
+            let next = queue.output as usize * snapshot.lane_count;
+            let lanes = snapshot.ahead(queue);
+            for lane in lanes {
+                waits.room[next + lane.lane.index()].get_or_insert(lane.capacity);
             }
-            (ahead + lanes.first.index(), usize::from(lanes.count), slot.blocks.max(least_space))
-        };
-        waits.queues.push(Waiting {
-            blocked: Blocked {
-                switch: switch.id(),
-                port: PortNo(input as u16),
-                lane,
-                packet: slot.packet,
-                output: slot.hop.port,
-            },
-            buffer,
-            holds: packets.map(|at| partition.context.arena[at].blocks).sum(),
-            first_need,
-            needs,
-            blocks,
-        });
-    }
-}
-
-/// The lanes among `allowed` that a packet of `flow` may be given.
-pub(crate) fn usable(allowed: Lanes, selection: Selection, flow: u32) -> Lanes {
-    match selection {
-        Selection::ByFlow => Lanes::new(allowed.first.0 + (flow % u32::from(allowed.count)) as u8, 1),
-        _ => allowed,
-    }
+            let own = if let Place::Staged(buffer) = queue.place { inputs + buffer } else { of_input };
+            (own, next + lanes[0].lane.index(), lanes.len(), queue.head_blocks.max(snapshot.least_space))
+        }
+    };
+    let blocked = Blocked {
+        switch: queue.switch,
+        port: queue.in_port,
+        lane: queue.lane,
+        packet: queue.head,
+        output: queue.out_port,
+    };
+    waits.queues.push(Waiting { blocked, buffer, holds: queue.blocks, first_need, needs, blocks });
 }
 
 /// The queues that wait for each buffer, in one list; where the part of each buffer starts, and at last its end.
@@ -176,7 +139,7 @@ impl Waiters {
 impl Waits {
     /// Those queues that no spreading of liveness reaches.
     fn stuck(self) -> Vec<Waiting> {
-        let Self { queues, mut room, .. } = self;
+        let Self { queues, mut room } = self;
         let waiters = Waiters::new(&queues, room.len());
         for queue in &queues {
             if let Some(room) = &mut room[queue.buffer] {
