@@ -45,6 +45,9 @@ fn write(build: &mut Build) {
     if algorithm == "none" {
         return;
     }
+    if ["swift", "hpcc", "nscc"].contains(&algorithm) && draw.chance(1, 2) {
+        draft.text("base_rtt", format!("{} ns", draw.range(100, 5000)));
+    }
     draft.section("[congestion_control.notification]");
     draft.text("by", by);
     draft.key("first", draw.chance(1, 2));
