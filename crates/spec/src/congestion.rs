@@ -77,6 +77,8 @@ pub struct Notification {
     /// says. The last packet of a message is acknowledged at once.
     #[schemars(range(min = 1, max = 65535))]
     pub every: u16,
+    /// Longest time for which a packet waits for others to be acknowledged with it.
+    pub timeout: Time,
 }
 
 impl Default for Notification {
@@ -88,6 +90,7 @@ impl Default for Notification {
             first: true,
             delay: Time::ZERO,
             every: 1,
+            timeout: Time::us(1),
         }
     }
 }

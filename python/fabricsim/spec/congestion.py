@@ -28,6 +28,7 @@ class Notification:
     first: bool | None = None
     delay: str | None = None
     every: int | None = None
+    timeout: str | None = None
 
 
 @dataclass(frozen=True)

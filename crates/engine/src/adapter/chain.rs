@@ -48,6 +48,7 @@ impl Chain {
         }
         if let Some(pacing) = &mut self.pacing {
             pacing.end_throttling(now, &mut context.observer);
+            pacing.expire(now);
         }
         if E::ACKNOWLEDGES {
             endpoint.expire(now, &mut context.observer);
@@ -55,7 +56,8 @@ impl Chain {
         }
         self.open_messages(endpoint, now);
         context.ports.forget_wants(self.port);
-        let idle = self.next_opening(endpoint, now).min(endpoint.wake_at());
+        let overdue = self.pacing.as_ref().map_or(Time::MAX, |pacing| pacing.wake_at());
+        let idle = self.next_opening(endpoint, now).min(endpoint.wake_at()).min(overdue);
         let retry = match self.send_next(endpoint, context) {
             Ok(()) => self.after_sending(endpoint, context),
             Err(at) => idle.min(at),
@@ -125,7 +127,8 @@ impl Chain {
         let busy_until = context.ports.senders[self.port as usize].busy_until;
         let data = if endpoint.has_more() { busy_until } else { self.next_opening(endpoint, context.now) };
         let answer = self.pacing.as_ref().and_then(|pacing| pacing.answer_ready()).unwrap_or(Time::MAX);
-        data.min(answer).max(busy_until)
+        let overdue = self.pacing.as_ref().map_or(Time::MAX, |pacing| pacing.wake_at());
+        data.min(answer).min(overdue).max(busy_until)
     }
 
     /// Sends the first packet whose flow is not held back, or says when there may be one.

@@ -187,7 +187,10 @@ impl Pacing {
         if packet.kind != PacketKind::Data {
             return false;
         }
-        let Some(answer) = self.destination.arrived(now, packet) else { return false };
+        let Some(answer) = self.destination.arrived(now, packet) else {
+            // The adapter is to be woken when the packet has waited for others for too long.
+            return self.destination.wake_at() < Time::MAX;
+        };
         let (ready, telemetry) = (now + self.rules.delay, beside.telemetry.clone());
         self.answers.push_back(Pending { ready, answer, stream: packet.stream, telemetry });
         true
@@ -212,6 +215,19 @@ impl Pacing {
         self.pacer.on_ack(key, &acknowledged, flight.bytes, now, &mut report);
         if marked > 0 {
             observer.notified(now, host, packet.source);
+        }
+    }
+
+    /// Time at which packets have to be acknowledged that wait for others; [`Time::MAX`] if none do.
+    pub(crate) fn wake_at(&self) -> Time {
+        self.destination.wake_at()
+    }
+
+    /// Acknowledges packets that have waited for others for too long by `now`.
+    pub(crate) fn expire(&mut self, now: Time) {
+        while let Some(answer) = self.destination.overdue(now) {
+            let ready = now + self.rules.delay;
+            self.answers.push_back(Pending { ready, answer, stream: 0, telemetry: Vec::new() });
         }
     }
 
@@ -271,7 +287,7 @@ impl Pacing {
 
     /// Nothing is left to be sent.
     pub(crate) fn is_empty(&self) -> bool {
-        self.answers.is_empty()
+        self.answers.is_empty() && self.destination.wake_at() == Time::MAX
     }
 
     /// Reports what has not been reported yet.

@@ -208,7 +208,10 @@ impl<'a> Builder<'a> {
 fn answering(experiment: &Experiment) -> Answering {
     let control = &experiment.congestion_control;
     if control.algorithm.has_windows() {
-        return Answering::Packets { every: u32::from(control.notification.every) };
+        return Answering::Packets {
+            every: u32::from(control.notification.every),
+            timeout: control.notification.timeout,
+        };
     }
     match control.notification.by {
         NotifyBy::Acknowledgement => Answering::Messages,

@@ -1,7 +1,7 @@
 //! The receiving side: FECN becomes BECN (InfiniBand Architecture Specification, A10.2.2; section II-F of the tutorial), and
 //! packets are acknowledged for algorithms that pace by acknowledgements.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 
 use fabricsim_model::{Echo, Packet};
 use fabricsim_units::{HostId, Time};
@@ -16,10 +16,12 @@ pub enum Answering {
     },
     /// Messages, with an acknowledgement that carries the mark.
     Messages,
-    /// Packets, `every` so many of a source together, and the last of a message at once.
+    /// Packets, `every` so many of a source together; the last of a message at once, others after `timeout` at the latest.
     Packets {
         /// 1 or more.
         every: u32,
+        /// Longest time for which a packet waits for others.
+        timeout: Time,
     },
 }
 
@@ -39,6 +41,9 @@ pub struct Answer {
 pub struct Destination {
     answering: Answering,
     sources: BTreeMap<HostId, State>,
+    /// Times at which packets have to be acknowledged at the latest, in order, with their source and the number of its
+    /// acknowledgement.
+    due: VecDeque<(Time, HostId, u32)>,
 }
 
 /// What has not been answered yet, of a source.
@@ -48,12 +53,14 @@ struct State {
     told: Option<Time>,
     marked: bool,
     echo: Echo,
+    /// Acknowledgements so far, modulo 2^32.
+    answered: u32,
 }
 
 impl Destination {
     /// A destination that answers in this way.
     pub fn new(answering: Answering) -> Self {
-        Self { answering, sources: BTreeMap::new() }
+        Self { answering, sources: BTreeMap::new(), due: VecDeque::new() }
     }
 
     /// Packets that are answered.
@@ -67,7 +74,7 @@ impl Destination {
             Answering::Marks { .. } if !packet.fecn => None,
             Answering::Marks { interval } => self.notification(now, packet.source, interval),
             Answering::Messages => self.of_message(packet),
-            Answering::Packets { every } => self.of_packets(now, packet, every),
+            Answering::Packets { every, timeout } => self.of_packets(now, packet, (every, timeout)),
         }
     }
 
@@ -92,7 +99,7 @@ impl Destination {
         packet.last.then(|| Answer { to: source, notifies: marked(state), echo: None })
     }
 
-    fn of_packets(&mut self, now: Time, packet: &Packet, every: u32) -> Option<Answer> {
+    fn of_packets(&mut self, now: Time, packet: &Packet, (every, timeout): (u32, Time)) -> Option<Answer> {
         let state = self.sources.entry(packet.source).or_default();
         let echo = &mut state.echo;
         echo.bytes += u64::from(packet.bytes);
@@ -100,10 +107,40 @@ impl Destination {
         echo.marked += u32::from(packet.fecn);
         (echo.sent, echo.arrived, echo.hops) = (packet.injected, now, packet.hops);
         if echo.packets < every && !packet.last {
+            if echo.packets == 1 {
+                self.due.push_back((now + timeout, packet.source, state.answered));
+            }
             return None;
         }
-        let echo = std::mem::take(&mut state.echo);
-        Some(Answer { to: packet.source, notifies: false, echo: Some(echo) })
+        Some(state.acknowledge(packet.source))
+    }
+
+    /// Time at which [`Destination::overdue`] may have an answer; [`Time::MAX`] if nothing waits.
+    pub fn wake_at(&self) -> Time {
+        self.due.front().map_or(Time::MAX, |&(due, _, _)| due)
+    }
+
+    /// An answer for packets that have waited for others for too long by `now`.
+    pub fn overdue(&mut self, now: Time) -> Option<Answer> {
+        while let Some(&(due, source, number)) = self.due.front() {
+            if due > now {
+                return None;
+            }
+            self.due.pop_front();
+            let state = self.sources.entry(source).or_default();
+            if state.answered == number && state.echo.packets > 0 {
+                return Some(state.acknowledge(source));
+            }
+        }
+        None
+    }
+}
+
+impl State {
+    /// Acknowledges what has not been acknowledged.
+    fn acknowledge(&mut self, to: HostId) -> Answer {
+        self.answered = self.answered.wrapping_add(1);
+        Answer { to, notifies: false, echo: Some(std::mem::take(&mut self.echo)) }
     }
 }
 
@@ -152,7 +189,7 @@ mod tests {
 
     #[test]
     fn packets_are_acknowledged_together_and_the_last_of_a_message_at_once() {
-        let mut destination = Destination::new(Answering::Packets { every: 3 });
+        let mut destination = Destination::new(Answering::Packets { every: 3, timeout: Time::us(1) });
         let mut arrived = |now, source, fecn, last| {
             destination
                 .arrived(Time::ns(now), &packet(source, fecn, last))
@@ -168,5 +205,22 @@ mod tests {
         assert_eq!(arrived(13, A, true, false), Some((A, echo(3, 2, 13))));
         assert_eq!(arrived(14, A, false, true), Some((A, echo(1, 0, 14))));
         assert_eq!(arrived(15, B, true, true), Some((B, echo(2, 1, 15))));
+    }
+
+    #[test]
+    fn packets_do_not_wait_for_others_for_ever() {
+        let mut destination = Destination::new(Answering::Packets { every: 3, timeout: Time::ns(100) });
+        assert_eq!(destination.wake_at(), Time::MAX);
+        for (now, source) in [(10, A), (20, B), (30, A), (40, A), (50, A)] {
+            destination.arrived(Time::ns(now), &packet(source, false, false));
+        }
+        assert_eq!(destination.overdue(Time::ns(109)), None);
+        assert_eq!(destination.wake_at(), Time::ns(110));
+        // The first three packets of A are acknowledged; B's has waited since 20 ns, A's fourth since 50 ns.
+        let overdue =
+            destination.overdue(Time::ns(125)).map(|answer| (answer.to, answer.echo.unwrap().packets));
+        assert_eq!((overdue, destination.wake_at()), (Some((B, 1)), Time::ns(150)));
+        assert_eq!(destination.overdue(Time::ns(150)).map(|answer| answer.to), Some(A));
+        assert_eq!((destination.overdue(Time::ns(999)), destination.wake_at()), (None, Time::MAX));
     }
 }

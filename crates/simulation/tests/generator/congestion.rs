@@ -54,7 +54,9 @@ fn write(build: &mut Build) {
     draft.text("size", format!("{} B", draw.range(1, mtu.min(64))));
     draft.key("service_class", draw.pick(&[0, last_class]));
     draft.text("delay", draw.time());
-    draft.key("every", draw.range(1, 4));
+    let every = draw.range(1, 4);
+    draft.key("every", every);
+    draft.text("timeout", format!("{} ns", 300 * every));
     match algorithm {
         "dcqcn" => return dcqcn(build),
         "swift" => return swift(build),
