@@ -134,7 +134,7 @@ def falling_pairs(runs: Runs, timer: str, *, first: int = 1) -> int:
 
 
 def falling_curves(runs: Runs, timer: str) -> int:
-    """How many neighbouring Marking_Rates have the curve of the smaller above that of the larger for most of the time."""
+    """How many neighbouring Marking_Rates have the smaller one's curve above the larger one's most of the time."""
     names = [f"{timer}/{rate}" for rate in RATES]
     return sum(time_above(runs, a, [b]) > 0.5 for a, b in itertools.pairwise(names))
 
@@ -156,7 +156,9 @@ def rising_runs(runs: Runs, names: list[str]) -> int:
 
 def moves(runs: Runs, shorter: str, longer: str) -> int:
     """How many totals move as the text says from one CCTI_Timer to the next: down with Marking_Rate 1, else up."""
-    change = {rate: total(runs, run=f"{longer}/{rate}") - total(runs, run=f"{shorter}/{rate}") for rate in RATES}
+    change = {
+        rate: total(runs, run=f"{longer}/{rate}") - total(runs, run=f"{shorter}/{rate}") for rate in RATES
+    }
     return sum(value < 0 if rate == 1 else value > 0 for rate, value in change.items())
 
 

@@ -206,7 +206,7 @@ def exceeded(runs: Runs, name: str, part: float) -> float:
 
 
 def fluctuation(runs: Runs, name: str) -> float:
-    """Standard deviation over time of the packets in a receiver's reorder buffer, in bins of 100 ns; mean of all runs."""
+    """Standard deviation over time of the packets in a receiver's reorder buffer, bins of 100 ns; mean of all runs."""
     return _mean([float(_levels(run)["reorder_buffer"].std()) for run in seeds(runs, name)])
 
 

@@ -25,6 +25,7 @@ from fabricsim.native import schema, version
 from fabricsim.report import report
 from fabricsim.results import Result
 from fabricsim.run import NotStoredError, Progress, load, run
+from fabricsim.session import Session, Snapshot
 from fabricsim.spec import Experiment, as_experiment
 from fabricsim.sweep import Saturation, SweepResult, load_sweep, saturation, sweep
 from fabricsim.tune import TuneResult, load_tune, opensm_options, tune
@@ -41,6 +42,8 @@ __all__ = [
     "Progress",
     "Result",
     "Saturation",
+    "Session",
+    "Snapshot",
     "StoreError",
     "SweepResult",
     "TuneResult",

@@ -9,6 +9,7 @@ __all__ = [
     "OrderingNetwork",
     "OrderingStop",
     "Outcome",
+    "Session",
     "Simulation",
     "available_memory",
     "check",
@@ -18,6 +19,8 @@ __all__ = [
     "ordering_check",
     "ordering_source",
     "ordering_target",
+    "parse_size",
+    "parse_time",
     "schema",
     "version",
     "warnings",
@@ -37,6 +40,12 @@ def version() -> str:
 
 def schema() -> str:
     """JSON Schema of an experiment file."""
+
+def parse_time(text: str) -> int:
+    """A time such as "10 us", in picoseconds."""
+
+def parse_size(text: str) -> int:
+    """A size such as "4 KiB", in bytes."""
 
 def check(text: str, file: str, base: str, overrides: list[tuple[str, str]]) -> str:
     """The experiment with all defaults filled in, as JSON. Builds the network and finds what is wrong with it.
@@ -129,6 +138,65 @@ class Simulation:
     def run(self) -> Outcome:
         """Runs to the end, until its control is cancelled, or until the network has stopped. Releases the interpreter
         lock."""
+
+@final
+class Session:
+    """A run in the hands of the caller. Times are in picoseconds. One thread at a time may use it."""
+
+    def __new__(
+        cls,
+        text: str,
+        file: str,
+        base: str,
+        overrides: list[tuple[str, str]],
+        control: Control,
+        memory: int | None,
+    ) -> Session:
+        """Builds the network and checks it. `memory`: bytes that the run may take; by default what is available."""
+
+    def now(self) -> int:
+        """Everything before this time has happened."""
+
+    def is_over(self) -> bool:
+        """True if the run has come to its end."""
+
+    def advance_to(
+        self, until: int | None, control: Control
+    ) -> Literal["reached", "idle", "ended", "stopped"]:
+        """Goes on until a time (None: until the run ends), or until `control` is cancelled. Releases the interpreter
+        lock."""
+
+    def inject(self, source: str, destination: str, bytes: int, at: int | None, traffic: str | None) -> int:
+        """Gives a message to its source. Returns its number."""
+
+    def configure(self, stop: list[str], resume: list[str]) -> None:
+        """Lets hosts open no messages, or open them again: names, patterns with `*`, groups."""
+
+    def snapshot(
+        self,
+    ) -> tuple[
+        int,
+        str,
+        list[tuple[str, list[tuple[str, str, str, Literal["f8", "i8", "str"], bytes | list[str]]]]],
+    ]:
+        """Time, totals as JSON, and the tables `ports`, `hosts` and `waits` as in `Outcome.columns`."""
+
+    def deadlock(self) -> list[str] | None:
+        """The cycle of a deadlock, a line for each buffer."""
+
+    def subscribe(self, deliveries: bool, marks: bool, completions: bool, capacity: int) -> None:
+        """Collects at most `capacity` events between two calls of `events`."""
+
+    def events(
+        self,
+    ) -> tuple[list[tuple[str, str, str, Literal["f8", "i8", "str"], bytes | list[str]]], int]:
+        """The columns of the events since the last call, and the number of those that were not kept."""
+
+    def result(self) -> Outcome:
+        """Ends the session. Returns the results of the run so far."""
+
+    def close(self) -> None:
+        """Ends the session without results."""
 
 @final
 class Outcome:

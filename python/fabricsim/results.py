@@ -146,10 +146,11 @@ class Result:
 
 def frames_of(outcome: NativeOutcome) -> dict[str, pd.DataFrame]:
     """All tables of an outcome of the engine."""
-    return {name: _frame(outcome.columns(name)) for name in outcome.tables()}
+    return {name: frame_of(outcome.columns(name)) for name in outcome.tables()}
 
 
-def _frame(columns: list[tuple[str, str, str, Any, Any]]) -> pd.DataFrame:
+def frame_of(columns: list[tuple[str, str, str, Any, Any]]) -> pd.DataFrame:
+    """A table of the engine from its columns."""
     data: dict[str, Any] = {}
     for name, _, _, dtype, values in columns:
         if dtype == "str":

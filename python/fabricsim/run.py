@@ -99,7 +99,7 @@ def run(
         watch = _Watch(experiment, allowed, on_progress, stop)
         with bad_input():
             outcome = watch.outcome()
-        result = _result(experiment, outcome, watch.wall_s, watch.stopped)
+        result = result_of(experiment, outcome, watch.wall_s, watch.stopped)
         return result if reservation is None else _stored(result, reservation)
     finally:
         if reservation is not None:
@@ -203,7 +203,8 @@ class _Watch:
             self._on_progress(self._progress())
 
 
-def _result(experiment: Experiment, outcome: NativeOutcome, wall_s: float, stopped: str | None) -> Result:
+def result_of(experiment: Experiment, outcome: NativeOutcome, wall_s: float, stopped: str | None) -> Result:
+    """The results of an outcome of the engine. `stopped`: why the run was interrupted, if not by the caller."""
     summary = json.loads(outcome.summary())
     summary["experiment"] = summary.get("experiment") or experiment.name
     manifest = {

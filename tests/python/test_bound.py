@@ -157,6 +157,37 @@ class TestClosedForms:
         assert fixed == pytest.approx(40, rel=CLOSE)
         assert free == pytest.approx(160, rel=1e-5)
 
+    def test_detours_are_part_of_the_bound(self) -> None:
+        """Two hosts of one of three switches send to the next: by one link, or by two links around."""
+
+        def total(algorithm: str) -> float:
+            return fs.bound(
+                fs.Experiment.from_text(
+                    f"""
+                    [topology.hyperx]
+                    dimensions = [3]
+                    hosts_per_switch = 2
+                    [switch]
+                    virtual_lanes = 4
+                    [links.all]
+                    rate = "8 Gb/s"
+                    [routing]
+                    algorithm = "{algorithm}"
+                    [[traffic]]
+                    sources = ["H(0).*"]
+                    pattern = {{ permutation = ["H(1).0", "H(1).1"] }}
+                    injection = "saturating"
+                    message = "1 KiB"
+                    [run]
+                    duration = "1 ms"
+                    """
+                )
+            ).total_gbps
+
+        assert total("minimal") == pytest.approx(8.0)
+        for algorithm in ("valiant", "dal"):
+            assert total(algorithm) == pytest.approx(16.0), algorithm
+
     def test_random_routing_splits_evenly(self) -> None:
         tree = "fat-tree = { arity = 4, levels = 2 }"
         rest = '[links.level.1]\nrate = "10 Gb/s"\n[routing]\nalgorithm = "up-down-random"'

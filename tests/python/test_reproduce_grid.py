@@ -133,6 +133,28 @@ def test_each_cell_is_an_entry_and_runs_are_shared(command: Command, folder: Pat
 
 
 @pytest.mark.usefixtures("fake")
+def test_cells_that_are_not_on_the_page_are_compared_too(
+    command: Command, folder: Path, tmp_path: Path
+) -> None:
+    (folder / "expected.toml").write_text(
+        EXPECTED.replace("judged = false", "judged = false\nlisted = false")
+    )
+    pages = tmp_path / "pages"
+    ran = command("reproduce", "--json", "--jobs", 1, "--pages", pages)
+    assert "other" not in {entry["quantity"] for entry in json.loads(ran.out)}
+    assert "| other |" not in (pages / "thesis.md").read_text()
+    assert command("reproduce", "--jobs", 1, "--check", pages).code == 0
+    numbers = pages / "thesis.json"
+    found = json.loads(numbers.read_text())
+    assert [e["ours"] for e in found["figures"]["figure-2"]["entries"]] == [0.5, 0.5, 0.5]
+    assert command("reproduce", "--rejudge", pages).code == 0
+    assert json.loads(numbers.read_text()) == found
+    numbers.write_text(numbers.read_text().replace('"quantity": "other"', '"quantity": "another"'))
+    ran = command("reproduce", "--jobs", 1, "--check", pages)
+    assert (ran.code, "thesis figure-2: other: the page has no such row" in ran.err) == (1, True)
+
+
+@pytest.mark.usefixtures("fake")
 def test_the_page_has_the_seeds_own_tables(folder: Path, tmp_path: Path) -> None:
     (page,) = write_pages(reproduce(experiments=folder.parent, jobs=1), tmp_path / "pages")
     assert "Loads.\n\n| run | load |\n|---|--:|\n| 0.1/short | 0.1 |" in page.read_text()

@@ -18,11 +18,13 @@ const LAYERS: &[(&str, u8)] = &[
     ("fabricsim-workload", 5),
     ("fabricsim-engine", 6),
     ("fabricsim-sockets", 6),
+    ("fabricsim-analysis", 7),
     ("fabricsim-measure", 7),
-    ("fabricsim-simulation", 8),
-    ("fabricsim-py", 9),
-    ("fabricsim-fuzz", 10),
-    ("xtask", 10),
+    ("fabricsim-session", 8),
+    ("fabricsim-simulation", 9),
+    ("fabricsim-py", 10),
+    ("fabricsim-fuzz", 11),
+    ("xtask", 11),
 ];
 
 /// Checks all crates of the workspace. Tests may use what they like.

@@ -8,19 +8,18 @@ use fabricsim_fabric::{
     Table,
 };
 use fabricsim_model::Observer;
-use fabricsim_protocols::Datagram;
 use fabricsim_routing::{Router, RoutingFunction};
 use fabricsim_spec::{Allocation, Experiment, LinkParameters, Load, Queueing, SendWhen, Staging};
 use fabricsim_topology::{Graph, Node};
 use fabricsim_units::{Bytes, HostId, LinkId, PortNo, Rate, SwitchId, Time, Vl};
 use fabricsim_workload::{Source, StreamInfo};
 
+use crate::adapter::{
+    Adapter, AdmissionGate, Chain, DatagramEndpoint, OrderingEndpoint, OrderingRules, Protocol,
+};
 use crate::ages::Ages;
 use crate::congestion::{Builder, class_bases};
-use crate::door::Door;
-use crate::host::Host;
 use crate::partition::{Owner, Partition, Parts};
-use crate::transport::{Rules as TransportRules, Transport};
 
 /// Everything that a run is assembled from.
 pub struct Assembly<'a> {
@@ -85,19 +84,20 @@ pub(crate) fn assemble<B: Observer>(
     let places = places(graph, &cut);
     let directory = directory(graph, &cut, &places);
     let rules = rules(experiment);
-    let control = Builder::new(experiment, graph, streams);
+    let control = Builder::new(experiment, graph, &router, streams);
     let Ok(ages) = Ages::new(experiment, graph, "") else {
         unreachable!("the experiment was checked when it was prepared");
     };
     let bases = class_bases(experiment, streams);
-    let transport = TransportRules::new(experiment, streams);
+    let transport = OrderingRules::new(experiment, streams);
     let mut sources: Vec<Option<Source>> = sources.into_iter().map(Some).collect();
     let partitions = places
         .iter()
         .enumerate()
         .map(|(number, places)| {
             let mut ports = ports(experiment, graph, places, &directory, number as u16);
-            if router.keeps_trail() && router.is_adaptive() && !switch_has_classes(experiment) {
+            let by_lane = switch_has_classes(experiment) || is_of_lane(experiment);
+            if router.keeps_trail() && router.is_adaptive() && !by_lane {
                 ports.count_whole();
             }
             let common = Common {
@@ -120,6 +120,10 @@ fn switch_has_classes(experiment: &Experiment) -> bool {
     experiment.switch.lanes_per_class() < experiment.switch.virtual_lanes
 }
 
+fn is_of_lane(experiment: &Experiment) -> bool {
+    experiment.routing.load == Load::CreditsOfLane
+}
+
 fn rules(experiment: &Experiment) -> Rules {
     let switch = &experiment.switch;
     Rules {
@@ -138,8 +142,9 @@ fn rules(experiment: &Experiment) -> Rules {
         hop_choices: experiment.routing.choices.unwrap_or(0),
         waiting_mask: match experiment.routing.load {
             Load::WaitingAndCredits => u32::MAX,
-            Load::Credits => 0,
+            Load::Credits | Load::CreditsOfLane => 0,
         },
+        load_of_lane: is_of_lane(experiment),
         seed: experiment.seed,
     }
 }
@@ -341,14 +346,18 @@ struct Common<'a> {
     ages: Option<&'a Ages>,
     /// The first lane of each stream's service class.
     bases: &'a Arc<[u8]>,
-    transport: Option<&'a Arc<TransportRules>>,
+    transport: Option<&'a Arc<OrderingRules>>,
 }
 
 fn entities(common: &Common<'_>, places: &[Place], ports: Ports, sources: &mut [Option<Source>]) -> Parts {
     let Common { experiment, graph, rules, .. } = *common;
     let lanes = usize::from(experiment.switch.virtual_lanes);
-    let mut parts =
-        Parts { switches: Table::new(Vec::new()), hosts: Vec::new(), owners: Table::new(Vec::new()), ports };
+    let mut parts = Parts {
+        switches: Table::new(Vec::new()),
+        adapters: Vec::new(),
+        owners: Table::new(Vec::new()),
+        ports,
+    };
     for (port, place, own) in numbered(places) {
         match place.node {
             Node::Switch(id) => {
@@ -375,19 +384,19 @@ fn entities(common: &Common<'_>, places: &[Place], ports: Ports, sources: &mut [
                         switch = ages.apply(switch, graph, id);
                     }
                     if let Some(control) = common.control {
-                        switch = switch.with_detector(control.detector(own));
+                        switch = control.equip(switch, own);
                     }
                     parts.switches.push(switch);
                 }
                 parts.owners.push(Owner::Switch(parts.switches.len() as u32 - 1));
             }
             Node::Host(id) => {
-                parts.owners.push(Owner::Host(parts.hosts.len() as u32));
+                parts.owners.push(Owner::Adapter(parts.adapters.len() as u32));
                 let Some(source) = sources[id.index()].take() else {
                     unreachable!("a host has one port, so its source is taken once");
                 };
                 let sender = &parts.ports.senders[port as usize];
-                parts.hosts.push(host(common, id, (port, sender), source));
+                parts.adapters.push(adapter(common, id, (port, sender), source));
             }
         }
     }
@@ -410,19 +419,25 @@ fn cycle(experiment: &Experiment, links: &[Sender]) -> Time {
     links.iter().map(|link| link.byte_time.duration(unit)).min().unwrap_or_default().max(Time::ps(1))
 }
 
-fn host(common: &Common<'_>, id: HostId, (port, sender): (u32, &Sender), source: Source) -> Host {
+fn adapter(common: &Common<'_>, id: HostId, (port, sender): (u32, &Sender), app: Source) -> Adapter {
     let experiment = common.experiment;
     let spec = &experiment.host;
-    Host {
+    let lanes = experiment.switch.virtual_lanes;
+    let protocol = match common.transport {
+        Some(rules) => Protocol::Ordering(Box::new(OrderingEndpoint::new(id, rules, sender.byte_time))),
+        None => {
+            Protocol::Datagram(DatagramEndpoint::new(id, spec.mtu.0 as u32, usize::from(spec.open_messages)))
+        }
+    };
+    let chain = Chain {
         id,
         port,
-        source,
-        protocol: Datagram::new(spec.mtu.0 as u32, usize::from(spec.open_messages)),
-        transport: common.transport.map(|rules| Box::new(Transport::new(id, rules, sender.byte_time))),
-        control: common.control.map(|control| Box::new(control.endpoint(id, sender))),
+        app,
+        pacing: common.control.map(|control| Box::new(control.pacing(id, sender))),
         class_bases: Arc::clone(common.bases),
         sent: 0,
         stopped: false,
-        door: spec.response_queue.map(|limit| Box::new(Door::new(limit, experiment.switch.virtual_lanes))),
-    }
+        admission: spec.response_queue.map(|limit| Box::new(AdmissionGate::new(limit, lanes))),
+    };
+    Adapter { chain, protocol }
 }

@@ -1,18 +1,13 @@
 //! A run: partitions that advance in windows no longer than the least latency between them.
 
 use fabricsim_model::Observer;
-use fabricsim_topology::Graph;
-use fabricsim_units::{Time, Vl};
-use fabricsim_workload::Source;
+use fabricsim_units::{HostId, Time, Vl};
+use fabricsim_workload::{Message, Source};
 
+use crate::adapter::{Adapter, HostTransport, OrderingEndpoint, Refused};
 use crate::assembly::{Assembly, Directory, assemble};
-use crate::congestion_tree::{self, CongestionTree};
-use crate::deadlock::{self, Deadlock};
-use crate::door::Refused;
-use crate::host::Host;
 use crate::partition::{Mail, Owner, Partition, Totals};
-use crate::transport::HostTransport;
-use crate::waiting::{self, Passed};
+use crate::snapshot::{self, Extent, Snapshot};
 
 /// Outcome of a call of [`Engine::advance`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -134,11 +129,13 @@ impl<B: Observer> Engine<B> {
         for i in 0..self.partitions.len() {
             let mut mail = std::mem::take(&mut self.partitions[i].context.out.mail);
             for message in mail.drain(..) {
-                let (to, port) = match message {
-                    Mail::Packet { channel, .. } => self.directory.receiver[channel as usize],
-                    Mail::Credit { channel, .. } => self.directory.sender[channel as usize],
+                let (to, port) = match &message {
+                    Mail::Packet { channel, .. } => self.directory.receiver[*channel as usize],
+                    Mail::Credit { channel, .. } => self.directory.sender[*channel as usize],
                     Mail::Published { .. } => {
-                        self.partitions.iter_mut().for_each(|partition| partition.receive(message, 0, now));
+                        for partition in &mut self.partitions {
+                            partition.receive(message.clone(), 0, now);
+                        }
                         continue;
                     }
                 };
@@ -182,43 +179,84 @@ impl<B: Observer> Engine<B> {
     }
 
     /// The sources of all hosts, in order of partitions.
-    pub fn sources(&mut self) -> impl Iterator<Item = (fabricsim_units::HostId, &mut Source)> {
-        self.partitions.iter_mut().flat_map(|p| p.hosts.iter_mut()).map(|host| (host.id, &mut host.source))
+    pub fn sources(&mut self) -> impl Iterator<Item = (HostId, &mut Source)> {
+        self.partitions
+            .iter_mut()
+            .flat_map(|p| p.adapters.iter_mut())
+            .map(|adapter| (adapter.id(), &mut adapter.chain.app))
     }
 
     /// Number of times that a notification found or brought a flow to the level at which an event is reported
     /// (InfiniBand's trigger threshold).
     pub fn congestion_events(&self) -> u64 {
-        let hosts = self.partitions.iter().flat_map(|p| &p.hosts);
-        hosts.filter_map(|host| host.control.as_ref()).map(|control| control.events()).sum()
+        self.adapters()
+            .filter_map(|adapter| adapter.chain.pacing.as_ref())
+            .map(|pacing| pacing.events())
+            .sum()
     }
 
     /// Counters of the hosts' transports, in order of partitions; nothing if there are none.
     pub fn transports(&self) -> impl Iterator<Item = HostTransport> {
-        let hosts = self.partitions.iter().flat_map(|p| &p.hosts);
-        hosts.filter_map(|host| host.transport.as_ref()).map(|transport| transport.report())
+        self.adapters().filter_map(Adapter::ordering).map(OrderingEndpoint::report)
+    }
+
+    /// Gives a message to a host, which sends it like one of its own, at `message.created` or later. That must not be
+    /// before now.
+    ///
+    /// # Panics
+    ///
+    /// If there is no such host.
+    pub fn inject(&mut self, source: HostId, message: Message) {
+        let at = message.created.max(self.now);
+        let (partition, h) = self.host(source);
+        partition.adapters[h].chain.app.inject(message);
+        partition.wake_host(h, at);
+    }
+
+    /// Lets a host open messages from now on, or not. Those that it has opened are sent in any case; those that its sources
+    /// create while it opens none wait.
+    ///
+    /// # Panics
+    ///
+    /// If there is no such host.
+    pub fn set_traffic(&mut self, host: HostId, sends: bool) {
+        let now = self.now;
+        let (partition, h) = self.host(host);
+        partition.adapters[h].chain.stopped = !sends;
+        if sends {
+            partition.wake_host(h, now);
+        }
+    }
+
+    /// A host, as its number in its partition.
+    fn host(&mut self, id: HostId) -> (&mut Partition<B>, usize) {
+        let found = self.partitions.iter().enumerate().find_map(|(number, partition)| {
+            // The adapters of a partition are in the order of their hosts.
+            let place = partition.adapters.binary_search_by_key(&id, Adapter::id).ok()?;
+            Some((number, place))
+        });
+        let (number, place) = found.unwrap_or_else(|| panic!("there is no host {id:?}"));
+        (&mut self.partitions[number], place)
     }
 
     /// No host opens another message from now on.
     pub fn stop_sources(&mut self) {
-        self.partitions.iter_mut().flat_map(|p| p.hosts.iter_mut()).for_each(|host| host.stopped = true);
+        self.partitions
+            .iter_mut()
+            .flat_map(|p| p.adapters.iter_mut())
+            .for_each(|adapter| adapter.chain.stopped = true);
     }
 
     /// True if every host has sent all that it opened, and answered every request.
     pub fn sources_drained(&self) -> bool {
-        self.partitions.iter().flat_map(|p| &p.hosts).all(Host::is_drained)
+        self.adapters().all(Adapter::is_drained)
     }
 
     /// True if every message created before `time` has been sent, and every packet of those has been delivered.
     pub fn delivered_all_created_before(&self, time: Time) -> bool {
         self.partitions.iter().all(|p| {
             p.context.arena.iter().all(|(_, slot)| slot.packet.created >= time)
-                && p.hosts.iter().all(|host| {
-                    host.protocol.messages().iter().all(|m| m.created >= time)
-                        && host.transport.as_ref().is_none_or(|t| t.has_finished_before(time))
-                        && host.source.next(self.now).is_none_or(|next| next >= time)
-                        && host.source.next_response().is_none_or(|next| next >= time)
-                })
+                && p.adapters.iter().all(|adapter| adapter.has_sent_all_before(time, self.now))
         })
     }
 
@@ -237,7 +275,7 @@ impl<B: Observer> Engine<B> {
                 // moves on into a staging buffer; at a host that decides on each packet it is returned as it takes it.
                 let returns_space = match partition.owners.get(slot.port as usize) {
                     Some(Owner::Switch(_)) => true,
-                    Some(Owner::Host(_)) => partition.is_choosy(),
+                    Some(Owner::Adapter(_)) => partition.is_choosy(),
                     None => false,
                 };
                 if returns_space {
@@ -266,9 +304,9 @@ impl<B: Observer> Engine<B> {
         Ok(())
     }
 
-    /// Looks for packets that can never move again.
-    pub fn find_deadlock(&self) -> Option<Deadlock> {
-        deadlock::find(self)
+    /// The state of the fabric now.
+    pub fn snapshot(&self, extent: Extent) -> Snapshot {
+        snapshot::take(self, extent)
     }
 
     /// The requests that hosts do not take at present, because they owe too many responses, in order of hosts and lanes.
@@ -281,34 +319,28 @@ impl<B: Observer> Engine<B> {
     /// Number of things that transports have completed, all hosts together: operations that became visible for the first
     /// time, and messages that were sent. `None` without transports, and if a response that has been created is due later.
     pub fn transport_progress(&self) -> Option<u64> {
-        let hosts = || self.partitions.iter().flat_map(|p| &p.hosts);
-        if hosts().all(|host| host.transport.is_none()) {
+        if self.adapters().all(|adapter| adapter.ordering().is_none()) {
             return None;
         }
-        if hosts().any(|host| host.source.next_response().is_some_and(|due| due > self.now)) {
+        let is_later = |due: Option<Time>| due.is_some_and(|due| due > self.now);
+        if self.adapters().any(|adapter| is_later(adapter.chain.app.next_response())) {
             return None;
         }
-        Some(hosts().filter_map(|host| host.transport.as_ref()).map(|transport| transport.progress()).sum())
+        Some(self.adapters().filter_map(Adapter::ordering).map(OrderingEndpoint::progress).sum())
     }
 
     /// Longest time for which congestion control still holds back a host that refuses requests.
     pub fn refusing_held_back_for(&self) -> Time {
-        let hosts = self.partitions.iter().flat_map(|p| &p.hosts);
-        let refusing =
-            hosts.filter(|host| host.door.as_ref().is_some_and(|door| door.lanes().next().is_some()));
-        refusing.map(|host| host.held_back_for(self.now)).max().unwrap_or_default()
+        let refuses = |adapter: &&Adapter| {
+            adapter.chain.admission.as_ref().is_some_and(|gate| gate.lanes().next().is_some())
+        };
+        let held = self.adapters().filter(refuses).map(|adapter| adapter.held_back_for(self.now));
+        held.max().unwrap_or_default()
     }
 
-    /// Heads of queues in switches that have been ready since `since`, and have credits, while their outputs sent other packets.
-    pub fn passed(&self, since: Time) -> Vec<Passed> {
-        waiting::passed(self, since)
-    }
-
-    /// The congestion trees at this moment, by root; the same for every number of partitions. An output's virtual lane is
-    /// congested if more waits for it than the part `fill` of the buffer at the other end of its link; with `None`,
-    /// if its switch's congestion control says so.
-    pub fn congestion_trees(&self, graph: &Graph, fill: Option<f64>) -> Vec<CongestionTree> {
-        congestion_tree::find(self, graph, fill)
+    /// The adapters of all hosts, in order of partitions.
+    fn adapters(&self) -> impl Iterator<Item = &Adapter> {
+        self.partitions.iter().flat_map(|p| &p.adapters)
     }
 
     /// Reports to the observers what is still going on at the end, and returns them, one of each partition.

@@ -2,29 +2,25 @@
 //!
 //! A run is a pure function of experiment and seed: the same bits in every number of partitions, on every machine.
 
+mod adapter;
 mod ages;
 mod assembly;
 mod calendar;
 mod congestion;
-mod congestion_tree;
-mod deadlock;
-mod door;
 mod engine;
-mod host;
 mod losses;
 mod partition;
 mod prepare;
 mod publisher;
-mod transport;
-mod waiting;
+mod round_trip;
+mod snapshot;
 
+pub use adapter::{HostTransport, Refused, transport_bytes, warnings};
 pub use assembly::Assembly;
-pub use congestion_tree::{CongestionTree, Ends, Outlet};
-pub use deadlock::{Blocked, Deadlock};
-pub use door::Refused;
 pub use engine::{Advance, CreditError, Engine};
 pub use losses::{LossCause, Losses};
 pub use partition::Totals;
 pub use prepare::{BuildStep, PrepareError, Prepared, hosts};
-pub use transport::{HostTransport, transport_bytes, warnings};
-pub use waiting::{PacketId, Passed};
+pub use snapshot::{
+    Extent, HostState, LaneAhead, LaneState, PendingMessage, Place, Queue, QueuedPacket, Snapshot,
+};

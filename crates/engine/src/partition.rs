@@ -3,21 +3,20 @@
 use std::sync::Arc;
 
 use fabricsim_fabric::{Arena, Context, NONE, Outbox, Ports, Ramp, Rules, Slot, Switch, Table, return_space};
-use fabricsim_model::{Label, Observer, Packet, PacketKind};
+use fabricsim_model::{Beside, Observer, Packet, PacketKind};
 use fabricsim_routing::{Router, RoutingFunction};
 use fabricsim_units::{ByteTime, Time, Vl};
 
+use crate::adapter::{Adapter, Refused};
 use crate::calendar::{Calendar, Event, Kind};
-use crate::door::Refused;
-use crate::host::Host;
 use crate::losses::{LossCause, Losses};
 use crate::publisher::Publisher;
 
 /// Message from one partition to another.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(crate) enum Mail {
     /// A packet that may be sent on at a switch from a time on.
-    Packet { at: Time, channel: u32, slot: Slot, label: Option<Label> },
+    Packet { at: Time, channel: u32, slot: Slot, beside: Option<Box<Beside>> },
     /// Credits for the sender of a channel.
     Credit { channel: u32, lane: Vl, ramp: Ramp },
     /// Load ahead at an output, for all partitions.
@@ -47,8 +46,8 @@ impl Outbox for Desk {
     fn look(&mut self, at: Time, port: u32) {
         self.calendar.push(Event::new(at.0, Kind::Look, port, 0));
     }
-    fn remote_packet(&mut self, at: Time, channel: u32, slot: Slot, label: Option<Label>) {
-        self.mail.push(Mail::Packet { at, channel, slot, label });
+    fn remote_packet(&mut self, at: Time, channel: u32, slot: Slot, beside: Option<Box<Beside>>) {
+        self.mail.push(Mail::Packet { at, channel, slot, beside });
     }
     fn remote_credit(&mut self, channel: u32, lane: Vl, ramp: Ramp) {
         self.mail.push(Mail::Credit { channel, lane, ramp });
@@ -98,34 +97,44 @@ impl Totals {
     }
 }
 
+/// Packets that have arrived and that adapters take notice of.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Heed {
+    /// None: messages come from nowhere and are not acknowledged.
+    #[default]
+    Nothing,
+    /// Marked ones, and notifications.
+    Marks,
+    /// These, and the last of each message, which is acknowledged.
+    MarksAndEnds,
+    /// All: messages follow from others, or packets are acknowledged.
+    All,
+}
+
 /// The entity that a port belongs to.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Owner {
     Switch(u32),
-    Host(u32),
+    Adapter(u32),
 }
 
 pub(crate) struct Partition<B> {
     pub(crate) switches: Table<Switch>,
-    pub(crate) hosts: Vec<Host>,
+    pub(crate) adapters: Vec<Adapter>,
     /// By port.
     pub(crate) owners: Table<Owner>,
     pub(crate) context: Context<Router, B, Desk>,
     pub(crate) totals: Totals,
     /// Switches and hosts that have to settle at the present moment.
     unsettled_switches: Vec<u32>,
-    unsettled_hosts: Vec<u32>,
+    unsettled_adapters: Vec<u32>,
     /// Events of the present call of [`Partition::run`].
     events: u64,
     /// True if a feature adds work for every packet: one of [`Switch::is_elaborate`], errors of links, or hosts that decide on
     /// packets.
     elaborate: bool,
-    /// True if there is congestion control, or if messages follow from others.
-    attentive: bool,
-    /// True if messages follow from others.
-    closed: bool,
-    /// True if messages are acknowledged.
-    acknowledged: bool,
+    /// Packets that adapters take notice of.
+    heed: Heed,
     /// True if hosts decide on each packet whether to take it.
     choosy: bool,
     /// Loads that its switches publish, if the routing looks at them, and the time of the next publication.
@@ -134,20 +143,17 @@ pub(crate) struct Partition<B> {
     /// True if there are other partitions.
     pub(crate) is_one_of_several: bool,
     /// Packets that hosts have taken at the present moment and take notice of.
-    taken: Vec<(u32, Packet, Option<Label>)>,
+    taken: Vec<(u32, Packet, Beside)>,
     /// True if hosts have a transport. Then a packet is delivered when its operation is visible.
     transported: bool,
 }
 
 impl<B: Observer> Partition<B> {
     pub(crate) fn new(parts: Parts, routing: Arc<Router>, rules: Rules, observer: B) -> Self {
-        let Parts { switches, hosts, owners, ports } = parts;
-        let closed = hosts.iter().any(|host| host.source.is_closed());
-        let transported = hosts.iter().any(|host| host.transport.is_some());
-        let attentive = closed || transported || hosts.iter().any(|host| host.control.is_some());
-        let choosy = hosts.iter().any(|host| host.door.is_some());
-        let mut controls = hosts.iter().filter_map(|host| host.control.as_ref());
-        let acknowledged = controls.any(|control| control.acknowledges());
+        let Parts { switches, adapters, owners, ports } = parts;
+        let transported = adapters.iter().any(|adapter| adapter.ordering().is_some());
+        let heed = adapters.iter().map(Adapter::heed).max().unwrap_or_default();
+        let choosy = adapters.iter().any(|adapter| adapter.chain.admission.is_some());
         let has_errors = ports.senders.iter().any(|sender| sender.retry != NONE);
         let elaborate = choosy || has_errors || switches.iter().any(Switch::is_elaborate);
         let published = Publisher::new(&routing, switches.iter().map(Switch::id));
@@ -156,7 +162,7 @@ impl<B: Observer> Partition<B> {
         Self {
             elaborate,
             switches,
-            hosts,
+            adapters,
             owners,
             context: Context {
                 now: Time::ZERO,
@@ -173,11 +179,9 @@ impl<B: Observer> Partition<B> {
             },
             totals: Totals::default(),
             unsettled_switches: Vec::new(),
-            unsettled_hosts: Vec::new(),
+            unsettled_adapters: Vec::new(),
             events: 0,
-            attentive,
-            closed,
-            acknowledged,
+            heed,
             choosy,
             publish_at: if publisher.is_some() { Time::ZERO } else { Time::MAX },
             publisher,
@@ -189,11 +193,17 @@ impl<B: Observer> Partition<B> {
 
     /// Wakes every host when its source makes its first message.
     pub(crate) fn start(&mut self) {
-        for host in &self.hosts {
-            if let Some(at) = host.source.next(Time::ZERO) {
-                self.context.ports.ensure_wake(host.port, at, &mut self.context.out);
+        for Adapter { chain, .. } in &self.adapters {
+            if let Some(at) = chain.app.next(Time::ZERO) {
+                self.context.ports.ensure_wake(chain.port, at, &mut self.context.out);
             }
         }
+    }
+
+    /// Lets a host look at `at`, which is not before now, whether it has something to send.
+    pub(crate) fn wake_host(&mut self, h: usize, at: Time) {
+        let Context { ports, out, .. } = &mut self.context;
+        ports.ensure_wake(self.adapters[h].chain.port, at, out);
     }
 
     /// Handles the events before `until`, at most about `budget`. True if there are more before `until`.
@@ -262,7 +272,7 @@ impl<B: Observer> Partition<B> {
                 }
             }
             // A host has one port: it is woken once a moment.
-            Owner::Host(h) => self.unsettled_hosts.push(h),
+            Owner::Adapter(h) => self.unsettled_adapters.push(h),
         }
     }
 
@@ -286,14 +296,14 @@ impl<B: Observer> Partition<B> {
     /// A packet stands at a host's door. False if it has to wait there; if not, its space is returned.
     #[inline(never)]
     fn ask(&mut self, port: u32, index: u32) -> bool {
-        let Owner::Host(h) = self.owners[port as usize] else { return true };
-        let host = &mut self.hosts[h as usize];
+        let Owner::Adapter(h) = self.owners[port as usize] else { return true };
+        let adapter = &mut self.adapters[h as usize];
         let slot = &self.context.arena[index];
-        let takes = host.takes(&slot.packet);
-        if let Some(door) = &mut host.door
-            && (door.first(slot.lane).is_some() || !takes)
+        let takes = adapter.takes(&slot.packet);
+        if let Some(gate) = &mut adapter.chain.admission
+            && (gate.first(slot.lane).is_some() || !takes)
         {
-            door.push(slot.lane, index);
+            gate.push(slot.lane, index);
             return false;
         }
         self.let_in(port, index);
@@ -310,27 +320,28 @@ impl<B: Observer> Partition<B> {
     /// Takes the packets at the doors of hosts that have just settled, as far as there is room by now. True if there
     /// were any: then hosts have to settle again.
     #[inline(never)]
-    fn open_doors(&mut self) -> bool {
+    fn admit_waiting(&mut self) -> bool {
         let time = self.context.now.0;
-        for h in std::mem::take(&mut self.unsettled_hosts) {
-            let host = &self.hosts[h as usize];
-            let (port, lanes) = (host.port, host.door.as_ref().map(|door| door.lanes()));
+        for h in std::mem::take(&mut self.unsettled_adapters) {
+            let chain = &self.adapters[h as usize].chain;
+            let (port, lanes) = (chain.port, chain.admission.as_ref().map(|gate| gate.lanes()));
             for lane in lanes.into_iter().flatten() {
-                self.open_door(h, (port, lane), time);
+                self.admit(h, (port, lane), time);
             }
         }
-        !self.unsettled_hosts.is_empty()
+        !self.unsettled_adapters.is_empty()
     }
 
-    fn open_door(&mut self, h: u32, (port, lane): (u32, Vl), time: u64) {
+    fn admit(&mut self, h: u32, (port, lane): (u32, Vl), time: u64) {
         loop {
-            let host = &mut self.hosts[h as usize];
-            let Some(index) = host.door.as_ref().and_then(|door| door.first(lane)) else { return };
-            if !host.takes(&self.context.arena[index].packet) {
+            let adapter = &mut self.adapters[h as usize];
+            let first = adapter.chain.admission.as_ref().and_then(|gate| gate.first(lane));
+            let Some(index) = first else { return };
+            if !adapter.takes(&self.context.arena[index].packet) {
                 return;
             }
-            if let Some(door) = &mut host.door {
-                door.pop(lane);
+            if let Some(gate) = &mut adapter.chain.admission {
+                gate.pop(lane);
             }
             self.let_in(port, index);
             self.take(port, index, time);
@@ -352,17 +363,16 @@ impl<B: Observer> Partition<B> {
         } else if !self.transported {
             self.context.observer.delivered(Time(time), packet);
         }
-        // Nobody takes notice of an unmarked packet, unless it completes a message that is acknowledged, or messages
-        // follow from others.
-        if self.attentive
-            && (self.closed
-                || self.transported
-                || packet.fecn
-                || packet.becn
-                || self.acknowledged && packet.last)
-            && let Owner::Host(h) = self.owners[port as usize]
-        {
-            self.taken.push((h, *packet, self.context.arena.label(index)));
+        let heeded = match self.heed {
+            Heed::Nothing => false,
+            Heed::Marks => packet.fecn || packet.becn,
+            Heed::MarksAndEnds => packet.fecn || packet.becn || packet.last,
+            Heed::All => true,
+        };
+        if heeded && let Owner::Adapter(h) = self.owners[port as usize] {
+            let packet = *packet;
+            let beside = self.context.arena.take_beside(index);
+            self.taken.push((h, packet, beside));
         }
         self.context.arena.release(index);
     }
@@ -373,18 +383,14 @@ impl<B: Observer> Partition<B> {
     fn notice(&mut self) {
         let now = self.context.now;
         self.taken.sort_unstable_by_key(|(host, packet, _)| (*host, packet.source, packet.sequence));
-        for (h, packet, label) in self.taken.drain(..) {
-            let (host, observer) = (&mut self.hosts[h as usize], &mut self.context.observer);
-            let more = if self.transported {
-                host.notice_labelled(&packet, label.as_ref(), now, observer).unwrap_or_else(|cause| {
-                    self.totals.lose(&packet, cause);
-                    false
-                })
-            } else {
-                host.notice(&packet, now, observer)
-            };
+        for (h, packet, beside) in self.taken.drain(..) {
+            let (adapter, observer) = (&mut self.adapters[h as usize], &mut self.context.observer);
+            let more = adapter.arrive(&packet, &beside, now, observer).unwrap_or_else(|cause| {
+                self.totals.lose(&packet, cause);
+                false
+            });
             if more {
-                self.unsettled_hosts.push(h);
+                self.unsettled_adapters.push(h);
             }
         }
     }
@@ -399,32 +405,32 @@ impl<B: Observer> Partition<B> {
             switch.settle::<ELABORATE, _, _, _>(&mut self.context);
         }
         self.unsettled_switches.clear();
-        self.settle_hosts();
+        self.settle_adapters();
         if ELABORATE && self.choosy {
-            while self.open_doors() {
-                self.settle_hosts();
+            while self.admit_waiting() {
+                self.settle_adapters();
             }
         }
-        self.unsettled_hosts.clear();
+        self.unsettled_adapters.clear();
     }
 
     #[inline(always)]
-    fn settle_hosts(&mut self) {
-        for &h in &self.unsettled_hosts {
-            let host = &mut self.hosts[h as usize];
-            let before = host.sent;
-            host.settle(&mut self.context);
-            self.totals.injected += host.sent - before;
+    fn settle_adapters(&mut self) {
+        for &h in &self.unsettled_adapters {
+            let adapter = &mut self.adapters[h as usize];
+            let before = adapter.chain.sent;
+            adapter.settle(&mut self.context);
+            self.totals.injected += adapter.chain.sent - before;
         }
     }
 
     /// Takes mail from another partition; everything in it happens at `now` or later.
     pub(crate) fn receive(&mut self, mail: Mail, port: u32, now: Time) {
         match mail {
-            Mail::Packet { at, mut slot, label, .. } => {
+            Mail::Packet { at, mut slot, beside, .. } => {
                 slot.port = port;
-                let packet = match label {
-                    Some(label) => self.context.arena.insert_labelled(slot, label),
+                let packet = match beside {
+                    Some(beside) => self.context.arena.insert_with(slot, *beside),
                     None => self.context.arena.insert(slot),
                 };
                 self.context.out.arrive(at, port, packet);
@@ -450,18 +456,19 @@ impl<B: Observer> Partition<B> {
         for switch in self.switches.iter_mut() {
             switch.finish(&mut self.context);
         }
-        for control in self.hosts.iter_mut().filter_map(|host| host.control.as_mut()) {
-            control.finish(now, &mut self.context.observer);
+        for pacing in self.adapters.iter_mut().filter_map(|adapter| adapter.chain.pacing.as_mut()) {
+            pacing.finish(now, &mut self.context.observer);
         }
     }
 
     /// The requests that hosts do not take at present.
     pub(crate) fn refused(&self) -> impl Iterator<Item = Refused> {
-        let doors = self.hosts.iter().filter_map(|host| Some((host, host.door.as_ref()?)));
-        doors.flat_map(|(host, door)| {
-            door.lanes().filter_map(|lane| {
-                let packet = self.context.arena[door.first(lane)?].packet;
-                Some(Refused { host: host.id, packet, lane, owed: host.owed() })
+        let gates =
+            self.adapters.iter().filter_map(|adapter| Some((adapter, adapter.chain.admission.as_ref()?)));
+        gates.flat_map(|(adapter, gate)| {
+            gate.lanes().filter_map(|lane| {
+                let packet = self.context.arena[gate.first(lane)?].packet;
+                Some(Refused { host: adapter.id(), packet, lane, owed: adapter.owed() })
             })
         })
     }
@@ -476,10 +483,16 @@ impl<B: Observer> Partition<B> {
     }
 }
 
+/// A partition can be run by any thread.
+const _: fn() = || {
+    fn is_send<T: Send>() {}
+    is_send::<Partition<fabricsim_model::Nobody>>();
+};
+
 /// Components of a partition.
 pub(crate) struct Parts {
     pub(crate) switches: Table<Switch>,
-    pub(crate) hosts: Vec<Host>,
+    pub(crate) adapters: Vec<Adapter>,
     pub(crate) owners: Table<Owner>,
     pub(crate) ports: Ports,
 }

@@ -47,6 +47,13 @@ const ALGORITHMS: [&[(&str, &str)]; 10] = [
     &[("routing.algorithm", "par-6/2")],
 ];
 
+/// Algorithms that read the load of single lanes.
+const OF_LANE: [&[(&str, &str)]; 3] = [
+    &[("routing.algorithm", "ugal-l"), ("routing.load", "credits-of-lane")],
+    &[("routing.algorithm", "par"), ("routing.load", "credits-of-lane")],
+    &[("routing.algorithm", "par-6/2"), ("routing.load", "credits-of-lane")],
+];
+
 fn prepared(traffic: &str, overrides: &[(&str, &str)]) -> Prepared {
     let text = format!("{SMALL}[[traffic]]\nmessage = '128 B'\nslot = '1 ns'\n{traffic}");
     let overrides: Vec<_> = overrides.iter().map(|(k, v)| ((*k).to_owned(), (*v).to_owned())).collect();
@@ -68,7 +75,7 @@ fn run(traffic: &str, overrides: &[(&str, &str)]) -> Totals {
 
 #[test]
 fn partitions_do_not_change_a_bit() {
-    for algorithm in ALGORITHMS {
+    for algorithm in ALGORITHMS.into_iter().chain(OF_LANE) {
         for (traffic, more) in [
             (UNIFORM, ("switch.queueing", "voq")),
             (WORST, ("switch.queueing", "voq")),
@@ -90,7 +97,7 @@ fn partitions_do_not_change_a_bit() {
 #[test]
 fn service_classes_have_ways_of_their_own() {
     let classes = [("switch.service_classes", "2"), ("switch.virtual_lanes", "12")];
-    for algorithm in ALGORITHMS {
+    for algorithm in ALGORITHMS.into_iter().chain(OF_LANE) {
         let of = |class| {
             run(&format!("{WORST}\nload = 0.5\nservice_class = {class}"), &[algorithm, &classes].concat())
         };
@@ -104,13 +111,36 @@ fn service_classes_have_ways_of_their_own() {
 fn accepted(pattern: &str, load: f64, overrides: &[(&str, &str)]) -> f64 {
     let ample =
         [("links.all.reads", "2"), ("links.all.buffer", "4 KiB"), ("links.kind.global.buffer", "4 KiB")];
-    let prepared = prepared(&format!("{pattern}\nload = {load}"), &[overrides, &ample].concat());
+    let prepared = prepared(&format!("{pattern}\nload = {load}"), &[&ample, overrides].concat());
     let mut engine = prepared.engine(|| Nobody);
     engine.advance(Time::us(20), &mut |_, _| true);
     let before = engine.totals().delivered_bytes;
     engine.advance(Time::us(50), &mut |_, _| true);
     let bytes = engine.totals().delivered_bytes - before;
     bytes as f64 / (72.0 * 8.0 * 30_000.0)
+}
+
+/// A full global link has about a quarter of the buffers of its minimal lane in use, and that is an eighth of the space of its two
+/// lanes: a trigger in between is reached if the load is that of the lane alone, and never by the load of all lanes.
+#[test]
+fn the_load_of_the_lane_alone_reaches_a_trigger_that_all_lanes_do_not() {
+    // Round trip of 40 ns and a packet, 480 of 2048 bytes: 0.23 of a lane, 0.12 of both.
+    let rules = |load| {
+        [
+            ("routing.algorithm", "par-6/2"),
+            ("routing.trigger", "0.18"),
+            ("routing.load", load),
+            ("links.kind.global.buffer", "2 KiB"),
+        ]
+    };
+    let offered = 0.4;
+    let [credits, lane] = ["credits", "credits-of-lane"].map(|load| accepted(WORST, offered, &rules(load)));
+    let minimal = accepted(WORST, offered, &[("routing.algorithm", "minimal")]);
+    assert!(
+        (credits / minimal - 1.0).abs() < 0.03,
+        "{credits} by the load of all lanes, {minimal} minimally"
+    );
+    assert!(lane > 2.0 * minimal, "{lane} by the load of the lane, {minimal} minimally");
 }
 
 /// Load of each link, from a router to a router.

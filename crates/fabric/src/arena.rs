@@ -1,7 +1,7 @@
-use fabricsim_model::{Hop, Label, Lanes, Packet, Trail};
+use fabricsim_model::{Beside, Hop, HopTelemetry, Lanes, Packet, Trail};
 use fabricsim_units::{HostId, PortNo, Time, Vl};
 
-use crate::Table;
+use crate::{Columns, Sending, Table};
 
 /// "No packet" in a link of a list.
 pub const NONE: u32 = u32::MAX;
@@ -33,21 +33,15 @@ pub struct Slot {
 #[derive(Clone, Debug)]
 pub struct Arena {
     slots: Table<Slot>,
-    /// Labels that transports put on packets, by slot; as long as needed. With it, the packet that it was put on.
-    labels: Vec<(Sending, Label)>,
+    /// What features keep beside packets.
+    pub columns: Columns,
     free: u32,
     live: u32,
 }
 
-/// Identity of a packet of a run: its sender, and the time at which that began to send it.
-type Sending = (HostId, Time);
-
-/// Of no packet.
-const NO_SENDING: Sending = (HostId(u32::MAX), Time::MAX);
-
 impl Default for Arena {
     fn default() -> Self {
-        Self { slots: Table::new(Vec::new()), labels: Vec::new(), free: NONE, live: 0 }
+        Self { slots: Table::new(Vec::new()), columns: Columns::default(), free: NONE, live: 0 }
     }
 }
 
@@ -84,22 +78,34 @@ impl Arena {
         slot
     }
 
-    /// Stores a packet with a label and returns its number.
-    pub fn insert_labelled(&mut self, slot: Slot, label: Label) -> u32 {
+    /// Stores a packet with what is beside it, and returns its number.
+    pub fn insert_with(&mut self, slot: Slot, beside: Beside) -> u32 {
         let sending = slot.sending();
         let index = self.insert(slot);
-        if self.labels.len() <= index as usize {
-            self.labels.resize(index as usize + 1, (NO_SENDING, Label::default()));
-        }
-        self.labels[index as usize] = (sending, label);
+        self.columns.put(index, sending, beside);
         index
     }
 
-    /// The label that a packet was stored with. A label of an earlier packet in the same place does not count: it is of
-    /// another sender or another time, and a sender sends one packet at a time.
-    pub fn label(&self, index: u32) -> Option<Label> {
-        let (sending, label) = self.labels.get(index as usize)?;
-        (*sending == self[index].sending()).then_some(*label)
+    /// Takes out what is beside a packet.
+    pub fn take_beside(&mut self, index: u32) -> Beside {
+        let sending = self[index].sending();
+        self.columns.take(index, sending)
+    }
+
+    /// [`Arena::take_beside`] for a packet that moves to another partition; `None` if there is nothing.
+    #[inline]
+    pub fn take_boxed(&mut self, index: u32) -> Option<Box<Beside>> {
+        if self.columns.are_unused() {
+            return None;
+        }
+        let beside = self.take_beside(index);
+        (!beside.is_empty()).then(|| Box::new(beside))
+    }
+
+    /// The states of the outputs that a packet left by.
+    pub fn telemetry(&mut self, index: u32) -> &mut Vec<HopTelemetry> {
+        let sending = self[index].sending();
+        self.columns.telemetry.list(index, sending)
     }
 
     /// Number of packets.
@@ -165,44 +171,32 @@ impl Slot {
 
 #[cfg(test)]
 mod tests {
-    use fabricsim_model::PacketKind;
+    use fabricsim_model::{Label, PacketKind};
 
     use super::*;
 
     fn slot(source: u32, injected: u64) -> Slot {
-        let packet = Packet {
-            source: HostId(source),
-            destination: HostId(9),
-            created: Time::ZERO,
-            injected: Time(injected),
-            bytes: 64,
-            sequence: 0,
-            stream: 0,
-            hops: 0,
-            tag: 0,
-            age: 0,
-            kind: PacketKind::Data,
-            fecn: false,
-            becn: false,
-            last: true,
-        };
+        let ends = (HostId(source), HostId(9));
+        let packet = Packet::new(PacketKind::Data, ends, 64, Time(injected));
         Slot::new(packet, 1)
     }
 
     #[test]
     fn a_packet_has_its_own_label_or_none() {
-        let label = Label { number: 7, ..Label::default() };
+        let label = Some(Label { number: 7, ..Label::default() });
+        let labelled = || Beside { label, ..Beside::default() };
         let mut arena = Arena::default();
         let plain = arena.insert(slot(0, 0));
-        assert_eq!(arena.label(plain), None);
-        let labelled = arena.insert_labelled(slot(1, 10), label);
-        assert_eq!((arena.label(plain), arena.label(labelled)), (None, Some(label)));
-        // The places of both are used again, by packets of the same senders.
-        arena.release(labelled);
-        assert_eq!(arena.insert(slot(1, 20)), labelled);
-        assert_eq!(arena.label(labelled), None);
-        arena.release(labelled);
-        assert_eq!(arena.insert(slot(2, 10)), labelled);
-        assert_eq!(arena.label(labelled), None);
+        let first = arena.insert_with(slot(1, 10), labelled());
+        assert_eq!((arena.take_beside(plain).label, arena.take_beside(first).label), (None, label));
+        // The places are used again, by packets of the same senders, with the first packet's label still there.
+        arena.release(first);
+        assert_eq!(arena.insert_with(slot(1, 20), labelled()), first);
+        arena.release(first);
+        assert_eq!(arena.insert(slot(1, 30)), first);
+        assert_eq!(arena.take_beside(first), Beside::default());
+        arena.release(first);
+        assert_eq!(arena.insert(slot(2, 20)), first);
+        assert_eq!(arena.take_beside(first), Beside::default());
     }
 }

@@ -1,6 +1,6 @@
 use std::sync::Arc;
 
-use fabricsim_model::{Hop, Label, Packet, Random};
+use fabricsim_model::{Beside, Hop, Packet, Random};
 use fabricsim_routing::Ways;
 use fabricsim_spec::{Arbiter, CreditReturn, Queueing, Switching};
 use fabricsim_units::{SwitchId, Time, Vl};
@@ -18,7 +18,7 @@ pub trait Outbox {
     /// The input buffer of `port`, of a switch that is input- and output-queued, is to be looked at again.
     fn look(&mut self, at: Time, port: u32);
     /// As [`Outbox::arrive`], at a switch of another partition; `channel` leads to it.
-    fn remote_packet(&mut self, at: Time, channel: u32, slot: Slot, label: Option<Label>);
+    fn remote_packet(&mut self, at: Time, channel: u32, slot: Slot, beside: Option<Box<Beside>>);
     /// Credits for the sender of `channel`, which is in another partition.
     fn remote_credit(&mut self, channel: u32, lane: Vl, ramp: Ramp);
 }
@@ -48,6 +48,8 @@ pub struct Rules {
     pub hop_choices: u16,
     /// Selects whether packets that wait in a switch for a port count as load of the port. All bits, or none.
     pub waiting_mask: u32,
+    /// True if the load of a port is the used space of those lanes alone that the packet may take there.
+    pub load_of_lane: bool,
     /// Seed of the experiment, for arbiters that draw.
     pub seed: u64,
 }

@@ -9,6 +9,7 @@ mod arbiter;
 mod arena;
 mod bits;
 mod board;
+mod columns;
 pub mod congestion;
 mod context;
 mod credit;
@@ -23,6 +24,7 @@ mod transmit;
 
 pub use arena::{Arena, NONE, Slot};
 pub use board::Board;
+pub use columns::{Column, Columns, Sending};
 pub use context::{Context, Outbox, Rules};
 pub use credit::{LaneCredits, Ramp, RampPool};
 pub use port::{Far, Ports, Reads, Receiver, Sender};

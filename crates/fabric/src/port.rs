@@ -300,11 +300,10 @@ impl Ports {
         lane.free >= blocks
     }
 
-    /// True if `blocks` are free on a lane at `now`. Changes nothing, so that the measurement may look at times that the sender has not
-    /// reached.
-    pub fn would_have_space(&self, port: u32, lane: Vl, blocks: u32, now: Time) -> bool {
-        let lane = &self.lanes[port as usize * self.lane_count + lane.index()];
-        lane.free >= blocks || self.ramps.free_at(lane, now) >= blocks
+    /// Blocks that are free on a lane at `now`. Changes nothing, so that a snapshot may look at times that the sender has
+    /// not reached.
+    pub fn free_at(&self, port: u32, lane: Vl, now: Time) -> u32 {
+        self.ramps.free_at(&self.lanes[port as usize * self.lane_count + lane.index()], now)
     }
 
     /// The lanes among `allowed` that a packet of `flow` can be sent on, whichever has space.
@@ -350,20 +349,20 @@ impl Ports {
         self.whole = Table::new(capacity.map(LaneCredits::new).collect());
     }
 
-    /// Blocks in use, as far as is known at `now`, of the buffers of the lanes `class` behind a sending port that leads to a switch.
+    /// Blocks in use, as far as is known at `now`, of the buffers of all lanes behind a sending port that leads to a switch; `None` if
+    /// they are not counted together ([`Ports::count_whole`]).
     #[inline]
-    pub fn in_use(&mut self, port: usize, class: &Range<usize>, now: Time) -> u32 {
-        if let Some(whole) = self.whole.get_mut(port) {
-            self.ramps.collect(whole, now);
-            return whole.capacity - whole.free;
-        }
-        self.in_use_of_lanes(port, class, now)
+    pub fn in_use_of_whole(&mut self, port: usize, now: Time) -> Option<u32> {
+        let whole = self.whole.get_mut(port)?;
+        self.ramps.collect(whole, now);
+        Some(whole.capacity - whole.free)
     }
 
+    /// Blocks in use, as far as is known at `now`, of the buffers of `lanes` behind a sending port that leads to a switch.
     #[inline(never)]
-    fn in_use_of_lanes(&mut self, port: usize, class: &Range<usize>, now: Time) -> u32 {
+    pub fn in_use_of_lanes(&mut self, port: usize, lanes: &Range<usize>, now: Time) -> u32 {
         let first = port * self.lane_count;
-        let used = (first + class.start..first + class.end).map(|lane| {
+        let used = (first + lanes.start..first + lanes.end).map(|lane| {
             let lane = &mut self.lanes[lane];
             self.ramps.collect(lane, now);
             lane.capacity - lane.free
@@ -446,6 +445,21 @@ mod tests {
     use proptest::prelude::*;
 
     const LANES: usize = 4;
+
+    /// Used space is that of the lanes that are asked for, of that port; of all, if they are counted together.
+    #[test]
+    fn space_in_use_is_of_the_lanes_that_are_asked_for() {
+        let mut ports =
+            ports(&[[10, 10, 10, 10], [9, 8, 6, 10], [0, 0, 0, 0]], &[0; 3], Selection::RoundRobin);
+        let now = Time::ZERO;
+        for (lanes, used) in [(0..1, 1), (1..2, 2), (2..3, 4), (1..3, 6), (0..4, 7), (3..4, 0)] {
+            assert_eq!(ports.in_use_of_lanes(1, &lanes, now), used, "{lanes:?}");
+        }
+        assert_eq!(ports.in_use_of_whole(1, now), None);
+        ports.count_whole();
+        ports.use_whole(1, 5, now);
+        assert_eq!(ports.in_use_of_whole(1, now), Some(5));
+    }
 
     fn sender(last_lane: u8) -> Sender {
         let byte_time = ByteTime::default();

@@ -30,6 +30,9 @@ mod queues;
 mod round;
 mod sight;
 mod staging;
+mod telemetry;
+
+use telemetry::Telemetry;
 
 /// A switch: its queues, and who of them asks for which output.
 #[derive(Clone, Debug)]
@@ -69,6 +72,8 @@ pub struct Switch {
     aging: Option<Box<Aging>>,
     /// The delay of packets that reach the head of their queue, if there is one.
     head_delay: Option<Box<HeadDelay>>,
+    /// Counters for the telemetry that packets collect, if they do.
+    telemetry: Option<Box<Telemetry>>,
     /// Watches for congestion and marks packets, where there is congestion control.
     detector: Option<Box<Detector>>,
     /// True if it matters to the detector whether lanes wait for credits.
@@ -115,6 +120,7 @@ impl Switch {
             moves: Bits::new(ports),
             aging: None,
             head_delay: None,
+            telemetry: None,
             detector: None,
             needs_credits: false,
             has_classes: usize::from(rules.lanes_per_class) < lanes,
@@ -172,7 +178,7 @@ impl Switch {
         settled
     }
 
-    /// True if packets age, if there are staging buffers or a delay at the head of a queue, if the switch asks for more space
+    /// True if packets age or collect telemetry, if there are staging buffers or a delay at the head of a queue, if the switch asks for more space
     /// than a packet takes, if it has more ports than a word has bits, or if an observer receives every grant. These features
     /// are monomorphised separately, so plain switches pay nothing for them.
     pub fn is_elaborate(&self) -> bool {

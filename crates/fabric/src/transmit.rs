@@ -156,10 +156,10 @@ fn transmit_at<const PACED: bool, R: RoutingFunction, B: Observer, O: Outbox>(
         }
         Far::Remote => {
             let (at, channel) = (now + sender.far_delay + late, sender.channel);
-            let label = context.arena.label(index);
+            let beside = context.arena.take_boxed(index);
             let slot = context.arena.remove(index);
             context.ports.use_whole(port, blocks, context.now);
-            context.out.remote_packet(at, channel, slot, label);
+            context.out.remote_packet(at, channel, slot, beside);
         }
     }
     end

@@ -43,17 +43,20 @@ const RATE: Wording = Wording {
 };
 
 fn wording(algorithm: CongestionAlgorithm) -> &'static Wording {
-    if algorithm == CongestionAlgorithm::Dcqcn { &RATE } else { &INDEX }
+    if is_rate(algorithm) { &RATE } else { &INDEX }
+}
+
+/// True if the level of a flow is a rate.
+fn is_rate(algorithm: CongestionAlgorithm) -> bool {
+    !matches!(algorithm, CongestionAlgorithm::None | CongestionAlgorithm::Infiniband)
 }
 
 /// The level of a flow that is not held back.
 fn free_level(context: &Context, algorithm: CongestionAlgorithm, source: HostId) -> u32 {
-    match algorithm {
-        CongestionAlgorithm::Dcqcn => {
-            (context.outcome.rates[source.index()].bits_per_second() / 1_000_000) as u32
-        }
-        _ => 0,
+    if !is_rate(algorithm) {
+        return 0;
     }
+    (context.outcome.rates[source.index()].bits_per_second() / 1_000_000) as u32
 }
 
 fn of<'a>(context: &Context<'a>) -> Option<&'a Congestion> {
@@ -149,7 +152,7 @@ pub(crate) fn summary(context: &Context) -> Option<CongestionSummary> {
     let part = context.flows.iter().filter(|row| row.takes_part());
     let levels: Vec<_> =
         part.map(|row| level(context, congestion, row.key, &congestion.of(row.key))).collect();
-    let by_rate = congestion.algorithm == CongestionAlgorithm::Dcqcn;
+    let by_rate = is_rate(congestion.algorithm);
     let strongest = levels.iter().map(|level| level.1).reduce(if by_rate { f64::min } else { f64::max });
     let (mean, strongest) = (
         levels.iter().map(|level| level.0).sum::<f64>() / levels.len() as f64,

@@ -35,6 +35,29 @@ pub struct Packet {
     pub last: bool,
 }
 
+impl Packet {
+    /// A packet that its source begins to send at `now`, made at that time: unmarked, and all of its message.
+    #[inline(always)]
+    pub fn new(kind: PacketKind, (source, destination): (HostId, HostId), bytes: u32, now: Time) -> Self {
+        Self {
+            source,
+            destination,
+            created: now,
+            injected: now,
+            bytes,
+            sequence: 0,
+            stream: 0,
+            hops: 0,
+            tag: 0,
+            age: 0,
+            kind,
+            fecn: false,
+            becn: false,
+            last: true,
+        }
+    }
+}
+
 /// Content of a packet.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum PacketKind {

@@ -68,10 +68,11 @@ impl Datagram {
         self.open.push(message);
     }
 
-    /// The messages that could send their next packet, in turn, by number.
+    /// The number of the message that is `place` places after the one whose turn it is, from 0 to the number of open messages - 1.
     #[inline]
-    pub fn candidates(&self) -> impl Iterator<Item = usize> + use<> {
-        (self.turn..self.open.len()).chain(0..self.turn.min(self.open.len()))
+    pub fn in_turn(&self, place: usize) -> usize {
+        let number = self.turn + place;
+        if number < self.open.len() { number } else { number - self.open.len() }
     }
 
     /// Receiver and size of the next packet of message `number`.
@@ -138,7 +139,8 @@ mod tests {
     /// Sends everything; receiver and size of each packet.
     fn packets(datagram: &mut Datagram) -> Vec<(u32, u32)> {
         let mut sent = Vec::new();
-        while let Some(number) = datagram.candidates().next() {
+        while !datagram.is_empty() {
+            let number = datagram.in_turn(0);
             let (destination, bytes) = datagram.next_packet(number);
             sent.push((destination.0, bytes));
             datagram.sent(number, |_| None);

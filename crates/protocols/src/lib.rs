@@ -1,7 +1,7 @@
 //! Endpoint protocols: state machines that turn messages into packets. They know no clock and no network.
 
-pub mod congestion;
 mod datagram;
 pub mod ordering;
+pub mod pacing;
 
 pub use datagram::{Datagram, Outgoing};

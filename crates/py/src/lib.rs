@@ -4,6 +4,7 @@
 #![allow(clippy::needless_pass_by_value, reason = "PyO3 extracts arguments into owned values")]
 
 mod ordering;
+mod session;
 
 use std::path::Path;
 use std::sync::{Arc, Mutex};
@@ -229,8 +230,7 @@ impl Simulation {
             return Err(PyRuntimeError::new_err("a Simulation runs once: make a new one"));
         };
         let outcome = py.detach(|| simulation::simulate(&prepared, &self.control));
-        let experiment = &prepared.experiment;
-        Ok(Outcome { summary: outcome.json(&experiment.title, experiment.seed).to_string(), outcome })
+        Ok(Outcome::new(outcome, &prepared))
     }
 }
 
@@ -239,6 +239,13 @@ impl Simulation {
 struct Outcome {
     outcome: simulation::Outcome,
     summary: String,
+}
+
+impl Outcome {
+    fn new(outcome: simulation::Outcome, prepared: &Prepared) -> Self {
+        let experiment = &prepared.experiment;
+        Self { summary: outcome.json(&experiment.title, experiment.seed).to_string(), outcome }
+    }
 }
 
 #[pymethods]
@@ -311,5 +318,8 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("CancelledError", module.py().get_type::<CancelledError>())?;
     module.add_class::<Control>()?;
     module.add_class::<Simulation>()?;
+    module.add_class::<session::Session>()?;
+    module.add_function(wrap_pyfunction!(session::parse_time, module)?)?;
+    module.add_function(wrap_pyfunction!(session::parse_size, module)?)?;
     module.add_class::<Outcome>()
 }

@@ -2,7 +2,7 @@ use std::io::Read;
 use std::path::Path;
 
 use fabricsim_model::Lanes;
-use fabricsim_spec::{Algorithm, Experiment, LanePolicy, SpecError, Ties};
+use fabricsim_spec::{Algorithm, Experiment, LanePolicy, Load, SpecError, Ties};
 use fabricsim_topology::{Graph, Shape, failed_links};
 
 use crate::{
@@ -127,6 +127,7 @@ fn refuse_stray(
             return Err(SpecError::at_key(file, key, message));
         }
     }
+    refuse_load(routing.load, algorithm, file)?;
     if !experiment.links.failed.is_empty() && !goes_around(algorithm, graph) {
         let message = format!(
             "`{}` does not go around failed links: set `routing.algorithm` to \"shortest-path\" with `lane_policy = \"hops\"`, or on a \
@@ -136,6 +137,22 @@ fn refuse_stray(
         return Err(SpecError::at_key(file, "links.failed", message));
     }
     Ok(())
+}
+
+/// Refuses the load of lanes alone for algorithms that do not read it: those that do not choose by load, those that read the loads
+/// that others broadcast, which are of all lanes, and those on trees, where every lane is open to every packet.
+fn refuse_load(load: Load, algorithm: Algorithm, file: &str) -> Result<(), SpecError> {
+    use Algorithm::{Dal, Par, Par62, UgalL};
+    let users = [UgalL, Par, Par62, Dal];
+    if load != Load::CreditsOfLane || users.contains(&algorithm) {
+        return Ok(());
+    }
+    let message = format!(
+        "\"credits-of-lane\" is only for {}, not for `{}`: use \"waiting-and-credits\" or \"credits\"",
+        listed(&users.map(|user| format!("`{}`", name(user)))),
+        name(algorithm)
+    );
+    Err(SpecError::at_key(file, "routing.load", message))
 }
 
 /// True if the algorithm avoids failed links on this graph, or does not fit it anyway.
@@ -249,6 +266,8 @@ mod tests {
     use super::*;
     use crate::samples::{graph, try_router};
 
+    const FLY: &str = "dragonfly = { p = 1, a = 2, h = 1 }";
+
     fn message(topology: &str, routing: &str, lanes: u8) -> String {
         try_router(&graph(topology), topology, routing, lanes).unwrap_err().to_string()
     }
@@ -294,6 +313,17 @@ mod tests {
                 "routing.tables: only for `table`, not for `dimension-order`",
             ),
             (message(mesh, "algorithm = \"table\"", 1), "needs the key `tables`"),
+            (
+                message(tree, "algorithm = \"up-down-adaptive\"\nload = \"credits-of-lane\"", 1),
+                "routing.load: \"credits-of-lane\" is only for `ugal-l`, `par`, `par-6/2` and `dal`, not for `up-down-adaptive`: use \
+                 \"waiting-and-credits\" or \"credits\"",
+            ),
+            (message(mesh, "load = \"credits-of-lane\"", 1), "not for `dimension-order`: use"),
+            (message(FLY, "algorithm = \"ugal-g\"\nload = \"credits-of-lane\"", 16), "not for `ugal-g`: use"),
+            (
+                message(FLY, "algorithm = \"piggyback\"\nload = \"credits-of-lane\"", 16),
+                "not for `piggyback`: use",
+            ),
             (message(mesh, "", 0), "switch.virtual_lanes: 0 virtual lanes: there are 1 to 16"),
             (message(mesh, "", 17), "17 virtual lanes"),
         ];

@@ -1,7 +1,7 @@
 //! From an experiment to the routing of a dragonfly, megafly or HyperX, and to minimal, Valiant and UGAL-L routing on other graphs.
 
 use fabricsim_model::Lanes;
-use fabricsim_spec::{Algorithm, Experiment, SpecError};
+use fabricsim_spec::{Algorithm, Experiment, Load, SpecError};
 use fabricsim_topology::{Graph, LinkClass, Shape, failed_links};
 use fabricsim_units::Time;
 
@@ -119,6 +119,7 @@ fn dragonfly(algorithm: Algorithm, experiment: &Experiment) -> Option<Policy> {
             threshold: if routing.trigger.is_some() && routing.threshold.is_none() { 0 } else { threshold },
             trigger: part(routing.trigger, 0.0),
             ratio: part(routing.ratio, RATIO),
+            of_lane: routing.load == Load::CreditsOfLane,
         }),
         _ => return None,
     })

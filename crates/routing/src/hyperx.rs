@@ -163,7 +163,7 @@ impl HyperX {
         let mut best = (u64::MAX, (Hop { port: PortNo(0), lanes: self.all }, trail));
         for (d, from, to) in self.unaligned(at, to) {
             let step = self.step(at, (d, to), false, trail);
-            let ahead = u64::from(view.load(step.0.port));
+            let ahead = u64::from(view.load(step.0.port, step.0.lanes));
             if ahead < best.0 {
                 best = (ahead, step);
             }
@@ -172,7 +172,7 @@ impl HyperX {
                 other += u32::from(other >= from.min(to));
                 other += u32::from(other >= from.max(to));
                 let step = self.step(at, (d, other), true, trail);
-                let ahead = 2 * u64::from(view.load(step.0.port)) + u64::from(threshold);
+                let ahead = 2 * u64::from(view.load(step.0.port, step.0.lanes)) + u64::from(threshold);
                 if ahead < best.0 {
                     best = (ahead, step);
                 }
@@ -261,6 +261,10 @@ impl RoutingFunction for HyperX {
 
     fn is_adaptive(&self) -> bool {
         matches!(self.policy, HyperXPolicy::Dal { .. })
+    }
+
+    fn takes_detours(&self) -> bool {
+        self.policy != HyperXPolicy::Minimal
     }
 
     fn keeps_trail(&self) -> bool {

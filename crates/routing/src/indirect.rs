@@ -114,8 +114,11 @@ impl Indirect {
             let detour = self.length(at, via) + self.length(over, to);
             let links = [self.length(at, to), detour];
             let [minimal, detour] = self.weights.map_or(links, |weights| weights.map(u64::from));
-            let least = u64::from(view.load(self.port(at, to))) * minimal;
-            let other = u64::from(view.load(self.port(at, via))) * detour;
+            let mut ahead = |goal| {
+                let (hop, _) = self.step(self.port(at, goal), trail);
+                u64::from(view.load(hop.port, hop.lanes))
+            };
+            let (least, other) = (ahead(to) * minimal, ahead(via) * detour);
             if least <= other + u64::from(threshold) {
                 return trail;
             }
@@ -170,6 +173,10 @@ impl RoutingFunction for Indirect {
 
     fn is_adaptive(&self) -> bool {
         matches!(self.policy, IndirectPolicy::UgalLocal { .. })
+    }
+
+    fn takes_detours(&self) -> bool {
+        true
     }
 
     fn keeps_trail(&self) -> bool {

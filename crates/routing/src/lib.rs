@@ -82,6 +82,12 @@ pub trait RoutingFunction {
         false
     }
 
+    /// True if packets may take other routes than those of [`RoutingFunction::hops`]: over another group or switch, or by links that do
+    /// not lead closer. Then [`RoutingFunction::options`] has all of them.
+    fn takes_detours(&self) -> bool {
+        false
+    }
+
     /// The hop of a packet that remembers `trail`, which becomes what it remembers when it has taken the hop; `None` if packets
     /// remember nothing ([`RoutingFunction::hops`] knows).
     #[inline]
@@ -170,6 +176,12 @@ macro_rules! routers {
             fn keeps_trail(&self) -> bool {
                 match self {
                     $(Self::$name(router) => router.keeps_trail(),)*
+                }
+            }
+
+            fn takes_detours(&self) -> bool {
+                match self {
+                    $(Self::$name(router) => router.takes_detours(),)*
                 }
             }
 

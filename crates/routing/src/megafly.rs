@@ -195,8 +195,8 @@ impl Megafly {
             let lands = out.map_or(0, |gate| gate.lands);
             let links = if self.gates_of(via, lands, last).next().is_some() { 4 } else { 6 };
             let [minimal, detour] = self.weights.unwrap_or([3, links]).map(u64::from);
-            let least = u64::from(view.load(direct)) * minimal;
-            let other = u64::from(view.load(chosen(out))) * detour;
+            let least = u64::from(view.load(direct, self.halves[0])) * minimal;
+            let other = u64::from(view.load(chosen(out), self.halves[0])) * detour;
             if least <= other + u64::from(threshold) {
                 return (direct, 0);
             }
@@ -278,6 +278,10 @@ impl RoutingFunction for Megafly {
 
     fn is_adaptive(&self) -> bool {
         matches!(self.policy, MegaflyPolicy::UgalLocal { .. })
+    }
+
+    fn takes_detours(&self) -> bool {
+        self.policy != MegaflyPolicy::Minimal
     }
 
     fn keeps_trail(&self) -> bool {

@@ -1,5 +1,7 @@
 //! Shared test code for routing that keeps a trail.
 
+use std::cell::RefCell;
+
 use fabricsim_model::{Lanes, Packet, PacketKind, Random, Trail};
 use fabricsim_topology::{Graph, Node};
 use fabricsim_units::{HostId, PortNo, SwitchId, Time, Vl};
@@ -21,7 +23,7 @@ pub(crate) struct Anything {
 }
 
 impl View for Anything {
-    fn load(&mut self, _port: PortNo) -> u32 {
+    fn load(&mut self, _port: PortNo, _lanes: Lanes) -> u32 {
         self.published = self.random.below(1000) as u32;
         self.random.below(1000) as u32
     }
@@ -43,7 +45,7 @@ pub(crate) struct Recorded {
 }
 
 impl View for Recorded {
-    fn load(&mut self, port: PortNo) -> u32 {
+    fn load(&mut self, port: PortNo, _lanes: Lanes) -> u32 {
         let known = self.asked.iter().find(|(other, _)| *other == port).map(|&(_, load)| load);
         let load = known.unwrap_or_else(|| self.random.below(9) as u32);
         self.asked.push((port, load));
@@ -57,6 +59,37 @@ impl View for Recorded {
     }
     fn below(&mut self, n: u32) -> u32 {
         self.random.below(u64::from(n)) as u32
+    }
+}
+
+/// The load and the capacity of each port are drawn for each request, and the lanes remembered that were asked for.
+pub(crate) struct LanesAsked {
+    pub(crate) random: Random,
+    pub(crate) loads: Vec<(PortNo, Lanes)>,
+    pub(crate) capacities: Vec<(PortNo, Lanes)>,
+}
+
+impl LanesAsked {
+    pub(crate) fn new(random: Random) -> RefCell<Self> {
+        RefCell::new(Self { random, loads: Vec::new(), capacities: Vec::new() })
+    }
+}
+
+impl View for RefCell<LanesAsked> {
+    fn load(&mut self, port: PortNo, lanes: Lanes) -> u32 {
+        let asked = self.get_mut();
+        asked.loads.push((port, lanes));
+        asked.random.below(100) as u32
+    }
+    fn capacity(&self, port: PortNo, lanes: Lanes) -> u32 {
+        self.borrow_mut().capacities.push((port, lanes));
+        100
+    }
+    fn published(&self, _number: u32) -> u32 {
+        0
+    }
+    fn below(&mut self, n: u32) -> u32 {
+        self.get_mut().random.below(u64::from(n)) as u32
     }
 }
 

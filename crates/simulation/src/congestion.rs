@@ -2,8 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use fabricsim_engine::{CongestionTree, Ends, Engine, Outlet, Prepared};
+use fabricsim_analysis::{CongestionTree, Ends, Outlet, congestion_trees};
+use fabricsim_engine::{Extent, Prepared};
 use fabricsim_model::{Data, Observer, Table};
+use fabricsim_session::Session;
 use fabricsim_spec::{CongestionAlgorithm, Experiment, InfiniBandCongestion};
 use fabricsim_units::{HostId, Time};
 
@@ -84,11 +86,11 @@ fn fill(experiment: &Experiment) -> Option<f64> {
     let control = &experiment.congestion_control;
     let InfiniBandCongestion { threshold, ports, .. } = &control.infiniband;
     let marks = match control.algorithm {
-        CongestionAlgorithm::None => false,
+        CongestionAlgorithm::None | CongestionAlgorithm::Swift | CongestionAlgorithm::Hpcc => false,
         CongestionAlgorithm::Infiniband => {
             *threshold > 0 || ports.iter().any(|of| of.threshold.is_some_and(|threshold| threshold > 0))
         }
-        CongestionAlgorithm::Dcqcn => true,
+        CongestionAlgorithm::Dcqcn | CongestionAlgorithm::Nscc => true,
     };
     (!marks).then_some(experiment.measure.congestion_fill)
 }
@@ -127,13 +129,14 @@ impl Trees {
     /// Looks at the fabric as it is now, at [`Trees::due`]. `window`: the measurement, if it has begun.
     pub(crate) fn look<B: Observer>(
         &mut self,
-        engine: &Engine<B>,
+        session: &Session<B>,
         prepared: &Prepared,
         window: Option<(Time, Time)>,
     ) {
-        let now = engine.now();
+        let now = session.now();
         self.count_until(now, window);
-        self.current = engine.congestion_trees(&prepared.graph, self.fill);
+        let snapshot = session.snapshot(Extent::Queues);
+        self.current = congestion_trees(&snapshot, &prepared.graph, &prepared.router, self.fill);
         let before = std::mem::take(&mut self.since);
         let since = |root: Outlet| before.get(&root).copied().unwrap_or(now);
         self.since = self.current.iter().map(|tree| (tree.root, since(tree.root))).collect();

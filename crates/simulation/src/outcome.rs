@@ -1,4 +1,5 @@
-use fabricsim_engine::{Deadlock, Losses, Refused, Totals};
+use fabricsim_analysis::{Blocked, Deadlock};
+use fabricsim_engine::{Losses, Refused, Totals};
 use fabricsim_measure::Summary;
 use fabricsim_model::Table;
 use fabricsim_topology::Graph;
@@ -130,7 +131,7 @@ impl Outcome {
 
 /// The cycle of a deadlock, a line for each buffer: switch, port, lane, packet at its head, and what it waits for.
 pub(crate) fn deadlock_lines(deadlock: &Deadlock, graph: &Graph) -> Vec<String> {
-    let line = |blocked: &fabricsim_engine::Blocked| {
+    let line = |blocked: &Blocked| {
         let switch = &graph.switches[blocked.switch.index()];
         let behind = graph
             .far_end(switch.ports[blocked.output.index()], fabricsim_topology::Node::Switch(blocked.switch));

@@ -1,7 +1,7 @@
 //! Hosts that refuse requests for ever, while timers of transports go on sending copies.
 
 use fabricsim_engine::{Engine, Refused};
-use fabricsim_measure::Recorder;
+use fabricsim_model::Observer;
 use fabricsim_spec::Transport;
 use fabricsim_topology::Graph;
 use fabricsim_units::Time;
@@ -32,7 +32,7 @@ impl Refusals {
     /// Notes the state of the fabric now. True if the same requests have been refused for so long that every timer has ended
     /// several times, while in all of the fabric no operation has become visible and no message was sent: what still
     /// moves is copies of what has been delivered, or what is sent in vain.
-    pub(crate) fn look(&mut self, engine: &Engine<Recorder>) -> bool {
+    pub(crate) fn look<B: Observer>(&mut self, engine: &Engine<B>) -> bool {
         let refused = engine.refused();
         let progress = if refused.is_empty() { None } else { engine.transport_progress() };
         if progress.is_none() || progress != self.progress || refused != self.last {
@@ -46,7 +46,7 @@ impl Refusals {
     }
 
     /// A warning if hosts refuse requests at the end of a run, and nothing has been completed for longer than a retransmission takes.
-    pub(crate) fn warning(&self, engine: &Engine<Recorder>, graph: &Graph) -> Option<String> {
+    pub(crate) fn warning<B: Observer>(&self, engine: &Engine<B>, graph: &Graph) -> Option<String> {
         let refused = engine.refused();
         let first = refused.first()?;
         let is_long = engine.now().saturating_sub(self.since) > self.once;

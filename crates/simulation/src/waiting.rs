@@ -8,8 +8,8 @@
 
 use std::collections::BTreeMap;
 
-use fabricsim_engine::{Engine, Passed, Prepared};
-use fabricsim_measure::Recorder;
+use fabricsim_analysis::{Passed, passed};
+use fabricsim_engine::{Prepared, Snapshot};
 use fabricsim_topology::{Graph, Node};
 use fabricsim_units::{Time, Vl};
 
@@ -57,13 +57,13 @@ pub(crate) struct Waiting {
 
 impl Waiting {
     /// Notes the heads that have waited since the look before.
-    pub(crate) fn look(&mut self, engine: &Engine<Recorder>, prepared: &Prepared) {
-        let now = engine.now();
+    pub(crate) fn look(&mut self, snapshot: &Snapshot, prepared: &Prepared) {
+        let now = snapshot.now;
         if now == self.last {
             return;
         }
         let before = std::mem::take(&mut self.spells);
-        let heads = engine.passed(self.last).into_iter();
+        let heads = passed(snapshot, self.last).into_iter();
         self.spells = heads.map(|head| continued(head, &before, now)).collect();
         self.last = now;
         for spell in &self.spells {

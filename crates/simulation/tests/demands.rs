@@ -186,6 +186,38 @@ fn random_ways_split_evenly_and_adaptive_ones_are_left_open() {
     assert_eq!((tails.len(), heads.iter().filter(|&&head| head == -1).count()), (6, 2));
 }
 
+/// Two neighbours of a ring of four, the other way around being a detour.
+const DETOUR: &str = r#"
+[topology.hyperx]
+dimensions = [4]
+hosts_per_switch = 1
+[switch]
+virtual_lanes = 2
+[[traffic]]
+sources = ["H(0).0"]
+pattern = { to = "H(1).0" }
+load = 0.5
+message = "64 B"
+[run]
+duration = "1 ms"
+"#;
+
+#[test]
+fn detours_are_left_open() {
+    let of =
+        |algorithm: &str| demands(&prepare(DETOUR, &[("routing.algorithm", algorithm)]), None, "d").unwrap();
+    assert_eq!(weights(&of("minimal")).len(), 3, "host link, link, host link");
+    for algorithm in ["valiant", "dal"] {
+        let found = of(algorithm);
+        assert_eq!(weights(&found).len(), 1, "{algorithm}: the injection link");
+        let arcs = table(&found, "arcs");
+        let used: std::collections::BTreeSet<i64> = whole(arcs, "link").into_iter().collect();
+        // The direct link, two detours of two links each, and the link of the host.
+        assert_eq!(used.len(), 6, "{algorithm}: {used:?}");
+        assert!(whole(arcs, "head").contains(&-1));
+    }
+}
+
 #[test]
 fn too_many_flows_are_refused_with_what_is_possible() {
     let large = r#"

@@ -5,7 +5,8 @@ mod common;
 use common::observers::{Deliveries, Order};
 use common::random::{Case, Wanted, experiment};
 use common::{everything, prepare, tables};
-use fabricsim_engine::{Advance, Engine, Prepared};
+use fabricsim_analysis::find_deadlock;
+use fabricsim_engine::{Advance, Engine, Extent, Prepared};
 use fabricsim_model::{Nobody, Observer};
 use fabricsim_routing::Verdict;
 use fabricsim_simulation::{Control, Outcome, Status, simulate};
@@ -151,7 +152,7 @@ fn a_fabric_that_stops_is_found_deadlocked_and_stays_so() {
                 break;
             }
         }
-        let deadlock = engine.find_deadlock();
+        let deadlock = find_deadlock(&engine.snapshot(Extent::Queues));
         if how == Advance::Idle && engine.totals().in_flight > 0 {
             prop_assert!(deadlock.is_some(), "it has stopped with packets in it, and no cycle is found");
         }
@@ -161,7 +162,7 @@ fn a_fabric_that_stops_is_found_deadlocked_and_stays_so() {
         prop_assert!(is_cyclic(&prepared));
         waits_for_itself(&prepared, &deadlock.cycle)?;
         engine.advance(Time::us(300), &mut |_, _| true);
-        prop_assert!(engine.find_deadlock().is_some());
+        prop_assert!(find_deadlock(&engine.snapshot(Extent::Queues)).is_some());
         let deliveries = engine.observers().next().map(std::mem::take).unwrap_or_default();
         for blocked in &deadlock.cycle {
             let held = (blocked.packet.source, blocked.packet.sequence);
@@ -174,7 +175,7 @@ fn a_fabric_that_stops_is_found_deadlocked_and_stays_so() {
 }
 
 /// Each buffer of the cycle waits for the next: the output leads to it.
-fn waits_for_itself(prepared: &Prepared, cycle: &[fabricsim_engine::Blocked]) -> Result<(), TestCaseError> {
+fn waits_for_itself(prepared: &Prepared, cycle: &[fabricsim_analysis::Blocked]) -> Result<(), TestCaseError> {
     prop_assert!(cycle.len() >= 2);
     let graph = &prepared.graph;
     for (blocked, next) in cycle.iter().zip(cycle.iter().cycle().skip(1)) {

@@ -130,6 +130,9 @@ fn every_table_is_the_same_in_every_number_of_partitions() {
     for (mode, control) in [
         ("ordered", "infiniband"),
         ("unordered", "dcqcn"),
+        ("ordered", "swift"),
+        ("unordered", "hpcc"),
+        ("selective", "nscc"),
         ("synchronized", "none"),
         ("go-back-n", "none"),
         ("selective-ordered", "infiniband"),

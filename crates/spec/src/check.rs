@@ -7,6 +7,7 @@ mod congestion;
 mod routing;
 mod transport;
 mod tune;
+mod windows;
 
 pub use congestion::warnings;
 

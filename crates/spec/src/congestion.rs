@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::de::{self, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
 
-use crate::Cct;
+use crate::{Cct, Hpcc, Nscc, Swift};
 
 /// Congestion control: rate limits of sources when the fabric is congested.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -21,6 +21,16 @@ pub struct CongestionControl {
     pub infiniband: InfiniBandCongestion,
     /// Parameters of `dcqcn`.
     pub dcqcn: Dcqcn,
+    /// Parameters of `swift`.
+    pub swift: Swift,
+    /// Parameters of `hpcc`.
+    pub hpcc: Hpcc,
+    /// Parameters of `nscc`.
+    pub nscc: Nscc,
+    /// Round trip of a packet that meets no other, on the longest route; for `swift`, `hpcc` and `nscc`. By default that of a packet
+    /// of the MTU's size and its acknowledgement on this network.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub base_rtt: Option<Time>,
 }
 
 /// Algorithms of congestion control.
@@ -34,6 +44,19 @@ pub enum CongestionAlgorithm {
     Infiniband,
     /// DCQCN (Zhu et al., SIGCOMM 2015).
     Dcqcn,
+    /// Swift: a window that follows the delay (Kumar et al., SIGCOMM 2020).
+    Swift,
+    /// HPCC: a window that follows the state of the links on the way, which packets collect (Li et al., SIGCOMM 2019).
+    Hpcc,
+    /// NSCC: a window that follows marks and delay (Ultra Ethernet 1.0, 2025).
+    Nscc,
+}
+
+impl CongestionAlgorithm {
+    /// True if sources have windows, so that packets are acknowledged.
+    pub const fn has_windows(self) -> bool {
+        matches!(self, Self::Swift | Self::Hpcc | Self::Nscc)
+    }
 }
 
 /// Notification of a source by a destination that its packets were marked (FECN to BECN).
@@ -50,11 +73,25 @@ pub struct Notification {
     pub first: bool,
     /// From the arrival of the marked packet to the moment when the notification may be sent.
     pub delay: Time,
+    /// Packets of a source that an acknowledgement covers, with `swift`, `hpcc` and `nscc`, which acknowledge packets whatever `by`
+    /// says. The last packet of a message is acknowledged at once.
+    #[schemars(range(min = 1, max = 65535))]
+    pub every: u16,
+    /// Longest time for which a packet waits for others to be acknowledged with it.
+    pub timeout: Time,
 }
 
 impl Default for Notification {
     fn default() -> Self {
-        Self { by: NotifyBy::Cnp, size: Bytes(64), service_class: 0, first: true, delay: Time::ZERO }
+        Self {
+            by: NotifyBy::Cnp,
+            size: Bytes(64),
+            service_class: 0,
+            first: true,
+            delay: Time::ZERO,
+            every: 1,
+            timeout: Time::us(1),
+        }
     }
 }
 

@@ -26,6 +26,7 @@ mod topology;
 mod traffic;
 mod transport;
 mod tune;
+mod windows;
 mod wording;
 
 pub use age::{Age, AgePhase, Bias, LARGEST_BIAS, RrSelect};
@@ -61,6 +62,7 @@ pub use tune::{
     Aggregate, Goal, Grouping, RangeEnd, RangeScale, Sampler, Tune, TuneConstraint, TuneObjective,
     TuneParameter, TuneReport, TuneScenario,
 };
+pub use windows::{Hpcc, Nscc, Swift};
 pub use wording::nearest;
 
 /// The JSON Schema of an experiment file (draft 2020-12), for editors that complete and check.

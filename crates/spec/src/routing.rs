@@ -139,6 +139,9 @@ pub enum Load {
     WaitingAndCredits,
     /// Used space of the buffers at the other end, of all lanes together (BookSim).
     Credits,
+    /// For `ugal-l`, `par`, `par-6/2` and `dal`: used space of the buffers at the other end, of those lanes alone that the routing allows the
+    /// packet at that port (FOGSim). `trigger` and `ratio` are then parts of the buffers of these lanes.
+    CreditsOfLane,
 }
 
 /// First target of a way over another group.

@@ -13,6 +13,7 @@ mod clock;
 mod closed;
 mod demand;
 mod error;
+mod injected;
 mod injection;
 mod job;
 mod pattern;
@@ -34,7 +35,7 @@ pub use demand::Demand;
 pub use error::{Problem, WorkloadError};
 pub use job::JobInfo;
 pub use programs::{After, Program, Step};
-pub use select::matches;
+pub use select::{matches, select};
 pub use source::Source;
 
 /// Facts about the hosts that a workload uses.

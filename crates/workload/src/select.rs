@@ -151,6 +151,16 @@ impl<'a> Selector<'a> {
     }
 }
 
+/// The hosts that a list of names, patterns with `*`, and groups stands for, each once. `names` are those of all hosts.
+pub fn select(
+    list: &[String],
+    names: &[String],
+    groups: &BTreeMap<String, Vec<String>>,
+) -> Result<Vec<HostId>, Problem> {
+    let selector = Selector::new("", names, groups).map_err(|error| error.problem)?;
+    Ok(selector.select(list, "").map_err(|error| error.problem)?.hosts)
+}
+
 /// True if `name` matches `pattern`, in which `*` stands for any text.
 pub fn matches(pattern: &str, name: &str) -> bool {
     let Some((first, rest)) = pattern.split_once('*') else { return pattern == name };

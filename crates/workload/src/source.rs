@@ -2,6 +2,7 @@ use fabricsim_units::{HostId, Time};
 
 use crate::Message;
 use crate::closed::{Arrival, Closed, Event};
+use crate::injected::Injected;
 use crate::stream::Stream;
 
 /// The messages of one host: all entries of the traffic list that it is a source of, merged.
@@ -10,8 +11,9 @@ use crate::stream::Stream;
 /// at the same picosecond the lower entry comes first. That order, and all that is in the messages, does not depend
 /// on when they are taken. Each saturating stream is a queue of its own. Queues that have a message are served in
 /// turn, message by message: the open-loop queue first, then the saturating streams by entry. Requests of a window
-/// and messages of jobs are in the open-loop queue, after what others make at the same picosecond; responses are apart,
-/// so that a host that cannot send its requests can still answer.
+/// and messages of jobs are in the open-loop queue, after what others make at the same picosecond, and after these the
+/// messages of the caller ([`Source::inject`]); responses are apart, so that a host that cannot send its requests can
+/// still answer.
 ///
 /// Use: `next` says when there is something to take; `take` takes it. At the end of a run [`Source::finish`] makes
 /// what was due but never taken, so that [`Source::offered_bytes`] is exact.
@@ -28,6 +30,8 @@ pub struct Source {
     next: Time,
     /// Messages that follow from others, where there are any.
     closed: Option<Box<Closed>>,
+    /// Messages of the caller, if there were any.
+    injected: Option<Box<Injected>>,
 }
 
 impl Source {
@@ -42,6 +46,7 @@ impl Source {
             saturating,
             next: Time::MAX,
             closed: closed.map(Box::new),
+            injected: None,
         };
         if let Some(closed) = &mut source.closed {
             closed.start(&mut source.streams);
@@ -57,6 +62,9 @@ impl Source {
             if let Some(closed) = &self.closed {
                 self.next = self.next.min(closed.next());
             }
+            if let Some(injected) = &self.injected {
+                self.next = self.next.min(injected.next());
+            }
         }
     }
 
@@ -68,7 +76,8 @@ impl Source {
             return (self.next < Time::MAX).then_some(self.next);
         }
         let closed = self.closed.as_ref().map(|closed| closed.next()).filter(|&at| at < Time::MAX);
-        self.streams.iter().filter_map(|stream| stream.next(now)).chain(closed).min()
+        let injected = self.injected.as_ref().map(|injected| injected.next()).filter(|&at| at < Time::MAX);
+        self.streams.iter().filter_map(|stream| stream.next(now)).chain(closed).chain(injected).min()
     }
 
     /// Takes the message whose turn it is. There must be one: [`Source::next`] is at most `now`. Those of saturating
@@ -83,6 +92,17 @@ impl Source {
         let (index, created) =
             chosen.unwrap_or_else(|| panic!("no message at {now}: take needs next() <= now"));
         self.draw(index, created)
+    }
+
+    /// Adds a message of the caller. It is created at its time, which must not lie before what has been taken.
+    pub fn inject(&mut self, message: Message) {
+        self.injected.get_or_insert_default().push(message);
+        self.schedule();
+    }
+
+    /// Bytes of the caller's messages that were offered within the window, by destination.
+    pub fn injected(&self) -> impl Iterator<Item = (HostId, u64)> {
+        self.injected.iter().flat_map(|injected| injected.offered())
     }
 
     /// True if messages of this host follow from others. Then it is to be notified of arrivals and departures.
@@ -193,6 +213,7 @@ impl Source {
             self.streams.iter_mut().for_each(|stream| stream.offered = 0);
             let closed = self.closed.iter_mut().flat_map(|closed| &mut closed.offered);
             closed.for_each(|(_, bytes)| *bytes = 0);
+            self.injected.iter_mut().for_each(|injected| injected.forget_offered());
         }
         (self.from, self.to) = (from, to);
     }
@@ -221,10 +242,11 @@ impl Source {
     /// takes while a saturating stream has messages. Final after [`Source::finish`]; until then only what was taken,
     /// and nothing of saturating streams.
     pub fn offered_bytes(&self) -> u64 {
-        self.offered().map(|(_, bytes)| bytes).fold(0, u64::saturating_add)
+        let injected = self.injected().map(|(_, bytes)| bytes);
+        self.offered().map(|(_, bytes)| bytes).chain(injected).fold(0, u64::saturating_add)
     }
 
-    /// [`Source::offered_bytes`] by entry of the traffic list.
+    /// [`Source::offered_bytes`] by entry of the traffic list, without the caller's messages.
     pub fn offered(&self) -> impl Iterator<Item = (u16, u64)> {
         let closed = self.closed.iter().flat_map(|closed| closed.offered.iter().copied());
         self.streams.iter().map(|stream| (stream.number(), stream.offered)).chain(closed)
@@ -242,13 +264,14 @@ impl Source {
     /// The open-loop stream with the earliest message up to `now`.
     #[inline]
     fn earliest(&self, now: Time) -> Option<(usize, Time)> {
-        if self.streams.len() == 1 && !self.saturating && self.closed.is_none() {
+        if self.streams.len() == 1 && !self.saturating && self.closed.is_none() && self.injected.is_none() {
             return self.next(now).filter(|&created| created <= now).map(|created| (0, created));
         }
         let open = self.streams.iter().enumerate().filter(|(_, stream)| !stream.is_saturating());
         let next = open.filter_map(|(index, stream)| Some((stream.next(now)?, index)));
         let closed = self.closed.as_ref().map(|closed| (closed.next(), self.streams.len()));
-        let first = next.chain(closed).filter(|&(created, _)| created <= now).min();
+        let injected = self.injected.as_ref().map(|injected| (injected.next(), self.streams.len() + 1));
+        let first = next.chain(closed).chain(injected).filter(|&(created, _)| created <= now).min();
         first.map(|(created, index)| (index, created))
     }
 
@@ -276,7 +299,10 @@ impl Source {
 
     #[inline(always)]
     fn draw(&mut self, index: usize, created: Time) -> Message {
-        let Some(stream) = self.streams.get_mut(index) else { return self.draw_closed(created) };
+        let Some(stream) = self.streams.get_mut(index) else {
+            let is_closed = index == self.streams.len();
+            return if is_closed { self.draw_closed(created) } else { self.draw_injected(created) };
+        };
         let message = stream.take(created);
         if created >= self.from && created < self.to && !stream.is_saturating() {
             stream.offered = stream.offered.saturating_add(message.bytes);
@@ -293,6 +319,15 @@ impl Source {
         let taken = self.closed.as_mut().and_then(|closed| closed.out.ready.take(now));
         let message = taken.unwrap_or_else(|| panic!("no message at {now}: it was there a moment ago"));
         self.count(&message);
+        self.schedule();
+        message
+    }
+
+    /// The first of the caller's messages, which is there at `now`.
+    fn draw_injected(&mut self, now: Time) -> Message {
+        let (from, to) = (self.from, self.to);
+        let taken = self.injected.as_mut().and_then(|injected| injected.take(now, from, to));
+        let message = taken.unwrap_or_else(|| panic!("no message at {now}: it was there a moment ago"));
         self.schedule();
         message
     }

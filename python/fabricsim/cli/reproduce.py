@@ -68,8 +68,9 @@ def reproduce(
             on_run=on_run,
             stop=interrupt.asked,
         )
-    entries: list[dict[str, Any]] = [entry.as_dict() for entry in outcome.entries]
-    show(json, lambda: entries, lambda: print_entries(outcome.entries, output()))
+    listed = [entry for entry in outcome.entries if entry.listed]
+    entries: list[dict[str, Any]] = [_without_listed(entry.as_dict()) for entry in listed]
+    show(json, lambda: entries, lambda: print_entries(listed, output()))
     moved = _moved(outcome, check) if check is not None else []
     if pages is not None:
         target = _target(pages, check) if moved else pages
@@ -83,6 +84,10 @@ def reproduce(
         raise typer.Exit(INTERRUPTED)
     if outcome.problems or moved:
         raise typer.Exit(1)
+
+
+def _without_listed(entry: dict[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in entry.items() if key != "listed"}
 
 
 def _target(pages: Path, check: Path | None) -> Path:

@@ -55,6 +55,8 @@ class Entry:
     note: str
     value: str
     """The expression that gave ours."""
+    listed: bool = True
+    """Whether it is on the page; cells that are not are kept with the numbers, and compared as all others are."""
 
     @property
     def reference(self) -> Number | None:
@@ -86,8 +88,7 @@ def judge_figure(seed: Seed, figure: Figure, runs: Mapping[str, Result]) -> tupl
         except InputError as error:
             problems.append(f"{seed.name} {figure.name}: {instance.quantity.quantity}: {error}")
             continue
-        if instance.listed:
-            rows.append(Row(entry_of(seed, figure, instance, measured), instance, measured.used))
+        rows.append(Row(entry_of(seed, figure, instance, measured), instance, measured.used))
     return rows, problems
 
 
@@ -144,6 +145,7 @@ def entry_of(seed: Seed, figure: Figure, instance: Instance, measured: Measured)
         control_holds=None,
         note=row.note or row.independent,
         value=row.value,
+        listed=instance.listed,
     )
 
 

@@ -192,6 +192,7 @@ def _figure_parts(
 def _section(figure: Figure, entries: list[Entry], pictures: list[str], tables: list[str]) -> list[str]:
     title = figure.name.replace("-", " ").capitalize()
     parts = [f"## {title}{': ' if figure.title else ''}{figure.title}", figure.text, *pictures]
+    entries = [entry for entry in entries if entry.listed]
     published = [entry for entry in entries if entry.origin != "own"]
     own = [entry for entry in entries if entry.origin == "own"]
     if published:

@@ -73,6 +73,8 @@ def figure_record(
         row = {
             key: _rounded(value) for key, value in entry.as_dict().items() if key not in ("seed", "figure")
         }
+        if entry.listed:
+            del row["listed"]
         if entry.control and entry.control_holds is None and entry.quantity in kept:
             row.update({key: kept[entry.quantity].get(key) for key in _OF_CONTROL})
         rows.append(row)
@@ -85,10 +87,10 @@ def entries_of(seed: str, figure: str, record: dict[str, Any]) -> list[Entry]:
     Raises:
         InputError: the record has other keys than an entry.
     """
-    known = {field.name for field in fields(Entry)} - {"seed", "figure"}
+    known = {field.name for field in fields(Entry)} - {"seed", "figure", "listed"}
     found = []
     for row in record["entries"]:
-        if set(row) != known:
+        if set(row) - {"listed"} != known:
             raise InputError(
                 f"{seed}.json: {figure}: it was written by another version: run `make reproduce`"
             )

@@ -33,9 +33,8 @@ def rejudged(seed: Seed, figure: Figure, record: Mapping[str, Any]) -> list[Entr
     before = entries_of(seed.name, figure.name, dict(record))
     found = []
     for instance in instances(figure):
-        if instance.listed:
-            old = _old(where, instance.quantity, before)
-            found.append(_entry(where, seed, figure, instance, old))
+        old = _old(where, instance.quantity, before)
+        found.append(_entry(where, seed, figure, instance, old))
     return found
 
 

@@ -29,7 +29,7 @@ _ASIDE = {
 def tally(entries: Iterable[Entry]) -> dict[str, Counter[str]]:
     """Numbers of entries by origin, then verdict; `VERDICT: no`: those that are not counted and do not hold."""
     counts: dict[str, Counter[str]] = {origin: Counter() for origin in ORIGINS}
-    for entry in entries:
+    for entry in (entry for entry in entries if entry.listed):
         counts[entry.origin][entry.verdict] += 1
         if entry.verdict in _ASIDE and entry.holds is False:
             counts[entry.origin][f"{entry.verdict}: no"] += 1

@@ -3,9 +3,12 @@
 from fabricsim.spec.congestion import (
     CongestionControl,
     Dcqcn,
+    Hpcc,
     InfiniBandCongestion,
     Notification,
+    Nscc,
     PortCongestion,
+    Swift,
 )
 from fabricsim.spec.experiment import Experiment, as_experiment
 from fabricsim.spec.jobs import (
@@ -91,6 +94,7 @@ __all__ = [
     "GroupOffset",
     "Host",
     "HotSpot",
+    "Hpcc",
     "HyperX",
     "Hypercube",
     "InfiniBandCongestion",
@@ -105,6 +109,7 @@ __all__ = [
     "Mesh",
     "NeighbourExchange",
     "Notification",
+    "Nscc",
     "OrderingMode",
     "ParkingLot",
     "Permutation",
@@ -121,6 +126,7 @@ __all__ = [
     "SlimFly",
     "Staging",
     "SteadyState",
+    "Swift",
     "Switch",
     "To",
     "Topology",

@@ -6,7 +6,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
-__all__ = ["CongestionControl", "Dcqcn", "InfiniBandCongestion", "Notification", "PortCongestion"]
+__all__ = [
+    "CongestionControl",
+    "Dcqcn",
+    "Hpcc",
+    "InfiniBandCongestion",
+    "Notification",
+    "Nscc",
+    "PortCongestion",
+    "Swift",
+]
 
 
 @dataclass(frozen=True)
@@ -18,6 +27,8 @@ class Notification:
     service_class: int | None = None
     first: bool | None = None
     delay: str | None = None
+    every: int | None = None
+    timeout: str | None = None
 
 
 @dataclass(frozen=True)
@@ -79,10 +90,57 @@ class Dcqcn:
 
 
 @dataclass(frozen=True)
+class Swift:
+    """Parameters of Swift."""
+
+    base_target: str | None = None
+    hop_target: str | None = None
+    fs_range: str | None = None
+    fs_min_cwnd: float | None = None
+    fs_max_cwnd: float | None = None
+    ai: float | None = None
+    beta: float | None = None
+    max_mdf: float | None = None
+    min_cwnd: float | None = None
+    max_cwnd: float | None = None
+
+
+@dataclass(frozen=True)
+class Hpcc:
+    """Parameters of HPCC."""
+
+    eta: float | None = None
+    max_stage: int | None = None
+    additive_increase: str | None = None
+    flows: int | None = None
+
+
+@dataclass(frozen=True)
+class Nscc:
+    """Parameters of NSCC, Ultra Ethernet's network-signal congestion control."""
+
+    target_delay: str | None = None
+    k_min: str | None = None
+    k_max: str | None = None
+    gamma: float | None = None
+    delay_weight: float | None = None
+    proportional_increase: float | None = None
+    fair_increase: float | None = None
+    eta: float | None = None
+    fast_increase: float | None = None
+    quick_adapt: float | None = None
+    max_window: float | None = None
+
+
+@dataclass(frozen=True)
 class CongestionControl:
     """How sources are slowed down when the fabric is congested."""
 
-    algorithm: Literal["none", "infiniband", "dcqcn"] | None = None
+    algorithm: Literal["none", "infiniband", "dcqcn", "swift", "hpcc", "nscc"] | None = None
     notification: Notification | None = None
     infiniband: InfiniBandCongestion | None = None
     dcqcn: Dcqcn | None = None
+    swift: Swift | None = None
+    hpcc: Hpcc | None = None
+    nscc: Nscc | None = None
+    base_rtt: str | None = None

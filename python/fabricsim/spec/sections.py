@@ -191,7 +191,7 @@ class Routing:
     threshold: float | None = None
     weights: list[int] | None = None
     choices: int | None = None
-    load: Literal["waiting-and-credits", "credits"] | None = None
+    load: Literal["waiting-and-credits", "credits", "credits-of-lane"] | None = None
     state_delay: str | None = None
     congested: float | None = None
     trigger: float | None = None

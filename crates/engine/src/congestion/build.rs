@@ -2,22 +2,26 @@
 
 use std::sync::Arc;
 
-use fabricsim_fabric::Sender;
 use fabricsim_fabric::congestion::{
     Detection, Detector, Red, RedRule, Starvation, Threshold, ThresholdRule, fill,
 };
-use fabricsim_protocols::congestion::{
-    DcqcnRules, DcqcnSource, Destination, InfiniBandRules, InfiniBandSource, SourceControl,
+use fabricsim_fabric::{Sender, Switch};
+use fabricsim_protocols::pacing::{
+    Answering, AnyPacer, DcqcnRules, DcqcnSource, Destination, HpccRules, HpccSource, InfiniBandRules,
+    InfiniBandSource, NsccRules, NsccSource, SwiftRules, SwiftSource,
 };
+use fabricsim_routing::Router;
 use fabricsim_spec::{
-    CongestionAlgorithm, Dcqcn, Experiment, InfiniBandCongestion, PortCongestion, ThresholdOn, VictimMask,
+    CongestionAlgorithm, ControlPer, Dcqcn, Experiment, InfiniBandCongestion, NotifyBy, Nscc, OrderingMode,
+    PortCongestion, ThresholdOn, VictimMask,
 };
 use fabricsim_topology::{Graph, Node};
-use fabricsim_units::{HostId, Time};
+use fabricsim_units::{Bytes, HostId, Time};
 use fabricsim_workload::StreamInfo;
 
-use super::endpoint::EndpointRules;
-use super::{Endpoint, ports};
+use super::ports;
+use crate::adapter::{Pacing, PacingRules};
+use crate::round_trip::round_trip;
 
 /// The first lane of the service class of each stream.
 pub(crate) fn class_bases(experiment: &Experiment, streams: &[StreamInfo]) -> Arc<[u8]> {
@@ -29,19 +33,35 @@ pub(crate) fn class_bases(experiment: &Experiment, streams: &[StreamInfo]) -> Ar
 pub(crate) struct Builder<'a> {
     experiment: &'a Experiment,
     graph: &'a Graph,
-    rules: Arc<EndpointRules>,
+    rules: Arc<PacingRules>,
     algorithm: Algorithm<'a>,
+    /// Round trip without queues, for algorithms with windows.
+    base_rtt: Time,
 }
 
 enum Algorithm<'a> {
     InfiniBand(&'a InfiniBandCongestion, Arc<InfiniBandRules>),
     Dcqcn(&'a Dcqcn, Arc<DcqcnRules>),
+    Swift(Arc<SwiftRules>),
+    Hpcc(Arc<HpccRules>),
+    Nscc(&'a Nscc, Arc<NsccRules>),
 }
 
 impl<'a> Builder<'a> {
     /// `None` where there is no congestion control.
-    pub(crate) fn new(experiment: &'a Experiment, graph: &'a Graph, streams: &[StreamInfo]) -> Option<Self> {
+    pub(crate) fn new(
+        experiment: &'a Experiment,
+        graph: &'a Graph,
+        router: &Router,
+        streams: &[StreamInfo],
+    ) -> Option<Self> {
         let control = &experiment.congestion_control;
+        let base_rtt = match control.base_rtt {
+            Some(given) => given,
+            None if control.algorithm.has_windows() => round_trip(experiment, graph, router),
+            None => Time::ZERO,
+        };
+        let mtu = experiment.host.mtu.0 as u32;
         let algorithm = match control.algorithm {
             CongestionAlgorithm::None => return None,
             CongestionAlgorithm::Infiniband => {
@@ -51,33 +71,77 @@ impl<'a> Builder<'a> {
             CongestionAlgorithm::Dcqcn => {
                 Algorithm::Dcqcn(&control.dcqcn, Arc::new(DcqcnRules::new(&control.dcqcn)))
             }
+            CongestionAlgorithm::Swift => {
+                Algorithm::Swift(Arc::new(SwiftRules::new(&control.swift, base_rtt, mtu)))
+            }
+            CongestionAlgorithm::Hpcc => Algorithm::Hpcc(Arc::new(HpccRules::new(&control.hpcc, base_rtt))),
+            CongestionAlgorithm::Nscc => {
+                Algorithm::Nscc(&control.nscc, Arc::new(NsccRules::new(&control.nscc, base_rtt, mtu)))
+            }
         };
         let notification = &control.notification;
-        let rules = EndpointRules {
-            by: notification.by,
+        let rules = PacingRules {
+            answering: answering(experiment),
             bytes: notification.size.0 as u32,
             class_base: notification.service_class * experiment.switch.lanes_per_class(),
             first: notification.first,
             delay: notification.delay,
-            control: control.infiniband.control,
+            control: match control.algorithm {
+                CongestionAlgorithm::Infiniband => control.infiniband.control,
+                _ => ControlPer::QueuePair,
+            },
+            // Packets are lost where a transport says so, and nowhere else.
+            timeout: match experiment.transport.mode {
+                OrderingMode::None => Time::MAX,
+                _ => experiment.transport.timeout,
+            },
             classes: streams.iter().map(|stream| stream.service_class).collect(),
         };
-        Some(Self { experiment, graph, rules: Arc::new(rules), algorithm })
+        Some(Self { experiment, graph, rules: Arc::new(rules), algorithm, base_rtt })
+    }
+
+    /// Returns the switch with what the algorithm needs of it: a congestion detector, telemetry, or nothing.
+    pub(crate) fn equip(&self, switch: Switch, outputs: &[Sender]) -> Switch {
+        match &self.algorithm {
+            Algorithm::Swift(_) => switch,
+            Algorithm::Hpcc(_) => switch.with_telemetry(),
+            Algorithm::InfiniBand(..) | Algorithm::Dcqcn(..) | Algorithm::Nscc(..) => {
+                switch.with_detector(self.detector(outputs))
+            }
+        }
     }
 
     /// Returns the congestion detector of a switch with these outputs.
-    pub(crate) fn detector(&self, outputs: &[Sender]) -> Detector {
+    fn detector(&self, outputs: &[Sender]) -> Detector {
         let lanes = usize::from(self.experiment.switch.virtual_lanes);
-        let unit = self.experiment.switch.flow_control_unit.0;
+        let red = |rule| Detector::new(outputs.len(), lanes, Detection::Red(Red::new(rule)));
         match &self.algorithm {
             Algorithm::InfiniBand(spec, _) => self.thresholds(spec, outputs, lanes),
-            Algorithm::Dcqcn(spec, _) => {
-                let blocks = |bytes: u64| (bytes / unit).min(u64::from(u32::MAX)) as u32;
-                let (k_min, k_max) = (blocks(spec.k_min.0), blocks(spec.k_max.0));
-                let red = Red::new(RedRule { k_min, k_max, p_max: spec.p_max });
-                Detector::new(outputs.len(), lanes, Detection::Red(red))
+            Algorithm::Dcqcn(Dcqcn { k_min, k_max, p_max, .. }, _) => {
+                red(RedRule { k_min: self.blocks(k_min.0), k_max: self.blocks(k_max.0), p_max: *p_max })
             }
+            Algorithm::Nscc(spec, _) => {
+                let bytes =
+                    outputs.iter().map(|output| self.line(output) * self.base_rtt.0 as f64 * 1e-6 / 8.0);
+                let product = bytes.fold(f64::INFINITY, f64::min);
+                let of = |given: Option<Bytes>, part: f64| {
+                    self.blocks(given.map_or((part * product) as u64, |bytes| bytes.0)).max(1)
+                };
+                let (k_min, k_max) = (of(spec.k_min, 0.2), of(spec.k_max, 0.8));
+                red(RedRule { k_min, k_max: k_max.max(k_min), p_max: 1.0 })
+            }
+            Algorithm::Swift(_) | Algorithm::Hpcc(_) => unreachable!("these mark nothing"),
         }
+    }
+
+    fn blocks(&self, bytes: u64) -> u32 {
+        (bytes / self.experiment.switch.flow_control_unit.0).min(u64::from(u32::MAX)) as u32
+    }
+
+    /// Rate of a link, Mb/s.
+    fn line(&self, sender: &Sender) -> f64 {
+        let rate = self.graph.links[(sender.channel / 2) as usize].parameters.rate;
+        rate.bits_per_second() as f64 * 1e-6
     }
 
     fn thresholds(&self, spec: &InfiniBandCongestion, outputs: &[Sender], lanes: usize) -> Detector {
@@ -123,21 +187,38 @@ impl<'a> Builder<'a> {
         matches!(far.node, Node::Host(_))
     }
 
-    /// Returns the congestion control of a host.
-    pub(crate) fn endpoint(&self, host: HostId, sender: &Sender) -> Endpoint {
-        let (source, interval) = match &self.algorithm {
+    /// Returns the pacing of a host.
+    pub(crate) fn pacing(&self, host: HostId, sender: &Sender) -> Pacing {
+        let line = self.line(sender);
+        let pacer = match &self.algorithm {
             Algorithm::InfiniBand(_, rules) => {
                 let mtu_time = sender.byte_time.duration(self.experiment.host.mtu.0 as u32);
-                (SourceControl::InfiniBand(InfiniBandSource::new(Arc::clone(rules), mtu_time)), Time::ZERO)
+                AnyPacer::InfiniBand(InfiniBandSource::new(Arc::clone(rules), mtu_time))
             }
-            Algorithm::Dcqcn(spec, rules) => {
-                let rate = self.graph.links[(sender.channel / 2) as usize].parameters.rate;
-                let line = rate.bits_per_second() as f64 * 1e-6;
-                (SourceControl::Dcqcn(DcqcnSource::new(Arc::clone(rules), line)), spec.cnp_interval)
-            }
+            Algorithm::Dcqcn(_, rules) => AnyPacer::Dcqcn(DcqcnSource::new(Arc::clone(rules), line)),
+            Algorithm::Swift(rules) => AnyPacer::Swift(SwiftSource::new(Arc::clone(rules), line)),
+            Algorithm::Hpcc(rules) => AnyPacer::Hpcc(HpccSource::new(Arc::clone(rules), line)),
+            Algorithm::Nscc(_, rules) => AnyPacer::Nscc(NsccSource::new(Arc::clone(rules), line)),
         };
-        let destination = Destination::new(self.rules.by, interval);
-        Endpoint::new(host, source, destination, Arc::clone(&self.rules))
+        Pacing::new(host, pacer, Destination::new(self.rules.answering), Arc::clone(&self.rules))
+    }
+}
+
+/// What destinations answer.
+fn answering(experiment: &Experiment) -> Answering {
+    let control = &experiment.congestion_control;
+    if control.algorithm.has_windows() {
+        return Answering::Packets {
+            every: u32::from(control.notification.every),
+            timeout: control.notification.timeout,
+        };
+    }
+    match control.notification.by {
+        NotifyBy::Acknowledgement => Answering::Messages,
+        NotifyBy::Cnp if control.algorithm == CongestionAlgorithm::Dcqcn => {
+            Answering::Marks { interval: control.dcqcn.cnp_interval }
+        }
+        NotifyBy::Cnp => Answering::Marks { interval: Time::ZERO },
     }
 }
 

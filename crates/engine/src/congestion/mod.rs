@@ -1,9 +1,7 @@
-//! Congestion control in a run: what watches in each switch, what holds back at each host.
+//! Congestion control from the experiment to its parts: what detects congestion in each switch, what paces each adapter.
 
 mod build;
-mod endpoint;
 mod ports;
 
 pub(crate) use build::{Builder, class_bases};
-pub(crate) use endpoint::{Endpoint, Turn};
 pub(crate) use ports::check;

@@ -64,10 +64,14 @@ impl Switch {
         }
         let state = &mut self.outputs[output];
         state.queued -= blocks;
+        let queued = state.queued;
         self.last_output = output;
         if !by_age {
             state.last_input = input as u16;
             self.requests[request].last_lane = lane.0;
+        }
+        if ELABORATE && self.telemetry.is_some() {
+            self.collect(context, output, packet, queued);
         }
         self.forget_missed(place);
         let byte_time = context.ports.senders[port as usize].byte_time;

@@ -27,14 +27,19 @@ struct Sight<'a> {
 
 impl View for Sight<'_> {
     #[inline]
-    fn load(&mut self, port: PortNo) -> u32 {
+    fn load(&mut self, port: PortNo, lanes: Lanes) -> u32 {
         let queued = self.outputs[port.index()].queued & self.rules.waiting_mask;
-        queued + self.ports.in_use(self.first_port + port.index(), &self.class, self.now)
+        let port = self.first_port + port.index();
+        let used = match self.ports.in_use_of_whole(port, self.now) {
+            Some(used) => used,
+            None => self.ports.in_use_of_lanes(port, &self.counted(lanes), self.now),
+        };
+        queued + used
     }
 
     #[inline]
-    fn exceeds(&mut self, port: PortNo, limit: u32) -> bool {
-        self.outputs[port.index()].queued & self.rules.waiting_mask > limit || self.load(port) > limit
+    fn exceeds(&mut self, port: PortNo, lanes: Lanes, limit: u32) -> bool {
+        self.outputs[port.index()].queued & self.rules.waiting_mask > limit || self.load(port, lanes) > limit
     }
 
     #[inline]
@@ -56,11 +61,27 @@ impl View for Sight<'_> {
     }
 }
 
+impl Sight<'_> {
+    /// The lanes of which the used space counts as load, for a packet that may take `lanes` of its service class.
+    #[inline]
+    fn counted(&self, lanes: Lanes) -> Range<usize> {
+        if !self.rules.load_of_lane {
+            return self.class.clone();
+        }
+        let first = self.class.start + lanes.first.index();
+        first..first + usize::from(lanes.count)
+    }
+}
+
 impl Switch {
     /// Blocks that wait for an output, and those in use of the buffers at the other end of its link, at `now`.
     pub fn ahead(&mut self, ports: &mut Ports, output: usize, now: Time) -> u32 {
         let port = self.first_port as usize + output;
-        self.outputs[output].queued + ports.in_use(port, &(0..ports.lane_count), now)
+        let used = match ports.in_use_of_whole(port, now) {
+            Some(used) => used,
+            None => ports.in_use_of_lanes(port, &(0..ports.lane_count), now),
+        };
+        self.outputs[output].queued + used
     }
 
     /// The hop that the routing chooses for a packet that remembers something of its way; `None` if packets remember nothing.

@@ -41,7 +41,7 @@ impl Loads {
 }
 
 impl View for Loads {
-    fn load(&mut self, port: PortNo) -> u32 {
+    fn load(&mut self, port: PortNo, _lanes: Lanes) -> u32 {
         self.of((self.at, port))
     }
     fn capacity(&self, _port: PortNo, _lanes: Lanes) -> u32 {

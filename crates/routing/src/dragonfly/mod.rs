@@ -301,6 +301,10 @@ impl RoutingFunction for Dragonfly {
         !matches!(self.policy, Policy::Minimal | Policy::Valiant)
     }
 
+    fn takes_detours(&self) -> bool {
+        self.policy != Policy::Minimal
+    }
+
     #[inline]
     fn keeps_trail(&self) -> bool {
         true

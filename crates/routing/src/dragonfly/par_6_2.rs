@@ -4,7 +4,7 @@
 
 use std::ops::Range;
 
-use fabricsim_model::Trail;
+use fabricsim_model::{Lanes, Trail};
 use fabricsim_units::PortNo;
 
 use super::map::Place;
@@ -22,6 +22,9 @@ pub struct Detours {
     pub trigger: u32,
     /// Other ports are taken that have at most this part of that in use, in 65536ths.
     pub ratio: u32,
+    /// True if all of these count the buffers of those lanes alone that the packet takes at a port
+    /// (`routing.load = "credits-of-lane"`).
+    pub of_lane: bool,
 }
 
 /// The ports that a packet may choose instead of the minimal one, and what it remembers if it does.
@@ -97,15 +100,15 @@ impl Dragonfly {
     ) -> PortNo {
         if trail.has(MUST_LEAVE) {
             *trail = trail.without(MUST_LEAVE);
-            return self.leave(view);
+            return self.leave(trail.place, view);
         }
         let minimal = self.towards(here, Goal { group: to.group, router: Some(to.router) }, view);
         let others = self.others(here, to, *trail, minimal);
         if others == Others::None {
             return minimal;
         }
-        let lanes = self.template.all(self.map.kind(minimal));
-        let ahead = view.load(minimal);
+        let lanes = self.counted(rules, trail.place, self.map.kind(minimal));
+        let ahead = view.load(minimal, lanes);
         if ahead <= rules.threshold {
             return minimal;
         }
@@ -114,13 +117,15 @@ impl Dragonfly {
             return minimal;
         }
         let compares_kinds = others == Others::Local && self.map.kind(minimal) == Kind::Global;
-        if compares_kinds && !self.stands_out(rules.ratio, load, minimal, view) {
+        if compares_kinds && !self.stands_out(rules.ratio, load, (minimal, lanes), view) {
             return minimal;
         }
-        let found = match others {
-            Others::Local => self.find(rules.ratio, load, (minimal, self.map.local_ports()), view),
-            _ => self.find(rules.ratio, load, (minimal, self.map.global_ports()), view),
+        let (kind, ports) = match others {
+            Others::Local => (Kind::Local, self.map.local_ports()),
+            _ => (Kind::Global, self.map.global_ports()),
         };
+        let lanes = self.counted(rules, trail.place, kind);
+        let found = Self::find(rules.ratio, load, (minimal, ports), lanes, view);
         match found {
             Some(port) => {
                 *trail = self.astray(here, to, *trail, others);
@@ -130,15 +135,20 @@ impl Dragonfly {
         }
     }
 
+    /// The lanes of a link of this kind whose buffers count, for a packet in this slot.
+    #[inline]
+    fn counted(&self, rules: Detours, slot: u8, kind: Kind) -> Lanes {
+        if rules.of_lane { self.template.next(slot, kind).1 } else { self.template.all(kind) }
+    }
+
     /// Any of the ports that have at most the part `ratio` of the minimal one's `load`, each of them with the same probability.
     fn find<V: View>(
-        &self,
         ratio: u32,
         load: Load,
         (minimal, ports): (PortNo, Range<u16>),
+        lanes: Lanes,
         view: &mut V,
     ) -> Option<PortNo> {
-        let lanes = self.template.all(self.map.kind(PortNo(ports.start)));
         // Mostly there is the same space behind all of them.
         let (mut space, mut limit) = (load.space, load.part(ratio, load.space));
         let mut fits = |port: PortNo, view: &mut V| {
@@ -146,7 +156,7 @@ impl Dragonfly {
             if room != space {
                 (space, limit) = (room, load.part(ratio, room));
             }
-            port != minimal && !view.exceeds(port, limit)
+            port != minimal && !view.exceeds(port, lanes, limit)
         };
         let (mut found, mut count) = (None, 0);
         for port in ports.map(PortNo) {
@@ -163,24 +173,31 @@ impl Dragonfly {
     /// True if the router's other global links have on average at most the part `ratio` of the `load` of this one. On a link
     /// that is longer than the local ones there is always more ahead than on these, so that with them alone it cannot be
     /// compared (as FOGSim, which compares with a multiple of the mean).
-    fn stands_out<V: View>(&self, ratio: u32, load: Load, global: PortNo, view: &mut V) -> bool {
+    fn stands_out<V: View>(
+        &self,
+        ratio: u32,
+        load: Load,
+        (global, lanes): (PortNo, Lanes),
+        view: &mut V,
+    ) -> bool {
         let mut others = self.map.global_ports().map(PortNo).filter(|&port| port != global);
         let mut left = u64::from(load.part(ratio, load.space)) * u64::from(self.map.shape.globals - 1);
         self.map.shape.globals > 1
             && others.all(|port| {
-                let ahead = u64::from(view.load(port));
+                let ahead = u64::from(view.load(port, lanes));
                 let fits = ahead <= left;
                 left = left.saturating_sub(ahead);
                 fits
             })
     }
 
-    /// The global port with the least ahead.
-    fn leave<V: View>(&self, view: &mut V) -> PortNo {
+    /// The global port with the least ahead, for a packet in this slot.
+    fn leave<V: View>(&self, slot: u8, view: &mut V) -> PortNo {
+        let lanes = self.template.next(slot, Kind::Global).1;
         let ports = self.map.global_ports().map(PortNo);
         let start = view.below(self.map.shape.globals);
         let from_start = ports.clone().skip(start as usize).chain(ports.take(start as usize));
-        let least = from_start.min_by_key(|&port| view.load(port));
+        let least = from_start.min_by_key(|&port| view.load(port, lanes));
         least.unwrap_or_else(|| self.map.shape.global_port(0))
     }
 }

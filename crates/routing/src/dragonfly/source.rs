@@ -4,6 +4,7 @@ use fabricsim_model::Trail;
 use fabricsim_units::PortNo;
 
 use super::map::{Map, Place};
+use super::template::Kind;
 use super::{DETOUR, Dragonfly, Goal, Policy, UNSURE, Via};
 use crate::View;
 use crate::gates::Gate;
@@ -56,7 +57,9 @@ impl Dragonfly {
             [minimal.weight, detour.weight] = weights;
         }
         let goes_minimally = match policy {
-            Policy::UgalLocal { threshold } => is_shorter(&minimal, &detour, threshold, view),
+            Policy::UgalLocal { threshold } => {
+                self.is_shorter(trail.place, (&minimal, &detour), threshold, view)
+            }
             Policy::UgalGlobal { threshold } => {
                 let [least, other] = [&minimal, &detour]
                     .map(|way| u64::from(self.ahead_at(here, way.gate, view)) * u64::from(way.weight));
@@ -64,11 +67,11 @@ impl Dragonfly {
             }
             Policy::Piggyback { threshold, factor, congested } => {
                 !self.is_congested(here, minimal.gate, (factor, congested), view)
-                    && is_shorter(&minimal, &detour, threshold, view)
+                    && self.is_shorter(trail.place, (&minimal, &detour), threshold, view)
             }
             Policy::Progressive { threshold } => {
-                let other = self.ahead_or_mean(minimal.port, detour.port, view);
-                u64::from(view.load(minimal.port)) <= 2 * other + u64::from(threshold)
+                let other = self.ahead_or_mean(trail.place, minimal.port, detour.port, view);
+                u64::from(self.ahead(trail.place, minimal.port, view)) <= 2 * other + u64::from(threshold)
             }
             Policy::Minimal | Policy::Valiant | Policy::Detours(_) => true,
         };
@@ -83,24 +86,43 @@ impl Dragonfly {
         minimal.port
     }
 
+    /// Blocks ahead at a port of this router, for a packet in this slot.
+    #[inline]
+    fn ahead<V: View>(&self, slot: u8, port: PortNo, view: &mut V) -> u32 {
+        view.load(port, self.template.next(slot, self.map.kind(port)).1)
+    }
+
+    /// True if q_min H_min <= q_val H_val + T, with the weights for H where they are given, by this router's own outputs.
+    fn is_shorter<V: View>(
+        &self,
+        slot: u8,
+        (minimal, detour): (&Way, &Way),
+        threshold: u32,
+        view: &mut V,
+    ) -> bool {
+        let [least, other] =
+            [minimal, detour].map(|way| u64::from(self.ahead(slot, way.port, view)) * u64::from(way.weight));
+        least <= other + u64::from(threshold)
+    }
+
     /// Blocks ahead at the port of a detour; or, where that is a local one in place of a global one, on average at the router's other
     /// global links, if that is more: at a longer link there is always more on its way, and a detour takes a global link as
     /// well. All that there can be, where there is no other.
-    fn ahead_or_mean<V: View>(&self, minimal: PortNo, detour: PortNo, view: &mut V) -> u64 {
-        let ahead = u64::from(view.load(detour));
+    fn ahead_or_mean<V: View>(&self, slot: u8, minimal: PortNo, detour: PortNo, view: &mut V) -> u64 {
+        let ahead = u64::from(self.ahead(slot, detour, view));
         if self.is_local(minimal) || !self.is_local(detour) {
             return ahead;
         }
         let others = self.map.global_ports().map(PortNo).filter(|&port| port != minimal);
-        let sum: u64 = others.map(|port| u64::from(view.load(port))).sum();
+        let sum: u64 = others.map(|port| u64::from(self.ahead(slot, port, view))).sum();
         let mean = sum.checked_div(u64::from(self.map.shape.globals - 1));
         ahead.max(mean.unwrap_or(u64::from(u32::MAX)))
     }
 
-    /// Blocks ahead at a global link of this group: as they are at this router's own, as they were published at another's.
+    /// Blocks ahead at a global link of this group, of all lanes: as they are at this router's own, as they were published at another's.
     fn ahead_at<V: View>(&self, here: Place, gate: Gate, view: &mut V) -> u32 {
         if gate.router == here.router {
-            return view.load(gate.port);
+            return view.load(gate.port, self.template.all(Kind::Global));
         }
         let first = self.map.number(Place { router: gate.router, ..here });
         view.published(first + u32::from(gate.port.0) - u32::from(self.map.shape.global_port(0).0))
@@ -126,7 +148,7 @@ impl Dragonfly {
     }
 
     pub(super) fn is_local(&self, port: PortNo) -> bool {
-        self.map.kind(port) == super::Kind::Local
+        self.map.kind(port) == Kind::Local
     }
 
     fn minimal_way<V: View>(&self, here: Place, to: Place, view: &mut V) -> Way {
@@ -146,10 +168,4 @@ impl Dragonfly {
         let second = onwards.next().map_or(0, |gate| Map::distance(there, gate, to.router));
         Way { port: self.map.towards(here, gate), weight: first + second, gate }
     }
-}
-
-/// True if q_min H_min <= q_val H_val + T, with the weights for H where they are given, by this router's own outputs.
-fn is_shorter<V: View>(minimal: &Way, detour: &Way, threshold: u32, view: &mut V) -> bool {
-    let [least, other] = [minimal, detour].map(|way| u64::from(view.load(way.port)) * u64::from(way.weight));
-    least <= other + u64::from(threshold)
 }

@@ -69,7 +69,7 @@ fn verdict(topology: &str, policy: (Policy, Via), kinds: &'static [template::Kin
     check_among(&router, router.all.count, &graph, &[hosts])
 }
 
-const DETOURS: Policy = Policy::Detours(Detours { threshold: 0, trigger: 0, ratio: 65536 });
+const DETOURS: Policy = Policy::Detours(Detours { threshold: 0, trigger: 0, ratio: 65536, of_lane: false });
 
 /// With two slots of a way on one lane, there is a cycle, wherever the way is long enough that there can be one.
 #[test]

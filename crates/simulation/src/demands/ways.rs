@@ -1,15 +1,15 @@
 //! The links that flows cross under the experiment's routing.
 //!
 //! Where packets do not choose, or choose at random, a flow splits evenly over the hops that are proposed at each
-//! switch. Where they choose by load, the split is not known: then all the ways are given, as a network of states (a
-//! packet at a switch, having come in by a port on a lane) and arcs between them, one network for each destination
-//! and entry. Of the lanes that a hop allows the lowest stands for all.
+//! switch. Where they choose by load, or may make detours, the split is not known: then all the ways are given, as a network of states
+//! (a packet at a switch, having come in by a port on a lane, with what it remembers of its way) and arcs between them, one network
+//! for each destination and entry. Of the lanes that a hop allows the lowest stands for all.
 
 use std::collections::BTreeMap;
 
 use fabricsim_engine::Prepared;
-use fabricsim_model::{Hop, Table};
-use fabricsim_routing::RoutingFunction;
+use fabricsim_model::{Hop, Table, Trail};
+use fabricsim_routing::{At, RoutingFunction};
 use fabricsim_topology::{End, Node};
 use fabricsim_units::{HostId, PortNo, SwitchId, Vl};
 
@@ -17,8 +17,8 @@ use super::flows::{Flow, Flows};
 use super::links::{sink, sink_rate};
 use super::{DemandsError, MOST_CROSSINGS};
 
-/// A packet at a switch.
-type State = (SwitchId, PortNo, Vl);
+/// A packet at a switch, and what it remembers of its way.
+type State = (SwitchId, PortNo, Vl, Trail);
 /// Packets of one size for one destination.
 type Commodity = (HostId, u16);
 
@@ -43,11 +43,12 @@ struct Arc {
 /// Links that flows cross.
 pub(super) struct Ways<'a> {
     prepared: &'a Prepared,
-    adaptive: bool,
+    /// True if the split is not known.
+    is_open: bool,
     crossings: Vec<Crossing>,
     arcs: Vec<Arc>,
     states: BTreeMap<(Commodity, State), i64>,
-    hops: Vec<Hop>,
+    options: Vec<(Hop, Trail)>,
 }
 
 /// The links that `flows` cross; sets the states in which they enter.
@@ -58,11 +59,11 @@ pub(super) fn ways<'a>(
 ) -> Result<Ways<'a>, DemandsError> {
     let mut ways = Ways {
         prepared,
-        adaptive: prepared.router.is_adaptive(),
+        is_open: prepared.router.is_adaptive() || prepared.router.takes_detours(),
         crossings: Vec::new(),
         arcs: Vec::new(),
         states: BTreeMap::new(),
-        hops: Vec::new(),
+        options: Vec::new(),
     };
     let sinks = sink_rate(prepared).is_some();
     for (number, flow) in flows.0.iter_mut().enumerate() {
@@ -72,7 +73,7 @@ pub(super) fn ways<'a>(
             let link = sink(prepared, flow.destination);
             ways.crossings.push(Crossing { flow: number, link, weight: 1.0 });
         }
-        if ways.adaptive {
+        if ways.is_open {
             ways.enter(flow);
         } else if !ways.follow(number, flow) {
             let name = |host: HostId| prepared.graph.hosts[host.index()].name.clone();
@@ -101,26 +102,33 @@ impl Ways<'_> {
     fn start(&self, flow: &Flow) -> State {
         let host = &self.prepared.graph.hosts[flow.source.index()];
         let lanes = self.prepared.router.injection_lanes(flow.source, flow.destination);
-        (host.switch, host.port, lanes.first)
+        (host.switch, host.port, lanes.first, Trail::default())
     }
 
     /// The ways on from a state: by which link, and to where.
-    fn on(&mut self, (at, in_port, lane): State, to: HostId) -> Vec<(i64, Option<State>)> {
-        self.hops.clear();
-        self.prepared.router.hops(at, in_port, lane, to, &mut self.hops);
+    fn on(&mut self, (at, in_port, lane, trail): State, to: HostId) -> Vec<(i64, Option<State>)> {
+        self.options.clear();
+        let router = &self.prepared.router;
+        if router.takes_detours() {
+            router.options(At { switch: at, in_port, lane }, to, trail, &mut self.options);
+        } else {
+            let mut hops = Vec::new();
+            router.hops(at, in_port, lane, to, &mut hops);
+            self.options.extend(hops.into_iter().map(|hop| (hop, trail)));
+        }
         let graph = &self.prepared.graph;
-        let step = |hop: &Hop| {
+        let step = |(hop, trail): &(Hop, Trail)| {
             let number = graph.switches[at.index()].ports[hop.port.index()];
             let link = &graph.links[number.index()];
             let from_a = link.a == End { node: Node::Switch(at), port: hop.port };
             let end = if from_a { link.b } else { link.a };
             let next = match end.node {
                 Node::Host(_) => None,
-                Node::Switch(next) => Some((next, end.port, hop.lanes.first)),
+                Node::Switch(next) => Some((next, end.port, hop.lanes.first, *trail)),
             };
             (2 * i64::from(number.0) + i64::from(!from_a), next)
         };
-        self.hops.iter().map(step).collect()
+        self.options.iter().map(step).collect()
     }
 
     /// Follows a flow that splits evenly; true if it arrives.
@@ -180,7 +188,7 @@ impl Ways<'_> {
         table
     }
 
-    /// The arcs, where the routing is adaptive.
+    /// The arcs, where the split is not known.
     pub(super) fn arcs(&self) -> Option<Table> {
         let mut table = Table { name: "arcs", columns: Vec::new() };
         let whole = |of: fn(&Arc) -> i64| self.arcs.iter().map(of).collect::<Vec<i64>>();
@@ -189,6 +197,6 @@ impl Ways<'_> {
         table.whole("link", "", "Row of the link", whole(|arc| arc.link));
         let weights = self.arcs.iter().map(|arc| arc.weight).collect();
         table.real("weight", "", "Bits on the link for each that takes the arc", weights);
-        self.adaptive.then_some(table)
+        self.is_open.then_some(table)
     }
 }

@@ -7,14 +7,20 @@ use super::space::{Dimension, Part, Rule};
 
 pub const PART: Part = Part {
     dimensions: &[
-        Dimension { name: "congestion-control", choices: &["none", "infiniband", "dcqcn"] },
+        Dimension {
+            name: "congestion-control",
+            choices: &["none", "infiniband", "dcqcn", "swift", "hpcc", "nscc"],
+        },
         Dimension { name: "notification", choices: &["cnp", "acknowledgement"] },
         // Credits that are returned late by starving switches.
         Dimension { name: "late-credits", choices: &["none", "some"] },
     ],
     rules: &[
         Rule {
-            when: &[Is("notification", &["acknowledgement"]), Is("congestion-control", &["none"])],
+            when: &[
+                Is("notification", &["acknowledgement"]),
+                Is("congestion-control", &["none", "swift", "hpcc", "nscc"]),
+            ],
             then: Idle,
         },
         Rule {
@@ -39,14 +45,24 @@ fn write(build: &mut Build) {
     if algorithm == "none" {
         return;
     }
+    if ["swift", "hpcc", "nscc"].contains(&algorithm) && draw.chance(1, 2) {
+        draft.text("base_rtt", format!("{} ns", draw.range(100, 5000)));
+    }
     draft.section("[congestion_control.notification]");
     draft.text("by", by);
     draft.key("first", draw.chance(1, 2));
     draft.text("size", format!("{} B", draw.range(1, mtu.min(64))));
     draft.key("service_class", draw.pick(&[0, last_class]));
     draft.text("delay", draw.time());
-    if algorithm == "dcqcn" {
-        return dcqcn(build);
+    let every = draw.range(1, 4);
+    draft.key("every", every);
+    draft.text("timeout", format!("{} ns", 300 * every));
+    match algorithm {
+        "dcqcn" => return dcqcn(build),
+        "swift" => return swift(build),
+        "hpcc" => return hpcc(build),
+        "nscc" => return nscc(build),
+        _ => {}
     }
     draft.section("[congestion_control.infiniband]");
     let threshold = draw.range(1, 15);
@@ -109,4 +125,38 @@ fn dcqcn(build: &mut Build) {
     draft.text("additive_increase", "400 Mb/s");
     draft.text("hyper_increase", "1 Gb/s");
     draft.text("min_rate", "100 Mb/s");
+}
+
+/// Short targets, so that windows shrink below a packet; long ones leave them as they are.
+fn swift(build: &mut Build) {
+    let Build { draw, draft, .. } = build;
+    draft.section("[congestion_control.swift]");
+    draft.text("base_target", format!("{} ns", draw.range(50, 5000)));
+    draft.text("hop_target", format!("{} ns", draw.range(0, 100)));
+    draft.text("fs_range", format!("{} ns", draw.range(0, 5000)));
+    draft.key("ai", draw.pick(&["0.5", "1.0", "8.0"]));
+    draft.key("beta", draw.pick(&["0.2", "0.8"]));
+    draft.key("max_mdf", draw.pick(&["0.5", "0.9"]));
+    draft.key("min_cwnd", draw.pick(&["0.01", "0.5", "1.0"]));
+    draft.key("max_cwnd", draw.pick(&["1.0", "50.0"]));
+}
+
+fn hpcc(build: &mut Build) {
+    let Build { draw, draft, .. } = build;
+    draft.section("[congestion_control.hpcc]");
+    draft.key("eta", draw.pick(&["0.5", "0.95"]));
+    draft.key("max_stage", draw.range(0, 5));
+    draft.text("additive_increase", format!("{} B", draw.range(1, 500)));
+}
+
+fn nscc(build: &mut Build) {
+    let Build { draw, draft, .. } = build;
+    let k_min = draw.range(64, 2000);
+    draft.section("[congestion_control.nscc]");
+    draft.text("target_delay", format!("{} ns", draw.range(50, 5000)));
+    draft.text("k_min", format!("{k_min} B"));
+    draft.text("k_max", format!("{} B", k_min + draw.range(0, 2000)));
+    draft.key("delay_weight", draw.pick(&["0.0125", "0.5", "1.0"]));
+    draft.key("quick_adapt", draw.pick(&["1.0", "4.0"]));
+    draft.key("max_window", draw.pick(&["0.5", "1.5"]));
 }

@@ -262,8 +262,14 @@ fn write(build: &mut Build) {
     if matches!(algorithm, "ugal-l" | "ugal-g" | "piggyback") && draw.chance(1, 3) {
         draft.key("weights", draw.pick(&["[1, 2]", "[3, 5]"]));
     }
-    if matches!(algorithm, "ugal-l" | "ugal-g" | "piggyback" | "up-down-adaptive") {
-        draft.text("load", draw.pick(&["waiting-and-credits", "credits"]));
+    match algorithm {
+        "ugal-g" | "piggyback" | "up-down-adaptive" => {
+            draft.text("load", draw.pick(&["waiting-and-credits", "credits"]));
+        }
+        "ugal-l" | "par" | "par-6/2" | "dal" => {
+            draft.text("load", draw.pick(&["waiting-and-credits", "credits", "credits-of-lane"]));
+        }
+        _ => {}
     }
     if algorithm == "up-down-adaptive" && draw.chance(1, 2) {
         draft.key("choices", draw.range(1, 4));

@@ -162,6 +162,8 @@ fn direct(kind: &str, needs: &Needs, draw: &mut Draw, draft: &mut Draft) {
         "dragonfly" => {
             &[&[1, 2, 1, 3], &[2, 2, 1, 3], &[1, 3, 1, 4], &[2, 2, 2, 5], &[1, 4, 1, 5], &[1, 2, 2, 3]]
         }
+        // With one spine a leaf has one link to the rest.
+        _ if needs.around => &[&[1, 2, 2, 1, 3], &[1, 2, 2, 2, 5], &[2, 1, 2, 1, 3], &[1, 3, 2, 2, 3]],
         _ => &[&[1, 2, 2, 1, 3], &[2, 2, 1, 2, 3], &[1, 2, 2, 2, 5], &[2, 1, 2, 1, 3], &[1, 3, 2, 2, 3]],
     };
     for (key, value) in keys.iter().zip(draw.pick(if needs.square { square } else { any })) {

@@ -56,6 +56,7 @@ fn write(build: &mut Build) {
     let (mode, loss) = (build.choice("transport"), build.is("loss", "some"));
     let (narrow, scarce) = (build.is("window", "narrow"), build.is("target", "scarce"));
     let (exact, last_class, mtu) = (build.is("exactly_once", "yes"), build.classes() - 1, build.mtu);
+    let has_priority = build.is("priority", "last");
     let hosts = build.graph.hosts.len();
     let Build { draw, draft, .. } = build;
     draft.section("[transport]");
@@ -76,7 +77,9 @@ fn write(build: &mut Build) {
     draft.key("outstanding", outstanding);
     draft.key("fast_from", draw.range(1, outstanding.min(3)));
     draft.text("answer", format!("{} B", draw.range(1, mtu.min(64))));
-    draft.key("service_class", draw.pick(&[0, last_class]));
+    // Copies that go before their acknowledgements keep these from arriving, and so go on for ever.
+    let class = draw.pick(&[0, last_class]);
+    draft.key("service_class", if has_priority { last_class } else { class });
     draft.text("memory_delay", draw.time());
     if scarce {
         draft.key("cid_bits", 4);

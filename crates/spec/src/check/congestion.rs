@@ -22,7 +22,8 @@ pub(super) fn check(experiment: &Experiment) -> Result<(), Found> {
     let CongestionControl { infiniband, dcqcn, .. } = &experiment.congestion_control;
     switch_side(infiniband)?;
     source_side(infiniband)?;
-    self::dcqcn(dcqcn)
+    self::dcqcn(dcqcn)?;
+    super::windows::check(&experiment.congestion_control)
 }
 
 /// Warnings about settings that are allowed and probably not intended.

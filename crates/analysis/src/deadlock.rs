@@ -1,0 +1,193 @@
+//! Packets that can never move again, and the cycle that holds them.
+//!
+//! A queue is *live* if the packet at its head can move some day: it waits for a host, or on one of its lanes the
+//! buffer ahead has room for it, now or when the live queues of that buffer have left. The least set of live queues
+//! is found by spreading; what it does not reach holds its space for ever, and so never gets what it waits for.
+//! The search is exact for packets whose output is chosen; those that are behind a live head count as live.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::ops::Range;
+
+use fabricsim_engine::{Place, Queue, Snapshot};
+use fabricsim_model::Packet;
+use fabricsim_units::{PortNo, SwitchId, Vl};
+
+/// A cycle of input buffers, each of which waits for the next.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Deadlock {
+    /// The buffers of the cycle.
+    pub cycle: Vec<Blocked>,
+    /// Buffers with packets that can never leave: the cycle, and those that wait for it.
+    pub buffers: usize,
+}
+
+/// An input buffer that cannot move.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Blocked {
+    /// The switch.
+    pub switch: SwitchId,
+    /// Its input port.
+    pub port: PortNo,
+    /// Virtual lane of the buffer.
+    pub lane: Vl,
+    /// The packet at the head of the queue that waits.
+    pub packet: Packet,
+    /// The output that it waits for.
+    pub output: PortNo,
+}
+
+/// An input buffer of the fabric: channel times number of lanes, plus lane. Above those, the staging buffers, switch by
+/// switch.
+type Buffer = usize;
+
+/// A queue that may be stuck.
+struct Waiting {
+    blocked: Blocked,
+    /// The buffer that it is in, and the blocks that it holds there.
+    buffer: Buffer,
+    holds: u32,
+    /// The buffers that its head could go to, `first_need` and those after it, and the blocks that it takes.
+    first_need: Buffer,
+    needs: usize,
+    blocks: u32,
+}
+
+impl Waiting {
+    fn needs(&self) -> Range<Buffer> {
+        self.first_need..self.first_need + self.needs
+    }
+}
+
+/// All queues but those that wait for a host, and the room in buffers: what is not held by such a queue.
+struct Waits {
+    queues: Vec<Waiting>,
+    /// By buffer; `None` for those that nobody waits for.
+    room: Vec<Option<u32>>,
+}
+
+/// Packets that can never move again; `None` if all can move some day.
+pub fn find_deadlock(snapshot: &Snapshot) -> Option<Deadlock> {
+    let inputs = snapshot.sending_ports * snapshot.lane_count;
+    let mut waits = Waits { queues: Vec::new(), room: vec![None; inputs + snapshot.staging_buffers] };
+    for queue in &snapshot.queues {
+        gather(snapshot, queue, inputs, &mut waits);
+    }
+    let mut stuck: BTreeMap<Buffer, Waiting> = BTreeMap::new();
+    for queue in waits.stuck() {
+        stuck.entry(queue.buffer).or_insert(queue);
+    }
+    let first = stuck.keys().next().copied()?;
+    Some(Deadlock { cycle: follow(&stuck, first), buffers: stuck.len() })
+}
+
+/// Adds a queue, and the room in the buffers that its head could go to. Staging buffers come after the `inputs`.
+fn gather(snapshot: &Snapshot, queue: &Queue, inputs: usize, waits: &mut Waits) {
+    let of_input = queue.input as usize * snapshot.lane_count + queue.lane.index();
+    let (buffer, first_need, needs, blocks) = match queue.place {
+        Place::BeforeStaging { buffer, capacity } => {
+            waits.room[inputs + buffer].get_or_insert(capacity);
+            (of_input, inputs + buffer, 1, queue.head_blocks)
+        }
+        Place::Input | Place::Staged(_) if queue.to_host => return,
+        Place::Input | Place::Staged(_) => {
+            let next = queue.output as usize * snapshot.lane_count;
+            let lanes = snapshot.ahead(queue);
+            for lane in lanes {
+                waits.room[next + lane.lane.index()].get_or_insert(lane.capacity);
+            }
+            let own = if let Place::Staged(buffer) = queue.place { inputs + buffer } else { of_input };
+            (own, next + lanes[0].lane.index(), lanes.len(), queue.head_blocks.max(snapshot.least_space))
+        }
+    };
+    let blocked = Blocked {
+        switch: queue.switch,
+        port: queue.in_port,
+        lane: queue.lane,
+        packet: queue.head,
+        output: queue.out_port,
+    };
+    waits.queues.push(Waiting { blocked, buffer, holds: queue.blocks, first_need, needs, blocks });
+}
+
+/// The queues that wait for each buffer, in one list; where the part of each buffer starts, and at last its end.
+struct Waiters {
+    start: Vec<u32>,
+    queues: Vec<u32>,
+}
+
+impl Waiters {
+    fn new(queues: &[Waiting], buffers: usize) -> Self {
+        let mut start = vec![0; buffers + 1];
+        queues.iter().flat_map(Waiting::needs).for_each(|need| start[need + 1] += 1);
+        (0..buffers).for_each(|buffer| start[buffer + 1] += start[buffer]);
+        let mut place = start.clone();
+        let mut list = vec![0; start[buffers] as usize];
+        for (i, queue) in queues.iter().enumerate() {
+            for need in queue.needs() {
+                list[place[need] as usize] = i as u32;
+                place[need] += 1;
+            }
+        }
+        Self { start, queues: list }
+    }
+
+    fn of(&self, buffer: Buffer) -> &[u32] {
+        &self.queues[self.start[buffer] as usize..self.start[buffer + 1] as usize]
+    }
+}
+
+impl Waits {
+    /// Those queues that no spreading of liveness reaches.
+    fn stuck(self) -> Vec<Waiting> {
+        let Self { queues, mut room } = self;
+        let waiters = Waiters::new(&queues, room.len());
+        for queue in &queues {
+            if let Some(room) = &mut room[queue.buffer] {
+                *room -= queue.holds;
+            }
+        }
+        let mut live = vec![false; queues.len()];
+        let mut changed: VecDeque<Buffer> =
+            (0..room.len()).filter(|&buffer| room[buffer].is_some()).collect();
+        while let Some(buffer) = changed.pop_front() {
+            let Some(enough) = room[buffer] else { continue };
+            for &i in waiters.of(buffer) {
+                let queue = &queues[i as usize];
+                if live[i as usize] || queue.blocks > enough {
+                    continue;
+                }
+                live[i as usize] = true;
+                if let Some(room) = &mut room[queue.buffer] {
+                    *room += queue.holds;
+                    changed.push_back(queue.buffer);
+                }
+            }
+        }
+        queues.into_iter().zip(live).filter_map(|(queue, live)| (!live).then_some(queue)).collect()
+    }
+}
+
+/// Follows who waits for whom from `first` until a buffer comes a second time.
+fn follow(stuck: &BTreeMap<Buffer, Waiting>, first: Buffer) -> Vec<Blocked> {
+    let mut path: Vec<Buffer> = vec![first];
+    loop {
+        let at = path[path.len() - 1];
+        let next = stuck[&at].needs().find(|need| stuck.contains_key(need));
+        let Some(next) = next else { return named(stuck, &path) };
+        if let Some(start) = path.iter().position(|&buffer| buffer == next) {
+            return named(stuck, &path[start..]);
+        }
+        path.push(next);
+    }
+}
+
+/// The buffers of a path; a staging buffer and the input buffer before it are named once.
+fn named(stuck: &BTreeMap<Buffer, Waiting>, path: &[Buffer]) -> Vec<Blocked> {
+    let mut all: Vec<Blocked> = path.iter().map(|buffer| stuck[buffer].blocked).collect();
+    let place = |blocked: &Blocked| (blocked.switch, blocked.port, blocked.lane, blocked.output);
+    all.dedup_by_key(|blocked| place(blocked));
+    if all.len() > 1 && all.first().map(place) == all.last().map(place) {
+        all.pop();
+    }
+    all
+}

@@ -1,0 +1,393 @@
+//! The chain of an adapter: messages of the application are opened at the endpoint, and its packets are put on the link when
+//! pacing and credits allow it.
+
+use std::sync::Arc;
+
+use fabricsim_fabric::{Context, Outbox, Slot, send};
+use fabricsim_model::{Beside, Lanes, Nobody, Observer, Packet, PacketKind};
+use fabricsim_routing::RoutingFunction;
+use fabricsim_units::{HostId, Time, Vl};
+use fabricsim_workload::{Event, Message, Source};
+
+use super::pacing::Turn;
+use super::{AdmissionGate, Candidate, Endpoint, Pacing, Parcel};
+use crate::losses::LossCause;
+
+/// The parts of an adapter besides its endpoint.
+#[derive(Clone, Debug)]
+pub(crate) struct Chain {
+    pub(crate) id: HostId,
+    pub(crate) port: u32,
+    /// Application: what is to be sent, and what hears of arrivals.
+    pub(crate) app: Source,
+    /// Congestion control, if there is any.
+    pub(crate) pacing: Option<Box<Pacing>>,
+    /// The first lane of the service class of each stream.
+    pub(crate) class_bases: Arc<[u8]>,
+    /// Packets sent so far.
+    pub(crate) sent: u64,
+    /// No more messages are opened.
+    pub(crate) stopped: bool,
+    /// Packets that wait to be accepted, if the adapter may owe only a limited number of responses.
+    pub(crate) admission: Option<Box<AdmissionGate>>,
+}
+
+impl Chain {
+    /// Sends a packet if the link is free and there is one; asks to be woken when there may be more.
+    #[inline]
+    pub(super) fn settle<E: Endpoint, R: RoutingFunction, B: Observer, O: Outbox>(
+        &mut self,
+        endpoint: &mut E,
+        context: &mut Context<R, B, O>,
+    ) {
+        let now = context.now;
+        let busy_until = context.ports.senders[self.port as usize].busy_until;
+        if busy_until > now {
+            context.ports.ensure_wake(self.port, busy_until, &mut context.out);
+            return;
+        }
+        if let Some(pacing) = &mut self.pacing {
+            pacing.end_throttling(now, &mut context.observer);
+            pacing.expire(now);
+        }
+        if E::ACKNOWLEDGES {
+            endpoint.expire(now, &mut context.observer);
+            self.hear(endpoint, now, &mut context.observer);
+        }
+        self.open_messages(endpoint, now);
+        context.ports.forget_wants(self.port);
+        let overdue = self.pacing.as_ref().map_or(Time::MAX, |pacing| pacing.wake_at());
+        let idle = self.next_opening(endpoint, now).min(endpoint.wake_at()).min(overdue);
+        let retry = match self.send_next(endpoint, context) {
+            Ok(()) => self.after_sending(endpoint, context),
+            Err(at) => idle.min(at),
+        };
+        if retry < Time::MAX {
+            context.ports.ensure_wake(self.port, retry.max(Time(now.0 + 1)), &mut context.out);
+        }
+    }
+
+    /// Sends one packet: an answer of the protocol, one of congestion control, data. Or says when there may be one to send and
+    /// credits for it.
+    #[inline(always)]
+    fn send_next<E: Endpoint, R: RoutingFunction, B: Observer, O: Outbox>(
+        &mut self,
+        endpoint: &mut E,
+        context: &mut Context<R, B, O>,
+    ) -> Result<(), Time> {
+        let mut retry = Time::MAX;
+        if let Some(answer) = endpoint.answer() {
+            match self.try_answer(endpoint, answer, context) {
+                Ok(()) => return Ok(()),
+                Err(at) => retry = at,
+            }
+        }
+        if self.pacing.is_some() {
+            return self.send_paced(endpoint, context).map_err(|at| at.min(retry));
+        }
+        for turn in 0..endpoint.turns() {
+            let Some(candidate) = endpoint.candidate(turn) else { continue };
+            match self.try_candidate(endpoint, (turn, candidate), context) {
+                Ok(()) => return Ok(()),
+                Err(at) => retry = retry.min(at),
+            }
+        }
+        Err(retry)
+    }
+
+    /// [`Chain::send_next`] with congestion control: notifications and acknowledgements are sent as well, and flows may be held
+    /// back.
+    #[inline(never)]
+    fn send_paced<E: Endpoint, R: RoutingFunction, B: Observer, O: Outbox>(
+        &mut self,
+        endpoint: &mut E,
+        context: &mut Context<R, B, O>,
+    ) -> Result<(), Time> {
+        let order = match self.pacing.as_ref().map(|pacing| pacing.turn()) {
+            Some(Turn::Data) => [Turn::Data, Turn::Answers],
+            _ => [Turn::Answers, Turn::Data],
+        };
+        let mut retry = Time::MAX;
+        for turn in order {
+            let sent = match turn {
+                Turn::Answers => self.try_notification(context),
+                Turn::Data => self.try_flows(endpoint, context),
+            };
+            match sent {
+                Ok(()) => return Ok(()),
+                Err(at) => retry = retry.min(at),
+            }
+        }
+        Err(retry)
+    }
+
+    /// Returns the time at which there is something to send after a packet that has just been sent.
+    #[inline(always)]
+    fn after_sending<E: Endpoint, R, B, O>(&self, endpoint: &E, context: &Context<R, B, O>) -> Time {
+        let busy_until = context.ports.senders[self.port as usize].busy_until;
+        let data = if endpoint.has_more() { busy_until } else { self.next_opening(endpoint, context.now) };
+        let answer = self.pacing.as_ref().and_then(|pacing| pacing.answer_ready()).unwrap_or(Time::MAX);
+        let overdue = self.pacing.as_ref().map_or(Time::MAX, |pacing| pacing.wake_at());
+        data.min(answer).min(overdue).max(busy_until)
+    }
+
+    /// Sends the first packet whose flow is not held back, or says when there may be one.
+    fn try_flows<E: Endpoint, R: RoutingFunction, B: Observer, O: Outbox>(
+        &mut self,
+        endpoint: &mut E,
+        context: &mut Context<R, B, O>,
+    ) -> Result<(), Time> {
+        let now = context.now;
+        let (mut retry, mut held, mut starved) = (Time::MAX, None, false);
+        for turn in 0..endpoint.turns() {
+            let Some(candidate) = endpoint.candidate(turn) else { continue };
+            if let (Some(stream), Some(pacing)) = (candidate.stream, &mut self.pacing) {
+                let allowed = pacing.allowed_at((candidate.destination, stream), now, &mut context.observer);
+                if allowed > now {
+                    retry = retry.min(allowed);
+                    held.get_or_insert(candidate.destination);
+                    continue;
+                }
+            }
+            match self.try_candidate(endpoint, (turn, candidate), context) {
+                Ok(()) => return Ok(()),
+                Err(at) => {
+                    retry = retry.min(at);
+                    starved |= candidate.stream.is_some();
+                }
+            }
+        }
+        if let (Some(destination), Some(pacing), false) = (held, &mut self.pacing, starved) {
+            pacing.begin_throttling(now, destination);
+        }
+        Err(retry)
+    }
+
+    /// Sends the first notification or acknowledgement of congestion control, or says when there may be one to send and credits
+    /// for it.
+    #[inline(never)]
+    fn try_notification<R: RoutingFunction, B: Observer, O: Outbox>(
+        &mut self,
+        context: &mut Context<R, B, O>,
+    ) -> Result<(), Time> {
+        let now = context.now;
+        let Some(pacing) = &self.pacing else { return Err(Time::MAX) };
+        let ready = pacing.answer_ready().unwrap_or(Time::MAX);
+        if ready > now {
+            return Err(ready);
+        }
+        let Some(packet) = pacing.answer(now) else { return Err(Time::MAX) };
+        let base = pacing.class_base();
+        let lane = self.choose_lane(context, packet.destination, packet.bytes, base)?;
+        let beside = self.pacing.as_mut().map(|pacing| pacing.answered()).unwrap_or_default();
+        self.put_on_link(packet, Some(beside), lane, context);
+        Ok(())
+    }
+
+    fn try_answer<E: Endpoint, R: RoutingFunction, B: Observer, O: Outbox>(
+        &mut self,
+        endpoint: &mut E,
+        answer: Candidate,
+        context: &mut Context<R, B, O>,
+    ) -> Result<(), Time> {
+        let lane = self.choose_lane(context, answer.destination, answer.bytes, endpoint.class_base())?;
+        let Some(parcel) = endpoint.send_answer(context.now) else { return Err(Time::MAX) };
+        self.send_parcel(endpoint, parcel, lane, context);
+        Ok(())
+    }
+
+    /// Sends the packet of a turn, or says when there may be credits for it.
+    #[inline(always)]
+    fn try_candidate<E: Endpoint, R: RoutingFunction, B: Observer, O: Outbox>(
+        &mut self,
+        endpoint: &mut E,
+        (turn, candidate): (usize, Candidate),
+        context: &mut Context<R, B, O>,
+    ) -> Result<(), Time> {
+        let base = match candidate.stream {
+            Some(stream) => self.class_bases[usize::from(stream)],
+            None => endpoint.class_base(),
+        };
+        let lane = self.choose_lane(context, candidate.destination, candidate.bytes, base)?;
+        let app = &mut self.app;
+        let draw = |stream| app.draws_per_packet(stream).then(|| app.destination(stream));
+        let Some(parcel) = endpoint.send(turn, context.now, draw) else { return Err(Time::MAX) };
+        self.send_parcel(endpoint, parcel, lane, context);
+        Ok(())
+    }
+
+    #[inline(always)]
+    fn send_parcel<E: Endpoint, R: RoutingFunction, B: Observer, O: Outbox>(
+        &mut self,
+        endpoint: &E,
+        mut parcel: Parcel,
+        lane: Vl,
+        context: &mut Context<R, B, O>,
+    ) {
+        let now = context.now;
+        let is_data = parcel.packet.kind == PacketKind::Data;
+        parcel.packet.sequence = self.sent as u32;
+        if is_data && !parcel.again {
+            context.observer.injected(now, &parcel.packet);
+        }
+        endpoint.on_link(&parcel, now, &mut context.observer);
+        let beside = parcel.label.map(|label| Beside { label: Some(label), ..Beside::default() });
+        let end = self.put_on_link(parcel.packet, beside, lane, context);
+        if !is_data {
+            return;
+        }
+        if let Some(pacing) = &mut self.pacing {
+            pacing.sent(&parcel.packet, parcel.again, (now, end), &mut context.observer);
+        }
+        if !E::ACKNOWLEDGES && parcel.packet.last && self.app.is_closed() {
+            self.left(now, end, &parcel.packet, &mut context.observer);
+        }
+    }
+
+    /// Puts a packet on the link. Returns the time at which its last byte has left.
+    #[inline(always)]
+    fn put_on_link<R: RoutingFunction, B: Observer, O: Outbox>(
+        &mut self,
+        mut packet: Packet,
+        beside: Option<Beside>,
+        lane: Vl,
+        context: &mut Context<R, B, O>,
+    ) -> Time {
+        packet.sequence = self.sent as u32;
+        self.sent += 1;
+        let blocks = packet.bytes.div_ceil(context.ports.ramps.unit());
+        let slot = Slot::new(packet, blocks);
+        let index = match beside {
+            Some(beside) => context.arena.insert_with(slot, beside),
+            None => context.arena.insert(slot),
+        };
+        send(context, self.port, index, lane)
+    }
+
+    /// A packet has arrived; see [`super::Adapter::arrive`].
+    pub(super) fn arrive<E: Endpoint, B: Observer>(
+        &mut self,
+        endpoint: &mut E,
+        (packet, beside): (&Packet, &Beside),
+        now: Time,
+        observer: &mut B,
+    ) -> Result<bool, LossCause> {
+        let label = beside.label.as_ref();
+        if let Some(cause) = endpoint.lose(packet, label, now, observer) {
+            return Err(cause);
+        }
+        let answer = self.pacing.as_mut().is_some_and(|pacing| pacing.arrived(packet, beside, now, observer));
+        let more = endpoint.arrive(packet, label, now, observer);
+        let heard = self.hear(endpoint, now, observer);
+        Ok(answer || more || heard)
+    }
+
+    /// Notifies the application of finished messages and of arrivals. True if there is something new to send.
+    fn hear<E: Endpoint, B: Observer>(&mut self, endpoint: &mut E, now: Time, observer: &mut B) -> bool {
+        let is_closed = self.app.is_closed();
+        while let Some(finished) = endpoint.next_finished() {
+            if is_closed {
+                self.app.left(now, finished.stream, finished.tag);
+            }
+        }
+        let mut more = false;
+        for arrival in endpoint.arrivals() {
+            more |= is_closed && self.app.arrived(now, &arrival);
+        }
+        if is_closed {
+            self.tell(now, observer);
+        }
+        more
+    }
+
+    /// True if a packet may be taken now by an adapter whose endpoint sends this many responses.
+    pub(super) fn takes(&self, packet: &Packet, responses: usize) -> bool {
+        let owed = self.app.responses() + responses;
+        let is_open = self.admission.as_ref().is_none_or(|gate| gate.is_open(owed));
+        is_open || packet.kind != PacketKind::Data || !self.app.is_request(packet.stream)
+    }
+
+    /// Reports answered requests and completed iterations to the observer.
+    fn tell<B: Observer>(&mut self, now: Time, observer: &mut B) {
+        for event in self.app.events() {
+            match event {
+                Event::Answered { stream, created, .. } => observer.answered(now, stream, created),
+                Event::Iteration { job, iteration, start, end, bytes } => {
+                    observer.iterated(job, iteration, start, end, bytes);
+                }
+            }
+        }
+    }
+
+    /// The last byte of a message leaves at `at`.
+    #[inline(never)]
+    fn left<B: Observer>(&mut self, now: Time, at: Time, packet: &Packet, observer: &mut B) {
+        self.app.left(at, packet.stream, packet.tag);
+        self.tell(now, observer);
+    }
+
+    /// The lane on which a packet can go now, in the service class whose lanes begin at `base`; or when there may be
+    /// credits for it.
+    #[inline(always)]
+    fn choose_lane<R: RoutingFunction, B, O: Outbox>(
+        &self,
+        context: &mut Context<R, B, O>,
+        destination: HostId,
+        bytes: u32,
+        base: u8,
+    ) -> Result<Vl, Time> {
+        let blocks = bytes.div_ceil(context.ports.ramps.unit());
+        let lanes = context.routing.injection_lanes(self.id, destination);
+        let lanes = Lanes::new(lanes.first.0 + base, lanes.count);
+        let flow = self.id.0.wrapping_mul(31).wrapping_add(destination.0);
+        let chosen = context.ports.choose_lane(self.port, lanes, blocks, context.now, flow);
+        if chosen.is_err() {
+            context.ports.senders[self.port as usize].stall(context.now, lanes.first);
+        }
+        chosen
+    }
+
+    #[inline(always)]
+    fn open_messages<E: Endpoint>(&mut self, endpoint: &mut E, now: Time) {
+        while !self.stopped && endpoint.has_room(false) && self.app.next(now).is_some_and(|at| at <= now) {
+            endpoint.open(self.app.take(now), false, now);
+        }
+        if self.app.is_closed() {
+            self.open_responses(endpoint, now);
+        }
+    }
+
+    #[inline(never)]
+    fn open_responses<E: Endpoint>(&mut self, endpoint: &mut E, now: Time) {
+        while endpoint.has_room(true)
+            && let Some(message) = self.app.take_response(now)
+        {
+            endpoint.open(message, true, now);
+        }
+    }
+
+    /// Returns the time at which the next message can be opened, as far as there is room.
+    #[inline(always)]
+    fn next_opening<E: Endpoint>(&self, endpoint: &E, now: Time) -> Time {
+        let wanted = !self.stopped && endpoint.has_room(false);
+        let message = if wanted { self.app.next(now).unwrap_or(Time::MAX) } else { Time::MAX };
+        if !self.app.is_closed() || !endpoint.has_room(true) {
+            return message;
+        }
+        message.min(self.app.next_response().unwrap_or(Time::MAX))
+    }
+
+    /// Longest time for which congestion control still holds back one of these messages.
+    pub(super) fn held_back_for<'a>(&self, messages: impl Iterator<Item = &'a Message>, now: Time) -> Time {
+        let Some(pacing) = &self.pacing else { return Time::ZERO };
+        let mut pacing = pacing.clone();
+        let allowed = messages.map(|m| pacing.allowed_at((m.destination, m.stream), now, &mut Nobody));
+        // A window that is full opens with an acknowledgement: nobody knows when.
+        allowed.filter(|&at| at < Time::MAX).max().unwrap_or_default().saturating_sub(now)
+    }
+
+    /// True if every request is answered, and every notification sent.
+    pub(super) fn is_drained(&self) -> bool {
+        self.app.next_response().is_none() && self.pacing.as_ref().is_none_or(|pacing| pacing.is_empty())
+    }
+}

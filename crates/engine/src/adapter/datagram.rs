@@ -1,0 +1,115 @@
+//! Datagrams at an adapter: nothing is acknowledged.
+
+use fabricsim_model::{Label, Observer, Packet, PacketKind};
+use fabricsim_protocols::{Datagram, Outgoing};
+use fabricsim_units::{HostId, Time};
+use fabricsim_workload::{Arrival, Message};
+
+use super::{Candidate, Endpoint, Parcel};
+
+/// The endpoint of unacknowledged packets.
+#[derive(Clone, Debug)]
+pub(crate) struct DatagramEndpoint {
+    host: HostId,
+    datagram: Datagram,
+    arrived: Option<Arrival>,
+}
+
+impl DatagramEndpoint {
+    pub(crate) fn new(host: HostId, mtu: u32, open_messages: usize) -> Self {
+        Self { host, datagram: Datagram::new(mtu, open_messages), arrived: None }
+    }
+
+    /// Messages being sent.
+    pub(crate) fn messages(&self) -> &[Outgoing] {
+        self.datagram.messages()
+    }
+
+    /// Responses being sent.
+    pub(crate) fn responses(&self) -> usize {
+        self.datagram.responses()
+    }
+
+    /// True if there is nothing to send.
+    pub(crate) fn is_idle(&self) -> bool {
+        self.datagram.is_empty()
+    }
+
+    /// True if all messages created before `time` are sent.
+    pub(crate) fn has_finished_before(&self, time: Time) -> bool {
+        self.datagram.messages().iter().all(|message| message.created >= time)
+    }
+}
+
+impl Endpoint for DatagramEndpoint {
+    const ACKNOWLEDGES: bool = false;
+
+    #[inline(always)]
+    fn has_room(&self, is_response: bool) -> bool {
+        if is_response { self.datagram.has_room_for_response() } else { self.datagram.has_room() }
+    }
+
+    #[inline(always)]
+    fn open(&mut self, message: Message, is_response: bool, _now: Time) {
+        let Message { created, destination, bytes, stream, tag } = message;
+        self.datagram.open(Outgoing { created, destination, left: bytes, stream, tag, is_response });
+    }
+
+    #[inline(always)]
+    fn has_more(&self) -> bool {
+        !self.datagram.is_empty()
+    }
+
+    #[inline(always)]
+    fn answer(&self) -> Option<Candidate> {
+        None
+    }
+
+    #[inline(always)]
+    fn send_answer(&mut self, _now: Time) -> Option<Parcel> {
+        None
+    }
+
+    #[inline(always)]
+    fn turns(&self) -> usize {
+        self.datagram.messages().len()
+    }
+
+    #[inline(always)]
+    fn candidate(&self, turn: usize) -> Option<Candidate> {
+        let number = self.datagram.in_turn(turn);
+        let (destination, bytes) = self.datagram.next_packet(number);
+        Some(Candidate { destination, bytes, stream: Some(self.datagram.messages()[number].stream) })
+    }
+
+    #[inline(always)]
+    fn send(&mut self, turn: usize, now: Time, draw: impl FnOnce(u16) -> Option<HostId>) -> Option<Parcel> {
+        let number = self.datagram.in_turn(turn);
+        let (destination, bytes) = self.datagram.next_packet(number);
+        let Outgoing { created, left, stream, tag, .. } = self.datagram.sent(number, draw);
+        let packet = Packet {
+            created,
+            stream,
+            tag,
+            last: left <= u64::from(bytes),
+            ..Packet::new(PacketKind::Data, (self.host, destination), bytes, now)
+        };
+        Some(Parcel { packet, label: None, again: false })
+    }
+
+    #[inline(always)]
+    fn class_base(&self) -> u8 {
+        0
+    }
+
+    fn arrive<B: Observer>(&mut self, packet: &Packet, _: Option<&Label>, _: Time, _: &mut B) -> bool {
+        let Packet { kind, source, stream, tag, bytes, .. } = *packet;
+        self.arrived = (kind == PacketKind::Data).then_some(Arrival { source, stream, tag, bytes });
+        false
+    }
+
+    #[inline]
+    fn arrivals(&mut self) -> impl Iterator<Item = Arrival> {
+        self.arrived.take().into_iter()
+    }
+}

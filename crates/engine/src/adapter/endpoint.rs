@@ -1,0 +1,111 @@
+//! The narrow interface between a protocol and the rest of an adapter.
+
+use fabricsim_model::{Label, Observer, Packet};
+use fabricsim_units::{HostId, Time};
+use fabricsim_workload::{Arrival, Message};
+
+use crate::losses::LossCause;
+
+/// Packet that an endpoint could send next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Candidate {
+    /// Receiver.
+    pub(crate) destination: HostId,
+    /// Size in bytes.
+    pub(crate) bytes: u32,
+    /// The stream of messages that it carries data of: its service class, and the flow that may be held back. `None` of a
+    /// packet of the protocol itself.
+    pub(crate) stream: Option<u16>,
+}
+
+/// Packet that an endpoint sends.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Parcel {
+    /// The packet; its sender, its number and the time are the adapter's.
+    pub(crate) packet: Packet,
+    /// What the protocol puts on it.
+    pub(crate) label: Option<Label>,
+    /// True if it has been sent before.
+    pub(crate) again: bool,
+}
+
+/// A message that was sent wholly, and acknowledged where the protocol acknowledges.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Finished {
+    /// The stream that it belongs to.
+    pub(crate) stream: u16,
+    /// Its number.
+    pub(crate) tag: u32,
+}
+
+/// A protocol at an adapter: messages to packets and back. A state machine without clock or queue.
+pub(crate) trait Endpoint {
+    /// True if messages are finished when the receiver acknowledges them; else as their last byte leaves.
+    const ACKNOWLEDGES: bool;
+
+    /// True if another message may be opened: a response, or one that is none.
+    fn has_room(&self, is_response: bool) -> bool;
+
+    /// Opens a message; only while there is room.
+    fn open(&mut self, message: Message, is_response: bool, now: Time);
+
+    /// True if there may be something to send right after a packet.
+    fn has_more(&self) -> bool;
+
+    /// An answer of the protocol that goes before everything else.
+    fn answer(&self) -> Option<Candidate>;
+
+    /// Sends what [`Endpoint::answer`] shows.
+    fn send_answer(&mut self, now: Time) -> Option<Parcel>;
+
+    /// Number of turns in which there may be a packet to send.
+    fn turns(&self) -> usize;
+
+    /// The packet that could be sent in a turn, from 0 to [`Endpoint::turns`] - 1: the first turn's is due first.
+    fn candidate(&self, turn: usize) -> Option<Candidate>;
+
+    /// Sends what [`Endpoint::candidate`] shows. `draw` gives the receiver of the message's next packet, if it is another.
+    fn send(&mut self, turn: usize, now: Time, draw: impl FnOnce(u16) -> Option<HostId>) -> Option<Parcel>;
+
+    /// First lane of the service class of the protocol's own packets.
+    fn class_base(&self) -> u8;
+
+    /// A packet goes on the link.
+    fn on_link<B: Observer>(&self, _parcel: &Parcel, _now: Time, _observer: &mut B) {}
+
+    /// Returns the cause if a packet that has reached the adapter is lost.
+    fn lose<B: Observer>(
+        &mut self,
+        _packet: &Packet,
+        _label: Option<&Label>,
+        _now: Time,
+        _observer: &mut B,
+    ) -> Option<LossCause> {
+        None
+    }
+
+    /// A packet arrives. True if there may be something to send because of it.
+    fn arrive<B: Observer>(
+        &mut self,
+        packet: &Packet,
+        label: Option<&Label>,
+        now: Time,
+        observer: &mut B,
+    ) -> bool;
+
+    /// Timers that have ended by now.
+    fn expire<B: Observer>(&mut self, _now: Time, _observer: &mut B) {}
+
+    /// Time at which something is to be done without a packet that arrives or a message that is opened.
+    fn wake_at(&self) -> Time {
+        Time::MAX
+    }
+
+    /// A message that has been finished since the last call, where the protocol acknowledges.
+    fn next_finished(&mut self) -> Option<Finished> {
+        None
+    }
+
+    /// Data that has been delivered since the last call.
+    fn arrivals(&mut self) -> impl Iterator<Item = Arrival>;
+}

@@ -1,0 +1,143 @@
+//! A channel adapter: application, endpoint, pacing and link in a chain. The application makes messages
+//! ([`fabricsim_workload::Source`]), the endpoint turns them into packets and back, pacing decides when a flow may send, and
+//! [`Chain`] puts packets on the link. Each knows nothing of the others.
+//!
+//! Adding a protocol: a file with a type that implements [`Endpoint`], and a line in [`Protocol`].
+
+mod admission;
+mod chain;
+mod datagram;
+mod endpoint;
+mod ordering;
+mod pacing;
+
+use fabricsim_fabric::{Context, Outbox};
+use fabricsim_model::{Beside, Observer, Packet};
+use fabricsim_routing::RoutingFunction;
+use fabricsim_units::{HostId, Time};
+
+pub(crate) use admission::AdmissionGate;
+pub use admission::Refused;
+pub(crate) use chain::Chain;
+pub(crate) use datagram::DatagramEndpoint;
+pub(crate) use endpoint::{Candidate, Endpoint, Finished, Parcel};
+pub use ordering::{HostTransport, transport_bytes, warnings};
+pub(crate) use ordering::{OrderingEndpoint, OrderingRules};
+pub(crate) use pacing::{Pacing, PacingRules};
+
+use crate::losses::LossCause;
+use crate::partition::Heed;
+
+/// The protocol of an adapter.
+#[derive(Clone, Debug)]
+pub(crate) enum Protocol {
+    /// Packets that are not acknowledged.
+    Datagram(DatagramEndpoint),
+    /// Ordered, synchronized and unordered transfers with acknowledgements.
+    Ordering(Box<OrderingEndpoint>),
+}
+
+/// Does something with the endpoint, whatever its type; static dispatch once for each call.
+macro_rules! with_endpoint {
+    ($protocol:expr, $endpoint:ident => $work:expr) => {
+        match $protocol {
+            Protocol::Datagram($endpoint) => $work,
+            Protocol::Ordering(boxed) => {
+                let $endpoint = &mut **boxed;
+                $work
+            }
+        }
+    };
+}
+
+/// A channel adapter with one port. Its sink is on the other side of its link.
+#[derive(Clone, Debug)]
+pub(crate) struct Adapter {
+    pub(crate) chain: Chain,
+    pub(crate) protocol: Protocol,
+}
+
+impl Adapter {
+    /// Sends a packet if the link is free and there is one; asks to be woken when there may be more.
+    #[inline]
+    pub(crate) fn settle<R: RoutingFunction, B: Observer, O: Outbox>(
+        &mut self,
+        context: &mut Context<R, B, O>,
+    ) {
+        with_endpoint!(&mut self.protocol, endpoint => self.chain.settle(endpoint, context));
+    }
+
+    /// A packet has arrived here: takes note of its marks, and of what it means to the endpoint and the application. True if
+    /// there may be something to send because of it; the cause if it is lost, so that the adapter accepts nothing.
+    pub(crate) fn arrive<B: Observer>(
+        &mut self,
+        packet: &Packet,
+        beside: &Beside,
+        now: Time,
+        observer: &mut B,
+    ) -> Result<bool, LossCause> {
+        with_endpoint!(&mut self.protocol, endpoint => self.chain.arrive(endpoint, (packet, beside), now, observer))
+    }
+
+    /// Packets that the adapter takes notice of when they arrive.
+    pub(crate) fn heed(&self) -> Heed {
+        if self.chain.app.is_closed() || self.ordering().is_some() {
+            return Heed::All;
+        }
+        self.chain.pacing.as_ref().map_or(Heed::Nothing, |pacing| pacing.heed())
+    }
+
+    /// The host of the adapter.
+    pub(crate) fn id(&self) -> HostId {
+        self.chain.id
+    }
+
+    /// The ordering protocols, if they are the adapter's protocol.
+    pub(crate) fn ordering(&self) -> Option<&OrderingEndpoint> {
+        match &self.protocol {
+            Protocol::Datagram(_) => None,
+            Protocol::Ordering(endpoint) => Some(endpoint),
+        }
+    }
+
+    fn responses(&self) -> usize {
+        match &self.protocol {
+            Protocol::Datagram(endpoint) => endpoint.responses(),
+            Protocol::Ordering(endpoint) => endpoint.responses(),
+        }
+    }
+
+    /// Responses that are made and not wholly sent.
+    pub(crate) fn owed(&self) -> usize {
+        self.chain.app.responses() + self.responses()
+    }
+
+    /// True if the adapter may take this packet now, provided that it is the first on its lane.
+    pub(crate) fn takes(&self, packet: &Packet) -> bool {
+        self.chain.takes(packet, self.responses())
+    }
+
+    /// Longest time for which congestion control still holds back a message that is being sent.
+    pub(crate) fn held_back_for(&self, now: Time) -> Time {
+        self.ordering().map_or(Time::ZERO, |endpoint| self.chain.held_back_for(endpoint.sending(), now))
+    }
+
+    /// True if it has sent all that it opened, and answered every request.
+    pub(crate) fn is_drained(&self) -> bool {
+        let idle = match &self.protocol {
+            Protocol::Datagram(endpoint) => endpoint.is_idle(),
+            Protocol::Ordering(endpoint) => endpoint.is_idle(),
+        };
+        idle && self.chain.is_drained()
+    }
+
+    /// True if every message created before `time` has been sent, and acknowledged where the protocol acknowledges.
+    pub(crate) fn has_sent_all_before(&self, time: Time, now: Time) -> bool {
+        let sent = match &self.protocol {
+            Protocol::Datagram(endpoint) => endpoint.has_finished_before(time),
+            Protocol::Ordering(endpoint) => endpoint.has_finished_before(time),
+        };
+        let is_later = |next: Option<Time>| next.is_none_or(|next| next >= time);
+        sent && is_later(self.chain.app.next(now)) && is_later(self.chain.app.next_response())
+    }
+}

@@ -1,0 +1,314 @@
+//! Congestion control at an adapter: flows that are held back, and what it answers to the sources of what it receives.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use fabricsim_model::{Beside, Echo, HopTelemetry, Observer, Packet, PacketKind};
+use fabricsim_protocols::pacing::{
+    Acknowledged, Answer, Answering, AnyPacer, Destination, FlowKey, Flows, Pacer,
+};
+use fabricsim_spec::ControlPer;
+use fabricsim_units::{HostId, Time};
+
+use crate::partition::Heed;
+
+/// Rules common to all adapters.
+#[derive(Clone, Debug)]
+pub(crate) struct PacingRules {
+    /// What destinations answer.
+    pub(crate) answering: Answering,
+    /// Size of an answer, in bytes.
+    pub(crate) bytes: u32,
+    /// First lane of the service class of answers.
+    pub(crate) class_base: u8,
+    pub(crate) first: bool,
+    pub(crate) delay: Time,
+    pub(crate) control: ControlPer,
+    /// Service class of each stream.
+    pub(crate) classes: Vec<u8>,
+    /// Time without an acknowledgement after which what a flow has on its way counts as lost; [`Time::MAX`] if nothing can be
+    /// lost.
+    pub(crate) timeout: Time,
+}
+
+/// Answer that is due to a source.
+#[derive(Clone, Debug)]
+struct Pending {
+    ready: Time,
+    answer: Answer,
+    stream: u16,
+    telemetry: Vec<HopTelemetry>,
+}
+
+/// What a flow has on its way.
+#[derive(Clone, Copy, Debug, Default)]
+struct Flight {
+    /// Bytes that are not acknowledged.
+    bytes: u64,
+    /// Time of the last acknowledgement, or of the first packet after all was acknowledged.
+    since: Time,
+}
+
+/// Next user of an adapter's link.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Turn {
+    Answers,
+    Data,
+}
+
+/// Congestion control of an adapter: when its flows may send, and what it owes to the sources of what it received.
+#[derive(Clone, Debug)]
+pub(crate) struct Pacing {
+    host: HostId,
+    pacer: AnyPacer,
+    /// Of flows with a window.
+    flights: Flows<Flight>,
+    destination: Destination,
+    rules: Arc<PacingRules>,
+    /// In order of readiness.
+    answers: VecDeque<Pending>,
+    turn: Turn,
+    /// Since when the link has been idle only because a packet to this host is held back.
+    throttled: Option<(Time, HostId)>,
+}
+
+impl Pacing {
+    pub(crate) fn new(
+        host: HostId,
+        pacer: AnyPacer,
+        destination: Destination,
+        rules: Arc<PacingRules>,
+    ) -> Self {
+        Self {
+            host,
+            pacer,
+            flights: Flows::default(),
+            destination,
+            rules,
+            answers: VecDeque::new(),
+            turn: Turn::Answers,
+            throttled: None,
+        }
+    }
+
+    /// Packets that the adapter takes notice of when they arrive.
+    pub(crate) fn heed(&self) -> Heed {
+        match self.destination.answering() {
+            Answering::Marks { .. } => Heed::Marks,
+            Answering::Messages => Heed::MarksAndEnds,
+            Answering::Packets { .. } => Heed::All,
+        }
+    }
+
+    /// True if flows have windows: packets are acknowledged.
+    fn has_windows(&self) -> bool {
+        matches!(self.rules.answering, Answering::Packets { .. })
+    }
+
+    fn key(&self, destination: HostId, stream: u16) -> FlowKey {
+        match self.rules.control {
+            ControlPer::QueuePair => destination.0,
+            ControlPer::ServiceLevel => u32::from(self.rules.classes[usize::from(stream)]),
+        }
+    }
+
+    /// Returns the earliest time at which the next packet of a flow may be sent; [`Time::MAX`] if that has to wait for an
+    /// acknowledgement.
+    #[inline]
+    pub(crate) fn allowed_at<B: Observer>(
+        &mut self,
+        (destination, stream): (HostId, u16),
+        now: Time,
+        observer: &mut B,
+    ) -> Time {
+        let key = self.key(destination, stream);
+        let allowed = self.pacer.allowed_at(key, now);
+        if allowed > now || !self.has_windows() {
+            return allowed;
+        }
+        let Some(flight) = self.flights.get(key).filter(|flight| flight.bytes > 0) else { return allowed };
+        if flight.bytes < self.pacer.window(key, now) {
+            return allowed;
+        }
+        let expires = flight.since.saturating_add(self.rules.timeout);
+        if expires > now {
+            return expires;
+        }
+        flight.bytes = 0;
+        let (host, per) = (self.host, self.rules.control);
+        let mut report = |key, from, to, level| tell(observer, host, per, (key, from, to, level));
+        self.pacer.on_loss(key, now, &mut report);
+        self.pacer.allowed_at(key, now)
+    }
+
+    /// A packet with data is sent; `again`: not for the first time.
+    pub(crate) fn sent<B: Observer>(
+        &mut self,
+        packet: &Packet,
+        again: bool,
+        (start, end): (Time, Time),
+        observer: &mut B,
+    ) {
+        let (key, host, per) = (self.key(packet.destination, packet.stream), self.host, self.rules.control);
+        let mut report = |key, from, to, level| tell(observer, host, per, (key, from, to, level));
+        if again {
+            self.pacer.on_loss(key, start, &mut report);
+        }
+        self.pacer.on_sent(key, packet.bytes, start, end, &mut report);
+        self.turn = Turn::Answers;
+        // A copy takes the place of what was lost.
+        if self.has_windows() && !again {
+            let flight = self.flights.get_or_insert(key, Flight::default);
+            if flight.bytes == 0 {
+                flight.since = start;
+            }
+            flight.bytes += u64::from(packet.bytes);
+        }
+    }
+
+    /// A packet has arrived. True if there may be something to send because of it.
+    pub(crate) fn arrived<B: Observer>(
+        &mut self,
+        packet: &Packet,
+        beside: &Beside,
+        now: Time,
+        observer: &mut B,
+    ) -> bool {
+        if packet.becn {
+            let (key, host, per) = (self.key(packet.source, packet.stream), self.host, self.rules.control);
+            let mut report = |key, from, to, level| tell(observer, host, per, (key, from, to, level));
+            self.pacer.on_mark(key, now, &mut report);
+            observer.notified(now, host, packet.source);
+        }
+        if let Some(echo) = &beside.echo {
+            self.acknowledged((packet, echo, &beside.telemetry), now, observer);
+            return true;
+        }
+        if packet.kind != PacketKind::Data {
+            return false;
+        }
+        let Some(answer) = self.destination.arrived(now, packet) else {
+            // The adapter is to be woken when the packet has waited for others for too long.
+            return self.destination.wake_at() < Time::MAX;
+        };
+        let (ready, telemetry) = (now + self.rules.delay, beside.telemetry.clone());
+        self.answers.push_back(Pending { ready, answer, stream: packet.stream, telemetry });
+        true
+    }
+
+    /// An acknowledgement of packets has arrived.
+    fn acknowledged<B: Observer>(
+        &mut self,
+        (packet, echo, telemetry): (&Packet, &Echo, &[HopTelemetry]),
+        now: Time,
+        observer: &mut B,
+    ) {
+        let (key, host, per) = (self.key(packet.source, packet.stream), self.host, self.rules.control);
+        let flight = self.flights.get_or_insert(key, Flight::default);
+        flight.bytes = flight.bytes.saturating_sub(echo.bytes);
+        flight.since = now;
+        let &Echo { bytes, packets, marked, sent, arrived, hops } = echo;
+        let kept = packet.injected.saturating_sub(arrived);
+        let rtt = now.saturating_sub(sent).saturating_sub(kept);
+        let acknowledged = Acknowledged { bytes, packets, marked, rtt, hops, telemetry };
+        let mut report = |key, from, to, level| tell(observer, host, per, (key, from, to, level));
+        self.pacer.on_ack(key, &acknowledged, flight.bytes, now, &mut report);
+        if marked > 0 {
+            observer.notified(now, host, packet.source);
+        }
+    }
+
+    /// Time at which packets have to be acknowledged that wait for others; [`Time::MAX`] if none do.
+    pub(crate) fn wake_at(&self) -> Time {
+        self.destination.wake_at()
+    }
+
+    /// Acknowledges packets that have waited for others for too long by `now`.
+    pub(crate) fn expire(&mut self, now: Time) {
+        while let Some(answer) = self.destination.overdue(now) {
+            let ready = now + self.rules.delay;
+            self.answers.push_back(Pending { ready, answer, stream: 0, telemetry: Vec::new() });
+        }
+    }
+
+    /// Returns the time at which the first answer may be sent.
+    pub(crate) fn answer_ready(&self) -> Option<Time> {
+        self.answers.front().map(|answer| answer.ready)
+    }
+
+    /// Returns the next user of the link.
+    pub(crate) fn turn(&self) -> Turn {
+        if self.rules.first { Turn::Answers } else { self.turn }
+    }
+
+    /// The first answer as a packet; it stays until [`Pacing::answered`].
+    pub(crate) fn answer(&self, now: Time) -> Option<Packet> {
+        let Pending { ready, answer, stream, .. } = self.answers.front()?;
+        let kind = match self.rules.answering {
+            Answering::Marks { .. } => PacketKind::Notification,
+            Answering::Messages | Answering::Packets { .. } => PacketKind::Acknowledgement,
+        };
+        Some(Packet {
+            created: *ready,
+            stream: *stream,
+            becn: answer.notifies,
+            ..Packet::new(kind, (self.host, answer.to), self.rules.bytes, now)
+        })
+    }
+
+    /// First lane of the service class of answers.
+    pub(crate) fn class_base(&self) -> u8 {
+        self.rules.class_base
+    }
+
+    /// The first answer is sent. Returns what goes beside its packet.
+    pub(crate) fn answered(&mut self) -> Beside {
+        self.turn = Turn::Data;
+        let Some(Pending { answer, telemetry, .. }) = self.answers.pop_front() else {
+            return Beside::default();
+        };
+        Beside { label: None, echo: answer.echo, telemetry }
+    }
+
+    /// Called when the link is looked at again: ends a time of throttling, or reports it in parts.
+    #[inline]
+    pub(crate) fn end_throttling<B: Observer>(&mut self, now: Time, observer: &mut B) {
+        if let Some((since, destination)) = self.throttled.take()
+            && since < now
+        {
+            observer.throttled(self.host, destination, since, now);
+        }
+    }
+
+    /// The link is idle only because a packet to `destination` is held back.
+    pub(crate) fn begin_throttling(&mut self, now: Time, destination: HostId) {
+        self.throttled = Some((now, destination));
+    }
+
+    /// Nothing is left to be sent.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.answers.is_empty() && self.destination.wake_at() == Time::MAX
+    }
+
+    /// Reports what has not been reported yet.
+    pub(crate) fn finish<B: Observer>(&mut self, now: Time, observer: &mut B) {
+        self.end_throttling(now, observer);
+        let (host, per) = (self.host, self.rules.control);
+        self.pacer.report(now, &mut |key, from, to, level| tell(observer, host, per, (key, from, to, level)));
+    }
+
+    /// Events of the trigger threshold.
+    pub(crate) fn events(&self) -> u64 {
+        self.pacer.events()
+    }
+}
+
+fn tell<B: Observer>(
+    observer: &mut B,
+    host: HostId,
+    per: ControlPer,
+    (key, from, to, level): (FlowKey, Time, Time, u32),
+) {
+    let destination = (per == ControlPer::QueuePair).then_some(HostId(key));
+    observer.held_back(host, destination, from, to, level);
+}

@@ -1,0 +1,110 @@
+use fabricsim_fabric::{Far, NONE, Slot, Switch};
+use fabricsim_model::Observer;
+use fabricsim_units::PortNo;
+
+use super::{Extent, LaneAhead, Place, Queue, QueuedPacket, Snapshot, hosts, ports};
+use crate::engine::Engine;
+use crate::partition::Partition;
+
+/// The state of the fabric now.
+pub(crate) fn take<B: Observer>(engine: &Engine<B>, extent: Extent) -> Snapshot {
+    let Some(Partition { context, .. }) = engine.partitions.first() else {
+        unreachable!("a fabric has a partition");
+    };
+    let mut snapshot = Snapshot {
+        now: engine.now(),
+        totals: engine.totals(),
+        lane_count: context.ports.lane_count,
+        lanes_per_class: context.rules.lanes_per_class,
+        queueing: context.rules.queueing,
+        least_space: context.rules.least_space,
+        sending_ports: engine.directory.receiver.len(),
+        staging_buffers: 0,
+        queues: Vec::new(),
+        lanes: Vec::new(),
+        hosts: Vec::new(),
+        refused: Vec::new(),
+        packets: Vec::new(),
+        ahead: Vec::new(),
+    };
+    for partition in &engine.partitions {
+        for switch in partition.switches.iter() {
+            add_queues(&mut snapshot, partition, switch);
+        }
+    }
+    if extent == Extent::Everything {
+        snapshot.lanes = ports::take(engine);
+        snapshot.hosts = hosts::take(engine);
+        snapshot.refused = engine.refused();
+    }
+    snapshot
+}
+
+fn add_queues<B: Observer>(snapshot: &mut Snapshot, partition: &Partition<B>, switch: &Switch) {
+    let context = &partition.context;
+    let first_staging = snapshot.staging_buffers;
+    let (staging, capacity) = switch.staging_buffers();
+    snapshot.staging_buffers += staging;
+    for (input, lane, index) in switch.heads() {
+        let head = &context.arena[index];
+        let out_port = switch.first_port() + u32::from(head.hop.port.0);
+        let sender = &context.ports.senders[out_port as usize];
+        let own = first_staging + switch.staging_buffer(input, lane, head.hop.port.index());
+        let place = if head.port == NONE {
+            Place::Staged(own)
+        } else if staging > 0 {
+            Place::BeforeStaging { buffer: own, capacity }
+        } else {
+            Place::Input
+        };
+        let (first_packet, first_ahead) = (snapshot.packets.len() as u32, snapshot.ahead.len() as u32);
+        let blocks = add_packets(snapshot, partition, head);
+        add_lanes(snapshot, partition, (out_port, head));
+        let detector = switch.detector();
+        snapshot.queues.push(Queue {
+            switch: switch.id(),
+            in_port: PortNo(input as u16),
+            input: context.ports.receivers[switch.first_port() as usize + input].channel,
+            lane,
+            out_port: head.hop.port,
+            output: sender.channel,
+            to_host: matches!(sender.far, Far::Host(_) | Far::SlowHost(_) | Far::ChoosyHost(_)),
+            output_busy_until: sender.busy_until,
+            head: head.packet,
+            ready: head.ready,
+            head_blocks: head.blocks,
+            blocks,
+            place,
+            congested: detector.map(|of| of.is_congested(head.hop.port.index(), head.hop.lanes.first)),
+            packets: first_packet..snapshot.packets.len() as u32,
+            ahead: first_ahead..snapshot.ahead.len() as u32,
+        });
+    }
+}
+
+/// Adds the packets of a queue; returns their blocks.
+fn add_packets<B: Observer>(snapshot: &mut Snapshot, partition: &Partition<B>, head: &Slot) -> u32 {
+    let arena = &partition.context.arena;
+    let next = |slot: &&Slot| (slot.next != NONE).then(|| &arena[slot.next]);
+    let mut blocks = 0;
+    for slot in std::iter::successors(Some(head), next) {
+        blocks += slot.blocks;
+        snapshot.packets.push(QueuedPacket {
+            source: slot.packet.source,
+            destination: slot.packet.destination,
+            stream: slot.packet.stream,
+            sequence: slot.packet.sequence,
+        });
+    }
+    blocks
+}
+
+/// Adds the lanes that the head of a queue may take at an output.
+fn add_lanes<B: Observer>(snapshot: &mut Snapshot, partition: &Partition<B>, (port, head): (u32, &Slot)) {
+    let ports = &partition.context.ports;
+    for lane in ports.selectable(head.hop.lanes, head.flow()).iter() {
+        let (_, capacity) = ports.accounted(port, lane.index());
+        let free = ports.free_at(port, lane, snapshot.now);
+        snapshot.ahead.push(LaneAhead { lane, capacity, free });
+    }
+}

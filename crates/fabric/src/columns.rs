@@ -1,0 +1,156 @@
+//! Columns beside the packets of an arena: what a feature keeps with some of them, by slot. A value belongs to one packet, so that
+//! what an earlier packet in the same slot left behind is never taken for the present one's.
+
+use fabricsim_model::{Beside, Echo, HopTelemetry, Label};
+use fabricsim_units::{HostId, Time};
+
+/// Identity of a packet of a run: its sender, and the time at which that began to send it. A sender sends one packet at a time.
+pub type Sending = (HostId, Time);
+
+/// Of no packet.
+const NO_SENDING: Sending = (HostId(u32::MAX), Time::MAX);
+
+/// A column: as long as the highest slot that has a value needs.
+#[derive(Clone, Debug)]
+pub struct Column<T> {
+    values: Vec<(Sending, T)>,
+}
+
+impl<T> Default for Column<T> {
+    fn default() -> Self {
+        Self { values: Vec::new() }
+    }
+}
+
+impl<T: Default> Column<T> {
+    fn place(&mut self, slot: u32) -> &mut (Sending, T) {
+        let slot = slot as usize;
+        if self.values.len() <= slot {
+            self.values.resize_with(slot + 1, || (NO_SENDING, T::default()));
+        }
+        &mut self.values[slot]
+    }
+
+    /// Keeps a value with the packet `of` in `slot`.
+    pub fn put(&mut self, slot: u32, of: Sending, value: T) {
+        *self.place(slot) = (of, value);
+    }
+
+    /// The value of the packet `of` in `slot`.
+    pub fn get(&self, slot: u32, of: Sending) -> Option<&T> {
+        let (sending, value) = self.values.get(slot as usize)?;
+        (*sending == of).then_some(value)
+    }
+
+    /// Takes the value of the packet `of` out of `slot`.
+    pub fn take(&mut self, slot: u32, of: Sending) -> Option<T> {
+        let place = self.values.get_mut(slot as usize)?;
+        if place.0 != of {
+            return None;
+        }
+        place.0 = NO_SENDING;
+        Some(std::mem::take(&mut place.1))
+    }
+}
+
+impl<T> Column<Vec<T>> {
+    /// The list of the packet `of` in `slot`, empty if it has none yet.
+    pub fn list(&mut self, slot: u32, of: Sending) -> &mut Vec<T> {
+        let place = self.place(slot);
+        if place.0 != of {
+            place.0 = of;
+            place.1.clear();
+        }
+        &mut place.1
+    }
+}
+
+/// The columns of an arena, a field for each feature.
+#[derive(Clone, Debug, Default)]
+pub struct Columns {
+    /// Labels of transports.
+    pub labels: Column<Label>,
+    /// What acknowledgements of congestion control say.
+    pub echoes: Column<Echo>,
+    /// States of the outputs that packets left by.
+    pub telemetry: Column<Vec<HopTelemetry>>,
+}
+
+impl Columns {
+    /// Keeps what is beside the packet `of` in `slot`.
+    pub fn put(&mut self, slot: u32, of: Sending, beside: Beside) {
+        let Beside { label, echo, telemetry } = beside;
+        if let Some(label) = label {
+            self.labels.put(slot, of, label);
+        }
+        if let Some(echo) = echo {
+            self.echoes.put(slot, of, echo);
+        }
+        if !telemetry.is_empty() {
+            self.telemetry.put(slot, of, telemetry);
+        }
+    }
+
+    /// True if no packet has had anything beside it.
+    #[inline]
+    pub fn are_unused(&self) -> bool {
+        self.labels.values.is_empty() && self.echoes.values.is_empty() && self.telemetry.values.is_empty()
+    }
+
+    /// Takes out what is beside the packet `of` in `slot`.
+    pub fn take(&mut self, slot: u32, of: Sending) -> Beside {
+        Beside {
+            label: self.labels.take(slot, of),
+            echo: self.echoes.take(slot, of),
+            telemetry: self.telemetry.take(slot, of).unwrap_or_default(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use fabricsim_units::ByteTime;
+
+    use super::*;
+
+    const A: Sending = (HostId(1), Time(10));
+    const B: Sending = (HostId(1), Time(20));
+
+    fn hop(time: u64) -> HopTelemetry {
+        HopTelemetry { output: 0, time: Time(time), sent: 0, queued: 0, byte_time: ByteTime::default() }
+    }
+
+    #[test]
+    fn a_value_belongs_to_one_packet() {
+        let mut column = Column::default();
+        column.put(3, A, 7);
+        assert_eq!((column.get(3, A), column.get(3, B), column.get(2, A)), (Some(&7), None, None));
+        assert_eq!((column.take(3, B), column.take(3, A), column.take(3, A)), (None, Some(7), None));
+    }
+
+    #[test]
+    fn a_list_begins_anew_with_each_packet() {
+        let mut column: Column<Vec<u32>> = Column::default();
+        column.list(0, A).extend([1, 2]);
+        column.list(0, A).push(3);
+        assert_eq!(column.get(0, A), Some(&vec![1, 2, 3]));
+        assert!(column.list(0, B).is_empty());
+        assert_eq!(column.get(0, A), None);
+    }
+
+    #[test]
+    fn what_is_put_beside_a_packet_is_taken_out_again() {
+        let echo = Echo { bytes: 9, packets: 1, ..Echo::default() };
+        for beside in [
+            Beside::default(),
+            Beside { label: Some(Label { number: 4, ..Label::default() }), ..Beside::default() },
+            Beside { echo: Some(echo), telemetry: vec![hop(1), hop(2)], ..Beside::default() },
+        ] {
+            let mut columns = Columns::default();
+            columns.put(5, A, beside.clone());
+            assert_eq!(columns.take(5, B), Beside::default());
+            assert_eq!(columns.take(5, A), beside);
+            assert_eq!(columns.take(5, A), Beside::default());
+        }
+    }
+}

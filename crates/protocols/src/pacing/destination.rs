@@ -1,0 +1,226 @@
+//! The receiving side: FECN becomes BECN (InfiniBand Architecture Specification, A10.2.2; section II-F of the tutorial), and
+//! packets are acknowledged for algorithms that pace by acknowledgements.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use fabricsim_model::{Echo, Packet};
+use fabricsim_units::{HostId, Time};
+
+/// What a destination answers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Answering {
+    /// Marked packets, by congestion notification packets (CNP) with at least `interval` between two to a source.
+    Marks {
+        /// Least time between two.
+        interval: Time,
+    },
+    /// Messages, with an acknowledgement that carries the mark.
+    Messages,
+    /// Packets, `every` so many of a source together; the last of a message at once, others after `timeout` at the latest.
+    Packets {
+        /// 1 or more.
+        every: u32,
+        /// Longest time for which a packet waits for others.
+        timeout: Time,
+    },
+}
+
+/// Answer of a destination to a source.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Answer {
+    /// Source to which it goes.
+    pub to: HostId,
+    /// True if it notifies of congestion (BECN).
+    pub notifies: bool,
+    /// What it acknowledges, if packets are acknowledged.
+    pub echo: Option<Echo>,
+}
+
+/// Answers that a host owes to the sources of what it received.
+#[derive(Clone, Debug)]
+pub struct Destination {
+    answering: Answering,
+    sources: BTreeMap<HostId, State>,
+    /// Times at which packets have to be acknowledged at the latest, in order, with their source and the number of its
+    /// acknowledgement.
+    due: VecDeque<(Time, HostId, u32)>,
+}
+
+/// What has not been answered yet, of a source.
+#[derive(Clone, Copy, Debug, Default)]
+struct State {
+    /// Time of the last notification.
+    told: Option<Time>,
+    marked: bool,
+    echo: Echo,
+    /// Acknowledgements so far, modulo 2^32.
+    answered: u32,
+}
+
+impl Destination {
+    /// A destination that answers in this way.
+    pub fn new(answering: Answering) -> Self {
+        Self { answering, sources: BTreeMap::new(), due: VecDeque::new() }
+    }
+
+    /// Packets that are answered.
+    pub fn answering(&self) -> Answering {
+        self.answering
+    }
+
+    /// A packet with data has arrived. Returns the answer to send back, if any.
+    pub fn arrived(&mut self, now: Time, packet: &Packet) -> Option<Answer> {
+        match self.answering {
+            Answering::Marks { .. } if !packet.fecn => None,
+            Answering::Marks { interval } => self.notification(now, packet.source, interval),
+            Answering::Messages => self.of_message(packet),
+            Answering::Packets { every, timeout } => self.of_packets(now, packet, (every, timeout)),
+        }
+    }
+
+    fn notification(&mut self, now: Time, source: HostId, interval: Time) -> Option<Answer> {
+        if interval > Time::ZERO {
+            let state = self.sources.entry(source).or_default();
+            if state.told.is_some_and(|told| now < told + interval) {
+                return None;
+            }
+            state.told = Some(now);
+        }
+        Some(Answer { to: source, notifies: true, echo: None })
+    }
+
+    fn of_message(&mut self, packet: &Packet) -> Option<Answer> {
+        let source = packet.source;
+        if packet.fecn {
+            self.sources.entry(source).or_default().marked = true;
+        }
+        let state = self.sources.get_mut(&source);
+        let marked = |state: Option<&mut State>| state.is_some_and(|s| std::mem::take(&mut s.marked));
+        packet.last.then(|| Answer { to: source, notifies: marked(state), echo: None })
+    }
+
+    fn of_packets(&mut self, now: Time, packet: &Packet, (every, timeout): (u32, Time)) -> Option<Answer> {
+        let state = self.sources.entry(packet.source).or_default();
+        let echo = &mut state.echo;
+        echo.bytes += u64::from(packet.bytes);
+        echo.packets += 1;
+        echo.marked += u32::from(packet.fecn);
+        (echo.sent, echo.arrived, echo.hops) = (packet.injected, now, packet.hops);
+        if echo.packets < every && !packet.last {
+            if echo.packets == 1 {
+                self.due.push_back((now + timeout, packet.source, state.answered));
+            }
+            return None;
+        }
+        Some(state.acknowledge(packet.source))
+    }
+
+    /// Time at which [`Destination::overdue`] may have an answer; [`Time::MAX`] if nothing waits.
+    pub fn wake_at(&self) -> Time {
+        self.due.front().map_or(Time::MAX, |&(due, _, _)| due)
+    }
+
+    /// An answer for packets that have waited for others for too long by `now`.
+    pub fn overdue(&mut self, now: Time) -> Option<Answer> {
+        while let Some(&(due, source, number)) = self.due.front() {
+            if due > now {
+                return None;
+            }
+            self.due.pop_front();
+            let state = self.sources.entry(source).or_default();
+            if state.answered == number && state.echo.packets > 0 {
+                return Some(state.acknowledge(source));
+            }
+        }
+        None
+    }
+}
+
+impl State {
+    /// Acknowledges what has not been acknowledged.
+    fn acknowledge(&mut self, to: HostId) -> Answer {
+        self.answered = self.answered.wrapping_add(1);
+        Answer { to, notifies: false, echo: Some(std::mem::take(&mut self.echo)) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use fabricsim_model::PacketKind;
+
+    use super::*;
+
+    const A: HostId = HostId(1);
+    const B: HostId = HostId(2);
+
+    fn packet(source: HostId, fecn: bool, last: bool) -> Packet {
+        let packet = Packet::new(PacketKind::Data, (source, HostId(0)), 100, Time::ns(7));
+        Packet { fecn, last, hops: 3, ..packet }
+    }
+
+    const NOTIFICATION: Option<Answer> = Some(Answer { to: A, notifies: true, echo: None });
+
+    #[test]
+    fn a_marked_packet_is_answered_at_once() {
+        let mut destination = Destination::new(Answering::Marks { interval: Time::ZERO });
+        assert_eq!(destination.arrived(Time::ns(1), &packet(A, true, false)), NOTIFICATION);
+        assert_eq!(destination.arrived(Time::ns(2), &packet(A, true, false)), NOTIFICATION);
+        assert_eq!(destination.arrived(Time::ns(3), &packet(A, false, true)), None);
+    }
+
+    #[test]
+    fn notifications_keep_their_distance() {
+        let mut destination = Destination::new(Answering::Marks { interval: Time::us(50) });
+        assert!(destination.arrived(Time::us(1), &packet(A, true, false)).is_some());
+        assert!(destination.arrived(Time::us(50), &packet(A, true, false)).is_none());
+        assert!(destination.arrived(Time::us(50), &packet(B, true, false)).is_some(), "another source");
+        assert!(destination.arrived(Time::us(51), &packet(A, true, false)).is_some());
+    }
+
+    #[test]
+    fn an_acknowledgement_carries_the_marks_of_its_message() {
+        let mut destination = Destination::new(Answering::Messages);
+        let answer = |to, notifies| Some(Answer { to, notifies, echo: None });
+        assert_eq!(destination.arrived(Time::ns(1), &packet(A, true, false)), None);
+        assert_eq!(destination.arrived(Time::ns(2), &packet(B, false, true)), answer(B, false));
+        assert_eq!(destination.arrived(Time::ns(3), &packet(A, false, true)), answer(A, true));
+        assert_eq!(destination.arrived(Time::ns(4), &packet(A, false, true)), answer(A, false));
+    }
+
+    #[test]
+    fn packets_are_acknowledged_together_and_the_last_of_a_message_at_once() {
+        let mut destination = Destination::new(Answering::Packets { every: 3, timeout: Time::us(1) });
+        let mut arrived = |now, source, fecn, last| {
+            destination
+                .arrived(Time::ns(now), &packet(source, fecn, last))
+                .map(|answer| (answer.to, answer.echo))
+        };
+        let echo = |packets, marked, arrived| {
+            let (bytes, arrived) = (100 * u64::from(packets), Time::ns(arrived));
+            Some(Echo { bytes, packets, marked, sent: Time::ns(7), arrived, hops: 3 })
+        };
+        assert_eq!(arrived(10, A, true, false), None);
+        assert_eq!(arrived(11, B, false, false), None);
+        assert_eq!(arrived(12, A, false, false), None);
+        assert_eq!(arrived(13, A, true, false), Some((A, echo(3, 2, 13))));
+        assert_eq!(arrived(14, A, false, true), Some((A, echo(1, 0, 14))));
+        assert_eq!(arrived(15, B, true, true), Some((B, echo(2, 1, 15))));
+    }
+
+    #[test]
+    fn packets_do_not_wait_for_others_for_ever() {
+        let mut destination = Destination::new(Answering::Packets { every: 3, timeout: Time::ns(100) });
+        assert_eq!(destination.wake_at(), Time::MAX);
+        for (now, source) in [(10, A), (20, B), (30, A), (40, A), (50, A)] {
+            destination.arrived(Time::ns(now), &packet(source, false, false));
+        }
+        assert_eq!(destination.overdue(Time::ns(109)), None);
+        assert_eq!(destination.wake_at(), Time::ns(110));
+        // The first three packets of A are acknowledged; B's has waited since 20 ns, A's fourth since 50 ns.
+        let overdue =
+            destination.overdue(Time::ns(125)).map(|answer| (answer.to, answer.echo.unwrap().packets));
+        assert_eq!((overdue, destination.wake_at()), (Some((B, 1)), Time::ns(150)));
+        assert_eq!(destination.overdue(Time::ns(150)).map(|answer| answer.to), Some(A));
+        assert_eq!((destination.overdue(Time::ns(999)), destination.wake_at()), (None, Time::MAX));
+    }
+}

@@ -1,0 +1,130 @@
+use fabricsim_units::Rate;
+
+use super::*;
+
+const LINE: f64 = 100_000.0;
+const RTT: Time = Time::us(8);
+/// Bandwidth-delay product, bytes.
+const PRODUCT: f64 = 100_000.0;
+
+struct Harness {
+    source: HpccSource,
+    now: Time,
+    sent: u64,
+}
+
+fn harness(spec: &Hpcc) -> Harness {
+    let mut source = HpccSource::new(Arc::new(HpccRules::new(spec, RTT)), LINE);
+    source.on_sent(3, 1000, Time::ZERO, Time::ns(80), &mut |_, _, _, _| {});
+    Harness { source, now: Time::ZERO, sent: 0 }
+}
+
+impl Harness {
+    fn hop(&self, output: u32, queued: u64) -> HopTelemetry {
+        let byte_time = Rate::new(100_000_000_000).unwrap().byte_time();
+        HopTelemetry { output, time: self.now, sent: self.sent, queued, byte_time }
+    }
+
+    /// After `elapsed` an acknowledgement of 1000 bytes arrives; meanwhile the link has sent `bytes`, and `queued` wait.
+    fn after(&mut self, elapsed: Time, bytes: u64, queued: u64) {
+        self.now += elapsed;
+        self.sent += bytes;
+        self.acknowledge(&[self.hop(7, queued)]);
+    }
+
+    fn acknowledge(&mut self, telemetry: &[HopTelemetry]) {
+        let acknowledged = Acknowledged { bytes: 1000, packets: 1, marked: 0, rtt: RTT, hops: 1, telemetry };
+        self.source.on_ack(3, &acknowledged, 0, self.now, &mut |_, _, _, _| {});
+    }
+
+    fn window(&mut self) -> f64 {
+        self.source.window(3, self.now) as f64
+    }
+}
+
+fn spec() -> Hpcc {
+    Hpcc { additive_increase: Some(fabricsim_units::Bytes(80)), ..Hpcc::default() }
+}
+
+#[test]
+fn a_flow_begins_at_the_rate_of_its_link() {
+    let mut harness = harness(&spec());
+    assert!((harness.window() - PRODUCT).abs() < 1.0);
+    assert_eq!(harness.source.allowed_at(3, Time::ZERO), Time::ns(80), "1000 bytes at W / T");
+}
+
+/// Equation 2 and line 14: W = W_c / (U / eta) + W_AI, where U is queue over bandwidth-delay product, plus rate over bandwidth.
+#[test]
+fn the_window_follows_the_most_loaded_link() {
+    let mut harness = harness(&spec());
+    harness.after(Time::us(8), 100_000, 50_000);
+    assert!((harness.window() - PRODUCT).abs() < 1.0, "the first telemetry is compared with nothing");
+    // A whole T has passed, so that the mean is the measured 0.5 + 1.
+    harness.after(Time::us(8), 100_000, 50_000);
+    assert!((harness.window() - (PRODUCT / (1.5 / 0.95) + 80.0)).abs() < 2.0, "{}", harness.window());
+}
+
+/// Line 9: a shorter time counts in proportion.
+#[test]
+fn measurements_weigh_by_the_time_between_them() {
+    let mut harness = harness(&spec());
+    harness.after(Time::us(8), 100_000, 0);
+    // A quarter of T at half the rate: U = 3/4 * 1 + 1/4 * 1/2.
+    harness.after(Time::us(2), 12_500, 0);
+    assert!((harness.window() - 1.0_f64.min(0.95 / 0.875) * PRODUCT).abs() < 100.0, "the window is capped");
+    let flow = harness.source.flows.get(3).unwrap();
+    assert!((flow.utilisation - 0.875).abs() < 1e-3, "{}", flow.utilisation);
+}
+
+/// Lines 16 to 19: below eta, maxStage rounds of W_AI, then a multiplicative increase; a round ends when what was sent at its
+/// begin is acknowledged.
+#[test]
+fn additive_rounds_come_before_a_multiplicative_one() {
+    let mut harness = harness(&Hpcc { max_stage: 2, ..spec() });
+    harness.after(Time::us(8), 100_000, 100_000);
+    harness.after(Time::us(8), 100_000, 100_000);
+    let begin = PRODUCT / (2.0 / 0.95) + 80.0;
+    assert!((harness.window() - begin).abs() < 2.0);
+    let mut expected = begin;
+    for stage in 0..3 {
+        harness.source.on_sent(3, 1000, harness.now, harness.now, &mut |_, _, _, _| {});
+        harness.after(Time::us(8), 50_000, 0);
+        expected = if stage < 2 { expected + 80.0 } else { expected / (0.5 / 0.95) + 80.0 };
+        assert!((harness.window() - expected).abs() < 3.0, "{stage}: {} {expected}", harness.window());
+    }
+}
+
+/// Lines 20 to 27: within a round the window is computed from the same reference again.
+#[test]
+fn a_decrease_is_applied_once_in_a_round() {
+    let mut harness = harness(&spec());
+    harness.source.on_sent(3, 60_000, Time::ZERO, Time::ZERO, &mut |_, _, _, _| {});
+    harness.after(Time::us(8), 100_000, 100_000);
+    harness.after(Time::us(8), 100_000, 100_000);
+    let once = harness.window();
+    for _ in 0..5 {
+        harness.after(Time::us(8), 100_000, 100_000);
+        assert!((harness.window() - (once * 0.475 + 80.0)).abs() < 2.0, "{}", harness.window());
+    }
+    let flow = harness.source.flows.get(3).unwrap();
+    assert!((flow.reference - once).abs() < 1.0, "61 kB were sent, and 7 kB are acknowledged");
+}
+
+#[test]
+fn telemetry_of_another_path_is_not_compared() {
+    let mut harness = harness(&spec());
+    harness.after(Time::us(8), 100_000, 0);
+    harness.now += Time::us(8);
+    let other = harness.hop(9, 1 << 30);
+    harness.acknowledge(&[other]);
+    assert!((harness.window() - PRODUCT).abs() < 1.0);
+    let longer = [harness.hop(9, 1 << 30), harness.hop(7, 1 << 30)];
+    harness.acknowledge(&longer);
+    assert!((harness.window() - PRODUCT).abs() < 1.0);
+}
+
+#[test]
+fn the_default_increase_is_the_share_of_each_flow_in_the_room_above_eta() {
+    let source = HpccSource::new(Arc::new(HpccRules::new(&Hpcc::default(), RTT)), LINE);
+    assert!((source.additive - PRODUCT * 0.05 / 100.0).abs() < 1e-6);
+}

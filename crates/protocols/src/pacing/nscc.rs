@@ -1,0 +1,302 @@
+//! NSCC, the network-signal congestion control of Ultra Ethernet (specification 1.0, 2025, section 3.6.13): a window that follows
+//! two signals, the mark of a packet and its queueing delay. Neither: proportional increase. Delay without a mark: fair increase. Mark
+//! without delay: nothing. Both: multiplicative decrease. Quick adapt sets the window to what got through when the delay is far beyond
+//! the target.
+
+use std::sync::Arc;
+
+use fabricsim_spec::Nscc;
+use fabricsim_units::Time;
+
+use super::flows::Flows;
+use super::level::Level;
+use super::{Acknowledged, FlowKey, Pacer, Report};
+
+/// Bandwidth-delay product of the network for which the factors are given: 100 Gb/s and 12 us, in bytes.
+const REFERENCE_PRODUCT: f64 = 150_000.0;
+/// Round trip of that network, picoseconds.
+const REFERENCE_RTT: f64 = 12e6;
+/// Delay below which there is no queue, as a part of the target.
+const NO_QUEUE: f64 = 1.0 / 12.0;
+/// Packets after which the increases that have been gathered are applied.
+const ADJUST_EVERY: f64 = 8.0;
+/// A quick adaptation needs that less than this part of the largest window got through.
+const QUICK_ADAPT_GATE: f64 = 1.0 / 8.0;
+
+/// The rules of all sources; times in picoseconds, sizes in bytes.
+#[derive(Clone, Debug)]
+pub struct NsccRules {
+    spec: Nscc,
+    target: f64,
+    base_rtt: Time,
+    mtu: f64,
+}
+
+impl NsccRules {
+    /// Rules of an experiment, which has been checked, on a network with this round trip, with packets of up to `mtu` bytes.
+    pub fn new(spec: &Nscc, base_rtt: Time, mtu: u32) -> Self {
+        let base_rtt = base_rtt.max(Time::ps(1));
+        let target = spec.target_delay.unwrap_or(base_rtt).max(Time::ps(1)).0 as f64;
+        Self { spec: spec.clone(), target, base_rtt, mtu: f64::from(mtu) }
+    }
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Flow {
+    /// Window in bytes.
+    window: f64,
+    /// The smallest round trip so far, at most that of the network.
+    base: Time,
+    /// Running mean of the queueing delay, picoseconds.
+    delay: f64,
+    /// Increases that have been gathered, in squared bytes, and what was acknowledged meanwhile.
+    gathered: f64,
+    gathered_over: f64,
+    adjusted: Time,
+    decreased: Time,
+    /// Bytes that got through since the period of quick adapt began, and its end.
+    achieved: f64,
+    period_end: Time,
+    /// Acknowledged bytes that say nothing about the present window.
+    to_ignore: f64,
+    /// Bytes acknowledged without a queue, in a row; true while the window grows fast.
+    without_queue: f64,
+    grows_fast: bool,
+    level: Level,
+}
+
+/// The flows of a host.
+#[derive(Clone, Debug)]
+pub struct NsccSource {
+    rules: Arc<NsccRules>,
+    /// Rate of the host's link, Mb/s.
+    line: f64,
+    largest: f64,
+    /// Increases: proportional (alpha), fair, and of each period (eta).
+    proportional: f64,
+    fair: f64,
+    eta: f64,
+    flows: Flows<Flow>,
+    events: u64,
+}
+
+impl NsccSource {
+    /// A source on a link of `line` Mb/s.
+    pub fn new(rules: Arc<NsccRules>, line: f64) -> Self {
+        let product = line * rules.base_rtt.0 as f64 * 1e-6 / 8.0;
+        let (spec, mtu) = (&rules.spec, rules.mtu);
+        let scale = product / REFERENCE_PRODUCT;
+        Self {
+            largest: (spec.max_window * product).max(mtu),
+            proportional: spec.proportional_increase * mtu * scale / REFERENCE_RTT,
+            fair: spec.fair_increase * mtu * scale,
+            eta: spec.eta * mtu * scale,
+            rules,
+            line,
+            flows: Flows::default(),
+            events: 0,
+        }
+    }
+
+    fn new_flow(&self, now: Time) -> Flow {
+        Flow {
+            window: self.largest,
+            base: self.rules.base_rtt,
+            delay: 0.0,
+            gathered: 0.0,
+            gathered_over: 0.0,
+            adjusted: now,
+            decreased: Time::ZERO,
+            achieved: 0.0,
+            period_end: Time::ZERO,
+            to_ignore: 0.0,
+            without_queue: 0.0,
+            grows_fast: false,
+            level: Level::new(self.line, now),
+        }
+    }
+}
+
+impl Flow {
+    /// Sets the window to what got through in a period, if the delay is far beyond the target or packets were lost. True if it did, or
+    /// if the acknowledgement is about packets from before.
+    fn quick_adapt(
+        &mut self,
+        source: &Limits,
+        (lost, marked): (bool, bool),
+        in_flight: u64,
+        now: Time,
+    ) -> bool {
+        if self.to_ignore > 0.0 && marked {
+            return true;
+        }
+        if now <= self.period_end {
+            return false;
+        }
+        let is_first = self.period_end == Time::ZERO;
+        let far = lost || self.delay > source.quick_adapt * source.target;
+        let adapts = !is_first && far && self.achieved < source.largest * QUICK_ADAPT_GATE;
+        if adapts {
+            self.window = self.achieved.max(source.mtu).min(self.window);
+            self.to_ignore = in_flight as f64;
+            (self.gathered, self.gathered_over, self.delay) = (0.0, 0.0, 0.0);
+        }
+        self.achieved = 0.0;
+        self.period_end = now + source.base_rtt + Time(source.target as u64);
+        adapts
+    }
+
+    /// Grows by a part of what is acknowledged once a whole window was without a queue. True if it did.
+    fn fast_increase(&mut self, bytes: f64, delay: f64, source: &Limits) -> bool {
+        if delay >= NO_QUEUE * source.target {
+            (self.without_queue, self.grows_fast) = (0.0, false);
+            return false;
+        }
+        self.without_queue += bytes;
+        self.grows_fast |= self.without_queue > self.window;
+        if self.grows_fast {
+            self.window += source.fast_increase * bytes;
+        }
+        self.grows_fast
+    }
+
+    fn decrease(&mut self, source: &Limits, now: Time) -> bool {
+        (self.without_queue, self.grows_fast) = (0.0, false);
+        if self.delay <= source.target || now.saturating_sub(self.decreased) <= source.base_rtt {
+            return false;
+        }
+        let part = source.gamma * (self.delay - source.target) / self.delay;
+        self.window *= (1.0 - part).max(0.5);
+        self.decreased = now;
+        true
+    }
+
+    /// Applies the increases that have been gathered, if enough was acknowledged or a round trip has passed.
+    fn adjust(&mut self, eta: f64, source: &Limits, now: Time) {
+        let period = now.saturating_sub(self.adjusted) >= source.base_rtt;
+        if !period && self.gathered_over < ADJUST_EVERY * source.mtu {
+            return;
+        }
+        self.window += self.gathered / self.window + if period { eta } else { 0.0 };
+        (self.gathered, self.gathered_over) = (0.0, 0.0);
+        if period {
+            self.adjusted = now;
+        }
+    }
+}
+
+/// What a flow's changes depend on.
+struct Limits {
+    target: f64,
+    base_rtt: Time,
+    mtu: f64,
+    largest: f64,
+    gamma: f64,
+    quick_adapt: f64,
+    fast_increase: f64,
+}
+
+impl Pacer for NsccSource {
+    #[inline]
+    fn allowed_at(&mut self, _key: FlowKey, now: Time) -> Time {
+        now
+    }
+
+    #[inline]
+    fn window(&mut self, key: FlowKey, _now: Time) -> u64 {
+        self.flows.get(key).map_or(u64::MAX, |flow| flow.window as u64)
+    }
+
+    fn on_sent(&mut self, key: FlowKey, _bytes: u32, start: Time, _end: Time, _report: Report<'_>) {
+        if self.flows.get(key).is_none() {
+            let flow = self.new_flow(start);
+            self.flows.get_or_insert(key, || flow);
+        }
+    }
+
+    fn on_ack(
+        &mut self,
+        key: FlowKey,
+        acknowledged: &Acknowledged<'_>,
+        in_flight: u64,
+        now: Time,
+        report: Report<'_>,
+    ) {
+        let limits = self.limits();
+        let (proportional, fair, eta, line) = (self.proportional, self.fair, self.eta, self.line);
+        let Some(flow) = self.flows.get(key) else { return };
+        let (bytes, marked) = (acknowledged.bytes as f64, acknowledged.marked > 0);
+        flow.base = flow.base.min(acknowledged.rtt);
+        let delay = acknowledged.rtt.saturating_sub(flow.base).0 as f64;
+        let weight = self.rules.spec.delay_weight;
+        flow.delay = weight * delay + (1.0 - weight) * flow.delay;
+        flow.achieved += bytes;
+        flow.gathered_over += bytes;
+        let adapted = flow.quick_adapt(&limits, (false, marked), in_flight, now);
+        flow.to_ignore = (flow.to_ignore - bytes).max(0.0);
+        let before = flow.window;
+        if !adapted {
+            match (marked, delay >= limits.target) {
+                (false, false) => {
+                    if !flow.fast_increase(bytes, delay, &limits) {
+                        flow.gathered += proportional * bytes * (limits.target - delay);
+                    }
+                }
+                (false, true) => flow.gathered += fair * bytes,
+                (true, true) => self.events += u64::from(flow.decrease(&limits, now)),
+                (true, false) => {}
+            }
+        }
+        flow.adjust(eta, &limits, now);
+        flow.window = flow.window.clamp(limits.mtu, limits.largest);
+        if flow.window.to_bits() != before.to_bits() || adapted {
+            flow.level.change(key, (flow.window, limits.base_rtt, line), now, report);
+        }
+    }
+
+    fn on_mark(&mut self, _: FlowKey, _: Time, _: Report<'_>) {}
+
+    fn on_loss(&mut self, key: FlowKey, now: Time, report: Report<'_>) {
+        let (limits, line) = (self.limits(), self.line);
+        let Some(flow) = self.flows.get(key) else { return };
+        if flow.quick_adapt(&limits, (true, false), 0, now) {
+            self.events += 1;
+            flow.level.change(key, (flow.window, limits.base_rtt, line), now, report);
+        }
+    }
+
+    fn report(&mut self, now: Time, report: Report<'_>) {
+        let line = self.line;
+        for (key, flow) in self.flows.iter_mut() {
+            flow.level.report(key, line, now, report);
+        }
+    }
+
+    fn level(&mut self, key: FlowKey, _now: Time) -> Option<u32> {
+        let line = self.line;
+        self.flows.get(key).and_then(|flow| flow.level.of(line))
+    }
+
+    fn events(&self) -> u64 {
+        self.events
+    }
+}
+
+impl NsccSource {
+    fn limits(&self) -> Limits {
+        let NsccRules { spec, target, base_rtt, mtu } = &*self.rules;
+        Limits {
+            target: *target,
+            base_rtt: *base_rtt,
+            mtu: *mtu,
+            largest: self.largest,
+            gamma: spec.gamma,
+            quick_adapt: spec.quick_adapt,
+            fast_increase: spec.fast_increase,
+        }
+    }
+}
+
+#[cfg(test)]
+#[path = "nscc_tests.rs"]
+mod tests;

@@ -1,0 +1,117 @@
+use super::*;
+
+const LINE: f64 = 100_000.0;
+const MTU: u32 = 4096;
+/// The network for which the factors are given: all scales are 1.
+const RTT: Time = Time::us(12);
+
+fn source(spec: &Nscc) -> NsccSource {
+    let mut source = NsccSource::new(Arc::new(NsccRules::new(spec, RTT, MTU)), LINE);
+    source.on_sent(3, MTU, Time::us(1), Time::us(2), &mut |_, _, _, _| {});
+    source
+}
+
+/// A source whose window is 100 kB, and which does not adapt quickly.
+fn settled() -> NsccSource {
+    let mut source = source(&Nscc { quick_adapt: 1000.0, eta: 0.0, ..Nscc::default() });
+    let flow = source.flows.get(3).unwrap();
+    (flow.window, flow.adjusted) = (100_000.0, Time::us(100));
+    source
+}
+
+fn acknowledge(source: &mut NsccSource, now: Time, delay: Time, marked: bool, packets: u32) {
+    let bytes = u64::from(packets) * u64::from(MTU);
+    let marked = if marked { packets } else { 0 };
+    let acknowledged = Acknowledged { bytes, packets, marked, rtt: RTT + delay, hops: 2, telemetry: &[] };
+    source.on_ack(3, &acknowledged, 30_000, now, &mut |_, _, _, _| {});
+}
+
+fn window(source: &mut NsccSource) -> f64 {
+    source.flows.get(3).unwrap().window
+}
+
+#[test]
+fn a_flow_begins_with_the_largest_window() {
+    assert!((window(&mut source(&Nscc::default())) - 225_000.0).abs() < 1.0, "1.5 bandwidth-delay products");
+}
+
+/// No mark, delay below the target: alpha times what is acknowledged times the distance to the target, over the window, once eight
+/// packets are acknowledged.
+#[test]
+fn proportional_increase() {
+    let mut source = settled();
+    (0..7).for_each(|_| acknowledge(&mut source, Time::us(101), Time::us(6), false, 1));
+    assert!((window(&mut source) - 100_000.0).abs() < 1e-6);
+    acknowledge(&mut source, Time::us(101), Time::us(6), false, 1);
+    let alpha = 4.0 * 4096.0 / 12e6;
+    let expected = 100_000.0 + alpha * 8.0 * 4096.0 * 6e6 / 100_000.0;
+    assert!((window(&mut source) - expected).abs() < 1e-6, "{}", window(&mut source));
+}
+
+/// No mark, delay beyond the target: five packets in a round trip.
+#[test]
+fn fair_increase() {
+    let mut source = settled();
+    acknowledge(&mut source, Time::us(101), Time::us(20), false, 8);
+    let expected = 100_000.0 + 5.0 * 4096.0 * 8.0 * 4096.0 / 100_000.0;
+    assert!((window(&mut source) - expected).abs() < 1e-6, "{}", window(&mut source));
+}
+
+/// Mark without delay: packets are to take another path, and the window stays.
+#[test]
+fn a_mark_alone_changes_nothing() {
+    let mut source = settled();
+    (0..20).for_each(|_| acknowledge(&mut source, Time::us(101), Time::us(6), true, 1));
+    assert!((window(&mut source) - 100_000.0).abs() < 1e-6);
+}
+
+/// Mark and delay: gamma times the part of the mean delay beyond the target, at most a half, once in a round trip.
+#[test]
+fn multiplicative_decrease() {
+    let mut source = settled();
+    source.flows.get(3).unwrap().delay = 24e6;
+    acknowledge(&mut source, Time::us(101), Time::us(24), true, 1);
+    let expected = 100_000.0 * (1.0 - 0.8 * 0.5);
+    assert!((window(&mut source) - expected).abs() < 1e-6, "{}", window(&mut source));
+    acknowledge(&mut source, Time::us(110), Time::us(24), true, 1);
+    assert!((window(&mut source) - expected).abs() < 1e-6, "9 us later");
+    source.flows.get(3).unwrap().delay = 1e12;
+    acknowledge(&mut source, Time::us(114), Time::us(24), true, 1);
+    assert!((window(&mut source) - expected * 0.5).abs() < 1e-6, "a half at most");
+    assert_eq!(source.events(), 2);
+}
+
+/// A whole window without a queue: then by a quarter of what is acknowledged.
+#[test]
+fn fast_increase_where_there_is_no_queue() {
+    let mut source = settled();
+    acknowledge(&mut source, Time::us(101), Time::ZERO, false, 20);
+    let before = window(&mut source);
+    acknowledge(&mut source, Time::us(101), Time::ZERO, false, 8);
+    assert!((window(&mut source) - before - 0.25 * 8.0 * 4096.0).abs() < 1e-6, "{}", window(&mut source));
+    acknowledge(&mut source, Time::us(101), Time::us(2), false, 1);
+    assert!(!source.flows.get(3).unwrap().grows_fast);
+}
+
+/// Far beyond the target: what got through since the last period, base round trip and target long, becomes the window, and what was
+/// on its way says nothing more.
+#[test]
+fn quick_adapt_sets_the_window_to_what_got_through() {
+    let mut source = source(&Nscc { delay_weight: 1.0, eta: 0.0, ..Nscc::default() });
+    acknowledge(&mut source, Time::us(20), Time::us(60), true, 1);
+    assert!(window(&mut source) > 100_000.0, "the first period has only begun");
+    acknowledge(&mut source, Time::us(30), Time::us(60), true, 3);
+    acknowledge(&mut source, Time::us(45), Time::us(60), true, 1);
+    assert!((window(&mut source) - 4.0 * 4096.0).abs() < 1e-6, "{}", window(&mut source));
+    acknowledge(&mut source, Time::us(46), Time::us(60), true, 5);
+    assert!((window(&mut source) - 4.0 * 4096.0).abs() < 1e-6, "30 kB were on their way");
+}
+
+/// In every period of adjustment, a round trip, the window grows by eta.
+#[test]
+fn a_period_adds_eta() {
+    let mut source = settled();
+    source.eta = 600.0;
+    acknowledge(&mut source, Time::us(113), Time::us(12), true, 1);
+    assert!((window(&mut source) - 100_600.0).abs() < 1e-6);
+}

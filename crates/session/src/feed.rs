@@ -1,0 +1,217 @@
+//! Subscription to what happens.
+
+use fabricsim_model::{Exchange, Grant, Observer, Packet};
+use fabricsim_units::{HostId, Time, Vl};
+
+use crate::Session;
+
+/// Events that a subscriber receives, and how many.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Subscription {
+    /// Packets with data that are delivered.
+    pub deliveries: bool,
+    /// Packets that are marked (FECN).
+    pub marks: bool,
+    /// Messages of transports that are complete at their receiver.
+    pub completions: bool,
+    /// Most events that are kept between two calls of [`Session::events`]: the first ones.
+    pub capacity: usize,
+}
+
+/// Something that happened to a packet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Event {
+    /// Its time.
+    pub time: Time,
+    /// Its kind.
+    pub kind: EventKind,
+    /// The packet.
+    pub packet: Packet,
+}
+
+/// Kind of an event.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum EventKind {
+    /// The packet is marked as it leaves a sending port on a lane.
+    Marked {
+        /// Sending port.
+        port: u32,
+        /// Virtual lane.
+        lane: Vl,
+    },
+    /// Its last byte is accepted by its receiver; with a transport, its operation is visible there.
+    Delivered,
+    /// The last operation of its message is visible at its receiver.
+    Completed,
+}
+
+/// Events since the last call.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Events {
+    /// The first events, in order of time, kind, sender and number.
+    pub first: Vec<Event>,
+    /// Number of later ones, which were not kept.
+    pub missed: u64,
+}
+
+/// An observer that also collects events for a subscriber. Sessions with other observers spend nothing on subscriptions.
+#[derive(Clone, Debug, Default)]
+pub struct Feed<B> {
+    inner: B,
+    buffer: Option<Box<Buffer>>,
+}
+
+/// Events of a partition.
+#[derive(Clone, Debug)]
+struct Buffer {
+    subscription: Subscription,
+    events: Vec<Event>,
+    missed: u64,
+}
+
+impl Buffer {
+    /// Keeps an event among the first. Those of the same picosecond come in any order: all are kept, to be sorted.
+    fn add(&mut self, event: Event) {
+        let is_late = self.events.last().is_some_and(|last| event.time > last.time);
+        if self.events.len() >= self.subscription.capacity && (is_late || self.subscription.capacity == 0) {
+            self.missed += 1;
+        } else {
+            self.events.push(event);
+        }
+    }
+}
+
+impl<B> Feed<B> {
+    /// Nobody has subscribed at first.
+    pub fn new(inner: B) -> Self {
+        Self { inner, buffer: None }
+    }
+
+    /// The observer within.
+    pub fn inner(&mut self) -> &mut B {
+        &mut self.inner
+    }
+
+    /// The observer within.
+    pub fn into_inner(self) -> B {
+        self.inner
+    }
+
+    #[inline]
+    fn add(
+        &mut self,
+        is_subscribed: impl Fn(&Subscription) -> bool,
+        time: Time,
+        kind: EventKind,
+        packet: &Packet,
+    ) {
+        if let Some(buffer) = &mut self.buffer
+            && is_subscribed(&buffer.subscription)
+        {
+            buffer.add(Event { time, kind, packet: *packet });
+        }
+    }
+}
+
+impl<B: Observer> Session<Feed<B>> {
+    /// Collects events from now on, instead of those subscribed to before.
+    pub fn subscribe(&mut self, subscription: Subscription) {
+        let empty = || Some(Box::new(Buffer { subscription, events: Vec::new(), missed: 0 }));
+        self.engine.observers().for_each(|feed| feed.buffer = empty());
+    }
+
+    /// Collects no events from now on.
+    pub fn unsubscribe(&mut self) {
+        self.engine.observers().for_each(|feed| feed.buffer = None);
+    }
+
+    /// The events since the last call, or since the subscription. The same for every number of partitions.
+    pub fn events(&mut self) -> Events {
+        let mut all = Events::default();
+        let mut capacity = 0;
+        for buffer in self.engine.observers().filter_map(|feed| feed.buffer.as_mut()) {
+            capacity = buffer.subscription.capacity;
+            all.first.append(&mut buffer.events);
+            all.missed += std::mem::take(&mut buffer.missed);
+        }
+        // A full partition has kept all events up to some time: those that come first of all are among what is kept.
+        all.first.sort_by_key(|event| (event.time, event.kind, event.packet.source, event.packet.sequence));
+        all.missed += all.first.len().saturating_sub(capacity) as u64;
+        all.first.truncate(capacity);
+        all
+    }
+}
+
+impl<B: Observer> Observer for Feed<B> {
+    #[inline]
+    fn injected(&mut self, now: Time, packet: &Packet) {
+        self.inner.injected(now, packet);
+    }
+    #[inline]
+    fn delivered(&mut self, now: Time, packet: &Packet) {
+        self.add(|of| of.deliveries, now, EventKind::Delivered, packet);
+        self.inner.delivered(now, packet);
+    }
+    #[inline]
+    fn transmitted(&mut self, port: u32, lane: Vl, bytes: u32, start: Time, end: Time) {
+        self.inner.transmitted(port, lane, bytes, start, end);
+    }
+    #[inline]
+    fn stalled(&mut self, port: u32, lane: Vl, start: Time, end: Time) {
+        self.inner.stalled(port, lane, start, end);
+    }
+    #[inline]
+    fn forwarded(&mut self, now: Time, grant: &Grant) {
+        self.inner.forwarded(now, grant);
+    }
+    #[inline]
+    fn blocked(&mut self, port: u32, lane: Vl, start: Time, end: Time) {
+        self.inner.blocked(port, lane, start, end);
+    }
+    #[inline]
+    fn retried(&mut self, now: Time, port: u32, lane: Vl, times: u32) {
+        self.inner.retried(now, port, lane, times);
+    }
+    #[inline]
+    fn marked(&mut self, now: Time, port: u32, lane: Vl, packet: &Packet) {
+        self.add(|of| of.marks, now, EventKind::Marked { port, lane }, packet);
+        self.inner.marked(now, port, lane, packet);
+    }
+    #[inline]
+    fn answered(&mut self, now: Time, stream: u16, created: Time) {
+        self.inner.answered(now, stream, created);
+    }
+    #[inline]
+    fn iterated(&mut self, job: u16, iteration: u32, start: Time, end: Time, bytes: u64) {
+        self.inner.iterated(job, iteration, start, end, bytes);
+    }
+    #[inline]
+    fn controlled(&mut self, now: Time, packet: &Packet) {
+        self.inner.controlled(now, packet);
+    }
+    #[inline]
+    fn completed(&mut self, now: Time, packet: &Packet) {
+        self.add(|of| of.completions, now, EventKind::Completed, packet);
+        self.inner.completed(now, packet);
+    }
+    #[inline]
+    fn exchanged(&mut self, now: Time, exchange: &Exchange) {
+        self.inner.exchanged(now, exchange);
+    }
+    #[inline]
+    fn reordering(&mut self, now: Time, host: HostId, packets: u32, connections: u32) {
+        self.inner.reordering(now, host, packets, connections);
+    }
+    #[inline]
+    fn notified(&mut self, now: Time, source: HostId, destination: HostId) {
+        self.inner.notified(now, source, destination);
+    }
+    #[inline]
+    fn held_back(&mut self, source: HostId, destination: Option<HostId>, start: Time, end: Time, level: u32) {
+        self.inner.held_back(source, destination, start, end, level);
+    }
+    #[inline]
+    fn throttled(&mut self, source: HostId, destination: HostId, start: Time, end: Time) {
+        self.inner.throttled(source, destination, start, end);
+    }
+}

@@ -1,0 +1,15 @@
+//! A fabric in operation in the hands of a caller: it advances, takes messages, is changed, and is looked into.
+//!
+//! A whole run (warm-up, measurement, drain) is a plan over a [`Session`]; so is what a user types in a notebook. The caller's
+//! actions happen at the session's time, between the events before it and those after it, so that results do not
+//! depend on the number of partitions, nor on where the session stops in between.
+
+mod change;
+mod feed;
+mod inject;
+mod session;
+
+pub use change::{Change, ChangeError};
+pub use feed::{Event, EventKind, Events, Feed, Subscription};
+pub use inject::{InjectError, Injection, MessageId};
+pub use session::Session;

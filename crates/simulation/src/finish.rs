@@ -1,0 +1,145 @@
+//! The end of a run: from recorders to results.
+
+use std::ops::Deref;
+
+use fabricsim_engine::{Engine, Extent, Prepared, Totals};
+use fabricsim_measure::{self as measure, Offer, Steady};
+use fabricsim_model::Table;
+use fabricsim_units::Time;
+
+use crate::control::{Control, Phase};
+use crate::outcome::{Invariants, Outcome, Status};
+use crate::plan::Run;
+use crate::recording::{self, Recording};
+use crate::{nodes, transports};
+
+impl<P: Deref<Target = Prepared>, B: Recording> Run<P, B> {
+    /// Ends the run now, and with it a measurement that has not ended. A run that has not come to its end is
+    /// [`Status::Interrupted`].
+    pub fn finish(mut self, control: &Control) -> Outcome {
+        let mut status = self.status.unwrap_or(Status::Interrupted);
+        let snapshot = self.session.snapshot(Extent::Queues);
+        if status == Status::Ok {
+            let mut found = None;
+            self.watch.search(&snapshot, &self.prepared.graph, &mut found);
+            status = found.unwrap_or(status);
+        }
+        control.enter(Phase::Done);
+        self.watch.waiting.look(&snapshot, &self.prepared);
+        drop(snapshot);
+        let end = self.end();
+        let totals = self.session.totals();
+        let warnings = self.warnings(status, &totals);
+        let credits = self.session.engine().check_credits();
+        let measured = self.measured(end);
+        let names = recording::names(&self.prepared);
+        let Self { prepared, session, trees, watch, .. } = self;
+        let mut transports: Vec<_> = session.engine().transports().collect();
+        transports.sort_by_key(|transport| transport.host);
+        let measured = measure::Outcome { transport: transports::counts(&transports), ..measured };
+        let report = recorder(session.into_engine()).report(&names, &measured);
+        let silence = watch.is_silent.then(|| {
+            format!(
+                "nothing moves, {} packets are in the fabric, and none waits in a circle",
+                totals.in_flight
+            )
+        });
+        let mut tables: Vec<Table> = report.tables;
+        let ports: Vec<String> = names.ports.into_iter().map(|port| port.link).collect();
+        trees.report(&mut tables, &ports, &names.hosts);
+        tables.extend(transports::table(&transports, &names.hosts));
+        tables.push(nodes::table(&prepared.graph));
+        Outcome {
+            status,
+            end,
+            totals,
+            summary: report.summary,
+            tables,
+            invariants: Invariants::of(&totals, credits.is_ok()),
+            defect: credits.err().map(|e| e.to_string()).or(silence).unwrap_or_default(),
+            deadlock: watch.deadlock,
+            warnings,
+            silent_hosts: prepared.workload.silent.len(),
+            looks: trees.looks(),
+        }
+    }
+
+    /// The run ends now, and with it a measurement that has not ended. Returns the time.
+    fn end(&mut self) -> Time {
+        let now = self.session.now();
+        if let Some((from, to)) = self.window
+            && to > now
+        {
+            self.close(now.max(from));
+        }
+        let engine = self.session.engine_mut();
+        engine.visit_transmissions(|of, port, _, end| of.recorder().cut_off_series(port, now, end));
+        engine.observers().for_each(|of| of.recorder().end_series(now));
+        self.trees.end(now, self.window);
+        now
+    }
+
+    fn warnings(&self, status: Status, totals: &Totals) -> Vec<String> {
+        let (graph, now) = (&self.prepared.graph, self.session.now());
+        let measured = self.window.map_or(now, |(_, to)| to.min(now));
+        let mut warnings = self.watch.waiting.warnings(graph, measured);
+        if status == Status::Ok {
+            warnings.extend(self.watch.refusals.warning(self.session.engine(), graph));
+            warnings.extend(self.unfinished_drain(totals));
+        }
+        warnings
+    }
+
+    /// A warning if the drain ended at its limit.
+    fn unfinished_drain(&self, totals: &Totals) -> Option<String> {
+        let left = !self.is_drained(self.window?.1);
+        left.then(|| {
+            format!(
+                "the drain ended at its limit with {} packets in flight: results do not count what arrives later; raise \
+                 run.drain_limit",
+                totals.in_flight
+            )
+        })
+    }
+
+    /// Facts about the run that recorders do not have; without counters of transports.
+    fn measured(&mut self, end: Time) -> measure::Outcome {
+        let graph = &self.prepared.graph;
+        measure::Outcome {
+            end,
+            rates: graph.hosts.iter().map(|h| graph.links[h.link.index()].parameters.rate).collect(),
+            offers: offers(self.session.engine_mut(), end),
+            steady: self.steady.as_ref().map(Steady::steady),
+            congestion_events: self.session.engine().congestion_events(),
+            transport: None,
+        }
+    }
+}
+
+/// The recorders of all partitions as one.
+fn recorder<B: Recording>(engine: Engine<B>) -> measure::Recorder {
+    let mut recorders = engine.finish().into_iter().map(Recording::into_recorder);
+    let merged = recorders.next().map(|first| {
+        recorders.fold(first, |mut all, other| {
+            all.merge(&other);
+            all
+        })
+    });
+    let Some(recorder) = merged else { unreachable!("there is a partition, so there is a recorder") };
+    recorder
+}
+
+fn offers<B: Recording>(engine: &mut Engine<B>, end: Time) -> Vec<Offer> {
+    let mut offers = Vec::new();
+    for (host, source) in engine.sources() {
+        source.finish(end, |_| {});
+        let bytes: Vec<(u16, u64)> = source.offered().collect();
+        let offer =
+            |(stream, bytes)| Offer { source: host, destination: source.fixed_destination(stream), bytes };
+        offers.extend(bytes.into_iter().map(offer));
+        let injected = source.injected();
+        offers.extend(injected.map(|(to, bytes)| Offer { source: host, destination: Some(to), bytes }));
+    }
+    offers.sort_by_key(|offer| (offer.source, offer.destination));
+    offers
+}

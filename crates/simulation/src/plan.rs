@@ -1,0 +1,335 @@
+//! The plan of a run over a session: warm-up, measurement and drain, watched for deadlock.
+//!
+//! The plan acts at fixed simulated times, its *checkpoints*, on sums over all partitions. So a run depends neither on the number of
+//! partitions nor on where its caller stops in between.
+
+use std::ops::Deref;
+
+use fabricsim_engine::{Advance, Prepared};
+use fabricsim_measure::{Batch, Recorder, Steady, Verdict};
+use fabricsim_session::{Feed, Session};
+use fabricsim_spec::Drain;
+use fabricsim_units::Time;
+use fabricsim_workload::Workload;
+
+use crate::congestion::Trees;
+use crate::control::{Control, Phase};
+use crate::outcome::Status;
+use crate::recording::{self, Recording};
+use crate::watch::Watch;
+
+/// Checkpoints between the start of a run and its expected end.
+const CHECKPOINTS: u64 = 100;
+
+/// Outcome of [`Run::advance_to`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stop {
+    /// The requested time.
+    Reached,
+    /// The requested time; nothing more will happen unless the caller injects something.
+    Idle,
+    /// The end of the run, before the requested time or at it.
+    Ended,
+    /// Stopped by its control.
+    Stopped,
+}
+
+/// Part of the plan.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Stage {
+    Start,
+    WarmUp,
+    Measurement,
+    /// Warm-up and measurement whose ends follow from what is measured.
+    Steady,
+    Drain,
+    Over,
+}
+
+/// A run in progress. `P` refers to its experiment; `B` observes it.
+pub struct Run<P, B = Recorder> {
+    pub(crate) prepared: P,
+    pub(crate) session: Session<B>,
+    stage: Stage,
+    /// Time between checkpoints.
+    step: Time,
+    pub(crate) status: Option<Status>,
+    /// Measurement, once its begin is known.
+    pub(crate) window: Option<(Time, Time)>,
+    pub(crate) steady: Option<Steady>,
+    pub(crate) trees: Trees,
+    pub(crate) watch: Watch,
+    jobs: JobsToDo,
+}
+
+/// Work of jobs to wait for.
+struct JobsToDo {
+    /// Iterations of all ranks.
+    iterations: u64,
+}
+
+impl JobsToDo {
+    fn of(workload: &Workload) -> Self {
+        let all = workload.jobs.iter().map(|job| u64::from(job.ranks) * u64::from(job.iterations));
+        Self { iterations: all.sum() }
+    }
+
+    /// Returns the time at which the last iteration ended, if there are jobs and all are done.
+    fn end<B: Recording>(&self, session: &mut Session<B>) -> Option<Time> {
+        let progress = session.engine_mut().observers().map(|of| of.recorder().job_progress());
+        let (done, end) = progress.fold((0, Time::ZERO), |all, one| (all.0 + one.0, all.1.max(one.1)));
+        (self.iterations > 0 && done == self.iterations).then_some(end)
+    }
+}
+
+impl<P: Deref<Target = Prepared>> Run<P> {
+    /// The run of an experiment, at its start.
+    pub fn new(prepared: P, control: &Control) -> Self {
+        Self::observed(prepared, control, |recorder| recorder)
+    }
+}
+
+impl<P: Deref<Target = Prepared>> Run<P, Feed<Recorder>> {
+    /// The run of an experiment at its start, to whose events the caller may subscribe.
+    pub fn with_feed(prepared: P, control: &Control) -> Self {
+        Self::observed(prepared, control, Feed::new)
+    }
+}
+
+impl<P: Deref<Target = Prepared>, B: Recording> Run<P, B> {
+    fn observed(prepared: P, control: &Control, observe: impl Fn(Recorder) -> B) -> Self {
+        let run = &prepared.experiment.run;
+        let jobs = JobsToDo::of(&prepared.workload);
+        let config = recording::config(&prepared, jobs.iterations > 0);
+        control.enter(Phase::Fabric);
+        let session = Session::new(&prepared, || observe(recording::recorder(&config, &prepared)));
+        control.enter(Phase::WarmUp);
+        let whole = run.warmup.saturating_add(run.duration);
+        control.expect(whole);
+        let steady = run.steady_state.clone().map(|rule| Steady::new(rule, longest_warmup(run)));
+        let step = match steady {
+            Some(_) => Steady::batch_length(run),
+            None => Time(whole.0.div_ceil(CHECKPOINTS)).max(Time::ps(1)),
+        };
+        Self {
+            session,
+            stage: Stage::Start,
+            step,
+            status: None,
+            window: None,
+            steady,
+            trees: Trees::new(&prepared),
+            watch: Watch::new(&prepared),
+            jobs,
+            prepared,
+        }
+    }
+
+    /// The fabric in operation. What the caller does to it is part of the run.
+    pub fn session(&mut self) -> &mut Session<B> {
+        &mut self.session
+    }
+
+    /// The experiment.
+    pub fn prepared(&self) -> &Prepared {
+        &self.prepared
+    }
+
+    /// True if the run has come to its end; the caller may advance it further all the same.
+    pub fn is_over(&self) -> bool {
+        self.stage == Stage::Over
+    }
+
+    /// Status of a run that has come to its end.
+    pub fn status(&self) -> Option<Status> {
+        self.status
+    }
+
+    /// The cycle of a deadlock that has been found, a line for each buffer.
+    pub fn deadlock(&self) -> &[String] {
+        &self.watch.deadlock
+    }
+
+    /// Goes on until `until`, or until the run ends; beyond the end if it has ended before. `control` may stop it.
+    pub fn advance_to(&mut self, until: Time, control: &Control) -> Stop {
+        if self.stage == Stage::Start {
+            self.begin(control);
+            if self.is_over() {
+                return Stop::Ended;
+            }
+        }
+        let mut how = Advance::Reached;
+        while self.session.now() < until {
+            let checkpoint = self.checkpoint();
+            how = self.advance_session(until.min(checkpoint).min(self.next_look()), control);
+            if how == Advance::Stopped {
+                return Stop::Stopped;
+            }
+            if self.is_over() {
+                continue;
+            }
+            if !self.end_with_jobs(how) {
+                if self.session.now() >= self.trees.due() {
+                    self.trees.look(&self.session, &self.prepared, self.window);
+                }
+                if self.session.now() < checkpoint {
+                    continue;
+                }
+                self.watch.take_stock(&self.session, &self.prepared, how, &mut self.status);
+            }
+            self.after_checkpoint(control);
+            if self.is_over() {
+                return Stop::Ended;
+            }
+        }
+        if how == Advance::Idle { Stop::Idle } else { Stop::Reached }
+    }
+
+    fn advance_session(&mut self, until: Time, control: &Control) -> Advance {
+        let how = self.session.advance_to(until, &mut |now, totals| {
+            control.tell(now, totals.packet_hops);
+            !control.is_cancelled()
+        });
+        control.tell(self.session.now(), self.session.totals().packet_hops);
+        if control.is_cancelled() { Advance::Stopped } else { how }
+    }
+
+    /// Time of the next look at congestion trees; [`Time::MAX`] once the run is over.
+    fn next_look(&self) -> Time {
+        if self.is_over() { Time::MAX } else { self.trees.due() }
+    }
+
+    /// Time of the next checkpoint; [`Time::MAX`] once the run is over.
+    fn checkpoint(&self) -> Time {
+        let next = self.step * (self.session.now().0 / self.step.0 + 1);
+        let (from, to) = self.window.unwrap_or((Time::MAX, Time::MAX));
+        match self.stage {
+            Stage::WarmUp => next.min(from),
+            Stage::Measurement => next.min(to),
+            Stage::Start | Stage::Steady => next,
+            Stage::Drain => next.min(self.drain_limit()),
+            Stage::Over => Time::MAX,
+        }
+    }
+
+    fn begin(&mut self, control: &Control) {
+        if self.steady.is_some() {
+            self.stage = Stage::Steady;
+            return;
+        }
+        let run = &self.prepared.experiment.run;
+        let (from, to) = (run.warmup, run.warmup.saturating_add(run.duration));
+        self.stage = Stage::WarmUp;
+        self.open(from, to);
+        self.enter_stages(control);
+    }
+
+    /// Acts on the state at a checkpoint.
+    fn after_checkpoint(&mut self, control: &Control) {
+        if self.stage == Stage::Steady {
+            self.judge_batch(control);
+        }
+        if self.status.is_some() {
+            self.stage = Stage::Over;
+        }
+        self.enter_stages(control);
+    }
+
+    /// Enters the stages that begin now.
+    fn enter_stages(&mut self, control: &Control) {
+        let now = self.session.now();
+        let Some((from, to)) = self.window else { return };
+        if self.stage == Stage::WarmUp && now >= from {
+            self.stage = Stage::Measurement;
+            control.enter(Phase::Measurement);
+        }
+        if self.stage == Stage::Measurement && now >= to {
+            self.begin_drain(control);
+        }
+        if self.stage == Stage::Drain && (self.is_drained(to) || now >= self.drain_limit()) {
+            self.stage = Stage::Over;
+            self.status = Some(Status::Ok);
+        }
+    }
+
+    fn begin_drain(&mut self, control: &Control) {
+        self.stage = Stage::Drain;
+        control.enter(Phase::Drain);
+        if self.prepared.experiment.run.drain == Drain::Empty {
+            self.session.stop_traffic();
+        }
+    }
+
+    fn drain_limit(&self) -> Time {
+        let end = self.window.map_or(Time::MAX, |(_, to)| to);
+        end.saturating_add(self.prepared.experiment.run.drain_limit.unwrap_or(end * 10))
+    }
+
+    /// True if the drain of a measurement that ended at `end` is complete.
+    pub(crate) fn is_drained(&self, end: Time) -> bool {
+        let engine = self.session.engine();
+        match self.prepared.experiment.run.drain {
+            Drain::None => true,
+            Drain::Measured => engine.delivered_all_created_before(end),
+            Drain::Empty => engine.totals().in_flight == 0 && engine.sources_drained(),
+        }
+    }
+
+    /// With the last batch, begins the measurement, or ends it.
+    fn judge_batch(&mut self, control: &Control) {
+        let longest = self.prepared.experiment.run.duration;
+        let now = self.session.now();
+        let mut batch = Batch::default();
+        self.session.engine_mut().observers().for_each(|of| batch += of.recorder().take_batch());
+        let Some(steady) = &mut self.steady else { return };
+        let verdict = steady.push(batch);
+        if verdict == Verdict::Open {
+            let engine = self.session.engine_mut();
+            engine.observers().for_each(|of| of.recorder().open_window(now));
+            engine.visit_transmissions(|of, port, lane, end| of.recorder().reach_into(port, lane, end));
+            self.open(now, Time::MAX);
+            control.expect(now.saturating_add(longest));
+            control.enter(Phase::Measurement);
+        }
+        let is_longest = self.window.is_some_and(|(from, _)| now.saturating_sub(from) >= longest);
+        if verdict == Verdict::Close || is_longest {
+            self.close(now);
+            if self.status.is_none() {
+                self.begin_drain(control);
+            }
+        }
+    }
+
+    fn open(&mut self, from: Time, to: Time) {
+        self.window = Some((from, to));
+        self.session.engine_mut().sources().for_each(|(_, source)| source.set_window(from, to));
+    }
+
+    /// Ends the measurement at `to`, which is not after now or, if that has not begun, its begin.
+    pub(crate) fn close(&mut self, to: Time) {
+        let Some((from, _)) = self.window else { return };
+        let engine = self.session.engine_mut();
+        engine.visit_transmissions(|of, port, lane, end| of.recorder().cut_off(to, port, lane, end));
+        engine.observers().for_each(|of| of.recorder().close_window(to));
+        self.open(from, to);
+    }
+
+    /// If all jobs are done and nothing else will happen, the measurement ends with them.
+    fn end_with_jobs(&mut self, how: Advance) -> bool {
+        if how != Advance::Idle || self.session.totals().in_flight > 0 {
+            return false;
+        }
+        let Some(end) = self.jobs.end(&mut self.session) else { return false };
+        let now = self.session.engine_mut().end_at(end);
+        if let Some((from, to)) = self.window {
+            self.close(to.min(now.max(from)));
+        }
+        self.status = Some(Status::Ok);
+        true
+    }
+}
+
+/// Batches of the longest warm-up: the experiment's own warm-up, but not less than the measurement's length.
+fn longest_warmup(run: &fabricsim_spec::Run) -> usize {
+    (run.warmup.max(run.duration).0 / Steady::batch_length(run).0).max(1) as usize
+}

@@ -1,0 +1,84 @@
+//! Watch for deadlock and for lanes that starve, at the checkpoints of a run.
+
+use fabricsim_analysis::find_deadlock;
+use fabricsim_engine::{Advance, Extent, Prepared, Snapshot};
+use fabricsim_model::Observer;
+use fabricsim_session::Session;
+use fabricsim_topology::Graph;
+
+use crate::outcome::{Status, deadlock_lines, refused_lines};
+use crate::refusals::Refusals;
+use crate::waiting::Waiting;
+
+/// What has been found so far.
+pub(crate) struct Watch {
+    checkpoints: u64,
+    /// Number of the checkpoint at which the fabric is searched next.
+    next_search: u64,
+    /// The cycle, a line for each buffer.
+    pub(crate) deadlock: Vec<String>,
+    /// True if everything has stopped though there is something to send, and not by a deadlock. That must not be.
+    pub(crate) is_silent: bool,
+    pub(crate) waiting: Waiting,
+    pub(crate) refusals: Refusals,
+}
+
+impl Watch {
+    pub(crate) fn new(prepared: &Prepared) -> Self {
+        Self {
+            checkpoints: 0,
+            next_search: 2,
+            deadlock: Vec::new(),
+            is_silent: false,
+            waiting: Waiting::default(),
+            refusals: Refusals::new(&prepared.experiment.transport),
+        }
+    }
+
+    /// Checks at a checkpoint whether the run is stuck, and sets its status if it is. `how` the session came here.
+    pub(crate) fn take_stock<B: Observer>(
+        &mut self,
+        session: &Session<B>,
+        prepared: &Prepared,
+        how: Advance,
+        status: &mut Option<Status>,
+    ) {
+        self.checkpoints += 1;
+        let stuck = how == Advance::Idle && session.totals().in_flight > 0;
+        // A search takes time in proportion to the fabric: at a few times of the run, and when nothing happens.
+        if stuck || self.checkpoints == self.next_search {
+            self.next_search = self.checkpoints * 3 / 2 + 1;
+            let snapshot = session.snapshot(Extent::Queues);
+            self.search(&snapshot, &prepared.graph, status);
+            self.waiting.look(&snapshot, prepared);
+        }
+        if stuck || self.refusals.look(session.engine()) {
+            self.search_at_hosts(session, &prepared.graph, status);
+        }
+        // With an empty event queue nothing will ever happen again.
+        let is_silent = stuck || (how == Advance::Idle && !session.engine().sources_drained());
+        self.is_silent = is_silent && status.is_none();
+    }
+
+    pub(crate) fn search(&mut self, snapshot: &Snapshot, graph: &Graph, status: &mut Option<Status>) {
+        if let Some(found) = find_deadlock(snapshot) {
+            self.deadlock = deadlock_lines(&found, graph);
+            *status = Some(Status::Deadlock);
+        }
+    }
+
+    /// Nothing moves any more, or nothing but copies. If hosts refuse requests, they wait for room for their responses, and
+    /// those for the room that the requests take.
+    fn search_at_hosts<B: Observer>(
+        &mut self,
+        session: &Session<B>,
+        graph: &Graph,
+        status: &mut Option<Status>,
+    ) {
+        let refused = session.engine().refused();
+        if status.is_none() && !refused.is_empty() {
+            self.deadlock = refused_lines(&refused, graph);
+            *status = Some(Status::Deadlock);
+        }
+    }
+}

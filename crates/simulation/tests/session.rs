@@ -1,0 +1,454 @@
+//! A run in the hands of its caller: advanced in steps, fed with messages, looked into, changed.
+
+mod common;
+
+use common::{everything, prepare, run};
+use fabricsim_analysis::{Reason, find_deadlock, waits};
+use fabricsim_engine::{Extent, Place, Prepared, Snapshot};
+use fabricsim_measure::Recorder;
+use fabricsim_session::{Change, Event, EventKind, Feed, InjectError, Injection, Subscription};
+use fabricsim_simulation::{Control, Outcome, Run, Status, Stop};
+use fabricsim_units::{HostId, Time};
+
+const PARTITIONS: [&str; 4] = ["1", "2", "3", "7"];
+
+/// Transports that lose packets, requests, congestion control and a job on a network with adaptive routing.
+const ALL: &str = r#"
+[topology.dragonfly]
+p = 2
+a = 4
+h = 2
+[links.all]
+rate = "64 Gb/s"
+latency = "5 ns"
+buffer = "1 KiB"
+[links.kind.global]
+latency = "50 ns"
+buffer = "2 KiB"
+[switch]
+router_delay = "1 ns"
+virtual_lanes = 6
+flow_control_unit = "8 B"
+[routing]
+algorithm = "par-6/2"
+[host]
+mtu = "128 B"
+[transport]
+mode = "ordered"
+answer = "8 B"
+timeout = "3 us"
+lifetime = "20 us"
+loss = 0.02
+[congestion_control]
+algorithm = "infiniband"
+[congestion_control.notification]
+size = "8 B"
+[congestion_control.infiniband]
+threshold = 15
+ccti_timer = "2 us"
+[[traffic]]
+name = "hot"
+pattern = { hot-spot = { hosts = ["H(0,0).0"], fraction = 0.5 } }
+injection = "poisson"
+load = 0.4
+message = "640 B"
+[[traffic]]
+name = "get"
+pattern = "uniform"
+injection = "window"
+window = 2
+message = "128 B"
+response = { message = "512 B" }
+[[jobs]]
+name = "job"
+ranks = 4
+iterations = 2
+program = { barrier = {} }
+[run]
+warmup = "1 us"
+duration = "2 us"
+drain = "measured"
+[measure]
+flows = "pairs"
+bin = "500 ns"
+"#;
+
+/// A mesh without a transport.
+const MESH: &str = r#"
+[topology.mesh]
+dimensions = [4, 3]
+hosts_per_switch = 2
+[links.all]
+rate = "32 Gb/s"
+buffer = "4 KiB"
+[switch]
+virtual_lanes = 2
+[host]
+mtu = "512 B"
+[[traffic]]
+name = "background"
+pattern = "uniform"
+injection = "poisson"
+load = 0.3
+message = "1 KiB"
+[run]
+warmup = "2 us"
+duration = "20 us"
+drain = "measured"
+[measure]
+flows = "pairs"
+"#;
+
+/// Packets go two switches further round a ring without a second lane, through buffers of one packet.
+const RING: &str = r#"
+[topology.ring]
+switches = 6
+hosts_per_switch = 3
+[links.all]
+rate = "8 Gb/s"
+buffer = "512 B"
+[host]
+mtu = "512 B"
+[[traffic]]
+sources = ["H(*).0"]
+pattern = "tornado"
+injection = "saturating"
+message = "512 B"
+[run]
+duration = "2 ms"
+allow_deadlock = true
+"#;
+
+fn prepared(text: &str, partitions: &str, overrides: &[(&str, &str)]) -> Prepared {
+    let mut all = overrides.to_vec();
+    all.push(("run.partitions", partitions));
+    prepare(text, &all)
+}
+
+/// Steps of random length.
+struct Steps(u64);
+
+impl Steps {
+    fn next(&mut self, most: Time) -> Time {
+        self.0 = self.0.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+        Time(1 + (self.0 >> 20) % most.0)
+    }
+}
+
+/// Advances in random steps to `end`, looks into the fabric on the way, and ends the run there.
+fn in_steps(prepared: &Prepared, end: Time, seed: u64) -> Outcome {
+    let control = Control::default();
+    let mut run = Run::new(prepared, &control);
+    let mut steps = Steps(seed);
+    let most = Time(end.0 / 5 + 1);
+    while run.session().now() < end && !run.is_over() {
+        let until = (run.session().now() + steps.next(most)).min(end);
+        let stop = run.advance_to(until, &control);
+        assert!(stop == Stop::Ended || run.session().now() == until, "{stop:?}");
+        balances(&run.session().snapshot(Extent::Everything));
+    }
+    run.finish(&control)
+}
+
+/// What is in the snapshot adds up.
+fn balances(snapshot: &Snapshot) {
+    let staged = snapshot.queues.iter().filter(|queue| matches!(queue.place, Place::Staged(_)));
+    let staged: usize = staged.map(|queue| snapshot.packets(queue).len()).sum();
+    let packets: u64 = snapshot.lanes.iter().map(|lane| u64::from(lane.packets)).sum();
+    assert_eq!(packets + staged as u64, snapshot.totals.in_flight);
+    assert!(snapshot.queued() as u64 <= snapshot.totals.in_flight);
+    assert!(snapshot.totals.is_balanced());
+    for (place, lane) in snapshot.lanes.iter().enumerate() {
+        assert!(lane.free + lane.returning <= lane.capacity, "{place}: {lane:?}");
+    }
+    for queue in &snapshot.queues {
+        assert!(snapshot.packets(queue)[0].source == queue.head.source);
+        if queue.place == Place::Input {
+            let lane = snapshot.lane(queue.input, queue.lane).unwrap();
+            assert!(lane.blocks >= queue.blocks);
+            assert_eq!(lane.free + lane.returning + lane.blocks, lane.capacity, "{lane:?}");
+        }
+    }
+}
+
+#[test]
+fn a_run_in_random_steps_is_the_same_as_one_without() {
+    let steady = [("run.steady_state", "{ precision = 0.9 }")];
+    let staged = [("switch.queueing", "\"cioq\""), ("switch.staging.buffer", "\"2 KiB\"")];
+    let cases: [(&str, &[(&str, &str)]); 5] =
+        [(ALL, &[("run.drain", "empty")]), (MESH, &[]), (MESH, &steady), (MESH, &staged), (RING, &[])];
+    for (number, (text, overrides)) in cases.into_iter().enumerate() {
+        let alone = run(text, overrides);
+        for (seed, partitions) in PARTITIONS.into_iter().enumerate() {
+            let prepared = prepared(text, partitions, overrides);
+            let found = in_steps(&prepared, alone.end, seed as u64);
+            assert!(everything(&found) == everything(&alone), "case {number} in {partitions} partitions");
+        }
+    }
+}
+
+#[test]
+fn jobs_end_a_run_in_steps_as_they_do_without() {
+    let text =
+        MESH.replace("[run]", "[[jobs]]\nranks = 4\niterations = 3\nprogram = { barrier = {} }\n[run]");
+    let overrides = [("traffic.0.messages", "2")];
+    let alone = run(&text, &overrides);
+    assert!(alone.end < Time::us(22), "the jobs end it: {}", alone.end);
+    for (seed, partitions) in PARTITIONS.into_iter().enumerate() {
+        let prepared = prepared(&text, partitions, &overrides);
+        // Far beyond the end.
+        let found = in_steps(&prepared, Time::us(60), seed as u64);
+        assert!(everything(&found) == everything(&alone), "{partitions} partitions");
+    }
+}
+
+#[test]
+fn a_run_that_is_stopped_goes_on() {
+    let prepared = prepare(MESH, &[("run.duration", "\"3 ms\"")]);
+    let control = Control::default();
+    let mut run = Run::new(&prepared, &control);
+    control.cancel();
+    assert_eq!(run.advance_to(Time::MAX, &control), Stop::Stopped);
+    let now = run.session().now();
+    assert!(now < Time::ms(3) && !run.is_over());
+    let again = Control::default();
+    assert_eq!(run.advance_to(Time::MAX, &again), Stop::Ended);
+    let found = run.finish(&again);
+    let alone = common::run(MESH, &[("run.duration", "\"3 ms\"")]);
+    assert!(everything(&found) == everything(&alone));
+}
+
+#[test]
+fn a_run_that_ends_early_is_interrupted_and_adds_up() {
+    let prepared = prepare(MESH, &[]);
+    let control = Control::default();
+    let mut run = Run::new(&prepared, &control);
+    assert_eq!(run.advance_to(Time::us(7), &control), Stop::Reached);
+    assert_eq!(run.advance_to(Time::us(5), &control), Stop::Reached, "the past is no reason to stop");
+    let outcome = run.finish(&control);
+    assert_eq!((outcome.status, outcome.end), (Status::Interrupted, Time::us(7)));
+    assert!(outcome.invariants.packets_ok && outcome.invariants.credits_ok);
+    assert!(outcome.summary.packets > 0);
+}
+
+#[test]
+fn a_run_goes_on_beyond_its_end() {
+    let prepared = prepare(MESH, &[]);
+    let control = Control::default();
+    let mut run = Run::new(&prepared, &control);
+    assert_eq!(run.advance_to(Time::ms(1), &control), Stop::Ended);
+    let (end, packets) = (run.session().now(), run.session().totals().delivered);
+    assert_eq!(run.advance_to(Time::us(60), &control), Stop::Reached);
+    assert!(run.session().totals().delivered > packets);
+    let (outcome, alone) = (run.finish(&control), common::run(MESH, &[]));
+    assert_eq!((alone.end, outcome.end, outcome.status), (end, Time::us(60), Status::Ok));
+    assert_eq!(outcome.summary.packets, alone.summary.packets, "the measurement is the same");
+}
+
+const EVENTS: Subscription =
+    Subscription { deliveries: true, marks: true, completions: true, capacity: 1_000_000 };
+
+/// Messages of the caller: now, later, at the same picosecond, to itself, of many packets.
+fn inject(run: &mut Run<&Prepared, Feed<Recorder>>, control: &Control) -> Vec<(u32, u64)> {
+    let mut sent = Vec::new();
+    for round in 0..4_u32 {
+        let now = run.session().now();
+        for (source, destination, bytes, delay) in
+            [(0, 11, 5000, 0), (0, 7, 100, 0), (3, 11, 1, 1_000), (9, 0, 16_000, 777), (5, 4, 640, 0)]
+        {
+            let injection = Injection {
+                source: HostId(source),
+                destination: HostId((destination + round) % 12),
+                bytes,
+                stream: 0,
+                at: now + Time(delay),
+            };
+            if injection.source != injection.destination {
+                sent.push((run.session().inject(injection).unwrap().tag, bytes));
+            }
+        }
+        run.advance_to(now + Time(1_234_567), control);
+    }
+    sent
+}
+
+/// Injects messages, and lets the run end. Returns the outcome, the events, and numbers and sizes of the messages.
+fn injected(prepared: &Prepared) -> (Outcome, Vec<Event>, Vec<(u32, u64)>) {
+    let control = Control::default();
+    let mut run = Run::with_feed(prepared, &control);
+    run.session().subscribe(EVENTS);
+    let sent = inject(&mut run, &control);
+    assert_eq!(run.advance_to(Time::ms(1), &control), Stop::Ended);
+    let events = run.session().events();
+    assert_eq!(events.missed, 0);
+    (run.finish(&control), events.first, sent)
+}
+
+/// Bytes of messages that were delivered, by number.
+fn delivered(events: &[Event], tag: u32) -> u64 {
+    let of = events.iter().filter(|event| event.kind == EventKind::Delivered && event.packet.tag == tag);
+    of.map(|event| u64::from(event.packet.bytes)).sum()
+}
+
+#[test]
+fn injected_messages_arrive_in_every_number_of_partitions() {
+    const CONTROL: [(&str, &str); 5] = [
+        ("congestion_control.algorithm", "\"infiniband\""),
+        ("congestion_control.infiniband.threshold", "12"),
+        ("congestion_control.infiniband.ccti_timer", "\"2 us\""),
+        ("traffic.0.load", "0.6"),
+        ("traffic.0.injection", "\"saturating\""),
+    ];
+    let dcqcn = [("congestion_control.algorithm", "\"dcqcn\"")];
+    let transport = [("transport.mode", "\"ordered\""), ("run.duration", "\"60 us\"")];
+    let silent = [("traffic.0.sources", "[\"H(0,0).0\"]"), ("traffic.0.messages", "1")];
+    let cases: [(&str, &[(&str, &str)]); 6] = [
+        (MESH, &[]),
+        (MESH, &CONTROL[..4]),
+        (MESH, &dcqcn),
+        (MESH, &transport),
+        (MESH, &silent),
+        (ALL, &[("transport.loss", "0"), ("traffic.0.load", "0.02"), ("run.duration", "\"8 us\"")]),
+    ];
+    for (number, (text, overrides)) in cases.into_iter().enumerate() {
+        let plain = run(text, overrides);
+        let (outcome, events, sent) = injected(&prepared(text, "1", overrides));
+        assert_ne!(outcome.totals.fingerprint, plain.totals.fingerprint, "case {number}");
+        assert!(outcome.invariants.packets_ok && outcome.invariants.credits_ok, "case {number}");
+        // The last network is full: its drain ends at its limit.
+        assert_eq!(outcome.warnings.is_empty(), number < 5, "case {number}: {:?}", outcome.warnings);
+        let whole = sent.iter().filter(|&&(tag, bytes)| delivered(&events, tag) == bytes).count();
+        assert!(whole == sent.len() || number == 5 && whole > sent.len() / 2, "case {number}: {whole}");
+        for partitions in &PARTITIONS[1..] {
+            let (other, its, _) = injected(&prepared(text, partitions, overrides));
+            assert!(its == events, "case {number} in {partitions} partitions: events");
+            assert!(everything(&other) == everything(&outcome), "case {number} in {partitions} partitions");
+        }
+    }
+}
+
+#[test]
+fn injected_messages_count_as_offered() {
+    let silent =
+        [("traffic.0.sources", "[\"H(0,0).0\"]"), ("traffic.0.messages", "1"), ("run.warmup", "\"0 s\"")];
+    let prepared = prepare(MESH, &silent);
+    let control = Control::default();
+    let mut run = Run::new(&prepared, &control);
+    let at = Time::us(3);
+    let injection = Injection { source: HostId(4), destination: HostId(9), bytes: 4096, stream: 0, at };
+    run.session().inject(injection).unwrap();
+    assert_eq!(run.advance_to(Time::ms(1), &control), Stop::Ended);
+    let outcome = run.finish(&control);
+    assert_eq!(outcome.totals.delivered_bytes, 4096 + 1024);
+    let [offered, accepted] = [outcome.summary.offered_gbps, outcome.summary.accepted_gbps];
+    assert!((offered - accepted).abs() < 1e-9 && offered > 0.0, "{offered} {accepted}");
+}
+
+#[test]
+fn messages_that_cannot_be_sent_are_refused_with_a_reason() {
+    let text = MESH.replace("[run]", "[[traffic]]\nname = \"get\"\npattern = \"uniform\"\nload = 0.1\nmessage = \"1 KiB\"\nresponse = { message = \"64 B\" }\n[run]");
+    let prepared = prepare(&text, &[("run.drain", "\"empty\"")]);
+    let control = Control::default();
+    let mut run = Run::new(&prepared, &control);
+    run.advance_to(Time::us(1), &control);
+    let good = Injection { source: HostId(0), destination: HostId(1), bytes: 1, stream: 0, at: Time::us(1) };
+    let mut message = |injection| run.session().inject(injection).unwrap_err().to_string();
+    assert_eq!(message(Injection { source: HostId(24), ..good }), "host 24: must be less than 24");
+    assert_eq!(message(Injection { destination: HostId(99), ..good }), "host 99: must be less than 24");
+    assert_eq!(message(Injection { stream: 2, ..good }), "traffic entry 2: must be less than 2");
+    assert!(message(Injection { stream: 1, ..good }).contains("\"get\" has responses"));
+    assert_eq!(message(Injection { bytes: 0, ..good }), "size 0 B: must be 1 B to 1024 GiB");
+    assert_eq!(message(Injection { at: Time::ns(999), ..good }), "at 999 ns: must not be before now, 1 us");
+    assert!(message(Injection { at: Time::MAX, ..good }).contains("must be at most"));
+    assert!(run.session().inject(good).is_ok());
+    run.advance_to(Time::ms(1), &control);
+    let late = Injection { at: run.session().now(), ..good };
+    assert_eq!(run.session().inject(late), Err(InjectError::Drains));
+    let none = Change::Traffic { host: HostId(24), sends: true };
+    assert!(run.session().configure(none).is_err());
+}
+
+#[test]
+fn a_host_that_is_stopped_sends_nothing_until_it_is_resumed() {
+    let of = |partitions| {
+        let prepared = prepared(MESH, partitions, &[]);
+        let control = Control::default();
+        let mut run = Run::new(&prepared, &control);
+        let host = HostId(5);
+        let sent = |run: &mut Run<&Prepared>| run.session().snapshot(Extent::Everything).hosts[5].clone();
+        run.advance_to(Time::us(5), &control);
+        run.session().configure(Change::Traffic { host, sends: false }).unwrap();
+        run.advance_to(Time::us(8), &control);
+        let stopped = sent(&mut run);
+        assert!(stopped.is_stopped && stopped.messages.is_empty());
+        run.advance_to(Time::us(12), &control);
+        assert_eq!(sent(&mut run).sent, stopped.sent);
+        run.session().configure(Change::Traffic { host, sends: true }).unwrap();
+        run.advance_to(Time::us(15), &control);
+        assert!(sent(&mut run).sent > stopped.sent);
+        run.advance_to(Time::ms(1), &control);
+        everything(&run.finish(&control))
+    };
+    let alone = of("1");
+    for partitions in &PARTITIONS[1..] {
+        assert!(of(partitions) == alone, "{partitions} partitions");
+    }
+}
+
+#[test]
+fn a_snapshot_has_the_deadlock_that_the_run_finds() {
+    for queueing in ["\"fifo\"", "\"voq\""] {
+        for partitions in PARTITIONS {
+            let prepared = prepared(RING, partitions, &[("switch.queueing", queueing)]);
+            let control = Control::default();
+            let mut run = Run::new(&prepared, &control);
+            assert_eq!(run.find_deadlock(), None);
+            assert_eq!(run.advance_to(Time::MAX, &control), Stop::Ended);
+            assert_eq!(run.status(), Some(Status::Deadlock));
+            let found = run.find_deadlock().unwrap();
+            assert_eq!(found, run.deadlock());
+            let snapshot = run.session().snapshot(Extent::Everything);
+            balances(&snapshot);
+            let cycle = find_deadlock(&snapshot).unwrap().cycle;
+            assert_eq!(cycle.len(), 6);
+            let waits = waits(&snapshot);
+            assert!(waits.iter().filter(|wait| wait.reason == Reason::Credits).count() >= 6, "{waits:?}");
+            assert_eq!(run.finish(&control).deadlock, found);
+        }
+    }
+}
+
+#[test]
+fn the_first_events_are_kept_and_the_others_counted() {
+    let of = |partitions, capacity| {
+        let prepared = prepared(MESH, partitions, &[]);
+        let control = Control::default();
+        let mut run = Run::with_feed(&prepared, &control);
+        run.session().subscribe(Subscription { capacity, ..EVENTS });
+        run.advance_to(Time::us(10), &control);
+        let events = run.session().events();
+        run.session().unsubscribe();
+        run.advance_to(Time::us(12), &control);
+        assert_eq!(run.session().events().first, []);
+        events
+    };
+    let all = of("1", 1_000_000);
+    assert!(all.missed == 0 && all.first.len() > 500, "{} events", all.first.len());
+    assert!(all.first.is_sorted_by_key(|event| event.time));
+    for partitions in PARTITIONS {
+        let some = of(partitions, 100);
+        assert!(some.first == all.first[..100], "{partitions} partitions");
+        assert_eq!(some.missed, all.first.len() as u64 - 100);
+        assert_eq!(of(partitions, 0).missed, all.first.len() as u64);
+    }
+}
+
+#[test]
+fn a_subscription_changes_nothing() {
+    let prepared = prepare(ALL, &[]);
+    let control = Control::default();
+    let mut run = Run::with_feed(&prepared, &control);
+    run.session().subscribe(EVENTS);
+    run.advance_to(Time::MAX, &control);
+    assert!(everything(&run.finish(&control)) == everything(&common::run(ALL, &[])));
+}

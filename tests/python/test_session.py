@@ -1,0 +1,278 @@
+"""Sessions: a network that is advanced, fed with messages, changed and looked into."""
+
+from __future__ import annotations
+
+import math
+import os
+import signal
+import threading
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+
+import fabricsim as fs
+
+pytestmark = pytest.mark.usefixtures("real")
+
+RING = """
+[topology.ring]
+switches = 6
+hosts_per_switch = 3
+
+[links.all]
+rate = "8 Gb/s"
+buffer = "512 B"
+
+[host]
+mtu = "512 B"
+
+[[traffic]]
+sources = ["H(*).0"]
+pattern = "tornado"
+injection = "saturating"
+message = "512 B"
+
+[run]
+duration = "2 ms"
+allow_deadlock = true
+"""
+
+MORE = """
+[[traffic]]
+name = "get"
+pattern = "uniform"
+load = 0.1
+message = "1 KiB"
+response = { message = "64 B" }
+"""
+
+
+@pytest.fixture
+def ring(tmp_path: Path) -> Path:
+    path = tmp_path / "ring.toml"
+    path.write_text(RING)
+    return path
+
+
+def assert_same(one: fs.Result, other: fs.Result) -> None:
+    assert one.manifest["fingerprint"] == other.manifest["fingerprint"]
+    summaries = [dict(result.manifest["summary"]) for result in (one, other)]
+    assert str(summaries[0]) == str(summaries[1])
+    assert list(one.frames) == list(other.frames)
+    for name, frame in one.frames.items():
+        pd.testing.assert_frame_equal(frame, other.frames[name])
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [{}, {"run.drain": "empty"}, {"run.steady_state": {"precision": 0.5}}, {"run.partitions": 3}],
+    ids=str,
+)
+def test_a_session_that_is_only_advanced_has_the_results_of_a_run(
+    small: Path, settings: dict[str, Any]
+) -> None:
+    expected = fs.run(small, set=settings)
+    with fs.Session(small, set=settings) as session:
+        for step in ("7 us", 123.456, "1 ps", 12_000, 0):
+            session.advance(step)
+            session.snapshot()
+            assert session.deadlock() is None
+        assert session.advance_to_end() == "ended"
+        assert session.advance_to_end() == "ended"
+        assert session.is_over
+        assert_same(session.result(), expected)
+
+
+def test_time_is_in_nanoseconds(small: Path) -> None:
+    with fs.Session(small) as session:
+        assert session.now == 0
+        assert session.advance("2 us") == "reached"
+        assert session.now == 2000
+        session.advance(0.5)
+        assert session.now == 2000.5
+        session.advance_to("3 us")
+        session.advance_to(4000)
+        assert session.now == 4000
+        assert session.advance_to("1 s") == "ended"
+        assert session.now < 200_000
+        assert session.advance_to("1 ms") == "reached", "beyond the end"
+        assert "at 1e+06 ns" in repr(session)
+    assert "ended" in repr(session)
+
+
+def test_an_early_result_is_interrupted(small: Path) -> None:
+    session = fs.Session(small)
+    session.advance("50 us")
+    result = session.result()
+    assert result.status == "interrupted"
+    assert result.summary["simulated_s"] == pytest.approx(50e-6)
+    assert len(result.flows) > 0
+    with pytest.raises(fs.InputError, match="the session has ended: make a new one"):
+        session.advance("1 us")
+
+
+def test_injected_messages_arrive(small: Path) -> None:
+    settings = {"traffic.0.load": 0.01}
+    found = []
+    for partitions in (1, 2, 7):
+        with fs.Session(small, set={**settings, "run.partitions": partitions}) as session:
+            session.subscribe(most=1_000_000)
+            numbers = [
+                session.inject("H(0,0).0", "H(2,2).0", "10 KiB"),
+                session.inject("H(2,0).0", "H(0,0).0", 100, at="2 us"),
+                session.inject("H(1,1).0", "H(0,0).0", 1, at=1500, traffic="uniform"),
+            ]
+            session.advance("30 us")
+            events = session.events()
+            assert events.attrs["missed"] == 0
+            mine = events[events["message"].isin(numbers)]
+            assert mine.groupby("message")["bytes"].sum().loc[numbers].tolist() == [10240, 100, 1]
+            assert mine.set_index("message")["created_ns"].loc[numbers[1:]].tolist() == [2000, 1500]
+            assert session.events().empty
+            session.advance_to_end()
+            found.append((events, session.result()))
+    for events, result in found[1:]:
+        pd.testing.assert_frame_equal(events, found[0][0])
+        assert result.manifest["fingerprint"] == found[0][1].manifest["fingerprint"]
+    assert found[0][1].manifest["fingerprint"] != fs.run(small, set=settings).manifest["fingerprint"]
+
+
+def test_events_are_bounded(small: Path) -> None:
+    with fs.Session(small) as session:
+        session.subscribe(most=10)
+        session.advance("20 us")
+        events = session.events()
+        assert len(events) == 10
+        assert events.attrs["missed"] > 100
+        assert events["time_ns"].is_monotonic_increasing
+        assert set(events["event"]) == {"delivered"}
+
+
+def test_a_snapshot_adds_up_and_has_the_names_of_tables(small: Path) -> None:
+    with fs.Session(small, set={"traffic.0.load": 0.9}) as session:
+        session.advance("30 us")
+        snapshot = session.snapshot()
+        links = fs.run(small, set={"run.duration": "1 us"}).links
+    assert snapshot.now == 30_000
+    totals, ports = snapshot.totals, snapshot.ports
+    assert totals["injected"] == totals["delivered"] + totals["lost"] + totals["in_flight"]
+    assert ports["packets"].sum() == totals["in_flight"] > 0
+    assert set(links["link"]) <= set(ports["link"])
+    between = ports[~ports["link"].str.contains("->H")]
+    blocks = between[["used_blocks", "free_blocks", "returning_blocks"]].sum(axis=1)
+    assert (blocks == between["capacity_blocks"]).all()
+    assert ports["waiting"].sum() <= totals["in_flight"]
+    assert list(snapshot.hosts["host"])[:2] == ["H(0,0).0", "H(1,0).0"]
+    assert set(snapshot.waits["reason"]) <= {"credits", "output", "turn", "router delay"}
+    assert set(snapshot.waits["output"]) <= set(ports["link"])
+    notes = snapshot.waits.attrs["columns"]
+    assert notes["since_ns"][0] == "ns"
+    assert all(text for _, text in notes.values())
+
+
+def test_a_deadlock_is_found_in_words(ring: Path) -> None:
+    expected = fs.run(ring)
+    with fs.Session(ring) as session:
+        assert session.deadlock() is None
+        assert session.advance_to_end() == "ended"
+        cycle = session.deadlock()
+        assert cycle is not None
+        assert len(cycle) == 6
+        assert all(" waits for output " in line for line in cycle)
+        waits = session.snapshot().waits
+        assert (waits["reason"] == "credits").sum() >= 6
+        result = session.result()
+    assert result.status == "deadlock"
+    assert result.manifest["summary"]["deadlock"] == cycle
+    assert_same(result, expected)
+
+
+def test_traffic_of_hosts_stops_and_resumes(small: Path) -> None:
+    with fs.Session(small) as session:
+
+        def sent() -> pd.Series[int]:
+            return session.snapshot().hosts.set_index("host")["sent"]
+
+        session.advance("10 us")
+        session.configure(stop=["H(0,*).0", "H(1,0).0"])
+        assert session.snapshot().hosts["sends"].sum() == 5
+        session.advance("5 us")
+        before = sent()
+        session.advance("30 us")
+        stopped = sent() == before
+        assert set(stopped[stopped].index) == {"H(0,0).0", "H(0,1).0", "H(0,2).0", "H(1,0).0"}
+        session.configure(resume="*")
+        session.advance("10 us")
+        assert (sent() > before).all()
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda s: s.advance("10"), r'duration: "10" is not a time: write a number and a unit'),
+        (lambda s: s.advance(-1), r"duration = -1: must be a time such as"),
+        (lambda s: s.advance(math.nan), r"duration = nan: must be a time"),
+        (lambda s: s.advance_to("5 us"), r"time '5 us': must not be before now, 10000 ns"),
+        (lambda s: s.advance_to("9e9 s"), r"is not a time"),
+        (lambda s: s.advance_to("9000000 s"), r"time: a session may reach at most 100 days"),
+        (
+            lambda s: s.inject("H(0,0).1", "H(0,1).0", 1),
+            r'source: no host is named "H\(0,0\).1"; did you mean',
+        ),
+        (lambda s: s.inject("H(0,0).0", "x", 1), r'destination: no host is named "x"'),
+        (lambda s: s.inject("H(0,0).0", "H(0,1).0", 0), r"size = 0: must be a size such as"),
+        (lambda s: s.inject("H(0,0).0", "H(0,1).0", "0 B"), r"size 0 B: must be 1 B to"),
+        (lambda s: s.inject("H(0,0).0", "H(0,1).0", "1 parsec"), r'size: "1 parsec" is not a data size'),
+        (lambda s: s.inject("H(0,0).0", "H(0,1).0", 1, at=5), r"at 5 ns: must not be before now, 10 us"),
+        (
+            lambda s: s.inject("H(0,0).0", "H(0,1).0", 1, traffic="gett"),
+            r'traffic: .*"uniform", "get"; did you mean "get"',
+        ),
+        (lambda s: s.inject("H(0,0).0", "H(0,1).0", 1, traffic="get"), r'"get" has responses'),
+        (lambda s: s.configure(stop="H(9,*).0"), r'stop: no host matches "H\(9,\*\).0"'),
+        (lambda s: s.configure(resume=["H(0,0).0", "y"]), r'resume: "y" is neither a host nor a group'),
+        (lambda s: s.subscribe(most=-1), r"most = -1: must be 0 or more"),
+    ],
+)
+def test_what_cannot_be_done_is_refused_and_changes_nothing(
+    tmp_path: Path, small: Path, call: Any, message: str
+) -> None:
+    path = tmp_path / "more.toml"
+    path.write_text(small.read_text() + MORE)
+    with fs.Session(path) as session:
+        session.advance("10 us")
+        with pytest.raises(fs.InputError, match=message):
+            call(session)
+        session.advance_to_end()
+        assert session.result().manifest["fingerprint"] == fs.run(path).manifest["fingerprint"]
+
+
+def test_a_wrong_experiment_is_refused(small: Path) -> None:
+    with pytest.raises(fs.InputError, match="load"):
+        fs.Session(small, set={"traffic.0.load": -1})
+    with pytest.raises(fs.InputError, match="memory"):
+        fs.Session(small, memory="1 kB")
+
+
+def test_a_draining_run_takes_no_messages(small: Path) -> None:
+    with fs.Session(small, set={"run.drain": "empty"}) as session:
+        session.advance_to_end()
+        with pytest.raises(fs.InputError, match="the run drains until it is empty"):
+            session.inject("H(0,0).0", "H(0,1).0", 1)
+
+
+def test_ctrl_c_stops_a_session_that_can_go_on(small: Path) -> None:
+    settings = {"run.duration": "400 ms", "traffic.0.load": 0.5}
+    with fs.Session(small, set=settings) as session:
+        timer = threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGINT))
+        timer.start()
+        with pytest.raises(KeyboardInterrupt):
+            session.advance_to_end()
+        timer.join()
+        assert 0 < session.now < 400e6
+        snapshot = session.snapshot()
+        assert snapshot.ports["packets"].sum() == snapshot.totals["in_flight"]
+        assert session.advance("1 us") == "reached"
+        assert session.result().status == "interrupted"
