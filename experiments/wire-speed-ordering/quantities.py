@@ -211,7 +211,7 @@ def fluctuation(runs: Runs, name: str) -> float:
 
 
 def longest_above(runs: Runs, name: str, packets: int) -> float:
-    """Longest time for which a receiver's reorder buffer has at least so many packets, in round trips, of all runs."""
+    """Longest time with at least `packets` packets in a receiver's reorder buffer, in round trips; of all runs."""
     return max(_longest_above(run, packets) for run in seeds(runs, name))
 
 

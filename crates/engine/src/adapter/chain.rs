@@ -382,7 +382,7 @@ impl Chain {
         let Some(pacing) = &self.pacing else { return Time::ZERO };
         let mut pacing = pacing.clone();
         let allowed = messages.map(|m| pacing.allowed_at((m.destination, m.stream), now, &mut Nobody));
-        // A window that is full opens with an acknowledgement: nobody knows when.
+        // The time at which an acknowledgement opens a full window is not known.
         allowed.filter(|&at| at < Time::MAX).max().unwrap_or_default().saturating_sub(now)
     }
 

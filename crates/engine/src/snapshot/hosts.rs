@@ -96,7 +96,7 @@ fn messages(adapter: &Adapter) -> Vec<PendingMessage> {
     }
 }
 
-/// A flow whose window is full waits for an acknowledgement: nobody knows until when.
+/// Flows with full windows do not count: the time of the acknowledgement that they wait for is not known.
 fn rate_limited_until(adapter: &Adapter, now: Time) -> Option<Time> {
     let mut pacing = adapter.chain.pacing.clone()?;
     let allowed = messages(adapter)

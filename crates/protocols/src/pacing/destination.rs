@@ -16,7 +16,7 @@ pub enum Answering {
     },
     /// Messages, with an acknowledgement that carries the mark.
     Messages,
-    /// Packets, `every` so many of a source together; the last of a message at once, others after `timeout` at the latest.
+    /// Packets, `every` packets of a source with one acknowledgement; the last of a message at once, others within `timeout`.
     Packets {
         /// 1 or more.
         every: u32,

@@ -70,7 +70,7 @@ fn windows_below_a_packet_are_paced() {
     let cwnd = packets(&mut source);
     source.on_sent(3, MTU, now, now, &mut |_, _, _, _| {});
     let wait = source.allowed_at(3, now).saturating_sub(now).0 as f64;
-    // Windows are told in whole bytes, so the comparison is within half a thousandth.
+    // `window` returns whole bytes: half a thousandth of 0.5 packets is 1 byte.
     assert!((wait / (100e6 / cwnd) - 1.0).abs() < 5e-4, "{wait}");
     let level = source.level(3, now).unwrap();
     assert!((f64::from(level) - cwnd * 4096.0 * 8.0 / 100.0).abs() <= 1.0, "{level}");
