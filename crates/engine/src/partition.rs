@@ -383,9 +383,9 @@ impl<B: Observer> Partition<B> {
     fn notice(&mut self) {
         let now = self.context.now;
         self.taken.sort_unstable_by_key(|(host, packet, _)| (*host, packet.source, packet.sequence));
-        for (h, packet, beside) in self.taken.drain(..) {
+        for (h, packet, mut beside) in self.taken.drain(..) {
             let (adapter, observer) = (&mut self.adapters[h as usize], &mut self.context.observer);
-            let more = adapter.arrive(&packet, &beside, now, observer).unwrap_or_else(|cause| {
+            let more = adapter.arrive(&packet, &mut beside, now, observer).unwrap_or_else(|cause| {
                 self.totals.lose(&packet, cause);
                 false
             });

@@ -268,16 +268,15 @@ impl Chain {
     pub(super) fn arrive<E: Endpoint, B: Observer>(
         &mut self,
         endpoint: &mut E,
-        (packet, beside): (&Packet, &Beside),
+        (packet, beside): (&Packet, &mut Beside),
         now: Time,
         observer: &mut B,
     ) -> Result<bool, LossCause> {
-        let label = beside.label.as_ref();
-        if let Some(cause) = endpoint.lose(packet, label, now, observer) {
+        if let Some(cause) = endpoint.lose(packet, beside.label.as_ref(), now, observer) {
             return Err(cause);
         }
         let answer = self.pacing.as_mut().is_some_and(|pacing| pacing.arrived(packet, beside, now, observer));
-        let more = endpoint.arrive(packet, label, now, observer);
+        let more = endpoint.arrive(packet, beside.label.as_ref(), now, observer);
         let heard = self.hear(endpoint, now, observer);
         Ok(answer || more || heard)
     }

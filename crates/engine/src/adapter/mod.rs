@@ -72,7 +72,7 @@ impl Adapter {
     pub(crate) fn arrive<B: Observer>(
         &mut self,
         packet: &Packet,
-        beside: &Beside,
+        beside: &mut Beside,
         now: Time,
         observer: &mut B,
     ) -> Result<bool, LossCause> {

@@ -170,7 +170,7 @@ impl Pacing {
     pub(crate) fn arrived<B: Observer>(
         &mut self,
         packet: &Packet,
-        beside: &Beside,
+        beside: &mut Beside,
         now: Time,
         observer: &mut B,
     ) -> bool {
@@ -191,7 +191,7 @@ impl Pacing {
             // The adapter is to be woken when the packet has waited for others for too long.
             return self.destination.wake_at() < Time::MAX;
         };
-        let (ready, telemetry) = (now + self.rules.delay, beside.telemetry.clone());
+        let (ready, telemetry) = (now + self.rules.delay, std::mem::take(&mut beside.telemetry));
         self.answers.push_back(Pending { ready, answer, stream: packet.stream, telemetry });
         true
     }

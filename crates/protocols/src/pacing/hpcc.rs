@@ -138,6 +138,10 @@ impl Pacer for HpccSource {
         let (spec, base) = (&self.rules.spec, self.rules.base_rtt);
         let Some(flow) = self.flows.get(key) else { return };
         flow.acknowledged += acknowledged.bytes;
+        // One that was overdue says nothing about the links, and the next is compared with the one before it.
+        if acknowledged.telemetry.is_empty() {
+            return;
+        }
         if let Some(utilisation) = measured(flow, acknowledged.telemetry, base) {
             flow.utilisation = utilisation;
             let updates = flow.acknowledged > flow.updated_at;

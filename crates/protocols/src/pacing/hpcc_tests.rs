@@ -124,6 +124,15 @@ fn telemetry_of_another_path_is_not_compared() {
 }
 
 #[test]
+fn an_acknowledgement_without_telemetry_is_passed_over() {
+    let mut harness = harness(&spec());
+    harness.after(Time::us(4), 50_000, 50_000);
+    harness.acknowledge(&[]);
+    harness.after(Time::us(8), 100_000, 50_000);
+    assert!((harness.window() - (PRODUCT / (1.5 / 0.95) + 80.0)).abs() < 2.0, "{}", harness.window());
+}
+
+#[test]
 fn the_default_increase_is_the_share_of_each_flow_in_the_room_above_eta() {
     let source = HpccSource::new(Arc::new(HpccRules::new(&Hpcc::default(), RTT)), LINE);
     assert!((source.additive - PRODUCT * 0.05 / 100.0).abs() < 1e-6);
