@@ -4,73 +4,9 @@ mod common;
 
 use std::path::Path;
 
-use common::{everything, run};
+use common::{ALL, everything, run};
 use fabricsim_model::{Data, Table};
 use fabricsim_simulation::{Outcome, Status};
-
-/// Transports that lose packets, jobs, responses, congestion control, counters of routers: all that makes a table.
-const ALL: &str = r#"
-[topology.dragonfly]
-p = 2
-a = 4
-h = 2
-[links.all]
-rate = "64 Gb/s"
-latency = "5 ns"
-buffer = "1 KiB"
-bit_error_rate = 1e-5
-[links.kind.global]
-latency = "50 ns"
-buffer = "2 KiB"
-[switch]
-router_delay = "1 ns"
-virtual_lanes = 6
-flow_control_unit = "8 B"
-[routing]
-algorithm = "par-6/2"
-[host]
-mtu = "128 B"
-[transport]
-mode = "ordered"
-answer = "8 B"
-timeout = "3 us"
-lifetime = "20 us"
-loss = 0.02
-[congestion_control]
-algorithm = "infiniband"
-[congestion_control.notification]
-size = "8 B"
-[congestion_control.infiniband]
-threshold = 15
-ccti_timer = "2 us"
-[[traffic]]
-name = "hot"
-pattern = { hot-spot = { hosts = ["H(0,0).0"], fraction = 0.5 } }
-injection = "poisson"
-load = 0.4
-message = "640 B"
-[[traffic]]
-name = "get"
-pattern = "uniform"
-injection = "window"
-window = 2
-message = "128 B"
-response = { message = "512 B" }
-[[jobs]]
-name = "job"
-ranks = 4
-iterations = 2
-program = { barrier = {} }
-[run]
-warmup = "1 us"
-duration = "6 us"
-drain = "empty"
-[measure]
-flows = "pairs"
-bin = "500 ns"
-exchanges = 100000
-router_counters = true
-"#;
 
 /// The rows of a table, as text.
 fn rows(table: &Table) -> Vec<String> {

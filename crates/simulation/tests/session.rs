@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{everything, prepare, run};
+use common::{ALL, everything, prepare, run};
 use fabricsim_analysis::{Reason, find_deadlock, waits};
 use fabricsim_engine::{Extent, Place, Prepared, Snapshot};
 use fabricsim_measure::Recorder;
@@ -11,67 +11,6 @@ use fabricsim_simulation::{Control, Outcome, Run, Status, Stop};
 use fabricsim_units::{HostId, Time};
 
 const PARTITIONS: [&str; 4] = ["1", "2", "3", "7"];
-
-/// Transports that lose packets, requests, congestion control and a job on a network with adaptive routing.
-const ALL: &str = r#"
-[topology.dragonfly]
-p = 2
-a = 4
-h = 2
-[links.all]
-rate = "64 Gb/s"
-latency = "5 ns"
-buffer = "1 KiB"
-[links.kind.global]
-latency = "50 ns"
-buffer = "2 KiB"
-[switch]
-router_delay = "1 ns"
-virtual_lanes = 6
-flow_control_unit = "8 B"
-[routing]
-algorithm = "par-6/2"
-[host]
-mtu = "128 B"
-[transport]
-mode = "ordered"
-answer = "8 B"
-timeout = "3 us"
-lifetime = "20 us"
-loss = 0.02
-[congestion_control]
-algorithm = "infiniband"
-[congestion_control.notification]
-size = "8 B"
-[congestion_control.infiniband]
-threshold = 15
-ccti_timer = "2 us"
-[[traffic]]
-name = "hot"
-pattern = { hot-spot = { hosts = ["H(0,0).0"], fraction = 0.5 } }
-injection = "poisson"
-load = 0.4
-message = "640 B"
-[[traffic]]
-name = "get"
-pattern = "uniform"
-injection = "window"
-window = 2
-message = "128 B"
-response = { message = "512 B" }
-[[jobs]]
-name = "job"
-ranks = 4
-iterations = 2
-program = { barrier = {} }
-[run]
-warmup = "1 us"
-duration = "2 us"
-drain = "measured"
-[measure]
-flows = "pairs"
-bin = "500 ns"
-"#;
 
 /// A mesh without a transport.
 const MESH: &str = r#"
@@ -302,13 +241,19 @@ fn injected_messages_arrive_in_every_number_of_partitions() {
     let dcqcn = [("congestion_control.algorithm", "\"dcqcn\"")];
     let transport = [("transport.mode", "\"ordered\""), ("run.duration", "\"60 us\"")];
     let silent = [("traffic.0.sources", "[\"H(0,0).0\"]"), ("traffic.0.messages", "1")];
+    let full = [
+        ("transport.loss", "0"),
+        ("traffic.0.load", "0.02"),
+        ("run.duration", "\"8 us\""),
+        ("run.drain", "\"measured\""),
+    ];
     let cases: [(&str, &[(&str, &str)]); 6] = [
         (MESH, &[]),
         (MESH, &CONTROL[..4]),
         (MESH, &dcqcn),
         (MESH, &transport),
         (MESH, &silent),
-        (ALL, &[("transport.loss", "0"), ("traffic.0.load", "0.02"), ("run.duration", "\"8 us\"")]),
+        (ALL, &full),
     ];
     for (number, (text, overrides)) in cases.into_iter().enumerate() {
         let plain = run(text, overrides);
