@@ -18,7 +18,7 @@ use fabricsim_units::{HostId, PortNo, SwitchId, Vl};
 
 /// An output port of the fabric (see [`Observer`]) and a virtual lane.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Outlet {
+pub struct OutputLane {
     /// Sending port: a direction of a link.
     pub port: u32,
     /// Virtual lane; the first, where packets may take several.
@@ -32,9 +32,9 @@ pub type Ends = (HostId, HostId);
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CongestionTree {
     /// Outlet from which it comes.
-    pub root: Outlet,
+    pub root: OutputLane,
     /// Congested outlets without credits, that wait for the root or for each other; in order.
-    pub branches: Vec<Outlet>,
+    pub branches: Vec<OutputLane>,
     /// Links from the root back to the farthest branch; 0 without branches.
     pub depth: u32,
     /// Blocks that wait for root and branches.
@@ -46,10 +46,10 @@ pub struct CongestionTree {
 }
 
 /// Packets in an input buffer that wait for the same outlet, or behind one that does.
-struct Pile<'a> {
+struct Backlog<'a> {
     /// The buffer: the sending port that leads to it, and the lane.
     buffer: (u32, u8),
-    outlet: Outlet,
+    outlet: OutputLane,
     queue: &'a Queue,
 }
 
@@ -71,10 +71,10 @@ impl State {
     }
 }
 
-type States = BTreeMap<Outlet, State>;
+type States = BTreeMap<OutputLane, State>;
 
 /// The root of the tree that an outlet belongs to, and the links to it.
-type Places = BTreeMap<Outlet, Option<(Outlet, u32)>>;
+type Places = BTreeMap<OutputLane, Option<(OutputLane, u32)>>;
 
 /// All trees, by root. An outlet is congested if more waits for it than the part `fill` of the buffer behind its link;
 /// with `None`, if its switch's congestion control says so.
@@ -104,11 +104,11 @@ fn gather<'a>(
     snapshot: &Snapshot,
     queue: &'a Queue,
     fill: Option<f64>,
-    piles: &mut Vec<Pile<'a>>,
+    piles: &mut Vec<Backlog<'a>>,
     states: &mut States,
 ) {
     let lanes = snapshot.ahead(queue);
-    let outlet = Outlet { port: queue.output, lane: lanes[0].lane.0 };
+    let outlet = OutputLane { port: queue.output, lane: lanes[0].lane.0 };
     let to_host = queue.to_host;
     let state = states.entry(outlet).or_insert(State {
         waiting: 0,
@@ -124,20 +124,20 @@ fn gather<'a>(
         (None, Some(congested)) => congested,
         (fill, _) => f64::from(state.waiting) > f64::from(lanes[0].capacity) * fill.unwrap_or(1.0),
     };
-    piles.push(Pile { buffer: (queue.input, queue.lane.0), outlet, queue });
+    piles.push(Backlog { buffer: (queue.input, queue.lane.0), outlet, queue });
 }
 
 /// For each outlet that waits for a buffer the outlet that most of that buffer waits for, if that one is congested or
 /// waits itself.
-fn parents(states: &States, piles: &[Pile<'_>]) -> BTreeMap<Outlet, Outlet> {
-    let parent = |(&outlet, state): (&Outlet, &State)| {
-        let mut held: BTreeMap<Outlet, u32> = BTreeMap::new();
+fn parents(states: &States, piles: &[Backlog<'_>]) -> BTreeMap<OutputLane, OutputLane> {
+    let parent = |(&outlet, state): (&OutputLane, &State)| {
+        let mut held: BTreeMap<OutputLane, u32> = BTreeMap::new();
         for lane in outlet.lane..outlet.lane + state.lanes {
             for pile in in_buffer(piles, (outlet.port, lane)) {
                 *held.entry(pile.outlet).or_default() += pile.queue.blocks;
             }
         }
-        let holds_up = |next: &Outlet| states[next].congested || states[next].is_blocked();
+        let holds_up = |next: &OutputLane| states[next].congested || states[next].is_blocked();
         let most = held.into_iter().filter(|(next, _)| holds_up(next));
         most.max_by_key(|&(next, blocks)| (blocks, Reverse(next))).map(|(next, _)| (outlet, next))
     };
@@ -145,7 +145,7 @@ fn parents(states: &States, piles: &[Pile<'_>]) -> BTreeMap<Outlet, Outlet> {
 }
 
 /// The piles of a buffer; all are sorted by buffer.
-fn in_buffer<'a, 'b>(piles: &'b [Pile<'a>], buffer: (u32, u8)) -> &'b [Pile<'a>] {
+fn in_buffer<'a, 'b>(piles: &'b [Backlog<'a>], buffer: (u32, u8)) -> &'b [Backlog<'a>] {
     let from = piles.partition_point(|pile| pile.buffer < buffer);
     let count = piles[from..].partition_point(|pile| pile.buffer == buffer);
     &piles[from..from + count]
@@ -153,7 +153,7 @@ fn in_buffer<'a, 'b>(piles: &'b [Pile<'a>], buffer: (u32, u8)) -> &'b [Pile<'a>]
 
 /// Follows every outlet that is congested or waits for a buffer to the root of its tree. A circle (of a deadlock) is cut
 /// at its first outlet, a congested one if there is one.
-fn places(states: &States, parents: &mut BTreeMap<Outlet, Outlet>) -> Places {
+fn places(states: &States, parents: &mut BTreeMap<OutputLane, OutputLane>) -> Places {
     let mut places = Places::new();
     for (&start, _) in states.iter().filter(|(_, state)| state.congested || state.is_blocked()) {
         let (mut way, mut at) = (Vec::new(), start);
@@ -183,7 +183,7 @@ fn places(states: &States, parents: &mut BTreeMap<Outlet, Outlet>) -> Places {
     places
 }
 
-fn grow(states: &States, places: &Places) -> BTreeMap<Outlet, CongestionTree> {
+fn grow(states: &States, places: &Places) -> BTreeMap<OutputLane, CongestionTree> {
     let mut trees = BTreeMap::new();
     for (&outlet, place) in places {
         let Some((root, depth)) = place.filter(|_| states[&outlet].congested) else { continue };
@@ -206,14 +206,14 @@ fn grow(states: &States, places: &Places) -> BTreeMap<Outlet, CongestionTree> {
 
 /// A flow with packets in a tree: the root, the flow, the pile, and true if a packet of it is behind one for another
 /// output.
-type Member = (Outlet, Ends, usize, bool);
+type Member = (OutputLane, Ends, usize, bool);
 
 /// Separates contributors from victims.
 fn sort_flows(
     ways: &mut Ways<'_>,
-    piles: &[Pile<'_>],
+    piles: &[Backlog<'_>],
     places: &Places,
-    trees: &mut BTreeMap<Outlet, CongestionTree>,
+    trees: &mut BTreeMap<OutputLane, CongestionTree>,
 ) {
     let own = ways.snapshot.queueing == Queueing::Voq;
     let mut members: Vec<Member> = Vec::new();
@@ -248,7 +248,7 @@ struct Ways<'a> {
 impl Ways<'_> {
     /// True if the path of a packet from a pile leads through a sending port. If the routing leaves a choice: the path that
     /// always takes the first hop. `behind`: the packet may be for another output than the pile's.
-    fn lead_through(&mut self, port: u32, pile: &Pile<'_>, behind: bool, to: HostId) -> bool {
+    fn lead_through(&mut self, port: u32, pile: &Backlog<'_>, behind: bool, to: HostId) -> bool {
         let (mut at, mut lane) = (pile.outlet.port, Vl(pile.outlet.lane));
         if behind {
             (at, lane) = self.next((pile.queue.switch, pile.queue.in_port), pile.queue.lane, to);
@@ -291,8 +291,8 @@ fn arrival(graph: &Graph, port: u32) -> End {
 mod tests {
     use super::*;
 
-    fn outlet(port: u32) -> Outlet {
-        Outlet { port, lane: 0 }
+    fn outlet(port: u32) -> OutputLane {
+        OutputLane { port, lane: 0 }
     }
 
     /// Outlets by number: true if it is congested, true if it has credits.

@@ -8,7 +8,7 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::ops::Range;
 
-use fabricsim_engine::{Place, Queue, Snapshot};
+use fabricsim_engine::{BufferKind, Queue, Snapshot};
 use fabricsim_model::Packet;
 use fabricsim_units::{PortNo, SwitchId, Vl};
 
@@ -84,18 +84,18 @@ pub fn find_deadlock(snapshot: &Snapshot) -> Option<Deadlock> {
 fn gather(snapshot: &Snapshot, queue: &Queue, inputs: usize, waits: &mut Waits) {
     let of_input = queue.input as usize * snapshot.lane_count + queue.lane.index();
     let (buffer, first_need, needs, blocks) = match queue.place {
-        Place::BeforeStaging { buffer, capacity } => {
+        BufferKind::BeforeStaging { buffer, capacity } => {
             waits.room[inputs + buffer].get_or_insert(capacity);
             (of_input, inputs + buffer, 1, queue.head_blocks)
         }
-        Place::Input | Place::Staged(_) if queue.to_host => return,
-        Place::Input | Place::Staged(_) => {
+        BufferKind::Input | BufferKind::Staged(_) if queue.to_host => return,
+        BufferKind::Input | BufferKind::Staged(_) => {
             let next = queue.output as usize * snapshot.lane_count;
             let lanes = snapshot.ahead(queue);
             for lane in lanes {
                 waits.room[next + lane.lane.index()].get_or_insert(lane.capacity);
             }
-            let own = if let Place::Staged(buffer) = queue.place { inputs + buffer } else { of_input };
+            let own = if let BufferKind::Staged(buffer) = queue.place { inputs + buffer } else { of_input };
             (own, next + lanes[0].lane.index(), lanes.len(), queue.head_blocks.max(snapshot.least_space))
         }
     };

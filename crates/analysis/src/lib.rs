@@ -7,7 +7,7 @@ mod deadlock;
 mod passed;
 mod waits;
 
-pub use congestion_tree::{CongestionTree, Ends, Outlet, congestion_trees};
+pub use congestion_tree::{CongestionTree, Ends, OutputLane, congestion_trees};
 pub use deadlock::{Blocked, Deadlock, find_deadlock};
-pub use passed::{PacketId, Passed, passed};
+pub use passed::{PacketId, PassedOver, passed};
 pub use waits::{Reason, Wait, Waiter, waits};

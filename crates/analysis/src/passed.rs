@@ -11,7 +11,7 @@ pub type PacketId = (HostId, u16, u32);
 
 /// A packet at the head of a queue, whose output does not choose it although it could be sent.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Passed {
+pub struct PassedOver {
     /// Sending port of the output, in the fabric.
     pub output: u32,
     /// Sending port that leads to the packet's input, in the fabric.
@@ -28,13 +28,13 @@ pub struct Passed {
 
 /// Heads of queues, ready at `since` or before, that have credits now and whose outputs have sent since. In order, the same for
 /// every number of partitions.
-pub fn passed(snapshot: &Snapshot, since: Time) -> Vec<Passed> {
+pub fn passed(snapshot: &Snapshot, since: Time) -> Vec<PassedOver> {
     let is_passed = |queue: &&Queue| {
         let blocks = queue.head_blocks.max(snapshot.least_space);
         queue.ready <= since && queue.output_busy_until > since && snapshot.has_space(queue, blocks)
     };
     let id = |packet: &QueuedPacket| (packet.source, packet.stream, packet.sequence);
-    let found = snapshot.queues.iter().filter(is_passed).map(|queue| Passed {
+    let found = snapshot.queues.iter().filter(is_passed).map(|queue| PassedOver {
         output: queue.output,
         input: queue.input,
         lane: queue.lane,
@@ -42,7 +42,7 @@ pub fn passed(snapshot: &Snapshot, since: Time) -> Vec<Passed> {
         ready: queue.ready,
         behind: snapshot.packets(queue).iter().skip(1).take(BEHIND).map(id).collect(),
     });
-    let mut found: Vec<Passed> = found.collect();
+    let mut found: Vec<PassedOver> = found.collect();
     found.sort_unstable();
     found
 }

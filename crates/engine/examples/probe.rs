@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use fabricsim_engine::Prepared;
-use fabricsim_model::Nobody;
+use fabricsim_model::NullObserver;
 use fabricsim_units::Time;
 
 fn main() {
@@ -17,7 +17,7 @@ fn main() {
     let experiment = fabricsim_spec::read(&text, &arguments[1], &overrides).unwrap_or_else(|e| panic!("{e}"));
     let until = experiment.run.warmup + experiment.run.duration;
     let prepared = Prepared::new(experiment, Path::new("."), &arguments[1]).unwrap_or_else(|e| panic!("{e}"));
-    let mut engine = prepared.engine(|| Nobody);
+    let mut engine = prepared.engine(|| NullObserver);
     let how = engine.advance(until, &mut |_: Time, _| true);
     println!("{how:?} {:?} credits {:?}", engine.totals(), engine.check_credits());
 }

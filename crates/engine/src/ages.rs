@@ -8,7 +8,7 @@ use fabricsim_topology::{Graph, PerLink};
 use fabricsim_units::{SwitchId, Vl};
 
 /// Makes switches whose packets age; there is none where they do not.
-pub(crate) struct Ages {
+pub(crate) struct AgingBuilder {
     age: Age,
     /// Seed of the run.
     seed: u64,
@@ -19,7 +19,7 @@ pub(crate) struct Ages {
     responses: Vl,
 }
 
-impl Ages {
+impl AgingBuilder {
     /// Age clocks as the experiment configures them. The error names the key of a bias for a port that does not exist.
     pub(crate) fn new(experiment: &Experiment, graph: &Graph, file: &str) -> Result<Option<Self>, SpecError> {
         let switch = &experiment.switch;

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use fabricsim_fabric::link_layer::RetryState;
 use fabricsim_fabric::{
-    Far, LaneCredits, NONE, Ports, RampPool, Reads, Receiver, Rules, Sender, SinkState, StagingRules, Switch,
-    Table,
+    FarEnd, LaneCredits, NONE, Ports, RampPool, ReadPorts, Receiver, Rules, Sender, SinkState, StagingRules,
+    Switch, Table,
 };
 use fabricsim_model::Observer;
 use fabricsim_routing::{Router, RoutingFunction};
@@ -17,7 +17,7 @@ use fabricsim_workload::{Source, StreamInfo};
 use crate::adapter::{
     Adapter, AdmissionGate, Chain, DatagramEndpoint, OrderingEndpoint, OrderingRules, Protocol,
 };
-use crate::ages::Ages;
+use crate::ages::AgingBuilder;
 use crate::congestion::{Builder, class_bases};
 use crate::partition::{Owner, Partition, Parts};
 
@@ -70,7 +70,7 @@ impl Cut {
 }
 
 /// A port to be made: whose it is, and the link behind it.
-struct Place {
+struct PortPlan {
     node: Node,
     link: LinkId,
 }
@@ -85,7 +85,7 @@ pub(crate) fn assemble<B: Observer>(
     let directory = directory(graph, &cut, &places);
     let rules = rules(experiment);
     let control = Builder::new(experiment, graph, &router, streams);
-    let Ok(ages) = Ages::new(experiment, graph, "") else {
+    let Ok(ages) = AgingBuilder::new(experiment, graph, "") else {
         unreachable!("the experiment was checked when it was prepared");
     };
     let bases = class_bases(experiment, streams);
@@ -138,7 +138,7 @@ fn rules(experiment: &Experiment) -> Rules {
             SendWhen::PacketFits => 0,
             SendWhen::LargestPacketFits => blocks_of(experiment, experiment.host.mtu),
         },
-        tell_grants: experiment.measure.router_counters,
+        report_grants: experiment.measure.router_counters,
         hop_choices: experiment.routing.choices.unwrap_or(0),
         waiting_mask: match experiment.routing.load {
             Load::WaitingAndCredits => u32::MAX,
@@ -162,15 +162,15 @@ fn priority_lanes(switch: &fabricsim_spec::Switch) -> u16 {
 }
 
 /// The ports of each partition in order: switch by switch, then host by host.
-fn places(graph: &Graph, cut: &Cut) -> Vec<Vec<Place>> {
-    let mut places: Vec<Vec<Place>> = (0..cut.count).map(|_| Vec::new()).collect();
+fn places(graph: &Graph, cut: &Cut) -> Vec<Vec<PortPlan>> {
+    let mut places: Vec<Vec<PortPlan>> = (0..cut.count).map(|_| Vec::new()).collect();
     for (i, switch) in graph.switches.iter().enumerate() {
         let id = SwitchId(i as u32);
-        let ports = switch.ports.iter().map(|&link| Place { node: Node::Switch(id), link });
+        let ports = switch.ports.iter().map(|&link| PortPlan { node: Node::Switch(id), link });
         places[cut.of(id)].extend(ports);
     }
     for (i, host) in graph.hosts.iter().enumerate() {
-        places[cut.of(host.switch)].push(Place { node: Node::Host(HostId(i as u32)), link: host.link });
+        places[cut.of(host.switch)].push(PortPlan { node: Node::Host(HostId(i as u32)), link: host.link });
     }
     places
 }
@@ -182,7 +182,7 @@ fn channel_from(graph: &Graph, link: LinkId, node: Node, port: PortNo) -> u32 {
     2 * link.0 + u32::from(!from_a)
 }
 
-fn directory(graph: &Graph, cut: &Cut, places: &[Vec<Place>]) -> Directory {
+fn directory(graph: &Graph, cut: &Cut, places: &[Vec<PortPlan>]) -> Directory {
     let channels = graph.links.len() * 2;
     let mut directory =
         Directory { sender: vec![(0, 0); channels], receiver: vec![(0, 0); channels], lookahead: Time::MAX };
@@ -202,7 +202,7 @@ fn directory(graph: &Graph, cut: &Cut, places: &[Vec<Place>]) -> Directory {
 }
 
 /// The places with their port numbers in the partition and at their entity.
-fn numbered(places: &[Place]) -> impl Iterator<Item = (u32, &Place, PortNo)> {
+fn numbered(places: &[PortPlan]) -> impl Iterator<Item = (u32, &PortPlan, PortNo)> {
     let mut last = None;
     let mut own = 0;
     places.iter().enumerate().map(move |(port, place)| {
@@ -215,7 +215,7 @@ fn numbered(places: &[Place]) -> impl Iterator<Item = (u32, &Place, PortNo)> {
 fn ports(
     experiment: &Experiment,
     graph: &Graph,
-    places: &[Place],
+    places: &[PortPlan],
     directory: &Directory,
     number: u16,
 ) -> Ports {
@@ -235,12 +235,12 @@ fn ports(
     for (_, place, own) in numbered(places) {
         let parameters = &graph.links[place.link.index()].parameters;
         let channel = channel_from(graph, place.link, place.node, own);
-        let far_node = graph.far_end(place.link, place.node).node;
-        let mut sender = sender(experiment, parameters, channel, far_node, directory, number);
+        let far_end_node = graph.far_end(place.link, place.node).node;
+        let mut sender = sender(experiment, parameters, channel, far_end_node, directory, number);
         if matches!(place.node, Node::Switch(_)) {
             sender.byte_time = experiment.switch.byte_time(parameters.rate);
         }
-        if matches!(sender.far, Far::SlowHost(_)) {
+        if matches!(sender.far_end, FarEnd::SlowHost(_)) {
             sender.sink = ports.sinks.len() as u32;
             ports.sinks.push(sink(experiment));
         }
@@ -250,7 +250,7 @@ fn ports(
         }
         ports.senders.push(sender);
         let mut receiver = receiver(experiment, parameters, channel ^ 1, directory, number, place.node);
-        if matches!(far_node, Node::Switch(_)) {
+        if matches!(far_end_node, Node::Switch(_)) {
             receiver.byte_time = experiment.switch.byte_time(parameters.rate);
         }
         ports.receivers.push(receiver);
@@ -264,19 +264,19 @@ fn sender(
     experiment: &Experiment,
     parameters: &LinkParameters,
     channel: u32,
-    far_node: Node,
+    far_end_node: Node,
     directory: &Directory,
     number: u16,
 ) -> Sender {
     let (partition, port) = directory.receiver[channel as usize];
-    let far = match far_node {
-        _ if partition != number => Far::Remote,
-        Node::Switch(_) => Far::Switch(port),
-        Node::Host(_) if limited(experiment) => Far::SlowHost(port),
-        Node::Host(_) if experiment.host.response_queue.is_some() => Far::ChoosyHost(port),
-        Node::Host(_) => Far::Host(port),
+    let far_end = match far_end_node {
+        _ if partition != number => FarEnd::Remote,
+        Node::Switch(_) => FarEnd::Switch(port),
+        Node::Host(_) if limited(experiment) => FarEnd::SlowHost(port),
+        Node::Host(_) if experiment.host.response_queue.is_some() => FarEnd::GatedHost(port),
+        Node::Host(_) => FarEnd::Host(port),
     };
-    let far_delay = match far_node {
+    let far_end_delay = match far_end_node {
         Node::Switch(_) => experiment.switch.router_delay,
         Node::Host(_) => Time::ZERO,
     };
@@ -286,14 +286,14 @@ fn sender(
         wake_at: Time::MAX,
         byte_time: parameters.rate.byte_time(),
         latency: parameters.latency,
-        far_delay: parameters.latency + far_delay,
+        far_end_delay: parameters.latency + far_end_delay,
         sink_credit_delay: parameters.latency * 2 + experiment.switch.credit_delay,
         sink: NONE,
         retry: NONE,
         channel,
         overhead: parameters.packet_overhead.0 as u32,
         link_byte_time: parameters.rate.byte_time(),
-        far,
+        far_end,
         stalled_since: Time::MAX,
         stalled_lane: Vl(0),
         last_lane: Vl(0),
@@ -319,7 +319,7 @@ fn receiver(
         channel,
         upstream: (partition == number).then_some(port),
         readable_at: Time::ZERO,
-        reads: Reads::new(reads),
+        reads: ReadPorts::new(reads),
     }
 }
 
@@ -343,13 +343,13 @@ struct Common<'a> {
     graph: &'a Graph,
     rules: &'a Rules,
     control: Option<&'a Builder<'a>>,
-    ages: Option<&'a Ages>,
+    ages: Option<&'a AgingBuilder>,
     /// The first lane of each stream's service class.
     bases: &'a Arc<[u8]>,
     transport: Option<&'a Arc<OrderingRules>>,
 }
 
-fn entities(common: &Common<'_>, places: &[Place], ports: Ports, sources: &mut [Option<Source>]) -> Parts {
+fn entities(common: &Common<'_>, places: &[PortPlan], ports: Ports, sources: &mut [Option<Source>]) -> Parts {
     let Common { experiment, graph, rules, .. } = *common;
     let lanes = usize::from(experiment.switch.virtual_lanes);
     let mut parts = Parts {
@@ -377,7 +377,8 @@ fn entities(common: &Common<'_>, places: &[Place], ports: Ports, sources: &mut [
                     }
                     if experiment.switch.queueing == Queueing::Cioq {
                         let links = graph.switches[id.index()].ports.iter();
-                        let reads = |link: &LinkId| Reads::new(graph.links[link.index()].parameters.reads);
+                        let reads =
+                            |link: &LinkId| ReadPorts::new(graph.links[link.index()].parameters.reads);
                         switch = switch.with_staging(staging(experiment), links.map(reads));
                     }
                     if let Some(ages) = common.ages {

@@ -275,7 +275,7 @@ impl<B: Observer> Engine<B> {
                 // moves on into a staging buffer; at a host that decides on each packet it is returned as it takes it.
                 let returns_space = match partition.owners.get(slot.port as usize) {
                     Some(Owner::Switch(_)) => true,
-                    Some(Owner::Adapter(_)) => partition.is_choosy(),
+                    Some(Owner::Adapter(_)) => partition.has_admission_control(),
                     None => false,
                 };
                 if returns_space {
@@ -330,11 +330,11 @@ impl<B: Observer> Engine<B> {
     }
 
     /// Longest time for which congestion control still holds back a host that refuses requests.
-    pub fn refusing_held_back_for(&self) -> Time {
+    pub fn refusing_rate_limited_for(&self) -> Time {
         let refuses = |adapter: &&Adapter| {
             adapter.chain.admission.as_ref().is_some_and(|gate| gate.lanes().next().is_some())
         };
-        let held = self.adapters().filter(refuses).map(|adapter| adapter.held_back_for(self.now));
+        let held = self.adapters().filter(refuses).map(|adapter| adapter.rate_limited_for(self.now));
         held.max().unwrap_or_default()
     }
 

@@ -22,5 +22,5 @@ pub use losses::{LossCause, Losses};
 pub use partition::Totals;
 pub use prepare::{BuildStep, PrepareError, Prepared, hosts};
 pub use snapshot::{
-    Extent, HostState, LaneAhead, LaneState, PendingMessage, Place, Queue, QueuedPacket, Snapshot,
+    BufferKind, Extent, HostState, LaneAhead, LaneState, PendingMessage, Queue, QueuedPacket, Snapshot,
 };

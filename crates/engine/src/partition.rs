@@ -2,8 +2,10 @@
 
 use std::sync::Arc;
 
-use fabricsim_fabric::{Arena, Context, NONE, Outbox, Ports, Ramp, Rules, Slot, Switch, Table, return_space};
-use fabricsim_model::{Beside, Observer, Packet, PacketKind};
+use fabricsim_fabric::{
+    Arena, NONE, Outbox, PartitionContext, Ports, Ramp, Rules, Slot, Switch, Table, return_space,
+};
+use fabricsim_model::{ExtensionHeaders, Observer, Packet, PacketKind};
 use fabricsim_routing::{Router, RoutingFunction};
 use fabricsim_units::{ByteTime, Time, Vl};
 
@@ -16,7 +18,7 @@ use crate::publisher::Publisher;
 #[derive(Clone, Debug)]
 pub(crate) enum Mail {
     /// A packet that may be sent on at a switch from a time on.
-    Packet { at: Time, channel: u32, slot: Slot, beside: Option<Box<Beside>> },
+    Packet { at: Time, channel: u32, slot: Slot, extensions: Option<Box<ExtensionHeaders>> },
     /// Credits for the sender of a channel.
     Credit { channel: u32, lane: Vl, ramp: Ramp },
     /// Load ahead at an output, for all partitions.
@@ -24,12 +26,12 @@ pub(crate) enum Mail {
 }
 
 /// Actions of the partition's entities: into its own queue, or into the mail.
-pub(crate) struct Desk {
+pub(crate) struct PartitionOutbox {
     pub(crate) calendar: Calendar,
     pub(crate) mail: Vec<Mail>,
 }
 
-impl Outbox for Desk {
+impl Outbox for PartitionOutbox {
     #[inline]
     fn arrive(&mut self, at: Time, port: u32, packet: u32) {
         self.calendar.push(Event::new(at.0, Kind::Arrive, port, packet));
@@ -46,8 +48,14 @@ impl Outbox for Desk {
     fn look(&mut self, at: Time, port: u32) {
         self.calendar.push(Event::new(at.0, Kind::Look, port, 0));
     }
-    fn remote_packet(&mut self, at: Time, channel: u32, slot: Slot, beside: Option<Box<Beside>>) {
-        self.mail.push(Mail::Packet { at, channel, slot, beside });
+    fn remote_packet(
+        &mut self,
+        at: Time,
+        channel: u32,
+        slot: Slot,
+        extensions: Option<Box<ExtensionHeaders>>,
+    ) {
+        self.mail.push(Mail::Packet { at, channel, slot, extensions });
     }
     fn remote_credit(&mut self, channel: u32, lane: Vl, ramp: Ramp) {
         self.mail.push(Mail::Credit { channel, lane, ramp });
@@ -99,7 +107,7 @@ impl Totals {
 
 /// Packets that have arrived and that adapters take notice of.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Heed {
+pub(crate) enum ArrivalFilter {
     /// None: messages come from nowhere and are not acknowledged.
     #[default]
     Nothing,
@@ -123,27 +131,27 @@ pub(crate) struct Partition<B> {
     pub(crate) adapters: Vec<Adapter>,
     /// By port.
     pub(crate) owners: Table<Owner>,
-    pub(crate) context: Context<Router, B, Desk>,
+    pub(crate) context: PartitionContext<Router, B, PartitionOutbox>,
     pub(crate) totals: Totals,
     /// Switches and hosts that have to settle at the present moment.
     unsettled_switches: Vec<u32>,
     unsettled_adapters: Vec<u32>,
     /// Events of the present call of [`Partition::run`].
     events: u64,
-    /// True if a feature adds work for every packet: one of [`Switch::is_elaborate`], errors of links, or hosts that decide on
+    /// True if a feature adds work for every packet: one of [`Switch::has_optional_features`], errors of links, or hosts that decide on
     /// packets.
-    elaborate: bool,
+    has_optional_features: bool,
     /// Packets that adapters take notice of.
-    heed: Heed,
+    arrival_filter: ArrivalFilter,
     /// True if hosts decide on each packet whether to take it.
-    choosy: bool,
+    has_admission_control: bool,
     /// Loads that its switches publish, if the routing looks at them, and the time of the next publication.
     pub(crate) publisher: Option<Publisher>,
     pub(crate) publish_at: Time,
     /// True if there are other partitions.
     pub(crate) is_one_of_several: bool,
     /// Packets that hosts have taken at the present moment and take notice of.
-    taken: Vec<(u32, Packet, Beside)>,
+    accepted: Vec<(u32, Packet, ExtensionHeaders)>,
     /// True if hosts have a transport. Then a packet is delivered when its operation is visible.
     transported: bool,
 }
@@ -152,41 +160,43 @@ impl<B: Observer> Partition<B> {
     pub(crate) fn new(parts: Parts, routing: Arc<Router>, rules: Rules, observer: B) -> Self {
         let Parts { switches, adapters, owners, ports } = parts;
         let transported = adapters.iter().any(|adapter| adapter.ordering().is_some());
-        let heed = adapters.iter().map(Adapter::heed).max().unwrap_or_default();
-        let choosy = adapters.iter().any(|adapter| adapter.chain.admission.is_some());
+        let arrival_filter = adapters.iter().map(Adapter::arrival_filter).max().unwrap_or_default();
+        let has_admission_control = adapters.iter().any(|adapter| adapter.chain.admission.is_some());
         let has_errors = ports.senders.iter().any(|sender| sender.retry != NONE);
-        let elaborate = choosy || has_errors || switches.iter().any(Switch::is_elaborate);
+        let has_optional_features =
+            has_admission_control || has_errors || switches.iter().any(Switch::has_optional_features);
         let published = Publisher::new(&routing, switches.iter().map(Switch::id));
-        let (publisher, board) = published.map_or_else(Default::default, |(p, board)| (Some(p), board));
+        let (publisher, load_broadcast) =
+            published.map_or_else(Default::default, |(p, load_broadcast)| (Some(p), load_broadcast));
         let step = ports.senders.iter().map(|sender| sender.latency).min().unwrap_or_default();
         Self {
-            elaborate,
+            has_optional_features,
             switches,
             adapters,
             owners,
-            context: Context {
+            context: PartitionContext {
                 now: Time::ZERO,
                 ports,
                 arena: Arena::default(),
-                out: Desk { calendar: Calendar::new(step), mail: Vec::new() },
+                out: PartitionOutbox { calendar: Calendar::new(step), mail: Vec::new() },
                 observer,
                 ways: routing.ways().cloned().unwrap_or_default(),
                 is_adaptive: routing.is_adaptive(),
                 routing,
                 rules,
                 hops: Vec::new(),
-                board,
+                load_broadcast,
             },
             totals: Totals::default(),
             unsettled_switches: Vec::new(),
             unsettled_adapters: Vec::new(),
             events: 0,
-            heed,
-            choosy,
+            arrival_filter,
+            has_admission_control,
             publish_at: if publisher.is_some() { Time::ZERO } else { Time::MAX },
             publisher,
             is_one_of_several: false,
-            taken: Vec::new(),
+            accepted: Vec::new(),
             transported,
         }
     }
@@ -202,16 +212,20 @@ impl<B: Observer> Partition<B> {
 
     /// Lets a host look at `at`, which is not before now, whether it has something to send.
     pub(crate) fn wake_host(&mut self, h: usize, at: Time) {
-        let Context { ports, out, .. } = &mut self.context;
+        let PartitionContext { ports, out, .. } = &mut self.context;
         ports.ensure_wake(self.adapters[h].chain.port, at, out);
     }
 
     /// Handles the events before `until`, at most about `budget`. True if there are more before `until`.
     pub(crate) fn run(&mut self, until: Time, budget: u64) -> bool {
-        if self.elaborate { self.run_as::<true>(until, budget) } else { self.run_as::<false>(until, budget) }
+        if self.has_optional_features {
+            self.run_as::<true>(until, budget)
+        } else {
+            self.run_as::<false>(until, budget)
+        }
     }
 
-    fn run_as<const ELABORATE: bool>(&mut self, until: Time, budget: u64) -> bool {
+    fn run_as<const OPTIONAL_FEATURES: bool>(&mut self, until: Time, budget: u64) -> bool {
         self.events = 0;
         while let Some(time) = self.context.out.calendar.next_time() {
             if time >= until.0 {
@@ -226,9 +240,9 @@ impl<B: Observer> Partition<B> {
             self.context.now = Time(time);
             while let Some(event) = self.context.out.calendar.pop_at(time) {
                 self.events += 1;
-                self.note::<ELABORATE>(event, time);
+                self.note::<OPTIONAL_FEATURES>(event, time);
             }
-            self.settle::<ELABORATE>();
+            self.settle::<OPTIONAL_FEATURES>();
         }
         if self.publish_at < until {
             self.publish(until, false);
@@ -237,29 +251,29 @@ impl<B: Observer> Partition<B> {
     }
 
     #[inline]
-    fn note<const ELABORATE: bool>(&mut self, event: Event, time: u64) {
+    fn note<const OPTIONAL_FEATURES: bool>(&mut self, event: Event, time: u64) {
         let port = event.port();
         match event.kind() {
-            Kind::Arrive => self.arrive::<ELABORATE>(port, event.packet),
-            Kind::Wake => self.wake::<ELABORATE>(port, time),
-            Kind::Deliver => self.deliver::<ELABORATE>(port, event.packet, time),
+            Kind::Arrive => self.arrive::<OPTIONAL_FEATURES>(port, event.packet),
+            Kind::Wake => self.wake::<OPTIONAL_FEATURES>(port, time),
+            Kind::Deliver => self.deliver::<OPTIONAL_FEATURES>(port, event.packet, time),
             Kind::Look => self.look(port, time),
         }
     }
 
     #[inline]
-    fn arrive<const ELABORATE: bool>(&mut self, port: u32, packet: u32) {
+    fn arrive<const OPTIONAL_FEATURES: bool>(&mut self, port: u32, packet: u32) {
         let Owner::Switch(s) = self.owners[port as usize] else {
             unreachable!("what becomes of a packet at a host is settled when it is sent");
         };
         let switch = &mut self.switches[s as usize];
-        if switch.arrive::<ELABORATE, _, _, _>(&mut self.context, port, packet) {
+        if switch.arrive::<OPTIONAL_FEATURES, _, _, _>(&mut self.context, port, packet) {
             self.unsettled_switches.push(s);
         }
     }
 
     #[inline]
-    fn wake<const ELABORATE: bool>(&mut self, port: u32, time: u64) {
+    fn wake<const OPTIONAL_FEATURES: bool>(&mut self, port: u32, time: u64) {
         let sender = &mut self.context.ports.senders[port as usize];
         if sender.wake_at != Time(time) {
             return;
@@ -267,7 +281,7 @@ impl<B: Observer> Partition<B> {
         sender.wake_at = Time::MAX;
         match self.owners[port as usize] {
             Owner::Switch(s) => {
-                if self.switches[s as usize].woken::<ELABORATE>(port) {
+                if self.switches[s as usize].woken::<OPTIONAL_FEATURES>(port) {
                     self.unsettled_switches.push(s);
                 }
             }
@@ -286,32 +300,32 @@ impl<B: Observer> Partition<B> {
     }
 
     #[inline]
-    fn deliver<const ELABORATE: bool>(&mut self, port: u32, index: u32, time: u64) {
-        if ELABORATE && self.choosy && !self.ask(port, index) {
+    fn deliver<const OPTIONAL_FEATURES: bool>(&mut self, port: u32, index: u32, time: u64) {
+        if OPTIONAL_FEATURES && self.has_admission_control && !self.try_admit(port, index) {
             return;
         }
-        self.take(port, index, time);
+        self.accept(port, index, time);
     }
 
     /// A packet stands at a host's door. False if it has to wait there; if not, its space is returned.
     #[inline(never)]
-    fn ask(&mut self, port: u32, index: u32) -> bool {
+    fn try_admit(&mut self, port: u32, index: u32) -> bool {
         let Owner::Adapter(h) = self.owners[port as usize] else { return true };
         let adapter = &mut self.adapters[h as usize];
         let slot = &self.context.arena[index];
-        let takes = adapter.takes(&slot.packet);
+        let accepts = adapter.accepts(&slot.packet);
         if let Some(gate) = &mut adapter.chain.admission
-            && (gate.first(slot.lane).is_some() || !takes)
+            && (gate.first(slot.lane).is_some() || !accepts)
         {
             gate.push(slot.lane, index);
             return false;
         }
-        self.let_in(port, index);
+        self.release_buffer(port, index);
         true
     }
 
     /// Returns the space of a packet that a host takes.
-    fn let_in(&mut self, port: u32, index: u32) {
+    fn release_buffer(&mut self, port: u32, index: u32) {
         let slot = &self.context.arena[index];
         let (lane, size) = (slot.lane, (slot.packet.bytes, slot.blocks));
         return_space(&mut self.context, port, lane, (ByteTime::default(), Time::ZERO), size);
@@ -337,22 +351,22 @@ impl<B: Observer> Partition<B> {
             let adapter = &mut self.adapters[h as usize];
             let first = adapter.chain.admission.as_ref().and_then(|gate| gate.first(lane));
             let Some(index) = first else { return };
-            if !adapter.takes(&self.context.arena[index].packet) {
+            if !adapter.accepts(&self.context.arena[index].packet) {
                 return;
             }
             if let Some(gate) = &mut adapter.chain.admission {
                 gate.pop(lane);
             }
-            self.let_in(port, index);
-            self.take(port, index, time);
+            self.release_buffer(port, index);
+            self.accept(port, index, time);
             // What it makes of this one counts before it is asked about the next.
-            self.notice();
+            self.notify_adapters();
         }
     }
 
     /// A host takes a packet.
     #[inline(always)]
-    fn take(&mut self, port: u32, index: u32, time: u64) {
+    fn accept(&mut self, port: u32, index: u32, time: u64) {
         let packet = &self.context.arena[index].packet;
         self.totals.delivered += 1;
         self.totals.delivered_bytes += u64::from(packet.bytes);
@@ -363,16 +377,16 @@ impl<B: Observer> Partition<B> {
         } else if !self.transported {
             self.context.observer.delivered(Time(time), packet);
         }
-        let heeded = match self.heed {
-            Heed::Nothing => false,
-            Heed::Marks => packet.fecn || packet.becn,
-            Heed::MarksAndEnds => packet.fecn || packet.becn || packet.last,
-            Heed::All => true,
+        let is_reported = match self.arrival_filter {
+            ArrivalFilter::Nothing => false,
+            ArrivalFilter::Marks => packet.fecn || packet.becn,
+            ArrivalFilter::MarksAndEnds => packet.fecn || packet.becn || packet.last,
+            ArrivalFilter::All => true,
         };
-        if heeded && let Owner::Adapter(h) = self.owners[port as usize] {
+        if is_reported && let Owner::Adapter(h) = self.owners[port as usize] {
             let packet = *packet;
-            let beside = self.context.arena.take_beside(index);
-            self.taken.push((h, packet, beside));
+            let extensions = self.context.arena.take_extensions(index);
+            self.accepted.push((h, packet, extensions));
         }
         self.context.arena.release(index);
     }
@@ -380,12 +394,12 @@ impl<B: Observer> Partition<B> {
     /// Notifies hosts of the packets that they took at this moment. A sink that has paused may take several at once, in no
     /// particular order: they are noticed by sender and number.
     #[inline(never)]
-    fn notice(&mut self) {
+    fn notify_adapters(&mut self) {
         let now = self.context.now;
-        self.taken.sort_unstable_by_key(|(host, packet, _)| (*host, packet.source, packet.sequence));
-        for (h, packet, mut beside) in self.taken.drain(..) {
+        self.accepted.sort_unstable_by_key(|(host, packet, _)| (*host, packet.source, packet.sequence));
+        for (h, packet, mut extensions) in self.accepted.drain(..) {
             let (adapter, observer) = (&mut self.adapters[h as usize], &mut self.context.observer);
-            let more = adapter.arrive(&packet, &mut beside, now, observer).unwrap_or_else(|cause| {
+            let more = adapter.arrive(&packet, &mut extensions, now, observer).unwrap_or_else(|cause| {
                 self.totals.lose(&packet, cause);
                 false
             });
@@ -396,17 +410,17 @@ impl<B: Observer> Partition<B> {
     }
 
     #[inline]
-    fn settle<const ELABORATE: bool>(&mut self) {
-        if !self.taken.is_empty() {
-            self.notice();
+    fn settle<const OPTIONAL_FEATURES: bool>(&mut self) {
+        if !self.accepted.is_empty() {
+            self.notify_adapters();
         }
         for &s in &self.unsettled_switches {
             let switch = &mut self.switches[s as usize];
-            switch.settle::<ELABORATE, _, _, _>(&mut self.context);
+            switch.settle::<OPTIONAL_FEATURES, _, _, _>(&mut self.context);
         }
         self.unsettled_switches.clear();
         self.settle_adapters();
-        if ELABORATE && self.choosy {
+        if OPTIONAL_FEATURES && self.has_admission_control {
             while self.admit_waiting() {
                 self.settle_adapters();
             }
@@ -427,10 +441,10 @@ impl<B: Observer> Partition<B> {
     /// Takes mail from another partition; everything in it happens at `now` or later.
     pub(crate) fn receive(&mut self, mail: Mail, port: u32, now: Time) {
         match mail {
-            Mail::Packet { at, mut slot, beside, .. } => {
+            Mail::Packet { at, mut slot, extensions, .. } => {
                 slot.port = port;
-                let packet = match beside {
-                    Some(beside) => self.context.arena.insert_with(slot, *beside),
+                let packet = match extensions {
+                    Some(extensions) => self.context.arena.insert_with(slot, *extensions),
                     None => self.context.arena.insert(slot),
                 };
                 self.context.out.arrive(at, port, packet);
@@ -440,7 +454,9 @@ impl<B: Observer> Partition<B> {
                     self.context.ports.ensure_wake(port, at, &mut self.context.out);
                 }
             }
-            Mail::Published { epoch, output, blocks } => self.context.board.publish(epoch, output, blocks),
+            Mail::Published { epoch, output, blocks } => {
+                self.context.load_broadcast.publish(epoch, output, blocks)
+            }
         }
     }
 
@@ -468,14 +484,19 @@ impl<B: Observer> Partition<B> {
         gates.flat_map(|(adapter, gate)| {
             gate.lanes().filter_map(|lane| {
                 let packet = self.context.arena[gate.first(lane)?].packet;
-                Some(Refused { host: adapter.id(), packet, lane, owed: adapter.owed() })
+                Some(Refused {
+                    host: adapter.id(),
+                    packet,
+                    lane,
+                    pending_responses: adapter.pending_responses(),
+                })
             })
         })
     }
 
     /// True if packets at hosts are in buffers whose space has not been returned.
-    pub(crate) fn is_choosy(&self) -> bool {
-        self.choosy
+    pub(crate) fn has_admission_control(&self) -> bool {
+        self.has_admission_control
     }
 
     pub(crate) fn totals(&self) -> Totals {
@@ -486,7 +507,7 @@ impl<B: Observer> Partition<B> {
 /// A partition can be run by any thread.
 const _: fn() = || {
     fn is_send<T: Send>() {}
-    is_send::<Partition<fabricsim_model::Nobody>>();
+    is_send::<Partition<fabricsim_model::NullObserver>>();
 };
 
 /// Components of a partition.

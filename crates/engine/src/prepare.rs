@@ -9,7 +9,7 @@ use fabricsim_spec::{Experiment, SpecError};
 use fabricsim_topology::{Graph, LinkClass, Shape};
 use fabricsim_workload::{HostGrid, Hosts, Workload, WorkloadError};
 
-use crate::ages::Ages;
+use crate::ages::AgingBuilder;
 use crate::{Assembly, Engine};
 
 /// Reason why an experiment cannot be run.
@@ -91,7 +91,7 @@ impl Prepared {
         let graph = fabricsim_topology::build(&experiment, base, file)?;
         fabricsim_topology::validate(&graph, &experiment, file)?;
         crate::congestion::check(&experiment, &graph, file)?;
-        Ages::new(&experiment, &graph, file)?;
+        AgingBuilder::new(&experiment, &graph, file)?;
         begin(BuildStep::Routing)?;
         let router = Arc::new(fabricsim_routing::build(&experiment, &graph, base, file)?);
         begin(BuildStep::Workload)?;

@@ -1,6 +1,6 @@
 //! Switches of a partition publish what is ahead at some of their outputs, for routing that looks at others' outputs.
 
-use fabricsim_fabric::Board;
+use fabricsim_fabric::LoadBroadcast;
 use fabricsim_model::Observer;
 use fabricsim_routing::{Published, Router, RoutingFunction};
 use fabricsim_units::{SwitchId, Time};
@@ -17,16 +17,19 @@ pub(crate) struct Publisher {
 
 impl Publisher {
     /// Publisher of the switches of a partition, with the board for all; `None` if the routing looks at nothing.
-    pub(crate) fn new(routing: &Router, switches: impl Iterator<Item = SwitchId>) -> Option<(Self, Board)> {
+    pub(crate) fn new(
+        routing: &Router,
+        switches: impl Iterator<Item = SwitchId>,
+    ) -> Option<(Self, LoadBroadcast)> {
         let Published { delay, outputs } = routing.published()?;
-        let board = Board::new(outputs.len(), delay);
+        let load_broadcast = LoadBroadcast::new(outputs.len(), delay);
         let own: Vec<SwitchId> = switches.collect();
         let numbered = outputs.into_iter().enumerate();
         let outputs = numbered.filter_map(|(number, (at, port))| {
             let switch = own.iter().position(|&switch| switch == at)?;
             Some((switch as u32, port.index(), number as u32))
         });
-        Some((Self { outputs: outputs.collect(), epoch: 0 }, board))
+        Some((Self { outputs: outputs.collect(), epoch: 0 }, load_broadcast))
     }
 }
 
@@ -38,19 +41,19 @@ impl<B: Observer> Partition<B> {
     pub(crate) fn publish(&mut self, time: Time, at_it: bool) {
         let Some(mut publisher) = self.publisher.take() else { return };
         let is_due = |at: Time| at < time || at_it && at == time;
-        publisher.epoch = self.context.board.next_wanted(publisher.epoch, time);
-        while is_due(self.context.board.time_of(publisher.epoch)) {
-            let (epoch, now) = (publisher.epoch, self.context.board.time_of(publisher.epoch));
+        publisher.epoch = self.context.load_broadcast.next_needed(publisher.epoch, time);
+        while is_due(self.context.load_broadcast.time_of(publisher.epoch)) {
+            let (epoch, now) = (publisher.epoch, self.context.load_broadcast.time_of(publisher.epoch));
             for &(switch, output, number) in &publisher.outputs {
                 let blocks = self.switches[switch as usize].ahead(&mut self.context.ports, output, now);
-                self.context.board.publish(epoch, number, blocks);
+                self.context.load_broadcast.publish(epoch, number, blocks);
                 if self.is_one_of_several {
                     self.context.out.mail.push(Mail::Published { epoch, output: number, blocks });
                 }
             }
             publisher.epoch += 1;
         }
-        self.publish_at = self.context.board.time_of(publisher.epoch);
+        self.publish_at = self.context.load_broadcast.time_of(publisher.epoch);
         self.publisher = Some(publisher);
     }
 }

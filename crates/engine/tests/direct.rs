@@ -4,7 +4,7 @@
 use std::path::Path;
 
 use fabricsim_engine::{Prepared, Totals};
-use fabricsim_model::Nobody;
+use fabricsim_model::NullObserver;
 use fabricsim_units::Time;
 
 const REST: &str = r#"
@@ -46,7 +46,7 @@ fn prepared(topology: &str, algorithm: &str, traffic: &str, overrides: &[(&str, 
 }
 
 fn run(prepared: &Prepared) -> Totals {
-    let mut engine = prepared.engine(|| Nobody);
+    let mut engine = prepared.engine(|| NullObserver);
     engine.advance(Time::us(4), &mut |_, _| true);
     assert_eq!(engine.check_credits(), Ok(()));
     engine.stop_sources();
@@ -86,7 +86,7 @@ fn partitions_do_not_change_a_bit() {
 /// Accepted load of the hosts' links, at an offered load.
 fn accepted(topology: &str, algorithm: &str, traffic: &str, hosts: u32) -> f64 {
     let prepared = prepared(topology, algorithm, traffic, &[]);
-    let mut engine = prepared.engine(|| Nobody);
+    let mut engine = prepared.engine(|| NullObserver);
     engine.advance(Time::us(20), &mut |_, _| true);
     let before = engine.totals().delivered_bytes;
     engine.advance(Time::us(50), &mut |_, _| true);

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use fabricsim_engine::{Prepared, Totals};
-use fabricsim_model::Nobody;
+use fabricsim_model::NullObserver;
 use fabricsim_topology::{Graph, LinkClass, Node, Shape};
 use fabricsim_units::{SwitchId, Time};
 
@@ -63,7 +63,7 @@ fn prepared(traffic: &str, overrides: &[(&str, &str)]) -> Prepared {
 
 fn run(traffic: &str, overrides: &[(&str, &str)]) -> Totals {
     let prepared = prepared(traffic, overrides);
-    let mut engine = prepared.engine(|| Nobody);
+    let mut engine = prepared.engine(|| NullObserver);
     engine.advance(Time::us(4), &mut |_, _| true);
     assert_eq!(engine.check_credits(), Ok(()));
     engine.stop_sources();
@@ -112,7 +112,7 @@ fn accepted(pattern: &str, load: f64, overrides: &[(&str, &str)]) -> f64 {
     let ample =
         [("links.all.reads", "2"), ("links.all.buffer", "4 KiB"), ("links.kind.global.buffer", "4 KiB")];
     let prepared = prepared(&format!("{pattern}\nload = {load}"), &[&ample, overrides].concat());
-    let mut engine = prepared.engine(|| Nobody);
+    let mut engine = prepared.engine(|| NullObserver);
     engine.advance(Time::us(20), &mut |_, _| true);
     let before = engine.totals().delivered_bytes;
     engine.advance(Time::us(50), &mut |_, _| true);

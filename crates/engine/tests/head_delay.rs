@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use fabricsim_engine::{Prepared, Totals};
-use fabricsim_model::{Nobody, Observer, Packet};
+use fabricsim_model::{NullObserver, Observer, Packet};
 use fabricsim_units::Time;
 
 const SWITCHES: &str = r#"
@@ -118,7 +118,7 @@ fn totals(topology: &str, overrides: &[(&str, &str)]) -> Totals {
     let traffic = "pattern = 'uniform'\nload = 0.9\n\
          message = { choice = [{ size = '8 B', weight = 1 }, { size = '64 B', weight = 1 }] }";
     let prepared = prepared(topology, traffic, overrides);
-    let mut engine = prepared.engine(|| Nobody);
+    let mut engine = prepared.engine(|| NullObserver);
     engine.advance(Time::us(2), &mut |_, _| true);
     assert_eq!(engine.check_credits(), Ok(()));
     engine.stop_sources();

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use fabricsim_engine::{Prepared, Totals};
-use fabricsim_model::Nobody;
+use fabricsim_model::NullObserver;
 use fabricsim_units::Time;
 
 const TREE: &str = r#"
@@ -33,7 +33,7 @@ fn totals(overrides: &[(&str, &str)]) -> Totals {
     let overrides: Vec<_> = overrides.iter().map(|(k, v)| ((*k).to_owned(), (*v).to_owned())).collect();
     let experiment = fabricsim_spec::read(TREE, "tree.toml", &overrides).unwrap_or_else(|e| panic!("{e}"));
     let prepared = Prepared::new(experiment, Path::new("."), "tree.toml").unwrap_or_else(|e| panic!("{e}"));
-    let mut engine = prepared.engine(|| Nobody);
+    let mut engine = prepared.engine(|| NullObserver);
     engine.advance(Time::us(1), &mut |_, _| true);
     assert_eq!(engine.check_credits(), Ok(()));
     engine.stop_sources();

@@ -4,7 +4,7 @@
 use std::path::Path;
 
 use fabricsim_engine::{Prepared, Totals};
-use fabricsim_model::{Nobody, Observer, Packet};
+use fabricsim_model::{NullObserver, Observer, Packet};
 use fabricsim_units::{HostId, Time};
 
 const SWITCHES: &str = r#"
@@ -111,7 +111,7 @@ fn units_of_a_queue_follow_each_other_at_intervals() {
 
 fn totals(topology: &str, traffic: &str, overrides: &[(&str, &str)]) -> Totals {
     let prepared = prepared(topology, traffic, overrides);
-    let mut engine = prepared.engine(|| Nobody);
+    let mut engine = prepared.engine(|| NullObserver);
     engine.advance(Time::us(3), &mut |_, _| true);
     assert_eq!(engine.check_credits(), Ok(()));
     engine.stop_sources();

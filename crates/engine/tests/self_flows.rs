@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use fabricsim_engine::{Prepared, Totals};
-use fabricsim_model::{Nobody, Observer, Packet};
+use fabricsim_model::{NullObserver, Observer, Packet};
 use fabricsim_units::Time;
 
 const REST: &str = r#"
@@ -75,7 +75,7 @@ fn they_take_one_switch_everywhere() {
 }
 
 fn totals(prepared: &Prepared) -> Totals {
-    let mut engine = prepared.engine(|| Nobody);
+    let mut engine = prepared.engine(|| NullObserver);
     engine.advance(Time::us(3), &mut |_, _| true);
     assert_eq!(engine.check_credits(), Ok(()));
     engine.stop_sources();

@@ -4,7 +4,7 @@
 use std::path::Path;
 
 use fabricsim_engine::{Prepared, Totals};
-use fabricsim_model::{Nobody, Observer, Packet};
+use fabricsim_model::{NullObserver, Observer, Packet};
 use fabricsim_units::Time;
 
 const SWITCHES: &str = r#"
@@ -33,7 +33,7 @@ const UNIFORM: &str = "[[traffic]]\npattern = 'uniform'\nload = 0.9\nmessage = {
 
 fn run(topology: &str, overrides: &[(&str, &str)]) -> Totals {
     let prepared = prepared(topology, UNIFORM, overrides);
-    let mut engine = prepared.engine(|| Nobody);
+    let mut engine = prepared.engine(|| NullObserver);
     engine.advance(Time::us(2), &mut |_, _| true);
     assert_eq!(engine.check_credits(), Ok(()));
     engine.stop_sources();

@@ -52,7 +52,7 @@ fn a_blocked_switch_holds_what_its_buffers_hold() {
         [("128 B", "768 B", 10 + 1 + 10), ("72 B", "768 B", 10 + 1 + 10), ("216 B", "144 B", 2 + 3 + 2)]
     {
         let sizes = [NEVER_TAKEN, ("switch.staging.buffer", staging), ("links.all.buffer", buffer)];
-        let totals = engine(traffic, &sizes, || fabricsim_model::Nobody).totals();
+        let totals = engine(traffic, &sizes, || fabricsim_model::NullObserver).totals();
         assert_eq!((totals.injected, totals.in_flight), (packets, packets), "{staging} {buffer}");
     }
 }

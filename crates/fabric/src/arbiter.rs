@@ -68,7 +68,7 @@ impl<'a> Choice<'a> {
     }
 
     #[inline]
-    pub(crate) fn made(self) -> Option<Candidate> {
+    pub(crate) fn winner(self) -> Option<Candidate> {
         self.best
     }
 }
@@ -89,8 +89,8 @@ mod tests {
                 break;
             }
         }
-        let made = choice.made().unwrap();
-        (made.input, made.lane.0)
+        let winner = choice.winner().unwrap();
+        (winner.input, winner.lane.0)
     }
 
     #[test]
@@ -129,7 +129,7 @@ mod tests {
             for input in 0..4 {
                 choice.offer(candidate(input, 0, 0));
             }
-            counts[usize::from(choice.made().unwrap().input)] += 1;
+            counts[usize::from(choice.winner().unwrap().input)] += 1;
         }
         // Binomial with p = 1/4: five standard deviations.
         let bound = 5.0 * (f64::from(n) * 0.25 * 0.75).sqrt();

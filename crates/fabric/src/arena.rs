@@ -1,4 +1,4 @@
-use fabricsim_model::{Beside, Hop, HopTelemetry, Lanes, Packet, Trail};
+use fabricsim_model::{ExtensionHeaders, Hop, HopTelemetry, Lanes, Packet, Trail};
 use fabricsim_units::{HostId, PortNo, Time, Vl};
 
 use crate::{Columns, Sending, Table};
@@ -79,27 +79,27 @@ impl Arena {
     }
 
     /// Stores a packet with what is beside it, and returns its number.
-    pub fn insert_with(&mut self, slot: Slot, beside: Beside) -> u32 {
+    pub fn insert_with(&mut self, slot: Slot, extensions: ExtensionHeaders) -> u32 {
         let sending = slot.sending();
         let index = self.insert(slot);
-        self.columns.put(index, sending, beside);
+        self.columns.put(index, sending, extensions);
         index
     }
 
     /// Takes out what is beside a packet.
-    pub fn take_beside(&mut self, index: u32) -> Beside {
+    pub fn take_extensions(&mut self, index: u32) -> ExtensionHeaders {
         let sending = self[index].sending();
         self.columns.take(index, sending)
     }
 
-    /// [`Arena::take_beside`] for a packet that moves to another partition; `None` if there is nothing.
+    /// [`Arena::take_extensions`] for a packet that moves to another partition; `None` if there is nothing.
     #[inline]
-    pub fn take_boxed(&mut self, index: u32) -> Option<Box<Beside>> {
+    pub fn take_boxed(&mut self, index: u32) -> Option<Box<ExtensionHeaders>> {
         if self.columns.are_unused() {
             return None;
         }
-        let beside = self.take_beside(index);
-        (!beside.is_empty()).then(|| Box::new(beside))
+        let extensions = self.take_extensions(index);
+        (!extensions.is_empty()).then(|| Box::new(extensions))
     }
 
     /// The states of the outputs that a packet left by.
@@ -184,19 +184,19 @@ mod tests {
     #[test]
     fn a_packet_has_its_own_label_or_none() {
         let label = Some(Label { number: 7, ..Label::default() });
-        let labelled = || Beside { label, ..Beside::default() };
+        let labelled = || ExtensionHeaders { label, ..ExtensionHeaders::default() };
         let mut arena = Arena::default();
         let plain = arena.insert(slot(0, 0));
         let first = arena.insert_with(slot(1, 10), labelled());
-        assert_eq!((arena.take_beside(plain).label, arena.take_beside(first).label), (None, label));
+        assert_eq!((arena.take_extensions(plain).label, arena.take_extensions(first).label), (None, label));
         // The places are used again, by packets of the same senders, with the first packet's label still there.
         arena.release(first);
         assert_eq!(arena.insert_with(slot(1, 20), labelled()), first);
         arena.release(first);
         assert_eq!(arena.insert(slot(1, 30)), first);
-        assert_eq!(arena.take_beside(first), Beside::default());
+        assert_eq!(arena.take_extensions(first), ExtensionHeaders::default());
         arena.release(first);
         assert_eq!(arena.insert(slot(2, 20)), first);
-        assert_eq!(arena.take_beside(first), Beside::default());
+        assert_eq!(arena.take_extensions(first), ExtensionHeaders::default());
     }
 }

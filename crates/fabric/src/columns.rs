@@ -1,7 +1,7 @@
 //! Columns beside the packets of an arena: what a feature keeps with some of them, by slot. A value belongs to one packet, so that
 //! what an earlier packet in the same slot left behind is never taken for the present one's.
 
-use fabricsim_model::{Beside, Echo, HopTelemetry, Label};
+use fabricsim_model::{Echo, ExtensionHeaders, HopTelemetry, Label};
 use fabricsim_units::{HostId, Time};
 
 /// Identity of a packet of a run: its sender, and the time at which that began to send it. A sender sends one packet at a time.
@@ -78,8 +78,8 @@ pub struct Columns {
 
 impl Columns {
     /// Keeps what is beside the packet `of` in `slot`.
-    pub fn put(&mut self, slot: u32, of: Sending, beside: Beside) {
-        let Beside { label, echo, telemetry } = beside;
+    pub fn put(&mut self, slot: u32, of: Sending, extensions: ExtensionHeaders) {
+        let ExtensionHeaders { label, echo, telemetry } = extensions;
         if let Some(label) = label {
             self.labels.put(slot, of, label);
         }
@@ -98,8 +98,8 @@ impl Columns {
     }
 
     /// Takes out what is beside the packet `of` in `slot`.
-    pub fn take(&mut self, slot: u32, of: Sending) -> Beside {
-        Beside {
+    pub fn take(&mut self, slot: u32, of: Sending) -> ExtensionHeaders {
+        ExtensionHeaders {
             label: self.labels.take(slot, of),
             echo: self.echoes.take(slot, of),
             telemetry: self.telemetry.take(slot, of).unwrap_or_default(),
@@ -141,16 +141,23 @@ mod tests {
     #[test]
     fn what_is_put_beside_a_packet_is_taken_out_again() {
         let echo = Echo { bytes: 9, packets: 1, ..Echo::default() };
-        for beside in [
-            Beside::default(),
-            Beside { label: Some(Label { number: 4, ..Label::default() }), ..Beside::default() },
-            Beside { echo: Some(echo), telemetry: vec![hop(1), hop(2)], ..Beside::default() },
+        for extensions in [
+            ExtensionHeaders::default(),
+            ExtensionHeaders {
+                label: Some(Label { number: 4, ..Label::default() }),
+                ..ExtensionHeaders::default()
+            },
+            ExtensionHeaders {
+                echo: Some(echo),
+                telemetry: vec![hop(1), hop(2)],
+                ..ExtensionHeaders::default()
+            },
         ] {
             let mut columns = Columns::default();
-            columns.put(5, A, beside.clone());
-            assert_eq!(columns.take(5, B), Beside::default());
-            assert_eq!(columns.take(5, A), beside);
-            assert_eq!(columns.take(5, A), Beside::default());
+            columns.put(5, A, extensions.clone());
+            assert_eq!(columns.take(5, B), ExtensionHeaders::default());
+            assert_eq!(columns.take(5, A), extensions);
+            assert_eq!(columns.take(5, A), ExtensionHeaders::default());
         }
     }
 }

@@ -1,11 +1,11 @@
 use std::sync::Arc;
 
-use fabricsim_model::{Beside, Hop, Packet, Random};
+use fabricsim_model::{ExtensionHeaders, Hop, Packet, Random};
 use fabricsim_routing::Ways;
 use fabricsim_spec::{Arbiter, CreditReturn, Queueing, Switching};
 use fabricsim_units::{SwitchId, Time, Vl};
 
-use crate::{Arena, Board, Ports, Ramp, Slot};
+use crate::{Arena, LoadBroadcast, Ports, Ramp, Slot};
 
 /// Receiver of the actions that entities schedule. Every time is later than now.
 pub trait Outbox {
@@ -18,7 +18,13 @@ pub trait Outbox {
     /// The input buffer of `port`, of a switch that is input- and output-queued, is to be looked at again.
     fn look(&mut self, at: Time, port: u32);
     /// As [`Outbox::arrive`], at a switch of another partition; `channel` leads to it.
-    fn remote_packet(&mut self, at: Time, channel: u32, slot: Slot, beside: Option<Box<Beside>>);
+    fn remote_packet(
+        &mut self,
+        at: Time,
+        channel: u32,
+        slot: Slot,
+        extensions: Option<Box<ExtensionHeaders>>,
+    );
     /// Credits for the sender of `channel`, which is in another partition.
     fn remote_credit(&mut self, channel: u32, lane: Vl, ramp: Ramp);
 }
@@ -43,7 +49,7 @@ pub struct Rules {
     /// Blocks that must be free at the other end of a link at least before a switch sends a packet, whatever its size.
     pub least_space: u32,
     /// True if the observer receives every grant ([`fabricsim_model::Observer::forwarded`]).
-    pub tell_grants: bool,
+    pub report_grants: bool,
     /// Hops drawn at random of which the least loaded is taken, where the routing is adaptive; 0: all are compared.
     pub hop_choices: u16,
     /// Selects whether packets that wait in a switch for a port count as load of the port. All bits, or none.
@@ -76,7 +82,7 @@ impl Rules {
 }
 
 /// Environment of the entities of a partition, and the current time.
-pub struct Context<R, B, O> {
+pub struct PartitionContext<R, B, O> {
     /// The moment.
     pub now: Time,
     /// Ports of the partition.
@@ -98,5 +104,5 @@ pub struct Context<R, B, O> {
     /// Scratch space for the hops that a routing function proposes.
     pub hops: Vec<Hop>,
     /// Loads that other switches have published of their outputs.
-    pub board: Board,
+    pub load_broadcast: LoadBroadcast,
 }

@@ -72,7 +72,7 @@ pub struct LaneCredits {
     /// Blocks of the buffer in all.
     pub capacity: u32,
     /// The smallest packet (in blocks) that waits for credits of this lane; `u32::MAX` if none does.
-    pub wanted: u32,
+    pub awaited: u32,
     /// Blocks in use by packets, counted on their own so that debug builds can check the rest.
     #[cfg(debug_assertions)]
     occupied: u32,
@@ -92,7 +92,7 @@ impl LaneCredits {
         Self {
             free: capacity,
             capacity,
-            wanted: u32::MAX,
+            awaited: u32::MAX,
             #[cfg(debug_assertions)]
             occupied: 0,
             head: NONE,

@@ -9,7 +9,7 @@ use crate::{LaneCredits, Outbox, Ramp, RampPool, SinkState, Table};
 
 /// Node at the other end of a link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Far {
+pub enum FarEnd {
     /// A switch of this partition: its port.
     Switch(u32),
     /// A host of this partition whose sink takes everything at once: its port.
@@ -17,7 +17,7 @@ pub enum Far {
     /// A host of this partition whose sink is limited: its port. The sink is in [`Ports::sinks`].
     SlowHost(u32),
     /// A host of this partition that decides on each packet whether to take it, and returns its space then: its port.
-    ChoosyHost(u32),
+    GatedHost(u32),
     /// A switch of another partition.
     Remote,
 }
@@ -38,7 +38,7 @@ pub struct Sender {
     pub latency: Time,
     /// From the departure of the head to the moment when it may be sent on at the far end (cut-through): the link's
     /// latency and the far switch's delay.
-    pub far_delay: Time,
+    pub far_end_delay: Time,
     /// From the departure of a block to a sink that takes it as it comes to the return of its credit.
     pub sink_credit_delay: Time,
     /// Number of the limited sink at the far end, if there is one.
@@ -53,7 +53,7 @@ pub struct Sender {
     /// [`Sender::byte_time`].
     pub link_byte_time: ByteTime,
     /// Receiver.
-    pub far: Far,
+    pub far_end: FarEnd,
     /// Since when the port has been idle for want of credits; [`Time::MAX`] if it is not.
     pub stalled_since: Time,
     /// The lane that it wants them for.
@@ -97,12 +97,12 @@ pub struct Receiver {
     /// Time at which a packet can next be read from the buffer.
     pub readable_at: Time,
     /// Times at which the read ports of the buffer are free again, if there are several; if there is none: no limit.
-    pub reads: Reads,
+    pub reads: ReadPorts,
 }
 
 /// Number of packets that a buffer can send to outputs at once.
 #[derive(Clone, Debug)]
-pub enum Reads {
+pub enum ReadPorts {
     /// The number of outputs.
     Unlimited,
     /// One.
@@ -111,7 +111,7 @@ pub enum Reads {
     Several(Box<[Time]>),
 }
 
-impl Reads {
+impl ReadPorts {
     /// `count` read ports; 0 for no limit.
     pub fn new(count: u16) -> Self {
         match count {
@@ -216,7 +216,7 @@ impl Ports {
         flow: u32,
     ) -> Result<Vl, Time> {
         if allowed.count == 1 {
-            return Err(self.want(port, allowed, blocks));
+            return Err(self.await_credits(port, allowed, blocks));
         }
         let (first, start) = match self.selection {
             Selection::Lowest => (allowed, 0),
@@ -226,7 +226,7 @@ impl Ports {
         };
         match self.choose_first(port, first, start, blocks, now) {
             Some(lane) => Ok(lane),
-            None => Err(self.want(port, first, blocks)),
+            None => Err(self.await_credits(port, first, blocks)),
         }
     }
 
@@ -273,19 +273,19 @@ impl Ports {
                 best = Some((lane.free, number));
             }
         }
-        best.map(|(_, lane)| Vl(lane)).ok_or_else(|| self.want(port, allowed, blocks))
+        best.map(|(_, lane)| Vl(lane)).ok_or_else(|| self.await_credits(port, allowed, blocks))
     }
 
     /// Marks that `blocks` are wanted; the earliest time at which a lane has them, by what is known.
     #[cold]
     #[inline(never)]
-    fn want(&mut self, port: u32, allowed: Lanes, blocks: u32) -> Time {
+    fn await_credits(&mut self, port: u32, allowed: Lanes, blocks: u32) -> Time {
         self.senders[port as usize].starving = true;
         let base = port as usize * self.lane_count;
         let mut earliest = Time::MAX;
         for lane in allowed.iter() {
             let lane = &mut self.lanes[base + lane.index()];
-            lane.wanted = lane.wanted.min(blocks);
+            lane.awaited = lane.awaited.min(blocks);
             earliest = earliest.min(self.ramps.earliest(lane, blocks));
         }
         earliest
@@ -317,12 +317,12 @@ impl Ports {
 
     /// Forgets what was wanted of a port's lanes: it is about to be looked at afresh.
     #[inline]
-    pub fn forget_wants(&mut self, port: u32) {
+    pub fn forget_awaited(&mut self, port: u32) {
         let sender = &mut self.senders[port as usize];
         if sender.starving {
             sender.starving = false;
             let base = port as usize * self.lane_count;
-            self.lanes.iter_mut().skip(base).take(self.lane_count).for_each(|lane| lane.wanted = u32::MAX);
+            self.lanes.iter_mut().skip(base).take(self.lane_count).for_each(|lane| lane.awaited = u32::MAX);
         }
     }
 
@@ -338,7 +338,7 @@ impl Ports {
         }
         let lane = &mut self.lanes[index];
         self.ramps.give_back(lane, ramp);
-        if lane.wanted == u32::MAX { None } else { self.enough_at(index, now) }
+        if lane.awaited == u32::MAX { None } else { self.enough_at(index, now) }
     }
 
     /// Counts the credits of all lanes together as well, before anything is sent.
@@ -389,10 +389,10 @@ impl Ports {
         let lane = &mut self.lanes[index];
         self.ramps.collect_ended(lane, now);
         // What is free by now was announced before, and the sender looks again at this very moment.
-        if lane.free >= lane.wanted {
+        if lane.free >= lane.awaited {
             return None;
         }
-        let at = self.ramps.earliest(lane, lane.wanted);
+        let at = self.ramps.earliest(lane, lane.awaited);
         (at > now && at < Time::MAX).then_some(at)
     }
 
@@ -469,14 +469,14 @@ mod tests {
             wake_at: Time::MAX,
             byte_time,
             latency: Time::ZERO,
-            far_delay: Time::ZERO,
+            far_end_delay: Time::ZERO,
             sink_credit_delay: Time::ZERO,
             sink: NONE,
             retry: NONE,
             channel: 0,
             overhead: 0,
             link_byte_time: byte_time,
-            far: Far::Remote,
+            far_end: FarEnd::Remote,
             stalled_since: Time::MAX,
             stalled_lane: Vl(0),
             last_lane: Vl(last_lane),

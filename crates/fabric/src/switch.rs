@@ -17,18 +17,18 @@ use crate::bits::Bits;
 use crate::congestion::Detector;
 use crate::queue::Queue;
 use crate::separable::Separable;
-use crate::{Context, Outbox, Rules, Table};
+use crate::{Outbox, PartitionContext, Rules, Table};
 
 mod admit;
 mod aging;
 mod choose;
 mod forward;
 mod head_delay;
+mod local_load_view;
 mod mark;
 mod missed;
 mod queues;
 mod round;
-mod sight;
 mod staging;
 mod telemetry;
 
@@ -56,7 +56,7 @@ pub struct Switch {
     /// Number of overdue requests.
     overdue: u32,
     /// True if arbitration does more than choose: there are overdue requests, or the detector needs the lanes without credits.
-    looks_closer: bool,
+    has_arbitration_features: bool,
     /// Start of the search for the best of several hops.
     hop_turn: usize,
     /// Arrivals of the present moment whose hops are to be chosen: input and packet.
@@ -81,9 +81,9 @@ pub struct Switch {
     /// True if there are several service classes.
     has_classes: bool,
     /// True if there is more to do for an arriving packet than to find its hop.
-    is_special: bool,
-    /// See [`Switch::is_elaborate`].
-    is_elaborate: bool,
+    has_arrival_features: bool,
+    /// See [`Switch::has_optional_features`].
+    has_optional_features: bool,
     /// True if the first packet in turn that can be sent always goes, and the ports fit in a word.
     in_turn: bool,
     cut_through: bool,
@@ -110,7 +110,7 @@ impl Switch {
             counts_missed,
             missed_until: Table::new(vec![Time::ZERO; if counts_missed { requests } else { 0 }]),
             overdue: 0,
-            looks_closer: false,
+            has_arbitration_features: false,
             hop_turn: 0,
             undecided: Vec::new(),
             random: Vec::new(),
@@ -124,8 +124,10 @@ impl Switch {
             detector: None,
             needs_credits: false,
             has_classes: usize::from(rules.lanes_per_class) < lanes,
-            is_elaborate: rules.least_space > 0 || rules.tell_grants || !Bits::fit_in_a_word(ports),
-            is_special: usize::from(rules.lanes_per_class) < lanes,
+            has_optional_features: rules.least_space > 0
+                || rules.report_grants
+                || !Bits::fit_in_a_word(ports),
+            has_arrival_features: usize::from(rules.lanes_per_class) < lanes,
             in_turn: rules.arbiter == Arbiter::RoundRobin
                 && rules.priority_lanes == 0
                 && Bits::fit_in_a_word(ports),
@@ -138,16 +140,16 @@ impl Switch {
     pub fn with_mixed_rates(mut self, mixed: bool) -> Self {
         // Where there are staging buffers, a packet waits for its bytes there.
         self.waits_for_bytes = mixed && self.cut_through && self.layout.queueing != Queueing::Cioq;
-        self.is_special |= self.waits_for_bytes;
+        self.has_arrival_features |= self.waits_for_bytes;
         self
     }
 
     /// Makes the switch watch for congestion.
     pub fn with_detector(mut self, detector: Detector) -> Self {
         self.needs_credits = detector.needs_credits();
-        self.looks_closer = self.needs_credits;
+        self.has_arbitration_features = self.needs_credits;
         self.detector = Some(Box::new(detector));
-        self.is_special = true;
+        self.has_arrival_features = true;
         self
     }
 
@@ -171,9 +173,12 @@ impl Switch {
 
     /// The sender of `port` is to be looked at again. True if the switch has to settle, and had not until now.
     #[inline]
-    pub fn woken<const ELABORATE: bool>(&mut self, port: u32) -> bool {
-        let settled =
-            if ELABORATE { self.is_settled() } else { self.dirty.is_empty() && self.undecided.is_empty() };
+    pub fn woken<const OPTIONAL_FEATURES: bool>(&mut self, port: u32) -> bool {
+        let settled = if OPTIONAL_FEATURES {
+            self.is_settled()
+        } else {
+            self.dirty.is_empty() && self.undecided.is_empty()
+        };
         self.dirty.set((port - self.first_port) as usize);
         settled
     }
@@ -181,8 +186,8 @@ impl Switch {
     /// True if packets age or collect telemetry, if there are staging buffers or a delay at the head of a queue, if the switch asks for more space
     /// than a packet takes, if it has more ports than a word has bits, or if an observer receives every grant. These features
     /// are monomorphised separately, so plain switches pay nothing for them.
-    pub fn is_elaborate(&self) -> bool {
-        self.is_elaborate
+    pub fn has_optional_features(&self) -> bool {
+        self.has_optional_features
     }
 
     /// True if there is nothing to do at the end of this time step so far.
@@ -194,9 +199,9 @@ impl Switch {
     /// Lets every output that has to choose do so. To be called once at the end of a moment at which [`Switch::arrive`]
     /// or [`Switch::woken`] said so.
     #[inline(always)]
-    pub fn settle<const ELABORATE: bool, R: RoutingFunction, B: Observer, O: Outbox>(
+    pub fn settle<const OPTIONAL_FEATURES: bool, R: RoutingFunction, B: Observer, O: Outbox>(
         &mut self,
-        context: &mut Context<R, B, O>,
+        context: &mut PartitionContext<R, B, O>,
     ) {
         if !self.undecided.is_empty() {
             self.decide(context);
@@ -204,21 +209,21 @@ impl Switch {
         if self.rounds.is_some() {
             return self.settle_in_rounds(context);
         }
-        if ELABORATE {
+        if OPTIONAL_FEATURES {
             self.settle_moves(context);
         }
         while !self.dirty.is_empty() {
             let next = if self.overdue == 0 {
-                self.dirty.first_after_as::<ELABORATE>(self.last_output)
+                self.dirty.first_after_as::<OPTIONAL_FEATURES>(self.last_output)
             } else {
                 self.most_overdue()
             };
             let Some(output) = next else { return };
-            self.dirty.clear_as::<ELABORATE>(output);
-            if self.looks_closer {
-                self.arbitrate_closely::<ELABORATE, R, B, O>(context, output);
+            self.dirty.clear_as::<OPTIONAL_FEATURES>(output);
+            if self.has_arbitration_features {
+                self.arbitrate_with_features::<OPTIONAL_FEATURES, R, B, O>(context, output);
             } else {
-                self.arbitrate::<ELABORATE, false, R, B, O>(context, output);
+                self.arbitrate::<OPTIONAL_FEATURES, false, R, B, O>(context, output);
             }
         }
     }

@@ -5,13 +5,13 @@ use fabricsim_routing::RoutingFunction;
 use fabricsim_spec::{CreditReturn, Switching};
 use fabricsim_units::{ByteTime, Time, Vl};
 
-use crate::{Context, Far, NONE, Outbox, Ramp};
+use crate::{FarEnd, NONE, Outbox, PartitionContext, Ramp};
 
 /// Sends a packet: occupies the link, uses the credits, notifies the far end. Returns the time at which its last byte has
 /// left.
 #[inline(never)]
 pub fn send<R: RoutingFunction, B: Observer, O: Outbox>(
-    context: &mut Context<R, B, O>,
+    context: &mut PartitionContext<R, B, O>,
     port: u32,
     index: u32,
     lane: Vl,
@@ -22,20 +22,20 @@ pub fn send<R: RoutingFunction, B: Observer, O: Outbox>(
 }
 
 /// [`send`], inlined for the switch; `size` are the packet's bytes and blocks. If there is `more` to send, the port is
-/// looked at again as soon as the link is free. `ELABORATE`: the link may have errors.
+/// looked at again as soon as the link is free. `OPTIONAL_FEATURES`: the link may have errors.
 #[inline(always)]
-pub(crate) fn transmit<const ELABORATE: bool, R: RoutingFunction, B: Observer, O: Outbox>(
-    context: &mut Context<R, B, O>,
+pub(crate) fn transmit<const OPTIONAL_FEATURES: bool, R: RoutingFunction, B: Observer, O: Outbox>(
+    context: &mut PartitionContext<R, B, O>,
     port: u32,
     index: u32,
     (bytes, blocks): (u32, u32),
     lane: Vl,
     more: bool,
 ) -> Time {
-    if ELABORATE && context.ports.senders[port as usize].retry != NONE {
+    if OPTIONAL_FEATURES && context.ports.senders[port as usize].retry != NONE {
         return transmit_with_errors(context, port, index, (bytes, blocks), lane, more);
     }
-    if ELABORATE && context.ports.senders[port as usize].is_paced() {
+    if OPTIONAL_FEATURES && context.ports.senders[port as usize].is_paced() {
         return transmit_paced(context, context.now, port, index, (bytes, blocks), lane, more);
     }
     transmit_at::<false, R, B, O>(context, context.now, port, index, (bytes, blocks), lane, more)
@@ -46,7 +46,7 @@ pub(crate) fn transmit<const ELABORATE: bool, R: RoutingFunction, B: Observer, O
 #[cold]
 #[inline(never)]
 fn transmit_with_errors<R: RoutingFunction, B: Observer, O: Outbox>(
-    context: &mut Context<R, B, O>,
+    context: &mut PartitionContext<R, B, O>,
     port: u32,
     index: u32,
     size: (u32, u32),
@@ -70,7 +70,7 @@ fn transmit_with_errors<R: RoutingFunction, B: Observer, O: Outbox>(
 #[cold]
 #[inline(never)]
 fn transmit_paced<R: RoutingFunction, B: Observer, O: Outbox>(
-    context: &mut Context<R, B, O>,
+    context: &mut PartitionContext<R, B, O>,
     now: Time,
     port: u32,
     index: u32,
@@ -85,7 +85,7 @@ fn transmit_paced<R: RoutingFunction, B: Observer, O: Outbox>(
 /// the link needs.
 #[inline(always)]
 fn transmit_at<const PACED: bool, R: RoutingFunction, B: Observer, O: Outbox>(
-    context: &mut Context<R, B, O>,
+    context: &mut PartitionContext<R, B, O>,
     now: Time,
     port: u32,
     index: u32,
@@ -121,45 +121,45 @@ fn transmit_at<const PACED: bool, R: RoutingFunction, B: Observer, O: Outbox>(
     let credits = &mut context.ports.lanes[port as usize * context.ports.lane_count + lane.index()];
     context.ports.ramps.take(credits, blocks);
     let late = if context.rules.switching == Switching::StoreAndForward { duration } else { Time::ZERO };
-    if let Far::Switch(far) = sender.far {
-        slot.port = far;
-        context.out.arrive(now + sender.far_delay + late, far, index);
+    if let FarEnd::Switch(peer) = sender.far_end {
+        slot.port = peer;
+        context.out.arrive(now + sender.far_end_delay + late, peer, index);
         context.ports.use_whole(port, blocks, context.now);
         return end;
     }
-    match sender.far {
-        Far::Switch(_) => {}
-        Far::Host(far) => {
+    match sender.far_end {
+        FarEnd::Switch(_) => {}
+        FarEnd::Host(peer) => {
             // A sink that takes every byte as it comes has no state: its credits follow from the sending alone.
-            slot.port = far;
+            slot.port = peer;
             let base = now + sender.sink_credit_delay;
             let ramp = leaving(context.rules.credit_return, base, sender.byte_time, bytes, blocks);
             context.ports.ramps.give_back(credits, ramp);
-            context.out.deliver(now + sender.latency + duration, far, index);
+            context.out.deliver(now + sender.latency + duration, peer, index);
         }
-        Far::SlowHost(far) => {
+        FarEnd::SlowHost(peer) => {
             // One link leads to a sink: what becomes of a packet there is settled when it is sent.
-            slot.port = far;
+            slot.port = peer;
             let sink = &mut context.ports.sinks[sender.sink as usize];
             let (start, end) = sink.take(now + sender.latency, bytes, sender.byte_time);
             let base = start + (sender.sink_credit_delay - sender.latency);
             let spread = ByteTime::spread(end - start, bytes);
             let ramp = leaving(context.rules.credit_return, base, spread, bytes, blocks);
             context.ports.ramps.give_back(credits, ramp);
-            context.out.deliver(end, far, index);
+            context.out.deliver(end, peer, index);
         }
-        Far::ChoosyHost(far) => {
-            slot.port = far;
-            context.out.deliver(now + sender.latency + duration, far, index);
+        FarEnd::GatedHost(peer) => {
+            slot.port = peer;
+            context.out.deliver(now + sender.latency + duration, peer, index);
             // It returns its credits as a switch does, for the lane and for all lanes together.
             context.ports.use_whole(port, blocks, context.now);
         }
-        Far::Remote => {
-            let (at, channel) = (now + sender.far_delay + late, sender.channel);
-            let beside = context.arena.take_boxed(index);
+        FarEnd::Remote => {
+            let (at, channel) = (now + sender.far_end_delay + late, sender.channel);
+            let extensions = context.arena.take_boxed(index);
             let slot = context.arena.remove(index);
             context.ports.use_whole(port, blocks, context.now);
-            context.out.remote_packet(at, channel, slot, beside);
+            context.out.remote_packet(at, channel, slot, extensions);
         }
     }
     end
@@ -180,7 +180,7 @@ pub fn leaving(how: CreditReturn, base: Time, byte_time: ByteTime, bytes: u32, b
 /// `late` than it could be.
 #[inline(always)]
 pub fn return_space<R: RoutingFunction, B: Observer, O: Outbox>(
-    context: &mut Context<R, B, O>,
+    context: &mut PartitionContext<R, B, O>,
     port: u32,
     lane: Vl,
     (byte_time, late): (ByteTime, Time),

@@ -20,9 +20,9 @@ pub(crate) struct FlowCongestion {
     /// Notifications that its source received (BECN).
     pub(crate) becn: u64,
     /// Time held back.
-    pub(crate) held_back: u64,
+    pub(crate) rate_limited: u64,
     /// Time in which the source's link was idle only because of it.
-    pub(crate) throttled: u64,
+    pub(crate) blocked_by_cc: u64,
     /// Sum of level times time.
     pub(crate) level: u128,
     /// The largest and smallest level, while it was held back at all.
@@ -33,8 +33,8 @@ pub(crate) struct FlowCongestion {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct FlowBin {
     pub(crate) becn: u64,
-    pub(crate) held_back: u64,
-    pub(crate) throttled: u64,
+    pub(crate) rate_limited: u64,
+    pub(crate) blocked_by_cc: u64,
     /// Sum of level times time. At most that of 400 Gb/s over half a minute; more is counted as that.
     pub(crate) level: u64,
 }
@@ -47,7 +47,7 @@ pub(crate) struct FabricCongestion {
     /// Notifications received.
     pub(crate) notified: u64,
     /// Picoseconds throttled, summed over hosts.
-    pub(crate) throttled: u64,
+    pub(crate) blocked_by_cc: u64,
     /// Packets without data that were received, and their bytes.
     pub(crate) control_packets: u64,
     pub(crate) control_bytes: u64,
@@ -132,7 +132,7 @@ impl Congestion {
     }
 
     /// A flow is held back from `start` to `end`.
-    pub(crate) fn held_back(
+    pub(crate) fn rate_limited(
         &mut self,
         window: Window,
         axis: &mut Axis,
@@ -143,12 +143,12 @@ impl Congestion {
         let place = self.place(key);
         in_bins(axis, start, end, |bin, time| {
             let level = u64::from(level).saturating_mul(time);
-            self.in_series(place, bin, FlowBin { held_back: time, level, ..FlowBin::default() });
+            self.in_series(place, bin, FlowBin { rate_limited: time, level, ..FlowBin::default() });
         });
         let time = window.clip(start, end);
         if time > 0 {
             self.flows[place] += FlowCongestion {
-                held_back: time,
+                rate_limited: time,
                 level: u128::from(level) * u128::from(time),
                 levels: Some((level, level)),
                 ..FlowCongestion::default()
@@ -157,7 +157,7 @@ impl Congestion {
     }
 
     /// The link of a flow's source is idle from `start` to `end` only because the flow is held back.
-    pub(crate) fn throttled(
+    pub(crate) fn blocked_by_cc(
         &mut self,
         window: Window,
         axis: &mut Axis,
@@ -166,12 +166,12 @@ impl Congestion {
     ) {
         let place = self.place(key);
         in_bins(axis, start, end, |bin, time| {
-            self.in_series(place, bin, FlowBin { throttled: time, ..FlowBin::default() });
-            self.fabric.add(0, bin, FabricCongestion { throttled: time, ..FabricCongestion::default() });
+            self.in_series(place, bin, FlowBin { blocked_by_cc: time, ..FlowBin::default() });
+            self.fabric.add(0, bin, FabricCongestion { blocked_by_cc: time, ..FabricCongestion::default() });
         });
         let time = window.clip(start, end);
-        self.flows[place].throttled += time;
-        self.total.throttled += time;
+        self.flows[place].blocked_by_cc += time;
+        self.total.blocked_by_cc += time;
     }
 
     #[inline]
@@ -296,14 +296,14 @@ impl FlowCongestion {
                 }
             }
         };
-        (mean_level(self.level as f64, self.held_back, window, free), f64::from(strongest))
+        (mean_level(self.level as f64, self.rate_limited, window, free), f64::from(strongest))
     }
 }
 
 impl FlowBin {
     /// Mean level over a bin of `length` picoseconds.
     pub(crate) fn mean_level(&self, length: u64, free: u32) -> f64 {
-        mean_level(self.level as f64, self.held_back, length, free)
+        mean_level(self.level as f64, self.rate_limited, length, free)
     }
 }
 
@@ -334,8 +334,8 @@ impl AddAssign for FlowCongestion {
     fn add_assign(&mut self, other: Self) {
         self.fecn += other.fecn;
         self.becn += other.becn;
-        self.held_back += other.held_back;
-        self.throttled += other.throttled;
+        self.rate_limited += other.rate_limited;
+        self.blocked_by_cc += other.blocked_by_cc;
         self.level += other.level;
         self.levels = match (self.levels, other.levels) {
             (Some(mine), Some(theirs)) => Some((mine.0.max(theirs.0), mine.1.min(theirs.1))),
@@ -348,8 +348,8 @@ impl AddAssign for FlowBin {
     #[inline]
     fn add_assign(&mut self, other: Self) {
         self.becn += other.becn;
-        self.held_back += other.held_back;
-        self.throttled += other.throttled;
+        self.rate_limited += other.rate_limited;
+        self.blocked_by_cc += other.blocked_by_cc;
         self.level = self.level.saturating_add(other.level);
     }
 }
@@ -359,7 +359,7 @@ impl AddAssign for FabricCongestion {
     fn add_assign(&mut self, other: Self) {
         self.marked += other.marked;
         self.notified += other.notified;
-        self.throttled += other.throttled;
+        self.blocked_by_cc += other.blocked_by_cc;
         self.control_packets += other.control_packets;
         self.control_bytes += other.control_bytes;
     }

@@ -8,7 +8,7 @@ use crate::CongestionSummary;
 use crate::congestion::{Congestion, FlowCongestion};
 use crate::flows::Key;
 use crate::grid::Grid;
-use crate::report::Context;
+use crate::report::TableInput;
 use crate::series::{Bins, head};
 use crate::tables::new;
 
@@ -52,24 +52,24 @@ fn is_rate(algorithm: CongestionAlgorithm) -> bool {
 }
 
 /// The level of a flow that is not held back.
-fn free_level(context: &Context, algorithm: CongestionAlgorithm, source: HostId) -> u32 {
+fn free_level(context: &TableInput, algorithm: CongestionAlgorithm, source: HostId) -> u32 {
     if !is_rate(algorithm) {
         return 0;
     }
     (context.outcome.rates[source.index()].bits_per_second() / 1_000_000) as u32
 }
 
-fn of<'a>(context: &Context<'a>) -> Option<&'a Congestion> {
+fn of<'a>(context: &TableInput<'a>) -> Option<&'a Congestion> {
     context.recorder.congestion.as_deref()
 }
 
 /// Mean and strongest level of a flow within the window.
-fn level(context: &Context, congestion: &Congestion, key: Key, flow: &FlowCongestion) -> (f64, f64) {
+fn level(context: &TableInput, congestion: &Congestion, key: Key, flow: &FlowCongestion) -> (f64, f64) {
     flow.level(context.measured.0, free_level(context, congestion.algorithm, key.0))
 }
 
 /// Further columns of `flows`.
-pub(crate) fn flows(context: &Context, table: &mut Table) {
+pub(crate) fn flows(context: &TableInput, table: &mut Table) {
     let Some(congestion) = of(context) else { return };
     let rows: Vec<_> = context.flows.iter().map(|row| (row.key, congestion.of(row.key))).collect();
     let whole = |value: fn(&FlowCongestion) -> u64| rows.iter().map(|row| value(&row.1) as i64).collect();
@@ -87,20 +87,20 @@ pub(crate) fn flows(context: &Context, table: &mut Table) {
         rows.iter().map(|row| value(&row.1) as f64 / measured).collect::<Vec<_>>()
     };
     let text = "Fraction of the measurement in which it was held back; of a source: summed over its flows";
-    table.real("held_back", "", text, fraction(|flow| flow.held_back));
+    table.real("held_back", "", text, fraction(|flow| flow.rate_limited));
     let text = "Fraction of the measurement in which the source's link was idle only because of that";
-    table.real("throttled", "", text, fraction(|flow| flow.throttled));
+    table.real("throttled", "", text, fraction(|flow| flow.blocked_by_cc));
 }
 
 /// Further columns of `links`, whose rows are the places `shown`.
-pub(crate) fn links(context: &Context, shown: &[usize], table: &mut Table) {
+pub(crate) fn links(context: &TableInput, shown: &[usize], table: &mut Table) {
     let Some(congestion) = of(context) else { return };
     let marked = shown.iter().map(|&place| congestion.marked[place] as i64).collect();
     table.whole("marked", "", "Packets marked (FECN) as they left in the measurement", marked);
 }
 
 /// Further columns of `run_series`, which has the same bins.
-pub(crate) fn fabric(context: &Context, table: &mut Table) {
+pub(crate) fn fabric(context: &TableInput, table: &mut Table) {
     let Some(congestion) = of(context) else { return };
     let grid = Grid::of(&context.recorder.axis, &congestion.fabric);
     let bins = Bins::new(grid, 1, context.outcome.end);
@@ -110,16 +110,16 @@ pub(crate) fn fabric(context: &Context, table: &mut Table) {
     };
     table.whole("marked", "", "Packets marked (FECN)", whole(|sum| sum.marked));
     table.whole("notified", "", "Notifications that sources received (BECN)", whole(|sum| sum.notified));
-    let throttled = rows.iter().map(|(sum, length)| sum.throttled as f64 / length.0 as f64).collect();
+    let blocked_by_cc = rows.iter().map(|(sum, length)| sum.blocked_by_cc as f64 / length.0 as f64).collect();
     let text = "Hosts, in the mean over the bin, whose link was idle only because a flow was held back";
-    table.real("throttled_hosts", "hosts", text, throttled);
+    table.real("throttled_hosts", "hosts", text, blocked_by_cc);
     let text = "Packets without data received: notifications, acknowledgements";
     table.whole("control_packets", "", text, whole(|sum| sum.control_packets));
     table.whole("control_bytes", "B", "Their bytes", whole(|sum| sum.control_bytes));
 }
 
 /// Rate limiting of flows over time: a row for each flow that ever was rate-limited, and bin.
-pub(crate) fn series(context: &Context) -> Option<Table> {
+pub(crate) fn series(context: &TableInput) -> Option<Table> {
     let congestion = of(context)?;
     let axis = &context.recorder.axis;
     let empty = || Grid::new(axis.width(), axis.capacity(), 0);
@@ -138,7 +138,7 @@ pub(crate) fn series(context: &Context) -> Option<Table> {
     let wording = wording(congestion.algorithm);
     let (name, unit, text) = wording.in_bin;
     table.real(name, unit, text, levels.collect());
-    let fraction = |place| bins.row(place).map(|(bin, length)| bin.throttled as f64 / length.0 as f64);
+    let fraction = |place| bins.row(place).map(|(bin, length)| bin.blocked_by_cc as f64 / length.0 as f64);
     let text = "Fraction of the bin in which the source's link was idle only because the flow was held back";
     table.real("throttled", "", text, rows.iter().flat_map(|row| fraction(row.1)).collect());
     let becn = rows.iter().flat_map(|row| bins.row(row.1).map(|(bin, _)| bin.becn as i64)).collect();
@@ -147,7 +147,7 @@ pub(crate) fn series(context: &Context) -> Option<Table> {
 }
 
 /// Congestion control in figures.
-pub(crate) fn summary(context: &Context) -> Option<CongestionSummary> {
+pub(crate) fn summary(context: &TableInput) -> Option<CongestionSummary> {
     let congestion = of(context)?;
     let part = context.flows.iter().filter(|row| row.takes_part());
     let levels: Vec<_> =
@@ -165,7 +165,7 @@ pub(crate) fn summary(context: &Context) -> Option<CongestionSummary> {
         notified: total.notified,
         control_packets: total.control_packets,
         control_bytes: total.control_bytes,
-        throttled_s: total.throttled as f64 * 1e-12,
+        throttled_s: total.blocked_by_cc as f64 * 1e-12,
         ccti_mean: (!by_rate).then_some(mean),
         ccti_max: (!by_rate).then_some(strongest),
         rate_mean_mbps: by_rate.then_some(mean),

@@ -27,7 +27,7 @@ pub(crate) struct Flow {
     /// Bytes delivered within the window.
     pub(crate) bytes: u64,
     /// Packets made within the window and delivered.
-    pub(crate) made: u64,
+    pub(crate) created: u64,
     /// Their latency, in picoseconds.
     pub(crate) total: Moments,
     /// Sum of the squares of their latencies.
@@ -114,7 +114,7 @@ impl Flows {
             flow.bytes += u64::from(packet.bytes);
         }
         if let Some((total, network)) = what.latency {
-            flow.made += 1;
+            flow.created += 1;
             flow.total.record(total);
             flow.squares += u128::from(total) * u128::from(total);
             flow.network.record(network);
@@ -231,7 +231,7 @@ impl Flow {
     pub(crate) fn add(&mut self, other: &Self) {
         self.packets += other.packets;
         self.bytes += other.bytes;
-        self.made += other.made;
+        self.created += other.created;
         self.total += other.total;
         self.squares += other.squares;
         self.network += other.network;
@@ -303,7 +303,7 @@ mod tests {
         feed(&mut flows, [(64, 0), (3, 3)].into_iter());
         assert_eq!((flows.sorted().count(), flows.by_source()), (65, true));
         let (key, place, flow, histogram) = flows.sorted().nth(3).unwrap();
-        assert_eq!((key, flow.packets, flow.bytes, flow.made), ((HostId(3), None), 65, 650, 65));
+        assert_eq!((key, flow.packets, flow.bytes, flow.created), ((HostId(3), None), 65, 650, 65));
         assert_eq!((histogram.unwrap().count(), series(&flows).unwrap().row(place)), (65, [650].as_slice()));
     }
 

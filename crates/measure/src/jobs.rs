@@ -4,7 +4,7 @@ use fabricsim_model::Table;
 use fabricsim_units::Time;
 use serde::Serialize;
 
-use crate::report::Context;
+use crate::report::TableInput;
 use crate::tables;
 
 /// Iterations of all jobs.
@@ -131,13 +131,13 @@ impl Jobs {
 }
 
 /// Each job with its complete iterations.
-fn rows<'a>(context: &'a Context<'_>) -> Vec<(&'a JobName, &'a [Iteration])> {
+fn rows<'a>(context: &'a TableInput<'_>) -> Vec<(&'a JobName, &'a [Iteration])> {
     let Some(jobs) = &context.recorder.jobs else { return Vec::new() };
     let names = context.names.jobs.iter().enumerate();
     names.map(|(number, name)| (name, jobs.complete(number, name.ranks))).collect()
 }
 
-pub(crate) fn summaries(context: &Context<'_>) -> Vec<JobSummary> {
+pub(crate) fn summaries(context: &TableInput<'_>) -> Vec<JobSummary> {
     rows(context).into_iter().map(|(name, iterations)| summary(name, iterations)).collect()
 }
 
@@ -180,7 +180,7 @@ pub(crate) fn time_ns(jobs: &[JobSummary]) -> Option<f64> {
 }
 
 /// A row per iteration that all ranks have done, where there are jobs.
-pub(crate) fn table(context: &Context<'_>) -> Option<Table> {
+pub(crate) fn table(context: &TableInput<'_>) -> Option<Table> {
     let jobs = rows(context);
     if jobs.is_empty() {
         return None;

@@ -37,7 +37,7 @@ pub use flows::MOST_FLOWS;
 pub use histogram::{Bucket, Histogram};
 pub use jobs::{IterationTimes, JobName, JobSummary};
 pub use recorder::Recorder;
-pub use report::{Names, Offer, Outcome, PortName, Report, RouterPort};
+pub use report::{Names, OfferedLoad, Outcome, PortName, Report, RouterPort};
 pub use steady::{Steady, Verdict, truncation};
 pub use streams::{StreamName, StreamSummary};
 pub use summary::{

@@ -310,15 +310,22 @@ impl Observer for Recorder {
         }
     }
 
-    fn held_back(&mut self, source: HostId, destination: Option<HostId>, start: Time, end: Time, level: u32) {
+    fn rate_limited(
+        &mut self,
+        source: HostId,
+        destination: Option<HostId>,
+        start: Time,
+        end: Time,
+        level: u32,
+    ) {
         if let Some(congestion) = &mut self.congestion {
-            congestion.held_back(self.window, &mut self.axis, (source, destination), (start, end), level);
+            congestion.rate_limited(self.window, &mut self.axis, (source, destination), (start, end), level);
         }
     }
 
-    fn throttled(&mut self, source: HostId, destination: HostId, start: Time, end: Time) {
+    fn blocked_by_cc(&mut self, source: HostId, destination: HostId, start: Time, end: Time) {
         if let Some(congestion) = &mut self.congestion {
-            congestion.throttled(self.window, &mut self.axis, (source, Some(destination)), (start, end));
+            congestion.blocked_by_cc(self.window, &mut self.axis, (source, Some(destination)), (start, end));
         }
     }
 }

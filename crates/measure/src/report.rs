@@ -64,7 +64,7 @@ pub struct Outcome {
     /// Link rate of each host.
     pub rates: Vec<Rate>,
     /// Load offered within the window. Empty if that is not known.
-    pub offers: Vec<Offer>,
+    pub offers: Vec<OfferedLoad>,
     /// With steady-state detection: [`Steady::steady`](crate::Steady::steady).
     pub steady: Option<bool>,
     /// Number of times that a notification found or brought a flow to the level at which the congestion control reports
@@ -76,7 +76,7 @@ pub struct Outcome {
 
 /// Bytes that a source offered within the window. Offers of the same source and destination add up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Offer {
+pub struct OfferedLoad {
     /// The source.
     pub source: HostId,
     /// Its destination; `None` where destinations are drawn.
@@ -108,7 +108,7 @@ pub(crate) struct FlowRow<'a> {
 }
 
 /// Input of the tables.
-pub(crate) struct Context<'a> {
+pub(crate) struct TableInput<'a> {
     pub(crate) recorder: &'a Recorder,
     pub(crate) names: &'a Names,
     pub(crate) outcome: &'a Outcome,
@@ -119,7 +119,7 @@ pub(crate) struct Context<'a> {
 impl Recorder {
     /// Returns the recorded figures and tables; to be called once all partitions have been merged.
     pub fn report(&self, names: &Names, outcome: &Outcome) -> Report {
-        let context = Context {
+        let context = TableInput {
             recorder: self,
             names,
             outcome,
@@ -150,7 +150,7 @@ impl Recorder {
     }
 
     /// The flows that were seen and those that were offered, by source and destination.
-    fn flow_rows(&self, offers: &[Offer]) -> Vec<FlowRow<'_>> {
+    fn flow_rows(&self, offers: &[OfferedLoad]) -> Vec<FlowRow<'_>> {
         let mut rows = BTreeMap::new();
         for (key, place, flow, histogram) in self.flows.sorted() {
             rows.insert(key, FlowRow { key, offered: 0.0, flow: *flow, histogram, place: Some(place) });
@@ -184,16 +184,16 @@ impl Recorder {
 
 impl FlowRow<'_> {
     pub(crate) fn latency(&self) -> Latency {
-        Latency::of(self.flow.made, &self.flow.total, self.histogram)
+        Latency::of(self.flow.created, &self.flow.total, self.histogram)
     }
 
     /// True if it offered or got something within the window.
     pub(crate) fn takes_part(&self) -> bool {
-        self.offered > 0.0 || self.flow.packets > 0 || self.flow.made > 0
+        self.offered > 0.0 || self.flow.packets > 0 || self.flow.created > 0
     }
 }
 
-impl Context<'_> {
+impl TableInput<'_> {
     pub(crate) fn host(&self, host: HostId) -> &str {
         &self.names.hosts[host.index()]
     }
@@ -276,9 +276,9 @@ impl Context<'_> {
             accepted_gbps,
             packets,
             bytes,
-            latency_packets: all.made,
-            latency_ns: Latency::of(all.made, &all.total, Some(&latencies.total)),
-            network_latency_ns: Latency::of(all.made, &all.network, Some(&latencies.network)),
+            latency_packets: all.created,
+            latency_ns: Latency::of(all.created, &all.total, Some(&latencies.total)),
+            network_latency_ns: Latency::of(all.created, &all.network, Some(&latencies.network)),
             latency_confidence: self.confidence(),
             hops: Hops::of(&latencies.hops()),
             jain: jain(part.iter().map(|row| row.flow.bytes)),

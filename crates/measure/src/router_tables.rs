@@ -6,7 +6,7 @@ use fabricsim_model::Table;
 
 use crate::RouterSummary;
 use crate::ports::{PACKETS, STALLED};
-use crate::report::{Context, RouterPort};
+use crate::report::{RouterPort, TableInput};
 use crate::routers::{RouterCounters, Routers};
 use crate::tables::new;
 
@@ -28,7 +28,7 @@ struct Counts {
 }
 
 impl Counts {
-    fn of(context: &Context, routers: &Routers, port: &RouterPort, lane: usize) -> Self {
+    fn of(context: &TableInput, routers: &Routers, port: &RouterPort, lane: usize) -> Self {
         let ports = &context.recorder.ports;
         let place = |channel: u32| &ports.counters[channel as usize * ports.lanes + lane];
         let received = &routers.of(port.input)[lane];
@@ -105,7 +105,7 @@ impl Direction {
 
 /// Lane by lane, what each port of each router counted.
 fn ports<'a>(
-    context: &'a Context,
+    context: &'a TableInput,
     routers: &'a Routers,
 ) -> impl Iterator<Item = (&'a RouterPort, Vec<Counts>)> {
     context
@@ -116,7 +116,7 @@ fn ports<'a>(
 }
 
 /// A row per port and lane that was used; of ports that were not, their first lane.
-pub(crate) fn ports_table(context: &Context) -> Option<Table> {
+pub(crate) fn ports_table(context: &TableInput) -> Option<Table> {
     let routers = context.recorder.routers.as_deref()?;
     let mut rows = Vec::new();
     for (port, lanes) in ports(context, routers) {
@@ -139,7 +139,7 @@ pub(crate) fn ports_table(context: &Context) -> Option<Table> {
 }
 
 /// A row per direction.
-pub(crate) fn directions_table(context: &Context) -> Option<Table> {
+pub(crate) fn directions_table(context: &TableInput) -> Option<Table> {
     let routers = context.recorder.routers.as_deref()?;
     let directions = directions(context, routers);
     let cycle = routers.cycle.0 as f64;
@@ -194,7 +194,7 @@ fn registers(table: &mut Table, rows: &[Counts], cycle: f64) {
     table.real("age_mean", "", "Mean of their ages as they left", mean);
 }
 
-fn directions(context: &Context, routers: &Routers) -> BTreeMap<usize, Direction> {
+fn directions(context: &TableInput, routers: &Routers) -> BTreeMap<usize, Direction> {
     let mut found: BTreeMap<usize, Direction> = BTreeMap::new();
     for (port, lanes) in ports(context, routers) {
         found.entry(port.direction).or_default().add(&lanes);
@@ -203,7 +203,7 @@ fn directions(context: &Context, routers: &Routers) -> BTreeMap<usize, Direction
 }
 
 /// The same in figures, by direction.
-pub(crate) fn summary(context: &Context) -> Option<BTreeMap<String, RouterSummary>> {
+pub(crate) fn summary(context: &TableInput) -> Option<BTreeMap<String, RouterSummary>> {
     let routers = context.recorder.routers.as_deref()?;
     let cycle = routers.cycle.0 as f64;
     let of = |(at, found): (usize, Direction)| {

@@ -6,7 +6,7 @@ use fabricsim_units::Time;
 use crate::congestion_tables;
 use crate::flows::Key;
 use crate::grid::Grid;
-use crate::report::{Context, gbps};
+use crate::report::{TableInput, gbps};
 use crate::tables::new;
 
 /// Most rows of a table of series: with more, bins are merged. At about ten bytes a row a table stays below 4 MB.
@@ -85,7 +85,7 @@ pub(crate) fn head<T: Copy + Default + AddAssign>(
 }
 
 /// Delivered throughput of every flow over time. Empty where there are too many flows.
-pub(crate) fn flows(context: &Context) -> Table {
+pub(crate) fn flows(context: &TableInput) -> Table {
     let mut table = new("series");
     let rows: Vec<_> =
         context.flows.iter().filter_map(|row| row.place.map(|place| (row.key, place))).collect();
@@ -104,7 +104,7 @@ pub(crate) fn flows(context: &Context) -> Table {
 }
 
 /// Injected and delivered throughput of every host over time (`*`: of all together, where there are many).
-pub(crate) fn hosts(context: &Context) -> Table {
+pub(crate) fn hosts(context: &TableInput) -> Table {
     let hosts = &context.recorder.hosts;
     let names = if hosts.each { context.names.hosts.clone() } else { vec!["*".to_owned()] };
     let axis = &context.recorder.axis;
@@ -119,7 +119,7 @@ pub(crate) fn hosts(context: &Context) -> Table {
 }
 
 /// The whole fabric over time.
-pub(crate) fn run(context: &Context) -> Table {
+pub(crate) fn run(context: &TableInput) -> Table {
     let grid = Grid::of(&context.recorder.axis, &context.recorder.course);
     let bins = Bins::new(grid, 1, context.outcome.end);
     let mut table = new("run_series");
@@ -140,7 +140,7 @@ pub(crate) fn run(context: &Context) -> Table {
 }
 
 /// Use of every sending port over time, where it was asked for.
-pub(crate) fn links(context: &Context) -> Option<Table> {
+pub(crate) fn links(context: &TableInput) -> Option<Table> {
     let series = context.recorder.ports.series.as_ref()?;
     let names: Vec<_> = context.names.ports.iter().map(|port| port.link.clone()).collect();
     let mut busy = Bins::new(series.busy.clone(), names.len(), context.outcome.end);

@@ -5,18 +5,18 @@ use fabricsim_units::Time;
 use serde::Serialize;
 
 use crate::moments::Moments;
-use crate::report::Context;
+use crate::report::TableInput;
 use crate::summary::Latency;
 use crate::{Histogram, Window, tables};
 
 /// Counters of each stream, if messages follow from others.
 #[derive(Clone, Debug)]
 pub(crate) struct Streams {
-    counts: Vec<Stream>,
+    counts: Vec<StreamCounters>,
 }
 
 #[derive(Clone, Debug, Default)]
-struct Stream {
+struct StreamCounters {
     /// Packets and bytes delivered within the window.
     packets: u64,
     bytes: u64,
@@ -61,7 +61,7 @@ pub struct StreamName {
 
 impl Streams {
     pub(crate) fn new(count: usize) -> Self {
-        Self { counts: vec![Stream::default(); count] }
+        Self { counts: vec![StreamCounters::default(); count] }
     }
 
     /// A packet is delivered; total and network latency where it was made within the window.
@@ -106,7 +106,7 @@ impl Streams {
     }
 }
 
-impl Stream {
+impl StreamCounters {
     fn latency(&self) -> Latency {
         Latency::of(self.made, &self.total, Some(&self.histogram))
     }
@@ -117,14 +117,14 @@ impl Stream {
 }
 
 /// The streams with their names; none where they are not kept apart.
-fn rows<'a>(context: &'a Context<'_>) -> impl Iterator<Item = (&'a StreamName, &'a Stream)> {
+fn rows<'a>(context: &'a TableInput<'_>) -> impl Iterator<Item = (&'a StreamName, &'a StreamCounters)> {
     let counts = context.recorder.streams.as_ref().map_or(&[][..], |streams| &streams.counts[..]);
     context.names.streams.iter().zip(counts)
 }
 
-pub(crate) fn summaries(context: &Context<'_>) -> Vec<StreamSummary> {
+pub(crate) fn summaries(context: &TableInput<'_>) -> Vec<StreamSummary> {
     let seconds = context.measured.as_secs_f64();
-    let summary = |(name, stream): (&StreamName, &Stream)| {
+    let summary = |(name, stream): (&StreamName, &StreamCounters)| {
         let is_request = name.kind == "request";
         StreamSummary {
             stream: name.name.clone(),
@@ -139,10 +139,11 @@ pub(crate) fn summaries(context: &Context<'_>) -> Vec<StreamSummary> {
 }
 
 /// A row per stream, where they are kept apart.
-pub(crate) fn table(context: &Context<'_>) -> Option<Table> {
+pub(crate) fn table(context: &TableInput<'_>) -> Option<Table> {
     context.recorder.streams.as_ref()?;
     let rows: Vec<_> = rows(context).collect();
-    let whole = |value: fn(&Stream) -> u64| rows.iter().map(|row| value(row.1) as i64).collect::<Vec<_>>();
+    let whole =
+        |value: fn(&StreamCounters) -> u64| rows.iter().map(|row| value(row.1) as i64).collect::<Vec<_>>();
     let latencies: Vec<Latency> = rows.iter().map(|row| row.1.latency()).collect();
     let trips: Vec<Latency> = rows.iter().map(|row| row.1.trip()).collect();
     let of = |list: &[Latency], value: fn(&Latency) -> f64| list.iter().map(value).collect::<Vec<_>>();

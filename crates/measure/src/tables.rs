@@ -5,7 +5,7 @@ use crate::congestion_tables;
 use crate::hosts::{DELIVERED_BYTES, DELIVERED_PACKETS, INJECTED_BYTES, INJECTED_PACKETS};
 use crate::moments::deviation;
 use crate::ports::{BUSY, BYTES, PACKETS, STALLED};
-use crate::report::{Context, FlowRow, gbps};
+use crate::report::{FlowRow, TableInput, gbps};
 use crate::{Bucket, Histogram, Latency};
 
 pub(crate) fn new(name: &'static str) -> Table {
@@ -13,7 +13,7 @@ pub(crate) fn new(name: &'static str) -> Table {
 }
 
 /// A row per flow.
-pub(crate) fn flows(context: &Context) -> Table {
+pub(crate) fn flows(context: &TableInput) -> Table {
     let rows = &context.flows;
     let real = |value: &dyn Fn(&FlowRow) -> f64| rows.iter().map(value).collect::<Vec<_>>();
     let whole =
@@ -22,7 +22,7 @@ pub(crate) fn flows(context: &Context) -> Table {
     let ns = |value: fn(&Latency) -> f64| latencies.iter().map(value).collect::<Vec<_>>();
     let rate = |host: HostId| context.outcome.rates[host.index()].as_gbps();
     let network_max =
-        |row: &FlowRow| if row.flow.made > 0 { row.flow.network.max as f64 * 1e-3 } else { f64::NAN };
+        |row: &FlowRow| if row.flow.created > 0 { row.flow.network.max as f64 * 1e-3 } else { f64::NAN };
 
     let mut table = new("flows");
     table.text("source", "Sending host", rows.iter().map(|row| context.host(row.key.0).to_owned()).collect());
@@ -41,17 +41,17 @@ pub(crate) fn flows(context: &Context) -> Table {
     table.real("destination_share", "", text, share);
     table.whole("packets", "", "Packets delivered in the measurement", whole(&|row| row.flow.packets));
     table.whole("bytes", "B", "Bytes delivered in the measurement", whole(&|row| row.flow.bytes));
-    let made = whole(&|row| row.flow.made);
-    table.whole("latency_packets", "", "Delivered packets that were made in the measurement", made);
+    let created = whole(&|row| row.flow.created);
+    table.whole("latency_packets", "", "Delivered packets that were made in the measurement", created);
     table.real("latency_mean_ns", "ns", "Mean latency, from making to delivery", ns(|l| l.mean));
-    let deviation = real(&|row| deviation(row.flow.made, row.flow.total.sum, row.flow.squares) * 1e-3);
+    let deviation = real(&|row| deviation(row.flow.created, row.flow.total.sum, row.flow.squares) * 1e-3);
     table.real("latency_deviation_ns", "ns", "Standard deviation of the latency", deviation);
     table.real("latency_min_ns", "ns", "Smallest latency", ns(|l| l.min));
     table.real("latency_p50_ns", "ns", "Median latency, to 1.6 %", ns(|l| l.p50));
     table.real("latency_p99_ns", "ns", "99 % of the latencies are not larger, to 1.6 %", ns(|l| l.p99));
     table.real("latency_p999_ns", "ns", "99.9 % of the latencies are not larger, to 1.6 %", ns(|l| l.p999));
     table.real("latency_max_ns", "ns", "Largest latency", ns(|l| l.max));
-    let network = real(&|row| row.flow.network.sum as f64 / row.flow.made as f64 * 1e-3);
+    let network = real(&|row| row.flow.network.sum as f64 / row.flow.created as f64 * 1e-3);
     table.real("network_mean_ns", "ns", "Mean latency from the first byte on the wire", network);
     table.real("network_max_ns", "ns", "Largest latency from the first byte on the wire", real(&network_max));
     congestion_tables::flows(context, &mut table);
@@ -59,7 +59,7 @@ pub(crate) fn flows(context: &Context) -> Table {
 }
 
 /// A row per host.
-pub(crate) fn hosts(context: &Context) -> Table {
+pub(crate) fn hosts(context: &TableInput) -> Table {
     let counters = &context.recorder.hosts.counters;
     let whole = |counter: usize| counters.iter().map(|counters| counters[counter] as i64).collect::<Vec<_>>();
     let rate = |counter: usize| counters.iter().map(|c| context.gbps(c[counter] as f64)).collect::<Vec<_>>();
@@ -91,7 +91,7 @@ pub(crate) fn hosts(context: &Context) -> Table {
 }
 
 /// A row per sending port and lane that was used or stalled; for ports that were not, their first lane.
-pub(crate) fn links(context: &Context) -> Table {
+pub(crate) fn links(context: &TableInput) -> Table {
     let ports = &context.recorder.ports;
     let shown: Vec<usize> = (0..ports.counters.len())
         .filter(|place| {
@@ -137,7 +137,7 @@ pub(crate) fn links(context: &Context) -> Table {
 }
 
 /// A row per occupied bucket of the latency histograms.
-pub(crate) fn latency(context: &Context) -> Table {
+pub(crate) fn latency(context: &TableInput) -> Table {
     let latencies = &context.recorder.latencies;
     let of = |kind: &'static str, histogram: &Histogram<7>| -> Vec<(&str, Bucket)> {
         histogram.buckets().map(|bucket| (kind, bucket)).collect()
@@ -157,7 +157,7 @@ pub(crate) fn latency(context: &Context) -> Table {
 }
 
 /// A row per number of hops that occurs.
-pub(crate) fn hops(context: &Context) -> Table {
+pub(crate) fn hops(context: &TableInput) -> Table {
     let counts = context.recorder.latencies.hops();
     let rows: Vec<_> = counts.iter().enumerate().filter(|(_, count)| **count > 0).collect();
     let mut table = new("hops");
@@ -168,7 +168,7 @@ pub(crate) fn hops(context: &Context) -> Table {
 }
 
 /// A row per batch.
-pub(crate) fn batches(context: &Context) -> Table {
+pub(crate) fn batches(context: &TableInput) -> Table {
     let (batches, length) = context.batches();
     let start = context.recorder.window.from;
     let begin = |batch: usize| start.saturating_add(length * batch as u64).as_ns_f64();

@@ -8,7 +8,7 @@ use serde::Serialize;
 
 use crate::grid::{Grid, capacity};
 use crate::moments::Moments;
-use crate::report::Context;
+use crate::report::TableInput;
 use crate::summary::Latency;
 use crate::{Histogram, RecorderConfig, Window};
 
@@ -237,7 +237,7 @@ impl Transport {
     }
 }
 
-pub(crate) fn summary(context: &Context<'_>) -> Option<TransportSummary> {
+pub(crate) fn summary(context: &TableInput<'_>) -> Option<TransportSummary> {
     let transport = context.recorder.transport.as_ref()?;
     let counts = context.outcome.transport?;
     let mut all = Messages::default();

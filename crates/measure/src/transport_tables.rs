@@ -4,14 +4,14 @@ use fabricsim_model::{Exchange, ExchangeStep, Table};
 use fabricsim_protocols::ordering::{Flags, Header, Kind};
 use fabricsim_units::Time;
 
-use crate::report::Context;
+use crate::report::TableInput;
 use crate::series::{Bins, head};
 use crate::summary::Latency;
 use crate::tables;
 use crate::transport::Level;
 
 /// A row per stream of messages, where there is a transport.
-pub(crate) fn messages(context: &Context<'_>) -> Option<Table> {
+pub(crate) fn messages(context: &TableInput<'_>) -> Option<Table> {
     let transport = context.recorder.transport.as_ref()?;
     let rows: Vec<_> = context.names.streams.iter().zip(transport.messages()).collect();
     let latencies: Vec<Latency> = rows.iter().map(|(_, messages)| messages.latency()).collect();
@@ -32,7 +32,7 @@ pub(crate) fn messages(context: &Context<'_>) -> Option<Table> {
 }
 
 /// Reorder buffers and connections of targets over time.
-pub(crate) fn series(context: &Context<'_>) -> Option<Table> {
+pub(crate) fn series(context: &TableInput<'_>) -> Option<Table> {
     let transport = context.recorder.transport.as_ref()?;
     let (hosts, packets, connections) = transport.levels(context.outcome.end);
     let names: Vec<String> = hosts.iter().map(|&host| context.host(host).to_owned()).collect();
@@ -58,7 +58,7 @@ pub(crate) fn series(context: &Context<'_>) -> Option<Table> {
 }
 
 /// Events of packets at hosts, one by one, if they were requested.
-pub(crate) fn exchanges(context: &Context<'_>) -> Option<Table> {
+pub(crate) fn exchanges(context: &TableInput<'_>) -> Option<Table> {
     let transport = context.recorder.transport.as_ref()?;
     let rows: Vec<(Time, Exchange, Header)> = transport
         .exchanges()
@@ -100,8 +100,8 @@ pub(crate) fn exchanges(context: &Context<'_>) -> Option<Table> {
     table.whole("message", "", "REQ: number of the message", messages);
     let numbers = rows.iter().map(|row| i64::from(row.1.label.number)).collect();
     table.whole("number", "", "REQ: number of the packet in its message", numbers);
-    let again = rows.iter().map(|row| i64::from(row.1.label.again)).collect();
-    table.whole("again", "", "REQ: 1 if a copy had been sent before", again);
+    let retransmitted = rows.iter().map(|row| i64::from(row.1.label.retransmitted)).collect();
+    table.whole("again", "", "REQ: 1 if a copy had been sent before", retransmitted);
     Some(table)
 }
 

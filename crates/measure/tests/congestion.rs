@@ -102,10 +102,10 @@ fn small(algorithm: CongestionAlgorithm) -> Report {
         recorder.notified(Time(now + 200), zero, three);
     }
     recorder.delivered(Time(3_000), &packet(1, 3, PacketKind::Data, false));
-    recorder.held_back(zero, Some(three), Time(1_700), Time(4_000), 10);
-    recorder.held_back(zero, Some(three), Time(4_000), Time(4_500), 4);
-    recorder.throttled(zero, three, Time(1_800), Time(2_300));
-    recorder.throttled(zero, three, Time(3_000), Time(3_400));
+    recorder.rate_limited(zero, Some(three), Time(1_700), Time(4_000), 10);
+    recorder.rate_limited(zero, Some(three), Time(4_000), Time(4_500), 4);
+    recorder.blocked_by_cc(zero, three, Time(1_800), Time(2_300));
+    recorder.blocked_by_cc(zero, three, Time(3_000), Time(3_400));
     report(&recorder, HOSTS, 8_000)
 }
 
@@ -166,7 +166,7 @@ fn a_source_that_is_held_back_as_a_whole_holds_back_its_flows() {
         recorder.delivered(Time(3_000), &packet(0, destination, PacketKind::Data, true));
     }
     recorder.notified(Time(3_000), HostId(0), HostId(2));
-    recorder.held_back(HostId(0), None, Time(3_000), Time(4_000), 8);
+    recorder.rate_limited(HostId(0), None, Time(3_000), Time(4_000), 8);
     let report = report(&recorder, HOSTS, 8_000);
     assert_eq!(text(&report, "flows", "destination"), ["H1", "H2"]);
     assert_eq!(
@@ -203,7 +203,7 @@ fn too_many_flows_become_sources() {
                 recorder.delivered(Time(3_000), &packet(source, destination, PacketKind::Data, true));
                 recorder.notified(Time(3_100), HostId(source), HostId(destination));
                 let (start, end) = (Time(3_100), Time(3_200));
-                recorder.held_back(HostId(source), Some(HostId(destination)), start, end, 5);
+                recorder.rate_limited(HostId(source), Some(HostId(destination)), start, end, 5);
             }
         }
     };
@@ -269,10 +269,10 @@ fn record<'a>(algorithm: CongestionAlgorithm, events: impl Iterator<Item = &'a E
             Event::Notified { now, flow } => recorder.notified(Time(now), HostId(flow.0), HostId(flow.1)),
             Event::HeldBack { flow, start, length, level } => {
                 let (source, to) = (HostId(flow.0), flow.1.map(HostId));
-                recorder.held_back(source, to, Time(start), Time(start + length), level);
+                recorder.rate_limited(source, to, Time(start), Time(start + length), level);
             }
             Event::Throttled { flow, start, length } => {
-                recorder.throttled(HostId(flow.0), HostId(flow.1), Time(start), Time(start + length));
+                recorder.blocked_by_cc(HostId(flow.0), HostId(flow.1), Time(start), Time(start + length));
             }
         }
     }

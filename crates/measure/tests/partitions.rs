@@ -1,7 +1,7 @@
 //! The report is the same to the bit, however the events of a run are divided among recorders.
 
 use fabricsim_measure::{
-    Names, Offer, Outcome, PortName, Recorder, RecorderConfig, Report, RouterPort, Window,
+    Names, OfferedLoad, Outcome, PortName, Recorder, RecorderConfig, Report, RouterPort, Window,
 };
 use fabricsim_model::{Data, Grant, Observer, Packet, PacketKind, Table};
 use fabricsim_spec::{FlowDetail, Switch};
@@ -117,7 +117,7 @@ fn report(recorder: &Recorder) -> Report {
         ports: (0..PORTS).map(|port| PortName { link: format!("L{port}"), class: "host".into() }).collect(),
         ..Names::default()
     };
-    let offer = |source: u32, destination: Option<u32>| Offer {
+    let offer = |source: u32, destination: Option<u32>| OfferedLoad {
         source: HostId(source),
         destination: destination.map(HostId),
         bytes: 100_000,

@@ -1,6 +1,8 @@
 //! Figures of a small run, computed by hand.
 
-use fabricsim_measure::{Names, Offer, Outcome, PortName, Recorder, RecorderConfig, Report, RouterPort};
+use fabricsim_measure::{
+    Names, OfferedLoad, Outcome, PortName, Recorder, RecorderConfig, Report, RouterPort,
+};
 use fabricsim_model::{Data, Grant, Observer, Packet, PacketKind};
 use fabricsim_spec::{Drain, Measure, Run, SteadyState, Switch};
 use fabricsim_units::{HostId, Rate, Time, Vl};
@@ -47,7 +49,7 @@ fn packet(source: u32, destination: u32, created: Time, injected: Time) -> Packe
 }
 
 fn outcome(end: Time, hosts: u32, offers: &[(u32, Option<u32>, u64)]) -> Outcome {
-    let offer = |&(source, destination, bytes): &(u32, Option<u32>, u64)| Offer {
+    let offer = |&(source, destination, bytes): &(u32, Option<u32>, u64)| OfferedLoad {
         source: HostId(source),
         destination: destination.map(HostId),
         bytes,

@@ -1,14 +1,14 @@
 //! The vocabulary that the parts of the simulator share: packets, lanes, hops, random streams, the observer, tables.
 
-mod beside;
+mod extensions;
 mod observer;
 mod packet;
 mod random;
 mod route;
 mod table;
 
-pub use beside::{Beside, Echo, HopTelemetry};
-pub use observer::{Exchange, ExchangeStep, Grant, Nobody, Observer};
+pub use extensions::{Echo, ExtensionHeaders, HopTelemetry};
+pub use observer::{Exchange, ExchangeStep, Grant, NullObserver, Observer};
 pub use packet::{Label, Packet, PacketKind};
 pub use random::Random;
 pub use route::{Hop, Lanes, Trail};

@@ -62,7 +62,7 @@ pub trait Observer {
     /// with InfiniBand congestion control the index CCTI, with DCQCN the rate in Mb/s. Reported in order of time for each
     /// pair, without overlap, some time after `end`; nothing is reported if a flow is not rate-limited.
     #[inline]
-    fn held_back(
+    fn rate_limited(
         &mut self,
         _source: HostId,
         _destination: Option<HostId>,
@@ -73,7 +73,7 @@ pub trait Observer {
     }
     /// From `start` to `end` the link of `source` was idle only because its packet to `destination` was held back.
     #[inline]
-    fn throttled(&mut self, _source: HostId, _destination: HostId, _start: Time, _end: Time) {}
+    fn blocked_by_cc(&mut self, _source: HostId, _destination: HostId, _start: Time, _end: Time) {}
 }
 
 /// Action of a switch when an output has chosen a packet.
@@ -121,6 +121,6 @@ pub enum ExchangeStep {
 
 /// An observer that does not look.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Nobody;
+pub struct NullObserver;
 
-impl Observer for Nobody {}
+impl Observer for NullObserver {}

@@ -87,5 +87,5 @@ pub struct Label {
     /// Stream of the source that carries the message.
     pub stream: u16,
     /// True if a copy of it has been sent before.
-    pub again: bool,
+    pub retransmitted: bool,
 }

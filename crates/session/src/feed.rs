@@ -207,11 +207,18 @@ impl<B: Observer> Observer for Feed<B> {
         self.inner.notified(now, source, destination);
     }
     #[inline]
-    fn held_back(&mut self, source: HostId, destination: Option<HostId>, start: Time, end: Time, level: u32) {
-        self.inner.held_back(source, destination, start, end, level);
+    fn rate_limited(
+        &mut self,
+        source: HostId,
+        destination: Option<HostId>,
+        start: Time,
+        end: Time,
+        level: u32,
+    ) {
+        self.inner.rate_limited(source, destination, start, end, level);
     }
     #[inline]
-    fn throttled(&mut self, source: HostId, destination: HostId, start: Time, end: Time) {
-        self.inner.throttled(source, destination, start, end);
+    fn blocked_by_cc(&mut self, source: HostId, destination: HostId, start: Time, end: Time) {
+        self.inner.blocked_by_cc(source, destination, start, end);
     }
 }

@@ -2,14 +2,14 @@
 
 use std::collections::BTreeMap;
 
-use fabricsim_analysis::{CongestionTree, Ends, Outlet, congestion_trees};
+use fabricsim_analysis::{CongestionTree, Ends, OutputLane, congestion_trees};
 use fabricsim_engine::{Extent, Prepared};
 use fabricsim_model::{Data, Observer, Table};
 use fabricsim_session::Session;
 use fabricsim_spec::{CongestionAlgorithm, Experiment, InfiniBandCongestion};
 use fabricsim_units::{HostId, Time};
 
-use crate::outcome::Looks;
+use crate::outcome::TreeSamples;
 
 /// Most trees of one look that the table shows: those in which most waits.
 const MOST_TREES: usize = 256;
@@ -35,7 +35,7 @@ pub(crate) const FEWEST_LOOKS: u64 = 20;
 struct Row {
     time: Time,
     since: Time,
-    root: Outlet,
+    root: OutputLane,
     branches: usize,
     depth: u32,
     waiting: u64,
@@ -51,7 +51,7 @@ type Key = (HostId, Option<HostId>);
 struct Part {
     contributor: u64,
     victim: u64,
-    roots: Vec<Outlet>,
+    roots: Vec<OutputLane>,
 }
 
 /// Record of congestion trees. Looks are a fixed simulated time apart. What a look finds is taken to last until
@@ -65,7 +65,7 @@ pub(crate) struct Trees {
     /// Time of the last look, the trees that it found, and since when looks have found each root.
     last: Time,
     current: Vec<CongestionTree>,
-    since: BTreeMap<Outlet, Time>,
+    since: BTreeMap<OutputLane, Time>,
     looks: u64,
     /// Rows are kept of one look in `stride`.
     stride: u64,
@@ -138,7 +138,7 @@ impl Trees {
         let snapshot = session.snapshot(Extent::Queues);
         self.current = congestion_trees(&snapshot, &prepared.graph, &prepared.router, self.fill);
         let before = std::mem::take(&mut self.since);
-        let since = |root: Outlet| before.get(&root).copied().unwrap_or(now);
+        let since = |root: OutputLane| before.get(&root).copied().unwrap_or(now);
         self.since = self.current.iter().map(|tree| (tree.root, since(tree.root))).collect();
         self.due = now.saturating_add(self.interval);
         self.keep(now);
@@ -150,8 +150,8 @@ impl Trees {
     }
 
     /// Looks whose findings count for a part of the measurement, and the time between looks.
-    pub(crate) fn looks(&self) -> Looks {
-        Looks { looks: self.counted, interval_ns: self.interval.as_ns_f64() }
+    pub(crate) fn looks(&self) -> TreeSamples {
+        TreeSamples { looks: self.counted, interval_ns: self.interval.as_ns_f64() }
     }
 
     /// Counts what the last look found for the time until `now`, as far as it lies within the measurement.
@@ -171,7 +171,7 @@ impl Trees {
 
     /// Adds trees that stand for `span` of the measurement.
     fn add(&mut self, trees: &[CongestionTree], span: Time) {
-        let place = |outlet: Outlet| outlet.port as usize * self.lanes + usize::from(outlet.lane);
+        let place = |outlet: OutputLane| outlet.port as usize * self.lanes + usize::from(outlet.lane);
         for tree in trees {
             self.states[place(tree.root)][0] += span.0;
             tree.branches.iter().for_each(|&branch| self.states[place(branch)][1] += span.0);
@@ -193,7 +193,7 @@ impl Trees {
     }
 
     /// The flows in trees, sorted: flow, root, true if it contributes.
-    fn members(&self, trees: &[CongestionTree]) -> Vec<(Key, Outlet, bool)> {
+    fn members(&self, trees: &[CongestionTree]) -> Vec<(Key, OutputLane, bool)> {
         let key = |&(source, destination): &Ends| (source, (!self.by_source).then_some(destination));
         let of_tree = |tree: &CongestionTree| {
             let root = tree.root;
@@ -208,7 +208,7 @@ impl Trees {
     }
 
     /// True if there would be more flows than are distinguished.
-    fn has_too_many(&self, members: &[(Key, Outlet, bool)]) -> bool {
+    fn has_too_many(&self, members: &[(Key, OutputLane, bool)]) -> bool {
         let flows = members.chunk_by(|a, b| a.0 == b.0);
         let new = flows.filter(|of_flow| !self.flows.contains_key(&of_flow[0].0));
         !self.by_source
@@ -360,7 +360,7 @@ impl Part {
         other.roots.iter().for_each(|&root| self.note(root));
     }
 
-    fn note(&mut self, root: Outlet) {
+    fn note(&mut self, root: OutputLane) {
         if self.roots.len() < MOST_ROOTS && !self.roots.contains(&root) {
             self.roots.push(root);
         }

@@ -3,7 +3,7 @@
 use std::ops::Deref;
 
 use fabricsim_engine::{Engine, Extent, Prepared, Totals};
-use fabricsim_measure::{self as measure, Offer, Steady};
+use fabricsim_measure::{self as measure, OfferedLoad, Steady};
 use fabricsim_model::Table;
 use fabricsim_units::Time;
 
@@ -129,16 +129,19 @@ fn recorder<B: Recording>(engine: Engine<B>) -> measure::Recorder {
     recorder
 }
 
-fn offers<B: Recording>(engine: &mut Engine<B>, end: Time) -> Vec<Offer> {
+fn offers<B: Recording>(engine: &mut Engine<B>, end: Time) -> Vec<OfferedLoad> {
     let mut offers = Vec::new();
     for (host, source) in engine.sources() {
         source.finish(end, |_| {});
         let bytes: Vec<(u16, u64)> = source.offered().collect();
-        let offer =
-            |(stream, bytes)| Offer { source: host, destination: source.fixed_destination(stream), bytes };
+        let offer = |(stream, bytes)| OfferedLoad {
+            source: host,
+            destination: source.fixed_destination(stream),
+            bytes,
+        };
         offers.extend(bytes.into_iter().map(offer));
         let injected = source.injected();
-        offers.extend(injected.map(|(to, bytes)| Offer { source: host, destination: Some(to), bytes }));
+        offers.extend(injected.map(|(to, bytes)| OfferedLoad { source: host, destination: Some(to), bytes }));
     }
     offers.sort_by_key(|offer| (offer.source, offer.destination));
     offers

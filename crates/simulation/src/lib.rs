@@ -28,7 +28,7 @@ pub use fabricsim_engine::warnings as transport_warnings;
 pub use looking::{events_table, snapshot_tables};
 pub use memory::{available_memory, needed as needed_memory};
 pub use opensm::opensm;
-pub use outcome::{Invariants, Lost, Outcome, Status};
+pub use outcome::{Invariants, LostPackets, Outcome, Status};
 pub use plan::{Run, Stop};
 pub use recording::Recording;
 pub use run::{RunError, permit, simulate};

@@ -31,7 +31,7 @@ pub struct Invariants {
     /// Packets lost on purpose: the sum of `lost`.
     pub dropped: u64,
     /// The same by cause.
-    pub lost: Lost,
+    pub lost: LostPackets,
     /// True if injected packets equal delivered, in flight and dropped.
     pub packets_ok: bool,
     /// True if the credits of every link and lane add up.
@@ -40,14 +40,14 @@ pub struct Invariants {
 
 /// Packets lost on purpose, by cause: with and without data, acknowledgements included.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct Lost {
+pub struct LostPackets {
     /// By the draw of `transport.loss`.
     pub transport_loss: u64,
     /// Because they arrived after `transport.lifetime`.
     pub lifetime: u64,
 }
 
-impl From<Losses> for Lost {
+impl From<Losses> for LostPackets {
     fn from(Losses { transport_loss, lifetime }: Losses) -> Self {
         Self { transport_loss, lifetime }
     }
@@ -92,12 +92,12 @@ pub struct Outcome {
     /// Hosts whose pattern gives them nothing to send.
     pub silent_hosts: usize,
     /// Looks at congestion trees.
-    pub looks: Looks,
+    pub looks: TreeSamples,
 }
 
 /// Looks at congestion trees, from which the times in tables are computed.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-pub struct Looks {
+pub struct TreeSamples {
     /// Looks in the measurement; with fewer than 20 no times are computed.
     pub looks: u64,
     /// Simulated time from one to the next, in nanoseconds.
@@ -159,7 +159,7 @@ pub(crate) fn refused_lines(refused: &[Refused], graph: &Graph) -> Vec<String> {
             refused.lane,
             refused.packet.sequence,
             graph.hosts[refused.packet.source.index()].name,
-            refused.owed,
+            refused.pending_responses,
         )
     };
     refused.iter().map(line).collect()

@@ -16,7 +16,7 @@ use crate::congestion::Trees;
 use crate::control::{Control, Phase};
 use crate::outcome::Status;
 use crate::recording::{self, Recording};
-use crate::watch::Watch;
+use crate::watch::DeadlockWatch;
 
 /// Checkpoints between the start of a run and its expected end.
 const CHECKPOINTS: u64 = 100;
@@ -58,7 +58,7 @@ pub struct Run<P, B = Recorder> {
     pub(crate) window: Option<(Time, Time)>,
     pub(crate) steady: Option<Steady>,
     pub(crate) trees: Trees,
-    pub(crate) watch: Watch,
+    pub(crate) watch: DeadlockWatch,
     jobs: JobsToDo,
 }
 
@@ -119,7 +119,7 @@ impl<P: Deref<Target = Prepared>, B: Recording> Run<P, B> {
             window: None,
             steady,
             trees: Trees::new(&prepared),
-            watch: Watch::new(&prepared),
+            watch: DeadlockWatch::new(&prepared),
             jobs,
             prepared,
         }

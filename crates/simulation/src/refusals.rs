@@ -18,7 +18,7 @@ pub(crate) struct Refusals {
     progress: Option<u64>,
     since: Time,
     /// Longest time for which congestion control held back one of those hosts.
-    held_back: Time,
+    rate_limited: Time,
 }
 
 impl Refusals {
@@ -26,7 +26,7 @@ impl Refusals {
         let longest = transport.timeout.0.saturating_add(transport.lifetime.0);
         let patience = Time(longest.saturating_mul(PATIENCE));
         let once = Time(longest.saturating_add(transport.lifetime.0));
-        Self { patience, once, last: Vec::new(), progress: None, since: Time::ZERO, held_back: Time::ZERO }
+        Self { patience, once, last: Vec::new(), progress: None, since: Time::ZERO, rate_limited: Time::ZERO }
     }
 
     /// Notes the state of the fabric now. True if the same requests have been refused for so long that every timer has ended
@@ -37,11 +37,11 @@ impl Refusals {
         let progress = if refused.is_empty() { None } else { engine.transport_progress() };
         if progress.is_none() || progress != self.progress || refused != self.last {
             (self.last, self.progress, self.since) = (refused, progress, engine.now());
-            self.held_back = engine.refusing_held_back_for();
+            self.rate_limited = engine.refusing_rate_limited_for();
             return false;
         }
-        self.held_back = self.held_back.max(engine.refusing_held_back_for());
-        let patience = self.patience.saturating_add(self.held_back).saturating_add(self.held_back);
+        self.rate_limited = self.rate_limited.max(engine.refusing_rate_limited_for());
+        let patience = self.patience.saturating_add(self.rate_limited).saturating_add(self.rate_limited);
         engine.now().saturating_sub(self.since) > patience
     }
 

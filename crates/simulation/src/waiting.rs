@@ -8,7 +8,7 @@
 
 use std::collections::BTreeMap;
 
-use fabricsim_analysis::{Passed, passed};
+use fabricsim_analysis::{PassedOver, passed};
 use fabricsim_engine::{Prepared, Snapshot};
 use fabricsim_topology::{Graph, Node};
 use fabricsim_units::{Time, Vl};
@@ -36,8 +36,8 @@ type Queue = (u32, u32, Vl);
 
 /// A time in which a queue wanted to send without a break.
 #[derive(Clone, Debug)]
-struct Spell {
-    head: Passed,
+struct WaitingPeriod {
+    head: PassedOver,
     since: Time,
     until: Time,
     /// Packets that it sent.
@@ -50,9 +50,9 @@ struct Spell {
 pub(crate) struct Waiting {
     last: Time,
     /// Spells up to the last look.
-    spells: Vec<Spell>,
+    spells: Vec<WaitingPeriod>,
     /// The longest spell of each queue that starved.
-    starved: BTreeMap<Queue, Spell>,
+    starved: BTreeMap<Queue, WaitingPeriod>,
 }
 
 impl Waiting {
@@ -79,8 +79,8 @@ impl Waiting {
 
     /// The lanes that starved for a good part of the time until `measured`, one line each.
     pub(crate) fn warnings(&self, graph: &Graph, measured: Time) -> Vec<String> {
-        let is_long = |spell: &&Spell| spell.waited().0 >= measured.0 / PART;
-        let found: Vec<&Spell> = self.starved.values().filter(is_long).collect();
+        let is_long = |spell: &&WaitingPeriod| spell.waited().0 >= measured.0 / PART;
+        let found: Vec<&WaitingPeriod> = self.starved.values().filter(is_long).collect();
         let mut lines: Vec<String> =
             found.iter().take(SHOWN).map(|spell| spell.line(graph, self.last)).collect();
         if found.len() > SHOWN {
@@ -96,26 +96,30 @@ impl Waiting {
 }
 
 /// The spell that `head` continues, else one that begins `now`.
-fn continued(head: Passed, before: &[Spell], now: Time) -> Spell {
-    let queue = |of: &Passed| (of.output, of.input, of.lane);
+fn continued(head: PassedOver, before: &[WaitingPeriod], now: Time) -> WaitingPeriod {
+    let queue = |of: &PassedOver| (of.output, of.input, of.lane);
     let first = before.partition_point(|spell| queue(&spell.head) < queue(&head));
     let same = before[first..].iter().take_while(|spell| queue(&spell.head) == queue(&head));
     let found = same.into_iter().find_map(|spell| Some((spell, rank(&head, &spell.head)?)));
     match found {
-        Some((spell, ahead)) => {
-            Spell { head, since: spell.since, until: now, sent: spell.sent + ahead, looks: spell.looks + 1 }
-        }
-        None => Spell { head, since: now, until: now, sent: 0, looks: 1 },
+        Some((spell, ahead)) => WaitingPeriod {
+            head,
+            since: spell.since,
+            until: now,
+            sent: spell.sent + ahead,
+            looks: spell.looks + 1,
+        },
+        None => WaitingPeriod { head, since: now, until: now, sent: 0, looks: 1 },
     }
 }
 
 /// Packets that were ahead of `head` in its queue when `before` was the head; `None` if it was not near.
-fn rank(head: &Passed, before: &Passed) -> Option<u64> {
+fn rank(head: &PassedOver, before: &PassedOver) -> Option<u64> {
     let mut packets = std::iter::once(&before.packet).chain(&before.behind);
     packets.position(|&packet| packet == head.packet).map(|ahead| ahead as u64)
 }
 
-impl Spell {
+impl WaitingPeriod {
     fn waited(&self) -> Time {
         self.until.saturating_sub(self.since)
     }

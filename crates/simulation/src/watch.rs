@@ -11,7 +11,7 @@ use crate::refusals::Refusals;
 use crate::waiting::Waiting;
 
 /// What has been found so far.
-pub(crate) struct Watch {
+pub(crate) struct DeadlockWatch {
     checkpoints: u64,
     /// Number of the checkpoint at which the fabric is searched next.
     next_search: u64,
@@ -23,7 +23,7 @@ pub(crate) struct Watch {
     pub(crate) refusals: Refusals,
 }
 
-impl Watch {
+impl DeadlockWatch {
     pub(crate) fn new(prepared: &Prepared) -> Self {
         Self {
             checkpoints: 0,

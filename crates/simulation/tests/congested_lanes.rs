@@ -128,13 +128,13 @@ const VARIANTS: [&[(&str, &str)]; 7] = [
 fn a_victim_lane_is_not_marked_beside_a_busy_lane() {
     for variant in VARIANTS {
         let of = |more: &[(&str, &str)]| marks(&[variant, &[NO_VICTIM], more].concat()).0;
-        let (alone, beside) = (of(&[NOT_BUSY]), of(&[]));
+        let (alone, extensions) = (of(&[NOT_BUSY]), of(&[]));
         let at_x = |found: &BTreeMap<(String, u8), u64>| found.get(&(X.to_owned(), 0)).copied().unwrap_or(0);
-        for found in [&alone, &beside] {
+        for found in [&alone, &extensions] {
             assert!(found[&(R.to_owned(), 0)] > 100, "{variant:?}: r is a root: {found:?}");
         }
         assert_eq!(at_x(&alone), 0, "{variant:?}: x is a victim: {alone:?}");
-        assert_eq!(at_x(&beside), 0, "{variant:?}: and is one beside a busy lane: {beside:?}");
+        assert_eq!(at_x(&extensions), 0, "{variant:?}: and is one beside a busy lane: {extensions:?}");
     }
 }
 

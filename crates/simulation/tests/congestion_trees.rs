@@ -224,8 +224,8 @@ fn what_congestion_control_does_is_recorded() {
 
         let seconds: f64 = real(&outcome, "flows", "throttled").iter().sum::<f64>() * 900e-6;
         assert!((seconds / found.throttled_s - 1.0).abs() < 1e-9, "{algorithm}: {seconds} {found:?}");
-        let held_back = real(&outcome, "flows", "held_back");
-        assert!(held_back.iter().all(|&part| (0.0..=1.0).contains(&part)));
+        let rate_limited = real(&outcome, "flows", "held_back");
+        assert!(rate_limited.iter().all(|&part| (0.0..=1.0).contains(&part)));
         // In the mean over the bins, which are equally long, a flow's level is its mean.
         let [mean, strongest, in_bin] = match algorithm {
             "dcqcn" => ["rate_mean_mbps", "rate_min_mbps", "rate_mbps"],

@@ -4,7 +4,7 @@ mod common;
 
 use common::prepare;
 use fabricsim_engine::Advance;
-use fabricsim_model::Nobody;
+use fabricsim_model::NullObserver;
 use fabricsim_simulation::{Control, Status, simulate};
 use fabricsim_units::Time;
 
@@ -45,14 +45,14 @@ duration = "200 us"
 #[test]
 fn what_has_happened_adds_up_wherever_a_run_is_stopped() {
     for partitions in ["1", "2"] {
-        let mut engine = prepare(BUSY, &[("run.partitions", partitions)]).engine(|| Nobody);
+        let mut engine = prepare(BUSY, &[("run.partitions", partitions)]).engine(|| NullObserver);
         let how = engine.advance(Time::us(200), &mut |_, _| false);
         assert_eq!(how, Advance::Stopped, "{partitions}: the test must stop it on its way");
         let (totals, now) = (engine.totals(), engine.now());
         assert_eq!(totals.injected, totals.delivered + totals.in_flight, "{partitions}");
         assert_eq!(engine.check_credits(), Ok(()), "{partitions}");
         assert!(now > Time::ZERO && now < Time::us(200));
-        let mut straight = prepare(BUSY, &[]).engine(|| Nobody);
+        let mut straight = prepare(BUSY, &[]).engine(|| NullObserver);
         straight.advance(now, &mut |_, _| true);
         assert_eq!(totals, straight.totals(), "{partitions}: everything before {now} has happened");
     }

@@ -7,7 +7,7 @@ use common::random::{Case, Wanted, experiment};
 use common::{everything, prepare, tables};
 use fabricsim_analysis::find_deadlock;
 use fabricsim_engine::{Advance, Engine, Extent, Prepared};
-use fabricsim_model::{Nobody, Observer};
+use fabricsim_model::{NullObserver, Observer};
 use fabricsim_routing::Verdict;
 use fabricsim_simulation::{Control, Outcome, Status, simulate};
 use fabricsim_topology::Node;
@@ -52,7 +52,7 @@ fn conserves<B: Observer>(engine: &Engine<B>) -> Result<(), TestCaseError> {
 fn packets_and_credits_are_conserved_at_every_time() {
     for_cases(1000, Wanted::Any, |case| {
         let prepared = prepared(case, &[("run.partitions", "2")]);
-        let mut engine = prepared.engine(|| Nobody);
+        let mut engine = prepared.engine(|| NullObserver);
         for step in 1..=600 {
             engine.advance(Time(step * 7_919), &mut |_, _| true);
             conserves(&engine)?;

@@ -4,7 +4,7 @@ mod common;
 
 use common::{ALL, everything, prepare, run};
 use fabricsim_analysis::{Reason, find_deadlock, waits};
-use fabricsim_engine::{Extent, Place, Prepared, Snapshot};
+use fabricsim_engine::{BufferKind, Extent, Prepared, Snapshot};
 use fabricsim_measure::Recorder;
 use fabricsim_session::{Change, Event, EventKind, Feed, InjectError, Injection, Subscription};
 use fabricsim_simulation::{Control, Outcome, Run, Status, Stop};
@@ -91,7 +91,7 @@ fn in_steps(prepared: &Prepared, end: Time, seed: u64) -> Outcome {
 
 /// What is in the snapshot adds up.
 fn balances(snapshot: &Snapshot) {
-    let staged = snapshot.queues.iter().filter(|queue| matches!(queue.place, Place::Staged(_)));
+    let staged = snapshot.queues.iter().filter(|queue| matches!(queue.place, BufferKind::Staged(_)));
     let staged: usize = staged.map(|queue| snapshot.packets(queue).len()).sum();
     let packets: u64 = snapshot.lanes.iter().map(|lane| u64::from(lane.packets)).sum();
     assert_eq!(packets + staged as u64, snapshot.totals.in_flight);
@@ -102,7 +102,7 @@ fn balances(snapshot: &Snapshot) {
     }
     for queue in &snapshot.queues {
         assert!(snapshot.packets(queue)[0].source == queue.head.source);
-        if queue.place == Place::Input {
+        if queue.place == BufferKind::Input {
             let lane = snapshot.lane(queue.input, queue.lane).unwrap();
             assert!(lane.blocks >= queue.blocks);
             assert_eq!(lane.free + lane.returning + lane.blocks, lane.capacity, "{lane:?}");

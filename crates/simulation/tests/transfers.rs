@@ -3,7 +3,7 @@
 mod common;
 
 use common::run;
-use fabricsim_simulation::{Lost, Outcome, Status};
+use fabricsim_simulation::{LostPackets, Outcome, Status};
 
 const SWITCH: &str = r#"
 [topology.single-switch]
@@ -71,7 +71,7 @@ fn every_transfer_ends_after_losses() {
 fn losses_are_counted_by_cause() {
     let run = |loss| run(SWITCH, &[("transport.loss", loss), ("transport.timeout", "20 us")]);
     let none = run("0").invariants;
-    assert_eq!((none.dropped, none.lost, none.packets_ok), (0, Lost::default(), true));
+    assert_eq!((none.dropped, none.lost, none.packets_ok), (0, LostPackets::default(), true));
     let outcome = run("0.2");
     let found = &outcome.invariants;
     let counts = outcome.summary.transport.as_ref().map_or(0, |transport| transport.counts.lost);

@@ -8,10 +8,10 @@ use rustix::time::{ClockId, clock_gettime};
 
 /// A moment by the machine's clock, in ns since it was started: the same in all processes, and never set back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Stamp(pub(crate) u64);
+pub(crate) struct Timestamp(pub(crate) u64);
 
 /// Time since the clock was started.
-pub(crate) struct Clock(Stamp);
+pub(crate) struct Clock(Timestamp);
 
 impl Clock {
     pub(crate) fn start() -> Self {
@@ -23,12 +23,12 @@ impl Clock {
     }
 
     /// Stamp of a datagram that is sent at `now`.
-    pub(crate) fn stamp(&self, now: Time) -> Stamp {
-        Stamp(self.0.0 + now.0 / 1000)
+    pub(crate) fn stamp(&self, now: Time) -> Timestamp {
+        Timestamp(self.0.0 + now.0 / 1000)
     }
 
     /// True if what was sent then has outlived its lifetime.
-    pub(crate) fn is_over(&self, sent: Stamp, now: Time, lifetime: Time) -> bool {
+    pub(crate) fn is_over(&self, sent: Timestamp, now: Time, lifetime: Time) -> bool {
         self.stamp(now).0.saturating_sub(sent.0) >= lifetime.0 / 1000
     }
 }
@@ -37,9 +37,9 @@ impl Clock {
     clippy::disallowed_methods,
     reason = "sockets work in real time, and two processes have to agree on a packet's age; nothing simulated is here"
 )]
-fn machine() -> Stamp {
+fn machine() -> Timestamp {
     let now = clock_gettime(ClockId::Monotonic);
-    Stamp(now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64)
+    Timestamp(now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64)
 }
 
 /// Waits a moment, since there is nothing to do.
@@ -53,13 +53,13 @@ mod tests {
 
     #[test]
     fn a_datagram_has_a_lifetime() {
-        let clock = Clock(Stamp(5_000_000_000));
+        let clock = Clock(Timestamp(5_000_000_000));
         let sent = clock.stamp(Time::us(100));
-        assert_eq!(sent, Stamp(5_000_100_000));
+        assert_eq!(sent, Timestamp(5_000_100_000));
         assert!(!clock.is_over(sent, Time::us(100), Time::us(20)));
         assert!(!clock.is_over(sent, Time::us(119), Time::us(20)));
         assert!(clock.is_over(sent, Time::us(120), Time::us(20)));
         // One that comes from before this clock was started.
-        assert!(clock.is_over(Stamp(4_999_000_000), Time::ZERO, Time::us(20)));
+        assert!(clock.is_over(Timestamp(4_999_000_000), Time::ZERO, Time::us(20)));
     }
 }

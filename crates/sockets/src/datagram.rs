@@ -3,7 +3,7 @@
 
 use fabricsim_protocols::ordering::Header;
 
-use crate::clock::Stamp;
+use crate::clock::Timestamp;
 use crate::token::Token;
 
 /// The largest payload of a packet, in bytes.
@@ -58,7 +58,7 @@ impl Part {
 /// A datagram with a header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Datagram {
-    pub(crate) sent: Stamp,
+    pub(crate) sent: Timestamp,
     pub(crate) header: Header,
     pub(crate) part: Option<Part>,
 }
@@ -75,7 +75,7 @@ pub(crate) fn write(
     buffer: &mut Vec<u8>,
     role: Role,
     token: &Token,
-    sent: Stamp,
+    sent: Timestamp,
     header: &Header,
     part: Option<(u16, u32, &[u8])>,
 ) {
@@ -101,7 +101,7 @@ pub(crate) fn open<'a>(datagram: &'a [u8], token: &Token) -> Option<(Role, &'a [
 pub(crate) fn read(rest: &[u8]) -> Option<Datagram> {
     let (head, rest) = rest.split_at_checked(HEAD)?;
     let (sent, header) = head.split_at(8);
-    let sent = Stamp(u64::from_be_bytes(sent.try_into().ok()?));
+    let sent = Timestamp(u64::from_be_bytes(sent.try_into().ok()?));
     let header = Header::from_bytes(header.try_into().ok()?)?;
     if rest.is_empty() {
         return Some(Datagram { sent, header, part: None });
@@ -137,11 +137,11 @@ mod tests {
         ) {
             let mut buffer = Vec::new();
             let header = Header { word: sent ^ 1, ..Header::default() };
-            write(&mut buffer, Role::Source, &token(), Stamp(sent), &header, Some((stream, index, &bytes)));
+            write(&mut buffer, Role::Source, &token(), Timestamp(sent), &header, Some((stream, index, &bytes)));
             let (role, rest) = open(&buffer, &token()).expect("it has the token");
             prop_assert_eq!(role, Role::Source);
             let read = read(rest).expect("it was written");
-            prop_assert_eq!((read.sent, read.header), (Stamp(sent), header));
+            prop_assert_eq!((read.sent, read.header), (Timestamp(sent), header));
             let part = read.part.expect("it has one");
             prop_assert_eq!((part.stream, part.index, part.bytes()), (stream, index, &bytes[..]));
         }

@@ -70,13 +70,13 @@ struct Progress {
 }
 
 /// Notes what is acknowledged.
-struct Notes {
+struct AckRecord {
     bytes: u64,
     wrong_results: u64,
     exactly_once: bool,
 }
 
-impl SourceOutbox<Chunk> for Notes {
+impl SourceOutbox<Chunk> for AckRecord {
     fn acknowledged(&mut self, _: StreamId, chunk: Chunk, result: u64) {
         self.bytes += chunk.last - chunk.first;
         self.wrong_results += u64::from(self.exactly_once && result != u64::from(chunk.index));
@@ -108,7 +108,7 @@ pub fn run_source(
     }
     let mut sender = Sender::new(settings, token)?;
     let mut streams = open(&mut sender.source, settings)?;
-    let limit = Limit { clock: Clock::start(), seconds: settings.deadline_s, stop };
+    let limit = Deadline { clock: Clock::start(), seconds: settings.deadline_s, stop };
     meet(&socket, token, &limit)?;
     let (clock, mut buffer) = (&limit.clock, Vec::with_capacity(MAX_DATAGRAM));
     let (begun, mut finished) = (clock.now(), Time::ZERO);
@@ -148,14 +148,14 @@ struct Sender<'a> {
     settings: &'a Settings,
     token: &'a Token,
     source: Source<Chunk>,
-    notes: Notes,
+    notes: AckRecord,
     ignored: u64,
 }
 
 impl<'a> Sender<'a> {
     fn new(settings: &'a Settings, token: &'a Token) -> Result<Self, SocketError> {
         let source = Source::new(settings.source_options())?;
-        let notes = Notes { bytes: 0, wrong_results: 0, exactly_once: settings.exactly_once };
+        let notes = AckRecord { bytes: 0, wrong_results: 0, exactly_once: settings.exactly_once };
         Ok(Self { settings, token, source, notes, ignored: 0 })
     }
 
@@ -230,13 +230,13 @@ impl Progress {
 }
 
 /// Time at which to give up.
-struct Limit<'a> {
+struct Deadline<'a> {
     clock: Clock,
     seconds: u64,
     stop: &'a AtomicBool,
 }
 
-impl Limit<'_> {
+impl Deadline<'_> {
     fn check(&self, now: Time, state: impl FnOnce() -> String) -> Result<(), SocketError> {
         if self.stop.load(Ordering::Relaxed) {
             return Err(SocketError::Stopped);
@@ -249,7 +249,7 @@ impl Limit<'_> {
 }
 
 /// Waits until the proxy knows a target.
-fn meet(socket: &UdpSocket, token: &Token, limit: &Limit<'_>) -> Result<(), SocketError> {
+fn meet(socket: &UdpSocket, token: &Token, limit: &Deadline<'_>) -> Result<(), SocketError> {
     let (mut bytes, mut ask): (datagram::Buffer, _) = ([0; MAX_DATAGRAM + 1], Time::ZERO);
     loop {
         let now = limit.clock.now();

@@ -99,7 +99,7 @@ fn forge(port: u16, stop: &AtomicBool) {
         for role in [datagram::Role::Target, datagram::Role::Source] {
             index = index.wrapping_sub(1);
             let part = Some((0, index, &[9; 500][..]));
-            datagram::write(&mut buffer, role, &other, clock::Stamp(u64::MAX), &Header::default(), part);
+            datagram::write(&mut buffer, role, &other, clock::Timestamp(u64::MAX), &Header::default(), part);
             for bytes in [&[role as u8][..], &datagram::announcement(role, &other), &buffer] {
                 let _ = socket.send_to(bytes, (Ipv4Addr::LOCALHOST, port));
             }

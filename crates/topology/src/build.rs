@@ -12,7 +12,7 @@ use crate::links::{ByClass, Classes, Defaults, apply_named, by_class};
 use crate::{Graph, retry, validate};
 
 /// Input of a builder: the experiment, and the place of its file.
-pub(crate) struct Context<'a> {
+pub(crate) struct BuilderInput<'a> {
     pub(crate) experiment: &'a Experiment,
     /// Folder that relative paths start from.
     pub(crate) base_dir: &'a Path,
@@ -20,7 +20,7 @@ pub(crate) struct Context<'a> {
     pub(crate) file: &'a str,
 }
 
-impl Context<'_> {
+impl BuilderInput<'_> {
     /// An error about a key of the experiment.
     pub(crate) fn error(&self, key: &str, message: impl Into<String>) -> SpecError {
         SpecError::at_key(self.file, key, message)
@@ -45,7 +45,7 @@ impl Context<'_> {
 ///
 /// The error names the key (`topology.mesh.dimensions`), or the graph file and its line.
 pub fn build(experiment: &Experiment, base_dir: &Path, file: &str) -> Result<Graph, SpecError> {
-    let context = Context { experiment, base_dir, file };
+    let context = BuilderInput { experiment, base_dir, file };
     let mut graph = match &experiment.topology {
         Topology::Mesh(spec) => grid::mesh(&context, spec),
         Topology::Torus(spec) => grid::torus(&context, spec),

@@ -2,7 +2,7 @@
 
 use fabricsim_spec::SpecError;
 
-use crate::build::Context;
+use crate::build::BuilderInput;
 
 /// Largest number of switches and hosts together.
 pub const MAX_NODES: u64 = 16_000_000;
@@ -15,7 +15,7 @@ pub const MAX_DIMENSIONS: usize = 32;
 
 /// Refuses more than [`MAX_NODES`] switches and hosts. `switches` is a product of factors, `extra` further hosts.
 pub(crate) fn nodes(
-    context: &Context<'_>,
+    context: &BuilderInput<'_>,
     key: &str,
     switch_factors: impl Iterator<Item = u32>,
     hosts_per_switch: u32,
@@ -39,7 +39,7 @@ pub(crate) fn product(factors: impl Iterator<Item = u32>) -> f64 {
 }
 
 /// Refuses more than [`MAX_LINKS`] links.
-pub(crate) fn links(context: &Context<'_>, key: &str, links: u64) -> Result<usize, SpecError> {
+pub(crate) fn links(context: &BuilderInput<'_>, key: &str, links: u64) -> Result<usize, SpecError> {
     if links > MAX_LINKS {
         return Err(
             context.error(key, format!("{links} links are too many: at most {MAX_LINKS} are allowed"))
@@ -49,7 +49,7 @@ pub(crate) fn links(context: &Context<'_>, key: &str, links: u64) -> Result<usiz
 }
 
 /// Refuses a switch of more than [`MAX_PORTS`] ports.
-pub(crate) fn ports(context: &Context<'_>, key: &str, ports: u64) -> Result<(), SpecError> {
+pub(crate) fn ports(context: &BuilderInput<'_>, key: &str, ports: u64) -> Result<(), SpecError> {
     if ports > MAX_PORTS {
         let message = format!("a switch would have {ports} ports: at most {MAX_PORTS} are allowed");
         return Err(context.error(key, message));
@@ -59,7 +59,7 @@ pub(crate) fn ports(context: &Context<'_>, key: &str, ports: u64) -> Result<(), 
 
 /// Refuses a count outside `low..=high`.
 pub(crate) fn within(
-    context: &Context<'_>,
+    context: &BuilderInput<'_>,
     key: &str,
     value: u64,
     low: u64,

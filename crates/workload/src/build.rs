@@ -5,15 +5,15 @@ use std::sync::Arc;
 use fabricsim_spec::{DrawPer, Experiment, Injection, OrderingMode, Response, Traffic};
 use fabricsim_units::{HostId, Rate, Time};
 
-use crate::closed::{Closed, Exchange, Requests, Shared};
-use crate::error::Place;
+use crate::closed::{Closed, RequestResponse, Requests, Shared};
+use crate::error::ErrorLocation;
 use crate::injection::{self, Timing};
 use crate::job::{self, Job, JobInfo, NOBODY, Rank};
 use crate::pattern::{self, Draw, Plan};
 use crate::select::Selector;
 use crate::size::Sizes;
 use crate::source::Source;
-use crate::stream::{Entry, Stream};
+use crate::stream::{Entry, MessageStream};
 use crate::{Hosts, Problem, WorkloadError};
 
 /// The traffic of an experiment, ready to run.
@@ -27,7 +27,7 @@ pub struct Workload {
     /// The jobs.
     pub jobs: Vec<JobInfo>,
     /// Sources whose only destination would be themselves: they send nothing.
-    pub silent: Vec<Silent>,
+    pub silent: Vec<SilentSource>,
 }
 
 /// Description of a stream for tables.
@@ -75,7 +75,7 @@ impl StreamKind {
 
 /// A host that an entry names as a source and that sends nothing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Silent {
+pub struct SilentSource {
     /// Entry of the traffic list.
     pub stream: u16,
     /// The host.
@@ -93,13 +93,13 @@ pub fn build(experiment: &Experiment, hosts: &Hosts, file: &str) -> Result<Workl
         return Err(general("traffic", Problem::TooManyEntries(count)));
     }
     let selector = Selector::new(file, &hosts.names, &experiment.groups)?;
-    let mut of_host: Vec<Vec<Stream>> = vec![Vec::new(); hosts.names.len()];
+    let mut of_host: Vec<Vec<MessageStream>> = vec![Vec::new(); hosts.names.len()];
     let mut streams = Vec::new();
     let mut responses = Vec::new();
     let mut exchanges = Vec::new();
     let mut silent = Vec::new();
     for (entry, traffic) in experiment.traffic.iter().enumerate() {
-        let place = Place { file, list: "traffic", entry };
+        let place = ErrorLocation { file, list: "traffic", entry };
         let ordering = traffic.ordering.unwrap_or(experiment.transport.mode);
         let builder = Builder { seed: experiment.seed, hosts, selector: &selector, place, traffic, ordering };
         let (info, sizes) = builder.add(&mut of_host, &mut silent)?;
@@ -128,7 +128,7 @@ pub fn build(experiment: &Experiment, hosts: &Hosts, file: &str) -> Result<Workl
         jobs,
         everywhere: answered > 0,
     };
-    let source = |(host, streams): (usize, Vec<Stream>)| {
+    let source = |(host, streams): (usize, Vec<MessageStream>)| {
         let closed = closing.of_host(HostId(host as u32), &streams);
         Source::new(streams, closed)
     };
@@ -136,7 +136,12 @@ pub fn build(experiment: &Experiment, hosts: &Hosts, file: &str) -> Result<Workl
     Ok(Workload { sources, streams, jobs: infos, silent })
 }
 
-fn response_info(request: &StreamInfo, response: &Response, exchange: &Exchange, hosts: usize) -> StreamInfo {
+fn response_info(
+    request: &StreamInfo,
+    response: &Response,
+    exchange: &RequestResponse,
+    hosts: usize,
+) -> StreamInfo {
     StreamInfo {
         name: format!("{} response", request.name),
         kind: StreamKind::Response,
@@ -157,7 +162,7 @@ struct Closing<'a> {
 }
 
 impl Closing<'_> {
-    fn of_host(&self, host: HostId, streams: &[Stream]) -> Option<Closed> {
+    fn of_host(&self, host: HostId, streams: &[MessageStream]) -> Option<Closed> {
         let ranks = self.jobs.iter().filter_map(|job| {
             let rank = job.ranks[host.index()];
             (rank != NOBODY).then(|| Rank::new(Arc::clone(job), rank))
@@ -181,7 +186,7 @@ struct Builder<'a> {
     seed: u64,
     hosts: &'a Hosts,
     selector: &'a Selector<'a>,
-    place: Place<'a>,
+    place: ErrorLocation<'a>,
     traffic: &'a Traffic,
     ordering: OrderingMode,
 }
@@ -189,8 +194,8 @@ struct Builder<'a> {
 impl Builder<'_> {
     fn add(
         &self,
-        of_host: &mut [Vec<Stream>],
-        silent: &mut Vec<Silent>,
+        of_host: &mut [Vec<MessageStream>],
+        silent: &mut Vec<SilentSource>,
     ) -> Result<(StreamInfo, Arc<Sizes>), WorkloadError> {
         let stream = self.place.entry as u16;
         self.check_span()?;
@@ -211,9 +216,9 @@ impl Builder<'_> {
                     let streams = &mut of_host[host.index()];
                     // Most hosts have one stream, and there may be very many hosts.
                     streams.reserve_exact(1);
-                    streams.push(Stream::new(entry, mark, self.seed, host));
+                    streams.push(MessageStream::new(entry, mark, self.seed, host));
                 }
-                None => silent.push(Silent { stream, host }),
+                None => silent.push(SilentSource { stream, host }),
             }
             sending += usize::from(mark.is_some());
         }
@@ -235,13 +240,13 @@ impl Builder<'_> {
         response: &Response,
         requests: Arc<Sizes>,
         number: u16,
-    ) -> Result<Exchange, WorkloadError> {
+    ) -> Result<RequestResponse, WorkloadError> {
         if self.traffic.draw_per == DrawPer::Packet {
             let with = "draw_per = \"packet\"";
             let why = "a message whose packets go to several hosts has no receiver; leave one of them out";
             return Err(self.place.error("response", Problem::NoMeaning { with, why }));
         }
-        Ok(Exchange {
+        Ok(RequestResponse {
             stream: self.place.entry as u16,
             response: number,
             delay: response.delay,
@@ -253,7 +258,7 @@ impl Builder<'_> {
 
     fn entry(&self, sizes: &Arc<Sizes>, draw: &Arc<Draw>, link: Rate) -> Result<Entry, WorkloadError> {
         let &Self { place, traffic, .. } = self;
-        let (timing, load) = Timing::new(&injection::Context { place, traffic, sizes, link })?;
+        let (timing, load) = Timing::new(&injection::InjectionInput { place, traffic, sizes, link })?;
         Ok(Entry {
             stream: place.entry as u16,
             timing,
@@ -270,7 +275,7 @@ impl Builder<'_> {
 
     fn plan(&self, sources: &[HostId]) -> Result<Plan, WorkloadError> {
         let &Self { seed, hosts, selector, place, traffic, .. } = self;
-        pattern::plan(&pattern::Context { place, seed, hosts, selector, traffic, sources })
+        pattern::plan(&pattern::PatternInput { place, seed, hosts, selector, traffic, sources })
     }
 
     fn check_span(&self) -> Result<(), WorkloadError> {
@@ -342,7 +347,7 @@ message = '64 B'
             ordering: OrderingMode::None,
         };
         assert_eq!(workload.streams, [info("background", 4, 150.0), info("to", 3, 64.0)]);
-        assert_eq!(workload.silent, [Silent { stream: 1, host: HostId(1) }]);
+        assert_eq!(workload.silent, [SilentSource { stream: 1, host: HostId(1) }]);
         let loads: Vec<f64> = workload.sources.iter().map(Source::nominal_load).collect();
         assert_eq!(loads, [1.25, 0.25, 1.25, 1.25]);
         assert_eq!(workload.sources[1].streams().collect::<Vec<_>>(), [0]);

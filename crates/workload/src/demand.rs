@@ -3,14 +3,14 @@
 use fabricsim_units::{HostId, Rate, Time};
 
 use crate::Source;
-use crate::pattern::{Draw, Mark};
+use crate::pattern::{Draw, DrawState};
 use crate::size::Sizes;
-use crate::stream::Stream;
+use crate::stream::MessageStream;
 
 /// Demand of one entry of the traffic list on one source.
 #[derive(Clone, Copy, Debug)]
 pub struct Demand<'a> {
-    stream: &'a Stream,
+    stream: &'a MessageStream,
 }
 
 impl Source {
@@ -75,7 +75,7 @@ impl Demand<'_> {
 }
 
 impl Draw {
-    fn most_destinations(&self, mark: Mark) -> usize {
+    fn most_destinations(&self, mark: DrawState) -> usize {
         match self {
             Self::Fixed => 1,
             Self::Uniform(set) => set.others(mark[0]) as usize,
@@ -84,7 +84,7 @@ impl Draw {
         }
     }
 
-    fn shares(&self, mark: Mark, mut visit: impl FnMut(HostId, f64)) {
+    fn shares(&self, mark: DrawState, mut visit: impl FnMut(HostId, f64)) {
         match self {
             Self::Fixed => visit(HostId(mark[0]), 1.0),
             Self::Uniform(set) => set.shares(mark[0], 1.0, visit),

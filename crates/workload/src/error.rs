@@ -227,14 +227,14 @@ const fn exponent(even: bool) -> &'static str {
 
 /// An entry of the traffic list or of the list of jobs, for errors.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Place<'a> {
+pub(crate) struct ErrorLocation<'a> {
     pub(crate) file: &'a str,
     /// `traffic` or `jobs`.
     pub(crate) list: &'static str,
     pub(crate) entry: usize,
 }
 
-impl Place<'_> {
+impl ErrorLocation<'_> {
     /// An error at `<list>.<entry>.<key>`.
     pub(crate) fn error(&self, key: &str, problem: Problem) -> WorkloadError {
         WorkloadError { file: self.file.to_owned(), key: self.key(key), problem }

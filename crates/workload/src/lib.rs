@@ -29,7 +29,7 @@ mod testing;
 
 use fabricsim_units::{HostId, Rate, Time};
 
-pub use build::{Silent, StreamInfo, StreamKind, Workload, build};
+pub use build::{SilentSource, StreamInfo, StreamKind, Workload, build};
 pub use closed::{Arrival, Event};
 pub use demand::Demand;
 pub use error::{Problem, WorkloadError};

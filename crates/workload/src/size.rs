@@ -4,7 +4,7 @@ use fabricsim_model::Random;
 use fabricsim_spec::{MessageSize, SizeDistribution, WeightedSize};
 use fabricsim_units::Bytes;
 
-use crate::error::Place;
+use crate::error::ErrorLocation;
 use crate::{Problem, WorkloadError};
 
 /// Largest message, in bytes: 256 TiB. Far beyond use, and small enough that sums of sizes do not overflow.
@@ -35,7 +35,11 @@ pub(crate) enum Sizes {
 
 impl Sizes {
     /// `under` is put before the keys in errors: `""` or `"response."`.
-    pub(crate) fn new(message: &MessageSize, place: &Place, under: &str) -> Result<Self, WorkloadError> {
+    pub(crate) fn new(
+        message: &MessageSize,
+        place: &ErrorLocation,
+        under: &str,
+    ) -> Result<Self, WorkloadError> {
         let size = |bytes: Bytes, key: &str| match bytes.get() {
             size @ 1..=LARGEST => Ok(size),
             _ => Err(place.range(&format!("{under}{key}"), &bytes, SIZE_RANGE)),
@@ -66,7 +70,7 @@ impl Sizes {
     fn choice(
         sizes: Vec<u64>,
         choices: &[WeightedSize],
-        place: &Place,
+        place: &ErrorLocation,
         under: &str,
     ) -> Result<Self, WorkloadError> {
         for (i, choice) in choices.iter().enumerate() {
@@ -141,7 +145,7 @@ impl Sizes {
 mod tests {
     use super::*;
 
-    const PLACE: Place = Place { file: "f.toml", list: "traffic", entry: 3 };
+    const PLACE: ErrorLocation = ErrorLocation { file: "f.toml", list: "traffic", entry: 3 };
 
     fn choice(list: &[(u64, f64)]) -> MessageSize {
         let weighted = |&(size, weight)| WeightedSize { size: Bytes(size), weight };

@@ -3,7 +3,7 @@ use fabricsim_units::{HostId, Time};
 use crate::Message;
 use crate::closed::{Arrival, Closed, Event};
 use crate::injected::Injected;
-use crate::stream::Stream;
+use crate::stream::MessageStream;
 
 /// The messages of one host: all entries of the traffic list that it is a source of, merged.
 ///
@@ -19,7 +19,7 @@ use crate::stream::Stream;
 /// what was due but never taken, so that [`Source::offered_bytes`] is exact.
 #[derive(Clone, Debug)]
 pub struct Source {
-    streams: Box<[Stream]>,
+    streams: Box<[MessageStream]>,
     /// The window of [`Source::offered_bytes`].
     from: Time,
     to: Time,
@@ -36,8 +36,8 @@ pub struct Source {
 
 impl Source {
     /// `streams` by entry.
-    pub(crate) fn new(streams: Vec<Stream>, closed: Option<Closed>) -> Self {
-        let saturating = streams.iter().any(Stream::is_saturating);
+    pub(crate) fn new(streams: Vec<MessageStream>, closed: Option<Closed>) -> Self {
+        let saturating = streams.iter().any(MessageStream::is_saturating);
         let mut source = Self {
             streams: streams.into(),
             from: Time::ZERO,
@@ -58,7 +58,7 @@ impl Source {
     #[inline]
     fn schedule(&mut self) {
         if !self.saturating {
-            self.next = self.streams.iter().map(Stream::next_open).min().unwrap_or(Time::MAX);
+            self.next = self.streams.iter().map(MessageStream::next_open).min().unwrap_or(Time::MAX);
             if let Some(closed) = &self.closed {
                 self.next = self.next.min(closed.next());
             }
@@ -113,19 +113,19 @@ impl Source {
 
     /// The host has taken a packet with data. True if there is something new to send, now or later.
     pub fn arrived(&mut self, now: Time, arrival: &Arrival) -> bool {
-        self.told(|closed, streams| closed.arrived(now, arrival, streams))
+        self.with_closed_loop(|closed, streams| closed.arrived(now, arrival, streams))
     }
 
     /// The last byte of a message leaves the host at `at`, which may be later than now. True if there is something new
     /// to send.
     pub fn left(&mut self, at: Time, stream: u16, tag: u32) -> bool {
-        self.told(|closed, _| closed.left(at, stream, tag))
+        self.with_closed_loop(|closed, _| closed.left(at, stream, tag))
     }
 
-    fn told(&mut self, tell: impl FnOnce(&mut Closed, &mut [Stream])) -> bool {
+    fn with_closed_loop(&mut self, apply: impl FnOnce(&mut Closed, &mut [MessageStream])) -> bool {
         let Some(closed) = &mut self.closed else { return false };
         let before = closed.waiting();
-        tell(closed, &mut self.streams);
+        apply(closed, &mut self.streams);
         let more = closed.waiting() > before;
         self.schedule();
         more
@@ -179,7 +179,7 @@ impl Source {
 
     /// The entries of the traffic list that the host is a source of, ascending.
     pub fn streams(&self) -> impl Iterator<Item = u16> {
-        self.streams.iter().map(Stream::number)
+        self.streams.iter().map(MessageStream::number)
     }
 
     /// The destination of `stream`, where the pattern leaves no choice.
@@ -202,7 +202,7 @@ impl Source {
     /// Nominal load: what all streams offer while they are active, as a fraction of the link rate; 1 for each
     /// saturating stream.
     pub fn nominal_load(&self) -> f64 {
-        self.streams.iter().map(Stream::load).sum()
+        self.streams.iter().map(MessageStream::load).sum()
     }
 
     /// Counts offered bytes from `from` on and before `to`; at first from 0 to the end of time. Exact when called at a
@@ -252,7 +252,7 @@ impl Source {
         self.streams.iter().map(|stream| (stream.number(), stream.offered)).chain(closed)
     }
 
-    pub(crate) fn all_streams(&self) -> &[Stream] {
+    pub(crate) fn all_streams(&self) -> &[MessageStream] {
         &self.streams
     }
 
@@ -308,7 +308,7 @@ impl Source {
             stream.offered = stream.offered.saturating_add(message.bytes);
         }
         if let Some(closed) = &mut self.closed {
-            closed.made(&message);
+            closed.created(&message);
         }
         self.schedule();
         message

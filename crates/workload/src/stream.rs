@@ -6,7 +6,7 @@ use fabricsim_units::{HostId, Rate, Time};
 use crate::Message;
 use crate::clock::Clock;
 use crate::injection::{Process, Timing};
-use crate::pattern::{Draw, Mark};
+use crate::pattern::{Draw, DrawState};
 use crate::size::Sizes;
 
 /// Purpose of random numbers: each use has streams of its own. The tag keeps them apart from those of other parts
@@ -49,12 +49,12 @@ pub(crate) struct Entry {
 
 /// A stream of messages of one source.
 #[derive(Clone, Debug)]
-pub(crate) struct Stream {
+pub(crate) struct MessageStream {
     entry: Arc<Entry>,
     process: Process,
     destinations: Random,
     sizes: Random,
-    mark: Mark,
+    mark: DrawState,
     /// Time at which the next message is created, at the earliest if the stream is saturating; [`Time::MAX`] when it has
     /// ended.
     at: Time,
@@ -67,8 +67,8 @@ pub(crate) struct Stream {
     saturating: bool,
 }
 
-impl Stream {
-    pub(crate) fn new(entry: Arc<Entry>, mark: Mark, seed: u64, host: HostId) -> Self {
+impl MessageStream {
+    pub(crate) fn new(entry: Arc<Entry>, mark: DrawState, seed: u64, host: HostId) -> Self {
         let random = |purpose: Purpose| Random::new(seed, purpose as u64, key(entry.stream, host));
         let mut stream = Self {
             process: entry.timing.start(entry.start, random(Purpose::Timing)),
@@ -107,7 +107,7 @@ impl Stream {
         &self.entry
     }
 
-    pub(crate) fn mark(&self) -> Mark {
+    pub(crate) fn mark(&self) -> DrawState {
         self.mark
     }
 
@@ -129,7 +129,7 @@ impl Stream {
         self.at
     }
 
-    /// Makes the next message, which is there (`created` is what [`Stream::next`] says).
+    /// Makes the next message, which is there (`created` is what [`MessageStream::next`] says).
     #[inline]
     pub(crate) fn take(&mut self, created: Time) -> Message {
         let bytes = self.entry.sizes.draw(&mut self.sizes);

@@ -25,7 +25,7 @@ pub struct Refused {
     /// The lane on which it waits.
     pub lane: Vl,
     /// Responses that the host owes.
-    pub owed: usize,
+    pub pending_responses: usize,
 }
 
 impl AdmissionGate {
@@ -33,9 +33,9 @@ impl AdmissionGate {
         Self { limit, waiting: vec![VecDeque::new(); usize::from(lanes)] }
     }
 
-    /// True if there is room for the response to another request when `owed` responses are owed.
-    pub(crate) fn is_open(&self, owed: usize) -> bool {
-        owed < self.limit as usize
+    /// True if there is room for the response to another request when `pending_responses` responses are owed.
+    pub(crate) fn is_open(&self, pending_responses: usize) -> bool {
+        pending_responses < self.limit as usize
     }
 
     /// The packet at the head of a lane.

@@ -3,14 +3,14 @@
 
 use std::sync::Arc;
 
-use fabricsim_fabric::{Context, Outbox, Slot, send};
-use fabricsim_model::{Beside, Lanes, Nobody, Observer, Packet, PacketKind};
+use fabricsim_fabric::{Outbox, PartitionContext, Slot, send};
+use fabricsim_model::{ExtensionHeaders, Lanes, NullObserver, Observer, Packet, PacketKind};
 use fabricsim_routing::RoutingFunction;
 use fabricsim_units::{HostId, Time, Vl};
 use fabricsim_workload::{Event, Message, Source};
 
-use super::pacing::Turn;
-use super::{AdmissionGate, Candidate, Endpoint, Pacing, Parcel};
+use super::pacing::NextToSend;
+use super::{AdmissionGate, Candidate, Endpoint, OutgoingPacket, Pacing};
 use crate::losses::LossCause;
 
 /// The parts of an adapter besides its endpoint.
@@ -38,7 +38,7 @@ impl Chain {
     pub(super) fn settle<E: Endpoint, R: RoutingFunction, B: Observer, O: Outbox>(
         &mut self,
         endpoint: &mut E,
-        context: &mut Context<R, B, O>,
+        context: &mut PartitionContext<R, B, O>,
     ) {
         let now = context.now;
         let busy_until = context.ports.senders[self.port as usize].busy_until;
@@ -47,15 +47,15 @@ impl Chain {
             return;
         }
         if let Some(pacing) = &mut self.pacing {
-            pacing.end_throttling(now, &mut context.observer);
+            pacing.end_blocking_by_cc(now, &mut context.observer);
             pacing.expire(now);
         }
         if E::ACKNOWLEDGES {
             endpoint.expire(now, &mut context.observer);
-            self.hear(endpoint, now, &mut context.observer);
+            self.notify_application(endpoint, now, &mut context.observer);
         }
         self.open_messages(endpoint, now);
-        context.ports.forget_wants(self.port);
+        context.ports.forget_awaited(self.port);
         let overdue = self.pacing.as_ref().map_or(Time::MAX, |pacing| pacing.wake_at());
         let idle = self.next_opening(endpoint, now).min(endpoint.wake_at()).min(overdue);
         let retry = match self.send_next(endpoint, context) {
@@ -73,7 +73,7 @@ impl Chain {
     fn send_next<E: Endpoint, R: RoutingFunction, B: Observer, O: Outbox>(
         &mut self,
         endpoint: &mut E,
-        context: &mut Context<R, B, O>,
+        context: &mut PartitionContext<R, B, O>,
     ) -> Result<(), Time> {
         let mut retry = Time::MAX;
         if let Some(answer) = endpoint.answer() {
@@ -101,17 +101,17 @@ impl Chain {
     fn send_paced<E: Endpoint, R: RoutingFunction, B: Observer, O: Outbox>(
         &mut self,
         endpoint: &mut E,
-        context: &mut Context<R, B, O>,
+        context: &mut PartitionContext<R, B, O>,
     ) -> Result<(), Time> {
-        let order = match self.pacing.as_ref().map(|pacing| pacing.turn()) {
-            Some(Turn::Data) => [Turn::Data, Turn::Answers],
-            _ => [Turn::Answers, Turn::Data],
+        let order = match self.pacing.as_ref().map(|pacing| pacing.next_to_send()) {
+            Some(NextToSend::Data) => [NextToSend::Data, NextToSend::Answers],
+            _ => [NextToSend::Answers, NextToSend::Data],
         };
         let mut retry = Time::MAX;
         for turn in order {
             let sent = match turn {
-                Turn::Answers => self.try_notification(context),
-                Turn::Data => self.try_flows(endpoint, context),
+                NextToSend::Answers => self.try_notification(context),
+                NextToSend::Data => self.try_flows(endpoint, context),
             };
             match sent {
                 Ok(()) => return Ok(()),
@@ -123,7 +123,7 @@ impl Chain {
 
     /// Returns the time at which there is something to send after a packet that has just been sent.
     #[inline(always)]
-    fn after_sending<E: Endpoint, R, B, O>(&self, endpoint: &E, context: &Context<R, B, O>) -> Time {
+    fn after_sending<E: Endpoint, R, B, O>(&self, endpoint: &E, context: &PartitionContext<R, B, O>) -> Time {
         let busy_until = context.ports.senders[self.port as usize].busy_until;
         let data = if endpoint.has_more() { busy_until } else { self.next_opening(endpoint, context.now) };
         let answer = self.pacing.as_ref().and_then(|pacing| pacing.answer_ready()).unwrap_or(Time::MAX);
@@ -135,7 +135,7 @@ impl Chain {
     fn try_flows<E: Endpoint, R: RoutingFunction, B: Observer, O: Outbox>(
         &mut self,
         endpoint: &mut E,
-        context: &mut Context<R, B, O>,
+        context: &mut PartitionContext<R, B, O>,
     ) -> Result<(), Time> {
         let now = context.now;
         let (mut retry, mut held, mut starved) = (Time::MAX, None, false);
@@ -158,7 +158,7 @@ impl Chain {
             }
         }
         if let (Some(destination), Some(pacing), false) = (held, &mut self.pacing, starved) {
-            pacing.begin_throttling(now, destination);
+            pacing.begin_blocking_by_cc(now, destination);
         }
         Err(retry)
     }
@@ -168,7 +168,7 @@ impl Chain {
     #[inline(never)]
     fn try_notification<R: RoutingFunction, B: Observer, O: Outbox>(
         &mut self,
-        context: &mut Context<R, B, O>,
+        context: &mut PartitionContext<R, B, O>,
     ) -> Result<(), Time> {
         let now = context.now;
         let Some(pacing) = &self.pacing else { return Err(Time::MAX) };
@@ -179,8 +179,8 @@ impl Chain {
         let Some(packet) = pacing.answer(now) else { return Err(Time::MAX) };
         let base = pacing.class_base();
         let lane = self.choose_lane(context, packet.destination, packet.bytes, base)?;
-        let beside = self.pacing.as_mut().map(|pacing| pacing.answered()).unwrap_or_default();
-        self.put_on_link(packet, Some(beside), lane, context);
+        let extensions = self.pacing.as_mut().map(|pacing| pacing.answered()).unwrap_or_default();
+        self.put_on_link(packet, Some(extensions), lane, context);
         Ok(())
     }
 
@@ -188,11 +188,11 @@ impl Chain {
         &mut self,
         endpoint: &mut E,
         answer: Candidate,
-        context: &mut Context<R, B, O>,
+        context: &mut PartitionContext<R, B, O>,
     ) -> Result<(), Time> {
         let lane = self.choose_lane(context, answer.destination, answer.bytes, endpoint.class_base())?;
-        let Some(parcel) = endpoint.send_answer(context.now) else { return Err(Time::MAX) };
-        self.send_parcel(endpoint, parcel, lane, context);
+        let Some(outgoing) = endpoint.send_answer(context.now) else { return Err(Time::MAX) };
+        self.send_outgoing(endpoint, outgoing, lane, context);
         Ok(())
     }
 
@@ -202,7 +202,7 @@ impl Chain {
         &mut self,
         endpoint: &mut E,
         (turn, candidate): (usize, Candidate),
-        context: &mut Context<R, B, O>,
+        context: &mut PartitionContext<R, B, O>,
     ) -> Result<(), Time> {
         let base = match candidate.stream {
             Some(stream) => self.class_bases[usize::from(stream)],
@@ -211,36 +211,38 @@ impl Chain {
         let lane = self.choose_lane(context, candidate.destination, candidate.bytes, base)?;
         let app = &mut self.app;
         let draw = |stream| app.draws_per_packet(stream).then(|| app.destination(stream));
-        let Some(parcel) = endpoint.send(turn, context.now, draw) else { return Err(Time::MAX) };
-        self.send_parcel(endpoint, parcel, lane, context);
+        let Some(outgoing) = endpoint.send(turn, context.now, draw) else { return Err(Time::MAX) };
+        self.send_outgoing(endpoint, outgoing, lane, context);
         Ok(())
     }
 
     #[inline(always)]
-    fn send_parcel<E: Endpoint, R: RoutingFunction, B: Observer, O: Outbox>(
+    fn send_outgoing<E: Endpoint, R: RoutingFunction, B: Observer, O: Outbox>(
         &mut self,
         endpoint: &E,
-        mut parcel: Parcel,
+        mut outgoing: OutgoingPacket,
         lane: Vl,
-        context: &mut Context<R, B, O>,
+        context: &mut PartitionContext<R, B, O>,
     ) {
         let now = context.now;
-        let is_data = parcel.packet.kind == PacketKind::Data;
-        parcel.packet.sequence = self.sent as u32;
-        if is_data && !parcel.again {
-            context.observer.injected(now, &parcel.packet);
+        let is_data = outgoing.packet.kind == PacketKind::Data;
+        outgoing.packet.sequence = self.sent as u32;
+        if is_data && !outgoing.retransmitted {
+            context.observer.injected(now, &outgoing.packet);
         }
-        endpoint.on_link(&parcel, now, &mut context.observer);
-        let beside = parcel.label.map(|label| Beside { label: Some(label), ..Beside::default() });
-        let end = self.put_on_link(parcel.packet, beside, lane, context);
+        endpoint.on_link(&outgoing, now, &mut context.observer);
+        let extensions = outgoing
+            .label
+            .map(|label| ExtensionHeaders { label: Some(label), ..ExtensionHeaders::default() });
+        let end = self.put_on_link(outgoing.packet, extensions, lane, context);
         if !is_data {
             return;
         }
         if let Some(pacing) = &mut self.pacing {
-            pacing.sent(&parcel.packet, parcel.again, (now, end), &mut context.observer);
+            pacing.sent(&outgoing.packet, outgoing.retransmitted, (now, end), &mut context.observer);
         }
-        if !E::ACKNOWLEDGES && parcel.packet.last && self.app.is_closed() {
-            self.left(now, end, &parcel.packet, &mut context.observer);
+        if !E::ACKNOWLEDGES && outgoing.packet.last && self.app.is_closed() {
+            self.left(now, end, &outgoing.packet, &mut context.observer);
         }
     }
 
@@ -249,16 +251,16 @@ impl Chain {
     fn put_on_link<R: RoutingFunction, B: Observer, O: Outbox>(
         &mut self,
         mut packet: Packet,
-        beside: Option<Beside>,
+        extensions: Option<ExtensionHeaders>,
         lane: Vl,
-        context: &mut Context<R, B, O>,
+        context: &mut PartitionContext<R, B, O>,
     ) -> Time {
         packet.sequence = self.sent as u32;
         self.sent += 1;
         let blocks = packet.bytes.div_ceil(context.ports.ramps.unit());
         let slot = Slot::new(packet, blocks);
-        let index = match beside {
-            Some(beside) => context.arena.insert_with(slot, beside),
+        let index = match extensions {
+            Some(extensions) => context.arena.insert_with(slot, extensions),
             None => context.arena.insert(slot),
         };
         send(context, self.port, index, lane)
@@ -268,21 +270,27 @@ impl Chain {
     pub(super) fn arrive<E: Endpoint, B: Observer>(
         &mut self,
         endpoint: &mut E,
-        (packet, beside): (&Packet, &mut Beside),
+        (packet, extensions): (&Packet, &mut ExtensionHeaders),
         now: Time,
         observer: &mut B,
     ) -> Result<bool, LossCause> {
-        if let Some(cause) = endpoint.lose(packet, beside.label.as_ref(), now, observer) {
+        if let Some(cause) = endpoint.lose(packet, extensions.label.as_ref(), now, observer) {
             return Err(cause);
         }
-        let answer = self.pacing.as_mut().is_some_and(|pacing| pacing.arrived(packet, beside, now, observer));
-        let more = endpoint.arrive(packet, beside.label.as_ref(), now, observer);
-        let heard = self.hear(endpoint, now, observer);
-        Ok(answer || more || heard)
+        let answer =
+            self.pacing.as_mut().is_some_and(|pacing| pacing.arrived(packet, extensions, now, observer));
+        let more = endpoint.arrive(packet, extensions.label.as_ref(), now, observer);
+        let notified = self.notify_application(endpoint, now, observer);
+        Ok(answer || more || notified)
     }
 
     /// Notifies the application of finished messages and of arrivals. True if there is something new to send.
-    fn hear<E: Endpoint, B: Observer>(&mut self, endpoint: &mut E, now: Time, observer: &mut B) -> bool {
+    fn notify_application<E: Endpoint, B: Observer>(
+        &mut self,
+        endpoint: &mut E,
+        now: Time,
+        observer: &mut B,
+    ) -> bool {
         let is_closed = self.app.is_closed();
         while let Some(finished) = endpoint.next_finished() {
             if is_closed {
@@ -294,20 +302,20 @@ impl Chain {
             more |= is_closed && self.app.arrived(now, &arrival);
         }
         if is_closed {
-            self.tell(now, observer);
+            self.report_events(now, observer);
         }
         more
     }
 
     /// True if a packet may be taken now by an adapter whose endpoint sends this many responses.
-    pub(super) fn takes(&self, packet: &Packet, responses: usize) -> bool {
-        let owed = self.app.responses() + responses;
-        let is_open = self.admission.as_ref().is_none_or(|gate| gate.is_open(owed));
+    pub(super) fn accepts(&self, packet: &Packet, responses: usize) -> bool {
+        let pending_responses = self.app.responses() + responses;
+        let is_open = self.admission.as_ref().is_none_or(|gate| gate.is_open(pending_responses));
         is_open || packet.kind != PacketKind::Data || !self.app.is_request(packet.stream)
     }
 
     /// Reports answered requests and completed iterations to the observer.
-    fn tell<B: Observer>(&mut self, now: Time, observer: &mut B) {
+    fn report_events<B: Observer>(&mut self, now: Time, observer: &mut B) {
         for event in self.app.events() {
             match event {
                 Event::Answered { stream, created, .. } => observer.answered(now, stream, created),
@@ -322,7 +330,7 @@ impl Chain {
     #[inline(never)]
     fn left<B: Observer>(&mut self, now: Time, at: Time, packet: &Packet, observer: &mut B) {
         self.app.left(at, packet.stream, packet.tag);
-        self.tell(now, observer);
+        self.report_events(now, observer);
     }
 
     /// The lane on which a packet can go now, in the service class whose lanes begin at `base`; or when there may be
@@ -330,7 +338,7 @@ impl Chain {
     #[inline(always)]
     fn choose_lane<R: RoutingFunction, B, O: Outbox>(
         &self,
-        context: &mut Context<R, B, O>,
+        context: &mut PartitionContext<R, B, O>,
         destination: HostId,
         bytes: u32,
         base: u8,
@@ -377,10 +385,14 @@ impl Chain {
     }
 
     /// Longest time for which congestion control still holds back one of these messages.
-    pub(super) fn held_back_for<'a>(&self, messages: impl Iterator<Item = &'a Message>, now: Time) -> Time {
+    pub(super) fn rate_limited_for<'a>(
+        &self,
+        messages: impl Iterator<Item = &'a Message>,
+        now: Time,
+    ) -> Time {
         let Some(pacing) = &self.pacing else { return Time::ZERO };
         let mut pacing = pacing.clone();
-        let allowed = messages.map(|m| pacing.allowed_at((m.destination, m.stream), now, &mut Nobody));
+        let allowed = messages.map(|m| pacing.allowed_at((m.destination, m.stream), now, &mut NullObserver));
         // The time at which an acknowledgement opens a full window is not known.
         allowed.filter(|&at| at < Time::MAX).max().unwrap_or_default().saturating_sub(now)
     }

@@ -5,7 +5,7 @@ use fabricsim_protocols::{Datagram, Outgoing};
 use fabricsim_units::{HostId, Time};
 use fabricsim_workload::{Arrival, Message};
 
-use super::{Candidate, Endpoint, Parcel};
+use super::{Candidate, Endpoint, OutgoingPacket};
 
 /// The endpoint of unacknowledged packets.
 #[derive(Clone, Debug)]
@@ -66,7 +66,7 @@ impl Endpoint for DatagramEndpoint {
     }
 
     #[inline(always)]
-    fn send_answer(&mut self, _now: Time) -> Option<Parcel> {
+    fn send_answer(&mut self, _now: Time) -> Option<OutgoingPacket> {
         None
     }
 
@@ -83,7 +83,12 @@ impl Endpoint for DatagramEndpoint {
     }
 
     #[inline(always)]
-    fn send(&mut self, turn: usize, now: Time, draw: impl FnOnce(u16) -> Option<HostId>) -> Option<Parcel> {
+    fn send(
+        &mut self,
+        turn: usize,
+        now: Time,
+        draw: impl FnOnce(u16) -> Option<HostId>,
+    ) -> Option<OutgoingPacket> {
         let number = self.datagram.in_turn(turn);
         let (destination, bytes) = self.datagram.next_packet(number);
         let Outgoing { created, left, stream, tag, .. } = self.datagram.sent(number, draw);
@@ -94,7 +99,7 @@ impl Endpoint for DatagramEndpoint {
             last: left <= u64::from(bytes),
             ..Packet::new(PacketKind::Data, (self.host, destination), bytes, now)
         };
-        Some(Parcel { packet, label: None, again: false })
+        Some(OutgoingPacket { packet, label: None, retransmitted: false })
     }
 
     #[inline(always)]

@@ -20,13 +20,13 @@ pub(crate) struct Candidate {
 
 /// Packet that an endpoint sends.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Parcel {
+pub(crate) struct OutgoingPacket {
     /// The packet; its sender, its number and the time are the adapter's.
     pub(crate) packet: Packet,
     /// What the protocol puts on it.
     pub(crate) label: Option<Label>,
     /// True if it has been sent before.
-    pub(crate) again: bool,
+    pub(crate) retransmitted: bool,
 }
 
 /// A message that was sent wholly, and acknowledged where the protocol acknowledges.
@@ -56,7 +56,7 @@ pub(crate) trait Endpoint {
     fn answer(&self) -> Option<Candidate>;
 
     /// Sends what [`Endpoint::answer`] shows.
-    fn send_answer(&mut self, now: Time) -> Option<Parcel>;
+    fn send_answer(&mut self, now: Time) -> Option<OutgoingPacket>;
 
     /// Number of turns in which there may be a packet to send.
     fn turns(&self) -> usize;
@@ -65,13 +65,18 @@ pub(crate) trait Endpoint {
     fn candidate(&self, turn: usize) -> Option<Candidate>;
 
     /// Sends what [`Endpoint::candidate`] shows. `draw` gives the receiver of the message's next packet, if it is another.
-    fn send(&mut self, turn: usize, now: Time, draw: impl FnOnce(u16) -> Option<HostId>) -> Option<Parcel>;
+    fn send(
+        &mut self,
+        turn: usize,
+        now: Time,
+        draw: impl FnOnce(u16) -> Option<HostId>,
+    ) -> Option<OutgoingPacket>;
 
     /// First lane of the service class of the protocol's own packets.
     fn class_base(&self) -> u8;
 
     /// A packet goes on the link.
-    fn on_link<B: Observer>(&self, _parcel: &Parcel, _now: Time, _observer: &mut B) {}
+    fn on_link<B: Observer>(&self, _outgoing: &OutgoingPacket, _now: Time, _observer: &mut B) {}
 
     /// Returns the cause if a packet that has reached the adapter is lost.
     fn lose<B: Observer>(

@@ -11,8 +11,8 @@ mod endpoint;
 mod ordering;
 mod pacing;
 
-use fabricsim_fabric::{Context, Outbox};
-use fabricsim_model::{Beside, Observer, Packet};
+use fabricsim_fabric::{Outbox, PartitionContext};
+use fabricsim_model::{ExtensionHeaders, Observer, Packet};
 use fabricsim_routing::RoutingFunction;
 use fabricsim_units::{HostId, Time};
 
@@ -20,13 +20,13 @@ pub(crate) use admission::AdmissionGate;
 pub use admission::Refused;
 pub(crate) use chain::Chain;
 pub(crate) use datagram::DatagramEndpoint;
-pub(crate) use endpoint::{Candidate, Endpoint, Finished, Parcel};
+pub(crate) use endpoint::{Candidate, Endpoint, Finished, OutgoingPacket};
 pub use ordering::{HostTransport, transport_bytes, warnings};
 pub(crate) use ordering::{OrderingEndpoint, OrderingRules};
 pub(crate) use pacing::{Pacing, PacingRules};
 
 use crate::losses::LossCause;
-use crate::partition::Heed;
+use crate::partition::ArrivalFilter;
 
 /// The protocol of an adapter.
 #[derive(Clone, Debug)]
@@ -62,7 +62,7 @@ impl Adapter {
     #[inline]
     pub(crate) fn settle<R: RoutingFunction, B: Observer, O: Outbox>(
         &mut self,
-        context: &mut Context<R, B, O>,
+        context: &mut PartitionContext<R, B, O>,
     ) {
         with_endpoint!(&mut self.protocol, endpoint => self.chain.settle(endpoint, context));
     }
@@ -72,19 +72,19 @@ impl Adapter {
     pub(crate) fn arrive<B: Observer>(
         &mut self,
         packet: &Packet,
-        beside: &mut Beside,
+        extensions: &mut ExtensionHeaders,
         now: Time,
         observer: &mut B,
     ) -> Result<bool, LossCause> {
-        with_endpoint!(&mut self.protocol, endpoint => self.chain.arrive(endpoint, (packet, beside), now, observer))
+        with_endpoint!(&mut self.protocol, endpoint => self.chain.arrive(endpoint, (packet, extensions), now, observer))
     }
 
     /// Packets that the adapter takes notice of when they arrive.
-    pub(crate) fn heed(&self) -> Heed {
+    pub(crate) fn arrival_filter(&self) -> ArrivalFilter {
         if self.chain.app.is_closed() || self.ordering().is_some() {
-            return Heed::All;
+            return ArrivalFilter::All;
         }
-        self.chain.pacing.as_ref().map_or(Heed::Nothing, |pacing| pacing.heed())
+        self.chain.pacing.as_ref().map_or(ArrivalFilter::Nothing, |pacing| pacing.arrival_filter())
     }
 
     /// The host of the adapter.
@@ -108,18 +108,18 @@ impl Adapter {
     }
 
     /// Responses that are made and not wholly sent.
-    pub(crate) fn owed(&self) -> usize {
+    pub(crate) fn pending_responses(&self) -> usize {
         self.chain.app.responses() + self.responses()
     }
 
     /// True if the adapter may take this packet now, provided that it is the first on its lane.
-    pub(crate) fn takes(&self, packet: &Packet) -> bool {
-        self.chain.takes(packet, self.responses())
+    pub(crate) fn accepts(&self, packet: &Packet) -> bool {
+        self.chain.accepts(packet, self.responses())
     }
 
     /// Longest time for which congestion control still holds back a message that is being sent.
-    pub(crate) fn held_back_for(&self, now: Time) -> Time {
-        self.ordering().map_or(Time::ZERO, |endpoint| self.chain.held_back_for(endpoint.sending(), now))
+    pub(crate) fn rate_limited_for(&self, now: Time) -> Time {
+        self.ordering().map_or(Time::ZERO, |endpoint| self.chain.rate_limited_for(endpoint.sending(), now))
     }
 
     /// True if it has sent all that it opened, and answered every request.

@@ -3,20 +3,20 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use fabricsim_model::{Beside, Echo, HopTelemetry, Observer, Packet, PacketKind};
+use fabricsim_model::{Echo, ExtensionHeaders, HopTelemetry, Observer, Packet, PacketKind};
 use fabricsim_protocols::pacing::{
-    Acknowledged, Answer, Answering, AnyPacer, Destination, FlowKey, Flows, Pacer,
+    Acknowledged, AnyPacer, Destination, Feedback, FeedbackMode, FlowKey, Flows, Pacer,
 };
 use fabricsim_spec::ControlPer;
 use fabricsim_units::{HostId, Time};
 
-use crate::partition::Heed;
+use crate::partition::ArrivalFilter;
 
 /// Rules common to all adapters.
 #[derive(Clone, Debug)]
 pub(crate) struct PacingRules {
     /// What destinations answer.
-    pub(crate) answering: Answering,
+    pub(crate) feedback_mode: FeedbackMode,
     /// Size of an answer, in bytes.
     pub(crate) bytes: u32,
     /// First lane of the service class of answers.
@@ -35,14 +35,14 @@ pub(crate) struct PacingRules {
 #[derive(Clone, Debug)]
 struct Pending {
     ready: Time,
-    answer: Answer,
+    answer: Feedback,
     stream: u16,
     telemetry: Vec<HopTelemetry>,
 }
 
 /// What a flow has on its way.
 #[derive(Clone, Copy, Debug, Default)]
-struct Flight {
+struct InFlight {
     /// Bytes that are not acknowledged.
     bytes: u64,
     /// Time of the last acknowledgement, or of the first packet after all was acknowledged.
@@ -51,7 +51,7 @@ struct Flight {
 
 /// Next user of an adapter's link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Turn {
+pub(crate) enum NextToSend {
     Answers,
     Data,
 }
@@ -62,14 +62,14 @@ pub(crate) struct Pacing {
     host: HostId,
     pacer: AnyPacer,
     /// Of flows with a window.
-    flights: Flows<Flight>,
+    flights: Flows<InFlight>,
     destination: Destination,
     rules: Arc<PacingRules>,
     /// In order of readiness.
     answers: VecDeque<Pending>,
-    turn: Turn,
+    next_to_send: NextToSend,
     /// Since when the link has been idle only because a packet to this host is held back.
-    throttled: Option<(Time, HostId)>,
+    blocked_by_cc: Option<(Time, HostId)>,
 }
 
 impl Pacing {
@@ -86,23 +86,23 @@ impl Pacing {
             destination,
             rules,
             answers: VecDeque::new(),
-            turn: Turn::Answers,
-            throttled: None,
+            next_to_send: NextToSend::Answers,
+            blocked_by_cc: None,
         }
     }
 
     /// Packets that the adapter takes notice of when they arrive.
-    pub(crate) fn heed(&self) -> Heed {
-        match self.destination.answering() {
-            Answering::Marks { .. } => Heed::Marks,
-            Answering::Messages => Heed::MarksAndEnds,
-            Answering::Packets { .. } => Heed::All,
+    pub(crate) fn arrival_filter(&self) -> ArrivalFilter {
+        match self.destination.feedback_mode() {
+            FeedbackMode::Marks { .. } => ArrivalFilter::Marks,
+            FeedbackMode::Messages => ArrivalFilter::MarksAndEnds,
+            FeedbackMode::Packets { .. } => ArrivalFilter::All,
         }
     }
 
     /// True if flows have windows: packets are acknowledged.
     fn has_windows(&self) -> bool {
-        matches!(self.rules.answering, Answering::Packets { .. })
+        matches!(self.rules.feedback_mode, FeedbackMode::Packets { .. })
     }
 
     fn key(&self, destination: HostId, stream: u16) -> FlowKey {
@@ -136,29 +136,31 @@ impl Pacing {
         }
         flight.bytes = 0;
         let (host, per) = (self.host, self.rules.control);
-        let mut report = |key, from, to, level| tell(observer, host, per, (key, from, to, level));
+        let mut report =
+            |key, from, to, level| report_rate_limit(observer, host, per, (key, from, to, level));
         self.pacer.on_loss(key, now, &mut report);
         self.pacer.allowed_at(key, now)
     }
 
-    /// A packet with data is sent; `again`: not for the first time.
+    /// A packet with data is sent; `retransmitted`: not for the first time.
     pub(crate) fn sent<B: Observer>(
         &mut self,
         packet: &Packet,
-        again: bool,
+        retransmitted: bool,
         (start, end): (Time, Time),
         observer: &mut B,
     ) {
         let (key, host, per) = (self.key(packet.destination, packet.stream), self.host, self.rules.control);
-        let mut report = |key, from, to, level| tell(observer, host, per, (key, from, to, level));
-        if again {
+        let mut report =
+            |key, from, to, level| report_rate_limit(observer, host, per, (key, from, to, level));
+        if retransmitted {
             self.pacer.on_loss(key, start, &mut report);
         }
         self.pacer.on_sent(key, packet.bytes, start, end, &mut report);
-        self.turn = Turn::Answers;
+        self.next_to_send = NextToSend::Answers;
         // A copy takes the place of what was lost.
-        if self.has_windows() && !again {
-            let flight = self.flights.get_or_insert(key, Flight::default);
+        if self.has_windows() && !retransmitted {
+            let flight = self.flights.get_or_insert(key, InFlight::default);
             if flight.bytes == 0 {
                 flight.since = start;
             }
@@ -170,18 +172,19 @@ impl Pacing {
     pub(crate) fn arrived<B: Observer>(
         &mut self,
         packet: &Packet,
-        beside: &mut Beside,
+        extensions: &mut ExtensionHeaders,
         now: Time,
         observer: &mut B,
     ) -> bool {
         if packet.becn {
             let (key, host, per) = (self.key(packet.source, packet.stream), self.host, self.rules.control);
-            let mut report = |key, from, to, level| tell(observer, host, per, (key, from, to, level));
+            let mut report =
+                |key, from, to, level| report_rate_limit(observer, host, per, (key, from, to, level));
             self.pacer.on_mark(key, now, &mut report);
             observer.notified(now, host, packet.source);
         }
-        if let Some(echo) = &beside.echo {
-            self.acknowledged((packet, echo, &beside.telemetry), now, observer);
+        if let Some(echo) = &extensions.echo {
+            self.acknowledged((packet, echo, &extensions.telemetry), now, observer);
             return true;
         }
         if packet.kind != PacketKind::Data {
@@ -191,7 +194,7 @@ impl Pacing {
             // The adapter is to be woken when the packet has waited for others for too long.
             return self.destination.wake_at() < Time::MAX;
         };
-        let (ready, telemetry) = (now + self.rules.delay, std::mem::take(&mut beside.telemetry));
+        let (ready, telemetry) = (now + self.rules.delay, std::mem::take(&mut extensions.telemetry));
         self.answers.push_back(Pending { ready, answer, stream: packet.stream, telemetry });
         true
     }
@@ -204,14 +207,15 @@ impl Pacing {
         observer: &mut B,
     ) {
         let (key, host, per) = (self.key(packet.source, packet.stream), self.host, self.rules.control);
-        let flight = self.flights.get_or_insert(key, Flight::default);
+        let flight = self.flights.get_or_insert(key, InFlight::default);
         flight.bytes = flight.bytes.saturating_sub(echo.bytes);
         flight.since = now;
         let &Echo { bytes, packets, marked, sent, arrived, hops } = echo;
         let kept = packet.injected.saturating_sub(arrived);
         let rtt = now.saturating_sub(sent).saturating_sub(kept);
         let acknowledged = Acknowledged { bytes, packets, marked, rtt, hops, telemetry };
-        let mut report = |key, from, to, level| tell(observer, host, per, (key, from, to, level));
+        let mut report =
+            |key, from, to, level| report_rate_limit(observer, host, per, (key, from, to, level));
         self.pacer.on_ack(key, &acknowledged, flight.bytes, now, &mut report);
         if marked > 0 {
             observer.notified(now, host, packet.source);
@@ -237,16 +241,16 @@ impl Pacing {
     }
 
     /// Returns the next user of the link.
-    pub(crate) fn turn(&self) -> Turn {
-        if self.rules.first { Turn::Answers } else { self.turn }
+    pub(crate) fn next_to_send(&self) -> NextToSend {
+        if self.rules.first { NextToSend::Answers } else { self.next_to_send }
     }
 
     /// The first answer as a packet; it stays until [`Pacing::answered`].
     pub(crate) fn answer(&self, now: Time) -> Option<Packet> {
         let Pending { ready, answer, stream, .. } = self.answers.front()?;
-        let kind = match self.rules.answering {
-            Answering::Marks { .. } => PacketKind::Notification,
-            Answering::Messages | Answering::Packets { .. } => PacketKind::Acknowledgement,
+        let kind = match self.rules.feedback_mode {
+            FeedbackMode::Marks { .. } => PacketKind::Notification,
+            FeedbackMode::Messages | FeedbackMode::Packets { .. } => PacketKind::Acknowledgement,
         };
         Some(Packet {
             created: *ready,
@@ -262,27 +266,27 @@ impl Pacing {
     }
 
     /// The first answer is sent. Returns what goes beside its packet.
-    pub(crate) fn answered(&mut self) -> Beside {
-        self.turn = Turn::Data;
+    pub(crate) fn answered(&mut self) -> ExtensionHeaders {
+        self.next_to_send = NextToSend::Data;
         let Some(Pending { answer, telemetry, .. }) = self.answers.pop_front() else {
-            return Beside::default();
+            return ExtensionHeaders::default();
         };
-        Beside { label: None, echo: answer.echo, telemetry }
+        ExtensionHeaders { label: None, echo: answer.echo, telemetry }
     }
 
     /// Called when the link is looked at again: ends a time of throttling, or reports it in parts.
     #[inline]
-    pub(crate) fn end_throttling<B: Observer>(&mut self, now: Time, observer: &mut B) {
-        if let Some((since, destination)) = self.throttled.take()
+    pub(crate) fn end_blocking_by_cc<B: Observer>(&mut self, now: Time, observer: &mut B) {
+        if let Some((since, destination)) = self.blocked_by_cc.take()
             && since < now
         {
-            observer.throttled(self.host, destination, since, now);
+            observer.blocked_by_cc(self.host, destination, since, now);
         }
     }
 
     /// The link is idle only because a packet to `destination` is held back.
-    pub(crate) fn begin_throttling(&mut self, now: Time, destination: HostId) {
-        self.throttled = Some((now, destination));
+    pub(crate) fn begin_blocking_by_cc(&mut self, now: Time, destination: HostId) {
+        self.blocked_by_cc = Some((now, destination));
     }
 
     /// Nothing is left to be sent.
@@ -292,9 +296,11 @@ impl Pacing {
 
     /// Reports what has not been reported yet.
     pub(crate) fn finish<B: Observer>(&mut self, now: Time, observer: &mut B) {
-        self.end_throttling(now, observer);
+        self.end_blocking_by_cc(now, observer);
         let (host, per) = (self.host, self.rules.control);
-        self.pacer.report(now, &mut |key, from, to, level| tell(observer, host, per, (key, from, to, level)));
+        self.pacer.report(now, &mut |key, from, to, level| {
+            report_rate_limit(observer, host, per, (key, from, to, level))
+        });
     }
 
     /// Events of the trigger threshold.
@@ -303,12 +309,12 @@ impl Pacing {
     }
 }
 
-fn tell<B: Observer>(
+fn report_rate_limit<B: Observer>(
     observer: &mut B,
     host: HostId,
     per: ControlPer,
     (key, from, to, level): (FlowKey, Time, Time, u32),
 ) {
     let destination = (per == ControlPer::QueuePair).then_some(HostId(key));
-    observer.held_back(host, destination, from, to, level);
+    observer.rate_limited(host, destination, from, to, level);
 }

@@ -7,7 +7,7 @@ use fabricsim_fabric::congestion::{
 };
 use fabricsim_fabric::{Sender, Switch};
 use fabricsim_protocols::pacing::{
-    Answering, AnyPacer, DcqcnRules, DcqcnSource, Destination, HpccRules, HpccSource, InfiniBandRules,
+    AnyPacer, DcqcnRules, DcqcnSource, Destination, FeedbackMode, HpccRules, HpccSource, InfiniBandRules,
     InfiniBandSource, NsccRules, NsccSource, SwiftRules, SwiftSource,
 };
 use fabricsim_routing::Router;
@@ -81,7 +81,7 @@ impl<'a> Builder<'a> {
         };
         let notification = &control.notification;
         let rules = PacingRules {
-            answering: answering(experiment),
+            feedback_mode: feedback_mode(experiment),
             bytes: notification.size.0 as u32,
             class_base: notification.service_class * experiment.switch.lanes_per_class(),
             first: notification.first,
@@ -200,25 +200,25 @@ impl<'a> Builder<'a> {
             Algorithm::Hpcc(rules) => AnyPacer::Hpcc(HpccSource::new(Arc::clone(rules), line)),
             Algorithm::Nscc(_, rules) => AnyPacer::Nscc(NsccSource::new(Arc::clone(rules), line)),
         };
-        Pacing::new(host, pacer, Destination::new(self.rules.answering), Arc::clone(&self.rules))
+        Pacing::new(host, pacer, Destination::new(self.rules.feedback_mode), Arc::clone(&self.rules))
     }
 }
 
 /// What destinations answer.
-fn answering(experiment: &Experiment) -> Answering {
+fn feedback_mode(experiment: &Experiment) -> FeedbackMode {
     let control = &experiment.congestion_control;
     if control.algorithm.has_windows() {
-        return Answering::Packets {
+        return FeedbackMode::Packets {
             every: u32::from(control.notification.every),
             timeout: control.notification.timeout,
         };
     }
     match control.notification.by {
-        NotifyBy::Acknowledgement => Answering::Messages,
+        NotifyBy::Acknowledgement => FeedbackMode::Messages,
         NotifyBy::Cnp if control.algorithm == CongestionAlgorithm::Dcqcn => {
-            Answering::Marks { interval: control.dcqcn.cnp_interval }
+            FeedbackMode::Marks { interval: control.dcqcn.cnp_interval }
         }
-        NotifyBy::Cnp => Answering::Marks { interval: Time::ZERO },
+        NotifyBy::Cnp => FeedbackMode::Marks { interval: Time::ZERO },
     }
 }
 

@@ -1,8 +1,8 @@
-use fabricsim_fabric::{Far, NONE, Slot, Switch};
+use fabricsim_fabric::{FarEnd, NONE, Slot, Switch};
 use fabricsim_model::Observer;
 use fabricsim_units::PortNo;
 
-use super::{Extent, LaneAhead, Place, Queue, QueuedPacket, Snapshot, hosts, ports};
+use super::{BufferKind, Extent, LaneAhead, Queue, QueuedPacket, Snapshot, hosts, ports};
 use crate::engine::Engine;
 use crate::partition::Partition;
 
@@ -51,11 +51,11 @@ fn add_queues<B: Observer>(snapshot: &mut Snapshot, partition: &Partition<B>, sw
         let sender = &context.ports.senders[out_port as usize];
         let own = first_staging + switch.staging_buffer(input, lane, head.hop.port.index());
         let place = if head.port == NONE {
-            Place::Staged(own)
+            BufferKind::Staged(own)
         } else if staging > 0 {
-            Place::BeforeStaging { buffer: own, capacity }
+            BufferKind::BeforeStaging { buffer: own, capacity }
         } else {
-            Place::Input
+            BufferKind::Input
         };
         let (first_packet, first_ahead) = (snapshot.packets.len() as u32, snapshot.ahead.len() as u32);
         let blocks = add_packets(snapshot, partition, head);
@@ -68,7 +68,7 @@ fn add_queues<B: Observer>(snapshot: &mut Snapshot, partition: &Partition<B>, sw
             lane,
             out_port: head.hop.port,
             output: sender.channel,
-            to_host: matches!(sender.far, Far::Host(_) | Far::SlowHost(_) | Far::ChoosyHost(_)),
+            to_host: matches!(sender.far_end, FarEnd::Host(_) | FarEnd::SlowHost(_) | FarEnd::GatedHost(_)),
             output_busy_until: sender.busy_until,
             head: head.packet,
             ready: head.ready,

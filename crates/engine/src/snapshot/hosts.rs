@@ -1,4 +1,4 @@
-use fabricsim_model::{Nobody, Observer};
+use fabricsim_model::{NullObserver, Observer};
 use fabricsim_units::{HostId, Time};
 
 use crate::adapter::{Adapter, Protocol};
@@ -63,7 +63,7 @@ pub(super) fn take<B: Observer>(engine: &Engine<B>) -> Vec<HostState> {
                 rate_limited_until: rate_limited_until(adapter, now),
                 messages: messages(adapter),
                 next_message: chain.app.next(now),
-                pending_responses: adapter.owed(),
+                pending_responses: adapter.pending_responses(),
             }
         })
     });
@@ -101,6 +101,6 @@ fn rate_limited_until(adapter: &Adapter, now: Time) -> Option<Time> {
     let mut pacing = adapter.chain.pacing.clone()?;
     let allowed = messages(adapter)
         .into_iter()
-        .map(|message| pacing.allowed_at((message.destination, message.stream), now, &mut Nobody));
+        .map(|message| pacing.allowed_at((message.destination, message.stream), now, &mut NullObserver));
     allowed.filter(|&until| until > now && until < Time::MAX).max()
 }

@@ -88,7 +88,7 @@ pub struct Queue {
     /// Blocks of all packets of the queue.
     pub blocks: u32,
     /// The buffer that holds the packets.
-    pub place: Place,
+    pub place: BufferKind,
     /// Verdict of the switch's congestion control on the output and the head's first lane; `None` without such control.
     pub congested: Option<bool>,
     packets: Range<u32>,
@@ -97,7 +97,7 @@ pub struct Queue {
 
 /// Buffer of a queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Place {
+pub enum BufferKind {
     /// The input buffer; the next buffer is at the other end of the output's link.
     Input,
     /// The input buffer; the next buffer is a staging buffer of the switch.

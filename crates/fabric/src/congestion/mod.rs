@@ -46,7 +46,7 @@ pub struct Departure {
 
 /// Consequences for a packet that leaves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Left {
+pub struct DepartureEffect {
     /// True if it is marked (FECN).
     pub marked: bool,
     /// Additional delay of the credits of its buffer.
@@ -61,7 +61,7 @@ pub struct Detector {
     /// True if inputs are watched separately.
     by_input: bool,
     /// By (output, lane), or by (output, lane, input).
-    places: Table<Place>,
+    places: Table<WaitingBlocks>,
     /// By output: lanes, a bit for each, that had to wait for credits since a packet that waited for them left last.
     waited: Table<u16>,
     /// Blocks of the largest packet so far.
@@ -72,7 +72,7 @@ pub struct Detector {
 
 /// Blocks that wait at one place.
 #[derive(Clone, Copy, Debug, Default)]
-struct Place {
+struct WaitingBlocks {
     /// Blocks.
     waiting: u32,
     /// While there are no more than these, nothing has to be done but to count: nearly always.
@@ -84,7 +84,7 @@ impl Detector {
     pub fn new(ports: usize, lanes: usize, detection: Detection) -> Self {
         let by_input = matches!(detection, Detection::Buffer(_));
         let count = ports * lanes * if by_input { ports } else { 1 };
-        let places = Table::new(vec![Place::default(); count]);
+        let places = Table::new(vec![WaitingBlocks::default(); count]);
         let waited = Table::new(vec![0; ports]);
         let mut detector =
             Self { ports, lanes, by_input, places, waited, largest: 0, detection, starvation: None };
@@ -189,7 +189,12 @@ impl Detector {
 
     /// A packet leaves; only `eligible` ones (with data) are marked. `random` gives its random stream at this switch.
     #[inline]
-    pub fn leaves(&mut self, departure: Departure, eligible: bool, random: impl FnOnce() -> Random) -> Left {
+    pub fn leaves(
+        &mut self,
+        departure: Departure,
+        eligible: bool,
+        random: impl FnOnce() -> Random,
+    ) -> DepartureEffect {
         let Departure { input, in_lane, output, lane, blocks, packet_time } = departure;
         let had_credits = self.waited[output] >> lane.0 & 1 == 0;
         self.waited[output] &= !(1 << lane.0);
@@ -209,7 +214,7 @@ impl Detector {
             None => Time::ZERO,
         };
         self.find_quiet(place);
-        Left { marked, credits_late }
+        DepartureEffect { marked, credits_late }
     }
 
     /// Blocks that wait for an output's lane.
@@ -249,7 +254,7 @@ mod tests {
         Departure { input, in_lane: Vl(0), output: 2, lane: Vl(0), blocks, packet_time }
     }
 
-    fn leaves(detector: &mut Detector, departure: Departure) -> Left {
+    fn leaves(detector: &mut Detector, departure: Departure) -> DepartureEffect {
         detector.leaves(departure, true, || Random::new(1, 1, 1))
     }
 

@@ -27,7 +27,7 @@ mod window;
 use fabricsim_units::Time;
 
 pub use micropacket::{Data, Micropacket, WIRE_BITS, WIRE_BYTES};
-pub use receiver::{Answer, Receiver};
+pub use receiver::{AckFields, Receiver};
 pub use retry::RetryState;
 pub use transmitter::{Sending, Transmitter};
 pub use window::{MAX_SEQUENCE_BITS, Window, WindowError};
@@ -53,7 +53,7 @@ impl LinkEnd {
     /// The micropacket that leaves now: data, data again, or none but an acknowledgement.
     pub fn next(&mut self, now: Time) -> [u8; WIRE_BYTES] {
         let Sending { sequence, turn, data } = self.transmitter.next(now);
-        let Answer { acknowledged, request } = self.receiver.answer();
+        let AckFields { acknowledged, request } = self.receiver.answer();
         Micropacket { sequence, turn, data, acknowledged, request }.encode()
     }
 
@@ -61,7 +61,7 @@ impl LinkEnd {
     pub fn arrived(&mut self, now: Time, wire: &[u8; WIRE_BYTES]) -> Option<Data> {
         let micropacket = Micropacket::decode(wire);
         if let Some(Micropacket { acknowledged, request, .. }) = micropacket {
-            self.transmitter.acknowledge(now, Answer { acknowledged, request });
+            self.transmitter.acknowledge(now, AckFields { acknowledged, request });
         }
         self.receiver.receive(micropacket)
     }

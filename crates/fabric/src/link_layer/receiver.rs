@@ -14,7 +14,7 @@ pub struct Receiver {
 
 /// Fields that a receiver puts into a micropacket in the opposite direction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Answer {
+pub struct AckFields {
     /// The number of the last data that it took.
     pub acknowledged: u16,
     /// If it changes: what comes after that is to be sent again.
@@ -55,7 +55,7 @@ impl Receiver {
     }
 
     /// Returns the fields for the transmitter at present.
-    pub fn answer(&self) -> Answer {
-        Answer { acknowledged: self.window.add(self.expected, u16::MAX), request: self.request }
+    pub fn answer(&self) -> AckFields {
+        AckFields { acknowledged: self.window.add(self.expected, u16::MAX), request: self.request }
     }
 }

@@ -2,7 +2,7 @@ use std::collections::VecDeque;
 
 use fabricsim_units::Time;
 
-use super::{Answer, Data, Window};
+use super::{AckFields, Data, Window};
 
 /// The sending side of one direction of a link.
 #[derive(Clone, Debug)]
@@ -79,7 +79,7 @@ impl Transmitter {
     }
 
     /// The receiver at the other end has answered.
-    pub fn acknowledge(&mut self, now: Time, answer: Answer) {
+    pub fn acknowledge(&mut self, now: Time, answer: AckFields) {
         let taken = self.window.distance(self.base, self.window.add(answer.acknowledged, 1));
         // More than was sent cannot be acknowledged: that is an error that the CRC did not notice.
         if taken > self.reached {

@@ -6,40 +6,40 @@ use fabricsim_spec::Queueing;
 use fabricsim_units::{PortNo, Vl};
 
 use super::Switch;
-use super::queues::Place;
-use crate::{Context, NONE, Outbox};
+use super::queues::QueuePosition;
+use crate::{NONE, Outbox, PartitionContext};
 
 impl Switch {
     /// A packet may be sent on from the input buffer of `port` from now on. True if the switch has to settle, and had
-    /// not until now. `ELABORATE` is [`Switch::is_elaborate`].
+    /// not until now. `OPTIONAL_FEATURES` is [`Switch::has_optional_features`].
     #[inline(always)]
-    pub fn arrive<const ELABORATE: bool, R: RoutingFunction, B: Observer, O: Outbox>(
+    pub fn arrive<const OPTIONAL_FEATURES: bool, R: RoutingFunction, B: Observer, O: Outbox>(
         &mut self,
-        context: &mut Context<R, B, O>,
+        context: &mut PartitionContext<R, B, O>,
         port: u32,
         packet: u32,
     ) -> bool {
         let input = (port - self.first_port) as usize;
         let slot = &mut context.arena[packet];
         slot.ready = context.now;
-        if ELABORATE {
+        if OPTIONAL_FEATURES {
             slot.arrived = context.now;
-            return self.arrive_elaborately(context, input, packet);
+            return self.arrive_with_features(context, input, packet);
         }
         if context.is_adaptive {
             self.undecided.push((input, packet));
             return self.undecided.len() == 1 && self.dirty.is_empty();
         }
         let settled = self.dirty.is_empty();
-        self.admit::<ELABORATE, R, B, O>(context, input, packet);
+        self.admit::<OPTIONAL_FEATURES, R, B, O>(context, input, packet);
         settled && !self.dirty.is_empty()
     }
 
     /// [`Switch::arrive`] where packets age or there are staging buffers.
     #[inline(never)]
-    fn arrive_elaborately<R: RoutingFunction, B: Observer, O: Outbox>(
+    fn arrive_with_features<R: RoutingFunction, B: Observer, O: Outbox>(
         &mut self,
-        context: &mut Context<R, B, O>,
+        context: &mut PartitionContext<R, B, O>,
         input: usize,
         packet: u32,
     ) -> bool {
@@ -63,7 +63,7 @@ impl Switch {
     #[inline(never)]
     pub(super) fn decide<R: RoutingFunction, B: Observer, O: Outbox>(
         &mut self,
-        context: &mut Context<R, B, O>,
+        context: &mut PartitionContext<R, B, O>,
     ) {
         let mut undecided = std::mem::take(&mut self.undecided);
         if undecided.len() > 1 {
@@ -81,9 +81,9 @@ impl Switch {
     }
 
     #[inline(always)]
-    fn admit<const ELABORATE: bool, R: RoutingFunction, B: Observer, O: Outbox>(
+    fn admit<const OPTIONAL_FEATURES: bool, R: RoutingFunction, B: Observer, O: Outbox>(
         &mut self,
-        context: &mut Context<R, B, O>,
+        context: &mut PartitionContext<R, B, O>,
         input: usize,
         packet: u32,
     ) {
@@ -96,34 +96,34 @@ impl Switch {
             }
         }
         let output = self.route(context, input, lane, packet);
-        let place = self.layout.place(input, lane, output);
-        if ELABORATE && self.head_delay.is_some() && self.queues[place.queue].head().is_none() {
-            self.delay_head(context, place.queue, packet);
+        let position = self.layout.position(input, lane, output);
+        if OPTIONAL_FEATURES && self.head_delay.is_some() && self.queues[position.queue].head().is_none() {
+            self.delay_head(context, position.queue, packet);
         }
-        self.offer::<ELABORATE, R, B, O>(context, place, packet);
+        self.offer::<OPTIONAL_FEATURES, R, B, O>(context, position, packet);
     }
 
     /// A packet whose output is chosen waits for it from now on.
     #[inline(always)]
-    pub(super) fn offer<const ELABORATE: bool, R: RoutingFunction, B: Observer, O: Outbox>(
+    pub(super) fn offer<const OPTIONAL_FEATURES: bool, R: RoutingFunction, B: Observer, O: Outbox>(
         &mut self,
-        context: &mut Context<R, B, O>,
-        place: Place,
+        context: &mut PartitionContext<R, B, O>,
+        position: QueuePosition,
         packet: u32,
     ) {
-        let Place { input, lane, output, .. } = place;
+        let QueuePosition { input, lane, output, .. } = position;
         let sender = &context.ports.senders[self.first_port as usize + output];
         let state = &mut self.outputs[output];
         if state.sole != NONE {
-            self.enqueue_sole::<ELABORATE, R, B, O>(context, output);
+            self.enqueue_sole::<OPTIONAL_FEATURES, R, B, O>(context, output);
         } else if state.inputs.is_empty() && sender.busy_until <= context.now {
             state.sole = packet;
             state.sole_input = input as u16;
-            self.dirty.set_as::<ELABORATE>(output);
+            self.dirty.set_as::<OPTIONAL_FEATURES>(output);
             return;
         }
-        if self.enqueue::<ELABORATE, R, B, O>(context, output, input, lane, packet) {
-            self.rouse::<ELABORATE, R, B, O>(context, output);
+        if self.enqueue::<OPTIONAL_FEATURES, R, B, O>(context, output, input, lane, packet) {
+            self.request_arbitration::<OPTIONAL_FEATURES, R, B, O>(context, output);
         }
         self.plan_anew(output);
     }
@@ -139,31 +139,31 @@ impl Switch {
 
     /// The packet has come to the head of its queue, which it shares with packets for other outputs.
     #[inline(never)]
-    pub(super) fn expose<const ELABORATE: bool, R: RoutingFunction, B: Observer, O: Outbox>(
+    pub(super) fn expose<const OPTIONAL_FEATURES: bool, R: RoutingFunction, B: Observer, O: Outbox>(
         &mut self,
-        context: &mut Context<R, B, O>,
+        context: &mut PartitionContext<R, B, O>,
         input: usize,
         lane: Vl,
         packet: u32,
     ) {
         let output = self.route(context, input, lane, packet);
-        self.ask::<ELABORATE>(output, input, lane);
-        self.rouse::<ELABORATE, R, B, O>(context, output);
+        self.set_request::<OPTIONAL_FEATURES>(output, input, lane);
+        self.request_arbitration::<OPTIONAL_FEATURES, R, B, O>(context, output);
     }
 
     /// Finds where the packet goes, and from when on it may; returns the output.
     #[inline(always)]
     pub(super) fn route<R: RoutingFunction, B: Observer, O: Outbox>(
         &mut self,
-        context: &mut Context<R, B, O>,
+        context: &mut PartitionContext<R, B, O>,
         input: usize,
         lane: Vl,
         packet: u32,
     ) -> usize {
         let to = context.arena[packet].destination();
         let in_port = PortNo(input as u16);
-        if self.is_special {
-            return self.route_specially(context, (input, lane), packet);
+        if self.has_arrival_features {
+            return self.route_with_features(context, (input, lane), packet);
         }
         let hop = match context.ways.hop(self.id, in_port, lane, to) {
             Some(hop) => hop,
@@ -180,7 +180,7 @@ impl Switch {
     #[inline(never)]
     fn search_hop<R: RoutingFunction, B, O>(
         &mut self,
-        context: &mut Context<R, B, O>,
+        context: &mut PartitionContext<R, B, O>,
         in_port: PortNo,
         lane: Vl,
         packet: u32,
@@ -194,9 +194,9 @@ impl Switch {
 
     /// [`Switch::route`] where there are service classes, congestion control or links of different rates.
     #[inline(always)]
-    fn route_specially<R: RoutingFunction, B: Observer, O: Outbox>(
+    fn route_with_features<R: RoutingFunction, B: Observer, O: Outbox>(
         &mut self,
-        context: &mut Context<R, B, O>,
+        context: &mut PartitionContext<R, B, O>,
         (input, lane): (usize, Vl),
         packet: u32,
     ) -> usize {
@@ -224,7 +224,7 @@ impl Switch {
     #[inline]
     fn hop_of_class<R: RoutingFunction, B, O>(
         &mut self,
-        context: &mut Context<R, B, O>,
+        context: &mut PartitionContext<R, B, O>,
         in_port: PortNo,
         lane: Vl,
         packet: u32,
@@ -248,7 +248,7 @@ impl Switch {
     #[inline(never)]
     fn best_hop<R: RoutingFunction, B, O>(
         &mut self,
-        context: &mut Context<R, B, O>,
+        context: &mut PartitionContext<R, B, O>,
         in_port: PortNo,
         (class, lane): (u8, Vl),
         packet: u32,
@@ -266,8 +266,8 @@ impl Switch {
             return *only;
         }
         if context.routing.is_random() {
-            let place = context.rules.stream_at(self.id, &packet).below(context.hops.len() as u64);
-            return context.hops[place as usize];
+            let position = context.rules.stream_at(self.id, &packet).below(context.hops.len() as u64);
+            return context.hops[position as usize];
         }
         if context.rules.hop_choices > 0 {
             draw_hops(
@@ -279,7 +279,7 @@ impl Switch {
         self.least_loaded(context)
     }
 
-    fn least_loaded<R, B, O>(&mut self, context: &mut Context<R, B, O>) -> Hop {
+    fn least_loaded<R, B, O>(&mut self, context: &mut PartitionContext<R, B, O>) -> Hop {
         self.hop_turn += 1;
         let count = context.hops.len();
         let mut best = (u32::MAX, context.hops[0]);

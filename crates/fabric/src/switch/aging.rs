@@ -5,7 +5,7 @@ use fabricsim_spec::Arbiter;
 use fabricsim_units::{Time, Vl};
 
 use super::Switch;
-use super::queues::Place;
+use super::queues::QueuePosition;
 use crate::age::{AgeHeader, AgeRrSelect, Ager};
 use crate::{Arena, Table};
 
@@ -60,13 +60,13 @@ impl Aging {
 
     /// The packet leaves with its present age, chosen `by_age` or in turn.
     #[inline(never)]
-    pub(super) fn send(&mut self, header: &mut u16, place: Place) -> bool {
-        let by_age = self.by_age(place.output);
+    pub(super) fn send(&mut self, header: &mut u16, position: QueuePosition) -> bool {
+        let by_age = self.by_age(position.output);
         *header = u16::from(self.ager.send(AgeHeader(*header)));
-        let turns = &mut self.outputs[place.output];
+        let turns = &mut self.outputs[position.output];
         turns.grants = turns.grants.wrapping_add(1);
         if by_age {
-            (turns.input, turns.lane) = (place.input as u16, place.lane.0);
+            (turns.input, turns.lane) = (position.input as u16, position.lane.0);
         }
         by_age
     }
@@ -87,7 +87,7 @@ impl Switch {
         let outputs = Table::new(vec![turns; bias.len()]);
         let aging = Aging { ager, select, bias: Table::new(bias), responses: responses.0, outputs };
         self.aging = Some(Box::new(aging));
-        self.is_elaborate = true;
+        self.has_optional_features = true;
         self
     }
 

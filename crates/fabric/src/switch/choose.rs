@@ -6,9 +6,9 @@ use fabricsim_spec::Arbiter;
 use fabricsim_units::{Time, Vl};
 
 use super::Switch;
-use super::queues::Place;
+use super::queues::QueuePosition;
 use crate::arbiter::{Candidate, Choice};
-use crate::{Context, NONE, Outbox, Rules};
+use crate::{NONE, Outbox, PartitionContext, Rules};
 
 /// Reason why an output found nothing to send.
 pub(super) struct Delay {
@@ -27,7 +27,7 @@ impl Default for Delay {
 impl Delay {
     /// Lets the output's sender know.
     #[inline]
-    fn note<R, B, O: Outbox>(self, context: &mut Context<R, B, O>, port: u32) {
+    fn note<R, B, O: Outbox>(self, context: &mut PartitionContext<R, B, O>, port: u32) {
         let sender = &mut context.ports.senders[port as usize];
         if let Some(lane) = self.starved {
             sender.stall(context.now, lane);
@@ -39,32 +39,32 @@ impl Delay {
 }
 
 impl Switch {
-    /// Lets an output send something if it can; `CLOSELY` where [`Switch::looks_closer`].
+    /// Lets an output send something if it can; `ARBITRATION_FEATURES` where [`Switch::has_arbitration_features`].
     #[inline(always)]
     pub(super) fn arbitrate<
-        const ELABORATE: bool,
-        const CLOSELY: bool,
+        const OPTIONAL_FEATURES: bool,
+        const ARBITRATION_FEATURES: bool,
         R: RoutingFunction,
         B: Observer,
         O: Outbox,
     >(
         &mut self,
-        context: &mut Context<R, B, O>,
+        context: &mut PartitionContext<R, B, O>,
         output: usize,
     ) {
-        if ELABORATE && let Some(aging) = &mut self.aging {
+        if OPTIONAL_FEATURES && let Some(aging) = &mut self.aging {
             aging.advance(context.now);
         }
         let state = &self.outputs[output];
         if state.inputs.is_empty() {
             if state.sole != NONE {
-                self.send_sole::<ELABORATE, R, B, O>(context, output);
+                self.send_sole::<OPTIONAL_FEATURES, R, B, O>(context, output);
             }
             return;
         }
         if state.sole != NONE {
             // Another packet has come to the head of its queue since.
-            self.enqueue_sole::<ELABORATE, R, B, O>(context, output);
+            self.enqueue_sole::<OPTIONAL_FEATURES, R, B, O>(context, output);
         }
         let port = self.first_port + output as u32;
         let sender = &mut context.ports.senders[port as usize];
@@ -73,36 +73,44 @@ impl Switch {
             return;
         }
         if sender.starving {
-            context.ports.forget_wants(port);
+            context.ports.forget_awaited(port);
         }
-        if CLOSELY && self.needs_credits {
+        if ARBITRATION_FEATURES && self.needs_credits {
             self.note_lanes_without_credits(context, output);
         }
-        if CLOSELY && self.overdue > 0 && self.serve_overdue::<ELABORATE, R, B, O>(context, output) {
+        if ARBITRATION_FEATURES
+            && self.overdue > 0
+            && self.serve_overdue::<OPTIONAL_FEATURES, R, B, O>(context, output)
+        {
             return;
         }
         if self.in_turn {
-            self.send_next::<ELABORATE, CLOSELY, R, B, O>(context, output);
+            self.send_next::<OPTIONAL_FEATURES, ARBITRATION_FEATURES, R, B, O>(context, output);
         } else {
-            self.send_best::<ELABORATE, R, B, O>(context, output);
+            self.send_best::<OPTIONAL_FEATURES, R, B, O>(context, output);
         }
     }
 
     /// [`Switch::arbitrate`] where there is more to do than to choose.
     #[inline(never)]
-    pub(super) fn arbitrate_closely<const ELABORATE: bool, R: RoutingFunction, B: Observer, O: Outbox>(
+    pub(super) fn arbitrate_with_features<
+        const OPTIONAL_FEATURES: bool,
+        R: RoutingFunction,
+        B: Observer,
+        O: Outbox,
+    >(
         &mut self,
-        context: &mut Context<R, B, O>,
+        context: &mut PartitionContext<R, B, O>,
         output: usize,
     ) {
-        self.arbitrate::<ELABORATE, true, R, B, O>(context, output);
+        self.arbitrate::<OPTIONAL_FEATURES, true, R, B, O>(context, output);
     }
 
     /// Sends the only packet of the moment; if that is not possible, queues it, and looks why.
     #[inline(always)]
-    fn send_sole<const ELABORATE: bool, R: RoutingFunction, B: Observer, O: Outbox>(
+    fn send_sole<const OPTIONAL_FEATURES: bool, R: RoutingFunction, B: Observer, O: Outbox>(
         &mut self,
-        context: &mut Context<R, B, O>,
+        context: &mut PartitionContext<R, B, O>,
         output: usize,
     ) {
         let state = &mut self.outputs[output];
@@ -114,31 +122,37 @@ impl Switch {
         let readable_at = context.ports.receivers[in_port as usize].readable_at;
         let possible_at = slot.ready.max(readable_at);
         if possible_at > context.now {
-            self.enqueue_sole::<ELABORATE, R, B, O>(context, output);
+            self.enqueue_sole::<OPTIONAL_FEATURES, R, B, O>(context, output);
             context.ports.ensure_wake(port, possible_at, &mut context.out);
             return;
         }
-        let (allowed, blocks) = (slot.hop.lanes, space_for::<ELABORATE>(slot.blocks, &context.rules));
+        let (allowed, blocks) = (slot.hop.lanes, space_for::<OPTIONAL_FEATURES>(slot.blocks, &context.rules));
         let out_lane = context.ports.lane_in_turn(port, allowed, blocks, context.now).or_else(|| {
             let flow = context.arena[packet].flow();
             context.ports.search_lane(port, allowed, blocks, context.now, flow).ok()
         });
         let Some(out_lane) = out_lane else {
-            self.enqueue_sole::<ELABORATE, R, B, O>(context, output);
-            self.dirty.set_as::<ELABORATE>(output);
+            self.enqueue_sole::<OPTIONAL_FEATURES, R, B, O>(context, output);
+            self.dirty.set_as::<OPTIONAL_FEATURES>(output);
             return;
         };
         state.sole = NONE;
-        let place = self.layout.place(usize::from(input), lane, output);
-        self.forward::<ELABORATE, R, B, O>(context, place, packet, out_lane, false);
+        let position = self.layout.position(usize::from(input), lane, output);
+        self.forward::<OPTIONAL_FEATURES, R, B, O>(context, position, packet, out_lane, false);
     }
 
     /// Sends the first packet that `output` can send now, beginning after the input and lane served last: what the
     /// round-robin arbiter chooses, where the inputs fit in a word.
     #[inline(always)]
-    fn send_next<const ELABORATE: bool, const CLOSELY: bool, R: RoutingFunction, B: Observer, O: Outbox>(
+    fn send_next<
+        const OPTIONAL_FEATURES: bool,
+        const ARBITRATION_FEATURES: bool,
+        R: RoutingFunction,
+        B: Observer,
+        O: Outbox,
+    >(
         &mut self,
-        context: &mut Context<R, B, O>,
+        context: &mut PartitionContext<R, B, O>,
         output: usize,
     ) {
         let port = self.first_port + output as u32;
@@ -159,10 +173,10 @@ impl Switch {
             if readable_at > context.now {
                 delay.retry = delay.retry.min(readable_at);
                 if self.counts_missed && self.missed_until[number] != readable_at {
-                    self.miss_turn::<ELABORATE, R, B, O>(context, (output, input), &mut delay);
-                    if !CLOSELY && self.looks_closer {
+                    self.miss_turn::<OPTIONAL_FEATURES, R, B, O>(context, (output, input), &mut delay);
+                    if !ARBITRATION_FEATURES && self.has_arbitration_features {
                         // The request has just become overdue.
-                        return self.arbitrate_closely::<ELABORATE, R, B, O>(context, output);
+                        return self.arbitrate_with_features::<OPTIONAL_FEATURES, R, B, O>(context, output);
                     }
                 }
                 continue;
@@ -174,16 +188,17 @@ impl Switch {
                 lanes &= !(1 << lane.0);
                 let queue = self.layout.queue(input, lane, output);
                 let packet = self.queues[queue].first();
-                if let Some((_, out_lane)) = examine::<ELABORATE, R, B, O>(context, port, packet, &mut delay)
+                if let Some((_, out_lane)) =
+                    examine::<OPTIONAL_FEATURES, R, B, O>(context, port, packet, &mut delay)
                 {
-                    if CLOSELY
+                    if ARBITRATION_FEATURES
                         && self.overdue > 0
-                        && self.waits_for_overdue::<ELABORATE, R, B, O>(context, output, packet)
+                        && self.waits_for_overdue::<OPTIONAL_FEATURES, R, B, O>(context, output, packet)
                     {
                         return;
                     }
-                    let place = Place { input, lane, output, queue, request: number };
-                    return self.grant::<ELABORATE, R, B, O>(context, place, packet, out_lane);
+                    let position = QueuePosition { input, lane, output, queue, request: number };
+                    return self.grant::<OPTIONAL_FEATURES, R, B, O>(context, position, packet, out_lane);
                 }
             }
         }
@@ -192,31 +207,31 @@ impl Switch {
 
     /// Sends the packet that the arbiter chooses.
     #[inline(never)]
-    fn send_best<const ELABORATE: bool, R: RoutingFunction, B: Observer, O: Outbox>(
+    fn send_best<const OPTIONAL_FEATURES: bool, R: RoutingFunction, B: Observer, O: Outbox>(
         &mut self,
-        context: &mut Context<R, B, O>,
+        context: &mut PartitionContext<R, B, O>,
         output: usize,
     ) {
         let mut delay = Delay::default();
         if self.counts_missed {
-            self.miss_turns::<ELABORATE, R, B, O>(context, output, &mut delay);
+            self.miss_turns::<OPTIONAL_FEATURES, R, B, O>(context, output, &mut delay);
         }
-        let found = self.best::<ELABORATE, R, B, O>(context, output, &mut delay, None);
+        let found = self.best::<OPTIONAL_FEATURES, R, B, O>(context, output, &mut delay, None);
         let Some(Candidate { input, lane, packet, out_lane, .. }) = found else {
             return delay.note(context, self.first_port + output as u32);
         };
-        if self.overdue > 0 && self.waits_for_overdue::<ELABORATE, R, B, O>(context, output, packet) {
+        if self.overdue > 0 && self.waits_for_overdue::<OPTIONAL_FEATURES, R, B, O>(context, output, packet) {
             return;
         }
-        let place = self.layout.place(usize::from(input), lane, output);
-        self.grant::<ELABORATE, R, B, O>(context, place, packet, out_lane);
+        let position = self.layout.position(usize::from(input), lane, output);
+        self.grant::<OPTIONAL_FEATURES, R, B, O>(context, position, packet, out_lane);
     }
 
     /// Offers the arbiter what can be sent to `output` now, beginning after the input and lane served last; and what could be if
     /// the input port `assumed` were not being read.
-    pub(super) fn best<const ELABORATE: bool, R: RoutingFunction, B: Observer, O: Outbox>(
+    pub(super) fn best<const OPTIONAL_FEATURES: bool, R: RoutingFunction, B: Observer, O: Outbox>(
         &mut self,
-        context: &mut Context<R, B, O>,
+        context: &mut PartitionContext<R, B, O>,
         output: usize,
         delay: &mut Delay,
         assumed: Option<usize>,
@@ -236,8 +251,8 @@ impl Switch {
                     let asking = (0..self.layout.lanes as u8).filter(|lane| lanes >> lane & 1 != 0).map(Vl);
                     let heads =
                         asking.map(|lane| self.queues[self.layout.queue(input, lane, output)].first());
-                    if could_send::<ELABORATE, R, B, O>(context, port, heads) {
-                        return choice.made();
+                    if could_send::<OPTIONAL_FEATURES, R, B, O>(context, port, heads) {
+                        return choice.winner();
                     }
                 }
             } else {
@@ -251,39 +266,41 @@ impl Switch {
                     lanes &= !(1 << lane.0);
                     let packet = self.queues[self.layout.queue(input, lane, output)].first();
                     let Some((injected, out_lane)) =
-                        examine::<ELABORATE, R, B, O>(context, port, packet, delay)
+                        examine::<OPTIONAL_FEATURES, R, B, O>(context, port, packet, delay)
                     else {
                         continue;
                     };
-                    let aging = self.aging.as_ref().filter(|_| ELABORATE);
+                    let aging = self.aging.as_ref().filter(|_| OPTIONAL_FEATURES);
                     let age = aging.map_or(0, |aging| aging.age(context.arena[packet].packet.age));
                     if choice.offer(Candidate { input: input as u16, lane, packet, injected, out_lane, age })
                     {
-                        return choice.made();
+                        return choice.winner();
                     }
                 }
             }
             at = inputs.first_after(input).filter(|&next| round_goes_on(last, input, next));
         }
-        choice.made()
+        choice.winner()
     }
 }
 
 /// True if one of the packets at the heads of an input's queues is one that `port` could send now but for the input's read
 /// ports. The input is looked at again as soon as it can be read, whatever else a packet lacks.
 #[inline(never)]
-fn could_send<const ELABORATE: bool, R, B, O>(
-    context: &mut Context<R, B, O>,
+fn could_send<const OPTIONAL_FEATURES: bool, R, B, O>(
+    context: &mut PartitionContext<R, B, O>,
     port: u32,
     mut heads: impl Iterator<Item = u32>,
 ) -> bool {
-    heads.any(|packet| examine::<ELABORATE, R, B, O>(context, port, packet, &mut Delay::default()).is_some())
+    heads.any(|packet| {
+        examine::<OPTIONAL_FEATURES, R, B, O>(context, port, packet, &mut Delay::default()).is_some()
+    })
 }
 
 /// Blocks that must be free at the other end for a packet of `blocks` to be sent.
 #[inline(always)]
-fn space_for<const ELABORATE: bool>(blocks: u32, rules: &Rules) -> u32 {
-    if ELABORATE { blocks.max(rules.least_space) } else { blocks }
+fn space_for<const OPTIONAL_FEATURES: bool>(blocks: u32, rules: &Rules) -> u32 {
+    if OPTIONAL_FEATURES { blocks.max(rules.least_space) } else { blocks }
 }
 
 /// True if `next` lies after `input` on the way round from `last`.
@@ -295,8 +312,8 @@ fn round_goes_on(last: usize, input: usize, next: usize) -> bool {
 /// If `port` can send the packet at a queue's head now, returns the time at which it was injected, and the lane on which
 /// it goes; if not, `delay` learns when to look again.
 #[inline(always)]
-pub(super) fn examine<const ELABORATE: bool, R, B, O>(
-    context: &mut Context<R, B, O>,
+pub(super) fn examine<const OPTIONAL_FEATURES: bool, R, B, O>(
+    context: &mut PartitionContext<R, B, O>,
     port: u32,
     packet: u32,
     delay: &mut Delay,
@@ -307,7 +324,7 @@ pub(super) fn examine<const ELABORATE: bool, R, B, O>(
         return None;
     }
     let (allowed, injected) = (slot.hop.lanes, slot.packet.injected);
-    let blocks = space_for::<ELABORATE>(slot.blocks, &context.rules);
+    let blocks = space_for::<OPTIONAL_FEATURES>(slot.blocks, &context.rules);
     if let Some(lane) = context.ports.lane_in_turn(port, allowed, blocks, context.now) {
         return Some((injected, lane));
     }

@@ -6,53 +6,53 @@ use fabricsim_spec::Queueing;
 use fabricsim_units::{Time, Vl};
 
 use super::Switch;
-use super::queues::Place;
+use super::queues::QueuePosition;
 use crate::transmit::{return_space, transmit};
-use crate::{Context, NONE, Outbox};
+use crate::{NONE, Outbox, PartitionContext};
 
 impl Switch {
     /// Takes the packet chosen out of its queue and sends it.
     #[inline(always)]
-    pub(super) fn grant<const ELABORATE: bool, R: RoutingFunction, B: Observer, O: Outbox>(
+    pub(super) fn grant<const OPTIONAL_FEATURES: bool, R: RoutingFunction, B: Observer, O: Outbox>(
         &mut self,
-        context: &mut Context<R, B, O>,
-        place: Place,
+        context: &mut PartitionContext<R, B, O>,
+        position: QueuePosition,
         packet: u32,
         out_lane: Vl,
     ) {
-        let Place { input, lane, output, .. } = place;
+        let QueuePosition { input, lane, output, .. } = position;
         let next = context.arena[packet].next;
-        self.dequeue::<ELABORATE>(place, next);
+        self.dequeue::<OPTIONAL_FEATURES>(position, next);
         let more = !self.outputs[output].inputs.is_empty();
-        self.forward::<ELABORATE, R, B, O>(context, place, packet, out_lane, more);
+        self.forward::<OPTIONAL_FEATURES, R, B, O>(context, position, packet, out_lane, more);
         if next != NONE && self.layout.queueing == Queueing::Fifo {
-            self.expose::<ELABORATE, R, B, O>(context, input, lane, next);
+            self.expose::<OPTIONAL_FEATURES, R, B, O>(context, input, lane, next);
         }
-        if ELABORATE && self.head_delay.is_some() && next != NONE {
-            self.delay_head(context, place.queue, next);
+        if OPTIONAL_FEATURES && self.head_delay.is_some() && next != NONE {
+            self.delay_head(context, position.queue, next);
         }
     }
 
     /// Sends a packet from an input buffer to an output, for which there is `more` or not. Every packet that leaves the
     /// switch does so here.
     #[inline(always)]
-    pub(super) fn forward<const ELABORATE: bool, R: RoutingFunction, B: Observer, O: Outbox>(
+    pub(super) fn forward<const OPTIONAL_FEATURES: bool, R: RoutingFunction, B: Observer, O: Outbox>(
         &mut self,
-        context: &mut Context<R, B, O>,
-        place: Place,
+        context: &mut PartitionContext<R, B, O>,
+        position: QueuePosition,
         packet: u32,
         out_lane: Vl,
         more: bool,
     ) {
-        let Place { input, lane, output, queue, request } = place;
+        let QueuePosition { input, lane, output, queue, request } = position;
         let port = self.first_port + output as u32;
         let in_port = self.first_port + input as u32;
         let slot = &mut context.arena[packet];
         slot.packet.hops += 1;
         let (bytes, blocks, waited_for) = (slot.packet.bytes, slot.blocks, slot.hop.lanes.first);
-        let by_age =
-            ELABORATE && self.aging.as_mut().is_some_and(|aging| aging.send(&mut slot.packet.age, place));
-        if ELABORATE {
+        let by_age = OPTIONAL_FEATURES
+            && self.aging.as_mut().is_some_and(|aging| aging.send(&mut slot.packet.age, position));
+        if OPTIONAL_FEATURES {
             let grant = Grant {
                 input: context.ports.receivers[in_port as usize].channel,
                 lane,
@@ -70,10 +70,10 @@ impl Switch {
             state.last_input = input as u16;
             self.requests[request].last_lane = lane.0;
         }
-        if ELABORATE && self.telemetry.is_some() {
+        if OPTIONAL_FEATURES && self.telemetry.is_some() {
             self.collect(context, output, packet, queued);
         }
-        self.forget_missed(place);
+        self.forget_missed(position);
         let byte_time = context.ports.senders[port as usize].byte_time;
         let watched = self
             .detector
@@ -81,12 +81,13 @@ impl Switch {
             .is_some_and(|detector| !detector.leaves_quietly(input, (output, waited_for), blocks));
         let late =
             if watched { self.mark(context, (output, out_lane), (input, lane), packet) } else { Time::ZERO };
-        if !(ELABORATE && self.unstage(context, place, (bytes, blocks), byte_time)) {
+        if !(OPTIONAL_FEATURES && self.unstage(context, position, (bytes, blocks), byte_time)) {
             return_space(context, in_port, lane, (byte_time, late), (bytes, blocks));
         }
-        let end = transmit::<ELABORATE, R, B, O>(context, port, packet, (bytes, blocks), out_lane, more);
+        let end =
+            transmit::<OPTIONAL_FEATURES, R, B, O>(context, port, packet, (bytes, blocks), out_lane, more);
         context.ports.receivers[in_port as usize].occupy(end);
-        if ELABORATE && self.head_delay.is_some() {
+        if OPTIONAL_FEATURES && self.head_delay.is_some() {
             self.leave_queue(queue, end);
         }
     }

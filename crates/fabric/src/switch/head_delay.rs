@@ -5,7 +5,7 @@
 use fabricsim_units::Time;
 
 use super::Switch;
-use crate::{Context, Table};
+use crate::{PartitionContext, Table};
 
 /// The delay, and since when each queue has been without the packet that left it last.
 #[derive(Clone, Debug)]
@@ -22,14 +22,19 @@ impl Switch {
         if delay > Time::ZERO || in_series {
             let left_at = Table::new(vec![Time::ZERO; self.layout.queues()]);
             self.head_delay = Some(Box::new(HeadDelay { delay, left_at }));
-            self.is_elaborate = true;
+            self.has_optional_features = true;
         }
         self
     }
 
     /// The packet at the head of `queue` may not be sent before the delay is over.
     #[inline(never)]
-    pub(super) fn delay_head<R, B, O>(&self, context: &mut Context<R, B, O>, queue: usize, packet: u32) {
+    pub(super) fn delay_head<R, B, O>(
+        &self,
+        context: &mut PartitionContext<R, B, O>,
+        queue: usize,
+        packet: u32,
+    ) {
         let Some(head) = &self.head_delay else { return };
         let slot = &mut context.arena[packet];
         slot.ready = slot.ready.max(head.left_at[queue] + head.delay);

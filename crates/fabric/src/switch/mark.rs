@@ -4,7 +4,7 @@ use fabricsim_model::{Observer, PacketKind};
 use fabricsim_units::{Time, Vl};
 
 use super::Switch;
-use crate::Context;
+use crate::PartitionContext;
 use crate::congestion::Departure;
 
 impl Switch {
@@ -13,7 +13,7 @@ impl Switch {
     #[inline(never)]
     pub(super) fn note_lanes_without_credits<R, B, O>(
         &mut self,
-        context: &mut Context<R, B, O>,
+        context: &mut PartitionContext<R, B, O>,
         output: usize,
     ) {
         let Some(detector) = &mut self.detector else { return };
@@ -60,7 +60,7 @@ impl Switch {
     #[inline(never)]
     pub(super) fn mark<R, B: Observer, O>(
         &mut self,
-        context: &mut Context<R, B, O>,
+        context: &mut PartitionContext<R, B, O>,
         (output, out_lane): (usize, Vl),
         (input, lane): (usize, Vl),
         packet: u32,

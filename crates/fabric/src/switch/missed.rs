@@ -27,8 +27,8 @@ use fabricsim_units::{Time, Vl};
 
 use super::Switch;
 use super::choose::{Delay, examine};
-use super::queues::{NO_INPUT, Place};
-use crate::{Context, Outbox};
+use super::queues::{NO_INPUT, QueuePosition};
+use crate::{Outbox, PartitionContext};
 
 /// Missed turns from which on a request is overdue: more than requests miss in a row in a busy network where nothing is locked.
 /// (With 4, a mesh with saturated uniform traffic delivers 2 % less; with 64, 0.5 % less at most.)
@@ -75,9 +75,9 @@ impl Switch {
     /// The idle `output` finds that `input` is being read: it misses a turn if it could send its packet otherwise. If not yet, it looks
     /// again when it can, so that the turn is missed in every partitioning.
     #[inline(never)]
-    pub(super) fn miss_turn<const ELABORATE: bool, R, B, O: Outbox>(
+    pub(super) fn miss_turn<const OPTIONAL_FEATURES: bool, R, B, O: Outbox>(
         &mut self,
-        context: &mut Context<R, B, O>,
+        context: &mut PartitionContext<R, B, O>,
         (output, input): (usize, usize),
         delay: &mut Delay,
     ) {
@@ -87,7 +87,7 @@ impl Switch {
             return;
         }
         let mut lacking = Delay::default();
-        if self.sendable::<ELABORATE, R, B, O>(context, (output, input), &mut lacking).is_none() {
+        if self.sendable::<OPTIONAL_FEATURES, R, B, O>(context, (output, input), &mut lacking).is_none() {
             delay.retry = delay.retry.min(lacking.retry);
             return;
         }
@@ -96,28 +96,28 @@ impl Switch {
         *missed = missed.saturating_add(1);
         if *missed == PATIENCE {
             self.overdue += 1;
-            self.looks_closer = true;
+            self.has_arbitration_features = true;
         }
     }
 
     /// Counts the turns that the idle `output` misses.
-    pub(super) fn miss_turns<const ELABORATE: bool, R, B, O: Outbox>(
+    pub(super) fn miss_turns<const OPTIONAL_FEATURES: bool, R, B, O: Outbox>(
         &mut self,
-        context: &mut Context<R, B, O>,
+        context: &mut PartitionContext<R, B, O>,
         output: usize,
         delay: &mut Delay,
     ) {
         let mut input = self.outputs[output].inputs.first_after(self.layout.ports - 1);
         while let Some(at) = input {
             if self.readable_at(context, at) > context.now {
-                self.miss_turn::<ELABORATE, R, B, O>(context, (output, at), delay);
+                self.miss_turn::<OPTIONAL_FEATURES, R, B, O>(context, (output, at), delay);
             }
             input = self.outputs[output].inputs.first_after(at).filter(|&next| next > at);
         }
     }
 
     #[inline]
-    fn readable_at<R, B, O>(&self, context: &Context<R, B, O>, input: usize) -> Time {
+    fn readable_at<R, B, O>(&self, context: &PartitionContext<R, B, O>, input: usize) -> Time {
         context.ports.receivers[self.first_port as usize + input].readable_at
     }
 
@@ -125,9 +125,9 @@ impl Switch {
     /// was sent in its turn, the turn does not move.
     #[cold]
     #[inline(never)]
-    pub(super) fn serve_overdue<const ELABORATE: bool, R: RoutingFunction, B: Observer, O: Outbox>(
+    pub(super) fn serve_overdue<const OPTIONAL_FEATURES: bool, R: RoutingFunction, B: Observer, O: Outbox>(
         &mut self,
-        context: &mut Context<R, B, O>,
+        context: &mut PartitionContext<R, B, O>,
         output: usize,
     ) -> bool {
         if context.rules.arbiter != Arbiter::RoundRobin {
@@ -137,44 +137,45 @@ impl Switch {
         if self.readable_at(context, input) > context.now {
             return false;
         }
-        let Some((place, packet, out_lane)) =
-            self.sendable::<ELABORATE, R, B, O>(context, (output, input), &mut Delay::default())
+        let Some((position, packet, out_lane)) =
+            self.sendable::<OPTIONAL_FEATURES, R, B, O>(context, (output, input), &mut Delay::default())
         else {
             return false;
         };
         let urgent = context.rules.priority_lanes;
-        if urgent != 0 && urgent >> place.lane.0 & 1 == 0 {
-            let best = self.best::<ELABORATE, R, B, O>(context, output, &mut Delay::default(), Some(input));
+        if urgent != 0 && urgent >> position.lane.0 & 1 == 0 {
+            let best =
+                self.best::<OPTIONAL_FEATURES, R, B, O>(context, output, &mut Delay::default(), Some(input));
             if best.is_some_and(|candidate| urgent >> candidate.lane.0 & 1 != 0) {
                 return false;
             }
         }
-        let (turn, owed) = (self.outputs[output].last_input, self.outputs[output].owed);
-        self.grant::<ELABORATE, R, B, O>(context, place, packet, out_lane);
-        if usize::from(owed) == input {
+        let (turn, deferred_input) = (self.outputs[output].last_input, self.outputs[output].deferred_input);
+        self.grant::<OPTIONAL_FEATURES, R, B, O>(context, position, packet, out_lane);
+        if usize::from(deferred_input) == input {
             self.outputs[output].last_input = turn;
-            self.outputs[output].owed = NO_INPUT;
+            self.outputs[output].deferred_input = NO_INPUT;
         }
         true
     }
 
     /// The packet of an input port that `output` could send, if the port could be read: of the lanes in turn the first.
-    fn sendable<const ELABORATE: bool, R, B, O: Outbox>(
+    fn sendable<const OPTIONAL_FEATURES: bool, R, B, O: Outbox>(
         &self,
-        context: &mut Context<R, B, O>,
+        context: &mut PartitionContext<R, B, O>,
         (output, input): (usize, usize),
         delay: &mut Delay,
-    ) -> Option<(Place, u32, Vl)> {
+    ) -> Option<(QueuePosition, u32, Vl)> {
         let port = self.first_port + output as u32;
         let request = self.requests[self.layout.request(output, input)];
         let mut lanes = request.lanes;
         while lanes != 0 {
             let lane = request.first_lane(lanes);
             lanes &= !(1 << lane.0);
-            let place = self.layout.place(input, lane, output);
-            let packet = self.queues[place.queue].first();
-            if let Some((_, out_lane)) = examine::<ELABORATE, R, B, O>(context, port, packet, delay) {
-                return Some((place, packet, out_lane));
+            let position = self.layout.position(input, lane, output);
+            let packet = self.queues[position.queue].first();
+            if let Some((_, out_lane)) = examine::<OPTIONAL_FEATURES, R, B, O>(context, port, packet, delay) {
+                return Some((position, packet, out_lane));
             }
         }
         None
@@ -183,28 +184,36 @@ impl Switch {
     /// True if `output`, with an overdue request, waits for its input port instead of sending `packet`.
     #[cold]
     #[inline(never)]
-    pub(super) fn waits_for_overdue<const ELABORATE: bool, R: RoutingFunction, B: Observer, O: Outbox>(
+    pub(super) fn waits_for_overdue<
+        const OPTIONAL_FEATURES: bool,
+        R: RoutingFunction,
+        B: Observer,
+        O: Outbox,
+    >(
         &mut self,
-        context: &mut Context<R, B, O>,
+        context: &mut PartitionContext<R, B, O>,
         output: usize,
         packet: u32,
     ) -> bool {
         let Some((input, _)) = self.overdue_request(output) else { return false };
         if self.readable_at(context, input) <= context.now
-            || self.sendable::<ELABORATE, R, B, O>(context, (output, input), &mut Delay::default()).is_none()
+            || self
+                .sendable::<OPTIONAL_FEATURES, R, B, O>(context, (output, input), &mut Delay::default())
+                .is_none()
         {
             return false;
         }
-        if usize::from(self.outputs[output].owed) == input {
+        if usize::from(self.outputs[output].deferred_input) == input {
             return self.ends_too_late(context, output, (input, packet));
         }
-        let chosen = self.best::<ELABORATE, R, B, O>(context, output, &mut Delay::default(), Some(input));
+        let chosen =
+            self.best::<OPTIONAL_FEATURES, R, B, O>(context, output, &mut Delay::default(), Some(input));
         if chosen.is_none_or(|candidate| usize::from(candidate.input) != input) {
             return false;
         }
         let waits = self.ends_too_late(context, output, (input, packet));
         if !waits {
-            self.outputs[output].owed = input as u16;
+            self.outputs[output].deferred_input = input as u16;
         }
         waits
     }
@@ -212,7 +221,7 @@ impl Switch {
     /// True if `packet`, sent by `output` now, ends after `input` can be read again: then the output looks again at that time.
     fn ends_too_late<R, B, O: Outbox>(
         &mut self,
-        context: &mut Context<R, B, O>,
+        context: &mut PartitionContext<R, B, O>,
         output: usize,
         (input, packet): (usize, u32),
     ) -> bool {
@@ -229,9 +238,9 @@ impl Switch {
 
     /// A request is served.
     #[inline(always)]
-    pub(super) fn forget_missed(&mut self, place: Place) {
-        if self.requests[place.request].missed > 0 {
-            self.regain(place.request);
+    pub(super) fn forget_missed(&mut self, position: QueuePosition) {
+        if self.requests[position.request].missed > 0 {
+            self.regain(position.request);
         }
     }
 
@@ -244,6 +253,6 @@ impl Switch {
         }
         *missed = PATIENCE - 1;
         self.overdue -= 1;
-        self.looks_closer = self.needs_credits || self.overdue > 0;
+        self.has_arbitration_features = self.needs_credits || self.overdue > 0;
     }
 }

@@ -5,7 +5,7 @@ use fabricsim_units::Vl;
 
 use super::Switch;
 use crate::bits::Bits;
-use crate::{Context, NONE, Outbox};
+use crate::{NONE, Outbox, PartitionContext};
 
 /// Numbering of queues and requests. Requests by (output, input); queues by (output, input, lane) with virtual output
 /// queues, else by (input, lane).
@@ -40,9 +40,9 @@ impl Layout {
     }
 
     #[inline(always)]
-    pub(super) fn place(self, input: usize, lane: Vl, output: usize) -> Place {
+    pub(super) fn position(self, input: usize, lane: Vl, output: usize) -> QueuePosition {
         let (queue, request) = (self.queue(input, lane, output), self.request(output, input));
-        Place { input, lane, output, queue, request }
+        QueuePosition { input, lane, output, queue, request }
     }
 
     /// Input and lane of a queue.
@@ -53,7 +53,7 @@ impl Layout {
 
 /// Place in which a packet waits, or would if it had to, with the numbers of the queue and the request.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Place {
+pub(super) struct QueuePosition {
     pub(super) input: usize,
     pub(super) lane: Vl,
     pub(super) output: usize,
@@ -74,7 +74,7 @@ pub(super) struct Output {
     /// The input that `sole` came by.
     pub(super) sole_input: u16,
     /// The input with an overdue request in whose turn another packet was sent; [`NO_INPUT`] if there is none.
-    pub(super) owed: u16,
+    pub(super) deferred_input: u16,
     /// Blocks that wait for it.
     pub(super) queued: u32,
     /// A packet that came for the idle output at this moment, the only one so far: it need not be queued unless it
@@ -84,7 +84,14 @@ pub(super) struct Output {
 
 impl Output {
     pub(super) fn new(ports: usize) -> Self {
-        Self { inputs: Bits::new(ports), last_input: 0, owed: NO_INPUT, queued: 0, sole: NONE, sole_input: 0 }
+        Self {
+            inputs: Bits::new(ports),
+            last_input: 0,
+            deferred_input: NO_INPUT,
+            queued: 0,
+            sole: NONE,
+            sole_input: 0,
+        }
     }
 }
 
@@ -111,9 +118,9 @@ impl Request {
 impl Switch {
     /// Puts a packet into its queue; true if it is the first there and so asks for its output from now on.
     #[inline(always)]
-    pub(super) fn enqueue<const ELABORATE: bool, R, B, O: Outbox>(
+    pub(super) fn enqueue<const OPTIONAL_FEATURES: bool, R, B, O: Outbox>(
         &mut self,
-        context: &mut Context<R, B, O>,
+        context: &mut PartitionContext<R, B, O>,
         output: usize,
         input: usize,
         lane: Vl,
@@ -121,37 +128,42 @@ impl Switch {
     ) -> bool {
         let first = self.queues[self.layout.queue(input, lane, output)].push(&mut context.arena, packet);
         if first {
-            self.ask::<ELABORATE>(output, input, lane);
+            self.set_request::<OPTIONAL_FEATURES>(output, input, lane);
         }
         first
     }
 
     /// The only packet of the moment becomes one of several, or cannot be sent at once.
     #[inline(never)]
-    pub(super) fn enqueue_sole<const ELABORATE: bool, R, B, O: Outbox>(
+    pub(super) fn enqueue_sole<const OPTIONAL_FEATURES: bool, R, B, O: Outbox>(
         &mut self,
-        context: &mut Context<R, B, O>,
+        context: &mut PartitionContext<R, B, O>,
         output: usize,
     ) {
         let state = &mut self.outputs[output];
         let packet = std::mem::replace(&mut state.sole, NONE);
         let input = usize::from(state.sole_input);
         let lane = context.arena[packet].lane;
-        self.enqueue::<ELABORATE, R, B, O>(context, output, input, lane, packet);
+        self.enqueue::<OPTIONAL_FEATURES, R, B, O>(context, output, input, lane, packet);
     }
 
     /// Notes that the head of a queue asks for an output.
     #[inline(always)]
-    pub(super) fn ask<const ELABORATE: bool>(&mut self, output: usize, input: usize, lane: Vl) {
-        self.outputs[output].inputs.set_as::<ELABORATE>(input);
+    pub(super) fn set_request<const OPTIONAL_FEATURES: bool>(
+        &mut self,
+        output: usize,
+        input: usize,
+        lane: Vl,
+    ) {
+        self.outputs[output].inputs.set_as::<OPTIONAL_FEATURES>(input);
         self.requests[self.layout.request(output, input)].lanes |= 1 << lane.0;
     }
 
     /// Lets an output choose: at the end of this moment if its link is free, else as soon as it is.
     #[inline(always)]
-    pub(super) fn rouse<const ELABORATE: bool, R, B, O: Outbox>(
+    pub(super) fn request_arbitration<const OPTIONAL_FEATURES: bool, R, B, O: Outbox>(
         &mut self,
-        context: &mut Context<R, B, O>,
+        context: &mut PartitionContext<R, B, O>,
         output: usize,
     ) {
         let port = self.first_port + output as u32;
@@ -159,20 +171,20 @@ impl Switch {
         if sender.busy_until > context.now {
             sender.wake(port, sender.busy_until, &mut context.out);
         } else {
-            self.dirty.set_as::<ELABORATE>(output);
+            self.dirty.set_as::<OPTIONAL_FEATURES>(output);
         }
     }
 
     /// Takes the head out of its queue; `next` is the packet behind it, or [`NONE`].
     #[inline(always)]
-    pub(super) fn dequeue<const ELABORATE: bool>(&mut self, place: Place, next: u32) {
-        self.queues[place.queue].advance(next);
+    pub(super) fn dequeue<const OPTIONAL_FEATURES: bool>(&mut self, position: QueuePosition, next: u32) {
+        self.queues[position.queue].advance(next);
         // The packet behind it asks for the same output only if the queue is that output's.
         if next == NONE || self.layout.queueing == Queueing::Fifo {
-            let request = &mut self.requests[place.request];
-            request.lanes &= !(1 << place.lane.0);
+            let request = &mut self.requests[position.request];
+            request.lanes &= !(1 << position.lane.0);
             if request.lanes == 0 {
-                self.outputs[place.output].inputs.clear_as::<ELABORATE>(place.input);
+                self.outputs[position.output].inputs.clear_as::<OPTIONAL_FEATURES>(position.input);
             }
         }
     }

@@ -7,7 +7,7 @@ use fabricsim_units::{Time, Vl};
 
 use super::Switch;
 use crate::separable::{Head, Separable};
-use crate::{Context, NONE, Outbox};
+use crate::{NONE, Outbox, PartitionContext};
 
 impl Switch {
     /// Makes the switch allocate in rounds, one every `cycle`: lanes and the crossbar in the same round if it is `speculative`, else
@@ -21,7 +21,7 @@ impl Switch {
     #[cold]
     pub(super) fn settle_in_rounds<R: RoutingFunction, B: Observer, O: Outbox>(
         &mut self,
-        context: &mut Context<R, B, O>,
+        context: &mut PartitionContext<R, B, O>,
     ) {
         if let Some(mut rounds) = self.rounds.take() {
             self.round(context, &mut rounds);
@@ -32,7 +32,7 @@ impl Switch {
     /// Takes the round of this moment, if there is one, and asks to be woken for the next.
     fn round<R: RoutingFunction, B: Observer, O: Outbox>(
         &mut self,
-        context: &mut Context<R, B, O>,
+        context: &mut PartitionContext<R, B, O>,
         rounds: &mut Separable,
     ) {
         for output in 0..self.layout.ports {
@@ -55,7 +55,11 @@ impl Switch {
     }
 
     /// Reports to the detector which lanes of idle outputs wait for credits: those with a head, and with space for none.
-    fn note_heads_without_credits<R, B, O>(&mut self, context: &mut Context<R, B, O>, rounds: &Separable) {
+    fn note_heads_without_credits<R, B, O>(
+        &mut self,
+        context: &mut PartitionContext<R, B, O>,
+        rounds: &Separable,
+    ) {
         let Some(detector) = &mut self.detector else { return };
         let (ports, now, first_port) = (&mut context.ports, context.now, self.first_port);
         let group = |head: &Head| (head.output, head.allowed.first);
@@ -81,7 +85,7 @@ impl Switch {
         }
     }
 
-    fn list_heads<R, B, O>(&self, context: &mut Context<R, B, O>, rounds: &mut Separable) {
+    fn list_heads<R, B, O>(&self, context: &mut PartitionContext<R, B, O>, rounds: &mut Separable) {
         rounds.heads.clear();
         for output in 0..self.layout.ports {
             if self.outputs[output].inputs.is_empty() {
@@ -104,7 +108,7 @@ impl Switch {
 
     fn head<R, B, O>(
         &self,
-        context: &mut Context<R, B, O>,
+        context: &mut PartitionContext<R, B, O>,
         rounds: &Separable,
         (input, lane, output): (usize, Vl, usize),
         packet: u32,
@@ -140,7 +144,7 @@ impl Switch {
 
     fn send_matched<R: RoutingFunction, B: Observer, O: Outbox>(
         &mut self,
-        context: &mut Context<R, B, O>,
+        context: &mut PartitionContext<R, B, O>,
         rounds: &mut Separable,
     ) {
         let mut matched = std::mem::take(&mut self.matched);
@@ -151,8 +155,8 @@ impl Switch {
             let own = if head.bound { Some(head.allowed.first) } else { head.got };
             let own = own.filter(|&lane| context.ports.has_space(port, lane, head.blocks, context.now));
             let Some(out_lane) = own else { continue };
-            let place = self.layout.place(head.input, head.lane, head.output);
-            self.grant::<true, R, B, O>(context, place, head.packet, out_lane);
+            let position = self.layout.position(head.input, head.lane, head.output);
+            self.grant::<true, R, B, O>(context, position, head.packet, out_lane);
             rounds.leave(&head, out_lane, context.ports.senders[port as usize].busy_until);
             rounds.heads[i].got = None;
         }
@@ -160,12 +164,16 @@ impl Switch {
     }
 
     /// Asks to be woken for the next round in which anything can change.
-    fn plan_next_round<R, B, O: Outbox>(&mut self, context: &mut Context<R, B, O>, rounds: &Separable) {
+    fn plan_next_round<R, B, O: Outbox>(
+        &mut self,
+        context: &mut PartitionContext<R, B, O>,
+        rounds: &Separable,
+    ) {
         let mut next = Time::MAX;
         // Between rounds mail from other partitions may reach a switch: stalls begin at rounds only.
         let is_round = rounds.round_from(context.now) == context.now;
         for head in &rounds.heads {
-            context.ports.forget_wants(self.first_port + head.output as u32);
+            context.ports.forget_awaited(self.first_port + head.output as u32);
         }
         for head in &rounds.heads {
             let port = self.first_port + head.output as u32;
@@ -195,7 +203,7 @@ impl Switch {
     }
 
     /// Heads that got a lane but no way through the crossbar keep the lane.
-    fn bind_lanes<R, B, O>(&mut self, context: &mut Context<R, B, O>, rounds: &mut Separable) {
+    fn bind_lanes<R, B, O>(&mut self, context: &mut PartitionContext<R, B, O>, rounds: &mut Separable) {
         for i in 0..rounds.heads.len() {
             let head = rounds.heads[i];
             let Some(lane) = head.got else { continue };

@@ -6,10 +6,10 @@ use fabricsim_routing::RoutingFunction;
 use fabricsim_units::{ByteTime, Time, Vl};
 
 use super::Switch;
-use super::queues::Place;
+use super::queues::QueuePosition;
 use crate::queue::Queue;
 use crate::transmit::return_space;
-use crate::{Context, NONE, Outbox, Reads, Table};
+use crate::{NONE, Outbox, PartitionContext, ReadPorts, Table};
 
 /// Properties common to all staging buffers of a switch.
 #[derive(Clone, Copy, Debug)]
@@ -40,7 +40,7 @@ pub(super) struct Staging {
 struct Input {
     /// Time at which a packet can next be read from its buffers.
     readable_at: Time,
-    reads: Reads,
+    reads: ReadPorts,
     /// The earliest look at it that is scheduled; [`Time::MAX`] if none is.
     look_at: Time,
     /// Lanes, a bit for each, with packets in the input buffer.
@@ -77,7 +77,7 @@ enum Space {
 }
 
 impl Staging {
-    fn new(rules: StagingRules, reads: impl Iterator<Item = Reads>, lanes: usize, queues: usize) -> Self {
+    fn new(rules: StagingRules, reads: impl Iterator<Item = ReadPorts>, lanes: usize, queues: usize) -> Self {
         let input =
             |reads| Input { readable_at: Time::ZERO, reads, look_at: Time::MAX, waiting: 0, last_lane: 0 };
         let inputs: Vec<Input> = reads.map(input).collect();
@@ -120,10 +120,10 @@ impl Staging {
 
 impl Switch {
     /// Makes the switch input- and output-queued; `reads` are the read ports of its input buffers, port by port.
-    pub fn with_staging(mut self, rules: StagingRules, reads: impl Iterator<Item = Reads>) -> Self {
+    pub fn with_staging(mut self, rules: StagingRules, reads: impl Iterator<Item = ReadPorts>) -> Self {
         let staging = Staging::new(rules, reads, self.layout.lanes, self.layout.queues());
         self.staging = Some(Box::new(staging));
-        self.is_elaborate = true;
+        self.has_optional_features = true;
         self
     }
 
@@ -131,7 +131,7 @@ impl Switch {
     #[inline(never)]
     pub(super) fn admit_staged<R: RoutingFunction, B: Observer, O: Outbox>(
         &mut self,
-        context: &mut Context<R, B, O>,
+        context: &mut PartitionContext<R, B, O>,
         input: usize,
         packet: u32,
     ) {
@@ -144,13 +144,13 @@ impl Switch {
             return;
         }
         let output = self.route(context, input, lane, packet);
-        let place = self.layout.place(input, lane, output);
+        let position = self.layout.position(input, lane, output);
         let Some(staging) = &mut self.staging else { return };
         if waiting == 0 && staging.inputs[input].readable_at <= context.now {
             let blocks = context.arena[packet].blocks;
             let unit = context.ports.ramps.unit();
-            if let Space::Now = staging.space((place.queue, output), blocks, unit, context.now) {
-                return self.stage::<true, R, B, O>(context, place, packet, false);
+            if let Space::Now = staging.space((position.queue, output), blocks, unit, context.now) {
+                return self.stage::<true, R, B, O>(context, position, packet, false);
             }
         }
         staging.inputs[input].waiting |= 1 << lane.0;
@@ -160,14 +160,14 @@ impl Switch {
 
     /// Moves a packet from its input buffer into the staging buffer of its output, where there is space for it.
     #[inline]
-    fn stage<const ELABORATE: bool, R: RoutingFunction, B: Observer, O: Outbox>(
+    fn stage<const OPTIONAL_FEATURES: bool, R: RoutingFunction, B: Observer, O: Outbox>(
         &mut self,
-        context: &mut Context<R, B, O>,
-        place: Place,
+        context: &mut PartitionContext<R, B, O>,
+        position: QueuePosition,
         packet: u32,
         waited: bool,
     ) {
-        let Place { input, lane, output, queue, .. } = place;
+        let QueuePosition { input, lane, output, queue, .. } = position;
         let Some(staging) = &mut self.staging else { return };
         let now = context.now;
         let in_port = self.first_port + input as u32;
@@ -195,7 +195,7 @@ impl Switch {
         state.reads.occupy(&mut state.readable_at, end);
         state.last_lane = lane.0;
         return_space(context, in_port, lane, (byte_time, Time::ZERO), (bytes, blocks));
-        self.offer::<ELABORATE, R, B, O>(context, place, packet);
+        self.offer::<OPTIONAL_FEATURES, R, B, O>(context, position, packet);
     }
 
     /// The input buffer of `port` is to be looked at again. True if the switch has to settle, and had not until now.
@@ -217,7 +217,7 @@ impl Switch {
     #[inline(never)]
     pub(super) fn settle_moves<R: RoutingFunction, B: Observer, O: Outbox>(
         &mut self,
-        context: &mut Context<R, B, O>,
+        context: &mut PartitionContext<R, B, O>,
     ) {
         while let Some(input) = self.moves.first_after(self.layout.ports - 1) {
             self.moves.clear(input);
@@ -231,7 +231,7 @@ impl Switch {
     /// there may be one.
     fn movable<R: RoutingFunction, B: Observer, O: Outbox>(
         &mut self,
-        context: &mut Context<R, B, O>,
+        context: &mut PartitionContext<R, B, O>,
         input: usize,
     ) -> Option<(Vl, u32)> {
         let staging = self.staging.as_mut()?;
@@ -270,7 +270,7 @@ impl Switch {
     /// Moves the head of an input buffer on, and finds the way of the one behind it.
     fn move_on<R: RoutingFunction, B: Observer, O: Outbox>(
         &mut self,
-        context: &mut Context<R, B, O>,
+        context: &mut PartitionContext<R, B, O>,
         input: usize,
         lane: Vl,
         packet: u32,
@@ -290,8 +290,8 @@ impl Switch {
             context.observer.blocked(channel, lane, since, context.now);
         }
         let output = context.arena[packet].hop.port.index();
-        let place = self.layout.place(input, lane, output);
-        self.stage::<true, R, B, O>(context, place, packet, true);
+        let position = self.layout.position(input, lane, output);
+        self.stage::<true, R, B, O>(context, position, packet, true);
         if next != NONE {
             self.route(context, input, lane, next);
         }
@@ -302,12 +302,12 @@ impl Switch {
     #[inline(never)]
     pub(super) fn unstage<R, B, O: Outbox>(
         &mut self,
-        context: &mut Context<R, B, O>,
-        place: Place,
+        context: &mut PartitionContext<R, B, O>,
+        position: QueuePosition,
         (bytes, blocks): (u32, u32),
         byte_time: ByteTime,
     ) -> bool {
-        let Place { input, lane, output, queue, .. } = place;
+        let QueuePosition { input, lane, output, queue, .. } = position;
         let Some(staging) = &mut self.staging else { return false };
         let now = context.now;
         staging.held[queue] -= blocks;
@@ -329,7 +329,12 @@ impl Switch {
 
     /// Has the buffers of an input looked at again at `at`, unless that happens before.
     #[inline]
-    fn plan_look<R, B, O: Outbox>(&mut self, context: &mut Context<R, B, O>, input: usize, at: Time) {
+    fn plan_look<R, B, O: Outbox>(
+        &mut self,
+        context: &mut PartitionContext<R, B, O>,
+        input: usize,
+        at: Time,
+    ) {
         let Some(staging) = &mut self.staging else { return };
         let state = &mut staging.inputs[input];
         if at < state.look_at {
@@ -359,7 +364,7 @@ impl Switch {
     }
 
     /// Reports to the observer what is still blocked at the end.
-    pub fn finish<R, B: Observer, O>(&mut self, context: &mut Context<R, B, O>) {
+    pub fn finish<R, B: Observer, O>(&mut self, context: &mut PartitionContext<R, B, O>) {
         let Some(staging) = &mut self.staging else { return };
         let lanes = self.layout.lanes;
         for (i, buffer) in staging.buffers.iter_mut().enumerate() {

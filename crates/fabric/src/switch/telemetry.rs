@@ -3,7 +3,7 @@
 use fabricsim_model::{HopTelemetry, PacketKind};
 
 use super::Switch;
-use crate::Context;
+use crate::PartitionContext;
 
 /// Counters of a switch whose packets collect telemetry.
 #[derive(Clone, Debug)]
@@ -16,7 +16,7 @@ impl Switch {
     /// Makes packets with data collect the state of the switch's outputs.
     pub fn with_telemetry(mut self) -> Self {
         self.telemetry = Some(Box::new(Telemetry { sent: vec![0; self.layout.ports] }));
-        self.is_elaborate = true;
+        self.has_optional_features = true;
         self
     }
 
@@ -24,7 +24,7 @@ impl Switch {
     #[inline(never)]
     pub(super) fn collect<R, B, O>(
         &mut self,
-        context: &mut Context<R, B, O>,
+        context: &mut PartitionContext<R, B, O>,
         output: usize,
         packet: u32,
         queued: u32,

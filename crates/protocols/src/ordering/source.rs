@@ -6,7 +6,7 @@ use super::identifiers::Identifiers;
 use super::mutation::Mutation;
 use super::options::Close;
 use super::outbox::{SourceOutbox, StreamId};
-use super::stream::{Mode, SELECTIVE_WINDOW, SYNCHRONIZED_WINDOW, Stream};
+use super::stream::{Mode, SELECTIVE_WINDOW, SYNCHRONIZED_WINDOW, SourceStream};
 use super::tally::Tally;
 use super::window::State;
 use super::{Cid, Header, Kind, OptionError, Reason, Seq, SequenceSpace, SourceOptions, Transfer};
@@ -44,7 +44,7 @@ pub struct Outgoing<P> {
     /// Payload of a REQ.
     pub payload: Option<P>,
     /// True if a copy of it has been sent before.
-    pub again: bool,
+    pub retransmitted: bool,
 }
 
 /// The sending side of an endpoint. Payloads are small values (an operation, an index of a buffer): they are copied.
@@ -56,7 +56,7 @@ pub struct Outgoing<P> {
 pub struct Source<P> {
     pub(crate) options: SourceOptions,
     pub(crate) space: SequenceSpace,
-    pub(crate) streams: Vec<Stream<P>>,
+    pub(crate) streams: Vec<SourceStream<P>>,
     /// Streams that are open, in the order in which they take turns.
     pub(crate) active: Vec<u16>,
     turn: usize,
@@ -88,7 +88,7 @@ impl<P: Copy> Source<P> {
         let number = match self.streams.iter().position(|stream| !stream.open) {
             Some(number) => number,
             None if self.streams.len() < usize::from(self.options.streams) => {
-                self.streams.push(Stream::new(self.options.window()));
+                self.streams.push(SourceStream::new(self.options.window()));
                 self.streams.len() - 1
             }
             None => return None,
@@ -174,15 +174,15 @@ impl<P: Copy> Source<P> {
     pub fn send(&mut self, id: StreamId, now: Time) -> Option<Outgoing<P>> {
         let stream = &mut self.streams[usize::from(id.0)];
         let position = stream.ready(&self.options, self.identifiers.has_free())?;
-        if stream.may_take_cid() && stream.wants_connection(position, &self.options) {
+        if stream.may_take_cid() && stream.may_open_connection(position, &self.options) {
             stream.cid = self.identifiers.take(id);
             (stream.connected, stream.halted) = (false, false);
         }
         let header = stream.header(id.0, position, &self.options, self.space);
         let payload = stream.window.get(position).payload;
-        let again = stream.window.get(position).resent || position < stream.window.sent;
+        let retransmitted = stream.window.get(position).resent || position < stream.window.sent;
         self.counters.sent.count();
-        if again {
+        if retransmitted {
             self.counters.resent.count();
         }
         if header.flags.has(super::Flags::SLOW) {
@@ -194,7 +194,7 @@ impl<P: Copy> Source<P> {
         if let Some(place) = self.active.iter().position(|&number| number == id.0) {
             self.turn = if place + 1 == self.active.len() { 0 } else { place + 1 };
         }
-        Some(Outgoing { to, header, payload, again })
+        Some(Outgoing { to, header, payload, retransmitted })
     }
 
     /// Receiver of the next FIN, if there is one to be sent.
@@ -211,7 +211,7 @@ impl<P: Copy> Source<P> {
             self.identifiers.release(header.cid);
         }
         self.wake = self.wake.min(now.saturating_add(self.options.timeout.min(self.options.quiet_time())));
-        Some(Outgoing { to, header, payload: None, again: false })
+        Some(Outgoing { to, header, payload: None, retransmitted: false })
     }
 
     /// The next packet, whatever it is: FIN first, then streams in turn.

@@ -37,7 +37,7 @@ pub(crate) const SYNCHRONIZED_WINDOW: u16 = 128;
 
 /// A stream, open or not.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(crate) struct Stream<P> {
+pub(crate) struct SourceStream<P> {
     pub(crate) open: bool,
     pub(crate) destination: HostId,
     pub(crate) mode: Mode,
@@ -67,7 +67,7 @@ pub(crate) struct Stream<P> {
     pub(crate) offered: u32,
 }
 
-impl<P: Copy> Stream<P> {
+impl<P: Copy> SourceStream<P> {
     pub(crate) fn new(size: u16) -> Self {
         Self {
             open: false,
@@ -101,7 +101,7 @@ impl<P: Copy> Stream<P> {
     }
 
     /// True if the packet at this position gets a connection if there is a CID.
-    pub(crate) fn wants_connection(&self, position: u16, options: &SourceOptions) -> bool {
+    pub(crate) fn may_open_connection(&self, position: u16, options: &SourceOptions) -> bool {
         let fast = || self.mode == Mode::Ordered && self.window.len() - position >= options.fast_from;
         self.needs_connection(position) || fast()
     }

@@ -57,14 +57,14 @@ fn notifications_cut_less_when_they_were_few() {
 #[test]
 fn rates_are_told_without_gaps() {
     let mut source = source();
-    let mut told = Vec::new();
-    let mut tell = |_: FlowKey, from: Time, to: Time, level: u32| {
-        told.push((from.0 / 1_000_000, to.0 / 1_000_000, level));
+    let mut reported = Vec::new();
+    let mut report = |_: FlowKey, from: Time, to: Time, level: u32| {
+        reported.push((from.0 / 1_000_000, to.0 / 1_000_000, level));
     };
-    source.on_mark(3, Time::us(1), &mut tell);
-    source.on_sent(3, 1000, Time::us(60), Time::us(61), &mut tell);
-    source.report(Time::us(112), &mut tell);
-    assert_eq!(told, [(1, 56, 20_000), (56, 111, 30_000), (111, 112, 35_000)]);
+    source.on_mark(3, Time::us(1), &mut report);
+    source.on_sent(3, 1000, Time::us(60), Time::us(61), &mut report);
+    source.report(Time::us(112), &mut report);
+    assert_eq!(reported, [(1, 56, 20_000), (56, 111, 30_000), (111, 112, 35_000)]);
 }
 
 #[test]

@@ -8,7 +8,7 @@ use fabricsim_units::{HostId, Time};
 
 /// What a destination answers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Answering {
+pub enum FeedbackMode {
     /// Marked packets, by congestion notification packets (CNP) with at least `interval` between two to a source.
     Marks {
         /// Least time between two.
@@ -27,7 +27,7 @@ pub enum Answering {
 
 /// Answer of a destination to a source.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Answer {
+pub struct Feedback {
     /// Source to which it goes.
     pub to: HostId,
     /// True if it notifies of congestion (BECN).
@@ -39,7 +39,7 @@ pub struct Answer {
 /// Answers that a host owes to the sources of what it received.
 #[derive(Clone, Debug)]
 pub struct Destination {
-    answering: Answering,
+    feedback_mode: FeedbackMode,
     sources: BTreeMap<HostId, State>,
     /// Times at which packets have to be acknowledged at the latest, in order, with their source and the number of its
     /// acknowledgement.
@@ -50,7 +50,7 @@ pub struct Destination {
 #[derive(Clone, Copy, Debug, Default)]
 struct State {
     /// Time of the last notification.
-    told: Option<Time>,
+    notified_at: Option<Time>,
     marked: bool,
     echo: Echo,
     /// Acknowledgements so far, modulo 2^32.
@@ -59,47 +59,47 @@ struct State {
 
 impl Destination {
     /// A destination that answers in this way.
-    pub fn new(answering: Answering) -> Self {
-        Self { answering, sources: BTreeMap::new(), due: VecDeque::new() }
+    pub fn new(feedback_mode: FeedbackMode) -> Self {
+        Self { feedback_mode, sources: BTreeMap::new(), due: VecDeque::new() }
     }
 
     /// Packets that are answered.
-    pub fn answering(&self) -> Answering {
-        self.answering
+    pub fn feedback_mode(&self) -> FeedbackMode {
+        self.feedback_mode
     }
 
     /// A packet with data has arrived. Returns the answer to send back, if any.
-    pub fn arrived(&mut self, now: Time, packet: &Packet) -> Option<Answer> {
-        match self.answering {
-            Answering::Marks { .. } if !packet.fecn => None,
-            Answering::Marks { interval } => self.notification(now, packet.source, interval),
-            Answering::Messages => self.of_message(packet),
-            Answering::Packets { every, timeout } => self.of_packets(now, packet, (every, timeout)),
+    pub fn arrived(&mut self, now: Time, packet: &Packet) -> Option<Feedback> {
+        match self.feedback_mode {
+            FeedbackMode::Marks { .. } if !packet.fecn => None,
+            FeedbackMode::Marks { interval } => self.notification(now, packet.source, interval),
+            FeedbackMode::Messages => self.of_message(packet),
+            FeedbackMode::Packets { every, timeout } => self.of_packets(now, packet, (every, timeout)),
         }
     }
 
-    fn notification(&mut self, now: Time, source: HostId, interval: Time) -> Option<Answer> {
+    fn notification(&mut self, now: Time, source: HostId, interval: Time) -> Option<Feedback> {
         if interval > Time::ZERO {
             let state = self.sources.entry(source).or_default();
-            if state.told.is_some_and(|told| now < told + interval) {
+            if state.notified_at.is_some_and(|notified_at| now < notified_at + interval) {
                 return None;
             }
-            state.told = Some(now);
+            state.notified_at = Some(now);
         }
-        Some(Answer { to: source, notifies: true, echo: None })
+        Some(Feedback { to: source, notifies: true, echo: None })
     }
 
-    fn of_message(&mut self, packet: &Packet) -> Option<Answer> {
+    fn of_message(&mut self, packet: &Packet) -> Option<Feedback> {
         let source = packet.source;
         if packet.fecn {
             self.sources.entry(source).or_default().marked = true;
         }
         let state = self.sources.get_mut(&source);
         let marked = |state: Option<&mut State>| state.is_some_and(|s| std::mem::take(&mut s.marked));
-        packet.last.then(|| Answer { to: source, notifies: marked(state), echo: None })
+        packet.last.then(|| Feedback { to: source, notifies: marked(state), echo: None })
     }
 
-    fn of_packets(&mut self, now: Time, packet: &Packet, (every, timeout): (u32, Time)) -> Option<Answer> {
+    fn of_packets(&mut self, now: Time, packet: &Packet, (every, timeout): (u32, Time)) -> Option<Feedback> {
         let state = self.sources.entry(packet.source).or_default();
         let echo = &mut state.echo;
         echo.bytes += u64::from(packet.bytes);
@@ -121,7 +121,7 @@ impl Destination {
     }
 
     /// An answer for packets that have waited for others for too long by `now`.
-    pub fn overdue(&mut self, now: Time) -> Option<Answer> {
+    pub fn overdue(&mut self, now: Time) -> Option<Feedback> {
         while let Some(&(due, source, number)) = self.due.front() {
             if due > now {
                 return None;
@@ -138,9 +138,9 @@ impl Destination {
 
 impl State {
     /// Acknowledges what has not been acknowledged.
-    fn acknowledge(&mut self, to: HostId) -> Answer {
+    fn acknowledge(&mut self, to: HostId) -> Feedback {
         self.answered = self.answered.wrapping_add(1);
-        Answer { to, notifies: false, echo: Some(std::mem::take(&mut self.echo)) }
+        Feedback { to, notifies: false, echo: Some(std::mem::take(&mut self.echo)) }
     }
 }
 
@@ -158,11 +158,11 @@ mod tests {
         Packet { fecn, last, hops: 3, ..packet }
     }
 
-    const NOTIFICATION: Option<Answer> = Some(Answer { to: A, notifies: true, echo: None });
+    const NOTIFICATION: Option<Feedback> = Some(Feedback { to: A, notifies: true, echo: None });
 
     #[test]
     fn a_marked_packet_is_answered_at_once() {
-        let mut destination = Destination::new(Answering::Marks { interval: Time::ZERO });
+        let mut destination = Destination::new(FeedbackMode::Marks { interval: Time::ZERO });
         assert_eq!(destination.arrived(Time::ns(1), &packet(A, true, false)), NOTIFICATION);
         assert_eq!(destination.arrived(Time::ns(2), &packet(A, true, false)), NOTIFICATION);
         assert_eq!(destination.arrived(Time::ns(3), &packet(A, false, true)), None);
@@ -170,7 +170,7 @@ mod tests {
 
     #[test]
     fn notifications_keep_their_distance() {
-        let mut destination = Destination::new(Answering::Marks { interval: Time::us(50) });
+        let mut destination = Destination::new(FeedbackMode::Marks { interval: Time::us(50) });
         assert!(destination.arrived(Time::us(1), &packet(A, true, false)).is_some());
         assert!(destination.arrived(Time::us(50), &packet(A, true, false)).is_none());
         assert!(destination.arrived(Time::us(50), &packet(B, true, false)).is_some(), "another source");
@@ -179,8 +179,8 @@ mod tests {
 
     #[test]
     fn an_acknowledgement_carries_the_marks_of_its_message() {
-        let mut destination = Destination::new(Answering::Messages);
-        let answer = |to, notifies| Some(Answer { to, notifies, echo: None });
+        let mut destination = Destination::new(FeedbackMode::Messages);
+        let answer = |to, notifies| Some(Feedback { to, notifies, echo: None });
         assert_eq!(destination.arrived(Time::ns(1), &packet(A, true, false)), None);
         assert_eq!(destination.arrived(Time::ns(2), &packet(B, false, true)), answer(B, false));
         assert_eq!(destination.arrived(Time::ns(3), &packet(A, false, true)), answer(A, true));
@@ -189,7 +189,7 @@ mod tests {
 
     #[test]
     fn packets_are_acknowledged_together_and_the_last_of_a_message_at_once() {
-        let mut destination = Destination::new(Answering::Packets { every: 3, timeout: Time::us(1) });
+        let mut destination = Destination::new(FeedbackMode::Packets { every: 3, timeout: Time::us(1) });
         let mut arrived = |now, source, fecn, last| {
             destination
                 .arrived(Time::ns(now), &packet(source, fecn, last))
@@ -209,7 +209,7 @@ mod tests {
 
     #[test]
     fn packets_do_not_wait_for_others_for_ever() {
-        let mut destination = Destination::new(Answering::Packets { every: 3, timeout: Time::ns(100) });
+        let mut destination = Destination::new(FeedbackMode::Packets { every: 3, timeout: Time::ns(100) });
         assert_eq!(destination.wake_at(), Time::MAX);
         for (now, source) in [(10, A), (20, B), (30, A), (40, A), (50, A)] {
             destination.arrived(Time::ns(now), &packet(source, false, false));

@@ -8,7 +8,7 @@ use fabricsim_spec::Hpcc;
 use fabricsim_units::Time;
 
 use super::flows::Flows;
-use super::level::Level;
+use super::level::ReportedRate;
 use super::{Acknowledged, FlowKey, Pacer, Report};
 
 /// The rules of all sources.
@@ -41,7 +41,7 @@ struct Flow {
     acknowledged: u64,
     updated_at: u64,
     allowed: Time,
-    level: Level,
+    level: ReportedRate,
 }
 
 /// The flows of a host.
@@ -120,7 +120,7 @@ impl Pacer for HpccSource {
             acknowledged: 0,
             updated_at: 0,
             allowed: Time::ZERO,
-            level: Level::new(line, start),
+            level: ReportedRate::new(line, start),
         });
         flow.sent += u64::from(bytes);
         // R = W / T.

@@ -110,14 +110,14 @@ fn a_wait_ends_early_when_the_timer_lowers_the_index() {
 #[test]
 fn levels_are_told_without_gaps_and_flows_forgotten() {
     let mut source = source(&spec());
-    let mut told = Vec::new();
-    let mut tell =
-        |_: FlowKey, from: Time, to: Time, level: u32| told.push((from.0 / 1000, to.0 / 1000, level));
-    source.on_mark(7, Time::us(5), &mut tell);
-    source.on_mark(7, Time::us(15), &mut tell);
-    source.report(Time::us(30), &mut tell);
-    source.report(Time::us(90), &mut tell);
-    assert_eq!(told, [(5_000, 15_000, 1), (15_000, 20_000, 2), (20_000, 30_000, 1), (30_000, 40_000, 1)]);
+    let mut reported = Vec::new();
+    let mut report =
+        |_: FlowKey, from: Time, to: Time, level: u32| reported.push((from.0 / 1000, to.0 / 1000, level));
+    source.on_mark(7, Time::us(5), &mut report);
+    source.on_mark(7, Time::us(15), &mut report);
+    source.report(Time::us(30), &mut report);
+    source.report(Time::us(90), &mut report);
+    assert_eq!(reported, [(5_000, 15_000, 1), (15_000, 20_000, 2), (20_000, 30_000, 1), (30_000, 40_000, 1)]);
     assert_eq!(source.level(7, Time::us(90)), None);
 }
 

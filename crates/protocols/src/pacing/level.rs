@@ -4,14 +4,14 @@ use super::{FlowKey, Report};
 
 /// The rate of a flow with a window, as it is reported.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Level {
+pub(super) struct ReportedRate {
     /// Until when rates have been reported.
     since: Time,
     /// Rate since then, Mb/s.
     mbps: u32,
 }
 
-impl Level {
+impl ReportedRate {
     /// A flow that begins at `now` at the rate of its link, `line`.
     pub(super) fn new(line: f64, now: Time) -> Self {
         Self { since: now, mbps: line as u32 }

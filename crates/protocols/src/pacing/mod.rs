@@ -16,7 +16,7 @@ mod swift;
 
 pub use cct::CongestionControlTable;
 pub use dcqcn::{DcqcnRules, DcqcnSource};
-pub use destination::{Answer, Answering, Destination};
+pub use destination::{Destination, Feedback, FeedbackMode};
 pub use flows::Flows;
 pub use hpcc::{HpccRules, HpccSource};
 pub use infiniband::{InfiniBandRules, InfiniBandSource};

@@ -9,7 +9,7 @@ use fabricsim_spec::Nscc;
 use fabricsim_units::Time;
 
 use super::flows::Flows;
-use super::level::Level;
+use super::level::ReportedRate;
 use super::{Acknowledged, FlowKey, Pacer, Report};
 
 /// Bandwidth-delay product of the network for which the factors are given: 100 Gb/s and 12 us, in bytes.
@@ -62,7 +62,7 @@ struct Flow {
     /// Bytes acknowledged without a queue, in a row; true while the window grows fast.
     without_queue: f64,
     grows_fast: bool,
-    level: Level,
+    level: ReportedRate,
 }
 
 /// The flows of a host.
@@ -112,7 +112,7 @@ impl NsccSource {
             to_ignore: 0.0,
             without_queue: 0.0,
             grows_fast: false,
-            level: Level::new(self.line, now),
+            level: ReportedRate::new(self.line, now),
         }
     }
 }

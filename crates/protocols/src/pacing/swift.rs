@@ -8,7 +8,7 @@ use fabricsim_spec::Swift;
 use fabricsim_units::Time;
 
 use super::flows::Flows;
-use super::level::Level;
+use super::level::ReportedRate;
 use super::{Acknowledged, FlowKey, Pacer, Report};
 
 /// The rules of all sources; times in picoseconds.
@@ -61,7 +61,7 @@ struct Flow {
     decreased: Time,
     /// Time at which the next packet may be sent while the window is less than a packet.
     allowed: Time,
-    level: Level,
+    level: ReportedRate,
 }
 
 /// The flows of a host.
@@ -83,7 +83,7 @@ impl SwiftSource {
     fn new_flow(rules: &SwiftRules, line: f64, now: Time) -> Flow {
         let product = line * rules.base_rtt.0 as f64 * 1e-6 / 8.0;
         let cwnd = (product / rules.mtu).max(1.0).min(rules.spec.max_cwnd);
-        let level = Level::new(line, now);
+        let level = ReportedRate::new(line, now);
         Flow { cwnd, rtt: rules.base_rtt, decreased: Time::ZERO, allowed: Time::ZERO, level }
     }
 

@@ -106,12 +106,12 @@ fn what_is_lost_halves_the_window_once_in_a_round_trip() {
 #[test]
 fn rates_are_reported_without_gaps_while_they_are_below_the_link() {
     let mut source = source(&plain());
-    let mut told = Vec::new();
-    let mut tell = |_: FlowKey, from: Time, to: Time, level: u32| told.push((from, to, level));
+    let mut reported = Vec::new();
+    let mut report = |_: FlowKey, from: Time, to: Time, level: u32| reported.push((from, to, level));
     let late = Acknowledged { bytes: 1, packets: 1, marked: 0, rtt: Time::us(40), hops: 2, telemetry: &[] };
-    source.on_ack(3, &late, 0, Time::us(50), &mut tell);
-    source.on_ack(3, &late, 0, Time::us(60), &mut tell);
-    source.report(Time::us(70), &mut tell);
+    source.on_ack(3, &late, 0, Time::us(50), &mut report);
+    source.on_ack(3, &late, 0, Time::us(60), &mut report);
+    source.report(Time::us(70), &mut report);
     // The window of 125 kB less 0.8 * 20 / 40 of it, in 40 us.
-    assert_eq!(told, [(Time::us(50), Time::us(60), 15_000), (Time::us(60), Time::us(70), 15_000)]);
+    assert_eq!(reported, [(Time::us(50), Time::us(60), 15_000), (Time::us(60), Time::us(70), 15_000)]);
 }

@@ -1,9 +1,9 @@
 //! The traffic of an experiment at one moment as numbers: who sends how much to whom, and which links it crosses.
 //! Bounds on throughput are computed from it; nothing is simulated.
 
+mod active_period;
 mod flows;
 mod links;
-mod moment;
 mod ways;
 
 use fabricsim_engine::Prepared;
@@ -11,8 +11,8 @@ use fabricsim_model::Table;
 use fabricsim_units::Time;
 use serde_json::{Value, json};
 
+use active_period::ActivePeriod;
 use flows::Flows;
-use moment::Moment;
 
 /// Most flows (pairs of source and destination, by entry of the traffic list) that are listed.
 const MOST_FLOWS: usize = 200_000;
@@ -111,11 +111,11 @@ fn uniform_hosts() -> usize {
 /// The traffic of `prepared` at a moment: at `at`, or in that part of the measurement in which most flows are active
 /// (the last of several). `file` names the experiment in messages.
 pub fn demands(prepared: &Prepared, at: Option<Time>, file: &str) -> Result<Demands, DemandsError> {
-    let moment = Moment::choose(prepared, at, file)?;
-    if moment.flows > MOST_FLOWS {
-        return Err(DemandsError::TooManyFlows { file: file.to_owned(), flows: moment.flows });
+    let active_period = ActivePeriod::choose(prepared, at, file)?;
+    if active_period.flows > MOST_FLOWS {
+        return Err(DemandsError::TooManyFlows { file: file.to_owned(), flows: active_period.flows });
     }
-    let mut flows = Flows::at(prepared, moment.at);
+    let mut flows = Flows::at(prepared, active_period.at);
     let ways = ways::ways(prepared, &mut flows, file)?;
     let graph = &prepared.graph;
     let hosts: Vec<&str> = graph.hosts.iter().map(|host| host.name.as_str()).collect();
@@ -124,9 +124,9 @@ pub fn demands(prepared: &Prepared, at: Option<Time>, file: &str) -> Result<Dema
         streams.map(|stream| stream.name.as_str()).collect()
     };
     let summary = json!({
-        "at_s": moment.at.as_secs_f64(),
-        "from_s": moment.from.as_secs_f64(),
-        "to_s": moment.to.as_secs_f64(),
+        "at_s": active_period.at.as_secs_f64(),
+        "from_s": active_period.from.as_secs_f64(),
+        "to_s": active_period.to.as_secs_f64(),
         "title": prepared.experiment.title,
         "topology": graph.title,
         "hosts": hosts,

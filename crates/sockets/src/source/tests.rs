@@ -2,7 +2,7 @@ use fabricsim_protocols::ordering::Header;
 use proptest::prelude::*;
 
 use super::*;
-use crate::clock::Stamp;
+use crate::clock::Timestamp;
 use crate::tests::{any_header, settings, token};
 
 /// A source in the middle of a transfer: windows are full of packets that were sent.
@@ -22,7 +22,7 @@ fn an_answer_needs_the_token_and_the_role() {
     let (mut sender, _) = busy(&settings, &token);
     let mut answer = Vec::new();
     let header = Header::default();
-    datagram::write(&mut answer, Role::Target, &token, Stamp(u64::MAX), &header, None);
+    datagram::write(&mut answer, Role::Target, &token, Timestamp(u64::MAX), &header, None);
     for at in 0..datagram::PREFIX {
         let mut forged = answer.clone();
         forged[at] ^= 1;
@@ -48,7 +48,7 @@ proptest! {
         let (mut buffer, mut now) = (Vec::new(), Time::ZERO);
         for (header, has_header, bytes) in answers {
             if has_header {
-                datagram::write(&mut buffer, Role::Target, &token, Stamp(u64::MAX), &header, None);
+                datagram::write(&mut buffer, Role::Target, &token, Timestamp(u64::MAX), &header, None);
             } else {
                 buffer.clone_from(&bytes);
             }

@@ -2,7 +2,7 @@ use fabricsim_protocols::ordering::{Cid, Flags, Kind, Seq, Transfer};
 use proptest::prelude::*;
 
 use super::*;
-use crate::clock::Stamp;
+use crate::clock::Timestamp;
 use crate::tests::{any_header, settings, token};
 
 /// Memory of a target that grows with datagrams.
@@ -25,7 +25,7 @@ fn req(transfer: Transfer, seq: u16, part: (u16, u32, &[u8])) -> Vec<u8> {
     let mut buffer = Vec::new();
     let header = Header { kind: Kind::Req, transfer, cid: Cid(1), seq: Seq(seq), ..Header::default() };
     let header = Header { flags: Flags::SYN, ..header };
-    datagram::write(&mut buffer, Role::Source, &token(), Stamp(u64::MAX), &header, Some(part));
+    datagram::write(&mut buffer, Role::Source, &token(), Timestamp(u64::MAX), &header, Some(part));
     buffer
 }
 
@@ -142,7 +142,7 @@ proptest! {
             let length = settings.part_bytes(stream, index).unwrap_or(500) as usize;
             let part = vec![7; length.saturating_sub(cut.saturating_sub(1))];
             let part = (cut > 0).then_some((stream, index, &part[..]));
-            datagram::write(&mut buffer, Role::Source, &token, Stamp(u64::MAX), &header, part);
+            datagram::write(&mut buffer, Role::Source, &token, Timestamp(u64::MAX), &header, part);
             receiver.take(&buffer, &clock, Time::ZERO);
             prop_assert!(memory(&receiver) <= bound(&settings));
             receiver.memory.answers.clear();

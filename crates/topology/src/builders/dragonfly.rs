@@ -9,12 +9,12 @@ use fabricsim_units::{PortNo, SwitchId};
 
 use super::global;
 use crate::assemble::Assembler;
-use crate::build::Context;
+use crate::build::BuilderInput;
 use crate::limits::{links, nodes, ports, within};
 use crate::links::Classes;
 use crate::{DragonflyShape, Graph, LinkClass, Shape};
 
-pub(crate) fn build(context: &Context<'_>, spec: &Dragonfly) -> Result<Graph, SpecError> {
+pub(crate) fn build(context: &BuilderInput<'_>, spec: &Dragonfly) -> Result<Graph, SpecError> {
     let key = |name: &str| format!("topology.dragonfly.{name}");
     let (p, a, h) = (spec.p, spec.a, spec.h);
     for (name, value) in [("p", p), ("a", a), ("h", h)] {

@@ -4,13 +4,13 @@ use fabricsim_spec::{Arrangement, LinkParameters, SpecError};
 use fabricsim_units::{PortNo, SwitchId};
 
 use crate::assemble::Assembler;
-use crate::build::Context;
+use crate::build::BuilderInput;
 use crate::{Groups, LinkClass};
 
 /// The groups, if they can be joined; by default the largest possible number. A group has `count.0` switches, called
 /// `count.1` in the experiment, with `count.2` global ports each.
 pub(super) fn groups(
-    context: &Context<'_>,
+    context: &BuilderInput<'_>,
     key: &str,
     count: (u32, &str, u32),
     given: Option<u32>,

@@ -10,28 +10,28 @@ use fabricsim_units::{PortNo, SwitchId};
 use super::naming::Scheme;
 use super::thesis::Layout;
 use crate::assemble::Assembler;
-use crate::build::Context;
+use crate::build::BuilderInput;
 use crate::limits::{MAX_DIMENSIONS, links, nodes, ports};
 use crate::links::{ByClass, Classes};
 use crate::{Graph, GridShape, LinkClass, Shape};
 
 /// `topology.mesh`
-pub(crate) fn mesh(context: &Context<'_>, spec: &Grid) -> Result<Graph, SpecError> {
+pub(crate) fn mesh(context: &BuilderInput<'_>, spec: &Grid) -> Result<Graph, SpecError> {
     from_spec(context, spec, "mesh", Some(false))
 }
 
 /// `topology.torus`
-pub(crate) fn torus(context: &Context<'_>, spec: &Grid) -> Result<Graph, SpecError> {
+pub(crate) fn torus(context: &BuilderInput<'_>, spec: &Grid) -> Result<Graph, SpecError> {
     from_spec(context, spec, "torus", Some(true))
 }
 
 /// `topology.grid`
-pub(crate) fn mixed(context: &Context<'_>, spec: &Grid) -> Result<Graph, SpecError> {
+pub(crate) fn mixed(context: &BuilderInput<'_>, spec: &Grid) -> Result<Graph, SpecError> {
     from_spec(context, spec, "grid", None)
 }
 
 fn from_spec(
-    context: &Context<'_>,
+    context: &BuilderInput<'_>,
     spec: &Grid,
     kind: &'static str,
     all: Option<bool>,
@@ -101,7 +101,7 @@ pub(crate) struct Plan {
 }
 
 impl Plan {
-    pub(crate) fn build(self, context: &Context<'_>) -> Result<Graph, SpecError> {
+    pub(crate) fn build(self, context: &BuilderInput<'_>) -> Result<Graph, SpecError> {
         let key = |name: &str| format!("topology.{}.{name}", self.kind);
         let hosts_key = key("hosts_per_switch");
         let dimensions = self.dimensions.len();

@@ -5,11 +5,11 @@ use fabricsim_spec::SpecError;
 use super::grid::Plan;
 use super::naming::Scheme;
 use crate::Graph;
-use crate::build::Context;
+use crate::build::BuilderInput;
 use crate::limits::within;
 
 pub(crate) fn build(
-    context: &Context<'_>,
+    context: &BuilderInput<'_>,
     dimensions: u32,
     hosts_per_switch: u32,
 ) -> Result<Graph, SpecError> {

@@ -8,7 +8,7 @@ use fabricsim_spec::SpecError;
 use fabricsim_units::{PortNo, SwitchId};
 
 use crate::assemble::Assembler;
-use crate::build::Context;
+use crate::build::BuilderInput;
 use crate::limits::{MAX_DIMENSIONS, links, nodes, ports, within};
 use crate::links::Classes;
 use crate::{Graph, HyperXShape, LinkClass, Shape};
@@ -16,7 +16,7 @@ use crate::{Graph, HyperXShape, LinkClass, Shape};
 const KEY: &str = "topology.hyperx.dimensions";
 
 pub(crate) fn build(
-    context: &Context<'_>,
+    context: &BuilderInput<'_>,
     dimensions: &[u32],
     hosts_per_switch: u32,
 ) -> Result<Graph, SpecError> {

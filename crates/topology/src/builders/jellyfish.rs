@@ -11,7 +11,7 @@ use fabricsim_model::Random;
 use fabricsim_spec::{Jellyfish, SpecError};
 
 use super::plug::{Direct, is_connected, per_switch};
-use crate::build::Context;
+use crate::build::BuilderInput;
 use crate::limits::{links, nodes, ports, within};
 use crate::links::Classes;
 use crate::{Graph, LinkClass};
@@ -21,7 +21,7 @@ const KEY: &str = "topology.jellyfish";
 /// Graphs that are drawn before a connected one is given up.
 const ATTEMPTS: u64 = 100;
 
-pub(crate) fn build(context: &Context<'_>, spec: &Jellyfish) -> Result<Graph, SpecError> {
+pub(crate) fn build(context: &BuilderInput<'_>, spec: &Jellyfish) -> Result<Graph, SpecError> {
     let Jellyfish { switches, degree, hosts_per_switch, seed } = *spec;
     within(context, "topology.jellyfish.hosts_per_switch", hosts_per_switch.into(), 1, 1024)?;
     nodes(context, &format!("{KEY}.switches"), [switches].into_iter(), hosts_per_switch, 0)?;

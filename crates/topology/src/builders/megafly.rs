@@ -9,12 +9,12 @@ use fabricsim_units::{PortNo, SwitchId};
 
 use super::global;
 use crate::assemble::Assembler;
-use crate::build::Context;
+use crate::build::BuilderInput;
 use crate::limits::{MAX_NODES, links, ports, within};
 use crate::links::Classes;
 use crate::{Graph, LinkClass, MegaflyShape, Shape};
 
-pub(crate) fn build(context: &Context<'_>, spec: &Megafly) -> Result<Graph, SpecError> {
+pub(crate) fn build(context: &BuilderInput<'_>, spec: &Megafly) -> Result<Graph, SpecError> {
     let key = |name: &str| format!("topology.megafly.{name}");
     let (p, leaves, spines, h) = (spec.p, spec.leaves, spec.spines, spec.h);
     for (name, value) in [("p", p), ("leaves", leaves), ("spines", spines), ("h", h)] {

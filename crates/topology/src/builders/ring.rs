@@ -5,10 +5,14 @@ use fabricsim_spec::SpecError;
 use super::grid::Plan;
 use super::naming::Scheme;
 use crate::Graph;
-use crate::build::Context;
+use crate::build::BuilderInput;
 use crate::limits::{MAX_NODES, within};
 
-pub(crate) fn build(context: &Context<'_>, switches: u32, hosts_per_switch: u32) -> Result<Graph, SpecError> {
+pub(crate) fn build(
+    context: &BuilderInput<'_>,
+    switches: u32,
+    hosts_per_switch: u32,
+) -> Result<Graph, SpecError> {
     within(context, "topology.ring.switches", u64::from(switches), 3, MAX_NODES)?;
     let plan = Plan {
         kind: "ring",

@@ -3,12 +3,12 @@
 use fabricsim_spec::SpecError;
 
 use crate::assemble::Assembler;
-use crate::build::Context;
+use crate::build::BuilderInput;
 use crate::limits::{MAX_PORTS, within};
 use crate::links::Classes;
 use crate::{Graph, Shape};
 
-pub(crate) fn build(context: &Context<'_>, hosts: u32) -> Result<Graph, SpecError> {
+pub(crate) fn build(context: &BuilderInput<'_>, hosts: u32) -> Result<Graph, SpecError> {
     within(context, "topology.single-switch.hosts", u64::from(hosts), 1, MAX_PORTS)?;
     let parameters = context.parameters(Classes::Plain)?;
     let mut assembler = Assembler::new(1, hosts as usize, hosts as usize);

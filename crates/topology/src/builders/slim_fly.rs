@@ -9,7 +9,7 @@ use fabricsim_spec::{SlimFly, SpecError};
 
 use super::field::Field;
 use super::plug::{Cable, Direct, per_switch};
-use crate::build::Context;
+use crate::build::BuilderInput;
 use crate::limits::{links, nodes, ports, within};
 use crate::links::Classes;
 use crate::{Graph, LinkClass};
@@ -19,7 +19,7 @@ const KEY: &str = "topology.slim-fly.q";
 /// More switches than [`crate::MAX_NODES`] from here on.
 const MOST: u32 = 2828;
 
-pub(crate) fn build(context: &Context<'_>, spec: &SlimFly) -> Result<Graph, SpecError> {
+pub(crate) fn build(context: &BuilderInput<'_>, spec: &SlimFly) -> Result<Graph, SpecError> {
     let q = spec.q;
     within(context, KEY, q.into(), 3, MOST.into())?;
     let field = Field::new(q).ok_or_else(|| {

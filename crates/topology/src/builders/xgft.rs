@@ -9,12 +9,16 @@ use fabricsim_spec::SpecError;
 use fabricsim_units::{PortNo, SwitchId};
 
 use crate::assemble::Assembler;
-use crate::build::Context;
+use crate::build::BuilderInput;
 use crate::limits::{MAX_DIMENSIONS, MAX_NODES, links, ports, product};
 use crate::links::{ByClass, Classes};
 use crate::{Graph, LinkClass, Shape, TreeShape};
 
-pub(crate) fn build(context: &Context<'_>, children: &[u32], parents: &[u32]) -> Result<Graph, SpecError> {
+pub(crate) fn build(
+    context: &BuilderInput<'_>,
+    children: &[u32],
+    parents: &[u32],
+) -> Result<Graph, SpecError> {
     let keys = ["topology.xgft.children", "topology.xgft.parents"];
     if !(1..=MAX_DIMENSIONS).contains(&children.len()) {
         let message = format!("{} levels are not allowed: give 1 to {MAX_DIMENSIONS}", children.len());
@@ -49,7 +53,7 @@ pub(crate) struct Plan {
 }
 
 impl Plan {
-    pub(crate) fn build(self, context: &Context<'_>) -> Result<Graph, SpecError> {
+    pub(crate) fn build(self, context: &BuilderInput<'_>) -> Result<Graph, SpecError> {
         let height = self.children.len();
         for level in 1..=height {
             let up = self.parents.get(level).copied().unwrap_or(0);

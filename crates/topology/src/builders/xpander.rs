@@ -8,7 +8,7 @@ use fabricsim_model::Random;
 use fabricsim_spec::{SpecError, Xpander};
 
 use super::plug::{Direct, is_connected, per_switch};
-use crate::build::Context;
+use crate::build::BuilderInput;
 use crate::limits::{links, nodes, ports, within};
 use crate::links::Classes;
 use crate::{Graph, LinkClass, MAX_PORTS};
@@ -18,7 +18,7 @@ const KEY: &str = "topology.xpander.degree";
 /// Graphs that are drawn before a connected one is given up.
 const ATTEMPTS: u64 = 100;
 
-pub(crate) fn build(context: &Context<'_>, spec: &Xpander) -> Result<Graph, SpecError> {
+pub(crate) fn build(context: &BuilderInput<'_>, spec: &Xpander) -> Result<Graph, SpecError> {
     let Xpander { degree, lift, hosts_per_switch, seed } = *spec;
     within(context, KEY, degree.into(), 1, MAX_PORTS)?;
     within(context, "topology.xpander.lift", lift.into(), 1, u64::from(u32::MAX))?;

@@ -11,7 +11,7 @@ use std::path::Path;
 use fabricsim_spec::{SpecError, nearest};
 
 use crate::Graph;
-use crate::build::Context;
+use crate::build::BuilderInput;
 use crate::links::{Classes, Defaults, by_class};
 
 /// File format of a graph.
@@ -114,7 +114,7 @@ fn line_at(bytes: &[u8], at: usize) -> usize {
 }
 
 /// `topology.file`
-pub(crate) fn build(context: &Context<'_>, path: &str) -> Result<Graph, SpecError> {
+pub(crate) fn build(context: &BuilderInput<'_>, path: &str) -> Result<Graph, SpecError> {
     let key = "topology.file.path";
     let full = context.base_dir.join(path);
     let format = Format::of_path(&full).map_err(|message| context.error(key, message))?;

@@ -17,10 +17,10 @@ use fabricsim_units::{HostId, Time};
 use crate::Message;
 use crate::job::Rank;
 use crate::programs::Step;
-use crate::stream::Stream;
+use crate::stream::MessageStream;
 pub(crate) use queue::Queue;
 pub(crate) use requests::Requests;
-pub(crate) use shared::{Exchange, Role, Shared};
+pub(crate) use shared::{RequestResponse, Role, Shared};
 
 /// A packet that a host has taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -95,7 +95,7 @@ impl Closed {
     }
 
     /// Begins: windows are filled, ranks do their first steps.
-    pub(crate) fn start(&mut self, streams: &mut [Stream]) {
+    pub(crate) fn start(&mut self, streams: &mut [MessageStream]) {
         for requests in &mut self.requests {
             requests.start(streams, &mut self.out);
         }
@@ -122,14 +122,14 @@ impl Closed {
 
     /// A stream of the host has made a message: a request, perhaps.
     #[inline]
-    pub(crate) fn made(&mut self, message: &Message) {
+    pub(crate) fn created(&mut self, message: &Message) {
         if let Some(requests) = self.requests.iter_mut().find(|requests| requests.stream == message.stream) {
-            requests.made(message);
+            requests.created(message);
         }
     }
 
     /// The host has taken a packet.
-    pub(crate) fn arrived(&mut self, now: Time, arrival: &Arrival, streams: &mut [Stream]) {
+    pub(crate) fn arrived(&mut self, now: Time, arrival: &Arrival, streams: &mut [MessageStream]) {
         let shared = Arc::clone(&self.shared);
         match shared.role(arrival.stream) {
             Role::Plain => {}
@@ -156,7 +156,7 @@ impl Closed {
     }
 
     /// A packet of a request: when all are there, the response is made.
-    fn requested(&mut self, now: Time, arrival: &Arrival, exchange: &Exchange) {
+    fn requested(&mut self, now: Time, arrival: &Arrival, exchange: &RequestResponse) {
         let size = exchange.request_bytes(arrival.source, arrival.tag);
         let bytes = u64::from(arrival.bytes);
         if size > bytes {

@@ -5,7 +5,7 @@ use fabricsim_units::{HostId, Time};
 
 use super::{Arrival, Event, Out, Shared};
 use crate::Message;
-use crate::stream::Stream;
+use crate::stream::MessageStream;
 
 /// The requests of one stream of a host that have no response yet.
 #[derive(Clone, Debug)]
@@ -32,7 +32,7 @@ impl Requests {
     }
 
     /// Fills the window.
-    pub(super) fn start(&mut self, streams: &mut [Stream], out: &mut Out) {
+    pub(super) fn start(&mut self, streams: &mut [MessageStream], out: &mut Out) {
         let Some(stream) = streams.iter_mut().find(|stream| stream.number() == self.stream) else { return };
         for _ in 0..self.window.unwrap_or_default() {
             let start = stream.entry().start;
@@ -40,20 +40,26 @@ impl Requests {
         }
     }
 
-    fn make(&mut self, now: Time, stream: &mut Stream, out: &mut Out) {
+    fn make(&mut self, now: Time, stream: &mut MessageStream, out: &mut Out) {
         if let Some(message) = stream.make(now) {
-            self.made(&message);
+            self.created(&message);
             out.ready.push(message);
         }
     }
 
     /// A request is made.
-    pub(super) fn made(&mut self, message: &Message) {
+    pub(super) fn created(&mut self, message: &Message) {
         self.open.insert(message.tag, Open { created: message.created, missing: None });
     }
 
     /// A packet of a response has arrived. When it is whole, the window has room for another request.
-    pub(super) fn answered(&mut self, now: Time, arrival: &Arrival, streams: &mut [Stream], out: &mut Out) {
+    pub(super) fn answered(
+        &mut self,
+        now: Time,
+        arrival: &Arrival,
+        streams: &mut [MessageStream],
+        out: &mut Out,
+    ) {
         let Some(open) = self.open.get_mut(&arrival.tag) else { return };
         let size = || self.shared.exchange(self.stream).map(|e| e.response_bytes(self.host, arrival.tag));
         let missing = open.missing.or_else(size).unwrap_or_default();

@@ -8,7 +8,7 @@ use crate::stream::{Purpose, key};
 
 /// Requests and their responses, as all hosts share them.
 #[derive(Clone, Debug)]
-pub(crate) struct Exchange {
+pub(crate) struct RequestResponse {
     /// The stream of the requests.
     pub(crate) stream: u16,
     /// The stream of the responses.
@@ -19,7 +19,7 @@ pub(crate) struct Exchange {
     pub(crate) responses: Arc<Sizes>,
 }
 
-impl Exchange {
+impl RequestResponse {
     /// Size of request number `tag` of `requester`: the stream draws one size a message.
     pub(crate) fn request_bytes(&self, requester: HostId, tag: u32) -> u64 {
         self.size(&self.requests, Purpose::Size, requester, tag)
@@ -47,9 +47,9 @@ pub(crate) enum Role<'a> {
     /// Nobody waits for its messages.
     Plain,
     /// Its messages are answered.
-    Request(&'a Exchange),
+    Request(&'a RequestResponse),
     /// Its messages are answers.
-    Response(&'a Exchange),
+    Response(&'a RequestResponse),
     /// Its messages are those of a job.
     Job,
 }
@@ -59,14 +59,14 @@ pub(crate) enum Role<'a> {
 pub(crate) struct Shared {
     /// Entries of the traffic list.
     entries: usize,
-    exchanges: Vec<Exchange>,
+    exchanges: Vec<RequestResponse>,
     /// By entry: the number of its exchange.
     of_entry: Vec<Option<u16>>,
 }
 
 impl Shared {
     /// `exchanges` by stream; their responses are the streams after the entries, those of jobs follow.
-    pub(crate) fn new(entries: usize, exchanges: Vec<Exchange>) -> Self {
+    pub(crate) fn new(entries: usize, exchanges: Vec<RequestResponse>) -> Self {
         let mut of_entry = vec![None; entries];
         for (number, exchange) in exchanges.iter().enumerate() {
             of_entry[usize::from(exchange.stream)] = Some(number as u16);
@@ -84,7 +84,7 @@ impl Shared {
     }
 
     /// The exchange of a stream of requests.
-    pub(crate) fn exchange(&self, stream: u16) -> Option<&Exchange> {
+    pub(crate) fn exchange(&self, stream: u16) -> Option<&RequestResponse> {
         match self.role(stream) {
             Role::Request(exchange) => Some(exchange),
             _ => None,

@@ -1,7 +1,7 @@
 use fabricsim_units::Time;
 
 use crate::clock::Clock;
-use crate::injection::{Context, Process};
+use crate::injection::{InjectionInput, Process};
 use crate::{Problem, WorkloadError};
 
 /// Time is divided into slots from `start` on; at the beginning of each a message is made or not, with the same
@@ -14,7 +14,7 @@ pub(crate) struct Bernoulli {
 }
 
 /// With a slot of the time of a message of mean size on the link, p is the load.
-pub(super) fn new(context: &Context) -> Result<(Bernoulli, f64), WorkloadError> {
+pub(super) fn new(context: &InjectionInput) -> Result<(Bernoulli, f64), WorkloadError> {
     let demand = context.needed_demand()?;
     let interval = context.interval(demand.bits_per_second)?;
     let (slot, p) = match context.traffic.slot {

@@ -1,6 +1,6 @@
 use crate::WorkloadError;
 use crate::clock::Clock;
-use crate::injection::{Context, Process};
+use crate::injection::{InjectionInput, Process};
 
 /// Constant intervals: the mean size over the rate, whatever the size of the single message. The first message is
 /// made at `start`, on all sources at once.
@@ -9,7 +9,7 @@ pub(crate) struct Constant {
     interval: Clock,
 }
 
-pub(super) fn new(context: &Context) -> Result<(Constant, f64), WorkloadError> {
+pub(super) fn new(context: &InjectionInput) -> Result<(Constant, f64), WorkloadError> {
     let demand = context.needed_demand()?;
     Ok((Constant { interval: Clock::from_ps(context.interval(demand.bits_per_second)?) }, demand.load))
 }

@@ -15,7 +15,7 @@ use fabricsim_spec::{Injection, Traffic};
 use fabricsim_units::{Rate, Time};
 
 use crate::clock::Clock;
-use crate::error::Place;
+use crate::error::ErrorLocation;
 use crate::size::Sizes;
 use crate::{Problem, WorkloadError};
 
@@ -23,8 +23,8 @@ use crate::{Problem, WorkloadError};
 const LARGEST_LOAD: f64 = 10.0;
 
 /// Input of a process.
-pub(crate) struct Context<'a> {
-    pub(crate) place: Place<'a>,
+pub(crate) struct InjectionInput<'a> {
+    pub(crate) place: ErrorLocation<'a>,
     pub(crate) traffic: &'a Traffic,
     pub(crate) sizes: &'a Sizes,
     /// The source's link.
@@ -54,7 +54,7 @@ pub(crate) struct Process {
 
 impl Timing {
     /// The registry of processes: the process, and its nominal load as a fraction of the link rate.
-    pub(crate) fn new(context: &Context) -> Result<(Self, f64), WorkloadError> {
+    pub(crate) fn new(context: &InjectionInput) -> Result<(Self, f64), WorkloadError> {
         context.check_keys()?;
         match context.traffic.injection {
             Injection::Bernoulli => bernoulli::new(context).map(|(p, load)| (Self::Bernoulli(p), load)),
@@ -111,7 +111,7 @@ struct Demand {
     key: &'static str,
 }
 
-impl Context<'_> {
+impl InjectionInput<'_> {
     fn check_keys(&self) -> Result<(), WorkloadError> {
         let injection = self.traffic.injection;
         if self.traffic.slot.is_some() && injection != Injection::Bernoulli {

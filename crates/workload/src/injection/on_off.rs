@@ -1,7 +1,7 @@
 use fabricsim_units::Time;
 
 use crate::clock::Clock;
-use crate::injection::{Context, Process, exponential};
+use crate::injection::{InjectionInput, Process, exponential};
 use crate::{Problem, WorkloadError};
 
 /// Bursts and silences of exponentially distributed length. A clock of the source runs during bursts only; by that
@@ -25,7 +25,7 @@ pub(crate) struct OnOff {
 /// A message spans at most about this many bursts, which bounds the work of drawing its successor.
 const LONGEST_MESSAGE: f64 = 1000.0;
 
-pub(super) fn new(context: &Context) -> Result<(OnOff, f64), WorkloadError> {
+pub(super) fn new(context: &InjectionInput) -> Result<(OnOff, f64), WorkloadError> {
     let link = context.link.bits_per_second() as f64;
     let (byte, message) = (8e12 / link, context.interval(link)?);
     let on = context.traffic.on.ok_or_else(|| context.missing("on", "give the mean length of a burst"))?;

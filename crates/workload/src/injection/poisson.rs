@@ -1,6 +1,6 @@
 use crate::WorkloadError;
 use crate::clock::Clock;
-use crate::injection::{Context, Process, exponential};
+use crate::injection::{InjectionInput, Process, exponential};
 
 /// Exponentially distributed intervals, from `start` to the first message as between messages.
 #[derive(Clone, Debug)]
@@ -9,7 +9,7 @@ pub(crate) struct Poisson {
     mean: f64,
 }
 
-pub(super) fn new(context: &Context) -> Result<(Poisson, f64), WorkloadError> {
+pub(super) fn new(context: &InjectionInput) -> Result<(Poisson, f64), WorkloadError> {
     let demand = context.needed_demand()?;
     Ok((Poisson { mean: context.interval(demand.bits_per_second)? }, demand.load))
 }

@@ -1,12 +1,12 @@
 use crate::WorkloadError;
-use crate::injection::Context;
+use crate::injection::InjectionInput;
 
 /// Largest window.
 const LARGEST: u32 = 1 << 16;
 
 /// A closed loop: `window` messages at `start`, and one more whenever a response has arrived. What it offers follows
 /// from the network; at most 1.
-pub(super) fn new(context: &Context) -> Result<f64, WorkloadError> {
+pub(super) fn new(context: &InjectionInput) -> Result<f64, WorkloadError> {
     const WHY: &str =
         "what it offers follows from the responses; leave it out, or choose another `injection`";
     let traffic = context.traffic;

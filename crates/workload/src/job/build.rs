@@ -5,7 +5,7 @@ use std::sync::Arc;
 use fabricsim_spec::{Experiment, Job as Spec, Placement};
 
 use super::{Job, JobInfo, NOBODY, placement};
-use crate::error::Place;
+use crate::error::ErrorLocation;
 use crate::programs;
 use crate::select::Selector;
 use crate::{Problem, WorkloadError};
@@ -20,7 +20,7 @@ pub(crate) fn build(
 ) -> Result<Vec<(Arc<Job>, JobInfo)>, WorkloadError> {
     let mut jobs: Vec<(Arc<Job>, JobInfo)> = Vec::new();
     for (entry, spec) in experiment.jobs.iter().enumerate() {
-        let place = Place { file, list: "jobs", entry };
+        let place = ErrorLocation { file, list: "jobs", entry };
         let name = if spec.name.is_empty() { programs::name(&spec.program) } else { &spec.name };
         if jobs.iter().any(|(_, other)| other.name == name) {
             return Err(place.error("name", Problem::SameName(name.to_owned())));
@@ -40,7 +40,7 @@ pub(crate) fn build(
 fn job(
     seed: u64,
     spec: &Spec,
-    place: Place<'_>,
+    place: ErrorLocation<'_>,
     selector: &Selector<'_>,
     (all, stream): (usize, usize),
 ) -> Result<Job, WorkloadError> {
@@ -55,7 +55,7 @@ fn job(
         let key = if spec.ranks.is_some() { "ranks" } else { "hosts" };
         return Err(place.range(key, &format!("{ranks} rank"), "2 ranks or more"));
     }
-    let program = programs::new(&programs::Context { place, ranks }, &spec.program)?;
+    let program = programs::new(&programs::ProgramInput { place, ranks }, &spec.program)?;
     if spec.outstanding > 1 && !program.is_independent() {
         let with = programs::name(&spec.program);
         let why = "each step needs what the one before it brought; leave it out (it is for `all-to-all` and `fft` with \
@@ -84,7 +84,7 @@ fn job(
     })
 }
 
-fn check(spec: &Spec, place: &Place<'_>) -> Result<(), WorkloadError> {
+fn check(spec: &Spec, place: &ErrorLocation<'_>) -> Result<(), WorkloadError> {
     for (key, value) in [("iterations", spec.iterations), ("outstanding", spec.outstanding)] {
         if value == 0 {
             return Err(place.range(key, &value, "at least 1"));

@@ -3,38 +3,38 @@
 
 use fabricsim_units::HostId;
 
-use crate::pattern::{Context, Plan, fixed, name};
+use crate::pattern::{PatternInput, Plan, fixed, name};
 use crate::{Problem, WorkloadError};
 
 /// `d_i = not s_i`.
-pub(super) fn complement(context: &Context) -> Result<Plan, WorkloadError> {
+pub(super) fn complement(context: &PatternInput) -> Result<Plan, WorkloadError> {
     let bits = bits(context, false)?;
     permute(context, |s| !s & mask(bits))
 }
 
 /// `d_i = s_(b-i-1)`.
-pub(super) fn reverse(context: &Context) -> Result<Plan, WorkloadError> {
+pub(super) fn reverse(context: &PatternInput) -> Result<Plan, WorkloadError> {
     let bits = bits(context, false)?;
     permute(context, |s| s.reverse_bits().checked_shr(32 - bits).unwrap_or(0))
 }
 
 /// `d_i = s_((i-1) mod b)`: a rotation to the left.
-pub(super) fn shuffle(context: &Context) -> Result<Plan, WorkloadError> {
+pub(super) fn shuffle(context: &PatternInput) -> Result<Plan, WorkloadError> {
     let bits = bits(context, false)?;
     permute(context, |s| rotate_left(s, 1, bits))
 }
 
 /// `d_i = s_((i+b/2) mod b)`, for an even b: the halves exchanged.
-pub(super) fn transpose(context: &Context) -> Result<Plan, WorkloadError> {
+pub(super) fn transpose(context: &PatternInput) -> Result<Plan, WorkloadError> {
     let bits = bits(context, true)?;
     permute(context, |s| rotate_left(s, bits / 2, bits))
 }
 
-fn permute(context: &Context, permutation: impl Fn(u32) -> u32) -> Result<Plan, WorkloadError> {
+fn permute(context: &PatternInput, permutation: impl Fn(u32) -> u32) -> Result<Plan, WorkloadError> {
     fixed(context, |source| Ok(HostId(permutation(source.0))))
 }
 
-fn bits(context: &Context, even: bool) -> Result<u32, WorkloadError> {
+fn bits(context: &PatternInput, even: bool) -> Result<u32, WorkloadError> {
     let hosts = context.hosts.names.len();
     let bits = hosts.trailing_zeros();
     if !hosts.is_power_of_two() || even && bits % 2 == 1 {

@@ -6,23 +6,23 @@ use std::collections::BTreeMap;
 
 use fabricsim_units::HostId;
 
-use crate::pattern::{Context, Plan, bits, fixed, name};
+use crate::pattern::{PatternInput, Plan, bits, fixed, name};
 use crate::{HostGrid, Problem, WorkloadError};
 
 /// `d_x = (s_x + ceil(k/2) - 1) mod k` in each dimension; without coordinates the same on host numbers.
-pub(super) fn tornado(context: &Context) -> Result<Plan, WorkloadError> {
+pub(super) fn tornado(context: &PatternInput) -> Result<Plan, WorkloadError> {
     shift(context, |k| k.div_ceil(2) - 1)
 }
 
 /// `d_x = (s_x + 1) mod k` in each dimension; without coordinates the same on host numbers.
-pub(super) fn neighbour(context: &Context) -> Result<Plan, WorkloadError> {
+pub(super) fn neighbour(context: &PatternInput) -> Result<Plan, WorkloadError> {
     shift(context, |_| 1)
 }
 
 /// In an even number of dimensions 2m with k_i = k_(i+m), the halves of the coordinates are exchanged (x and y in two
 /// dimensions); otherwise x and y if they have the same radix; otherwise, and without coordinates, the halves of the
 /// bits of the host number.
-pub(super) fn transpose(context: &Context) -> Result<Plan, WorkloadError> {
+pub(super) fn transpose(context: &PatternInput) -> Result<Plan, WorkloadError> {
     let Some(grid) = &context.hosts.grid else { return bits::transpose(context) };
     let k = &grid.dimensions;
     let half = k.len() / 2;
@@ -35,7 +35,7 @@ pub(super) fn transpose(context: &Context) -> Result<Plan, WorkloadError> {
     bits::transpose(context)
 }
 
-fn shift(context: &Context, by: impl Fn(u32) -> u32) -> Result<Plan, WorkloadError> {
+fn shift(context: &PatternInput, by: impl Fn(u32) -> u32) -> Result<Plan, WorkloadError> {
     let further = |x: u32, k: u32| ((u64::from(x) + u64::from(by(k))) % u64::from(k)) as u32;
     let Some(grid) = &context.hosts.grid else {
         let hosts = context.hosts.names.len() as u32;
@@ -46,7 +46,11 @@ fn shift(context: &Context, by: impl Fn(u32) -> u32) -> Result<Plan, WorkloadErr
     })
 }
 
-fn on_grid(context: &Context, grid: &HostGrid, change: impl Fn(&mut [u32])) -> Result<Plan, WorkloadError> {
+fn on_grid(
+    context: &PatternInput,
+    grid: &HostGrid,
+    change: impl Fn(&mut [u32]),
+) -> Result<Plan, WorkloadError> {
     let places = grid.coordinates.iter().zip(&grid.slot);
     let hosts: BTreeMap<(&[u32], u32), HostId> =
         places.enumerate().map(|(i, (at, &slot))| ((at.as_slice(), slot), HostId(i as u32))).collect();

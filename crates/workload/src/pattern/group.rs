@@ -1,11 +1,11 @@
 //! Patterns on the groups of a dragonfly or megafly.
 
-use crate::pattern::{Context, Draw, Plan};
+use crate::pattern::{Draw, PatternInput, Plan};
 use crate::{Problem, WorkloadError};
 
 /// Any host of the group that is `offset` further than the source's, modulo the number of groups (ADV+n: Kim, Dally, Scott,
 /// Abts 2008; García et al. 2013).
-pub(super) fn offset(context: &Context, offset: u32) -> Result<Plan, WorkloadError> {
+pub(super) fn offset(context: &PatternInput, offset: u32) -> Result<Plan, WorkloadError> {
     const KEY: &str = "pattern.group-offset";
     let Some(size) = context.hosts.group else {
         let why = "the topology has no groups: a dragonfly or megafly has";

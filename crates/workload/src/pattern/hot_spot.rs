@@ -5,7 +5,7 @@ use fabricsim_units::HostId;
 use crate::WorkloadError;
 use crate::pattern::set::{HostSet, NOWHERE};
 use crate::pattern::uniform::destinations;
-use crate::pattern::{Context, Draw, Mark, Plan};
+use crate::pattern::{Draw, DrawState, PatternInput, Plan};
 
 /// Hot hosts, and the destinations of the rest.
 #[derive(Debug)]
@@ -19,7 +19,7 @@ impl HotSpots {
     /// A source that is the only hot host sends all its messages as the rest; where the rest has no host but the
     /// source, all go to the hot ones.
     #[inline]
-    pub(crate) fn draw(&self, mark: Mark, random: &mut Random) -> HostId {
+    pub(crate) fn draw(&self, mark: DrawState, random: &mut Random) -> HostId {
         let hot = random.unit() <= self.fraction;
         let (can_hot, can_rest) = self.choices(mark);
         if hot && can_hot || !can_rest {
@@ -31,12 +31,12 @@ impl HotSpots {
 
     /// True if there is a hot host to send to; true if there is one of the rest.
     #[inline]
-    fn choices(&self, mark: Mark) -> (bool, bool) {
+    fn choices(&self, mark: DrawState) -> (bool, bool) {
         (self.hot.others(mark[0]) > 0, self.rest.others(mark[1]) > 0)
     }
 
     /// The share of a source's messages that goes to the hot hosts as such.
-    pub(crate) fn hot_share(&self, mark: Mark) -> f64 {
+    pub(crate) fn hot_share(&self, mark: DrawState) -> f64 {
         match self.choices(mark) {
             (true, true) => self.fraction,
             (true, false) => 1.0,
@@ -55,7 +55,7 @@ impl HotSpots {
 
 /// A fraction of the messages goes to the hot hosts, in equal shares; the rest to any of `destinations`, the hot
 /// hosts included; to oneself only with `self_flows = "send"`.
-pub(super) fn plan(context: &Context, hot_spot: &HotSpot) -> Result<Plan, WorkloadError> {
+pub(super) fn plan(context: &PatternInput, hot_spot: &HotSpot) -> Result<Plan, WorkloadError> {
     const KEY: &str = "pattern.hot-spot";
     let fraction = hot_spot.fraction;
     if !(0.0..=1.0).contains(&fraction) {

@@ -18,15 +18,15 @@ use fabricsim_model::Random;
 use fabricsim_spec::{Pattern, SelfFlows, Traffic};
 use fabricsim_units::HostId;
 
-use crate::error::Place;
+use crate::error::ErrorLocation;
 use crate::select::Selector;
 use crate::{Hosts, Problem, WorkloadError};
 use hot_spot::HotSpots;
 use set::HostSet;
 
 /// Input of a pattern.
-pub(crate) struct Context<'a> {
-    pub(crate) place: Place<'a>,
+pub(crate) struct PatternInput<'a> {
+    pub(crate) place: ErrorLocation<'a>,
     pub(crate) seed: u64,
     pub(crate) hosts: &'a Hosts,
     pub(crate) selector: &'a Selector<'a>,
@@ -35,7 +35,7 @@ pub(crate) struct Context<'a> {
     pub(crate) sources: &'a [HostId],
 }
 
-impl Context<'_> {
+impl PatternInput<'_> {
     /// True if a source whose destination is itself sends to itself.
     fn with_self(&self) -> bool {
         self.traffic.self_flows == SelfFlows::Send
@@ -46,11 +46,11 @@ impl Context<'_> {
 pub(crate) struct Plan {
     pub(crate) draw: Draw,
     /// For each source what [`Draw`] needs to know of it; `None` where it has no destination.
-    pub(crate) marks: Vec<Option<Mark>>,
+    pub(crate) marks: Vec<Option<DrawState>>,
 }
 
 /// State of a source for its draws: its destination if that is fixed, else its place in the sets drawn from.
-pub(crate) type Mark = [u32; 2];
+pub(crate) type DrawState = [u32; 2];
 
 /// Choice of a destination.
 #[derive(Debug)]
@@ -67,7 +67,7 @@ pub(crate) enum Draw {
 
 impl Draw {
     #[inline]
-    pub(crate) fn destination(&self, mark: Mark, random: &mut Random) -> HostId {
+    pub(crate) fn destination(&self, mark: DrawState, random: &mut Random) -> HostId {
         match self {
             Self::Fixed => HostId(mark[0]),
             Self::Uniform(set) => set.draw(mark[0], random),
@@ -82,7 +82,7 @@ impl Draw {
 }
 
 /// The registry of patterns.
-pub(crate) fn plan(context: &Context) -> Result<Plan, WorkloadError> {
+pub(crate) fn plan(context: &PatternInput) -> Result<Plan, WorkloadError> {
     let plan = match &context.traffic.pattern {
         Pattern::Uniform => uniform::plan(context, context.with_self()),
         Pattern::UniformWithSelf => uniform::plan(context, true),
@@ -137,7 +137,7 @@ pub(crate) const fn name(pattern: &Pattern) -> &'static str {
 
 /// A plan in which every source has one destination for good.
 fn fixed(
-    context: &Context,
+    context: &PatternInput,
     destination: impl FnMut(HostId) -> Result<HostId, WorkloadError>,
 ) -> Result<Plan, WorkloadError> {
     let destinations = context.sources.iter().copied().map(destination).collect::<Result<Vec<_>, _>>()?;

@@ -1,13 +1,13 @@
 use fabricsim_model::Random;
 use fabricsim_units::HostId;
 
-use crate::pattern::{Context, Plan, fixed};
+use crate::pattern::{PatternInput, Plan, fixed};
 use crate::stream::Purpose;
 use crate::{Problem, WorkloadError};
 
 /// A permutation of the sources without fixed points, every one equally likely, drawn from the seed and the number of
 /// the entry.
-pub(super) fn random(context: &Context) -> Result<Plan, WorkloadError> {
+pub(super) fn random(context: &PatternInput) -> Result<Plan, WorkloadError> {
     let mut ranked = context.sources.to_vec();
     ranked.sort_unstable();
     if ranked.len() < 2 {
@@ -32,7 +32,7 @@ fn derangement(n: usize, random: &mut Random) -> Vec<usize> {
 }
 
 /// The i-th source, in the order of `sources`, sends to the i-th host of the list.
-pub(super) fn list(context: &Context, list: &[String]) -> Result<Plan, WorkloadError> {
+pub(super) fn list(context: &PatternInput, list: &[String]) -> Result<Plan, WorkloadError> {
     const KEY: &str = "pattern.permutation";
     let chosen = context.selector.select(list, &context.place.key(KEY))?;
     if let Some(twice) = chosen.twice {

@@ -1,8 +1,8 @@
 use crate::WorkloadError;
-use crate::pattern::{Context, Plan, fixed};
+use crate::pattern::{PatternInput, Plan, fixed};
 
 /// All to one host; that host itself, if it is among the sources, is silent.
-pub(super) fn plan(context: &Context, host: &str) -> Result<Plan, WorkloadError> {
+pub(super) fn plan(context: &PatternInput, host: &str) -> Result<Plan, WorkloadError> {
     let destination = context.selector.one(host, &context.place.key("pattern.to"))?;
     fixed(context, |_| Ok(destination))
 }

@@ -1,9 +1,9 @@
 use crate::WorkloadError;
 use crate::pattern::set::{HostSet, NOWHERE};
-use crate::pattern::{Context, Draw, Plan};
+use crate::pattern::{Draw, PatternInput, Plan};
 
 /// Any of `destinations` with equal probability; the source itself only `with_self`.
-pub(super) fn plan(context: &Context, with_self: bool) -> Result<Plan, WorkloadError> {
+pub(super) fn plan(context: &PatternInput, with_self: bool) -> Result<Plan, WorkloadError> {
     let set = destinations(context)?;
     let mark = |&source| {
         let rank = if with_self { NOWHERE } else { set.rank(source) };
@@ -14,7 +14,7 @@ pub(super) fn plan(context: &Context, with_self: bool) -> Result<Plan, WorkloadE
 }
 
 /// The hosts that the entry restricts its draws to.
-pub(super) fn destinations(context: &Context) -> Result<HostSet, WorkloadError> {
+pub(super) fn destinations(context: &PatternInput) -> Result<HostSet, WorkloadError> {
     let list = context.selector.select(&context.traffic.destinations, &context.place.key("destinations"))?;
     Ok(HostSet::new(list.hosts, context.hosts.names.len()))
 }

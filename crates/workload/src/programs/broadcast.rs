@@ -2,7 +2,7 @@
 
 use fabricsim_spec::Broadcast;
 
-use super::{Context, Program, Step, after, doublings, refused};
+use super::{Program, ProgramInput, Step, after, doublings, refused};
 use crate::{Problem, WorkloadError};
 
 /// Along a binomial tree, the largest subtree first. Ranks are counted from the root.
@@ -14,7 +14,7 @@ pub(super) struct Binomial {
 }
 
 impl Binomial {
-    pub(super) fn new(context: &Context, spec: &Broadcast) -> Result<Self, WorkloadError> {
+    pub(super) fn new(context: &ProgramInput, spec: &Broadcast) -> Result<Self, WorkloadError> {
         let (p, root) = (context.ranks, spec.root);
         if root >= p {
             let problem = Problem::NoSuchRank { rank: root, last: p - 1 };

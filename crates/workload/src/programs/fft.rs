@@ -5,7 +5,7 @@ use std::sync::Arc;
 use fabricsim_spec::Fft as Spec;
 use fabricsim_units::{Bytes, Time};
 
-use super::{After, Context, Program, Step, all_to_all, refused};
+use super::{After, Program, ProgramInput, Step, all_to_all, refused};
 use crate::{Problem, WorkloadError};
 
 /// A vector of n elements is a matrix that is spread over the ranks by rows; each of three transposes is an all-to-all with
@@ -19,7 +19,7 @@ pub(super) struct Fft {
 const TRANSPOSES: u64 = 3;
 
 impl Fft {
-    pub(super) fn new(context: &Context, spec: &Spec) -> Result<Self, WorkloadError> {
+    pub(super) fn new(context: &ProgramInput, spec: &Spec) -> Result<Self, WorkloadError> {
         let p = u64::from(context.ranks);
         let (elements, pairs) = (spec.elements, p * p);
         if elements < pairs || !elements.is_multiple_of(pairs) {

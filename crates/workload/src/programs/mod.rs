@@ -21,7 +21,7 @@ use std::sync::Arc;
 use fabricsim_spec::{self as spec, Program as Kind};
 use fabricsim_units::{Bytes, Time};
 
-use crate::error::Place;
+use crate::error::ErrorLocation;
 use crate::{Problem, WorkloadError};
 
 /// Largest message of a program, in bytes: 256 TiB.
@@ -92,13 +92,13 @@ pub trait Program: Debug + Send + Sync {
 }
 
 /// Input of a program.
-pub(crate) struct Context<'a> {
-    pub(crate) place: Place<'a>,
+pub(crate) struct ProgramInput<'a> {
+    pub(crate) place: ErrorLocation<'a>,
     /// Number of ranks, 2 or more.
     pub(crate) ranks: u32,
 }
 
-impl Context<'_> {
+impl ProgramInput<'_> {
     /// The size of a message, in bytes, found at `key`.
     fn bytes(&self, key: &str, size: Bytes) -> Result<u64, WorkloadError> {
         match size.get() {
@@ -109,7 +109,7 @@ impl Context<'_> {
 }
 
 /// The registry of programs.
-pub(crate) fn new(context: &Context, program: &Kind) -> Result<Arc<dyn Program>, WorkloadError> {
+pub(crate) fn new(context: &ProgramInput, program: &Kind) -> Result<Arc<dyn Program>, WorkloadError> {
     let p = context.ranks;
     Ok(match program {
         Kind::AllToAll(spec::AllToAll { algorithm, message }) => {
@@ -168,6 +168,6 @@ const fn part(bytes: u64, number: u32, parts: u32) -> u64 {
 }
 
 /// An error of a value with which a program cannot work.
-fn refused(context: &Context, key: &str, problem: Problem) -> WorkloadError {
+fn refused(context: &ProgramInput, key: &str, problem: Problem) -> WorkloadError {
     context.place.error(key, problem)
 }

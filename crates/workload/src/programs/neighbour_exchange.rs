@@ -3,7 +3,7 @@
 use fabricsim_spec::NeighbourExchange;
 use fabricsim_units::Time;
 
-use super::{Context, Program, Step, refused};
+use super::{Program, ProgramInput, Step, refused};
 use crate::{Problem, WorkloadError};
 
 /// All neighbours at once, two in each dimension (one at the ends of a grid that is not periodic).
@@ -16,7 +16,7 @@ pub(super) struct Exchange {
 }
 
 impl Exchange {
-    pub(super) fn new(context: &Context, spec: &NeighbourExchange) -> Result<Self, WorkloadError> {
+    pub(super) fn new(context: &ProgramInput, spec: &NeighbourExchange) -> Result<Self, WorkloadError> {
         let ranks = spec.grid.iter().try_fold(1_u64, |product, &k| product.checked_mul(u64::from(k)));
         if ranks != Some(u64::from(context.ranks)) || spec.grid.is_empty() {
             let problem = Problem::GridRanks { grid: spec.grid.clone(), ranks: context.ranks };

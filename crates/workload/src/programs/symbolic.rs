@@ -10,7 +10,7 @@ use fabricsim_spec::{AllGatherAlgorithm, AllReduceAlgorithm, AllToAllAlgorithm, 
 use super::all_reduce::{Rabenseifner, Ring};
 use super::fold::{Fold, Part};
 use super::*;
-use crate::error::Place;
+use crate::error::ErrorLocation;
 
 /// Bytes of a block: large enough that no part of a vector is empty.
 const BLOCK: u64 = 1000;
@@ -242,8 +242,8 @@ fn a_barrier_is_passed_when_all_have_come() {
     }
 }
 
-fn context(ranks: u32) -> Context<'static> {
-    Context { place: Place { file: "test.toml", list: "jobs", entry: 0 }, ranks }
+fn context(ranks: u32) -> ProgramInput<'static> {
+    ProgramInput { place: ErrorLocation { file: "test.toml", list: "jobs", entry: 0 }, ranks }
 }
 
 fn parse<T>(program: &str, take: impl Fn(Kind) -> T) -> T {

@@ -178,7 +178,7 @@ fn sources_are_small_and_move_between_threads() {
     fn moves<T: Send + Clone>() {}
     moves::<Source>();
     // One stream: the source, its box, and what an allocator adds.
-    assert!(size_of::<Source>() + size_of::<Stream>() + 16 <= 200);
+    assert!(size_of::<Source>() + size_of::<MessageStream>() + 16 <= 200);
 }
 
 #[test]

@@ -5,8 +5,8 @@ use fabricsim_protocols::ordering::{Header, Kind, Mode, StreamId};
 use fabricsim_units::{HostId, Time};
 use fabricsim_workload::{Arrival, Message};
 
-use super::{OrderingEndpoint, Outgoing, request};
-use crate::adapter::{Candidate, Endpoint, Finished, Parcel};
+use super::{OrderingEndpoint, UnfinishedMessage, request};
+use crate::adapter::{Candidate, Endpoint, Finished, OutgoingPacket};
 use crate::losses::LossCause;
 
 impl Endpoint for OrderingEndpoint {
@@ -31,8 +31,15 @@ impl Endpoint for OrderingEndpoint {
         let ready_at = now + self.gap(&message, 0);
         let number = self.opened;
         self.opened = self.opened.wrapping_add(1);
-        self.outgoing[place] =
-            Some(Outgoing { message, number, packets, offered: 0, ready_at, sending: true, is_response });
+        self.outgoing[place] = Some(UnfinishedMessage {
+            message,
+            number,
+            packets,
+            offered: 0,
+            ready_at,
+            sending: true,
+            is_response,
+        });
         self.sending += 1;
         self.responding += u16::from(is_response);
         self.refill(id, now);
@@ -47,9 +54,9 @@ impl Endpoint for OrderingEndpoint {
         Some(Candidate { destination, bytes: self.rules.answer, stream: None })
     }
 
-    fn send_answer(&mut self, now: Time) -> Option<Parcel> {
+    fn send_answer(&mut self, now: Time) -> Option<OutgoingPacket> {
         let (to, header) = self.asked.answers.pop_front()?;
-        Some(self.parcel_of(to, header, now))
+        Some(self.outgoing_packet_of(to, header, now))
     }
 
     /// The first turn is that of a FIN.
@@ -69,10 +76,15 @@ impl Endpoint for OrderingEndpoint {
         Some(Candidate { destination, bytes, stream: Some(outgoing.message.stream) })
     }
 
-    fn send(&mut self, turn: usize, now: Time, _: impl FnOnce(u16) -> Option<HostId>) -> Option<Parcel> {
+    fn send(
+        &mut self,
+        turn: usize,
+        now: Time,
+        _: impl FnOnce(u16) -> Option<HostId>,
+    ) -> Option<OutgoingPacket> {
         if turn == 0 {
             let fin = self.source.send_fin(now)?;
-            return Some(self.parcel_of(fin.to, fin.header, now));
+            return Some(self.outgoing_packet_of(fin.to, fin.header, now));
         }
         let id = self.source.in_turn(turn - 1);
         self.send_request(id, now)
@@ -82,9 +94,9 @@ impl Endpoint for OrderingEndpoint {
         self.rules.class_base
     }
 
-    fn on_link<B: Observer>(&self, parcel: &Parcel, now: Time, observer: &mut B) {
-        let packet = &parcel.packet;
-        if let Some(label) = &parcel.label {
+    fn on_link<B: Observer>(&self, packet_to_send: &OutgoingPacket, now: Time, observer: &mut B) {
+        let packet = &packet_to_send.packet;
+        if let Some(label) = &packet_to_send.label {
             let message = (packet.stream, packet.tag);
             self.tell(now, observer, ExchangeStep::Sent, packet.destination, label, message);
         }
@@ -126,7 +138,7 @@ impl Endpoint for OrderingEndpoint {
             let request = (header.kind == Kind::Req).then(|| request(packet, label));
             self.target.arrive(packet.source, header, request, &mut self.asked);
             self.carry_out(now, observer);
-            self.tell_levels(before, now, observer);
+            self.report_levels(before, now, observer);
         } else {
             self.source.arrive(packet.source, header, &mut self.asked);
             self.refill_windows(now);
@@ -168,14 +180,14 @@ fn is_ours(packet: &Packet) -> bool {
 
 impl OrderingEndpoint {
     /// A packet of the protocol that carries no data.
-    fn parcel_of(&self, to: HostId, header: Header, now: Time) -> Parcel {
+    fn outgoing_packet_of(&self, to: HostId, header: Header, now: Time) -> OutgoingPacket {
         let packet = Packet::new(PacketKind::Transport, (self.host, to), self.rules.answer, now);
         let label = Label { header: header.to_bytes(), ..Label::default() };
-        Parcel { packet, label: Some(label), again: false }
+        OutgoingPacket { packet, label: Some(label), retransmitted: false }
     }
 
     /// Sends the packet of a stream that is its next.
-    fn send_request(&mut self, id: StreamId, now: Time) -> Option<Parcel> {
+    fn send_request(&mut self, id: StreamId, now: Time) -> Option<OutgoingPacket> {
         let (_, number) = self.source.peek(id)?;
         let outgoing = self.outgoing[usize::from(id.0)]?;
         let (message, bytes) = (outgoing.message, self.bytes(&outgoing, number));
@@ -192,9 +204,9 @@ impl OrderingEndpoint {
             packets: outgoing.packets,
             message: outgoing.number,
             stream: id.0,
-            again: request.again,
+            retransmitted: request.retransmitted,
         };
         let packet = Packet { created, stream, tag, last, ..packet };
-        Some(Parcel { packet, label: Some(label), again: request.again })
+        Some(OutgoingPacket { packet, label: Some(label), retransmitted: request.retransmitted })
     }
 }

@@ -27,7 +27,7 @@ struct Request {
     packets: u32,
     message: u32,
     stream: u16,
-    again: bool,
+    retransmitted: bool,
 }
 
 /// Data needed of a packet once it is out of the network.
@@ -47,7 +47,7 @@ struct Carried {
 
 /// A message that has not been acknowledged wholly.
 #[derive(Clone, Copy, Debug)]
-struct Outgoing {
+struct UnfinishedMessage {
     message: Message,
     /// Its number among the messages of this host; numbers wrap around.
     number: u32,
@@ -71,7 +71,7 @@ struct Execution {
 
 /// Present requests of the state machines.
 #[derive(Clone, Debug, Default)]
-struct Asked {
+struct RequestedActions {
     answers: VecDeque<(HostId, Header)>,
     deliveries: VecDeque<(Ticket, Request)>,
     finished: Vec<StreamId>,
@@ -79,7 +79,7 @@ struct Asked {
     room: Vec<StreamId>,
 }
 
-impl SourceOutbox<u32> for Asked {
+impl SourceOutbox<u32> for RequestedActions {
     fn acknowledged(&mut self, _: StreamId, _: u32, _: u64) {}
 
     fn room(&mut self, stream: StreamId) {
@@ -91,7 +91,7 @@ impl SourceOutbox<u32> for Asked {
     }
 }
 
-impl TargetOutbox<Request> for Asked {
+impl TargetOutbox<Request> for RequestedActions {
     fn respond(&mut self, to: HostId, header: Header) {
         self.answers.push_back((to, header));
     }
@@ -112,13 +112,13 @@ pub(crate) struct OrderingEndpoint {
     source: Source<u32>,
     target: Target<Request>,
     /// By stream of the source.
-    outgoing: Vec<Option<Outgoing>>,
+    outgoing: Vec<Option<UnfinishedMessage>>,
     /// Messages opened so far.
     opened: u32,
     /// Messages being sent, without and with responses.
     sending: u16,
     responding: u16,
-    asked: Asked,
+    asked: RequestedActions,
     /// In order of visibility.
     memory: VecDeque<Execution>,
     incoming: Incoming,
@@ -155,7 +155,7 @@ impl OrderingEndpoint {
             opened: 0,
             sending: 0,
             responding: 0,
-            asked: Asked::default(),
+            asked: RequestedActions::default(),
             memory: VecDeque::new(),
             incoming: Incoming::default(),
             executed: 0,
@@ -170,7 +170,7 @@ impl OrderingEndpoint {
     }
 
     /// Size of a packet of a message.
-    fn bytes(&self, outgoing: &Outgoing, number: u32) -> u32 {
+    fn bytes(&self, outgoing: &UnfinishedMessage, number: u32) -> u32 {
         let mtu = u64::from(self.rules.mtu);
         (outgoing.message.bytes - u64::from(number) * mtu).min(mtu) as u32
     }
@@ -197,7 +197,7 @@ impl OrderingEndpoint {
         (u32::from(self.target.reorder_buffer().len()), self.target.open_connections())
     }
 
-    fn tell_levels<B: Observer>(&self, before: (u32, u32), now: Time, observer: &mut B) {
+    fn report_levels<B: Observer>(&self, before: (u32, u32), now: Time, observer: &mut B) {
         let (packets, connections) = self.levels();
         if (packets, connections) != before {
             observer.reordering(now, self.host, packets, connections);
@@ -227,7 +227,7 @@ impl OrderingEndpoint {
             self.show(now, ticket, request, observer);
             self.carry_out(now, observer);
         }
-        self.tell_levels(before, now, observer);
+        self.report_levels(before, now, observer);
     }
 
     /// An operation is visible.
@@ -296,11 +296,11 @@ impl OrderingEndpoint {
 fn request(packet: &Packet, label: &Label) -> Request {
     let Packet { created, injected, bytes, sequence, tag, stream, hops, fecn, becn, last, .. } = *packet;
     let packet = Carried { created, injected, bytes, sequence, tag, stream, hops, fecn, becn, last };
-    let Label { number, packets, message, stream, again, .. } = *label;
-    Request { packet, number, packets, message, stream, again }
+    let Label { number, packets, message, stream, retransmitted, .. } = *label;
+    Request { packet, number, packets, message, stream, retransmitted }
 }
 
 fn label(header: &Header, request: &Request) -> Label {
-    let Request { number, packets, message, stream, again, .. } = *request;
-    Label { header: header.to_bytes(), number, packets, message, stream, again }
+    let Request { number, packets, message, stream, retransmitted, .. } = *request;
+    Label { header: header.to_bytes(), number, packets, message, stream, retransmitted }
 }

@@ -6,7 +6,7 @@ use crate::Label;
 
 /// Values that travel with a packet.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Beside {
+pub struct ExtensionHeaders {
     /// Fields of a transport protocol.
     pub label: Option<Label>,
     /// On an acknowledgement of congestion control: what it acknowledges.
@@ -15,7 +15,7 @@ pub struct Beside {
     pub telemetry: Vec<HopTelemetry>,
 }
 
-impl Beside {
+impl ExtensionHeaders {
     /// True if there is nothing beside the packet.
     pub fn is_empty(&self) -> bool {
         self.label.is_none() && self.echo.is_none() && self.telemetry.is_empty()

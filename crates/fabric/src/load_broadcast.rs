@@ -5,7 +5,7 @@ use fabricsim_units::Time;
 /// Outputs are looked at at fixed times, twice in a `delay`, so that what is seen is at least as old as the delay and at most
 /// half as old again, and the same however the fabric is cut into partitions.
 #[derive(Clone, Debug, Default)]
-pub struct Board {
+pub struct LoadBroadcast {
     outputs: usize,
     period: Time,
     delay: Time,
@@ -16,7 +16,7 @@ pub struct Board {
 /// Epochs that are kept: what is seen is at most three epochs old.
 const DEPTH: u64 = 4;
 
-impl Board {
+impl LoadBroadcast {
     /// A board for `outputs` outputs, seen after `delay`, which is not zero.
     pub fn new(outputs: usize, delay: Time) -> Self {
         let period = Time(delay.0.div_ceil(2));
@@ -29,7 +29,7 @@ impl Board {
     }
 
     /// The first epoch at `time` or later that anybody can still want to see, of those from `epoch` on.
-    pub fn next_wanted(&self, epoch: u64, time: Time) -> u64 {
+    pub fn next_needed(&self, epoch: u64, time: Time) -> u64 {
         epoch.max((time.0 / self.period.0.max(1)).saturating_sub(DEPTH))
     }
 
@@ -59,18 +59,18 @@ mod tests {
     #[test]
     fn what_is_seen_is_as_old_as_the_delay_and_at_most_half_as_old_again() {
         for delay in [Time(1), Time(2), Time(7), Time::ns(40)] {
-            let mut board = Board::new(2, delay);
+            let mut load_broadcast = LoadBroadcast::new(2, delay);
             let mut epoch = 0;
             for now in (0..40 * delay.0).step_by((delay.0 as usize / 7).max(1)) {
-                while board.time_of(epoch) <= Time(now) {
-                    board.publish(epoch, 1, epoch as u32 + 1);
+                while load_broadcast.time_of(epoch) <= Time(now) {
+                    load_broadcast.publish(epoch, 1, epoch as u32 + 1);
                     epoch += 1;
                 }
-                let seen = board.seen(1, Time(now));
+                let seen = load_broadcast.seen(1, Time(now));
                 if now < delay.0 {
                     assert_eq!(seen, 0);
                 } else {
-                    let age = now - board.time_of(u64::from(seen - 1)).0;
+                    let age = now - load_broadcast.time_of(u64::from(seen - 1)).0;
                     assert!(age >= delay.0 && 2 * age <= 3 * delay.0 + 2, "{age} at {now} with {delay}");
                 }
             }

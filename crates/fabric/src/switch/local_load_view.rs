@@ -8,13 +8,13 @@ use fabricsim_units::{PortNo, SwitchId, Time};
 
 use super::Switch;
 use super::queues::Output;
-use crate::{Board, Context, Ports, Rules, Table};
+use crate::{LoadBroadcast, PartitionContext, Ports, Rules, Table};
 
-struct Sight<'a> {
+struct LocalLoadView<'a> {
     outputs: &'a Table<Output>,
     ports: &'a mut Ports,
     rules: &'a Rules,
-    board: &'a Board,
+    load_broadcast: &'a LoadBroadcast,
     packet: &'a Packet,
     at: SwitchId,
     first_port: usize,
@@ -25,7 +25,7 @@ struct Sight<'a> {
     random: Option<Random>,
 }
 
-impl View for Sight<'_> {
+impl View for LocalLoadView<'_> {
     #[inline]
     fn load(&mut self, port: PortNo, lanes: Lanes) -> u32 {
         let queued = self.outputs[port.index()].queued & self.rules.waiting_mask;
@@ -51,7 +51,7 @@ impl View for Sight<'_> {
 
     #[inline]
     fn published(&self, number: u32) -> u32 {
-        self.board.seen(number, self.now)
+        self.load_broadcast.seen(number, self.now)
     }
 
     #[inline]
@@ -61,7 +61,7 @@ impl View for Sight<'_> {
     }
 }
 
-impl Sight<'_> {
+impl LocalLoadView<'_> {
     /// The lanes of which the used space counts as load, for a packet that may take `lanes` of its service class.
     #[inline]
     fn counted(&self, lanes: Lanes) -> Range<usize> {
@@ -88,18 +88,18 @@ impl Switch {
     #[inline]
     pub(super) fn chosen_hop<R: RoutingFunction, B, O>(
         &mut self,
-        context: &mut Context<R, B, O>,
+        context: &mut PartitionContext<R, B, O>,
         at: At,
         class: u8,
         packet: u32,
     ) -> Option<Hop> {
         let first = usize::from(class);
         let slot = &mut context.arena[packet];
-        let mut sight = Sight {
+        let mut local_load_view = LocalLoadView {
             outputs: &self.outputs,
             ports: &mut context.ports,
             rules: &context.rules,
-            board: &context.board,
+            load_broadcast: &context.load_broadcast,
             packet: &slot.packet,
             at: at.switch,
             first_port: self.first_port as usize,
@@ -107,6 +107,6 @@ impl Switch {
             now: context.now,
             random: None,
         };
-        context.routing.choose(at, &slot.packet, &mut slot.trail, &mut sight)
+        context.routing.choose(at, &slot.packet, &mut slot.trail, &mut local_load_view)
     }
 }

@@ -9,7 +9,7 @@ use super::DemandsError;
 
 /// A part of the run during which the same flows are active.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Moment {
+pub(super) struct ActivePeriod {
     /// A time in it.
     pub(super) at: Time,
     /// Its begin, and its end (not included).
@@ -19,7 +19,7 @@ pub(super) struct Moment {
     pub(super) flows: usize,
 }
 
-impl Moment {
+impl ActivePeriod {
     pub(super) fn choose(prepared: &Prepared, at: Option<Time>, file: &str) -> Result<Self, DemandsError> {
         let run = &prepared.experiment.run;
         let end = run.warmup.saturating_add(run.duration);
@@ -37,7 +37,7 @@ impl Moment {
             // The last of those with most flows: `max_by_key` gives the last.
             None => all.into_iter().filter(|m| m.to > run.warmup).max_by_key(|m| m.flows),
         };
-        chosen.filter(|moment| moment.flows > 0).ok_or_else(|| {
+        chosen.filter(|active_period| active_period.flows > 0).ok_or_else(|| {
             let when = at.map_or_else(|| "in the measurement".to_owned(), |at| format!("at {at}"));
             let last = spans.iter().map(|span| span.1).max().filter(|&last| last < Time::MAX);
             DemandsError::Quiet { file: named(), when, first, last }
@@ -57,7 +57,7 @@ fn spans(prepared: &Prepared) -> Vec<(Time, Time, usize)> {
 }
 
 /// The parts of the run from 0 to `end`, in order.
-fn moments(spans: &[(Time, Time, usize)], end: Time) -> Vec<Moment> {
+fn moments(spans: &[(Time, Time, usize)], end: Time) -> Vec<ActivePeriod> {
     let mut changes: BTreeMap<Time, i64> = BTreeMap::from([(Time::ZERO, 0)]);
     for &(from, to, flows) in spans.iter().filter(|span| span.0 < end && span.0 < span.1) {
         *changes.entry(from).or_insert(0) += flows as i64;
@@ -69,7 +69,7 @@ fn moments(spans: &[(Time, Time, usize)], end: Time) -> Vec<Moment> {
     let mut active = 0;
     let part = |((from, change), to): ((Time, i64), Time)| {
         active += change;
-        Moment { at: from, from, to, flows: active as usize }
+        ActivePeriod { at: from, from, to, flows: active as usize }
     };
     changes.into_iter().zip(ends).map(part).collect()
 }
