@@ -1,28 +1,29 @@
-//! What features keep beside a packet: most experiments have none of it, so that it is no part of [`crate::Packet`].
+//! Optional headers of a packet. Most experiments use none, so they are kept apart from [`crate::Packet`].
 
 use fabricsim_units::{ByteTime, Time};
 
 use crate::Label;
 
-/// Values that travel with a packet.
+/// Optional headers and metadata of a packet.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ExtensionHeaders {
     /// Fields of a transport protocol.
     pub label: Option<Label>,
-    /// On an acknowledgement of congestion control: what it acknowledges.
+    /// Acknowledged packets, on an acknowledgement of congestion control.
     pub echo: Option<Echo>,
-    /// State of the outputs that a packet left by, in order; on an acknowledgement: of the packet that it acknowledges.
+    /// In-band telemetry: state of the outputs that the packet left by, in order. An acknowledgement carries that of the packet
+    /// that it acknowledges.
     pub telemetry: Vec<HopTelemetry>,
 }
 
 impl ExtensionHeaders {
-    /// True if there is nothing beside the packet.
+    /// True if the packet has none.
     pub fn is_empty(&self) -> bool {
         self.label.is_none() && self.echo.is_none() && self.telemetry.is_empty()
     }
 }
 
-/// What an acknowledgement of packets says to the pacer of their source.
+/// Content of an acknowledgement for the pacer of the source.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Echo {
     /// Bytes of the packets that it acknowledges.
@@ -33,7 +34,7 @@ pub struct Echo {
     pub marked: u32,
     /// Time at which the first byte of the newest of them left its source.
     pub sent: Time,
-    /// Time at which the last byte of that packet was taken by the receiver.
+    /// Time at which the receiver accepted the last byte of that packet.
     pub arrived: Time,
     /// Switches that it passed.
     pub hops: u16,
@@ -48,7 +49,7 @@ pub struct HopTelemetry {
     pub time: Time,
     /// Bytes that the output has sent so far, those of the packet included.
     pub sent: u64,
-    /// Bytes that wait in the switch for the output, the packet itself left out.
+    /// Bytes that wait in the switch for the output, without the packet itself.
     pub queued: u64,
     /// Time of a byte on its link.
     pub byte_time: ByteTime,

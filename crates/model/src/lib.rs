@@ -1,4 +1,4 @@
-//! The vocabulary that the parts of the simulator share: packets, lanes, hops, random streams, the observer, tables.
+//! Types shared by all parts of the simulator: packets, lanes, hops, random streams, the observer, tables.
 
 mod extensions;
 mod observer;

@@ -2,7 +2,7 @@ use fabricsim_units::{HostId, Time, Vl};
 
 use crate::{Label, Packet};
 
-/// Reports of a run about itself while it goes. Each partition has an observer of its own; they are merged at the
+/// Measurement hooks of a run. Each partition has an observer of its own; they are merged at the
 /// end, so what an observer keeps must not depend on the order in which entities are served.
 ///
 /// `port` numbers a sending port (a direction of a link): link `l` from its end a to its end b is `2 l`, back `2 l + 1`.
@@ -10,7 +10,7 @@ pub trait Observer {
     /// The first byte of a packet leaves its sender.
     #[inline]
     fn injected(&mut self, _now: Time, _packet: &Packet) {}
-    /// The last byte of a packet is taken by its receiver.
+    /// The receiver accepts the last byte of a packet.
     #[inline]
     fn delivered(&mut self, _now: Time, _packet: &Packet) {}
     /// A packet occupies a sending port from `start` to `end` (its overhead included).
@@ -20,12 +20,12 @@ pub trait Observer {
     /// waited for buffer space at the other end.
     #[inline]
     fn stalled(&mut self, _port: u32, _lane: Vl, _start: Time, _end: Time) {}
-    /// A switch has chosen a packet for an output and sends it. Told where packets age, where switches are input- and
-    /// output-queued, and where `measure.router_counters` asks for it.
+    /// A switch has chosen a packet for an output and sends it. Reported if packets age, if switches are input- and
+    /// output-queued, and if `measure.router_counters` is set.
     #[inline]
     fn forwarded(&mut self, _now: Time, _grant: &Grant) {}
-    /// From `start` to `end` the packet at the head of an input buffer (`port` sends into it, on `lane`) could go on into
-    /// its staging buffer but for want of space there. Told of switches that are input- and output-queued.
+    /// From `start` to `end` the packet at the head of an input buffer (`port` sends into it, on `lane`) did not move into
+    /// its staging buffer only because that was full. Reported by switches that are input- and output-queued.
     #[inline]
     fn blocked(&mut self, _port: u32, _lane: Vl, _start: Time, _end: Time) {}
     /// Micropackets of a packet that leaves a sending port on `lane` fail, `times` in all, and are retransmitted.
@@ -34,28 +34,28 @@ pub trait Observer {
     /// A packet is marked (FECN) as it leaves a sending port on `lane`.
     #[inline]
     fn marked(&mut self, _now: Time, _port: u32, _lane: Vl, _packet: &Packet) {}
-    /// A request of `stream`, made at `created`, has its whole response.
+    /// The response to a request of `stream`, created at `created`, is complete.
     #[inline]
     fn answered(&mut self, _now: Time, _stream: u16, _created: Time) {}
-    /// A rank of a job has done an iteration, from `start` to `end` (which may be later than now), and sent `bytes` in
+    /// A rank of a job has completed an iteration, from `start` to `end` (which may be later than now), and sent `bytes` in
     /// it.
     #[inline]
     fn iterated(&mut self, _job: u16, _iteration: u32, _start: Time, _end: Time, _bytes: u64) {}
-    /// The last byte of a packet that carries no data (a notification or an acknowledgement) is taken by its receiver.
+    /// The receiver accepts the last byte of a packet that carries no data (a notification or an acknowledgement).
     /// [`Observer::injected`] and [`Observer::delivered`] do not report such packets.
     #[inline]
     fn controlled(&mut self, _now: Time, _packet: &Packet) {}
-    /// The last operation of a message is visible at its receiver, in transports that acknowledge; `packet` carried it.
+    /// The last operation of a message is visible at its receiver; `packet` carried it. Reported by transports that acknowledge.
     #[inline]
     fn completed(&mut self, _now: Time, _packet: &Packet) {}
     /// Step of a transport with a packet at a host.
     #[inline]
     fn exchanged(&mut self, _now: Time, _exchange: &Exchange) {}
-    /// From now on `packets` packets wait in the reorder buffer of a host, and it holds `connections` connections as a
+    /// From now on the reorder buffer of a host holds `packets` packets, and the host holds `connections` connections as a
     /// target.
     #[inline]
     fn reordering(&mut self, _now: Time, _host: HostId, _packets: u32, _connections: u32) {}
-    /// `source` learns that its packets to `destination` were marked (BECN).
+    /// `source` is notified that its packets to `destination` were marked (BECN).
     #[inline]
     fn notified(&mut self, _now: Time, _source: HostId, _destination: HostId) {}
     /// From `start` to `end`, `source` rate-limited its packets to `destination` (`None`: all that it sends) by `level`:
@@ -71,7 +71,7 @@ pub trait Observer {
         _level: u32,
     ) {
     }
-    /// From `start` to `end` the link of `source` was idle only because its packet to `destination` was held back.
+    /// From `start` to `end` the link of `source` was idle only because its packet to `destination` was rate-limited.
     #[inline]
     fn blocked_by_cc(&mut self, _source: HostId, _destination: HostId, _start: Time, _end: Time) {}
 }
@@ -79,15 +79,15 @@ pub trait Observer {
 /// Action of a switch when an output has chosen a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Grant {
-    /// The sending port that the packet came by, and its lane there.
+    /// Sending port that leads to the packet's input.
     pub input: u32,
-    /// Its lane there.
+    /// Lane of the packet on that link.
     pub lane: Vl,
-    /// The sending port that it leaves by.
+    /// Sending port of the output.
     pub output: u32,
-    /// Time that it waited beyond the time that a switch takes.
+    /// Waiting time in the switch, without the switch's own delay.
     pub waited: Time,
-    /// Its age as it leaves, where packets age; else 0.
+    /// Age of the packet as it leaves; 0 if packets do not age.
     pub age: u8,
 }
 
@@ -113,13 +113,13 @@ pub enum ExchangeStep {
     Sent,
     /// It has arrived.
     Received,
-    /// It was lost on its way.
+    /// It was lost in flight.
     Lost,
     /// Its operation is forwarded to target memory.
     Delivered,
 }
 
-/// An observer that does not look.
+/// Observer that ignores all reports.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct NullObserver;
 

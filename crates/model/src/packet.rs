@@ -1,6 +1,6 @@
 use fabricsim_units::{HostId, Time};
 
-/// A packet on its way. Small and plain: it is copied when it moves between partitions.
+/// A packet in flight. Small and plain: it is copied when it moves between partitions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Packet {
     /// Sender.
@@ -22,7 +22,7 @@ pub struct Packet {
     /// Number that the workload gave its message, for the receiver to distinguish messages of a sender; 0 if it is not
     /// needed.
     pub tag: u32,
-    /// Its age as switches with age-based arbitration count it: bits 0 to 7 on a link, all of the age field (Abts &
+    /// Age as counted by switches with age-based arbitration: bits 0 to 7 on a link, all of the age field (Abts &
     /// Weisser, SC07, table 1) within a switch.
     pub age: u16,
     /// Content of the packet.
@@ -31,12 +31,12 @@ pub struct Packet {
     pub fecn: bool,
     /// Backward explicit congestion notification: notifies the receiver that packets it sent were marked.
     pub becn: bool,
-    /// True if it is the last of its message.
+    /// True for the last packet of a message.
     pub last: bool,
 }
 
 impl Packet {
-    /// A packet that its source begins to send at `now`, made at that time: unmarked, and all of its message.
+    /// An unmarked packet, the only one of its message, created and injected at `now`.
     #[inline(always)]
     pub fn new(kind: PacketKind, (source, destination): (HostId, HostId), bytes: u32, now: Time) -> Self {
         Self {
@@ -72,7 +72,7 @@ pub enum PacketKind {
     Transport,
 }
 
-/// Fields that a transport protocol puts on a packet, and values for measurement. Kept apart from the packet,
+/// Header fields of a transport protocol, and values for measurement. Kept apart from the packet,
 /// since most experiments have none.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Label {
@@ -86,6 +86,6 @@ pub struct Label {
     pub message: u32,
     /// Stream of the source that carries the message.
     pub stream: u16,
-    /// True if a copy of it has been sent before.
+    /// True if a copy was sent before.
     pub retransmitted: bool,
 }

@@ -1,4 +1,4 @@
-/// A stream of random numbers of its own for every entity, so that no entity's draws depend on another's.
+/// Random number streams, one for each entity, so that the draws of entities are independent.
 ///
 /// SplitMix64 (Steele, Lea, Flood 2014): the n-th number is a hash of `key + n * golden ratio`, which makes the
 /// stream counter-based: it can be copied, moved to another partition and continued.
@@ -23,7 +23,7 @@ impl Random {
         mix(self.state)
     }
 
-    /// Leaves out the next `n` numbers.
+    /// Skips the next `n` numbers.
     #[must_use]
     pub fn after(mut self, n: u64) -> Self {
         self.state = self.state.wrapping_add(n.wrapping_mul(GOLDEN));

@@ -14,7 +14,7 @@ pub struct Column {
     pub name: &'static str,
     /// Unit (`ns`, `Gb/s`, `B`), empty for names and pure numbers.
     pub unit: &'static str,
-    /// One line on what the values are.
+    /// Description of the values, one line.
     pub description: &'static str,
     /// The values.
     pub data: Data,

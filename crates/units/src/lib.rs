@@ -2,7 +2,7 @@
 //!
 //! Simulated time is an integer number of picoseconds; sizes are integer bytes; rates are integer bits per
 //! second. Each parses from, and prints as, the text that a person writes: `"40 ns"`, `"64 KiB"`, `"32 Gb/s"`.
-//! Identifiers are newtypes over `u32`, so that a host cannot be taken for a switch.
+//! Identifiers are newtypes over `u32`, so that a host is never confused with a switch.
 
 mod bytes;
 mod id;

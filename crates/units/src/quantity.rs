@@ -142,7 +142,7 @@ mod tests {
 
     use crate::{Bytes, Rate, Time};
 
-    /// No text panics; what is read is printed so that it is read again.
+    /// No text panics; a quantity that is read prints as text that reads as the same quantity.
     fn try_all(text: &str) -> Result<(), TestCaseError> {
         if let Ok(time) = text.parse::<Time>() {
             prop_assert_eq!(time.to_string().parse(), Ok(time));

@@ -26,7 +26,7 @@ const KIND: Kind = Kind {
 };
 
 const SMALLEST: u64 = 1_000_000;
-/// A byte takes half a picosecond: with less it would take no time, and packets would be sent without end at one moment.
+/// A byte takes at least half a picosecond: with less, packets would take no time on a link.
 const LARGEST: u64 = 16_000_000_000_000;
 
 impl Rate {
