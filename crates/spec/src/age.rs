@@ -49,11 +49,11 @@ impl Default for Age {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum AgePhase {
-    /// With the run: they all tick at the same moments, and have the same timestamp.
+    /// At the start of the run: all tick at the same times and have the same timestamp.
     #[default]
     Common,
-    /// Each a time of its own before, drawn from the seed: it ticks at any cycle of its period, and its timestamp and epoch are
-    /// any.
+    /// Each at its own time before the run, drawn from the seed: it ticks at any cycle of its period, with any timestamp and
+    /// epoch.
     Random,
 }
 

@@ -1,4 +1,4 @@
-//! What a key allows, in words, by the schema of experiment files. The TOML reader knows only the types of values.
+//! Allowed values of a key, in words, by the schema of experiment files. The TOML reader knows only the types of values.
 
 use std::sync::LazyLock;
 
@@ -111,7 +111,7 @@ dimensions = [3, 3]
 duration = '1 ms'
 ";
 
-    /// What a key may not have is refused at both ends of the range in the schema, and the last value within is not
+    /// Values outside the range of the schema are refused at both ends, and the last value within is not
     /// refused for its size.
     #[test]
     fn ranges_of_the_schema_are_those_of_the_checks() {

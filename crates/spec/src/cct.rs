@@ -1,4 +1,4 @@
-//! Congestion control tables, as entries or as a rule that makes them.
+//! Congestion control tables, as entries or as a rule that generates them.
 
 use fabricsim_units::Time;
 use schemars::JsonSchema;
@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use crate::CctEntry;
 
 /// A congestion control table. Rules give the delay of index i in packet times; it is rounded to the nearest that an
-/// entry can say.
+/// entry can represent.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub enum Cct {
@@ -30,7 +30,7 @@ impl Default for Cct {
     }
 }
 
-/// Entries of a table, where nothing else is said.
+/// Default number of entries of a table.
 const ENTRIES: u16 = 128;
 
 const fn entries() -> u16 {
@@ -52,7 +52,7 @@ pub struct LinearCct {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct QuadraticCct {
-    /// Number of contributors that the table is made for.
+    /// Number of contributors that the table is designed for.
     pub nodes: f64,
     /// Divisor of the index.
     pub divisor: f64,
@@ -74,7 +74,7 @@ pub struct ExponentialCct {
     pub entries: u16,
 }
 
-/// Most entries of a table: 256 blocks of 64.
+/// Maximum number of entries of a table: 256 blocks of 64.
 pub const MOST_ENTRIES: u16 = 16_384;
 
 impl Cct {

@@ -1,4 +1,4 @@
-//! Values that no network could make sense of. What depends on the network is checked by the layers that build it.
+//! Checks of values that are invalid for every network. The layers that build the network check the rest.
 
 use fabricsim_units::{Bytes, Rate, Time};
 
@@ -28,10 +28,10 @@ const SECOND: Time = Time(1_000_000_000_000);
 /// Longest delay of a router or of a credit, like that of a link.
 const LONGEST_DELAY: Time = SECOND;
 
-/// Most parts that a fabric is divided into: each records the whole fabric.
+/// Maximum number of partitions: each records the whole fabric.
 const MOST_PARTITIONS: u32 = 256;
 
-/// Batches that a measurement with steady-state detection has room for, at least.
+/// Minimum number of batches of a measurement with steady-state detection.
 const FEWEST_BATCHES: u64 = 10;
 
 /// An error at a key: the key and the message.
@@ -40,7 +40,7 @@ type Problem = (&'static str, String);
 /// An error at a key that is composed at run time: the key and the message.
 type Found = (String, String);
 
-/// Checks values that no network could make sense of: durations of nothing, sums beyond the clock, probabilities
+/// Checks values that are invalid for every network: zero durations, sums beyond the clock, probabilities
 /// beyond 1. The error names the key.
 pub fn check(experiment: &Experiment, file: &str) -> Result<(), SpecError> {
     let checks = [
@@ -165,17 +165,24 @@ fn host(host: &Host) -> Result<(), Problem> {
         return Err(("host.response_queue", "0 is not allowed: give room for 1 response or more".to_owned()));
     }
     if host.response_queue.is_some() && host.sink != Sink::default() {
-        let message = "with `host.sink` the sink alone decides when a packet is taken: leave one of them out";
+        let message =
+            "with `host.sink` the sink alone decides when a packet is accepted: leave one of them out";
         return Err(("host.response_queue", message.to_owned()));
     }
     let (work, pause) = match (host.sink.pause_every, host.sink.pause_for) {
         (Some(work), Some(pause)) => (work, pause),
         (None, None) => return Ok(()),
         (Some(_), None) => {
-            return Err(("host.sink.pause_every", "give `pause_for`, too: how long is a pause?".to_owned()));
+            return Err((
+                "host.sink.pause_every",
+                "`pause_for` is missing: the length of a pause".to_owned(),
+            ));
         }
         (None, Some(_)) => {
-            return Err(("host.sink.pause_for", "give `pause_every`, too: how often is a pause?".to_owned()));
+            return Err((
+                "host.sink.pause_for",
+                "`pause_every` is missing: the time between pauses".to_owned(),
+            ));
         }
     };
     positive("host.sink.pause_every", Some(work))?;
@@ -192,7 +199,7 @@ fn host(host: &Host) -> Result<(), Problem> {
     Ok(())
 }
 
-/// Picoseconds in which a sink that works and pauses takes `bytes`: what it works, and the pauses between.
+/// Picoseconds in which a sink that works and pauses accepts `bytes`: its working time, and the pauses between.
 fn taking(bytes: Bytes, rate: Option<Rate>, work: Time, pause: Time) -> u128 {
     let bits = u128::from(bytes.get()) * 8;
     let busy = rate.map_or(0, |rate| bits * u128::from(SECOND.0) / u128::from(rate.bits_per_second()));

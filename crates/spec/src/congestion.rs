@@ -1,4 +1,4 @@
-//! Source rate control: who marks packets, how the source learns of it, and what it does then.
+//! Source rate control: marking of packets, notification of the source, and its reaction.
 
 use std::fmt;
 
@@ -27,7 +27,7 @@ pub struct CongestionControl {
     pub hpcc: Hpcc,
     /// Parameters of `nscc`.
     pub nscc: Nscc,
-    /// Round trip of a packet that meets no other, on the longest route; for `swift`, `hpcc` and `nscc`. By default that of a packet
+    /// Round trip of a packet without contention, on the longest route; for `swift`, `hpcc` and `nscc`. By default that of a packet
     /// of the MTU's size and its acknowledgement on this network.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub base_rtt: Option<Time>,
@@ -46,7 +46,7 @@ pub enum CongestionAlgorithm {
     Dcqcn,
     /// Swift: a window that follows the delay (Kumar et al., SIGCOMM 2020).
     Swift,
-    /// HPCC: a window that follows the state of the links on the way, which packets collect (Li et al., SIGCOMM 2019).
+    /// HPCC: a window that follows the state of the links of the path, which packets collect (Li et al., SIGCOMM 2019).
     Hpcc,
     /// NSCC: a window that follows marks and delay (Ultra Ethernet 1.0, 2025).
     Nscc,
@@ -71,10 +71,10 @@ pub struct Notification {
     pub service_class: u8,
     /// True if a host sends it before data that waits.
     pub first: bool,
-    /// From the arrival of the marked packet to the moment when the notification may be sent.
+    /// From the arrival of the marked packet to the time when the notification may be sent.
     pub delay: Time,
-    /// Packets of a source that an acknowledgement covers, with `swift`, `hpcc` and `nscc`, which acknowledge packets whatever `by`
-    /// says. The last packet of a message is acknowledged at once.
+    /// Packets of a source that an acknowledgement covers, with `swift`, `hpcc` and `nscc`, which acknowledge packets with any `by`.
+    /// The last packet of a message is acknowledged at once.
     #[schemars(range(min = 1, max = 65535))]
     pub every: u16,
     /// Longest time for which a packet waits for others to be acknowledged with it.
@@ -114,7 +114,7 @@ pub struct InfiniBandCongestion {
     /// Threshold of an output port's virtual lane, 0 to 15: 0 marks nothing, 1 marks late, 15 early. Threshold w is
     /// crossed when (16 - w)/16 of a virtual lane's input buffer are filled.
     pub threshold: u8,
-    /// The lane leaves the congested state when it is filled less than this threshold says; a larger number is a
+    /// The lane leaves the congested state when its fill is below this threshold; a larger number is a
     /// lower fill. By default one more than `threshold`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reset_threshold: Option<u8>,
@@ -127,13 +127,13 @@ pub struct InfiniBandCongestion {
     pub marking_rate_counts: MarkingRateCounts,
     /// Smallest packet that is marked, in flow-control units.
     pub packet_size: u8,
-    /// Output ports that mark although they have no credits (where they are victims of congestion further on, not
+    /// Output ports that mark although they have no credits (as victims of congestion further on, not
     /// its root).
     pub victim_mask: VictimMask,
     /// Other values for some output ports and lanes; later entries win.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub ports: Vec<PortCongestion>,
-    /// Fill of an input buffer, as a threshold of 0 to 15, from which on its credits are returned late; 0: never.
+    /// Fill of an input buffer, as a threshold of 0 to 15, from which its credits are returned late; 0: never.
     pub credit_starvation_threshold: u8,
     /// Delay of the late credits: `"shift:multiplier"`, relative to the packet's time as in the table.
     pub credit_starvation_return_delay: CctEntry,
@@ -153,7 +153,7 @@ pub struct InfiniBandCongestion {
     pub ccti_timer: CctiTimer,
     /// Start of the timer.
     pub timer_starts: TimerStart,
-    /// An index from which on an event is counted.
+    /// Index from which an event is counted.
     pub trigger_threshold: u16,
     /// The packet that the delay is relative to.
     pub delay_relative_to: DelayRelativeTo,
@@ -221,7 +221,7 @@ pub enum ThresholdOn {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum VictimMask {
-    /// Those to hosts: a host that takes packets slowly does not mark, its switch does.
+    /// Those to hosts: a host that accepts packets slowly does not mark, its switch does.
     #[default]
     Hosts,
     /// None.
@@ -287,7 +287,7 @@ pub enum DelayRelativeTo {
     /// The one that was sent before the delay.
     #[default]
     Packet,
-    /// The largest one, whatever was sent.
+    /// The largest one, for packets of any size.
     Mtu,
 }
 
@@ -407,9 +407,9 @@ impl<'de> Deserialize<'de> for CctiTimer {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Dcqcn {
-    /// Queue of an output from which on packets are marked.
+    /// Queue of an output from which packets are marked.
     pub k_min: Bytes,
-    /// Queue from which on all are.
+    /// Queue from which all packets are marked.
     pub k_max: Bytes,
     /// Probability of a mark just below `k_max`, 0 to 1.
     pub p_max: f64,

@@ -8,7 +8,7 @@ use crate::{
     Tune,
 };
 
-/// One experiment: a network, what is sent over it, and what is measured.
+/// One experiment: a network, its traffic, and the measurement.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Experiment {
@@ -44,7 +44,7 @@ pub struct Experiment {
     /// Names for sets of hosts, each a list of host names, patterns with `*`, or other groups.
     #[serde(default)]
     pub groups: BTreeMap<String, Vec<String>>,
-    /// Messages that are sent. Every entry is a stream of messages on each of its sources.
+    /// Traffic. Every entry is a stream of messages on each of its sources.
     #[serde(default)]
     pub traffic: Vec<Traffic>,
     /// Parallel programs whose ranks wait for each other.

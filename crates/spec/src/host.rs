@@ -11,10 +11,10 @@ pub struct Host {
     /// Messages of a host that may be in the course of sending at once, served in turn packet by packet; with 1,
     /// a blocked message blocks all behind it (head of line at the source).
     pub open_messages: u16,
-    /// Rate at which received packets are taken out of the input buffer.
+    /// Rate at which the host reads received packets from the input buffer.
     pub sink: Sink,
-    /// Number of responses that a host may owe, 1 or more. While this number of responses has been created and not wholly sent,
-    /// requests stay in its input buffer, and what is behind them on their virtual lane. By default no limit.
+    /// Maximum number of pending responses of a host, 1 or more. While this number of responses has been created and not wholly sent,
+    /// requests stay in its input buffer, with the packets behind them on their virtual lane. By default no limit.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub response_queue: Option<u32>,
 }
@@ -25,7 +25,7 @@ impl Default for Host {
     }
 }
 
-/// The receiving side of a host. By default it takes packets as fast as they come.
+/// The receiving side of a host. By default it accepts packets as fast as they come.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Sink {

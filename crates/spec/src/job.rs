@@ -29,7 +29,7 @@ pub struct Job {
     /// Service class of the packets (see `switch.service_classes`).
     #[serde(default)]
     pub service_class: u8,
-    /// Steps of a rank that may be under way at once, where the program's steps do not depend on each other.
+    /// Steps of a rank that may be in progress at once, where the program's steps do not depend on each other.
     #[serde(default = "one")]
     pub outstanding: u32,
     /// Time that a rank needs after each step before it goes on: software, adding up vectors.

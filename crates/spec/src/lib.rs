@@ -1,9 +1,9 @@
 //! The types of an experiment file, and nothing that acts on them.
 //!
-//! An experiment is TOML with units in its values. [`read`] turns text into an [`Experiment`]; whatever is wrong
-//! is one [`SpecError`] that names the file, the line, the key, what is wrong and what is allowed. [`check`] refuses
-//! values that no network could make sense of; checks that need the built network (such as the existence of a host) are made by
-//! the layers that build it.
+//! An experiment is TOML with units in its values. [`read`] turns text into an [`Experiment`]; every error
+//! is a [`SpecError`] that names the file, the line, the key, the problem and the allowed values. [`check`] refuses
+//! values that are invalid for every network; the layers that build the network check the rest, such as the existence of
+//! a host.
 
 mod age;
 mod allowed;

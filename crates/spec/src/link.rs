@@ -22,7 +22,7 @@ pub struct Links {
     /// Single links by the names of their ends: `"SW11-SW12"`. Either order.
     pub named: BTreeMap<String, LinkOverride>,
     /// Links that have failed, by the names of their ends as in `named`: they carry nothing. `look-up-tables` and `shortest-path` find
-    /// ways around them.
+    /// routes around them.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub failed: Vec<String>,
     /// Treatment of errors by links with a bit error rate.
@@ -34,7 +34,7 @@ pub struct Links {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct LinkRetry {
-    /// Bytes of a packet in a micropacket: what is checked, acknowledged and sent again.
+    /// Bytes of a packet in a micropacket, the unit that is checked, acknowledged and retransmitted.
     pub data: Bytes,
     /// Bits of a micropacket on the wire, each of which can fail; the link's rate does not depend on them.
     pub bits: u32,
@@ -59,12 +59,12 @@ impl LinkRetry {
         link.rate.byte_time().duration(self.data.0 as u32)
     }
 
-    /// From the start of a micropacket on a link to the start of its repetition, or of what its acknowledgement lets go.
+    /// From the start of a micropacket on a link to the start of its repetition, or of the micropacket that its acknowledgement releases.
     pub fn round_trip(&self, link: &LinkParameters) -> Time {
         (link.latency + self.micropacket(link)) * 2 + self.delay
     }
 
-    /// Chance that a micropacket fails on a link, so that it is sent again.
+    /// Chance that a micropacket fails on a link, so that it is retransmitted.
     pub fn failure(&self, link: &LinkParameters) -> f64 {
         -(f64::from(self.bits) * (-link.bit_error_rate).ln_1p()).exp_m1()
     }
@@ -97,7 +97,7 @@ pub struct LinkParameters {
     /// Packets that a switch's input port can send to outputs at once (input speed-up; the thesis'
     /// `maxBeingSent`); 0: the number of outputs.
     pub reads: u16,
-    /// Chance that a bit on the wire fails, in each direction: from 0 to 0.001. What fails is sent again, see `links.retry`.
+    /// Chance that a bit on the wire fails, in each direction: from 0 to 0.001. Failed micropackets are retransmitted, see `links.retry`.
     pub bit_error_rate: f64,
 }
 
@@ -114,7 +114,7 @@ impl Default for LinkParameters {
     }
 }
 
-/// Some of a link's parameters.
+/// A subset of a link's parameters.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct LinkOverride {
@@ -139,7 +139,7 @@ pub struct LinkOverride {
 }
 
 impl LinkOverride {
-    /// Replaces what this override gives.
+    /// Replaces the parameters that this override gives.
     pub fn apply(&self, parameters: &mut LinkParameters) {
         fn set<T: Clone>(value: Option<&T>, target: &mut T) {
             if let Some(value) = value {

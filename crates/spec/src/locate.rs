@@ -1,8 +1,8 @@
-//! From a key to its line.
+//! Line of a key in the file.
 
 use toml::de::{DeTable, DeValue};
 
-/// The line, from 1, on which `text` sets the key; where it does not, that of the deepest table around it that the
+/// The line, from 1, on which `text` sets the key; if it does not, that of the deepest table around it that the
 /// text has. `None` if there is none, or the text is not TOML.
 pub(crate) fn line_of_key(text: &str, parts: &[String]) -> Option<usize> {
     let root = DeTable::parse(text).ok()?;

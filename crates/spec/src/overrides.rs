@@ -1,6 +1,6 @@
 //! Values that are set on top of a file: `traffic.0.load` = `0.4`.
 
-/// Most parts of a key: far more than an experiment has levels.
+/// Maximum number of parts of a key: far more than an experiment has levels.
 const MOST_PARTS: usize = 32;
 
 /// Replaces the value of `key`.
@@ -27,7 +27,7 @@ fn descend(mut at: &mut toml::Value, key: &str, value: toml::Value) -> Result<()
                 })?;
                 &mut items[index]
             }
-            _ => return Err(format!("nothing can be set below a plain value (at `{part}`)")),
+            _ => return Err(format!("no key can be set below a plain value (at `{part}`)")),
         };
     }
     *at = value;

@@ -3,7 +3,7 @@
 use crate::overrides::set;
 use crate::{Experiment, SpecError};
 
-/// Characters that a message repeats of a key.
+/// Maximum number of characters of a key in a message.
 const SHOWN: usize = 100;
 
 /// Reads an experiment. `overrides` are `key = value` pairs (`traffic.0.load`, `0.4`), applied in order before the
@@ -125,7 +125,7 @@ duration = "1 ms"
         }
     }
 
-    /// An experiment with most of what there is.
+    /// An experiment with most features.
     const LARGE: &str = include_str!("../../../fuzz/seeds/experiment/small.toml");
 
     #[test]
@@ -178,7 +178,7 @@ duration = "1 ms"
         }
     }
 
-    /// Keys that there are, and some that there are not.
+    /// Existing keys, and some that do not exist.
     fn key() -> impl Strategy<Value = String> {
         prop_oneof![
             Just("run.duration"),

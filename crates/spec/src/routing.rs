@@ -11,31 +11,31 @@ pub struct Routing {
     /// For `dimension-order` and `look-up-tables`: the order of the dimensions; by default ascending (x first).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub order: Option<Vec<u32>>,
-    /// For `dimension-order`: which way a packet goes round a ring when both ways are equally long; by default
+    /// For `dimension-order`: direction of a packet round a ring when both directions are equally long; by default
     /// `balanced`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ties: Option<Ties>,
     /// For `table`: the forwarding tables (`.fdbs`), relative to the experiment file.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tables: Option<String>,
-    /// For `shortest-path` and `table`: which virtual lanes a packet may take; by default `all`.
+    /// For `shortest-path` and `table`: virtual lanes that a packet may take; by default `all`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub lane_policy: Option<LanePolicy>,
     /// For `look-up-tables`: blocks of each dimension, of which each combination is a global partition of the
     /// switches' numbers: at most 8 partitions of at most 4096 switches. A dimension can only be divided if all
-    /// before it in the order are divided into single coordinates. By default as few partitions as will do.
+    /// before it in the order are divided into single coordinates. By default the smallest sufficient number of partitions.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub partitions: Option<Vec<u32>>,
-    /// For algorithms that go over another group or switch: where to first; by default `group`.
+    /// For algorithms that route over another group or switch: the first target; by default `group`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub via: Option<Via>,
     /// For `ugal-l`, `ugal-g`, `piggyback`, `par` and `dal`: T, in packets of `host.mtu`, of the rule by which they leave the minimal
-    /// way. For `par-6/2`: that much, or less, ahead at the minimal port is no reason to look for another one. By default 3; 0 where
+    /// path. For `par-6/2`: with this load or less at the minimal port, no other port is considered. By default 3; 0 where
     /// `trigger` is given.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub threshold: Option<f64>,
     /// For `ugal-l`, `ugal-g` and `piggyback`: two whole numbers, 1 to 1000, that take the place of H_min and H_val in the rule; by default
-    /// they are the links between switches of either way. `[1, 2]` is the rule of BookSim.
+    /// they are the links between switches of either path. `[1, 2]` is the rule of BookSim.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub weights: Option<[u32; 2]>,
     /// For `up-down-adaptive`: number of ports that are drawn at random, each among all, at every switch on the way up; the packet takes the
@@ -43,10 +43,10 @@ pub struct Routing {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1, max = 65535))]
     pub choices: Option<u16>,
-    /// For algorithms that choose by load: what counts as load of a port.
+    /// For algorithms that choose by load: the load of a port.
     pub load: Load,
-    /// For `ugal-g` and `piggyback`: the least age of what a router knows of the other routers of its group; at least the
-    /// latency of the links within groups, which it is by default. At most half as old again.
+    /// For `ugal-g` and `piggyback`: the least age of the loads that a router knows of the other routers of its group; at least the
+    /// latency of the links within groups, its default. The loads are at most 1.5 times as old.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub state_delay: Option<Time>,
     /// For `piggyback`: a global link is congested if more is ahead than this, in packets of `host.mtu`, beyond twice the mean of
@@ -54,7 +54,7 @@ pub struct Routing {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub congested: Option<f64>,
     /// For `par-6/2`, in place of `threshold`, or beside it: the least part, 0 to 1, of the buffers behind the minimal port that must be in use, or
-    /// waited for, before another port is looked for. By default 0.
+    /// waited for, before another port is considered. By default 0.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub trigger: Option<f64>,
     /// For `par-6/2`: a port is taken instead of the minimal one if the part of its buffers in use is at most this part, 0 to
@@ -90,21 +90,21 @@ pub enum Algorithm {
     ShortestPath,
     /// Forwarding tables from a file.
     Table,
-    /// On a dragonfly or megafly: the shortest way between groups. On a HyperX: the dimensions in order. On a graph without coordinates and
+    /// On a dragonfly or megafly: the shortest path between groups. On a HyperX: the dimensions in order. On a graph without coordinates and
     /// levels (Slim Fly, Jellyfish, Xpander, from a file): as `shortest-path` with `lane_policy = "hops"`. 2 virtual lanes on a
     /// dragonfly, 1 on a megafly and HyperX, else as many as the longest of the paths has links between switches.
     Minimal,
     /// Over another group (dragonfly, megafly) or switch (HyperX; the switch of a random host on a graph without coordinates and levels), drawn
     /// at random (Valiant 1982; Kim et al. 2008). On a dragonfly 3 virtual lanes, 4 with `via = "router"`; 2 on a megafly and HyperX; else
-    /// twice as many as `minimal`.
+    /// twice the number of `minimal`.
     Valiant,
     /// On a dragonfly, megafly, or graph without coordinates and levels: `minimal`, or `valiant` if q_min H_min > q_val H_val + T where a packet is injected, with what is ahead at
-    /// the router's own outputs, q, and the links of the way, H (Kim et al. 2008). Lanes as `valiant`.
+    /// the router's own outputs, q, and the links of the path, H (Kim et al. 2008). Lanes as `valiant`.
     UgalL,
-    /// On a dragonfly: as `ugal-l`, with what is ahead at the first global link of each way as that router broadcast it to its group, `state_delay`
+    /// On a dragonfly: as `ugal-l`, with the load of the first global link of each path as that router broadcast it to its group, `state_delay`
     /// before (Kim et al. 2008, there without delay).
     UgalG,
-    /// On a dragonfly: as `ugal-l`, and `valiant` as well if the minimal way's global link was broadcast to be congested (Jiang, Kim, Dally 2009).
+    /// On a dragonfly: as `ugal-l`, and `valiant` as well if the minimal path's global link was broadcast as congested (Jiang, Kim, Dally 2009).
     Piggyback,
     /// On a dragonfly: `minimal`, or `valiant` if q_min > 2 q_val + T, decided at the first router and, after a local link, again at
     /// the second (progressive adaptive routing: Jiang, Kim, Dally 2009). 4 virtual lanes, 5 with `via = "router"`.
@@ -144,7 +144,7 @@ pub enum Load {
     CreditsOfLane,
 }
 
-/// First target of a way over another group.
+/// First target of a path over another group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Via {
@@ -154,11 +154,11 @@ pub enum Via {
     Router,
 }
 
-/// Direction of a packet round a ring when both ways are equally long.
+/// Direction of a packet round a ring when both directions are equally long.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Ties {
-    /// Up from odd places, down from even ones: every packet of a flow the same way, both ways used equally.
+    /// Up from odd coordinates, down from even ones: all packets of a flow in the same direction, both directions used equally.
     Balanced,
     /// Either, drawn for every packet.
     Random,

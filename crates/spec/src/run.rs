@@ -20,7 +20,7 @@ pub struct Run {
     /// End the measurement as soon as the mean latency is known this well.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub steady_state: Option<SteadyState>,
-    /// Parts that the fabric is divided into, each with its own event queue. Does not change a bit of the result.
+    /// Partitions that the fabric is divided into, each with its own event queue. The result does not depend on their number.
     #[serde(default = "one")]
     #[schemars(range(min = 1, max = 256))]
     pub partitions: u32,
@@ -37,10 +37,10 @@ const fn one() -> u32 {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Drain {
-    /// The run ends; packets on their way are counted as in flight.
+    /// The run ends; packets in flight are reported as in flight.
     #[default]
     None,
-    /// Sources go on until every packet made during the measurement has arrived.
+    /// Sources go on until every packet created during the measurement has arrived.
     Measured,
     /// Sources stop, and the network empties.
     Empty,
@@ -51,7 +51,7 @@ pub enum Drain {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct SteadyState {
-    /// Wanted half-width of the confidence interval, relative to the mean.
+    /// Required half-width of the confidence interval, relative to the mean.
     pub precision: f64,
     /// Confidence level.
     pub confidence: f64,
@@ -80,8 +80,8 @@ pub struct Measure {
     /// Without congestion control: a virtual lane of an output counts as congested, in tables of congestion trees, when
     /// more waits for it than this part of an input buffer, above 0. With congestion control its threshold is used.
     pub congestion_fill: f64,
-    /// Simulated time from one look at congestion trees to the next; by default a hundredth of `run.duration`. With fewer
-    /// than 20 looks in the measurement no times are computed from them.
+    /// Interval between samples of congestion trees; by default a hundredth of `run.duration`. With fewer
+    /// than 20 samples in the measurement no times are computed from them.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub congestion_interval: Option<Time>,
     /// Performance counters of every port of every switch, as the SeaStar router has them (Abts & Weisser, SC07, table 4):

@@ -34,7 +34,7 @@ pub struct Sweep {
 pub struct RandomPoints {
     /// Number of points.
     pub samples: u32,
-    /// Seed of the drawing; the experiment's own `seed` is another.
+    /// Seed of the drawn points, independent of the experiment's own `seed`.
     #[serde(default)]
     pub seed: u64,
     /// Distribution of points.
@@ -92,7 +92,7 @@ pub enum Scale {
     Log,
 }
 
-// By hand: a derived reader of flattened or untagged values forgets where it was, and the error could not name the key.
+// Written by hand: a derived reader of flattened or untagged values loses its position, so errors could not name the key.
 impl<'de> Deserialize<'de> for Sweep {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         struct Reader;

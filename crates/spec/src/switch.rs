@@ -12,7 +12,7 @@ pub struct Switch {
     pub queueing: Queueing,
     /// Time at which a packet may leave, relative to its arrival.
     pub switching: Switching,
-    /// From the arrival of a packet's head to the moment it may be sent on.
+    /// From the arrival of a packet's head to the time it may be sent on.
     pub router_delay: Time,
     /// The part of `router_delay` that starts when a packet reaches the head of its queue: it may be sent this long after
     /// the packet before it has left, at the earliest (route computation and virtual-channel allocation of a router without
@@ -42,14 +42,14 @@ pub struct Switch {
     pub arbiter: Arbiter,
     /// Matching of packets and outputs.
     pub allocation: Allocation,
-    /// For `allocation = "separable"`: true if a packet asks for its virtual lane and for the crossbar in the same round. If
-    /// false, it asks for the crossbar from the round after it has got its lane on, so that a round is added to `router_delay`.
+    /// For `allocation = "separable"`: true if a packet requests its virtual lane and the crossbar in the same round. If
+    /// false, it requests the crossbar from the round after it got its lane, which adds a round to `router_delay`.
     pub speculative: bool,
     /// For `queueing = "cioq"`: the staging buffers at the outputs, and the crossbar that fills them.
     pub staging: Staging,
     /// Buffer space that must be free at the other end of a link before a packet is sent.
     pub send_when: SendWhen,
-    /// For `arbiter = "age-based"`: how packets age.
+    /// For `arbiter = "age-based"`: aging of packets.
     pub age: Age,
 }
 
@@ -97,8 +97,8 @@ impl Switch {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Allocation {
-    /// One output after the other takes a packet, as soon as there is one that it can send: none stays idle that an
-    /// input still free has a packet for.
+    /// One output after the other takes a packet as soon as it can send one: no output stays idle if an
+    /// input still free has a packet for it.
     #[default]
     Maximal,
     /// In rounds of one flow-control unit's time, as in a router's hardware: each input proposes one packet, each
@@ -149,7 +149,7 @@ pub enum SendWhen {
     /// Space for the packet.
     #[default]
     PacketFits,
-    /// Space for the largest packet (`host.mtu`), whatever the packet's size, as the SeaStar router.
+    /// Space for the largest packet (`host.mtu`), for packets of any size, as the SeaStar router.
     LargestPacketFits,
 }
 
@@ -157,10 +157,10 @@ pub enum SendWhen {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Switching {
-    /// As soon as its head is there (virtual cut-through); into a faster output, late enough not to run dry.
+    /// As soon as its head has arrived (virtual cut-through); into a faster output, late enough not to run dry.
     #[default]
     CutThrough,
-    /// As soon as the whole packet is there.
+    /// As soon as the whole packet has arrived.
     StoreAndForward,
 }
 
@@ -192,7 +192,7 @@ pub enum Arbiter {
     Random,
     /// The lowest virtual lane; among equals, the lowest input port.
     FixedPriority,
-    /// The packet with the greatest age, as the Cray XT counts it in eight bits (Abts & Weisser, SC07, section 2): what
-    /// `switch.age` says, at every router; ties in turn.
+    /// The packet with the greatest age, as the Cray XT counts it in eight bits (Abts & Weisser, SC07, section 2), with the
+    /// parameters of `switch.age` at every router; ties in turn.
     AgeBased,
 }

@@ -23,7 +23,7 @@ pub struct Traffic {
     pub destinations: Vec<String>,
     /// Destinations of messages.
     pub pattern: Pattern,
-    /// For patterns in which the destination of some sources would be themselves.
+    /// Treatment of sources whose destination would be themselves.
     #[serde(default)]
     pub self_flows: SelfFlows,
     /// Drawing of destinations: for every message, or for every packet.
@@ -39,7 +39,7 @@ pub struct Traffic {
     /// Offered load of each source as a rate.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rate: Option<Rate>,
-    /// For `bernoulli`: the time slot in which a message is made or not; by default the time of the message's
+    /// For `bernoulli`: the time slot in which a message is created or not; by default the time of the message's
     /// mean size on the source's link.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub slot: Option<Time>,
@@ -60,7 +60,7 @@ pub struct Traffic {
     /// Time at which they stop creating messages; by default never.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stop: Option<Time>,
-    /// Messages that each source makes in all; by default no limit.
+    /// Total number of messages that each source creates; by default no limit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub messages: Option<u64>,
     /// For `window`: messages of a source that may be without their response at once, 1 or more.
@@ -88,7 +88,7 @@ pub struct Response {
     /// Service class of its packets (see `switch.service_classes`).
     #[serde(default)]
     pub service_class: u8,
-    /// From the arrival of the message's last byte to the making of the response.
+    /// From the arrival of the message's last byte to the creation of the response.
     #[serde(default)]
     pub delay: Time,
 }
@@ -133,7 +133,7 @@ pub enum Pattern {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum SelfFlows {
-    /// There are none: a source whose only destination is itself (the diagonal of `transpose`, the receiver of `to`) sends
+    /// No such messages: a source whose only destination is itself (the diagonal of `transpose`, the receiver of `to`) sends
     /// nothing, and patterns that draw leave the source out, but for `uniform-with-self`.
     #[default]
     Skip,
@@ -173,7 +173,7 @@ pub enum Injection {
     Poisson,
     /// At constant intervals; the first at `start`.
     Constant,
-    /// Always one more than can be sent ("flood").
+    /// Always one more message than can be sent ("flood").
     Saturating,
     /// At link rate in bursts, silent in between, both exponentially distributed.
     OnOff,
@@ -191,7 +191,7 @@ pub enum MessageSize {
     Drawn(SizeDistribution),
 }
 
-// By hand, so that a wrong size or distribution is reported with its own message.
+// Written by hand, so that a wrong size or distribution is reported with its own message.
 impl<'de> Deserialize<'de> for MessageSize {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         struct SizeVisitor;
@@ -233,7 +233,7 @@ pub enum SizeDistribution {
     },
 }
 
-/// A size and how often it is drawn.
+/// A size and its weight.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct WeightedSize {

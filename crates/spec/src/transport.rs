@@ -2,7 +2,7 @@ use fabricsim_units::{Bytes, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Functions of hosts by which messages come whole and in order over a network that keeps no order. A message is a stream of the
+/// Transport of hosts, which delivers messages completely and in order over a network that keeps no order. A message is a stream of the
 /// protocols (Eberle & Dennison, SC18): its packets are the stream's requests.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
@@ -52,7 +52,7 @@ pub struct Transport {
     pub timed_out: TimedOut,
     /// Time at which the connection of an ordered stream is closed.
     pub close: Close,
-    /// A packet without answer for this long is sent again.
+    /// A packet without answer for this long is retransmitted.
     pub timeout: Time,
     /// The longest time that a packet can be in the network.
     pub lifetime: Time,
@@ -96,10 +96,10 @@ impl Default for Transport {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct TransportTarget {
-    /// Connections that it holds at a time, 1 to 16777216.
+    /// Maximum number of connections at a time, 1 to 16777216.
     #[schemars(range(min = 1, max = 16777216))]
     pub connections: u32,
-    /// Packets (of the MTU's size) that the reorder buffer holds, its associative cache included; 1 to 32767.
+    /// Capacity of the reorder buffer in packets (of the MTU's size), its associative cache included; 1 to 32767.
     #[schemars(range(min = 1, max = 32767))]
     pub reorder_buffer: u16,
     /// Slots of the reorder buffer's ring, a power of two up to 65536. By default the next one to twice `reorder_buffer`.
@@ -149,10 +149,10 @@ pub enum OrderingMode {
     SourceSynchronized,
     /// The last packet is the synchronization operation; the target holds it until all else is visible.
     Synchronized,
-    /// In sequence at the target, which drops what is not (RoCE).
+    /// In sequence at the target, which drops packets out of sequence (RoCE).
     #[serde(rename = "go-back-n")]
     GoBackN,
-    /// As it comes, with a bitmap at the target (Ultra Ethernet's RUD).
+    /// In order of arrival, with a bitmap at the target (Ultra Ethernet's RUD).
     Selective,
     /// The same in order, through the reorder buffer.
     SelectiveOrdered,

@@ -18,7 +18,7 @@ pub struct Tune {
     /// Constraints that must hold.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub constraints: Vec<TuneConstraint>,
-    /// Metrics that are written down besides, without a say in the choice.
+    /// Additional metrics that are recorded and do not affect the choice.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub report: Vec<TuneReport>,
     /// Variants of the experiment that one setting has to serve; by default the experiment as it is.
@@ -36,21 +36,21 @@ pub struct Tune {
     /// The seed of the sampler.
     #[serde(default = "one")]
     pub sampler_seed: u64,
-    /// Settings that are tried, at most.
+    /// Maximum number of settings to try.
     #[serde(default = "hundred")]
     pub trials: u32,
-    /// Settings that are under way at once. A setting is chosen by what those before the last `window - 1` gave, so
-    /// that the result does not depend on how many processes work, or which is done first.
+    /// Settings in progress at once. A setting is chosen by the results of those before the last `window - 1`, so
+    /// that the result does not depend on the number of processes or the order in which they finish.
     #[serde(default = "eight")]
     pub window: u32,
-    /// Settings to try first. What one leaves out is chosen by the sampler.
+    /// Settings to try first. The sampler chooses the parameters that a setting leaves out.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub starts: Vec<BTreeMap<String, serde_json::Value>>,
     /// Seeds, none of them among `seeds`, with which the best setting and the experiment as it is run at the end, in
     /// each scenario; 0: none.
     #[serde(default = "ten")]
     pub fresh_seeds: u32,
-    /// Level of the confidence intervals of what they give.
+    /// Level of the confidence intervals of their results.
     #[serde(default = "usual_confidence")]
     pub confidence: f64,
 }
@@ -145,7 +145,7 @@ pub enum RangeEnd {
     Quantity(String),
 }
 
-// By hand, so that what is none of these is reported in words.
+// Written by hand, so that any other value is reported in words.
 impl<'de> Deserialize<'de> for RangeEnd {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         struct EndVisitor;
@@ -196,7 +196,7 @@ pub struct TuneObjective {
     /// For metrics over time: until here; by default the end.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub before: Option<Time>,
-    /// For fairness and oscillation: what is compared, or varies.
+    /// For fairness and oscillation: the subjects that are compared, or that vary.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub by: Option<Grouping>,
 }
@@ -207,10 +207,10 @@ pub struct TuneObjective {
 pub struct TuneConstraint {
     /// See [`TuneObjective::metric`].
     pub metric: String,
-    /// The metric has to be this or more.
+    /// Lower bound of the metric.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub at_least: Option<f64>,
-    /// The metric has to be this or less.
+    /// Upper bound of the metric.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub at_most: Option<f64>,
     /// A name for tables; by default that of the metric.
@@ -230,7 +230,7 @@ pub struct TuneConstraint {
     pub by: Option<Grouping>,
 }
 
-/// A metric that is written down.
+/// A metric that is recorded.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct TuneReport {

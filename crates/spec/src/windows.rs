@@ -5,7 +5,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Parameters of Swift (Kumar et al., "Swift: Delay is Simple and Effective for Congestion Control in the Datacenter", SIGCOMM
-/// 2020, algorithm 1 and section 3.1), named as there. The delay of the fabric alone counts: a host takes packets as they come, or
+/// 2020, algorithm 1 and section 3.1), named as there. Only the delay of the fabric counts: a host accepts packets as they come, or
 /// its link's buffer fills.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
@@ -15,14 +15,14 @@ pub struct Swift {
     pub base_target: Option<Time>,
     /// Added to the target for each switch on the way.
     pub hop_target: Time,
-    /// Most that is added to the target where windows are small: flow-based scaling. By default four times the base target, as in
+    /// Largest addition to the target for small windows: flow-based scaling. By default four times the base target, as in
     /// the paper (100 us and 25 us).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub fs_range: Option<Time>,
     /// Window in packets up to which all of `fs_range` is added.
     #[schemars(range(min = 0.001, max = 1000000.0))]
     pub fs_min_cwnd: f64,
-    /// Window in packets from which on nothing of it is.
+    /// Window in packets from which none of it is added.
     #[schemars(range(min = 0.001, max = 1000000.0))]
     pub fs_max_cwnd: f64,
     /// Additive increase, in packets for each round trip.
@@ -74,7 +74,7 @@ pub struct Hpcc {
     /// beyond `eta`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub additive_increase: Option<Bytes>,
-    /// Flows at a bottleneck for which the default of `additive_increase` is made (N).
+    /// Number of flows at a bottleneck for which the default of `additive_increase` is computed (N).
     #[schemars(range(min = 1, max = 65535))]
     pub flows: u16,
 }
@@ -93,10 +93,10 @@ pub struct Nscc {
     /// Target of the queueing delay. By default `congestion_control.base_rtt`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub target_delay: Option<Time>,
-    /// Queue of an output from which on packets are marked. By default a fifth of the bandwidth-delay product.
+    /// Queue of an output from which packets are marked. By default a fifth of the bandwidth-delay product.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub k_min: Option<Bytes>,
-    /// Queue from which on all are. By default four fifths of the bandwidth-delay product.
+    /// Queue from which all packets are marked. By default four fifths of the bandwidth-delay product.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub k_max: Option<Bytes>,
     /// Multiplicative decrease for each part of the delay beyond the target (gamma).
@@ -114,10 +114,10 @@ pub struct Nscc {
     /// Factor of the increase in each period of adjustment (eta).
     #[schemars(range(min = 0.0, max = 1000.0))]
     pub eta: f64,
-    /// Part of what is acknowledged by which the window grows where there is no queue at all.
+    /// Fraction of the acknowledged bytes by which the window grows if there is no queue at all.
     #[schemars(range(min = 0.0, max = 10.0))]
     pub fast_increase: f64,
-    /// Delay, in targets, from which on the window is set to what got through in a round trip (quick adapt).
+    /// Delay, in targets, from which the window is set to the bytes delivered in a round trip (quick adapt).
     #[schemars(range(min = 1.0, max = 1000.0))]
     pub quick_adapt: f64,
     /// Largest window, in bandwidth-delay products.

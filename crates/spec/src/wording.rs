@@ -1,4 +1,4 @@
-//! The messages of the TOML reader in the words of an experiment's author.
+//! Messages of the TOML reader in the terms of experiment files.
 
 use serde_json::Value;
 
@@ -96,7 +96,7 @@ fn with_hint(message: &str) -> String {
     message.to_owned()
 }
 
-/// Longer names are not compared: nobody mistypes them, and comparing takes the product of the lengths.
+/// Longer names are not compared: they are never typing errors, and comparing takes the product of the lengths.
 const LONGEST_NAME: usize = 200;
 
 /// The name among `names` that is written most like `written`, if one is near enough to be meant.

@@ -1,4 +1,4 @@
-//! Ages, and what switches that are input- and output-queued need.
+//! Checks of age-based arbitration and of switches that are input- and output-queued.
 
 use fabricsim_units::Time;
 
@@ -22,7 +22,7 @@ pub(super) fn check(experiment: &Experiment) -> Result<(), Found> {
     }
     if switch.arbiter == Arbiter::AgeBased && !switch.priority_classes.is_empty() {
         let message =
-            "`age-based` knows no priority: use a larger bias for a class (`switch.age.response_bias`)";
+            "`age-based` has no priorities: use a larger bias for a class (`switch.age.response_bias`)";
         return fail("switch.priority_classes", message.to_owned());
     }
     if switch.allocation == Allocation::Separable && switch.send_when != SendWhen::PacketFits {
@@ -107,7 +107,7 @@ duration = '1 ms'
             ("switch.age.period", "-1", "switch.age.period: expected a whole number from 0 to 4294967295"),
             ("switch.age.cycle", "0 ns", "switch.age.cycle: 0 ns is not allowed"),
             ("switch.age.cycle", "2 us", "switch.age.cycle: 2 us is not allowed"),
-            ("switch.priority_classes", "[1]", "switch.priority_classes: `age-based` knows no priority"),
+            ("switch.priority_classes", "[1]", "switch.priority_classes: `age-based` has no priorities"),
             ("switch.allocation", "separable", "`separable` is for `queueing = \"fifo\"` only"),
             (
                 "switch",

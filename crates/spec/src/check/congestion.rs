@@ -52,7 +52,7 @@ fn classes(experiment: &Experiment) -> Result<(), Found> {
     let (lanes, classes) = (*virtual_lanes, *service_classes);
     if classes == 0 || lanes % classes != 0 {
         let message = format!(
-            "{classes} is not allowed: {lanes} virtual lanes are to be divided into equal groups, one or more lanes each"
+            "{classes} is not allowed: {lanes} virtual lanes must be divided into equal groups, one or more lanes each"
         );
         return fail("switch.service_classes", message);
     }
@@ -66,7 +66,7 @@ fn classes(experiment: &Experiment) -> Result<(), Found> {
     if !priority_classes.is_empty() && experiment.switch.allocation == Allocation::Separable {
         return fail(
             "switch.priority_classes",
-            "`allocation = \"separable\"` knows no priority: use `maximal`",
+            "`allocation = \"separable\"` has no priorities: use `maximal`",
         );
     }
     for (i, &class) in priority_classes.iter().enumerate() {
@@ -300,7 +300,7 @@ duration = '1 ms'
             ("congestion_control.dcqcn.g", "0.0", "dcqcn.g: 0 is not allowed"),
             ("congestion_control.dcqcn.k_max", "1 B", "k_max: 1 B is less than k_min"),
             ("congestion_control.algorithm", "infinband", "`infiniband`"),
-            ("switch.service_classes", "2", "1 virtual lanes are to be divided into equal groups"),
+            ("switch.service_classes", "2", "1 virtual lanes must be divided into equal groups"),
             ("switch.service_classes", "0", "switch.service_classes: 0 is not allowed"),
         ];
         for (key, value, expected) in cases {

@@ -4,7 +4,7 @@ use crate::Routing;
 /// Largest weight.
 const MOST_WEIGHT: u32 = 1000;
 
-/// Most packets of a threshold.
+/// Largest threshold, in packets.
 const MOST_PACKETS: f64 = 1e6;
 
 pub(super) fn check(routing: &Routing) -> Result<(), Problem> {

@@ -1,4 +1,4 @@
-//! Settings with which the ordering protocols cannot work.
+//! Checks of the settings of the ordering protocols.
 
 use fabricsim_units::Time;
 
@@ -8,7 +8,7 @@ use crate::{DrawPer, Experiment, OrderingMode, Transport};
 /// Longest time-out, lifetime and delay.
 const LONGEST: Time = Time(1_000_000_000_000);
 
-/// Most exchanges that are recorded one by one.
+/// Maximum number of exchanges recorded one by one.
 const MOST_EXCHANGES: u32 = 1_000_000;
 
 pub(super) fn check(experiment: &Experiment) -> Result<(), Found> {
@@ -87,7 +87,7 @@ fn target(transport: &Transport) -> Result<(), Found> {
     let target = &transport.target;
     within("target.connections", target.connections, 1, 1 << 24)?;
     if target.reorder_buffer == 0 {
-        return fail("target.reorder_buffer", "0 is not allowed: it has to hold one packet at the least");
+        return fail("target.reorder_buffer", "0 is not allowed: it must hold at least one packet");
     }
     within("target.reorder_buffer", target.reorder_buffer.into(), 1, 0x7fff)?;
     within("target.replay_buffers", target.replay_buffers.into(), 1, 0x7fff)?;
@@ -128,13 +128,10 @@ fn modes(experiment: &Experiment) -> Result<(), Found> {
     let transport = &experiment.transport;
     let orders = transport.mode != OrderingMode::None;
     if !orders && transport.loss > 0.0 {
-        return fail(
-            "loss",
-            "with `mode = \"none\"` nobody would send a lost packet again: choose another mode",
-        );
+        return fail("loss", "with `mode = \"none\"` no host retransmits lost packets: choose another mode");
     }
     if !orders && experiment.measure.exchanges > 0 {
-        let message = "with `transport.mode = \"none\"` nothing is exchanged: choose another mode";
+        let message = "with `transport.mode = \"none\"` no exchanges occur: choose another mode";
         return Err(("measure.exchanges".to_owned(), message.to_owned()));
     }
     for (i, traffic) in experiment.traffic.iter().enumerate() {
@@ -143,15 +140,14 @@ fn modes(experiment: &Experiment) -> Result<(), Found> {
             && (given == OrderingMode::None) == orders
         {
             let message = if orders {
-                "`none` is not for a part of the traffic: use `unordered`"
+                "`none` is only for all traffic: use `unordered`"
             } else {
                 "set `transport.mode` to something else than `none` first: all hosts have a transport, or none"
             };
             return Err((format!("traffic.{i}.ordering"), message.to_owned()));
         }
         if mode != OrderingMode::None && traffic.draw_per == DrawPer::Packet {
-            let message =
-                "`packet` is not for messages that are ordered: all packets of a stream go to one host";
+            let message = "`packet` is not for ordered messages: all packets of a stream go to one host";
             return Err((format!("traffic.{i}.draw_per"), message.to_owned()));
         }
         if transport.exactly_once && !keeps_results(mode) {
@@ -227,7 +223,7 @@ duration = '1 ms'
                 "{ mode = 'ordered', sequence_bits = 5, outstanding = 25 }",
                 "give a number from 1 to 16, half of the sequence numbers",
             ),
-            ("transport.target.reorder_buffer", "0", "it has to hold one packet at the least"),
+            ("transport.target.reorder_buffer", "0", "it must hold at least one packet"),
             ("transport.target.reorder_ring", "100", "give a power of two up to 65536"),
             (
                 "transport.target",
@@ -239,7 +235,7 @@ duration = '1 ms'
             ("transport.timeout", "0 ns", "transport.timeout: 0 ns is not allowed"),
             ("transport.lifetime", "2 s", "transport.lifetime: 2 s is not allowed"),
             ("transport.loss", "1.0", "give a number from 0 to less than 1"),
-            ("transport", "{ loss = 0.5 }", "nobody would send a lost packet again"),
+            ("transport", "{ loss = 0.5 }", "no host retransmits lost packets"),
             ("transport.answer", "0 B", "transport.answer: 0 B is not allowed"),
             ("transport.answer", "4 KiB", "at most the MTU of 2048 B"),
             ("transport.service_class", "1", "service classes are 0 to 0"),

@@ -7,26 +7,29 @@ use fabricsim_units::{Bytes, Rate, Time};
 use super::Found;
 use crate::{Grouping, RangeEnd, RangeScale, Sampler, Tune, TuneConstraint, TuneObjective, TuneParameter};
 
-/// Most settings of a study: each is a row of its tables.
+/// Maximum number of settings of a study: each is a row of its tables.
 const MOST_TRIALS: u32 = 1_000_000;
 
-/// Most settings under way at once.
+/// Maximum number of settings in progress at once.
 const MOST_WINDOW: u32 = 4096;
 
-/// Most seeds at the end.
+/// Maximum number of seeds at the end.
 const MOST_FRESH_SEEDS: u32 = 10_000;
 
 pub(super) fn check(tune: &Tune) -> Result<(), Found> {
     numbers(tune)?;
     if tune.parameters.is_empty() {
-        return at("tune.parameters", "give one parameter or more: which keys may be changed?");
+        return at(
+            "tune.parameters",
+            "at least one parameter is required: name the keys that may be changed",
+        );
     }
     for (key, parameter) in &tune.parameters {
         let found = self::parameter(parameter).and_then(|()| countable(parameter, tune.sampler));
         found.map_err(|(part, message)| (format!("tune.parameters.{}{part}", quoted(key)), message))?;
     }
     if tune.objectives.is_empty() {
-        return at("tune.objectives", "give one objective or more: what is wanted?");
+        return at("tune.objectives", "at least one objective is required: name a metric");
     }
     for (number, objective) in tune.objectives.iter().enumerate() {
         self::objective(objective)
@@ -68,9 +71,7 @@ fn numbers(tune: &Tune) -> Result<(), Found> {
     }
     let mut seen = BTreeSet::new();
     match tune.seeds.iter().find(|&seed| !seen.insert(seed)) {
-        Some(seed) => {
-            at("tune.seeds", format!("{seed} is there twice: runs with the same seed are the same"))
-        }
+        Some(seed) => at("tune.seeds", format!("duplicate seed {seed}: runs with equal seeds are identical")),
         None => Ok(()),
     }
 }
@@ -85,7 +86,7 @@ fn names(tune: &Tune) -> Result<(), Found> {
             return at(format!("tune.scenarios.{number}.name"), message);
         }
         if let Some(key) = scenario.set.keys().find(|key| tune.parameters.contains_key(*key)) {
-            let message = "this is a parameter: a scenario cannot set it, too";
+            let message = "this is a parameter: a scenario cannot set it";
             return at(format!("tune.scenarios.{number}.set.{}", quoted(key)), message);
         }
     }
@@ -314,13 +315,13 @@ goal = 'maximize'
     #[test]
     fn studies_that_make_no_sense() {
         let cases = [
-            ("tune.parameters", "{}", "tune.parameters: give one parameter or more"),
-            ("tune.objectives", "[]", "tune.objectives: give one objective or more"),
+            ("tune.parameters", "{}", "tune.parameters: at least one parameter is required"),
+            ("tune.objectives", "[]", "tune.objectives: at least one objective is required"),
             ("tune.trials", "0", "tune.trials: 0 is not allowed: give a number from 1"),
             ("tune.window", "0", "tune.window: 0 is not allowed"),
             ("tune.fresh_seeds", "1", "needs 2 seeds or more"),
             ("tune.confidence", "1.0", "between 0 and 1"),
-            ("tune.seeds", "[4, 4]", "tune.seeds: 4 is there twice"),
+            ("tune.seeds", "[4, 4]", "tune.seeds: duplicate seed 4"),
             ("tune.sampler", "tpee", "tune.sampler: unknown variant `tpee`"),
             ("tune.sampler", "tpee", "did you mean `tpe`?"),
             ("tune.sampler", "grid", "tune.parameters.\"links.all.buffer\": the grid needs a `step`"),

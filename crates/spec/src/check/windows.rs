@@ -1,4 +1,4 @@
-//! Values of congestion control with windows that cannot be.
+//! Checks of congestion control with windows.
 
 use fabricsim_units::{Bytes, Time};
 
