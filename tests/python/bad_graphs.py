@@ -79,21 +79,21 @@ LAST = 'a = "A"\nb = "B"'
 
 CASES: dict[str, Case] = {
     "graph: missing port": _toml(
-        'name = "B"', 'name = "B"\nports = 1', ":17: there is no port 1 at B: it has 1"
+        'name = "B"', 'name = "B"\nports = 1', ":17: no port 1 at B: it has 1"
     ),
     "graph: port far off": _toml(LAST, f"{LAST}\nb_port = 99999", ":16: port 99999 of B", "0 to 1023"),
     "graph: port twice": _toml(
         LAST, f"{LAST}\nb_port = 0\n[[link]]\n{LAST}\nb_port = 0", "port 0 of B is used twice"
     ),
     "graph: unused port": _toml(LAST, f"{LAST}\nb_port = 7", ":4: port 1 of B has no link"),
-    "graph: two pieces": _toml(f"[[link]]\n{LAST}", "", "two pieces or more: there is no way from A to B"),
+    "graph: two pieces": _toml(f"[[link]]\n{LAST}", "", "not connected: no path from A to B"),
     "graph: host without link": _toml(
         'name = "h2"', 'name = "h2"\n[[host]]\nname = "h3"', "host h3 has no link"
     ),
     "graph: host with two links": _toml(
         LAST, f'{LAST}\n[[link]]\na = "h1"\nb = "B"', "host h1 has a second link"
     ),
-    "graph: no such node": _toml('a = "h2"', 'a = "h3"', ":13: there is no node h3; did you mean h"),
+    "graph: no such node": _toml('a = "h2"', 'a = "h3"', ":13: no node h3; did you mean h"),
     "graph: a name twice": _toml(
         'name = "B"', 'name = "A"', ":4: the name A is used twice (first on line 2)"
     ),
@@ -109,12 +109,12 @@ CASES: dict[str, Case] = {
         ("host.mtu: a packet of 2048 B", "link A-B"),
     ),
     "graph: cut off": ("g.toml", GRAPH[:-5], ("g.toml:18: ",)),
-    "graph: empty": ("g.toml", "", ("g.toml:1: there is no host or no switch",)),
+    "graph: empty": ("g.toml", "", ("g.toml:1: no host or no switch",)),
     "graph: not UTF-8": ("g.toml", GRAPH.encode() + b"\n#\xff", ("g.toml:20: this is not UTF-8 text",)),
     "graph: no such format": ("g.txt", "", ("topology.file.path: the ending `.txt` names no graph format",)),
-    "ned: one way": _ned("    S.out[1] --> h2.in;\n", "", "nothing leads back"),
+    "ned: one way": _ned("    S.out[1] --> h2.in;\n", "", "no connection leads back"),
     "ned: no such submodule": _ned("h2.out", "h3.out", "no submodule h3; did you mean h"),
-    "ned: missing port": _ned("numSwitchPorts = 2", "numSwitchPorts = 1", "there is no port 1 at S"),
+    "ned: missing port": _ned("numSwitchPorts = 2", "numSwitchPorts = 1", "no port 1 at S"),
     "ned: a loop": _ned("    h1.out", "    for i=0..1 {}\n    h1.out", ":7: `for` is not supported"),
     "ned: cut off": _ned("h2.in;\n}", "h2.in", "the file is cut off"),
     "ned: a text without end": _ned("network", '"network', "cut off in a string"),

@@ -1,4 +1,4 @@
-//! Puts a graph together, node by node and cable by cable.
+//! Assembly of a graph, node by node and cable by cable.
 
 use fabricsim_spec::LinkParameters;
 use fabricsim_units::{HostId, LinkId, PortNo, SwitchId};
@@ -8,7 +8,7 @@ use crate::{End, Graph, HostNode, Link, LinkClass, Node, Shape, SwitchNode};
 /// A port that has no cable yet.
 pub(crate) const UNPLUGGED: LinkId = LinkId(u32::MAX);
 
-/// A graph in the making. Switches first, then hosts, then cables between switches: so link h is that of host h.
+/// A graph under construction. Switches first, then hosts, then cables between switches: so link h is that of host h.
 pub(crate) struct Assembler {
     graph: Graph,
 }

@@ -11,7 +11,7 @@ use crate::builders::{
 use crate::links::{ByClass, Classes, Defaults, apply_named, by_class};
 use crate::{Graph, retry, validate};
 
-/// Input of a builder: the experiment, and the place of its file.
+/// Input of a builder: the experiment, and the path of its file.
 pub(crate) struct BuilderInput<'a> {
     pub(crate) experiment: &'a Experiment,
     /// Folder that relative paths start from.
@@ -38,7 +38,7 @@ impl BuilderInput<'_> {
     }
 }
 
-/// Builds the graph of an experiment's `[topology]`, gives its links their parameters by `[links]`, and checks it
+/// Builds the graph of an experiment's `[topology]`, sets the parameters of its links by `[links]`, and checks it
 /// by [`validate`]. Paths are relative to `base_dir`; `file` is the experiment file's name, for messages.
 ///
 /// # Errors

@@ -8,7 +8,7 @@ use crate::Groups;
 /// A fabric as a graph. Indices of the vectors are the identifiers.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Graph {
-    /// One line on what it is: `"3x3 mesh, 2 hosts per switch"`.
+    /// Description, one line: `"3x3 mesh, 2 hosts per switch"`.
     pub title: String,
     /// Switches, by [`SwitchId`].
     pub switches: Vec<SwitchNode>,
@@ -25,7 +25,7 @@ pub struct Graph {
 pub struct SwitchNode {
     /// Its name, unique among switches and hosts.
     pub name: String,
-    /// Its place: coordinates in a grid or hypercube, (level, digits...) in a tree, a position for drawing else.
+    /// Its position: coordinates in a grid or hypercube, (level, digits...) in a tree, a position for drawing else.
     pub coordinates: Vec<u32>,
     /// The link at each port, by [`PortNo`].
     pub ports: Vec<LinkId>,

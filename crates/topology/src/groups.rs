@@ -103,7 +103,7 @@ mod tests {
 
     #[test]
     fn what_cannot_be_joined() {
-        assert!(!Groups::can_be_joined(1, 4), "a group has nobody to be joined to");
+        assert!(!Groups::can_be_joined(1, 4), "a group has no other group to join");
         assert!(!Groups::can_be_joined(6, 4), "a port is missing");
         assert!(!Groups::can_be_joined(3, 5), "fifteen ports do not come in pairs");
         assert!(Groups::can_be_joined(5, 4));

@@ -1,4 +1,4 @@
-//! Limits of size, checked before memory is taken.
+//! Limits of size, checked before memory is allocated.
 
 use fabricsim_spec::SpecError;
 

@@ -7,7 +7,7 @@ use fabricsim_units::{Bytes, LinkId, Time};
 
 use crate::{Graph, Link, Node, retry};
 
-/// An experiment's `[links]`, and what is needed to check them.
+/// An experiment's `[links]`, and the values needed to check them.
 #[derive(Clone, Copy, Debug)]
 pub struct Defaults<'a> {
     /// Parameters by class and name.
@@ -102,13 +102,13 @@ pub(crate) fn unknown_class(kind: &str, key: &str, count: usize) -> String {
         return format!("links of this topology have no {kind}s: remove it");
     }
     if kind == "kind" {
-        return format!("there is no kind `{key}`: allowed are {}", KINDS.join(", "));
+        return format!("no kind `{key}`: allowed are {}", KINDS.join(", "));
     }
     let mut names: Vec<String> = (0..count).map(|n| (n + usize::from(kind == "level")).to_string()).collect();
     if kind == "dimension" {
         names.extend(LETTERS.iter().take(count).map(|&letter| letter.to_owned()));
     }
-    format!("there is no {kind} `{key}`: allowed are {}", names.join(", "))
+    format!("no {kind} `{key}`: allowed are {}", names.join(", "))
 }
 
 /// Checks the values themselves, where each is given.
@@ -236,7 +236,7 @@ pub(crate) fn find_named<'k>(
 const SEARCHED: usize = 100_000;
 
 fn unknown_link(graph: &Graph, key: &str) -> String {
-    let mut message = "there is no link of this name".to_owned();
+    let mut message = "no link has this name".to_owned();
     let ends = key.split_once('-');
     if let Some((a, b)) = ends.filter(|&(a, b)| has_node(graph, a) && has_node(graph, b)) {
         message = format!("{a} and {b} are not joined by a link");

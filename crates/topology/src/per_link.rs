@@ -1,4 +1,4 @@
-//! A value for every link: of all, then of its class, then of its name; the more specific wins.
+//! A value for every link: of all links, then of its class, then of its name; the more specific wins.
 
 use std::collections::BTreeMap;
 

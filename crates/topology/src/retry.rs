@@ -1,11 +1,11 @@
-//! `[links.retry]`: what links with errors do about them.
+//! `[links.retry]`: the link layer of links with errors.
 
 use fabricsim_spec::{LinkRetry, SpecError};
 use fabricsim_units::{Bytes, LinkId, Time};
 
 use crate::Graph;
 
-/// Most bytes and bits of a micropacket.
+/// Maximum bytes and bits of a micropacket.
 const LARGEST_DATA: Bytes = Bytes(4096);
 const MOST_BITS: u32 = 65_536;
 

@@ -1,4 +1,4 @@
-//! Finite fields, for topologies that are made of them.
+//! Finite fields, for topologies defined over them.
 
 /// The field of q elements, each a number below q: its digits to the base p are the coefficients of a polynomial, the lowest
 /// first, modulo a primitive polynomial. For a prime q these are the numbers modulo q.

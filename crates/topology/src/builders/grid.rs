@@ -84,7 +84,7 @@ fn from_spec(
     plan.build(context)
 }
 
-/// Everything that makes a grid. Radices are 1 or more.
+/// Parameters of a grid. Radices are 1 or more.
 pub(crate) struct Plan {
     /// Name of the topology in the experiment.
     pub(crate) kind: &'static str,

@@ -3,7 +3,7 @@
 //!
 //! Ends of links are paired at random; links of a switch to itself, and second ones between two switches, then exchange an end
 //! with another link drawn at random, until there are none (the paper joins free ports and, where that ends, takes
-//! links apart: both give graphs that look like uniformly random ones).
+//! links apart: both give nearly uniformly random graphs).
 
 use std::collections::BTreeSet;
 
@@ -18,7 +18,7 @@ use crate::{Graph, LinkClass};
 
 const KEY: &str = "topology.jellyfish";
 
-/// Graphs that are drawn before a connected one is given up.
+/// Maximum number of graphs drawn to find a connected one.
 const ATTEMPTS: u64 = 100;
 
 pub(crate) fn build(context: &BuilderInput<'_>, spec: &Jellyfish) -> Result<Graph, SpecError> {
@@ -59,7 +59,7 @@ pub(crate) fn build(context: &BuilderInput<'_>, spec: &Jellyfish) -> Result<Grap
 fn regular(switches: u32, degree: u32, random: &mut Random) -> BTreeSet<(u32, u32)> {
     let others = switches - 1 - degree;
     if others < degree {
-        // In a dense graph hardly any exchange is possible: those that are not joined are drawn.
+        // In a dense graph hardly any exchange is possible: the complement is drawn.
         let apart = regular(switches, others, random);
         let all = (0..switches).flat_map(|a| (a + 1..switches).map(move |b| (a, b)));
         return all.filter(|pair| !apart.contains(pair)).collect();

@@ -22,7 +22,7 @@ pub(super) fn slowest_first(dimensions: usize) -> Vec<usize> {
 }
 
 impl Layout {
-    /// The layout, or what the thesis' rules do not cover.
+    /// Returns the layout; the error says which rule of the thesis does not cover it.
     pub(crate) fn new(radix: &[u32], wrap: &[bool], hosts: u32) -> Result<Self, String> {
         let covered = match wrap {
             [a, b] => a == b,

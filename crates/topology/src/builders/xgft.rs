@@ -43,7 +43,7 @@ pub(crate) fn build(
     Plan { keys, title, children: children.to_vec(), parents: parents.to_vec() }.build(context)
 }
 
-/// Everything that makes a tree. All numbers are 1 or more.
+/// Parameters of a tree. All numbers are 1 or more.
 pub(crate) struct Plan {
     /// Keys that give children and parents, for messages.
     pub(crate) keys: [&'static str; 2],

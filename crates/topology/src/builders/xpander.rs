@@ -15,7 +15,7 @@ use crate::{Graph, LinkClass, MAX_PORTS};
 
 const KEY: &str = "topology.xpander.degree";
 
-/// Graphs that are drawn before a connected one is given up.
+/// Maximum number of graphs drawn to find a connected one.
 const ATTEMPTS: u64 = 100;
 
 pub(crate) fn build(context: &BuilderInput<'_>, spec: &Xpander) -> Result<Graph, SpecError> {

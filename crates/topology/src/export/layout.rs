@@ -6,8 +6,7 @@ use crate::{Graph, Shape};
 const LAYER: f64 = 0.35;
 
 /// Column and row of each switch, from 0. Grids as they are, a third dimension obliquely; a group of a dragonfly is a
-/// column; trees with the roots on top
-/// and each level spread over the width of the widest.
+/// column; trees with the roots on top and each level spread over the width of the widest.
 pub(super) fn layout(graph: &Graph) -> Vec<(f64, f64)> {
     if let Shape::Tree(tree) = &graph.shape {
         let height = usize::from(tree.level.iter().copied().max().unwrap_or(1));

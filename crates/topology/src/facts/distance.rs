@@ -31,7 +31,7 @@ pub(super) fn distances(graph: &Graph) -> Option<Distances> {
     }
 }
 
-/// The distance is a sum over the dimensions, so that how many hosts have each coordinate is all that matters.
+/// The distance is a sum over the dimensions, so only the number of hosts at each coordinate matters.
 fn grid(graph: &Graph, shape: &GridShape) -> Distances {
     let mut all = Distances { largest: 0, sum: 0 };
     for (d, (&radix, &wrap)) in shape.dimensions.iter().zip(&shape.wrap).enumerate() {
@@ -56,7 +56,7 @@ fn hyperx(graph: &Graph, shape: &HyperXShape) -> Distances {
     }
 }
 
-/// In a line: every cable is crossed by all pairs with one host on each side, in both orders.
+/// In a line: all pairs with one host on each side cross a cable, in both orders.
 fn along(hosts: &[u128]) -> (u128, u32) {
     let all: u128 = hosts.iter().sum();
     let mut before = 0;
@@ -91,7 +91,7 @@ fn tree(shape: &TreeShape) -> Distances {
     all
 }
 
-/// Most steps of a search, switches times ports: about a second.
+/// Maximum number of steps of a search, switches times ports: about a second.
 const MOST_STEPS: u64 = 200_000_000;
 
 fn search(graph: &Graph) -> Option<Distances> {

@@ -14,7 +14,7 @@ use super::draft::{Draft, DraftEnd, DraftHost, DraftLink, DraftSwitch};
 use crate::limits::MAX_NODES;
 use crate::links::ByClass;
 
-/// Latency in cycles where it is given, and the line that names the pair first.
+/// Latency in cycles if given, and the line that names the pair first.
 struct Pair {
     cycles: Option<u64>,
     line: usize,

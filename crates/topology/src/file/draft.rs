@@ -1,4 +1,4 @@
-//! A graph as it stands in a file, not yet checked.
+//! A graph as read from a file, not yet checked.
 
 use std::collections::BTreeMap;
 
@@ -51,7 +51,7 @@ struct Resolved {
     given: LinkOverride,
 }
 
-/// Most pieces of a name list that a message looks through for the nearest name.
+/// Maximum number of names searched for the nearest one in a message.
 const SEARCHED: usize = 100_000;
 
 impl Draft {
@@ -62,10 +62,7 @@ impl Draft {
             return Err(fail(1, format!("at most {MAX_NODES} switches and hosts are allowed")));
         }
         if self.hosts.is_empty() || self.switches.is_empty() {
-            return Err(fail(
-                1,
-                "there is no host or no switch: a fabric has one of each or more".to_owned(),
-            ));
+            return Err(fail(1, "no host or no switch: a fabric has at least one of each".to_owned()));
         }
         let names = self.names().map_err(|(line, message)| fail(line, message))?;
         let Self { title, switches, hosts, links } = self;
@@ -121,7 +118,7 @@ impl Draft {
     }
 }
 
-/// Refuses names that nothing could refer to: patterns have a `*`, and flows and links an arrow between two names.
+/// Refuses names that no key could refer to: patterns have a `*`, and flows and links an arrow between two names.
 fn check_name(name: &str) -> Result<(), String> {
     if name.is_empty() {
         return Err("the name is empty".to_owned());
@@ -143,8 +140,8 @@ fn resolve(link: DraftLink, names: &BTreeMap<String, (Node, usize)>) -> Result<R
     let find = |end: &DraftEnd| match names.get(&end.node) {
         Some((node, _)) => Ok((*node, end.port)),
         None => Err(match nearest(&end.node, names.keys().take(SEARCHED).map(String::as_str)) {
-            Some(name) => format!("there is no node {}; did you mean {name}?", end.node),
-            None => format!("there is no node {}", end.node),
+            Some(name) => format!("no node {}; did you mean {name}?", end.node),
+            None => format!("no node {}", end.node),
         }),
     };
     let mut ends = [find(&link.ends[0])?, find(&link.ends[1])?];
@@ -226,7 +223,7 @@ fn check_port(switch: &DraftSwitch, port: u64, line: usize) -> Result<(), (usize
             Err((switch.line, format!("{name} has {ports} ports: at most {MAX_PORTS} are allowed")))
         }
         Some(ports) if port >= ports => {
-            Err((line, format!("there is no port {port} at {name}: it has {ports} ports, from 0")))
+            Err((line, format!("no port {port} at {name}: it has {ports} ports, from 0")))
         }
         _ if port >= MAX_PORTS => {
             Err((line, format!("port {port} of {name} is not allowed: ports are 0 to {}", MAX_PORTS - 1)))
@@ -291,13 +288,13 @@ fn assemble(
     Graph { title, switches, hosts, links, shape: Shape::Irregular }
 }
 
-/// Places in a square, for switches that have none.
+/// Positions in a square, for switches that have none.
 fn places(switches: &[DraftSwitch]) -> Vec<Vec<u32>> {
     let side = (switches.len() as u32).isqrt().max(1);
     (0..switches.len() as u32).map(|i| vec![i % side, i / side]).collect()
 }
 
-/// Refuses a graph in pieces.
+/// Refuses a graph that is not connected.
 fn connected(graph: &Graph) -> Result<(), String> {
     let mut seen = vec![false; graph.switches.len()];
     let mut open = vec![SwitchId(0)];
@@ -315,7 +312,7 @@ fn connected(graph: &Graph) -> Result<(), String> {
         None => Ok(()),
         Some(apart) => {
             let (a, b) = (&graph.switches[0].name, &graph.switches[apart].name);
-            Err(format!("the graph is in two pieces or more: there is no way from {a} to {b}"))
+            Err(format!("the graph is not connected: no path from {a} to {b}"))
         }
     }
 }

@@ -90,9 +90,9 @@ impl Format {
 ///
 /// # Errors
 ///
-/// They name the file and the line, and what is wrong: text that is not UTF-8, is cut off or not of the format; a link
+/// They name the file, the line and the problem: text that is not UTF-8, is cut off or not of the format; a link
 /// to a node or port that does not exist; a port that is used twice or not at all; a host without a link or with
-/// two; names that occur twice; a graph in pieces.
+/// two; duplicate names; a graph that is not connected.
 pub fn parse(bytes: &[u8], format: Format, file: &str, defaults: &Defaults<'_>) -> Result<Graph, SpecError> {
     let parameters = by_class(defaults, Classes::Plain)?;
     let text = std::str::from_utf8(bytes).map_err(|error| {

@@ -97,10 +97,10 @@ fn what_is_wrong_in_toml_is_named() {
         ("name = \"h1\"", "name = \"h->1\"", "graph:8: ", "the name h->1 has a `->` in it"),
         ("name = \"h1\"", "name = \"h\\n1\"", "graph:8: ", "the name \"h\\n1\" has a character in it"),
         ("name = \"h1\"", "nmae = \"h1\"", "graph:9: ", "did you mean `name`?"),
-        ("ports = 3", "ports = 2", "graph:25: ", "there is no port 2 at A: it has 2 ports, from 0"),
+        ("ports = 3", "ports = 2", "graph:25: ", "no port 2 at A: it has 2 ports, from 0"),
         ("ports = 3", "ports = 4", "graph:1: ", "port 3 of A has no link: each of its 4 ports needs one"),
         ("ports = 3", "ports = 1025", "graph:1: ", "A has 1025 ports: at most 1024 are allowed"),
-        ("a_port = 0", "a_port = 1024", "graph:14: ", "there is no port 1024 at A"),
+        ("a_port = 0", "a_port = 1024", "graph:14: ", "no port 1024 at A"),
         ("b = \"h1\"", "b = \"A\"", "graph:21: ", "a link joins A to itself"),
         ("b = \"h1\"", "b = \"h2\"", "graph:25: ", "host h2 has a second link (the first is on line 21)"),
         ("b = \"h1\"", "b = \"h1\"\nb_port = 1", "graph:21: ", "a host has port 0 only, not 1"),
@@ -110,7 +110,7 @@ fn what_is_wrong_in_toml_is_named() {
             "graph:21: ",
             "port 0 of A is used twice (first on line 14)",
         ),
-        ("b = \"h1\"", "b = \"h11\"", "graph:21: ", "there is no node h11; did you mean h1?"),
+        ("b = \"h1\"", "b = \"h11\"", "graph:21: ", "no node h11; did you mean h1?"),
         ("a = \"h2\"\nb = \"A\"", "a = \"h2\"\nb = \"h1\"", "graph:25: ", "h2 and h1 are both hosts"),
         ("latency = \"5 ns\"", "latency = \"0 ns\"", "graph:14: ", "latency: 0 is not allowed"),
         ("latency = \"5 ns\"", "latency = \"5 Gb\"", "graph:19: ", "\"5 Gb\" is not a time"),
@@ -130,8 +130,8 @@ fn what_is_wrong_in_toml_is_named() {
         TOML.replace("b = \"B\"\n", "b = \"h1\"\n").replace("a = \"A\"\nb = \"h1\"", "a = \"B\"\nb = \"B2\"");
     let apart = format!("{apart}\n[[switch]]\nname = \"B2\"\n").replace("ports = 3", "");
     let error = failure(&apart, Format::Toml);
-    assert_eq!(error, "graph:1: the graph is in two pieces or more: there is no way from A to B");
-    assert!(failure("title = \"x\"", Format::Toml).contains("there is no host or no switch"));
+    assert_eq!(error, "graph:1: the graph is not connected: no path from A to B");
+    assert!(failure("title = \"x\"", Format::Toml).contains("no host or no switch"));
 }
 
 #[test]
@@ -157,20 +157,30 @@ fn ned_is_read() {
 #[test]
 fn what_is_wrong_in_ned_is_named() {
     let cases = [
-        ("delay=5ns", "delay=6ns", "graph:20: ", "delay or datarate differ from the way back (line 21)"),
+        (
+            "delay=5ns",
+            "delay=6ns",
+            "graph:20: ",
+            "delay or datarate differ from the opposite direction (line 21)",
+        ),
         ("delay=5ns", "delay=5parsec", "graph:20: ", "delay: \"5parsec\" is not a time"),
         ("delay=5ns", "datarate=5bananas", "graph:20: ", "datarate: \"5bananas\" is not a rate"),
-        ("A.in[0]", "A.in[2]", "graph:20: ", "port 0 of h1 leads to port 2 of A, but nothing leads back"),
-        ("A.in[0]", "C.in[0]", "graph:20: ", "there is no submodule C"),
-        ("h1.in;", "h11.in;", "graph:21: ", "there is no submodule h11; did you mean h1?"),
+        (
+            "A.in[0]",
+            "A.in[2]",
+            "graph:20: ",
+            "port 0 of h1 leads to port 2 of A, but no connection leads back",
+        ),
+        ("A.in[0]", "C.in[0]", "graph:20: ", "no submodule C"),
+        ("h1.in;", "h11.in;", "graph:21: ", "no submodule h11; did you mean h1?"),
         ("A.out[0]", "A.out[1]", "graph:22: ", "port 1 of A is used twice (first on line 21)"),
         ("A.out[0]", "A.in[0]", "graph:21: ", "the connection leaves A by its gate `in`"),
         ("A.out[0]", "A.out++", "graph:21: ", "`++` is not supported"),
         ("A.out[0]", "A.out[x]", "graph:21: ", "`x` is not expected here, but a number"),
-        ("Slow <-->", "Fast <-->", "graph:22: ", "there is no channel Fast in this file"),
+        ("Slow <-->", "Fast <-->", "graph:22: ", "no channel Fast in this file"),
         ("h2: HCA;", "h2[3]: HCA;", "graph:8: ", "vectors of submodules are not supported"),
-        ("h2: HCA;", "h1: HCA;", "graph:", "there is no submodule h2"),
-        ("IDGen: IDGenerator {", "h3: HCA {", "graph:25: ", "there is no submodule IDGen"),
+        ("h2: HCA;", "h1: HCA;", "graph:", "no submodule h2"),
+        ("IDGen: IDGenerator {", "h3: HCA {", "graph:25: ", "no submodule IDGen"),
         ("    // both ways", "for i=0..3 {}", "graph:19: ", "`for` is not supported"),
         (
             "            numSwitchPorts = 2;",
@@ -180,7 +190,7 @@ fn what_is_wrong_in_ned_is_named() {
         ),
         ("            numSwitchPorts = 2;", "numSwitchPorts = 3;", "graph:9: ", "port 2 of A has no link"),
         ("p=120,240;i=abstract/switch\"", "p=1;", "graph:", "the file is cut off"),
-        ("network FABRIC", "simple FABRIC", "graph:1: ", "there is no network with connections"),
+        ("network FABRIC", "simple FABRIC", "graph:1: ", "no network with connections"),
         ("network FABRIC", "netwrok FABRIC", "graph:4: ", "`netwrok` is not expected here, but `network`"),
     ];
     for (from, to, starts, contains) in cases {
@@ -237,7 +247,7 @@ fn what_is_wrong_in_anynet_is_named() {
         ("node 2 router 2", "node 2 node 1", "graph:4: ", "a node cannot be linked to a node"),
         ("node 2 router 2", "node 2 router 4", "graph:4: ", "there is a router 4 but no router 3"),
         ("node 2 router 2", "node 2 router 2 router 1", "graph:4: ", "host N2 has a second link"),
-        ("node 2 router 2", "node 2 router 3", "graph:1: ", "there is no way from R0 to R3"),
+        ("node 2 router 2", "node 2 router 3", "graph:1: ", "no path from R0 to R3"),
         ("node 2 router 2", "node 2", "graph:4: ", "host N2 has no link"),
     ];
     for (from, to, starts, contains) in cases {

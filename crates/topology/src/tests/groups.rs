@@ -155,7 +155,7 @@ fn what_is_wrong_is_named() {
         ),
         (
             format!("{PAPER}[links.kind.optical]"),
-            "links.kind.optical: there is no kind `optical`: allowed are local, global",
+            "links.kind.optical: no kind `optical`: allowed are local, global",
         ),
         (
             format!("{PAPER}[links.dimension.x]"),

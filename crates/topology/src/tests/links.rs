@@ -67,7 +67,7 @@ fn what_is_wrong_is_named() {
         (
             MESH,
             "[links.dimension.z]\nreads = 2",
-            "links.dimension.z: there is no dimension `z`: allowed are 0, 1, x, y",
+            "links.dimension.z: no dimension `z`: allowed are 0, 1, x, y",
         ),
         (
             MESH,
@@ -75,13 +75,9 @@ fn what_is_wrong_is_named() {
             "links.dimension.x: this is the same dimension as `0`",
         ),
         (MESH, "[links.level.1]", "links.level.1: links of this topology have no levels"),
-        (TREE, "[links.level.3]", "links.level.3: there is no level `3`: allowed are 1, 2"),
-        (TREE, "[links.level.0]", "links.level.0: there is no level `0`"),
-        (
-            MESH,
-            "[links.named.SW11-SW13]",
-            "links.named.\"SW11-SW13\": there is no link of this name; did you mean",
-        ),
+        (TREE, "[links.level.3]", "links.level.3: no level `3`: allowed are 1, 2"),
+        (TREE, "[links.level.0]", "links.level.0: no level `0`"),
+        (MESH, "[links.named.SW11-SW13]", "links.named.\"SW11-SW13\": no link has this name; did you mean"),
         (MESH, "[links.named.SW11-SW22]", "SW11 and SW22 are not joined by a link; did you mean"),
         (MESH, "[links.named.uplink]", "give the names of its ends, for example \"SW11-SW12\""),
         (

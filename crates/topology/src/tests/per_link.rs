@@ -38,11 +38,7 @@ fn the_more_specific_wins() {
 #[test]
 fn what_there_is_not_is_named() {
     let cases: [(Given, Given, &str); 4] = [
-        (
-            &[("z", 1)],
-            &[],
-            "e.toml: switch.age.bias.dimension.z: there is no dimension `z`: allowed are 0, 1, x, y",
-        ),
+        (&[("z", 1)], &[], "e.toml: switch.age.bias.dimension.z: no dimension `z`: allowed are 0, 1, x, y"),
         (&[("x", 1), ("0", 2)], &[], "switch.age.bias.dimension.x: this dimension has another name as well"),
         (
             &[],

@@ -5,7 +5,7 @@
 pub(super) enum Kind<'a> {
     /// A name or keyword.
     Word(&'a str),
-    /// A number with whatever unit is written right behind it: `5ns`.
+    /// A number with the unit written right behind it: `5ns`.
     Number(&'a str),
     /// A string, without its quotes.
     Text(&'a str),
@@ -16,7 +16,7 @@ pub(super) enum Kind<'a> {
 }
 
 impl Kind<'_> {
-    /// The token as a person would quote it.
+    /// Returns the token as quoted in messages.
     pub(super) fn quoted(self) -> String {
         match self {
             Self::Word(text) | Self::Number(text) | Self::Arrow(text) => format!("`{text}`"),

@@ -18,7 +18,7 @@ pub(super) fn read(text: &str, file: &str) -> Result<Draft, SpecError> {
 fn draft(text: &str) -> Result<Draft, Failure> {
     let tokens = lex::lex(text)?;
     let mut modules = parse::parse(&tokens)?.into_iter();
-    let module = modules.next().ok_or((1, "there is no network with connections in this file".to_owned()))?;
+    let module = modules.next().ok_or((1, "no network with connections in this file".to_owned()))?;
     if let Some(other) = modules.next() {
         let message = format!("both {} and {} have connections: give one network", module.name, other.name);
         return Err((1, message));
@@ -70,14 +70,14 @@ fn switch(submodule: &Submodule) -> Result<DraftSwitch, Failure> {
     Ok(DraftSwitch { name: submodule.name.clone(), line: submodule.line, ports, coordinates })
 }
 
-/// The place that a display string gives: `p=120,220;i=abstract/switch`.
+/// The position that a display string gives: `p=120,220;i=abstract/switch`.
 fn position(display: &str) -> Option<Vec<u32>> {
     let place = display.split(';').find_map(|part| part.trim().strip_prefix("p="))?;
     let mut numbers = place.split(',').map(|number| number.trim().parse().ok());
     Some(vec![numbers.next()??, numbers.next()??])
 }
 
-/// Makes columns and rows of the places in a drawing, if every switch has one.
+/// Converts the positions in a drawing to columns and rows, if every switch has one.
 fn rank_places(switches: &mut [DraftSwitch]) {
     let all = switches.iter().all(|switch| switch.coordinates.is_some());
     for axis in [0, 1] {
@@ -147,11 +147,11 @@ fn check(connection: &Connection, names: &BTreeSet<&str>) -> Result<(), Failure>
         if !names.contains(node) {
             let hint = nearest(node, names.iter().copied());
             let hint = hint.map(|name| format!("; did you mean {name}?")).unwrap_or_default();
-            return Err((connection.line, format!("there is no submodule {node}{hint}")));
+            return Err((connection.line, format!("no submodule {node}{hint}")));
         }
         if gate.name == wrong && !connection.both {
             let message =
-                format!("the connection {verb} {node} by its gate `{wrong}`: it is the wrong way round");
+                format!("the connection {verb} {node} by its gate `{wrong}`: the direction is wrong");
             return Err((connection.line, message));
         }
     }
@@ -163,14 +163,16 @@ fn pair(from: Plug<'_>, way: &Way<'_>, back: Option<&Way<'_>>) -> Result<DraftLi
     let (to, line) = (way.to, way.line);
     let back = back.filter(|back| back.to == from).ok_or_else(|| {
         let message = format!(
-            "port {} of {} leads to port {} of {}, but nothing leads back: a link needs a connection each way",
+            "port {} of {} leads to port {} of {}, but no connection leads back: a link needs one in each direction",
             from.1, from.0, to.1, to.0
         );
         (line, message)
     })?;
     if back.channel != way.channel {
-        let message =
-            format!("delay or datarate differ from the way back (line {}): a link has one", back.line);
+        let message = format!(
+            "delay or datarate differ from the opposite direction (line {}): a link has one",
+            back.line
+        );
         return Err((line, message));
     }
     let Channel { delay: latency, rate } = way.channel;

@@ -245,8 +245,8 @@ impl<'a> Parser<'a> {
         Ok(())
     }
 
-    /// Assignments and properties up to the closing brace, which is skipped. What else may stand there (gates,
-    /// section names, declarations) says nothing that is needed.
+    /// Assignments and properties up to the closing brace, which is skipped. Other content (gates,
+    /// section names, declarations) is skipped.
     fn body(&mut self) -> Result<Body, Failure> {
         let mut body = Body::default();
         while !self.eat('}') {
@@ -305,7 +305,7 @@ impl<'a> Parser<'a> {
             let line = self.line();
             let name = self.dotted("a channel or a gate")?;
             channel = *self.channels.get(name).ok_or_else(|| {
-                (line, format!("there is no channel {name} in this file: define it, or write its delay here"))
+                (line, format!("no channel {name} in this file: define it, or write its delay here"))
             })?;
         }
         if self.eat('{') {
