@@ -13,7 +13,7 @@ pub(crate) struct Candidate {
     pub(crate) packet: u32,
     pub(crate) injected: Time,
     pub(crate) out_lane: Vl,
-    /// Its age; 0 where packets do not age, or where the choice is in turn.
+    /// Its age; 0 if packets do not age, or if the choice is in turn.
     pub(crate) age: u8,
 }
 
@@ -21,7 +21,7 @@ pub(crate) struct Candidate {
 /// ties are broken in turn.
 pub(crate) struct Choice<'a> {
     arbiter: Arbiter,
-    /// Lanes, a bit for each, whose packets go before all others; 0: there are none such.
+    /// Lanes, a bit for each, whose packets go before all others; 0 for none.
     urgent: u16,
     best: Option<Candidate>,
     seen: u64,
@@ -115,8 +115,8 @@ mod tests {
         assert_eq!(chosen(Arbiter::RoundRobin, 0b01, &offered), (5, 0));
         assert_eq!(chosen(Arbiter::OldestFirst, 0b01, &offered), (1, 0));
         assert_eq!(chosen(Arbiter::FixedPriority, 0b10, &offered), (2, 1));
-        assert_eq!(chosen(Arbiter::OldestFirst, 0b100, &offered), (2, 1), "nobody is urgent");
-        assert_eq!(chosen(Arbiter::RoundRobin, 0b100, &offered), (3, 1), "nobody is urgent");
+        assert_eq!(chosen(Arbiter::OldestFirst, 0b100, &offered), (2, 1), "no candidate is urgent");
+        assert_eq!(chosen(Arbiter::RoundRobin, 0b100, &offered), (3, 1), "no candidate is urgent");
     }
 
     #[test]

@@ -6,20 +6,20 @@ use crate::{Columns, Sending, Table};
 /// "No packet" in a link of a list.
 pub const NONE: u32 = u32::MAX;
 
-/// A packet within a partition, with what its present switch knows of it.
+/// A packet within a partition, with its state at the current switch.
 #[derive(Clone, Copy, Debug)]
 pub struct Slot {
     /// The packet.
     pub packet: Packet,
     /// Earliest time at which the switch may send it on.
     pub ready: Time,
-    /// Time at which it could have been sent on if nothing had been in its way.
+    /// Time at which it could have been sent on without contention.
     pub arrived: Time,
     /// The next packet in the same queue.
     pub next: u32,
     /// Flow-control units that it occupies.
     pub blocks: u32,
-    /// The port (of this partition) whose input buffer it is in or on its way to; [`NONE`] in a staging buffer.
+    /// The port (of this partition) whose input buffer it occupies or is in flight to; [`NONE`] in a staging buffer.
     pub port: u32,
     /// Next hop, once routed.
     pub hop: Hop,
@@ -33,7 +33,7 @@ pub struct Slot {
 #[derive(Clone, Debug)]
 pub struct Arena {
     slots: Table<Slot>,
-    /// What features keep beside packets.
+    /// Extension headers of packets.
     pub columns: Columns,
     free: u32,
     live: u32,
@@ -60,7 +60,7 @@ impl Arena {
         index
     }
 
-    /// Takes a packet out that is not needed any more.
+    /// Frees the slot of a packet.
     #[inline]
     pub fn release(&mut self, index: u32) {
         let place = &mut self.slots[index as usize];
@@ -70,7 +70,7 @@ impl Arena {
         self.live -= 1;
     }
 
-    /// Takes a packet out.
+    /// Removes a packet and returns it.
     #[inline]
     pub fn remove(&mut self, index: u32) -> Slot {
         let slot = self.slots[index as usize];
@@ -78,7 +78,7 @@ impl Arena {
         slot
     }
 
-    /// Stores a packet with what is beside it, and returns its number.
+    /// Stores a packet with its extension headers, and returns its number.
     pub fn insert_with(&mut self, slot: Slot, extensions: ExtensionHeaders) -> u32 {
         let sending = slot.sending();
         let index = self.insert(slot);
@@ -86,13 +86,13 @@ impl Arena {
         index
     }
 
-    /// Takes out what is beside a packet.
+    /// Removes and returns the extension headers of a packet.
     pub fn take_extensions(&mut self, index: u32) -> ExtensionHeaders {
         let sending = self[index].sending();
         self.columns.take(index, sending)
     }
 
-    /// [`Arena::take_extensions`] for a packet that moves to another partition; `None` if there is nothing.
+    /// [`Arena::take_extensions`] for a packet that moves to another partition; `None` if it has none.
     #[inline]
     pub fn take_boxed(&mut self, index: u32) -> Option<Box<ExtensionHeaders>> {
         if self.columns.are_unused() {

@@ -36,7 +36,7 @@ impl Bits {
         }
     }
 
-    /// [`Bits::set`]; with `ANY` false of a set that fits in a word, without asking.
+    /// [`Bits::set`]; with `ANY` false, for a set that fits in a word, without a check.
     #[inline(always)]
     pub(crate) fn set_as<const ANY: bool>(&mut self, bit: usize) {
         if ANY {

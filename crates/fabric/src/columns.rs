@@ -1,10 +1,10 @@
-//! Columns beside the packets of an arena: what a feature keeps with some of them, by slot. A value belongs to one packet, so that
-//! what an earlier packet in the same slot left behind is never taken for the present one's.
+//! Columns of an arena: values that a feature keeps for some packets, by slot. A value belongs to one packet, so that
+//! a value left by an earlier packet in the same slot is never read for the current one.
 
 use fabricsim_model::{Echo, ExtensionHeaders, HopTelemetry, Label};
 use fabricsim_units::{HostId, Time};
 
-/// Identity of a packet of a run: its sender, and the time at which that began to send it. A sender sends one packet at a time.
+/// Identity of a packet: its sender and its injection time. A sender sends one packet at a time.
 pub type Sending = (HostId, Time);
 
 /// Of no packet.
@@ -70,14 +70,14 @@ impl<T> Column<Vec<T>> {
 pub struct Columns {
     /// Labels of transports.
     pub labels: Column<Label>,
-    /// What acknowledgements of congestion control say.
+    /// Contents of the acknowledgements of congestion control.
     pub echoes: Column<Echo>,
     /// States of the outputs that packets left by.
     pub telemetry: Column<Vec<HopTelemetry>>,
 }
 
 impl Columns {
-    /// Keeps what is beside the packet `of` in `slot`.
+    /// Stores the extension headers of the packet `of` in `slot`.
     pub fn put(&mut self, slot: u32, of: Sending, extensions: ExtensionHeaders) {
         let ExtensionHeaders { label, echo, telemetry } = extensions;
         if let Some(label) = label {
@@ -91,13 +91,13 @@ impl Columns {
         }
     }
 
-    /// True if no packet has had anything beside it.
+    /// True if no packet has had extension headers.
     #[inline]
     pub fn are_unused(&self) -> bool {
         self.labels.values.is_empty() && self.echoes.values.is_empty() && self.telemetry.values.is_empty()
     }
 
-    /// Takes out what is beside the packet `of` in `slot`.
+    /// Removes and returns the extension headers of the packet `of` in `slot`.
     pub fn take(&mut self, slot: u32, of: Sending) -> ExtensionHeaders {
         ExtensionHeaders {
             label: self.labels.take(slot, of),

@@ -11,11 +11,11 @@ use crate::{Arena, LoadBroadcast, Ports, Ramp, Slot};
 pub trait Outbox {
     /// The packet may be sent on from the input buffer of `port`, of a switch, at `at`.
     fn arrive(&mut self, at: Time, port: u32, packet: u32);
-    /// The last byte of the packet is taken by the host at `port`.
+    /// The host at `port` accepts the last byte of the packet.
     fn deliver(&mut self, at: Time, port: u32, packet: u32);
-    /// The sender of `port` is to be looked at again.
+    /// The sender of `port` must be checked again.
     fn wake(&mut self, at: Time, port: u32);
-    /// The input buffer of `port`, of a switch that is input- and output-queued, is to be looked at again.
+    /// The input buffer of `port`, of a switch that is input- and output-queued, must be checked again.
     fn look(&mut self, at: Time, port: u32);
     /// As [`Outbox::arrive`], at a switch of another partition; `channel` leads to it.
     fn remote_packet(
@@ -46,15 +46,15 @@ pub struct Rules {
     pub lanes_per_class: u8,
     /// Lanes, a bit for each, whose packets go before all others.
     pub priority_lanes: u16,
-    /// Blocks that must be free at the other end of a link at least before a switch sends a packet, whatever its size.
+    /// Minimum number of blocks free at the other end of a link before a switch sends a packet of any size.
     pub least_space: u32,
     /// True if the observer receives every grant ([`fabricsim_model::Observer::forwarded`]).
     pub report_grants: bool,
-    /// Hops drawn at random of which the least loaded is taken, where the routing is adaptive; 0: all are compared.
+    /// Number of hops drawn at random of which adaptive routing takes the least loaded; 0: all are compared.
     pub hop_choices: u16,
     /// Selects whether packets that wait in a switch for a port count as load of the port. All bits, or none.
     pub waiting_mask: u32,
-    /// True if the load of a port is the used space of those lanes alone that the packet may take there.
+    /// True if the load of a port counts only the lanes that the packet may take there.
     pub load_of_lane: bool,
     /// Seed of the experiment, for arbiters that draw.
     pub seed: u64,
@@ -73,7 +73,7 @@ impl Rules {
         Random::new(self.seed, ARBITER, u64::from(channel))
     }
 
-    /// The random stream of a packet at a switch: whatever order packets come in, each draws the same.
+    /// The random stream of a packet at a switch: its draws do not depend on the order of arrivals.
     pub fn stream_at(&self, at: SwitchId, packet: &Packet) -> Random {
         const HOP: u64 = 0x686f_7000;
         let identity = u64::from(packet.source.0) << 32 | u64::from(packet.sequence);
@@ -83,7 +83,7 @@ impl Rules {
 
 /// Environment of the entities of a partition, and the current time.
 pub struct PartitionContext<R, B, O> {
-    /// The moment.
+    /// The current time.
     pub now: Time,
     /// Ports of the partition.
     pub ports: Ports,
@@ -93,16 +93,16 @@ pub struct PartitionContext<R, B, O> {
     pub out: O,
     /// Measurement hooks.
     pub observer: B,
-    /// The way of packets.
+    /// Routing function.
     pub routing: Arc<R>,
     /// Rules of the experiment.
     pub rules: Rules,
-    /// The routing's table of ways; empty where it has none.
+    /// The routing's table; empty if it has none.
     pub ways: Ways,
-    /// True if the routing chooses by load ([`fabricsim_routing::RoutingFunction::is_adaptive`], asked once).
+    /// True if the routing chooses by load ([`fabricsim_routing::RoutingFunction::is_adaptive`], cached).
     pub is_adaptive: bool,
     /// Scratch space for the hops that a routing function proposes.
     pub hops: Vec<Hop>,
-    /// Loads that other switches have published of their outputs.
+    /// Loads that other switches broadcast of their outputs.
     pub load_broadcast: LoadBroadcast,
 }

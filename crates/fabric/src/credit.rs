@@ -73,7 +73,7 @@ pub struct LaneCredits {
     pub capacity: u32,
     /// The smallest packet (in blocks) that waits for credits of this lane; `u32::MAX` if none does.
     pub awaited: u32,
-    /// Blocks in use by packets, counted on their own so that debug builds can check the rest.
+    /// Blocks in use by packets, counted separately for the checks of debug builds.
     #[cfg(debug_assertions)]
     occupied: u32,
     head: u32,
@@ -225,8 +225,8 @@ impl RampPool {
         }
     }
 
-    /// Returns the time at which `lane` has `need` blocks free, by what is announced so far; [`Time::MAX`] if that is not
-    /// enough. It may be in the past where free blocks have not been collected.
+    /// Returns the time at which `lane` has `need` blocks free, given the announced ramps; [`Time::MAX`] if those are not
+    /// enough. It may be in the past if free blocks have not been collected.
     pub fn earliest(&self, lane: &LaneCredits, need: u32) -> Time {
         let mut missing = need.saturating_sub(lane.free);
         let mut at = lane.head;
@@ -309,8 +309,8 @@ impl RampPool {
         assert_eq!(lane.free + self.outstanding(lane) + lane.occupied, lane.capacity, "credits of {lane:?}");
     }
 
-    /// Blocks of a lane that may be used at `now`, without collecting any: for whoever looks from outside, at a time up to which
-    /// the sender itself has not come yet.
+    /// Blocks of a lane that may be used at `now`, without collecting any: for snapshots, at a time that
+    /// the sender itself has not reached yet.
     pub fn free_at(&self, lane: &LaneCredits, now: Time) -> u32 {
         let begun = self.list(lane.head).take_while(|node| node.ramp.base <= now);
         lane.free + begun.map(|node| node.free_at(now, self.unit).saturating_sub(node.taken)).sum::<u32>()
@@ -485,7 +485,7 @@ mod tests {
             }
         }
 
-        /// However often one looks, nothing is lost and nothing counted twice.
+        /// No block is lost or counted twice, at any number of looks.
         #[test]
         fn collecting_conserves_blocks(
             ramps in prop::collection::vec((0_u64..500, 1_u64..100, 1_u32..500), 1..8),
@@ -540,7 +540,7 @@ mod tests {
     }
 
     /// A source that sends 64-byte packets in bursts into a buffer whose credits never run short, as in the time in which the
-    /// ramps of 1024 packets are under way.
+    /// ramps of 1024 packets overlap.
     #[test]
     fn ramps_kept_do_not_grow_with_the_capacity() {
         let allocated = |capacity: u32| {
@@ -561,7 +561,7 @@ mod tests {
             }
             pool.allocated()
         };
-        // 1 us of packets every 10 ns are under way: at most 101. Twice as many are less than those kept in any case.
+        // Ramps of packets every 10 ns overlap for 1 us: at most 101. Twice as many are less than those kept in any case.
         assert_eq!([1 << 10, 1 << 14, 1 << 20].map(|capacity| allocated(capacity) <= KEPT), [true; 3]);
     }
 }

@@ -1,9 +1,9 @@
 use fabricsim_units::Time;
 
-/// Loads that switches publish of their outputs, visible to others some time later.
+/// Output loads that switches broadcast, visible to other switches after a delay.
 ///
-/// Outputs are looked at at fixed times, twice in a `delay`, so that what is seen is at least as old as the delay and at most
-/// half as old again, and the same however the fabric is cut into partitions.
+/// Outputs are sampled at fixed times, twice in a `delay`, so that a visible value is at least as old as the delay and at most
+/// 1.5 times as old, and does not depend on the number of partitions.
 #[derive(Clone, Debug, Default)]
 pub struct LoadBroadcast {
     outputs: usize,
@@ -13,11 +13,11 @@ pub struct LoadBroadcast {
     values: Vec<u32>,
 }
 
-/// Epochs that are kept: what is seen is at most three epochs old.
+/// Number of epochs kept: a visible value is at most three epochs old.
 const DEPTH: u64 = 4;
 
 impl LoadBroadcast {
-    /// A board for `outputs` outputs, seen after `delay`, which is not zero.
+    /// A broadcast for `outputs` outputs, visible after `delay`, which is not zero.
     pub fn new(outputs: usize, delay: Time) -> Self {
         let period = Time(delay.0.div_ceil(2));
         Self { outputs, period, delay, values: vec![0; outputs * DEPTH as usize] }
@@ -28,7 +28,7 @@ impl LoadBroadcast {
         Time(self.period.0.saturating_mul(epoch))
     }
 
-    /// The first epoch at `time` or later that anybody can still want to see, of those from `epoch` on.
+    /// Returns the first epoch, of those from `epoch` on, that can still be visible at `time` or later.
     pub fn next_needed(&self, epoch: u64, time: Time) -> u64 {
         epoch.max((time.0 / self.period.0.max(1)).saturating_sub(DEPTH))
     }

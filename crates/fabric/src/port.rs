@@ -12,11 +12,11 @@ use crate::{LaneCredits, Outbox, Ramp, RampPool, SinkState, Table};
 pub enum FarEnd {
     /// A switch of this partition: its port.
     Switch(u32),
-    /// A host of this partition whose sink takes everything at once: its port.
+    /// A host of this partition whose sink accepts everything at once: its port.
     Host(u32),
     /// A host of this partition whose sink is limited: its port. The sink is in [`Ports::sinks`].
     SlowHost(u32),
-    /// A host of this partition that decides on each packet whether to take it, and returns its space then: its port.
+    /// A host of this partition with admission control, which returns the space of a packet as it admits it: its port.
     GatedHost(u32),
     /// A switch of another partition.
     Remote,
@@ -26,7 +26,7 @@ pub enum FarEnd {
 #[derive(Clone, Debug)]
 #[repr(align(128))]
 pub struct Sender {
-    /// Until when a packet occupies the link.
+    /// Time until which a packet occupies the link.
     pub busy_until: Time,
     /// Time from which on a paced link carries nothing, although the packet still keeps it.
     pub carried_until: Time,
@@ -36,10 +36,10 @@ pub struct Sender {
     pub byte_time: ByteTime,
     /// Propagation latency of the link.
     pub latency: Time,
-    /// From the departure of the head to the moment when it may be sent on at the far end (cut-through): the link's
+    /// From the departure of the head to the time when it may be sent on at the far end (cut-through): the link's
     /// latency and the far switch's delay.
     pub far_end_delay: Time,
-    /// From the departure of a block to a sink that takes it as it comes to the return of its credit.
+    /// From the departure of a block to the return of its credit, at a sink that accepts every block as it comes.
     pub sink_credit_delay: Time,
     /// Number of the limited sink at the far end, if there is one.
     pub sink: u32,
@@ -54,9 +54,9 @@ pub struct Sender {
     pub link_byte_time: ByteTime,
     /// Receiver.
     pub far_end: FarEnd,
-    /// Since when the port has been idle for want of credits; [`Time::MAX`] if it is not.
+    /// Time since which the port has been idle because it has no credits; [`Time::MAX`] if it is not.
     pub stalled_since: Time,
-    /// The lane that it wants them for.
+    /// The lane that lacks credits.
     pub stalled_lane: Vl,
     /// The lane last chosen, for choosing in turn.
     pub last_lane: Vl,
@@ -121,7 +121,7 @@ impl ReadPorts {
         }
     }
 
-    /// A packet is read until `end`; `readable_at` becomes the moment from which another can be.
+    /// A packet is read until `end`; `readable_at` becomes the time from which another can be.
     #[inline]
     pub(crate) fn occupy(&mut self, readable_at: &mut Time, end: Time) {
         match self {
@@ -170,8 +170,8 @@ pub struct Ports {
 }
 
 impl Ports {
-    /// The lane among `allowed` on which `blocks` can be sent now, or the earliest time, by what is known, at which
-    /// they can. In the second case the lanes are marked, so that credits that come later are noticed.
+    /// The lane among `allowed` on which `blocks` can be sent now, or the earliest known time at which
+    /// they can. In the second case the lanes are marked, so that later credits wake the port.
     #[inline(always)]
     pub fn choose_lane(
         &mut self,
@@ -187,7 +187,7 @@ impl Ports {
         }
     }
 
-    /// The lane that [`Ports::choose_lane`] chooses, where it is plain: most of the time there is just one lane, or they
+    /// The lane that [`Ports::choose_lane`] chooses in the common case: there is just one lane, or they
     /// are taken in turn, and the first has space.
     #[inline(always)]
     pub(crate) fn lane_in_turn(&mut self, port: u32, allowed: Lanes, blocks: u32, now: Time) -> Option<Vl> {
@@ -237,7 +237,7 @@ impl Ports {
         if place < allowed.count { place } else { 0 }
     }
 
-    /// The first lane from the `start`-th on, in a circle, that has space.
+    /// The first lane with space from the `start`-th on, going round.
     #[inline]
     fn choose_first(&mut self, port: u32, allowed: Lanes, start: u8, blocks: u32, now: Time) -> Option<Vl> {
         let base = port as usize * self.lane_count + allowed.first.index();
@@ -276,7 +276,7 @@ impl Ports {
         best.map(|(_, lane)| Vl(lane)).ok_or_else(|| self.await_credits(port, allowed, blocks))
     }
 
-    /// Marks that `blocks` are wanted; the earliest time at which a lane has them, by what is known.
+    /// Marks that a packet waits for `blocks`. Returns the earliest known time at which a lane has them.
     #[cold]
     #[inline(never)]
     fn await_credits(&mut self, port: u32, allowed: Lanes, blocks: u32) -> Time {
@@ -315,7 +315,7 @@ impl Ports {
         }
     }
 
-    /// Forgets what was wanted of a port's lanes: it is about to be looked at afresh.
+    /// Clears the blocks that packets of a port wait for: the port is about to be checked.
     #[inline]
     pub fn forget_awaited(&mut self, port: u32) {
         let sender = &mut self.senders[port as usize];
@@ -326,7 +326,7 @@ impl Ports {
         }
     }
 
-    /// Notes credits for a sending port; the time at which it should look again, if it waits for them.
+    /// Adds credits of a sending port. Returns the time at which the port should be checked, if it waits for them.
     #[inline(always)]
     pub fn credit(&mut self, port: u32, lane: Vl, ramp: Ramp, now: Time) -> Option<Time> {
         if self.ramps.is_full() {
@@ -349,7 +349,7 @@ impl Ports {
         self.whole = Table::new(capacity.map(LaneCredits::new).collect());
     }
 
-    /// Blocks in use, as far as is known at `now`, of the buffers of all lanes behind a sending port that leads to a switch; `None` if
+    /// Blocks in use, as known at `now`, of the buffers of all lanes behind a sending port that leads to a switch; `None` if
     /// they are not counted together ([`Ports::count_whole`]).
     #[inline]
     pub fn in_use_of_whole(&mut self, port: usize, now: Time) -> Option<u32> {
@@ -358,7 +358,7 @@ impl Ports {
         Some(whole.capacity - whole.free)
     }
 
-    /// Blocks in use, as far as is known at `now`, of the buffers of `lanes` behind a sending port that leads to a switch.
+    /// Blocks in use, as known at `now`, of the buffers of `lanes` behind a sending port that leads to a switch.
     #[inline(never)]
     pub fn in_use_of_lanes(&mut self, port: usize, lanes: &Range<usize>, now: Time) -> u32 {
         let first = port * self.lane_count;
@@ -370,7 +370,7 @@ impl Ports {
         used.sum()
     }
 
-    /// A packet is sent to a switch, or to a host that decides on each packet: it uses credits of all lanes of the sending port together as well.
+    /// A packet is sent to a switch, or to a host with admission control: it also uses credits of all lanes together.
     #[inline]
     pub(crate) fn use_whole(&mut self, port: u32, blocks: u32, now: Time) {
         if let Some(whole) = self.whole.get_mut(port as usize) {
@@ -388,7 +388,7 @@ impl Ports {
     fn enough_at(&mut self, index: usize, now: Time) -> Option<Time> {
         let lane = &mut self.lanes[index];
         self.ramps.collect_ended(lane, now);
-        // What is free by now was announced before, and the sender looks again at this very moment.
+        // Blocks free by now were announced before, and the sender is checked in this same time step.
         if lane.free >= lane.awaited {
             return None;
         }
@@ -402,7 +402,7 @@ impl Ports {
         (lane.free + self.ramps.outstanding(lane), lane.capacity)
     }
 
-    /// Asks for a wake-up of a sending port at `at`, unless an earlier one is coming.
+    /// Schedules a wake-up of a sending port at `at`, unless an earlier one is scheduled.
     #[inline]
     pub fn ensure_wake<O: Outbox>(&mut self, port: u32, at: Time, out: &mut O) {
         self.senders[port as usize].wake(port, at, out);
@@ -419,7 +419,7 @@ impl Sender {
         self.stalled_since = Time::MAX;
     }
 
-    /// The port is idle for want of credits for `lane`, unless it was already.
+    /// The port is idle because it has no credits for `lane`, unless it was already.
     #[inline]
     pub fn stall(&mut self, now: Time, lane: Vl) {
         if self.stalled_since == Time::MAX {
@@ -428,7 +428,7 @@ impl Sender {
         }
     }
 
-    /// Asks for a wake-up at `at`, unless an earlier one is coming; `port` is the sender's number.
+    /// Schedules a wake-up at `at`, unless an earlier one is scheduled; `port` is the sender's number.
     #[inline]
     pub fn wake<O: Outbox>(&mut self, port: u32, at: Time, out: &mut O) {
         if at < self.wake_at {
@@ -446,7 +446,7 @@ mod tests {
 
     const LANES: usize = 4;
 
-    /// Used space is that of the lanes that are asked for, of that port; of all, if they are counted together.
+    /// Used space counts the requested lanes of that port; all lanes if they are counted together.
     #[test]
     fn space_in_use_is_of_the_lanes_that_are_asked_for() {
         let mut ports =
@@ -505,7 +505,7 @@ mod tests {
     }
 
     proptest! {
-        /// Each way to choose among lanes, at each port, against its definition.
+        /// Each lane selection policy, at each port, against its definition.
         #[test]
         fn lanes_are_chosen_by_their_own_credits(
             free in prop::collection::vec(prop::array::uniform4(0_u32..6), 3..6),

@@ -1,12 +1,12 @@
 //! Separable allocation in rounds, as the canonical virtual-channel router does it (Dally & Towles, "Principles and
 //! Practices of Interconnection Networks", 2004, chapter 16 and section 19.3.1). The packet at the head of an input
-//! buffer first gets a virtual lane of its output for itself, then a way through the crossbar. It asks for both in
+//! buffer first gets a virtual lane of its output for itself, then a crossbar grant. It requests both in
 //! the same round, for the crossbar at lower priority than packets that have a lane, and goes at once if it gets both
 //! (Peh & Dally, "A delay model and speculative architecture for pipelined routers", HPCA 2001).
 //!
 //! Both allocators are input first and take one step a round, with round-robin arbiters that move on when their choice
 //! is served. They leave outputs idle that some packet could use: inputs choose without knowing each other's choice,
-//! a packet cannot change its lane when that is full, and the way of a packet that gets no lane is lost.
+//! a packet cannot change its lane when that is full, and the crossbar grant of a packet that gets no lane is lost.
 
 use fabricsim_model::Lanes;
 use fabricsim_units::{Time, Vl};
@@ -21,15 +21,15 @@ pub(crate) struct Head {
     pub(crate) blocks: u32,
     /// Lanes that it may take; only its own if it has one.
     pub(crate) allowed: Lanes,
-    /// The smaller goes first: when it was injected where age counts, else all the same.
+    /// The smaller goes first: the injection time if age counts, else equal for all.
     pub(crate) rank: Time,
-    /// Time at which it has come, and the packet before it has left.
+    /// Time at which it has arrived and the packet before it has left.
     pub(crate) here_at: Time,
     /// True if it has a lane of its own.
     pub(crate) bound: bool,
-    /// True if it may ask for the crossbar: the output and the input are free, and there is space.
+    /// True if it may request the crossbar: the output and the input are free, and there is space.
     pub(crate) asks: bool,
-    /// The lane that it asks for, and then gets, in this round.
+    /// The lane that it requests, and then gets, in this round.
     pub(crate) got: Option<Vl>,
 }
 
@@ -48,7 +48,7 @@ struct Buffer {
 struct OutLane {
     /// The buffer, of all of them, that goes first.
     turn: usize,
-    /// From when on nobody has it; [`Time::MAX`] while a packet waits with it.
+    /// Time from which it is free; [`Time::MAX`] while a packet waits with it.
     free_at: Time,
     /// The head that asks and goes first, in the present round.
     best: Option<usize>,
@@ -66,7 +66,7 @@ struct Turns {
 #[derive(Clone, Debug)]
 pub(crate) struct Separable {
     cycle: Time,
-    /// True if a head without a lane asks for the crossbar, too.
+    /// True if a head without a lane requests the crossbar as well.
     speculative: bool,
     ports: usize,
     lanes: usize,
@@ -126,12 +126,12 @@ impl Separable {
         self.buffers[self.place(input, lane)].left_at
     }
 
-    /// From when on nobody has a lane of an output.
+    /// Time from which a lane of an output is free.
     pub(crate) fn free_at(&self, output: usize, lane: Vl) -> Time {
         self.out_lanes[self.place(output, lane)].free_at
     }
 
-    /// Lets the heads without a lane ask for one each, and each lane take one of them: fills [`Head::got`].
+    /// Allocates lanes: each head without a lane requests one, and each lane grants one request. Fills [`Head::got`].
     pub(crate) fn allocate_lanes(&mut self, now: Time) {
         let size = self.ports * self.lanes;
         self.out_lanes.iter_mut().for_each(|lane| lane.best = None);
@@ -162,8 +162,8 @@ impl Separable {
         }
     }
 
-    /// Lets each input choose one of the heads that ask for the crossbar, and each output one of the inputs that ask
-    /// for it; puts the heads chosen into `matched`.
+    /// Allocates the crossbar: each input chooses one of the heads that request it, and each output one of the inputs that request
+    /// it. Puts the heads chosen into `matched`.
     pub(crate) fn allocate_crossbar(&mut self, matched: &mut Vec<usize>) {
         self.merge_lanes();
         for input in 0..self.ports {
@@ -190,7 +190,7 @@ impl Separable {
         }
     }
 
-    /// Of the lanes of an input that ask for the same output one goes on.
+    /// Keeps one of the lanes of an input that request the same output.
     fn merge_lanes(&mut self) {
         self.asking.fill(None);
         let speculative = self.speculative;
@@ -262,16 +262,16 @@ mod tests {
     }
 
     #[test]
-    fn heads_that_ask_for_the_same_lane_are_served_in_turn() {
+    fn heads_that_request_the_same_lane_are_served_in_turn() {
         let mut separable = Separable::new((Time(1), true), 3, 2);
         let heads = [head(0, 0, 2), head(1, 0, 2)];
-        assert_eq!(lanes(&mut separable, &heads), [Some(0), None], "both ask for lane 0");
+        assert_eq!(lanes(&mut separable, &heads), [Some(0), None], "both request lane 0");
         // The first now asks for lane 1, whose turn begins with it; at lane 0 it is the other's turn.
         assert_eq!(lanes(&mut separable, &heads), [Some(1), Some(0)]);
     }
 
     #[test]
-    fn lanes_that_somebody_has_are_not_asked_for() {
+    fn allocated_lanes_are_not_requested() {
         let mut separable = Separable::new((Time(1), true), 3, 2);
         separable.bind(&head(0, 1, 2), Vl(0));
         assert_eq!(lanes(&mut separable, &[head(1, 0, 2), head(1, 1, 2)]), [Some(1), None]);
@@ -294,7 +294,7 @@ mod tests {
     }
 
     #[test]
-    fn who_has_a_lane_goes_first_then_the_oldest() {
+    fn heads_with_a_lane_go_first_then_the_oldest() {
         let mut separable = Separable::new((Time(1), true), 4, 2);
         assert_eq!(crossbar(&mut separable, &[head(0, 0, 2), bound(1, 0, 2)]), [1]);
         let old = Head { rank: Time(1), ..bound(3, 1, 2) };

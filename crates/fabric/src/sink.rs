@@ -1,6 +1,6 @@
 use fabricsim_units::{ByteTime, Time};
 
-/// The receiving side of a host that does not take packets as fast as they come: a bus of limited rate that pauses
+/// The receiving side of a host that accepts packets more slowly than they arrive: a bus of limited rate that pauses
 /// periodically.
 #[derive(Clone, Debug)]
 pub struct SinkState {
@@ -17,8 +17,8 @@ impl SinkState {
         Self { byte_time, work, pause, free_at: Time::ZERO }
     }
 
-    /// Takes a packet whose head arrives now and whose bytes follow at `link` a byte; packets are taken one after
-    /// the other. Returns when the first byte is taken, and when the last.
+    /// Accepts a packet whose head arrives now and whose bytes follow at `link` a byte; packets are accepted one after
+    /// the other. Returns the times at which the first and the last byte are accepted.
     pub fn take(&mut self, now: Time, bytes: u32, link: ByteTime) -> (Time, Time) {
         let start = self.after_work(now.max(self.free_at), Time::ZERO);
         let bus = self.byte_time.map_or(Time::ZERO, |b| b.duration(bytes));

@@ -34,7 +34,7 @@ mod telemetry;
 
 use telemetry::Telemetry;
 
-/// A switch: its queues, and who of them asks for which output.
+/// A switch: its queues and their requests for outputs.
 #[derive(Clone, Debug)]
 pub struct Switch {
     id: SwitchId,
@@ -45,7 +45,7 @@ pub struct Switch {
     requests: Table<Request>,
     /// Outputs that have to choose.
     dirty: Bits,
-    /// The output that chose last: the next one after it goes first, when several choose at one moment.
+    /// The output that chose last: the next one after it chooses first if several choose in one time step.
     last_output: usize,
     /// True if missed turns are counted: not with one lane, on which outputs contend for an input port only with virtual output
     /// queues, and not if outputs draw at random.
@@ -55,17 +55,17 @@ pub struct Switch {
     missed_until: Table<Time>,
     /// Number of overdue requests.
     overdue: u32,
-    /// True if arbitration does more than choose: there are overdue requests, or the detector needs the lanes without credits.
+    /// True if a feature adds work to arbitration: overdue requests, or a detector that needs the lanes without credits.
     has_arbitration_features: bool,
     /// Start of the search for the best of several hops.
     hop_turn: usize,
-    /// Arrivals of the present moment whose hops are to be chosen: input and packet.
+    /// Arrivals of the current time step whose hops are to be chosen: input and packet.
     undecided: Vec<(usize, u32)>,
     random: Vec<Random>,
     /// The allocators, if it allocates in rounds; and the heads that they match, between uses.
     rounds: Option<Box<Separable>>,
     matched: Vec<usize>,
-    /// Input buffers and staging buffers, if it is input- and output-queued; and the inputs to look at at this moment.
+    /// Input buffers and staging buffers, if it is input- and output-queued; and the inputs to look at in this time step.
     staging: Option<Box<Staging>>,
     moves: Bits,
     /// Aging of packets, if they age.
@@ -74,13 +74,13 @@ pub struct Switch {
     head_delay: Option<Box<HeadDelay>>,
     /// Counters for the telemetry that packets collect, if they do.
     telemetry: Option<Box<Telemetry>>,
-    /// Watches for congestion and marks packets, where there is congestion control.
+    /// Detects congestion and marks packets, with congestion control.
     detector: Option<Box<Detector>>,
-    /// True if it matters to the detector whether lanes wait for credits.
+    /// True if the detector needs the lanes that wait for credits.
     needs_credits: bool,
     /// True if there are several service classes.
     has_classes: bool,
-    /// True if there is more to do for an arriving packet than to find its hop.
+    /// True if a feature adds work for an arriving packet besides routing.
     has_arrival_features: bool,
     /// See [`Switch::has_optional_features`].
     has_optional_features: bool,
@@ -136,7 +136,7 @@ impl Switch {
         }
     }
 
-    /// Says that the switch's links have different rates.
+    /// Sets whether the switch's links have different rates.
     pub fn with_mixed_rates(mut self, mixed: bool) -> Self {
         // Where there are staging buffers, a packet waits for its bytes there.
         self.waits_for_bytes = mixed && self.cut_through && self.layout.queueing != Queueing::Cioq;
@@ -144,7 +144,7 @@ impl Switch {
         self
     }
 
-    /// Makes the switch watch for congestion.
+    /// Enables congestion detection.
     pub fn with_detector(mut self, detector: Detector) -> Self {
         self.needs_credits = detector.needs_credits();
         self.has_arbitration_features = self.needs_credits;
@@ -171,7 +171,7 @@ impl Switch {
         self.first_port
     }
 
-    /// The sender of `port` is to be looked at again. True if the switch has to settle, and had not until now.
+    /// The sender of `port` must be checked again. True if the switch has to settle, and had not until now.
     #[inline]
     pub fn woken<const OPTIONAL_FEATURES: bool>(&mut self, port: u32) -> bool {
         let settled = if OPTIONAL_FEATURES {
@@ -196,8 +196,8 @@ impl Switch {
         self.dirty.is_empty() && self.undecided.is_empty() && self.moves.is_empty()
     }
 
-    /// Lets every output that has to choose do so. To be called once at the end of a moment at which [`Switch::arrive`]
-    /// or [`Switch::woken`] said so.
+    /// Arbitrates at every output that has to choose. Called once at the end of a time step in which [`Switch::arrive`]
+    /// or [`Switch::woken`] returned true.
     #[inline(always)]
     pub fn settle<const OPTIONAL_FEATURES: bool, R: RoutingFunction, B: Observer, O: Outbox>(
         &mut self,

@@ -1,6 +1,6 @@
 //! Tables of the hot path, indexed without a check of the bounds in optimised builds.
 //!
-//! Measured need: the checks are 90 to 110 of about 930 instructions per packet-hop (8x8 mesh and torus, 16-flit
+//! Reason, measured: the checks are 90 to 110 of about 930 instructions per packet-hop (8x8 mesh and torus, 16-flit
 //! packets, loads 0.1 and 0.4, callgrind). Indices come from the assembly of the fabric and from tables that index
 //! each other, never from an experiment file or the network. Builds with debug assertions, in which all tests run,
 //! check every index.

@@ -22,7 +22,7 @@ pub fn send<R: RoutingFunction, B: Observer, O: Outbox>(
 }
 
 /// [`send`], inlined for the switch; `size` are the packet's bytes and blocks. If there is `more` to send, the port is
-/// looked at again as soon as the link is free. `OPTIONAL_FEATURES`: the link may have errors.
+/// checked again as soon as the link is free. `OPTIONAL_FEATURES`: the link may have errors.
 #[inline(always)]
 pub(crate) fn transmit<const OPTIONAL_FEATURES: bool, R: RoutingFunction, B: Observer, O: Outbox>(
     context: &mut PartitionContext<R, B, O>,
@@ -41,8 +41,8 @@ pub(crate) fn transmit<const OPTIONAL_FEATURES: bool, R: RoutingFunction, B: Obs
     transmit_at::<false, R, B, O>(context, context.now, port, index, (bytes, blocks), lane, more)
 }
 
-/// [`transmit`] over a link with errors. The packet goes as if it began later, by the time that the link layer takes for what
-/// fails and is sent again, and keeps the link from now on: its head must not arrive before all of it can follow.
+/// [`transmit`] over a link with errors. The packet is sent as if it began later, by the time that the link layer takes for retransmitted
+/// micropackets, and keeps the link from now on: its head must not arrive before all of it can follow.
 #[cold]
 #[inline(never)]
 fn transmit_with_errors<R: RoutingFunction, B: Observer, O: Outbox>(
@@ -130,7 +130,7 @@ fn transmit_at<const PACED: bool, R: RoutingFunction, B: Observer, O: Outbox>(
     match sender.far_end {
         FarEnd::Switch(_) => {}
         FarEnd::Host(peer) => {
-            // A sink that takes every byte as it comes has no state: its credits follow from the sending alone.
+            // A sink that accepts every byte as it comes has no state: its credits follow from the sending alone.
             slot.port = peer;
             let base = now + sender.sink_credit_delay;
             let ramp = leaving(context.rules.credit_return, base, sender.byte_time, bytes, blocks);
@@ -138,7 +138,7 @@ fn transmit_at<const PACED: bool, R: RoutingFunction, B: Observer, O: Outbox>(
             context.out.deliver(now + sender.latency + duration, peer, index);
         }
         FarEnd::SlowHost(peer) => {
-            // One link leads to a sink: what becomes of a packet there is settled when it is sent.
+            // One link leads to a sink: its acceptance time is computed when the packet is sent.
             slot.port = peer;
             let sink = &mut context.ports.sinks[sender.sink as usize];
             let (start, end) = sink.take(now + sender.latency, bytes, sender.byte_time);

@@ -1,15 +1,15 @@
 use fabricsim_units::Time;
 
-/// Procedure 3: timestamp, epoch and inhibit flag, brought up to date when somebody looks.
+/// Procedure 3: timestamp, epoch and inhibit flag, computed on demand.
 ///
-/// The countdown is not kept as a number but as the moment at which it expires. It stands still while inhibited; the
+/// The countdown is not kept as a number but as the time at which it expires. It stands still while inhibited; the
 /// moment is then that of the tick that ends this, or never while packets of the previous epoch are there.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Clock {
     pub(super) timestamp: u8,
     pub(super) epoch: bool,
     pub(super) inhibited: bool,
-    /// Up to when ticks have been dealt with.
+    /// Time up to which ticks have been processed.
     now: Time,
     /// The next tick that changes anything but the countdown.
     next: Time,
@@ -47,7 +47,7 @@ impl Clock {
         }
     }
 
-    /// Deals with the ticks from `self.next` to `self.now`, of which there is at least one.
+    /// Processes the ticks from `self.next` to `self.now`, of which there is at least one.
     #[cold]
     fn tick(&mut self, counts: [u32; 2]) {
         if self.inhibited {
@@ -73,7 +73,7 @@ impl Clock {
         }
     }
 
-    /// The how-manieth expiration of the countdown from now on would inhibit, if packets neither come nor go:
+    /// Number of expirations of the countdown until arbitration by age is inhibited, if no packet comes or goes:
     /// the roll-over out of 255 into an epoch that has packets (lines 10 to 13).
     fn expirations_until_inhibited(&self, counts: [u32; 2]) -> u64 {
         let rollover = 256 - u64::from(self.timestamp);

@@ -3,14 +3,14 @@
 //!
 //! A packet carries an 8-bit age. A router adds a bias to it on arrival and, while the packet waits, one for each
 //! roll of a chip-wide countdown timer. It does so without touching the packet: at arrival the *timestamp* of the
-//! router is subtracted, at each arbitration the timestamp of that moment is added ([`AgeHeader`]). The 8-bit
+//! router is subtracted, at each arbitration the timestamp of that time step is added ([`AgeHeader`]). The 8-bit
 //! timestamp rolls over; so that a packet never stays for two roll-overs, packets are counted by the *epoch* in
 //! which they arrived, and the timestamp stands still at 255, with arbitration by age *inhibited*, until the
 //! packets of the previous epoch are gone.
 //!
 //! [`Ager`] is the state of one router: its clock, epoch and counters. Time comes in with [`Ager::advance`].
 //!
-//! What differs from the printed text, and why:
+//! Differences from the printed text:
 //!
 //! - **Procedure 2, line 8** saturates if `S8 OR (S9 AND head8)`, where S is the 10-bit sum and head8 the borrow of the
 //!   subtraction at arrival. With a borrow S is 512 more than the age, so S9 is always set, and the printed line
@@ -18,7 +18,7 @@
 //!   `S8 OR (S9 AND NOT head8)`; the tests hold both against unbounded integers.
 //! - **Counters** of packets have 11 bits in the paper, 0 to 2047, but the buffers of a router hold more packets of one
 //!   flit (7 x 4 x 96 + 7 x 24 x 16 = 5376). Here they have 32 bits, and a count below zero is a failed assertion.
-//!   What the hardware does at 2048 is not said; a real router that stays below is the same as this one.
+//!   The paper does not specify the hardware's behaviour at 2048; a real router that stays below is the same as this one.
 
 mod clock;
 mod header;
@@ -49,7 +49,7 @@ pub const TICKS: u64 = 512;
 
 /// The aging of one router: timestamp, epoch, inhibit flag and packet counters (table 2).
 ///
-/// Every call is preceded by [`Ager::advance`] to the moment of the call. Calls of one moment may come in any order.
+/// Every call is preceded by [`Ager::advance`] to the time of the call. Calls of one time step may come in any order.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Ager {
     clock: Clock,
@@ -71,7 +71,7 @@ impl Ager {
     }
 
     /// Procedure 3 for all ticks of the router clock up to `now`, which never goes back. Packets come and go only
-    /// through this object, so what happens between two calls is computed and not stepped through.
+    /// through this object, so the ticks between two calls are computed, not simulated one by one.
     #[inline]
     pub fn advance(&mut self, now: Time) {
         self.clock.advance(now, self.counts);

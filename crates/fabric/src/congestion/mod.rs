@@ -1,5 +1,5 @@
-//! Congestion detection: a switch watches what waits for each of its outputs and virtual lanes, and marks packets (FECN)
-//! of those that are congested. What sources do with the marks is `fabricsim_protocols::congestion`.
+//! Congestion detection: a switch counts the packets that wait for each of its outputs and virtual lanes, and marks packets (FECN)
+//! of those that are congested. The reaction of sources is in `fabricsim_protocols::pacing`.
 //!
 //! Adding a way of detection: a file with its rule per output and lane, and a line in [`Detection`].
 
@@ -19,7 +19,7 @@ use crate::Table;
 /// Detection of congestion at an output's lane; rules by (output, lane).
 #[derive(Clone, Debug)]
 pub enum Detection {
-    /// InfiniBand: a threshold with hysteresis, on what waits for the output in all input buffers together.
+    /// InfiniBand: a threshold with hysteresis on the blocks that wait for the output in all input buffers together.
     Output(Vec<Threshold>),
     /// The same for each input buffer on its own; by (output, lane, input).
     Buffer(Vec<Threshold>),
@@ -70,12 +70,12 @@ pub struct Detector {
     starvation: Option<Starvation>,
 }
 
-/// Blocks that wait at one place.
+/// Blocks that wait for an output and lane, of one input or of all.
 #[derive(Clone, Copy, Debug, Default)]
 struct WaitingBlocks {
     /// Blocks.
     waiting: u32,
-    /// While there are no more than these, nothing has to be done but to count: nearly always.
+    /// Number of blocks up to which the state cannot change, so that counting is enough.
     quiet_up_to: u32,
 }
 
@@ -105,7 +105,7 @@ impl Detector {
         if self.by_input { place * self.ports + input } else { place }
     }
 
-    /// Finds anew up to where a place needs no attention.
+    /// Updates [`WaitingBlocks::quiet_up_to`] of an entry.
     #[inline]
     fn find_quiet(&mut self, place: usize) {
         self.places[place].quiet_up_to = match &self.detection {
@@ -141,7 +141,7 @@ impl Detector {
         self.find_quiet(place);
     }
 
-    /// A packet of `blocks` leaves; true if nothing follows from it. If false, [`Detector::leaves`] has to be called.
+    /// A packet of `blocks` leaves; true if it has no effect. If false, the caller must call [`Detector::leaves`].
     #[inline(always)]
     pub fn leaves_quietly(&mut self, input: usize, (output, lane): (usize, Vl), blocks: u32) -> bool {
         let number = self.place(output, lane, input);
@@ -286,7 +286,7 @@ mod tests {
         detector.wait_for_credits(2, 0b01);
         assert!(marked(&mut detector, Vl(1)), "lane 1 has credits");
         assert!(!marked(&mut detector, Vl(0)), "lane 0 had to wait, although lane 1 was sending");
-        assert!(marked(&mut detector, Vl(0)), "and had not to wait again");
+        assert!(marked(&mut detector, Vl(0)), "and did not have to wait a second time");
     }
 
     #[test]
@@ -375,7 +375,7 @@ mod tests {
         }
     }
 
-    /// Changes that need not be reported to the rules are handled by [`Detector::leaves_quietly`] and counted all the
+    /// Changes without effect on the rules are handled by [`Detector::leaves_quietly`] and counted all the
     /// same.
     #[test]
     fn few_blocks_come_and_go_quietly() {

@@ -25,7 +25,7 @@ pub fn fill(capacity: u32, w: u8) -> u32 {
 pub struct Threshold {
     rule: ThresholdRule,
     congested: bool,
-    /// Eligible packets to be sent unmarked before the next mark.
+    /// Eligible packets to send unmarked before the next mark.
     unmarked: u16,
 }
 
@@ -52,7 +52,7 @@ impl Threshold {
         }
     }
 
-    /// Blocks up to which nothing happens when some come or go.
+    /// Number of blocks up to which the state cannot change.
     #[inline]
     pub fn quiet_up_to(&self) -> u32 {
         if self.congested { 0 } else { self.rule.enter.unwrap_or(u32::MAX) }

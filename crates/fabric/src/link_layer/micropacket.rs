@@ -15,7 +15,7 @@ const CRC: Crc<u16> = Crc::<u16>::new(&CRC_12_DECT);
 /// The data of a micropacket: 134 bits, right-aligned.
 ///
 /// The paper has two flits of 68 bits in them, which are 136, and prints 134; with 34 bits of sideband that makes the
-/// 168 bits that twelve lanes carry in 14 bit times, so 134 is what can be. Which two bits are not sent is not said, and does
+/// 168 bits that twelve lanes carry in 14 bit times, so 134 is what can be. The paper does not say which two bits are not sent; it does
 /// not matter here: data are opaque.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Data([u8; 17]);
@@ -52,9 +52,9 @@ pub struct Micropacket {
     pub turn: bool,
     /// The data, if it is not idle.
     pub data: Option<Data>,
-    /// The number of the last data that the sender of this one took in order.
+    /// The number of the last data that the sender of this one accepted in order.
     pub acknowledged: u16,
-    /// If it changes: the data after that are to be sent again.
+    /// If it changes, the data after that must be retransmitted.
     pub request: bool,
 }
 

@@ -4,17 +4,17 @@
 //! A link carries one *micropacket* after another, idle ones where there is nothing to send: [`Micropacket`] has the
 //! bits. Data micropackets are numbered. A [`Transmitter`] keeps what it has sent until it is acknowledged, at most a
 //! [`Window`] of them; a [`Receiver`] takes them in order only and acknowledges the last one that it took, in the sideband of
-//! whatever goes the other way. After an error it asks for what comes next, and the transmitter goes back to that
-//! micropacket and sends it and everything after it again; so it does if nothing is acknowledged for the time of a
-//! time-out. [`LinkEnd`] is both at one end of a link.
+//! the micropackets in the other direction. After an error it requests the next one in order, and the transmitter goes back to that
+//! micropacket and retransmits it and all later ones; it does the same after a time-out without an
+//! acknowledgement. [`LinkEnd`] is both at one end of a link.
 //!
-//! What the paper does not say and is chosen here: the widths of the fields; that the CRC's polynomial is 0x80F; that idle
-//! micropackets say which number comes next; and how a receiver asks (a negative acknowledgement): by inverting a bit,
-//! `request`, that is in all that it sends until the transmitter says, by the bit `turn`, that it has followed. So a request
-//! that is lost is repeated by the next micropacket, and a receiver knows when what it asked for was lost once more.
+//! Not specified by the paper and chosen here: the widths of the fields; that the CRC's polynomial is 0x80F; that idle
+//! micropackets carry the next number; and the negative acknowledgement: the receiver inverts a bit,
+//! `request`, of all micropackets that it sends, until the transmitter confirms by the bit `turn`. So a request
+//! that is lost is repeated by the next micropacket, and a receiver detects that the retransmission was lost as well.
 //!
-//! The simulator does not move micropackets: [`RetryState`] draws how often a packet's would fail, and each failure costs
-//! the round trip that these state machines take, as their tests show.
+//! The simulator does not move micropackets: [`RetryState`] draws how often a packet's would fail, and each failure costs the
+//! round trip of these state machines, as their tests show.
 
 mod micropacket;
 mod receiver;
@@ -32,7 +32,7 @@ pub use retry::RetryState;
 pub use transmitter::{Sending, Transmitter};
 pub use window::{MAX_SEQUENCE_BITS, Window, WindowError};
 
-/// One end of a link: what it sends, and what it takes.
+/// One end of a link: a transmitter and a receiver.
 #[derive(Clone, Debug)]
 pub struct LinkEnd {
     transmitter: Transmitter,
@@ -40,24 +40,24 @@ pub struct LinkEnd {
 }
 
 impl LinkEnd {
-    /// An end of a link both of whose ends have the same window; what is not acknowledged for `timeout` is sent again.
+    /// An end of a link both of whose ends have the same window; data without an acknowledgement for `timeout` are retransmitted.
     pub fn new(window: Window, timeout: Time) -> Self {
         Self { transmitter: Transmitter::new(window, timeout), receiver: Receiver::new(window) }
     }
 
-    /// Takes data to be sent, unless the window is full: then they come back.
+    /// Queues data for sending; returns them if the window is full.
     pub fn offer(&mut self, data: Data) -> Result<(), Data> {
         self.transmitter.offer(data)
     }
 
-    /// The micropacket that leaves now: data, data again, or none but an acknowledgement.
+    /// The micropacket that leaves now: new data, retransmitted data, or only an acknowledgement.
     pub fn next(&mut self, now: Time) -> [u8; WIRE_BYTES] {
         let Sending { sequence, turn, data } = self.transmitter.next(now);
         let AckFields { acknowledged, request } = self.receiver.answer();
         Micropacket { sequence, turn, data, acknowledged, request }.encode()
     }
 
-    /// A micropacket has arrived, perhaps not as it was sent. Returns the data, if they are the next in order.
+    /// A micropacket has arrived, possibly with bit errors. Returns the data, if they are the next in order.
     pub fn arrived(&mut self, now: Time, wire: &[u8; WIRE_BYTES]) -> Option<Data> {
         let micropacket = Micropacket::decode(wire);
         if let Some(Micropacket { acknowledged, request, .. }) = micropacket {

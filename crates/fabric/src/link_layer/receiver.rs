@@ -6,7 +6,7 @@ pub struct Receiver {
     window: Window,
     /// The number that comes next.
     expected: u16,
-    /// Inverted to ask for what is expected.
+    /// Inverted to request retransmission.
     request: bool,
     /// The last request that the transmitter is known to have followed.
     followed: bool,
@@ -15,9 +15,9 @@ pub struct Receiver {
 /// Fields that a receiver puts into a micropacket in the opposite direction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AckFields {
-    /// The number of the last data that it took.
+    /// The number of the last data that it accepted.
     pub acknowledged: u16,
-    /// If it changes: what comes after that is to be sent again.
+    /// If it changes, the data after that must be retransmitted.
     pub request: bool,
 }
 
@@ -46,8 +46,8 @@ impl Receiver {
         None
     }
 
-    /// Asks for what is expected, unless a request is under way: all that was lost before the transmitter follows it
-    /// comes again anyway.
+    /// Requests retransmission, unless a request is pending: all data lost before the transmitter follows it
+    /// are retransmitted anyway.
     fn ask(&mut self) {
         if self.followed == self.request {
             self.request = !self.request;

@@ -5,7 +5,7 @@ use fabricsim_units::Time;
 /// Failures of micropackets in one direction of a link.
 ///
 /// Bits fail independently. The distance to the next micropacket that fails is drawn once and counted down, so that packets
-/// without errors cost a subtraction. What is drawn depends on nothing but the packets of this direction, in their order.
+/// without errors cost a subtraction. The draws depend only on the packets of this direction, in their order.
 #[derive(Clone, Debug)]
 pub struct RetryState {
     random: Random,
@@ -64,7 +64,7 @@ impl RetryState {
         failures
     }
 
-    /// Cost of each failure: the time from the start of a micropacket to the start of its repetition.
+    /// Delay of each failure: the time from the start of a micropacket to the start of its repetition.
     pub fn round_trip(&self) -> Time {
         self.round_trip
     }

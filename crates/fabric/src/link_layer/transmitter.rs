@@ -13,7 +13,7 @@ pub struct Transmitter {
     replay: VecDeque<Data>,
     /// The number of the oldest.
     base: u16,
-    /// Number of them that have been sent since the transmitter last went back.
+    /// Number of them sent since the transmitter last went back.
     sent: u16,
     /// Number of them that have ever been sent.
     reached: u16,
@@ -51,7 +51,7 @@ impl Transmitter {
         }
     }
 
-    /// Takes data to be sent, unless the window is full: then they come back.
+    /// Queues data for sending; returns them if the window is full.
     pub fn offer(&mut self, data: Data) -> Result<(), Data> {
         if self.replay.len() == usize::from(self.window.size()) {
             return Err(data);
@@ -60,7 +60,7 @@ impl Transmitter {
         Ok(())
     }
 
-    /// Returns what is sent now. Goes back first if time is out.
+    /// Returns the next micropacket. Goes back first after a time-out.
     pub fn next(&mut self, now: Time) -> Sending {
         if now >= self.deadline {
             self.go_back(now);
@@ -81,7 +81,7 @@ impl Transmitter {
     /// The receiver at the other end has answered.
     pub fn acknowledge(&mut self, now: Time, answer: AckFields) {
         let taken = self.window.distance(self.base, self.window.add(answer.acknowledged, 1));
-        // More than was sent cannot be acknowledged: that is an error that the CRC did not notice.
+        // An acknowledgement of data that were never sent is an error that the CRC did not detect.
         if taken > self.reached {
             return;
         }
@@ -110,7 +110,7 @@ impl Transmitter {
         self.replay.len()
     }
 
-    /// Micropackets that were sent again, so far.
+    /// Number of retransmitted micropackets so far.
     pub fn retransmissions(&self) -> u64 {
         self.retransmissions
     }

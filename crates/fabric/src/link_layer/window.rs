@@ -1,7 +1,7 @@
 use std::error::Error;
 use std::fmt;
 
-/// Most bits of a sequence number: what the sideband of a [`Micropacket`](super::Micropacket) has room for.
+/// Maximum bits of a sequence number: the size of its field in the sideband of a [`Micropacket`](super::Micropacket).
 pub const MAX_SEQUENCE_BITS: u8 = 9;
 
 /// Number of micropackets that may be in flight without an acknowledgement, and their numbering.
@@ -19,7 +19,7 @@ pub enum WindowError {
     /// Sequence numbers of the given bits allow a window of at most one micropacket less than there are numbers. A full window
     /// of all numbers could not be distinguished from an empty one.
     Size {
-        /// The size asked for.
+        /// The requested size.
         size: u16,
         /// The bits of a sequence number.
         bits: u8,
@@ -41,7 +41,7 @@ impl Window {
         Ok(Self { size, mask })
     }
 
-    /// Micropackets that may be under way without an acknowledgement.
+    /// Maximum number of micropackets in flight without an acknowledgement.
     pub fn size(self) -> u16 {
         self.size
     }
@@ -51,7 +51,7 @@ impl Window {
         number.wrapping_add(n) & self.mask
     }
 
-    /// Returns by how many numbers `to` comes after `from`.
+    /// Returns the distance from `from` to `to`.
     pub(super) fn distance(self, from: u16, to: u16) -> u16 {
         to.wrapping_sub(from) & self.mask
     }

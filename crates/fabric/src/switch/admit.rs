@@ -35,7 +35,7 @@ impl Switch {
         settled && !self.dirty.is_empty()
     }
 
-    /// [`Switch::arrive`] where packets age or there are staging buffers.
+    /// [`Switch::arrive`] with aging or staging buffers.
     #[inline(never)]
     fn arrive_with_features<R: RoutingFunction, B: Observer, O: Outbox>(
         &mut self,
@@ -57,7 +57,7 @@ impl Switch {
         settled && !self.is_settled()
     }
 
-    /// Admits the arrivals of this moment by input, reported in any order: the hop that is chosen for one
+    /// Admits the arrivals of this time step by input, reported in any order: the hop that is chosen for one
     /// adds to the load that the next one sees.
     #[cold]
     #[inline(never)]
@@ -103,7 +103,7 @@ impl Switch {
         self.offer::<OPTIONAL_FEATURES, R, B, O>(context, position, packet);
     }
 
-    /// A packet whose output is chosen waits for it from now on.
+    /// Queues a packet for its chosen output.
     #[inline(always)]
     pub(super) fn offer<const OPTIONAL_FEATURES: bool, R: RoutingFunction, B: Observer, O: Outbox>(
         &mut self,
@@ -151,7 +151,7 @@ impl Switch {
         self.request_arbitration::<OPTIONAL_FEATURES, R, B, O>(context, output);
     }
 
-    /// Finds where the packet goes, and from when on it may; returns the output.
+    /// Routes the packet and computes the time from which it may leave; returns the output.
     #[inline(always)]
     pub(super) fn route<R: RoutingFunction, B: Observer, O: Outbox>(
         &mut self,
@@ -192,7 +192,7 @@ impl Switch {
         }
     }
 
-    /// [`Switch::route`] where there are service classes, congestion control or links of different rates.
+    /// [`Switch::route`] with service classes, congestion control or links of different rates.
     #[inline(always)]
     fn route_with_features<R: RoutingFunction, B: Observer, O: Outbox>(
         &mut self,
@@ -243,7 +243,7 @@ impl Switch {
         }
     }
 
-    /// Of the hops that the routing proposes any, or the one with the fewest blocks ahead: waiting here, and used
+    /// One of the hops that the routing proposes: any, or the one with the fewest blocks ahead, waiting here and used
     /// downstream; ties in turn.
     #[inline(never)]
     fn best_hop<R: RoutingFunction, B, O>(

@@ -21,7 +21,7 @@ pub(super) struct Aging {
     outputs: Table<Turns>,
 }
 
-/// State of an output's two ways to choose; what was served last in turn is in [`super::queues`].
+/// State of an output's two arbitration policies; the input last served in turn is in [`super::queues`].
 #[derive(Clone, Copy, Debug)]
 struct Turns {
     /// Grants so far, modulo 256.
@@ -41,7 +41,7 @@ impl Aging {
         slot.packet.age = self.ager.receive(slot.packet.age as u8, bias).0;
     }
 
-    /// Brings the clock up to the moment of an arbitration.
+    /// Brings the clock up to the time of an arbitration.
     #[inline(never)]
     pub(super) fn advance(&mut self, now: Time) {
         self.ager.advance(now);
@@ -80,7 +80,7 @@ impl Aging {
 }
 
 impl Switch {
-    /// Makes packets age; `bias` are REQ_AGE_BIAS and RSP_AGE_BIAS port by port, and packets on lanes from `responses` on
+    /// Enables aging; `bias` are REQ_AGE_BIAS and RSP_AGE_BIAS port by port, and packets on lanes from `responses` on
     /// are responses.
     pub fn with_ages(mut self, ager: Ager, select: AgeRrSelect, bias: Vec<[u8; 2]>, responses: Vl) -> Self {
         let turns = Turns { grants: 0, lane: 0, input: 0 };

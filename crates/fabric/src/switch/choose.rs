@@ -1,4 +1,4 @@
-//! Choice of an output among the packets that ask for it.
+//! Choice of an output among the packets that request it.
 
 use fabricsim_model::Observer;
 use fabricsim_routing::RoutingFunction;
@@ -25,7 +25,7 @@ impl Default for Delay {
 }
 
 impl Delay {
-    /// Lets the output's sender know.
+    /// Notifies the output's sender.
     #[inline]
     fn note<R, B, O: Outbox>(self, context: &mut PartitionContext<R, B, O>, port: u32) {
         let sender = &mut context.ports.senders[port as usize];
@@ -39,7 +39,7 @@ impl Delay {
 }
 
 impl Switch {
-    /// Lets an output send something if it can; `ARBITRATION_FEATURES` where [`Switch::has_arbitration_features`].
+    /// Sends a packet at an output if possible; `ARBITRATION_FEATURES` where [`Switch::has_arbitration_features`].
     #[inline(always)]
     pub(super) fn arbitrate<
         const OPTIONAL_FEATURES: bool,
@@ -91,7 +91,7 @@ impl Switch {
         }
     }
 
-    /// [`Switch::arbitrate`] where there is more to do than to choose.
+    /// [`Switch::arbitrate`] with [`Switch::has_arbitration_features`].
     #[inline(never)]
     pub(super) fn arbitrate_with_features<
         const OPTIONAL_FEATURES: bool,
@@ -106,7 +106,7 @@ impl Switch {
         self.arbitrate::<OPTIONAL_FEATURES, true, R, B, O>(context, output);
     }
 
-    /// Sends the only packet of the moment; if that is not possible, queues it, and looks why.
+    /// Sends the only packet of the time step; if that is not possible, queues it and finds the reason.
     #[inline(always)]
     fn send_sole<const OPTIONAL_FEATURES: bool, R: RoutingFunction, B: Observer, O: Outbox>(
         &mut self,
@@ -285,7 +285,7 @@ impl Switch {
 }
 
 /// True if one of the packets at the heads of an input's queues is one that `port` could send now but for the input's read
-/// ports. The input is looked at again as soon as it can be read, whatever else a packet lacks.
+/// ports. The input is checked again as soon as it can be read.
 #[inline(never)]
 fn could_send<const OPTIONAL_FEATURES: bool, R, B, O>(
     context: &mut PartitionContext<R, B, O>,
@@ -310,7 +310,7 @@ fn round_goes_on(last: usize, input: usize, next: usize) -> bool {
 }
 
 /// If `port` can send the packet at a queue's head now, returns the time at which it was injected, and the lane on which
-/// it goes; if not, `delay` learns when to look again.
+/// it goes; if not, sets the time of the next check in `delay`.
 #[inline(always)]
 pub(super) fn examine<const OPTIONAL_FEATURES: bool, R, B, O>(
     context: &mut PartitionContext<R, B, O>,

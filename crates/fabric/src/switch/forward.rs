@@ -11,7 +11,7 @@ use crate::transmit::{return_space, transmit};
 use crate::{NONE, Outbox, PartitionContext};
 
 impl Switch {
-    /// Takes the packet chosen out of its queue and sends it.
+    /// Removes the chosen packet from its queue and sends it.
     #[inline(always)]
     pub(super) fn grant<const OPTIONAL_FEATURES: bool, R: RoutingFunction, B: Observer, O: Outbox>(
         &mut self,

@@ -7,7 +7,7 @@ use fabricsim_units::Time;
 use super::Switch;
 use crate::{PartitionContext, Table};
 
-/// The delay, and since when each queue has been without the packet that left it last.
+/// The delay, and the time at which the last packet left each queue.
 #[derive(Clone, Debug)]
 pub(super) struct HeadDelay {
     delay: Time,

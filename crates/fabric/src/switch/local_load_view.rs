@@ -21,7 +21,7 @@ struct LocalLoadView<'a> {
     /// Lanes of the packet's service class.
     class: Range<usize>,
     now: Time,
-    /// Made when something is drawn.
+    /// Created at the first draw.
     random: Option<Random>,
 }
 
@@ -84,7 +84,7 @@ impl Switch {
         self.outputs[output].queued + used
     }
 
-    /// The hop that the routing chooses for a packet that remembers something of its way; `None` if packets remember nothing.
+    /// The hop that a routing function with per-packet state chooses; `None` if packets carry no such state.
     #[inline]
     pub(super) fn chosen_hop<R: RoutingFunction, B, O>(
         &mut self,

@@ -1,4 +1,4 @@
-//! Congestion: which lanes of an output wait for credits, and what a switch does to a packet that leaves.
+//! Congestion marking: the lanes of an output that wait for credits, and the marking of packets that leave.
 
 use fabricsim_model::{Observer, PacketKind};
 use fabricsim_units::{Time, Vl};
@@ -55,8 +55,8 @@ impl Switch {
         detector.wait_for_credits(output, without & !with);
     }
 
-    /// Marks the packet, which leaves on `out_lane`, if the lane of the output that it waited for is congested; returns how
-    /// late the credits of its buffer are returned.
+    /// Marks the packet, which leaves on `out_lane`, if the lane of the output that it waited for is congested. Returns the
+    /// additional delay of the credits of its buffer.
     #[inline(never)]
     pub(super) fn mark<R, B: Observer, O>(
         &mut self,

@@ -30,7 +30,7 @@ use super::choose::{Delay, examine};
 use super::queues::{NO_INPUT, QueuePosition};
 use crate::{Outbox, PartitionContext};
 
-/// Missed turns from which on a request is overdue: more than requests miss in a row in a busy network where nothing is locked.
+/// Missed turns from which a request is overdue: more than requests miss in a row in a busy network without locking.
 /// (With 4, a mesh with saturated uniform traffic delivers 2 % less; with 64, 0.5 % less at most.)
 pub(super) const PATIENCE: u8 = 64;
 

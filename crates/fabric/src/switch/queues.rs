@@ -51,7 +51,7 @@ impl Layout {
     }
 }
 
-/// Place in which a packet waits, or would if it had to, with the numbers of the queue and the request.
+/// Input, lane and output of a waiting packet, with the numbers of its queue and request.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct QueuePosition {
     pub(super) input: usize,
@@ -77,8 +77,8 @@ pub(super) struct Output {
     pub(super) deferred_input: u16,
     /// Blocks that wait for it.
     pub(super) queued: u32,
-    /// A packet that came for the idle output at this moment, the only one so far: it need not be queued unless it
-    /// cannot be sent at once. [`NONE`] at the end of every moment.
+    /// A packet that came for the idle output in this time step, the only one so far: it need not be queued unless it
+    /// cannot be sent at once. [`NONE`] at the end of every time step.
     pub(super) sole: u32,
 }
 
@@ -116,7 +116,7 @@ impl Request {
 }
 
 impl Switch {
-    /// Puts a packet into its queue; true if it is the first there and so asks for its output from now on.
+    /// Puts a packet into its queue; true if it is the first there and so requests its output from now on.
     #[inline(always)]
     pub(super) fn enqueue<const OPTIONAL_FEATURES: bool, R, B, O: Outbox>(
         &mut self,
@@ -133,7 +133,7 @@ impl Switch {
         first
     }
 
-    /// The only packet of the moment becomes one of several, or cannot be sent at once.
+    /// The only packet of the time step becomes one of several, or cannot be sent at once.
     #[inline(never)]
     pub(super) fn enqueue_sole<const OPTIONAL_FEATURES: bool, R, B, O: Outbox>(
         &mut self,
@@ -147,7 +147,7 @@ impl Switch {
         self.enqueue::<OPTIONAL_FEATURES, R, B, O>(context, output, input, lane, packet);
     }
 
-    /// Notes that the head of a queue asks for an output.
+    /// Sets the request of the head of a queue for an output.
     #[inline(always)]
     pub(super) fn set_request<const OPTIONAL_FEATURES: bool>(
         &mut self,
@@ -159,7 +159,7 @@ impl Switch {
         self.requests[self.layout.request(output, input)].lanes |= 1 << lane.0;
     }
 
-    /// Lets an output choose: at the end of this moment if its link is free, else as soon as it is.
+    /// Schedules arbitration at an output: at the end of this time step if its link is free, else as soon as it is.
     #[inline(always)]
     pub(super) fn request_arbitration<const OPTIONAL_FEATURES: bool, R, B, O: Outbox>(
         &mut self,
@@ -175,7 +175,7 @@ impl Switch {
         }
     }
 
-    /// Takes the head out of its queue; `next` is the packet behind it, or [`NONE`].
+    /// Removes the head of a queue; `next` is the packet behind it, or [`NONE`].
     #[inline(always)]
     pub(super) fn dequeue<const OPTIONAL_FEATURES: bool>(&mut self, position: QueuePosition, next: u32) {
         self.queues[position.queue].advance(next);

@@ -10,7 +10,7 @@ use crate::separable::{Head, Separable};
 use crate::{NONE, Outbox, PartitionContext};
 
 impl Switch {
-    /// Makes the switch allocate in rounds, one every `cycle`: lanes and the crossbar in the same round if it is `speculative`, else
+    /// Configures allocation in rounds, one every `cycle`: lanes and the crossbar in the same round if it is `speculative`, else
     /// one after the other.
     pub fn with_rounds(mut self, cycle: Time, speculative: bool) -> Self {
         let rounds = Separable::new((cycle, speculative), self.layout.ports, self.layout.lanes);
@@ -29,7 +29,7 @@ impl Switch {
         }
     }
 
-    /// Takes the round of this moment, if there is one, and asks to be woken for the next.
+    /// Allocates if a round falls in this time step, and schedules the next round.
     fn round<R: RoutingFunction, B: Observer, O: Outbox>(
         &mut self,
         context: &mut PartitionContext<R, B, O>,
@@ -163,7 +163,7 @@ impl Switch {
         self.matched = matched;
     }
 
-    /// Asks to be woken for the next round in which anything can change.
+    /// Schedules a wake-up for the next round in which anything can change.
     fn plan_next_round<R, B, O: Outbox>(
         &mut self,
         context: &mut PartitionContext<R, B, O>,
@@ -202,7 +202,7 @@ impl Switch {
         }
     }
 
-    /// Heads that got a lane but no way through the crossbar keep the lane.
+    /// Heads that got a lane but no crossbar grant keep the lane.
     fn bind_lanes<R, B, O>(&mut self, context: &mut PartitionContext<R, B, O>, rounds: &mut Separable) {
         for i in 0..rounds.heads.len() {
             let head = rounds.heads[i];

@@ -1,4 +1,4 @@
-//! A switch that is input- and output-queued: the way of a packet from its input buffer into a staging buffer of its
+//! A switch that is input- and output-queued: the move of a packet from its input buffer into a staging buffer of its
 //! output (Abts & Weisser, SC07, section 1.2). From there on it waits and is chosen as in a virtual output queue.
 
 use fabricsim_model::Observer;
@@ -16,7 +16,7 @@ use crate::{NONE, Outbox, PartitionContext, ReadPorts, Table};
 pub struct StagingRules {
     /// Blocks of each.
     pub capacity: u32,
-    /// Time of a byte on the crossbar; that of the input's link where there is none.
+    /// Time of a byte on the crossbar; `None`: that of the input's link.
     pub byte_time: Option<ByteTime>,
     /// Time from the input buffer to the output's view, for a packet that has waited in the input buffer.
     pub delay: Time,
@@ -53,11 +53,11 @@ struct Input {
 #[derive(Clone, Copy, Debug)]
 struct Buffer {
     queue: Queue,
-    /// Since when its head lacks space in the staging buffer and nothing else; [`Time::MAX`] if it does not.
+    /// Time since which its head lacks space in the staging buffer and nothing else; [`Time::MAX`] if it does not.
     blocked_since: Time,
 }
 
-/// A packet on its way out of a staging buffer.
+/// A packet that leaves a staging buffer.
 #[derive(Clone, Copy, Debug)]
 struct Leaving {
     queue: usize,
@@ -119,7 +119,7 @@ impl Staging {
 }
 
 impl Switch {
-    /// Makes the switch input- and output-queued; `reads` are the read ports of its input buffers, port by port.
+    /// Configures an input- and output-queued switch; `reads` are the read ports of its input buffers, port by port.
     pub fn with_staging(mut self, rules: StagingRules, reads: impl Iterator<Item = ReadPorts>) -> Self {
         let staging = Staging::new(rules, reads, self.layout.lanes, self.layout.queues());
         self.staging = Some(Box::new(staging));
@@ -198,7 +198,7 @@ impl Switch {
         self.offer::<OPTIONAL_FEATURES, R, B, O>(context, position, packet);
     }
 
-    /// The input buffer of `port` is to be looked at again. True if the switch has to settle, and had not until now.
+    /// The input buffer of `port` must be checked again. True if the switch has to settle, and had not until now.
     #[inline]
     pub fn look(&mut self, port: u32, time: Time) -> bool {
         let input = (port - self.first_port) as usize;
@@ -227,8 +227,8 @@ impl Switch {
         }
     }
 
-    /// The next head in turn of an input's buffers that can move now. If there is none: has the input looked at again when
-    /// there may be one.
+    /// The next head in turn of an input's buffers that can move now. If there is none: has the input checked again when
+    /// one may be ready.
     fn movable<R: RoutingFunction, B: Observer, O: Outbox>(
         &mut self,
         context: &mut PartitionContext<R, B, O>,
@@ -267,7 +267,7 @@ impl Switch {
         None
     }
 
-    /// Moves the head of an input buffer on, and finds the way of the one behind it.
+    /// Moves the head of an input buffer on, and routes the one behind it.
     fn move_on<R: RoutingFunction, B: Observer, O: Outbox>(
         &mut self,
         context: &mut PartitionContext<R, B, O>,
@@ -327,7 +327,7 @@ impl Switch {
         true
     }
 
-    /// Has the buffers of an input looked at again at `at`, unless that happens before.
+    /// Schedules a check of an input's buffers at `at`, unless an earlier one is scheduled.
     #[inline]
     fn plan_look<R, B, O: Outbox>(
         &mut self,

@@ -13,7 +13,7 @@ pub(super) struct Telemetry {
 }
 
 impl Switch {
-    /// Makes packets with data collect the state of the switch's outputs.
+    /// Enables telemetry: packets with data collect the state of the switch's outputs.
     pub fn with_telemetry(mut self) -> Self {
         self.telemetry = Some(Box::new(Telemetry { sent: vec![0; self.layout.ports] }));
         self.has_optional_features = true;

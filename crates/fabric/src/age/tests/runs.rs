@@ -6,7 +6,7 @@ use fabricsim_units::Time;
 use super::super::{AgeHeader, Ager};
 use super::literal::Procedure3;
 
-/// A packet in the router, and what an unbounded counter knows of it.
+/// A packet in the router, and its age by an unbounded counter.
 struct Resident {
     header: AgeHeader,
     age: u64,
@@ -30,7 +30,7 @@ struct Load {
     before: u64,
 }
 
-/// Events of a run, so that a test can check that the run was of the kind that it should be.
+/// Events of a run, for tests to check that the run covered its kind.
 #[derive(Debug, Default)]
 struct Seen {
     ticks: u64,
@@ -48,7 +48,7 @@ fn run(seed: u64, load: Load, events: u64) -> Seen {
     let (mut residents, mut seen): (Vec<Resident>, _) = (Vec::new(), Seen::default());
     let mut now = 0;
     for _ in 0..events {
-        // Some events at the same moment, most near, a few far.
+        // Some events at the same time, most near, a few far.
         now += match random.below(16) {
             0 => 0,
             1 => random.below(40 * load.gap * load.cycle),

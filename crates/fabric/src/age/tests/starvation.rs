@@ -1,4 +1,4 @@
-//! A switch output with six inputs, and others that always have old packets: who waits, and for how long.
+//! Waiting time at a switch output with six inputs of which all but one always have old packets.
 //!
 //! A packet that waits is not younger than it should be as long as the timestamp rolls over at most once while it is
 //! there: its age reaches 255, ties with whatever others bring, and ties go in turn. Inhibition is what keeps the
@@ -137,7 +137,7 @@ fn the_young_starve_without_inhibition_and_do_not_with_it() {
     assert_eq!(grants_until_the_young_packet_is_sent(free_running, 20_000), None);
     let inhibiting = Aging::Inhibiting(Ager::new(1, Time(CYCLE)));
     let grants = grants_until_the_young_packet_is_sent(inhibiting, 20_000).expect("it is sent");
-    // One grant before it is as old as the others, and then its turn comes.
+    // It reaches the others' age one grant before its turn.
     assert!(grants <= INPUTS, "{grants}");
 }
 

@@ -1,5 +1,5 @@
-//! Two ends of a link, and what lies between them: a micropacket leaves each end in every slot, takes a whole number
-//! of slots on the way, and some of its bits may flip.
+//! Two ends of a link and the channel between them: a micropacket leaves each end in every slot, takes a whole number
+//! of slots of propagation, and some of its bits may flip.
 
 use std::collections::VecDeque;
 

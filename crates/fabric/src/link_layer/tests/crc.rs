@@ -55,7 +55,7 @@ fn what_is_encoded_is_decoded() {
     assert!(Data::new([0x40; 17]).is_none() && Data::new([0x3f; 17]).is_some());
 }
 
-/// The bits where the table of [`Micropacket`] has them, and a CRC worked out by long division.
+/// The bits where the table of [`Micropacket`] has them, and a CRC computed by long division.
 #[test]
 fn a_micropacket_to_read() {
     let mut bytes = [0; 17];

@@ -5,7 +5,7 @@ use proptest::prelude::*;
 use super::super::{Window, WindowError};
 use super::channel::{Link, Noise, SLOT};
 
-/// Runs a link until everything is there, or for longer than that can take.
+/// Runs a link until everything has arrived, or until a limit that is never needed.
 fn deliver_all(link: &mut Link, amounts: [u64; 2], slots: u64) -> bool {
     for _ in 0..slots {
         // The channel asserts order, and that nothing comes twice.
