@@ -144,17 +144,17 @@ def test_the_table_tells_throughput_and_order(command: Command) -> None:
 def test_bad_arguments_are_told(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"2 bytes are too few for 4 streams"):
         ordering_demo(size=2)
-    with pytest.raises(InputError, match=r"loss is 1\.5: it has to be 0 or more, and less than 1"):
+    with pytest.raises(InputError, match=r"loss is 1\.5: must be 0 or more, and less than 1"):
         ordering_demo(loss=1.5)
     with pytest.raises(InputError, match=r"nothing.*cannot be read: No such file"):
         ordering_demo(file=Path("nothing"))
     with pytest.raises(InputError, match=r"cannot be read: Is a directory"):
         ordering_demo(file=tmp_path)
-    with pytest.raises(InputError, match=r"packet_bytes is 2000: it has to be from 1 to 1400"):
+    with pytest.raises(InputError, match=r"packet_bytes is 2000: must be from 1 to 1400"):
         ordering_demo(packet_bytes=2000, size=10_000)
     with pytest.raises(InputError, match=r"exactly_once is for the modes ordered and source-ordered"):
         ordering_demo(exactly_once=True, mode="go-back-n")
-    with pytest.raises(InputError, match=r"reorder_buffer is 0: it has to be from 1 to 32767"):
+    with pytest.raises(InputError, match=r"reorder_buffer is 0: must be from 1 to 32767"):
         ordering_demo(reorder_buffer=0)
     with pytest.raises(InputError, match=r"outstanding is 40000: with 16 bits of SEQ"):
         ordering_demo(outstanding=40_000)

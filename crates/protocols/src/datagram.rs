@@ -1,4 +1,4 @@
-//! Unacknowledged packets: a message is cut at the MTU and sent, nothing comes back. Several messages may be open
+//! Unacknowledged packets: a message is cut at the MTU and sent, without acknowledgements. Several messages may be open
 //! at once; they are served in turn, packet by packet.
 
 use fabricsim_units::{HostId, Time};

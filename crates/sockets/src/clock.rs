@@ -42,7 +42,7 @@ fn machine() -> Timestamp {
     Timestamp(now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64)
 }
 
-/// Waits a moment, since there is nothing to do.
+/// Waits a time, since there is nothing to do.
 pub(crate) fn rest() {
     sleep(Duration::from_micros(50));
 }

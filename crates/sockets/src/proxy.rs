@@ -57,7 +57,7 @@ pub struct ProxyReport {
     pub overtook: u64,
 }
 
-/// A datagram on its way: due time and number decide the order.
+/// A datagram in flight: due time and number decide the order.
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Delayed {
     due: Time,
@@ -99,7 +99,7 @@ impl Proxy {
     /// A setting is out of range, the port cannot be bound, or the system has no random bytes.
     pub fn new(settings: ProxySettings) -> Result<Self, SocketError> {
         if !(0.0..1.0).contains(&settings.loss) {
-            let problem = format!("loss is {}: it has to be 0 or more, and less than 1", settings.loss);
+            let problem = format!("loss is {}: must be 0 or more, and less than 1", settings.loss);
             return Err(SocketError::Setting(problem));
         }
         within("delay_us", settings.delay_us, 0, MAX_US)?;

@@ -29,7 +29,7 @@ pub struct Settings {
     pub reorder_buffer: u16,
     /// Connections at the target.
     pub connections: u32,
-    /// A packet without answer for so long is sent again, in microseconds.
+    /// A packet without answer for so long is retransmitted, in microseconds.
     pub timeout_us: u64,
     /// Time in flight after which a packet counts as lost, in microseconds: endpoints drop what is older.
     pub lifetime_us: u64,
@@ -80,7 +80,7 @@ pub(crate) fn within(setting: &str, value: u64, least: u64, most: u64) -> Result
     if (least..=most).contains(&value) {
         return Ok(());
     }
-    let problem = format!("{setting} is {value}: it has to be from {least} to {most}");
+    let problem = format!("{setting} is {value}: must be from {least} to {most}");
     Err(SocketError::Setting(problem))
 }
 

@@ -128,21 +128,21 @@ fn settings_are_checked() {
         )
     };
     let told = |packet, mode| Settings::read(&json(packet, mode)).expect_err("it is wrong").to_string();
-    assert_eq!(told(1500, "ordered"), "packet_bytes is 1500: it has to be from 1 to 1400");
+    assert_eq!(told(1500, "ordered"), "packet_bytes is 1500: must be from 1 to 1400");
     assert!(told(100, "order").starts_with("\"order\" is not a mode: expected one of ordered, "));
     let once = json(100, "go-back-n").replace("false", "true");
     let error = Settings::read(&once).expect_err("there are no replay buffers").to_string();
     assert!(error.starts_with("exactly_once is for the modes ordered and source-ordered"), "{error}");
     for (bytes, message) in [
         ("2", "2 bytes are too few for 3 streams: at least one for each is needed"),
-        ("68719476737", "bytes is 68719476737: it has to be from 1 to 68719476736"),
+        ("68719476737", "bytes is 68719476737: must be from 1 to 68719476736"),
     ] {
         let json = json(100, "ordered").replace("\"bytes\": 9000", &format!("\"bytes\": {bytes}"));
         assert_eq!(Settings::read(&json).expect_err("it is out of range").to_string(), message);
     }
     let none = json(100, "ordered").replace("\"reorder_buffer\": 128", "\"reorder_buffer\": 0");
     let error = Settings::read(&none).expect_err("there is no buffer").to_string();
-    assert_eq!(error, "reorder_buffer is 0: it has to be from 1 to 32767");
+    assert_eq!(error, "reorder_buffer is 0: must be from 1 to 32767");
     let space = json(100, "ordered").replace("\"outstanding\": 32", "\"outstanding\": 40000");
     let error = Settings::read(&space).expect_err("the sequence numbers do not do").to_string();
     assert!(error.starts_with("outstanding is 40000: with 16 bits of SEQ"), "{error}");
@@ -161,7 +161,7 @@ fn a_port_is_taken_once() {
     let slow = Proxy::new(ProxySettings { delay_us: u64::MAX, ..network }).expect_err("too slow").to_string();
     assert!(slow.starts_with("delay_us is 18446744073709551615"), "{slow}");
     let small = Proxy::new(ProxySettings { queue_bytes: 9, ..network }).expect_err("too small").to_string();
-    assert_eq!(small, "queue_bytes is 9: it has to be from 65536 to 4294967296");
+    assert_eq!(small, "queue_bytes is 9: must be from 65536 to 4294967296");
 }
 
 #[test]

@@ -18,7 +18,7 @@ pub(crate) struct Connection {
     pub(crate) started: bool,
     /// In sequence: the next to be delivered. Otherwise: the first that has not arrived.
     pub(crate) expected: Seq,
-    /// Not in sequence: bit i says that the packet i after `expected` has arrived.
+    /// Not in sequence: bit i is set if the packet i after `expected` has arrived.
     pub(crate) arrived: u128,
     /// Operations delivered and not yet visible.
     pub(crate) executing: u16,
@@ -136,7 +136,7 @@ impl Connections {
         self.slots[slot as usize] = None;
         self.free.push(slot);
         self.open -= 1;
-        // Entries after the hole that do not sit at home move up, so that no search ends too early.
+        // Entries after the hole that are not in their home slot move up, so that no search ends too early.
         let mask = self.index.len() - 1;
         let mut place = (hole + 1) & mask;
         while let Some(Some(other)) = self.slots.get(self.index[place] as usize) {

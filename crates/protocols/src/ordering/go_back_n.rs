@@ -1,4 +1,4 @@
-//! Go-back-N at the target, as RoCE does it: what is out of sequence is dropped.
+//! Go-back-N at the target, as in RoCE: packets out of sequence are dropped.
 
 use super::outbox::TargetOutbox;
 use super::target::{Arrival, Target};

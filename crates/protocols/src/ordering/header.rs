@@ -23,16 +23,16 @@ pub enum Kind {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(u8)]
 pub enum Transfer {
-    /// Delivered as it comes, without a connection.
+    /// Delivered on arrival, without a connection.
     #[default]
     Unordered,
     /// Delivered in sequence.
     Ordered,
-    /// Data as it comes, the synchronization operation after all of it.
+    /// Data in order of arrival, the synchronization operation after all of it.
     Synchronized,
-    /// In sequence; what is out of sequence is dropped (RoCE).
+    /// In sequence; packets out of sequence are dropped (RoCE).
     GoBackN,
-    /// Delivered as it comes, each packet once, acknowledged by a bitmap (Ultra Ethernet's RUD).
+    /// Delivered on arrival, each packet once, acknowledged by a bitmap (Ultra Ethernet's RUD).
     Selective,
     /// The same, delivered in sequence by way of the reorder buffer.
     SelectiveOrdered,
@@ -47,7 +47,7 @@ pub enum Reason {
     None,
     /// The target has no connection left.
     NoConnection,
-    /// The reorder buffer is full, or the packet is further ahead than the target can keep account of.
+    /// The reorder buffer is full, or the packet is further ahead than the target can track.
     BufferFull,
     /// The target has no replay buffer left.
     NoReplay,
@@ -129,11 +129,11 @@ pub struct Header {
     pub transfer: Transfer,
     /// Flags.
     pub flags: Flags,
-    /// In a NACK: why.
+    /// Reason of a NACK.
     pub reason: Reason,
     /// Connection.
     pub cid: Cid,
-    /// REQ, ACK and NACK: sequence number of the REQ. Cumulative acknowledgements: the first that is missing.
+    /// REQ, ACK and NACK: sequence number of the REQ. Cumulative acknowledgements: the first missing number.
     pub seq: Seq,
     /// By kind: see [`Header::count`], [`Header::offset`], [`Header::result`], [`Header::bitmap`].
     pub word: u64,
@@ -153,12 +153,12 @@ impl Header {
         if self.flags.has(Flags::OFFSET) { Some(self.word as u16) } else { None }
     }
 
-    /// ACK: what the operation returned.
+    /// ACK: result of the operation.
     pub const fn result(&self) -> u64 {
         self.word
     }
 
-    /// ACK of a selective transfer: bit i says that the packet i after SEQ has arrived.
+    /// ACK of a selective transfer: bit i is set if the packet i after SEQ has arrived.
     pub const fn bitmap(&self) -> u64 {
         self.word
     }
@@ -180,7 +180,7 @@ impl Header {
         bytes
     }
 
-    /// Reads what [`Header::to_bytes`] wrote; `None` where the bytes are no header.
+    /// Reads what [`Header::to_bytes`] wrote; `None` if the bytes are no header.
     pub fn from_bytes(bytes: &[u8; Self::BYTES]) -> Option<Self> {
         const KINDS: [Kind; 5] = [Kind::Req, Kind::Ack, Kind::Nack, Kind::Fin, Kind::FinAck];
         const TRANSFERS: [Transfer; 6] = [

@@ -1,4 +1,4 @@
-//! The connections of a source: which CID belongs to which stream, and how one is closed.
+//! Connections of a source: the stream of each CID, and the closing of connections.
 
 use std::collections::VecDeque;
 
@@ -13,11 +13,11 @@ enum Identifier {
     Free,
     /// It belongs to a stream.
     Open(StreamId),
-    /// FIN has been sent, or is about to be.
+    /// FIN has been sent, or is queued.
     Closing(Closing),
 }
 
-/// A connection whose stream has let it go.
+/// A connection that its stream has released.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 struct Closing {
     destination: HostId,
@@ -30,12 +30,12 @@ struct Closing {
     sent_at: Time,
 }
 
-/// A FIN whose time has run out, or a connection that has been quiet for long enough.
+/// A FIN that has timed out, or a connection whose quiet time is over.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ClosingTimer {
-    /// Send FIN again.
+    /// Retransmit FIN.
     Resend,
-    /// No copy of FIN or FIN-ACK can be on its way.
+    /// No copy of FIN or FIN-ACK can be in flight.
     Quiet,
 }
 
@@ -43,7 +43,7 @@ pub(crate) enum ClosingTimer {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Identifiers {
     all: Box<[Identifier]>,
-    /// The one that has been free for longest first: what might still be on its way for it has had most time.
+    /// The one that has been free for longest first: its old packets have had most time to leave the network.
     free: VecDeque<u16>,
     /// Connections whose FIN is to be sent.
     queue: VecDeque<u16>,
@@ -70,7 +70,7 @@ impl Identifiers {
         self.free.len() == self.all.len()
     }
 
-    /// Gives a free CID to a stream.
+    /// Assigns a free CID to a stream.
     pub(crate) fn take(&mut self, stream: StreamId) -> Option<Cid> {
         let number = self.free.pop_front()?;
         self.all[usize::from(number)] = Identifier::Open(stream);
@@ -92,7 +92,7 @@ impl Identifiers {
         self.free.push_back(cid.0);
     }
 
-    /// The connection is to be closed.
+    /// Starts closing the connection.
     pub(crate) fn close(&mut self, cid: Cid, destination: HostId) {
         let closing = Closing { destination, copies: 0, closed: false, queued: true, sent_at: Time::ZERO };
         self.all[usize::from(cid.0)] = Identifier::Closing(closing);
@@ -139,7 +139,7 @@ impl Identifiers {
         true
     }
 
-    /// Frees a connection that is closed, and of whose FINs none is on its way.
+    /// Frees a connection that is closed, and of whose FINs none is in flight.
     fn finish(&mut self, cid: Cid) {
         let Identifier::Closing(closing) = self.all[usize::from(cid.0)] else { return };
         if !closing.closed || closing.copies > 0 {
@@ -172,7 +172,7 @@ impl Identifiers {
         }
     }
 
-    /// The timers that run: connection, which, since when.
+    /// Running timers: connection, kind, start.
     pub(crate) fn timers(&self) -> impl Iterator<Item = (Cid, ClosingTimer, Time)> + '_ {
         let all = if self.closing == 0 { &[][..] } else { &self.all[..] };
         all.iter()

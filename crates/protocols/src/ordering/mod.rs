@@ -1,9 +1,9 @@
 //! Ordered and synchronized transfers over a network that keeps no order and loses packets: the protocols of Eberle and
-//! Dennison, "Light-Weight Protocols for Wire-Speed Ordering" (SC18), and what one would use in their place.
-//! `docs/design/ordering.md` says what is chosen where the paper is silent, and why it is correct.
+//! Dennison, "Light-Weight Protocols for Wire-Speed Ordering" (SC18), and alternatives to them.
+//! `docs/design/ordering.md` lists the choices that the paper leaves open, and why they are correct.
 //!
 //! State machines without clock, queue or network: a [`Source`] and a [`Target`] for each endpoint. The time comes in,
-//! what is to be done goes out through [`SourceOutbox`] and [`TargetOutbox`]. On the steady path nothing is allocated.
+//! actions go out through [`SourceOutbox`] and [`TargetOutbox`]. On the steady path nothing is allocated.
 
 #[cfg(test)]
 mod checks;

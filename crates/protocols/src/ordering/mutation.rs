@@ -1,4 +1,4 @@
-//! Deliberate defects. Tests build them in, one at a time, to see that the checks find them; elsewhere they cannot be set.
+//! Deliberate defects. Tests build them in, one at a time, and require that the checks detect them; elsewhere they cannot be set.
 
 /// A defect.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -11,9 +11,9 @@ pub(crate) enum Mutation {
     ReuseBeforeFinAck,
     /// The first packet that arrives starts the sequence, SYN or not.
     StartWithoutSyn,
-    /// A packet is sent as SLOW though others are on their way.
+    /// A packet is sent as SLOW though others are in flight.
     SlowNotAlone,
-    /// Packets that are sent again do not carry SYN.
+    /// Packets that are retransmitted do not carry SYN.
     ResendWithoutSyn,
     /// A duplicate is executed again.
     ExecuteDuplicates,

@@ -3,7 +3,7 @@
 /// An operation on a word of target memory.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Operation {
-    /// Nothing is kept: a packet of data whose content does not matter.
+    /// A packet of data whose content does not matter; it changes nothing.
     #[default]
     Data,
     /// The word becomes the value.
@@ -12,7 +12,7 @@ pub enum Operation {
     FetchAdd(u64),
     /// The word becomes `to` if it is `from`.
     CompareSwap {
-        /// Value that the word has to have.
+        /// Expected value of the word.
         from: u64,
         /// New value of the word.
         to: u64,
@@ -20,7 +20,7 @@ pub enum Operation {
 }
 
 impl Operation {
-    /// Carries it out on a word of memory; returns what the word was before.
+    /// Executes the operation on a word of memory; returns the word's old value.
     #[inline]
     pub fn execute(self, word: &mut u64) -> u64 {
         let before = *word;
@@ -33,7 +33,7 @@ impl Operation {
         before
     }
 
-    /// True if carrying it out twice in a row would leave what carrying it out once leaves, and return the same.
+    /// True if executing it twice in a row has the effect of executing it once, and returns the same value.
     pub const fn is_idempotent(self) -> bool {
         matches!(self, Self::Data | Self::FetchAdd(0))
     }

@@ -97,7 +97,7 @@ pub struct SourceOptions {
     pub timed_out: TimedOut,
     /// End of connections.
     pub close: Close,
-    /// A packet without answer for this long is sent again.
+    /// A packet without answer for this long is retransmitted.
     pub timeout: Time,
     /// The longest time that a packet can be in the network; more than 0.
     pub lifetime: Time,
@@ -206,13 +206,13 @@ impl Default for TargetOptions {
     }
 }
 
-/// An option that is out of range: its name, and what is wrong.
+/// An option that is out of range: its name, and the problem.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("{option} {problem}")]
 pub struct OptionError {
     /// The field.
     pub option: &'static str,
-    /// Description of what is wrong and what is allowed.
+    /// Description of the problem and of the allowed values.
     pub problem: String,
 }
 
@@ -220,7 +220,7 @@ fn within(option: &'static str, value: u32, least: u32, most: u32) -> Result<(),
     if (least..=most).contains(&value) {
         return Ok(());
     }
-    Err(OptionError { option, problem: format!("is {value}: it has to be from {least} to {most}") })
+    Err(OptionError { option, problem: format!("is {value}: must be from {least} to {most}") })
 }
 
 impl SourceOptions {
@@ -233,7 +233,7 @@ impl SourceOptions {
         if u32::from(self.outstanding) > half || self.outstanding == 0 {
             let bits = self.sequence_bits;
             let problem = format!(
-                "is {}: with {bits} bits of SEQ it has to be from 1 to {half}, half of the sequence numbers",
+                "is {}: with {bits} bits of SEQ must be from 1 to {half}, half of the sequence numbers",
                 self.outstanding
             );
             return Err(OptionError { option: "outstanding", problem });
@@ -241,14 +241,14 @@ impl SourceOptions {
         within("fast_from", u32::from(self.fast_from), 1, u32::from(self.outstanding))?;
         for (option, time) in [("timeout", self.timeout), ("lifetime", self.lifetime)] {
             if time == Time::ZERO {
-                return Err(OptionError { option, problem: "is 0: it has to be longer".to_owned() });
+                return Err(OptionError { option, problem: "is 0: must be longer".to_owned() });
             }
         }
         Ok(())
     }
 
     /// Packets that a stream keeps: more than may be outstanding, since a packet that has been acknowledged stays while a
-    /// copy of it may be in the network, and must not hold up the others for that.
+    /// copy of it may be in the network, and must not block the others.
     pub(crate) fn window(&self) -> u16 {
         let half = SequenceSpace::new(self.sequence_bits).half();
         let window = (4 * u32::from(self.outstanding)).min(half) as u16;
@@ -271,7 +271,7 @@ impl SourceOptions {
 
     #[inline]
     #[cfg(not(test))]
-    #[expect(clippy::unused_self, reason = "there are no defects but in tests")]
+    #[expect(clippy::unused_self, reason = "defects exist only in tests")]
     pub(crate) const fn mutated(&self, _: Mutation) -> bool {
         false
     }
@@ -285,7 +285,7 @@ impl TargetOptions {
         within("replay", u32::from(self.replay), 1, 0x7fff)?;
         within("sequence_bits", u32::from(self.sequence_bits), 3, 16)?;
         if !self.reorder_ring.is_power_of_two() || self.reorder_ring > 1 << 16 {
-            let problem = format!("is {}: it has to be a power of two from 1 to 65536", self.reorder_ring);
+            let problem = format!("is {}: must be a power of two from 1 to 65536", self.reorder_ring);
             return Err(OptionError { option: "reorder_ring", problem });
         }
         Ok(())
@@ -300,7 +300,7 @@ impl TargetOptions {
 
     #[inline]
     #[cfg(not(test))]
-    #[expect(clippy::unused_self, reason = "there are no defects but in tests")]
+    #[expect(clippy::unused_self, reason = "defects exist only in tests")]
     pub(crate) const fn mutated(&self, _: Mutation) -> bool {
         false
     }
@@ -322,7 +322,7 @@ mod tests {
         let error = options.check().expect_err("32 numbers are too few for 25 packets");
         assert_eq!(
             error.to_string(),
-            "outstanding is 25: with 5 bits of SEQ it has to be from 1 to 16, half of the sequence numbers"
+            "outstanding is 25: with 5 bits of SEQ must be from 1 to 16, half of the sequence numbers"
         );
         assert_eq!(SourceOptions { sequence_bits: 6, ..options }.check(), Ok(()));
     }
@@ -334,19 +334,19 @@ mod tests {
         for (options, message) in [
             (
                 TargetOptions { reorder_capacity: 0, ..target },
-                "reorder_capacity is 0: it has to be from 1 to 32767",
+                "reorder_capacity is 0: must be from 1 to 32767",
             ),
-            (TargetOptions { replay: 0, ..target }, "replay is 0: it has to be from 1 to 32767"),
-            (TargetOptions { connections: 0, ..target }, "connections is 0: it has to be from 1 to 16777216"),
-            (TargetOptions { sequence_bits: 2, ..target }, "sequence_bits is 2: it has to be from 3 to 16"),
-            (TargetOptions { sequence_bits: 17, ..target }, "sequence_bits is 17: it has to be from 3 to 16"),
+            (TargetOptions { replay: 0, ..target }, "replay is 0: must be from 1 to 32767"),
+            (TargetOptions { connections: 0, ..target }, "connections is 0: must be from 1 to 16777216"),
+            (TargetOptions { sequence_bits: 2, ..target }, "sequence_bits is 2: must be from 3 to 16"),
+            (TargetOptions { sequence_bits: 17, ..target }, "sequence_bits is 17: must be from 3 to 16"),
             (
                 TargetOptions { reorder_ring: 50, ..target },
-                "reorder_ring is 50: it has to be a power of two from 1 to 65536",
+                "reorder_ring is 50: must be a power of two from 1 to 65536",
             ),
             (
                 TargetOptions { reorder_ring: 0, ..target },
-                "reorder_ring is 0: it has to be a power of two from 1 to 65536",
+                "reorder_ring is 0: must be a power of two from 1 to 65536",
             ),
         ] {
             assert_eq!(told(options), Err(message.to_owned()));
@@ -354,18 +354,18 @@ mod tests {
         let source = SourceOptions::default();
         let told = |options: SourceOptions| options.check().map_err(|error| error.to_string());
         for (options, message) in [
-            (SourceOptions { connections: 0, ..source }, "connections is 0: it has to be from 1 to 32767"),
+            (SourceOptions { connections: 0, ..source }, "connections is 0: must be from 1 to 32767"),
             (
                 SourceOptions { connections: 40_000, ..source },
-                "connections is 40000: it has to be from 1 to 32767",
+                "connections is 40000: must be from 1 to 32767",
             ),
-            (SourceOptions { streams: 0, ..source }, "streams is 0: it has to be from 1 to 32767"),
-            (SourceOptions { streams: 40_000, ..source }, "streams is 40000: it has to be from 1 to 32767"),
-            (SourceOptions { timeout: Time::ZERO, ..source }, "timeout is 0: it has to be longer"),
-            (SourceOptions { lifetime: Time::ZERO, ..source }, "lifetime is 0: it has to be longer"),
+            (SourceOptions { streams: 0, ..source }, "streams is 0: must be from 1 to 32767"),
+            (SourceOptions { streams: 40_000, ..source }, "streams is 40000: must be from 1 to 32767"),
+            (SourceOptions { timeout: Time::ZERO, ..source }, "timeout is 0: must be longer"),
+            (SourceOptions { lifetime: Time::ZERO, ..source }, "lifetime is 0: must be longer"),
             (
                 SourceOptions { outstanding: 0, ..source },
-                "outstanding is 0: with 16 bits of SEQ it has to be from 1 to 32768, half of the sequence numbers",
+                "outstanding is 0: with 16 bits of SEQ must be from 1 to 32768, half of the sequence numbers",
             ),
         ] {
             assert_eq!(told(options), Err(message.to_owned()));

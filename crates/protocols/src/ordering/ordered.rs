@@ -10,7 +10,7 @@ impl<P: Copy> Target<P> {
     #[inline]
     pub(super) fn ordered(&mut self, arrival: Arrival<P>, out: &mut impl TargetOutbox<P>) {
         let flags = arrival.header.flags;
-        // Slow mode without CID: no connection is wanted.
+        // Slow mode without CID: no connection is requested.
         if flags.has(Flags::SLOW) && !flags.has(Flags::SYN) {
             return self.deliver_without_connection(arrival, out);
         }
@@ -46,7 +46,7 @@ impl<P: Copy> Target<P> {
         let header = &arrival.header;
         let any = self.options.mutated(Mutation::StartWithoutSyn);
         let acknowledged = match header.offset() {
-            // A late copy carries what was known long ago, too far back to be compared.
+            // A late copy carries outdated state, too far back to be compared.
             Some(offset)
                 if connection.started
                     && self.space.precedes(header.seq, connection.expected)
@@ -73,7 +73,7 @@ impl<P: Copy> Target<P> {
         }
     }
 
-    /// The expected packet has been forwarded: so are those that wait right behind it.
+    /// The expected packet has been forwarded: forwards those that wait right behind it.
     #[inline]
     fn deliver_held(&mut self, slot: u32, out: &mut impl TargetOutbox<P>) {
         loop {

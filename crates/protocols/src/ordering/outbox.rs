@@ -4,7 +4,7 @@ use fabricsim_units::HostId;
 
 use super::{Flags, Header};
 
-/// A stream of a source endpoint, by its place among those that are open.
+/// Slot of a stream among the open streams of a source endpoint.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct StreamId(pub u16);
 
@@ -16,7 +16,7 @@ pub trait SourceOutbox<P> {
     /// An acknowledgement, or the end of a timer, has freed a place in the window of a stream that has not ended: offer its
     /// next packets as far as [`super::Source::has_room`]. No other call reports a place that a timer frees.
     fn room(&mut self, stream: StreamId);
-    /// All of a stream is acknowledged and the stream's place is free again. Its connection may still be closing.
+    /// All packets of a stream are acknowledged and its slot is free. Its connection may still be closing.
     fn finished(&mut self, stream: StreamId);
 }
 
@@ -24,7 +24,7 @@ pub trait SourceOutbox<P> {
 pub trait TargetOutbox<P> {
     /// Send an answer. It has no payload beyond the header.
     fn respond(&mut self, to: HostId, header: Header);
-    /// Forward an operation to target memory, in the order of the calls; [`super::Target::visible`] says when it is done.
+    /// Forward an operation to target memory, in the order of the calls; [`super::Target::visible`] reports its completion.
     fn deliver(&mut self, ticket: Ticket, payload: P);
 }
 
@@ -35,7 +35,7 @@ pub struct Ticket {
     pub from: HostId,
     /// The request.
     pub header: Header,
-    /// Its connection's place, or [`Ticket::NONE`].
+    /// Slot of its connection, or [`Ticket::NONE`].
     pub(crate) connection: u32,
     /// Its replay buffer, or `u16::MAX`.
     pub(crate) replay: u16,

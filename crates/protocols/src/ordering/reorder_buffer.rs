@@ -28,13 +28,13 @@ struct Entry<P> {
 /// Reason for which a packet was not accepted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Refusal {
-    /// It is there.
+    /// It is already in the buffer.
     Held,
     /// No room.
     Overflow,
 }
 
-/// Packets that came too early, of all connections.
+/// Packets that arrived ahead of sequence, of all connections.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct ReorderBuffer<P> {
     ring: Box<[Option<Entry<P>>]>,
@@ -115,7 +115,7 @@ impl<P: Copy> ReorderBuffer<P> {
         Ok(())
     }
 
-    /// Takes a packet out, if it is there.
+    /// Removes and returns a packet, if it is in the buffer.
     #[inline]
     pub fn take(&mut self, from: HostId, cid: Cid, seq: Seq) -> Option<(Header, P)> {
         let key = self.key(from, cid, seq);

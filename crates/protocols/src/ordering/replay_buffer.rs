@@ -1,4 +1,4 @@
-//! Replay buffers: results of exactly-once operations, kept until it is certain that nobody asks for them again.
+//! Replay buffers: results of exactly-once operations, kept until no source can request them any more.
 
 use super::tally::Tally;
 use super::{Seq, SequenceSpace};
@@ -45,7 +45,7 @@ impl ReplayBuffers {
         }
     }
 
-    /// One for the operation `seq`, which comes after all of `list`. `None`: they are exhausted.
+    /// Allocates one for the operation `seq`, which comes after all of `list`. `None` if none is free.
     pub(crate) fn allocate(&mut self, list: &mut ReplayList, seq: Seq) -> Option<u16> {
         let number = self.free.pop()?;
         self.buffers[usize::from(number)] = Buffer { seq, ..FREE };
@@ -77,14 +77,14 @@ impl ReplayBuffers {
         None
     }
 
-    /// Nobody asks any more for what came before `seq`.
+    /// Frees the results before `seq`, which no source requests any more.
     pub(crate) fn free_before(&mut self, list: &mut ReplayList, seq: Seq, space: SequenceSpace) {
         while list.first != NONE && space.precedes(self.buffers[usize::from(list.first)].seq, seq) {
             self.free_first(list);
         }
     }
 
-    /// Nobody asks for any of them.
+    /// Frees all results of a connection.
     pub(crate) fn free_all(&mut self, list: &mut ReplayList) {
         while list.first != NONE {
             self.free_first(list);

@@ -1,4 +1,4 @@
-//! A source endpoint: streams, connection identifiers, and what is sent next.
+//! A source endpoint: streams, connection identifiers, and the selection of the next packet.
 
 use fabricsim_units::{HostId, Time};
 
@@ -30,7 +30,7 @@ pub struct SourceCounters {
     pub timeouts: Tally,
     /// FINs sent.
     pub fins: Tally,
-    /// Answers that belong to nothing.
+    /// Answers that match no packet.
     pub stray: Tally,
 }
 
@@ -43,7 +43,7 @@ pub struct Outgoing<P> {
     pub header: Header,
     /// Payload of a REQ.
     pub payload: Option<P>,
-    /// True if a copy of it has been sent before.
+    /// True if a copy was sent before.
     pub retransmitted: bool,
 }
 
@@ -82,7 +82,7 @@ impl<P: Copy> Source<P> {
         })
     }
 
-    /// Opens a stream; `None` while as many are open as there may be. With `exactly_once` its operations (in a synchronized
+    /// Opens a stream; `None` if the maximum number is open. With `exactly_once` its operations (in a synchronized
     /// transfer: the synchronization operation) are carried out once, and their results come back.
     pub fn open(&mut self, destination: HostId, mode: Mode, exactly_once: bool) -> Option<StreamId> {
         let number = match self.streams.iter().position(|stream| !stream.open) {
@@ -153,7 +153,7 @@ impl<P: Copy> Source<P> {
         self.active.len()
     }
 
-    /// The stream that is `place` places after the one whose turn it is, from 0 to [`Source::open_streams`] - 1.
+    /// The stream that is `place` positions after the one whose turn it is, from 0 to [`Source::open_streams`] - 1.
     #[inline]
     pub fn in_turn(&self, place: usize) -> StreamId {
         let place = self.turn + place;
@@ -169,7 +169,7 @@ impl<P: Copy> Source<P> {
         stream.window.get(position).payload.map(|payload| (stream.destination, payload))
     }
 
-    /// Sends the packet that [`Source::peek`] shows.
+    /// Sends the packet of [`Source::peek`].
     #[inline]
     pub fn send(&mut self, id: StreamId, now: Time) -> Option<Outgoing<P>> {
         let stream = &mut self.streams[usize::from(id.0)];
@@ -203,7 +203,7 @@ impl<P: Copy> Source<P> {
         self.identifiers.next_fin()
     }
 
-    /// Sends the FIN that [`Source::peek_fin`] shows.
+    /// Sends the FIN of [`Source::peek_fin`].
     pub fn send_fin(&mut self, now: Time) -> Option<Outgoing<P>> {
         let (to, header) = self.identifiers.send_fin(now)?;
         self.counters.fins.count();
@@ -214,7 +214,7 @@ impl<P: Copy> Source<P> {
         Some(Outgoing { to, header, payload: None, retransmitted: false })
     }
 
-    /// The next packet, whatever it is: FIN first, then streams in turn.
+    /// The next packet of any kind: FIN first, then streams in turn.
     pub fn next(&mut self, now: Time) -> Option<Outgoing<P>> {
         if self.peek_fin().is_some() {
             return self.send_fin(now);
@@ -320,7 +320,7 @@ impl<P: Copy> Source<P> {
         }
     }
 
-    /// Go-back-N: an ACK says that all before SEQ is visible; a NACK asks for what follows SEQ.
+    /// Go-back-N: an ACK reports that all before SEQ is visible; a NACK requests the packets from SEQ on.
     fn cumulative(&mut self, id: StreamId, header: &Header, out: &mut impl SourceOutbox<P>) {
         let stream = &mut self.streams[usize::from(id.0)];
         let position = self.space.distance(stream.window.base, header.seq);

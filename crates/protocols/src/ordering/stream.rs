@@ -1,4 +1,4 @@
-//! A stream of a source endpoint: which of its packets may be sent, and how.
+//! A stream of a source endpoint: selection of the next packet and its header.
 
 use fabricsim_units::{HostId, Time};
 
@@ -21,7 +21,7 @@ pub enum Mode {
     SourceSynchronized,
     /// Data unordered; the target holds the synchronization operation until the data is visible.
     Synchronized,
-    /// In sequence at the target, which drops what is not (RoCE).
+    /// In sequence at the target, which drops packets out of sequence (RoCE).
     GoBackN,
     /// Unordered, with a bitmap at the target (Ultra Ethernet's RUD).
     Selective,
@@ -32,7 +32,7 @@ pub enum Mode {
 /// Number of packets that a selective acknowledgement can distinguish.
 pub(crate) const SELECTIVE_WINDOW: u16 = 64;
 
-/// Distance from the first that has not arrived up to which a target cannote the packets of a synchronized transfer.
+/// Distance from the first that has not arrived up to which a target can track the packets of a synchronized transfer.
 pub(crate) const SYNCHRONIZED_WINDOW: u16 = 128;
 
 /// A stream, open or not.
@@ -50,16 +50,16 @@ pub(crate) struct SourceStream<P> {
     pub(crate) connected: bool,
     /// No new packets: there is no connection.
     pub(crate) halted: bool,
-    /// Copies have been given up, so that the target may hold a connection that is not known of.
+    /// Copies have been abandoned, so that the target may hold an unknown connection.
     pub(crate) lossy: bool,
     /// Copies sent less answers received.
     pub(crate) copies: u32,
     /// Copies are not all answered: `copies` is 1 until the quiet time is over.
     pub(crate) uncounted: bool,
     pub(crate) last_sent: Time,
-    /// Packets that were rejected or timed out and have not been sent again.
+    /// Packets that were rejected or timed out and have not been retransmitted.
     pub(crate) waiting: u16,
-    /// Packets that found a buffer full and may be sent again.
+    /// Packets that found a buffer full and may be retransmitted.
     pub(crate) permits: u16,
     /// Packets in the window that have been acknowledged.
     pub(crate) acknowledged: u16,
@@ -120,7 +120,7 @@ impl<P: Copy> SourceStream<P> {
         (!stuck).then_some(position)
     }
 
-    /// The first packet that was rejected or timed out and may be sent again.
+    /// The first packet that was rejected or timed out and may be retransmitted.
     fn resendable(&self, options: &SourceOptions) -> Option<u16> {
         let in_sequence = matches!(self.mode, Mode::Ordered | Mode::SourceOrdered | Mode::SourceSynchronized);
         // Rule 2, seen from the other side: nothing joins a packet that may be delivered without a connection.
@@ -161,7 +161,7 @@ impl<P: Copy> SourceStream<P> {
         may.then_some(position)
     }
 
-    /// Transfer as which packets are sent, the last one or the others.
+    /// Transfer type of packets, of the last one or the others.
     fn transfer(&self, last: bool) -> Transfer {
         match self.mode {
             Mode::Unordered => Transfer::Unordered,
@@ -195,7 +195,7 @@ impl<P: Copy> SourceStream<P> {
         let transfer = self.transfer(entry.last);
         let ordered = transfer == Transfer::Ordered;
         let cid = if transfer == Transfer::Unordered { None } else { self.cid };
-        // Rule 2: nothing else of this stream may be on its way.
+        // Rule 2: nothing else of this stream may be in flight.
         let alone = oldest && (self.copies == 0 || options.mutated(Mutation::SlowNotAlone));
         // Rule 5.
         let may = !self.exactly_once || options.mutated(Mutation::SlowExactlyOnce);
@@ -260,13 +260,13 @@ impl<P: Copy> SourceStream<P> {
         self.last_sent = now;
     }
 
-    /// The target says that it holds a connection.
+    /// The target reports that it holds a connection.
     #[inline]
     pub(crate) fn connect(&mut self) {
         (self.connected, self.halted) = (true, false);
     }
 
-    /// The packet at this position is visible in target memory. Its payload, if that is news.
+    /// The packet at this position is visible in target memory. Returns its payload the first time.
     #[inline]
     pub(crate) fn acknowledge(&mut self, position: u16, options: &SourceOptions) -> Option<P> {
         let entry = self.window.get_mut(position);
@@ -288,7 +288,7 @@ impl<P: Copy> SourceStream<P> {
     /// The packet at this position was rejected.
     pub(crate) fn reject(&mut self, position: u16, reason: Reason, options: &SourceOptions) {
         let entry = self.window.get_mut(position);
-        // With several copies on their way, one answer may come while another copy is still to be decided.
+        // With several copies in flight, one answer may come while another copy is still to be decided.
         if entry.state != State::Flying || reason == Reason::Held {
             return;
         }
@@ -331,13 +331,13 @@ impl<P: Copy> SourceStream<P> {
         !matches!(self.mode, Mode::GoBackN | Mode::Selective | Mode::SelectiveOrdered)
     }
 
-    /// True if there is something that can only go on when all copies are accounted for.
+    /// True if the stream waits until all copies are accounted for.
     pub(crate) fn waits_for_copies(&self) -> bool {
         let slow = self.cid.is_none() || (self.halted && !self.exactly_once);
         self.copies > 0 && (self.window.is_empty() || slow)
     }
 
-    /// An answer has arrived: one copy less is on its way.
+    /// An answer has arrived: one copy less is in flight.
     #[inline]
     pub(crate) fn answered(&mut self, header: &Header, space: SequenceSpace) {
         if self.copies == 0 || self.uncounted {
@@ -361,7 +361,7 @@ impl<P: Copy> SourceStream<P> {
         (self.window.len(), self.acknowledged)
     }
 
-    /// Takes packets off the front of the window that are done with.
+    /// Removes finished packets from the front of the window.
     #[inline]
     pub(crate) fn advance(&mut self, options: &SourceOptions, space: SequenceSpace) {
         self.acknowledged -= self.window.advance(space, options.mutated(Mutation::CloseBeforeAllCopies));
@@ -378,7 +378,7 @@ impl<P: Copy> SourceStream<P> {
     pub(crate) fn quiet(&mut self) {
         (self.lossy, self.copies, self.uncounted) = (true, 0, false);
         for position in (0..self.window.sent).rev() {
-            // One may wait in the reorder buffer for any time, and be answered then.
+            // A packet may wait in the reorder buffer for any time, and be answered then.
             let entry = self.window.get_mut(position);
             let waits = entry.copies > 0 && entry.state != State::Acknowledged;
             (entry.copies, entry.uncounted) = (0, entry.uncounted || waits);

@@ -1,4 +1,4 @@
-//! Transfers whose data is delivered as it comes: synchronized (section III-E) and selective (Ultra Ethernet's RUD).
+//! Transfers whose data is delivered on arrival: synchronized (section III-E) and selective (Ultra Ethernet's RUD).
 
 use super::connections::Connection;
 use super::mutation::Mutation;
@@ -26,11 +26,11 @@ impl Connection {
     }
 
     fn mark(&mut self, seq: Seq, space: SequenceSpace) {
-        // Zero where a peer that does not keep the rules has used a number twice.
+        // Zero if a peer that violates the rules has used a number twice.
         self.arrived |= 1_u128.checked_shl(u32::from(space.distance(self.expected, seq))).unwrap_or(0);
     }
 
-    /// Moves `expected` past all that has arrived; returns by how many.
+    /// Advances `expected` past all packets that have arrived; returns their number.
     fn advance(&mut self, space: SequenceSpace) -> u16 {
         let steps = self.arrived.trailing_ones() as u16;
         self.arrived = self.arrived.checked_shr(u32::from(steps)).unwrap_or(0);
@@ -122,7 +122,7 @@ impl<P: Copy> Target<P> {
         self.answer_with_bitmap(slot, &arrival, out);
     }
 
-    /// Delivers what waits behind `first`: `steps` packets, itself included.
+    /// Delivers the packets that wait behind `first`: `steps` packets, itself included.
     fn deliver_arrived(&mut self, slot: u32, first: Seq, steps: u16, out: &mut impl TargetOutbox<P>) {
         for step in 1..steps {
             let Some(connection) = self.connections.get(slot) else { return };

@@ -1,8 +1,8 @@
-//! Counters that are no part of a state.
+//! Counters that are not part of the state.
 
 use std::hash::{Hash, Hasher};
 
-/// A counter of what has happened. All are equal, since they do not decide what will: states that differ only in them are
+/// An event counter. All counters compare equal, since they do not affect behaviour: states that differ only in them are
 /// one state to a model checker.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Tally(u64);
@@ -14,7 +14,7 @@ impl Tally {
         self.0 += 1;
     }
 
-    /// Keeps the larger of what it is and `level`.
+    /// Sets the counter to at least `level`.
     #[inline]
     pub(crate) fn raise(&mut self, level: u64) {
         self.0 = self.0.max(level);

@@ -1,4 +1,4 @@
-//! A target endpoint: what it does with a request, by the rules of its transfer.
+//! A target endpoint: processing of requests by the rules of their transfer.
 
 use fabricsim_units::HostId;
 
@@ -23,19 +23,19 @@ pub struct TargetCounters {
     pub without_connection: Tally,
     /// REQs dropped: their operation had been forwarded before.
     pub duplicates: Tally,
-    /// REQs dropped for want of a connection.
+    /// REQs dropped because no connection was free.
     pub no_connection: Tally,
-    /// REQs dropped since the reorder buffer was full.
+    /// REQs dropped because the reorder buffer was full.
     pub buffer_full: Tally,
-    /// REQs dropped for want of a replay buffer.
+    /// REQs dropped because no replay buffer was free.
     pub no_replay: Tally,
-    /// REQs dropped since they were out of sequence (go-back-N).
+    /// REQs dropped because they were out of sequence (go-back-N).
     pub out_of_sequence: Tally,
 }
 
 /// The receiving side of an endpoint.
 ///
-/// Driving it: hand REQs and FINs to [`Target::arrive`]; carry out what it delivers, in order, and say so with
+/// Usage: hand REQs and FINs to [`Target::arrive`]; execute the operations that it delivers, in order, and report each with
 /// [`Target::visible`], at once or later. It has no timers.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Target<P> {
@@ -47,7 +47,7 @@ pub struct Target<P> {
     pub(crate) counters: TargetCounters,
 }
 
-/// A request with its sender, on its way through the target.
+/// A request with its sender, as the target processes it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Arrival<P> {
     pub(crate) from: HostId,
@@ -129,12 +129,12 @@ impl<P: Copy> Target<P> {
         }
     }
 
-    /// FIN: the connection and all that belongs to it is freed. Rule 1 says that nothing of it is left in the network.
+    /// FIN: the connection and all that belongs to it is freed. By rule 1 nothing of it is left in the network.
     fn finish(&mut self, from: HostId, header: Header, out: &mut impl TargetOutbox<P>) {
         if let Some(slot) = self.connections.find(from, header.cid)
             && let Some(connection) = self.connections.get(slot)
         {
-            // A source that keeps the rules has its answers to these. One that does not must not leave them to others.
+            // A source that follows the rules has its answers to these. Others must not leave them to later connections.
             if connection.executing > 0 || connection.held > 0 {
                 return;
             }
@@ -220,7 +220,7 @@ impl<P: Copy> Target<P> {
         true
     }
 
-    /// Forwards an operation to memory and keeps no trace of it.
+    /// Forwards an operation to memory without keeping state.
     #[inline]
     pub(super) fn deliver_without_connection(&mut self, arrival: Arrival<P>, out: &mut impl TargetOutbox<P>) {
         self.counters.delivered.count();
@@ -252,7 +252,7 @@ impl<P: Copy> Target<P> {
                 false
             }
             Err(Refusal::Overflow) => {
-                // A connection that holds nothing and knows nothing is not kept for a packet that is not either.
+                // A connection without state is not kept for a packet that is rejected.
                 let bare = |c: &mut Connection| !c.started && c.held == 0;
                 let close = self.connections.get(slot).is_some_and(bare);
                 if close {

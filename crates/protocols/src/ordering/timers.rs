@@ -8,7 +8,7 @@ use super::outbox::{SourceOutbox, StreamId};
 use super::window::State;
 use super::{Cid, Mode, Source};
 
-/// A timer that runs.
+/// A running timer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Timer {
     /// A packet has no answer: stream, position.
@@ -30,7 +30,7 @@ impl<P: Copy> Source<P> {
         self.wake
     }
 
-    /// Looks after the timers that have ended at `now`, and finds out when the next one ends.
+    /// Handles the timers that have expired at `now`, and computes when the next one expires.
     pub fn expire(&mut self, now: Time, out: &mut impl SourceOutbox<P>) {
         if now < self.wake {
             return;
@@ -44,7 +44,7 @@ impl<P: Copy> Source<P> {
         self.wake = self.timers().map(|(_, ends)| ends).min().unwrap_or(Time::MAX);
     }
 
-    /// The timers that run, and when they end.
+    /// Running timers, and their expiry times.
     pub(crate) fn timers(&self) -> impl Iterator<Item = (Timer, Time)> + '_ {
         let (timeout, quiet) = (self.options.timeout, self.options.quiet_time());
         let streams = self.active.iter().flat_map(move |&number| {

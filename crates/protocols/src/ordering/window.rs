@@ -14,7 +14,7 @@ pub(crate) enum State {
     Flying,
     /// Rejected.
     Rejected(Reason),
-    /// Its time ran out.
+    /// Timed out.
     TimedOut,
     /// Acknowledged.
     Acknowledged,
@@ -51,7 +51,7 @@ impl<P> Default for Entry<P> {
 }
 
 /// A ring of packets. Positions count from the oldest packet that is unacknowledged, or of which a copy may still be in the
-/// network: so numbers are not used again while old ones can arrive.
+/// network: so numbers are not reused while old ones can arrive.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Window<P> {
     ring: Box<[Entry<P>]>,
@@ -133,7 +133,7 @@ impl<P: Copy> Window<P> {
         position
     }
 
-    /// Takes packets off the front that are done with; returns how many.
+    /// Removes finished packets from the front; returns their number.
     #[inline]
     pub(crate) fn advance(&mut self, space: SequenceSpace, whatever_copies: bool) -> u16 {
         let before = self.len;

@@ -9,7 +9,7 @@ use fabricsim_units::Time;
 use super::flows::Flows;
 use super::{FlowKey, Pacer, Report};
 
-/// The rules of all sources; rates in Mb/s.
+/// Parameters of all sources; rates in Mb/s.
 #[derive(Clone, Debug)]
 pub struct DcqcnRules {
     g: f64,
@@ -53,7 +53,7 @@ struct Flow {
     by_bytes: u32,
     bytes: u64,
     allowed: Time,
-    /// Until when rates have been reported.
+    /// Time up to which rates have been reported.
     reported: Time,
 }
 
@@ -77,7 +77,7 @@ impl Flow {
         self.current >= line
     }
 
-    /// Lets the timers expire that do so up to `now`, and reports the rates in between.
+    /// Expires timers up to `now`, and reports the rates in between.
     fn advance(&mut self, rules: &DcqcnRules, line: f64, now: Time, tell: &mut dyn FnMut(Time, Time, u32)) {
         while self.raise_at <= now && !self.is_free(line) {
             let at = self.raise_at;
@@ -110,7 +110,7 @@ impl Flow {
         }
         self.target = self.target.min(line);
         self.current = 0.5 * (self.current + self.target);
-        // Halves never quite reach the line's rate.
+        // Halving never quite reaches the line's rate.
         if self.target >= line && line - self.current < 1.0 {
             self.current = line;
         }

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, VecDeque};
 use fabricsim_model::{Echo, Packet};
 use fabricsim_units::{HostId, Time};
 
-/// What a destination answers.
+/// Feedback of a destination.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FeedbackMode {
     /// Marked packets, by congestion notification packets (CNP) with at least `interval` between two to a source.
@@ -25,28 +25,28 @@ pub enum FeedbackMode {
     },
 }
 
-/// Answer of a destination to a source.
+/// Feedback of a destination to a source.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Feedback {
-    /// Source to which it goes.
+    /// The source.
     pub to: HostId,
     /// True if it notifies of congestion (BECN).
     pub notifies: bool,
-    /// What it acknowledges, if packets are acknowledged.
+    /// Acknowledged packets, if packets are acknowledged.
     pub echo: Option<Echo>,
 }
 
-/// Answers that a host owes to the sources of what it received.
+/// Pending feedback of a host to the sources of received packets.
 #[derive(Clone, Debug)]
 pub struct Destination {
     feedback_mode: FeedbackMode,
     sources: BTreeMap<HostId, State>,
-    /// Times at which packets have to be acknowledged at the latest, in order, with their source and the number of its
+    /// Latest times at which packets must be acknowledged, in order, with their source and the number of its
     /// acknowledgement.
     due: VecDeque<(Time, HostId, u32)>,
 }
 
-/// What has not been answered yet, of a source.
+/// State of a source: packets without feedback so far.
 #[derive(Clone, Copy, Debug, Default)]
 struct State {
     /// Time of the last notification.
@@ -58,17 +58,17 @@ struct State {
 }
 
 impl Destination {
-    /// A destination that answers in this way.
+    /// A destination with this feedback mode.
     pub fn new(feedback_mode: FeedbackMode) -> Self {
         Self { feedback_mode, sources: BTreeMap::new(), due: VecDeque::new() }
     }
 
-    /// Packets that are answered.
+    /// Returns the feedback mode.
     pub fn feedback_mode(&self) -> FeedbackMode {
         self.feedback_mode
     }
 
-    /// A packet with data has arrived. Returns the answer to send back, if any.
+    /// A packet with data has arrived. Returns the feedback to send, if any.
     pub fn arrived(&mut self, now: Time, packet: &Packet) -> Option<Feedback> {
         match self.feedback_mode {
             FeedbackMode::Marks { .. } if !packet.fecn => None,
@@ -115,12 +115,12 @@ impl Destination {
         Some(state.acknowledge(packet.source))
     }
 
-    /// Time at which [`Destination::overdue`] may have an answer; [`Time::MAX`] if nothing waits.
+    /// Time at which [`Destination::overdue`] may return feedback; [`Time::MAX`] if no packet waits.
     pub fn wake_at(&self) -> Time {
         self.due.front().map_or(Time::MAX, |&(due, _, _)| due)
     }
 
-    /// An answer for packets that have waited for others for too long by `now`.
+    /// Returns feedback for packets that have waited for others for too long by `now`.
     pub fn overdue(&mut self, now: Time) -> Option<Feedback> {
         while let Some(&(due, source, number)) = self.due.front() {
             if due > now {
@@ -137,7 +137,7 @@ impl Destination {
 }
 
 impl State {
-    /// Acknowledges what has not been acknowledged.
+    /// Acknowledges all pending packets.
     fn acknowledge(&mut self, to: HostId) -> Feedback {
         self.answered = self.answered.wrapping_add(1);
         Feedback { to, notifies: false, echo: Some(std::mem::take(&mut self.echo)) }

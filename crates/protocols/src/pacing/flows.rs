@@ -1,6 +1,6 @@
 use super::FlowKey;
 
-/// Values by flow of a source, such as those of flows that are held back: few, so they stand in a list by key.
+/// Values by flow of a source, such as those of flows that are rate-limited: few, so they are kept in a list by key.
 #[derive(Clone, Debug)]
 pub struct Flows<F> {
     list: Vec<(FlowKey, F)>,
@@ -23,7 +23,7 @@ impl<F> Flows<F> {
         Some(&mut self.list[place].1)
     }
 
-    /// The value of a flow, made now if it has none.
+    /// The value of a flow, created if it has none.
     pub fn get_or_insert(&mut self, key: FlowKey, new: impl FnOnce() -> F) -> &mut F {
         let place = match self.list.binary_search_by_key(&key, |entry| entry.0) {
             Ok(place) => place,

@@ -1,5 +1,5 @@
-//! HPCC (Li et al., "HPCC: High Precision Congestion Control", SIGCOMM 2019): a window that is set so that what a flow has on its
-//! way fills the most loaded link of its path to the part eta, by the telemetry that packets collect. Algorithm 1.
+//! HPCC (Li et al., "HPCC: High Precision Congestion Control", SIGCOMM 2019): a window that is set so that the bytes of a flow in
+//! flight fill the most loaded link of its path to the fraction eta, by the telemetry that packets collect. Algorithm 1.
 
 use std::sync::Arc;
 
@@ -138,7 +138,7 @@ impl Pacer for HpccSource {
         let (spec, base) = (&self.rules.spec, self.rules.base_rtt);
         let Some(flow) = self.flows.get(key) else { return };
         flow.acknowledged += acknowledged.bytes;
-        // One that was overdue says nothing about the links, and the next is compared with the one before it.
+        // An overdue acknowledgement carries no information on the links; the next is compared with the one before it.
         if acknowledged.telemetry.is_empty() {
             return;
         }

@@ -122,7 +122,7 @@ fn levels_are_told_without_gaps_and_flows_forgotten() {
 }
 
 proptest! {
-    /// Against a model that counts every tick: index, and the moment at which a packet may go.
+    /// Against a model that counts every tick: index, and the time at which a packet may go.
     #[test]
     fn as_a_model_that_steps(
         steps in prop::collection::vec((0_u64..60_000, 0_u8..3), 1..60),

@@ -2,10 +2,10 @@ use fabricsim_units::Time;
 
 use super::{FlowKey, Report};
 
-/// The rate of a flow with a window, as it is reported.
+/// Reported rate of a flow with a window.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct ReportedRate {
-    /// Until when rates have been reported.
+    /// Time up to which rates have been reported.
     since: Time,
     /// Rate since then, Mb/s.
     mbps: u32,
@@ -17,7 +17,7 @@ impl ReportedRate {
         Self { since: now, mbps: line as u32 }
     }
 
-    /// The flow has another rate from now on: `window` bytes in each `rtt`, at most the link's.
+    /// Changes the rate of the flow from now on: `window` bytes in each `rtt`, at most the link's.
     pub(super) fn change(
         &mut self,
         key: FlowKey,

@@ -1,4 +1,4 @@
-//! Congestion control at the edge of the fabric: when the flows of a source may send, by what it learns from notifications and
+//! Congestion control at the edge of the fabric: when the flows of a source may send, given notifications and
 //! acknowledgements, and the notifications and acknowledgements of destinations. Detection and marking are the switches'
 //! (`fabricsim_fabric::congestion`).
 //!
@@ -26,14 +26,14 @@ pub use swift::{SwiftRules, SwiftSource};
 use fabricsim_model::HopTelemetry;
 use fabricsim_units::Time;
 
-/// Unit at a source that is paced by itself: a destination (a queue pair), or a service class.
+/// Unit of pacing at a source: a destination (a queue pair), or a service class.
 pub type FlowKey = u32;
 
-/// Rate limiting of a flow over a stretch of time: from, to, and how strongly (InfiniBand: the index CCTI; all others: the
+/// Rate limiting of a flow over an interval: start, end, and level (InfiniBand: the index CCTI; all others: the
 /// rate in Mb/s).
 pub type Report<'a> = &'a mut dyn FnMut(FlowKey, Time, Time, u32);
 
-/// What an acknowledgement tells the source of the packets.
+/// Content of an acknowledgement for the source of the packets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Acknowledged<'a> {
     /// Bytes of the packets that it acknowledges.
@@ -51,9 +51,9 @@ pub struct Acknowledged<'a> {
     pub telemetry: &'a [HopTelemetry],
 }
 
-/// Decides when the flows of one source may send. A state machine: `now` comes in, at most as often as something happens.
+/// Decides when the flows of one source may send. A state machine without clock: every call has `now`.
 pub trait Pacer {
-    /// The earliest time at which the next packet of `flow` may be sent, by what is known at `now`. At most `now`: at
+    /// The earliest time at which the next packet of `flow` may be sent, as known at `now`. At most `now`: at
     /// once.
     fn allowed_at(&mut self, flow: FlowKey, now: Time) -> Time;
     /// Window of `flow` in bytes at `now`: a packet may be sent while fewer are sent and not acknowledged.
@@ -74,12 +74,12 @@ pub trait Pacer {
     }
     /// A notification for `flow` arrives. First reports how the flow was rate-limited until now.
     fn on_mark(&mut self, flow: FlowKey, now: Time, report: Report<'_>);
-    /// A packet of `flow` is sent again, since it or its acknowledgement by the transport is taken to be lost.
+    /// A packet of `flow` is retransmitted, because it or its acknowledgement by the transport counts as lost.
     fn on_loss(&mut self, _flow: FlowKey, _now: Time, _report: Report<'_>) {}
     /// Reports how flows were rate-limited until `now`, as far as it has not been reported yet; forgets flows that are
     /// free again.
     fn report(&mut self, now: Time, report: Report<'_>);
-    /// Strength of the rate limiting of `flow` at `now`, as in [`Report`]; `None`: not at all.
+    /// Level of the rate limiting of `flow` at `now`, as in [`Report`]; `None` if it is not limited.
     fn level(&mut self, flow: FlowKey, now: Time) -> Option<u32>;
     /// Number of times that a notification found or brought a flow to the level at which an event is reported.
     fn events(&self) -> u64;

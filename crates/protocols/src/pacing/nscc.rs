@@ -1,6 +1,6 @@
 //! NSCC, the network-signal congestion control of Ultra Ethernet (specification 1.0, 2025, section 3.6.13): a window that follows
 //! two signals, the mark of a packet and its queueing delay. Neither: proportional increase. Delay without a mark: fair increase. Mark
-//! without delay: nothing. Both: multiplicative decrease. Quick adapt sets the window to what got through when the delay is far beyond
+//! without delay: no change. Both: multiplicative decrease. Quick adapt sets the window to the delivered bytes when the delay is far beyond
 //! the target.
 
 use std::sync::Arc;
@@ -18,12 +18,12 @@ const REFERENCE_PRODUCT: f64 = 150_000.0;
 const REFERENCE_RTT: f64 = 12e6;
 /// Delay below which there is no queue, as a part of the target.
 const NO_QUEUE: f64 = 1.0 / 12.0;
-/// Packets after which the increases that have been gathered are applied.
+/// Packets after which the accumulated increases are applied.
 const ADJUST_EVERY: f64 = 8.0;
-/// A quick adaptation needs that less than this part of the largest window got through.
+/// A quick adaptation requires that fewer bytes than this fraction of the largest window were delivered.
 const QUICK_ADAPT_GATE: f64 = 1.0 / 8.0;
 
-/// The rules of all sources; times in picoseconds, sizes in bytes.
+/// Parameters of all sources; times in picoseconds, sizes in bytes.
 #[derive(Clone, Debug)]
 pub struct NsccRules {
     spec: Nscc,
@@ -49,15 +49,15 @@ struct Flow {
     base: Time,
     /// Running mean of the queueing delay, picoseconds.
     delay: f64,
-    /// Increases that have been gathered, in squared bytes, and what was acknowledged meanwhile.
+    /// Accumulated increases, in squared bytes, and the bytes acknowledged meanwhile.
     gathered: f64,
     gathered_over: f64,
     adjusted: Time,
     decreased: Time,
-    /// Bytes that got through since the period of quick adapt began, and its end.
+    /// Bytes delivered since the period of quick adapt began, and its end.
     achieved: f64,
     period_end: Time,
-    /// Acknowledged bytes that say nothing about the present window.
+    /// Acknowledged bytes that were sent with an earlier window.
     to_ignore: f64,
     /// Bytes acknowledged without a queue, in a row; true while the window grows fast.
     without_queue: f64,
@@ -118,7 +118,7 @@ impl NsccSource {
 }
 
 impl Flow {
-    /// Sets the window to what got through in a period, if the delay is far beyond the target or packets were lost. True if it did, or
+    /// Sets the window to the bytes delivered in a period, if the delay is far beyond the target or packets were lost. True if it did, or
     /// if the acknowledgement is about packets from before.
     fn quick_adapt(
         &mut self,
@@ -146,7 +146,7 @@ impl Flow {
         adapts
     }
 
-    /// Grows by a part of what is acknowledged once a whole window was without a queue. True if it did.
+    /// Grows by a fraction of the acknowledged bytes once a whole window was without a queue. True if it did.
     fn fast_increase(&mut self, bytes: f64, delay: f64, source: &Limits) -> bool {
         if delay >= NO_QUEUE * source.target {
             (self.without_queue, self.grows_fast) = (0.0, false);
@@ -171,7 +171,7 @@ impl Flow {
         true
     }
 
-    /// Applies the increases that have been gathered, if enough was acknowledged or a round trip has passed.
+    /// Applies the accumulated increases, if enough bytes are acknowledged or a round trip has passed.
     fn adjust(&mut self, eta: f64, source: &Limits, now: Time) {
         let period = now.saturating_sub(self.adjusted) >= source.base_rtt;
         if !period && self.gathered_over < ADJUST_EVERY * source.mtu {
@@ -185,7 +185,7 @@ impl Flow {
     }
 }
 
-/// What a flow's changes depend on.
+/// Parameters of a flow's changes.
 struct Limits {
     target: f64,
     base_rtt: Time,

@@ -94,7 +94,7 @@ fn fast_increase_where_there_is_no_queue() {
 }
 
 /// Far beyond the target: what got through since the last period, base round trip and target long, becomes the window, and what was
-/// on its way says nothing more.
+/// in flight says nothing more.
 #[test]
 fn quick_adapt_sets_the_window_to_what_got_through() {
     let mut source = source(&Nscc { delay_weight: 1.0, eta: 0.0, ..Nscc::default() });

@@ -11,7 +11,7 @@ use super::flows::Flows;
 use super::level::ReportedRate;
 use super::{Acknowledged, FlowKey, Pacer, Report};
 
-/// The rules of all sources; times in picoseconds.
+/// Parameters of all sources; times in picoseconds.
 #[derive(Clone, Debug)]
 pub struct SwiftRules {
     spec: Swift,
@@ -87,7 +87,7 @@ impl SwiftSource {
         Flow { cwnd, rtt: rules.base_rtt, decreased: Time::ZERO, allowed: Time::ZERO, level }
     }
 
-    /// The window becomes `cwnd`.
+    /// Sets the window to `cwnd`.
     fn set(&mut self, key: FlowKey, cwnd: f64, now: Time, report: Report<'_>) {
         let (rules, line) = (&*self.rules, self.line);
         let Some(flow) = self.flows.get(key) else { return };

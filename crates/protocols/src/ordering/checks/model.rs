@@ -27,7 +27,7 @@ pub(super) struct Configuration {
     pub(super) slow_memory: bool,
 }
 
-/// Everything at a moment.
+/// Everything in a time step.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Snapshot {
     pub(super) world: World,
