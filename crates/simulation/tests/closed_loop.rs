@@ -199,7 +199,7 @@ fn requests_and_responses_in_one_class_deadlock_and_in_two_do_not() {
     assert_eq!((endless.status, endless.invariants.in_flight), (Status::Ok, 0));
 }
 
-/// Jobs that are done end a run only if nothing else is under way: here requests wait for ever behind them.
+/// Jobs that are done end a run only if nothing else is in progress: here requests wait for ever behind them.
 #[test]
 fn jobs_that_are_done_do_not_hide_a_deadlock() {
     let job = "[[jobs]]\nprogram = { barrier = {} }\n";
@@ -223,7 +223,7 @@ fn copies_of_a_transport_do_not_hide_that_hosts_refuse_for_ever() {
     assert_eq!((apart.status, apart.invariants.in_flight), (Status::Ok, 0), "{:?}", apart.defect);
 }
 
-/// A host that congestion control holds back for longer than all timers goes on by itself.
+/// A host that congestion control rate-limits for longer than all timers goes on by itself.
 #[test]
 fn responses_that_congestion_control_holds_back_are_no_deadlock() {
     let text = r#"

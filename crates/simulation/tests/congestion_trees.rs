@@ -213,7 +213,7 @@ fn what_congestion_control_does_is_recorded() {
         );
         let becn = [sum("flows", "becn"), sum("congestion_series", "becn"), sum("run_series", "notified")];
         assert_eq!(becn, [found.notified as i64; 3], "{algorithm}");
-        // Packets on their way at the end make the difference, and with DCQCN those that several switches marked.
+        // Packets in flight at the end make the difference, and with DCQCN those that several switches marked.
         let (fecn, least) = (sum("flows", "fecn"), if algorithm == "dcqcn" { 5 } else { 2 });
         assert!(
             fecn <= found.marked as i64 && fecn > found.marked as i64 / least,

@@ -1,4 +1,4 @@
-//! The traffic matrix, the moment and the links of flows, against what can be worked out by hand.
+//! The traffic matrix, the time and the links of flows, against what can be computed by hand.
 
 mod common;
 

@@ -244,7 +244,7 @@ fn what_makes_no_sense_is_refused() {
         (
             "jobs.0.outstanding",
             "2",
-            "jobs.0.outstanding: this has no meaning with `barrier`: each step needs what",
+            "jobs.0.outstanding: this has no meaning with `barrier`: each step depends on",
         ),
         ("jobs.0.placement", "{ strided = 0 }", "jobs.0.placement.strided: 0 is out of range"),
         ("jobs.0.placement", "liner", "did you mean `linear`?"),
@@ -258,7 +258,7 @@ fn what_makes_no_sense_is_refused() {
         (
             "jobs.0.program",
             "{ neighbour-exchange = { grid = [5, 3], message = '1 B' } }",
-            "5 x 3 = 15 has not 16 places, as many as there are ranks: for example [4, 4]",
+            "5 x 3 = 15 does not have 16 positions, the number of ranks: for example [4, 4]",
         ),
     ];
     for (key, value, expected) in cases {
@@ -267,5 +267,5 @@ fn what_makes_no_sense_is_refused() {
     }
     let twice = format!("{STAR}[[jobs]]\nname = 'job'\nprogram = {{ barrier = {{}} }}\n");
     let error = try_prepare(&twice, &[]).unwrap_err();
-    assert!(error.contains("jobs.1.name: \"job\" is the name of another job, too"), "{error}");
+    assert!(error.contains("jobs.1.name: \"job\" is the name of another job"), "{error}");
 }

@@ -86,7 +86,7 @@ fn swift_keeps_the_round_trip_at_its_target() {
             let cwnd = target * 12.5 / 4096.0 / senders as f64;
             base + (alpha / cwnd.sqrt() - 0.1 * alpha).clamp(0.0, range)
         });
-        // An acknowledgement of 64 bytes takes 5 ns a link on its way back.
+        // An acknowledgement of 64 bytes takes 5 ns a link in flight back.
         let round_trip = found.queueing_ns + EMPTY_NS + 2010.0;
         let ratio = round_trip / target;
         // The window swings about the target: by beta times what an additive increase adds to the delay, and by ai packets of each sender.

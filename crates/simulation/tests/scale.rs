@@ -37,7 +37,7 @@ fn a_torus_of_32768_hosts_runs() {
     let made = outcome.summary.offered_gbps * 200.0 / 8.0 / 64.0;
     assert!((made - slots * p).abs() < margin, "{made}");
     assert!(found.injected as f64 <= made && found.injected as f64 > 0.9 * made, "{found:?}");
-    // A way is of 24 links on average, with 3 ns and more on each: some have arrived, and many are on their way.
+    // A way is of 24 links on average, with 3 ns and more on each: some have arrived, and many are in flight.
     assert!(found.delivered > 0 && found.in_flight > 0);
 }
 

@@ -8,7 +8,7 @@ use fabricsim_units::{HostId, Rate, Time};
 use crate::closed::{Closed, RequestResponse, Requests, Shared};
 use crate::error::ErrorLocation;
 use crate::injection::{self, Timing};
-use crate::job::{self, Job, JobInfo, NOBODY, Rank};
+use crate::job::{self, Job, JobInfo, NO_RANK, Rank};
 use crate::pattern::{self, Draw, Plan};
 use crate::select::Selector;
 use crate::size::Sizes;
@@ -19,7 +19,7 @@ use crate::{Hosts, Problem, WorkloadError};
 /// The traffic of an experiment, ready to run.
 #[derive(Clone, Debug)]
 pub struct Workload {
-    /// The source of each host, by [`HostId`]; one without streams where a host sends nothing.
+    /// The source of each host, by [`HostId`]; without streams if the host sends nothing.
     pub sources: Vec<Source>,
     /// All streams of messages, by number: the entries of the traffic list, then the responses to those that have them,
     /// then the jobs.
@@ -62,7 +62,7 @@ pub enum StreamKind {
 }
 
 impl StreamKind {
-    /// In a word, for tables.
+    /// Returns the kind in one word, for tables.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Traffic => "traffic",
@@ -165,7 +165,7 @@ impl Closing<'_> {
     fn of_host(&self, host: HostId, streams: &[MessageStream]) -> Option<Closed> {
         let ranks = self.jobs.iter().filter_map(|job| {
             let rank = job.ranks[host.index()];
-            (rank != NOBODY).then(|| Rank::new(Arc::clone(job), rank))
+            (rank != NO_RANK).then(|| Rank::new(Arc::clone(job), rank))
         });
         let ranks: Vec<Rank> = ranks.collect();
         if ranks.is_empty() && !self.everywhere {
@@ -298,18 +298,18 @@ impl Builder<'_> {
     }
 }
 
-/// Says what contradicts in a description of hosts.
+/// Checks a description of hosts for contradictions.
 fn consistent(hosts: &Hosts) -> Result<(), &'static str> {
     let n = hosts.names.len();
     if hosts.rates.len() != n {
-        return Err("as many rates as names are needed");
+        return Err("the numbers of rates and names differ");
     }
     if n > u32::MAX as usize {
-        return Err("there are more hosts than numbers for them");
+        return Err("too many hosts: host numbers have 32 bits");
     }
     let Some(grid) = &hosts.grid else { return Ok(()) };
     if grid.coordinates.len() != n || grid.slot.len() != n {
-        return Err("as many coordinates and slots as names are needed");
+        return Err("the numbers of coordinates, slots and names differ");
     }
     let k = &grid.dimensions;
     let inside = |at: &Vec<u32>| at.len() == k.len() && at.iter().zip(k).all(|(x, k)| x < k);

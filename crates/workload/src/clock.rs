@@ -13,7 +13,7 @@ impl Clock {
         Self((time.0 as u128) << PLACES)
     }
 
-    /// A duration of `ps` picoseconds, to the nearest; negative ones are none, those beyond the range the longest.
+    /// A duration of `ps` picoseconds, to the nearest, limited to the range from zero to the longest.
     #[inline]
     pub(crate) fn from_ps(ps: f64) -> Self {
         let scaled = ps * (1_u64 << PLACES) as f64 + 0.5;

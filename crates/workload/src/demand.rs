@@ -26,12 +26,12 @@ impl Demand<'_> {
         self.stream.number()
     }
 
-    /// True if it offers all that the link takes. A window does, as far as its responses keep up.
+    /// True if it offers all that the link carries. A window does if its responses keep up.
     pub fn is_saturating(&self) -> bool {
         self.stream.entry().timing.is_greedy()
     }
 
-    /// Offered load as a fraction of the rate of the source's link; 1 where it is saturating. Averaged over bursts.
+    /// Offered load as a fraction of the rate of the source's link; 1 if it is saturating. Averaged over bursts.
     pub fn load(&self) -> f64 {
         self.stream.load()
     }
@@ -48,7 +48,7 @@ impl Demand<'_> {
     }
 
     /// Returns its begin, and its end: by its `stop`, or the time at which its last message could have been sent if the
-    /// source got all that it offers. [`Time::MAX`]: never.
+    /// network accepted all offered messages. [`Time::MAX`]: never.
     pub fn span(&self) -> (Time, Time) {
         let entry = self.stream.entry();
         let end = if entry.messages == u64::MAX {
@@ -67,7 +67,7 @@ impl Demand<'_> {
         self.stream.entry().draw.most_destinations(self.stream.mark())
     }
 
-    /// Shows the destinations and the share of the messages that goes to each. A destination may come twice; the
+    /// Visits the destinations with the share of the messages that goes to each. A destination may occur twice; the
     /// shares add up to 1.
     pub fn shares(&self, visit: impl FnMut(HostId, f64)) {
         self.stream.entry().draw.shares(self.stream.mark(), visit);
@@ -151,7 +151,7 @@ mod tests {
         shares
     }
 
-    /// Shares are what the draws tend to, and name no host that is never drawn.
+    /// Shares are the limits of the draws' frequencies, and name no host that is never drawn.
     #[test]
     fn shares_are_those_of_the_draws() {
         let n = 60_000;

@@ -1,7 +1,7 @@
 use fabricsim_spec::SpecError;
 use thiserror::Error;
 
-/// Error in the traffic of an experiment, and its place.
+/// Error in the traffic of an experiment, and its location.
 #[derive(Clone, Debug, PartialEq, Error)]
 #[error("{file}: {key}: {problem}")]
 pub struct WorkloadError {
@@ -59,16 +59,16 @@ pub enum Problem {
         count: usize,
     },
     /// A bit pattern on a number of hosts that has no whole number of bits.
-    #[error("`{pattern}` needs a number of hosts that is a power of two{}; there are {hosts}", exponent(*.even))]
+    #[error("`{pattern}` needs a number of hosts that is a power of two{}, not {hosts}", exponent(*.even))]
     PowerOfTwo {
         /// The pattern.
         pattern: &'static str,
-        /// Hosts there are.
+        /// Number of hosts.
         hosts: usize,
         /// True if the exponent must be even.
         even: bool,
     },
-    /// A grid pattern that leads to a place without a host.
+    /// A grid pattern that leads to a position without a host.
     #[error(
         "`{pattern}` leads from {host} to number {slot} at {coordinates:?}, and no such host exists; choose other `sources`"
     )]
@@ -91,7 +91,7 @@ pub enum Problem {
         sources: usize,
     },
     /// A permutation that names a host twice.
-    #[error("\"{0}\" is there twice: a permutation names every receiver once")]
+    #[error("\"{0}\" is a duplicate: a permutation names every receiver once")]
     PermutationTwice(String),
     /// A key that has no meaning together with the rest.
     #[error("this has no meaning with `{with}`: {why}")]
@@ -109,7 +109,7 @@ pub enum Problem {
         /// Key to write.
         why: &'static str,
     },
-    /// Two keys that say the same thing.
+    /// Two keys with the same meaning.
     #[error("give `{0}` or `{1}`, not both")]
     Both(&'static str, &'static str),
     /// A value out of its range.
@@ -120,7 +120,7 @@ pub enum Problem {
         /// The range.
         allowed: &'static str,
     },
-    /// A Bernoulli process that would have to send more than one message a slot.
+    /// A Bernoulli process with more than one message per slot.
     #[error(
         "{probability:.6} messages per slot of {slot} are more than one: lower the load, or give a shorter `slot`, \
          or use `poisson`"
@@ -138,7 +138,7 @@ pub enum Problem {
     )]
     TooFast(f64),
     /// An entry that can send nothing.
-    #[error("none of the {0} sources has a destination other than itself: nothing would be sent")]
+    #[error("none of the {0} sources has a destination other than itself: the entry would send nothing")]
     AllSilent(usize),
     /// More entries than stream numbers.
     #[error("{0} entries are too many: at most 65536 are allowed")]
@@ -146,13 +146,13 @@ pub enum Problem {
     /// A number of ranks that the hosts cannot take.
     #[error("{ranks} ranks do not fit: there is one on each host, and `hosts` stands for {hosts}")]
     Ranks {
-        /// Ranks that were asked for.
+        /// Requested number of ranks.
         ranks: u32,
-        /// Hosts that there are.
+        /// Number of hosts.
         hosts: usize,
     },
     /// A rank beyond the last.
-    #[error("there is no rank {rank}: ranks are 0 to {last}")]
+    #[error("no rank {rank}: must be 0 to {last}")]
     NoSuchRank {
         /// Rank that was written.
         rank: u32,
@@ -160,7 +160,7 @@ pub enum Problem {
         last: u32,
     },
     /// A process grid of another number of ranks.
-    #[error("{} has not {ranks} places, as many as there are ranks: {}", product(.grid), grids(*.ranks))]
+    #[error("{} does not have {ranks} positions, the number of ranks: {}", product(.grid), grids(*.ranks))]
     GridRanks {
         /// Grid that was written.
         grid: Vec<u32>,
@@ -180,7 +180,7 @@ pub enum Problem {
         /// Their square.
         unit: u64,
     },
-    /// More steps than there are numbers for.
+    /// More steps than step numbers.
     #[error(
         "{iterations} iterations of {steps} steps each are too many: at most 4294967295 steps are allowed"
     )]
@@ -191,9 +191,9 @@ pub enum Problem {
         steps: u64,
     },
     /// Two jobs of one name.
-    #[error("\"{0}\" is the name of another job, too: give each a name of its own")]
+    #[error("\"{0}\" is the name of another job: give each job its own name")]
     SameName(String),
-    /// A description of the hosts that contradicts itself.
+    /// An inconsistent description of the hosts.
     #[error("the description of the hosts is inconsistent: {0}")]
     Hosts(&'static str),
 }

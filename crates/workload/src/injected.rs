@@ -1,4 +1,4 @@
-//! Messages that the caller of a session gives to a host.
+//! Messages that the caller of a session injects at a host.
 
 use std::collections::BTreeMap;
 
@@ -40,7 +40,7 @@ impl Injected {
         self.offered.iter().map(|(&destination, &bytes)| (destination, bytes))
     }
 
-    /// The window begins anew.
+    /// Restarts the window.
     pub(crate) fn forget_offered(&mut self) {
         self.offered.clear();
     }

@@ -1,8 +1,8 @@
-//! Traffic patterns, injection processes and message sizes, responses and the programs of parallel jobs: what makes
-//! messages, and knows no network.
+//! Traffic patterns, injection processes and message sizes, responses and the programs of parallel jobs: creation
+//! of messages, independent of the network.
 //!
-//! [`build`] turns the traffic list of an experiment into one [`Source`] per host. A source is lazy: of each of its
-//! streams it knows when the next message is made and nothing beyond, so that a saturated network costs no memory.
+//! [`build`] turns the traffic list of an experiment into one [`Source`] per host. A source is lazy: for each of its
+//! streams it stores only the time of the next message, so that a saturated network costs no memory.
 //! The times, destinations and sizes of a stream come from three random streams of their own, keyed by the seed, the
 //! entry of the traffic list and the host: none depends on when messages are taken, on other hosts or other entries.
 //!
@@ -47,7 +47,7 @@ pub struct Hosts {
     pub rates: Vec<Rate>,
     /// Coordinates of the switch of each host in a grid, and the grid's radices; `None` elsewhere.
     pub grid: Option<HostGrid>,
-    /// Hosts in a group, where there are groups: the first group has the first hosts, and so on.
+    /// Number of hosts in a group, if the topology has groups: the first group has the first hosts, and so on.
     pub group: Option<u32>,
 }
 
@@ -62,7 +62,7 @@ pub struct HostGrid {
     pub slot: Vec<u32>,
 }
 
-/// A message that a source wants sent.
+/// A message of a source.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Message {
     /// Time at which it was created.

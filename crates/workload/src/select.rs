@@ -1,4 +1,4 @@
-//! Names, patterns and groups to hosts.
+//! Resolution of names, patterns and groups to hosts.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -7,7 +7,7 @@ use fabricsim_units::HostId;
 
 use crate::{Problem, WorkloadError};
 
-/// Groups in groups: at most this deep.
+/// Maximum depth of nested groups.
 const DEPTH: usize = 64;
 
 /// Resolves lists of host names, patterns with `*`, and groups.
@@ -26,7 +26,7 @@ pub(crate) struct Selection {
     pub(crate) twice: Option<HostId>,
 }
 
-/// A selection in the making.
+/// A selection under construction.
 #[derive(Default)]
 struct Expansion<'a> {
     selection: Selection,

@@ -7,16 +7,16 @@ use crate::stream::MessageStream;
 
 /// The messages of one host: all entries of the traffic list that it is a source of, merged.
 ///
-/// Order. The open-loop streams (all but `saturating`) form one queue in the order in which their messages are made;
+/// Order. The open-loop streams (all but `saturating`) form one queue in order of message creation;
 /// at the same picosecond the lower entry comes first. That order, and all that is in the messages, does not depend
 /// on when they are taken. Each saturating stream is a queue of its own. Queues that have a message are served in
 /// turn, message by message: the open-loop queue first, then the saturating streams by entry. Requests of a window
-/// and messages of jobs are in the open-loop queue, after what others make at the same picosecond, and after these the
+/// and messages of jobs are in the open-loop queue, after those that other streams create at the same picosecond, and after these the
 /// messages of the caller ([`Source::inject`]); responses are apart, so that a host that cannot send its requests can
-/// still answer.
+/// still respond.
 ///
-/// Use: `next` says when there is something to take; `take` takes it. At the end of a run [`Source::finish`] makes
-/// what was due but never taken, so that [`Source::offered_bytes`] is exact.
+/// Use: `next` returns the time of the next message; `take` takes it. At the end of a run [`Source::finish`] creates the
+/// messages that were due but never taken, so that [`Source::offered_bytes`] is exact.
 #[derive(Clone, Debug)]
 pub struct Source {
     streams: Box<[MessageStream]>,
@@ -28,7 +28,7 @@ pub struct Source {
     saturating: bool,
     /// Time at which the next message is created, if no stream is saturating; [`Time::MAX`] when all have ended.
     next: Time,
-    /// Messages that follow from others, where there are any.
+    /// Messages that follow from others, if there are any.
     closed: Option<Box<Closed>>,
     /// Messages of the caller, if there were any.
     injected: Option<Box<Injected>>,
@@ -68,7 +68,7 @@ impl Source {
         }
     }
 
-    /// Returns the time at which the next message is created: up to `now` if it is there already, later if not; `None`
+    /// Returns the time at which the next message is created: up to `now` if it is ready, later if not; `None`
     /// when the source has ended. A saturating stream has a message at `now`, or at its start if that is later.
     #[inline]
     pub fn next(&self, now: Time) -> Option<Time> {
@@ -81,7 +81,7 @@ impl Source {
     }
 
     /// Takes the message whose turn it is. There must be one: [`Source::next`] is at most `now`. Those of saturating
-    /// streams are made at `now`.
+    /// streams are created at `now`.
     ///
     /// # Panics
     ///
@@ -105,13 +105,13 @@ impl Source {
         self.injected.iter().flat_map(|injected| injected.offered())
     }
 
-    /// True if messages of this host follow from others. Then it is to be notified of arrivals and departures.
+    /// True if messages of this host follow from others. Then the caller must notify it of arrivals and departures.
     #[inline]
     pub fn is_closed(&self) -> bool {
         self.closed.is_some()
     }
 
-    /// The host has taken a packet with data. True if there is something new to send, now or later.
+    /// The host has accepted a packet with data. True if there is something new to send, now or later.
     pub fn arrived(&mut self, now: Time, arrival: &Arrival) -> bool {
         self.with_closed_loop(|closed, streams| closed.arrived(now, arrival, streams))
     }
@@ -131,13 +131,13 @@ impl Source {
         more
     }
 
-    /// Time at which the next response is there; `None` if, by what is known, there will be none.
+    /// Time at which the next response is ready; `None` if none is known.
     #[inline]
     pub fn next_response(&self) -> Option<Time> {
         self.closed.as_ref().map(|closed| closed.out.responses.next()).filter(|&at| at < Time::MAX)
     }
 
-    /// Responses that are made, now or later, and have not been taken.
+    /// Responses that are created, now or later, and have not been taken.
     pub fn responses(&self) -> usize {
         self.closed.as_ref().map_or(0, |closed| closed.out.responses.len())
     }
@@ -171,7 +171,7 @@ impl Source {
     }
 
     /// True if every packet of a message of `stream` goes to a destination of its own. Then the first packet goes to the
-    /// message's, each other to [`Source::destination`]. Never where the pattern leaves no choice.
+    /// message's, each other to [`Source::destination`]. False if the pattern leaves no choice.
     #[inline]
     pub fn draws_per_packet(&self, stream: u16) -> bool {
         self.index(stream).is_some_and(|index| self.streams[index].draws_per_packet())
@@ -218,9 +218,9 @@ impl Source {
         (self.from, self.to) = (from, to);
     }
 
-    /// Ends the source's run at `end`: makes the messages that are created before `end` and were not taken, counts
-    /// them as offered and shows them to `visit`, in order of creation; saturating streams, which make none, are
-    /// counted by time. At most once, and nothing is to be taken afterwards.
+    /// Ends the source's run at `end`: creates the messages that are created before `end` and were not taken, counts
+    /// them as offered and passes them to `visit`, in order of creation; saturating streams, which have none, are
+    /// counted by time. Called at most once; no message may be taken afterwards.
     pub fn finish(&mut self, end: Time, mut visit: impl FnMut(&Message)) {
         let last = Time(end.0.saturating_sub(1));
         while end > Time::ZERO
@@ -239,7 +239,7 @@ impl Source {
     }
 
     /// Bytes offered within the window: those of the messages of open-loop streams created in it, and what the link
-    /// takes while a saturating stream has messages. Final after [`Source::finish`]; until then only what was taken,
+    /// carries while a saturating stream has messages. Final after [`Source::finish`]; until then only what was taken,
     /// and nothing of saturating streams.
     pub fn offered_bytes(&self) -> u64 {
         let injected = self.injected().map(|(_, bytes)| bytes);
@@ -275,7 +275,7 @@ impl Source {
         first.map(|(created, index)| (index, created))
     }
 
-    /// The queue whose turn it is among those with a message, and passes the turn on.
+    /// Returns the queue whose turn it is among those with a message, and advances the turn.
     fn in_turn(&mut self, now: Time) -> Option<(usize, Time)> {
         let queues = self.streams.len() + 1;
         let first = usize::from(self.turn);
@@ -314,20 +314,20 @@ impl Source {
         message
     }
 
-    /// The first of the messages that follow from others, which is there at `now`.
+    /// The first of the messages that follow from others, which is ready at `now`.
     fn draw_closed(&mut self, now: Time) -> Message {
         let taken = self.closed.as_mut().and_then(|closed| closed.out.ready.take(now));
-        let message = taken.unwrap_or_else(|| panic!("no message at {now}: it was there a moment ago"));
+        let message = taken.unwrap_or_else(|| panic!("no message at {now}, although one was ready"));
         self.count(&message);
         self.schedule();
         message
     }
 
-    /// The first of the caller's messages, which is there at `now`.
+    /// The first of the caller's messages, which is ready at `now`.
     fn draw_injected(&mut self, now: Time) -> Message {
         let (from, to) = (self.from, self.to);
         let taken = self.injected.as_mut().and_then(|injected| injected.take(now, from, to));
-        let message = taken.unwrap_or_else(|| panic!("no message at {now}: it was there a moment ago"));
+        let message = taken.unwrap_or_else(|| panic!("no message at {now}, although one was ready"));
         self.schedule();
         message
     }

@@ -58,7 +58,7 @@ pub(crate) struct MessageStream {
     /// Time at which the next message is created, at the earliest if the stream is saturating; [`Time::MAX`] when it has
     /// ended.
     at: Time,
-    /// Messages that it may still make.
+    /// Messages that it may still create.
     left: u64,
     /// Bytes that it has offered within the window.
     pub(crate) offered: u64,
@@ -129,7 +129,7 @@ impl MessageStream {
         self.at
     }
 
-    /// Makes the next message, which is there (`created` is what [`MessageStream::next`] says).
+    /// Creates the next message, which is ready (`created` is the value of [`MessageStream::next`]).
     #[inline]
     pub(crate) fn take(&mut self, created: Time) -> Message {
         let bytes = self.entry.sizes.draw(&mut self.sizes);
@@ -150,7 +150,7 @@ impl MessageStream {
         (!ended).then(|| self.take(now))
     }
 
-    /// After the last message of a saturating stream, its clock says when that could have been sent.
+    /// After the last message of a saturating stream, its clock holds the time at which that could have been sent.
     fn count_down(&mut self, created: Time, bytes: u64) {
         if self.left == 0 {
             let sending =
@@ -176,7 +176,7 @@ impl MessageStream {
         self.entry.per_packet
     }
 
-    /// Bytes that a saturating stream offers from `from` to `to`: what its link takes in the time in which it has
+    /// Bytes that a saturating stream offers from `from` to `to`: what its link carries in the time in which it has
     /// messages, that is until it stops, or until its last message could have been sent.
     pub(crate) fn offered_by_time(&self, from: Time, to: Time) -> u64 {
         let exhausted = if self.left == 0 { self.process.clock.time() } else { None };

@@ -80,7 +80,7 @@ pub(crate) fn draws(hosts: &Hosts, rest: &str, source: usize, n: u32) -> impl It
     (0..n).map(move |_| take(&mut source, 1)[0].destination.0)
 }
 
-/// Takes `n` messages, each when it is made.
+/// Takes `n` messages, each when it is created.
 pub(crate) fn take(source: &mut Source, n: u32) -> Vec<Message> {
     let one = |source: &mut Source| source.next(Time::ZERO).map(|at| source.take(at));
     (0..n).map_while(|_| one(source)).collect()

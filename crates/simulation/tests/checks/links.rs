@@ -111,7 +111,7 @@ pub fn hosts(seen: &Seen) -> Result<(), Failure> {
     let tables = &seen.tables;
     let packet = seen.prepared.experiment.host.mtu.0 as f64 * 8.0 / seen.outcome.summary.measured_ns;
     let rates = tables.real("hosts", "link_gbps");
-    // Reordered packets count when they are visible: a host may give out more than its link carries for a moment.
+    // Reordered packets count when they are visible: a host may give out more than its link carries for a time.
     let columns: &[&str] =
         if seen.orders() { &["injected_gbps"] } else { &["injected_gbps", "delivered_gbps"] };
     for column in columns {

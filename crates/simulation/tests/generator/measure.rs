@@ -15,7 +15,7 @@ pub const PART: Part = Part {
     ],
     rules: &[Rule {
         when: &[IsNot("exchanges", &["none"]), Is("transport", &["none"])],
-        then: Refused("nothing is exchanged: choose another mode"),
+        then: Refused("no exchanges occur: choose another mode"),
     }],
     write,
 };

@@ -48,11 +48,11 @@ pub const PART: Part = Part {
         },
         Rule {
             when: &[Is("allocation", &["separable"]), Is("priority", &["last"])],
-            then: Refused("knows no priority"),
+            then: Refused("has no priorities"),
         },
         Rule {
             when: &[Is("arbiter", &["age-based"]), Is("priority", &["last"])],
-            then: Refused("`age-based` knows no priority"),
+            then: Refused("`age-based` has no priorities"),
         },
     ],
     write,

@@ -39,7 +39,7 @@ pub const PART: Part = Part {
     rules: &[
         Rule {
             when: &[Is("injection", &["window"]), Is("response", &["none"])],
-            then: Refused("the next message is made when a response arrives"),
+            then: Refused("the next message is created when a response arrives"),
         },
         Rule {
             when: &[Is("draw_per", &["packet"]), IsNot("response", &["none"])],

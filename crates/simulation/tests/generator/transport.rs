@@ -34,7 +34,7 @@ pub const PART: Part = Part {
     rules: &[
         Rule {
             when: &[Is("transport", &["none"]), Is("loss", &["some"])],
-            then: Refused("nobody would send a lost packet again"),
+            then: Refused("no host retransmits lost packets"),
         },
         Rule { when: &[Is("transport", &["none"]), Is("window", &["narrow"])], then: Idle },
         Rule { when: &[Is("transport", &["none"]), Is("target", &["scarce"])], then: Idle },

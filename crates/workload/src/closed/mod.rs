@@ -1,9 +1,9 @@
 //! Messages that follow from others: requests in a window, responses, and the messages of jobs.
 //!
-//! A host is notified of the packets that it takes and of the messages that have left it; what it is to send because of that
-//! waits in its queues until it is taken. The size of a request or a response is a function of its stream, its requester and
-//! its number (its tag), so that a receiver knows when a message of several packets is whole, in whatever order
-//! they come.
+//! A host is notified of the packets that it accepts and of the messages that have left it; the messages that follow
+//! wait in its queues until they are sent. The size of a request or a response is a function of its stream, its requester and
+//! its number (its tag), so that a receiver recognises a complete message in any
+//! order of its packets.
 
 mod queue;
 mod requests;
@@ -22,7 +22,7 @@ pub(crate) use queue::Queue;
 pub(crate) use requests::Requests;
 pub(crate) use shared::{RequestResponse, Role, Shared};
 
-/// A packet that a host has taken.
+/// A packet that a host has accepted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Arrival {
     /// Sender.
@@ -47,7 +47,7 @@ pub enum Event {
         /// Time at which the response was whole.
         at: Time,
     },
-    /// A rank has done an iteration.
+    /// A rank has completed an iteration.
     Iteration {
         /// Number of the job.
         job: u16,
@@ -55,21 +55,21 @@ pub enum Event {
         iteration: u32,
         /// Time at which the rank began it.
         start: Time,
-        /// Time at which the rank had done it; may be later than now.
+        /// Time at which the rank completed it; may be later than now.
         end: Time,
         /// Bytes that it sent in it.
         bytes: u64,
     },
 }
 
-/// Destination of what follows from an arrival.
+/// Output of an arrival: the messages and events that follow.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Out {
     /// Requests and messages of jobs.
     pub(crate) ready: Queue,
     pub(crate) responses: Queue,
     pub(crate) events: Vec<Event>,
-    /// For ranks to ask their program.
+    /// Step buffer for calls of the program.
     pub(crate) step: Step,
 }
 
@@ -94,7 +94,7 @@ impl Closed {
         Self { shared, requests, parts: BTreeMap::new(), ranks, out: Out::default(), offered }
     }
 
-    /// Begins: windows are filled, ranks do their first steps.
+    /// Starts: fills the windows and begins the first steps of the ranks.
     pub(crate) fn start(&mut self, streams: &mut [MessageStream]) {
         for requests in &mut self.requests {
             requests.start(streams, &mut self.out);
@@ -104,7 +104,7 @@ impl Closed {
         }
     }
 
-    /// Time at which the next request or message of a job is there; [`Time::MAX`]: by what is known, never.
+    /// Time at which the next request or message of a job is ready; [`Time::MAX`] if none is known.
     #[inline]
     pub(crate) fn next(&self) -> Time {
         self.out.ready.next()
@@ -120,7 +120,7 @@ impl Closed {
         self.out.ready.len() + self.out.responses.len()
     }
 
-    /// A stream of the host has made a message: a request, perhaps.
+    /// A stream of the host has created a message, which may be a request.
     #[inline]
     pub(crate) fn created(&mut self, message: &Message) {
         if let Some(requests) = self.requests.iter_mut().find(|requests| requests.stream == message.stream) {
@@ -128,7 +128,7 @@ impl Closed {
         }
     }
 
-    /// The host has taken a packet.
+    /// The host has accepted a packet.
     pub(crate) fn arrived(&mut self, now: Time, arrival: &Arrival, streams: &mut [MessageStream]) {
         let shared = Arc::clone(&self.shared);
         match shared.role(arrival.stream) {
@@ -155,7 +155,7 @@ impl Closed {
         }
     }
 
-    /// A packet of a request: when all are there, the response is made.
+    /// A packet of a request: when all are there, the response is created.
     fn requested(&mut self, now: Time, arrival: &Arrival, exchange: &RequestResponse) {
         let size = exchange.request_bytes(arrival.source, arrival.tag);
         let bytes = u64::from(arrival.bytes);

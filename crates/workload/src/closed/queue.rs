@@ -5,7 +5,7 @@ use fabricsim_units::Time;
 
 use crate::Message;
 
-/// Messages by the time at which they are there; those of one time in the order in which they were put in.
+/// Messages by the time at which they are ready; those of equal time in order of insertion.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Queue {
     heap: BinaryHeap<Reverse<Entry>>,
@@ -44,13 +44,13 @@ impl Queue {
         self.pushed += 1;
     }
 
-    /// Time at which the first message is there; [`Time::MAX`] if there is none.
+    /// Time at which the first message is ready; [`Time::MAX`] if there is none.
     #[inline]
     pub(crate) fn next(&self) -> Time {
         self.heap.peek().map_or(Time::MAX, |first| first.0.message.created)
     }
 
-    /// The first message, if it is there at `now`.
+    /// The first message, if it is ready at `now`.
     pub(crate) fn take(&mut self, now: Time) -> Option<Message> {
         if self.next() > now {
             return None;

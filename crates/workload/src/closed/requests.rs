@@ -13,7 +13,7 @@ pub(crate) struct Requests {
     pub(crate) stream: u16,
     shared: Arc<Shared>,
     host: HostId,
-    /// With a window: the requests that there may be.
+    /// With a window: the maximum number of requests.
     window: Option<u32>,
     open: BTreeMap<u32, Open>,
 }
@@ -47,12 +47,12 @@ impl Requests {
         }
     }
 
-    /// A request is made.
+    /// A request is created.
     pub(super) fn created(&mut self, message: &Message) {
         self.open.insert(message.tag, Open { created: message.created, missing: None });
     }
 
-    /// A packet of a response has arrived. When it is whole, the window has room for another request.
+    /// A packet of a response has arrived. When the response is complete, the window has room for another request.
     pub(super) fn answered(
         &mut self,
         now: Time,

@@ -44,7 +44,7 @@ impl RequestResponse {
 /// Role of a stream.
 #[derive(Debug)]
 pub(crate) enum Role<'a> {
-    /// Nobody waits for its messages.
+    /// Its messages are not answered.
     Plain,
     /// Its messages are answered.
     Request(&'a RequestResponse),

@@ -4,7 +4,7 @@ use crate::clock::Clock;
 use crate::injection::{InjectionInput, Process};
 use crate::{Problem, WorkloadError};
 
-/// Time is divided into slots from `start` on; at the beginning of each a message is made or not, with the same
+/// Time is divided into slots from `start` on; at the beginning of each a message is created or not, with the same
 /// probability. The numbers of slots between messages are geometrically distributed and drawn as such.
 #[derive(Clone, Debug)]
 pub(crate) struct Bernoulli {
@@ -44,7 +44,7 @@ impl Bernoulli {
         process.clock.advance(self.slot.times(failures.saturating_add(1)));
     }
 
-    /// Slots without a message before one with: P(n or more) = (1 - p)^n.
+    /// Slots without a message before one with a message: P(n or more) = (1 - p)^n.
     #[inline]
     fn failures(&self, process: &mut Process) -> u64 {
         (libm::log(process.random.unit()) * self.inverse) as u64

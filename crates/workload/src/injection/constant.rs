@@ -2,8 +2,8 @@ use crate::WorkloadError;
 use crate::clock::Clock;
 use crate::injection::{InjectionInput, Process};
 
-/// Constant intervals: the mean size over the rate, whatever the size of the single message. The first message is
-/// made at `start`, on all sources at once.
+/// Constant intervals: the mean size over the rate, for messages of any size. The first message is
+/// created at `start`, on all sources at once.
 #[derive(Clone, Debug)]
 pub(crate) struct Constant {
     interval: Clock,

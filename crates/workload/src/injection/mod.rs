@@ -48,7 +48,7 @@ pub(crate) struct Process {
     /// Time at which the next message is created.
     pub(crate) clock: Clock,
     pub(crate) random: Random,
-    /// `on-off`: what is left of the burst after that, in picoseconds.
+    /// `on-off`: rest of the burst after that, in picoseconds.
     pub(crate) burst: f64,
 }
 
@@ -66,7 +66,7 @@ impl Timing {
         }
     }
 
-    /// The process before its first message, which is made at `clock` or later.
+    /// The process before its first message, which is created at `clock` or later.
     pub(crate) fn start(&self, start: Time, random: Random) -> Process {
         let mut process = Process { clock: Clock::at(start), random, burst: 0.0 };
         match self {
@@ -74,7 +74,7 @@ impl Timing {
             Self::Poisson(p) => p.advance(&mut process),
             Self::OnOff(p) => p.start(&mut process),
             Self::Constant(_) | Self::Saturating => {}
-            // Its messages are made when responses arrive.
+            // Its messages are created when responses arrive.
             Self::Window => process.clock = Clock::at(Time::MAX),
         }
         process
@@ -96,7 +96,7 @@ impl Timing {
         matches!(self, Self::Saturating)
     }
 
-    /// True if it offers as much as it gets, whatever that is.
+    /// True if it offers all that the network accepts.
     pub(crate) const fn is_greedy(&self) -> bool {
         matches!(self, Self::Saturating | Self::Window)
     }
@@ -252,7 +252,7 @@ mod tests {
         }
     }
 
-    /// Offered loads of `n` sources within the first `us` microseconds, messages of which none is ever taken.
+    /// Offered loads of `n` sources within the first `us` microseconds, of messages of which none is ever taken.
     fn offered(rest: &str, n: u32, us: u64) -> Vec<f64> {
         let end = Time::us(us);
         let mut workload = workload(&hosts(n), &format!("pattern = 'uniform'\n{rest}"));
@@ -289,7 +289,7 @@ mod tests {
             // The sources are independent: five standard deviations of their mean.
             let bound = 5.0 * (variance / count).sqrt();
             assert!((mean - load).abs() <= bound, "{rest}: {mean} is not {load} within {bound}");
-            assert!(bound < 0.1 * load, "{rest}: the test says nothing, {bound}");
+            assert!(bound < 0.1 * load, "{rest}: confidence interval too wide to be meaningful: {bound}");
         }
     }
 

@@ -6,7 +6,7 @@ use crate::{Problem, WorkloadError};
 
 /// Bursts and silences of exponentially distributed length. A clock of the source runs during bursts only; by that
 /// clock messages follow each other at link rate, each as long after its predecessor as that one takes on the link.
-/// What a burst is too short for is taken from the next, and the load is exactly on / (on + off), however short bursts
+/// A message that exceeds a burst continues in the next, and the load is exactly on / (on + off), however short bursts
 /// are.
 ///
 /// Give `on` and `off`; or `on` and the mean load (`load` or `rate`), from which `off` follows.

@@ -1,10 +1,10 @@
 use crate::WorkloadError;
 use crate::injection::InjectionInput;
 
-/// Always one message more than can be sent, from `start` to `stop`: a message is made when it is taken, and the
+/// Always one message more than can be sent, from `start` to `stop`: a message is created when it is taken, and the
 /// load is 1.
 pub(super) fn new(context: &InjectionInput) -> Result<f64, WorkloadError> {
-    const WHY: &str = "it offers all that the link takes; leave it out, or choose another `injection`";
+    const WHY: &str = "it offers all that the link carries; leave it out, or choose another `injection`";
     let given = [("load", context.traffic.load.is_some()), ("rate", context.traffic.rate.is_some())];
     match given.into_iter().find(|(_, given)| *given) {
         Some((key, _)) => Err(context.no_meaning(key, WHY)),

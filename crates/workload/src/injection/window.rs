@@ -4,11 +4,11 @@ use crate::injection::InjectionInput;
 /// Largest window.
 const LARGEST: u32 = 1 << 16;
 
-/// A closed loop: `window` messages at `start`, and one more whenever a response has arrived. What it offers follows
+/// A closed loop: `window` messages at `start`, and one more after each response. Its offered load follows
 /// from the network; at most 1.
 pub(super) fn new(context: &InjectionInput) -> Result<f64, WorkloadError> {
     const WHY: &str =
-        "what it offers follows from the responses; leave it out, or choose another `injection`";
+        "its offered load follows from the responses; leave it out, or choose another `injection`";
     let traffic = context.traffic;
     let given = [("load", traffic.load.is_some()), ("rate", traffic.rate.is_some())];
     if let Some((key, _)) = given.into_iter().find(|(_, given)| *given) {
@@ -17,14 +17,14 @@ pub(super) fn new(context: &InjectionInput) -> Result<f64, WorkloadError> {
     match traffic.window {
         None => {
             const WHY: &str =
-                "how many messages of a source may be without response, for example `window = 16`?";
+                "the maximum number of messages of a source without response, for example `window = 16`";
             return Err(context.missing("window", WHY));
         }
         Some(window @ 1..=LARGEST) => window,
         Some(window) => return Err(context.place.range("window", &window, "from 1 to 65536")),
     };
     if traffic.response.is_none() {
-        const WHY: &str = "the next message is made when a response arrives; give one, for example \
+        const WHY: &str = "the next message is created when a response arrives; give one, for example \
                            `response = { message = \"8 B\" }`";
         return Err(context.missing("response", WHY));
     }
@@ -69,7 +69,7 @@ mod tests {
         assert_eq!(requester.events().collect::<Vec<_>>(), [event]);
         assert_eq!(requester.take(Time::us(7)).tag, 2);
         requester.arrived(Time::us(8), &packet(1, response.stream, 0, 30));
-        assert_eq!(requester.next(Time::us(8)), None, "there are three messages in all");
+        assert_eq!(requester.next(Time::us(8)), None, "three messages in all");
     }
 
     #[test]
@@ -106,7 +106,7 @@ mod tests {
         let cases = [
             (
                 "injection = 'window'\nresponse = { message = '8 B' }",
-                "traffic.0.window: `window` needs it: how many messages",
+                "traffic.0.window: `window` needs it: the maximum number",
             ),
             (
                 "injection = 'window'\nwindow = 0\nresponse = { message = '8 B' }",
@@ -114,7 +114,7 @@ mod tests {
             ),
             (
                 "injection = 'window'\nwindow = 4",
-                "traffic.0.response: `window` needs it: the next message is made when a response",
+                "traffic.0.response: `window` needs it: the next message is created when a response",
             ),
             (
                 "injection = 'window'\nwindow = 4\nload = 0.5\nresponse = { message = '8 B' }",

@@ -1,10 +1,10 @@
-//! From the list of jobs to ranks.
+//! Construction of ranks from the list of jobs.
 
 use std::sync::Arc;
 
 use fabricsim_spec::{Experiment, Job as Spec, Placement};
 
-use super::{Job, JobInfo, NOBODY, placement};
+use super::{Job, JobInfo, NO_RANK, placement};
 use crate::error::ErrorLocation;
 use crate::programs;
 use crate::select::Selector;
@@ -58,7 +58,7 @@ fn job(
     let program = programs::new(&programs::ProgramInput { place, ranks }, &spec.program)?;
     if spec.outstanding > 1 && !program.is_independent() {
         let with = programs::name(&spec.program);
-        let why = "each step needs what the one before it brought; leave it out (it is for `all-to-all` and `fft` with \
+        let why = "each step depends on the one before it; leave it out (it is for `all-to-all` and `fft` with \
                    `pairwise`)";
         return Err(place.error("outstanding", Problem::NoMeaning { with, why }));
     }
@@ -68,7 +68,7 @@ fn job(
     }
     let mut hosts = placement::order(spec.placement, hosts, seed, number);
     hosts.truncate(ranks as usize);
-    let mut of_host = vec![NOBODY; all];
+    let mut of_host = vec![NO_RANK; all];
     hosts.iter().enumerate().for_each(|(rank, host)| of_host[host.index()] = rank as u32);
     Ok(Job {
         number,

@@ -25,7 +25,7 @@ pub(crate) struct Job {
     pub(crate) program: Arc<dyn Program>,
     /// By rank.
     pub(crate) hosts: Vec<HostId>,
-    /// By host; [`NOBODY`] where there is no rank.
+    /// By host; [`NO_RANK`] if it has no rank.
     pub(crate) ranks: Vec<u32>,
     /// Steps of an iteration.
     pub(crate) steps: u64,
@@ -36,17 +36,17 @@ pub(crate) struct Job {
 }
 
 /// No rank.
-pub(crate) const NOBODY: u32 = u32::MAX;
+pub(crate) const NO_RANK: u32 = u32::MAX;
 
 /// Description of a job for tables.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct JobInfo {
-    /// Its name; the name of the program where it has none.
+    /// Its name; by default the name of the program.
     pub name: String,
     /// The stream of its messages.
     pub stream: u16,
     /// Number of ranks.
     pub ranks: u32,
-    /// Iterations that it is to do.
+    /// Number of iterations.
     pub iterations: u32,
 }

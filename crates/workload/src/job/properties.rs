@@ -1,4 +1,4 @@
-//! Jobs and windows on a network that delivers packets in any order: every rank must do all its iterations, every request must
+//! Jobs and windows on a network that delivers packets in any order: every rank must complete all its iterations, every request must
 //! be answered once.
 
 use fabricsim_units::Time;
@@ -40,7 +40,7 @@ impl Network {
         Self { workload, now, under_way, answered: 0, iterated: 0, responses: 0 }
     }
 
-    /// Something happens; `pick` says what. False if nothing can.
+    /// Handles one event, selected by `pick`. False if there is none.
     fn step(&mut self, pick: usize) -> bool {
         let hosts = self.workload.sources.len();
         let willing = (0..hosts).map(|at| (at + pick) % hosts).find(|&host| {

@@ -1,34 +1,34 @@
-//! A rank of a job: a state machine that is notified of what has arrived and what has left, and returns what to send.
+//! A rank of a job: a state machine that is notified of arrivals and departures, and returns the messages to send.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
 use fabricsim_units::{HostId, Time};
 
-use super::{Job, NOBODY};
+use super::{Job, NO_RANK};
 use crate::closed::{Event, Out};
 use crate::programs::{After, Step};
 use crate::{Arrival, Message};
 
-/// A rank at work. Steps are counted through all iterations; the number of a step is the tag of its messages.
+/// State of a rank. Steps are counted through all iterations; the number of a step is the tag of its messages.
 #[derive(Clone, Debug)]
 pub(crate) struct Rank {
     job: Arc<Job>,
     number: u32,
     /// The step that begins next.
     next: u32,
-    /// The steps under way, in order and without gaps: those before them are complete.
+    /// The steps in progress, in order and without gaps: those before them are complete.
     active: VecDeque<Active>,
     /// Bytes of messages for later steps, by step and sender.
     early: BTreeMap<(u32, u32), u64>,
-    /// Time at which the last step before those under way was complete, its computing included.
+    /// Time at which the last step before those in progress was complete, its computing included.
     complete: Time,
     /// Begin of the iteration, and bytes sent in it so far.
     begun: Time,
     bytes: u64,
 }
 
-/// A step under way.
+/// A step in progress.
 #[derive(Clone, Debug)]
 struct Active {
     /// Messages that have not left.
@@ -66,7 +66,7 @@ impl Rank {
         self.job.stream
     }
 
-    /// Begins.
+    /// Starts the first steps.
     pub(crate) fn start(&mut self, out: &mut Out) {
         self.go_on(out);
     }
@@ -74,7 +74,7 @@ impl Rank {
     /// A packet for the rank, or a part of one, has arrived.
     pub(crate) fn arrived(&mut self, now: Time, arrival: &Arrival, out: &mut Out) {
         let from = self.job.ranks[arrival.source.index()];
-        debug_assert_ne!(from, NOBODY, "messages of a job come from its ranks");
+        debug_assert_ne!(from, NO_RANK, "messages of a job come from its ranks");
         let bytes = u64::from(arrival.bytes);
         if arrival.tag >= self.next {
             *self.early.entry((arrival.tag, from)).or_default() += bytes;

@@ -92,9 +92,9 @@ mod tests {
             assert!(
                 error.contains(&format!("traffic.0.pattern: `{pattern}` needs a number of hosts that is a"))
             );
-            assert!(error.contains("there are 12"));
+            assert!(error.contains("not 12"));
             assert!(refused(&hosts(1), &format!("pattern = '{pattern}'")).contains("none of the 1 sources"));
         }
-        assert!(refused(&hosts(8), "pattern = 'transpose'").contains("with an even exponent; there are 8"));
+        assert!(refused(&hosts(8), "pattern = 'transpose'").contains("with an even exponent, not 8"));
     }
 }

@@ -125,7 +125,7 @@ mod tests {
         let none = pattern("['H1']", "0.0", "destinations = ['H2']");
         assert_eq!(share(&none, 0, 2), 1.0);
         assert_eq!(silent(&hosts(11), &none), [2]);
-        // The rest has nobody but the source: all messages are hot.
+        // The rest consists of the source alone: all messages are hot.
         assert_eq!(share(&pattern("['H1']", "0.1", "destinations = ['H2']"), 2, 1), 1.0);
     }
 

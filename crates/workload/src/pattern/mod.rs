@@ -45,21 +45,21 @@ impl PatternInput<'_> {
 /// Meaning of a pattern for the sources of an entry.
 pub(crate) struct Plan {
     pub(crate) draw: Draw,
-    /// For each source what [`Draw`] needs to know of it; `None` where it has no destination.
+    /// For each source its state for [`Draw`]; `None` if it has no destination.
     pub(crate) marks: Vec<Option<DrawState>>,
 }
 
-/// State of a source for its draws: its destination if that is fixed, else its place in the sets drawn from.
+/// State of a source for its draws: its destination if that is fixed, else its rank in the sets drawn from.
 pub(crate) type DrawState = [u32; 2];
 
 /// Choice of a destination.
 #[derive(Debug)]
 pub(crate) enum Draw {
-    /// It is the mark.
+    /// The fixed destination.
     Fixed,
-    /// One of a set, equally likely, but not the one that is marked.
+    /// One of a set with equal probability, but not the member of that rank.
     Uniform(HostSet),
-    /// One of a range of hosts: the mark's first number is the first host, its second number the number of hosts.
+    /// One of a range of hosts: the first number of the state is the first host, the second the number of hosts.
     Range,
     /// Hot or not, then one of a set.
     HotSpot(HotSpots),
@@ -135,7 +135,7 @@ pub(crate) const fn name(pattern: &Pattern) -> &'static str {
     }
 }
 
-/// A plan in which every source has one destination for good.
+/// A plan in which every source has one fixed destination.
 fn fixed(
     context: &PatternInput,
     destination: impl FnMut(HostId) -> Result<HostId, WorkloadError>,

@@ -69,7 +69,7 @@ mod tests {
         assert!(
             message("['H0', 'H1']").contains("traffic.0.pattern.permutation: the permutation has 2 hosts")
         );
-        assert!(message("['H0', 'H1', 'H0']").contains("\"H0\" is there twice"));
+        assert!(message("['H0', 'H1', 'H0']").contains("\"H0\" is a duplicate"));
         assert!(message("['H0', 'H1', 'H7']").contains("\"H7\" is neither"));
         assert!(message("['*']").contains("none of the 3 sources"));
         assert!(refused(&hosts(1), "pattern = 'random-permutation'").contains("none of the 1 sources"));

@@ -20,7 +20,7 @@ impl HostSet {
         Self { members: (members.len() < hosts).then_some(members), len }
     }
 
-    /// The place of `host` in the set.
+    /// The rank of `host` in the set.
     pub(crate) fn rank(&self, host: HostId) -> u32 {
         match &self.members {
             None => host.0,
@@ -34,7 +34,7 @@ impl HostSet {
         self.len - u32::from(rank != NOWHERE)
     }
 
-    /// Shows the members but the one at `rank`; of `share` each has an equal part. None where that is 0.
+    /// Visits the members but the one at `rank`; of `share` each has an equal part. None where that is 0.
     pub(crate) fn shares(&self, rank: u32, share: f64, mut visit: impl FnMut(HostId, f64)) {
         let others = self.others(rank);
         if share <= 0.0 {

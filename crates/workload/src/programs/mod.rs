@@ -1,7 +1,7 @@
 //! Actions of the ranks of a job: one file per program, and the registry [`new`].
 //!
-//! A program is a graph of messages and delays that is never built: asked for a step of a rank, it says what the rank
-//! sends in it, what must have arrived before it is complete, and how long the rank computes then. A message that is
+//! A program is a graph of messages and delays that is never built: for a step of a rank it returns the messages that the rank
+//! sends in it, those that must have arrived before it is complete, and the time for which the rank computes then. A message
 //! sent in step k is received in step k. An all-to-all of thousands of ranks costs no memory for its messages.
 
 mod all_gather;
@@ -33,7 +33,7 @@ pub enum After {
     /// All that come before it.
     #[default]
     All,
-    /// All but the last ones; the job gives the number that may be under way.
+    /// All but the last ones; the job gives the number that may be in progress.
     Window,
 }
 
@@ -47,12 +47,12 @@ pub struct Step {
     pub sends: Vec<(u32, u64)>,
     /// Sending rank and bytes of each message that must have arrived. A rank may be there more than once.
     pub receives: Vec<(u32, u64)>,
-    /// From its completion to the moment when others may begin.
+    /// From its completion to the time when others may begin.
     pub compute: Time,
 }
 
 impl Step {
-    /// Makes it the empty step: after all others.
+    /// Resets it to the empty step: after all others.
     pub fn clear(&mut self) {
         self.after = After::All;
         self.sends.clear();
@@ -60,7 +60,7 @@ impl Step {
         self.compute = Time::ZERO;
     }
 
-    /// Sends `bytes` to rank `to`; an empty message has a byte, as it is sent all the same.
+    /// Sends `bytes` to rank `to`; an empty message has one byte, since it is sent as well.
     fn send(&mut self, to: u32, bytes: u64) {
         self.sends.push((to, bytes.max(1)));
     }
@@ -70,7 +70,7 @@ impl Step {
         self.receives.push((from, bytes.max(1)));
     }
 
-    /// Sends to a rank and waits for as much from it.
+    /// Sends to a rank and waits for the same amount from it.
     fn exchange(&mut self, with: u32, bytes: u64) {
         self.send(with, bytes);
         self.receive(with, bytes);
@@ -85,7 +85,7 @@ pub trait Program: Debug + Send + Sync {
     /// Fills `step`, which is empty, with step `number` of `rank`.
     fn step(&self, rank: u32, number: u64, step: &mut Step);
 
-    /// True if there are steps that may be under way with others ([`After::Window`]).
+    /// True if there are steps that may be in progress with others ([`After::Window`]).
     fn is_independent(&self) -> bool {
         false
     }

@@ -1,6 +1,6 @@
-//! Programs carried out with symbols in place of data: every rank must end up with what the operation promises. The
-//! model of what is in a message is written here a second time, from the definition of the algorithm, and its size is held
-//! against the program's.
+//! Programs executed with symbols in place of data: every rank must end with the result of the operation. The
+//! content of messages is modelled here independently, from the definition of the algorithm, and its size is compared with
+//! the program's.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -40,10 +40,10 @@ fn messages(program: &dyn Program, p: u32, number: u64) -> Vec<(u32, u32, u64)> 
     sent
 }
 
-/// Blocks on their way from a rank to a rank.
+/// Blocks in flight from a rank to a rank.
 type Blocks = Vec<(u32, u32)>;
 
-/// Carries out a program that moves blocks: `taken` says which of a rank's blocks go into a message to a rank. Nothing
+/// Executes a program that moves blocks: `taken` selects the blocks of a rank that go into a message to a rank. No block
 /// that is received in a step is sent in the same step.
 fn move_blocks(
     program: &dyn Program,
@@ -77,7 +77,7 @@ fn move_blocks(
 #[test]
 fn an_all_to_all_brings_every_block_to_its_receiver() {
     for p in sizes() {
-        // How many ranks a block has to go.
+        // Number of ranks that a block has to travel.
         let way = |from: u32, block: &(u32, u32)| before(block.1, from, p);
         for algorithm in [AllToAllAlgorithm::Pairwise, AllToAllAlgorithm::Ring, AllToAllAlgorithm::Bruck] {
             let program = all_to_all::new(p, algorithm, BLOCK);
@@ -299,11 +299,11 @@ fn what_does_not_fit_is_refused() {
         ("fft = { elements = 0 }", "for example 36"),
         (
             "neighbour-exchange = { grid = [4, 2], message = '1 B' }",
-            "jobs.0.program.neighbour-exchange.grid: 4 x 2 = 8 has not 6 places, as many as there are ranks: for \
+            "jobs.0.program.neighbour-exchange.grid: 4 x 2 = 8 does not have 6 positions, the number of ranks: for \
              example [3, 2]",
         ),
-        ("neighbour-exchange = { grid = [], message = '1 B' }", "an empty grid has not 6 places"),
-        ("broadcast = { root = 6, message = '1 B' }", "broadcast.root: there is no rank 6: ranks are 0 to 5"),
+        ("neighbour-exchange = { grid = [], message = '1 B' }", "an empty grid does not have 6 positions"),
+        ("broadcast = { root = 6, message = '1 B' }", "broadcast.root: no rank 6: must be 0 to 5"),
         ("all-to-all = { message = '0 B' }", "program.all-to-all.message: 0 B is out of range"),
     ];
     for (text, expected) in cases {

@@ -88,7 +88,7 @@ fn queues_are_served_in_turn() {
         assert!(message.created <= now);
         message.stream
     };
-    // At first the queue of 1 and 2, which make a message every 500 ns, and the flood of 3; from 1 us also 0.
+    // At first the queue of 1 and 2, which create a message every 500 ns, and the flood of 3; from 1 us also 0.
     assert_eq!([at(Time::ZERO), at(Time::ZERO), at(Time::ZERO), at(Time::ZERO)], [1, 3, 2, 3]);
     assert_eq!([at(Time::ZERO), at(Time::ns(500)), at(Time::ns(500)), at(Time::ns(500))], [3, 1, 3, 2]);
     let late = [0; 9].map(|_| at(Time::us(2)));
@@ -103,7 +103,7 @@ fn a_flood_is_counted_by_time() {
         for now in takes.iter().copied().map(Time::ns) {
             assert_eq!(source.take(now).created, now);
         }
-        source.finish(Time::ns(end), |m| panic!("{m:?} was made by a flood"));
+        source.finish(Time::ns(end), |m| panic!("{m:?} was created by a flood"));
         source.offered_bytes()
     };
     // A byte takes 1 ns.
