@@ -7,7 +7,7 @@ use fabricsim_spec::{Age, AgePhase, Arbiter, Bias, Experiment, SpecError};
 use fabricsim_topology::{Graph, PerLink};
 use fabricsim_units::{SwitchId, Vl};
 
-/// Makes switches whose packets age; there is none where they do not.
+/// Builder of switches whose packets age; absent if they do not.
 pub(crate) struct AgingBuilder {
     age: Age,
     /// Seed of the run.
@@ -45,7 +45,7 @@ impl AgingBuilder {
         }))
     }
 
-    /// The switch with ages.
+    /// Returns the switch with aging.
     pub(crate) fn apply(&self, switch: Fabric, graph: &Graph, id: SwitchId) -> Fabric {
         let ports = graph.switches[id.index()].ports.iter();
         let bias = ports.map(|link| self.bias[link.index()]).collect();

@@ -69,7 +69,7 @@ impl Cut {
     }
 }
 
-/// A port to be made: whose it is, and the link behind it.
+/// A port to build: its entity, and the link behind it.
 struct PortPlan {
     node: Node,
     link: LinkId,

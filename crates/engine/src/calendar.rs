@@ -24,14 +24,14 @@ const CHUNK: usize = 8;
 const FULL: usize = CHUNK - 1;
 /// End of an empty bucket: a link that belongs to no chunk.
 const EMPTY: u32 = 0;
-/// Events between looks at whether the width of a bucket fits.
+/// Events between two checks of the width of a bucket.
 const TUNE_EVERY: u64 = 1 << 14;
 
 /// Behind the last event of a chunk: never due. In links, `packet` is the end of the next chunk's events.
 const SENTINEL: Event = Event { time: u64::MAX, tag: 0, packet: EMPTY };
 
 pub(crate) struct Calendar {
-    /// For each bucket the place behind the event last put into it; [`EMPTY`] where there is none.
+    /// For each bucket the position behind the event last put into it; [`EMPTY`] if there is none.
     ends: [u32; BUCKETS],
     /// A bit for each bucket that holds events.
     occupied: [u64; BUCKETS / 64],
@@ -219,7 +219,7 @@ impl Calendar {
         Some(time)
     }
 
-    /// Takes the next event if it is at `time`, which [`Calendar::next_time`] has just given.
+    /// Removes the next event if it is at `time`, which [`Calendar::next_time`] has just returned.
     #[inline]
     pub(crate) fn pop_at(&mut self, time: u64) -> Option<Event> {
         let mut event = self.cells[self.position];
@@ -237,7 +237,7 @@ impl Calendar {
         Some(event)
     }
 
-    /// Turns to the next bucket with events, if the present one has no more; false if there is none.
+    /// Advances to the next bucket with events, if the present one has no more; false if there is none.
     #[inline(never)]
     fn advance(&mut self) -> bool {
         if self.late {
@@ -374,7 +374,7 @@ impl Calendar {
         u64::MAX
     }
 
-    /// Fits the width of a bucket to the density of events. Changes when events come out by nothing.
+    /// Fits the width of a bucket to the density of events. Does not change the times of events.
     fn tune(&mut self) {
         let Statistics { events, buckets, sorted, far } = std::mem::take(&mut self.statistics);
         let crowded = events > 8 * buckets && sorted * 2 > buckets;

@@ -12,11 +12,11 @@ use crate::snapshot::{self, Extent, Snapshot};
 /// Outcome of a call of [`Engine::advance`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Advance {
-    /// To the time asked for.
+    /// Reached the requested time.
     Reached,
-    /// To a time when nothing more will happen, before the time asked for.
+    /// Idle: no event is left before the requested time.
     Idle,
-    /// Not so far: the caller wanted to stop.
+    /// Interrupted by the caller.
     Stopped,
 }
 
@@ -46,10 +46,10 @@ pub struct Engine<B> {
     now: Time,
 }
 
-/// Events that a partition handles between two looks at whether the caller wants to stop.
+/// Events that a partition handles between two checks for a stop by the caller.
 const BUDGET: u64 = 1 << 18;
 
-/// Windows between two such looks: where partitions exchange mail often, windows are short.
+/// Windows between two such checks: windows are short if partitions exchange mail often.
 const WINDOWS: u32 = 1 << 10;
 
 impl<B: Observer> Engine<B> {
@@ -69,8 +69,8 @@ impl<B: Observer> Engine<B> {
         self.now
     }
 
-    /// Lets everything before `until` happen. `look` is called every some hundred thousand events with the counters
-    /// so far; the run stops where it is when it says false.
+    /// Advances to `until`. Calls `look` every few hundred thousand events with the counters
+    /// so far; stops if it returns false.
     pub fn advance(&mut self, until: Time, look: &mut dyn FnMut(Time, &Totals) -> bool) -> Advance {
         let mut windows = 0;
         loop {
@@ -102,7 +102,7 @@ impl<B: Observer> Engine<B> {
         self.partitions.iter_mut().filter_map(|p| p.context.out.calendar.next_time()).min().map(Time)
     }
 
-    /// Lets everything before `end` happen, then hands over the mail. False if the caller wants to stop: one partition
+    /// Handles all events before `end`, then exchanges the mail. False if the caller stops the run: one partition
     /// does so at once, several at the end of their window, which is short, so that they are all at the same time.
     fn window(&mut self, end: Time, look: &mut dyn FnMut(Time, &Totals) -> bool) -> bool {
         let mut goes_on = true;
@@ -145,8 +145,8 @@ impl<B: Observer> Engine<B> {
         }
     }
 
-    /// After [`Advance::Idle`]: sets the clock back to `end`, or to the last thing that happened if that was later. Returns
-    /// when that is.
+    /// After [`Advance::Idle`]: sets the clock back to `end`, or to the last event if that was later. Returns
+    /// that time.
     pub fn end_at(&mut self, end: Time) -> Time {
         let last = self.partitions.iter().map(|p| p.context.now).max().unwrap_or_default();
         self.now = self.now.min(end.max(last));
@@ -200,7 +200,7 @@ impl<B: Observer> Engine<B> {
         self.adapters().filter_map(Adapter::ordering).map(OrderingEndpoint::report)
     }
 
-    /// Gives a message to a host, which sends it like one of its own, at `message.created` or later. That must not be
+    /// Injects a message at a host, which sends it at `message.created` or later. That must not be
     /// before now.
     ///
     /// # Panics
@@ -235,7 +235,7 @@ impl<B: Observer> Engine<B> {
             let place = partition.adapters.binary_search_by_key(&id, Adapter::id).ok()?;
             Some((number, place))
         });
-        let (number, place) = found.unwrap_or_else(|| panic!("there is no host {id:?}"));
+        let (number, place) = found.unwrap_or_else(|| panic!("no host {id:?}"));
         (&mut self.partitions[number], place)
     }
 
@@ -272,7 +272,7 @@ impl<B: Observer> Engine<B> {
         for partition in &self.partitions {
             for (_, slot) in partition.context.arena.iter() {
                 // The space at a sink is returned, in advance, as the packet is sent; that of an input buffer as the packet
-                // moves on into a staging buffer; at a host that decides on each packet it is returned as it takes it.
+                // moves on into a staging buffer; at a host with admission control it is returned as the host admits the packet.
                 let returns_space = match partition.owners.get(slot.port as usize) {
                     Some(Owner::Switch(_)) => true,
                     Some(Owner::Adapter(_)) => partition.has_admission_control(),
@@ -309,14 +309,14 @@ impl<B: Observer> Engine<B> {
         snapshot::take(self, extent)
     }
 
-    /// The requests that hosts do not take at present, because they owe too many responses, in order of hosts and lanes.
+    /// The requests that hosts do not accept at present, because they have too many pending responses, in order of hosts and lanes.
     pub fn refused(&self) -> Vec<Refused> {
         let mut all: Vec<Refused> = self.partitions.iter().flat_map(Partition::refused).collect();
         all.sort_by_key(|refused| (refused.host, refused.lane));
         all
     }
 
-    /// Number of things that transports have completed, all hosts together: operations that became visible for the first
+    /// Progress of transports, all hosts together: operations that became visible for the first
     /// time, and messages that were sent. `None` without transports, and if a response that has been created is due later.
     pub fn transport_progress(&self) -> Option<u64> {
         if self.adapters().all(|adapter| adapter.ordering().is_none()) {
@@ -329,7 +329,7 @@ impl<B: Observer> Engine<B> {
         Some(self.adapters().filter_map(Adapter::ordering).map(OrderingEndpoint::progress).sum())
     }
 
-    /// Longest time for which congestion control still holds back a host that refuses requests.
+    /// Longest remaining time for which congestion control rate-limits a host that refuses requests.
     pub fn refusing_rate_limited_for(&self) -> Time {
         let refuses = |adapter: &&Adapter| {
             adapter.chain.admission.as_ref().is_some_and(|gate| gate.lanes().next().is_some())
@@ -343,7 +343,7 @@ impl<B: Observer> Engine<B> {
         self.partitions.iter().flat_map(|p| &p.adapters)
     }
 
-    /// Reports to the observers what is still going on at the end, and returns them, one of each partition.
+    /// Reports unfinished transmissions and stalls to the observers, and returns them, one of each partition.
     pub fn finish(mut self) -> Vec<B> {
         let now = self.now;
         self.partitions.iter_mut().for_each(|p| p.finish(now));

@@ -21,11 +21,11 @@ pub(crate) enum Mail {
     Packet { at: Time, channel: u32, slot: Slot, extensions: Option<Box<ExtensionHeaders>> },
     /// Credits for the sender of a channel.
     Credit { channel: u32, lane: Vl, ramp: Ramp },
-    /// Load ahead at an output, for all partitions.
+    /// Load of an output, for all partitions.
     Published { epoch: u64, output: u32, blocks: u32 },
 }
 
-/// Actions of the partition's entities: into its own queue, or into the mail.
+/// Outbox of a partition's entities: events go to its own queue, or as mail to other partitions.
 pub(crate) struct PartitionOutbox {
     pub(crate) calendar: Calendar,
     pub(crate) mail: Vec<Mail>,
@@ -105,10 +105,10 @@ impl Totals {
     }
 }
 
-/// Packets that have arrived and that adapters take notice of.
+/// Arrivals that are reported to adapters.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum ArrivalFilter {
-    /// None: messages come from nowhere and are not acknowledged.
+    /// None: messages do not depend on arrivals and are not acknowledged.
     #[default]
     Nothing,
     /// Marked ones, and notifications.
@@ -133,24 +133,24 @@ pub(crate) struct Partition<B> {
     pub(crate) owners: Table<Owner>,
     pub(crate) context: PartitionContext<Router, B, PartitionOutbox>,
     pub(crate) totals: Totals,
-    /// Switches and hosts that have to settle at the present moment.
+    /// Switches and hosts that have to settle in the current time step.
     unsettled_switches: Vec<u32>,
     unsettled_adapters: Vec<u32>,
     /// Events of the present call of [`Partition::run`].
     events: u64,
-    /// True if a feature adds work for every packet: one of [`Switch::has_optional_features`], errors of links, or hosts that decide on
-    /// packets.
+    /// True if a feature adds work for every packet: one of [`Switch::has_optional_features`], errors of links, or admission
+    /// control.
     has_optional_features: bool,
-    /// Packets that adapters take notice of.
+    /// Arrivals that are reported to adapters.
     arrival_filter: ArrivalFilter,
-    /// True if hosts decide on each packet whether to take it.
+    /// True if hosts have admission control.
     has_admission_control: bool,
-    /// Loads that its switches publish, if the routing looks at them, and the time of the next publication.
+    /// Loads that its switches broadcast, if the routing uses them, and the time of the next broadcast.
     pub(crate) publisher: Option<Publisher>,
     pub(crate) publish_at: Time,
     /// True if there are other partitions.
     pub(crate) is_one_of_several: bool,
-    /// Packets that hosts have taken at the present moment and take notice of.
+    /// Packets accepted in the current time step that are reported to adapters.
     accepted: Vec<(u32, Packet, ExtensionHeaders)>,
     /// True if hosts have a transport. Then a packet is delivered when its operation is visible.
     transported: bool,
@@ -201,7 +201,7 @@ impl<B: Observer> Partition<B> {
         }
     }
 
-    /// Wakes every host when its source makes its first message.
+    /// Schedules the first message of every host.
     pub(crate) fn start(&mut self) {
         for Adapter { chain, .. } in &self.adapters {
             if let Some(at) = chain.app.next(Time::ZERO) {
@@ -210,7 +210,7 @@ impl<B: Observer> Partition<B> {
         }
     }
 
-    /// Lets a host look at `at`, which is not before now, whether it has something to send.
+    /// Wakes a host at `at`, which is not before now, to send.
     pub(crate) fn wake_host(&mut self, h: usize, at: Time) {
         let PartitionContext { ports, out, .. } = &mut self.context;
         ports.ensure_wake(self.adapters[h].chain.port, at, out);
@@ -264,7 +264,7 @@ impl<B: Observer> Partition<B> {
     #[inline]
     fn arrive<const OPTIONAL_FEATURES: bool>(&mut self, port: u32, packet: u32) {
         let Owner::Switch(s) = self.owners[port as usize] else {
-            unreachable!("what becomes of a packet at a host is settled when it is sent");
+            unreachable!("the arrival of a packet at a host is scheduled when it is sent");
         };
         let switch = &mut self.switches[s as usize];
         if switch.arrive::<OPTIONAL_FEATURES, _, _, _>(&mut self.context, port, packet) {
@@ -285,7 +285,7 @@ impl<B: Observer> Partition<B> {
                     self.unsettled_switches.push(s);
                 }
             }
-            // A host has one port: it is woken once a moment.
+            // A host has one port: it is woken once per time step.
             Owner::Adapter(h) => self.unsettled_adapters.push(h),
         }
     }
@@ -307,7 +307,7 @@ impl<B: Observer> Partition<B> {
         self.accept(port, index, time);
     }
 
-    /// A packet stands at a host's door. False if it has to wait there; if not, its space is returned.
+    /// Admits a packet that has arrived at a host, and returns its space. False if it has to wait.
     #[inline(never)]
     fn try_admit(&mut self, port: u32, index: u32) -> bool {
         let Owner::Adapter(h) = self.owners[port as usize] else { return true };
@@ -324,15 +324,15 @@ impl<B: Observer> Partition<B> {
         true
     }
 
-    /// Returns the space of a packet that a host takes.
+    /// Returns the buffer space of a packet that a host admits.
     fn release_buffer(&mut self, port: u32, index: u32) {
         let slot = &self.context.arena[index];
         let (lane, size) = (slot.lane, (slot.packet.bytes, slot.blocks));
         return_space(&mut self.context, port, lane, (ByteTime::default(), Time::ZERO), size);
     }
 
-    /// Takes the packets at the doors of hosts that have just settled, as far as there is room by now. True if there
-    /// were any: then hosts have to settle again.
+    /// Admits packets that wait at hosts that have just settled, as far as there is room by now. True if there
+    /// were any: then hosts have to settle once more.
     #[inline(never)]
     fn admit_waiting(&mut self) -> bool {
         let time = self.context.now.0;
@@ -359,12 +359,12 @@ impl<B: Observer> Partition<B> {
             }
             self.release_buffer(port, index);
             self.accept(port, index, time);
-            // What it makes of this one counts before it is asked about the next.
+            // The effects of this packet count before the next is considered.
             self.notify_adapters();
         }
     }
 
-    /// A host takes a packet.
+    /// A host accepts a packet.
     #[inline(always)]
     fn accept(&mut self, port: u32, index: u32, time: u64) {
         let packet = &self.context.arena[index].packet;
@@ -391,8 +391,8 @@ impl<B: Observer> Partition<B> {
         self.context.arena.release(index);
     }
 
-    /// Notifies hosts of the packets that they took at this moment. A sink that has paused may take several at once, in no
-    /// particular order: they are noticed by sender and number.
+    /// Notifies adapters of the packets accepted in this time step. A sink that has paused may accept several at once, in no
+    /// particular order: they are reported by sender and number.
     #[inline(never)]
     fn notify_adapters(&mut self) {
         let now = self.context.now;
@@ -438,7 +438,7 @@ impl<B: Observer> Partition<B> {
         }
     }
 
-    /// Takes mail from another partition; everything in it happens at `now` or later.
+    /// Receives mail from another partition; its events are at `now` or later.
     pub(crate) fn receive(&mut self, mail: Mail, port: u32, now: Time) {
         match mail {
             Mail::Packet { at, mut slot, extensions, .. } => {
@@ -455,7 +455,7 @@ impl<B: Observer> Partition<B> {
                 }
             }
             Mail::Published { epoch, output, blocks } => {
-                self.context.load_broadcast.publish(epoch, output, blocks)
+                self.context.load_broadcast.publish(epoch, output, blocks);
             }
         }
     }
@@ -477,7 +477,7 @@ impl<B: Observer> Partition<B> {
         }
     }
 
-    /// The requests that hosts do not take at present.
+    /// The requests that hosts do not accept at present.
     pub(crate) fn refused(&self) -> impl Iterator<Item = Refused> {
         let gates =
             self.adapters.iter().filter_map(|adapter| Some((adapter, adapter.chain.admission.as_ref()?)));
@@ -494,7 +494,7 @@ impl<B: Observer> Partition<B> {
         })
     }
 
-    /// True if packets at hosts are in buffers whose space has not been returned.
+    /// True if packets that wait at hosts occupy buffer space.
     pub(crate) fn has_admission_control(&self) -> bool {
         self.has_admission_control
     }
@@ -518,7 +518,7 @@ pub(crate) struct Parts {
     pub(crate) ports: Ports,
 }
 
-/// A hash of who, when and how far (the finalizer of MurmurHash3).
+/// Hash of source, destination, delivery time and hop count (the finalizer of MurmurHash3).
 #[inline]
 fn fingerprint(packet: &Packet, delivered: u64) -> u64 {
     let identity = u64::from(packet.source.0) << 32 | u64::from(packet.sequence);

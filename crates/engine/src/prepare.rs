@@ -1,4 +1,4 @@
-//! From an experiment to all that a run needs, checked.
+//! Construction and validation of all parts of a run from an experiment.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -15,13 +15,13 @@ use crate::{Assembly, Engine};
 /// Reason why an experiment cannot be run.
 #[derive(Clone, Debug, thiserror::Error)]
 pub enum PrepareError {
-    /// Something in the file or in the topology.
+    /// Error in the file or in the topology.
     #[error(transparent)]
     Spec(#[from] SpecError),
-    /// Something in the routing.
+    /// Error in the routing.
     #[error(transparent)]
     Routing(#[from] RoutingError),
-    /// Something in the traffic.
+    /// Error in the traffic.
     #[error(transparent)]
     Workload(#[from] WorkloadError),
     /// The caller interrupted the construction.

@@ -1,4 +1,4 @@
-//! Switches of a partition publish what is ahead at some of their outputs, for routing that looks at others' outputs.
+//! Broadcast of output loads by the switches of a partition, for routing that uses loads of other switches.
 
 use fabricsim_fabric::LoadBroadcast;
 use fabricsim_model::Observer;
@@ -7,16 +7,16 @@ use fabricsim_units::{SwitchId, Time};
 
 use crate::partition::{Mail, Partition};
 
-/// Publication of output loads by a partition.
+/// Output loads that a partition broadcasts.
 pub(crate) struct Publisher {
-    /// Number of the switch in the partition, its output, and the number of that among all that are published.
+    /// Number of the switch in the partition, its output, and the number of that among all broadcast outputs.
     outputs: Vec<(u32, usize, u32)>,
-    /// The next time to do so.
+    /// Next epoch.
     epoch: u64,
 }
 
 impl Publisher {
-    /// Publisher of the switches of a partition, with the board for all; `None` if the routing looks at nothing.
+    /// Publisher of the switches of a partition, with the load broadcast for all; `None` if the routing uses no broadcast loads.
     pub(crate) fn new(
         routing: &Router,
         switches: impl Iterator<Item = SwitchId>,
@@ -34,8 +34,8 @@ impl Publisher {
 }
 
 impl<B: Observer> Partition<B> {
-    /// Publishes what is due before `time`; what is due at it as well, if nothing of that moment can still come by mail and
-    /// nothing of it has happened (`at_it`).
+    /// Broadcasts the loads due before `time`; also those due at it, if no mail of that time step can still arrive and
+    /// none of its events has been handled (`at_it`).
     #[cold]
     #[inline(never)]
     pub(crate) fn publish(&mut self, time: Time, at_it: bool) {

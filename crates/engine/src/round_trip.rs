@@ -5,11 +5,11 @@ use fabricsim_spec::Experiment;
 use fabricsim_topology::Graph;
 use fabricsim_units::{HostId, Time};
 
-/// Most pairs of hosts whose round trip is looked at.
+/// Maximum number of host pairs whose round trip is computed.
 const MOST_PAIRS: usize = 4096;
 
-/// The longest time that a packet of the MTU's size and its answer take where they meet no other, among the pairs that
-/// are looked at; waits for a slower link left out.
+/// The longest time that a packet of the MTU's size and its answer take without contention, among the pairs that
+/// are computed, without waits for a slower link.
 pub(crate) fn round_trip(experiment: &Experiment, graph: &Graph, router: &Router) -> Time {
     let hosts = graph.hosts.len();
     let pairs = hosts * hosts.saturating_sub(1);

@@ -1,21 +1,21 @@
-//! An adapter that takes requests only while it has room for their responses.
+//! Admission control of an adapter: accepts requests only while it has room for their responses.
 
 use std::collections::VecDeque;
 
 use fabricsim_model::Packet;
 use fabricsim_units::{HostId, Vl};
 
-/// Packets that have arrived and were not taken. They keep their space in the input buffer, and those behind them on
+/// Packets that have arrived and are not accepted. They keep their space in the input buffer, and those behind them on
 /// their virtual lane wait.
 #[derive(Clone, Debug)]
 pub(crate) struct AdmissionGate {
-    /// Responses that the host may owe.
+    /// Maximum number of pending responses of the host.
     limit: u32,
     /// By lane: numbers of packets, in order of arrival.
     waiting: Vec<VecDeque<u32>>,
 }
 
-/// A request that a host does not take.
+/// A request that a host does not accept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Refused {
     /// The host.
@@ -24,7 +24,7 @@ pub struct Refused {
     pub packet: Packet,
     /// The lane on which it waits.
     pub lane: Vl,
-    /// Responses that the host owes.
+    /// Pending responses of the host.
     pub pending_responses: usize,
 }
 
@@ -33,7 +33,7 @@ impl AdmissionGate {
         Self { limit, waiting: vec![VecDeque::new(); usize::from(lanes)] }
     }
 
-    /// True if there is room for the response to another request when `pending_responses` responses are owed.
+    /// True if another request can be accepted with `pending_responses` pending responses.
     pub(crate) fn is_open(&self, pending_responses: usize) -> bool {
         pending_responses < self.limit as usize
     }

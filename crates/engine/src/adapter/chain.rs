@@ -18,7 +18,7 @@ use crate::losses::LossCause;
 pub(crate) struct Chain {
     pub(crate) id: HostId,
     pub(crate) port: u32,
-    /// Application: what is to be sent, and what hears of arrivals.
+    /// Application: creates the messages, and is notified of arrivals.
     pub(crate) app: Source,
     /// Congestion control, if there is any.
     pub(crate) pacing: Option<Box<Pacing>>,
@@ -28,12 +28,12 @@ pub(crate) struct Chain {
     pub(crate) sent: u64,
     /// No more messages are opened.
     pub(crate) stopped: bool,
-    /// Packets that wait to be accepted, if the adapter may owe only a limited number of responses.
+    /// Packets that wait to be accepted, if the number of pending responses is limited.
     pub(crate) admission: Option<Box<AdmissionGate>>,
 }
 
 impl Chain {
-    /// Sends a packet if the link is free and there is one; asks to be woken when there may be more.
+    /// Sends a packet if the link is free and one is ready; schedules the next wake-up.
     #[inline]
     pub(super) fn settle<E: Endpoint, R: RoutingFunction, B: Observer, O: Outbox>(
         &mut self,
@@ -67,7 +67,7 @@ impl Chain {
         }
     }
 
-    /// Sends one packet: an answer of the protocol, one of congestion control, data. Or says when there may be one to send and
+    /// Sends one packet: an answer of the protocol, one of congestion control, or data. Else returns the time at which there may be one and
     /// credits for it.
     #[inline(always)]
     fn send_next<E: Endpoint, R: RoutingFunction, B: Observer, O: Outbox>(
@@ -95,8 +95,7 @@ impl Chain {
         Err(retry)
     }
 
-    /// [`Chain::send_next`] with congestion control: notifications and acknowledgements are sent as well, and flows may be held
-    /// back.
+    /// [`Chain::send_next`] with congestion control: notifications and acknowledgements are sent as well, and flows may be rate-limited.
     #[inline(never)]
     fn send_paced<E: Endpoint, R: RoutingFunction, B: Observer, O: Outbox>(
         &mut self,
@@ -131,7 +130,7 @@ impl Chain {
         data.min(answer).min(overdue).max(busy_until)
     }
 
-    /// Sends the first packet whose flow is not held back, or says when there may be one.
+    /// Sends the first packet whose flow is not rate-limited, or returns the time at which there may be one.
     fn try_flows<E: Endpoint, R: RoutingFunction, B: Observer, O: Outbox>(
         &mut self,
         endpoint: &mut E,
@@ -163,7 +162,7 @@ impl Chain {
         Err(retry)
     }
 
-    /// Sends the first notification or acknowledgement of congestion control, or says when there may be one to send and credits
+    /// Sends the first notification or acknowledgement of congestion control, or returns the time at which there may be one and credits
     /// for it.
     #[inline(never)]
     fn try_notification<R: RoutingFunction, B: Observer, O: Outbox>(
@@ -196,7 +195,7 @@ impl Chain {
         Ok(())
     }
 
-    /// Sends the packet of a turn, or says when there may be credits for it.
+    /// Sends the packet of a turn, or returns the time at which there may be credits for it.
     #[inline(always)]
     fn try_candidate<E: Endpoint, R: RoutingFunction, B: Observer, O: Outbox>(
         &mut self,
@@ -307,7 +306,7 @@ impl Chain {
         more
     }
 
-    /// True if a packet may be taken now by an adapter whose endpoint sends this many responses.
+    /// True if an adapter whose endpoint sends this number of responses may accept a packet now.
     pub(super) fn accepts(&self, packet: &Packet, responses: usize) -> bool {
         let pending_responses = self.app.responses() + responses;
         let is_open = self.admission.as_ref().is_none_or(|gate| gate.is_open(pending_responses));
@@ -333,7 +332,7 @@ impl Chain {
         self.report_events(now, observer);
     }
 
-    /// The lane on which a packet can go now, in the service class whose lanes begin at `base`; or when there may be
+    /// The lane on which a packet can be sent now, in the service class whose lanes begin at `base`; or the time at which there may be
     /// credits for it.
     #[inline(always)]
     fn choose_lane<R: RoutingFunction, B, O: Outbox>(
@@ -384,7 +383,7 @@ impl Chain {
         message.min(self.app.next_response().unwrap_or(Time::MAX))
     }
 
-    /// Longest time for which congestion control still holds back one of these messages.
+    /// Longest time for which congestion control still rate-limits one of these messages.
     pub(super) fn rate_limited_for<'a>(
         &self,
         messages: impl Iterator<Item = &'a Message>,

@@ -13,7 +13,7 @@ pub(crate) struct Candidate {
     pub(crate) destination: HostId,
     /// Size in bytes.
     pub(crate) bytes: u32,
-    /// The stream of messages that it carries data of: its service class, and the flow that may be held back. `None` of a
+    /// The stream of messages that it carries data of: its service class, and the flow that may be rate-limited. `None` of a
     /// packet of the protocol itself.
     pub(crate) stream: Option<u16>,
 }
@@ -23,9 +23,9 @@ pub(crate) struct Candidate {
 pub(crate) struct OutgoingPacket {
     /// The packet; its sender, its number and the time are the adapter's.
     pub(crate) packet: Packet,
-    /// What the protocol puts on it.
+    /// Header of the protocol.
     pub(crate) label: Option<Label>,
-    /// True if it has been sent before.
+    /// True if a copy was sent before.
     pub(crate) retransmitted: bool,
 }
 
@@ -55,7 +55,7 @@ pub(crate) trait Endpoint {
     /// An answer of the protocol that goes before everything else.
     fn answer(&self) -> Option<Candidate>;
 
-    /// Sends what [`Endpoint::answer`] shows.
+    /// Sends the packet of [`Endpoint::answer`].
     fn send_answer(&mut self, now: Time) -> Option<OutgoingPacket>;
 
     /// Number of turns in which there may be a packet to send.
@@ -64,7 +64,7 @@ pub(crate) trait Endpoint {
     /// The packet that could be sent in a turn, from 0 to [`Endpoint::turns`] - 1: the first turn's is due first.
     fn candidate(&self, turn: usize) -> Option<Candidate>;
 
-    /// Sends what [`Endpoint::candidate`] shows. `draw` gives the receiver of the message's next packet, if it is another.
+    /// Sends the packet of [`Endpoint::candidate`]. `draw` gives the receiver of the message's next packet, if it is another.
     fn send(
         &mut self,
         turn: usize,
@@ -101,7 +101,7 @@ pub(crate) trait Endpoint {
     /// Timers that have ended by now.
     fn expire<B: Observer>(&mut self, _now: Time, _observer: &mut B) {}
 
-    /// Time at which something is to be done without a packet that arrives or a message that is opened.
+    /// Time at which the endpoint must be woken if no packet arrives and no message is opened before.
     fn wake_at(&self) -> Time {
         Time::MAX
     }

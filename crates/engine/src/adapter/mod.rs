@@ -1,4 +1,4 @@
-//! A channel adapter: application, endpoint, pacing and link in a chain. The application makes messages
+//! A channel adapter: application, endpoint, pacing and link in a chain. The application creates messages
 //! ([`fabricsim_workload::Source`]), the endpoint turns them into packets and back, pacing decides when a flow may send, and
 //! [`Chain`] puts packets on the link. Each knows nothing of the others.
 //!
@@ -37,7 +37,7 @@ pub(crate) enum Protocol {
     Ordering(Box<OrderingEndpoint>),
 }
 
-/// Does something with the endpoint, whatever its type; static dispatch once for each call.
+/// Evaluates an expression with the endpoint of any type; static dispatch once for each call.
 macro_rules! with_endpoint {
     ($protocol:expr, $endpoint:ident => $work:expr) => {
         match $protocol {
@@ -58,7 +58,7 @@ pub(crate) struct Adapter {
 }
 
 impl Adapter {
-    /// Sends a packet if the link is free and there is one; asks to be woken when there may be more.
+    /// Sends a packet if the link is free and one is ready; schedules the next wake-up.
     #[inline]
     pub(crate) fn settle<R: RoutingFunction, B: Observer, O: Outbox>(
         &mut self,
@@ -67,7 +67,7 @@ impl Adapter {
         with_endpoint!(&mut self.protocol, endpoint => self.chain.settle(endpoint, context));
     }
 
-    /// A packet has arrived here: takes note of its marks, and of what it means to the endpoint and the application. True if
+    /// Processes an arrived packet: its marks, then the packet at the endpoint and the application. True if
     /// there may be something to send because of it; the cause if it is lost, so that the adapter accepts nothing.
     pub(crate) fn arrive<B: Observer>(
         &mut self,
@@ -79,7 +79,7 @@ impl Adapter {
         with_endpoint!(&mut self.protocol, endpoint => self.chain.arrive(endpoint, (packet, extensions), now, observer))
     }
 
-    /// Packets that the adapter takes notice of when they arrive.
+    /// Arrivals that are reported to the adapter.
     pub(crate) fn arrival_filter(&self) -> ArrivalFilter {
         if self.chain.app.is_closed() || self.ordering().is_some() {
             return ArrivalFilter::All;
@@ -107,17 +107,17 @@ impl Adapter {
         }
     }
 
-    /// Responses that are made and not wholly sent.
+    /// Responses that are created and not wholly sent.
     pub(crate) fn pending_responses(&self) -> usize {
         self.chain.app.responses() + self.responses()
     }
 
-    /// True if the adapter may take this packet now, provided that it is the first on its lane.
+    /// True if the adapter may accept this packet now, provided that it is the first on its lane.
     pub(crate) fn accepts(&self, packet: &Packet) -> bool {
         self.chain.accepts(packet, self.responses())
     }
 
-    /// Longest time for which congestion control still holds back a message that is being sent.
+    /// Longest time for which congestion control still rate-limits a message that is being sent.
     pub(crate) fn rate_limited_for(&self, now: Time) -> Time {
         self.ordering().map_or(Time::ZERO, |endpoint| self.chain.rate_limited_for(endpoint.sending(), now))
     }

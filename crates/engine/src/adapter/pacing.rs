@@ -1,4 +1,4 @@
-//! Congestion control at an adapter: flows that are held back, and what it answers to the sources of what it receives.
+//! Congestion control at an adapter: rate limiting of flows, and feedback to the sources of received packets.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -15,7 +15,7 @@ use crate::partition::ArrivalFilter;
 /// Rules common to all adapters.
 #[derive(Clone, Debug)]
 pub(crate) struct PacingRules {
-    /// What destinations answer.
+    /// Feedback of destinations.
     pub(crate) feedback_mode: FeedbackMode,
     /// Size of an answer, in bytes.
     pub(crate) bytes: u32,
@@ -26,7 +26,7 @@ pub(crate) struct PacingRules {
     pub(crate) control: ControlPer,
     /// Service class of each stream.
     pub(crate) classes: Vec<u8>,
-    /// Time without an acknowledgement after which what a flow has on its way counts as lost; [`Time::MAX`] if nothing can be
+    /// Time without an acknowledgement after which the packets of a flow in flight count as lost; [`Time::MAX`] if nothing can be
     /// lost.
     pub(crate) timeout: Time,
 }
@@ -40,7 +40,7 @@ struct Pending {
     telemetry: Vec<HopTelemetry>,
 }
 
-/// What a flow has on its way.
+/// Bytes of a flow in flight.
 #[derive(Clone, Copy, Debug, Default)]
 struct InFlight {
     /// Bytes that are not acknowledged.
@@ -56,7 +56,7 @@ pub(crate) enum NextToSend {
     Data,
 }
 
-/// Congestion control of an adapter: when its flows may send, and what it owes to the sources of what it received.
+/// Congestion control of an adapter: when its flows may send, and the pending feedback to sources.
 #[derive(Clone, Debug)]
 pub(crate) struct Pacing {
     host: HostId,
@@ -68,7 +68,7 @@ pub(crate) struct Pacing {
     /// In order of readiness.
     answers: VecDeque<Pending>,
     next_to_send: NextToSend,
-    /// Since when the link has been idle only because a packet to this host is held back.
+    /// Time since which the link has been idle only because a packet to this host is rate-limited, and the host.
     blocked_by_cc: Option<(Time, HostId)>,
 }
 
@@ -91,7 +91,7 @@ impl Pacing {
         }
     }
 
-    /// Packets that the adapter takes notice of when they arrive.
+    /// Arrivals that are reported to the adapter.
     pub(crate) fn arrival_filter(&self) -> ArrivalFilter {
         match self.destination.feedback_mode() {
             FeedbackMode::Marks { .. } => ArrivalFilter::Marks,
@@ -142,7 +142,7 @@ impl Pacing {
         self.pacer.allowed_at(key, now)
     }
 
-    /// A packet with data is sent; `retransmitted`: not for the first time.
+    /// A packet with data is sent; `retransmitted`: a copy was sent before.
     pub(crate) fn sent<B: Observer>(
         &mut self,
         packet: &Packet,
@@ -158,7 +158,7 @@ impl Pacing {
         }
         self.pacer.on_sent(key, packet.bytes, start, end, &mut report);
         self.next_to_send = NextToSend::Answers;
-        // A copy takes the place of what was lost.
+        // A retransmitted packet replaces the lost one.
         if self.has_windows() && !retransmitted {
             let flight = self.flights.get_or_insert(key, InFlight::default);
             if flight.bytes == 0 {
@@ -191,7 +191,7 @@ impl Pacing {
             return false;
         }
         let Some(answer) = self.destination.arrived(now, packet) else {
-            // The adapter is to be woken when the packet has waited for others for too long.
+            // The adapter must be woken when the packet has waited for others for too long.
             return self.destination.wake_at() < Time::MAX;
         };
         let (ready, telemetry) = (now + self.rules.delay, std::mem::take(&mut extensions.telemetry));
@@ -265,7 +265,7 @@ impl Pacing {
         self.rules.class_base
     }
 
-    /// The first answer is sent. Returns what goes beside its packet.
+    /// The first answer is sent. Returns the extension headers of its packet.
     pub(crate) fn answered(&mut self) -> ExtensionHeaders {
         self.next_to_send = NextToSend::Data;
         let Some(Pending { answer, telemetry, .. }) = self.answers.pop_front() else {
@@ -274,7 +274,7 @@ impl Pacing {
         ExtensionHeaders { label: None, echo: answer.echo, telemetry }
     }
 
-    /// Called when the link is looked at again: ends a time of throttling, or reports it in parts.
+    /// Called when the link is checked: reports the time for which it was blocked by congestion control.
     #[inline]
     pub(crate) fn end_blocking_by_cc<B: Observer>(&mut self, now: Time, observer: &mut B) {
         if let Some((since, destination)) = self.blocked_by_cc.take()
@@ -284,7 +284,7 @@ impl Pacing {
         }
     }
 
-    /// The link is idle only because a packet to `destination` is held back.
+    /// The link is idle only because a packet to `destination` is rate-limited.
     pub(crate) fn begin_blocking_by_cc(&mut self, now: Time, destination: HostId) {
         self.blocked_by_cc = Some((now, destination));
     }
@@ -299,7 +299,7 @@ impl Pacing {
         self.end_blocking_by_cc(now, observer);
         let (host, per) = (self.host, self.rules.control);
         self.pacer.report(now, &mut |key, from, to, level| {
-            report_rate_limit(observer, host, per, (key, from, to, level))
+            report_rate_limit(observer, host, per, (key, from, to, level));
         });
     }
 

@@ -1,4 +1,4 @@
-/// Something that happens at a port.
+/// Event at a port.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Event {
     pub(crate) time: u64,
@@ -11,11 +11,11 @@ pub(crate) struct Event {
 pub(crate) enum Kind {
     /// A packet may be sent on from an input buffer of a switch.
     Arrive,
-    /// A sender is to be looked at again.
+    /// A sender must be checked again.
     Wake,
-    /// The last byte of a packet is taken by a host.
+    /// A host accepts the last byte of a packet.
     Deliver,
-    /// An input buffer of a switch is to be looked at again.
+    /// An input buffer of a switch must be checked again.
     Look,
 }
 

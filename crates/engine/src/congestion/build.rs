@@ -29,7 +29,7 @@ pub(crate) fn class_bases(experiment: &Experiment, streams: &[StreamInfo]) -> Ar
     streams.iter().map(|stream| stream.service_class * lanes).collect()
 }
 
-/// Makes the parts of an algorithm for switches and hosts.
+/// Builder of the parts of an algorithm for switches and hosts.
 pub(crate) struct Builder<'a> {
     experiment: &'a Experiment,
     graph: &'a Graph,
@@ -48,7 +48,7 @@ enum Algorithm<'a> {
 }
 
 impl<'a> Builder<'a> {
-    /// `None` where there is no congestion control.
+    /// `None` without congestion control.
     pub(crate) fn new(
         experiment: &'a Experiment,
         graph: &'a Graph,
@@ -90,7 +90,7 @@ impl<'a> Builder<'a> {
                 CongestionAlgorithm::Infiniband => control.infiniband.control,
                 _ => ControlPer::QueuePair,
             },
-            // Packets are lost where a transport says so, and nowhere else.
+            // Only a transport loses packets.
             timeout: match experiment.transport.mode {
                 OrderingMode::None => Time::MAX,
                 _ => experiment.transport.timeout,
@@ -100,7 +100,7 @@ impl<'a> Builder<'a> {
         Some(Self { experiment, graph, rules: Arc::new(rules), algorithm, base_rtt })
     }
 
-    /// Returns the switch with what the algorithm needs of it: a congestion detector, telemetry, or nothing.
+    /// Returns the switch with the features that the algorithm needs: a congestion detector, telemetry, or none.
     pub(crate) fn equip(&self, switch: Switch, outputs: &[Sender]) -> Switch {
         match &self.algorithm {
             Algorithm::Swift(_) => switch,
@@ -204,7 +204,7 @@ impl<'a> Builder<'a> {
     }
 }
 
-/// What destinations answer.
+/// Returns the feedback of destinations.
 fn feedback_mode(experiment: &Experiment) -> FeedbackMode {
     let control = &experiment.congestion_control;
     if control.algorithm.has_windows() {

@@ -1,4 +1,4 @@
-//! Congestion control from the experiment to its parts: what detects congestion in each switch, what paces each adapter.
+//! Congestion control from the experiment to its parts: the detector of each switch, and the pacer of each adapter.
 
 mod build;
 mod ports;

@@ -17,14 +17,14 @@ pub(crate) fn check(experiment: &Experiment, graph: &Graph, file: &str) -> Resul
                 let hint = nearest(pattern, names.iter().map(String::as_str))
                     .map_or_else(String::new, |name| format!("; did you mean `{name}`?"));
                 let message = format!(
-                    "no port is called `{pattern}`: write the direction of a link, `from->to`, `*` for anything{hint}"
+                    "no port `{pattern}`: write the direction of a link, `from->to`, with `*` for anything{hint}"
                 );
                 return Err(SpecError::at_key(file, &key("ports"), message));
             }
         }
         let lanes = experiment.switch.virtual_lanes;
         if let Some(lane) = exception.lanes.iter().flatten().find(|&&lane| lane >= lanes) {
-            let message = format!("there is no lane {lane}: lanes are 0 to {}", lanes - 1);
+            let message = format!("no lane {lane}: must be 0 to {}", lanes - 1);
             return Err(SpecError::at_key(file, &key("lanes"), message));
         }
     }

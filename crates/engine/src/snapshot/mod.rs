@@ -1,4 +1,4 @@
-//! The state of a fabric at an instant, as a value: what waits where, and for which buffers.
+//! The state of a fabric at an instant, as a value: queues, their packets, and the buffers that they wait for.
 //!
 //! A snapshot owns its data. Deadlock search and congestion trees read it, and so does the user of a session. Everything in
 //! it is the same for every number of partitions.
@@ -42,7 +42,7 @@ pub struct Snapshot {
     pub lanes_per_class: u8,
     /// Queueing of the switches.
     pub queueing: Queueing,
-    /// Blocks that must be free at least before a switch sends a packet, whatever its size.
+    /// Minimum number of blocks free before a switch sends a packet of any size.
     pub least_space: u32,
     /// Directions of links. Sending port `2 l` is link l from its end a to its end b, `2 l + 1` back.
     pub sending_ports: usize,
@@ -77,7 +77,7 @@ pub struct Queue {
     pub output: u32,
     /// True if the output leads to a host.
     pub to_host: bool,
-    /// Time at which the output's last packet leaves room for the next.
+    /// Time at which the output finishes its current packet.
     pub output_busy_until: Time,
     /// Packet at the head.
     pub head: Packet,
@@ -146,7 +146,7 @@ impl Snapshot {
         &self.ahead[queue.ahead.start as usize..queue.ahead.end as usize]
     }
 
-    /// True if the head of a queue could be sent as far as credits go; `blocks` must be free.
+    /// True if the head of a queue has credits; `blocks` must be free.
     pub fn has_space(&self, queue: &Queue, blocks: u32) -> bool {
         self.ahead(queue).iter().any(|lane| lane.free >= blocks)
     }

@@ -173,7 +173,7 @@ impl Endpoint for OrderingEndpoint {
     }
 }
 
-/// True of packets that carry a label of the endpoint: notifications of congestion control have none.
+/// True for packets with a label of the endpoint: notifications of congestion control have none.
 fn is_ours(packet: &Packet) -> bool {
     matches!(packet.kind, PacketKind::Data | PacketKind::Transport)
 }
@@ -186,7 +186,7 @@ impl OrderingEndpoint {
         OutgoingPacket { packet, label: Some(label), retransmitted: false }
     }
 
-    /// Sends the packet of a stream that is its next.
+    /// Sends the next packet of a stream.
     fn send_request(&mut self, id: StreamId, now: Time) -> Option<OutgoingPacket> {
         let (_, number) = self.source.peek(id)?;
         let outgoing = self.outgoing[usize::from(id.0)]?;

@@ -19,7 +19,7 @@ use incoming::{Incoming, Outcome};
 pub use report::{HostTransport, transport_bytes, warnings};
 pub(crate) use rules::Rules as OrderingRules;
 
-/// A request that has arrived: what it carries.
+/// Content of a request that has arrived.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 struct Request {
     packet: Carried,
@@ -30,7 +30,7 @@ struct Request {
     retransmitted: bool,
 }
 
-/// Data needed of a packet once it is out of the network.
+/// Fields of a packet that are needed after its arrival.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 struct Carried {
     created: Time,
@@ -52,9 +52,9 @@ struct UnfinishedMessage {
     /// Its number among the messages of this host; numbers wrap around.
     number: u32,
     packets: u32,
-    /// Packets that the stream has been given.
+    /// Packets handed to the stream.
     offered: u32,
-    /// Time at which the next one can be given to it.
+    /// Time at which the next one can be handed to it.
     ready_at: Time,
     /// It counts among those that are being sent.
     sending: bool,
@@ -132,11 +132,11 @@ pub(crate) struct OrderingEndpoint {
 /// Counters that the state machines do not keep themselves.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Counts {
-    /// Packets lost on their way to this host.
+    /// Packets to this host that were lost.
     lost: u64,
     /// Packets that came after their lifetime, and so count as lost.
     late: u64,
-    /// Operations carried out again.
+    /// Operations carried out more than once.
     repeated: u64,
 }
 

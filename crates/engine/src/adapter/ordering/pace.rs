@@ -17,13 +17,13 @@ pub(crate) struct Pace {
 }
 
 impl Pace {
-    /// `None` where all packets of a message are ready when it is made.
+    /// `None` if all packets of a message are ready when it is created.
     pub(crate) fn of(traffic: &Traffic) -> Option<Self> {
         traffic.packet_load.map(|load| Self { inverse: 1.0 / libm::log1p(-load) })
     }
 
-    /// From one packet to the next: at least a slot. The draw depends on the packet alone, so that it does not matter what else
-    /// happens at its host at that time.
+    /// From one packet to the next: at least a slot. The draw depends on the packet alone, not on other events
+    /// at its host at that time.
     pub(crate) fn gap(self, seed: u64, host: HostId, message: &Message, number: u32, slot: Time) -> Time {
         const PACE: u64 = 0x7061_6365;
         let purpose = PACE + (u64::from(message.stream) << 32);
@@ -42,7 +42,7 @@ impl OrderingEndpoint {
         pace.map_or(Time::ZERO, |pace| pace.gap(self.rules.seed, self.host, message, number, self.slot))
     }
 
-    /// Gives a stream as many packets of its message as are ready and as it has room for.
+    /// Hands a stream the packets of its message that are ready, as far as it has room.
     pub(super) fn refill(&mut self, id: StreamId, now: Time) {
         let place = usize::from(id.0);
         let Some(mut outgoing) = self.outgoing[place] else { return };

@@ -25,11 +25,11 @@ pub struct HostTransport {
     pub most_connections: u64,
     /// The largest number of replay buffers in use.
     pub most_replay_buffers: u64,
-    /// Packets lost on their way to it.
+    /// Packets to it that were lost.
     pub lost: u64,
     /// Packets that came after their lifetime and so count as lost.
     pub late: u64,
-    /// Operations carried out again.
+    /// Operations carried out more than once.
     pub repeated: u64,
     /// Messages whose stream their source gave to another one though not all of their operations had been carried out here: 0
     /// unless the protocol has failed.
@@ -55,7 +55,7 @@ impl OrderingEndpoint {
     }
 }
 
-/// Bytes of memory that the transport of a host takes at least.
+/// Minimum memory of the transport of a host, in bytes.
 pub fn transport_bytes(experiment: &Experiment) -> u64 {
     let target = &experiment.transport.target;
     if experiment.transport.mode == OrderingMode::None {
@@ -75,14 +75,14 @@ pub fn warnings(prepared: &Prepared) -> Vec<String> {
     if spec.timeout < round_trip {
         warnings.push(format!(
             "transport.timeout: {} is less than the round trip of a packet that meets no other, up to {round_trip}: packets \
-             are sent again that were not lost",
+             that were not lost are retransmitted",
             spec.timeout
         ));
     }
     if spec.lifetime * 2 < round_trip {
         warnings.push(format!(
             "transport.lifetime: {} is less than half of the round trip of a packet that meets no other, up to \
-             {round_trip}: packets count as lost when they come",
+             {round_trip}: packets count as lost when they arrive",
             spec.lifetime
         ));
     }

@@ -36,7 +36,7 @@ pub(crate) struct Rules {
 }
 
 impl Rules {
-    /// `None` where nothing is acknowledged.
+    /// `None` if nothing is acknowledged.
     pub(crate) fn new(experiment: &Experiment, streams: &[StreamInfo]) -> Option<Arc<Self>> {
         let spec = &experiment.transport;
         if spec.mode == OrderingMode::None {
