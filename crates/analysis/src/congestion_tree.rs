@@ -1,11 +1,11 @@
-//! Congestion trees: where packets pile up, what that holds up behind it, and whose packets they are.
+//! Congestion trees: congested outputs, the buffers blocked behind them, and the flows of their packets.
 //!
 //! An *outlet* is an output port and a virtual lane (the first, where packets may take several). It is *congested* if
 //! the switch's congestion control says so, or without any if more waits for it than a part of an input buffer. One that has credits, or leads to a host, is the *root* of a tree; one that
 //! has none waits for the buffer at the next switch, and so for the outlet that most of that buffer waits for: it is a
 //! *branch* of that outlet's tree. (The port states of the InfiniBand Architecture Specification, annex A10: root and
-//! victim of congestion.) Packets in a tree belong to a *contributor* if their way leads through the root, to a
-//! *victim* if it does not.
+//! victim of congestion.) Packets in a tree belong to a *contributor* if their path leads through the root, to a
+//! *victim* otherwise.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -28,10 +28,10 @@ pub struct OutputLane {
 /// Source and destination.
 pub type Ends = (HostId, HostId);
 
-/// Congestion at one moment: an outlet that has more to send than its link takes, and what waits for it.
+/// A congestion tree at one time: a congested outlet and the packets that wait for it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CongestionTree {
-    /// Outlet from which it comes.
+    /// Root: the outlet that causes the congestion.
     pub root: OutputLane,
     /// Congested outlets without credits, that wait for the root or for each other; in order.
     pub branches: Vec<OutputLane>,
@@ -39,9 +39,9 @@ pub struct CongestionTree {
     pub depth: u32,
     /// Blocks that wait for root and branches.
     pub waiting: u64,
-    /// Flows with packets in the tree whose way leads through the root; in order.
+    /// Flows with packets in the tree whose path leads through the root; in order.
     pub contributors: Vec<Ends>,
-    /// Flows with packets in the tree, or held up behind it, whose way does not; in order.
+    /// Flows with packets in the tree, or blocked behind it, whose path does not lead through the root; in order.
     pub victims: Vec<Ends>,
 }
 
@@ -57,7 +57,7 @@ struct Backlog<'a> {
 struct State {
     waiting: u32,
     congested: bool,
-    /// True if one of the heads could be sent as far as credits go.
+    /// True if one of the heads has credits.
     has_credits: bool,
     to_host: bool,
     /// Number of lanes from the outlet's own on.
@@ -151,7 +151,7 @@ fn in_buffer<'a, 'b>(piles: &'b [Backlog<'a>], buffer: (u32, u8)) -> &'b [Backlo
     &piles[from..from + count]
 }
 
-/// Follows every outlet that is congested or waits for a buffer to the root of its tree. A circle (of a deadlock) is cut
+/// Follows every outlet that is congested or waits for a buffer to the root of its tree. A cycle (of a deadlock) is cut
 /// at its first outlet, a congested one if there is one.
 fn places(states: &States, parents: &mut BTreeMap<OutputLane, OutputLane>) -> Places {
     let mut places = Places::new();

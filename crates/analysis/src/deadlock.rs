@@ -61,7 +61,7 @@ impl Waiting {
 /// All queues but those that wait for a host, and the room in buffers: what is not held by such a queue.
 struct Waits {
     queues: Vec<Waiting>,
-    /// By buffer; `None` for those that nobody waits for.
+    /// By buffer; `None` for those without a waiting queue.
     room: Vec<Option<u32>>,
 }
 
@@ -167,7 +167,7 @@ impl Waits {
     }
 }
 
-/// Follows who waits for whom from `first` until a buffer comes a second time.
+/// Follows the waits from `first` until a buffer repeats.
 fn follow(stuck: &BTreeMap<Buffer, Waiting>, first: Buffer) -> Vec<Blocked> {
     let mut path: Vec<Buffer> = vec![first];
     loop {

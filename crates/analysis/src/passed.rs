@@ -3,13 +3,13 @@
 use fabricsim_engine::{Queue, QueuedPacket, Snapshot};
 use fabricsim_units::{HostId, Time, Vl};
 
-/// Most packets behind a head that are listed.
+/// Maximum number of packets listed behind a head.
 const BEHIND: usize = 32;
 
 /// Sender of a packet, its stream, and its number among the sender's packets.
 pub type PacketId = (HostId, u16, u32);
 
-/// A packet at the head of a queue, whose output does not choose it although it could be sent.
+/// A packet at the head of a queue that could be sent but that its output does not choose.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct PassedOver {
     /// Sending port of the output, in the fabric.

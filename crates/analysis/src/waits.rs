@@ -1,4 +1,4 @@
-//! Who waits for whom.
+//! Waiting packets and the reasons for waiting.
 
 use fabricsim_engine::{HostState, Queue, Snapshot};
 use fabricsim_units::{HostId, SwitchId, Time, Vl};
@@ -18,7 +18,7 @@ pub struct Wait {
     pub count: usize,
     /// Blocks of the queue; 0 of a host.
     pub blocks: u32,
-    /// Time from which the packet could have been sent as far as its holder is concerned.
+    /// Time at which its holder was ready to send the packet.
     pub since: Time,
 }
 
@@ -49,14 +49,14 @@ pub enum Reason {
     Output,
     /// Congestion control rate-limits it.
     RateLimit,
-    /// Its receiver has not acknowledged it, or what was sent before it.
+    /// Its receiver has not acknowledged it or an earlier packet.
     Acknowledgement,
     /// The output sends others first, the switch's input is being read, or it is about to be sent.
     Turn,
 }
 
 impl Reason {
-    /// In a word, for tables.
+    /// Returns the reason in a few words, for tables.
     pub const fn name(self) -> &'static str {
         match self {
             Self::RouterDelay => "router delay",

@@ -1,4 +1,4 @@
-//! Subscription to what happens.
+//! Subscription to events.
 
 use fabricsim_model::{Exchange, Grant, Observer, Packet};
 use fabricsim_units::{HostId, Time, Vl};
@@ -14,11 +14,11 @@ pub struct Subscription {
     pub marks: bool,
     /// Messages of transports that are complete at their receiver.
     pub completions: bool,
-    /// Most events that are kept between two calls of [`Session::events`]: the first ones.
+    /// Maximum number of events kept between two calls of [`Session::events`]; later ones are counted and dropped.
     pub capacity: usize,
 }
 
-/// Something that happened to a packet.
+/// Event of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Event {
     /// Its time.
@@ -82,7 +82,7 @@ impl Buffer {
 }
 
 impl<B> Feed<B> {
-    /// Nobody has subscribed at first.
+    /// Without a subscription at first.
     pub fn new(inner: B) -> Self {
         Self { inner, buffer: None }
     }

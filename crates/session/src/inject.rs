@@ -6,7 +6,7 @@ use fabricsim_workload::{Message, StreamKind};
 
 use crate::Session;
 
-/// A message of the caller's own.
+/// A message that the caller injects.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Injection {
     /// Sending host.
@@ -21,7 +21,7 @@ pub struct Injection {
     pub at: Time,
 }
 
-/// Identity of an injected message: what its packets carry.
+/// Identity of an injected message, carried by its packets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct MessageId {
     /// Sending host.
@@ -70,7 +70,7 @@ pub enum InjectError {
     Size {
         /// Bytes.
         bytes: u64,
-        /// The most that a message may have.
+        /// Maximum size of a message.
         most: u64,
     },
     /// The time is over.
@@ -120,7 +120,7 @@ pub(crate) fn entries(prepared: &Prepared) -> Vec<Entry> {
 }
 
 impl<B: Observer> Session<B> {
-    /// Gives a message to its source, which sends it as one of its own: through its protocol or transport, and its congestion
+    /// Hands a message to its source host, which sends it through its protocol or transport and its congestion
     /// control. Its bytes count as offered.
     ///
     /// # Errors

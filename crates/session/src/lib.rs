@@ -1,6 +1,6 @@
-//! A fabric in operation in the hands of a caller: it advances, takes messages, is changed, and is looked into.
+//! A fabric in operation, controlled by a caller: advance, inject, configure, snapshot, subscribe.
 //!
-//! A whole run (warm-up, measurement, drain) is a plan over a [`Session`]; so is what a user types in a notebook. The caller's
+//! A whole run (warm-up, measurement, drain) is a plan over a [`Session`], and so are the commands of a user in a notebook. The caller's
 //! actions happen at the session's time, between the events before it and those after it, so that results do not
 //! depend on the number of partitions, nor on where the session stops in between.
 

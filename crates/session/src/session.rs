@@ -4,7 +4,7 @@ use fabricsim_units::Time;
 
 use crate::inject::{Entry, entries};
 
-/// Most bytes of an injected message.
+/// Maximum size of an injected message, in bytes.
 const LARGEST_MESSAGE: u64 = 1 << 40;
 
 /// A fabric in operation. `B` observes it, one for each partition; see [`Feed`](crate::Feed) for observers to subscribe to.
@@ -43,8 +43,8 @@ impl<B: Observer> Session<B> {
         self.engine.totals()
     }
 
-    /// Lets everything before `until` happen; nothing if that is not after now. `look` is called every some hundred
-    /// thousand events with the time and the counters so far. If it returns false, the session stops, and can go on later.
+    /// Advances to `until`; does nothing if that is not after now. Calls `look` every few hundred
+    /// thousand events with the time and the counters so far. If it returns false, the session stops and can resume later.
     pub fn advance_to(&mut self, until: Time, look: &mut dyn FnMut(Time, &Totals) -> bool) -> Advance {
         if until <= self.now() {
             return Advance::Reached;
