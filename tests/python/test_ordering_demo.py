@@ -112,7 +112,7 @@ def test_a_file_that_changes_meanwhile_is_one_message(
     file = tmp_path / "data"
     file.write_bytes(b"a" * 1000)
     monkeypatch.setattr(demo, "_size", lambda _: 900)
-    with pytest.raises(FabricsimError, match="source: there are 1000 bytes: 900 were agreed"):
+    with pytest.raises(FabricsimError, match="source: 1000 bytes, but 900 were agreed"):
         ordering_demo(file=file)
 
 
@@ -166,7 +166,7 @@ def test_a_port_that_is_taken_is_one_message(command: Command) -> None:
         port = other.getsockname()[1]
         ran = command("ordering-demo", "--port", port)
     assert (ran.code, ran.out) == (2, "")
-    assert ran.err.startswith(f"fabricsim: UDP port {port} of this machine is not to be had: address in use")
+    assert ran.err.startswith(f"fabricsim: cannot bind UDP port {port}: address in use")
     assert len(ran.err.splitlines()) <= 2
 
 
@@ -197,7 +197,7 @@ def test_a_process_that_hangs_is_given_up(monkeypatch: pytest.MonkeyPatch) -> No
 
 def test_it_gives_up_at_the_deadline() -> None:
     with pytest.raises(
-        FabricsimError, match=r"source: not done after 1 s: \d+ of 2000000 bytes are acknowledged"
+        FabricsimError, match=r"source: not complete after 1 s: \d+ of 2000000 bytes are acknowledged"
     ):
         ordering_demo(size=2_000_000, deadline_s=1, loss=0.99)
 

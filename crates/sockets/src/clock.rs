@@ -1,4 +1,4 @@
-//! The real clock, as the state machines count time.
+//! The machine's clock in the time units of the state machines.
 
 use std::thread::sleep;
 use std::time::Duration;
@@ -6,7 +6,7 @@ use std::time::Duration;
 use fabricsim_units::Time;
 use rustix::time::{ClockId, clock_gettime};
 
-/// A moment by the machine's clock, in ns since it was started: the same in all processes, and never set back.
+/// A time by the machine's clock, in ns since it was started: the same in all processes, and never set back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Timestamp(pub(crate) u64);
 
@@ -27,7 +27,7 @@ impl Clock {
         Timestamp(self.0.0 + now.0 / 1000)
     }
 
-    /// True if what was sent then has outlived its lifetime.
+    /// True if a datagram sent then is older than its lifetime.
     pub(crate) fn is_over(&self, sent: Timestamp, now: Time, lifetime: Time) -> bool {
         self.stamp(now).0.saturating_sub(sent.0) >= lifetime.0 / 1000
     }
@@ -42,7 +42,7 @@ fn machine() -> Timestamp {
     Timestamp(now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64)
 }
 
-/// Waits a time, since there is nothing to do.
+/// Sleeps for a short time while idle.
 pub(crate) fn rest() {
     sleep(Duration::from_micros(50));
 }
@@ -59,7 +59,7 @@ mod tests {
         assert!(!clock.is_over(sent, Time::us(100), Time::us(20)));
         assert!(!clock.is_over(sent, Time::us(119), Time::us(20)));
         assert!(clock.is_over(sent, Time::us(120), Time::us(20)));
-        // One that comes from before this clock was started.
+        // A datagram from before this clock was started.
         assert!(clock.is_over(Timestamp(4_999_000_000), Time::ZERO, Time::us(20)));
     }
 }

@@ -9,7 +9,7 @@ use crate::token::Token;
 /// The largest payload of a packet, in bytes.
 pub(crate) const MAX_BYTES: usize = 1400;
 
-/// Length of an announcement, and of what every datagram begins with.
+/// Length of an announcement, and of the start of every datagram.
 pub(crate) const PREFIX: usize = 1 + Token::BYTES;
 const HEAD: usize = 8 + Header::BYTES;
 const NAME: usize = 6;
@@ -20,7 +20,7 @@ pub(crate) const MAX_DATAGRAM: usize = PREFIX + HEAD + NAME + MAX_BYTES;
 /// Buffer for a received datagram. One byte longer than the largest, so that a longer datagram is recognised.
 pub(crate) type Buffer = [u8; MAX_DATAGRAM + 1];
 
-/// The sender. The proxy forwards what comes from one to the other.
+/// The sender's role. The proxy forwards datagrams between the two.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub(crate) enum Role {
@@ -97,7 +97,7 @@ pub(crate) fn open<'a>(datagram: &'a [u8], token: &Token) -> Option<(Role, &'a [
     (datagram.len() <= MAX_DATAGRAM && token.is(&prefix[1..])).then_some((role, rest))
 }
 
-/// Reads what follows the token; `None` if it has another format.
+/// Reads the part after the token; `None` if it has another format.
 pub(crate) fn read(rest: &[u8]) -> Option<Datagram> {
     let (head, rest) = rest.split_at_checked(HEAD)?;
     let (sent, header) = head.split_at(8);
@@ -146,7 +146,7 @@ mod tests {
             prop_assert_eq!((part.stream, part.index, part.bytes()), (stream, index, &bytes[..]));
         }
 
-        /// Anything may come in by a port.
+        /// A port may receive any datagram.
         #[test]
         fn any_bytes_are_no_panic(bytes in prop::collection::vec(any::<u8>(), 0..=MAX_DATAGRAM + 9)) {
             prop_assert!(open(&bytes, &token()).is_none());

@@ -7,10 +7,10 @@ use rustix::net::sockopt::set_socket_recv_buffer_size;
 
 use crate::settings::SocketError;
 
-/// Receive buffer, in bytes: more than a window of packets, where the system allows that.
+/// Receive buffer, in bytes: more than a window of packets, if the system allows that.
 const RECEIVE_BYTES: usize = 4 << 20;
 
-/// Binds a port of the loopback address, 0: any free one. Reading does not wait.
+/// Binds a port of the loopback address, 0 for any free one. Reads do not block.
 pub(crate) fn open(port: u16) -> Result<UdpSocket, SocketError> {
     let socket = UdpSocket::bind((Ipv4Addr::LOCALHOST, port))
         .map_err(|error| SocketError::Port { port, problem: error.kind().to_string() })?;
@@ -20,7 +20,7 @@ pub(crate) fn open(port: u16) -> Result<UdpSocket, SocketError> {
     Ok(socket)
 }
 
-/// Nothing has come, or the other end is not there (yet): what was sent is lost.
+/// No datagram has arrived, or the other end does not exist (yet): datagrams sent to it are lost.
 pub(crate) fn is_nothing(error: &Error) -> bool {
     matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::ConnectionRefused)
 }

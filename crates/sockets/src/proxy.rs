@@ -1,4 +1,4 @@
-//! The network between the two processes: each datagram gets a delay of its own, or is dropped.
+//! The network between the two processes: each datagram is delayed individually, or dropped.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -15,7 +15,7 @@ use crate::port::{self, is_nothing};
 use crate::settings::{MAX_US, SocketError, within};
 use crate::token::Token;
 
-/// Datagrams read at most before those that are due are sent, so that a flood of them stops nothing.
+/// Maximum number of datagrams read before the due ones are sent, so that a flood does not stop the network.
 const MOST_READ: usize = 256;
 
 /// Memory of a delayed datagram besides its bytes, twice, since the queue grows by doubling.
@@ -32,7 +32,7 @@ pub struct ProxySettings {
     pub port: u16,
     /// The least delay, in microseconds.
     pub delay_us: u64,
-    /// Up to this much more, evenly distributed, in microseconds.
+    /// Maximum additional delay, uniformly distributed, in microseconds.
     pub jitter_us: u64,
     /// Probability that a datagram is dropped, 0 to 1.
     pub loss: f64,
@@ -45,7 +45,7 @@ pub struct ProxySettings {
 /// Counters of the network.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct ProxyReport {
-    /// Datagrams sent on.
+    /// Datagrams forwarded.
     pub forwarded: u64,
     /// Datagrams dropped at random.
     pub dropped: u64,
@@ -53,7 +53,7 @@ pub struct ProxyReport {
     pub overflowed: u64,
     /// Datagrams without the session's token, or from another address than the first that presented it.
     pub ignored: u64,
-    /// Datagrams that overtook one that had come before them, in the same direction.
+    /// Datagrams that overtook an earlier one in the same direction.
     pub overtook: u64,
 }
 
@@ -119,7 +119,7 @@ impl Proxy {
         self.network.token
     }
 
-    /// Sends on until `stop`.
+    /// Forwards datagrams until `stop`.
     pub fn run(mut self, stop: &AtomicBool) -> Result<ProxyReport, SocketError> {
         let clock = Clock::start();
         while !stop.load(Ordering::Relaxed) {
@@ -132,7 +132,7 @@ impl Proxy {
         Ok(self.network.report)
     }
 
-    /// Takes in what has come, `MOST_READ` datagrams at most. True: there was something.
+    /// Receives up to `MOST_READ` datagrams. True if there were any.
     fn receive(&mut self, now: Time) -> Result<bool, SocketError> {
         let mut bytes: datagram::Buffer = [0; MAX_DATAGRAM + 1];
         for read in 0..MOST_READ {
@@ -148,13 +148,13 @@ impl Proxy {
         Ok(true)
     }
 
-    /// Sends on what is due. True: there was something.
+    /// Forwards the due datagrams. True if there were any.
     fn send(&mut self, now: Time) -> bool {
         let mut any = false;
         while let Some((to, bytes)) = self.network.next(now) {
             any = true;
             if let Some(to) = to {
-                // What the system does not take is lost.
+                // Datagrams that the system does not accept are lost.
                 let _ = self.socket.send_to(&bytes, to);
             }
         }
@@ -178,7 +178,7 @@ impl Network {
         }
     }
 
-    /// Takes in a datagram. True: the source announces itself, and there is a target.
+    /// Receives a datagram. True if the source announces itself and there is a target.
     fn take(&mut self, now: Time, from: SocketAddr, bytes: &[u8]) -> bool {
         let Some((role, rest)) = datagram::open(bytes, &self.token) else {
             self.report.ignored += 1;

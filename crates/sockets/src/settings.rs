@@ -9,7 +9,7 @@ use thiserror::Error;
 
 use crate::datagram::MAX_BYTES;
 
-/// Settings of both endpoints; they have to agree.
+/// Settings of both endpoints; they must agree.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Settings {
@@ -29,11 +29,11 @@ pub struct Settings {
     pub reorder_buffer: u16,
     /// Connections at the target.
     pub connections: u32,
-    /// A packet without answer for so long is retransmitted, in microseconds.
+    /// Time without an answer after which a packet is retransmitted, in microseconds.
     pub timeout_us: u64,
-    /// Time in flight after which a packet counts as lost, in microseconds: endpoints drop what is older.
+    /// Time in flight after which a packet counts as lost, in microseconds: endpoints drop older ones.
     pub lifetime_us: u64,
-    /// A source that is not done by then gives up, in seconds, up to a day.
+    /// Time after which an unfinished source gives up, in seconds, up to a day.
     pub deadline_s: u64,
 }
 
@@ -47,9 +47,7 @@ pub enum SocketError {
     #[error(transparent)]
     Option(#[from] OptionError),
     /// A port.
-    #[error(
-        "UDP port {port} of this machine is not to be had: {problem}; take another one, or 0 for any that is free"
-    )]
+    #[error("cannot bind UDP port {port}: {problem}; choose another port, or 0 for any free one")]
     Port {
         /// Its number.
         port: u16,
@@ -62,10 +60,10 @@ pub enum SocketError {
     /// Memory for the bytes of the transfer.
     #[error("cannot allocate memory for a transfer of {0} bytes")]
     Memory(u64),
-    /// It takes too long.
-    #[error("not done after {0} s: {1}")]
+    /// Deadline exceeded.
+    #[error("not complete after {0} s: {1}")]
     Deadline(u64, String),
-    /// Stopped by request before it was done.
+    /// Stopped by request before completion.
     #[error("stopped")]
     Stopped,
 }
@@ -168,7 +166,7 @@ impl Settings {
             outstanding: self.outstanding,
             timeout: Time::us(self.timeout_us),
             lifetime: self.lifetime(),
-            // The others that time out wait behind it in the reorder buffer, as a rule.
+            // The other packets that time out usually wait behind it in the reorder buffer.
             timed_out: TimedOut::Oldest,
             close: Close::End,
             ..SourceOptions::default()
@@ -180,7 +178,7 @@ impl Settings {
             connections: self.connections,
             reorder_capacity: self.reorder_buffer,
             reorder_ring: u32::from(self.reorder_buffer).next_power_of_two() * 2,
-            // A packet for each that a stream may have outstanding, and as many again that wait for SYN.
+            // Room for the outstanding packets of a stream, twice: as many may wait for SYN.
             replay: 2
                 * self.outstanding.min(0x3fff)
                 * self.streams.min(0x3fff / self.outstanding.clamp(1, 0x3fff)).max(1),

@@ -13,13 +13,13 @@ use crate::port::{self, is_nothing};
 use crate::settings::{Settings, SocketError};
 use crate::token::Token;
 
-/// The other end, as the state machines name it.
+/// Identifier of the other end in the state machines.
 pub(crate) const PEER: HostId = HostId(1);
 
-/// Between two attempts to find one another.
+/// Interval between two announcements.
 pub(crate) const HELLO: Time = Time::ms(20);
 
-/// Packets sent between two looks at what has come.
+/// Packets sent between two reads of answers.
 const BURST: usize = 16;
 
 /// Datagrams read at most between two bursts, so that no flood of them keeps the source from its deadline.
@@ -50,7 +50,7 @@ pub struct SourceReport {
     pub ignored: u64,
 }
 
-/// A packet's payload at the source: which part of the data it carries.
+/// A packet's payload at the source: its part of the data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Chunk {
     stream: u16,
@@ -69,7 +69,7 @@ struct Progress {
     stream: u16,
 }
 
-/// Notes what is acknowledged.
+/// Records acknowledgements.
 struct AckRecord {
     bytes: u64,
     wrong_results: u64,
@@ -103,7 +103,7 @@ pub fn run_source(
     let socket = port::open(0)?;
     socket.connect((Ipv4Addr::LOCALHOST, port))?;
     if data.len() as u64 != settings.bytes {
-        let problem = format!("there are {} bytes: {} were agreed", data.len(), settings.bytes);
+        let problem = format!("{} bytes, but {} were agreed", data.len(), settings.bytes);
         return Err(SocketError::Setting(problem));
     }
     let mut sender = Sender::new(settings, token)?;
@@ -117,7 +117,7 @@ pub fn run_source(
         limit
             .check(now, || format!("{} of {} bytes are acknowledged", sender.notes.bytes, settings.bytes))?;
         let mut worked = sender.receive(&socket, clock)?;
-        // By the time from before: no answer that has just come is older than the machine thinks.
+        // With the time from before the read, so that no answer counts as older than it is.
         sender.source.expire(now, &mut sender.notes);
         for stream in &mut streams {
             stream.offer(&mut sender.source, settings.packet_bytes);
@@ -129,7 +129,7 @@ pub fn run_source(
                 .payload
                 .map(|chunk| (chunk.stream, chunk.index, &data[chunk.first as usize..chunk.last as usize]));
             datagram::write(&mut buffer, Role::Source, token, clock.stamp(now), &packet.header, part);
-            // A full socket buffer or an absent peer is a loss like any other.
+            // A full socket buffer or an absent peer counts as a loss.
             let _ = socket.send(&buffer);
             worked = true;
         }
@@ -159,7 +159,7 @@ impl<'a> Sender<'a> {
         Ok(Self { settings, token, source, notes, ignored: 0 })
     }
 
-    /// Takes in the answers that have come, `MOST_READ` at most. True: there were any datagrams.
+    /// Receives up to `MOST_READ` answers. True if there were any datagrams.
     fn receive(&mut self, socket: &UdpSocket, clock: &Clock) -> Result<bool, SocketError> {
         let mut bytes: datagram::Buffer = [0; MAX_DATAGRAM + 1];
         for read in 0..MOST_READ {
@@ -172,10 +172,10 @@ impl<'a> Sender<'a> {
         Ok(true)
     }
 
-    /// Takes in a datagram at `now`.
+    /// Receives a datagram at `now`.
     fn take(&mut self, bytes: &[u8], clock: &Clock, now: Time) {
         let opened = datagram::open(bytes, self.token).filter(|(role, _)| *role == Role::Target);
-        // The answer to an announcement that was repeated has nothing more in it.
+        // The answer to a repeated announcement is empty.
         if opened.is_some_and(|(_, rest)| rest.is_empty()) {
             return;
         }
@@ -210,7 +210,7 @@ fn open(source: &mut Source<Chunk>, settings: &Settings) -> Result<Vec<Progress>
     let mode = settings.mode()?;
     let open = |stream: u16| {
         let id = source.open(PEER, mode, settings.exactly_once);
-        let id = id.ok_or_else(|| SocketError::Setting("there are too many streams".to_owned()))?;
+        let id = id.ok_or_else(|| SocketError::Setting("too many streams".to_owned()))?;
         let range = settings.stream(stream);
         Ok(Progress { id, next: range.start, end: range.end, index: 0, stream })
     };
@@ -218,7 +218,7 @@ fn open(source: &mut Source<Chunk>, settings: &Settings) -> Result<Vec<Progress>
 }
 
 impl Progress {
-    /// Offers what there is room for.
+    /// Offers packets as far as there is room.
     fn offer(&mut self, source: &mut Source<Chunk>, packet_bytes: u16) {
         while self.next < self.end && source.has_room(self.id) {
             let last = (self.next + u64::from(packet_bytes)).min(self.end);
@@ -253,7 +253,7 @@ fn meet(socket: &UdpSocket, token: &Token, limit: &Deadline<'_>) -> Result<(), S
     let (mut bytes, mut ask): (datagram::Buffer, _) = ([0; MAX_DATAGRAM + 1], Time::ZERO);
     loop {
         let now = limit.clock.now();
-        limit.check(now, || "there is no target".to_owned())?;
+        limit.check(now, || "no target".to_owned())?;
         if now >= ask {
             let _ = socket.send(&datagram::announcement(Role::Source, token));
             ask = now + HELLO;

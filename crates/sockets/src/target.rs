@@ -23,9 +23,9 @@ pub struct TargetReport {
     pub first: u64,
     /// Of these, those that came after a later one of their stream.
     pub out_of_order: u64,
-    /// Datagrams that were older than the lifetime, and dropped for that.
+    /// Datagrams that were older than the lifetime, and dropped.
     pub too_old: u64,
-    /// Datagrams without the session's token or beyond the agreed transfer, and dropped for that.
+    /// Datagrams without the session's token or beyond the agreed transfer, and dropped.
     pub ignored: u64,
     /// Delivered bytes beyond the agreed ones, which are not kept: copies, in modes that do not order.
     pub excess_bytes: u64,
@@ -37,11 +37,11 @@ pub struct TargetReport {
     pub order_violations: u64,
     /// REQs whose operation had been carried out.
     pub duplicates: u64,
-    /// The most packets in the reorder buffer at a time.
+    /// Maximum number of packets in the reorder buffer.
     pub most_reordered: u64,
-    /// The most connections at a time.
+    /// Maximum number of open connections.
     pub most_connections: u64,
-    /// True if it holds nothing any more.
+    /// True if no connection, packet or result is left.
     pub idle: bool,
 }
 
@@ -76,7 +76,7 @@ impl Received {
         Ok(Self { bytes, excess: 0, next: 0, seen, beyond: 0, word: 0 })
     }
 
-    /// Notes that a packet has come. The first of its number: whether it came after a later one.
+    /// Records an arrived packet. Returns, for the first of its number, whether it came after a later one.
     fn see(&mut self, index: u32) -> Option<bool> {
         let seen = self.seen.get_mut(index as usize).filter(|seen| !**seen)?;
         *seen = true;
@@ -94,7 +94,7 @@ impl Received {
     }
 }
 
-/// Target memory, and the way back.
+/// Target memory, and the queue of answers.
 struct Memory {
     streams: Vec<Received>,
     answers: Vec<Header>,
@@ -103,7 +103,7 @@ struct Memory {
 }
 
 impl Memory {
-    /// Notes that a packet has come. The first copy of a part: whether it came after a later part of its stream.
+    /// Records an arrived packet. Returns, for the first copy of a part, whether it came after a later part of its stream.
     fn see(&mut self, part: Option<&Part>) -> Option<bool> {
         let part = part?;
         self.streams.get_mut(usize::from(part.stream))?.see(part.index)
@@ -127,7 +127,7 @@ impl TargetOutbox<Part> for Memory {
 
     fn deliver(&mut self, ticket: Ticket, part: Part) {
         let Some(stream) = self.streams.get_mut(usize::from(part.stream)) else { return };
-        // A copy of the last packet, which may come twice where exactly once is not asked for.
+        // A copy of the last packet, which may arrive twice unless exactly-once delivery is requested.
         let again = part.index + 1 == stream.next;
         if !again {
             self.order_violations += u64::from(part.index != stream.next);
@@ -156,7 +156,7 @@ impl<'a> Receiver<'a> {
         Ok(Self { settings, token, target, memory, report: TargetReport::default() })
     }
 
-    /// Takes in a datagram at `now`. The answers are then in `memory.answers`.
+    /// Receives a datagram at `now`. The answers are then in `memory.answers`.
     fn take(&mut self, bytes: &[u8], clock: &Clock, now: Time) {
         let Some(datagram) = self.of_session(bytes) else {
             self.report.ignored += 1;
@@ -237,7 +237,7 @@ pub fn run_target(
         };
         receiver.take(&bytes[..length], &clock, now);
         for answer in receiver.memory.answers.drain(..) {
-            // With the time at which the packet was found young enough, so that both together are within two lifetimes.
+            // With the time of the lifetime check, so that both together are within two lifetimes.
             datagram::write(&mut buffer, Role::Target, token, clock.stamp(now), &answer, None);
             let _ = socket.send(&buffer);
         }

@@ -31,7 +31,7 @@ impl Token {
         }
     }
 
-    /// Reads what [`Token::to_hex`] wrote.
+    /// Reads the output of [`Token::to_hex`].
     ///
     /// # Errors
     /// Anything but 32 hexadecimal digits. The message does not repeat the text.

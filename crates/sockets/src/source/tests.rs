@@ -5,7 +5,7 @@ use super::*;
 use crate::clock::Timestamp;
 use crate::tests::{any_header, settings, token};
 
-/// A source in the middle of a transfer: windows are full of packets that were sent.
+/// A source in the middle of a transfer, with full windows.
 fn busy<'a>(settings: &'a Settings, token: &'a Token) -> (Sender<'a>, Vec<Progress>) {
     let mut sender = Sender::new(settings, token).expect("they are good");
     let mut streams = open(&mut sender.source, settings).expect("there are few");
