@@ -2,10 +2,10 @@ use std::ops::AddAssign;
 
 use statrs::distribution::{ContinuousCDF, StudentsT};
 
-/// Fewest groups of batches from which a confidence interval is made.
+/// Minimum number of groups of batches of a confidence interval.
 pub const FEWEST: usize = 10;
 
-/// The packets of a stretch of time.
+/// The packets of a time interval.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Batch {
     /// Number of packets.
@@ -32,7 +32,7 @@ pub struct Interval {
     pub mean: f64,
     /// Half the width of the interval, in picoseconds.
     pub half_width: f64,
-    /// Groups that the interval rests on, [`FEWEST`] or more.
+    /// Number of groups, [`FEWEST`] or more.
     pub groups: usize,
     /// Batches in each group.
     pub batches_per_group: usize,
@@ -50,7 +50,7 @@ pub struct Interval {
 /// larger than that of white noise would be in one case of twenty, groups are merged in pairs, as long as
 /// [`FEWEST`] remain. Batches left over are dropped at the front.
 ///
-/// `None` with fewer than [`FEWEST`] batches, or where nothing was measured. `confidence` is between 0 and 1.
+/// `None` with fewer than [`FEWEST`] batches, or without packets. `confidence` is between 0 and 1.
 pub fn interval(batches: &[Batch], confidence: f64) -> Option<Interval> {
     let mut size = 1;
     loop {

@@ -3,16 +3,16 @@ use fabricsim_units::Time;
 
 use crate::{Steady, Window};
 
-/// Bins of a series where the experiment does not say.
+/// Default number of bins of a series.
 const DEFAULT_BINS: u64 = 140;
 
-/// Factor by which bins are narrower at first if a run may end early.
+/// Factor by which bins are initially narrower if a run may end early.
 const NARROWER: u64 = 1 << 12;
 
 /// Selection of what to record, and the size of the fabric.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct RecorderConfig {
-    /// The measurement; [`Window::CLOSED`] where it is opened later.
+    /// The measurement; [`Window::CLOSED`] if it is opened later.
     pub window: Window,
     /// Width of a bin of the series.
     pub bin: Time,
@@ -26,7 +26,7 @@ pub struct RecorderConfig {
     pub hosts: u32,
     /// Number of sending ports: two per link.
     pub ports: u32,
-    /// Most virtual lanes that a link has, 1 or more.
+    /// Maximum number of virtual lanes of a link, 1 or more.
     pub lanes: u8,
     /// Flows that are recorded on their own.
     pub flows: FlowDetail,
@@ -58,8 +58,8 @@ impl RecorderConfig {
         }
     }
 
-    /// The run may end long before its expected end: bins are narrow at first, where the experiment does not say how wide
-    /// they are, and become wider as time goes on.
+    /// The run may end long before its expected end: unless the experiment sets the width of bins, they are narrow at first
+    /// and widen as time goes on.
     pub fn expect_an_early_end(&mut self, measure: &Measure) {
         if measure.bin.is_none() {
             self.bin = Time(self.bin.0 / NARROWER).max(Time::ps(1));

@@ -1,5 +1,5 @@
-//! Congestion control at work: marks, notifications, and how flows were held back. Counters within the window, series
-//! over the whole run; there only where an experiment has congestion control.
+//! Activity of congestion control: marks, notifications, and rate limiting of flows. Counters within the window, series
+//! over the whole run; only with congestion control.
 
 use std::collections::BTreeMap;
 use std::ops::AddAssign;
@@ -19,13 +19,13 @@ pub(crate) struct FlowCongestion {
     pub(crate) fecn: u64,
     /// Notifications that its source received (BECN).
     pub(crate) becn: u64,
-    /// Time held back.
+    /// Time rate-limited.
     pub(crate) rate_limited: u64,
-    /// Time in which the source's link was idle only because of it.
+    /// Time in which the source's link was idle only because of the rate limit.
     pub(crate) blocked_by_cc: u64,
     /// Sum of level times time.
     pub(crate) level: u128,
-    /// The largest and smallest level, while it was held back at all.
+    /// The largest and smallest level while it was rate-limited.
     pub(crate) levels: Option<(u32, u32)>,
 }
 
@@ -46,7 +46,7 @@ pub(crate) struct FabricCongestion {
     pub(crate) marked: u64,
     /// Notifications received.
     pub(crate) notified: u64,
-    /// Picoseconds throttled, summed over hosts.
+    /// Picoseconds blocked by congestion control, summed over hosts.
     pub(crate) blocked_by_cc: u64,
     /// Packets without data that were received, and their bytes.
     pub(crate) control_packets: u64,
@@ -65,12 +65,12 @@ pub(crate) struct Congestion {
     pub(crate) fabric: Cells<FabricCongestion>,
     detail: FlowDetail,
     places: BTreeMap<Key, usize>,
-    /// For each source the destination asked for last, and its place.
+    /// For each source the last destination, and its row.
     recent: Vec<Option<(Option<HostId>, usize)>>,
-    /// Number of the places that are of a source and a destination.
+    /// Number of rows of pairs of source and destination.
     pairs: usize,
     flows: Vec<FlowCongestion>,
-    /// Given up, for good, where there are too many.
+    /// Dropped for good if there are too many flows.
     series: Option<Cells<FlowBin>>,
 }
 
@@ -131,7 +131,7 @@ impl Congestion {
         }
     }
 
-    /// A flow is held back from `start` to `end`.
+    /// A flow is rate-limited from `start` to `end`.
     pub(crate) fn rate_limited(
         &mut self,
         window: Window,
@@ -156,7 +156,7 @@ impl Congestion {
         }
     }
 
-    /// The link of a flow's source is idle from `start` to `end` only because the flow is held back.
+    /// The link of a flow's source is idle from `start` to `end` only because the flow is rate-limited.
     pub(crate) fn blocked_by_cc(
         &mut self,
         window: Window,
@@ -251,7 +251,7 @@ impl Congestion {
         }
     }
 
-    /// Adds what was counted elsewhere of the same fabric.
+    /// Adds the counts of another partition of the same fabric.
     pub(crate) fn merge(&mut self, other: &Self) {
         self.marked.iter_mut().zip(&other.marked).for_each(|(mine, theirs)| *mine += theirs);
         self.total += other.total;
@@ -283,7 +283,7 @@ impl Congestion {
 }
 
 impl FlowCongestion {
-    /// Mean and strongest level over `window` picoseconds, where `free` is the level of a flow that is not held back:
+    /// Mean and strongest level over `window` picoseconds, where `free` is the level of a flow that is not rate-limited:
     /// 0 for an index, the link's rate for a rate.
     pub(crate) fn level(&self, window: u64, free: u32) -> (f64, f64) {
         let strongest = match self.levels {
@@ -308,7 +308,7 @@ impl FlowBin {
 }
 
 /// `sum` of level times time over the time `held`; `free` for the rest of `length`. Flows of one source that are taken
-/// together may be held back for longer than that in sum: then the mean is over them.
+/// together may be rate-limited for longer than that in sum: then the mean is over them.
 fn mean_level(sum: f64, held: u64, length: u64, free: u32) -> f64 {
     let rest = length.saturating_sub(held) as f64;
     (sum + f64::from(free) * rest) / (held as f64 + rest)
@@ -319,7 +319,7 @@ fn in_bins(axis: &mut Axis, start: Time, end: Time, mut add: impl FnMut(Bin, u64
     if end <= start {
         return;
     }
-    // Makes the bins wide enough for the whole interval.
+    // Widens the bins to cover the whole interval.
     axis.bin(Time(end.0 - 1));
     let width = axis.width().0;
     let mut from = start.0;

@@ -1,4 +1,4 @@
-//! Congestion control in tables and figures; nothing where there is none.
+//! Congestion control in tables and figures; empty without congestion control.
 
 use fabricsim_model::Table;
 use fabricsim_spec::CongestionAlgorithm;
@@ -15,7 +15,7 @@ use crate::tables::new;
 /// Name, unit and description of a column.
 type Column = (&'static str, &'static str, &'static str);
 
-/// The columns for the level by which a flow is held back: an index or a rate, which have names of their own.
+/// The columns for the level by which a flow is rate-limited: an index or a rate, which have names of their own.
 struct Wording {
     mean: Column,
     strongest: Column,
@@ -23,22 +23,22 @@ struct Wording {
 }
 
 const INDEX: Wording = Wording {
-    mean: ("ccti_mean", "", "Mean over the measurement of the index CCTI, 0 while not held back"),
+    mean: ("ccti_mean", "", "Mean over the measurement of the index CCTI, 0 while not rate-limited"),
     strongest: ("ccti_max", "", "Largest index CCTI"),
-    in_bin: ("ccti", "", "Mean over the bin of the index CCTI, 0 while not held back"),
+    in_bin: ("ccti", "", "Mean over the bin of the index CCTI, 0 while not rate-limited"),
 };
 
 const RATE: Wording = Wording {
     mean: (
         "rate_mean_mbps",
         "Mb/s",
-        "Mean over the measurement of the rate that is allowed, the link's while not held back",
+        "Mean over the measurement of the rate that is allowed, the link's while not rate-limited",
     ),
     strongest: ("rate_min_mbps", "Mb/s", "Lowest rate that was allowed"),
     in_bin: (
         "rate_mbps",
         "Mb/s",
-        "Mean over the bin of the rate that is allowed, the link's while not held back",
+        "Mean over the bin of the rate that is allowed, the link's while not rate-limited",
     ),
 };
 
@@ -51,7 +51,7 @@ fn is_rate(algorithm: CongestionAlgorithm) -> bool {
     !matches!(algorithm, CongestionAlgorithm::None | CongestionAlgorithm::Infiniband)
 }
 
-/// The level of a flow that is not held back.
+/// The level of a flow that is not rate-limited.
 fn free_level(context: &TableInput, algorithm: CongestionAlgorithm, source: HostId) -> u32 {
     if !is_rate(algorithm) {
         return 0;
@@ -86,13 +86,13 @@ pub(crate) fn flows(context: &TableInput, table: &mut Table) {
     let fraction = |value: fn(&FlowCongestion) -> u64| {
         rows.iter().map(|row| value(&row.1) as f64 / measured).collect::<Vec<_>>()
     };
-    let text = "Fraction of the measurement in which it was held back; of a source: summed over its flows";
+    let text = "Fraction of the measurement in which it was rate-limited; of a source: summed over its flows";
     table.real("held_back", "", text, fraction(|flow| flow.rate_limited));
     let text = "Fraction of the measurement in which the source's link was idle only because of that";
     table.real("throttled", "", text, fraction(|flow| flow.blocked_by_cc));
 }
 
-/// Further columns of `links`, whose rows are the places `shown`.
+/// Further columns of `links`, with the rows `shown`.
 pub(crate) fn links(context: &TableInput, shown: &[usize], table: &mut Table) {
     let Some(congestion) = of(context) else { return };
     let marked = shown.iter().map(|&place| congestion.marked[place] as i64).collect();
@@ -111,14 +111,14 @@ pub(crate) fn fabric(context: &TableInput, table: &mut Table) {
     table.whole("marked", "", "Packets marked (FECN)", whole(|sum| sum.marked));
     table.whole("notified", "", "Notifications that sources received (BECN)", whole(|sum| sum.notified));
     let blocked_by_cc = rows.iter().map(|(sum, length)| sum.blocked_by_cc as f64 / length.0 as f64).collect();
-    let text = "Hosts, in the mean over the bin, whose link was idle only because a flow was held back";
+    let text = "Hosts, in the mean over the bin, whose link was idle only because a flow was rate-limited";
     table.real("throttled_hosts", "hosts", text, blocked_by_cc);
     let text = "Packets without data received: notifications, acknowledgements";
     table.whole("control_packets", "", text, whole(|sum| sum.control_packets));
     table.whole("control_bytes", "B", "Their bytes", whole(|sum| sum.control_bytes));
 }
 
-/// Rate limiting of flows over time: a row for each flow that ever was rate-limited, and bin.
+/// Rate limiting of flows over time: a row for each bin and each flow that was ever rate-limited.
 pub(crate) fn series(context: &TableInput) -> Option<Table> {
     let congestion = of(context)?;
     let axis = &context.recorder.axis;
@@ -139,7 +139,8 @@ pub(crate) fn series(context: &TableInput) -> Option<Table> {
     let (name, unit, text) = wording.in_bin;
     table.real(name, unit, text, levels.collect());
     let fraction = |place| bins.row(place).map(|(bin, length)| bin.blocked_by_cc as f64 / length.0 as f64);
-    let text = "Fraction of the bin in which the source's link was idle only because the flow was held back";
+    let text =
+        "Fraction of the bin in which the source's link was idle only because the flow was rate-limited";
     table.real("throttled", "", text, rows.iter().flat_map(|row| fraction(row.1)).collect());
     let becn = rows.iter().flat_map(|row| bins.row(row.1).map(|(bin, _)| bin.becn as i64)).collect();
     table.whole("becn", "", "Notifications that the source received (BECN)", becn);

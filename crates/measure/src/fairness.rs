@@ -1,11 +1,11 @@
 /// A flow starves when it gets less than this fraction of the smaller of what it offers and what flows get on average.
 pub const STARVING: f64 = 0.01;
 
-/// Packets that a flow must have offered before it can be said to starve: fewer may just be on their way.
+/// Minimum number of packets offered by a starving flow: fewer may just be in flight.
 const SOME_PACKETS: f64 = 10.0;
 
 /// Jain's fairness index (Jain, Chiu, Hawe 1984, DEC-TR-301): 1 when all shares are equal, 1/n when one of n has
-/// everything. NaN without shares or where all are zero.
+/// everything. NaN without shares or if all are zero.
 pub fn jain(shares: impl Iterator<Item = u64>) -> f64 {
     let (mut count, mut sum, mut squares) = (0_u64, 0_u128, 0.0);
     for share in shares {
@@ -42,8 +42,8 @@ mod tests {
         let unknown = f64::NAN;
         assert!(starves(9, unknown, 1000.0, 1.0) && !starves(10, unknown, 1000.0, 1.0));
         assert!(starves(0, 50.0, 1000.0, 5.0), "offered ten packets, got nothing");
-        assert!(!starves(0, 45.0, 1000.0, 5.0), "fewer may be on their way");
-        assert!(!starves(1, 50.0, 1000.0, 5.0), "does not want more");
-        assert!(!starves(0, 0.0, 1000.0, 5.0), "wants nothing");
+        assert!(!starves(0, 45.0, 1000.0, 5.0), "fewer may be in flight");
+        assert!(!starves(1, 50.0, 1000.0, 5.0), "offers no more");
+        assert!(!starves(0, 0.0, 1000.0, 5.0), "offers nothing");
     }
 }

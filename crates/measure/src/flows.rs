@@ -6,11 +6,11 @@ use crate::Histogram;
 use crate::grid::{Axis, Bin, Cells};
 use crate::moments::Moments;
 
-/// Most flows that have a latency histogram and a time series of their own; with [`FlowDetail::Auto`] also the most
+/// Maximum number of flows with their own latency histogram and time series; with [`FlowDetail::Auto`] also the most
 /// (source, destination) pairs that are kept apart.
 pub const MOST_FLOWS: usize = 4096;
 
-/// Most hosts for which a table of all pairs says at once where a flow is: 4 MB.
+/// Maximum number of hosts for which a table of all pairs holds the rows of flows: 4 MB.
 const SMALL: usize = 1024;
 
 /// Latencies of a flow in picoseconds; quantiles to 2^-6 = 1.6 %.
@@ -26,7 +26,7 @@ pub(crate) struct Flow {
     pub(crate) packets: u64,
     /// Bytes delivered within the window.
     pub(crate) bytes: u64,
-    /// Packets made within the window and delivered.
+    /// Packets created within the window and delivered.
     pub(crate) created: u64,
     /// Their latency, in picoseconds.
     pub(crate) total: Moments,
@@ -39,9 +39,9 @@ pub(crate) struct Flow {
 /// A source and a destination, `None` for all of them.
 pub(crate) type Key = (HostId, Option<HostId>);
 
-/// Flows, in the order in which they were seen; per source a sorted list says where. While there are at most
-/// [`MOST_FLOWS`] each has a histogram and a series. Pairs (in automatic mode), histograms and series are given up,
-/// for good, when there are more: that depends on which pairs occur, but not on the order or the partition.
+/// Flows in the order of their first packets, with a sorted index per source. While there are at most
+/// [`MOST_FLOWS`] each has a histogram and a series. Pairs (in automatic mode), histograms and series are dropped,
+/// for good, when there are more: that depends on the pairs that occur, but not on their order or the partition.
 #[derive(Clone, Debug)]
 pub(crate) struct Flows {
     detail: FlowDetail,
@@ -59,8 +59,8 @@ struct Each {
     series: Cells<u64>,
 }
 
-/// Places of flows plus one by source and destination (by source alone where flows are): zero where there is none.
-/// Empty where that would be too large.
+/// Rows of flows plus one by source and destination (by source alone if flows are): zero if there is none.
+/// Empty if it would be too large.
 #[derive(Clone, Debug)]
 struct Shortcut {
     places: Vec<u32>,
@@ -89,7 +89,7 @@ impl Shortcut {
 pub(crate) struct Delivery {
     /// True if it was delivered within the window.
     pub(crate) accepted: bool,
-    /// Total and network latency in picoseconds, where it was made within the window.
+    /// Total and network latency in picoseconds, if it was created within the window.
     pub(crate) latency: Option<(u64, u64)>,
 }
 
@@ -210,7 +210,7 @@ impl Flows {
         self.detail == FlowDetail::Sources
     }
 
-    /// The flows with their histograms, if there are, by source and destination; the number is the flow's place.
+    /// The flows with their histograms, if any, by source and destination; the number is the flow's row.
     pub(crate) fn sorted(&self) -> impl Iterator<Item = (Key, usize, &Flow, Option<&FlowHistogram>)> {
         self.index.iter().enumerate().flat_map(move |(source, entries)| {
             entries.iter().map(move |&(destination, place)| {
@@ -221,7 +221,7 @@ impl Flows {
         })
     }
 
-    /// Delivered bytes per bin over the whole run, a row for each flow by its place, where they are kept.
+    /// Delivered bytes per bin over the whole run, a row for each flow, if they are kept.
     pub(crate) fn series(&self) -> Option<&Cells<u64>> {
         self.each.as_ref().map(|each| &each.series)
     }
@@ -283,7 +283,7 @@ mod tests {
         flows.series().map(|cells| Grid::of(&axis, cells))
     }
 
-    /// Everything that can be seen of flows.
+    /// All observable values of flows.
     fn content(flows: &Flows) -> String {
         let series = series(flows);
         let rows: Vec<_> = flows

@@ -2,18 +2,18 @@ use std::ops::AddAssign;
 
 use fabricsim_units::Time;
 
-/// Most time bins that a series has.
+/// Maximum number of time bins of a series.
 const MOST_BINS: usize = 2048;
 
-/// Bins to keep room for when `expected` are planned: twice that number, within 64 and 2048, but few enough that `rows` of
+/// Capacity in bins if `expected` are planned: twice that number, within 64 and 2048, but few enough that `rows` of
 /// them need no more than 2^21 cells (and at least 8).
 pub(crate) fn capacity(expected: u64, rows: usize) -> usize {
     let wanted = (expected.saturating_mul(2) as usize).clamp(64, MOST_BINS);
     wanted.min((1 << 21) / rows.max(1)).max(8)
 }
 
-/// Time in bins. Their number is bounded: when a moment lies behind the last bin, the bins' width doubles. So the
-/// width follows from the configuration and the latest moment alone.
+/// Time in bins. Their number is bounded: when a time lies beyond the last bin, the bins' width doubles. So the
+/// width follows from the configuration and the latest time alone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Axis {
     width: u64,
@@ -240,7 +240,7 @@ impl<T: Copy + Default + AddAssign> Grid<T> {
         self.cells.absorb_row(row, &other.cells, other_row);
     }
 
-    /// Adds to each bin between `start` and `end` what `amount` makes of the picoseconds that lie in it.
+    /// Adds to each bin between `start` and `end` the value of `amount` for the picoseconds that lie in it.
     pub(crate) fn spread(&mut self, row: usize, start: Time, end: Time, amount: impl Fn(u64) -> T) {
         if end <= start {
             return;
@@ -269,7 +269,7 @@ impl Grid<u64> {
         self.spread(row, start, end, |time| time);
     }
 
-    /// Takes off the picoseconds from `start` to `end`, which were added as part of an interval.
+    /// Subtracts the picoseconds from `start` to `end`, which were added as part of an interval.
     pub(crate) fn remove_interval(&mut self, row: usize, start: Time, end: Time) {
         let mut from = start.0;
         while from < end.0 {
@@ -281,7 +281,7 @@ impl Grid<u64> {
         }
     }
 
-    /// Leaves out the bins that begin at `end` or later, which are empty.
+    /// Drops the bins that begin at `end` or later, which are empty.
     pub(crate) fn end_at(&mut self, end: Time) {
         self.cells.follow(self.axis.width);
         self.axis.used = self.axis.used.min(end.0.div_ceil(self.axis.width) as usize);

@@ -2,7 +2,7 @@
 /// (the scheme of HdrHistogram), `BITS` from 0 to 16. Numbers below `2^(BITS + 1)` have a bucket each; above, a
 /// bucket's width is at most `2^-BITS` of its numbers, so that its middle is within `2^-(BITS + 1)` of each of them.
 ///
-/// Only the powers of two from the lowest to the highest occupied one are kept: what is equal in content is equal.
+/// Only the powers of two from the lowest to the highest occupied one are kept: histograms with equal content compare equal.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Histogram<const BITS: u32> {
     first: usize,
@@ -67,7 +67,7 @@ impl<const BITS: u32> Histogram<BITS> {
         &mut self.counts[wanted - self.first]
     }
 
-    /// Adds what `other` counted.
+    /// Adds the counts of `other`.
     pub fn merge(&mut self, other: &Self) {
         if other.counts.is_empty() {
             return;

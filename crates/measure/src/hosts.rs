@@ -9,7 +9,7 @@ pub(crate) const DELIVERED_PACKETS: usize = 2;
 pub(crate) const DELIVERED_BYTES: usize = 3;
 
 /// Data that every host sent and received: counters within the window, series over the whole run (one for all hosts
-/// together where there are more than [`MOST_FLOWS`]).
+/// together if there are more than [`MOST_FLOWS`]).
 #[derive(Clone, Debug)]
 pub(crate) struct Hosts {
     pub(crate) counters: Vec<[u64; 4]>,

@@ -118,12 +118,12 @@ impl Jobs {
         self.end = self.end.max(other.end);
     }
 
-    /// Iterations that single ranks have done, and when the last of them ended.
+    /// Number of iterations completed by single ranks, and the end of the last.
     pub(crate) fn progress(&self) -> (u64, Time) {
         (self.done, self.end)
     }
 
-    /// The iterations that all ranks of a job have done: those before the first that one has not.
+    /// The iterations that all ranks of a job have completed: those before the first incomplete one.
     fn complete(&self, job: usize, ranks: u32) -> &[Iteration] {
         let all = self.iterations.get(job).map_or(&[][..], Vec::as_slice);
         &all[..all.iter().position(|iteration| iteration.ranks < ranks).unwrap_or(all.len())]
@@ -167,7 +167,7 @@ fn summary(name: &JobName, iterations: &[Iteration]) -> JobSummary {
     }
 }
 
-/// Time from the first begin to the last end of all jobs, in nanoseconds; `None` without jobs, NaN where one is not done.
+/// Time from the first begin to the last end of all jobs, in nanoseconds; `None` without jobs, NaN if one is incomplete.
 pub(crate) fn time_ns(jobs: &[JobSummary]) -> Option<f64> {
     if jobs.is_empty() {
         return None;
@@ -179,7 +179,7 @@ pub(crate) fn time_ns(jobs: &[JobSummary]) -> Option<f64> {
     Some(jobs.iter().map(|job| job.end_ns).fold(0.0, f64::max) - start)
 }
 
-/// A row per iteration that all ranks have done, where there are jobs.
+/// A row per iteration that all ranks have completed, with jobs.
 pub(crate) fn table(context: &TableInput<'_>) -> Option<Table> {
     let jobs = rows(context);
     if jobs.is_empty() {

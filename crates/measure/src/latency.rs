@@ -1,10 +1,10 @@
 use crate::Histogram;
 
-/// Latencies and paths of the packets that were made within the window, of all flows together. Their exact mean and
+/// Latencies and paths of the packets that were created within the window, of all flows together. Their exact mean and
 /// extremes follow from those of the flows.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Latencies {
-    /// From making to delivery, in picoseconds; quantiles to 2^-8 = 0.4 %.
+    /// From creation to delivery, in picoseconds; quantiles to 2^-8 = 0.4 %.
     pub(crate) total: Histogram<7>,
     /// From the first byte on the wire to delivery, in picoseconds; quantiles to 2^-8 = 0.4 %.
     pub(crate) network: Histogram<7>,

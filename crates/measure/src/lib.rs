@@ -1,6 +1,6 @@
 //! Observers: series, histograms, confidence intervals.
 //!
-//! While a run goes, a [`Recorder`] per partition counts in integers only, so that merging the recorders gives the
+//! During a run, a [`Recorder`] per partition counts in integers only, so that merging the recorders gives the
 //! same bits for every number of partitions and every order of merging. Real numbers appear when [`Recorder::report`]
 //! turns the counts into a [`Summary`] and tables.
 

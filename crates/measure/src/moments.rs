@@ -1,6 +1,6 @@
 use std::ops::AddAssign;
 
-/// Mean and extremes of whole numbers, exactly. How many there are is counted elsewhere.
+/// Exact mean and extremes of whole numbers. Their number is counted elsewhere.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Moments {
     pub(crate) sum: u128,

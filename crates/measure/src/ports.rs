@@ -9,7 +9,7 @@ pub(crate) const PACKETS: usize = 2;
 pub(crate) const STALLED: usize = 3;
 
 /// Use of every lane of every sending port within the window. The counters are arrays of integers so that they
-/// come zeroed from the system: a partition that never touches a port does not pay for it.
+/// come zeroed from the system: a port that a partition never uses costs no memory.
 #[derive(Clone, Debug)]
 pub(crate) struct Ports {
     pub(crate) lanes: usize,
@@ -17,7 +17,7 @@ pub(crate) struct Ports {
     /// Micropackets that failed and were retransmitted; empty as long as there were none.
     pub(crate) retries: Vec<u64>,
     pub(crate) series: Option<Series>,
-    /// All that is sent from now on and ends by then lies within the window, and there are no series. Zero where
+    /// Every transmission from now on that ends by then lies within the window, and there are no series. Zero if
     /// that is not known.
     inside_until: Time,
 }
@@ -46,7 +46,7 @@ impl Ports {
         }
     }
 
-    /// The window is another one.
+    /// Changes the window.
     pub(crate) fn window_changed(&mut self) {
         self.inside_until = Time::ZERO;
     }
@@ -93,13 +93,13 @@ impl Ports {
         }
     }
 
-    /// A transmission that began before `window` opened ends at `end`: adds what of it lies within.
+    /// A transmission that began before `window` opened ends at `end`: adds its part within the window.
     pub(crate) fn reach_into(&mut self, window: Window, at: (u32, u8), end: Time) {
         self.counters[at.0 as usize * self.lanes + usize::from(at.1)][BUSY] += window.clip(window.from, end);
     }
 
-    /// `window`, in which a transmission that ends at `end` was counted, closes at `to` instead: takes off what lies
-    /// beyond.
+    /// `window`, in which a transmission that ends at `end` was counted, closes at `to` instead: subtracts the part
+    /// beyond it.
     pub(crate) fn cut_off(&mut self, window: Window, to: Time, at: (u32, u8), end: Time) {
         let beyond = window.clip(to, end);
         self.counters[at.0 as usize * self.lanes + usize::from(at.1)][BUSY] -= beyond;
@@ -191,7 +191,7 @@ mod tests {
         ports.cut_off_series(0, Time(200), Time(900));
         ports.end_series(Time(200));
         assert_eq!(ports.series.as_ref().map(|series| series.busy.row(0).iter().sum()), Some(140_u64));
-        // A window that had its end: nothing was counted behind it.
+        // A window whose end was known: nothing was counted beyond it.
         let mut ports = Ports::new(1, 1, None);
         let known = Window { from: Time(100), to: Time(200) };
         ports.transmitted(known, (0, 0), 7, Time(90), Time(900));

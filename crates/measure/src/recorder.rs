@@ -14,13 +14,13 @@ use crate::streams::Streams;
 use crate::transport::Transport;
 use crate::{Batch, RecorderConfig, Window};
 
-/// Most batches of a measurement that are kept; then neighbours are merged.
+/// Maximum number of batches of a measurement; then neighbours are merged.
 const MOST_BATCHES: usize = 2048;
 
-/// Counts what a partition of a run reports, in bounded space.
+/// Counts the reports of a partition of a run, in bounded space.
 ///
 /// Accepted throughput is that of packets *delivered* within the window. Latency and hops are those of packets
-/// *made* within the window, whenever they are delivered: also the ones that arrive in the drain.
+/// *created* within the window, even if they are delivered in the drain.
 #[derive(Clone, Debug)]
 pub struct Recorder {
     pub(crate) config: RecorderConfig,
@@ -33,23 +33,23 @@ pub struct Recorder {
     pub(crate) axis: Axis,
     /// Packets by time of delivery, over the whole run.
     pub(crate) course: Cells<Batch>,
-    /// Packets made within the window, by their age in it.
+    /// Packets created within the window, by their age in it.
     pub(crate) batches: Grid<Batch>,
     taken: Batch,
     /// Record of congestion control, if there is any.
     pub(crate) congestion: Option<Box<Congestion>>,
-    /// Streams of messages, where messages follow from others.
+    /// Streams of messages, if messages follow from others.
     pub(crate) streams: Option<Box<Streams>>,
     /// Record of jobs, if there are any.
     pub(crate) jobs: Option<Box<Jobs>>,
-    /// Performance counters of routers, where they are wanted.
+    /// Performance counters of routers, if requested.
     pub(crate) routers: Option<Box<Routers>>,
     /// Record of transports, if there are any.
     pub(crate) transport: Option<Box<Transport>>,
 }
 
 impl Recorder {
-    /// A recorder that has seen nothing.
+    /// An empty recorder.
     pub fn new(config: &RecorderConfig) -> Self {
         let expected = config.expected_bins();
         let axis = Axis::new(config.bin, capacity(expected, Hosts::rows(config.hosts)));
@@ -73,19 +73,19 @@ impl Recorder {
         }
     }
 
-    /// Keeps `count` streams of messages apart, and records what jobs do. Without, neither costs anything.
+    /// Keeps `count` streams of messages apart, and records jobs. No cost otherwise.
     pub fn with_streams(mut self, count: usize) -> Self {
         self.streams = Some(Box::new(Streams::new(count)));
         self.jobs = Some(Box::default());
         self
     }
 
-    /// Iterations of jobs that single ranks have done so far, and when the last of them ended.
+    /// Number of iterations of jobs that single ranks have completed so far, and the end of the last.
     pub fn job_progress(&self) -> (u64, Time) {
         self.jobs.as_ref().map_or((0, Time::ZERO), |jobs| jobs.progress())
     }
 
-    /// Records what congestion control does, too. Without an algorithm that costs nothing.
+    /// Records congestion control as well. No cost without an algorithm.
     pub fn with_congestion(mut self, algorithm: CongestionAlgorithm) -> Self {
         if algorithm != CongestionAlgorithm::None {
             self.congestion = Some(Box::new(Congestion::new(algorithm, &self.config, &self.axis)));
@@ -93,20 +93,20 @@ impl Recorder {
         self
     }
 
-    /// Records the performance counters of routers, too. Else they cost nothing.
+    /// Records the performance counters of routers as well. No cost otherwise.
     pub fn with_router_counters(mut self, switch: &Switch) -> Self {
         self.routers = Some(Box::new(Routers::new(switch, self.config.ports, self.config.lanes)));
         self
     }
 
-    /// Records what transports do, of `streams` streams of messages, and `exchanges` exchanges one by one.
+    /// Records transports, for `streams` streams of messages, and `exchanges` exchanges one by one.
     pub fn with_transport(mut self, streams: usize, exchanges: u32) -> Self {
         self.transport = Some(Box::new(Transport::new(&self.config, streams, exchanges)));
         self
     }
 
     /// Opens a window that was [`Window::CLOSED`] at `from`. The same in all partitions. No interval that was reported ends
-    /// later, but for transmissions in progress: each is to be reported again, by [`Recorder::reach_into`].
+    /// later, except transmissions in progress: each must be reported by [`Recorder::reach_into`].
     pub fn open_window(&mut self, from: Time) {
         self.window = Window { from, to: Time::MAX };
         self.ports.window_changed();
@@ -117,19 +117,19 @@ impl Recorder {
         self.ports.reach_into(self.window, (port, lane.0), end);
     }
 
-    /// The window will be closed at `to`: leaves out the part of a transmission in progress that lies beyond.
+    /// The window will be closed at `to`: drops the part of a transmission in progress that lies beyond.
     pub fn cut_off(&mut self, to: Time, port: u32, lane: Vl, end: Time) {
         self.ports.cut_off(self.window, to, (port, lane.0), end);
     }
 
     /// Sets the window's end to `to`. The same in all partitions. No interval that was reported ends later, but for
-    /// transmissions in progress: [`Recorder::cut_off`] is to be called for each before.
+    /// transmissions in progress: [`Recorder::cut_off`] must be called for each before.
     pub fn close_window(&mut self, to: Time) {
         self.window.to = to;
         self.ports.window_changed();
     }
 
-    /// The run ends at `now`, before a transmission on `port` that ends at `end`: leaves out the rest of it in series.
+    /// The run ends at `now`, before a transmission on `port` that ends at `end`: drops the rest of it in series.
     pub fn cut_off_series(&mut self, port: u32, now: Time, end: Time) {
         self.ports.cut_off_series(port, now, end);
     }
@@ -144,7 +144,7 @@ impl Recorder {
         self.window
     }
 
-    /// The packets delivered since the last call: what [`Steady`](crate::Steady) is fed with, summed over all
+    /// The packets delivered since the last call, the input of [`Steady`](crate::Steady) when summed over all
     /// partitions.
     pub fn take_batch(&mut self) -> Batch {
         let before = self.taken;
@@ -156,7 +156,7 @@ impl Recorder {
         }
     }
 
-    /// Adds what the recorder of another partition counted. Both have the same configuration.
+    /// Adds the counts of another partition's recorder. Both have the same configuration.
     pub fn merge(&mut self, other: &Self) {
         self.latencies.merge(&other.latencies);
         self.flows.merge(&other.flows);

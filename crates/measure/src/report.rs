@@ -22,11 +22,11 @@ pub struct Names {
     pub hosts: Vec<String>,
     /// Sending ports, by number.
     pub ports: Vec<PortName>,
-    /// Streams of messages, by number; empty where they are not kept apart.
+    /// Streams of messages, by number; empty if they are not kept apart.
     pub streams: Vec<StreamName>,
     /// Jobs.
     pub jobs: Vec<JobName>,
-    /// Ports of switches, where their performance counters are recorded.
+    /// Ports of switches, if their performance counters are recorded.
     pub routers: Vec<RouterPort>,
     /// Directions of those ports, in the order of tables: `"+x"`, `"-x"`, ..., `"host"`.
     pub directions: Vec<String>,
@@ -50,9 +50,9 @@ pub struct RouterPort {
     pub port: u16,
     /// Direction in which it leads, as an index of [`Names::directions`].
     pub direction: usize,
-    /// The sending port whose packets come in here.
+    /// Sending port of the link into this port.
     pub input: u32,
-    /// The sending port that it is itself.
+    /// Sending port of this port.
     pub output: u32,
 }
 
@@ -70,7 +70,7 @@ pub struct Outcome {
     /// Number of times that a notification found or brought a flow to the level at which the congestion control reports
     /// it.
     pub congestion_events: u64,
-    /// Counters of transports, where there are any.
+    /// Counters of transports, if there are any.
     pub transport: Option<TransportCounts>,
 }
 
@@ -79,25 +79,25 @@ pub struct Outcome {
 pub struct OfferedLoad {
     /// The source.
     pub source: HostId,
-    /// Its destination; `None` where destinations are drawn.
+    /// Its destination; `None` if destinations are drawn.
     pub destination: Option<HostId>,
-    /// Bytes of the messages made within the window (of a saturating source: what its link would have carried).
+    /// Bytes of the messages created within the window (of a saturating source: what its link would have carried).
     pub bytes: u64,
 }
 
 /// The results of a run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Report {
-    /// In figures.
+    /// Scalars.
     pub summary: Summary,
-    /// In tables: `flows`, `hosts`, `links`, `series`, `hosts_series`, `run_series`, `latency`, `hops`, `batches`,
-    /// `link_series`, `router_ports` and `router_dimensions` where they were asked for, `congestion_series` where there is
-    /// congestion control, `streams` where messages follow from others, `jobs` where there are jobs, `messages`,
-    /// `transport_series` and `exchanges` (where they were asked for) where there is a transport.
+    /// Tables: `flows`, `hosts`, `links`, `series`, `hosts_series`, `run_series`, `latency`, `hops`, `batches`,
+    /// `link_series`, `router_ports` and `router_dimensions` if requested, `congestion_series` with
+    /// congestion control, `streams` if messages follow from others, `jobs` with jobs, `messages`,
+    /// `transport_series` and `exchanges` (if requested) with a transport.
     pub tables: Vec<Table>,
 }
 
-/// A flow that was seen, or of which only an offer is known.
+/// A flow with packets, or only with an offered load.
 pub(crate) struct FlowRow<'a> {
     pub(crate) key: Key,
     /// Bytes; NaN where not known.
@@ -117,7 +117,7 @@ pub(crate) struct TableInput<'a> {
 }
 
 impl Recorder {
-    /// Returns the recorded figures and tables; to be called once all partitions have been merged.
+    /// Returns the recorded figures and tables. Called after all partitions have been merged.
     pub fn report(&self, names: &Names, outcome: &Outcome) -> Report {
         let context = TableInput {
             recorder: self,
@@ -149,14 +149,14 @@ impl Recorder {
         Report { summary: context.summary(), tables }
     }
 
-    /// The flows that were seen and those that were offered, by source and destination.
+    /// The flows with packets and those with an offered load, by source and destination.
     fn flow_rows(&self, offers: &[OfferedLoad]) -> Vec<FlowRow<'_>> {
         let mut rows = BTreeMap::new();
         for (key, place, flow, histogram) in self.flows.sorted() {
             rows.insert(key, FlowRow { key, offered: 0.0, flow: *flow, histogram, place: Some(place) });
         }
         let new = |key| FlowRow { key, offered: 0.0, flow: Flow::default(), histogram: None, place: None };
-        // What a flow delivers may be lost, or not of the measurement, and its source be notified all the same.
+        // The packets of a flow may be lost, or not belong to the measurement, and its source be notified nevertheless.
         let noticed = self.congestion.iter().flat_map(|congestion| congestion.flows());
         for (source, destination) in
             noticed.filter(|row| *row.1 != FlowCongestion::default()).map(|row| row.0)
@@ -187,7 +187,7 @@ impl FlowRow<'_> {
         Latency::of(self.flow.created, &self.flow.total, self.histogram)
     }
 
-    /// True if it offered or got something within the window.
+    /// True if it offered or delivered packets within the window.
     pub(crate) fn takes_part(&self) -> bool {
         self.offered > 0.0 || self.flow.packets > 0 || self.flow.created > 0
     }
@@ -223,7 +223,7 @@ impl TableInput<'_> {
         bytes
     }
 
-    /// Sum of the link rates of the hosts that offered something; where offers are not known, that injected something.
+    /// Sum of the link rates of the hosts that offered messages; if offers are not known, that injected packets.
     fn capacity_gbps(&self) -> f64 {
         let offered = self.offered_by_host();
         let known = !self.outcome.offers.is_empty();
@@ -309,7 +309,7 @@ impl TableInput<'_> {
     }
 }
 
-/// Gb/s of `bytes` in `time`; NaN where both are zero.
+/// Gb/s of `bytes` in `time`; NaN if both are zero.
 pub(crate) fn gbps(bytes: f64, time: Time) -> f64 {
     bytes * 8e3 / time.0 as f64
 }

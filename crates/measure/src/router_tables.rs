@@ -1,4 +1,4 @@
-//! Counters of routers in tables and figures; nothing where they were not asked for.
+//! Counters of routers in tables and figures; empty unless requested.
 
 use std::collections::BTreeMap;
 
@@ -103,7 +103,7 @@ impl Direction {
     }
 }
 
-/// Lane by lane, what each port of each router counted.
+/// Counters of each port of each router, lane by lane.
 fn ports<'a>(
     context: &'a TableInput,
     routers: &'a Routers,

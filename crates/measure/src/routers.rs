@@ -10,8 +10,8 @@ use crate::Window;
 /// Groups of ages in the histogram: 0-63, 64-127, 128-191, 192-255.
 pub(crate) const AGE_GROUPS: usize = 4;
 
-/// Counters of a sending port and lane. The first two are of the packets on it, and so of the buffer that they come to;
-/// the others are of the packets that a switch chooses for the port, by the lane that they came in on.
+/// Counters of a sending port and lane. The first two count the packets on it, and so those of the buffer behind it;
+/// the others count the packets that a switch chooses for the port, by their input lane.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct RouterCounters {
     /// Flow-control units sent.
@@ -20,7 +20,7 @@ pub(crate) struct RouterCounters {
     pub(crate) blocked: u64,
     /// Packets chosen.
     pub(crate) granted: u64,
-    /// Picoseconds that they waited beyond the time that a switch takes.
+    /// Picoseconds that they waited, without the switch's own delay.
     pub(crate) waited: u64,
     /// Sum of their ages as they leave.
     pub(crate) age: u64,

@@ -9,10 +9,10 @@ use crate::grid::Grid;
 use crate::report::{TableInput, gbps};
 use crate::tables::new;
 
-/// Most rows of a table of series: with more, bins are merged. At about ten bytes a row a table stays below 4 MB.
+/// Maximum number of rows of a table of series: with more, bins are merged. At about ten bytes a row a table stays below 4 MB.
 const MOST_ROWS: usize = 400_000;
 
-/// Most bins of a table of series.
+/// Maximum number of bins of a table of series.
 const MOST_BINS: usize = 2048;
 
 /// The bins that a table shows: from the start to the end of the run.
@@ -84,7 +84,7 @@ pub(crate) fn head<T: Copy + Default + AddAssign>(
     table.text(entity.0, entity.1, names);
 }
 
-/// Delivered throughput of every flow over time. Empty where there are too many flows.
+/// Delivered throughput of every flow over time. Empty if there are too many flows.
 pub(crate) fn flows(context: &TableInput) -> Table {
     let mut table = new("series");
     let rows: Vec<_> =
@@ -103,7 +103,7 @@ pub(crate) fn flows(context: &TableInput) -> Table {
     table
 }
 
-/// Injected and delivered throughput of every host over time (`*`: of all together, where there are many).
+/// Injected and delivered throughput of every host over time (`*`: of all together, if there are many).
 pub(crate) fn hosts(context: &TableInput) -> Table {
     let hosts = &context.recorder.hosts;
     let names = if hosts.each { context.names.hosts.clone() } else { vec!["*".to_owned()] };
@@ -132,14 +132,14 @@ pub(crate) fn run(context: &TableInput) -> Table {
     table.real(
         "latency_mean_ns",
         "ns",
-        "Mean latency, from making to delivery, of the packets delivered",
+        "Mean latency, from creation to delivery, of the packets delivered",
         means,
     );
     congestion_tables::fabric(context, &mut table);
     table
 }
 
-/// Use of every sending port over time, where it was asked for.
+/// Use of every sending port over time, if requested.
 pub(crate) fn links(context: &TableInput) -> Option<Table> {
     let series = context.recorder.ports.series.as_ref()?;
     let names: Vec<_> = context.names.ports.iter().map(|port| port.link.clone()).collect();

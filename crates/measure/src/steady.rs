@@ -3,10 +3,10 @@ use fabricsim_units::Time;
 
 use crate::batch::{Batch, FEWEST, Interval, interval};
 
-/// Fewest batches that the truncation statistic is taken over: with fewer it is erratic.
+/// Minimum number of batches of the truncation statistic: with fewer it is erratic.
 const FEWEST_KEPT: usize = 5;
 
-/// Most batches in a measurement.
+/// Maximum number of batches in a measurement.
 const MOST_BATCHES: u64 = 4096;
 
 /// End of the warm-up: the number of the first values to leave out, by the marginal standard error rule (White,
@@ -33,11 +33,11 @@ pub fn truncation(means: &[f64]) -> Option<usize> {
 /// Action after a batch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// Go on.
+    /// Continue.
     Continue,
     /// The warm-up is over: open the measurement window at the next batch boundary.
     Open,
-    /// The mean is known well enough: close the window at the next batch boundary.
+    /// The mean is known precisely enough: close the window at the next batch boundary.
     Close,
 }
 
@@ -53,8 +53,8 @@ enum Phase {
 /// simulated times, of the whole fabric (all partitions' sums), so the decisions are the same for every number of
 /// partitions.
 ///
-/// During the warm-up [`truncation`] is asked after every batch from the tenth on. In the measurement the interval is looked at
-/// when the number of batches has grown by a quarter, not after every batch: each look is a chance to stop too
+/// During the warm-up [`truncation`] is computed after every batch from the tenth on. In the measurement the interval is computed
+/// when the number of batches has grown by a quarter, not after every batch: each computation is a chance to stop too
 /// early (Law & Carson, Operations Research 27, 1979).
 #[derive(Clone, Debug)]
 pub struct Steady {
@@ -79,14 +79,14 @@ impl Steady {
         }
     }
 
-    /// Length of a batch of `run`: as asked for, or a fortieth of its duration; never so short that there would be
+    /// Length of a batch of `run`: as configured, or a fortieth of its duration; never so short that there would be
     /// more than 4096 of them.
     pub fn batch_length(run: &Run) -> Time {
         let asked = run.steady_state.as_ref().and_then(|rule| rule.batch);
         asked.unwrap_or(run.duration / 40).max(Time(run.duration.0.div_ceil(MOST_BATCHES))).max(Time::ps(1))
     }
 
-    /// Takes the packets delivered in the next batch.
+    /// Adds the packets delivered in the next batch.
     pub fn push(&mut self, batch: Batch) -> Verdict {
         match self.phase {
             Phase::WarmUp => self.warm_up(batch),

@@ -1,4 +1,4 @@
-//! Streams of messages (requests and their responses, jobs) on their own.
+//! Counters by stream of messages (requests and their responses, jobs).
 
 use fabricsim_model::{Packet, Table};
 use fabricsim_units::Time;
@@ -20,20 +20,20 @@ struct StreamCounters {
     /// Packets and bytes delivered within the window.
     packets: u64,
     bytes: u64,
-    /// Latency of the packets that were made within the window.
+    /// Latency of the packets that were created within the window.
     made: u64,
     total: Moments,
     histogram: Histogram<7>,
     network: Moments,
-    /// Requests whose response came within the window.
+    /// Requests whose response was complete within the window.
     answered: u64,
-    /// Round trips of the requests that were made within the window.
+    /// Round trips of the requests that were created within the window.
     trips: u64,
     trip: Moments,
     trip_histogram: Histogram<7>,
 }
 
-/// A stream in numbers, of the measurement.
+/// Figures of a stream, of the measurement.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct StreamSummary {
     /// Name of the entry, of the responses to it, or of the job.
@@ -42,11 +42,11 @@ pub struct StreamSummary {
     pub kind: &'static str,
     /// Delivered load, in Gb/s.
     pub accepted_gbps: f64,
-    /// From making to delivery, of packets.
+    /// From creation to delivery, of packets.
     pub latency_ns: Latency,
-    /// Of requests: responses that came, per second.
+    /// Of requests: complete responses per second.
     pub answered_per_s: Option<f64>,
-    /// Of requests: from making to the arrival of the last byte of the response.
+    /// Of requests: from creation to the arrival of the last byte of the response.
     pub round_trip_ns: Option<Latency>,
 }
 
@@ -55,7 +55,7 @@ pub struct StreamSummary {
 pub struct StreamName {
     /// Its name.
     pub name: String,
-    /// Kind of the stream, in a word.
+    /// Kind of the stream, one word.
     pub kind: &'static str,
 }
 
@@ -64,7 +64,7 @@ impl Streams {
         Self { counts: vec![StreamCounters::default(); count] }
     }
 
-    /// A packet is delivered; total and network latency where it was made within the window.
+    /// A packet is delivered; total and network latency if it was created within the window.
     #[inline(never)]
     pub(crate) fn delivered(&mut self, packet: &Packet, accepted: bool, latency: Option<(u64, u64)>) {
         let stream = &mut self.counts[usize::from(packet.stream)];
@@ -116,7 +116,7 @@ impl StreamCounters {
     }
 }
 
-/// The streams with their names; none where they are not kept apart.
+/// The streams with their names; none if they are not kept apart.
 fn rows<'a>(context: &'a TableInput<'_>) -> impl Iterator<Item = (&'a StreamName, &'a StreamCounters)> {
     let counts = context.recorder.streams.as_ref().map_or(&[][..], |streams| &streams.counts[..]);
     context.names.streams.iter().zip(counts)
@@ -138,7 +138,7 @@ pub(crate) fn summaries(context: &TableInput<'_>) -> Vec<StreamSummary> {
     rows(context).map(summary).collect()
 }
 
-/// A row per stream, where they are kept apart.
+/// A row per stream, if they are kept apart.
 pub(crate) fn table(context: &TableInput<'_>) -> Option<Table> {
     context.recorder.streams.as_ref()?;
     let rows: Vec<_> = rows(context).collect();
@@ -159,8 +159,13 @@ pub(crate) fn table(context: &TableInput<'_>) -> Option<Table> {
     table.whole("packets", "", "Packets delivered in the measurement", whole(|s| s.packets));
     table.whole("bytes", "B", "Bytes delivered in the measurement", whole(|s| s.bytes));
     let made = whole(|s| s.made);
-    table.whole("latency_packets", "", "Delivered packets that were made in the measurement", made);
-    table.real("latency_mean_ns", "ns", "Mean latency, from making to delivery", of(&latencies, |l| l.mean));
+    table.whole("latency_packets", "", "Delivered packets that were created in the measurement", made);
+    table.real(
+        "latency_mean_ns",
+        "ns",
+        "Mean latency, from creation to delivery",
+        of(&latencies, |l| l.mean),
+    );
     table.real("latency_min_ns", "ns", "Smallest latency", of(&latencies, |l| l.min));
     table.real("latency_p50_ns", "ns", "Median latency, to 0.4 %", of(&latencies, |l| l.p50));
     let text = "99 % of the latencies are not larger, to 0.4 %";
@@ -171,7 +176,7 @@ pub(crate) fn table(context: &TableInput<'_>) -> Option<Table> {
     table.real("network_mean_ns", "ns", "Mean latency from the first byte on the wire", network);
     let text = "Of requests: responses that were whole in the measurement";
     table.whole("answered", "", text, whole(|s| s.answered));
-    let text = "Of requests made in the measurement: mean time until the response was whole";
+    let text = "Of requests created in the measurement: mean time until the response was whole";
     table.real("round_trip_mean_ns", "ns", text, of(&trips, |l| l.mean));
     table.real("round_trip_p50_ns", "ns", "Median of the same, to 0.4 %", of(&trips, |l| l.p50));
     let text = "99 % of them are not larger, to 0.4 %";

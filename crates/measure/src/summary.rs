@@ -6,21 +6,21 @@ use serde::Serialize;
 use crate::moments::Moments;
 use crate::{Histogram, JobSummary, StreamSummary, TransportSummary, Window};
 
-/// A run is saturated when it accepts less than this fraction of what is offered. The rest is for packets on their way
+/// A run is saturated when it accepts less than this fraction of what is offered. The rest is for packets in flight
 /// at the ends of the window, and for chance.
 pub const SATURATED: f64 = 0.98;
 
-/// The figures of a run. NaN (`null` in JSON) where there is none.
+/// The figures of a run. NaN (`null` in JSON) if not available.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Summary {
-    /// Start of the measurement, in nanoseconds; NaN where it never began.
+    /// Start of the measurement, in nanoseconds; NaN if it never began.
     pub measured_from_ns: f64,
     /// Length of the measurement, in nanoseconds.
     pub measured_ns: f64,
     /// Load that the sources offered within the window, as a fraction of the link rates of the hosts that offered
-    /// anything.
+    /// messages.
     pub offered_load: f64,
-    /// Load that was delivered within the window, as a fraction of the link rates of the hosts that offered anything.
+    /// Load that was delivered within the window, as a fraction of the link rates of the hosts that offered messages.
     pub accepted_load: f64,
     /// Offered load of the whole fabric, in Gb/s.
     pub offered_gbps: f64,
@@ -30,9 +30,9 @@ pub struct Summary {
     pub packets: u64,
     /// Bytes delivered within the window.
     pub bytes: u64,
-    /// Packets that were made within the window and have been delivered: those that latency and hops are of.
+    /// Packets created within the window and delivered: the population of latency and hops.
     pub latency_packets: u64,
-    /// From making to delivery.
+    /// From creation to delivery.
     pub latency_ns: Latency,
     /// From the first byte on the wire to delivery.
     pub network_latency_ns: Latency,
@@ -42,9 +42,9 @@ pub struct Summary {
     pub hops: Hops,
     /// Jain's fairness index over the accepted throughput of the flows that take part.
     pub jain: f64,
-    /// Flows that take part: they offered or got something within the window.
+    /// Flows that take part: they offered or delivered packets within the window.
     pub flow_count: usize,
-    /// Flows that get less than [`STARVING`](crate::STARVING) of what they offer and of what flows get on average.
+    /// Flows that get less than [`STARVING`](crate::STARVING) of their offered load and of the mean accepted load of flows.
     pub starving: usize,
     /// True if less than [`SATURATED`] of the offered load is accepted.
     pub saturated: bool,
@@ -57,24 +57,24 @@ pub struct Summary {
     /// Activity of ordering protocols; left out if nothing is acknowledged.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub transport: Option<TransportSummary>,
-    /// From the begin of the first job to the end of the last, in nanoseconds; NaN where one is not done, `None` without
+    /// From the begin of the first job to the end of the last, in nanoseconds; NaN if one is incomplete, `None` without
     /// jobs.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub job_time_ns: Option<f64>,
     /// The jobs.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub jobs: Vec<JobSummary>,
-    /// Streams of messages, where messages follow from others: entries of the traffic list, responses, jobs.
+    /// Streams of messages, if messages follow from others: entries of the traffic list, responses, jobs.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub streams: Vec<StreamSummary>,
-    /// Performance counters of routers by direction (`"+x"`, `"-x"`, ..., `"host"`); left out where they were not asked for.
+    /// Performance counters of routers by direction (`"+x"`, `"-x"`, ..., `"host"`); left out unless requested.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub routers: Option<BTreeMap<String, RouterSummary>>,
     /// The flows, while there are at most [`MOST_FLOWS`](crate::MOST_FLOWS); empty otherwise.
     pub flows: Vec<FlowSummary>,
 }
 
-/// Congestion control in numbers, of the measurement.
+/// Figures of congestion control, of the measurement.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct CongestionSummary {
     /// Algorithm of the congestion control.
@@ -87,9 +87,9 @@ pub struct CongestionSummary {
     pub control_packets: u64,
     /// Their bytes.
     pub control_bytes: u64,
-    /// Time in which links of hosts were idle only because of it, summed over hosts, in seconds.
+    /// Time in which links of hosts were idle only because of congestion control, summed over hosts, in seconds.
     pub throttled_s: f64,
-    /// With InfiniBand the mean over flows and time of the index CCTI, 0 for a flow that is not held back. NaN without
+    /// With InfiniBand the mean over flows and time of the index CCTI, 0 for a flow that is not rate-limited. NaN without
     /// flows.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ccti_mean: Option<f64>,
@@ -97,13 +97,13 @@ pub struct CongestionSummary {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ccti_max: Option<f64>,
     /// With DCQCN the mean over flows and time of the rate that is allowed, in Mb/s, that of its link for a flow that is not
-    /// held back. NaN without flows.
+    /// rate-limited. NaN without flows.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rate_mean_mbps: Option<f64>,
     /// With DCQCN the lowest rate that a flow was allowed, in Mb/s.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rate_min_mbps: Option<f64>,
-    /// Times, in the whole run, that a notification found or brought a flow to its trigger threshold.
+    /// Number of times in the whole run that a notification found or brought a flow to its trigger threshold.
     pub events: u64,
 }
 
@@ -120,7 +120,7 @@ pub struct RouterSummary {
     pub age_mean: f64,
 }
 
-/// A flow in numbers.
+/// Figures of a flow.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct FlowSummary {
     /// Name of the source.
@@ -131,7 +131,7 @@ pub struct FlowSummary {
     pub offered_gbps: f64,
     /// Load that was delivered within the window, in Gb/s.
     pub accepted_gbps: f64,
-    /// From making to delivery.
+    /// From creation to delivery.
     pub latency_ns: Latency,
 }
 
@@ -219,7 +219,7 @@ impl Hops {
     }
 }
 
-/// Start of a window in nanoseconds, NaN where it is closed.
+/// Start of a window in nanoseconds, NaN if it is closed.
 pub(crate) fn start_ns(window: Window) -> f64 {
     if window.from == Window::CLOSED.from { f64::NAN } else { window.from.as_ns_f64() }
 }

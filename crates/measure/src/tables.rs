@@ -29,7 +29,7 @@ pub(crate) fn flows(context: &TableInput) -> Table {
     let destinations = rows.iter().map(|row| context.destination(row.key).to_owned()).collect();
     table.text("destination", "Receiving host; * for all of them", destinations);
     let offered = real(&|row| context.gbps(row.offered));
-    table.real("offered_gbps", "Gb/s", "Messages made in the measurement", offered);
+    table.real("offered_gbps", "Gb/s", "Messages created in the measurement", offered);
     let accepted = real(&|row| context.gbps(row.flow.bytes as f64));
     table.real("accepted_gbps", "Gb/s", "Packets delivered in the measurement", accepted);
     let share = real(&|row| context.gbps(row.flow.bytes as f64) / rate(row.key.0));
@@ -42,8 +42,8 @@ pub(crate) fn flows(context: &TableInput) -> Table {
     table.whole("packets", "", "Packets delivered in the measurement", whole(&|row| row.flow.packets));
     table.whole("bytes", "B", "Bytes delivered in the measurement", whole(&|row| row.flow.bytes));
     let created = whole(&|row| row.flow.created);
-    table.whole("latency_packets", "", "Delivered packets that were made in the measurement", created);
-    table.real("latency_mean_ns", "ns", "Mean latency, from making to delivery", ns(|l| l.mean));
+    table.whole("latency_packets", "", "Delivered packets that were created in the measurement", created);
+    table.real("latency_mean_ns", "ns", "Mean latency, from creation to delivery", ns(|l| l.mean));
     let deviation = real(&|row| deviation(row.flow.created, row.flow.total.sum, row.flow.squares) * 1e-3);
     table.real("latency_deviation_ns", "ns", "Standard deviation of the latency", deviation);
     table.real("latency_min_ns", "ns", "Smallest latency", ns(|l| l.min));
@@ -72,7 +72,7 @@ pub(crate) fn hosts(context: &TableInput) -> Table {
     table.text("host", "Name", context.names.hosts.clone());
     let link_rates = context.outcome.rates.iter().map(|rate| rate.as_gbps()).collect();
     table.real("link_gbps", "Gb/s", "Rate of the host's link", link_rates);
-    table.real("offered_gbps", "Gb/s", "Messages made in the measurement", offered);
+    table.real("offered_gbps", "Gb/s", "Messages created in the measurement", offered);
     table.real(
         "injected_gbps",
         "Gb/s",
@@ -129,8 +129,7 @@ pub(crate) fn links(context: &TableInput) -> Table {
         "Fraction of the measurement in which the idle port had a packet of the lane, but no credits for it";
     table.real("stalled", "", text, fraction(STALLED));
     let retries = shown.iter().map(|&place| ports.retries.get(place).copied().unwrap_or(0) as i64).collect();
-    let text =
-        "Micropackets of the packets whose sending began in the measurement that failed and were sent again";
+    let text = "Micropackets of the packets whose sending began in the measurement that failed and were retransmitted";
     table.whole("retries", "", text, retries);
     congestion_tables::links(context, &shown, &mut table);
     table
@@ -146,7 +145,7 @@ pub(crate) fn latency(context: &TableInput) -> Table {
     rows.extend(of("network", &latencies.network));
 
     let mut table = new("latency");
-    let text = "total: from making to delivery; network: from the first byte on the wire";
+    let text = "total: from creation to delivery; network: from the first byte on the wire";
     table.text("kind", text, rows.iter().map(|row| row.0.to_owned()).collect());
     let lows = rows.iter().map(|row| row.1.low as f64 * 1e-3).collect();
     table.real("from_ns", "ns", "Lower edge of the bucket, included", lows);
@@ -174,7 +173,7 @@ pub(crate) fn batches(context: &TableInput) -> Table {
     let begin = |batch: usize| start.saturating_add(length * batch as u64).as_ns_f64();
     let mut table = new("batches");
     table.real("from_ns", "ns", "Start of the batch", (0..batches.len()).map(begin).collect());
-    let text = "Delivered packets that were made in the batch";
+    let text = "Delivered packets that were created in the batch";
     table.whole("packets", "", text, batches.iter().map(|batch| batch.packets as i64).collect());
     let means = batches.iter().map(|batch| batch.latency as f64 / batch.packets as f64 * 1e-3).collect();
     table.real("latency_mean_ns", "ns", "Their mean latency", means);

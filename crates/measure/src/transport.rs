@@ -1,4 +1,4 @@
-//! Ordering protocols: when messages are complete, what waits in reorder buffers, and packets one by one.
+//! Ordering protocols: completion of messages, use of reorder buffers, and packet events one by one.
 
 use std::ops::AddAssign;
 
@@ -35,7 +35,7 @@ struct Held {
     connections: u32,
 }
 
-/// Messages of a stream that were made within the window and are complete.
+/// Messages of a stream that were created within the window and are complete.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Messages {
     pub(crate) count: u64,
@@ -60,14 +60,14 @@ impl Messages {
 pub(crate) struct Transport {
     /// By stream.
     messages: Vec<Messages>,
-    /// Row of a host among those that have held anything; `u32::MAX` for others.
+    /// Row of a host among those that have held packets or connections; `u32::MAX` for others.
     rows: Vec<u32>,
     hosts: Vec<HostId>,
     held: Vec<Held>,
     packets: Grid<Level>,
     connections: Grid<Level>,
-    /// First events of packets: `limit` exchanges, and all others of the last one's time, so that it does not depend on
-    /// partitions which of them are reported.
+    /// First events of packets: `limit` exchanges, and all others of the last one's time, so that the reported ones do not depend on
+    /// partitions.
     exchanges: Vec<(Time, Exchange)>,
     limit: usize,
 }
@@ -93,21 +93,21 @@ pub struct TransportCounts {
     pub reordered: u64,
     /// Of these, those delivered without a connection.
     pub without_connection: u64,
-    /// Requests dropped since the reorder buffer was full.
+    /// Requests dropped because the reorder buffer was full.
     pub buffer_full: u64,
-    /// Requests dropped for want of a connection.
+    /// Requests dropped because no connection was free.
     pub no_connection: u64,
-    /// Requests dropped for want of a replay buffer.
+    /// Requests dropped because no replay buffer was free.
     pub no_replay: u64,
-    /// Requests dropped since they were out of sequence (go-back-N).
+    /// Requests dropped because they were out of sequence (go-back-N).
     pub out_of_sequence: u64,
-    /// Requests dropped since their operation had been forwarded before.
+    /// Requests dropped because their operation had been forwarded before.
     pub duplicates: u64,
     /// Operations carried out more than once.
     pub repeated: u64,
     /// Packets lost in the network.
     pub lost: u64,
-    /// Packets that came after their lifetime and so count as lost.
+    /// Packets that arrived after their lifetime and so count as lost.
     pub late: u64,
     /// The largest number of packets in the reorder buffer of a host.
     pub most_reordering: u64,
@@ -117,16 +117,16 @@ pub struct TransportCounts {
     pub most_replay_buffers: u64,
 }
 
-/// Ordering protocols in numbers.
+/// Figures of ordering protocols.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct TransportSummary {
-    /// Messages that were made in the measurement and are complete.
+    /// Messages that were created in the measurement and are complete.
     pub messages: u64,
-    /// From the making of a message until its last operation is visible at its receiver.
+    /// From the creation of a message until its last operation is visible at its receiver.
     pub completion_ns: Latency,
     /// Of the operations delivered, those that had waited in a reorder buffer.
     pub reordered_share: f64,
-    /// Of the requests received, those that were dropped since a reorder buffer was full or since they were out of sequence.
+    /// Of the requests received, those that were dropped because a reorder buffer was full or because they were out of sequence.
     pub dropped_share: f64,
     /// Counters over the whole run.
     #[serde(flatten)]
@@ -182,7 +182,7 @@ impl Transport {
         self.held[row] = Held { since: now, packets, connections };
     }
 
-    /// Adds what a host has held until now.
+    /// Adds the packets and connections that a host has held until now.
     fn spread(&mut self, row: usize, now: Time) {
         let Held { since, packets, connections } = self.held[row];
         let level = |most: u32| move |time: u64| Level { sum: time.saturating_mul(u64::from(most)), most };
@@ -212,13 +212,13 @@ impl Transport {
     /// First events of packets, in order of time and host, up to the requested number.
     pub(crate) fn exchanges(&self) -> Vec<(Time, Exchange)> {
         let mut all = self.exchanges.clone();
-        // Those of a host come from one partition, in the order in which they happened, and stay in it.
+        // The events of a host come from one partition, in order of time, and keep that order.
         all.sort_by_key(|(time, exchange)| (*time, exchange.host));
         all.truncate(self.limit);
         all
     }
 
-    /// Hosts that have held something, in order, and for each bin what they held.
+    /// Hosts that have held packets or connections, in order, with their values for each bin.
     pub(crate) fn levels(&self, end: Time) -> (Vec<HostId>, Grid<Level>, Grid<Level>) {
         let mut all = self.clone();
         (0..all.hosts.len()).for_each(|row| all.spread(row, end));

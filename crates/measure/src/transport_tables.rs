@@ -10,7 +10,7 @@ use crate::summary::Latency;
 use crate::tables;
 use crate::transport::Level;
 
-/// A row per stream of messages, where there is a transport.
+/// A row per stream of messages, with a transport.
 pub(crate) fn messages(context: &TableInput<'_>) -> Option<Table> {
     let transport = context.recorder.transport.as_ref()?;
     let rows: Vec<_> = context.names.streams.iter().zip(transport.messages()).collect();
@@ -20,8 +20,8 @@ pub(crate) fn messages(context: &TableInput<'_>) -> Option<Table> {
     let text = "Entry of the traffic list, the responses to its messages, or a job";
     table.text("stream", text, rows.iter().map(|(name, _)| name.name.clone()).collect());
     let counts = rows.iter().map(|(_, messages)| messages.count as i64).collect();
-    table.whole("messages", "", "Messages that were made in the measurement and are complete", counts);
-    let text = "Mean time from the making of a message until its last operation is visible at its receiver";
+    table.whole("messages", "", "Messages that were created in the measurement and are complete", counts);
+    let text = "Mean time from the creation of a message until its last operation is visible at its receiver";
     table.real("completion_mean_ns", "ns", text, of(|l| l.mean));
     table.real("completion_min_ns", "ns", "Smallest of these times", of(|l| l.min));
     table.real("completion_p50_ns", "ns", "Median, to 0.4 %", of(|l| l.p50));
@@ -51,9 +51,9 @@ pub(crate) fn series(context: &TableInput<'_>) -> Option<Table> {
     let mut table = tables::new("transport_series");
     head(&mut table, &packets, ("host", "Receiving host"), &names);
     table.real("reorder_buffer", "", "Packets in the reorder buffer, mean over the bin", means(&packets));
-    table.whole("reorder_buffer_max", "", "The most packets in it within the bin", most(&packets));
+    table.whole("reorder_buffer_max", "", "Maximum number of packets in it within the bin", most(&packets));
     table.real("connections", "", "Connections held as a target, mean over the bin", means(&connections));
-    table.whole("connections_max", "", "The most connections within the bin", most(&connections));
+    table.whole("connections_max", "", "Maximum number of connections within the bin", most(&connections));
     Some(table)
 }
 

@@ -3,9 +3,9 @@ use fabricsim_units::Time;
 /// The time in which a run is measured: from `from`, up to but without `to`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Window {
-    /// First moment.
+    /// First time.
     pub from: Time,
-    /// First moment after it.
+    /// First time after it.
     pub to: Time,
 }
 

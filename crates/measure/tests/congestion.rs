@@ -89,7 +89,7 @@ fn text<'a>(report: &'a Report, table: &str, column: &str) -> &'a [String] {
     values
 }
 
-/// Host 0 sends to 3 and is held back at 10, then 4; host 1 sends to 3 and is not. The window is 2 to 6 ns.
+/// Host 0 sends to 3 and is rate-limited at 10, then 4; host 1 sends to 3 and is not. The window is 2 to 6 ns.
 fn small(algorithm: CongestionAlgorithm) -> Report {
     let mut recorder = recorder(algorithm);
     let (zero, three) = (HostId(0), HostId(3));
