@@ -103,7 +103,7 @@ fn describe(py: Python<'_>, text: &str, file: &str, base: &str, overrides: Overr
     })
 }
 
-/// The traffic at one moment and the links that it crosses: a JSON object, and tables by name.
+/// The traffic at one time and the links that it crosses: a JSON object, and tables by name.
 #[pyfunction]
 fn demands<'py>(
     py: Python<'py>,

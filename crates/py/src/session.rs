@@ -1,4 +1,4 @@
-//! A run that the caller advances, feeds with messages, changes and looks into.
+//! A run that the caller advances, injects into, changes and inspects.
 
 use std::fmt::Display;
 use std::sync::{Arc, Mutex, TryLockError};
@@ -27,7 +27,7 @@ pub(crate) fn parse_size(text: &str) -> PyResult<u64> {
     text.parse().map(|size: Bytes| size.0).map_err(bad_input)
 }
 
-/// A run in the hands of the caller.
+/// A run controlled by the caller.
 #[pyclass(frozen, module = "fabricsim._native")]
 pub(crate) struct Session {
     running: Mutex<Option<Running>>,
@@ -112,7 +112,7 @@ impl Session {
         })
     }
 
-    /// Gives a message to its source, at a time in picoseconds (none: now). Returns its number.
+    /// Injects a message at its source, at a time in picoseconds (none: now). Returns its number.
     fn inject(
         &self,
         source: &str,

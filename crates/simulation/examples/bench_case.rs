@@ -43,7 +43,7 @@ fn run() -> Result<serde_json::Value, Failure> {
 
 #[allow(
     clippy::disallowed_methods,
-    reason = "how long it takes is what is asked, and no result depends on it"
+    reason = "wall-clock time is the result here, and no simulated result depends on it"
 )]
 fn timed<T>(work: impl FnOnce() -> T) -> (T, f64) {
     let begun = Instant::now();
@@ -69,7 +69,7 @@ fn told(outcome: &Outcome, seconds: f64) -> serde_json::Value {
     })
 }
 
-/// Most memory that the process has held, if the system reports it (Linux).
+/// Peak memory of the process, if the system reports it (Linux).
 fn peak_bytes() -> Option<u64> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;
     let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;

@@ -9,7 +9,7 @@ use fabricsim_workload::{StreamKind, select};
 
 use crate::plan::Run;
 
-/// A name that stands for nothing.
+/// A name without a match.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NameError {
     /// No host has this name.
@@ -20,11 +20,11 @@ pub enum NameError {
         /// The most similar name of a host.
         nearest: Option<String>,
     },
-    /// Hosts are named by a list in which something is wrong.
+    /// An invalid list of host names.
     #[error("{0}")]
     Hosts(String),
     /// No entry of the traffic list has this name.
-    #[error("no traffic entry is named {written:?}: there are {}{}", list(.names), hint(.nearest.as_deref()))]
+    #[error("no traffic entry is named {written:?}: the entries are {}{}", list(.names), hint(.nearest.as_deref()))]
     Entry {
         /// The name.
         written: String,
@@ -35,7 +35,7 @@ pub enum NameError {
     },
     /// No entry is without responses.
     #[error(
-        "the experiment has no traffic entry without responses, which a message could belong to: add one with load = 0"
+        "the experiment has no traffic entry without responses, to which a message could belong: add one with load = 0"
     )]
     NoEntry,
 }

@@ -1,4 +1,4 @@
-//! Congestion trees over the time of a run: what is kept of them, in bounded space, and the tables made from it.
+//! Record of congestion trees over the time of a run, in bounded space, and its tables.
 
 use std::collections::BTreeMap;
 
@@ -11,22 +11,22 @@ use fabricsim_units::{HostId, Time};
 
 use crate::outcome::TreeSamples;
 
-/// Most trees of one look that the table shows: those in which most waits.
+/// Maximum number of trees of one sample in the table: those with most waiting packets.
 const MOST_TREES: usize = 256;
 
-/// Most rows of the table of trees: with more, every other look is dropped.
+/// Maximum number of rows of the table of trees: with more, every other sample is dropped.
 const MOST_ROWS: usize = 50_000;
 
-/// Most flows that are kept apart: with more, those of a source are taken together.
+/// Maximum number of flows that are kept apart: with more, those of a source are merged.
 const MOST_FLOWS: usize = 4096;
 
-/// Most roots that are kept of a flow.
+/// Maximum number of roots recorded for a flow.
 const MOST_ROOTS: usize = 8;
 
-/// Looks in `run.duration`, where the experiment does not say how far they are apart.
+/// Default number of samples in `run.duration`.
 const LOOKS: u64 = 100;
 
-/// Fewest looks in the measurement from which times are computed: with n looks a time that began and ended once is known
+/// Minimum number of samples in the measurement for times to be computed: with n samples a time that began and ended once is known
 /// to an n-th of the measurement.
 pub(crate) const FEWEST_LOOKS: u64 = 20;
 
@@ -54,25 +54,25 @@ struct Part {
     roots: Vec<OutputLane>,
 }
 
-/// Record of congestion trees. Looks are a fixed simulated time apart. What a look finds is taken to last until
-/// the next one: a tree begins with the first look that finds it, and ends with the first that does not.
+/// Record of congestion trees, sampled at a fixed interval. The trees of a sample count until
+/// the next one: a tree begins with the first sample that has it, and ends with the first that does not.
 pub(crate) struct Trees {
     fill: Option<f64>,
     lanes: usize,
     interval: Time,
-    /// Time of the next look.
+    /// Time of the next sample.
     due: Time,
-    /// Time of the last look, the trees that it found, and since when looks have found each root.
+    /// Time of the last sample, its trees, and the time since which samples have had each root.
     last: Time,
     current: Vec<CongestionTree>,
     since: BTreeMap<OutputLane, Time>,
     looks: u64,
-    /// Rows are kept of one look in `stride`.
+    /// Rows are kept of one sample in `stride`.
     stride: u64,
-    /// The looks that rows are kept of, also where they found nothing; by time.
+    /// The samples with rows, also those without trees; by time.
     kept: Vec<Time>,
     rows: Vec<Row>,
-    /// Looks whose findings count for a part of the measurement; those parts, and of them the time as root and as branch,
+    /// Samples that count for a part of the measurement; those parts, and of them the time as root and as branch,
     /// by outlet, in picoseconds.
     counted: u64,
     measured: u64,
@@ -81,7 +81,7 @@ pub(crate) struct Trees {
     by_source: bool,
 }
 
-/// The part of a buffer that counts as congestion; `None` where the experiment's congestion control says what does.
+/// The part of a buffer that counts as congestion; `None` if congestion control decides it.
 fn fill(experiment: &Experiment) -> Option<f64> {
     let control = &experiment.congestion_control;
     let InfiniBandCongestion { threshold, ports, .. } = &control.infiniband;
@@ -121,12 +121,12 @@ impl Trees {
         }
     }
 
-    /// Time of the next look. The engine is to stop there.
+    /// Time of the next sample, at which the engine must stop.
     pub(crate) const fn due(&self) -> Time {
         self.due
     }
 
-    /// Looks at the fabric as it is now, at [`Trees::due`]. `window`: the measurement, if it has begun.
+    /// Samples the fabric now, at [`Trees::due`]. `window`: the measurement, if it has begun.
     pub(crate) fn look<B: Observer>(
         &mut self,
         session: &Session<B>,
@@ -149,12 +149,12 @@ impl Trees {
         self.count_until(now, window);
     }
 
-    /// Looks whose findings count for a part of the measurement, and the time between looks.
+    /// Number of samples that count for a part of the measurement, and the time between samples.
     pub(crate) fn looks(&self) -> TreeSamples {
         TreeSamples { looks: self.counted, interval_ns: self.interval.as_ns_f64() }
     }
 
-    /// Counts what the last look found for the time until `now`, as far as it lies within the measurement.
+    /// Counts the last sample for the time until `now`, as far as it lies within the measurement.
     fn count_until(&mut self, now: Time, window: Option<(Time, Time)>) {
         let last = std::mem::replace(&mut self.last, now);
         let Some((from, to)) = window else { return };
@@ -169,7 +169,7 @@ impl Trees {
         self.current = trees;
     }
 
-    /// Adds trees that stand for `span` of the measurement.
+    /// Adds trees that count for `span` of the measurement.
     fn add(&mut self, trees: &[CongestionTree], span: Time) {
         let place = |outlet: OutputLane| outlet.port as usize * self.lanes + usize::from(outlet.lane);
         for tree in trees {
@@ -216,7 +216,7 @@ impl Trees {
             && self.flows.len() + new.count() > MOST_FLOWS
     }
 
-    /// Takes the flows of a source together.
+    /// Merges the flows of a source.
     fn collapse(&mut self) {
         self.by_source = true;
         for ((source, _), part) in std::mem::take(&mut self.flows) {
@@ -224,7 +224,7 @@ impl Trees {
         }
     }
 
-    /// Keeps rows of what the look at `time` found.
+    /// Keeps rows of the sample at `time`.
     fn keep(&mut self, time: Time) {
         self.looks += 1;
         if !self.looks.is_multiple_of(self.stride) {
@@ -253,13 +253,13 @@ impl Trees {
         }
     }
 
-    /// Time of the next look that rows are kept of; the end of the run for the last.
+    /// Time of the next sample with rows; the end of the run for the last.
     fn until(&self, look: Time) -> Time {
         let next = self.kept.partition_point(|&time| time <= look);
         self.kept.get(next).copied().unwrap_or(self.last)
     }
 
-    /// Picoseconds of the measurement as nanoseconds; NaN with too few looks.
+    /// Picoseconds of the measurement as nanoseconds; NaN with too few samples.
     fn ns(&self, picoseconds: u64) -> f64 {
         if self.counted < FEWEST_LOOKS { f64::NAN } else { picoseconds as f64 * 1e-3 }
     }
@@ -290,10 +290,10 @@ impl Trees {
         };
         let (root, branch) = (fraction(0), fraction(1));
         let text = "Fraction of the measurement in which it was the root of congestion: more waited than the threshold, \
-                    and it had credits; nothing with fewer than 20 looks";
+                    and it had credits; empty with fewer than 20 samples";
         links.real("root", "", text, root);
         let text = "Fraction of the measurement in which it was a branch of congestion: more waited than the threshold, \
-                    and it had no credits; nothing with fewer than 20 looks";
+                    and it had no credits; empty with fewer than 20 samples";
         links.real("branch", "", text, branch);
     }
 
@@ -301,17 +301,16 @@ impl Trees {
         let mut table = Table { name: "congestion_trees", columns: Vec::new() };
         let whole = |value: &dyn Fn(&Row) -> i64| self.rows.iter().map(value).collect::<Vec<_>>();
         let times = self.rows.iter().map(|row| row.time.as_ns_f64()).collect();
-        table.real("time_ns", "ns", "Time of the look that found the tree", times);
+        table.real("time_ns", "ns", "Time of the sample that found the tree", times);
         let until = self.rows.iter().map(|row| self.until(row.time).as_ns_f64()).collect();
         table.real(
             "until_ns",
             "ns",
-            "Time of the next look, until which the row stands; the end of the run",
+            "Time of the next sample, until which the row counts; the end of the run",
             until,
         );
         let since = self.rows.iter().map(|row| row.since.as_ns_f64()).collect();
-        let text =
-            "Time of the look that found the tree first: every look since then has found one with this root";
+        let text = "Time of the first sample of the tree: every sample since then has a tree with this root";
         table.real("since_ns", "ns", text, since);
         let roots = self.rows.iter().map(|row| ports[row.root.port as usize].clone()).collect();
         table.text("root", "Congested output at which the tree begins: from->to", roots);
@@ -322,9 +321,9 @@ impl Trees {
         table.whole("depth", "", text, whole(&|row| i64::from(row.depth)));
         let text = "Flow-control units that wait for the root and its branches";
         table.whole("waiting_blocks", "blocks", text, whole(&|row| row.waiting as i64));
-        let text = "Flows with packets in the tree whose way leads through the root";
+        let text = "Flows with packets in the tree whose path leads through the root";
         table.whole("contributors", "", text, whole(&|row| row.contributors as i64));
-        let text = "Flows with packets in the tree, or held up behind it, whose way does not";
+        let text = "Flows with packets in the tree, or blocked behind it, whose path does not";
         table.whole("victims", "", text, whole(&|row| row.victims as i64));
         table
     }
@@ -338,9 +337,9 @@ impl Trees {
         table.text("flow", "Source and destination: from->to", self.flows.keys().map(name).collect());
         let ns = |value: fn(&Part) -> u64| self.flows.values().map(|part| self.ns(value(part))).collect();
         let text =
-            "Time of the measurement in which it contributed to congestion; nothing with fewer than 20 looks";
+            "Time of the measurement in which it contributed to congestion; empty with fewer than 20 samples";
         table.real("contributor_ns", "ns", text, ns(|part| part.contributor));
-        let text = "Time of the measurement in which it was a victim of congestion; nothing with fewer than 20 looks";
+        let text = "Time of the measurement in which it was a victim of congestion; empty with fewer than 20 samples";
         table.real("victim_ns", "ns", text, ns(|part| part.victim));
         let roots = |part: &Part| {
             let names = part.roots.iter().map(|root| ports[root.port as usize].as_str());

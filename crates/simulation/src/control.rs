@@ -24,7 +24,7 @@ pub enum Phase {
     Measurement,
     /// After it.
     Drain,
-    /// Over.
+    /// Ended.
     Done,
 }
 
@@ -43,7 +43,7 @@ const PHASES: [Phase; 10] = [
 ];
 
 impl Phase {
-    /// Its name, for people.
+    /// Name for display.
     pub fn name(self) -> &'static str {
         match self {
             Self::Start => "start",
@@ -81,12 +81,12 @@ pub struct Control {
 }
 
 impl Control {
-    /// Asks the run to stop soon; what was measured until then is kept.
+    /// Requests the run to stop soon; the results so far are kept.
     pub fn cancel(&self) {
         self.cancelled.store(true, Ordering::Relaxed);
     }
 
-    /// True if the run was asked to stop.
+    /// True if a stop was requested.
     pub fn is_cancelled(&self) -> bool {
         self.cancelled.load(Ordering::Relaxed)
     }

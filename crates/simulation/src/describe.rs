@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 /// Pairs of hosts beyond which zero-load latencies are taken from a sample.
 const MOST_PAIRS: usize = 250_000;
 
-/// Latency of a packet that meets no other, from its first byte's departure to its last byte's arrival.
+/// Latency of a packet without contention, from its first byte's departure to its last byte's arrival.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ZeroLoad {
     /// Size of the packet.
@@ -22,7 +22,7 @@ pub struct ZeroLoad {
     pub mean_ps: f64,
     /// Largest over the pairs.
     pub max: Time,
-    /// Pairs looked at.
+    /// Number of pairs.
     pub pairs: usize,
     /// True if those are all pairs.
     pub all: bool,
@@ -33,15 +33,15 @@ pub struct ZeroLoad {
 pub struct BitErrors {
     /// Links with a bit error rate.
     pub links: usize,
-    /// Largest chance of a micropacket to fail.
+    /// Largest probability that a micropacket fails.
     pub failure: f64,
-    /// Least part of its rate that such a link carries at best.
+    /// Least fraction of its rate that such a link can carry.
     pub throughput: f64,
-    /// Longest mean wait of a largest packet for what such a link sends again, in picoseconds.
+    /// Longest mean wait of a largest packet for the retransmissions of such a link, in picoseconds.
     pub wait_ps: f64,
 }
 
-/// An experiment in numbers.
+/// Figures of an experiment.
 #[derive(Clone, Debug)]
 pub struct Description {
     /// The topology in a line.
@@ -50,15 +50,15 @@ pub struct Description {
     pub facts: Facts,
     /// Zero-load latencies; `None` with fewer than two hosts.
     pub zero_load: Option<ZeroLoad>,
-    /// Virtual lanes of a service class that the routing needs, and the longest way with the lane of each link, where lanes go
-    /// by the place on a packet's way.
+    /// Virtual lanes of a service class that the routing needs, and the longest path with the lane of each link, if lanes depend on
+    /// the position on a packet's path.
     pub lanes_needed: Option<(u8, String)>,
     /// Effects of bit errors; `None` if no link has any.
     pub bit_errors: Option<BitErrors>,
     /// The deadlock check.
     pub verdict: Verdict,
-    /// For each output port of a router in the middle of the grid the input ports that compete for it; `None` where that
-    /// says nothing or is not looked at.
+    /// For each output port of a router in the middle of the grid the input ports that compete for it; `None` if not
+    /// applicable.
     pub port_competition: Option<Vec<(String, Vec<String>)>>,
     /// Bytes of memory that a run allocates while its buffers are empty.
     pub memory: u64,
@@ -122,7 +122,7 @@ pub fn look_up_tables(prepared: &Prepared, file: &str) -> Result<String, SpecErr
     Err(SpecError::at_key(file, "routing.algorithm", message))
 }
 
-/// The closed form: the head crosses links and routers; into a faster link it waits just so long that the packet
+/// The closed form: the head crosses links and routers; into a faster link it waits just long enough that the packet
 /// does not run dry; the tail follows at the last link's rate.
 pub fn zero_load(prepared: &Prepared, from: HostId, to: HostId, packet: Bytes) -> Time {
     let graph = &prepared.graph;
@@ -138,7 +138,7 @@ pub fn zero_load(prepared: &Prepared, from: HostId, to: HostId, packet: Bytes) -
         link = &graph.links[next.index()].parameters;
         byte_time = switch.byte_time(link.rate);
         let goes = byte_time.duration(bytes);
-        // The time in which a packet is in its staging buffer, where there are such buffers.
+        // The time of a packet in its staging buffer, if there are such buffers.
         let staged = match (switch.queueing, switch.staging.rate) {
             (Queueing::Cioq, Some(rate)) => rate.byte_time().duration(bytes),
             (Queueing::Cioq, None) => came,

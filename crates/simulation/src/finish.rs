@@ -1,4 +1,4 @@
-//! The end of a run: from recorders to results.
+//! End of a run: results from the recorders.
 
 use std::ops::Deref;
 
@@ -38,12 +38,9 @@ impl<P: Deref<Target = Prepared>, B: Recording> Run<P, B> {
         transports.sort_by_key(|transport| transport.host);
         let measured = measure::Outcome { transport: transports::counts(&transports), ..measured };
         let report = recorder(session.into_engine()).report(&names, &measured);
-        let silence = watch.is_silent.then(|| {
-            format!(
-                "nothing moves, {} packets are in the fabric, and none waits in a circle",
-                totals.in_flight
-            )
-        });
+        let silence = watch
+            .is_silent
+            .then(|| format!("stalled: {} packets in flight, no cyclic dependency", totals.in_flight));
         let mut tables: Vec<Table> = report.tables;
         let ports: Vec<String> = names.ports.into_iter().map(|port| port.link).collect();
         trees.report(&mut tables, &ports, &names.hosts);
@@ -95,14 +92,14 @@ impl<P: Deref<Target = Prepared>, B: Recording> Run<P, B> {
         let left = !self.is_drained(self.window?.1);
         left.then(|| {
             format!(
-                "the drain ended at its limit with {} packets in flight: results do not count what arrives later; raise \
+                "the drain ended at its limit with {} packets in flight: results do not count later arrivals; raise \
                  run.drain_limit",
                 totals.in_flight
             )
         })
     }
 
-    /// Facts about the run that recorders do not have; without counters of transports.
+    /// Data of the run besides the recorders', without counters of transports.
     fn measured(&mut self, end: Time) -> measure::Outcome {
         let graph = &self.prepared.graph;
         measure::Outcome {

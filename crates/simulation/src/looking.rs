@@ -14,7 +14,7 @@ use crate::plan::Run;
 use crate::recording::Recording;
 
 impl<P: Deref<Target = Prepared>, B: Recording> Run<P, B> {
-    /// The cycle of buffers that can never move again, a line for each, if there is one now; or requests that hosts will never
+    /// The cycle of buffers that can never move, a line for each, if there is one now; or requests that hosts will never
     /// accept, because nothing moves any more.
     pub fn find_deadlock(&self) -> Option<Vec<String>> {
         let graph = &self.prepared.graph;
@@ -149,7 +149,7 @@ pub fn events_table(events: &[Event], prepared: &Prepared) -> Table {
     table.text("destination", "Receiver of the packet", text(&|event| host(event.packet.destination)));
     let entry = |event: &Event| workload.streams[usize::from(event.packet.stream)].name.clone();
     table.text("traffic", "Traffic entry, responses or job of its message", text(&entry));
-    let text_of = "Number of its message; that of an injected one is what inject returned";
+    let text_of = "Number of its message; of an injected one as returned by inject";
     table.whole("message", "", text_of, whole(&|event| i64::from(event.packet.tag)));
     table.whole("bytes", "B", "Size of the packet", whole(&|event| i64::from(event.packet.bytes)));
     table.whole(

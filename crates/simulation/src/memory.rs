@@ -38,7 +38,7 @@ pub fn needed(prepared: &Prepared) -> u64 {
     BASE + switches + prepared.graph.hosts.len() as u64 * host
 }
 
-/// Refuses a fabric that needs more bytes than the limit: the one that was given, else what is available.
+/// Refuses a fabric that needs more bytes than the limit: the given one, else the available memory.
 pub(crate) fn fits(
     prepared: &Prepared,
     needed: u64,
@@ -66,7 +66,7 @@ pub(crate) fn size(bytes: u64) -> String {
     )
 }
 
-/// Bytes of memory that this process may still allocate: what the machine, the process's control group and its resource
+/// Bytes of memory that this process may still allocate: the memory that the machine, the process's control group and its resource
 /// limits leave. `None` if the system reports none of them (Linux does).
 pub fn available_memory() -> Option<u64> {
     let read = |path: &str| std::fs::read_to_string(path).ok();
@@ -88,7 +88,7 @@ fn group(root: &str) -> Option<u64> {
     let number = |path: String| std::fs::read_to_string(path).ok()?.trim().parse::<u64>().ok();
     let own = std::fs::read_to_string("/proc/self/cgroup").unwrap_or_default();
     let own = own.lines().find_map(|line| line.strip_prefix("0::")).unwrap_or("").trim().to_owned();
-    // File caches count as used, but give way.
+    // File caches count as used, but are reclaimed.
     let cached = |path: String, names: [&str; 2]| {
         let text = std::fs::read_to_string(path).unwrap_or_default();
         let value =

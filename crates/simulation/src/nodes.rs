@@ -5,7 +5,7 @@ use std::f64::consts::TAU;
 use fabricsim_model::Table;
 use fabricsim_topology::{Graph, Shape};
 
-/// A row per switch and host: name, kind, place in the plane.
+/// A row per switch and host: name, kind, position in the plane.
 pub(crate) fn table(graph: &Graph) -> Table {
     let switches = switch_places(graph);
     let hosts = host_places(graph, &switches);
@@ -15,8 +15,8 @@ pub(crate) fn table(graph: &Graph) -> Table {
     let mut table = Table { name: "nodes", columns: Vec::new() };
     table.text("name", "name of the switch or host", names.cloned().collect());
     table.text("kind", "switch or host", kinds.map(str::to_owned).collect());
-    table.real("x", "", "place in the drawing", places.iter().map(|p| p.0).collect());
-    table.real("y", "", "place in the drawing, downwards", places.iter().map(|p| p.1).collect());
+    table.real("x", "", "position in the drawing", places.iter().map(|p| p.0).collect());
+    table.real("y", "", "position in the drawing, downwards", places.iter().map(|p| p.1).collect());
     table
 }
 
@@ -67,7 +67,7 @@ fn grid_place(coordinates: &[u32], dimensions: &[u32]) -> (f64, f64) {
     (place[0], place[1])
 }
 
-/// Hosts stand around their switch.
+/// Hosts are placed around their switch.
 fn host_places(graph: &Graph, switches: &[(f64, f64)]) -> Vec<(f64, f64)> {
     let mut on_switch = vec![0_u32; switches.len()];
     graph.hosts.iter().for_each(|host| on_switch[host.switch.index()] += 1);

@@ -1,4 +1,4 @@
-//! Congestion control in the form that a fabric manager takes: lines for OpenSM's options file.
+//! Congestion control for a fabric manager: lines for OpenSM's options file.
 //!
 //! Names and formats are those of OpenSM (`osm_subnet.c`, `osm_congestion_control.c`, as of 2025). One set of values holds for
 //! all switches and hosts of a fabric, and `CCTI_Limit` is the last entry of the table.
@@ -12,7 +12,7 @@ use fabricsim_spec::{
 };
 use fabricsim_topology::{Graph, Node};
 
-/// Most entries of OpenSM's table (`OSM_CCT_ENTRY_MAX`).
+/// Maximum number of entries of OpenSM's table (`OSM_CCT_ENTRY_MAX`).
 const MOST_ENTRIES: usize = 128;
 
 /// Bytes of a mask of ports (`IB_CC_PORT_MASK_DATA_SIZE`).
@@ -35,7 +35,7 @@ mod valid {
 /// A mask of a switch's ports: bit n is port n. InfiniBand counts external ports from 1, the graph from 0.
 type Mask = [u8; MASK_BYTES];
 
-/// Lines for OpenSM's options file that set congestion control as the experiment does. `file` names it in messages.
+/// Returns lines for OpenSM's options file with the congestion control of the experiment. `file` names it in messages.
 ///
 /// # Errors
 ///
@@ -137,7 +137,7 @@ fn notes(settings: &InfiniBandCongestion, graph: &Graph) -> Vec<&'static str> {
         );
     }
     if settings.reset_threshold.is_some_and(|reset| reset != settings.threshold) {
-        notes.push("reset_threshold is a matter of the switch: no option sets it");
+        notes.push("reset_threshold belongs to the switch: no option sets it");
     }
     if settings.ccti_timer.period().is_some_and(|period| period.0 % CctiTimer::UNIT.0 != 0) {
         notes.push("ccti_timer is rounded: the experiment's is no whole number of 1.024 us");
@@ -288,7 +288,7 @@ duration = '1 ms'
             "cc_ca_cong_setting_ccti_min 0 0",
             "cc_cct 0:0,3:1,3:2,1:5",
             "# note: ccti_timer is rounded: the experiment's is no whole number of 1.024 us",
-            "# note: reset_threshold is a matter of the switch: no option sets it",
+            "# note: reset_threshold belongs to the switch: no option sets it",
         ] {
             assert!(text.lines().any(|found| found == line), "{line}\n{text}");
         }

@@ -11,11 +11,11 @@ use serde_json::{Value, json};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Status {
-    /// As the experiment wants it.
+    /// Completed.
     Ok,
-    /// Packets wait for each other in a circle, for ever.
+    /// Deadlock: packets wait in a cyclic dependency.
     Deadlock,
-    /// Somebody stopped it.
+    /// Interrupted by the caller.
     Interrupted,
 }
 
@@ -89,16 +89,16 @@ pub struct Outcome {
     pub deadlock: Vec<String>,
     /// Warnings about the results, for the user.
     pub warnings: Vec<String>,
-    /// Hosts whose pattern gives them nothing to send.
+    /// Hosts without a destination other than themselves.
     pub silent_hosts: usize,
-    /// Looks at congestion trees.
+    /// Samples of congestion trees.
     pub looks: TreeSamples,
 }
 
-/// Looks at congestion trees, from which the times in tables are computed.
+/// Samples of congestion trees, from which the times in tables are computed.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct TreeSamples {
-    /// Looks in the measurement; with fewer than 20 no times are computed.
+    /// Samples in the measurement; with fewer than 20 no times are computed.
     pub looks: u64,
     /// Simulated time from one to the next, in nanoseconds.
     pub interval_ns: f64,
@@ -129,7 +129,7 @@ impl Outcome {
     }
 }
 
-/// The cycle of a deadlock, a line for each buffer: switch, port, lane, packet at its head, and what it waits for.
+/// The cycle of a deadlock, a line for each buffer: switch, port, lane, packet at its head, and the output that it waits for.
 pub(crate) fn deadlock_lines(deadlock: &Deadlock, graph: &Graph) -> Vec<String> {
     let line = |blocked: &Blocked| {
         let switch = &graph.switches[blocked.switch.index()];
@@ -150,7 +150,7 @@ pub(crate) fn deadlock_lines(deadlock: &Deadlock, graph: &Graph) -> Vec<String> 
     deadlock.cycle.iter().map(line).collect()
 }
 
-/// Requests that hosts will never take, a line for each.
+/// Requests that hosts will never accept, a line for each.
 pub(crate) fn refused_lines(refused: &[Refused], graph: &Graph) -> Vec<String> {
     let line = |refused: &Refused| {
         format!(

@@ -26,7 +26,7 @@ const CHECKPOINTS: u64 = 100;
 pub enum Stop {
     /// The requested time.
     Reached,
-    /// The requested time; nothing more will happen unless the caller injects something.
+    /// The requested time; no event is left unless the caller injects a message.
     Idle,
     /// The end of the run, before the requested time or at it.
     Ended,
@@ -40,7 +40,7 @@ pub(crate) enum Stage {
     Start,
     WarmUp,
     Measurement,
-    /// Warm-up and measurement whose ends follow from what is measured.
+    /// Warm-up and measurement whose ends follow from the measured latency.
     Steady,
     Drain,
     Over,
@@ -62,7 +62,7 @@ pub struct Run<P, B = Recorder> {
     jobs: JobsToDo,
 }
 
-/// Work of jobs to wait for.
+/// Iterations of jobs to wait for.
 struct JobsToDo {
     /// Iterations of all ranks.
     iterations: u64,
@@ -125,7 +125,7 @@ impl<P: Deref<Target = Prepared>, B: Recording> Run<P, B> {
         }
     }
 
-    /// The fabric in operation. What the caller does to it is part of the run.
+    /// The fabric in operation. Actions of the caller on it are part of the run.
     pub fn session(&mut self) -> &mut Session<B> {
         &mut self.session
     }
@@ -135,7 +135,7 @@ impl<P: Deref<Target = Prepared>, B: Recording> Run<P, B> {
         &self.prepared
     }
 
-    /// True if the run has come to its end; the caller may advance it further all the same.
+    /// True if the run has come to its end; the caller may still advance it.
     pub fn is_over(&self) -> bool {
         self.stage == Stage::Over
     }
@@ -150,7 +150,7 @@ impl<P: Deref<Target = Prepared>, B: Recording> Run<P, B> {
         &self.watch.deadlock
     }
 
-    /// Goes on until `until`, or until the run ends; beyond the end if it has ended before. `control` may stop it.
+    /// Advances to `until`, or to the end of the run; beyond the end if it has ended before. `control` may stop it.
     pub fn advance_to(&mut self, until: Time, control: &Control) -> Stop {
         if self.stage == Stage::Start {
             self.begin(control);
@@ -194,7 +194,7 @@ impl<P: Deref<Target = Prepared>, B: Recording> Run<P, B> {
         if control.is_cancelled() { Advance::Stopped } else { how }
     }
 
-    /// Time of the next look at congestion trees; [`Time::MAX`] once the run is over.
+    /// Time of the next sample of congestion trees; [`Time::MAX`] once the run is over.
     fn next_look(&self) -> Time {
         if self.is_over() { Time::MAX } else { self.trees.due() }
     }
@@ -314,7 +314,7 @@ impl<P: Deref<Target = Prepared>, B: Recording> Run<P, B> {
         self.open(from, to);
     }
 
-    /// If all jobs are done and nothing else will happen, the measurement ends with them.
+    /// If all jobs are complete and no event is left, the measurement ends with them.
     fn end_with_jobs(&mut self, how: Advance) -> bool {
         if how != Advance::Idle || self.session.totals().in_flight > 0 {
             return false;

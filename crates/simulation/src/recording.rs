@@ -38,7 +38,7 @@ impl Recording for Feed<Recorder> {
     }
 }
 
-/// What the recorders of all partitions have in common. `ends_early`: jobs may end the measurement.
+/// Common configuration of the recorders of all partitions. `ends_early`: jobs may end the measurement.
 pub(crate) fn config(prepared: &Prepared, ends_early: bool) -> RecorderConfig {
     let Prepared { experiment, graph, .. } = prepared;
     let (hosts, ports) = (graph.hosts.len() as u32, 2 * graph.links.len() as u32);

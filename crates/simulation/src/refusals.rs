@@ -1,4 +1,4 @@
-//! Hosts that refuse requests for ever, while timers of transports go on sending copies.
+//! Detection of hosts that refuse requests for ever, while timers of transports retransmit copies.
 
 use fabricsim_engine::{Engine, Refused};
 use fabricsim_model::Observer;
@@ -9,7 +9,7 @@ use fabricsim_units::Time;
 /// Number of times the longest wait for an answer: by then every lost packet has been retransmitted many times.
 const PATIENCE: u64 = 16;
 
-/// The requests that hosts refuse, and since when they have been the same.
+/// The requests that hosts refuse, and the time since which they have been the same.
 pub(crate) struct Refusals {
     patience: Time,
     /// Longest time until a lost packet has been retransmitted once.
@@ -17,7 +17,7 @@ pub(crate) struct Refusals {
     last: Vec<Refused>,
     progress: Option<u64>,
     since: Time,
-    /// Longest time for which congestion control held back one of those hosts.
+    /// Longest time for which congestion control rate-limited one of those hosts.
     rate_limited: Time,
 }
 
@@ -31,7 +31,7 @@ impl Refusals {
 
     /// Notes the state of the fabric now. True if the same requests have been refused for so long that every timer has ended
     /// several times, while in all of the fabric no operation has become visible and no message was sent: what still
-    /// moves is copies of what has been delivered, or what is sent in vain.
+    /// moves is copies of delivered packets, or packets sent in vain.
     pub(crate) fn look<B: Observer>(&mut self, engine: &Engine<B>) -> bool {
         let refused = engine.refused();
         let progress = if refused.is_empty() { None } else { engine.transport_progress() };
@@ -45,7 +45,7 @@ impl Refusals {
         engine.now().saturating_sub(self.since) > patience
     }
 
-    /// A warning if hosts refuse requests at the end of a run, and nothing has been completed for longer than a retransmission takes.
+    /// A warning if hosts refuse requests at the end of a run, and no operation has been completed for longer than a retransmission takes.
     pub(crate) fn warning<B: Observer>(&self, engine: &Engine<B>, graph: &Graph) -> Option<String> {
         let refused = engine.refused();
         let first = refused.first()?;

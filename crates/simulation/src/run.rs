@@ -1,4 +1,4 @@
-//! Runs an experiment from its start to its end.
+//! Execution of an experiment from its start to its end.
 
 use fabricsim_engine::Prepared;
 use fabricsim_routing::deadlock::Verdict as Cycles;
@@ -12,7 +12,7 @@ use crate::plan::Run;
 /// Reason why a run did not start.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum RunError {
-    /// The channel dependency graph has a cycle, and the experiment does not say that this is wanted.
+    /// The channel dependency graph has a cycle, and the experiment does not allow it.
     #[error(
         "{file}: run.allow_deadlock: {verdict}\nUse another routing or more virtual lanes, or set \
          run.allow_deadlock = true to run it as it is."
@@ -23,7 +23,7 @@ pub enum RunError {
         /// The cycle in words.
         verdict: String,
     },
-    /// The run does not fit into memory.
+    /// The run exceeds the memory limit.
     #[error(
         "{file}: topology: the run takes about {} of memory, and {} are {}: make the network \
          smaller, or give its switches fewer virtual lanes{}, or allow more with --memory",
@@ -35,19 +35,19 @@ pub enum RunError {
     Memory {
         /// The experiment.
         file: String,
-        /// Bytes that it takes.
+        /// Required bytes.
         needed: u64,
-        /// Bytes that it may take.
+        /// Allowed bytes.
         limit: u64,
-        /// True if the limit was given, false if it is what is available.
+        /// True if the limit was given, false if it is the available memory.
         given: bool,
         /// True with virtual output queues.
         voq: bool,
     },
 }
 
-/// Refuses an experiment that does not fit into `limit` bytes of memory, by default what is available, or whose channel
-/// dependency graph has a cycle, unless it says `allow_deadlock`. `file` names it in messages. To be asked before
+/// Refuses an experiment that needs more than `limit` bytes of memory, by default the available memory, or whose channel
+/// dependency graph has a cycle, unless it sets `allow_deadlock`. `file` names it in messages. Called before
 /// [`simulate`].
 pub fn permit(prepared: &Prepared, limit: Option<u64>, file: &str) -> Result<(), RunError> {
     memory::fits(prepared, memory::needed(prepared), limit, memory::available_memory(), file)?;

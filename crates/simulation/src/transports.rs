@@ -4,7 +4,7 @@ use fabricsim_engine::HostTransport;
 use fabricsim_measure::TransportCounts;
 use fabricsim_model::Table;
 
-/// A counter: column, what it is, and where it comes from.
+/// A counter: column, description, and source of the value.
 type Counter = (&'static str, &'static str, fn(&HostTransport) -> u64);
 
 const COUNTERS: [Counter; 21] = [
@@ -19,25 +19,25 @@ const COUNTERS: [Counter; 21] = [
     ("without_connection", "Of these, those delivered without a connection", |h| {
         h.target.without_connection.get()
     }),
-    ("buffer_full", "Requests dropped since the reorder buffer was full", |h| h.target.buffer_full.get()),
-    ("no_connection", "Requests dropped for want of a connection", |h| h.target.no_connection.get()),
-    ("no_replay", "Requests dropped for want of a replay buffer", |h| h.target.no_replay.get()),
-    ("out_of_sequence", "Requests dropped since they were out of sequence (go-back-N)", |h| {
+    ("buffer_full", "Requests dropped because the reorder buffer was full", |h| h.target.buffer_full.get()),
+    ("no_connection", "Requests dropped because no connection was free", |h| h.target.no_connection.get()),
+    ("no_replay", "Requests dropped because no replay buffer was free", |h| h.target.no_replay.get()),
+    ("out_of_sequence", "Requests dropped because they were out of sequence (go-back-N)", |h| {
         h.target.out_of_sequence.get()
     }),
-    ("duplicates", "Requests dropped since their operation had been forwarded before", |h| {
+    ("duplicates", "Requests dropped because their operation had been forwarded before", |h| {
         h.target.duplicates.get()
     }),
     ("repeated", "Operations carried out more than once", |h| h.repeated),
-    ("lost", "Packets lost on their way to it", |h| h.lost),
-    ("late", "Packets that came after their lifetime and so count as lost", |h| h.late),
+    ("lost", "Packets to it that were lost", |h| h.lost),
+    ("late", "Packets that arrived after their lifetime and so count as lost", |h| h.late),
     ("collisions", "Packets whose slot in the reorder buffer's ring was taken", |h| h.collisions),
     ("reorder_buffer_max", "The largest number of packets in its reorder buffer", |h| h.most_reordering),
     ("connections_max", "The largest number of connections that it held as a target", |h| h.most_connections),
     ("replay_buffers_max", "The largest number of its replay buffers in use", |h| h.most_replay_buffers),
 ];
 
-/// A row per host; `None` where there are no transports.
+/// A row per host; `None` without transports.
 pub(crate) fn table(hosts: &[HostTransport], names: &[String]) -> Option<Table> {
     if hosts.is_empty() {
         return None;
@@ -50,7 +50,7 @@ pub(crate) fn table(hosts: &[HostTransport], names: &[String]) -> Option<Table> 
     Some(table)
 }
 
-/// The sums over all hosts, and the largest of what is the most; `None` where there are no transports.
+/// The sums over all hosts, and the maximum of the maxima; `None` without transports.
 pub(crate) fn counts(hosts: &[HostTransport]) -> Option<TransportCounts> {
     if hosts.is_empty() {
         return None;

@@ -1,6 +1,6 @@
-//! Warnings of lanes that starve: their packets could be sent, and others are sent in their place.
+//! Warnings of starving lanes: their packets could be sent, and others are sent in their place.
 //!
-//! A lane wants to send while the head of its queue is ready and has credits. At some times of the run (about 10, each at 1.5 times
+//! A lane can send while the head of its queue is ready and has credits. At some times of the run (about 10, each at 1.5 times
 //! the one before), heads are noted that have been ready since the time before and were passed over since. The queue was never
 //! empty between two of these times if the later head was in it at the earlier one, and the packets that were ahead of it then are
 //! those that the queue has sent. Over such a spell a lane starves if it got less than one packet's share of
@@ -28,13 +28,13 @@ const LOOKS: u32 = 6;
 /// Part of the time until the end of the measurement for which a lane starves at least: 1 in 4.
 const PART: u64 = 4;
 
-/// Warnings in full; the others are counted.
+/// Maximum number of warnings in full; the others are counted.
 const SHOWN: usize = 3;
 
 /// Output, input and virtual lane of a queue.
 type Queue = (u32, u32, Vl);
 
-/// A time in which a queue wanted to send without a break.
+/// An interval in which a queue continuously had a packet that could be sent.
 #[derive(Clone, Debug)]
 struct WaitingPeriod {
     head: PassedOver,
@@ -56,7 +56,7 @@ pub(crate) struct Waiting {
 }
 
 impl Waiting {
-    /// Notes the heads that have waited since the look before.
+    /// Records the heads that have waited since the previous look.
     pub(crate) fn look(&mut self, snapshot: &Snapshot, prepared: &Prepared) {
         let now = snapshot.now;
         if now == self.last {

@@ -10,14 +10,14 @@ use crate::outcome::{Status, deadlock_lines, refused_lines};
 use crate::refusals::Refusals;
 use crate::waiting::Waiting;
 
-/// What has been found so far.
+/// Findings so far.
 pub(crate) struct DeadlockWatch {
     checkpoints: u64,
     /// Number of the checkpoint at which the fabric is searched next.
     next_search: u64,
     /// The cycle, a line for each buffer.
     pub(crate) deadlock: Vec<String>,
-    /// True if everything has stopped though there is something to send, and not by a deadlock. That must not be.
+    /// True if the fabric has stopped with packets in flight and without a deadlock: a defect.
     pub(crate) is_silent: bool,
     pub(crate) waiting: Waiting,
     pub(crate) refusals: Refusals,
@@ -35,7 +35,7 @@ impl DeadlockWatch {
         }
     }
 
-    /// Checks at a checkpoint whether the run is stuck, and sets its status if it is. `how` the session came here.
+    /// Checks at a checkpoint whether the run is stuck, and sets its status if it is. `how` is the result of the last advance.
     pub(crate) fn take_stock<B: Observer>(
         &mut self,
         session: &Session<B>,
@@ -55,7 +55,7 @@ impl DeadlockWatch {
         if stuck || self.refusals.look(session.engine()) {
             self.search_at_hosts(session, &prepared.graph, status);
         }
-        // With an empty event queue nothing will ever happen again.
+        // With an empty event queue no event will ever follow.
         let is_silent = stuck || (how == Advance::Idle && !session.engine().sources_drained());
         self.is_silent = is_silent && status.is_none();
     }
@@ -67,8 +67,8 @@ impl DeadlockWatch {
         }
     }
 
-    /// Nothing moves any more, or nothing but copies. If hosts refuse requests, they wait for room for their responses, and
-    /// those for the room that the requests take.
+    /// Nothing moves any more, or only copies. If hosts refuse requests, they wait for room for their responses, and
+    /// those for the room that the requests occupy.
     fn search_at_hosts<B: Observer>(
         &mut self,
         session: &Session<B>,

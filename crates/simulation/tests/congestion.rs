@@ -238,7 +238,7 @@ fn an_exception_for_a_port_has_to_name_one() {
     assert!(error.contains("no port `S(0)->S(9)`") && error.contains("did you mean `S("), "{error}");
     let silent = [ON, ("congestion_control.infiniband.ports", "[{ ports = ['*->H(2).0'], threshold = 0 }]")];
     let (found, silent_names) = marks(&silent, Time::ms(2));
-    assert!(found.by_port.len() <= 1, "the root of the contributors is told not to mark");
+    assert!(found.by_port.len() <= 1, "the root of the contributors is configured not to mark");
     assert!(!silent_names.contains(&"S(2)->H(2).0".to_owned()), "{silent_names:?}");
 }
 

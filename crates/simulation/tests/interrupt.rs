@@ -47,7 +47,7 @@ fn what_has_happened_adds_up_wherever_a_run_is_stopped() {
     for partitions in ["1", "2"] {
         let mut engine = prepare(BUSY, &[("run.partitions", partitions)]).engine(|| NullObserver);
         let how = engine.advance(Time::us(200), &mut |_, _| false);
-        assert_eq!(how, Advance::Stopped, "{partitions}: the test must stop it on its way");
+        assert_eq!(how, Advance::Stopped, "{partitions}: the test must stop it before the end");
         let (totals, now) = (engine.totals(), engine.now());
         assert_eq!(totals.injected, totals.delivered + totals.in_flight, "{partitions}");
         assert_eq!(engine.check_credits(), Ok(()), "{partitions}");

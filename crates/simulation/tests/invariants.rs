@@ -79,7 +79,7 @@ fn a_run_that_ends_when_it_is_empty_has_delivered_everything() {
                 prop_assert!(cyclic, "it cannot deadlock: {:?}", outcome.deadlock);
                 prop_assert!(!outcome.deadlock.is_empty());
             }
-            Status::Interrupted => prop_assert!(false, "nobody interrupted it"),
+            Status::Interrupted => prop_assert!(false, "no caller interrupted it"),
         }
         Ok(())
     });

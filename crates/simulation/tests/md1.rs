@@ -133,7 +133,7 @@ fn the_interval_that_a_run_reports_holds_the_mean() {
             let summary = run(LINK, &overrides).summary;
             let interval = summary.latency_confidence.unwrap();
             assert_eq!(summary.steady, Some(true));
-            // It stops by batches of deliveries, and reports those of the same packets by when they were made.
+            // It stops by batches of deliveries, and reports those of the same packets by when they were created.
             assert!(
                 interval.relative <= 1.25 * precision.parse::<f64>().unwrap(),
                 "{load} {seed}: {interval:?}"

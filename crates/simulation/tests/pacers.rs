@@ -37,7 +37,7 @@ fn jain(rates: &[f64]) -> f64 {
     rates.iter().sum::<f64>().powi(2) / (rates.len() as f64 * rates.iter().map(|r| r * r).sum::<f64>())
 }
 
-/// What comes out of an incast of this many senders.
+/// Results of an incast of this number of senders.
 struct Found {
     /// Of the receiver's link.
     utilisation: f64,

@@ -31,7 +31,7 @@ fn a_torus_of_32768_hosts_runs() {
     assert_eq!(outcome.status, Status::Ok);
     let found = &outcome.invariants;
     assert!(found.packets_ok && found.credits_ok, "{}", outcome.defect);
-    // 25 slots of 8 ns, in each of which a packet is made with probability 0.3: within five standard deviations.
+    // 25 slots of 8 ns, in each of which a packet is created with probability 0.3: within five standard deviations.
     let (slots, p) = (25.0 * 32_768.0, 0.3_f64);
     let margin = 5.0 * (slots * p * (1.0 - p)).sqrt();
     let made = outcome.summary.offered_gbps * 200.0 / 8.0 / 64.0;

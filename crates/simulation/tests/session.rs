@@ -89,7 +89,7 @@ fn in_steps(prepared: &Prepared, end: Time, seed: u64) -> Outcome {
     run.finish(&control)
 }
 
-/// What is in the snapshot adds up.
+/// The counts of the snapshot add up.
 fn balances(snapshot: &Snapshot) {
     let staged = snapshot.queues.iter().filter(|queue| matches!(queue.place, BufferKind::Staged(_)));
     let staged: usize = staged.map(|queue| snapshot.packets(queue).len()).sum();

@@ -196,7 +196,7 @@ fn by_hand() {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 200, failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// Chains of links of any rates: the simulator, its closed form and the reckoning above agree.
+    /// Chains of links of any rates: the simulator, its closed form and the computation above agree.
     #[test]
     fn chains_of_any_rates_agree(
         links in prop::collection::vec((prop::sample::select(vec![20_u64, 80, 125, 250, 1000, 8000]), 1_u64..50_000), 2..8),

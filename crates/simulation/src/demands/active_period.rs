@@ -1,4 +1,4 @@
-//! Choice of the part of a run that is looked at: flows come and go.
+//! Choice of the part of a run whose flows are bounded: flows start and stop.
 
 use std::collections::BTreeMap;
 
@@ -45,7 +45,7 @@ impl ActivePeriod {
     }
 }
 
-/// Begin, end and flows of what each source does.
+/// Begin, end and flows of each source's activity.
 fn spans(prepared: &Prepared) -> Vec<(Time, Time, usize)> {
     let demands = prepared.workload.sources.iter().flat_map(fabricsim_workload::Source::demands);
     demands

@@ -1,4 +1,4 @@
-//! Flows: what a source sends to a destination by one entry of the traffic list.
+//! Flows: the packets of a source to a destination by one entry of the traffic list.
 
 use std::collections::BTreeMap;
 
@@ -47,7 +47,7 @@ impl Flows {
         let demands: Vec<Demand<'_>> = streams.demands().filter(active).collect();
         for (demand, load) in demands.iter().zip(loads(&demands)) {
             let packets = demand.packets_per_byte(mtu);
-            // What a saturating source offers is what its link carries of packets.
+            // A saturating source offers the packets that its link carries.
             let wire =
                 if demand.is_saturating() { 1.0 + packets * link.packet_overhead.0 as f64 } else { 1.0 };
             let rate = load * link.rate.as_gbps() / wire;
@@ -72,7 +72,7 @@ impl Flows {
         table.whole("destination", "", "Number of the receiving host", whole(|f| i64::from(f.destination.0)));
         table.whole("entry", "", "Entry of the traffic list", whole(|f| i64::from(f.entry)));
         let demand = self.0.iter().map(|f| f.demand).collect();
-        table.real("demand_gbps", "Gb/s", "What it offers", demand);
+        table.real("demand_gbps", "Gb/s", "Offered load", demand);
         table.whole(
             "state",
             "",

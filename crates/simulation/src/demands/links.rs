@@ -20,7 +20,7 @@ pub(super) fn sink_rate(prepared: &Prepared) -> Option<f64> {
     sink.rate.map(|rate| rate.as_gbps() * working)
 }
 
-/// A row for every direction of a link, by number of sending port; then, where they are limited, for every sink.
+/// A row for every direction of a link, by number of sending port; then for every limited sink.
 pub(super) fn table(prepared: &Prepared) -> Table {
     let graph = &prepared.graph;
     let ports = 0..2 * graph.links.len() as u32;

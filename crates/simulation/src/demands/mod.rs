@@ -1,4 +1,4 @@
-//! The traffic of an experiment at one moment as numbers: who sends how much to whom, and which links it crosses.
+//! The traffic of an experiment at one time: demands of flows, and the links that they cross.
 //! Bounds on throughput are computed from it; nothing is simulated.
 
 mod active_period;
@@ -14,9 +14,9 @@ use serde_json::{Value, json};
 use active_period::ActivePeriod;
 use flows::Flows;
 
-/// Most flows (pairs of source and destination, by entry of the traffic list) that are listed.
+/// Maximum number of flows (pairs of source and destination, by entry of the traffic list).
 const MOST_FLOWS: usize = 200_000;
-/// Most pairs of a flow and a link that it crosses.
+/// Maximum number of pairs of a flow and a link that it crosses.
 const MOST_CROSSINGS: usize = 8_000_000;
 
 /// Demands of flows: sender, receiver, amount and links.
@@ -27,13 +27,13 @@ const MOST_CROSSINGS: usize = 8_000_000;
 /// (from a state of a packet to the next, by which link; -1: it has arrived).
 #[derive(Clone, Debug)]
 pub struct Demands {
-    /// The moment, names of hosts and entries, and what else is one number.
+    /// The time, names of hosts and entries, and other scalars.
     pub summary: Value,
     /// The tables.
     pub tables: Vec<Table>,
 }
 
-/// Reason why there is nothing to list.
+/// Reason why there are no demands.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum DemandsError {
     /// No entry, or no source that sends.
@@ -45,23 +45,23 @@ pub enum DemandsError {
         /// The experiment.
         file: String,
     },
-    /// The moment is not in the run.
+    /// The time is not in the run.
     #[error("{file}: --at {at} is outside the run, which lasts from 0 to {end} (warm-up and duration)")]
     Outside {
         /// The experiment.
         file: String,
-        /// The moment.
+        /// The time.
         at: Time,
         /// The run's end.
         end: Time,
     },
-    /// Nobody sends at that moment.
+    /// No host sends at that time.
     #[error("{file}: no host sends anything {when}; the first starts at {first}{}",
         .last.map(|last| format!(", the last ends at {last}")).unwrap_or_default())]
     Quiet {
         /// The experiment.
         file: String,
-        /// The moment in words.
+        /// The time in words.
         when: String,
         /// Time at which traffic starts.
         first: Time,
@@ -81,7 +81,7 @@ pub enum DemandsError {
         /// Number of flows.
         flows: usize,
     },
-    /// Flows with too many ways to be listed.
+    /// Flows with too many routes.
     #[error(
         "{file}: the flows cross links in more than {MOST_CROSSINGS} ways: bound a smaller network, fewer flows, or \
          a deterministic routing"
@@ -90,8 +90,8 @@ pub enum DemandsError {
         /// The experiment.
         file: String,
     },
-    /// The routing does not lead there.
-    #[error("{file}: routing: packets from {from} to {to} do not arrive: the routing leads them in a circle")]
+    /// The routing does not lead to the destination.
+    #[error("{file}: routing: packets from {from} to {to} do not arrive: the routing leads them in a cycle")]
     Circle {
         /// The experiment.
         file: String,
@@ -108,7 +108,7 @@ fn uniform_hosts() -> usize {
     if hosts * (hosts - 1) <= MOST_FLOWS { hosts } else { hosts - 1 }
 }
 
-/// The traffic of `prepared` at a moment: at `at`, or in that part of the measurement in which most flows are active
+/// The traffic of `prepared` at one time: at `at`, or in that part of the measurement in which most flows are active
 /// (the last of several). `file` names the experiment in messages.
 pub fn demands(prepared: &Prepared, at: Option<Time>, file: &str) -> Result<Demands, DemandsError> {
     let active_period = ActivePeriod::choose(prepared, at, file)?;

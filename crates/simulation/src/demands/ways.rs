@@ -1,9 +1,9 @@
 //! The links that flows cross under the experiment's routing.
 //!
-//! Where packets do not choose, or choose at random, a flow splits evenly over the hops that are proposed at each
-//! switch. Where they choose by load, or may make detours, the split is not known: then all the ways are given, as a network of states
-//! (a packet at a switch, having come in by a port on a lane, with what it remembers of its way) and arcs between them, one network
-//! for each destination and entry. Of the lanes that a hop allows the lowest stands for all.
+//! If packets do not choose, or choose at random, a flow splits evenly over the hops that are proposed at each
+//! switch. If they choose by load, or may make detours, the split is not known: then all the routes are given, as a network of states
+//! (a packet at a switch, with its input port, lane and routing state) and arcs between them, one network
+//! for each destination and entry. The lowest lane that a hop allows represents all.
 
 use std::collections::BTreeMap;
 
@@ -17,7 +17,7 @@ use super::flows::{Flow, Flows};
 use super::links::{sink, sink_rate};
 use super::{DemandsError, MOST_CROSSINGS};
 
-/// A packet at a switch, and what it remembers of its way.
+/// A packet at a switch, and its routing state.
 type State = (SwitchId, PortNo, Vl, Trail);
 /// Packets of one size for one destination.
 type Commodity = (HostId, u16);
@@ -105,7 +105,7 @@ impl Ways<'_> {
         (host.switch, host.port, lanes.first, Trail::default())
     }
 
-    /// The ways on from a state: by which link, and to where.
+    /// The arcs from a state: link and next state.
     fn on(&mut self, (at, in_port, lane, trail): State, to: HostId) -> Vec<(i64, Option<State>)> {
         self.options.clear();
         let router = &self.prepared.router;
@@ -154,7 +154,7 @@ impl Ways<'_> {
         false
     }
 
-    /// Lets a flow enter the network of its destination, which is made as far as the flow can get.
+    /// Adds a flow to the network of its destination, which is extended by the states that the flow can reach.
     fn enter(&mut self, flow: &mut Flow) {
         let commodity = (flow.destination, flow.entry);
         let start = self.start(flow);
@@ -169,7 +169,7 @@ impl Ways<'_> {
         }
     }
 
-    /// The number of a state; a new one is put on the list of those whose ways on are not known yet.
+    /// The number of a state; a new one is queued for expansion.
     fn state(&mut self, commodity: Commodity, state: State, open: &mut Vec<(i64, State)>) -> i64 {
         let new = self.states.len() as i64;
         *self.states.entry((commodity, state)).or_insert_with(|| {

@@ -42,7 +42,7 @@ fn sum(outcome: &Outcome, of: &str, name: &str) -> f64 {
 ///
 /// # Errors
 ///
-/// What does not hold.
+/// Returns the violated properties.
 pub fn check(outcome: &Outcome, packet: f64) -> Result<(), String> {
     links(outcome)?;
     link_series(outcome)?;

@@ -107,7 +107,7 @@ impl Build<'_> {
     }
 }
 
-/// An experiment with the point and the seed that it was made from.
+/// An experiment with the point and the seed that it was created from.
 #[derive(Clone)]
 pub struct Case {
     pub point: Point,

@@ -59,7 +59,7 @@ pub const PART: Part = Part {
 };
 
 fn write(build: &mut Build) {
-    // Lanes by hops are as many as the longest route has links.
+    // The number of lanes by hops is that of the links of the longest route.
     let one = build.is("lanes", "one") && !build.is("lane_policy", "hops");
     let needed = if one { 1 } else { routing::lanes(build) };
     let spare = (MOST_LANES / build.classes() / needed).min(3);
