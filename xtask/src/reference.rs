@@ -91,7 +91,7 @@ fn line(key: &str, value: &Value, section: &Value, separator: &str) -> String {
     cells.join(separator)
 }
 
-/// What a value is, in words, with links to the sections of types.
+/// Returns the description of a value, with links to the sections of types.
 fn kind(value: &Value) -> String {
     if let Some(name) = reference(value) {
         return format!("[{name}](#{})", name.to_lowercase());

@@ -326,7 +326,7 @@ impl Calendar {
         let mut events = std::mem::take(&mut self.scratch);
         self.empty(self.position, &mut events);
         events.sort_unstable_by_key(|event| event.time);
-        // The chunk that is emptied first is made last.
+        // The chunk that is emptied first is created last.
         let mut end = EMPTY;
         for full in events.rchunks(FULL) {
             let first = self.new_chunk(end);

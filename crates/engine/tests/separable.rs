@@ -1,5 +1,5 @@
 //! Allocation in rounds, and hops drawn at random: same bits in any number of partitions, nothing lost, and no time
-//! lost where nobody is in the way.
+//! lost without contention.
 
 use std::path::Path;
 
@@ -67,7 +67,7 @@ fn partitions_do_not_change_a_bit() {
     }
 }
 
-/// Latency of the packets, from making to delivery.
+/// Latency of the packets, from creation to delivery.
 #[derive(Default)]
 struct Latencies(Vec<Time>);
 

@@ -1,4 +1,4 @@
-//! A switch that is input- and output-queued: what its buffers hold, who blocks whom, and when.
+//! A switch that is input- and output-queued: content of its buffers, and blocking.
 
 use std::path::Path;
 

@@ -36,7 +36,7 @@ pub(crate) struct Head {
 /// An input buffer.
 #[derive(Clone, Copy, Debug, Default)]
 struct Buffer {
-    /// The lane of an output, of all of them, that is asked for first.
+    /// The lane of an output, of all of them, that is requested first.
     turn: usize,
     /// Time at which the last packet sent from here has left.
     left_at: Time,

@@ -23,7 +23,7 @@ pub struct Column {
 /// Values of a column.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Data {
-    /// Real numbers; NaN where there is none.
+    /// Real numbers; NaN for missing values.
     Real(Vec<f64>),
     /// Whole numbers.
     Whole(Vec<i64>),

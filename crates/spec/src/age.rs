@@ -21,8 +21,8 @@ pub struct Age {
     pub period: u32,
     /// Start of the routers' age clocks.
     pub phase: AgePhase,
-    /// REQ_AGE_BIAS: what a packet on the lanes of the first half of the service classes (on any, where there is one) ages
-    /// by when it comes in, by the link that it comes in on.
+    /// REQ_AGE_BIAS: added to the age of a packet on the lanes of the first half of the service classes (on any, with one class)
+    /// as it arrives, by the link that it arrives on.
     pub bias: Bias,
     /// RSP_AGE_BIAS: the same for packets on the other lanes; by default `bias`.
     #[serde(skip_serializing_if = "Option::is_none")]

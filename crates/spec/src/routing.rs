@@ -92,7 +92,7 @@ pub enum Algorithm {
     Table,
     /// On a dragonfly or megafly: the shortest path between groups. On a HyperX: the dimensions in order. On a graph without coordinates and
     /// levels (Slim Fly, Jellyfish, Xpander, from a file): as `shortest-path` with `lane_policy = "hops"`. 2 virtual lanes on a
-    /// dragonfly, 1 on a megafly and HyperX, else as many as the longest of the paths has links between switches.
+    /// dragonfly, 1 on a megafly and HyperX, else the number of links between switches of the longest path.
     Minimal,
     /// Over another group (dragonfly, megafly) or switch (HyperX; the switch of a random host on a graph without coordinates and levels), drawn
     /// at random (Valiant 1982; Kim et al. 2008). On a dragonfly 3 virtual lanes, 4 with `via = "router"`; 2 on a megafly and HyperX; else

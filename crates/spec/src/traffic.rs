@@ -105,7 +105,7 @@ pub enum Pattern {
     Uniform,
     /// Any destination, oneself included, with equal probability.
     UniformWithSelf,
-    /// The host whose coordinates are exchanged (halves of the bits where there are no coordinates).
+    /// The host whose coordinates are exchanged (halves of the bits without coordinates).
     Transpose,
     /// All bits of the host number inverted.
     BitComplement,

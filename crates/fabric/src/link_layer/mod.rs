@@ -1,7 +1,7 @@
 //! The link layer of the Cray SeaStar: a sliding window with go-back-N for each direction of a link (Abts and Weisser,
 //! SC07, section 1.2).
 //!
-//! A link carries one *micropacket* after another, idle ones where there is nothing to send: [`Micropacket`] has the
+//! A link carries one *micropacket* after another, idle ones if there are no data to send: [`Micropacket`] has the
 //! bits. Data micropackets are numbered. A [`Transmitter`] keeps what it has sent until it is acknowledged, at most a
 //! [`Window`] of them; a [`Receiver`] takes them in order only and acknowledges the last one that it took, in the sideband of
 //! the micropackets in the other direction. After an error it requests the next one in order, and the transmitter goes back to that

@@ -158,7 +158,7 @@ impl Switch {
         self.moves.set(input);
     }
 
-    /// Moves a packet from its input buffer into the staging buffer of its output, where there is space for it.
+    /// Moves a packet from its input buffer into the staging buffer of its output, which has space for it.
     #[inline]
     fn stage<const OPTIONAL_FEATURES: bool, R: RoutingFunction, B: Observer, O: Outbox>(
         &mut self,
@@ -297,8 +297,8 @@ impl Switch {
         }
     }
 
-    /// A packet begins to leave a staging buffer: the head of the input buffer behind it may follow. False where there are
-    /// no such buffers.
+    /// A packet begins to leave a staging buffer: the head of the input buffer behind it may follow. False without
+    /// staging buffers.
     #[inline(never)]
     pub(super) fn unstage<R, B, O: Outbox>(
         &mut self,

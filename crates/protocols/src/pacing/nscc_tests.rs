@@ -104,7 +104,7 @@ fn quick_adapt_sets_the_window_to_what_got_through() {
     acknowledge(&mut source, Time::us(45), Time::us(60), true, 1);
     assert!((window(&mut source) - 4.0 * 4096.0).abs() < 1e-6, "{}", window(&mut source));
     acknowledge(&mut source, Time::us(46), Time::us(60), true, 5);
-    assert!((window(&mut source) - 4.0 * 4096.0).abs() < 1e-6, "30 kB were on their way");
+    assert!((window(&mut source) - 4.0 * 4096.0).abs() < 1e-6, "30 kB were in flight");
 }
 
 /// In every period of adjustment, a round trip, the window grows by eta.

@@ -1,4 +1,4 @@
-//! Patterns on coordinates, with formulas on host numbers where there are no coordinates. Dally and Towles 2004,
+//! Patterns on coordinates, with formulas on host numbers without coordinates. Dally and Towles 2004,
 //! table 3.1: s_x is a coordinate of the source's switch, d_x of the destination's, k the radix of that dimension. The
 //! number of the host on its switch is kept.
 
