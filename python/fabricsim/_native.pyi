@@ -55,7 +55,7 @@ def check(text: str, file: str, base: str, overrides: list[tuple[str, str]]) -> 
     """
 
 def warnings(text: str, file: str, base: str, overrides: list[tuple[str, str]]) -> list[str]:
-    """What is allowed in the experiment and probably not meant, a text for each.
+    """Warnings about settings that are allowed and probably not intended, a text for each.
 
     Builds the network only if there is a transport, whose times depend on it.
     """
@@ -77,7 +77,7 @@ def export(text: str, file: str, base: str, overrides: list[tuple[str, str]], fo
 
 @final
 class OrderingStop:
-    """Tells an endpoint or a network of the ordering demonstration to end."""
+    """Requests an endpoint or a network of the ordering demonstration to end."""
 
     def __new__(cls) -> OrderingStop: ...
     def set(self) -> None:
@@ -90,14 +90,14 @@ class OrderingNetwork:
     def __new__(cls, settings: str) -> OrderingNetwork: ...
     @property
     def port(self) -> int:
-        """Where endpoints send to."""
+        """Port to which endpoints send."""
 
     @property
     def token(self) -> str:
         """The secret of the session, for its source and its target."""
 
     def run(self, stop: OrderingStop) -> str:
-        """Works until it is told to stop. Returns counters as JSON. Releases the interpreter lock."""
+        """Works until stopped. Returns counters as JSON. Releases the interpreter lock."""
 
 def ordering_check(settings: str) -> None:
     """Checks the settings of endpoints."""
@@ -106,11 +106,11 @@ def ordering_source(port: int, token: str, data: bytes, settings: str, stop: Ord
     """Sends bytes to the target of the session, through the network at `port`. Returns counters as JSON."""
 
 def ordering_target(port: int, token: str, settings: str, stop: OrderingStop) -> tuple[list[bytes], str]:
-    """Receives until it is told to stop. Returns the bytes of each stream, and counters as JSON."""
+    """Receives until stopped. Returns the bytes of each stream, and counters as JSON."""
 
 @final
 class Control:
-    """What another thread may see and ask of a run, its construction included."""
+    """Control and progress of a run for another thread, its construction included."""
 
     def __new__(cls) -> Control: ...
     def progress(self) -> str:
@@ -141,7 +141,7 @@ class Simulation:
 
 @final
 class Session:
-    """A run in the hands of the caller. Times are in picoseconds. One thread at a time may use it."""
+    """A run controlled by the caller. Times are in picoseconds. One thread at a time may use it."""
 
     def __new__(
         cls,
@@ -200,7 +200,7 @@ class Session:
 
 @final
 class Outcome:
-    """What a run found out."""
+    """Results of a run."""
 
     @property
     def status(self) -> str:

@@ -1,16 +1,16 @@
-"""What can go wrong, as types. Every message is complete: it needs no traceback to act on."""
+"""Error types. Every message is complete and needs no traceback."""
 
 from __future__ import annotations
 
 
 class FabricsimError(Exception):
-    """Something failed. `exit_code` is what the command line returns for it."""
+    """A failure. `exit_code` is the exit code of the command line."""
 
     exit_code = 1
 
 
 class InputError(FabricsimError, ValueError):
-    """What the user gave cannot be used: an experiment, an option, a folder."""
+    """Invalid input: an experiment, an option, a folder."""
 
     exit_code = 2
 
@@ -20,7 +20,7 @@ class StoreError(FabricsimError):
 
 
 class NativeMissingError(FabricsimError):
-    """The compiled part of the package is not there."""
+    """The compiled part of the package is missing."""
 
 
 class InterruptedBuildError(FabricsimError):

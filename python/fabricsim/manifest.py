@@ -1,4 +1,4 @@
-"""What the manifest of a folder of results has to contain, by kind of folder."""
+"""Required content of the manifest of a folder of results, by kind of folder."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ _OPTIONAL: dict[str, dict[str, Check]] = {
 
 
 def problem(manifest: Mapping[str, Any]) -> str | None:
-    """The first key whose value is not what Fabricsim writes; None if there is none. Other kinds are not looked at."""
+    """The first key whose value is not what Fabricsim writes; None if there is none. Other kinds are not checked."""
     kind = manifest.get("kind")
     if not isinstance(kind, str):
         return "kind"

@@ -1,4 +1,4 @@
-"""The memory that runs may take: given by the user, or what the machine has."""
+"""Memory limits of runs: given by the user, or the available memory."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from fabricsim.native import native
 _UNITS = {"": 1, "k": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
 _SIZE = re.compile(r"(?P<number>\d+(\.\d+)?) ?(?P<prefix>[kKMGT]?)(?P<binary>i?)B")
 _MOST = 2**64 - 1
-"""Most bytes that can be given."""
+"""Largest limit, in bytes."""
 RESERVE = 256 * 2**20
-"""Bytes that a run without a limit leaves to the machine: results have to be written with them."""
+"""Bytes that a run without a limit leaves to the machine: it needs them to write results."""
 
 
 @dataclass(frozen=True)
 class Allowance:
-    """What a run may take."""
+    """Memory limits of a run."""
 
     estimate: int | None = None
     """Most bytes by the estimate before it starts; None: what is available then."""
@@ -28,7 +28,7 @@ class Allowance:
     """Most bytes of its process while it runs; None: until the machine has no more."""
 
     def exceeded(self) -> str | None:
-        """Why a run cannot go on; None if it can."""
+        """Reason why a run cannot go on; None if it can."""
         if self.resident is not None:
             used = resident_bytes()
             if used is None or used <= self.resident:
@@ -65,7 +65,7 @@ def allowance(memory: str | int | Allowance | None) -> Allowance:
 
 
 def shared(memory: str | int | None, processes: int | None) -> Allowance:
-    """What each of several processes of this machine may take; None: they are not of this machine.
+    """Limit of each of several processes of this machine; None: they are on other machines.
 
     Raises:
         InputError: it is no size.

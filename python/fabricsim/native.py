@@ -1,4 +1,4 @@
-"""The way to the compiled module. It is loaded on first use, so that reading results works without it."""
+"""Access to the compiled module. It is loaded on first use, so that reading results works without it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Overrides = list[tuple[str, str]]
 T = TypeVar("T")
 
 POLL_S = 0.1
-"""Seconds between two looks at whether a signal has come."""
+"""Seconds between two checks for a signal."""
 
 
 class NativeOutcome(Protocol):
@@ -76,7 +76,7 @@ class NativeOrderingNetwork(Protocol):
 
 
 class Native(Protocol):
-    """What the package uses of `fabricsim._native`."""
+    """Functions of `fabricsim._native` that the package uses."""
 
     NativeError: type[ValueError]
     CancelledError: type[Exception]
@@ -135,7 +135,7 @@ def native() -> Native:
 
 
 def waited(work: Callable[[], T]) -> T:
-    """What `work` returns or raises. It is done in a thread, so that this one notices Ctrl-C while native code runs."""
+    """Returns or raises what `work` does. It runs in a thread, so that this one notices Ctrl-C meanwhile."""
     results: list[T] = []
     errors: list[BaseException] = []
 

@@ -18,7 +18,7 @@ from fabricsim.native import NativeOutcome
 
 @dataclass(frozen=True)
 class Result:
-    """What a run found out. Tables carry unit and description of their columns, see `columns`."""
+    """Results of a run. Tables carry unit and description of their columns, see `columns`."""
 
     manifest: dict[str, Any]
     """Experiment, overrides, seed, version, fingerprint, status and summary, as in the run folder's manifest."""
@@ -60,7 +60,7 @@ class Result:
 
     @property
     def nodes(self) -> pd.DataFrame:
-        """A row for each switch and host, with its place in a drawing."""
+        """A row for each switch and host, with its position in a drawing."""
         return self.table("nodes")
 
     @property
@@ -85,7 +85,7 @@ class Result:
 
     @property
     def streams(self) -> pd.DataFrame:
-        """A row for each entry of the traffic list, the responses to it, and each job: where messages follow."""
+        """A row for each traffic entry, its responses, and each job; none without responses and jobs."""
         return self.table("streams")
 
     @property
@@ -100,7 +100,7 @@ class Result:
 
     @property
     def messages(self) -> pd.DataFrame:
-        """A row for each entry of the traffic list: completion times of its messages, where there is a transport."""
+        """A row for each entry of the traffic list: completion times of its messages, with a transport."""
         return self.table("messages")
 
     @property
@@ -115,7 +115,7 @@ class Result:
 
     @property
     def exchanges(self) -> pd.DataFrame:
-        """What happened to packets of the transport one by one, as far as `measure.exchanges` asked for it."""
+        """Events of packets of the transport one by one, up to the number in `measure.exchanges`."""
         return self.table("exchanges")
 
     def table(self, name: str) -> pd.DataFrame:
@@ -137,7 +137,7 @@ class Result:
         return pd.DataFrame.from_dict(notes, orient="index", columns=["unit", "description"])
 
     def as_dict(self) -> dict[str, Any]:
-        """What `fabricsim run --json` prints."""
+        """The output of `fabricsim run --json`."""
         extra = {"wall_s": self.manifest.get("wall_s")}
         if self.folder is not None:
             extra["folder"] = str(self.folder)
@@ -199,7 +199,7 @@ def host_rates(result: Result) -> pd.Series[float]:
 
 
 def destination_share(result: Result) -> pd.Series[float]:
-    """Accepted throughput of each flow as a fraction of its destination's link rate; NaN where that is unknown."""
+    """Accepted throughput of each flow as a fraction of its destination's link rate; NaN if that is unknown."""
     flows = result.flows
     return flows["accepted_gbps"] / flows["destination"].map(host_rates(result)).astype(float)
 
@@ -218,30 +218,30 @@ def final_destination_share(result: Result, part: float = 0.1) -> pd.Series[floa
 
 
 FEWEST_LOOKS = 20
-"""Fewest looks at congestion trees in a measurement from which times are computed."""
+"""Minimum number of samples of congestion trees in a measurement for times to be computed."""
 
 
 def looks(result: Result) -> int:
-    """Looks at congestion trees in the measurement; 0 if the run did not count them."""
+    """Number of samples of congestion trees in the measurement; 0 if the run did not count them."""
     found = result.manifest["summary"].get("congestion_trees")
     return int(found["looks"]) if isinstance(found, Mapping) else 0
 
 
 def few_looks(result: Result) -> str:
-    """Why no times are computed from congestion trees; empty if they are."""
+    """Reason why no times are computed from congestion trees; empty if they are."""
     count = looks(result)
     if count >= FEWEST_LOOKS:
         return ""
     return (
-        f"{count} looks at congestion trees in the measurement, fewer than {FEWEST_LOOKS}: no times are computed; "
+        f"{count} samples of congestion trees in the measurement, fewer than {FEWEST_LOOKS}: no times are computed; "
         "set a shorter measure.congestion_interval"
     )
 
 
 def tree_spans(trees: pd.DataFrame) -> tuple[pd.Series[float], pd.Series[float]]:
-    """Begin and end of the time for which each row of the table `congestion_trees` stands, ns.
+    """Begin and end of the time for which each row of the table `congestion_trees` counts, ns.
 
-    Runs of earlier versions charged a tree from the look before; theirs has no column `until_ns`.
+    Runs of earlier versions counted a tree from the previous sample; theirs has no column `until_ns`.
     """
     if "until_ns" in trees:
         return trees["time_ns"], trees["until_ns"]
@@ -262,7 +262,7 @@ def _scalars(value: Mapping[str, Any], prefix: str) -> Iterator[tuple[str, Any]]
 
 
 def finite(value: Any) -> Any:
-    """The value with null for what JSON has no number for."""
+    """The value with null for numbers that JSON does not have."""
     if isinstance(value, Mapping):
         return {key: finite(item) for key, item in value.items()}
     if isinstance(value, list | tuple):

@@ -1,4 +1,4 @@
-"""Running one experiment: in a thread, watched, stoppable, and stored so that nothing computed is lost."""
+"""Execution of one experiment: in a thread, with progress and stop, and stored so that nothing computed is lost."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from fabricsim.store import Reservation, read_folder, rescue
 
 @dataclass(frozen=True)
 class Progress:
-    """How far a run is."""
+    """Progress of a run."""
 
     simulated_s: float
     total_s: float
@@ -46,7 +46,7 @@ class Progress:
 
     @property
     def remaining_s(self) -> float | None:
-        """Wall time left at the speed so far; None while that cannot be told."""
+        """Wall time left at the speed so far; None while unknown."""
         if self.fraction <= 0.0:
             return None
         return self.wall_s * (1.0 - self.fraction) / self.fraction
@@ -75,7 +75,7 @@ def run(
     Ctrl-C ends the run early; what was measured until then is returned with status "interrupted". A second one, or the
     first while the network is built, raises KeyboardInterrupt.
 
-    A run that comes to the end of its memory ends early, too; `manifest["stopped"]` then has the reason.
+    A run that runs out of memory ends early as well; `manifest["stopped"]` then has the reason.
 
     Args:
         experiment: an experiment file, or an `Experiment`.
@@ -84,12 +84,12 @@ def run(
         force: replace a run folder that exists.
         memory: most memory of the process, such as "16 GiB"; by default what the machine has.
         on_progress: called about ten times a second.
-        stop: asked about ten times a second; when it says yes, the run is interrupted.
+        stop: called about ten times a second; the run is interrupted when it returns True.
 
     Raises:
         InputError: the experiment is wrong or does not fit into memory, or the folder exists, is in use, or cannot be
             written (before the run starts).
-        InterruptedBuildError: `stop` said yes while the network was built.
+        InterruptedBuildError: `stop` returned True while the network was built.
         NotStoredError: the folder could not be written after the run; the results went to another one.
     """
     experiment = as_experiment(experiment, set)
@@ -120,7 +120,7 @@ def load(folder: str | Path) -> Result:
 
 
 class _Watch:
-    """Builds and runs a simulation in a thread while this one reports progress and listens for a stop."""
+    """Builds and runs a simulation in a thread while this one reports progress and checks for a stop."""
 
     def __init__(
         self,
@@ -142,7 +142,7 @@ class _Watch:
         # Thread.join after an interrupted Thread.join returns at once in Python 3.11, hence the event.
         self._done = threading.Event()
         self.stopped: str | None = None
-        """Why the run ended early, if not by the caller's wish."""
+        """Reason why the run ended early, if not stopped by the caller."""
 
     @property
     def wall_s(self) -> float:
@@ -195,7 +195,7 @@ class _Watch:
                     raise InputError(f"{self._experiment.file}: {reason}")
             if self._stop is not None and self._stop():
                 self._control.cancel()
-                if progress.is_building:  # a step of it may take minutes: it ends behind our back
+                if progress.is_building:  # a step of it may take minutes: it ends in the background
                     raise InterruptedBuildError(
                         f"interrupted while the network was built ({progress.phase}): there are no results"
                     )
@@ -204,7 +204,7 @@ class _Watch:
 
 
 def result_of(experiment: Experiment, outcome: NativeOutcome, wall_s: float, stopped: str | None) -> Result:
-    """The results of an outcome of the engine. `stopped`: why the run was interrupted, if not by the caller."""
+    """The results of an outcome of the engine. `stopped`: the reason of an interruption, if not by the caller."""
     summary = json.loads(outcome.summary())
     summary["experiment"] = summary.get("experiment") or experiment.name
     manifest = {

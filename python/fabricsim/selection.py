@@ -1,4 +1,4 @@
-"""Flows and times of a run: what is meant by `H1->H5`, the name of a traffic entry, or `0.5 s`."""
+"""Selection of flows and times of a run: `H1->H5`, the name of a traffic entry, or `0.5 s`."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def ends(flow: str) -> tuple[str, str]:
 
 
 def host_test(names: Iterable[str], groups: Groups) -> Callable[[str], bool]:
-    """Whether a host is one of `names`: hosts, patterns with `*`, groups. `*` alone is also the host `*` of tables."""
+    """True if a host is one of `names`: hosts, patterns with `*`, groups. `*` alone is also the host `*` of tables."""
     patterns = [re.escape(name).replace(r"\*", ".*") for name in _expanded(names, groups, set())]
     whole = re.compile("|".join(f"(?:{pattern})" for pattern in patterns) or r"(?!)")
     return lambda host: whole.fullmatch(host) is not None
@@ -58,7 +58,7 @@ def _expanded(names: Iterable[str], groups: Groups, seen: set[str]) -> list[str]
 
 
 class Flows:
-    """Which flows an entry of a list of flows means, in an experiment with all its defaults."""
+    """Selection of flows by an entry of a list of flows, in an experiment with all its defaults."""
 
     def __init__(self, facts: Mapping[str, Any]) -> None:
         """`facts` is what `Experiment.check` gives."""
@@ -66,7 +66,7 @@ class Flows:
         self._traffic = [entry for entry in facts.get("traffic", []) if entry.get("name")]
 
     def matching(self, table: pd.DataFrame, entry: str) -> pd.Series[bool]:
-        """Which rows of a table with `source` and `destination` the entry means.
+        """Rows of a table with `source` and `destination` that the entry selects.
 
         Raises:
             InputError: none, or it is neither `source->destination` nor the name of a traffic entry.

@@ -1,4 +1,4 @@
-"""A run in the hands of the caller: it advances, takes messages, is changed, and is looked into."""
+"""A run controlled by the caller: advance, inject, configure, snapshot, subscribe."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ from fabricsim.run import result_of
 from fabricsim.spec import Experiment, as_experiment
 
 Stop = Literal["reached", "idle", "ended"]
-"""Why a session stopped: at the requested time; there, with nothing more to happen by itself; at the end of the run."""
+"""Reason why a session stopped: at the requested time; there, with no event left; at the end of the run."""
 Hosts = str | Sequence[str]
 T = TypeVar("T")
 
 _LONGEST_PS = 100 * 86_400 * 10**12
-"""Latest time that a session may be asked for: 100 days."""
+"""Latest time of a session: 100 days."""
 
 
 @dataclass(frozen=True)
@@ -41,9 +41,9 @@ class Snapshot:
     ports: pd.DataFrame = field(repr=False)
     """A row for each direction and virtual lane of each link: packets, credits used, free and returning."""
     hosts: pd.DataFrame = field(repr=False)
-    """A row for each host: messages that it is sending, what keeps it from sending, requests that it refuses."""
+    """A row for each host: messages that it is sending, reasons for waiting, requests that it refuses."""
     waits: pd.DataFrame = field(repr=False)
-    """Who waits for whom: a row for each queue of a switch and each host with something to send."""
+    """Waiting packets: a row for each queue of a switch and each host with packets to send."""
 
 
 class Session:
@@ -154,7 +154,7 @@ class Session:
         at: str | float | None = None,
         traffic: str | None = None,
     ) -> int:
-        """Gives a message to a host, which sends it like one of its own traffic.
+        """Injects a message at a host, which sends it like its own traffic.
 
         Args:
             source: name of the sending host.
@@ -184,7 +184,7 @@ class Session:
             resume: hosts whose traffic goes on.
 
         Raises:
-            InputError: a name stands for no host. Nothing is changed then.
+            InputError: a name matches no host. Nothing is changed then.
         """
         with bad_input():
             self._native.configure(_names(stop), _names(resume))
@@ -248,7 +248,7 @@ class Session:
         return cast("Stop", how)
 
     def _work(self, work: Callable[[NativeControl], T]) -> T:
-        """What `work` returns or raises. It is done in a thread, so that this one notices Ctrl-C."""
+        """Returns or raises what `work` does. It runs in a thread, so that this one notices Ctrl-C."""
         control = native().Control()
         results: list[T] = []
         errors: list[BaseException] = []

@@ -31,7 +31,7 @@ FORMAT = 1
 
 
 class Reservation:
-    """A place where a folder will be: free and writable before the work starts, and locked until `discard`."""
+    """A reserved folder: free and writable before the work starts, and locked until `discard`."""
 
     def __init__(self, folder: str | Path, *, force: bool = False, locked: bool = False) -> None:
         """Reserves `folder`. `force` allows to replace a folder of results, nothing else. `locked`: the caller has the
@@ -120,7 +120,7 @@ class Reservation:
             self._staging.rename(self.folder)
 
     def discard(self) -> None:
-        """Gives the place up, or after `commit` only its lock."""
+        """Releases the reservation, or after `commit` only its lock."""
         shutil.rmtree(self._staging, ignore_errors=True)
         self._release()
 
@@ -133,7 +133,7 @@ def rescue(manifest: Mapping[str, Any], frames: Mapping[str, pd.DataFrame]) -> P
     """Writes a folder of results into the directory for temporary files, for when its own place failed.
 
     Raises:
-        StoreError: that fails, too.
+        StoreError: that fails as well.
     """
     try:
         folder = Path(tempfile.mkdtemp(prefix="fabricsim-"))
@@ -144,7 +144,7 @@ def rescue(manifest: Mapping[str, Any], frames: Mapping[str, pd.DataFrame]) -> P
 
 
 def in_free_folder(parent: str | Path, name: str, work: Callable[[Path], T]) -> T:
-    """What `work` returns for `parent/name`, or for the first of `name-2`, `name-3`, ... that is not taken."""
+    """Returns what `work` does for `parent/name`, or for the first of `name-2`, `name-3`, ... that is free."""
     number = 1
     while True:
         folder = Path(parent) / (name if number == 1 else f"{name}-{number}")

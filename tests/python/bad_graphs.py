@@ -78,9 +78,7 @@ def _anynet(text: str | bytes, *parts: str) -> Case:
 LAST = 'a = "A"\nb = "B"'
 
 CASES: dict[str, Case] = {
-    "graph: missing port": _toml(
-        'name = "B"', 'name = "B"\nports = 1', ":17: no port 1 at B: it has 1"
-    ),
+    "graph: missing port": _toml('name = "B"', 'name = "B"\nports = 1', ":17: no port 1 at B: it has 1"),
     "graph: port far off": _toml(LAST, f"{LAST}\nb_port = 99999", ":16: port 99999 of B", "0 to 1023"),
     "graph: port twice": _toml(
         LAST, f"{LAST}\nb_port = 0\n[[link]]\n{LAST}\nb_port = 0", "port 0 of B is used twice"

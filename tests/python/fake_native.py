@@ -129,7 +129,7 @@ class Simulation:
             for call in WHEN_SLOW:
                 call()
         if title == "slow" and not self._cancelled.wait(20.0):
-            raise AssertionError("nobody cancelled")
+            raise AssertionError("not cancelled")
         status = {"deadlock": "deadlock", "slow": "interrupted"}.get(title, "ok")
         return Outcome(status, self._tree)
 

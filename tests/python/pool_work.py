@@ -33,7 +33,7 @@ def die_once(task: str, stop: Any) -> str:
 
 
 def until_stopped(task: str, stop: Any) -> None:
-    """Makes the file that the task names, then works until it is told to stop."""
+    """Creates the file that the task names, then works until it is stopped."""
     Path(task).touch()
     while not stop():
         time.sleep(0.02)

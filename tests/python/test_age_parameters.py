@@ -419,7 +419,7 @@ class TestCommand:
             (["4x99999999999999999999"], "the radix of dimension y is out of range"),
             (["x".join(["2"] * 17)], "17 dimensions are too many"),
             (["1x1"], "this has no links"),
-            (["nowhere.toml"], "nowhere.toml: there is no such file"),
+            (["nowhere.toml"], "nowhere.toml: no such file"),
             (["8x8", "--set", "seed=1"], "--set replaces values of an experiment file"),
             (["8x8", "--bias", "8,1"], "bias: 8 for x is not allowed: it has 3 bits, give 0 to 7"),
             (["8x8", "--bias", "1"], "bias: 1 values are given: give one for each dimension, x,y"),

@@ -190,7 +190,7 @@ VALUES = {
 }
 
 FILES = {
-    "no such file": called("run nowhere.toml", "nowhere.toml: there is no such file"),
+    "no such file": called("run nowhere.toml", "nowhere.toml: no such file"),
     "nearly the file": called("run f.toml", "did you mean e.toml?"),
     "a folder": called("run .", "cannot be read"),
     "no end of a file": called("run /dev/zero", "/dev/zero: this is larger than 64 MiB"),

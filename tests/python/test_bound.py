@@ -135,14 +135,14 @@ class TestClosedForms:
         found = bound(torus)
         assert found.sender_fair_total_gbps == pytest.approx(64 * 100 * 8 / 8, rel=CLOSE)
         assert found.sender_total_gbps == pytest.approx(64 * 100 * 8 / 8, rel=CLOSE)
-        # Pairs that need not cross a full link are not held back by those that do.
+        # Pairs that need not cross a full link are not limited by those that do.
         assert found.total_gbps > 1.1 * found.sender_total_gbps
 
     def test_adaptive_routing_spreads_at_will(self) -> None:
         tree, slow = "fat-tree = { arity = 4, levels = 2 }", '[links.level.1]\nrate = "40 Gb/s"'
         adaptive = '[routing]\nalgorithm = "up-down-adaptive"'
         found = bound(experiment(tree, 'pattern = "uniform"', f"{slow}\n{adaptive}"))
-        # Each leaf has four links up, of 40 Gb/s; 12 of 15 destinations are beyond, the rest is not held back.
+        # Each leaf has four links up, of 40 Gb/s; 12 of 15 destinations are beyond, the rest is not limited.
         assert found.fair_total_gbps == pytest.approx(4 * (160 + 4 * 3 * 100 / 15), rel=1e-5)
         assert found.total_gbps == pytest.approx(found.fair_total_gbps, rel=1e-5)
         assert found.sender_fair_total_gbps == pytest.approx(16 * 160 / 4 * 15 / 12, rel=1e-5)
@@ -265,7 +265,7 @@ def test_no_rate_can_rise_unless_a_smaller_or_equal_one_falls(problem: Problem, 
             continue
         assert dense[link, group] > 0
         assert load[link] == pytest.approx(problem.capacity[link], rel=CLOSE), "it is full"
-        assert rates.gbps[group] >= rates.gbps[dense[link] > 0].max() * (1 - CLOSE), "nobody on it has more"
+        assert rates.gbps[group] >= rates.gbps[dense[link] > 0].max() * (1 - CLOSE), "no group on it has more"
 
 
 @given(problems(), st.booleans())

@@ -86,7 +86,7 @@ def test_results_survive_a_folder_that_breaks_during_the_run(
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["run", "nowhere.toml"], "there is no such file"),
+        (["run", "nowhere.toml"], "no such file"),
         (["run", "smal.toml"], "did you mean small.toml"),
         (["check", "latin.toml"], "not UTF-8 text (byte 2)"),
         (["run", "."], "cannot be read"),

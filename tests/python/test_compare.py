@@ -53,7 +53,7 @@ def test_totals_are_those_that_differ(runs: list[fs.Result]) -> None:
 
 
 def _victims(run: fs.Result, looks: int, victim_ns: list[float]) -> fs.Result:
-    """The run, whose measurement is 1 ms, with looks at congestion trees."""
+    """The run, whose measurement is 1 ms, with samples of congestion trees."""
     flows = run.flows[["source", "destination"]].head(len(victim_ns)).assign(victim_ns=victim_ns)
     counted = {"measured_ns": 1e6, "congestion_trees": {"looks": looks, "interval_ns": 1e4}}
     summary = {**run.manifest["summary"], **counted}
@@ -80,10 +80,10 @@ def test_with_too_few_looks_there_is_no_time_as_victims(
     assert list(found.totals.loc["victim_time"]) == [None, pytest.approx(0.2)]
     print_comparison(found, Console(width=200))
     out = capsys.readouterr().out
-    assert "A: 19 looks at congestion trees in the measurement, fewer than 20" in out
+    assert "A: 19 samples of congestion trees in the measurement, fewer than 20" in out
     assert "B: 20 looks" not in out
     words = html(_victims(runs[0], 19, [math.nan]), bound=False)
-    assert "19 looks at congestion trees" in words
+    assert "19 samples of congestion trees" in words
 
 
 def test_an_index_and_a_rate_have_rows_of_their_own(runs: list[fs.Result]) -> None:

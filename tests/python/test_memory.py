@@ -129,7 +129,7 @@ class TestCommands:
         self, folder: Path, command: Command, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         begun = time.process_time()
-        # Building takes milliseconds: after two seconds of processor time the simulation is under way.
+        # Building takes milliseconds: after two seconds of processor time the simulation is running.
         monkeypatch.setattr(
             "fabricsim.memory.resident_bytes", lambda: 2 * GIB if time.process_time() - begun > 2 else GIB
         )

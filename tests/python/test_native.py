@@ -135,12 +135,12 @@ def test_a_cyclic_configuration_is_refused_named_and_stopped(command: Command, t
 def test_a_deadlock_ends_the_run_and_keeps_results(command: Command, tmp_path: Path) -> None:
     path = tmp_path / "ring.toml"
     path.write_text(CYCLIC)
-    # Every host floods the one opposite, all the same way round on one lane: the channels fill in a circle.
+    # Every host floods the one opposite, all in the same direction on one lane: the channels fill in a cycle.
     hosts = fs.run(path, set={"run.duration": "1 us"}).hosts["host"].tolist()
     around = [hosts[(n + 2) % 4] for n in range(4)]
     ran = command("run", path, "--set", f"traffic.0.pattern={{permutation = {json.dumps(around)}}}")
     assert ran.code == 3, ran
-    assert "deadlock: these packets wait for each other" in ran.out
+    assert "deadlock: cyclic dependency" in ran.out
     assert fs.load(tmp_path / "runs/ring").status == "deadlock"
 
 

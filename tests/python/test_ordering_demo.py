@@ -179,7 +179,7 @@ def test_a_process_that_dies_is_one_message(monkeypatch: pytest.MonkeyPatch, rol
                 os.kill(self.pid, signal.SIGKILL)
 
     monkeypatch.setattr(demo, "Process", Mortal)
-    with pytest.raises(FabricsimError, match=f"the {role} process ended by signal 9 before it was done"):
+    with pytest.raises(FabricsimError, match=f"the {role} process ended by signal 9 before completion"):
         ordering_demo(**SHORT)
 
 

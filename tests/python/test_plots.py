@@ -204,7 +204,7 @@ def test_routers_are_drawn_where_they_counted(result: fs.Result, tmp_path: Path)
 
 
 def held(result: fs.Result, hosts: int) -> fs.Result:
-    """A run in which host n had n packets in its reorder buffer at the most, and one connection."""
+    """A run in which host n had n packets in its reorder buffer at most, and one connection."""
     rows = [(time, f"H{n}", n / 2, n, 0.5, 1) for time in (0.0, 1000.0) for n in range(hosts)]
     names = ["time_ns", "host", "reorder_buffer", "reorder_buffer_max", "connections", "connections_max"]
     return replace(result, frames={"transport_series": pd.DataFrame(rows, columns=names)})
@@ -254,7 +254,7 @@ def test_transports_are_drawn_where_there_is_something(result: fs.Result, tmp_pa
     assert plots.save_plots(idle, tmp_path) == []
     with pytest.raises(fs.InputError, match="no packet waited"):
         plots.transport(idle)
-    with pytest.raises(fs.InputError, match="no message that was made"):
+    with pytest.raises(fs.InputError, match="no message that was created"):
         plots.completion(replace(result, frames={"messages": MESSAGES.iloc[2:]}))
     with pytest.raises(fs.InputError, match="no table 'transport_series'"):
         plots.transport(result)

@@ -118,7 +118,7 @@ def test_bad_input(command: Command, small: Path, arguments: list[str], code: in
 
 @pytest.mark.usefixtures("fake")
 def test_results_in_memory_need_a_file(small: Path, tmp_path: Path) -> None:
-    with pytest.raises(fs.InputError, match="where the page is to be written"):
+    with pytest.raises(fs.InputError, match="give the path of the page"):
         fs.report(fs.run(small))
     assert fs.report(fs.run(small), tmp_path / "x" / "y.html").exists()
 

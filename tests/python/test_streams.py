@@ -28,7 +28,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 def closed_pipe() -> int:
-    """The writing end of a pipe that nobody reads."""
+    """The writing end of a pipe without a reader."""
     reading, writing = os.pipe()
     os.close(reading)
     return writing

@@ -1,4 +1,4 @@
-"""Sweeps with the fraction of the bound: once for each network and traffic, only when asked for."""
+"""Sweeps with the fraction of the bound: once for each network and traffic, only if requested."""
 
 from __future__ import annotations
 

@@ -86,7 +86,7 @@ def test_tasks_are_made_from_results(cluster: DaskProcesses) -> None:
 
     def tasks() -> Iterator[int]:
         for number in range(30):
-            assert number - len(done) <= 4  # what is under way at once
+            assert number - len(done) <= 4  # tasks at once
             yield number
 
     assert dask(cluster.address).work_through(tasks(), square, done.__setitem__)
@@ -238,7 +238,7 @@ def test_a_killed_local_process_loses_nothing(jobs: int) -> None:
 
 
 def test_a_killed_local_process_without_on_lost_is_an_error() -> None:
-    with pytest.raises(fs.FabricsimError, match="killed again and again"):
+    with pytest.raises(fs.FabricsimError, match="killed repeatedly"):
         local(2).work_through([1, -9, 2, 3], die, lambda task, result: None)
 
 

@@ -72,7 +72,7 @@ goal = "maximize"
 
 @dataclass
 class Shuffled:
-    """An executor whose tasks are done in any order, several under way at once."""
+    """An executor whose tasks are done in any order, several at once."""
 
     seed: int
     at_once: int = 5

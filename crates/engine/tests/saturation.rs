@@ -20,7 +20,7 @@ impl Observer for Injections {
     }
 }
 
-/// A packet of one flow-control unit, links and credits in the same step: credits come back at the very moment at
+/// A packet of one flow-control unit, links and credits in the same step: credits come back exactly at the time at
 /// which others are looked for.
 const CYCLES: &str = r#"
 [topology.mesh]

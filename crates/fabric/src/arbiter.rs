@@ -33,7 +33,7 @@ impl<'a> Choice<'a> {
         Self { arbiter, urgent, best: None, seen: 0, random }
     }
 
-    /// Offers a candidate; true if the choice is made and no more need be offered.
+    /// Offers a candidate; true if the choice is final and no more need be offered.
     #[inline]
     pub(crate) fn offer(&mut self, candidate: Candidate) -> bool {
         let comes_first = self.urgent == 0 || self.is_urgent(candidate);

@@ -45,7 +45,7 @@ impl<T> Index<usize> for Table<T> {
     #[allow(unsafe_code)]
     fn index(&self, index: usize) -> &T {
         debug_assert!(index < self.0.len());
-        // SAFETY: indices are made together with the tables, see the head of this file.
+        // SAFETY: indices are created together with the tables, see the head of this file.
         unsafe { self.0.get_unchecked(index) }
     }
 }

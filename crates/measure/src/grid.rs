@@ -45,19 +45,19 @@ impl Axis {
         Self { width, capacity: capacity.max(2), used: 0, recent }
     }
 
-    /// The bin that `moment` falls into.
+    /// The bin that `time` falls into.
     #[inline]
-    pub(crate) fn bin(&mut self, moment: Time) -> Bin {
-        let known = moment.0 >= self.recent.from && moment.0 < self.recent.to;
-        if known { self.recent.bin } else { self.find(moment.0) }
+    pub(crate) fn bin(&mut self, time: Time) -> Bin {
+        let known = time.0 >= self.recent.from && time.0 < self.recent.to;
+        if known { self.recent.bin } else { self.find(time.0) }
     }
 
     #[cold]
-    fn find(&mut self, moment: u64) -> Bin {
-        while moment / self.width >= self.capacity as u64 {
+    fn find(&mut self, time: u64) -> Bin {
+        while time / self.width >= self.capacity as u64 {
             self.coarsen();
         }
-        let index = (moment / self.width) as usize;
+        let index = (time / self.width) as usize;
         let from = index as u64 * self.width;
         let bin = Bin { index, width: self.width };
         self.recent = Recent { from, to: from.saturating_add(self.width), bin };
@@ -214,8 +214,8 @@ impl<T: Copy + Default + AddAssign> Grid<T> {
     }
 
     #[inline]
-    pub(crate) fn add(&mut self, row: usize, moment: Time, amount: T) {
-        let bin = self.axis.bin(moment);
+    pub(crate) fn add(&mut self, row: usize, time: Time, amount: T) {
+        let bin = self.axis.bin(time);
         self.cells.add(row, bin, amount);
     }
 
@@ -297,8 +297,8 @@ mod tests {
 
     fn grid(points: &[(u64, u64)]) -> Grid<u64> {
         let mut grid = Grid::new(Time(10), 4, 1);
-        for &(moment, amount) in points {
-            grid.add(0, Time(moment), amount);
+        for &(time, amount) in points {
+            grid.add(0, Time(time), amount);
         }
         grid
     }

@@ -13,10 +13,10 @@ impl Window {
     /// A window that has not been opened yet.
     pub const CLOSED: Self = Self { from: Time::MAX, to: Time::MAX };
 
-    /// True if `moment` is within the window.
+    /// True if `time` is within the window.
     #[inline]
-    pub fn contains(&self, moment: Time) -> bool {
-        moment >= self.from && moment < self.to
+    pub fn contains(&self, time: Time) -> bool {
+        time >= self.from && time < self.to
     }
 
     /// Returns the part of the interval from `start` to `end` that lies within the window, in picoseconds.

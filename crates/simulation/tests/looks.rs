@@ -1,4 +1,4 @@
-//! Whoever looks at a run changes nothing in it: however often.
+//! Observation does not change a run, at any number of looks.
 
 mod common;
 

@@ -1,4 +1,4 @@
-//! A run in the hands of its caller: advanced in steps, fed with messages, looked into, changed.
+//! A run controlled by its caller: advanced in steps, with injected messages, snapshots and changes.
 
 mod common;
 

@@ -1,4 +1,4 @@
-"""Settings of age-based arbitration worked out from a topology: sections 2 and 3 of Abts and Weisser, SC07.
+"""Settings of age-based arbitration computed from a topology: sections 2 and 3 of Abts and Weisser, SC07.
 
 D. Abts, D. Weisser: Age-Based Packet Arbitration in Large-Radix k-ary n-cubes. SC07, Reno, 2007. Equation, table and
 section numbers in this package are that paper's.

@@ -16,7 +16,7 @@ DEFAULT = 1
 
 
 def load_ratios(network: Network) -> list[Fraction]:
-    """Channel load of each dimension over that of the least loaded one: what section 2.3 asks for alone.
+    """Channel load of each dimension over that of the least loaded one: the rule of section 2.3 alone.
 
     In a torus of 16, 12, 8 the x links have twice the load of the z links; links of a mesh have twice that of a torus
     of the same radix. 0 for a dimension without links.
@@ -27,20 +27,20 @@ def load_ratios(network: Network) -> list[Fraction]:
 
 
 def by_load(network: Network) -> list[int]:
-    """What section 2.3 gives alone: the load ratios as whole numbers; 2, 2, 1 for a torus of 16, 12, 8."""
+    """Bias by section 2.3 alone: the load ratios as whole numbers; 2, 2, 1 for a torus of 16, 12, 8."""
     return [max(DEFAULT, min(nearest(ratio), LARGEST)) for ratio in load_ratios(network)]
 
 
 def by_order(network: Network) -> list[int]:
-    """What section 3.1 gives alone: 1 for the last dimension, and 1 more for each before it; 3, 2, 1."""
+    """Bias by section 3.1 alone: 1 for the last dimension, and 1 more for each before it; 3, 2, 1."""
     return _summed([int(ratio > 0) for ratio in load_ratios(network)])
 
 
 def recommended(network: Network) -> list[int]:
     """A bias for each dimension, in the order of routing, as a start for simulation or measurement.
 
-    Both rules at once: the bias falls from each dimension to the next (section 3.1), and by as much as channel load
-    asks for (section 2.3). So the last dimension has its load ratio, rounded, and each before it exceeds the next by
+    Both rules at once: the bias falls from each dimension to the next (section 3.1), and in proportion to channel load
+    (section 2.3). So the last dimension has its load ratio, rounded, and each before it exceeds the next by
     its own. In a torus of 11, 12, 16 that is 3, 2, 1. If the first exceeds 7, all are scaled down, kept apart by 1 as
     long as there are numbers left. Dimensions without links have the bias of the next.
     """
@@ -71,7 +71,7 @@ def checked(network: Network, given: list[int]) -> list[int]:
     """A bias for each dimension as given.
 
     Raises:
-        InputError: there are not as many as dimensions, or one is out of range.
+        InputError: their number is not that of the dimensions, or one is out of range.
     """
     names = ",".join(dimension.name for dimension in network.dimensions)
     if len(given) != len(network.dimensions):

@@ -11,7 +11,7 @@ from fabricsim.age_parameters.network import Network
 from fabricsim.age_parameters.router import Router
 
 MIDDLE = 128
-"""Middle of the ages 0 to 255, where they are to be centred (section 3)."""
+"""Middle of the ages 0 to 255, at which they are centred (section 3)."""
 LONGEST = 2**32
 """AGE_CLOCK_PERIOD has 32 bits, and 0 stands for 2^32."""
 
@@ -48,7 +48,7 @@ class AgeClock:
 
     @property
     def ticks_per_hop(self) -> int:
-        """Ticks of the age clock that a packet is to wait at each hop; at least 1."""
+        """Ticks of the age clock that a packet should wait at each hop; at least 1."""
         return max(1, nearest(Fraction(self.left, self.total_hops)))
 
     @property
@@ -68,7 +68,7 @@ class AgeClock:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """Where the procedure comes to its limits."""
+        """Warnings at the limits of the procedure."""
         if self.left >= self.total_hops:
             return ()
         return (

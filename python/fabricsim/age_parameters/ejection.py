@@ -1,4 +1,4 @@
-"""From which dimension packets leave the network: equations 10 to 13."""
+"""Ejection probabilities of the dimensions: equations 10 to 13."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def printed(network: Network) -> list[Fraction]:
 
 
 def exact(network: Network) -> list[Fraction]:
-    """The same with the last dimension like all others: what is missing to 1 is packets of a node to itself."""
+    """The same with the last dimension like all others: the rest to 1 is packets of a node to itself."""
     probabilities: list[Fraction] = []
     later = Fraction(1)
     for dimension in reversed(network.dimensions):

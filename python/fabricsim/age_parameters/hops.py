@@ -1,4 +1,4 @@
-"""How far packets go: equations 4 to 7, and the exact averages beside them."""
+"""Hop counts: equations 4 to 7, and the exact averages beside them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What merging does to packets from afar with round-robin arbitration: table 3 and equation 3."""
+"""Bandwidth shares of distant packets that merge with round-robin arbitration: table 3 and equation 3."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def share_printed(network: Network, hops: float) -> float:
 def latency_corrected(network: Network, hops: float, packets: int = 1) -> float:
     """Worst-case latency of a message of `packets` packets, in times of a packet on a channel: `L (2n)^H`.
 
-    The inverse of the share, which is what equation 3 has to be for a latency.
+    The inverse of the share, as equation 3 should be for a latency.
     """
     return packets * _power(hops * math.log(2 * _count(network)))
 

@@ -15,7 +15,7 @@ MOST_DIMENSIONS = 16
 LARGEST_RADIX = 65_536
 _LETTERS = "xyzwvu"
 _LETTER_KEYS = 3
-"""Dimensions that experiments know by a letter, too."""
+"""Dimensions that also have a letter in experiments."""
 _SHAPE = re.compile(r"(?P<radices>\d+[mt]?(?:x\d+[mt]?)*)(?::(?P<kind>\w*))?", re.ASCII)
 _KINDS = {"torus": True, "mesh": False}
 _EXAMPLES = (
@@ -36,7 +36,7 @@ class Dimension:
 
     @property
     def key(self) -> str:
-        """What an experiment calls it in `switch.age.bias.dimension`: its letter, from the fourth on its number."""
+        """Name of the dimension in `switch.age.bias.dimension`: its letter, from the fourth on its number."""
         if self.name in _LETTERS:
             number = _LETTERS.index(self.name)
             return self.name if number < _LETTER_KEYS else str(number)
@@ -55,7 +55,7 @@ class Network:
     dimensions: tuple[Dimension, ...]
     """In the order in which packets are routed."""
     notes: tuple[str, ...] = ()
-    """What the equations do not cover in it."""
+    """Features that the equations do not cover."""
 
     @property
     def nodes(self) -> int:
@@ -106,7 +106,7 @@ def of_experiment(experiment: Experiment) -> Network:
     """The grid of an experiment, with its order of routing.
 
     Raises:
-        InputError: something is wrong in the experiment, or its topology is no mesh or torus.
+        InputError: the experiment is invalid, or its topology is no mesh or torus.
     """
     tree = experiment.check()
     (kind, shape), *_ = tree["topology"].items()
@@ -166,5 +166,5 @@ def _name(number: int) -> str:
 
 
 def is_file(text: str) -> bool:
-    """Whether a topology is given by an experiment file."""
+    """True if a topology is given by an experiment file."""
     return not _SHAPE.fullmatch(text) and (text.endswith(".toml") or Path(text).is_file())

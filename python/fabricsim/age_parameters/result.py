@@ -1,4 +1,4 @@
-"""What was worked out for a topology."""
+"""Computed parameters of a topology."""
 
 from __future__ import annotations
 
@@ -164,7 +164,7 @@ class AgeParameters:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What to keep in mind with these numbers."""
+        """Notes on these numbers."""
         notes = [*self.network.notes, *self.clock.notes]
         if self.network.nodes > MOST_NODES:
             notes.append(
@@ -174,7 +174,7 @@ class AgeParameters:
         return tuple(notes)
 
     def as_dict(self) -> dict[str, Any]:
-        """What `fabricsim age-parameters --json` prints."""
+        """The output of `fabricsim age-parameters --json`."""
         clock = self.clock
         steps = {
             **asdict(clock),

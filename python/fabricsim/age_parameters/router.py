@@ -1,4 +1,4 @@
-"""What the equations need to know of the router: by default the SeaStar of the Cray XT."""
+"""Router parameters of the equations: by default the SeaStar of the Cray XT."""
 
 from __future__ import annotations
 

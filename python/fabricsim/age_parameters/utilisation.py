@@ -10,8 +10,8 @@ from fabricsim.age_parameters.router import Router
 def limits(network: Network, router: Router) -> list[float]:
     """`U` of each dimension in GB/s, in the order of routing.
 
-    A dimension gives what its channels carry, `B_c` over their load (`8 / k` for a torus, `4 / k` for a mesh, footnote
-    8), but no more than the one after it takes, the last one no more than the processor (`E_p`).
+    A dimension delivers the throughput of its channels, `B_c` over their load (`8 / k` for a torus, `4 / k` for a mesh,
+    footnote 8), but no more than the one after it takes, the last one no more than the processor (`E_p`).
     """
     found: list[float] = []
     taken = router.ejection_gbytes_per_s
@@ -22,6 +22,6 @@ def limits(network: Network, router: Router) -> list[float]:
 
 
 def channel(dimension: Dimension, router: Router) -> float:
-    """What a dimension's channels carry for each node in GB/s: the first term of equations 14 to 16."""
+    """Throughput of a dimension's channels per node in GB/s: first term of equations 14 to 16."""
     load = channel_load.printed(dimension)
     return float(router.channel_gbytes_per_s / load) if load else float("inf")

@@ -1,4 +1,4 @@
-"""How much an experiment's traffic could get at best: without simulating anything."""
+"""Upper bounds on an experiment's throughput, computed without simulation."""
 
 from fabricsim.bound.compute import bound
 from fabricsim.bound.result import Bound, SolverError

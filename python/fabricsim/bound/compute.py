@@ -21,17 +21,17 @@ def bound(
     at: str | None = None,
     limit_s: float = LIMIT_S,
 ) -> Bound:
-    """How much the traffic of an experiment could get on its topology and routing. Nothing is simulated.
+    """Upper bounds on the throughput of an experiment's traffic on its topology and routing. Nothing is simulated.
 
     Args:
         experiment: an experiment file, or an `Experiment`.
         set: values to replace, by key: `{"traffic.0.load": 0.4}`.
-        at: the time that is looked at, with its unit (`"0.3 s"`); by default the last part of the measurement in
+        at: the time of the bound, with its unit (`"0.3 s"`); by default the last part of the measurement in
             which most flows are active.
         limit_s: seconds that each linear program may take.
 
     Raises:
-        InputError: the experiment is wrong, nothing is sent, or there are more flows than can be bounded.
+        InputError: the experiment is invalid, no host sends, or there are too many flows.
         SolverError: a linear program was not solved in time.
     """
     # They need sparse matrices, which take long to import.

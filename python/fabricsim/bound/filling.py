@@ -1,7 +1,7 @@
-"""Max-min fair rates by progressive filling, where every group of flows has its fixed way.
+"""Max-min fair rates by progressive filling, for groups of flows with fixed routes.
 
 D. Bertsekas, R. Gallager, "Data Networks", 2nd edition, 1992, section 6.5.2: the rates of all groups rise together.
-Where a link is full, or a group has all that it offers, those concerned stay as they are and the others rise on.
+If a link is full, or a group has its offered load, the groups concerned keep their rates and the others rise on.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from scipy import sparse
 from fabricsim.bound.problem import Reals, Wholes
 
 OWN_DEMAND = -1
-"""In the place of a bottleneck: it gets all that it offers."""
+"""In place of a bottleneck: the group gets its offered load."""
 
 _SAME = 1e-9
 """Levels that differ by less, relatively, are one: what is reached at once by different sums of the same numbers."""
@@ -22,7 +22,7 @@ _SAME = 1e-9
 
 @dataclass(frozen=True)
 class Rates:
-    """A rate for every group, and the row of the link that holds it back (or `OWN_DEMAND`)."""
+    """A rate for every group, and the row of its bottleneck link (or `OWN_DEMAND`)."""
 
     gbps: Reals
     bottleneck: Wholes

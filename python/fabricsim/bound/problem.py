@@ -1,4 +1,4 @@
-"""The traffic at one moment and the links that it crosses, as sparse matrices."""
+"""The traffic at one time and the links that it crosses, as sparse matrices."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Wholes = NDArray[np.int64]
 
 @dataclass(frozen=True)
 class Arcs:
-    """All ways of packets that choose by load: from states (a packet for a destination at a switch) to states.
+    """All routes of packets that choose by load: from states (a packet for a destination at a switch) to states.
 
     A flow enters at a state and is split over the arcs at will. Each array has an entry for each arc.
     """
@@ -36,7 +36,7 @@ class Arcs:
 
 @dataclass(frozen=True)
 class Problem:
-    """Flows with what they offer, links with what they carry, and who crosses what."""
+    """Flows with their offered loads, links with their capacities, and the links that flows cross."""
 
     flows: pd.DataFrame
     """`source`, `destination`, `entry`, `demand_gbps`."""
@@ -45,19 +45,19 @@ class Problem:
     crossings: sparse.csr_array
     """Links by flows: bits on the link for each of the flow's. Without the arcs."""
     entry_states: Wholes
-    """Where each flow enters the arcs; -1 if it does not."""
+    """State in which each flow enters the arcs; -1 if it does not."""
     arcs: Arcs | None
     facts: dict[str, Any]
-    """The moment and what else is one number."""
+    """The time and other scalars."""
 
     @property
     def demand(self) -> Reals:
-        """What each flow offers, Gb/s."""
+        """Offered load of each flow, Gb/s."""
         return self.flows["demand_gbps"].to_numpy(dtype=float)
 
     @property
     def capacity(self) -> Reals:
-        """What each link carries, Gb/s."""
+        """Capacity of each link, Gb/s."""
         return self.links["gbps"].to_numpy(dtype=float)
 
 
@@ -68,7 +68,7 @@ class Tie:
     shares: sparse.csc_array
     """Flows by groups: the flow's part of the group's rate. Columns add up to 1."""
     demand: Reals
-    """What each group offers, Gb/s."""
+    """Offered load of each group, Gb/s."""
 
     @classmethod
     def none(cls, problem: Problem) -> Tie:
@@ -90,7 +90,7 @@ def read_problem(experiment: Experiment, at: str | None) -> Problem:
     """The traffic of an experiment at the time `at`, or when most flows are active.
 
     Raises:
-        InputError: something is wrong in the experiment, nothing is sent, or there are too many flows.
+        InputError: the experiment is invalid, nothing is sent, or there are too many flows.
     """
     with bad_input():
         text, tables = waited(lambda: native().demands(*experiment.arguments(), at))

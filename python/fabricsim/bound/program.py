@@ -1,6 +1,6 @@
-"""Maximum total throughput, and max-min fair rates over all ways, by linear programs (HiGHS).
+"""Maximum total throughput, and max-min fair rates over all routes, by linear programs (HiGHS).
 
-Variables are the rates of the groups and, where packets choose their way by load, what each arc carries. Every link
+Variables are the rates of the groups and, if packets choose their route by load, the load of each arc. Every link
 carries at most its rate; in every state as much leaves as comes in.
 """
 
@@ -20,13 +20,13 @@ from fabricsim.bound.reach import Reach
 from fabricsim.bound.result import SolverError
 
 _SLACK = 1e-7
-"""What is smaller than this, relatively, is nothing: the solver's own tolerance."""
+"""Relative tolerance of the solver: smaller values count as zero."""
 _STEP = 1e-4
-"""By how much of its level a group has to be able to rise not to be at its bottleneck."""
+"""Relative rise of its level below which a group is at its bottleneck."""
 
 
 _MANY = 5000
-"""From so many variables on the interior-point method is the faster one."""
+"""Number of variables from which the interior-point method is faster."""
 Flags = NDArray[np.bool_]
 
 
@@ -40,13 +40,13 @@ class Program:
     links: sparse.csr_array
     """Rows: links that can be full."""
     rows: Wholes
-    """Which those are."""
+    """Indices of those groups."""
     all_links: int
     capacity: Reals
     states: sparse.csr_array | None
     upper: Reals
     until: float
-    """When to give up, by `time.monotonic`."""
+    """Deadline, by `time.monotonic`."""
 
     @classmethod
     def of(cls, problem: Problem, tie: Tie, limit_s: float) -> Program:
@@ -119,7 +119,7 @@ def maximum(problem: Problem, tie: Tie, limit_s: float) -> Reals:
 
 
 def fair(problem: Problem, tie: Tie, limit_s: float) -> Rates:
-    """Max-min fair rates over all ways that packets may choose.
+    """Max-min fair rates over all routes that packets may choose.
 
     The level of all groups that can rise is raised as far as it goes; then those that cannot go on, however the
     others give way, keep it (D. Nace, M. Pioro, "Max-min fairness and its applications to routing and

@@ -1,4 +1,4 @@
-"""Which links a group of flows may cross, where packets choose their way."""
+"""Links that a group of flows may cross if packets choose their route."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from fabricsim.bound.problem import Problem, Tie, Wholes
 
 
 class Reach:
-    """Finds the links that can hold back a group."""
+    """Finds the links that can limit a group."""
 
     def __init__(self, problem: Problem, tie: Tie) -> None:
         self._problem, self._tie = problem, tie

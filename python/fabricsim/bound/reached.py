@@ -1,4 +1,4 @@
-"""What part of its bound a run reached."""
+"""Fraction of its bound that a run reached."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ class Reached:
     from_ns: float
     to_ns: float
     whole: bool
-    """Whether that part is the whole measurement."""
+    """True if that part is the whole measurement."""
 
 
 def reached(result: Result, found: Bound) -> Reached:
-    """What part of a bound a run reached, in the part of its measurement in which the bound's flows are active.
+    """Fraction of a bound that a run reached, in the part of its measurement in which the bound's flows are active.
 
     Raises:
-        InputError: the run does not say what was accepted in that part.
+        InputError: the run has no accepted throughput of that part.
     """
     summary = result.manifest["summary"]
     begin, length = summary.get("measured_from_ns"), summary.get("measured_ns")

@@ -1,4 +1,4 @@
-"""What a bound is."""
+"""Result of a bound."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class SolverError(FabricsimError):
 
 @dataclass(frozen=True)
 class Bound:
-    """How much an experiment's traffic could get, in Gb/s of packets (headers included, link overhead not).
+    """Upper bounds on an experiment's throughput, in Gb/s of packets (headers included, link overhead not).
 
     Two questions: what is the largest total (`maximum`), and what does everybody get if rates are max-min fair
     (`fair`: none can rise unless a smaller or equal one falls)? Each for two kinds of sources: those that keep a queue
@@ -62,12 +62,12 @@ class Bound:
 
     @property
     def offered_gbps(self) -> float:
-        """What all sources together offer; of saturating ones what their links carry."""
+        """Total offered load of all sources; of saturating ones the capacity of their links."""
         return self._sum("demand_gbps")
 
     @property
     def head_of_line(self) -> bool:
-        """Whether a message that is blocked at a source blocks all behind it (`open_messages = 1`)."""
+        """True if a message that is blocked at a source blocks all behind it (`open_messages = 1`)."""
         return bool(self.facts["open_messages"] == 1)
 
     @property
@@ -95,7 +95,7 @@ class Bound:
         return accepted_gbps / (self.total_gbps + more)
 
     def as_dict(self) -> dict[str, Any]:
-        """What `fabricsim bound --json` prints."""
+        """The output of `fabricsim bound --json`."""
         totals = {
             "offered_gbps": self.offered_gbps,
             "total_gbps": self.total_gbps,

@@ -1,4 +1,4 @@
-"""Which experiments have the same bound."""
+"""Experiments with equal bounds."""
 
 from __future__ import annotations
 

@@ -62,7 +62,7 @@ def _told(streams: Streams, code: int) -> int:
 
 
 def _was_struck(end: BaseException | None) -> bool:
-    """Whether the command line ended by Ctrl-C, which typer turns into an exit without a word."""
+    """True if the command line ended by Ctrl-C, which typer turns into an exit without a word."""
     while end is not None and not isinstance(end, KeyboardInterrupt):
         end = end.__cause__ or end.__context__
     return end is not None

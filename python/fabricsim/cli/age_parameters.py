@@ -123,7 +123,7 @@ def _bias(text: str | None) -> list[int] | None:
 
 
 def print_parameters(found: AgeParameters, console: Console) -> None:
-    """All tables, and last what follows from them."""
+    """All tables, then the resulting settings."""
     _print_dimensions(found, console)
     _print_outputs(found, console)
     _print_worst(found, console)

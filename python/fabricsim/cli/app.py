@@ -84,7 +84,7 @@ def run(
     json: Json = False,
     force: Force = False,
     memory: Memory = None,
-    plot: Annotated[bool, typer.Option("--plot", help="Draw the pictures, too.")] = False,
+    plot: Annotated[bool, typer.Option("--plot", help="Draw the pictures as well.")] = False,
     bound: Annotated[
         bool, typer.Option("--bound", help="Say what part of the largest possible throughput was reached.")
     ] = False,

@@ -38,7 +38,7 @@ Limit = Annotated[
 def bound(
     file: ExperimentFile, set: Set = None, at: At = None, limit: Limit = LIMIT_S, json: Json = False
 ) -> None:
-    """How much the traffic could get: fair rates, the largest total, and the links in the way. Runs nothing."""
+    """Bounds on throughput: fair rates, the largest total, and the limiting links. Runs nothing."""
     found = bound_of(read(file, set), at=at, limit_s=limit)
     show(json, found.as_dict, lambda: print_bound(found, output()))
 
@@ -77,7 +77,7 @@ def _print_flows(found: Bound, console: Console) -> None:
         table.add_column(heading)
     for heading in ("offered\nGb/s", "fair\nGb/s", "at largest\ntotal", "fair to\nsources"):
         table.add_column(heading, justify="right")
-    table.add_column("held back by")
+    table.add_column("limited by")
     for row in flows.to_dict("records"):
         rates = [fixed(row[name]) for name in ("demand_gbps", *_RATES)]
         names = [str(row[name]) for name in ("source", "destination", "entry")]
@@ -117,7 +117,7 @@ def _print_entries(found: Bound, console: Console) -> None:
 
 
 def reached(experiment: Experiment, result: Result) -> dict[str, Any]:
-    """What a run reached of its bound."""
+    """Fraction of its bound that a run reached."""
     found = bound_of(experiment)
     part = reached_of(result, found)
     return {

@@ -17,7 +17,7 @@ Handler = Callable[[int, FrameType | None], None]
 
 
 class Interrupt:
-    """While entered, signals are only noted; `asked` tells."""
+    """While entered, signals are only recorded, in `asked`."""
 
     def __init__(self) -> None:
         self._count = 0
@@ -33,7 +33,7 @@ class Interrupt:
         _restore(self._before)
 
     def asked(self) -> bool:
-        """Whether a signal has come."""
+        """True if a signal has come."""
         return self._count > 0
 
     def _note(self, number: int, frame: FrameType | None) -> None:
@@ -45,7 +45,7 @@ class Interrupt:
 
 @contextmanager
 def interruptible() -> Iterator[None]:
-    """While entered, the first signal raises KeyboardInterrupt, so that what is half done is cleaned up."""
+    """While entered, the first signal raises KeyboardInterrupt, so that unfinished work is cleaned up."""
     struck = False
 
     def strike(number: int, frame: FrameType | None) -> None:

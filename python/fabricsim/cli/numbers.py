@@ -51,5 +51,5 @@ def plain(value: Any) -> str:
 
 
 def missing(value: Any) -> bool:
-    """Whether there is no number."""
+    """True if there is no number."""
     return value is None or (isinstance(value, float) and math.isnan(value))

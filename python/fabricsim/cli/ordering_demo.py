@@ -26,7 +26,7 @@ def ordering_demo(
     streams: Annotated[int, typer.Option("--streams", min=1, max=1024, help="Ordered streams.")] = 4,
     packet: Annotated[int, typer.Option("--packet", min=1, max=1400, help="Bytes of a packet.")] = 1024,
     outstanding: Annotated[
-        int, typer.Option("--outstanding", min=1, max=8192, help="Packets of a stream under way at most.")
+        int, typer.Option("--outstanding", min=1, max=8192, help="Maximum packets of a stream in flight.")
     ] = 128,
     reorder_buffer: Annotated[
         int, typer.Option("--reorder-buffer", min=1, max=32767, help="Packets that it holds.")
@@ -77,7 +77,7 @@ def _table(result: DemoResult) -> Table:
         ("waited in the reorder buffer", f"{result.reordered_share:.1%}"),
         ("most in the reorder buffer", f"{result.target['most_reordered']} packets"),
         ("dropped by the network", f"{result.network['dropped']} datagrams"),
-        ("sent again", f"{result.source['resent']} of {result.source['sent']} packets"),
+        ("retransmitted", f"{result.source['resent']} of {result.source['sent']} packets"),
         ("sent in slow mode", f"{result.source['slow']} packets"),
         ("delivered out of order", f"{result.order_violations} packets"),
         ("bytes that came out", "those that went in" if result.intact else "in another order"),

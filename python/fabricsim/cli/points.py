@@ -40,7 +40,7 @@ def spelled_points(texts: list[str] | None) -> list[dict[str, str]] | None:
 def random_points(
     experiment: Experiment, texts: list[str] | None, samples: int | None, seed: int | None, spread: bool
 ) -> RandomPoints | None:
-    """What is to be drawn: the file's wish with what the command line has instead.
+    """Points to draw: those of the file, with replacements of the command line.
 
     Raises:
         InputError: a range cannot be read, or options do not go together.
@@ -50,12 +50,12 @@ def random_points(
     written: dict[str, Any] = (experiment.check().get("sweep") or {}).get("random") or {}
     if not texts and not written:
         raise InputError(
-            "--samples, --random-seed, --latin-hypercube: there is nothing to draw: give --random, too"
+            "--samples, --random-seed, --latin-hypercube: there is nothing to draw: give --random as well"
         )
     keys = {key: _drawn(key, text) for key, text in map(parse_assignment, texts or [])}
     wanted = samples if samples is not None else written.get("samples")
     if wanted is None:
-        raise InputError("--random: how many points are to be drawn? Give --samples, too")
+        raise InputError("--random: the number of points is missing: give --samples")
     return RandomPoints(
         samples=wanted,
         keys=keys or written["keys"],

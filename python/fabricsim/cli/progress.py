@@ -56,7 +56,7 @@ def run_progress() -> Iterator[Callable[[Progress], None]]:
 def count_progress(what: str) -> Iterator[Callable[[int, int], None] | None]:
     """A bar for a number of runs, with the time left at the pace so far.
 
-    The first call tells what was done before, which does not count for the pace.
+    The first call sets the number done before, which does not count for the pace.
     """
     if not errors.is_terminal:
         yield None
@@ -82,7 +82,7 @@ def count_progress(what: str) -> Iterator[Callable[[int, int], None] | None]:
 
 
 class BuildNotes:
-    """Says which step of building a large network has begun."""
+    """Reports the step of building a large network that has begun."""
 
     def __init__(self) -> None:
         self._last = ""

@@ -77,7 +77,9 @@ def reproduce(
         for page in write_pages(outcome, target):
             tell(f"page: {page}")
         if target != pages:
-            tell(f"{pages} is as it was; what came out now is in {target}: copy it to accept the new numbers")
+            tell(
+                f"{pages} is unchanged; the new results are in {target}: copy them to accept the new numbers"
+            )
     for problem in outcome.problems:
         complain(problem)
     if not outcome.complete:

@@ -1,4 +1,4 @@
-"""What the commands share: consoles, options, the two ways to print a result."""
+"""Common code of the commands: consoles, options, the two ways to print a result."""
 
 from __future__ import annotations
 
@@ -22,19 +22,19 @@ from fabricsim.sweep.executors import Executor
 
 T = TypeVar("T")
 RUNS = Path("runs")
-"""Where results go without --out."""
+"""Folder of results without --out."""
 
 EXIT_CODES = {"ok": 0, "deadlock": 3, "interrupted": 130}
-"""What a run's status means for the exit code."""
+"""Exit code by status of a run."""
 
 
 @dataclass
 class Settings:
-    """What the whole program knows of its call."""
+    """Settings of the whole call."""
 
     debug: bool = False
     results: Path | None = None
-    """Where the command's results are, once they are written."""
+    """Folder of the command's results, once they are written."""
 
 
 class _Console(Console):
@@ -98,12 +98,12 @@ def read(file: Path, assignments: list[str] | None) -> Experiment:
 
 
 def in_folder(out: Path | None, name: str, work: Callable[[Path], T]) -> T:
-    """What `work` returns for the folder of results: the one that was given, else a new one of this name."""
+    """Returns what `work` does for the folder of results: the given one, else a new one of this name."""
     return in_free_folder(RUNS, name, work) if out is None else work(out)
 
 
 def executor(jobs: int | None, dask: str | None, slurm: bool, slurm_options: list[str] | None) -> Executor:
-    """Where the runs of a command line go.
+    """Executor of the runs of a command line.
 
     Raises:
         InputError: the options do not go together, or the cluster's are wrong.
@@ -126,7 +126,7 @@ def print_json(value: Any) -> None:
 
 
 def tell_results(folder: Path, as_json: bool) -> Callable[[str], None]:
-    """Says where the results are; returns how to say what else there is beside a result."""
+    """Reports the folder of the results; returns a function that reports further files."""
     settings.results = folder
     say: Callable[[str], None] = tell if as_json else output().print
     say(f"results: {folder}")
@@ -149,10 +149,10 @@ def caution(message: str) -> None:
 
 
 def warn(experiment: Experiment) -> list[str]:
-    """What is probably not meant in an experiment, on standard error; and as texts.
+    """Warnings about an experiment, on standard error and as texts.
 
     Raises:
-        InputError: something is wrong in it.
+        InputError: it is invalid.
     """
     found = experiment.warnings()
     for text in found:

@@ -42,7 +42,7 @@ class Streams:
         self._raw: dict[str, _Raw] = {}
 
     def failure(self) -> str | None:
-        """Why standard output is not complete; None if it is, or if its reader has gone."""
+        """Reason why standard output is incomplete; None if it is complete, or if its reader has gone."""
         raw = self._raw.get("stdout")
         if raw is None or raw.error is None or raw.error.errno in _GONE:
             return None
@@ -80,5 +80,5 @@ def lenient() -> Iterator[Streams]:
 
 
 def is_unicode(stream: IO[str]) -> bool:
-    """Whether it takes every character."""
+    """True if it takes every character."""
     return (getattr(stream, "encoding", None) or "utf-8").lower().replace("_", "-").startswith("utf")

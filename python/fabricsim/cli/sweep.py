@@ -38,7 +38,7 @@ from fabricsim.sweep import sweep as run_sweep
 from fabricsim.sweep.bounds import NO_BOUND
 
 MOST_MESSAGES = 5
-"""Failed points that are told one by one."""
+"""Maximum number of failed points reported one by one."""
 
 Vary = Annotated[
     list[str] | None,

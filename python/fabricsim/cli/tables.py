@@ -182,13 +182,13 @@ def _confidence(found: Mapping[str, Any] | None) -> str:
 
 
 def _print_deadlock(deadlock: Sequence[str], console: Console) -> None:
-    console.print("deadlock: these packets wait for each other", style="red")
+    console.print("deadlock: cyclic dependency of these packets", style="red")
     for line in deadlock:
         console.print(f"  {line}", markup=False)
 
 
 def print_facts(facts: Mapping[str, Any], console: Console) -> None:
-    """What `describe` found, with the deadlock verdict in words."""
+    """Facts of `describe`, with the deadlock verdict in words."""
     facts = dict(facts)
     verdict = facts.pop("deadlock", None)
     table = Table.grid(padding=(0, 2))

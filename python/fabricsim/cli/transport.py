@@ -1,4 +1,4 @@
-"""What a transport did, in a few lines."""
+"""Summary of transport activity."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _TIMES = {"mean": "mean", "p50": "p50", "p99": "p99", "p999": "p99.9", "max": "m
 
 
 def transport_rows(summary: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    """Rows for the totals of a run; none where there was no transport."""
+    """Rows for the totals of a run; none without a transport."""
     found = summary.get("transport")
     if not found:
         return

@@ -250,7 +250,7 @@ def _heading(result: TuneResult, name: str) -> str:
 
 
 def short(key: str, keys: list[str]) -> str:
-    """The last parts of a key, as few as tell it from the others; two at least."""
+    """The shortest unique ending of a key, at least two parts."""
     parts = key.split(".")
     for count in range(2, len(parts)):
         end = ".".join(parts[-count:])

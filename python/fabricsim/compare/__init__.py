@@ -1,4 +1,4 @@
-"""Runs side by side: what their experiments differ in, and what that does to flows and totals."""
+"""Runs side by side: differences of their experiments, flows and totals."""
 
 from fabricsim.compare.comparison import Comparison, compare
 

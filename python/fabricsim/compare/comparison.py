@@ -54,7 +54,7 @@ class Comparison:
         return cast("pd.DataFrame", self.flows[name])
 
     def as_dict(self) -> dict[str, Any]:
-        """What `fabricsim compare --json` prints."""
+        """The output of `fabricsim compare --json`."""
         runs = [
             {
                 "label": label,

@@ -45,7 +45,7 @@ def flows_beside(results: Sequence[Result], labels: Sequence[str]) -> pd.DataFra
 
 
 def flows_missing(results: Sequence[Result], labels: Sequence[str], common: pd.Index) -> dict[str, int]:
-    """How many flows of each run are not in all of the others; runs without any are left out."""
+    """Number of flows of each run that are not in all of the others; runs without any are left out."""
     counts = {label: len(result.flows) - len(common) for label, result in zip(labels, results, strict=True)}
     return {label: count for label, count in counts.items() if count > 0}
 

@@ -1,4 +1,4 @@
-"""In which keys experiments differ, and the labels that follow from it."""
+"""Keys in which experiments differ, and labels of runs."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def differences(results: Sequence[Result]) -> pd.DataFrame:
 
 
 def labels(results: Sequence[Result], found: pd.DataFrame) -> list[str]:
-    """A name for each run: the keys in which it differs with their values; the folder where that tells nothing."""
+    """A name for each run: the keys in which it differs with their values; the folder if there are none."""
     names = [_label(found[number]) for number in range(len(results))]
     if len(set(names)) == len(names) and all(names):
         return names
@@ -83,7 +83,7 @@ def _used(settings: Mapping[str, str]) -> Iterator[tuple[str, str]]:
 
 
 def _counts(key: str, settings: Mapping[str, str]) -> bool:
-    """Whether an experiment uses a key: settings of an algorithm of congestion control only if it is chosen."""
+    """True if an experiment uses a key: settings of an algorithm of congestion control only if it is chosen."""
     section = _CHOICE.rpartition(".")[0] + "."
     chosen = settings.get(_CHOICE)
     if not key.startswith(section) or key == _CHOICE or chosen is None:

@@ -1,4 +1,4 @@
-"""What differs in the summaries of several runs."""
+"""Differences between the summaries of several runs."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ NAMES = {
     "transport.dropped_share": "requests dropped",
     "transport.most_reordering": "most in a reorder buffer",
     "transport.most_connections": "most connections of a target",
-    "transport.resent": "requests sent again",
+    "transport.resent": "requests retransmitted",
     "transport.lost": "packets lost",
     "job_time_ns": "time of all jobs",
     "victims": "flows that were victims",
@@ -45,10 +45,10 @@ NAMES = {
     "congestion.rate_mean_mbps": "mean allowed rate, Mb/s",
     "congestion.rate_min_mbps": "lowest allowed rate, Mb/s",
 }
-"""What is told about runs first, and how it is called. The rest goes by its key in the summary."""
+"""Scalars that are shown first, with their labels. The others are shown by their key in the summary."""
 
 _OWN = {"experiment", "fingerprint", "seed", "wall_s", "saturation", "packet_hops", "simulated_s"}
-"""What differs without being a result."""
+"""Scalars that differ without being a result."""
 _OWN_PARTS = ("latency_confidence.", "invariants.", "measured", "congestion_trees.")
 
 
@@ -74,7 +74,7 @@ def _scalars(result: Result) -> dict[str, Any]:
 
 
 def _jobs(result: Result) -> dict[str, Any]:
-    """Iterations that each job has done, and their mean time."""
+    """Completed iterations of each job, and their mean time."""
     found = {}
     for job in result.manifest["summary"].get("jobs") or ():
         found[f"jobs.{job['job']}.done"] = job["done"]
@@ -94,7 +94,7 @@ def _final(result: Result, part: float = 0.1) -> dict[str, Any]:
 
 def _victims(result: Result) -> dict[str, Any]:
     """Flows that shared buffers with a congestion tree to whose root they did not go, and the fraction of the
-    measurement for which they did, in the mean over all flows. None with too few looks.
+    measurement for which they did, in the mean over all flows. None with too few samples.
     """
     found = result.frames.get("congestion_flows")
     length = result.manifest["summary"].get("measured_ns")

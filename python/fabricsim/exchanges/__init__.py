@@ -1,4 +1,4 @@
-"""What happened to packets of a transport one by one, put together from the table `exchanges`."""
+"""Events of packets of a transport one by one, from the table `exchanges`."""
 
 from fabricsim.exchanges.packets import Message, Operation, Packet
 from fabricsim.exchanges.trace import Trace, read_trace

@@ -1,4 +1,4 @@
-"""A packet on its way, and an operation at its target."""
+"""A packet in flight, and an operation at its target."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class Packet:
     """A copy had been sent before."""
     sent_ns: float | None = None
     end_ns: float | None = None
-    """When it was received or lost; none: the record ends before."""
+    """Time at which it was received or lost; none: the record ends before."""
     lost: bool = False
 
     def name(self, first: int, several: bool) -> str:
@@ -76,7 +76,7 @@ class Packet:
 
 @dataclass
 class Operation:
-    """A request that has come to its target, from where it goes to target memory."""
+    """A request that has arrived at its target, and goes to target memory."""
 
     packet: Packet
     received_ns: float | None = None
@@ -87,5 +87,5 @@ class Operation:
 
     @property
     def waited(self) -> bool:
-        """Whether it spent time in the reorder buffer."""
+        """True if it spent time in the reorder buffer."""
         return None not in (self.received_ns, self.delivered_ns) and self.received_ns != self.delivered_ns

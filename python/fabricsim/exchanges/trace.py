@@ -39,7 +39,7 @@ class Trace:
         return list(dict.fromkeys([*ends, *(end for p in self.packets for end in (p.target, p.source))]))
 
     def part(self, after_ns: float = 0.0, before_ns: float = math.inf, hosts: Collection[str] = ()) -> Trace:
-        """What happened between two times, and between some hosts; without `hosts` between all."""
+        """Events between two times, and between some hosts; without `hosts` between all."""
 
         def inside(begin: float | None, end: float | None, packet: Packet) -> bool:
             known = [time for time in (begin, end) if time is not None]
@@ -67,7 +67,7 @@ class Trace:
 def read_trace(table: pd.DataFrame) -> Trace:
     """Puts the events of a table `exchanges` together.
 
-    Copies of a packet that are the same in every field are told apart by their order.
+    Copies of a packet that are equal in every field are distinguished by their order.
     """
     reader = _Reader()
     for row in table.to_dict("records"):
@@ -162,6 +162,6 @@ class _Reader:
 
 
 def _identity(packet: Packet) -> tuple[Any, ...]:
-    """The same for copies that cannot be told apart."""
+    """The same for copies that cannot be distinguished."""
     own = (packet.message, packet.number, packet.again) if packet.kind == "REQ" else ()
     return (packet.kind, packet.flags, packet.source, packet.target, packet.cid, packet.seq, packet.cnt, own)

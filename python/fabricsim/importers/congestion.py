@@ -17,7 +17,7 @@ from fabricsim.importers.model import Model, Port, plain
 T = TypeVar("T")
 
 SUBMODULES = (".ccmgr", ".gen", ".ibuf", ".obuf", ".vlarb", "")
-"""Where a parameter of a host or port may be; the public configurations name `ccmgr`."""
+"""Modules in which a parameter of a host or port may be; the public configurations name `ccmgr`."""
 BLOCK = 64
 """Entries of a block of a congestion control table (annex A10): a limit that is a multiple counts the entries."""
 EIGHTHS = 8

@@ -99,7 +99,7 @@ class Ini:
         return cls(chosen, str(path), others)
 
     def was_read(self, entry: Entry) -> bool:
-        """Whether the entry has given a value."""
+        """True if the entry has given a value."""
         return entry in self._read
 
     def overridden_by(self, entry: Entry) -> Entry | None:

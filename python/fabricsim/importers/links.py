@@ -10,7 +10,7 @@ from fabricsim.errors import InputError
 from fabricsim.importers.model import CODING, Model, Port, whole_bytes
 
 FLOW_CONTROL_PACKET = "8 B"
-"""The model sends one between two data packets wherever credits are to be told."""
+"""The model sends one between two data packets whenever credits must be announced."""
 
 
 @dataclass(frozen=True)

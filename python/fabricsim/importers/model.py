@@ -41,7 +41,7 @@ class Model:
     cables: list[dict[str, Any]]
     """Links of the NED file: `a`, `a_port`, `b`, `b_port`, `latency`."""
     folder: Path
-    """Where the configuration is: names of files in it start there."""
+    """Folder of the configuration: names of files in it are relative to it."""
     notes: list[tuple[Entry, str, bool]] = field(default_factory=list)
     """Entries that were read and not expressed, with the reason."""
 
@@ -49,7 +49,7 @@ class Model:
         self._switch_names = set(self.switches)
 
     def is_switch(self, node: str) -> bool:
-        """Whether the node is a switch."""
+        """True if the node is a switch."""
         return node in self._switch_names
 
     def module(self, node: str) -> str:

@@ -192,7 +192,7 @@ def _measure(model: Model) -> dict[str, Any]:
 
 
 def _check(text: str, base: Path, file: Path) -> None:
-    """Values that an experiment does not allow are told here, and not when it is run."""
+    """Values that an experiment does not allow are reported here, not when it is run."""
     try:
         Experiment.from_text(text, base).check()
     except InputError as error:

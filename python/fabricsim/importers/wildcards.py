@@ -12,7 +12,7 @@ from collections.abc import Callable
 from fabricsim.errors import InputError
 
 Matcher = Callable[[str], bool]
-"""Whether a key matches the full path of a parameter."""
+"""True if a key matches the full path of a parameter."""
 
 _TOKEN = re.compile(r"\*\*+|\*|\?|([\[{])(\d*)\.\.(\d*)[\]}]|\{(\^?)([^{}.]+)\}|.", re.DOTALL)
 _LARGEST_INDEX = 9999
@@ -46,7 +46,7 @@ def _piece(match: re.Match[str], place: str) -> str:
 
 
 def _is_set(inside: str) -> bool:
-    """Whether `inside` of braces can stand in a regular expression's set: no range runs backwards."""
+    """True if `inside` of braces can stand in a regular expression's set: no range runs backwards."""
     return not inside.startswith("-") and all(
         first <= last for first, last in re.findall(r"(.)-(.)", inside, re.DOTALL)
     )

@@ -1,4 +1,4 @@
-"""Starts the two processes and the network between them, and compares what went in with what came out."""
+"""Starts the two processes and the network between them, and compares the received bytes with the sent ones."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from fabricsim.ordering_demo.process import GRACE_S, POLL_S, Counters, Process, 
 
 T = TypeVar("T")
 Mode = Literal["ordered", "source-ordered", "unordered", "go-back-n", "selective", "selective-ordered"]
-"""How packets may be ordered."""
+"""Ordering modes."""
 
 LARGEST_PACKET = 1_500
 """No datagram of a packet is longer, headers included."""
@@ -28,19 +28,19 @@ QUEUE_BYTES = (1 << 20, 1 << 28)
 """The least and the most memory of the network between the processes."""
 
 SLACK_US = 20_000
-"""What a busy machine may add to a packet's time, in microseconds."""
+"""Allowance for a busy machine in a packet's time, in microseconds."""
 
 
 @dataclass(frozen=True)
 class DemoResult:
-    """What a transfer came to."""
+    """Result of a transfer."""
 
     mode: str
     bytes: int
     seconds: float
     """From the first packet to the last acknowledgement."""
     intact: bool
-    """The bytes that came out are those that went in."""
+    """True if the received bytes equal the sent ones."""
     out_of_order_share: float
     """Packets that arrived after a later one of their stream, among all; of several copies the first counts."""
     reordered_share: float
@@ -84,7 +84,7 @@ def ordering_demo(
 
     Raises:
         InputError: an argument is out of range, or the port is taken.
-        FabricsimError: a process failed or died, or was not done in time.
+        FabricsimError: a process failed or died, or did not complete in time.
     """
     if file is not None:
         size = _size(file)
@@ -160,7 +160,7 @@ def _running(network: NativeOrderingNetwork) -> Iterator[list[str]]:
 def _through(
     network: NativeOrderingNetwork, task: Task, data: Task, deadline_s: int, cancel: threading.Event
 ) -> tuple[tuple[Counters, Counters], str]:
-    """What the source, the target and the network tell in the end."""
+    """Final reports of the source, the target and the network."""
     with _running(network) as counted, ExitStack() as stack:
         target = Process({"role": "target", **task})
         stack.callback(target.kill)
@@ -175,7 +175,7 @@ def _through(
 
 
 def _uninterrupted(work: Callable[[threading.Event], T]) -> T:
-    """What `work` returns or raises. Ctrl-C does not strike it while it starts a process: it is told to cancel."""
+    """Returns or raises what `work` does. Ctrl-C during process start-up is deferred, then cancels."""
     cancel = threading.Event()
     with ThreadPoolExecutor(1, "fabricsim") as pool:
         try:

@@ -24,7 +24,7 @@ def _data(task: dict[str, Any]) -> bytes:
 
 
 def _stop_with_input() -> NativeOrderingStop:
-    """Says stop when standard input ends."""
+    """Sets stop when standard input ends."""
     stop = native().OrderingStop()
 
     def wait() -> None:
@@ -53,7 +53,7 @@ def _target(task: dict[str, Any]) -> dict[str, Any]:
 
 
 def main() -> None:
-    """Does what standard input says."""
+    """Executes the task from standard input."""
     line = sys.stdin.readline()
     if not line:
         return  # the parent has gone

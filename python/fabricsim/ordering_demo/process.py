@@ -12,19 +12,19 @@ from typing import Any
 from fabricsim.errors import FabricsimError
 
 Task = dict[str, Any]
-"""What a process is to do, as JSON."""
+"""Task of a process, as JSON."""
 Counters = dict[str, Any]
-"""What it tells in the end."""
+"""Final report of a process, as JSON."""
 
 POLL_S = 0.05
-"""Seconds between two looks at whether a process has ended."""
+"""Seconds between two checks whether a process has ended."""
 
 GRACE_S = 20.0
 """Seconds that a process gets to start and to end, besides its task."""
 
 
 class Process:
-    """An endpoint of its own. It ends when its standard input does, so also when its parent dies."""
+    """An endpoint in a process of its own. It ends when its standard input does, so also when its parent dies."""
 
     def __init__(self, task: Task) -> None:
         self.role: str = task["role"]
@@ -51,7 +51,7 @@ class Process:
                 self._process.stdin.write(text)
                 self._process.stdin.flush()
             except BrokenPipeError:
-                return  # it has died, which its result tells
+                return  # it has died, as its result shows
 
     @property
     def pid(self) -> int:
@@ -59,11 +59,11 @@ class Process:
         return self._process.pid
 
     def has_ended(self) -> bool:
-        """Whether it will not say anything more."""
+        """True if the process has ended."""
         return not self._reader.is_alive()
 
     def finish(self) -> None:
-        """Asks it to end and to tell."""
+        """Requests the process to end and report."""
         if self._process.stdin is not None:
             try:
                 self._process.stdin.close()
@@ -71,7 +71,7 @@ class Process:
                 return
 
     def kill(self) -> None:
-        """Ends it, whatever it does."""
+        """Kills the process."""
         self._process.kill()
         self._process.wait()
         self._reader.join()
@@ -80,7 +80,7 @@ class Process:
             self._process.stdout.close()
 
     def result(self) -> Counters:
-        """What it has told in the end.
+        """Final report of the process.
 
         Raises:
             FabricsimError: it failed, or died.
@@ -90,23 +90,23 @@ class Process:
         except json.JSONDecodeError:
             code = self._process.wait()
             how = f"by signal {-code}" if code < 0 else f"with exit code {code}"
-            raise FabricsimError(f"the {self.role} process ended {how} before it was done") from None
+            raise FabricsimError(f"the {self.role} process ended {how} before completion") from None
         if problem := result.get("error"):
             raise FabricsimError(f"{self.role}: {problem}")
         return result
 
 
 def wait(process: Process, beside: Process | None, seconds: float, cancel: threading.Event) -> Counters:
-    """What `process` tells; `beside` has to live until then.
+    """Final report of `process`; `beside` must live until then.
 
     Raises:
-        FabricsimError: one of both failed or died, or there was nothing after `seconds`, or `cancel` was set.
+        FabricsimError: one of both failed or died, or there was no report after `seconds`, or `cancel` was set.
     """
     until = time.monotonic() + seconds
     while not process.has_ended():
         if beside is not None and beside.has_ended():
             beside.result()
-            raise FabricsimError(f"the {beside.role} process ended before it was told to")
+            raise FabricsimError(f"the {beside.role} process ended early")
         if time.monotonic() > until:
             raise FabricsimError(f"the {process.role} process did not end in {seconds:.0f} s")
         if cancel.wait(POLL_S):

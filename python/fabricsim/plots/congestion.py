@@ -1,4 +1,4 @@
-"""Congestion over time: how sources are held back, marks and notifications, roots of congestion trees and victims."""
+"""Congestion over time: rate limiting of sources, marks and notifications, roots of congestion trees and victims."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from fabricsim.results import Result, tree_spans
 Panel = Callable[[Axes, Result, float], None]
 
 _LEVELS = {"ccti": "index CCTI", "rate_mbps": "allowed rate (Mb/s)"}
-"""Columns for the level by which a flow is held back, and their labels."""
+"""Columns for the level by which a flow is rate-limited, and their labels."""
 _COUNTS = {
     "contributors": "contributors (flows)",
     "victims": "victims (flows)",
@@ -28,7 +28,7 @@ _MARKS = (("marked", "packets marked (FECN)"), ("notified", "notifications recei
 
 
 def congestion(result: Result) -> Figure:
-    """What congestion control did over time, and the congestion trees; a panel for each that there is.
+    """Activity of congestion control over time, and congestion trees; a panel for each that exists.
 
     Raises:
         InputError: the run had neither congestion control nor congestion.
@@ -52,7 +52,7 @@ def congestion(result: Result) -> Figure:
 
 
 def has_congestion(result: Result) -> bool:
-    """Is there anything that `congestion` would draw?"""
+    """True if `congestion` has data to draw."""
     return bool(_panels(result))
 
 
@@ -70,7 +70,7 @@ def _panels(result: Result) -> list[Panel]:
 
 
 def _level(series: pd.DataFrame) -> str | None:
-    """The column for the level by which flows are held back."""
+    """The column for the level by which flows are rate-limited."""
     return next((column for column in _LEVELS if column in series), None)
 
 
@@ -161,7 +161,7 @@ def _victims(axes: Axes, result: Result, scale: float) -> None:
     nothing = [0] * len(_COUNTS)
     edges, values = [0.0], [nothing]
     for (begin, end), row in zip(sums.index, sums.to_numpy(), strict=True):
-        if begin > edges[-1]:  # the looks between found nothing
+        if begin > edges[-1]:  # the samples between have no trees
             edges.append(begin)
             values.append(nothing)
         edges.append(end)

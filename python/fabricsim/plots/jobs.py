@@ -43,6 +43,6 @@ def jobs(result: Result) -> Figure:
 
 
 def has_iterations(result: Result) -> bool:
-    """Whether there is anything to draw."""
+    """True if there is anything to draw."""
     table = result.frames.get("jobs")
     return table is not None and not table.empty

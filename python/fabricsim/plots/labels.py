@@ -59,7 +59,7 @@ class Labels:
         return True
 
     def _crossing(self, ends: Point, line: Line) -> int:
-        """How many other lines pass through a text above the line."""
+        """Number of other lines that pass through a text above the line."""
         count = 0
         for other in self._lines:
             (begin, _), (end, _) = other
@@ -98,7 +98,7 @@ def _sorted(a: float, b: float) -> Point:
 
 
 def _apart(ends: Point, line: Line, other: Line) -> list[float]:
-    """How far the line is below the other one, at three places between the ends; nothing if there is no place."""
+    """Distance of the line below the other one, at three points between the ends; empty if there is none."""
     low, high = ends
     return [_at(x, line) - _at(x, other) for x in (low, (low + high) / 2, high)] if low < high else []
 

@@ -117,7 +117,7 @@ def _paths(ends: Sequence[tuple[int, ...]], places: Array, switches: Array, shif
 
 
 def _bend(a: Array, b: Array, switches: Array) -> float:
-    """How far a line along a row or column has to stand out to pass the switches between its ends."""
+    """Offset at which a line along a row or column passes the switches between its ends."""
     way = b - a
     length = float(np.hypot(*way))
     if length == 0.0 or np.abs(way).min() > 1e-9:

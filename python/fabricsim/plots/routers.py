@@ -41,13 +41,13 @@ def routers(result: Result) -> Figure:
 
 
 def has_counts(result: Result) -> bool:
-    """Whether there is anything to draw."""
+    """True if there is anything to draw."""
     table = result.frames.get("router_dimensions")
     return table is not None and bool((table["granted"] > 0).any())
 
 
 def has_ages(table: pd.DataFrame) -> bool:
-    """Whether packets aged."""
+    """True if packets aged."""
     return bool((table["age_mean"] > 0).any())
 
 

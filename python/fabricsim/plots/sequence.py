@@ -20,7 +20,7 @@ from fabricsim.results import Result
 from fabricsim.selection import to_ns
 
 MOST_ARROWS = 200
-"""Packets that a chart has room for."""
+"""Maximum number of packets in a chart."""
 MOST_HOSTS = 6
 DETAILED = 40
 """Packets up to which labels show CID, SEQ and CNT."""
@@ -47,7 +47,7 @@ def sequence(
 
     Slopes are true to time; bars show what waits in reorder buffers.
 
-    `after` and `before` are times with units, `hosts` those whose packets among each other are meant, by default all.
+    `after` and `before` are times with units, `hosts` restricts the chart to packets among these hosts, by default all.
     Packets of a message are numbered from `first` on.
 
     Raises:
@@ -66,7 +66,7 @@ def sequence(
 
 
 def fits_sequence(result: Result) -> bool:
-    """Whether what was recorded has room in one chart."""
+    """True if the recorded packets fit in one chart."""
     table = result.frames.get("exchanges")
     if table is None or not 0 < (table["step"] == "sent").sum() <= MOST_ARROWS:
         return False
@@ -111,7 +111,7 @@ def _times(trace: Trace) -> list[float]:
 
 @dataclass
 class _Chart:
-    """Where things are: x in inches, y in the unit of time."""
+    """Coordinates in a chart: x in inches, y in the unit of time."""
 
     trace: Trace
     begin_ns: float
@@ -199,14 +199,14 @@ class _Chart:
         return (here, _between(here, there, _LOST_AT) if packet.lost else there)
 
     def _texts(self, packet: Packet) -> list[str]:
-        """What can be written at an arrow, the longest first."""
+        """Labels that fit an arrow, the longest first."""
         again = ", again" * packet.again
         found = [packet.label(self.first, several=self.several, fields=fields) for fields in (True, False)]
         found = [text + again for text in found[0 if self.fields else 1 :]]
         return [*found, packet.name(self.first, self.several)]
 
     def _stub(self, axes: Axes, packet: Packet, look: dict[str, Any]) -> None:
-        """What was recorded of a packet is only one end of its way."""
+        """A packet of which only one end is recorded."""
         at = packet.sent_ns if packet.sent_ns is not None else packet.end_ns
         assert at is not None
         x, other = self.x[packet.source], self.x[packet.target]
@@ -281,7 +281,7 @@ class _Chart:
         axes.grid(visible=False, axis="x")
         axes.set_ylabel(f"simulated time ({self.unit})")
         if left_out:
-            axes.set_xlabel(f"packets without a label, for want of room: {left_out}")
+            axes.set_xlabel(f"packets without a label (no room): {left_out}")
         axes.legend(handles=self._legend(), loc="upper left", bbox_to_anchor=(1.01, 1.0), borderaxespad=0.0)
 
     def _legend(self) -> list[Line2D]:

@@ -53,19 +53,19 @@ _ABLE: dict[str, Callable[[Result], bool]] = {
 
 @dataclass(frozen=True)
 class Part:
-    """The part of a run that a plot is to show; plots of packets one by one can be of a part."""
+    """The part of a run that a plot shows; plots of packets one by one can be of a part."""
 
     after: str | None = None
     before: str | None = None
     hosts: tuple[str, ...] = ()
-    """Those whose packets among each other are meant; none: all."""
+    """Hosts whose packets among each other are drawn; none: all."""
 
 
 WHOLE = Part()
 _IN_PARTS = ("sequence",)
 
 SWEEP_METRICS = ("accepted_load", "latency_ns.mean")
-"""What is drawn of a sweep in which no load varies."""
+"""Metrics drawn for a sweep in which no load varies."""
 
 
 def draw(result: Result, name: str, part: Part = WHOLE) -> Figure:
@@ -92,7 +92,7 @@ def save_plots(
     """Draws the plots `kinds`, by default all that the run has tables and room for, into the folder `out`.
 
     Raises:
-        InputError: a plot that was asked for does not exist, or has nothing to show.
+        InputError: a requested plot does not exist, or has nothing to show.
         StoreError: one cannot be written.
     """
     if kinds:
@@ -148,7 +148,7 @@ def plot_folder(
     """Draws the plots of a run's, a sweep's or a study's folder into `out`, by default into the folder itself.
 
     Raises:
-        InputError: it is not a folder of results, or `metrics` or `kinds` are asked for that it does not have.
+        InputError: it is not a folder of results, or it does not have the requested `metrics` or `kinds`.
         FolderTakenError: another process writes the folder, and `out` is not given.
         StoreError: a plot cannot be written.
     """

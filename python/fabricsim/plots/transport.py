@@ -53,7 +53,7 @@ def transport(result: Result) -> Figure:
 
 
 def has_levels(result: Result) -> bool:
-    """Whether there is anything that `transport` would draw."""
+    """True if there is anything that `transport` would draw."""
     table = result.frames.get("transport_series")
     if table is None or table.empty:
         return False
@@ -99,7 +99,7 @@ def completion(result: Result) -> Figure:
     table = result.messages
     table = table[table["messages"] > 0]
     if table.empty:
-        raise InputError("no message that was made in the measurement is complete: nothing to draw")
+        raise InputError("no message that was created in the measurement is complete: nothing to draw")
     if len(table) > MOST_ENTRIES:
         raise InputError(
             f"{len(table)} entries have completion times, and a picture has room for {MOST_ENTRIES}: see the "
@@ -117,7 +117,7 @@ def completion(result: Result) -> Figure:
         axes.set_yticks(places, _names(table))
         axes.set_ylim(len(table) - 0.4, -0.6)
         axes.grid(visible=False, axis="y")
-        axes.set_xlabel(f"from the making of a message to its last operation's being visible ({unit})")
+        axes.set_xlabel(f"from the creation of a message until its last operation is visible ({unit})")
         _choose_scale(axes, table)
         axes.set_title(f"{result.title}: completion times")
         axes.legend(loc="upper left", bbox_to_anchor=(1.01, 1.02), borderaxespad=0.0)
@@ -125,7 +125,7 @@ def completion(result: Result) -> Figure:
 
 
 def has_completions(result: Result) -> bool:
-    """Whether there is anything that `completion` would draw, and room for it."""
+    """True if there is anything that `completion` would draw, and room for it."""
     table = result.frames.get("messages")
     return table is not None and 0 < int((table["messages"] > 0).sum()) <= MOST_ENTRIES
 

@@ -1,4 +1,4 @@
-"""A study: its trials by objective, and how much each parameter matters."""
+"""A study: its trials by objective, and the importance of each parameter."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def _front(result: TuneResult) -> Figure:
 
 
 def importance(result: TuneResult) -> Figure:
-    """How much each parameter matters, for each objective."""
+    """Importance of each parameter, for each objective."""
     table = result.importances.set_index("parameter")
     with style():
         figure = new_figure(7.0, 1.2 + 0.35 * len(table) * max(1, table.shape[1]))

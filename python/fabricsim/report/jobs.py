@@ -11,7 +11,7 @@ _JOBS = {
     "job": "job",
     "ranks": "ranks",
     "done": "iterations done",
-    "iterations": "asked for",
+    "iterations": "requested",
     "mean_ns": "mean iteration",
     "min_ns": "shortest",
     "max_ns": "longest",

@@ -44,7 +44,7 @@ _FLOWS = {
     "becn": "notified",
     "ccti_mean": "mean CCTI",
     "rate_mean_mbps": "mean rate allowed",
-    "held_back": "held back",
+    "held_back": "rate-limited",
 }
 _MESSAGES = {
     "stream": "messages of",
@@ -75,7 +75,7 @@ _ROOTS = {
 
 
 def sections_of_run(result: Result, *, bound: bool = True) -> list[Section]:
-    """All that there is to tell about a run. `bound`: also what part of the bound it reached."""
+    """All sections of a run. `bound`: with the fraction of the bound that it reached."""
     found = [_summary(result), _flows(result), jobs(result), routers(result)]
     found += [_hot_spots(result), _victims(result), _congestion(result)]
     found.append(_transport(result))
@@ -112,7 +112,7 @@ def _summary(result: Result) -> Section:
     facts.append(("fabricsim", result.manifest.get("version")))
     deadlock = result.manifest["summary"].get("deadlock") or ()
     code = "\n".join(str(line) for line in deadlock)
-    text = "The network came to a deadlock: these packets wait for each other." if code else ""
+    text = "The network came to a deadlock: a cyclic dependency of these packets." if code else ""
     return Section("Summary", text=text, facts=given(facts), code=code)
 
 
@@ -133,7 +133,7 @@ def _hot_spots(result: Result) -> Section | None:
         return None
     text = (
         "Outputs at which packets piled up since the link behind them was too slow for what came: the roots of "
-        "congestion trees, found in looks at the network over the whole run."
+        "congestion trees, found in samples of the network over the whole run."
     )
     if trees.empty:
         return Section("Hot spots", text=text + " There were none.")
@@ -191,7 +191,7 @@ def _transport(result: Result) -> Section | None:
         for name, value in found.items()
         if name != "completion_ns"
     ]
-    text = "Messages are complete when their last operation is visible at their receiver; times are from their making."
+    text = "Messages are complete when their last operation is visible at their receiver; times are from creation."
     table = table_of(result.messages, _MESSAGES, MOST_ROWS, "entries of the traffic list")
     return Section("Transport", text=text, facts=given(facts), table=table)
 
@@ -230,7 +230,7 @@ def _pictures(result: Result) -> Section:
 def _invariants(result: Result) -> Section:
     found = result.manifest["summary"].get("invariants") or {}
     facts = [(re.sub("[._]", " ", name), cell(value, name)) for name, value in flatten(found).items()]
-    return Section("Invariants", text="What came into the network and what left it.", facts=given(facts))
+    return Section("Invariants", text="Packets that entered and left the network.", facts=given(facts))
 
 
 def _experiment(result: Result) -> Section:

@@ -19,14 +19,14 @@ FILE = "report.html"
 def report(
     run: str | Path | Result | SweepResult, out: str | Path | None = None, *, bound: bool = True
 ) -> Path:
-    """Writes a run or a sweep as one HTML page with everything in it: tables, pictures, the experiment.
+    """Writes a run or a sweep as one HTML page: tables, pictures, the experiment.
 
     The same results give the same page.
 
     Args:
         run: the folder of a run or a sweep, or results in memory.
         out: the file; by default `report.html` in the folder. One that exists is replaced.
-        bound: tell what part of the bound a run reached. Large networks need some seconds for it.
+        bound: add the fraction of the bound that a run reached. Large networks need some seconds for it.
 
     Raises:
         InputError: it is no such folder, or results in memory are given without `out`.
@@ -37,8 +37,8 @@ def report(
     if out is not None:
         return _written(run, Path(out), bound=bound)
     if folder is None:
-        raise InputError("these results have no folder: say where the page is to be written")
-    read_manifest(folder)  # before a lock is made beside what is no folder of results
+        raise InputError("these results have no folder: give the path of the page")
+    read_manifest(folder)  # before a lock is created beside a folder that has no results
     with FolderLock(folder):
         return _written(run, folder / FILE, bound=bound)
 
@@ -90,7 +90,7 @@ def html(result: Result | SweepResult, *, bound: bool = True) -> str:
 
 
 def experiment_description(result: Result) -> str:
-    """What the experiment says about itself."""
+    """Title and description of the experiment."""
     from fabricsim.compare.settings import experiment_of  # noqa: PLC0415
 
     return str(experiment_of(result).written().get("description", ""))

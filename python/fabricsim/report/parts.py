@@ -1,4 +1,4 @@
-"""What a page is made of."""
+"""Parts of a page."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Table:
     headings: list[str]
     rows: list[list[str]]
     numeric: list[bool]
-    """Which columns are numbers."""
+    """Numeric columns."""
     note: str = ""
 
 

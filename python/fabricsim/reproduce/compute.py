@@ -32,7 +32,7 @@ class Outcome:
     problems: list[str] = field(default_factory=list)
     """Runs that failed, rows that could not be evaluated, and rows that hold under their control."""
     complete: bool = True
-    """Whether all runs were completed."""
+    """True if all runs were completed."""
 
 
 def reproduce(
@@ -54,7 +54,7 @@ def reproduce(
         controls: also run each judged row with its feature off; a row that holds then as well is a problem.
         jobs: number of processes; by default one for each core.
         on_run: called with the number of completed runs and that of all runs.
-        stop: true if no more runs are to be started.
+        stop: true to start no more runs.
 
     Raises:
         InputError: there is no such seed or figure, or an `expected.toml` is wrong.
@@ -93,7 +93,7 @@ class _Runs:
         self._all = 0
 
     def do(self, runs: Iterable[tuple[Seed, RunOf]]) -> bool:
-        """Does those that were not done before; false if it was stopped."""
+        """Executes the runs that are not done; false if it was stopped."""
         wanted = {}
         for seed, run_of in runs:
             key = _key(seed, run_of)
@@ -105,7 +105,7 @@ class _Runs:
         )
 
     def result(self, seed: Seed, run_of: RunOf) -> Result | str:
-        """The result, or why there is none."""
+        """The result, or the reason why it is missing."""
         result = self._results.get(_key(seed, run_of), "it was not run")
         if not isinstance(result, str) and result.status == "interrupted":
             return "it was interrupted"
@@ -123,7 +123,7 @@ def _key(seed: Seed, run_of: RunOf) -> str:
 
 
 def _run(task: tuple[str, Experiment], stop: Stop) -> Result | str:
-    """The result, or why there is none."""
+    """The result, or the reason why it is missing."""
     try:
         return run(task[1], stop=stop)
     except FabricsimError as error:

@@ -24,18 +24,18 @@ class Instance:
     first: str | None = None
     """The run that expressions mean unless they name another; None: the figure's first."""
     judged: bool = True
-    """Whether it has to hold."""
+    """True if it must hold."""
     listed: bool = True
-    """Whether it is an entry."""
+    """True if it is an entry."""
 
 
 @dataclass(frozen=True)
 class Measured:
-    """What came out for a row."""
+    """Result of a row."""
 
     ours: Number | None
     holds: bool | None
-    """None if there is nothing to judge by."""
+    """None if the row is not judged."""
     used: frozenset[str]
     """Names of the runs that the value and the claim needed."""
 
@@ -141,7 +141,7 @@ class Evaluation:
 
 
 class _Tables(Mapping[str, Over]):
-    """Quantities of all cells by name, evaluated when they are asked for."""
+    """Quantities of all cells by name, evaluated on demand."""
 
     def __init__(self, evaluation: Evaluation, runs: Traced) -> None:
         self._evaluation = evaluation
@@ -164,7 +164,7 @@ class _Tables(Mapping[str, Over]):
 
 
 def within(ours: Number, reference: Number, tolerance: float, *, absolute: bool = False) -> bool:
-    """Whether ours is the reference within the tolerance, relative to the reference unless `absolute`."""
+    """True if ours is the reference within the tolerance, relative to the reference unless `absolute`."""
     if isinstance(reference, bool):
         return ours is reference
     slack = tolerance if absolute else tolerance * abs(reference)

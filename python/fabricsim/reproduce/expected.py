@@ -39,7 +39,7 @@ class Figure:
     places: dict[str, dict[str, Label]] = field(default_factory=dict)
     """Labels by axis of the runs that are cells of a grid, by their names."""
     slow: bool = False
-    """Whether its runs take minutes: such figures are left to `make reproduce`."""
+    """True if its runs take minutes: such figures are left to `make reproduce`."""
 
     @property
     def rows(self) -> list[Quantity | Cells]:
@@ -54,16 +54,16 @@ class Choice:
     parameter: str
     value: str
     when: str
-    """When it was chosen, and what was known then."""
+    """Time of the choice, and the results known then."""
     rows: str
     """The rows that it was chosen for."""
     others: str
-    """What other values would have given."""
+    """Results of other values."""
 
 
 @dataclass(frozen=True)
 class Seed:
-    """All that is compared with one publication."""
+    """All comparisons with one publication."""
 
     name: str
     folder: Path
@@ -72,9 +72,9 @@ class Seed:
     source: str = ""
     text: str = ""
     differences: list[str] = field(default_factory=list)
-    """Where our model differs from the publication's, or the publication is silent."""
+    """Differences of our model from the publication's, and points that the publication leaves open."""
     tolerances: dict[str, str] = field(default_factory=dict)
-    """Where tolerances come from, by the names that rows give in `because`."""
+    """Origins of tolerances, by the names that rows give in `because`."""
     choices: dict[str, Choice] = field(default_factory=dict)
     """Parameters chosen with results at hand, by name."""
 
@@ -134,7 +134,7 @@ def read_seed(experiments: Path, name: str) -> Seed:
 
 
 def _contradictions(seed: Seed) -> Iterator[str]:
-    """What is wrong between rows: equal names, and references to nothing."""
+    """Errors between rows: duplicate names, and unknown references."""
     figures = [figure.name for figure in seed.figures]
     for figure in seed.figures:
         names = Counter(row.quantity for row in figure.rows)

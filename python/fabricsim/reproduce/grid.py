@@ -43,7 +43,7 @@ class Axis:
     variants: dict[str, Variant] = field(default_factory=dict)
 
     def points(self) -> dict[Label, Variant]:
-        """What each label of the axis changes."""
+        """Values that each label of the axis replaces."""
         return {value: Variant(set={self.key: value}) for value in self.values} | dict(self.variants)
 
 
@@ -68,10 +68,10 @@ class Grid:
     set: dict[str, Any] = field(default_factory=dict)
 
     def places(self, where: str, only: Mapping[str, Any], extra: Mapping[str, Any]) -> Iterator[Place]:
-        """The cells, the last axis fastest; `only` names the label, or a list of labels, that is wanted of an axis.
+        """The cells, the last axis fastest; `only` names the label, or a list of labels, to select of an axis.
 
         Raises:
-            InputError: `only` names an axis or a label that there is not, or a cell has no experiment.
+            InputError: `only` names an unknown axis or label, or a cell has no experiment.
         """
         for name in only:
             if name not in self.axis:
@@ -101,7 +101,7 @@ def read_grid(where: str, name: str, content: Mapping[str, Any]) -> Grid:
     """A grid from a table `[grid.NAME]`.
 
     Raises:
-        InputError: something is wrong in it.
+        InputError: it is invalid.
     """
     axes = {key: _axis(f"{where}: axis {key}", axis) for key, axis in content.get("axis", {}).items()}
     if not axes:

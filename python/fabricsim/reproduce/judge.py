@@ -26,9 +26,9 @@ class Entry:
     unit: str
     origin: Origin
     published: Number | None
-    """The number in print."""
+    """Published value."""
     expected: Number | None
-    """The reference if nothing is printed."""
+    """Reference if no value is published."""
     ours: Number | None
     ratio: float | None
     """Ours over the reference."""
@@ -37,11 +37,11 @@ class Entry:
     absolute: bool
     """The tolerance is in the quantity's own unit, not relative."""
     because: str
-    """Where the tolerance comes from."""
+    """Origin of the tolerance."""
     claim: str | None
     """The condition that decides instead of a tolerance."""
     holds: bool | None
-    """None if there is nothing to judge by."""
+    """None if the row is not judged."""
     verdict: Verdict
     """`yes`: holds; `sign`: a printed number whose condition holds, and nothing more is judged; `calibrated`: holds,
     and a parameter was chosen with it at hand; `no`: does not hold. Whether or not they hold: `independent`: does not
@@ -51,12 +51,12 @@ class Entry:
     control_ours: Number | None
     """Ours under the control; None if the control was not run."""
     control_holds: bool | None
-    """Whether the row holds under its control, and so shows nothing; None if the control was not run."""
+    """True if the row holds under its control, and so shows nothing; None if the control was not run."""
     note: str
     value: str
     """The expression that gave ours."""
     listed: bool = True
-    """Whether it is on the page; cells that are not are kept with the numbers, and compared as all others are."""
+    """True if it is on the page; cells that are not are kept with the numbers, and compared as all others are."""
 
     @property
     def reference(self) -> Number | None:
@@ -105,7 +105,7 @@ def with_control(row: Row, measured: Measured) -> Entry:
 
 
 def verdict(instance: Instance, holds: bool | None) -> Verdict:
-    """What is said of a row that holds or not."""
+    """Verdict of a row that holds or not."""
     row = instance.quantity
     if holds is None:
         return "shown"

@@ -1,4 +1,4 @@
-"""What expressions can ask of a quantity of all cells of a grid, by its name: `rank_correlation("total")`."""
+"""Functions of expressions over a quantity of all cells of a grid, by its name: `rank_correlation("total")`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What expressions can ask of the runs of a figure."""
+"""Functions of expressions over the runs of a figure."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ def latency(runs: Runs, which: str = "mean", *, run: str | None = None) -> Any:
 
 
 def near(runs: Runs, a: float, b: float, tolerance: float) -> bool:
-    """Whether `a` is `b` within a relative tolerance; for claims."""
+    """True if `a` is `b` within a relative tolerance; for claims."""
     return abs(a - b) <= tolerance * abs(b)
 
 
@@ -134,7 +134,7 @@ def chosen(runs: Runs, run: str | None) -> Result:
 
 
 def matching(table: pd.DataFrame, flow: str) -> pd.Series[bool]:
-    """Which rows belong to the flow.
+    """Rows of the flow.
 
     Raises:
         InputError: none do.

@@ -1,4 +1,4 @@
-"""The numbers of a page as data, `SEED.json` beside it: what a later run is compared with, value by value."""
+"""The numbers of a page as data, `SEED.json` beside it: the reference of later runs, value by value."""
 
 from __future__ import annotations
 
@@ -99,12 +99,12 @@ def entries_of(seed: str, figure: str, record: dict[str, Any]) -> list[Entry]:
 
 
 def digest(seed: Seed, figure: Figure) -> str:
-    """A hash of all that a figure's entries follow from, the engine aside: its rows, its runs, and their files."""
+    """Hash of all inputs of a figure's entries except the engine: its rows, its runs, and their files."""
     return _hash([basis(seed, figure), repr(figure.quantities), repr(figure.cells)])
 
 
 def basis(seed: Seed, figure: Figure) -> str:
-    """A hash of all that a figure's values follow from, the engine and the rows aside: its runs, and their files."""
+    """Hash of all inputs of a figure's values except the engine and the rows: its runs, and their files."""
     parts: list[Any] = [repr(figure.places)]
     parts += [[name, run.experiment, run.set] for name, run in figure.runs.items()]
     names = {run.experiment for run in figure.runs.values()}
@@ -119,7 +119,7 @@ def _hash(parts: list[Any]) -> str:
 
 
 def differences(pages: Path, seed: Seed, figure: Figure, entries: Iterable[Entry]) -> list[str]:
-    """How the numbers of a figure differ from the committed ones: a line for each row."""
+    """Differences of a figure's numbers from the committed ones: a line for each row."""
     where = f"{seed.name} {figure.name}"
     record = read_record(pages, seed.name).get(figure.name)
     if record is None:

@@ -24,7 +24,7 @@ def rejudged(seed: Seed, figure: Figure, record: Mapping[str, Any]) -> list[Entr
     A row finds its numbers by its name, or else by its value and control.
 
     Raises:
-        InputError: a row needs a run: it is new, its value or control is another, or its claim looks at more than
+        InputError: a row needs a run: it is new, its value or control is another, or its claim uses more than
             `ours`; or the figure's runs or files are others.
     """
     where = f"{seed.name} {figure.name}"
@@ -63,13 +63,13 @@ def _entry(where: str, seed: Seed, figure: Figure, instance: Instance, old: Entr
 
 
 def _holds(where: str, row: Quantity, old: Entry, ours: Number | None, held: bool | None) -> bool | None:
-    """Whether a row holds with this value; `held` is what the page says."""
+    """True if a row holds with this value; `held` is what the page says."""
     if row.claim is not None:
         if row.claim == old.claim:
             return held
         try:
             return bool(evaluate(row.claim, functions({}, {}), {"ours": ours}))
-        # Functions that look at a run find none.
+        # Functions that read a run find none.
         except (InputError, StopIteration):
             raise InputError(f"{where}: {row.quantity}: its claim is another: it has to run") from None
     if row.reference is None or row.tolerance is None:

@@ -1,4 +1,4 @@
-"""The rows of a figure: what is compared, with what, and how it is judged. The format is described in
+"""The rows of a figure: quantities, references, and judging. The format is described in
 `docs/reproduction/format.md`.
 """
 
@@ -20,7 +20,7 @@ ORIGINS: tuple[str, ...] = get_args(Origin)
 
 @dataclass(frozen=True)
 class Judging:
-    """How a row is judged. A figure gives defaults for its rows."""
+    """Judging of a row. A figure gives defaults for its rows."""
 
     origin: Origin = "printed"
     """`printed`: stated in the publication; `derived`: follows from it, as `note` or the figure's text says; `own`: our
@@ -30,13 +30,13 @@ class Judging:
     absolute: bool = False
     """The tolerance is in the quantity's own unit."""
     because: str = ""
-    """Where the tolerance comes from: a name in the seed's `[tolerances]`."""
+    """Origin of the tolerance: a name in the seed's `[tolerances]`."""
     control: dict[str, Any] = field(default_factory=dict)
     """Values to replace under which the row must not hold."""
     control_on: list[str] = field(default_factory=list)
     """Patterns of the names of the runs in which the control's values are replaced; by default all."""
     independent: str = ""
-    """Why the row does not depend on a feature; such a row is shown and not counted."""
+    """Reason why the row does not depend on a feature; such a row is shown and not counted."""
     calibrated: str = ""
     """The seed's choice that was made with this row at hand."""
     repeats: str = ""
@@ -48,14 +48,14 @@ class Quantity(Judging):
     """One number or claim."""
 
     quantity: str = ""
-    """What it is, in words."""
+    """Description."""
     value: str = ""
     """Expression that gives ours."""
     unit: str = ""
     published: Number | None = None
-    """The number in print; None if the publication prints none."""
+    """Published value; None if the publication states none."""
     expected: Number | None = None
-    """The reference if nothing is printed."""
+    """Reference if no value is published."""
     claim: str | None = None
     """Expression that decides whether the row holds, instead of a tolerance; `ours` is the value."""
     note: str = ""
@@ -67,7 +67,7 @@ class Quantity(Judging):
 
     @property
     def is_judged(self) -> bool:
-        """Whether there is something to judge by."""
+        """True if the row is judged."""
         return self.claim is not None or (self.reference is not None and self.tolerance is not None)
 
 
@@ -78,22 +78,22 @@ class Cells(Judging):
     name: str = ""
     """Its name in expressions."""
     quantity: str = ""
-    """What it is, in words; `{AXIS}` stands for the cell's label on that axis."""
+    """Description; `{AXIS}` stands for the cell's label on that axis."""
     value: str = ""
     """Expression that gives ours; the cell's run is the first."""
     unit: str = ""
     published: list[Any] | None = None
     """Numbers in print, one for each cell: lists of lists, the first axis outermost; `nan`: none."""
     expected: list[Any] | None = None
-    """References if nothing is printed."""
+    """References if no values are published."""
     judged: bool = True
-    """Whether each cell has to hold; otherwise only claims about all of them."""
+    """True if each cell has to hold; otherwise only claims about all of them."""
     listed: bool = True
-    """Whether each cell is an entry of its own."""
+    """True if each cell is an entry of its own."""
 
     @property
     def is_judged(self) -> bool:
-        """Whether each cell is judged."""
+        """True if each cell is judged."""
         has_reference = self.published is not None or self.expected is not None
         return self.judged and self.listed and has_reference and self.tolerance is not None
 

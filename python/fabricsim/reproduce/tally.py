@@ -37,7 +37,7 @@ def tally(entries: Iterable[Entry]) -> dict[str, Counter[str]]:
 
 
 def headlines(entries: Iterable[Entry]) -> list[str]:
-    """A sentence for each origin that has entries: what is counted, and apart from that what is not."""
+    """A sentence for each origin that has entries: counted entries, then those that are not counted."""
     lines = []
     for origin, counts in tally(entries).items():
         counted = sum(counts[verdict] for verdict in _WORDS)
@@ -50,6 +50,6 @@ def headlines(entries: Iterable[Entry]) -> list[str]:
 
 
 def _apart(counts: Counter[str], verdict: str) -> str:
-    """What is not counted, with how much of it does not hold."""
+    """Entries that are not counted, with the number of those that do not hold."""
     failed = counts[f"{verdict}: no"]
     return f"{counts[verdict]} {_ASIDE[verdict]}" + (f" ({failed} of these do not hold)" if failed else "")

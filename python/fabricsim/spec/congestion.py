@@ -20,7 +20,7 @@ __all__ = [
 
 @dataclass(frozen=True)
 class Notification:
-    """How a destination tells a source that its packets were marked."""
+    """Notification of a source by a destination that its packets were marked."""
 
     by: Literal["cnp", "acknowledgement"] | None = None
     size: str | None = None
@@ -134,7 +134,7 @@ class Nscc:
 
 @dataclass(frozen=True)
 class CongestionControl:
-    """How sources are slowed down when the fabric is congested."""
+    """Rate limits of sources when the fabric is congested."""
 
     algorithm: Literal["none", "infiniband", "dcqcn", "swift", "hpcc", "nscc"] | None = None
     notification: Notification | None = None

@@ -1,4 +1,4 @@
-"""An experiment: its text, where it comes from, and what is set on top of it."""
+"""An experiment: its text, its origin, and the values set on top of it."""
 
 from __future__ import annotations
 
@@ -34,12 +34,12 @@ from fabricsim.spec.values import override, put, require_text
 
 @dataclass(frozen=True)
 class Experiment:
-    """One experiment, ready for the engine. Make it with `from_file`, `from_text` or `build`."""
+    """One experiment, ready for the engine. Create it with `from_file`, `from_text` or `build`."""
 
     text: str
     """TOML."""
     file: str = "experiment"
-    """What messages call it."""
+    """Name of the experiment in messages."""
     base: str = "."
     """The folder that files it refers to are relative to."""
     overrides: tuple[tuple[str, str], ...] = ()
@@ -122,11 +122,11 @@ class Experiment:
         return Path(self.file).stem or "experiment"
 
     def arguments(self) -> tuple[str, str, str, Overrides]:
-        """What the engine's functions take."""
+        """Arguments for the engine's functions."""
         return self.text, self.file, self.base, list(self.overrides)
 
     def written(self) -> dict[str, Any]:
-        """What is written in it and set on top, without defaults: needs no engine, and nothing is checked.
+        """The experiment as written and set on top, without defaults: needs no engine, and nothing is checked.
 
         Keys that are set and have no place are left out; a text that is no TOML gives nothing.
         """
@@ -142,16 +142,16 @@ class Experiment:
         """The experiment with all defaults filled in.
 
         Raises:
-            InputError: something is wrong in it.
+            InputError: it is invalid.
         """
         with bad_input():
             return cast("dict[str, Any]", json.loads(waited(lambda: native().check(*self.arguments()))))
 
     def warnings(self) -> list[str]:
-        """What is allowed in it and probably not meant, a text for each. Builds no network.
+        """Warnings about settings that are allowed and probably not intended. Builds no network.
 
         Raises:
-            InputError: something is wrong in it.
+            InputError: it is invalid.
         """
         with bad_input():
             return waited(lambda: native().warnings(*self.arguments()))
@@ -160,7 +160,7 @@ class Experiment:
         """Facts about its network: counts, diameter, bisection, zero-load latency, deadlock verdict.
 
         Raises:
-            InputError: something is wrong in it.
+            InputError: it is invalid.
         """
         with bad_input():
             return cast("dict[str, Any]", json.loads(waited(lambda: native().describe(*self.arguments()))))
@@ -171,7 +171,7 @@ class Experiment:
         Or its congestion control as lines for OpenSM's options file: "opensm".
 
         Raises:
-            InputError: something is wrong in it, or it cannot be written in this format.
+            InputError: it is invalid, or it cannot be written in this format.
         """
         with bad_input():
             return waited(lambda: native().export(*self.arguments(), format))
@@ -185,7 +185,7 @@ def as_experiment(experiment: str | Path | Experiment, set: Mapping[str, Any] | 
 
 
 _LARGEST = 64 << 20
-"""Most bytes of an experiment file."""
+"""Maximum size of an experiment file, in bytes."""
 
 
 def _read_text(path: Path) -> str:
@@ -196,7 +196,7 @@ def _read_text(path: Path) -> str:
             raise InputError(f"{path}: this is larger than 64 MiB: it is not an experiment file")
         return content.decode("utf-8")
     except FileNotFoundError:
-        raise InputError(f"{path}: there is no such file{_nearest_file(path)}") from None
+        raise InputError(f"{path}: no such file{_nearest_file(path)}") from None
     except UnicodeDecodeError as error:
         raise InputError(
             f"{path}: this is not UTF-8 text (byte {error.start + 1}); save the file as UTF-8"

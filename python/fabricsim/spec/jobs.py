@@ -62,7 +62,7 @@ class Broadcast:
 
 @dataclass(frozen=True)
 class Barrier:
-    """No rank goes on before all have come (`MPI_Barrier`)."""
+    """No rank continues before all have arrived (`MPI_Barrier`)."""
 
     kind: ClassVar[str] = "barrier"
     message: str | None = None

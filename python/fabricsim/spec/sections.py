@@ -1,6 +1,6 @@
 """The sections of an experiment as typed values. Quantities are texts with units: `"32 Gb/s"`, `"40 ns"`, `"2 KiB"`.
 
-These classes only carry values: defaults and checks are the engine's. A test holds them against the JSON Schema.
+These classes only carry values: defaults and checks are the engine's. A test compares them with the JSON Schema.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ __all__ = [
 
 @dataclass(frozen=True)
 class LinkParameters:
-    """What a link is."""
+    """Parameters of a link."""
 
     rate: str | None = None
     latency: str | None = None
@@ -52,7 +52,7 @@ class LinkParameters:
 
 @dataclass(frozen=True)
 class LinkOverride(LinkParameters):
-    """Some of a link's parameters."""
+    """A subset of a link's parameters."""
 
 
 @dataclass(frozen=True)
@@ -102,7 +102,7 @@ class Bias:
 
 @dataclass(frozen=True)
 class Age:
-    """How packets age, for the arbiter `age-based`."""
+    """Aging of packets, for the arbiter `age-based`."""
 
     cycle: str | None = None
     period: int | None = None
@@ -114,7 +114,7 @@ class Age:
 
 @dataclass(frozen=True)
 class Switch:
-    """How every switch works."""
+    """Properties of every switch."""
 
     queueing: Literal["fifo", "voq", "cioq"] | None = None
     switching: Literal["cut-through", "store-and-forward"] | None = None
@@ -149,7 +149,7 @@ class Sink:
 
 @dataclass(frozen=True)
 class Host:
-    """How every host sends and receives."""
+    """Sending and receiving at every host."""
 
     mtu: str | None = None
     open_messages: int | None = None
@@ -159,7 +159,7 @@ class Host:
 
 @dataclass(frozen=True)
 class Routing:
-    """How packets find their way."""
+    """Routing of packets."""
 
     algorithm: (
         Literal[
@@ -226,7 +226,7 @@ class HotSpot:
 
 @dataclass(frozen=True)
 class GroupOffset:
-    """All to the group that is so many further (dragonfly, megafly)."""
+    """All to the group at this distance (dragonfly, megafly)."""
 
     kind: ClassVar[str] = "group-offset"
     offset: int
@@ -247,7 +247,7 @@ PatternName = Literal[
 
 @dataclass(frozen=True)
 class Response:
-    """What the receiver of a message sends back."""
+    """Response that the receiver of a message sends."""
 
     message: str | Mapping[str, Any]
     """A size (`"8 B"`) or a distribution."""
@@ -307,7 +307,7 @@ class Run:
 
 @dataclass(frozen=True)
 class Measure:
-    """What is recorded."""
+    """Selection of what is recorded."""
 
     bin: str | None = None
     flows: Literal["auto", "pairs", "sources"] | None = None

@@ -16,7 +16,7 @@ class Range:
     low: Any
     high: Any
     scale: Literal["linear", "log"] = "linear"
-    """What is uniform: the value, or its logarithm."""
+    """Quantity that is uniform: the value, or its logarithm."""
     integer: bool = False
     """Whole numbers only, of the unit of `low` if it has one."""
 

@@ -105,7 +105,7 @@ class Dragonfly:
     h: int
     """Global links of a router."""
     g: int | None = None
-    """Groups; by default as many as can be joined, a h + 1."""
+    """Groups; by default the largest possible number, a h + 1."""
     arrangement: Arrangement | None = None
 
 
@@ -121,7 +121,7 @@ class Megafly:
     h: int
     """Global links of a spine."""
     g: int | None = None
-    """Groups; by default as many as can be joined, spines h + 1."""
+    """Groups; by default the largest possible number, spines h + 1."""
     arrangement: Arrangement | None = None
 
 

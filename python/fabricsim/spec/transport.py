@@ -1,4 +1,4 @@
-"""How messages come whole and in order over a network that keeps no order: the section `transport`."""
+"""Ordering and completeness of messages over a network that keeps no order: the section `transport`."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ OrderingMode = Literal[
 
 @dataclass(frozen=True)
 class TransportTarget:
-    """What a receiving host has for the ordering protocols."""
+    """Resources of a receiving host for the ordering protocols."""
 
     connections: int | None = None
     reorder_buffer: int | None = None

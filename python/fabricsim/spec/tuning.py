@@ -23,7 +23,7 @@ class TuneParameter:
 
 @dataclass(frozen=True)
 class TuneObjective:
-    """A metric that is to be large or small."""
+    """A metric to maximise or minimise."""
 
     metric: str
     goal: Literal["maximize", "minimize"]
@@ -51,7 +51,7 @@ class TuneConstraint:
 
 @dataclass(frozen=True)
 class TuneReport:
-    """A metric that is written down."""
+    """A metric that is recorded."""
 
     metric: str
     name: str | None = None
@@ -63,7 +63,7 @@ class TuneReport:
 
 @dataclass(frozen=True)
 class TuneScenario:
-    """A variant of the experiment that the setting has to serve, too."""
+    """A variant of the experiment that the setting must serve as well."""
 
     name: str
     set: Mapping[str, Any] | None = None
@@ -71,7 +71,7 @@ class TuneScenario:
 
 @dataclass(frozen=True)
 class Tune:
-    """What `fabricsim tune` looks for, and where."""
+    """Objectives and parameters of `fabricsim tune`."""
 
     parameters: Mapping[str, TuneParameter]
     objectives: list[TuneObjective]

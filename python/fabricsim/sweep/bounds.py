@@ -1,4 +1,4 @@
-"""What part of the largest possible throughput the points of a sweep reached."""
+"""Fraction of the bound that the points of a sweep reached."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from fabricsim.sweep.table import BOUND
 
 @dataclass(frozen=True)
 class Total:
-    """What of a bound is needed to compare a point with it."""
+    """Figures of a bound for the comparison with a point."""
 
     gbps: float
     """The largest total."""
     offered_gbps: float | None
-    """What sources offer in the mean; None if one offers all that its link carries."""
+    """Mean offered load of the sources; None if one offers all that its link carries."""
 
     @classmethod
     def of(cls, found: Bound) -> Total:
@@ -40,7 +40,7 @@ class Total:
 
 
 NO_BOUND = "no bound: "
-"""How the message of a point begins that has none."""
+"""Prefix of the message of a point without a bound."""
 
 
 def add_bounds(experiment: Experiment, state: SweepState, executor: Executor, stop: Stop) -> None:
@@ -64,7 +64,7 @@ def add_bounds(experiment: Experiment, state: SweepState, executor: Executor, st
 
 
 def total_of(experiment: Experiment, stop: Stop) -> Total | str | None:
-    """The largest total of an experiment's traffic, or why there is none; in a worker. None after a stop."""
+    """The largest total of an experiment's traffic, or the reason why it is missing; in a worker. None after a stop."""
     if stop():
         return None
     traffic = experiment.written().get("traffic")
@@ -88,5 +88,5 @@ def _with_bound(row: Mapping[str, Any], found: Total | str) -> dict[str, Any]:
 
 
 def _kept(message: str | None) -> str:
-    """A message without what an earlier attempt said."""
+    """A message without the text of an earlier attempt."""
     return "" if message is None or message.startswith(NO_BOUND) else message

@@ -23,7 +23,7 @@ IN_FLIGHT_PER_THREAD = 2
 """Tasks given to the scheduler per thread of its workers: one at work and one in reserve."""
 FEWEST_IN_FLIGHT = 4
 LOOK_S = 1.0
-"""Seconds between two looks at which workers there are."""
+"""Seconds between two checks of the workers."""
 GATHER_S = 10.0
 """Seconds for the way of one result."""
 
@@ -64,7 +64,7 @@ def import_distributed() -> Any:
             f"Dask is not installed (no module {error.name}): pip install 'fabricsim[cluster]'"
         ) from None
     for name in ("distributed", "distributed.client", "distributed.core"):
-        logging.getLogger(name).setLevel(logging.CRITICAL)  # what it has to say becomes one message of ours
+        logging.getLogger(name).setLevel(logging.CRITICAL)  # its error becomes one message of ours
     return distributed
 
 
@@ -87,7 +87,7 @@ def connect(address: str) -> Any:
 
 @contextmanager
 def closing(client: Any) -> Iterator[Any]:
-    """Closes the client at the end, whatever became of its scheduler."""
+    """Closes the client at the end, even if its scheduler is gone."""
     try:
         yield client
     finally:
@@ -195,7 +195,7 @@ class _Flight(Generic[T, R]):
         return bool(self._tasks)
 
     def _room(self) -> int:
-        """Most tasks that are given to the scheduler at once."""
+        """Maximum number of tasks at the scheduler at once."""
         if time.monotonic() >= self._next_look:
             self._next_look = time.monotonic() + LOOK_S
             self._threads = sum(self._ask(self._client.nthreads).values())
@@ -206,7 +206,7 @@ class _Flight(Generic[T, R]):
         return max(FEWEST_IN_FLIGHT, IN_FLIGHT_PER_THREAD * self._threads)
 
     def _ask(self, question: Callable[..., Any], *arguments: Any, **options: Any) -> Any:
-        """What the scheduler answers."""
+        """Answer of the scheduler."""
         try:
             return question(*arguments, **options)
         except OSError:
@@ -223,7 +223,7 @@ class _Flight(Generic[T, R]):
             self._halt()
 
     def _take(self, future: Any) -> None:
-        """Hands the result of a future over; one whose worker died with it is made again and comes back later."""
+        """Hands the result of a future over; one whose worker died with it is repeated and comes back later."""
         if future.key not in self._tasks:
             return
         from distributed.scheduler import KilledWorker  # noqa: PLC0415 - see above
@@ -247,13 +247,13 @@ class _Flight(Generic[T, R]):
             self._on_done(task, result[0])
 
     def _lose(self, task: T) -> None:
-        message = "its Dask worker died again and again, perhaps for want of memory"
+        message = "its Dask worker died repeatedly, perhaps because memory ran out"
         if self._on_lost is None:
             raise FabricsimError(message.replace("its", "a task's", 1))
         self._on_lost(task, message)
 
     def _halt(self) -> None:
-        """Takes back what has not begun; tells the rest to stop."""
+        """Withdraws tasks that have not begun; notifies the rest to stop."""
         self._stopped = True
         self._next_look = time.monotonic() + LOOK_S
         self._ask(self._client.run, _note_stop, self._token, on_error="ignore")
@@ -265,7 +265,7 @@ class _Flight(Generic[T, R]):
 _LOST = "the connection to the Dask scheduler was lost; what was done until then is kept"
 
 _stopped_tokens: set[str] = set()
-"""In a worker: the work that was told to stop."""
+"""In a worker: tasks that were notified to stop."""
 
 
 def _note_stop(token: str) -> None:

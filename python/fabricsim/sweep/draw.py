@@ -31,7 +31,7 @@ def drawn_points(wanted: RandomPoints, where: str) -> list[dict[str, str]]:
     if wanted.method not in _METHODS:
         raise InputError(f"{where}.method: {wanted.method!r} is not allowed: give {' or '.join(_METHODS)}")
     if not wanted.keys:
-        raise InputError(f"{where}.keys: there is nothing to draw: give keys with ranges or choices")
+        raise InputError(f"{where}.keys: keys are missing: give keys with ranges or choices")
     drawers = {key: _drawer(what, f'{where}.keys."{key}"') for key, what in wanted.keys.items()}
     rows = _units(len(drawers), wanted)
     return [{key: draw(u) for (key, draw), u in zip(drawers.items(), row, strict=True)} for row in rows]
@@ -55,7 +55,7 @@ def _drawer(what: Any, where: str) -> Callable[[float], str]:
     if isinstance(what, Mapping):
         unknown = sorted(set(what) - {"low", "high", "scale", "integer"})
         if unknown or not {"low", "high"} <= set(what):
-            problem = f"there is no {unknown[0]!r} in a range" if unknown else "low and high are needed"
+            problem = f"unknown key {unknown[0]!r} in a range" if unknown else "low and high are needed"
             raise InputError(f"{where}: {problem}: give low, high, and perhaps scale and integer")
         what = Range(**what)
     if isinstance(what, Range):
@@ -72,16 +72,16 @@ def _range(what: Range, where: str) -> Callable[[float], str]:
     ends = _ends(what, where)
     low, high = ends.low, ends.high
     if not low < high:
-        raise InputError(f"{where}: low is {what.low} and high is {what.high}: low has to be less than high")
+        raise InputError(f"{where}: low is {what.low} and high is {what.high}: low must be less than high")
     if what.scale not in _SCALES:
         raise InputError(f"{where}.scale: {what.scale!r} is not allowed: give linear or log")
     if what.scale == "log" and low <= 0:
-        raise InputError(f"{where}: on the log scale low has to be above 0, it is {what.low}")
+        raise InputError(f"{where}: on the log scale low must be above 0, not {what.low}")
     if not what.integer:
         return lambda u: ends.text(min(max(float(f"{_at(u, low, high, what.scale):.{DIGITS}g}"), low), high))
     first, last = math.ceil(low), math.floor(high)
     if first > last:
-        raise InputError(f"{where}: there is no whole number from {what.low} to {what.high}")
+        raise InputError(f"{where}: no whole number from {what.low} to {what.high}")
     # each whole number owns as much of the scale as the others do: from itself to the next
     return lambda u: ends.text(min(max(math.floor(_at(u, first, last + 1, what.scale)), first), last))
 
@@ -112,7 +112,7 @@ def _ends(what: Range, where: str) -> _Ends:
     numbers = [isinstance(end, int | float) and not isinstance(end, bool) for end in (what.low, what.high)]
     if not all(numbers) or not all(math.isfinite(end) for end in (what.low, what.high)):
         raise InputError(
-            f"{where}: low {what.low!r} and high {what.high!r} have to be two numbers, or two values with units of the "
+            f"{where}: low {what.low!r} and high {what.high!r} must be two numbers, or two values with units of the "
             'same kind, such as "1 us" and "1 ms"'
         )
     return _Ends(float(what.low), float(what.high), "")

@@ -1,4 +1,4 @@
-"""Where many runs are worked through: in local processes, on a Dask cluster, or as Slurm jobs."""
+"""Execution of many runs: in local processes, on a Dask cluster, or as Slurm jobs."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ Say = Callable[[str], None]
 
 
 def silent(message: str) -> None:
-    """The `say` that says nothing."""
+    """A `say` that discards its text."""
 
 
 class Executor(Protocol):
-    """Works through many tasks, several at a time."""
+    """Executes many tasks, several at a time."""
 
     def work_through(
         self,
@@ -32,9 +32,9 @@ class Executor(Protocol):
     ) -> bool:
         """Calls `work(task, stop)` for every task, and `on_done(task, result)` once for each, in the caller's thread.
 
-        Tasks are taken from the iterable when there is room for them, so it may be a generator that makes a task from
-        the results so far. On a stop, or Ctrl-C, no more tasks begin and those at work are told by their own `stop`;
-        what they return then is handed over, too. A task whose worker dies begins again.
+        Tasks are taken from the iterable when there is room for them, so it may be a generator that creates a task from
+        the results so far. On a stop, or Ctrl-C, no more tasks begin and running ones are notified by their own `stop`;
+        what they return then is handed over as well. A task whose worker dies is repeated.
 
         Args:
             tasks: what to work on; can be pickled.
@@ -42,7 +42,7 @@ class Executor(Protocol):
                 so let it return its failures.
             on_done: takes a task and its result, in the order in which they are done.
             stop: asked about ten times a second.
-            on_lost: takes a task that was given up since its worker died again and again, and why.
+            on_lost: takes a task that was given up because its worker died repeatedly, and the reason.
 
         Returns:
             Whether all tasks were done: False after a stop.
@@ -59,7 +59,7 @@ class _Local:
     jobs: int | None
 
     def processes(self, tasks: int | None) -> int:
-        """Processes of this machine that work at once on so many tasks; None: an unknown number of tasks."""
+        """Number of processes of this machine that work at once on these tasks; None: an unknown number of tasks."""
         jobs = self.jobs or os.cpu_count() or 1
         return jobs if tasks is None else max(1, min(jobs, tasks))
 
@@ -104,7 +104,7 @@ def slurm(options: Mapping[str, str] | None = None, *, say: Say = silent) -> Exe
 
     Args:
         options: see `fabricsim.sweep.slurm.OPTIONS`: `{"partition": "batch", "jobs": "10"}`.
-        say: told what is waited for.
+        say: receives the reason for waiting.
 
     Raises:
         InputError: an option is wrong, dask-jobqueue is not installed, or there is no Slurm.

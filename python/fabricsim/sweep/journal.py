@@ -23,7 +23,7 @@ _LINE = re.compile(r'(?P<text>\[.*), "(?P<sum>[0-9a-f]{8})"\]', re.DOTALL)
 
 @dataclass(frozen=True)
 class Journal:
-    """What a journal has."""
+    """Content of a journal."""
 
     rows: dict[int, Row]
     damaged: list[str]

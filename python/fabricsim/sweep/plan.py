@@ -37,7 +37,7 @@ class Axis:
 
 @dataclass(frozen=True)
 class Plan:
-    """What a sweep runs."""
+    """Points of a sweep."""
 
     axes: list[Axis]
 
@@ -176,7 +176,7 @@ def _keys(spelled: Any) -> set[str]:
 
 
 def _without(drawn: dict[str, Any] | None, keys: set[str]) -> dict[str, Any] | None:
-    """What the file draws, without keys that are varied otherwise."""
+    """Drawn points of the file, without keys that are varied otherwise."""
     if drawn is None:
         return None
     left = {key: what for key, what in drawn["keys"].items() if key not in keys}
@@ -190,7 +190,7 @@ def _random(drawn: Any, where: str) -> RandomPoints | None:
         raise InputError(f"{where}.random: expected samples and keys, found {drawn!r}")
     unknown = sorted(set(drawn) - {"samples", "seed", "method", "keys"})
     if unknown or not {"samples", "keys"} <= set(drawn):
-        problem = f"there is no {unknown[0]!r}" if unknown else "samples and keys are needed"
+        problem = f"unknown key {unknown[0]!r}" if unknown else "samples and keys are needed"
         raise InputError(f"{where}.random: {problem}: give samples, keys, and perhaps seed and method")
     return RandomPoints(**drawn)
 
@@ -207,9 +207,9 @@ def _check_axes(found: Plan, experiment: Experiment) -> None:
             raise InputError(f"{experiment.file}: sweep: {key} is varied twice: keep one of them")
         if following.startswith(f"{key}."):
             raise InputError(
-                f"{experiment.file}: sweep: {following} is a part of {key}, which is varied, too: keep one of them"
+                f"{experiment.file}: sweep: {following} is a part of {key}, which is varied as well: keep one of them"
             )
     if unfit := next((key for key in keys if key.partition(".")[0] in ("sweep", "tune")), None):
         raise InputError(f"{experiment.file}: sweep: {unfit} is no key of a run, so nothing changes with it")
     if (size := math.prod(len(axis.points) for axis in found.axes)) > MOST_POINTS:
-        raise InputError(f"{experiment.file}: sweep: these are {size:,} points; the most are {MOST_POINTS:,}")
+        raise InputError(f"{experiment.file}: sweep: {size:,} points are too many: at most {MOST_POINTS:,}")

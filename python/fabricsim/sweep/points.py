@@ -1,4 +1,4 @@
-"""A sweep: its points run, kept as they are done, and taken up again."""
+"""A sweep: execution of its points, with results kept and resumed."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class SweepResult:
     points: pd.DataFrame
     """The parameters by their keys, `status` and `message`, then the scalars of each run's summary by dotted name."""
     complete: bool
-    """Whether all points are done."""
+    """True if all points are done."""
     folder: Path | None = None
     damaged: tuple[str, ...] = ()
     """A message for each line of the folder's journal that was left out."""
@@ -60,7 +60,7 @@ class SweepResult:
 
     @property
     def others(self) -> list[str]:
-        """The parameters that tell one curve over load from another: not those that vary together with the load."""
+        """The parameters that distinguish curves over load: not those that vary together with the load."""
         zips = [axis["keys"] for axis in self.manifest.get("axes", ()) if axis["kind"] == "zip"]
         tied = {key for keys in zips if any(map(is_load, keys)) for key in keys}
         return [key for key in self.parameters if not is_load(key) and key not in tied]
@@ -74,7 +74,7 @@ class SweepResult:
         return int((self.points["status"] == status).sum())
 
     def curves(self) -> list[tuple[dict[str, Any], pd.DataFrame]]:
-        """The points over load for each combination of the other parameters; none where no load varies."""
+        """The points over load for each combination of the other parameters; none if no load varies."""
         if not self.loads or "offered_load" not in self.points:
             return []
         others, points = self.others, self.points.dropna(subset=["offered_load"])
@@ -85,12 +85,12 @@ class SweepResult:
         return [(key, rows) for key, rows in curves if rows["offered_load"].nunique() > 1]
 
     def saturation(self) -> pd.DataFrame:
-        """The saturation point for each combination of the other parameters; empty where no load varies."""
+        """The saturation point for each combination of the other parameters; empty if no load varies."""
         found = ((key, saturation(rows)) for key, rows in self.curves())
         return pd.DataFrame([key | vars(s) for key, s in found if isinstance(s, Saturation)])
 
     def as_dict(self) -> dict[str, Any]:
-        """What `fabricsim sweep --json` prints."""
+        """The output of `fabricsim sweep --json`."""
         plain = {
             "experiment": self.manifest["file"],
             "parameters": self.parameters,
@@ -103,7 +103,7 @@ class SweepResult:
 
 
 def is_load(key: str) -> bool:
-    """Whether a key of an experiment is an offered load."""
+    """True if a key of an experiment is an offered load."""
     return key.rpartition(".")[2] in ("load", "rate") and key.startswith("traffic.")
 
 
@@ -145,9 +145,9 @@ def sweep(
         memory: most memory of all local processes together, such as "16 GiB", or of each run on a cluster; by default
             what the machine has.
         bound: add a column `bound_fraction`: accepted throughput over the largest total that topology and routing
-            allow. Bounds are computed when the points are done, once for those that differ in nothing that matters.
+            allow. Bounds are computed when the points are done, once for points with equal bounds.
         on_point: called with points done and points in all.
-        say: told which points of the folder are damaged, and run again.
+        say: receives the points of the folder that are damaged and repeated.
         stop: asked about ten times a second.
 
     Raises:
@@ -202,7 +202,7 @@ def _work(
 
 
 class _Tasks(Sequence[Task]):
-    """The points to run, made when they are asked for."""
+    """The points to run, created on demand."""
 
     def __init__(self, experiment: Experiment, state: SweepState, todo: Sequence[int]) -> None:
         self._experiment = experiment
@@ -218,7 +218,7 @@ class _Tasks(Sequence[Task]):
 
 
 def load_sweep(folder: str | Path) -> SweepResult:
-    """The sweep in a folder, also of one that is under way.
+    """The sweep in a folder, also while it is running.
 
     Raises:
         InputError: it is not the folder of a sweep.

@@ -24,13 +24,13 @@ OnDone = Callable[[T, R], None]
 OnLost = Callable[[T, str], None]
 POLL_S = 0.1
 MOST_LOSSES = 3
-"""Times that a task may take its worker process with it; the last of them it works alone."""
+"""Number of times that a task may crash its worker process; the last time it runs alone."""
 _FOR_THE_PARENT = (signal.SIGINT, signal.SIGHUP)
 """Signals that a terminal sends to all processes of a command."""
 
 
 def never() -> bool:
-    """The stop that does not come."""
+    """A stop condition that is never true."""
     return False
 
 
@@ -106,7 +106,7 @@ class _Pool(Generic[T, R]):
         return not self._event.is_set()
 
     def _submit(self, tasks: Iterator[tuple[int, T]]) -> bool:
-        """Gives every idle process a task; returns whether any task is at work."""
+        """Assigns a task to every idle process; returns True if any task is running."""
         while not self._event.is_set() and len(self._futures) < self._jobs:
             if self._stop():
                 self._halt()
@@ -152,7 +152,7 @@ class _Pool(Generic[T, R]):
         if self._losses[number] < MOST_LOSSES:
             self._again.append((number, task))
             return
-        message = "its worker process was killed again and again, perhaps for want of memory"
+        message = "its worker process was killed repeatedly, perhaps because memory ran out"
         if self._on_lost is None:
             raise FabricsimError(message.replace("its", "a task's", 1) + ": try fewer with --jobs")
         self._on_lost(task, message)
@@ -166,14 +166,14 @@ class _Pool(Generic[T, R]):
         self._executor = self._new_executor()
 
     def _halt(self) -> None:
-        """No task begins any more; `_futures` keeps those at work, which are told to stop."""
+        """No task begins any more; `_futures` keeps the running ones, which are notified to stop."""
         self._event.set()
         for future in [future for future in self._futures if future.cancel()]:
             del self._futures[future]
 
 
 class _Worker:
-    """What a worker process was given when it started."""
+    """Arguments of a worker process at its start."""
 
     stop: Stop = staticmethod(never)
 
@@ -197,7 +197,7 @@ def _end_with_parent() -> None:
 
 @contextmanager
 def _signals_held() -> Iterator[None]:
-    """Signals for the parent wait. Processes that start here begin with them held, so that none strikes them before
+    """Signals for the parent wait. Processes that start here begin with them held, so that none reaches them before
     they ignore it.
     """
     before = signal.pthread_sigmask(signal.SIG_BLOCK, _FOR_THE_PARENT)

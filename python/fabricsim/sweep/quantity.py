@@ -21,13 +21,13 @@ _RATES = {
 
 @dataclass(frozen=True)
 class Dimension:
-    """What a value with a unit measures, and the unit in which tables give it."""
+    """Dimension of a value with a unit, and its unit in tables."""
 
     suffix: str
     """End of the names of columns in this unit."""
     unit: str
     units: dict[str, Fraction]
-    """What a unit is in that of the tables."""
+    """Factor from a unit to that of the tables."""
 
 
 DIMENSIONS = (

@@ -1,4 +1,4 @@
-"""Where a network saturates, from a sweep over load.
+"""Saturation point of a network, from a sweep over load.
 
 The field's usual definition: a network is saturated at an offered load at which it accepts less than is offered, or
 at which the mean latency has grown to a multiple of the zero-load latency (Dally & Towles, Principles and Practices
@@ -29,7 +29,7 @@ class Saturation:
     throughput: float
     """Highest accepted load of all points, beyond saturation too."""
     reached: bool
-    """Whether some point is saturated; if not, the true saturation point is higher."""
+    """True if some point is saturated; if not, the true saturation point is higher."""
 
 
 def saturation(points: pd.DataFrame) -> Saturation | None:

@@ -30,11 +30,11 @@ WRITE_S = 5.0
 WRITE_SHARE = 0.05
 """Part of the time that writing the table may take."""
 _SAME = ("kind", "points", "overrides", "experiment", "version", "inputs")
-"""What has to be equal for a sweep to go on in a folder."""
+"""Keys of the manifest that must be equal to resume a sweep in a folder."""
 
 
 class SweepState:
-    """A sweep under way."""
+    """A running sweep."""
 
     def __init__(
         self,
@@ -44,7 +44,7 @@ class SweepState:
         force: bool,
         say: Callable[[str], None] = lambda _: None,
     ) -> None:
-        """Takes up what `folder` has of the same sweep; `say` is told which points of it are damaged.
+        """Resumes from the results already in `folder`; `say` receives the damaged points.
 
         Raises:
             InputError: the folder holds something else, cannot be written, or another process works on it.
@@ -87,7 +87,7 @@ class SweepState:
         return [at for at in range(len(self.points)) if at not in self._rows]
 
     def row(self, at: int) -> Mapping[str, Any] | None:
-        """What is kept of a point; None before it is done."""
+        """Recorded row of a point; None before it is done."""
         return self._rows.get(at)
 
     def add(self, at: int, row: dict[str, Any]) -> None:
@@ -169,7 +169,7 @@ class SweepState:
 
 
 class _Rescued:
-    """Where writing fails, the points go to the directory for temporary files."""
+    """If writing fails, saves the points to the directory for temporary files."""
 
     def __init__(self, state: SweepState, what: str) -> None:
         self._state = state

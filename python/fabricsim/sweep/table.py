@@ -16,7 +16,7 @@ TABLE = "sweep"
 FAILED = "failed"
 """Status of a point that gave no results; the others are those of runs."""
 BOUND = "bound_fraction"
-"""The column that is there where bounds were asked for."""
+"""The column of bounds, if requested."""
 _UNITS = {"_ns": "ns", "_s": "s", "_gbps": "Gb/s", "_bytes": "B"}
 _NOTES = {
     "point": "number of the point",

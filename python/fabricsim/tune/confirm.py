@@ -1,4 +1,4 @@
-"""What a setting gains over the experiment as it is, on seeds that had no say in choosing it."""
+"""Gain of a setting over the unchanged experiment, on seeds that were not used for choosing it."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ class Confirmation:
     holds: Mapping[str, bool]
     """For each constraint: whether the best setting keeps it on these seeds."""
     error: str = ""
-    """Why there is no comparison."""
+    """Reason for a missing comparison."""
 
 
 class FreshRuns:
@@ -83,7 +83,7 @@ class FreshRuns:
 
     @property
     def size(self) -> int:
-        """Runs in all."""
+        """Total number of runs."""
         return len(self._keys)
 
     @property
@@ -92,7 +92,7 @@ class FreshRuns:
         return sum(key in self._known for key in self._keys.values())
 
     def todo(self, metrics: tuple[Which, ...]) -> list[Task]:
-        """What is left."""
+        """Runs that are left."""
         return [
             Task(trial, place, self.variants[trial][place][2], metrics)
             for (trial, place), key in self._keys.items()
@@ -100,7 +100,7 @@ class FreshRuns:
         ]
 
     def keep(self, task: Task, answer: Answer) -> None:
-        """Stores what a run gave."""
+        """Stores the result of a run."""
         scenario, seed, _ = self.variants[task.trial][task.place]
         run = Run(scenario.name, seed, **vars(answer))
         self._known[self._keys[task.trial, task.place]] = run.as_dict()
@@ -181,7 +181,7 @@ def _of_seed(runs: Sequence[Run], seed: int, at: int) -> list[float]:
 def interval(differences: np.ndarray[Any, np.dtype[np.float64]], confidence: float) -> tuple[float, float]:
     """Confidence interval of the mean of paired differences (Student's t).
 
-    Runs that no random number has an influence on differ all by the same: then the interval is that point.
+    Without random influence all differences are equal: then the interval is that point.
     """
     from scipy import stats  # noqa: PLC0415 - takes long
 

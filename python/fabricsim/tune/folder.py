@@ -25,10 +25,10 @@ WRITE_S = 5.0
 
 
 class Folder:
-    """Where a study's tables go; nowhere without a path."""
+    """Folder of a study's tables; none without a path."""
 
     def __init__(self, problem: Problem, path: Path | None, force: bool) -> None:
-        """Makes the folder, or takes up that of the same study.
+        """Creates the folder, or resumes that of the same study.
 
         Raises:
             InputError: it is something else, cannot be written, or another process works on it.
@@ -71,7 +71,7 @@ class Folder:
             Reservation.create(path, self.manifest, {}, force=force)
 
     def close(self) -> None:
-        """Lets other processes have the folder."""
+        """Releases the folder for other processes."""
         if self._lock is not None:
             self._lock.release()
 
@@ -92,12 +92,12 @@ class Folder:
         return manifest.get("kind") == KIND
 
     def discard(self) -> None:
-        """Takes a folder back that was made for nothing."""
+        """Removes a folder that was created in vain."""
         if self.path is not None and self._made:
             shutil.rmtree(self.path, ignore_errors=True)
 
     def open_file(self, name: str) -> None:
-        """Checks a file of the folder that another library writes, and takes its checksum away until `seal`.
+        """Checks a file of the folder that another library writes, and removes its checksum until `seal`.
 
         Raises:
             StoreError: it is damaged.
@@ -125,7 +125,7 @@ class Folder:
             raise StoreError(f"{self.path}: it cannot be written: {error.strerror}") from error
 
     def due(self) -> bool:
-        """Whether the tables have not been written for a while."""
+        """True if the tables have not been written for a while."""
         return self.path is not None and time.monotonic() >= self._next_write
 
     def write(self, frames: Mapping[str, pd.DataFrame], facts: Mapping[str, Any] | None = None) -> None:

@@ -1,4 +1,4 @@
-"""How much each parameter matters."""
+"""Importance of each parameter."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from optuna.trial import FrozenTrial
 
 FEWEST = 10
-"""Trials that are needed to say anything."""
+"""Minimum number of trials."""
 
 
 def importances(problem: Problem, study: Study) -> pd.DataFrame:

@@ -1,4 +1,4 @@
-"""Parameters: ranges and choices, as Optuna sees them and as an experiment takes them."""
+"""Parameters: ranges and choices, as distributions of Optuna and as values of an experiment."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ class Parameter(Protocol):
     def key(self) -> str: ...
 
     def distribution(self) -> BaseDistribution:
-        """What Optuna draws from."""
+        """Distribution for Optuna."""
         ...
 
     def value(self, drawn: Any) -> Any:
-        """What was drawn as a value of the experiment."""
+        """The drawn value as a value of the experiment."""
         ...
 
     def drawn(self, value: Any) -> Any:
@@ -136,7 +136,7 @@ class Numbers:
 
 @dataclass(frozen=True)
 class Quantities:
-    """A range of values with a unit, as whole multiples of a grain: the smallest unit, or that which was asked for."""
+    """A range of values with a unit, as whole multiples of a grain: the smallest unit, or the configured one."""
 
     key: str
     low: Quantity
@@ -199,7 +199,7 @@ class Quantities:
 
 
 def _steps(distance: Any, step: Any, value: Any) -> int:
-    """How many steps a value is away.
+    """Number of steps to a value.
 
     Raises:
         InputError: not a whole number.

@@ -1,4 +1,4 @@
-"""Which settings are best."""
+"""Pareto-optimal settings."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from fabricsim.tune.record import Record
 
 
 def dominates(a: Record, b: Record, axes: Sequence[Axis]) -> bool:
-    """Whether `a` is nowhere worse than `b`, and better somewhere."""
+    """True if `a` is nowhere worse than `b`, and better somewhere."""
     signs = [1.0 if axis.maximize else -1.0 for axis in axes]
     better = [sign * (x - y) for sign, x, y in zip(signs, a.values, b.values, strict=True)]
     return min(better) >= 0.0 and max(better) > 0.0

@@ -1,4 +1,4 @@
-"""What an experiment's `[tune]` asks for."""
+"""Objectives, constraints and parameters of an experiment's `[tune]`."""
 
 from __future__ import annotations
 
@@ -39,19 +39,19 @@ class Wanted:
 
     @property
     def has_limits(self) -> bool:
-        """Whether it is a constraint."""
+        """True if it is a constraint."""
         return self.at_least is not None or self.at_most is not None
 
     @property
     def worst(self) -> str:
-        """Which of the values of several runs is the worst: "least", "largest", or "none" for what is only reported."""
+        """The worst of the values of several runs: "least", "largest", or "none" for what is only reported."""
         if self.maximize is None and not self.has_limits:
             return "none"
         up = self.maximize if self.maximize is not None else self.at_least is not None
         return "least" if up else "largest"
 
     def excess(self, value: float) -> float:
-        """By how much a value breaks the limits; 0 or less: it keeps them."""
+        """Violation of the limits by a value; 0 or less: it keeps them."""
         below = -math.inf if self.at_least is None else self.at_least - value
         above = -math.inf if self.at_most is None else value - self.at_most
         return max(below, above)
@@ -124,7 +124,7 @@ class Problem:
 
     @property
     def sampler(self) -> str:
-        """How settings are chosen: `tpe`, `nsga-ii`, `random` or `grid`."""
+        """Sampler that chooses settings: `tpe`, `nsga-ii`, `random` or `grid`."""
         named = str(self._tune["sampler"])
         return ("tpe" if len(self.axes) == 1 else "nsga-ii") if named == "auto" else named
 
@@ -134,7 +134,7 @@ class Problem:
 
     @property
     def window(self) -> int:
-        """Settings under way at once."""
+        """Settings in progress at once."""
         return int(self._tune["window"])
 
     @property
@@ -180,7 +180,7 @@ class Problem:
         return dict(zip((p.key for p in self.parameters), point, strict=True))
 
     def settings(self, drawn: Mapping[str, Any]) -> dict[str, Any]:
-        """What was drawn as values of the experiment."""
+        """The drawn values as values of the experiment."""
         return {p.key: p.value(drawn[p.key]) for p in self.parameters}
 
     def variants(self, settings: Settings, seeds: Sequence[int]) -> list[tuple[Scenario, int, Experiment]]:
@@ -198,7 +198,7 @@ class Problem:
         return min(values) if wanted.worst == "least" else max(values)
 
     def excess(self, constraint: Wanted, runs: Sequence[Sequence[float]]) -> float:
-        """By how much runs, of which each has a value of each metric, break a constraint; 0 or less: they keep it."""
+        """Violation of a constraint by runs, each with a value of each metric; 0 or less: they keep it."""
         at = next(n for n, metric in enumerate(self.metrics) if metric.name == constraint.name)
         values = [run[at] for run in runs]
         if self._tune["aggregate"] == "mean":
@@ -252,7 +252,7 @@ def _named(wanted: Sequence[Wanted]) -> list[Wanted]:
 
 
 def _about_the_same(taken: tuple[Which, str] | None, item: Wanted) -> bool:
-    """Whether a name is free, or is that of the same metric of several runs."""
+    """True if a name is free, or is that of the same metric of several runs."""
     return taken is None or (taken[0] == item.which and item.worst in (taken[1], "none"))
 
 

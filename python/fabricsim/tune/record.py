@@ -1,4 +1,4 @@
-"""What is known of a setting: its runs, and what they come to."""
+"""Record of a setting: its runs, and their combined metrics."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Record:
     values: tuple[float, ...] = ()
     """Of the axes."""
     excess: tuple[float, ...] = ()
-    """By how much each constraint is broken; 0 or less: it holds."""
+    """Violation of each constraint; 0 or less: it holds."""
 
     @classmethod
     def of(cls, problem: Problem, number: int, settings: Mapping[str, Any], runs: Sequence[Run]) -> Record:
@@ -44,12 +44,12 @@ class Record:
 
     @property
     def error(self) -> str:
-        """Why it failed; empty if it did not."""
+        """Reason of the failure; empty if it did not fail."""
         return next((run.error for run in self.runs if run.error), "")
 
     @property
     def feasible(self) -> bool:
-        """Whether all runs ended and all constraints hold."""
+        """True if all runs ended and all constraints hold."""
         return not self.error and all(excess <= 0.0 for excess in self.excess)
 
     @property

@@ -1,4 +1,4 @@
-"""What a study found."""
+"""Result of a study."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class TuneResult:
 
     @property
     def complete(self) -> bool:
-        """Whether all trials are done, and the comparison on fresh seeds."""
+        """True if all trials are done, and the comparison on fresh seeds."""
         return bool(self.manifest["complete"])
 
     @property
@@ -82,7 +82,7 @@ class TuneResult:
 
     @property
     def importances(self) -> pd.DataFrame:
-        """How much each parameter matters, for each objective; empty where too few trials are done."""
+        """Importance of each parameter, for each objective; empty if too few trials are done."""
         return self.frames.get("importances", pd.DataFrame())
 
     @property
@@ -93,7 +93,7 @@ class TuneResult:
         return self.frames.get("gains", pd.DataFrame())
 
     def as_dict(self) -> dict[str, Any]:
-        """What `fabricsim tune --json` prints."""
+        """The output of `fabricsim tune --json`."""
         kept = ("file", "sampler", "parameters", "objectives", "constraints", "scenarios", "seeds", "size")
         found = {
             "experiment": self.manifest["file"],

@@ -18,7 +18,7 @@ BASELINE = -1
 
 @dataclass(frozen=True)
 class Task:
-    """One run, with what is to be measured."""
+    """One run, with the metrics to compute."""
 
     trial: int
     place: int
@@ -29,16 +29,16 @@ class Task:
 
 @dataclass(frozen=True)
 class Run:
-    """What a run gave."""
+    """Result of a run."""
 
     scenario: str
     seed: int
     values: tuple[float, ...] = ()
     """The metrics', in order; none if it failed."""
     error: str = ""
-    """Why it failed."""
+    """Reason of the failure."""
     refused: bool = False
-    """Whether it failed since something in the experiment is wrong, or a metric is not there."""
+    """True if it failed since something in the experiment is wrong, or a metric is not there."""
     fingerprint: str = ""
     wall_s: float = 0.0
 

@@ -1,4 +1,4 @@
-"""Where Optuna keeps a study: a file of the result's folder, or any database."""
+"""Optuna's storage of a study: a file of the result's folder, or any database."""
 
 from __future__ import annotations
 

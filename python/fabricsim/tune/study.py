@@ -1,4 +1,4 @@
-"""The search: settings asked for, run, and told, so that the same seed gives the same study."""
+"""The search: settings are suggested, run and reported to the sampler so that the same seed gives the same study."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _RUNS = "fabricsim:runs"
 
 @dataclass(frozen=True)
 class Progress:
-    """How far a study is."""
+    """Progress of a study."""
 
     done: int
     """Trials, the baseline not counted."""
@@ -37,10 +37,10 @@ class Progress:
 
 
 class Search:
-    """A study under way.
+    """A running study.
 
-    Trial n is chosen when trials 0 to n - window are done, and by their results alone: those that are done later are
-    told later, however early they came. So neither the number of processes nor their speed has an influence, and as
+    Trial n is chosen when trials 0 to n - window are done, and by their results alone: later ones are
+    reported later, in any case. So neither the number of processes nor their speed has an influence, and as
     results are stored as they come, a study that was interrupted becomes what it would have been.
     """
 
@@ -86,7 +86,7 @@ class Search:
         """Goes on until all trials are done, or a stop.
 
         Raises:
-            InputError: the experiment as it is cannot be run, or does not measure what is wanted.
+            InputError: the unchanged experiment cannot be run, or does not measure the objectives.
         """
         self._report()
         job = partial(work, allowed=allowed)
@@ -109,7 +109,7 @@ class Search:
         return self._todo.popleft()
 
     def _take_up(self) -> None:
-        """What the storage has of the study."""
+        """Trials of the study in the storage."""
         if (stored := self.study.user_attrs.get(_RUNS)) is not None:
             self._keep(BASELINE, {}, [Run.of(run) for run in stored])
         else:
@@ -208,7 +208,7 @@ class Search:
             self._known.setdefault(repr(sorted(settings.items())), record)
 
     def _tell(self, end: int) -> None:
-        """Tells the sampler what trials 0 to `end - 1` gave."""
+        """Reports the results of trials 0 to `end - 1` to the sampler."""
         from optuna.trial import TrialState  # noqa: PLC0415 - takes long
 
         for number in range(max(end, 0)):

@@ -44,7 +44,7 @@ def trials_table(problem: Problem, records: Mapping[int, Record]) -> pd.DataFram
 
 
 def runs_table(problem: Problem, runs: Iterable[tuple[Any, Run]], column: str) -> pd.DataFrame:
-    """A row for each run; `column` tells whose it is."""
+    """A row for each run; `column` has its setting."""
     rows = []
     for whose, run in runs:
         values = run.values or (float("nan"),) * len(problem.metrics)

@@ -49,7 +49,7 @@ def tune(
     Args:
         experiment: an experiment file with `[tune]`, or an `Experiment`.
         set: values to replace, by key: `{"tune.trials": 20}`.
-        executor: where runs are made; by default local processes.
+        executor: where to execute runs; by default local processes.
         jobs: local processes at most; by default one for each processor.
         out: write tables, and Optuna's file, there.
         force: replace a folder of results.
@@ -62,7 +62,7 @@ def tune(
         stop: asked about ten times a second.
 
     Raises:
-        InputError: the experiment or its `[tune]` is wrong, no run measures what is wanted, the folder is something
+        InputError: the experiment or its `[tune]` is wrong, no run measures the objectives, the folder is something
             else's, or the storage cannot be opened.
         FabricsimError: every trial failed.
     """
@@ -160,7 +160,7 @@ def _confirm(
 
 
 def _comparable(search: Search) -> bool:
-    """Whether there is a best setting, and fresh seeds to compare it on."""
+    """True if there is a best setting, and fresh seeds to compare it on."""
     return bool(search.problem.fresh_seeds) and best(search.trials, search.problem.axes) is not None
 
 

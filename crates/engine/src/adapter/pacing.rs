@@ -222,7 +222,7 @@ impl Pacing {
         }
     }
 
-    /// Time at which packets have to be acknowledged that wait for others; [`Time::MAX`] if none do.
+    /// Time at which packets that wait for others must be acknowledged; [`Time::MAX`] if none do.
     pub(crate) fn wake_at(&self) -> Time {
         self.destination.wake_at()
     }

@@ -3,7 +3,7 @@ use fabricsim_units::Time;
 /// Procedure 3: timestamp, epoch and inhibit flag, computed on demand.
 ///
 /// The countdown is not kept as a number but as the time at which it expires. It stands still while inhibited; the
-/// moment is then that of the tick that ends this, or never while packets of the previous epoch are there.
+/// time is then that of the tick that ends this, or never while packets of the previous epoch are there.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Clock {
     pub(super) timestamp: u8,

@@ -153,7 +153,7 @@ proptest! {
             }
             prop_assert_eq!(u64::from(source.level(7, Time::ns(now)).unwrap_or(0)), index);
             if let (Some(end), true) = (last_end, index > 0) {
-                // Step by step to the first moment at which the delay has passed.
+                // Step by step to the first time at which the delay has passed.
                 let (mut at, mut i) = (now, index);
                 while end + i * 1000 > at {
                     let tick = (at / period + 1) * period;

@@ -215,7 +215,7 @@ fn constraint(constraint: &TuneConstraint) -> Result<(), Found> {
         _ => {}
     }
     if at_least.iter().chain(at_most).any(|value| !value.is_finite()) {
-        return at("", "limits have to be finite numbers");
+        return at("", "limits must be finite numbers");
     }
     let dotted = |(part, message): Found| (format!(".{part}"), message);
     window(constraint.after, constraint.before).map_err(dotted)?;

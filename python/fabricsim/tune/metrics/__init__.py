@@ -1,4 +1,4 @@
-"""Metrics of a run that a tuner can want. Adding one is one function and one line in `METRICS`."""
+"""Metrics of a run for objectives and constraints. Adding one is one function and one line in `METRICS`."""
 
 from fabricsim.tune.metrics.registry import METRICS, Metric, measure
 from fabricsim.tune.metrics.run import Measured, Which

@@ -1,4 +1,4 @@
-"""How near a run comes to what its topology and routing allow."""
+"""Accepted throughput relative to the bound of topology and routing."""
 
 from __future__ import annotations
 

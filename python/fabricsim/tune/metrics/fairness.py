@@ -1,4 +1,4 @@
-"""How equally throughput is shared."""
+"""Fairness of throughput shares."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def fairness(run: Measured, which: Which) -> float:
 
 
 def jain(shares: pd.Series[float]) -> float:
-    """1 when all shares are equal, 1/n when one of n has everything; NaN where all are zero."""
+    """1 when all shares are equal, 1/n when one of n has everything; NaN if all are zero."""
     values = shares.to_numpy(dtype=float)
     squares = float(len(values) * np.square(values).sum())
     return float(values.sum()) ** 2 / squares if squares > 0.0 else float("nan")

@@ -1,4 +1,4 @@
-"""How much throughput swings over time."""
+"""Oscillation of throughput over time."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from fabricsim.tune.metrics.run import PAIR, Measured, Which, not_for
 def oscillation(run: Measured, which: Which) -> float:
     """Standard deviation over mean of the throughput in time bins (coefficient of variation).
 
-    Of every flow, and then the mean over those that got anything; by total, of the sum of the flows.
+    Of every flow, and then the mean over flows with any throughput; by total, of the sum of the flows.
     """
     not_for(which, "flow", "total")
     series = run.chosen(run.series(which), which)
@@ -28,6 +28,6 @@ def oscillation(run: Measured, which: Which) -> float:
 
 
 def variation(values: pd.Series[float]) -> float:
-    """Standard deviation over mean; NaN where the mean is zero."""
+    """Standard deviation over mean; NaN if the mean is zero."""
     mean = float(values.mean())
     return float(values.std(ddof=0)) / mean if mean > 0.0 else float("nan")

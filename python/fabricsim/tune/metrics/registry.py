@@ -27,13 +27,13 @@ from fabricsim.tune.metrics.transport import (
 
 @dataclass(frozen=True)
 class Metric:
-    """A way to get a number from a run."""
+    """A function that computes a number from a run."""
 
     of: Callable[[Measured, Which], float]
-    """Raises InputError where the run has nothing of what is meant."""
+    """Raises InputError if the run lacks the data."""
     unit: str = ""
     options: tuple[str, ...] = ("flows", "after", "before")
-    """What of `Which` it takes."""
+    """Fields of `Which` that it uses."""
 
 
 METRICS: dict[str, Metric] = {
@@ -85,5 +85,5 @@ def _scalar(run: Measured, name: str) -> float:
 
 
 def unit(name: str) -> str:
-    """The unit of a metric; empty for scalars of the summary, whose names tell it."""
+    """The unit of a metric; empty for scalars of the summary, whose names contain it."""
     return METRICS[name].unit if name in METRICS else ""

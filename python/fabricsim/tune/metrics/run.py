@@ -1,4 +1,4 @@
-"""What a metric is computed from: a run, and which of its flows and times are meant."""
+"""Input of a metric: a run, and the selected flows and times."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Which:
 
     @property
     def label(self) -> str:
-        """For tables, where no other name is given."""
+        """For tables, if no other name is given."""
         parts = [", ".join(self.flows), self.by or "", *self._times()]
         rest = "; ".join(part for part in parts if part)
         return f"{self.metric} ({rest})" if rest else self.metric
@@ -77,7 +77,7 @@ class Measured:
         return table[rows]
 
     def throughput(self, which: Which) -> pd.DataFrame:
-        """Source, destination and accepted throughput, `gbps`, of all flows in the time that is meant."""
+        """Source, destination and accepted throughput, `gbps`, of all flows in the selected time."""
         if which.after is None and which.before is None:
             flows = self.result.flows
             return flows[PAIR].assign(gbps=flows["accepted_gbps"])
@@ -85,7 +85,7 @@ class Measured:
         return means.reset_index()
 
     def series(self, which: Which) -> pd.DataFrame:
-        """Throughput of all flows over the time that is meant, by default the measurement."""
+        """Throughput of all flows over the selected time, by default the measurement."""
         start, end = self._measurement()
         after = start if which.after is None else to_ns(which.after)
         before = end if which.before is None else to_ns(which.before)

@@ -1,4 +1,4 @@
-"""Throughput, and what of the links' rates it is."""
+"""Throughput, absolute and as a fraction of the links' rates."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def victim_rate(run: Measured, which: Which) -> float:
 
 
 def hot_spot_utilisation(run: Measured, which: Which) -> float:
-    """What the destinations of the flows receive, from whomever, as a fraction of their links' rates together."""
+    """Throughput of the flows' destinations from all sources, as a fraction of the sum of their links' rates."""
     table = run.throughput(which)
     hosts = {str(host) for host in run.chosen(table, which)["destination"]}
     if "*" in hosts:

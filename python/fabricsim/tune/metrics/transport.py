@@ -1,4 +1,4 @@
-"""Ordering protocols: completion times of messages, and what is reordered and dropped."""
+"""Ordering protocols: completion times of messages, and shares of reordered and dropped packets."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from fabricsim.tune.metrics.run import Measured, Which
 
 
 def completion_mean(run: Measured, which: Which) -> float:
-    """Mean time from the making of a message until its last operation is visible at its receiver, ns."""
+    """Mean time from the creation of a message until its last operation is visible at its receiver, ns."""
     if not which.flows:
         return _completion(run, which, "mean")
     rows = _entries(run, which)
@@ -35,7 +35,7 @@ def reordered_share(run: Measured, which: Which) -> float:
 
 
 def dropped_share(run: Measured, which: Which) -> float:
-    """Of the requests received, those dropped since a reorder buffer was full or since they were out of sequence."""
+    """Share of received requests dropped because a reorder buffer was full or they were out of sequence."""
     return _number(_summary(run, which)["dropped_share"])
 
 
