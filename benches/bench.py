@@ -1,5 +1,5 @@
 """`scripts/bench` measures speed and memory of whole runs, prints them beside other simulators' figures, and writes
-`bench.json`. `scripts/bench --help` tells more.
+`bench.json`. See `scripts/bench --help`.
 
 A packet-hop is a switch that a delivered packet passed and the link behind it, which is what the other simulators
 count: the link from the source to its switch counts for none. Time is that of the run with its measurement, without
@@ -59,7 +59,7 @@ class Case:
 
 @dataclass(frozen=True)
 class Run:
-    """What `bench_case` tells."""
+    """Output of `bench_case`."""
 
     told: dict[str, Any]
 
@@ -106,7 +106,7 @@ class Bench:
         return Run(told)
 
     def duration_of(self, case: Case, load: float | None, hops: float) -> str:
-        """A duration in which about so many packet-hops happen."""
+        """A duration in which about this number of packet-hops happens."""
         probe = self.run(case, load, "")
         return f"{hops * probe.told['simulated_ns'] / probe.hops:.0f} ns"
 

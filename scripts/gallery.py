@@ -57,7 +57,7 @@ A second lane, which packets change to at a dateline, breaks the circle.
 PARKING_LOT = """
 Round robin halves the share at every switch, down to 1/128. Oldest first makes the latency alike, not the shares: a
 host gets the more, the more of its packets are in the network. The mean latency is the same for all arbiters: the
-buffers are full, and what is in them leaves at one link's rate, whoever goes first (Little's law).
+buffers are full, and what is in them leaves at one link's rate, in any order (Little's law).
 """
 
 
@@ -83,7 +83,7 @@ tables can go around.
 ORDERED = """
 More than half of the operations wait for others in the reorder buffer, and the streams take as long as without order:
 what is late is late either way. A target needs room for {most} packets at most. With one packet at a time (slow mode,
-`source-ordered`) {slow} is accepted; a target that drops what is out of sequence and has it sent again (`go-back-n`,
+`source-ordered`) {slow} is accepted; a target that drops packets out of sequence until they are retransmitted (`go-back-n`,
 as RoCE does) drops {dropped} of what it receives. The last two accept less than is offered, so that their times grow
 with the length of the run. The picture is of one stream in fast mode: FIN waits for all acknowledgements.
 """

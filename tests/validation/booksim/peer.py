@@ -17,7 +17,7 @@ class Measured:
     """A run of the peer."""
 
     load: float
-    """Flits per node and cycle that it was told to offer."""
+    """Configured offered load, in flits per node and cycle."""
     injected: float
     """Flits per node and cycle that it did offer, by chance a little more or less."""
     accepted: float
