@@ -83,7 +83,7 @@ tables can go around.
 ORDERED = """
 More than half of the operations wait for others in the reorder buffer, and the streams take as long as without order:
 what is late is late either way. A target needs room for {most} packets at most. With one packet at a time (slow mode,
-`source-ordered`) {slow} is accepted; a target that drops packets out of sequence until they are retransmitted (`go-back-n`,
+`source-ordered`) {slow} is accepted; a target that drops packets out of sequence (`go-back-n`,
 as RoCE does) drops {dropped} of what it receives. The last two accept less than is offered, so that their times grow
 with the length of the run. The picture is of one stream in fast mode: FIN waits for all acknowledgements.
 """
