@@ -329,7 +329,7 @@ fn what_cannot_be_had_is_named() {
         (
             "mesh = { dimensions = [3, 3] }",
             "[links]\nfailed = [\"S(0,0)-S(0,3)\"]",
-            "links.failed.0: `S(0,0)-S(0,3)`: there is no link of this name; did you mean `S(0,0)-S(0,1)`?",
+            "links.failed.0: `S(0,0)-S(0,3)`: no link has this name; did you mean `S(0,0)-S(0,1)`?",
         ),
         (
             "mesh = { dimensions = [3, 3] }",
