@@ -116,12 +116,12 @@ TOPOLOGIES = {
     "a ring of two": put("topology={ ring = { switches = 2 } }", "from 3 to"),
     "a link that is not there": added(
         '[links.named."S(0,0)-S(0,9)"]\nrate = "1 Gb/s"',
-        f'e.toml:{LAST_LINE + 1}: links.named."S(0,0)-S(0,9)": there is no link of this name',
+        f'e.toml:{LAST_LINE + 1}: links.named."S(0,0)-S(0,9)": no link has this name',
         "did you mean `S(0,0)-S(0,1)`?",
     ),
     "a dimension that is not there": added(
         '[links.dimension]\nz.rate = "1 Gb/s"',
-        f"e.toml:{LAST_LINE + 2}: links.dimension.z: there is no dimension `z`: allowed are 0, 1, x, y",
+        f"e.toml:{LAST_LINE + 2}: links.dimension.z: no dimension `z`: allowed are 0, 1, x, y",
     ),
     "latency of 0": put("links.all.latency=0 ns", "at least 1 ps"),
     "larger than a buffer": Bad(
@@ -144,7 +144,7 @@ VALUES = {
     "unknown destination": put('traffic.0.pattern={ to = "H(9,9).0" }', "is neither a host nor a group"),
     "no host matches": put('traffic.0.sources=["x*"]', 'hosts have names like "H(0,0).0"'),
     "groups in a circle": put('groups={ a = ["b"], b = ["a"] }', "a group contains itself: a -> b -> a"),
-    "not a power of two": put('traffic.0.pattern="bit-reverse"', "a power of two; there are 9"),
+    "not a power of two": put('traffic.0.pattern="bit-reverse"', "a power of two, not 9"),
     "fraction above 1": put(
         'traffic.0.pattern={ hot-spot = { hosts = ["*"], fraction = 2.0 } }', "from 0 to 1"
     ),
@@ -168,7 +168,7 @@ VALUES = {
     "negative fill": put("measure.congestion_fill=-0.5", "-0.5 is not allowed"),
     "mtu of 0": put("host.mtu=0 B", "give a size from 1 B to"),
     "no open message": put("host.open_messages=0", "1 open message or more"),
-    "half a pause": put('host.sink={ pause_for = "1 us" }', "give `pause_every`, too"),
+    "half a pause": put('host.sink={ pause_for = "1 us" }', "`pause_every` is missing"),
     "lanes": put("switch.virtual_lanes=999", "expected a whole number from 1 to 16, found 999"),
     "lanes below 256": put("switch.virtual_lanes=17", "from 1 to 16"),
     "flow control unit": put("switch.flow_control_unit=0 B", "give a size from 1 B to"),

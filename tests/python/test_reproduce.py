@@ -234,7 +234,7 @@ def test_numbers_are_compared_with_the_page_value_by_value(
     ran = command("reproduce", "--jobs", 1, "--check", pages, "--pages", pages)
     assert ran.code == 1
     assert path.read_text() == moved, "numbers that moved do not replace the committed ones"
-    assert "what came out now is in runs/pages" in ran.err
+    assert "the new results are in runs/pages" in ran.err
     accepted = json.loads(Path("runs/pages/thesis.json").read_text())["figures"]["figure-1"]["entries"]
     assert {entry["quantity"]: entry["ours"] for entry in accepted}["throughput of all"] == 75.0
     path.write_text("{")
