@@ -22,7 +22,7 @@ PAGE = ROOT / "docs/gallery.md"
 PICTURES = "gallery"
 INTRODUCTION = """# Gallery
 
-Nine experiments to begin with. Each is a file in `experiments/gallery/`, runs in
+Eleven experiments to begin with. Each is a file in `experiments/gallery/`, runs in
 seconds, and is there to be changed: `--set key=value` replaces a value, `--vary key=a,b,c` runs over several. The
 tables and pictures here come from `python scripts/gallery.py`.
 """
@@ -77,6 +77,14 @@ A packet whose way leads over a failed link goes the other way round its ring, w
 that lost a link is a chain, and its links carry up to twice as much. Nothing else changes: the order of dimensions
 stays, and with it the freedom from deadlock. Links whose failure cuts the machine are named, as are those that no such
 tables can go around.
+"""
+
+
+LINK_FAILS = """
+With `discard`, what is routed to the failed link until the routes are new is lost: {lost} of {all} packets after 10 µs.
+With `hold` only what is on the link as it fails is lost. But what a switch has routed to it waits until it is back,
+and more and more others wait behind it: the later the routes change, the deeper the network falls, and the packets that
+wait are late by the whole time of the failure. The picture has what the network delivers, with 50 µs until new routes.
 """
 
 
@@ -302,6 +310,49 @@ def torus_all_to_all(file: Path) -> Shown:
     return Shown(commands, _table(["block", *algorithms], rows), ALL_TO_ALL, figure)
 
 
+def torus_link_fails(file: Path) -> Shown:
+    after, waiting = _axis(file, "faults.reroute_after"), _axis(file, "faults.waiting")
+    runs = {
+        (way, time): fs.run(file, set={"faults.waiting": way, "faults.reroute_after": time})
+        for way in waiting
+        for time in after
+    }
+    rows = [
+        [
+            time,
+            *(
+                cell
+                for way in waiting
+                for cell in (
+                    str(runs[way, time].summary["invariants.lost.link_failed"]),
+                    _ns(runs[way, time].summary["latency_ns.p999"]),
+                )
+            ),
+        ]
+        for time in after
+    ]
+    with style():
+        figure = new_figure(7.0, 3.4)
+        axes = figure.add_subplot()
+        for number, way in enumerate(waiting):
+            series = runs[way, "50 us"].table("run_series")
+            axes.plot(series["time_ns"] / 1e3, series["gbps"], label=way, **line_look(number))
+        axes.axvspan(50.0, 150.0, color="0.9", zorder=0, label="link failed")
+        axes.set_xlim(0.0, 200.0)
+        axes.set_ylim(bottom=0.0)
+        axes.set(xlabel="simulated time (µs)", ylabel="delivered by the network (Gb/s)")
+        axes.set_title("6x6 torus: a link fails, new routes 50 µs later")
+        axes.legend(loc="lower left")
+    ten = runs["discard", "10 us"].summary
+    reading = LINK_FAILS.format(lost=ten["invariants.lost.link_failed"], all=ten["invariants.injected"])
+    header = [
+        "new routes after",
+        *(f"{way}: {what}" for way in waiting for what in ("lost", "p99.9 latency")),
+    ]
+    commands = ["fabricsim run FILE --plot", "fabricsim sweep FILE"]
+    return Shown(commands, _table(header, rows), reading, figure)
+
+
 def _job(run: fs.Result) -> float:
     """Mean time of an iteration of the only job, ns."""
     return float(run.jobs["time_ns"].mean())
@@ -423,6 +474,7 @@ GALLERY: Mapping[str, Callable[[Path], Shown]] = {
     "ring-deadlock": ring_deadlock,
     "parking-lot-fairness": parking_lot_fairness,
     "torus-failed-links": torus_failed_links,
+    "torus-link-fails": torus_link_fails,
     "torus-closed-loop": torus_closed_loop,
     "torus-all-to-all": torus_all_to_all,
     "ordered-transfers": ordered_transfers,

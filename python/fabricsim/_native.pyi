@@ -169,8 +169,16 @@ class Session:
     def inject(self, source: str, destination: str, bytes: int, at: int | None, traffic: str | None) -> int:
         """Gives a message to its source. Returns its number."""
 
-    def configure(self, stop: list[str], resume: list[str]) -> None:
-        """Lets hosts open no messages, or open them again: names, patterns with `*`, groups."""
+    def configure(
+        self,
+        stop: list[str],
+        resume: list[str],
+        fail: list[str],
+        restore: list[str],
+        routes: list[tuple[str, str, str]],
+    ) -> None:
+        """Lets hosts (names, patterns with `*`, groups) open no messages, or open them again; lets links and switches
+        fail, or work again; sets routes: switch, host, neighbour."""
 
     def snapshot(
         self,
@@ -184,8 +192,9 @@ class Session:
     def deadlock(self) -> list[str] | None:
         """The cycle of a deadlock, a line for each buffer."""
 
-    def subscribe(self, deliveries: bool, marks: bool, completions: bool, capacity: int) -> None:
-        """Collects at most `capacity` events between two calls of `events`."""
+    def subscribe(self, kinds: list[str], capacity: int) -> None:
+        """Collects at most `capacity` events of some kinds between two calls of `events`: "deliveries", "marks",
+        "completions", "losses"."""
 
     def events(
         self,

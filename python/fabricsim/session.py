@@ -6,7 +6,7 @@ import json
 import math
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import TracebackType
@@ -175,19 +175,35 @@ class Session:
         with bad_input():
             return self._native.inject(source, destination, count, time, traffic)
 
-    def configure(self, *, stop: Hosts = (), resume: Hosts = ()) -> None:
+    def configure(
+        self,
+        *,
+        stop: Hosts = (),
+        resume: Hosts = (),
+        fail: Hosts = (),
+        restore: Hosts = (),
+        routes: Iterable[tuple[str, str, str]] = (),
+    ) -> None:
         """Changes the network from now on.
 
         Args:
             stop: hosts whose traffic stops: names, patterns with `*`, groups. They send what they have begun. Messages
                 that they create or that are injected wait until they resume.
             resume: hosts whose traffic goes on.
+            fail: links ("S(0,0)-S(1,0)") and switches ("S(0,0)") that fail. `faults.waiting` in the experiment decides
+                on packets that are routed to them.
+            restore: links and switches that work again.
+            routes: entries of forwarding tables, each a switch, a host, and the neighbour of the switch to which it
+                sends what is for the host.
 
         Raises:
-            InputError: a name matches no host. Nothing is changed then.
+            InputError: a name matches nothing: nothing is changed then; or links of this network cannot fail, or its
+                routing has no forwarding tables.
         """
         with bad_input():
-            self._native.configure(_names(stop), _names(resume))
+            self._native.configure(
+                _names(stop), _names(resume), _names(fail), _names(restore), [(a, b, c) for a, b, c in routes]
+            )
 
     def snapshot(self) -> Snapshot:
         """The state of the network now."""
@@ -202,7 +218,13 @@ class Session:
             return self._native.deadlock()
 
     def subscribe(
-        self, *, deliveries: bool = True, marks: bool = False, completions: bool = False, most: int = 100_000
+        self,
+        *,
+        deliveries: bool = True,
+        marks: bool = False,
+        completions: bool = False,
+        losses: bool = False,
+        most: int = 100_000,
     ) -> None:
         """Collects events for `events` from now on.
 
@@ -210,6 +232,7 @@ class Session:
             deliveries: packets with data that are delivered.
             marks: packets that switches mark (FECN).
             completions: messages of a transport that are complete at their receiver.
+            losses: packets that are lost with links and switches that fail.
             most: events that are kept between two calls of `events`: the first ones.
 
         Raises:
@@ -217,8 +240,9 @@ class Session:
         """
         if most < 0:
             raise InputError(f"most = {most}: must be 0 or more")
+        kinds = {"deliveries": deliveries, "marks": marks, "completions": completions, "losses": losses}
         with bad_input():
-            self._native.subscribe(deliveries, marks, completions, most)
+            self._native.subscribe([kind for kind, is_requested in kinds.items() if is_requested], most)
 
     def events(self) -> pd.DataFrame:
         """The events since the last call, by time; `attrs["missed"]` is the number of later ones that were not kept."""

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import importlib.util
 import re
+import sys
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
@@ -16,12 +19,34 @@ CURE = {"routing.algorithm": "dimension-order", "switch.virtual_lanes": 2}
 def test_the_page_shows_every_file(experiments: Path) -> None:
     page = PAGE.read_text(encoding="utf-8")
     files = sorted((experiments / "gallery").glob("*.toml"))
-    assert len(files) == 10
+    assert len(files) == 11
     for file in files:
         assert f"experiments/gallery/{file.name}" in page
     pictures = re.findall(r"\]\((gallery/[^)]+)\)", page)
     assert len(pictures) == len(files)
     assert all((PAGE.parent / picture).is_file() for picture in pictures)
+
+
+QUICK = ["mesh-patterns", "ring-deadlock", "parking-lot-fairness", "torus-link-fails"]
+"""Experiments whose runs take a few seconds together. The others have larger tables of the same make."""
+
+
+@pytest.mark.parametrize("name", QUICK)
+def test_the_page_has_the_numbers_of_its_experiments(experiments: Path, name: str) -> None:
+    shown = _gallery().GALLERY[name](experiments / f"gallery/{name}.toml")
+    page = PAGE.read_text(encoding="utf-8")
+    assert shown.table in page
+    assert shown.reading.strip() in page
+
+
+def _gallery() -> ModuleType:
+    spec = importlib.util.spec_from_file_location("gallery", PAGE.parents[1] / "scripts/gallery.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module
+    spec.loader.exec_module(module)
+    return module
 
 
 @pytest.mark.parametrize("seed", [1, 2, 3])

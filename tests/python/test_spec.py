@@ -38,7 +38,12 @@ SECTIONS = [
     spec.PortCongestion,
     spec.InfiniBandCongestion,
     spec.Dcqcn,
+    spec.Swift,
+    spec.Hpcc,
+    spec.Nscc,
     spec.CongestionControl,
+    spec.Fault,
+    spec.Faults,
     spec.HotSpot,
     spec.Response,
     spec.Traffic,
@@ -139,6 +144,9 @@ def test_a_full_experiment_is_valid() -> None:
         switch=spec.Switch(queueing="voq", virtual_lanes=4, arbiter="oldest-first"),
         host=spec.Host(mtu="2 KiB", sink=spec.Sink(rate="8 Gb/s", pause_every="1 ms", pause_for="1 us")),
         routing=spec.Routing(algorithm="dimension-order", order=[1, 0]),
+        faults=spec.Faults(
+            plan=[spec.Fault(link="S(0,0)-S(1,0)", at="10 us", until="20 us")], waiting="hold"
+        ),
         groups={"left": ["S(0,*)"]},
         traffic=[
             spec.Traffic(pattern="uniform", load=0.2, message="2 KiB"),

@@ -47,6 +47,8 @@ pub enum Reason {
     Credits,
     /// The output sends another packet.
     Output,
+    /// The output's link has failed.
+    FailedLink,
     /// Congestion control rate-limits it.
     RateLimit,
     /// Its receiver has not acknowledged it or an earlier packet.
@@ -62,6 +64,7 @@ impl Reason {
             Self::RouterDelay => "router delay",
             Self::Credits => "credits",
             Self::Output => "output",
+            Self::FailedLink => "failed link",
             Self::RateLimit => "rate limit",
             Self::Acknowledgement => "acknowledgement",
             Self::Turn => "turn",
@@ -80,6 +83,8 @@ fn of_queue(snapshot: &Snapshot, queue: &Queue) -> Wait {
     let blocks = queue.head_blocks.max(snapshot.least_space);
     let reason = if queue.ready > snapshot.now {
         Reason::RouterDelay
+    } else if queue.output_busy_until == Time::MAX {
+        Reason::FailedLink
     } else if !snapshot.has_space(queue, blocks) {
         Reason::Credits
     } else if queue.output_busy_until > snapshot.now {
@@ -101,7 +106,9 @@ fn of_queue(snapshot: &Snapshot, queue: &Queue) -> Wait {
 /// `None` if the host has no message to send.
 fn of_host(snapshot: &Snapshot, state: &HostState) -> Option<Wait> {
     let first = state.messages.iter().min_by_key(|message| message.created)?;
-    let reason = if state.link_busy_until > snapshot.now {
+    let reason = if state.link_busy_until == Time::MAX {
+        Reason::FailedLink
+    } else if state.link_busy_until > snapshot.now {
         Reason::Output
     } else if state.blocked_since.is_some() {
         Reason::Credits

@@ -6,6 +6,7 @@ use fabricsim_workload::{Message, Source};
 
 use crate::adapter::{Adapter, HostTransport, OrderingEndpoint, Refused};
 use crate::assembly::{Assembly, Directory, assemble};
+use crate::failures::Failed;
 use crate::partition::{Mail, Owner, Partition, Totals};
 use crate::snapshot::{self, Extent, Snapshot};
 
@@ -43,6 +44,7 @@ pub struct CreditError {
 pub struct Engine<B> {
     pub(crate) partitions: Vec<Partition<B>>,
     pub(crate) directory: Directory,
+    pub(crate) failed: Failed,
     now: Time,
 }
 
@@ -61,7 +63,7 @@ impl<B: Observer> Engine<B> {
         for partition in &mut partitions {
             partition.is_one_of_several = several;
         }
-        Self { partitions, directory, now: Time::ZERO }
+        Self { partitions, directory, failed: Failed::default(), now: Time::ZERO }
     }
 
     /// Everything before this time has happened.
@@ -125,7 +127,7 @@ impl<B: Observer> Engine<B> {
         goes_on
     }
 
-    fn exchange(&mut self, now: Time) {
+    pub(crate) fn exchange(&mut self, now: Time) {
         for i in 0..self.partitions.len() {
             let mut mail = std::mem::take(&mut self.partitions[i].context.out.mail);
             for message in mail.drain(..) {
@@ -171,9 +173,14 @@ impl<B: Observer> Engine<B> {
     /// after now. [`Observer::transmitted`] has reported it as it began.
     pub fn visit_transmissions(&mut self, mut visit: impl FnMut(&mut B, u32, Vl, Time)) {
         let now = self.now;
-        for context in self.partitions.iter_mut().map(|partition| &mut partition.context) {
-            for sender in context.ports.senders.iter().filter(|sender| sender.transmitting_until() > now) {
-                visit(&mut context.observer, sender.channel, sender.last_lane, sender.transmitting_until());
+        for partition in &mut self.partitions {
+            let (context, failed) = (&mut partition.context, &partition.failed);
+            for (port, sender) in context.ports.senders.iter().enumerate() {
+                let failed = failed.get(&(port as u32)).copied();
+                let until = failed.unwrap_or_else(|| sender.transmitting_until());
+                if until > now {
+                    visit(&mut context.observer, sender.channel, sender.last_lane, until);
+                }
             }
         }
     }

@@ -8,6 +8,8 @@ mod assembly;
 mod calendar;
 mod congestion;
 mod engine;
+mod failures;
+mod fault_plan;
 mod losses;
 mod partition;
 mod prepare;
@@ -18,7 +20,8 @@ mod snapshot;
 pub use adapter::{HostTransport, Refused, transport_bytes, warnings};
 pub use assembly::Assembly;
 pub use engine::{Advance, CreditError, Engine};
-pub use losses::{LossCause, Losses};
+pub use fault_plan::{FabricChange, FaultPlan, PlannedChange};
+pub use losses::Losses;
 pub use partition::Totals;
 pub use prepare::{BuildStep, PrepareError, Prepared, hosts};
 pub use snapshot::{

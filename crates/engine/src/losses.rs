@@ -1,22 +1,19 @@
-//! Packets lost on purpose, by cause.
+//! Packets lost, by cause.
 
-/// Cause of the loss of a packet.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum LossCause {
-    /// The draw of `transport.loss`.
-    TransportLoss,
-    /// It arrived after `transport.lifetime`.
-    Lifetime,
-}
+use fabricsim_model::LossCause;
 
-/// Numbers of packets lost on purpose, by cause. They reached their receiver's port, which did not accept them: requests,
-/// FINs, and the answers to both.
+/// Numbers of packets lost, by cause. Those of a transport reached their receiver's port, which did not accept them: requests,
+/// FINs, and the answers to both. Those of failed links and switches did not.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Losses {
     /// Lost by the draw of `transport.loss`.
     pub transport_loss: u64,
     /// Lost because they arrived after `transport.lifetime`.
     pub lifetime: u64,
+    /// Lost with a link that failed.
+    pub link_failed: u64,
+    /// Lost with a switch that failed.
+    pub switch_failed: u64,
 }
 
 impl Losses {
@@ -25,18 +22,22 @@ impl Losses {
         match cause {
             LossCause::TransportLoss => self.transport_loss += 1,
             LossCause::Lifetime => self.lifetime += 1,
+            LossCause::LinkFailed => self.link_failed += 1,
+            LossCause::SwitchFailed => self.switch_failed += 1,
         }
     }
 
     pub(crate) fn add(&mut self, other: &Self) {
-        let Self { transport_loss, lifetime } = other;
+        let Self { transport_loss, lifetime, link_failed, switch_failed } = other;
         self.transport_loss += transport_loss;
         self.lifetime += lifetime;
+        self.link_failed += link_failed;
+        self.switch_failed += switch_failed;
     }
 
     /// The sum over all causes.
     pub const fn total(&self) -> u64 {
-        let Self { transport_loss, lifetime } = self;
-        *transport_loss + *lifetime
+        let Self { transport_loss, lifetime, link_failed, switch_failed } = self;
+        *transport_loss + *lifetime + *link_failed + *switch_failed
     }
 }

@@ -5,13 +5,14 @@ use std::sync::Arc;
 use fabricsim_fabric::{
     Arena, NONE, Outbox, PartitionContext, Ports, Ramp, Rules, Slot, Switch, Table, return_space,
 };
-use fabricsim_model::{ExtensionHeaders, Observer, Packet, PacketKind};
+use fabricsim_model::{ExtensionHeaders, LossCause, Observer, Packet, PacketKind};
 use fabricsim_routing::{Router, RoutingFunction};
 use fabricsim_units::{ByteTime, Time, Vl};
 
 use crate::adapter::{Adapter, Refused};
 use crate::calendar::{Calendar, Event, Kind};
-use crate::losses::{LossCause, Losses};
+use crate::failures::FailedPorts;
+use crate::losses::Losses;
 use crate::publisher::Publisher;
 
 /// Message from one partition to another.
@@ -29,6 +30,8 @@ pub(crate) enum Mail {
 pub(crate) struct PartitionOutbox {
     pub(crate) calendar: Calendar,
     pub(crate) mail: Vec<Mail>,
+    /// Packets that switches have discarded at the present time step.
+    pub(crate) discarded: Vec<(u32, LossCause)>,
 }
 
 impl Outbox for PartitionOutbox {
@@ -47,6 +50,9 @@ impl Outbox for PartitionOutbox {
     #[inline]
     fn look(&mut self, at: Time, port: u32) {
         self.calendar.push(Event::new(at.0, Kind::Look, port, 0));
+    }
+    fn discard(&mut self, packet: u32, cause: LossCause) {
+        self.discarded.push((packet, cause));
     }
     fn remote_packet(
         &mut self,
@@ -140,7 +146,7 @@ pub(crate) struct Partition<B> {
     events: u64,
     /// True if a feature adds work for every packet: one of [`Switch::has_optional_features`], errors of links, or admission
     /// control.
-    has_optional_features: bool,
+    pub(crate) has_optional_features: bool,
     /// Arrivals that are reported to adapters.
     arrival_filter: ArrivalFilter,
     /// True if hosts have admission control.
@@ -154,6 +160,8 @@ pub(crate) struct Partition<B> {
     accepted: Vec<(u32, Packet, ExtensionHeaders)>,
     /// True if hosts have a transport. Then a packet is delivered when its operation is visible.
     transported: bool,
+    /// Sending ports whose links have failed.
+    pub(crate) failed: FailedPorts,
 }
 
 impl<B: Observer> Partition<B> {
@@ -178,7 +186,11 @@ impl<B: Observer> Partition<B> {
                 now: Time::ZERO,
                 ports,
                 arena: Arena::default(),
-                out: PartitionOutbox { calendar: Calendar::new(step), mail: Vec::new() },
+                out: PartitionOutbox {
+                    calendar: Calendar::new(step),
+                    mail: Vec::new(),
+                    discarded: Vec::new(),
+                },
                 observer,
                 ways: routing.ways().cloned().unwrap_or_default(),
                 is_adaptive: routing.is_adaptive(),
@@ -198,6 +210,7 @@ impl<B: Observer> Partition<B> {
             is_one_of_several: false,
             accepted: Vec::new(),
             transported,
+            failed: FailedPorts::default(),
         }
     }
 
@@ -419,6 +432,9 @@ impl<B: Observer> Partition<B> {
             switch.settle::<OPTIONAL_FEATURES, _, _, _>(&mut self.context);
         }
         self.unsettled_switches.clear();
+        if OPTIONAL_FEATURES && !self.context.out.discarded.is_empty() {
+            self.lose_discarded();
+        }
         self.settle_adapters();
         if OPTIONAL_FEATURES && self.has_admission_control {
             while self.admit_waiting() {
@@ -520,7 +536,7 @@ pub(crate) struct Parts {
 
 /// Hash of source, destination, delivery time and hop count (the finalizer of MurmurHash3).
 #[inline]
-fn fingerprint(packet: &Packet, delivered: u64) -> u64 {
+pub(crate) fn fingerprint(packet: &Packet, delivered: u64) -> u64 {
     let identity = u64::from(packet.source.0) << 32 | u64::from(packet.sequence);
     let path = u64::from(packet.destination.0) << 16 | u64::from(packet.hops);
     let mut h = identity.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ path.rotate_left(24) ^ delivered;

@@ -10,6 +10,7 @@ use fabricsim_topology::{Graph, LinkClass, Shape};
 use fabricsim_workload::{HostGrid, Hosts, Workload, WorkloadError};
 
 use crate::ages::AgingBuilder;
+use crate::fault_plan::FaultPlan;
 use crate::{Assembly, Engine};
 
 /// Reason why an experiment cannot be run.
@@ -63,6 +64,8 @@ pub struct Prepared {
     pub graph: Graph,
     /// Its routing.
     pub router: Arc<Router>,
+    /// Failures while it runs.
+    pub faults: FaultPlan,
     /// Its workload.
     pub workload: Workload,
 }
@@ -94,9 +97,10 @@ impl Prepared {
         AgingBuilder::new(&experiment, &graph, file)?;
         begin(BuildStep::Routing)?;
         let router = Arc::new(fabricsim_routing::build(&experiment, &graph, base, file)?);
+        let faults = FaultPlan::new(&experiment, &graph, &router, file)?;
         begin(BuildStep::Workload)?;
         let workload = fabricsim_workload::build(&experiment, &hosts(&graph), file)?;
-        Ok(Self { experiment, graph, router, workload })
+        Ok(Self { experiment, graph, router, faults, workload })
     }
 
     /// A fabric ready to run; `observer` makes an observer for each partition.

@@ -1,6 +1,6 @@
 use std::sync::Arc;
 
-use fabricsim_model::{ExtensionHeaders, Hop, Packet, Random};
+use fabricsim_model::{ExtensionHeaders, Hop, LossCause, Packet, Random};
 use fabricsim_routing::Ways;
 use fabricsim_spec::{Arbiter, CreditReturn, Queueing, Switching};
 use fabricsim_units::{SwitchId, Time, Vl};
@@ -17,6 +17,8 @@ pub trait Outbox {
     fn wake(&mut self, at: Time, port: u32);
     /// The input buffer of `port`, of a switch that is input- and output-queued, must be checked again.
     fn look(&mut self, at: Time, port: u32);
+    /// The packet, which is in no buffer any more, is lost: its link or its switch has failed.
+    fn discard(&mut self, packet: u32, cause: LossCause);
     /// As [`Outbox::arrive`], at a switch of another partition; `channel` leads to it.
     fn remote_packet(
         &mut self,

@@ -214,7 +214,12 @@ impl Separable {
 
     /// The head goes, on `lane`, and has left at `end`.
     pub(crate) fn leave(&mut self, head: &Head, lane: Vl, end: Time) {
-        let (buffer, place) = (self.place(head.input, head.lane), self.place(head.output, lane));
+        self.release(head.input, head.lane, (head.output, lane), end);
+    }
+
+    /// The head of an input buffer has left at `end`, with the lane of an output if it had one.
+    pub(crate) fn release(&mut self, input: usize, in_lane: Vl, (output, out_lane): (usize, Vl), end: Time) {
+        let (buffer, place) = (self.place(input, in_lane), self.place(output, out_lane));
         self.buffers[buffer].bound = false;
         self.buffers[buffer].left_at = end;
         self.out_lanes[place].free_at = end;

@@ -10,6 +10,7 @@ use fabricsim_units::{SwitchId, Time};
 pub use self::staging::StagingRules;
 
 use self::aging::Aging;
+use self::failures::Failures;
 use self::head_delay::HeadDelay;
 use self::queues::{Layout, Output, Request};
 use self::staging::Staging;
@@ -22,6 +23,7 @@ use crate::{Outbox, PartitionContext, Rules, Table};
 mod admit;
 mod aging;
 mod choose;
+mod failures;
 mod forward;
 mod head_delay;
 mod local_load_view;
@@ -76,6 +78,8 @@ pub struct Switch {
     telemetry: Option<Box<Telemetry>>,
     /// Detects congestion and marks packets, with congestion control.
     detector: Option<Box<Detector>>,
+    /// Outputs whose links have failed, if any have.
+    failures: Option<Box<Failures>>,
     /// True if the detector needs the lanes that wait for credits.
     needs_credits: bool,
     /// True if there are several service classes.
@@ -122,6 +126,7 @@ impl Switch {
             head_delay: None,
             telemetry: None,
             detector: None,
+            failures: None,
             needs_credits: false,
             has_classes: usize::from(rules.lanes_per_class) < lanes,
             has_optional_features: rules.least_space > 0
@@ -171,6 +176,11 @@ impl Switch {
         self.first_port
     }
 
+    /// Number of its ports.
+    pub fn port_count(&self) -> usize {
+        self.layout.ports
+    }
+
     /// The sender of `port` must be checked again. True if the switch has to settle, and had not until now.
     #[inline]
     pub fn woken<const OPTIONAL_FEATURES: bool>(&mut self, port: u32) -> bool {
@@ -200,6 +210,17 @@ impl Switch {
     /// or [`Switch::woken`] returned true.
     #[inline(always)]
     pub fn settle<const OPTIONAL_FEATURES: bool, R: RoutingFunction, B: Observer, O: Outbox>(
+        &mut self,
+        context: &mut PartitionContext<R, B, O>,
+    ) {
+        if OPTIONAL_FEATURES && self.failures.is_some() {
+            return self.settle_with_failures(context);
+        }
+        self.settle_once::<OPTIONAL_FEATURES, R, B, O>(context);
+    }
+
+    #[inline(always)]
+    fn settle_once<const OPTIONAL_FEATURES: bool, R: RoutingFunction, B: Observer, O: Outbox>(
         &mut self,
         context: &mut PartitionContext<R, B, O>,
     ) {

@@ -140,6 +140,7 @@ fn transmit_at<const PACED: bool, R: RoutingFunction, B: Observer, O: Outbox>(
         FarEnd::SlowHost(peer) => {
             // One link leads to a sink: its acceptance time is computed when the packet is sent.
             slot.port = peer;
+            slot.arrived = now + sender.latency;
             let sink = &mut context.ports.sinks[sender.sink as usize];
             let (start, end) = sink.take(now + sender.latency, bytes, sender.byte_time);
             let base = start + (sender.sink_credit_delay - sender.latency);

@@ -1,6 +1,7 @@
 //! Types shared by all parts of the simulator: packets, lanes, hops, random streams, the observer, tables.
 
 mod extensions;
+mod loss;
 mod observer;
 mod packet;
 mod random;
@@ -8,6 +9,7 @@ mod route;
 mod table;
 
 pub use extensions::{Echo, ExtensionHeaders, HopTelemetry};
+pub use loss::LossCause;
 pub use observer::{Exchange, ExchangeStep, Grant, NullObserver, Observer};
 pub use packet::{Label, Packet, PacketKind};
 pub use random::Random;

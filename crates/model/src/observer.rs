@@ -1,6 +1,6 @@
 use fabricsim_units::{HostId, Time, Vl};
 
-use crate::{Label, Packet};
+use crate::{Label, LossCause, Packet};
 
 /// Measurement hooks of a run. Each partition has an observer of its own; they are merged at the
 /// end, so what an observer keeps must not depend on the order in which entities are served.
@@ -13,6 +13,9 @@ pub trait Observer {
     /// The receiver accepts the last byte of a packet.
     #[inline]
     fn delivered(&mut self, _now: Time, _packet: &Packet) {}
+    /// A packet is lost: its link or its switch has failed.
+    #[inline]
+    fn lost(&mut self, _now: Time, _packet: &Packet, _cause: LossCause) {}
     /// A packet occupies a sending port from `start` to `end` (its overhead included).
     #[inline]
     fn transmitted(&mut self, _port: u32, _lane: Vl, _bytes: u32, _start: Time, _end: Time) {}

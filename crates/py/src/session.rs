@@ -133,8 +133,16 @@ impl Session {
         })
     }
 
-    /// Lets hosts open no messages, or open them again.
-    fn configure(&self, stop: Vec<String>, resume: Vec<String>) -> PyResult<()> {
+    /// Lets hosts open no messages, or open them again; lets links and switches fail, or work again; sets routes (switch, host,
+    /// neighbour).
+    fn configure(
+        &self,
+        stop: Vec<String>,
+        resume: Vec<String>,
+        fail: Vec<String>,
+        restore: Vec<String>,
+        routes: Vec<(String, String, String)>,
+    ) -> PyResult<()> {
         self.with(|run| {
             let hosts = |list: &[String], key| match list {
                 [] => Ok(Vec::new()),
@@ -143,7 +151,16 @@ impl Session {
             let (stop, resume) = (hosts(&stop, "stop")?, hosts(&resume, "resume")?);
             let stopped = stop.into_iter().map(|host| Change::Traffic { host, sends: false });
             let resumed = resume.into_iter().map(|host| Change::Traffic { host, sends: true });
-            for change in stopped.chain(resumed) {
+            let mut changes: Vec<Change> = stopped.chain(resumed).collect();
+            for (names, key, works) in [(&fail, "fail", false), (&restore, "restore", true)] {
+                for name in names {
+                    changes.extend(run.failing(name, works).map_err(|error| bad_argument(key, error))?);
+                }
+            }
+            for (switch, to, towards) in &routes {
+                changes.push(run.route(switch, to, towards).map_err(|error| bad_argument("routes", error))?);
+            }
+            for change in changes {
                 run.session().configure(change).map_err(bad_input)?;
             }
             Ok(())
@@ -177,9 +194,16 @@ impl Session {
         py.detach(|| self.with(|run| Ok(run.find_deadlock())))
     }
 
-    /// Collects at most `capacity` events between two calls of `events`.
-    fn subscribe(&self, deliveries: bool, marks: bool, completions: bool, capacity: usize) -> PyResult<()> {
-        let subscription = Subscription { deliveries, marks, completions, capacity };
+    /// Collects at most `capacity` events of some kinds between two calls of `events`: deliveries, marks, completions, losses.
+    fn subscribe(&self, kinds: Vec<String>, capacity: usize) -> PyResult<()> {
+        let has = |kind: &str| kinds.iter().any(|name| name == kind);
+        let subscription = Subscription {
+            deliveries: has("deliveries"),
+            marks: has("marks"),
+            completions: has("completions"),
+            losses: has("losses"),
+            capacity,
+        };
         self.with(|run| {
             run.session().subscribe(subscription);
             Ok(())

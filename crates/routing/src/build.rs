@@ -5,9 +5,10 @@ use fabricsim_model::Lanes;
 use fabricsim_spec::{Algorithm, Experiment, LanePolicy, Load, SpecError, Ties};
 use fabricsim_topology::{Graph, Shape, failed_links};
 
+use crate::look_up_tables::table_request;
 use crate::{
     DimensionOrder, ForwardingTables, LookUpTables, Router, RoutingError, TableRouting, TablesError,
-    TablesProblem, UpDown, Upwards, Wanted, shortest_paths,
+    TablesProblem, UpDown, Upwards, shortest_paths,
 };
 
 /// Virtual lanes of an InfiniBand link (IBA 1.5, section 3.5.7), and the most that there are here.
@@ -44,9 +45,7 @@ pub fn build(
         Algorithm::LookUpTables => match &graph.shape {
             Shape::Grid(shape) => {
                 let failed = failed_links(graph, &experiment.links, file)?;
-                let (order, partitions) = (routing.order.as_deref(), routing.partitions.as_deref());
-                let wanted = Wanted { order, partitions, failed: &failed };
-                LookUpTables::new(graph, shape, wanted, lanes, file)?.into()
+                LookUpTables::new(graph, shape, table_request(experiment, &failed), lanes, file)?.into()
             }
             _ => return Err(unsuitable(file, algorithm, GRIDS, graph).into()),
         },
@@ -128,7 +127,7 @@ fn refuse_stray(
         }
     }
     refuse_load(routing.load, algorithm, file)?;
-    if !experiment.links.failed.is_empty() && !goes_around(algorithm, graph) {
+    if !experiment.links.failed.is_empty() && !avoids_failed(algorithm, graph) {
         let message = format!(
             "`{}` does not go around failed links: set `routing.algorithm` to \"shortest-path\" with `lane_policy = \"hops\"`, or on a \
              mesh, torus, grid or hypercube to \"look-up-tables\"",
@@ -155,8 +154,13 @@ fn refuse_load(load: Load, algorithm: Algorithm, file: &str) -> Result<(), SpecE
     Err(SpecError::at_key(file, "routing.load", message))
 }
 
+/// True if the routing of `experiment` finds routes around failed links.
+pub(crate) fn goes_around(experiment: &Experiment, graph: &Graph) -> bool {
+    avoids_failed(resolve(experiment.routing.algorithm, graph), graph)
+}
+
 /// True if the algorithm avoids failed links on this graph, or does not fit it anyway.
-fn goes_around(algorithm: Algorithm, graph: &Graph) -> bool {
+fn avoids_failed(algorithm: Algorithm, graph: &Graph) -> bool {
     match algorithm {
         Algorithm::LookUpTables | Algorithm::ShortestPath => true,
         Algorithm::Minimal | Algorithm::Valiant | Algorithm::UgalL => {

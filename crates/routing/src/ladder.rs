@@ -39,6 +39,11 @@ impl Ladder {
         Ok(Self { rungs: rungs as u8, width: width as u8, all: Lanes::new(0, lanes), ports, to_host })
     }
 
+    /// Links between switches for which there are lanes of their own.
+    pub(crate) fn rungs(&self) -> u32 {
+        self.rungs.into()
+    }
+
     /// Lanes of the link after `passed` links between switches.
     #[inline]
     pub(crate) fn lanes_after(&self, passed: u8) -> Lanes {

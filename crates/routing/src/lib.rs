@@ -19,6 +19,7 @@ mod ladder;
 mod look_up_tables;
 mod megafly;
 mod path;
+mod reroute;
 #[cfg(test)]
 mod samples;
 mod shortest_path;
@@ -41,6 +42,7 @@ pub use indirect::{Indirect, IndirectPolicy};
 pub use look_up_tables::{LookUpTables, Wanted};
 pub use megafly::{Megafly, MegaflyPolicy};
 pub use path::path;
+pub use reroute::{check_reroutes, reroute};
 pub use shortest_path::shortest_paths;
 pub use table::{ForwardingTables, TableRouting};
 pub use up_down::{UpDown, Upwards};
@@ -265,6 +267,13 @@ routers!(
 );
 
 impl Router {
+    /// Sets an entry of a switch's forwarding table. False if the algorithm has no such tables.
+    pub fn set_entry(&mut self, at: SwitchId, to: HostId, port: PortNo) -> bool {
+        let Self::TableRouting(router) = self else { return false };
+        router.set(at, to, port);
+        true
+    }
+
     /// Virtual lanes of a service class that the algorithm needs, where it is one that gives them by the place on a packet's
     /// way; with the longest way, link by link, each with its lane.
     pub fn lanes_needed(&self) -> Option<(u8, String)> {

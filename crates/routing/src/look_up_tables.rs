@@ -14,7 +14,7 @@
 //! Here all share one, except that an entry can be a rule, which holds a direction for each input port.
 
 use fabricsim_model::{Hop, Lanes};
-use fabricsim_spec::SpecError;
+use fabricsim_spec::{Experiment, SpecError};
 use fabricsim_topology::{Graph, GridShape};
 use fabricsim_units::{HostId, LinkId, PortNo, SwitchId, Vl};
 
@@ -96,6 +96,12 @@ pub struct Wanted<'a> {
     pub partitions: Option<&'a [u32]>,
     /// Links that are not to be used, in order.
     pub failed: &'a [LinkId],
+}
+
+/// The tables that `experiment` requests, around the links `failed`.
+pub(crate) fn table_request<'a>(experiment: &'a Experiment, failed: &'a [LinkId]) -> Wanted<'a> {
+    let routing = &experiment.routing;
+    Wanted { order: routing.order.as_deref(), partitions: routing.partitions.as_deref(), failed }
 }
 
 impl LookUpTables {

@@ -14,15 +14,26 @@ use crate::ForwardingTables;
 use crate::failed::check_whole;
 use crate::wiring::beyond;
 
-/// Forwarding tables along shortest paths that avoid the links `failed`, which are in ascending order. An error, which names the experiment `file`, if a host cannot be reached from
-/// some switch, or if the tables would take more than 1 GiB.
+/// Forwarding tables along shortest paths that avoid the links `failed`, which are in ascending order. An error, which names the
+/// experiment `file`, if a host cannot be reached from some switch, or if the tables would take more than 1 GiB.
 pub fn shortest_paths(graph: &Graph, failed: &[LinkId], file: &str) -> Result<ForwardingTables, SpecError> {
+    check_whole(graph, failed, file)?;
+    shortest_paths_or(graph, failed, None, file)
+}
+
+/// [`shortest_paths`] with the entries of `otherwise` where there is no path: of tables for the whole graph, so that a route to a
+/// host that is cut off ends at a failed link. Without `otherwise` that is an error.
+pub(crate) fn shortest_paths_or(
+    graph: &Graph,
+    failed: &[LinkId],
+    otherwise: Option<&ForwardingTables>,
+    file: &str,
+) -> Result<ForwardingTables, SpecError> {
     let mut tables = ForwardingTables::empty(graph, file)?;
     let mut hosts_of = vec![Vec::new(); graph.switches.len()];
     for (index, host) in graph.hosts.iter().enumerate() {
         hosts_of[host.switch.index()].push(HostId(index as u32));
     }
-    check_whole(graph, failed, file)?;
     let neighbours = neighbours(graph, failed);
     let mut load: Vec<Vec<u32>> = graph.switches.iter().map(|switch| vec![0; switch.ports.len()]).collect();
     let mut candidates = Vec::new();
@@ -39,6 +50,15 @@ pub fn shortest_paths(graph: &Graph, failed: &[LinkId], file: &str) -> Result<Fo
             let nearer = around.iter().filter(|(next, _)| distance[*next].saturating_add(1) == distance[at]);
             candidates.extend(nearer.map(|&(_, port)| port));
             if candidates.is_empty() {
+                if let Some(otherwise) = otherwise {
+                    let at = SwitchId(at as u32);
+                    for &to in hosts {
+                        if let Some(port) = otherwise.port(at, to) {
+                            tables.set(at, to, port);
+                        }
+                    }
+                    continue;
+                }
                 return Err(unreachable(graph, file, at, hosts[0]));
             }
             for &to in hosts {
@@ -50,6 +70,18 @@ pub fn shortest_paths(graph: &Graph, failed: &[LinkId], file: &str) -> Result<Fo
         }
     }
     Ok(tables)
+}
+
+/// Links between switches of the longest of the shortest paths between hosts that are joined.
+pub(crate) fn longest_path(graph: &Graph, failed: &[LinkId]) -> u32 {
+    let neighbours = neighbours(graph, failed);
+    let mut ends: Vec<usize> = graph.hosts.iter().map(|host| host.switch.index()).collect();
+    ends.dedup();
+    let longest = ends.iter().map(|&target| {
+        let distance = distances(&neighbours, target);
+        ends.iter().map(|&end| distance[end]).filter(|&links| links < u32::MAX).max().unwrap_or(0)
+    });
+    longest.max().unwrap_or(0)
 }
 
 /// For each switch, the switches around it and the ports towards them, but for those of failed links.

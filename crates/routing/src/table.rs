@@ -124,6 +124,20 @@ impl TableRouting {
         self.ladder.as_ref().map(Ladder::longest_way)
     }
 
+    /// The same routing by `tables`, whose longest route has `longest` links between switches; if there are lanes for fewer, both
+    /// numbers.
+    pub(crate) fn with_tables(&self, tables: ForwardingTables, longest: u32) -> Result<Self, (u32, u32)> {
+        match &self.ladder {
+            Some(ladder) if longest > ladder.rungs() => Err((longest, ladder.rungs())),
+            ladder => Ok(Self { tables, ladder: ladder.clone(), all: self.all }),
+        }
+    }
+
+    /// Sets an entry. The port must be one of the graph's.
+    pub(crate) fn set(&mut self, at: SwitchId, to: HostId, port: PortNo) {
+        self.tables.set(at, to, port);
+    }
+
     /// The tables.
     pub fn tables(&self) -> &ForwardingTables {
         &self.tables

@@ -1,6 +1,6 @@
 //! Subscription to events.
 
-use fabricsim_model::{Exchange, Grant, Observer, Packet};
+use fabricsim_model::{Exchange, Grant, LossCause, Observer, Packet};
 use fabricsim_units::{HostId, Time, Vl};
 
 use crate::Session;
@@ -14,6 +14,8 @@ pub struct Subscription {
     pub marks: bool,
     /// Messages of transports that are complete at their receiver.
     pub completions: bool,
+    /// Packets that are lost with links and switches that fail.
+    pub losses: bool,
     /// Maximum number of events kept between two calls of [`Session::events`]; later ones are counted and dropped.
     pub capacity: usize,
 }
@@ -43,6 +45,8 @@ pub enum EventKind {
     Delivered,
     /// The last operation of its message is visible at its receiver.
     Completed,
+    /// It is lost: its link or its switch has failed.
+    Lost(LossCause),
 }
 
 /// Events since the last call.
@@ -151,6 +155,11 @@ impl<B: Observer> Observer for Feed<B> {
     fn delivered(&mut self, now: Time, packet: &Packet) {
         self.add(|of| of.deliveries, now, EventKind::Delivered, packet);
         self.inner.delivered(now, packet);
+    }
+    #[inline]
+    fn lost(&mut self, now: Time, packet: &Packet, cause: LossCause) {
+        self.add(|of| of.losses, now, EventKind::Lost(cause), packet);
+        self.inner.lost(now, packet, cause);
     }
     #[inline]
     fn transmitted(&mut self, port: u32, lane: Vl, bytes: u32, start: Time, end: Time) {

@@ -1,5 +1,9 @@
-use fabricsim_engine::{Advance, Engine, Extent, Prepared, Snapshot, Totals};
+use fabricsim_engine::{
+    Advance, Engine, Extent, FabricChange, FaultPlan, PlannedChange, Prepared, Snapshot, Totals,
+};
 use fabricsim_model::Observer;
+use fabricsim_spec::Allocation;
+use fabricsim_topology::Failing;
 use fabricsim_units::Time;
 
 use crate::inject::{Entry, entries};
@@ -17,6 +21,15 @@ pub struct Session<B> {
     pub(crate) injected: u32,
     /// True if no host opens messages any more.
     pub(crate) is_draining: bool,
+    /// Failures to come.
+    plan: FaultPlan,
+    /// Number of the next change of the plan.
+    next_change: usize,
+    /// Ports of each switch, for changes of the caller's own.
+    pub(crate) switch_ports: Vec<u16>,
+    pub(crate) links: usize,
+    /// True if switches allocate in rounds.
+    pub(crate) is_separable: bool,
 }
 
 impl<B: Observer> Session<B> {
@@ -30,6 +43,11 @@ impl<B: Observer> Session<B> {
                 .min(prepared.experiment.host.mtu.0.saturating_mul(u64::from(u32::MAX))),
             injected: 0,
             is_draining: false,
+            plan: prepared.faults.clone(),
+            next_change: 0,
+            switch_ports: prepared.graph.switches.iter().map(|switch| switch.ports.len() as u16).collect(),
+            links: prepared.graph.links.len(),
+            is_separable: prepared.experiment.switch.allocation == Allocation::Separable,
         }
     }
 
@@ -46,10 +64,47 @@ impl<B: Observer> Session<B> {
     /// Advances to `until`; does nothing if that is not after now. Calls `look` every few hundred
     /// thousand events with the time and the counters so far. If it returns false, the session stops and can resume later.
     pub fn advance_to(&mut self, until: Time, look: &mut dyn FnMut(Time, &Totals) -> bool) -> Advance {
-        if until <= self.now() {
-            return Advance::Reached;
+        loop {
+            self.make_due_changes();
+            if until <= self.now() {
+                return Advance::Reached;
+            }
+            let change = self.plan.changes.get(self.next_change).map_or(Time::MAX, |change| change.at);
+            let how = self.engine.advance(until.min(change), look);
+            if how == Advance::Stopped {
+                return how;
+            }
+            if until < change {
+                // A change to come may set packets going again.
+                return if change < Time::MAX { Advance::Reached } else { how };
+            }
         }
-        self.engine.advance(until, look)
+    }
+
+    /// Makes the planned changes whose time has come.
+    fn make_due_changes(&mut self) {
+        let now = self.now();
+        while let Some(PlannedChange { at, change }) = self.plan.changes.get(self.next_change)
+            && *at <= now
+        {
+            match change {
+                FabricChange::Fail(what) => fail(&mut self.engine, what, self.plan.discards),
+                FabricChange::Restore(what) => restore(&mut self.engine, what),
+                FabricChange::Route(router) => self.engine.set_router(router),
+            }
+            self.next_change += 1;
+        }
+    }
+
+    /// True if a link or a switch has failed and has not been restored, or packets were lost with one.
+    pub fn has_lost_or_failed(&self) -> bool {
+        let lost = self.engine.totals().lost;
+        self.engine.has_failures() || lost.link_failed + lost.switch_failed > 0
+    }
+
+    /// True if switches discard packets for failed links.
+    pub(crate) fn discards(&self) -> bool {
+        self.plan.discards
     }
 
     /// The state of the fabric now, as a value of its own.
@@ -76,5 +131,19 @@ impl<B: Observer> Session<B> {
     /// Ends the session. Returns the engine.
     pub fn into_engine(self) -> Engine<B> {
         self.engine
+    }
+}
+
+fn fail<B: Observer>(engine: &mut Engine<B>, what: &Failing, discards: bool) {
+    match what {
+        Failing::Links(links) => links.iter().for_each(|&link| engine.fail_link(link, discards)),
+        Failing::Switch(switch) => engine.fail_switch(*switch, discards),
+    }
+}
+
+fn restore<B: Observer>(engine: &mut Engine<B>, what: &Failing) {
+    match what {
+        Failing::Links(links) => links.iter().for_each(|&link| engine.restore_link(link)),
+        Failing::Switch(switch) => engine.restore_switch(*switch),
     }
 }

@@ -3,8 +3,10 @@
 use std::ops::Deref;
 
 use fabricsim_engine::Prepared;
+use fabricsim_session::Change;
 use fabricsim_spec::nearest;
-use fabricsim_units::HostId;
+use fabricsim_topology::{Failing, Graph, Node};
+use fabricsim_units::{HostId, PortNo, SwitchId};
 use fabricsim_workload::{StreamKind, select};
 
 use crate::plan::Run;
@@ -23,6 +25,9 @@ pub enum NameError {
     /// An invalid list of host names.
     #[error("{0}")]
     Hosts(String),
+    /// No switch or link has the name, or the switch has no such neighbour.
+    #[error("{0}")]
+    Fabric(String),
     /// No entry of the traffic list has this name.
     #[error("no traffic entry is named {written:?}: the entries are {}{}", list(.names), hint(.nearest.as_deref()))]
     Entry {
@@ -42,6 +47,11 @@ pub enum NameError {
 
 fn hint(nearest: Option<&str>) -> String {
     nearest.map(|name| format!("; did you mean {name:?}?")).unwrap_or_default()
+}
+
+fn unknown_switch(graph: &Graph, name: &str) -> String {
+    let names = graph.switches.iter().map(|switch| switch.name.as_str());
+    format!("no switch is named {name:?}{}", hint(nearest(name, names)))
 }
 
 fn list(names: &[String]) -> String {
@@ -64,6 +74,31 @@ impl<P: Deref<Target = Prepared>, B> Run<P, B> {
         let names: Vec<String> = self.prepared.graph.hosts.iter().map(|host| host.name.clone()).collect();
         select(list, &names, &self.prepared.experiment.groups)
             .map_err(|problem| NameError::Hosts(problem.to_string()))
+    }
+
+    /// The changes that let a switch, or the links between two nodes (`"S(0)-S(1)"`), fail or work again.
+    pub fn failing(&self, name: &str, works: bool) -> Result<Vec<Change>, NameError> {
+        let found = fabricsim_topology::failing(&self.prepared.graph, name).map_err(NameError::Fabric)?;
+        Ok(match found {
+            Failing::Switch(switch) => vec![Change::Switch { switch, works }],
+            Failing::Links(links) => links.into_iter().map(|link| Change::Link { link, works }).collect(),
+        })
+    }
+
+    /// The change that lets a switch send what is for a host to the neighbour named `towards`: a switch, or the host itself.
+    pub fn route(&self, switch: &str, to: &str, towards: &str) -> Result<Change, NameError> {
+        let graph = &self.prepared.graph;
+        let Some(at) = graph.switches.iter().position(|node| node.name == switch) else {
+            return Err(NameError::Fabric(unknown_switch(graph, switch)));
+        };
+        let to = self.host(to)?;
+        let node = Node::Switch(SwitchId(at as u32));
+        let ports = &graph.switches[at].ports;
+        let port = ports.iter().position(|&link| graph.name(graph.far_end(link, node).node) == towards);
+        match port {
+            Some(port) => Ok(Change::Route { switch: SwitchId(at as u32), to, port: PortNo(port as u16) }),
+            None => Err(NameError::Fabric(format!("no port of {switch} leads to `{towards}`"))),
+        }
     }
 
     /// The first entry of the traffic list with a name; by default the first without responses.

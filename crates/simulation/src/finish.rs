@@ -80,6 +80,13 @@ impl<P: Deref<Target = Prepared>, B: Recording> Run<P, B> {
         let (graph, now) = (&self.prepared.graph, self.session.now());
         let measured = self.window.map_or(now, |(_, to)| to.min(now));
         let mut warnings = self.watch.waiting.warnings(graph, measured);
+        if self.watch.waits_for_lost {
+            warnings.push(format!(
+                "nothing moves any more: hosts wait for packets that were lost with failed links, or for these links; {} packets are in \
+                 flight",
+                totals.in_flight
+            ));
+        }
         if status == Status::Ok {
             warnings.extend(self.watch.refusals.warning(self.session.engine(), graph));
             warnings.extend(self.unfinished_drain(totals));

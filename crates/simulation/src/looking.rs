@@ -118,7 +118,7 @@ fn waiting(snapshot: &Snapshot, graph: &Graph, names: &[String]) -> Table {
         "Link that the first packet is to take",
         text(&|wait| names[wait.output as usize].clone()),
     );
-    let words = "Reason: credits, output, turn, router delay, rate limit or acknowledgement";
+    let words = "Reason: credits, output, turn, router delay, failed link, rate limit or acknowledgement";
     table.text("reason", words, text(&|wait| wait.reason.name().to_owned()));
     let host = |host: fabricsim_units::HostId| graph.hosts[host.index()].name.clone();
     table.text("source", "Sender of the first packet", text(&|wait| host(wait.ends.0)));
@@ -142,8 +142,9 @@ pub fn events_table(events: &[Event], prepared: &Prepared) -> Table {
         EventKind::Marked { .. } => "marked",
         EventKind::Delivered => "delivered",
         EventKind::Completed => "completed",
+        EventKind::Lost(_) => "lost",
     };
-    table.text("event", "marked, delivered or completed", text(&|event| kind(event).to_owned()));
+    table.text("event", "marked, delivered, completed or lost", text(&|event| kind(event).to_owned()));
     let host = |host: fabricsim_units::HostId| graph.hosts[host.index()].name.clone();
     table.text("source", "Sender of the packet", text(&|event| host(event.packet.source)));
     table.text("destination", "Receiver of the packet", text(&|event| host(event.packet.destination)));
@@ -161,7 +162,7 @@ pub fn events_table(events: &[Event], prepared: &Prepared) -> Table {
     table.real("created_ns", "ns", "Time at which its message was created", ns(|event| event.packet.created));
     let marking = |event: &Event| match event.kind {
         EventKind::Marked { port, lane } => Some((port, lane)),
-        EventKind::Delivered | EventKind::Completed => None,
+        EventKind::Delivered | EventKind::Completed | EventKind::Lost(_) => None,
     };
     let link = |event: &Event| marking(event).map(|(port, _)| graph.port_name(port)).unwrap_or_default();
     table.text("link", "Link that it was marked for; empty for other events", text(&link));

@@ -28,7 +28,7 @@ pub struct Invariants {
     pub delivered: u64,
     /// Packets within the fabric.
     pub in_flight: u64,
-    /// Packets lost on purpose: the sum of `lost`.
+    /// Packets lost: the sum of `lost`.
     pub dropped: u64,
     /// The same by cause.
     pub lost: LostPackets,
@@ -38,18 +38,22 @@ pub struct Invariants {
     pub credits_ok: bool,
 }
 
-/// Packets lost on purpose, by cause: with and without data, acknowledgements included.
+/// Packets lost, by cause: with and without data, acknowledgements included.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct LostPackets {
     /// By the draw of `transport.loss`.
     pub transport_loss: u64,
     /// Because they arrived after `transport.lifetime`.
     pub lifetime: u64,
+    /// With links that failed.
+    pub link_failed: u64,
+    /// With switches that failed.
+    pub switch_failed: u64,
 }
 
 impl From<Losses> for LostPackets {
-    fn from(Losses { transport_loss, lifetime }: Losses) -> Self {
-        Self { transport_loss, lifetime }
+    fn from(Losses { transport_loss, lifetime, link_failed, switch_failed }: Losses) -> Self {
+        Self { transport_loss, lifetime, link_failed, switch_failed }
     }
 }
 

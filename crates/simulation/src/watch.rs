@@ -19,6 +19,8 @@ pub(crate) struct DeadlockWatch {
     pub(crate) deadlock: Vec<String>,
     /// True if the fabric has stopped with packets in flight and without a deadlock: a defect.
     pub(crate) is_silent: bool,
+    /// True if everything has stopped because links or switches have failed.
+    pub(crate) waits_for_lost: bool,
     pub(crate) waiting: Waiting,
     pub(crate) refusals: Refusals,
 }
@@ -30,6 +32,7 @@ impl DeadlockWatch {
             next_search: 2,
             deadlock: Vec::new(),
             is_silent: false,
+            waits_for_lost: false,
             waiting: Waiting::default(),
             refusals: Refusals::new(&prepared.experiment.transport),
         }
@@ -58,6 +61,8 @@ impl DeadlockWatch {
         // With an empty event queue no event will ever follow.
         let is_silent = stuck || (how == Advance::Idle && !session.engine().sources_drained());
         self.is_silent = is_silent && status.is_none();
+        self.waits_for_lost = self.is_silent && session.has_lost_or_failed();
+        self.is_silent &= !self.waits_for_lost;
     }
 
     pub(crate) fn search(&mut self, snapshot: &Snapshot, graph: &Graph, status: &mut Option<Status>) {

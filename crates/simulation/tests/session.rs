@@ -185,7 +185,7 @@ fn a_run_goes_on_beyond_its_end() {
 }
 
 const EVENTS: Subscription =
-    Subscription { deliveries: true, marks: true, completions: true, capacity: 1_000_000 };
+    Subscription { deliveries: true, marks: true, completions: true, losses: true, capacity: 1_000_000 };
 
 /// Messages of the caller: now, later, at the same picosecond, to itself, of many packets.
 fn inject(run: &mut Run<&Prepared, Feed<Recorder>>, control: &Control) -> Vec<(u32, u64)> {

@@ -4,8 +4,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    CongestionControl, Host, Job, Links, Measure, Routing, Run, Sweep, Switch, Topology, Traffic, Transport,
-    Tune,
+    CongestionControl, Faults, Host, Job, Links, Measure, Routing, Run, Sweep, Switch, Topology, Traffic,
+    Transport, Tune,
 };
 
 /// One experiment: a network, its traffic, and the measurement.
@@ -41,6 +41,9 @@ pub struct Experiment {
     /// Congestion control: rate limits of sources when the fabric is congested.
     #[serde(default)]
     pub congestion_control: CongestionControl,
+    /// Links and switches that fail while traffic flows.
+    #[serde(default)]
+    pub faults: Faults,
     /// Names for sets of hosts, each a list of host names, patterns with `*`, or other groups.
     #[serde(default)]
     pub groups: BTreeMap<String, Vec<String>>,

@@ -12,6 +12,7 @@ mod check;
 mod congestion;
 mod error;
 mod experiment;
+mod faults;
 mod host;
 mod job;
 mod link;
@@ -39,6 +40,7 @@ pub use congestion::{
 };
 pub use error::SpecError;
 pub use experiment::Experiment;
+pub use faults::{Fault, Faults, WaitingPackets};
 pub use host::{Host, Sink};
 pub use job::{
     AllGather, AllGatherAlgorithm, AllReduce, AllReduceAlgorithm, AllToAll, AllToAllAlgorithm, Barrier,

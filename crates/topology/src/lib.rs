@@ -7,6 +7,7 @@ mod build;
 mod builders;
 mod export;
 mod facts;
+mod faults;
 mod file;
 pub mod graph;
 mod groups;
@@ -19,6 +20,7 @@ mod validate;
 pub use build::build;
 pub use export::{ExportError, export};
 pub use facts::{Bisection, Facts, facts};
+pub use faults::{Failing, Failure, failing, failures};
 pub use file::{Format, parse};
 pub use graph::{
     DragonflyShape, End, Graph, GridShape, HostNode, HyperXShape, Link, LinkClass, MegaflyShape, Node, Shape,

@@ -11,6 +11,7 @@ from fabricsim.spec.congestion import (
     Swift,
 )
 from fabricsim.spec.experiment import Experiment, as_experiment
+from fabricsim.spec.faults import Fault, Faults
 from fabricsim.spec.jobs import (
     AllGather,
     AllReduce,
@@ -88,6 +89,8 @@ __all__ = [
     "Dragonfly",
     "Experiment",
     "FatTree",
+    "Fault",
+    "Faults",
     "Fft",
     "File",
     "Grid",

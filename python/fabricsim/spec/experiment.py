@@ -15,6 +15,7 @@ import tomli_w
 from fabricsim.errors import InputError
 from fabricsim.native import Overrides, bad_input, native, waited
 from fabricsim.spec.congestion import CongestionControl
+from fabricsim.spec.faults import Faults
 from fabricsim.spec.jobs import Job
 from fabricsim.spec.sections import (
     Host,
@@ -79,6 +80,7 @@ class Experiment:
         transport: Transport | None = None,
         routing: Routing | None = None,
         congestion_control: CongestionControl | None = None,
+        faults: Faults | None = None,
         groups: Mapping[str, list[str]] | None = None,
         measure: Measure | None = None,
         sweep: Mapping[str, Any] | None = None,
@@ -97,6 +99,7 @@ class Experiment:
             "transport": transport,
             "routing": routing,
             "congestion_control": congestion_control,
+            "faults": faults,
             "groups": groups,
             "traffic": [traffic] if isinstance(traffic, Traffic) else traffic,
             "jobs": [jobs] if isinstance(jobs, Job) else jobs,

@@ -4,14 +4,13 @@
 use std::sync::Arc;
 
 use fabricsim_fabric::{Outbox, PartitionContext, Slot, send};
-use fabricsim_model::{ExtensionHeaders, Lanes, NullObserver, Observer, Packet, PacketKind};
+use fabricsim_model::{ExtensionHeaders, Lanes, LossCause, NullObserver, Observer, Packet, PacketKind};
 use fabricsim_routing::RoutingFunction;
 use fabricsim_units::{HostId, Time, Vl};
 use fabricsim_workload::{Event, Message, Source};
 
 use super::pacing::NextToSend;
 use super::{AdmissionGate, Candidate, Endpoint, OutgoingPacket, Pacing};
-use crate::losses::LossCause;
 
 /// The parts of an adapter besides its endpoint.
 #[derive(Clone, Debug)]

@@ -1,10 +1,8 @@
 //! The narrow interface between a protocol and the rest of an adapter.
 
-use fabricsim_model::{Label, Observer, Packet};
+use fabricsim_model::{Label, LossCause, Observer, Packet};
 use fabricsim_units::{HostId, Time};
 use fabricsim_workload::{Arrival, Message};
-
-use crate::losses::LossCause;
 
 /// Packet that an endpoint could send next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

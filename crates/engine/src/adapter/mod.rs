@@ -12,7 +12,7 @@ mod ordering;
 mod pacing;
 
 use fabricsim_fabric::{Outbox, PartitionContext};
-use fabricsim_model::{ExtensionHeaders, Observer, Packet};
+use fabricsim_model::{ExtensionHeaders, LossCause, Observer, Packet};
 use fabricsim_routing::RoutingFunction;
 use fabricsim_units::{HostId, Time};
 
@@ -25,7 +25,6 @@ pub use ordering::{HostTransport, transport_bytes, warnings};
 pub(crate) use ordering::{OrderingEndpoint, OrderingRules};
 pub(crate) use pacing::{Pacing, PacingRules};
 
-use crate::losses::LossCause;
 use crate::partition::ArrivalFilter;
 
 /// The protocol of an adapter.

@@ -90,9 +90,9 @@ impl<'a> Builder<'a> {
                 CongestionAlgorithm::Infiniband => control.infiniband.control,
                 _ => ControlPer::QueuePair,
             },
-            // Only a transport loses packets.
+            // Only transports, and links and switches that fail, lose packets.
             timeout: match experiment.transport.mode {
-                OrderingMode::None => Time::MAX,
+                OrderingMode::None if experiment.faults.plan.is_empty() => Time::MAX,
                 _ => experiment.transport.timeout,
             },
             classes: streams.iter().map(|stream| stream.service_class).collect(),

@@ -54,6 +54,10 @@ impl Switch {
         } else {
             self.admit::<true, R, B, O>(context, input, packet);
         }
+        if self.failures.is_some() {
+            // It may wait for an output that never asks for a packet: the switch settles in any case.
+            self.dirty.set(input);
+        }
         settled && !self.is_settled()
     }
 
@@ -262,6 +266,9 @@ impl Switch {
         let packet = context.arena[packet].packet;
         context.routing.hops(self.id, in_port, relative, packet.destination, &mut context.hops);
         context.hops.iter_mut().for_each(|hop| *hop = shifted(*hop, class));
+        if self.failures.is_some() {
+            self.avoid_failed(&mut context.hops);
+        }
         if let [only] = context.hops.as_slice() {
             return *only;
         }

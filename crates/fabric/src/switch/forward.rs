@@ -52,7 +52,8 @@ impl Switch {
         let (bytes, blocks, waited_for) = (slot.packet.bytes, slot.blocks, slot.hop.lanes.first);
         let by_age = OPTIONAL_FEATURES
             && self.aging.as_mut().is_some_and(|aging| aging.send(&mut slot.packet.age, position));
-        if OPTIONAL_FEATURES {
+        let lost = if OPTIONAL_FEATURES && self.failures.is_some() { self.loss_cause(output) } else { None };
+        if OPTIONAL_FEATURES && lost.is_none() {
             let grant = Grant {
                 input: context.ports.receivers[in_port as usize].channel,
                 lane,
@@ -84,8 +85,12 @@ impl Switch {
         if !(OPTIONAL_FEATURES && self.unstage(context, position, (bytes, blocks), byte_time)) {
             return_space(context, in_port, lane, (byte_time, late), (bytes, blocks));
         }
-        let end =
-            transmit::<OPTIONAL_FEATURES, R, B, O>(context, port, packet, (bytes, blocks), out_lane, more);
+        let end = if let Some(cause) = lost {
+            context.out.discard(packet, cause);
+            context.now
+        } else {
+            transmit::<OPTIONAL_FEATURES, R, B, O>(context, port, packet, (bytes, blocks), out_lane, more)
+        };
         context.ports.receivers[in_port as usize].occupy(end);
         if OPTIONAL_FEATURES && self.head_delay.is_some() {
             self.leave_queue(queue, end);

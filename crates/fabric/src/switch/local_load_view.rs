@@ -7,6 +7,7 @@ use fabricsim_routing::{At, RoutingFunction, View};
 use fabricsim_units::{PortNo, SwitchId, Time};
 
 use super::Switch;
+use super::failures::Failures;
 use super::queues::Output;
 use crate::{LoadBroadcast, PartitionContext, Ports, Rules, Table};
 
@@ -18,6 +19,7 @@ struct LocalLoadView<'a> {
     packet: &'a Packet,
     at: SwitchId,
     first_port: usize,
+    failures: Option<&'a Failures>,
     /// Lanes of the packet's service class.
     class: Range<usize>,
     now: Time,
@@ -28,7 +30,8 @@ struct LocalLoadView<'a> {
 impl View for LocalLoadView<'_> {
     #[inline]
     fn load(&mut self, port: PortNo, lanes: Lanes) -> u32 {
-        let queued = self.outputs[port.index()].queued & self.rules.waiting_mask;
+        let failed = self.failures.map_or(0, |failures| failures.load(port.index()));
+        let queued = failed + (self.outputs[port.index()].queued & self.rules.waiting_mask);
         let port = self.first_port + port.index();
         let used = match self.ports.in_use_of_whole(port, self.now) {
             Some(used) => used,
@@ -81,7 +84,8 @@ impl Switch {
             Some(used) => used,
             None => ports.in_use_of_lanes(port, &(0..ports.lane_count), now),
         };
-        self.outputs[output].queued + used
+        let failed = self.failures.as_ref().map_or(0, |failures| failures.load(output));
+        failed + self.outputs[output].queued + used
     }
 
     /// The hop that a routing function with per-packet state chooses; `None` if packets carry no such state.
@@ -103,6 +107,7 @@ impl Switch {
             packet: &slot.packet,
             at: at.switch,
             first_port: self.first_port as usize,
+            failures: self.failures.as_deref(),
             class: first..first + usize::from(context.rules.lanes_per_class),
             now: context.now,
             random: None,

@@ -65,6 +65,8 @@ impl Switch {
         (input, lane): (usize, Vl),
         packet: u32,
     ) -> Time {
+        // A discarded packet notifies no receiver.
+        let is_lost = self.failures.as_ref().is_some_and(|failures| failures.has(output));
         let Some(detector) = &mut self.detector else { return Time::ZERO };
         let slot = &mut context.arena[packet];
         let sender = &context.ports.senders[self.first_port as usize + output];
@@ -77,7 +79,7 @@ impl Switch {
             packet_time: sender.byte_time.duration(slot.packet.bytes),
         };
         let (id, rules) = (self.id, &context.rules);
-        let eligible = slot.packet.kind == PacketKind::Data;
+        let eligible = slot.packet.kind == PacketKind::Data && !is_lost;
         let left = detector.leaves(departure, eligible, || rules.stream_at(id, &slot.packet));
         if left.marked {
             slot.packet.fecn = true;

@@ -297,6 +297,18 @@ impl Switch {
         }
     }
 
+    /// Moves the head of some input buffer on, whether or not there is space. False if all are empty.
+    pub(super) fn stage_any<R: RoutingFunction, B: Observer, O: Outbox>(
+        &mut self,
+        context: &mut PartitionContext<R, B, O>,
+    ) -> bool {
+        let head = self.buffered().next();
+        if let Some((input, lane, packet)) = head {
+            self.move_on(context, input, lane, packet);
+        }
+        head.is_some()
+    }
+
     /// A packet begins to leave a staging buffer: the head of the input buffer behind it may follow. False without
     /// staging buffers.
     #[inline(never)]

@@ -41,6 +41,12 @@ pub fn credits(seen: &Seen) -> Result<(), Failure> {
 pub fn losses(seen: &Seen) -> Result<(), Failure> {
     let at_hosts = seen.tables.sum("transport", "lost") + seen.tables.sum("transport", "late");
     let invariants = serde_json::to_value(&seen.outcome.invariants).unwrap_or(Value::Null);
-    let lost = sum(&invariants["lost"]);
-    ensure("losses are counted", lost == at_hosts, || format!("{at_hosts} lost at hosts, {invariants}"))
+    let lost = seen.outcome.totals.lost;
+    let by_transports = lost.transport_loss + lost.lifetime;
+    ensure("losses are counted", by_transports == at_hosts, || {
+        format!("{at_hosts} lost at hosts, {invariants}")
+    })?;
+    let failed = lost.link_failed + lost.switch_failed;
+    let may_fail = !seen.prepared.experiment.faults.plan.is_empty();
+    ensure("losses have causes", failed == 0 || may_fail, || format!("{failed} lost without a failure"))
 }

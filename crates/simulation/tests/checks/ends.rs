@@ -34,6 +34,10 @@ pub fn emptied(seen: &Seen) -> Result<(), Failure> {
         format!("{} packets are in flight at {}", outcome.totals.in_flight, outcome.end)
     })?;
     let limit = seen.prepared.experiment.run.drain_limit.unwrap_or_default();
+    // Hosts may wait for ever for what was lost on the way.
+    if outcome.warnings.iter().any(|line| line.contains("lost with failed links")) {
+        return Ok(());
+    }
     ensure("an emptied run is empty", outcome.end < limit, || {
         format!("it ended by its limit, {}", outcome.end)
     })

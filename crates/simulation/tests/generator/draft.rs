@@ -44,6 +44,13 @@ impl Draft {
         keys.push((key.to_owned(), value.to_owned()));
     }
 
+    /// Removes a key of a section.
+    pub fn remove(&mut self, header: &str, key: &str) {
+        for section in self.sections.iter_mut().filter(|section| section.header == header) {
+            section.keys.retain(|(given, _)| given != key);
+        }
+    }
+
     /// The draft without its n-th part: sections first, then keys. `None` beyond the last.
     pub fn without(&self, part: usize) -> Option<Self> {
         let mut smaller = self.clone();

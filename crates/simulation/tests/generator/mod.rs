@@ -6,6 +6,7 @@ mod congestion;
 pub mod cover;
 mod draft;
 pub mod draw;
+mod faults;
 mod host;
 mod job;
 pub mod known;
@@ -39,6 +40,7 @@ pub const PARTS: &[&Part] = &[
     &links::PART,
     &host::PART,
     &routing::PART,
+    &faults::PART,
     &congestion::PART,
     &transport::PART,
     &traffic::PART,
@@ -128,7 +130,7 @@ impl Case {
         for part in PARTS {
             (part.write)(&mut build);
         }
-        let draft = build.draft;
+        let draft = faults::with_routes(build.draft);
         Self { point, seed, draft }
     }
 

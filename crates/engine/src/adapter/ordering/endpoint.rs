@@ -1,13 +1,12 @@
 //! The ordering protocols as the endpoint of an adapter.
 
-use fabricsim_model::{ExchangeStep, Label, Observer, Packet, PacketKind};
+use fabricsim_model::{ExchangeStep, Label, LossCause, Observer, Packet, PacketKind};
 use fabricsim_protocols::ordering::{Header, Kind, Mode, StreamId};
 use fabricsim_units::{HostId, Time};
 use fabricsim_workload::{Arrival, Message};
 
 use super::{OrderingEndpoint, UnfinishedMessage, request};
 use crate::adapter::{Candidate, Endpoint, Finished, OutgoingPacket};
-use crate::losses::LossCause;
 
 impl Endpoint for OrderingEndpoint {
     const ACKNOWLEDGES: bool = true;

@@ -1,0 +1,161 @@
+//! Outputs whose links have failed. Their senders never become idle, so arbitration leaves them alone; packets that are routed to
+//! them are discarded at the end of the time step, or wait until the link is back.
+
+use fabricsim_model::{Hop, LossCause, Observer};
+use fabricsim_routing::RoutingFunction;
+use fabricsim_units::{Time, Vl};
+
+use super::Switch;
+use crate::{Outbox, PartitionContext};
+
+/// Load of a failed output, in blocks, as adaptive routing sees it: more than any buffer, less than overflows with its weights.
+const LOAD: u32 = 1 << 28;
+
+/// State of an output.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum OutputState {
+    #[default]
+    Works,
+    /// Its packets wait.
+    Holds,
+    /// Its packets are discarded.
+    Discards,
+}
+
+/// Outputs of a switch, some of which have failed.
+#[derive(Clone, Debug)]
+pub(super) struct Failures {
+    outputs: Box<[OutputState]>,
+    /// True if the whole switch has failed.
+    switch: bool,
+}
+
+impl Failures {
+    pub(super) fn has(&self, output: usize) -> bool {
+        self.outputs[output] != OutputState::Works
+    }
+
+    /// Load that a failed output seems to have; 0 if it works.
+    #[inline(never)]
+    pub(super) fn load(&self, output: usize) -> u32 {
+        if self.has(output) { LOAD } else { 0 }
+    }
+}
+
+impl Switch {
+    /// The link behind `port` has failed. If it `discards`, packets for it are lost; else they wait.
+    pub fn fail_output(&mut self, port: u32, discards: bool) {
+        let output = (port - self.first_port) as usize;
+        let outputs = vec![OutputState::Works; self.layout.ports].into_boxed_slice();
+        let failures = self.failures.get_or_insert_with(|| Box::new(Failures { outputs, switch: false }));
+        failures.outputs[output] = if discards { OutputState::Discards } else { OutputState::Holds };
+    }
+
+    /// The link behind `port` works again.
+    pub fn restore_output(&mut self, port: u32) {
+        let output = (port - self.first_port) as usize;
+        if let Some(failures) = &mut self.failures {
+            failures.outputs[output] = OutputState::Works;
+            if failures.outputs.iter().all(|&state| state == OutputState::Works) {
+                self.failures = None;
+            }
+        }
+    }
+
+    /// All of the switch has failed: what is in its buffers is lost, once all its outputs discard.
+    pub fn fail(&mut self) {
+        if let Some(failures) = &mut self.failures {
+            failures.switch = true;
+        }
+    }
+
+    /// The switch works again; its links are restored one by one.
+    pub fn restore(&mut self) {
+        if let Some(failures) = &mut self.failures {
+            failures.switch = false;
+        }
+    }
+
+    /// Cause for which packets for an output are lost; `None` if its link works.
+    #[inline(never)]
+    pub(super) fn loss_cause(&self, output: usize) -> Option<LossCause> {
+        let failures = self.failures.as_ref().filter(|failures| failures.has(output))?;
+        Some(if failures.switch { LossCause::SwitchFailed } else { LossCause::LinkFailed })
+    }
+
+    /// [`Switch::settle`] with failed outputs: a packet that leaves may expose another one that is discarded, and so on.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn settle_with_failures<R: RoutingFunction, B: Observer, O: Outbox>(
+        &mut self,
+        context: &mut PartitionContext<R, B, O>,
+    ) {
+        self.discard_waiting(context);
+        self.settle_once::<true, R, B, O>(context);
+        while self.discard_waiting(context) {
+            if self.rounds.is_some() {
+                // This time's round is over; those exposed take part in the next one.
+                let at = Time(context.now.0 + 1);
+                context.ports.senders[self.first_port as usize].wake(self.first_port, at, &mut context.out);
+                return;
+            }
+            self.settle_once::<true, R, B, O>(context);
+        }
+    }
+
+    /// Discards the packets that wait for outputs that discard, and those in the input buffers of a failed switch. True if there
+    /// were any.
+    fn discard_waiting<R: RoutingFunction, B: Observer, O: Outbox>(
+        &mut self,
+        context: &mut PartitionContext<R, B, O>,
+    ) -> bool {
+        let Some(failures) = &self.failures else { return false };
+        let empties = failures.switch;
+        let mut any = false;
+        loop {
+            while let Some(output) = self.next_to_discard() {
+                self.discard_head(context, output);
+                any = true;
+            }
+            if !(empties && self.stage_any(context)) {
+                return any;
+            }
+        }
+    }
+
+    /// An output that discards, for which packets wait.
+    fn next_to_discard(&self) -> Option<usize> {
+        let states = self.failures.as_ref()?.outputs.iter().enumerate();
+        let mut outputs = states.filter(|&(_, &state)| state == OutputState::Discards);
+        outputs.find(|&(output, _)| !self.outputs[output].inputs.is_empty()).map(|(output, _)| output)
+    }
+
+    /// Discards the packet at the head of a queue for `output`.
+    fn discard_head<R: RoutingFunction, B: Observer, O: Outbox>(
+        &mut self,
+        context: &mut PartitionContext<R, B, O>,
+        output: usize,
+    ) {
+        let Some(input) = self.outputs[output].inputs.first_after(self.layout.ports - 1) else { return };
+        let lanes = self.requests[self.layout.request(output, input)].lanes;
+        let position = self.layout.position(input, Vl(lanes.trailing_zeros() as u8), output);
+        let packet = self.queues[position.queue].first();
+        let lane = context.arena[packet].hop.lanes.first;
+        if let Some(rounds) = &mut self.rounds
+            && rounds.is_bound(input, position.lane)
+        {
+            rounds.release(input, position.lane, (output, lane), context.now);
+        }
+        self.grant::<true, R, B, O>(context, position, packet, lane);
+    }
+
+    /// Leaves out hops to failed outputs, if there are others.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn avoid_failed(&self, hops: &mut Vec<Hop>) {
+        let Some(failures) = &self.failures else { return };
+        if hops.iter().any(|hop| !failures.has(hop.port.index())) {
+            hops.retain(|hop| !failures.has(hop.port.index()));
+        }
+    }
+}

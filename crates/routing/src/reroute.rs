@@ -1,0 +1,81 @@
+//! Routes around links that have failed while the fabric is in operation.
+
+use fabricsim_spec::{Experiment, SpecError};
+use fabricsim_topology::{Graph, Shape};
+use fabricsim_units::LinkId;
+
+use crate::build::goes_around;
+use crate::look_up_tables::table_request;
+use crate::shortest_path::{longest_path, shortest_paths_or};
+use crate::{LookUpTables, Router};
+
+const KEY: &str = "faults.reroute_after";
+
+/// The routing of `experiment` while the links `failed`, which are in ascending order, do not work; `router` is that of the fabric at
+/// the start. Hosts that cannot be reached keep their routes of the start, which end at a failed link.
+///
+/// # Errors
+///
+/// The algorithm does not go around failed links or, for `look-up-tables`, not around these; or the routes are too long for the
+/// lanes. They name the experiment `file`.
+pub fn reroute(
+    experiment: &Experiment,
+    graph: &Graph,
+    router: &Router,
+    failed: &[LinkId],
+    file: &str,
+) -> Result<Router, SpecError> {
+    let error = |message: String| SpecError::at_key(file, KEY, message);
+    match router {
+        Router::TableRouting(tables) if goes_around(experiment, graph) => {
+            let around = shortest_paths_or(graph, failed, Some(tables.tables()), file)?;
+            let rerouted = tables.with_tables(around, longest_path(graph, failed));
+            let rerouted = rerouted.map_err(|(needed, lanes)| {
+                error(format!(
+                    "with {} the longest route has {needed} links between switches, and \"hops\" has lanes for {lanes}: give more \
+                     `switch.virtual_lanes`",
+                    named(graph, failed)
+                ))
+            })?;
+            Ok(rerouted.into())
+        }
+        Router::LookUpTables(_) => {
+            let Shape::Grid(shape) = &graph.shape else { return Ok(router.clone()) };
+            let lanes = experiment.switch.lanes_per_class();
+            let tables = LookUpTables::new(graph, shape, table_request(experiment, failed), lanes, file);
+            Ok(tables
+                .map_err(|cause| error(format!("with {}: {}", named(graph, failed), cause.message)))?
+                .into())
+        }
+        _ => Err(unable(file)),
+    }
+}
+
+/// Refuses to change the routes of an algorithm that does not find routes around failed links; the error names the experiment
+/// `file`.
+pub fn check_reroutes(
+    experiment: &Experiment,
+    graph: &Graph,
+    router: &Router,
+    file: &str,
+) -> Result<(), SpecError> {
+    match router {
+        Router::LookUpTables(_) => Ok(()),
+        Router::TableRouting(_) if goes_around(experiment, graph) => Ok(()),
+        _ => Err(unable(file)),
+    }
+}
+
+fn unable(file: &str) -> SpecError {
+    let message = "the routing algorithm does not find routes around failed links: leave it out, or set `routing.algorithm` to \
+                   \"shortest-path\" with `lane_policy = \"hops\"`, or on a mesh, torus, grid or hypercube to \"look-up-tables\"";
+    SpecError::at_key(file, KEY, message)
+}
+
+/// Some of the failed links, for messages.
+fn named(graph: &Graph, failed: &[LinkId]) -> String {
+    const SHOWN: usize = 3;
+    let names: Vec<String> = failed.iter().take(SHOWN).map(|&link| graph.link_name(link)).collect();
+    let more = if failed.len() > SHOWN { ", ..." } else { "" };
+    format!("{} failed links ({}{more})", failed.len(), names.join(", "))
+}

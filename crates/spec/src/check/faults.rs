@@ -1,0 +1,91 @@
+//! Failures: what does not depend on the network.
+
+use fabricsim_units::Time;
+
+use super::{Found, LONGEST_RUN};
+use crate::{Allocation, Experiment, Fault};
+
+/// Most entries of a plan: each changes the state of the whole fabric.
+const MOST: usize = 10_000;
+
+/// Longest time until routes are changed.
+const LONGEST_REROUTE: Time = Time(60 * 1_000_000_000_000);
+
+pub(super) fn check(experiment: &Experiment) -> Result<(), Found> {
+    let faults = &experiment.faults;
+    if faults.plan.len() > MOST {
+        let message = format!("{} entries: give at most {MOST}", faults.plan.len());
+        return Err(("faults.plan".to_owned(), message));
+    }
+    for (number, fault) in faults.plan.iter().enumerate() {
+        entry(fault).map_err(|(key, message)| (format!("faults.plan.{number}{key}"), message))?;
+    }
+    match faults.reroute_after {
+        Some(Time::ZERO) => {
+            Err(("faults.reroute_after".to_owned(), "0 s is not allowed: give at least 1 ps".to_owned()))
+        }
+        Some(after) if after > LONGEST_REROUTE => Err((
+            "faults.reroute_after".to_owned(),
+            format!("{after} is not allowed: give at most {LONGEST_REROUTE}"),
+        )),
+        _ => Ok(()),
+    }?;
+    if !faults.plan.is_empty() && experiment.switch.allocation == Allocation::Separable {
+        let message = "links cannot fail with `switch.allocation = \"separable\"`: use \"maximal\"";
+        return Err(("faults.plan".to_owned(), message.to_owned()));
+    }
+    Ok(())
+}
+
+fn entry(fault: &Fault) -> Result<(), (&'static str, String)> {
+    match (&fault.link, &fault.switch) {
+        (Some(_), Some(_)) => return Err(("", "give `link` or `switch`, not both".to_owned())),
+        (None, None) => return Err(("", "give `link` or `switch`: what fails".to_owned())),
+        _ => {}
+    }
+    let latest = LONGEST_RUN * 2;
+    if fault.at > latest {
+        return Err((".at", format!("{} is not allowed: give at most {latest}", fault.at)));
+    }
+    match fault.until {
+        Some(until) if until <= fault.at => {
+            Err((".until", format!("{until} is not allowed: it must be after `at`, {}", fault.at)))
+        }
+        Some(until) if until > latest => {
+            Err((".until", format!("{until} is not allowed: give at most {latest}")))
+        }
+        _ => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::read;
+
+    fn message(faults: &str) -> String {
+        let text =
+            format!("topology.mesh = {{ dimensions = [2, 2] }}\nrun.duration = \"1 us\"\n[faults]\n{faults}");
+        let experiment = read(&text, "e.toml", &[]).unwrap();
+        crate::check(&experiment, "e.toml").err().map(|error| error.to_string()).unwrap_or_default()
+    }
+
+    #[test]
+    fn each_entry_names_one_thing_and_ends_after_it_begins() {
+        for (faults, part) in [
+            ("plan = [{ at = \"1 us\" }]", "faults.plan.0: give `link` or `switch`"),
+            ("plan = [{ link = \"a-b\", switch = \"a\", at = \"1 us\" }]", "faults.plan.0: give `link` or"),
+            (
+                "plan = [{ link = \"a-b\", at = \"1 us\" }, { link = \"a-b\", at = \"2 us\", until = \"2 us\" }]",
+                "faults.plan.1.until: 2 us is not allowed",
+            ),
+            ("plan = [{ switch = \"a\", at = \"1 s\", until = \"9000000 s\" }]", "faults.plan.0.until: "),
+            ("plan = [{ switch = \"a\", at = \"9000000 s\" }]", "faults.plan.0.at: "),
+            ("reroute_after = \"0 s\"", "faults.reroute_after: 0 s is not allowed"),
+            ("reroute_after = \"61 s\"", "faults.reroute_after: 61 s is not allowed"),
+            ("plan = [{ switch = \"a\", at = \"0 s\", until = \"1 us\" }]\nwaiting = \"hold\"", ""),
+        ] {
+            let message = message(faults);
+            assert!(message.contains(part) && message.is_empty() == part.is_empty(), "{faults}: {message}");
+        }
+    }
+}

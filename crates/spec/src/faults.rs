@@ -1,0 +1,51 @@
+use fabricsim_units::Time;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Links and switches that fail while traffic flows, and come back.
+///
+/// A packet whose head has arrived at the far end of a link is received whole; one whose head has not is lost. From then on the link
+/// carries nothing.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Faults {
+    /// The links and switches that fail, in any order.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub plan: Vec<Fault>,
+    /// Packets that a switch has routed to a failed link.
+    pub waiting: WaitingPackets,
+    /// Time after each failure and each return at which the routes are those of the fabric as it is then: the time of a subnet
+    /// manager's sweep. By default routes stay as they are. Only for algorithms that find routes around failed links
+    /// (`shortest-path`, and `look-up-tables` while no switch is cut off). Hosts that cannot be reached keep their old routes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reroute_after: Option<Time>,
+}
+
+/// A link or a switch that fails.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Fault {
+    /// Link, by the names of its ends in either order: `"SW11-SW12"`. Several links between the two fail together.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub link: Option<String>,
+    /// Switch, by its name: it fails with all its links, and the packets in its buffers are lost.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub switch: Option<String>,
+    /// Time at which it fails.
+    pub at: Time,
+    /// Time from which on it works again; by default it never does.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub until: Option<Time>,
+}
+
+/// Packets that a switch has routed to a failed link.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum WaitingPackets {
+    /// They are lost, as InfiniBand's are behind a port that is down. Adaptive routing takes other
+    /// links of the switch, where it may.
+    #[default]
+    Discard,
+    /// They wait until the link is back, and those behind them as well.
+    Hold,
+}
