@@ -88,7 +88,7 @@ impl<B: Observer> Engine<B> {
     pub fn set_router(&mut self, router: &Arc<Router>) {
         for context in self.partitions.iter_mut().map(|partition| &mut partition.context) {
             context.routing = Arc::clone(router);
-            context.ways = router.ways().cloned().unwrap_or_default();
+            context.route_table = router.route_table().cloned().unwrap_or_default();
             context.is_adaptive = router.is_adaptive();
         }
     }

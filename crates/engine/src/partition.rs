@@ -192,7 +192,7 @@ impl<B: Observer> Partition<B> {
                     discarded: Vec::new(),
                 },
                 observer,
-                ways: routing.ways().cloned().unwrap_or_default(),
+                route_table: routing.route_table().cloned().unwrap_or_default(),
                 is_adaptive: routing.is_adaptive(),
                 routing,
                 rules,

@@ -2,7 +2,7 @@
 
 use fabricsim_fabric::LoadBroadcast;
 use fabricsim_model::Observer;
-use fabricsim_routing::{Published, Router, RoutingFunction};
+use fabricsim_routing::{BroadcastOutputs, Router, RoutingFunction};
 use fabricsim_units::{SwitchId, Time};
 
 use crate::partition::{Mail, Partition};
@@ -21,7 +21,7 @@ impl Publisher {
         routing: &Router,
         switches: impl Iterator<Item = SwitchId>,
     ) -> Option<(Self, LoadBroadcast)> {
-        let Published { delay, outputs } = routing.published()?;
+        let BroadcastOutputs { delay, outputs } = routing.broadcast_outputs()?;
         let load_broadcast = LoadBroadcast::new(outputs.len(), delay);
         let own: Vec<SwitchId> = switches.collect();
         let numbered = outputs.into_iter().enumerate();

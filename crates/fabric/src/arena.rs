@@ -1,4 +1,4 @@
-use fabricsim_model::{ExtensionHeaders, Hop, HopTelemetry, Lanes, Packet, Trail};
+use fabricsim_model::{ExtensionHeaders, Hop, HopTelemetry, Lanes, Packet, RouteState};
 use fabricsim_units::{HostId, PortNo, Time, Vl};
 
 use crate::{Columns, Sending, Table};
@@ -26,7 +26,7 @@ pub struct Slot {
     /// Virtual lane of that buffer.
     pub lane: Vl,
     /// State that the routing keeps with it.
-    pub trail: Trail,
+    pub route_state: RouteState,
 }
 
 /// The packets of a partition. Slots are used again, so nothing is allocated once the fabric is full.
@@ -147,7 +147,7 @@ impl Slot {
             port: NONE,
             hop: Hop { port: PortNo(0), lanes: Lanes::new(0, 1) },
             lane: Vl(0),
-            trail: Trail::default(),
+            route_state: RouteState::default(),
         }
     }
 

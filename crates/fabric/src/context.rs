@@ -1,7 +1,7 @@
 use std::sync::Arc;
 
 use fabricsim_model::{ExtensionHeaders, Hop, LossCause, Packet, Random};
-use fabricsim_routing::Ways;
+use fabricsim_routing::RouteTable;
 use fabricsim_spec::{Arbiter, CreditReturn, Queueing, Switching};
 use fabricsim_units::{SwitchId, Time, Vl};
 
@@ -100,7 +100,7 @@ pub struct PartitionContext<R, B, O> {
     /// Rules of the experiment.
     pub rules: Rules,
     /// The routing's table; empty if it has none.
-    pub ways: Ways,
+    pub route_table: RouteTable,
     /// True if the routing chooses by load ([`fabricsim_routing::RoutingFunction::is_adaptive`], cached).
     pub is_adaptive: bool,
     /// Scratch space for the hops that a routing function proposes.

@@ -13,5 +13,5 @@ pub use loss::LossCause;
 pub use observer::{Exchange, ExchangeStep, Grant, NullObserver, Observer};
 pub use packet::{Label, Packet, PacketKind};
 pub use random::Random;
-pub use route::{Hop, Lanes, Trail};
+pub use route::{Hop, Lanes, RouteState};
 pub use table::{Column, Data, Table};

@@ -40,7 +40,7 @@ pub struct Hop {
 /// State of a packet's route, for routing that needs it. Only the routing function reads it; six bytes that travel
 /// with the packet.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Trail {
+pub struct RouteState {
     via: [u16; 2],
     /// Progress along the route.
     pub place: u8,
@@ -48,7 +48,7 @@ pub struct Trail {
     pub flags: u8,
 }
 
-impl Trail {
+impl RouteState {
     /// A number that it remembers: a place to go to first.
     #[inline]
     pub const fn via(self) -> u32 {

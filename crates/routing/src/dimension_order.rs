@@ -1,13 +1,13 @@
 //! Dimension order routing on meshes, tori, grids of both, hypercubes, rings and chains (Dally, Seitz 1987; Dally,
 //! Towles, "Principles and Practices of Interconnection Networks", sections 8.4 and 14.2.3).
 //!
-//! A packet corrects one coordinate after the other, each by the shorter way. At a distance of exactly half a ring
+//! A packet corrects one coordinate after the other, each by the shorter direction. At a distance of exactly half a ring
 //! it leaves odd coordinates upwards and even ones downwards, so that the load is even
 //! on all links of a ring, or nearly so where k/2 is odd. Between the two switches of a ring of two, the cable is
 //! chosen by the destination.
 //!
-//! In a dimension that wraps, the lanes are split into two classes: those who will cross the dateline (the link
-//! between the highest coordinate and 0) on their way along this dimension take the upper class for the whole of it,
+//! In a dimension that wraps, the lanes are split into two classes: packets that cross the dateline (the link
+//! between the highest coordinate and 0) on their route along this dimension take the upper class for the whole of it,
 //! the others the lower. Minimal paths of either class never close the ring: those of the upper class end before its
 //! middle and begin after it. It is also what BookSim's `dim_order_torus` does. A ring of three or less has no
 //! minimal path of two links, so it needs no classes.
@@ -18,7 +18,7 @@ use fabricsim_topology::{Graph, GridShape};
 use fabricsim_units::{HostId, PortNo, SwitchId, Vl};
 
 use crate::RoutingFunction;
-use crate::ways::{NO_PORT, Rings, Way, Ways};
+use crate::route_table::{NO_PORT, Rings, Route, RouteTable};
 
 mod axis;
 
@@ -26,13 +26,13 @@ use axis::{Axis, Column, axes, axis_of_bit};
 pub(crate) use axis::{SMALLEST_SPLIT_RING, checked_order};
 
 /// Most entries of the table by switch and coordinate, which take 6 bytes each: more would not stay in the cache.
-const MOST_WAYS: usize = 1 << 17;
+const MOST_ROUTES: usize = 1 << 17;
 
 /// Dimension order routing on a grid. Needs 8 bytes and 4 per dimension for each switch, 16 for each host, and at most
 /// 1.2 MB for tables.
 #[derive(Clone, Debug)]
 pub struct DimensionOrder {
-    /// For each bit of a place, the dimension that it belongs to, and where that is in the table of ways.
+    /// For each bit of a place, the dimension that it belongs to, and where that is in the table of routes.
     axis_of_bit: Box<[Axis; 64]>,
     column_of_bit: Box<[Column; 64]>,
     /// All coordinates of each switch in one word, the dimension that is corrected first in the lowest bits. There
@@ -42,12 +42,12 @@ pub struct DimensionOrder {
     ports: Vec<[PortNo; 2]>,
     targets: Vec<Target>,
     dimensions: usize,
-    /// By switch and host, in small fabrics where the way is never drawn.
-    by_host: Ways,
-    /// The ways on from each switch to each coordinate of each dimension; empty where that is not all that matters,
+    /// By switch and host, in small fabrics where the route is never drawn.
+    by_host: RouteTable,
+    /// The routes on from each switch to each coordinate of each dimension; empty where that is not all that matters,
     /// or would be too large.
-    ways: Vec<Way>,
-    /// Ways from a switch.
+    routes: Vec<Route>,
+    /// RouteTable from a switch.
     row: usize,
     random_ties: bool,
     pub(crate) all: Lanes,
@@ -98,54 +98,54 @@ impl DimensionOrder {
             targets: targets.collect(),
             places,
             dimensions: order.len(),
-            by_host: Ways::none(rings),
-            ways: Vec::new(),
+            by_host: RouteTable::none(rings),
+            routes: Vec::new(),
             row: axes.iter().map(|axis| axis.column.mask as usize + 1).sum(),
             random_ties: false,
             all: Lanes::new(0, virtual_lanes),
         };
         routing.tabulate(&axes);
         let (switches, hosts) = (routing.places.len(), routing.targets.len());
-        routing.by_host = Ways::new(switches, hosts, rings, |at, to| routing.way(at, to));
+        routing.by_host = RouteTable::new(switches, hosts, rings, |at, to| routing.route(at, to));
         Ok(routing)
     }
 
-    /// Fills the table of ways, unless it would be too large or a way depends on more than coordinates.
+    /// Fills the table of routes, unless it would be too large or a route depends on more than coordinates.
     fn tabulate(&mut self, axes: &[Axis]) {
-        if self.places.len().saturating_mul(self.row) > MOST_WAYS || axes.iter().any(|axis| axis.pair) {
+        if self.places.len().saturating_mul(self.row) > MOST_ROUTES || axes.iter().any(|axis| axis.pair) {
             return;
         }
         for (&here, ports) in self.places.iter().zip(self.ports.chunks_exact(self.dimensions)) {
             for (axis, &ports) in axes.iter().zip(ports) {
-                self.ways.extend((0..=axis.column.mask).map(|to| {
+                self.routes.extend((0..=axis.column.mask).map(|to| {
                     let place = u64::from(to) << axis.column.shift;
-                    axis.way(here, &Target { place, port: NO_PORT, cable: 0 }, ports)
+                    axis.route(here, &Target { place, port: NO_PORT, cable: 0 }, ports)
                 }));
             }
         }
     }
 
-    /// The way from a switch to a host.
-    fn way(&self, at: SwitchId, to: HostId) -> Way {
+    /// The route from a switch to a host.
+    fn route(&self, at: SwitchId, to: HostId) -> Route {
         let (here, target) = (self.places[at.index()], &self.targets[to.index()]);
         let Some(axis) = self.axis(here, target) else {
-            return Way { hop: Hop { port: target.port, lanes: self.all }, goes_on_from: NO_PORT };
+            return Route { hop: Hop { port: target.port, lanes: self.all }, goes_on_from: NO_PORT };
         };
-        axis.way(here, target, self.ports[at.index() * self.dimensions + usize::from(axis.number)])
+        axis.route(here, target, self.ports[at.index() * self.dimensions + usize::from(axis.number)])
     }
 }
 
 impl DimensionOrder {
-    /// Proposes both ways round a ring where they are equally long.
+    /// Proposes both directions round a ring where they are equally long.
     pub fn with_random_ties(mut self, random: bool) -> Self {
         self.random_ties = random;
         if random {
-            self.by_host = Ways::none(self.by_host.rings);
+            self.by_host = RouteTable::none(self.by_host.rings);
         }
         self
     }
 
-    /// The way on; of two equally long ones that of the balanced choice.
+    /// The route on; of two equally long ones that of the balanced choice.
     #[inline]
     pub fn hop(&self, at: SwitchId, in_port: PortNo, lane: Vl, to: HostId) -> Hop {
         let known = self.by_host.hop(at, in_port, lane, to);
@@ -160,9 +160,9 @@ impl DimensionOrder {
             return Hop { port: target.port, lanes: self.all };
         }
         let column = self.column_of_bit[differing.trailing_zeros() as usize % 64];
-        let place = at.index() * self.row + (column.ways + column.coordinate(target.place)) as usize;
-        match self.ways.get(place) {
-            Some(&way) => self.by_host.rings.hop(way, in_port, lane),
+        let place = at.index() * self.row + (column.routes + column.coordinate(target.place)) as usize;
+        match self.routes.get(place) {
+            Some(&route) => self.by_host.rings.hop(route, in_port, lane),
             None => self.computed_hop(at, in_port, lane, to),
         }
     }
@@ -179,7 +179,7 @@ impl DimensionOrder {
         axis.hop(here, target, ports, in_port, lane)
     }
 
-    /// The hop, unless both ways are equally long and either may be taken.
+    /// The hop, unless both directions are equally long and either may be taken.
     #[inline(never)]
     fn only_hop_by_coordinate(&self, at: SwitchId, in_port: PortNo, lane: Vl, to: HostId) -> Option<Hop> {
         if self.random_ties && self.other_hop(at, to).is_some() {
@@ -195,7 +195,7 @@ impl DimensionOrder {
         (differing != 0).then(|| &self.axis_of_bit[differing.trailing_zeros() as usize % 64])
     }
 
-    /// The other way, where both are equally long and either may be taken.
+    /// The hop in the other direction, where both are equally long and either may be taken.
     #[cold]
     fn other_hop(&self, at: SwitchId, to: HostId) -> Option<Hop> {
         let (here, target) = (self.places[at.index()], &self.targets[to.index()]);
@@ -227,7 +227,7 @@ impl RoutingFunction for DimensionOrder {
         }
     }
 
-    fn ways(&self) -> Option<&Ways> {
+    fn route_table(&self) -> Option<&RouteTable> {
         Some(&self.by_host)
     }
 
@@ -246,25 +246,25 @@ mod tests {
     use crate::{Router, path};
 
     /// The coordinate in dimension 0 after each hop, and the lanes of the hop.
-    fn ring_way(radix: u32, lanes: u8, from: u32, to: u32) -> Vec<(u32, Lanes)> {
+    fn ring_route(radix: u32, lanes: u8, from: u32, to: u32) -> Vec<(u32, Lanes)> {
         let (graph, router) = network(&format!("torus = {{ dimensions = [{radix}] }}"), "", lanes);
-        let way = path(&router, &graph, HostId(from), HostId(to));
-        let places = way.iter().skip(1).map(|(at, _)| graph.switches[at.index()].coordinates[0]);
-        places.zip(way.iter().map(|(_, hop)| hop.lanes)).collect()
+        let route = path(&router, &graph, HostId(from), HostId(to));
+        let places = route.iter().skip(1).map(|(at, _)| graph.switches[at.index()].coordinates[0]);
+        places.zip(route.iter().map(|(_, hop)| hop.lanes)).collect()
     }
 
     #[test]
     fn who_crosses_the_dateline_takes_the_upper_lanes_all_the_way() {
         let (low, high) = (Lanes::new(0, 2), Lanes::new(2, 2));
-        assert_eq!(ring_way(8, 4, 1, 4), [(2, low), (3, low), (4, low)]);
-        assert_eq!(ring_way(8, 4, 6, 1), [(7, high), (0, high), (1, high)]);
-        assert_eq!(ring_way(8, 4, 1, 6), [(0, high), (7, high), (6, high)]);
+        assert_eq!(ring_route(8, 4, 1, 4), [(2, low), (3, low), (4, low)]);
+        assert_eq!(ring_route(8, 4, 6, 1), [(7, high), (0, high), (1, high)]);
+        assert_eq!(ring_route(8, 4, 1, 6), [(0, high), (7, high), (6, high)]);
         // An odd lane goes to the lower class.
-        assert_eq!(ring_way(5, 3, 4, 1), [(0, Lanes::new(2, 1)), (1, Lanes::new(2, 1))]);
-        assert_eq!(ring_way(5, 3, 3, 1), [(2, Lanes::new(0, 2)), (1, Lanes::new(0, 2))]);
+        assert_eq!(ring_route(5, 3, 4, 1), [(0, Lanes::new(2, 1)), (1, Lanes::new(2, 1))]);
+        assert_eq!(ring_route(5, 3, 3, 1), [(2, Lanes::new(0, 2)), (1, Lanes::new(0, 2))]);
         // A single lane, and a ring in which no packet goes on, are not split.
-        assert_eq!(ring_way(5, 1, 4, 0), [(0, Lanes::new(0, 1))]);
-        assert_eq!(ring_way(3, 4, 2, 0), [(0, Lanes::new(0, 4))]);
+        assert_eq!(ring_route(5, 1, 4, 0), [(0, Lanes::new(0, 1))]);
+        assert_eq!(ring_route(3, 4, 2, 0), [(0, Lanes::new(0, 4))]);
     }
 
     /// With every pair of hosts sending the same, the links of a ring carry the same: k/2 odd or even.
@@ -274,7 +274,7 @@ mod tests {
             let mut load = vec![[0_u32; 2]; radix as usize];
             for from in 0..radix {
                 let mut at = from;
-                for (next, _) in ring_way(radix, 2, from, (from + radix / 2) % radix) {
+                for (next, _) in ring_route(radix, 2, from, (from + radix / 2) % radix) {
                     load[at as usize][usize::from(next == (at + 1) % radix)] += 1;
                     at = next;
                 }
@@ -297,7 +297,7 @@ mod tests {
         ] {
             let (graph, router) = network(topology, "", lanes);
             let Router::DimensionOrder(routing) = &router else { panic!("{topology}") };
-            assert_eq!(routing.ways.is_empty(), topology.contains("[2"), "{topology}");
+            assert_eq!(routing.routes.is_empty(), topology.contains("[2"), "{topology}");
             assert!(!routing.by_host.is_empty(), "{topology}");
             let ports = graph.switches.iter().map(|switch| switch.ports.len()).max().unwrap() as u16;
             for at in (0..graph.switches.len() as u32).map(SwitchId) {
@@ -314,8 +314,8 @@ mod tests {
 
     #[test]
     fn opposite_hosts_go_up_from_odd_places_and_down_from_even_ones() {
-        assert_eq!(ring_way(8, 2, 3, 7)[0].0, 4);
-        assert_eq!(ring_way(8, 2, 2, 6)[0].0, 1);
+        assert_eq!(ring_route(8, 2, 3, 7)[0].0, 4);
+        assert_eq!(ring_route(8, 2, 2, 6)[0].0, 1);
     }
 
     #[test]
@@ -335,7 +335,7 @@ mod tests {
                 let only = router.only_hop(SwitchId(from), host.port, Vl(0), HostId(to));
                 assert_eq!(only.is_none(), both.len() == 2);
                 if let [a, b] = both[..] {
-                    // One way leads over the edge, and one does not.
+                    // One route leads over the edge, and one does not.
                     assert!(a.port != b.port && a.lanes != b.lanes, "{from} {to}");
                 }
             }
@@ -356,9 +356,9 @@ mod tests {
             [("", [0, 1, 2]), ("order = [2, 0, 1]", [2, 0, 1]), ("order = [1, 2, 0]", [1, 2, 0])]
         {
             let (graph, router) = network(mesh, order, 1);
-            let way = path(&router, &graph, HostId(0), HostId(59));
+            let route = path(&router, &graph, HostId(0), HostId(59));
             let places: Vec<&[u32]> =
-                way.iter().map(|(at, _)| &graph.switches[at.index()].coordinates[..]).collect();
+                route.iter().map(|(at, _)| &graph.switches[at.index()].coordinates[..]).collect();
             let mut moved: Vec<usize> =
                 places.windows(2).map(|pair| (0..3).find(|&d| pair[0][d] != pair[1][d]).unwrap()).collect();
             moved.dedup();

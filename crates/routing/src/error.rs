@@ -25,7 +25,7 @@ pub enum RoutingError {
     },
     /// A router whose ports depend on where a packet comes from has no forwarding tables.
     #[error(
-        "around the failed links the way of a packet depends on the port by which it comes in: forwarding tables for \
+        "around the failed links the route of a packet depends on the port by which it comes in: forwarding tables for \
          each switch cannot hold that; the format `look-up-tables` can"
     )]
     ByInput,

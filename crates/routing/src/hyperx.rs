@@ -4,15 +4,15 @@
 //! - Valiant: so to a switch that is drawn at random, then so to the destination, on other lanes.
 //! - DAL (Ahn, Binkert, Davis, McLaren, Schreiber, SC09): in any dimension in which the packet is not where it wants to be, by the
 //!   link to its coordinate there or, once in each dimension, to another coordinate: whichever has the least ahead. The n-th link
-//!   of a way is on the n-th lanes, so that there is no cyclic dependency.
+//!   of a route is on the n-th lanes, so that there is no cyclic dependency.
 
-use fabricsim_model::{Hop, Lanes, Packet, Trail};
+use fabricsim_model::{Hop, Lanes, Packet, RouteState};
 use fabricsim_topology::{Graph, HyperXShape};
 use fabricsim_units::{HostId, PortNo, SwitchId, Vl};
 
 use crate::{At, RoutingFunction, View};
 
-/// The packet goes to the switch [`Trail::via`] first.
+/// The packet goes to the switch [`RouteState::via`] first.
 const DETOUR: u8 = 1;
 
 /// Policy of packets.
@@ -40,7 +40,7 @@ pub struct HyperX {
     policy: HyperXPolicy,
     /// The flag of a detour in each dimension; 0 where there is nothing to turn to.
     turns: Vec<u8>,
-    /// Lanes of each stage of a way.
+    /// Lanes of each stage of a route.
     width: u8,
     pub(crate) all: Lanes,
 }
@@ -78,7 +78,7 @@ impl HyperX {
         })
     }
 
-    /// The same with all stages of a way on the same lane.
+    /// The same with all stages of a route on the same lane.
     #[cfg(test)]
     fn on_one_lane(mut self) -> Self {
         self.width = 0;
@@ -86,8 +86,8 @@ impl HyperX {
         self
     }
 
-    /// Lanes that are needed, and the longest way: the lane of the links in each dimension, or of the n-th link.
-    pub(crate) fn longest_way(&self) -> (u8, String) {
+    /// Lanes that are needed, and the longest route: the lane of the links in each dimension, or of the n-th link.
+    pub(crate) fn longest_route(&self) -> (u8, String) {
         let all: Vec<usize> = (0..self.strides.len()).filter(|&d| self.shape.dimensions[d] > 1).collect();
         let stage = |stage: u8| {
             let lane = self.lanes(stage).first;
@@ -121,23 +121,29 @@ impl HyperX {
         })
     }
 
-    /// The hop of a packet whose way is fixed from here on; it forgets a detour that it has made.
-    fn fixed(&self, at: SwitchId, to: SwitchId, trail: Trail) -> (Hop, Trail) {
-        let mut trail = trail;
-        if trail.has(DETOUR) && trail.via() == at.0 {
-            trail = trail.without(DETOUR).with_via(0);
+    /// The hop of a packet whose route is fixed from here on; it forgets a detour that it has made.
+    fn fixed(&self, at: SwitchId, to: SwitchId, state: RouteState) -> (Hop, RouteState) {
+        let mut state = state;
+        if state.has(DETOUR) && state.via() == at.0 {
+            state = state.without(DETOUR).with_via(0);
         }
-        let goal = if trail.has(DETOUR) { SwitchId(trail.via()) } else { to };
-        let stage = u8::from(self.policy == HyperXPolicy::Valiant && !trail.has(DETOUR));
+        let goal = if state.has(DETOUR) { SwitchId(state.via()) } else { to };
+        let stage = u8::from(self.policy == HyperXPolicy::Valiant && !state.has(DETOUR));
         let port = self.next(at, goal).unwrap_or(PortNo(0));
-        (Hop { port, lanes: self.lanes(stage) }, trail.at(1))
+        (Hop { port, lanes: self.lanes(stage) }, state.at(1))
     }
 
     /// The hop of a packet to coordinate `to` of dimension `d`; one that is not its destination's is a detour.
-    fn step(&self, at: SwitchId, (d, to): (usize, u32), is_detour: bool, trail: Trail) -> (Hop, Trail) {
+    fn step(
+        &self,
+        at: SwitchId,
+        (d, to): (usize, u32),
+        is_detour: bool,
+        state: RouteState,
+    ) -> (Hop, RouteState) {
         let port = self.shape.port(d, self.coordinate(at, d), to);
-        let lanes = self.lanes(trail.place);
-        let after = trail.at(trail.place + 1);
+        let lanes = self.lanes(state.place);
+        let after = state.at(state.place + 1);
         (Hop { port, lanes }, if is_detour { after.with(self.turns[d]) } else { after })
     }
 
@@ -148,8 +154,8 @@ impl HyperX {
     }
 
     /// True if a packet may make a detour in this dimension.
-    fn may_turn(&self, d: usize, trail: Trail) -> bool {
-        self.turns[d] != 0 && !trail.has(self.turns[d])
+    fn may_turn(&self, d: usize, state: RouteState) -> bool {
+        self.turns[d] != 0 && !state.has(self.turns[d])
     }
 
     fn adaptive<V: View>(
@@ -157,21 +163,21 @@ impl HyperX {
         threshold: u32,
         at: SwitchId,
         to: SwitchId,
-        trail: Trail,
+        state: RouteState,
         view: &mut V,
-    ) -> (Hop, Trail) {
-        let mut best = (u64::MAX, (Hop { port: PortNo(0), lanes: self.all }, trail));
+    ) -> (Hop, RouteState) {
+        let mut best = (u64::MAX, (Hop { port: PortNo(0), lanes: self.all }, state));
         for (d, from, to) in self.unaligned(at, to) {
-            let step = self.step(at, (d, to), false, trail);
+            let step = self.step(at, (d, to), false, state);
             let ahead = u64::from(view.load(step.0.port, step.0.lanes));
             if ahead < best.0 {
                 best = (ahead, step);
             }
-            if ahead > u64::from(threshold) && self.may_turn(d, trail) {
+            if ahead > u64::from(threshold) && self.may_turn(d, state) {
                 let mut other = view.below(self.shape.dimensions[d] - 2);
                 other += u32::from(other >= from.min(to));
                 other += u32::from(other >= from.max(to));
-                let step = self.step(at, (d, other), true, trail);
+                let step = self.step(at, (d, other), true, state);
                 let ahead = 2 * u64::from(view.load(step.0.port, step.0.lanes)) + u64::from(threshold);
                 if ahead < best.0 {
                     best = (ahead, step);
@@ -182,7 +188,7 @@ impl HyperX {
     }
 }
 
-/// Links of the longest way with a detour in each dimension.
+/// Links of the longest route with a detour in each dimension.
 fn longest(shape: &HyperXShape) -> u8 {
     shape.dimensions.iter().map(|&size| size.min(3) as u8 - 1).sum()
 }
@@ -202,12 +208,12 @@ impl RoutingFunction for HyperX {
         });
     }
 
-    fn choose<V: View>(&self, at: At, packet: &Packet, trail: &mut Trail, view: &mut V) -> Option<Hop> {
+    fn choose<V: View>(&self, at: At, packet: &Packet, state: &mut RouteState, view: &mut V) -> Option<Hop> {
         let (target, port) = self.hosts[packet.destination.index()];
         if target == at.switch {
             return Some(Hop { port, lanes: self.all });
         }
-        let before = *trail;
+        let before = *state;
         let taken = match self.policy {
             HyperXPolicy::Dal { threshold } => self.adaptive(threshold, at.switch, target, before, view),
             HyperXPolicy::Valiant if before.place == 0 => {
@@ -217,7 +223,7 @@ impl RoutingFunction for HyperX {
             }
             HyperXPolicy::Valiant | HyperXPolicy::Minimal => self.fixed(at.switch, target, before),
         };
-        *trail = taken.1;
+        *state = taken.1;
         debug_assert!(
             {
                 let mut options = Vec::new();
@@ -229,28 +235,28 @@ impl RoutingFunction for HyperX {
         Some(taken.0)
     }
 
-    fn options(&self, at: At, to: HostId, trail: Trail, options: &mut Vec<(Hop, Trail)>) {
+    fn options(&self, at: At, to: HostId, state: RouteState, options: &mut Vec<(Hop, RouteState)>) {
         let (target, port) = self.hosts[to.index()];
         if target == at.switch {
-            return options.push((Hop { port, lanes: self.all }, trail));
+            return options.push((Hop { port, lanes: self.all }, state));
         }
         match self.policy {
             HyperXPolicy::Dal { .. } => {
                 for (d, from, to) in self.unaligned(at.switch, target) {
-                    options.push(self.step(at.switch, (d, to), false, trail));
-                    if self.may_turn(d, trail) {
+                    options.push(self.step(at.switch, (d, to), false, state));
+                    if self.may_turn(d, state) {
                         let others = (0..self.shape.dimensions[d]).filter(|&c| c != from && c != to);
-                        options.extend(others.map(|other| self.step(at.switch, (d, other), true, trail)));
+                        options.extend(others.map(|other| self.step(at.switch, (d, other), true, state)));
                     }
                 }
             }
-            HyperXPolicy::Valiant if trail.place == 0 => {
+            HyperXPolicy::Valiant if state.place == 0 => {
                 let switches: u32 = self.shape.dimensions.iter().product();
-                let detours = (0..switches).map(|via| trail.with(DETOUR).with_via(via));
+                let detours = (0..switches).map(|via| state.with(DETOUR).with_via(via));
                 options.extend(detours.map(|detour| self.fixed(at.switch, target, detour)));
             }
             HyperXPolicy::Valiant | HyperXPolicy::Minimal => {
-                options.push(self.fixed(at.switch, target, trail));
+                options.push(self.fixed(at.switch, target, state));
             }
         }
     }
@@ -267,7 +273,7 @@ impl RoutingFunction for HyperX {
         self.policy != HyperXPolicy::Minimal
     }
 
-    fn keeps_trail(&self) -> bool {
+    fn keeps_state(&self) -> bool {
         true
     }
 }

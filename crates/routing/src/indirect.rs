@@ -2,14 +2,14 @@
 //! shortest paths to the destination (Valiant 1982); or minimally, if less is ahead (UGAL-L: Singh 2005). Lanes are those of the
 //! [`Ladder`].
 
-use fabricsim_model::{Hop, Lanes, Packet, Trail};
+use fabricsim_model::{Hop, Lanes, Packet, RouteState};
 use fabricsim_topology::Graph;
 use fabricsim_units::{HostId, PortNo, SwitchId, Vl};
 
 use crate::ladder::{Ladder, lengths, longest};
 use crate::{At, ForwardingTables, RoutingFunction, View};
 
-/// The packet goes to the switch of host [`Trail::via`] first.
+/// The packet goes to the switch of host [`RouteState::via`] first.
 const DETOUR: u8 = 1;
 /// It has decided.
 const DECIDED: u8 = 2;
@@ -84,8 +84,8 @@ impl Indirect {
     }
 
     /// Lanes that are needed, and the lane of each link of the longest route.
-    pub(crate) fn longest_way(&self) -> (u8, String) {
-        self.ladder.longest_way()
+    pub(crate) fn longest_route(&self) -> (u8, String) {
+        self.ladder.longest_route()
     }
 
     fn length(&self, at: SwitchId, to: HostId) -> u64 {
@@ -98,32 +98,32 @@ impl Indirect {
     }
 
     /// The hop by `port`, and what the packet remembers after it.
-    fn step(&self, port: PortNo, trail: Trail) -> (Hop, Trail) {
-        let passed = trail.place.min(2 * self.diameter - 1);
-        (Hop { port, lanes: self.ladder.lanes_after(passed) }, trail.with(DECIDED).at(passed + 1))
+    fn step(&self, port: PortNo, state: RouteState) -> (Hop, RouteState) {
+        let passed = state.place.min(2 * self.diameter - 1);
+        (Hop { port, lanes: self.ladder.lanes_after(passed) }, state.with(DECIDED).at(passed + 1))
     }
 
     /// Decides where the packet goes first, where it is injected.
-    fn decide<V: View>(&self, at: SwitchId, to: HostId, trail: Trail, view: &mut V) -> Trail {
+    fn decide<V: View>(&self, at: SwitchId, to: HostId, state: RouteState, view: &mut V) -> RouteState {
         let via = HostId(view.below(self.hosts.len() as u32));
         let over = self.hosts[via.index()].0;
         if over == at || over == self.hosts[to.index()].0 {
-            return trail;
+            return state;
         }
         if let IndirectPolicy::UgalLocal { threshold } = self.policy {
             let detour = self.length(at, via) + self.length(over, to);
             let links = [self.length(at, to), detour];
             let [minimal, detour] = self.weights.map_or(links, |weights| weights.map(u64::from));
             let mut ahead = |goal| {
-                let (hop, _) = self.step(self.port(at, goal), trail);
+                let (hop, _) = self.step(self.port(at, goal), state);
                 u64::from(view.load(hop.port, hop.lanes))
             };
             let (least, other) = (ahead(to) * minimal, ahead(via) * detour);
             if least <= other + u64::from(threshold) {
-                return trail;
+                return state;
             }
         }
-        trail.with(DETOUR).with_via(via.0)
+        state.with(DETOUR).with_via(via.0)
     }
 }
 
@@ -139,35 +139,35 @@ impl RoutingFunction for Indirect {
         hops.push(Hop { port, lanes: self.ladder.lanes(at, in_port, lane, port) });
     }
 
-    fn choose<V: View>(&self, at: At, packet: &Packet, trail: &mut Trail, view: &mut V) -> Option<Hop> {
+    fn choose<V: View>(&self, at: At, packet: &Packet, state: &mut RouteState, view: &mut V) -> Option<Hop> {
         let to = packet.destination;
         let (target, port) = self.hosts[to.index()];
         if target == at.switch {
             return Some(Hop { port, lanes: self.all });
         }
-        if !trail.has(DECIDED) {
-            *trail = self.decide(at.switch, to, *trail, view);
-        } else if trail.has(DETOUR) && self.hosts[trail.via() as usize].0 == at.switch {
-            *trail = trail.without(DETOUR).with_via(0);
+        if !state.has(DECIDED) {
+            *state = self.decide(at.switch, to, *state, view);
+        } else if state.has(DETOUR) && self.hosts[state.via() as usize].0 == at.switch {
+            *state = state.without(DETOUR).with_via(0);
         }
-        let goal = if trail.has(DETOUR) { HostId(trail.via()) } else { to };
-        let taken = self.step(self.port(at.switch, goal), *trail);
-        *trail = taken.1;
+        let goal = if state.has(DETOUR) { HostId(state.via()) } else { to };
+        let taken = self.step(self.port(at.switch, goal), *state);
+        *state = taken.1;
         Some(taken.0)
     }
 
     /// More than packets do, so that it need not be known where they go first: in every switch within a diameter of where it was
     /// injected, a packet may take any link, whether or not its detour goes on after that.
-    fn options(&self, at: At, to: HostId, trail: Trail, options: &mut Vec<(Hop, Trail)>) {
+    fn options(&self, at: At, to: HostId, state: RouteState, options: &mut Vec<(Hop, RouteState)>) {
         let (target, port) = self.hosts[to.index()];
         if target == at.switch {
-            options.push((Hop { port, lanes: self.all }, trail));
+            options.push((Hop { port, lanes: self.all }, state));
             return;
         }
-        options.push(self.step(self.port(at.switch, to), trail.without(DETOUR)));
-        if (!trail.has(DECIDED) || trail.has(DETOUR)) && trail.place < self.diameter {
+        options.push(self.step(self.port(at.switch, to), state.without(DETOUR)));
+        if (!state.has(DECIDED) || state.has(DETOUR)) && state.place < self.diameter {
             let ports = self.between[at.switch.index()].iter();
-            options.extend(ports.map(|&port| self.step(port, trail.with(DETOUR))));
+            options.extend(ports.map(|&port| self.step(port, state.with(DETOUR))));
         }
     }
 
@@ -179,7 +179,7 @@ impl RoutingFunction for Indirect {
         true
     }
 
-    fn keeps_trail(&self) -> bool {
+    fn keeps_state(&self) -> bool {
         true
     }
 }
@@ -191,7 +191,7 @@ mod tests {
     use super::*;
     use crate::deadlock::{Verdict, check, check_among};
     use crate::samples::{distances, graph, hosts, try_router};
-    use crate::testing::{Recorded, network, packet, way};
+    use crate::testing::{Recorded, network, packet, route};
     use crate::{Router, TableRouting, path, shortest_paths};
 
     /// Diameter 2, 3, 3 and, of a graph with coordinates that are not used, 1.
@@ -224,7 +224,7 @@ mod tests {
                     if algorithm == "minimal" {
                         continue;
                     }
-                    let links = way(&graph, &router, (from, to), u64::from(from.0 * 31 + to.0));
+                    let links = route(&graph, &router, (from, to), u64::from(from.0 * 31 + to.0));
                     assert!(
                         links.len() >= least && links.len() <= 2 * usize::from(diameter),
                         "{topology}: {links:?}"
@@ -277,14 +277,14 @@ mod tests {
         let mut view = Recorded { random: Random::new(seed, from.0.into(), to.0.into()), asked: Vec::new() };
         let host = &graph.hosts[from.index()];
         let mut at = At { switch: host.switch, in_port: host.port, lane: Vl(0) };
-        let (mut trail, mut known) = (Trail::default(), vec![Trail::default()]);
+        let (mut state, mut known) = (RouteState::default(), vec![RouteState::default()]);
         loop {
             let mut options = Vec::new();
             for &known in &known {
                 router.options(at, to, known, &mut options);
             }
-            let hop = router.choose(at, &packet(from, to), &mut trail, &mut view).unwrap();
-            known = options.iter().filter(|(option, _)| *option == hop).map(|&(_, trail)| trail).collect();
+            let hop = router.choose(at, &packet(from, to), &mut state, &mut view).unwrap();
+            known = options.iter().filter(|(option, _)| *option == hop).map(|&(_, state)| state).collect();
             assert!(!known.is_empty(), "{hop:?} is not among {options:?}");
             let end = crate::wiring::beyond(graph, at.switch, hop.port).unwrap();
             let fabricsim_topology::Node::Switch(switch) = end.node else { return };
@@ -301,15 +301,15 @@ mod tests {
         for (seed, to) in (0..50).flat_map(|seed| hosts(&graph).map(move |to| (seed, to))) {
             let (from, host) = (HostId(0), &graph.hosts[0]);
             let mut view = Recorded { random: Random::new(seed, 1, to.0.into()), asked: Vec::new() };
-            let mut trail = Trail::default();
+            let mut state = RouteState::default();
             let at = At { switch: host.switch, in_port: host.port, lane: Vl(0) };
-            router.choose(at, &packet(from, to), &mut trail, &mut view).unwrap();
+            router.choose(at, &packet(from, to), &mut state, &mut view).unwrap();
             let [(least, least_ahead), (other, other_ahead)] = view.asked[..] else { continue };
             let links = |port: PortNo, to: HostId| (port, router.length(host.switch, to));
             let (least, links_min) = links(least, to);
             assert_eq!(least, router.port(host.switch, to));
-            if trail.has(DETOUR) {
-                let via = HostId(trail.via());
+            if state.has(DETOUR) {
+                let via = HostId(state.via());
                 let links_val =
                     router.length(host.switch, via) + router.length(graph.hosts[via.index()].switch, to);
                 assert!(u64::from(least_ahead) * links_min > u64::from(other_ahead) * links_val);

@@ -67,7 +67,7 @@ impl Ladder {
     }
 
     /// Lanes that are needed, and the lane of each link of the longest route.
-    pub(crate) fn longest_way(&self) -> (u8, String) {
+    pub(crate) fn longest_route(&self) -> (u8, String) {
         let links = (0..self.rungs).map(|link| format!("any:{}", self.lanes_after(link).first));
         (self.rungs, links.collect::<Vec<_>>().join(" "))
     }

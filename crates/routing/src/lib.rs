@@ -20,6 +20,7 @@ mod look_up_tables;
 mod megafly;
 mod path;
 mod reroute;
+mod route_table;
 #[cfg(test)]
 mod samples;
 mod shortest_path;
@@ -28,7 +29,6 @@ mod table;
 mod testing;
 mod up_down;
 mod view;
-mod ways;
 mod wiring;
 
 pub use build::build;
@@ -39,17 +39,17 @@ pub use dragonfly::Dragonfly;
 pub use error::{RoutingError, TablesError, TablesProblem};
 pub use hyperx::{HyperX, HyperXPolicy};
 pub use indirect::{Indirect, IndirectPolicy};
-pub use look_up_tables::{LookUpTables, Wanted};
+pub use look_up_tables::{LookUpTables, TableRequest};
 pub use megafly::{Megafly, MegaflyPolicy};
 pub use path::path;
 pub use reroute::{check_reroutes, reroute};
+pub use route_table::RouteTable;
 pub use shortest_path::shortest_paths;
 pub use table::{ForwardingTables, TableRouting};
 pub use up_down::{UpDown, Upwards};
-pub use view::{Published, View};
-pub use ways::Ways;
+pub use view::{BroadcastOutputs, View};
 
-use fabricsim_model::{Hop, Lanes, Packet, Trail};
+use fabricsim_model::{Hop, Lanes, Packet, RouteState};
 use fabricsim_units::{HostId, PortNo, SwitchId, Vl};
 
 /// Position of a packet.
@@ -78,9 +78,9 @@ pub trait RoutingFunction {
         None
     }
 
-    /// True if packets remember something of their way. Then [`RoutingFunction::choose`] finds their hops.
+    /// True if packets carry a [`RouteState`]. Then [`RoutingFunction::choose`] finds their hops.
     #[inline]
-    fn keeps_trail(&self) -> bool {
+    fn keeps_state(&self) -> bool {
         false
     }
 
@@ -90,23 +90,29 @@ pub trait RoutingFunction {
         false
     }
 
-    /// The hop of a packet that remembers `trail`, which becomes what it remembers when it has taken the hop; `None` if packets
+    /// The hop of a packet that remembers `state`, which becomes what it remembers when it has taken the hop; `None` if packets
     /// remember nothing ([`RoutingFunction::hops`] knows).
     #[inline]
-    fn choose<V: View>(&self, _at: At, _packet: &Packet, _trail: &mut Trail, _view: &mut V) -> Option<Hop> {
+    fn choose<V: View>(
+        &self,
+        _at: At,
+        _packet: &Packet,
+        _state: &mut RouteState,
+        _view: &mut V,
+    ) -> Option<Hop> {
         None
     }
 
-    /// All that may become of a packet for `to` that remembers `trail`, whatever the loads and the draws; appended to
+    /// All that may become of a packet for `to` that remembers `state`, whatever the loads and the draws; appended to
     /// `options`. For the deadlock check.
-    fn options(&self, at: At, to: HostId, trail: Trail, options: &mut Vec<(Hop, Trail)>) {
+    fn options(&self, at: At, to: HostId, state: RouteState, options: &mut Vec<(Hop, RouteState)>) {
         let mut hops = Vec::new();
         self.hops(at.switch, at.in_port, at.lane, to, &mut hops);
-        options.extend(hops.into_iter().map(|hop| (hop, trail)));
+        options.extend(hops.into_iter().map(|hop| (hop, state)));
     }
 
-    /// Outputs that other switches look at ([`View::published`]).
-    fn published(&self) -> Option<Published> {
+    /// Outputs that other switches look at ([`View::broadcast_load`]).
+    fn broadcast_outputs(&self) -> Option<BroadcastOutputs> {
         None
     }
 
@@ -115,9 +121,9 @@ pub trait RoutingFunction {
         false
     }
 
-    /// The way from every switch to every host, where it is known as a table: asked once, so that a switch can look there
+    /// The route from every switch to every host, where it is known as a table: asked once, so that a switch can look there
     /// before it asks for [`RoutingFunction::only_hop`].
-    fn ways(&self) -> Option<&Ways> {
+    fn route_table(&self) -> Option<&RouteTable> {
         None
     }
 
@@ -175,9 +181,9 @@ macro_rules! routers {
             }
 
             #[inline]
-            fn keeps_trail(&self) -> bool {
+            fn keeps_state(&self) -> bool {
                 match self {
-                    $(Self::$name(router) => router.keeps_trail(),)*
+                    $(Self::$name(router) => router.keeps_state(),)*
                 }
             }
 
@@ -192,23 +198,23 @@ macro_rules! routers {
                 &self,
                 at: At,
                 packet: &Packet,
-                trail: &mut Trail,
+                state: &mut RouteState,
                 view: &mut V,
             ) -> Option<Hop> {
                 match self {
-                    $(Self::$name(router) => router.choose(at, packet, trail, view),)*
+                    $(Self::$name(router) => router.choose(at, packet, state, view),)*
                 }
             }
 
-            fn options(&self, at: At, to: HostId, trail: Trail, options: &mut Vec<(Hop, Trail)>) {
+            fn options(&self, at: At, to: HostId, state: RouteState, options: &mut Vec<(Hop, RouteState)>) {
                 match self {
-                    $(Self::$name(router) => router.options(at, to, trail, options),)*
+                    $(Self::$name(router) => router.options(at, to, state, options),)*
                 }
             }
 
-            fn published(&self) -> Option<Published> {
+            fn broadcast_outputs(&self) -> Option<BroadcastOutputs> {
                 match self {
-                    $(Self::$name(router) => router.published(),)*
+                    $(Self::$name(router) => router.broadcast_outputs(),)*
                 }
             }
 
@@ -218,9 +224,9 @@ macro_rules! routers {
                 }
             }
 
-            fn ways(&self) -> Option<&Ways> {
+            fn route_table(&self) -> Option<&RouteTable> {
                 match self {
-                    $(Self::$name(router) => router.ways(),)*
+                    $(Self::$name(router) => router.route_table(),)*
                 }
             }
 
@@ -275,14 +281,14 @@ impl Router {
     }
 
     /// Virtual lanes of a service class that the algorithm needs, where it is one that gives them by the place on a packet's
-    /// way; with the longest way, link by link, each with its lane.
+    /// route; with the longest route, link by link, each with its lane.
     pub fn lanes_needed(&self) -> Option<(u8, String)> {
         match self {
-            Self::Dragonfly(router) => Some(router.longest_way()),
-            Self::Megafly(router) => Some(router.longest_way()),
-            Self::HyperX(router) => Some(router.longest_way()),
-            Self::Indirect(router) => Some(router.longest_way()),
-            Self::TableRouting(router) => router.longest_way(),
+            Self::Dragonfly(router) => Some(router.longest_route()),
+            Self::Megafly(router) => Some(router.longest_route()),
+            Self::HyperX(router) => Some(router.longest_route()),
+            Self::Indirect(router) => Some(router.longest_route()),
+            Self::TableRouting(router) => router.longest_route(),
             _ => None,
         }
     }

@@ -4,12 +4,12 @@
 //! A switch has a number of 15 bits: bits 14 to 12 are its global partition, bits 11 to 0 its entry there. A router
 //! sends what is for another partition by the entry of its global table (GLUT, 8 entries), and what is for its own by
 //! the entry of its local table (4096). Without failed links packets go in dimension order, `x` first, and never turn
-//! back; to another partition by the shorter way to it, which is not always the shorter way to the destination.
+//! back; to another partition by the shorter direction to it, which is not always the shorter route to the destination.
 //!
 //! In a dimension that wraps, packets start on the lower virtual lanes and move to the upper ones with the link over
 //! the dateline, between the highest coordinate and 0. (`dimension-order` chooses by whether a packet *will* cross.)
 //!
-//! Failed links are avoided where there is need, in three steps: the other way round a ring, in dimension order still;
+//! Failed links are avoided where there is need, in three steps: the other direction round a ring, in dimension order still;
 //! detours by turns that the rules of [`turns`] allow; an error. A SeaStar router has a table for each input port.
 //! Here all share one, except that an entry can be a rule, which holds a direction for each input port.
 
@@ -21,7 +21,7 @@ use fabricsim_units::{HostId, LinkId, PortNo, SwitchId, Vl};
 use crate::RoutingFunction;
 use crate::dimension_order::{SMALLEST_SPLIT_RING, checked_order};
 use crate::failed::check_whole;
-use crate::ways::{NO_PORT, Rings, Way, Ways};
+use crate::route_table::{NO_PORT, Rings, Route, RouteTable};
 
 mod detour;
 mod grid;
@@ -59,10 +59,10 @@ pub struct LookUpTables {
     /// Length of a rule.
     ports: usize,
     /// By switch and direction.
-    ways: Vec<Way>,
+    routes: Vec<Route>,
     directions: usize,
     /// By switch and host, in small fabrics where no entry is a rule.
-    by_host: Ways,
+    by_host: RouteTable,
     /// Blocks of each dimension.
     blocks: Vec<usize>,
     /// Links between switches that are not used.
@@ -89,7 +89,7 @@ struct Place {
 
 /// Input of [`LookUpTables::new`], besides the grid.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Wanted<'a> {
+pub struct TableRequest<'a> {
     /// Order in which dimensions are corrected; `None`: ascending.
     pub order: Option<&'a [u32]>,
     /// Blocks of each dimension; `None`: as few partitions as will do.
@@ -99,9 +99,9 @@ pub struct Wanted<'a> {
 }
 
 /// The tables that `experiment` requests, around the links `failed`.
-pub(crate) fn table_request<'a>(experiment: &'a Experiment, failed: &'a [LinkId]) -> Wanted<'a> {
+pub(crate) fn table_request<'a>(experiment: &'a Experiment, failed: &'a [LinkId]) -> TableRequest<'a> {
     let routing = &experiment.routing;
-    Wanted { order: routing.order.as_deref(), partitions: routing.partitions.as_deref(), failed }
+    TableRequest { order: routing.order.as_deref(), partitions: routing.partitions.as_deref(), failed }
 }
 
 impl LookUpTables {
@@ -114,17 +114,17 @@ impl LookUpTables {
     pub fn new(
         graph: &Graph,
         shape: &GridShape,
-        wanted: Wanted<'_>,
+        request: TableRequest<'_>,
         virtual_lanes: u8,
         file: &str,
     ) -> Result<Self, SpecError> {
-        let order = checked_order(wanted.order, shape.dimensions.len(), file)?;
-        let layout = Layout::new(shape, &order, wanted.partitions, file)?;
-        check_whole(graph, wanted.failed, file)?;
-        let grid = Grid::new(graph, shape, wanted.failed);
+        let order = checked_order(request.order, shape.dimensions.len(), file)?;
+        let layout = Layout::new(shape, &order, request.partitions, file)?;
+        check_whole(graph, request.failed, file)?;
+        let grid = Grid::new(graph, shape, request.failed);
         let plain = Tables::new(&Lines { grid: &grid, layout: &layout, order: &order });
         let tables = if grid.is_hurt {
-            avoid(&grid, &layout, &order, wanted.failed, &plain)
+            avoid(&grid, &layout, &order, request.failed, &plain)
                 .map_err(|no_way| trouble::no_way(graph, &plain, no_way, file))?
         } else {
             plain
@@ -134,11 +134,11 @@ impl LookUpTables {
             routers: Vec::new(),
             rules: Vec::new(),
             ports: graph.switches.iter().map(|switch| switch.ports.len()).max().unwrap_or(0),
-            ways: Vec::new(),
+            routes: Vec::new(),
             directions: grid.directions,
-            by_host: Ways::none(Rings::new(virtual_lanes)),
+            by_host: RouteTable::none(Rings::new(virtual_lanes)),
             blocks: layout.blocks(),
-            failed: wanted.failed.len(),
+            failed: request.failed.len(),
             all: Lanes::new(0, virtual_lanes),
             local: Vec::new(),
             global: Vec::new(),
@@ -151,7 +151,7 @@ impl LookUpTables {
         let rings = self.by_host.rings;
         for at in (0..grid.len() as u32).map(SwitchId) {
             for direction in 0..grid.directions as u8 {
-                self.ways.push(way(grid, at, direction, rings));
+                self.routes.push(route(grid, at, direction, rings));
             }
             let (partition, entry) = tables.numbers[at.index()];
             let rules = (self.rules.len() / self.ports.max(1)) as u32;
@@ -170,13 +170,13 @@ impl LookUpTables {
         (self.local, self.global) = (tables.local, tables.global);
         if self.rules.is_empty() {
             let (switches, hosts) = (self.routers.len(), self.destinations.len());
-            self.by_host = Ways::new(switches, hosts, rings, |at, to| self.way(at, PortNo(0), to));
+            self.by_host = RouteTable::new(switches, hosts, rings, |at, to| self.route(at, PortNo(0), to));
         }
     }
 
-    /// The way from a router to a host.
+    /// The route from a router to a host.
     #[inline]
-    fn way(&self, at: SwitchId, in_port: PortNo, to: HostId) -> Way {
+    fn route(&self, at: SwitchId, in_port: PortNo, to: HostId) -> Route {
         let (router, to) = (&self.routers[at.index()], self.destinations[to.index()]);
         let is_local = (router.number ^ to.number) >> ENTRY_BITS == 0;
         let mut entry = if is_local {
@@ -189,17 +189,17 @@ impl LookUpTables {
             entry = self.rules[rule * self.ports + in_port.index()];
         }
         if entry == HERE {
-            return Way { hop: Hop { port: to.port, lanes: self.all }, goes_on_from: NO_PORT };
+            return Route { hop: Hop { port: to.port, lanes: self.all }, goes_on_from: NO_PORT };
         }
-        self.ways[at.index() * self.directions + usize::from(entry)]
+        self.routes[at.index() * self.directions + usize::from(entry)]
     }
 
     #[inline]
     fn hop(&self, at: SwitchId, in_port: PortNo, lane: Vl, to: HostId) -> Hop {
-        self.by_host.rings.hop(self.way(at, in_port, to), in_port, lane)
+        self.by_host.rings.hop(self.route(at, in_port, to), in_port, lane)
     }
 
-    /// True if the way of a packet depends on the port by which it comes in, anywhere.
+    /// True if the route of a packet depends on the port by which it comes in, anywhere.
     pub fn depends_on_input(&self) -> bool {
         !self.rules.is_empty()
     }
@@ -211,9 +211,9 @@ impl LookUpTables {
 
     /// Bytes that the tables take.
     pub fn bytes(&self) -> usize {
-        let ways = self.ways.len() * size_of::<Way>();
+        let routes = self.routes.len() * size_of::<Route>();
         let places = self.routers.len() * size_of::<Place>();
-        self.local.len() + self.global.len() + self.rules.len() + ways + places
+        self.local.len() + self.global.len() + self.rules.len() + routes + places
     }
 
     /// Number of a host's switch: its partition in bits 14 to 12, its entry in bits 11 to 0.
@@ -242,10 +242,10 @@ fn avoid(
     Err(first.unwrap_or_else(|| unreachable!("there are choices")))
 }
 
-/// The way in a direction, with the lanes of a packet that starts the dimension there.
-fn way(grid: &Grid<'_>, at: SwitchId, direction: u8, rings: Rings) -> Way {
+/// The route in a direction, with the lanes of a packet that starts the dimension there.
+fn route(grid: &Grid<'_>, at: SwitchId, direction: u8, rings: Rings) -> Route {
     let Some(port) = grid.port(at, direction) else {
-        return Way { hop: Hop { port: NO_PORT, lanes: rings.all() }, goes_on_from: NO_PORT };
+        return Route { hop: Hop { port: NO_PORT, lanes: rings.all() }, goes_on_from: NO_PORT };
     };
     let dimension = usize::from(direction / 2);
     // Detours may be longer than half a ring, and so close small ones, too.
@@ -253,9 +253,9 @@ fn way(grid: &Grid<'_>, at: SwitchId, direction: u8, rings: Rings) -> Way {
     let [lower, upper] = if splits { rings.classes() } else { [rings.all(); 2] };
     if splits && !grid.crosses(at, direction) {
         let goes_on_from = grid.port(at, direction ^ 1).unwrap_or(NO_PORT);
-        return Way { hop: Hop { port, lanes: lower }, goes_on_from };
+        return Route { hop: Hop { port, lanes: lower }, goes_on_from };
     }
-    Way { hop: Hop { port, lanes: upper }, goes_on_from: NO_PORT }
+    Route { hop: Hop { port, lanes: upper }, goes_on_from: NO_PORT }
 }
 
 /// A rule by input port, of which hosts' ports are those that no direction has.
@@ -286,7 +286,7 @@ impl RoutingFunction for LookUpTables {
         Some(self.hop(at, in_port, lane, to))
     }
 
-    fn ways(&self) -> Option<&Ways> {
+    fn route_table(&self) -> Option<&RouteTable> {
         Some(&self.by_host)
     }
 }

@@ -1,19 +1,19 @@
 //! Routing on a megafly (dragonfly+): up to a spine with a link to the other group, over it, down to the leaf; or first to
 //! another group, drawn at random (Valiant), or whichever of the two has less ahead where the packet is injected (UGAL-L).
 //!
-//! In the group on the way a packet that comes to a spine without a link to its destination's group goes down to any leaf
+//! In the group on the route a packet that comes to a spine without a link to its destination's group goes down to any leaf
 //! and up to a spine that has one. It does so, and goes on to the destination's group, on the second half of the lanes; the last
 //! links down are on the first half again, where nothing follows them. So the channels are in order: up, over, down in between,
 //! up again, over again, down.
 
-use fabricsim_model::{Hop, Lanes, Packet, Trail};
+use fabricsim_model::{Hop, Lanes, Packet, RouteState};
 use fabricsim_topology::{Graph, MegaflyShape};
 use fabricsim_units::{HostId, PortNo, SwitchId, Vl};
 
 use crate::gates::{Gate, Gates, any};
 use crate::{At, RoutingFunction, View};
 
-/// The packet goes to the group [`Trail::via`] first.
+/// The packet goes to the group [`RouteState::via`] first.
 const DETOUR: u8 = 1;
 /// It has come to that group.
 const SECOND: u8 = 2;
@@ -23,7 +23,7 @@ const DECIDED: u8 = 4;
 /// Policy of packets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MegaflyPolicy {
-    /// Minimal ways.
+    /// Minimal routes.
     Minimal,
     /// Over another group.
     Valiant,
@@ -44,7 +44,7 @@ pub struct Megafly {
     policy: MegaflyPolicy,
     /// Weights in place of H_min and H_val, if they are given.
     weights: Option<[u32; 2]>,
-    /// The lanes of the first and of the second half of a way.
+    /// The lanes of the first and of the second half of a route.
     halves: [Lanes; 2],
     pub(crate) all: Lanes,
 }
@@ -75,13 +75,13 @@ impl Megafly {
         })
     }
 
-    /// Weighs what is ahead of a minimal way and of a detour by these in place of the links of the ways.
+    /// Weighs what is ahead of a minimal route and of a detour by these in place of the links of the routes.
     #[must_use]
     pub fn with_weights(self, weights: Option<[u32; 2]>) -> Self {
         Self { weights, ..self }
     }
 
-    /// The same with both halves of a way on the same lanes.
+    /// The same with both halves of a route on the same lanes.
     #[cfg(test)]
     fn on_one_lane(mut self) -> Self {
         self.halves = [Lanes::new(0, 1); 2];
@@ -89,14 +89,14 @@ impl Megafly {
         self
     }
 
-    /// Lanes that are needed, and the longest way with the lane of each link: up, down, global.
-    pub(crate) fn longest_way(&self) -> (u8, String) {
+    /// Lanes that are needed, and the longest route with the lane of each link: up, down, global.
+    pub(crate) fn longest_route(&self) -> (u8, String) {
         let [first, second] = self.halves.map(|lanes| lanes.first);
-        let way = match self.policy {
+        let route = match self.policy {
             MegaflyPolicy::Minimal => format!("up{first} g{first} down{first}"),
             _ => format!("up{first} g{first} down{second} up{second} g{second} down{first}"),
         };
-        (if self.policy == MegaflyPolicy::Minimal { 1 } else { 2 }, way)
+        (if self.policy == MegaflyPolicy::Minimal { 1 } else { 2 }, route)
     }
 
     /// Group and place of a switch.
@@ -119,15 +119,21 @@ impl Megafly {
         self.gates.between(group, to).iter().copied().filter(move |gate| gate.router == spine)
     }
 
-    /// Calls `each` for every port towards the group where the packet goes now, or towards its leaf, and the half of its way
+    /// Calls `each` for every port towards the group where the packet goes now, or towards its leaf, and the half of its route
     /// whose lanes it takes; the packet forgets a detour whose group it has come to.
-    fn ports(&self, at: SwitchId, target: SwitchId, trail: &mut Trail, each: &mut impl FnMut(PortNo, usize)) {
+    fn ports(
+        &self,
+        at: SwitchId,
+        target: SwitchId,
+        state: &mut RouteState,
+        each: &mut impl FnMut(PortNo, usize),
+    ) {
         let ((group, here), (last, _)) = (self.place(at), self.place(target));
-        if trail.has(DETOUR) && trail.via() == group {
-            *trail = trail.without(DETOUR).with(SECOND).with_via(0);
+        if state.has(DETOUR) && state.via() == group {
+            *state = state.without(DETOUR).with(SECOND).with_via(0);
         }
-        let goal = if trail.has(DETOUR) { trail.via() } else { last };
-        let half = usize::from(trail.has(SECOND));
+        let goal = if state.has(DETOUR) { state.via() } else { last };
+        let half = usize::from(state.has(SECOND));
         match here {
             Place::Leaf(_) if goal == group => {
                 (0..self.shape.spines).for_each(|spine| each(self.up(spine), half));
@@ -157,11 +163,11 @@ impl Megafly {
         &self,
         at: SwitchId,
         to: SwitchId,
-        trail: &mut Trail,
+        state: &mut RouteState,
         view: &mut V,
     ) -> (PortNo, usize) {
         let (mut chosen, mut count) = ((PortNo(0), 0), 0);
-        self.ports(at, to, trail, &mut |port, half| {
+        self.ports(at, to, state, &mut |port, half| {
             count += 1;
             if count == 1 || view.below(count) == 0 {
                 chosen = (port, half);
@@ -170,9 +176,9 @@ impl Megafly {
         chosen
     }
 
-    /// True if a packet that has come from its host chooses between a minimal way and one over another group.
-    fn decides(&self, at: SwitchId, to: SwitchId, trail: Trail) -> bool {
-        self.policy != MegaflyPolicy::Minimal && !trail.has(DECIDED) && self.place(at).0 != self.place(to).0
+    /// True if a packet that has come from its host chooses between a minimal route and one over another group.
+    fn decides(&self, at: SwitchId, to: SwitchId, state: RouteState) -> bool {
+        self.policy != MegaflyPolicy::Minimal && !state.has(DECIDED) && self.place(at).0 != self.place(to).0
     }
 
     /// Decides at the packet's first leaf where it goes first, and by which port.
@@ -180,14 +186,14 @@ impl Megafly {
         &self,
         at: SwitchId,
         to: SwitchId,
-        trail: &mut Trail,
+        state: &mut RouteState,
         view: &mut V,
     ) -> (PortNo, usize) {
         let (from, last) = (self.place(at).0, self.place(to).0);
         let mut via = view.below(self.shape.groups.count - 2);
         via += u32::from(via >= from.min(last));
         via += u32::from(via >= from.max(last));
-        let mut detour = trail.with(DETOUR).with_via(via);
+        let mut detour = state.with(DETOUR).with_via(via);
         let chosen = |gate: Option<Gate>| gate.map_or(PortNo(0), |gate| self.up(gate.router));
         let out = any(self.gates.between(from, via).iter().copied(), view);
         if let MegaflyPolicy::UgalLocal { threshold } = self.policy {
@@ -201,12 +207,12 @@ impl Megafly {
                 return (direct, 0);
             }
         }
-        std::mem::swap(trail, &mut detour);
+        std::mem::swap(state, &mut detour);
         (chosen(out), 0)
     }
 
-    fn hop(&self, (port, half): (PortNo, usize), trail: Trail) -> (Hop, Trail) {
-        (Hop { port, lanes: self.halves[half] }, trail.with(DECIDED))
+    fn hop(&self, (port, half): (PortNo, usize), state: RouteState) -> (Hop, RouteState) {
+        (Hop { port, lanes: self.halves[half] }, state.with(DECIDED))
     }
 }
 
@@ -223,22 +229,22 @@ impl RoutingFunction for Megafly {
             return hops.push(Hop { port, lanes: self.all });
         }
         let lanes = self.halves[0];
-        self.ports(at, target, &mut Trail::default(), &mut |port, _| hops.push(Hop { port, lanes }));
+        self.ports(at, target, &mut RouteState::default(), &mut |port, _| hops.push(Hop { port, lanes }));
     }
 
-    fn choose<V: View>(&self, at: At, packet: &Packet, trail: &mut Trail, view: &mut V) -> Option<Hop> {
+    fn choose<V: View>(&self, at: At, packet: &Packet, state: &mut RouteState, view: &mut V) -> Option<Hop> {
         let (target, port) = self.hosts[packet.destination.index()];
         if target == at.switch {
             return Some(Hop { port, lanes: self.all });
         }
-        let before = *trail;
+        let before = *state;
         let port = if self.decides(at.switch, target, before) {
-            self.decide(at.switch, target, trail, view)
+            self.decide(at.switch, target, state, view)
         } else {
-            self.any_port(at.switch, target, trail, view)
+            self.any_port(at.switch, target, state, view)
         };
-        let taken = self.hop(port, *trail);
-        *trail = taken.1;
+        let taken = self.hop(port, *state);
+        *state = taken.1;
         debug_assert!(
             {
                 let mut options = Vec::new();
@@ -250,14 +256,14 @@ impl RoutingFunction for Megafly {
         Some(taken.0)
     }
 
-    fn options(&self, at: At, to: HostId, trail: Trail, options: &mut Vec<(Hop, Trail)>) {
+    fn options(&self, at: At, to: HostId, state: RouteState, options: &mut Vec<(Hop, RouteState)>) {
         let (target, port) = self.hosts[to.index()];
         if target == at.switch {
-            return options.push((Hop { port, lanes: self.all }, trail));
+            return options.push((Hop { port, lanes: self.all }, state));
         }
-        let decides = self.decides(at.switch, target, trail);
+        let decides = self.decides(at.switch, target, state);
         if !decides || self.policy != MegaflyPolicy::Valiant {
-            let mut after = trail;
+            let mut after = state;
             let mut ports = Vec::new();
             self.ports(at.switch, target, &mut after, &mut |port, half| ports.push((port, half)));
             options.extend(ports.into_iter().map(|port| self.hop(port, after)));
@@ -265,7 +271,7 @@ impl RoutingFunction for Megafly {
         if decides {
             let (from, last) = (self.place(at.switch).0, self.place(target).0);
             for via in (0..self.shape.groups.count).filter(|&via| via != from && via != last) {
-                let detour = trail.with(DETOUR).with_via(via);
+                let detour = state.with(DETOUR).with_via(via);
                 let gates = self.gates.between(from, via).iter();
                 options.extend(gates.map(|gate| self.hop((self.up(gate.router), 0), detour)));
             }
@@ -284,7 +290,7 @@ impl RoutingFunction for Megafly {
         self.policy != MegaflyPolicy::Minimal
     }
 
-    fn keeps_trail(&self) -> bool {
+    fn keeps_state(&self) -> bool {
         true
     }
 }
@@ -338,16 +344,16 @@ mod tests {
                 let host = &graph.hosts[from.index()];
                 let at = At { switch: host.switch, in_port: host.port, lane: Vl(0) };
                 let mut view = Recorded { random: Random::new(u64::from(seed), 1, 2), asked: Vec::new() };
-                let mut trail = Trail::default();
-                router.choose(at, &packet(from, to), &mut trail, &mut view).unwrap();
+                let mut state = RouteState::default();
+                router.choose(at, &packet(from, to), &mut state, &mut view).unwrap();
                 let [(_, least), (_, other)] = view.asked[..] else { panic!("{:?}", view.asked) };
                 let expected: Vec<bool> = weights
                     .map_or(vec![[3, 4], [3, 6]], |weights| vec![weights])
                     .into_iter()
                     .map(|[minimal, detour]| least * minimal > other * detour)
                     .collect();
-                assert!(expected.contains(&trail.has(DETOUR)), "{routing}, seed {seed}: {:?}", view.asked);
-                detours += u32::from(trail.has(DETOUR));
+                assert!(expected.contains(&state.has(DETOUR)), "{routing}, seed {seed}: {:?}", view.asked);
+                detours += u32::from(state.has(DETOUR));
             }
             assert!(detours > 100, "{routing}: {detours}");
         }

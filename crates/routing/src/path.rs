@@ -5,7 +5,7 @@ use fabricsim_units::{HostId, SwitchId};
 use crate::wiring::beyond;
 use crate::{Router, RoutingFunction};
 
-/// The way of a packet that always takes the first hop and its lowest lane: each switch and the hop from it. The
+/// The route of a packet that always takes the first hop and its lowest lane: each switch and the hop from it. The
 /// last hop is to the host `to`, unless the routing goes in circles or to another host: then the walk is cut where a
 /// host is reached, or after more hops than there are links' directions.
 pub fn path(router: &Router, graph: &Graph, from: HostId, to: HostId) -> Vec<(SwitchId, Hop)> {
@@ -65,10 +65,10 @@ mod tests {
                 let target = &graph.hosts[to.index()];
                 let distance = distances(&graph, target.switch);
                 for from in hosts(&graph) {
-                    let way = path(&router, &graph, from, to);
+                    let route = path(&router, &graph, from, to);
                     let expected = distance[graph.hosts[from.index()].switch.index()] + 1;
-                    assert_eq!(way.len(), expected, "{topology} {routing}: {from} to {to}");
-                    let (last, hop) = way[expected - 1];
+                    assert_eq!(route.len(), expected, "{topology} {routing}: {from} to {to}");
+                    let (last, hop) = route[expected - 1];
                     assert_eq!((last, hop.port), (target.switch, target.port));
                     assert_eq!(hop.lanes.count, lanes, "all lanes of the host's link");
                 }
@@ -77,7 +77,7 @@ mod tests {
     }
 
     proptest::proptest! {
-        /// On any grid: as many links as the sum of the shorter ways, and within a dimension the same lanes.
+        /// On any grid: as many links as the sum of the shorter direction, and within a dimension the same lanes.
         #[test]
         fn dimension_order_is_minimal_and_keeps_its_lanes(
             axes in proptest::collection::vec((1_u32..7, proptest::bool::ANY), 1..4),
@@ -96,10 +96,10 @@ mod tests {
                     let straight = start[d].abs_diff(end[d]);
                     if wrap[d] { straight.min(radices[d] - straight) } else { straight }
                 };
-                let way = path(&router, &graph, from, to);
+                let route = path(&router, &graph, from, to);
                 let expected: u32 = (0..radices.len()).map(distance).sum();
-                proptest::prop_assert_eq!(way.len() as u32, expected + 1);
-                let moves = way.windows(2).map(|pair| {
+                proptest::prop_assert_eq!(route.len() as u32, expected + 1);
+                let moves = route.windows(2).map(|pair| {
                     let (before, after) = (place(pair[0].0), place(pair[1].0));
                     ((0..radices.len()).find(|&d| before[d] != after[d]), pair[0].1.lanes)
                 });

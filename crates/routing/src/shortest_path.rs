@@ -100,7 +100,7 @@ fn neighbours(graph: &Graph, failed: &[LinkId]) -> Vec<Vec<(usize, PortNo)>> {
     graph.switches.iter().enumerate().map(around).collect()
 }
 
-/// Hops from every switch to `target`; `u32::MAX` where there is no way.
+/// Hops from every switch to `target`; `u32::MAX` where there is no route.
 fn distances(neighbours: &[Vec<(usize, PortNo)>], target: usize) -> Vec<u32> {
     let mut distance = vec![u32::MAX; neighbours.len()];
     distance[target] = 0;
@@ -126,7 +126,7 @@ fn hash(at: usize, to: HostId, port: PortNo) -> u64 {
 
 fn unreachable(graph: &Graph, file: &str, at: usize, to: HostId) -> SpecError {
     let (switch, host) = (&graph.switches[at].name, &graph.hosts[to.index()].name);
-    SpecError::at_key(file, "topology", format!("there is no way from switch {switch} to host {host}"))
+    SpecError::at_key(file, "topology", format!("there is no route from switch {switch} to host {host}"))
 }
 
 #[cfg(test)]
@@ -212,6 +212,6 @@ mod tests {
             .collect();
         graph.links[cables[1]] = graph.links[cables[0]].clone();
         let error = shortest_paths(&graph, &[], "e.toml").unwrap_err().to_string();
-        assert_eq!(error, "e.toml: topology: there is no way from switch S(2) to host H(0).0");
+        assert_eq!(error, "e.toml: topology: there is no route from switch S(2) to host H(0).0");
     }
 }

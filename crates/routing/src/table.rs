@@ -120,8 +120,8 @@ impl TableRouting {
     }
 
     /// Lanes that are needed, and the lane of each link of the longest route, where lanes are given by the number of links passed.
-    pub(crate) fn longest_way(&self) -> Option<(u8, String)> {
-        self.ladder.as_ref().map(Ladder::longest_way)
+    pub(crate) fn longest_route(&self) -> Option<(u8, String)> {
+        self.ladder.as_ref().map(Ladder::longest_route)
     }
 
     /// The same routing by `tables`, whose longest route has `longest` links between switches; if there are lanes for fewer, both
@@ -150,7 +150,7 @@ impl RoutingFunction for TableRouting {
         self.all
     }
 
-    // Kept out of the caller, which would save registers for it on every way through.
+    // Kept out of the caller, which would save registers for it on every path through the code.
     #[inline(never)]
     fn hops(&self, at: SwitchId, in_port: PortNo, lane: Vl, to: HostId, hops: &mut Vec<Hop>) {
         hops.extend(self.only_hop(at, in_port, lane, to));

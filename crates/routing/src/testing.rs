@@ -1,8 +1,8 @@
-//! Shared test code for routing that keeps a trail.
+//! Shared test code for routing that keeps state.
 
 use std::cell::RefCell;
 
-use fabricsim_model::{Lanes, Packet, PacketKind, Random, Trail};
+use fabricsim_model::{Lanes, Packet, PacketKind, Random, RouteState};
 use fabricsim_topology::{Graph, Node};
 use fabricsim_units::{HostId, PortNo, SwitchId, Time, Vl};
 
@@ -19,19 +19,19 @@ pub(crate) fn network(topology: &str, routing: &str, lanes: u8) -> (Graph, Route
 /// Draws, and loads that depend on nothing.
 pub(crate) struct Anything {
     random: Random,
-    published: u32,
+    broadcast: u32,
 }
 
 impl View for Anything {
     fn load(&mut self, _port: PortNo, _lanes: Lanes) -> u32 {
-        self.published = self.random.below(1000) as u32;
+        self.broadcast = self.random.below(1000) as u32;
         self.random.below(1000) as u32
     }
     fn capacity(&self, _port: PortNo, _lanes: Lanes) -> u32 {
         1000
     }
-    fn published(&self, number: u32) -> u32 {
-        (self.published + number * 97) % 1000
+    fn broadcast_load(&self, number: u32) -> u32 {
+        (self.broadcast + number * 97) % 1000
     }
     fn below(&mut self, n: u32) -> u32 {
         self.random.below(u64::from(n)) as u32
@@ -54,7 +54,7 @@ impl View for Recorded {
     fn capacity(&self, _port: PortNo, _lanes: Lanes) -> u32 {
         100
     }
-    fn published(&self, _number: u32) -> u32 {
+    fn broadcast_load(&self, _number: u32) -> u32 {
         0
     }
     fn below(&mut self, n: u32) -> u32 {
@@ -85,7 +85,7 @@ impl View for RefCell<LanesAsked> {
         self.borrow_mut().capacities.push((port, lanes));
         100
     }
-    fn published(&self, _number: u32) -> u32 {
+    fn broadcast_load(&self, _number: u32) -> u32 {
         0
     }
     fn below(&mut self, n: u32) -> u32 {
@@ -113,21 +113,21 @@ pub(crate) fn packet(source: HostId, destination: HostId) -> Packet {
     }
 }
 
-/// The way of a packet among loads and draws of `seed`: the switch at the end of each link between switches, and the lane.
-pub(crate) fn way(
+/// The route of a packet among loads and draws of `seed`: the switch at the end of each link between switches, and the lane.
+pub(crate) fn route(
     graph: &Graph,
     router: &Router,
     (from, to): (HostId, HostId),
     seed: u64,
 ) -> Vec<(SwitchId, Vl)> {
-    let mut view = Anything { random: Random::new(seed, 0, 0), published: 0 };
+    let mut view = Anything { random: Random::new(seed, 0, 0), broadcast: 0 };
     let packet = packet(from, to);
     let host = &graph.hosts[from.index()];
     let mut at = At { switch: host.switch, in_port: host.port, lane: Vl(0) };
-    let mut trail = Trail::default();
+    let mut state = RouteState::default();
     let mut links = Vec::new();
     loop {
-        let hop = router.choose(at, &packet, &mut trail, &mut view).unwrap();
+        let hop = router.choose(at, &packet, &mut state, &mut view).unwrap();
         let end = beyond(graph, at.switch, hop.port).unwrap();
         match end.node {
             Node::Host(host) => {
@@ -143,7 +143,7 @@ pub(crate) fn way(
     }
 }
 
-/// Links between switches on that way.
+/// Links between switches on that route.
 pub(crate) fn arrives(graph: &Graph, router: &Router, ends: (HostId, HostId), seed: u64) -> usize {
-    way(graph, router, ends, seed).len()
+    route(graph, router, ends, seed).len()
 }

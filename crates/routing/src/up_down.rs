@@ -1,9 +1,9 @@
-//! Up and down a fat tree: up to a common ancestor, then down the only way to the destination. Free of deadlock,
+//! Up and down a fat tree: up to a common ancestor, then down the only route to the destination. Free of deadlock,
 //! because no packet goes up after it went down.
 //!
 //! Deterministic: d-mod-k (Zahavi, "D-Mod-K routing providing non-blocking traffic for shift permutations on real
 //! life fat trees", 2010): from level l a packet for host d goes to parent `floor(d / (w_1 ... w_l)) mod w_(l+1)`.
-//! The way up depends on the destination only, so each root, and each link downwards, serves destinations of its own.
+//! The links upwards depend on the destination only, so each root, and each link downwards, serves destinations of its own.
 //!
 //! Adaptive and random: all parents are proposed, that of d-mod-k first; the switch takes the least loaded, or any.
 
@@ -12,10 +12,10 @@ use fabricsim_topology::{Graph, Node, TreeShape};
 use fabricsim_units::{HostId, PortNo, SwitchId, Vl};
 
 use crate::RoutingFunction;
-use crate::ways::{NO_PORT, Rings, Way, Ways};
+use crate::route_table::{NO_PORT, Rings, Route, RouteTable};
 use crate::wiring::beyond;
 
-/// Policy of a packet on its way up.
+/// Policy of a packet on the links upwards.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Upwards {
     /// By d-mod-k.
@@ -36,8 +36,8 @@ pub struct UpDown {
     /// For every host, what the switches of each level from 1 need to know of it.
     targets: Vec<Target>,
     upwards: Upwards,
-    /// By switch and host, in small trees where every way is fixed.
-    by_host: Ways,
+    /// By switch and host, in small trees where every route is fixed.
+    by_host: RouteTable,
     pub(crate) all: Lanes,
 }
 
@@ -76,12 +76,12 @@ impl UpDown {
             targets.extend(seen_from_levels(stage.subtree * shape.children[0] + child as u32, shape));
         }
         let rings = Rings::new(all.count);
-        let by_host = Ways::none(rings);
+        let by_host = RouteTable::none(rings);
         let mut routing =
             Self { levels: shape.children.len(), stages, ports, targets, upwards, by_host, all };
         if upwards == Upwards::Fixed {
-            let way = |at, to| Way { hop: routing.fixed(at, to), goes_on_from: NO_PORT };
-            routing.by_host = Ways::new(graph.switches.len(), graph.hosts.len(), rings, way);
+            let route = |at, to| Route { hop: routing.fixed(at, to), goes_on_from: NO_PORT };
+            routing.by_host = RouteTable::new(graph.switches.len(), graph.hosts.len(), rings, route);
         }
         routing
     }
@@ -108,7 +108,7 @@ impl RoutingFunction for UpDown {
         self.all
     }
 
-    // Kept out of the caller, which would save registers for it on every way through.
+    // Kept out of the caller, which would save registers for it on every path through the code.
     #[inline(never)]
     fn hops(&self, at: SwitchId, _in_port: PortNo, _lane: Vl, to: HostId, hops: &mut Vec<Hop>) {
         if let Some(only) = self.only_at(at, to) {
@@ -130,7 +130,7 @@ impl RoutingFunction for UpDown {
         }
     }
 
-    fn ways(&self) -> Option<&Ways> {
+    fn route_table(&self) -> Option<&RouteTable> {
         Some(&self.by_host)
     }
 
@@ -234,7 +234,7 @@ mod tests {
         "xgft = { children = [6, 4], parents = [1, 3] }",
     ];
 
-    /// D-mod-k: all packets for a host, from wherever they come, go up to the same root, and down the same way.
+    /// D-mod-k: all packets for a host, from wherever they come, go up to the same root, and down the same route.
     #[test]
     fn each_destination_has_a_root_of_its_own() {
         for tree in TREES {
@@ -243,8 +243,8 @@ mod tests {
             let mut served: BTreeMap<SwitchId, BTreeSet<HostId>> = BTreeMap::new();
             for to in hosts(&graph) {
                 for from in hosts(&graph) {
-                    let way = path(&router, &graph, from, to);
-                    if let Some((root, _)) = way.iter().find(|(at, _)| level(&graph, *at) == top) {
+                    let route = path(&router, &graph, from, to);
+                    if let Some((root, _)) = route.iter().find(|(at, _)| level(&graph, *at) == top) {
                         served.entry(*root).or_default().insert(to);
                     }
                 }

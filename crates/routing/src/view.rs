@@ -4,8 +4,8 @@ use fabricsim_units::{PortNo, SwitchId, Time};
 /// View that a routing function has of a switch when it chooses a packet's hop.
 pub trait View {
     /// Flow-control units that wait in this switch for `port`, which leads to a switch, and those that are in use, as far as this
-    /// switch knows, of the buffers at the other end of its link: of all lanes of the packet's service class. What is on its
-    /// way there, and credits on their way back, count as in use: nothing is taken off for the round trip.
+    /// switch knows, of the buffers at the other end of its link: of all lanes of the packet's service class. What is in
+    /// flight there, and credits that return, count as in use: nothing is taken off for the round trip.
     ///
     /// `lanes` are those that the packet may take at that port. With `routing.load = "credits-of-lane"` the load is what is in use of
     /// the buffers of these lanes alone; otherwise they are not read.
@@ -19,8 +19,8 @@ pub trait View {
     /// Flow-control units of the buffers at the other end of the link of `port`, for `lanes`.
     fn capacity(&self, port: PortNo, lanes: Lanes) -> u32;
 
-    /// Load that was ahead some time ago at the output of this number in [`Published::outputs`].
-    fn published(&self, number: u32) -> u32;
+    /// Load that was ahead some time ago at the output of this number in [`BroadcastOutputs::outputs`].
+    fn broadcast_load(&self, number: u32) -> u32;
 
     /// A number from 0 to `n - 1`, drawn for this packet at this switch. `n` is 1 or more.
     fn below(&mut self, n: u32) -> u32;
@@ -28,7 +28,7 @@ pub trait View {
 
 /// Outputs whose loads other switches can see, some time later.
 #[derive(Clone, Debug)]
-pub struct Published {
+pub struct BroadcastOutputs {
     /// Delay: not zero, and no less than the latency of any link between a switch that looks and one that it looks at.
     pub delay: Time,
     /// The outputs, by number.
@@ -37,7 +37,7 @@ pub struct Published {
 
 #[cfg(test)]
 mod tests {
-    use fabricsim_model::{Random, Trail};
+    use fabricsim_model::{Random, RouteState};
     use fabricsim_topology::{Graph, Node};
     use fabricsim_units::{HostId, Vl};
 
@@ -73,11 +73,11 @@ mod tests {
     fn follow(graph: &Graph, router: &Router, ends: (HostId, HostId), seed: u64, count: &mut Count) {
         let host = &graph.hosts[ends.0.index()];
         let mut at = At { switch: host.switch, in_port: host.port, lane: Vl(0) };
-        let (mut trail, mut view) = (Trail::default(), LanesAsked::new(Random::new(seed, 1, 2)));
+        let (mut state, mut view) = (RouteState::default(), LanesAsked::new(Random::new(seed, 1, 2)));
         loop {
             let mut options = Vec::new();
-            router.options(at, ends.1, trail, &mut options);
-            let hop = router.choose(at, &packet(ends.0, ends.1), &mut trail, &mut view).unwrap();
+            router.options(at, ends.1, state, &mut options);
+            let hop = router.choose(at, &packet(ends.0, ends.1), &mut state, &mut view).unwrap();
             let asked = view.get_mut();
             let taken = |&(port, lanes): &(PortNo, Lanes)| {
                 let hop = options.iter().find(|(hop, _)| hop.port == port);
@@ -127,7 +127,7 @@ mod tests {
             let at = At { switch: host.switch, in_port: host.port, lane: Vl(0) };
             for to in hosts(&graph).skip(1) {
                 let mut view = LanesAsked::new(Random::new(3, 1, u64::from(to.0)));
-                router.choose(at, &packet(HostId(0), to), &mut Trail::default(), &mut view).unwrap();
+                router.choose(at, &packet(HostId(0), to), &mut RouteState::default(), &mut view).unwrap();
                 // 6 slots of local and 2 of global links; one host, then three local ports.
                 for (port, lanes) in view.into_inner().capacities {
                     let all = if port.0 < 4 { 12 } else { 4 };

@@ -50,7 +50,7 @@ pub struct Description {
     pub facts: Facts,
     /// Zero-load latencies; `None` with fewer than two hosts.
     pub zero_load: Option<ZeroLoad>,
-    /// Virtual lanes of a service class that the routing needs, and the longest path with the lane of each link, if lanes depend on
+    /// Virtual lanes of a service class that the routing needs, and the longest route with the lane of each link, if lanes depend on
     /// the position on a packet's path.
     pub lanes_needed: Option<(u8, String)>,
     /// Effects of bit errors; `None` if no link has any.
@@ -257,8 +257,8 @@ impl Description {
             "deadlock": { "free": free, "verdict": self.verdict_text, "cycle": self.cycle },
             "memory_bytes": self.memory,
         });
-        if let Some((needed, way)) = &self.lanes_needed {
-            all["virtual_lanes"] = json!({ "needed": needed, "longest_way": way });
+        if let Some((needed, route)) = &self.lanes_needed {
+            all["virtual_lanes"] = json!({ "needed": needed, "longest_route": route });
         }
         if let Some(competition) = &self.port_competition {
             let ports = competition.iter().map(|(output, inputs)| (output.clone(), json!(inputs)));

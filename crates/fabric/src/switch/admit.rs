@@ -169,7 +169,7 @@ impl Switch {
         if self.has_arrival_features {
             return self.route_with_features(context, (input, lane), packet);
         }
-        let hop = match context.ways.hop(self.id, in_port, lane, to) {
+        let hop = match context.route_table.hop(self.id, in_port, lane, to) {
             Some(hop) => hop,
             None => self.search_hop(context, in_port, lane, packet),
         };
@@ -235,7 +235,7 @@ impl Switch {
     ) -> Hop {
         let to = context.arena[packet].destination();
         if !self.has_classes {
-            return match context.ways.hop(self.id, in_port, lane, to) {
+            return match context.route_table.hop(self.id, in_port, lane, to) {
                 Some(hop) => hop,
                 None => self.search_hop(context, in_port, lane, packet),
             };

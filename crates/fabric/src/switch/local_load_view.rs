@@ -53,7 +53,7 @@ impl View for LocalLoadView<'_> {
     }
 
     #[inline]
-    fn published(&self, number: u32) -> u32 {
+    fn broadcast_load(&self, number: u32) -> u32 {
         self.load_broadcast.seen(number, self.now)
     }
 
@@ -112,6 +112,6 @@ impl Switch {
             now: context.now,
             random: None,
         };
-        context.routing.choose(at, &slot.packet, &mut slot.trail, &mut local_load_view)
+        context.routing.choose(at, &slot.packet, &mut slot.route_state, &mut local_load_view)
     }
 }

@@ -1,6 +1,6 @@
 use std::collections::BTreeMap;
 
-use fabricsim_model::{Hop, Trail};
+use fabricsim_model::{Hop, RouteState};
 use fabricsim_topology::{Graph, Node};
 use fabricsim_units::{HostId, PortNo, SwitchId, Vl};
 
@@ -25,20 +25,20 @@ pub(super) struct Dependencies<'a> {
     seen: Vec<u32>,
     stack: Vec<usize>,
     hops: Vec<Hop>,
-    trails: Trails,
+    states: States,
 }
 
-/// The walk of packets that remember their way.
+/// The walk of packets that remember their route.
 #[derive(Default)]
-struct Trails {
-    /// The trails that were met, and their numbers.
-    number: BTreeMap<Trail, usize>,
-    met: Vec<Trail>,
+struct States {
+    /// The states that were met, and their numbers.
+    number: BTreeMap<RouteState, usize>,
+    met: Vec<RouteState>,
     /// For each, to which destination (plus 1) each channel was last walked by a packet that remembers it.
     seen: Vec<Vec<u32>>,
-    /// Channels and numbers of trails.
+    /// Channels and numbers of states.
     stack: Vec<(usize, usize)>,
-    options: Vec<(Hop, Trail)>,
+    options: Vec<(Hop, RouteState)>,
 }
 
 /// A direction of a link between switches.
@@ -94,7 +94,7 @@ impl<'a> Dependencies<'a> {
             seen,
             stack: Vec::new(),
             hops: Vec::new(),
-            trails: Trails::default(),
+            states: States::default(),
         }
     }
 
@@ -139,36 +139,36 @@ impl<'a> Dependencies<'a> {
         }
     }
 
-    /// [`Dependencies::walk`] for packets that remember their way: along every hop that may be chosen in any state.
-    pub(super) fn walk_trails<R: RoutingFunction>(&mut self, router: &R, from: &[HostId], to: HostId) {
+    /// [`Dependencies::walk`] for packets that remember their route: along every hop that may be chosen in any state.
+    pub(super) fn walk_states<R: RoutingFunction>(&mut self, router: &R, from: &[HostId], to: HostId) {
         for &source in from.iter().filter(|&&source| source != to) {
             let host = &self.graph.hosts[source.index()];
             for lane in router.injection_lanes(source, to).iter() {
                 let at = At { switch: host.switch, in_port: host.port, lane };
-                self.trails.options.clear();
-                router.options(at, to, Trail::default(), &mut self.trails.options);
-                self.enter_with_trails(host.switch, None, to);
+                self.states.options.clear();
+                router.options(at, to, RouteState::default(), &mut self.states.options);
+                self.enter_with_states(host.switch, None, to);
             }
         }
-        while let Some((channel, trail)) = self.trails.stack.pop() {
+        while let Some((channel, state)) = self.states.stack.pop() {
             let direction = &self.directions[channel / self.lanes];
             let lane = Vl((channel % self.lanes) as u8);
             let at = At { switch: direction.at, in_port: direction.in_port, lane };
             let row = direction.row + lane.index() * direction.words;
-            self.trails.options.clear();
-            router.options(at, to, self.trails.met[trail], &mut self.trails.options);
-            self.enter_with_trails(at.switch, Some(row), to);
+            self.states.options.clear();
+            router.options(at, to, self.states.met[state], &mut self.states.options);
+            self.enter_with_states(at.switch, Some(row), to);
         }
     }
 
-    fn enter_with_trails(&mut self, at: SwitchId, row: Option<usize>, to: HostId) {
-        let options = std::mem::take(&mut self.trails.options);
-        for &(hop, trail) in &options {
+    fn enter_with_states(&mut self, at: SwitchId, row: Option<usize>, to: HostId) {
+        let options = std::mem::take(&mut self.states.options);
+        for &(hop, state) in &options {
             let next = self.behind[self.first_port[at.index()] + hop.port.index()];
             if next == TO_HOST {
                 continue;
             }
-            let trail = self.trails.number_of(trail, self.seen.len());
+            let state = self.states.number_of(state, self.seen.len());
             for lane in hop.lanes.iter() {
                 if let Some(row) = row {
                     let bit = hop.port.index() * self.lanes + lane.index();
@@ -176,13 +176,13 @@ impl<'a> Dependencies<'a> {
                 }
                 let channel = next as usize * self.lanes + lane.index();
                 self.seen[channel] = to.0 + 1;
-                if self.trails.seen[trail][channel] != to.0 + 1 {
-                    self.trails.seen[trail][channel] = to.0 + 1;
-                    self.trails.stack.push((channel, trail));
+                if self.states.seen[state][channel] != to.0 + 1 {
+                    self.states.seen[state][channel] = to.0 + 1;
+                    self.states.stack.push((channel, state));
                 }
             }
         }
-        self.trails.options = options;
+        self.states.options = options;
     }
 
     /// Number of channels that packets can use.
@@ -213,12 +213,12 @@ impl<'a> Dependencies<'a> {
     }
 }
 
-impl Trails {
-    fn number_of(&mut self, trail: Trail, channels: usize) -> usize {
+impl States {
+    fn number_of(&mut self, state: RouteState, channels: usize) -> usize {
         let next = self.met.len();
-        let number = *self.number.entry(trail).or_insert(next);
+        let number = *self.number.entry(state).or_insert(next);
         if number == next {
-            self.met.push(trail);
+            self.met.push(state);
             self.seen.push(vec![0; channels]);
         }
         number

@@ -9,7 +9,7 @@
 //! of the packets among the hosts of one line: if these have no cycle, the grid has none, and the reverse.
 //!
 //! The same holds for look-up tables without failed links: a packet goes along a dimension with the coordinates before
-//! it corrected, so that its way there depends on the coordinates of that dimension, by partitions or one by one.
+//! it corrected, so that its route there depends on the coordinates of that dimension, by partitions or one by one.
 
 use fabricsim_topology::{Graph, GridShape};
 use fabricsim_units::HostId;

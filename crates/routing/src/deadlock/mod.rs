@@ -122,8 +122,8 @@ pub fn check_among<R: RoutingFunction>(
     let mut dependencies = Dependencies::new(graph, lanes.into());
     for hosts in sets {
         for &to in hosts {
-            if router.keeps_trail() {
-                dependencies.walk_trails(router, hosts, to);
+            if router.keeps_state() {
+                dependencies.walk_states(router, hosts, to);
             } else {
                 dependencies.walk(router, hosts, to);
             }

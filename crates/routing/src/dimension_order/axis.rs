@@ -6,7 +6,7 @@ use fabricsim_topology::GridShape;
 use fabricsim_units::{PortNo, Vl};
 
 use super::Target;
-use crate::ways::{NO_PORT, Rings, Way};
+use crate::route_table::{NO_PORT, Rings, Route};
 
 /// The smallest ring in which a minimal path can go on after its first link.
 pub(crate) const SMALLEST_SPLIT_RING: u32 = 4;
@@ -17,7 +17,7 @@ pub(super) struct Axis {
     /// Its number in the order.
     pub(super) number: u8,
     pub(super) column: Column,
-    /// Length of the ring. A mesh counts as half a ring: so its shorter way never leads over the edge.
+    /// Length of the ring. A mesh counts as half a ring: so its shorter direction never leads over the edge.
     pub(super) ring: u32,
     /// True if it is a ring of two.
     pub(super) pair: bool,
@@ -27,14 +27,14 @@ pub(super) struct Axis {
     pub(super) classes: [Lanes; 2],
 }
 
-/// Position of a coordinate in a place, and its ways.
+/// Position of a coordinate in a place, and its routes.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Column {
     /// Mask with as many ones as it has bits, and the position of its bits in a place.
     pub(super) mask: u32,
     pub(super) shift: u8,
-    /// Start of its coordinates among the ways from a switch.
-    pub(super) ways: u32,
+    /// Start of its coordinates among the routes from a switch.
+    pub(super) routes: u32,
 }
 
 impl Column {
@@ -67,7 +67,7 @@ pub(crate) fn checked_order(
 
 /// The dimensions in their order.
 pub(super) fn axes(shape: &GridShape, order: &[usize], rings: Rings) -> Vec<Axis> {
-    let (mut shift, mut ways) = (0, 0);
+    let (mut shift, mut routes) = (0, 0);
     let axis = |(number, &d): (usize, &usize)| {
         let (radix, wrap) = (shape.dimensions[d], shape.wrap[d]);
         let bits = u32::BITS - (radix - 1).leading_zeros();
@@ -75,10 +75,10 @@ pub(super) fn axes(shape: &GridShape, order: &[usize], rings: Rings) -> Vec<Axis
         let classes = if ring { rings.classes() } else { [rings.all(); 2] };
         let mask = ((1_u64 << bits) - 1) as u32;
         shift += bits;
-        ways += mask + 1;
+        routes += mask + 1;
         Axis {
             number: number as u8,
-            column: Column { mask, shift: (shift - bits) as u8, ways: ways - mask - 1 },
+            column: Column { mask, shift: (shift - bits) as u8, routes: routes - mask - 1 },
             ring: if wrap { radix } else { 2 * radix },
             pair: wrap && radix == 2,
             split: classes[1].first.0,
@@ -104,7 +104,7 @@ impl Axis {
         self.column.coordinate(place)
     }
 
-    /// The way on along this dimension, from a switch with the ports down and up to a coordinate that is another.
+    /// The route on along this dimension, from a switch with the ports down and up to a coordinate that is another.
     #[inline]
     pub(super) fn hop(
         &self,
@@ -123,12 +123,12 @@ impl Axis {
         self.enter(here, target, ports, up)
     }
 
-    /// The way on along this dimension, wherever one comes from.
-    pub(super) fn way(&self, here: u64, target: &Target, ports: [PortNo; 2]) -> Way {
+    /// The route on along this dimension, wherever one comes from.
+    pub(super) fn route(&self, here: u64, target: &Target, ports: [PortNo; 2]) -> Route {
         let up = self.goes_up(here, target);
         let split = self.classes[0] != self.classes[1];
         let goes_on_from = if split { ports[usize::from(!up)] } else { NO_PORT };
-        Way { hop: self.enter(here, target, ports, up), goes_on_from }
+        Route { hop: self.enter(here, target, ports, up), goes_on_from }
     }
 
     /// The first hop along this dimension, up or down.
@@ -151,7 +151,7 @@ impl Axis {
         2 * self.ahead(here, target) < self.ring + odd
     }
 
-    /// True if both ways round the ring are equally long.
+    /// True if both directions round the ring are equally long.
     pub(super) fn is_tie(&self, here: u64, target: &Target) -> bool {
         2 * self.ahead(here, target) == self.ring
     }

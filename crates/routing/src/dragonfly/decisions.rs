@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use fabricsim_model::{Lanes, Trail};
+use fabricsim_model::{Lanes, RouteState};
 use fabricsim_topology::{Graph, Node, Shape};
 use fabricsim_units::{HostId, PortNo, SwitchId, Vl};
 
@@ -25,7 +25,7 @@ type Output = (SwitchId, PortNo);
 struct Loads {
     at: SwitchId,
     given: BTreeMap<Output, u32>,
-    published: Vec<Output>,
+    broadcast: Vec<Output>,
     draw: u32,
 }
 
@@ -47,8 +47,8 @@ impl View for Loads {
     fn capacity(&self, _port: PortNo, _lanes: Lanes) -> u32 {
         1000
     }
-    fn published(&self, number: u32) -> u32 {
-        self.of(self.published[number as usize])
+    fn broadcast_load(&self, number: u32) -> u32 {
+        self.of(self.broadcast[number as usize])
     }
     fn below(&mut self, n: u32) -> u32 {
         self.draw % n
@@ -75,13 +75,13 @@ impl Network {
 
     /// The outputs to switches that a packet takes.
     fn walk(&self, router: &Dragonfly, (from, to): (HostId, HostId), mut loads: Loads) -> Vec<Output> {
-        loads.published = router.published().map(|found| found.outputs).unwrap_or_default();
+        loads.broadcast = router.broadcast_outputs().map(|found| found.outputs).unwrap_or_default();
         let host = &self.graph.hosts[from.index()];
         let mut at = At { switch: host.switch, in_port: host.port, lane: Vl(0) };
-        let (mut trail, mut outputs) = (Trail::default(), Vec::new());
+        let (mut state, mut outputs) = (RouteState::default(), Vec::new());
         loop {
             loads.at = at.switch;
-            let hop = router.choose(at, &packet(from, to), &mut trail, &mut loads).unwrap();
+            let hop = router.choose(at, &packet(from, to), &mut state, &mut loads).unwrap();
             let end = beyond(&self.graph, at.switch, hop.port).unwrap();
             let Node::Switch(switch) = end.node else { return outputs };
             outputs.push((at.switch, hop.port));

@@ -75,13 +75,13 @@ impl Map {
         }
     }
 
-    /// The port of `from` that begins the way over `gate`.
+    /// The port of `from` that begins the route over `gate`.
     #[inline]
     pub(super) fn towards(&self, from: Place, gate: Gate) -> PortNo {
         if gate.router == from.router { gate.port } else { self.shape.local_port(from.router, gate.router) }
     }
 
-    /// Links between switches on the way from `from` over `gate` to router `to` of the group it leads to.
+    /// Links between switches on the route from `from` over `gate` to router `to` of the group it leads to.
     #[inline]
     pub(super) fn distance(from: Place, gate: Gate, to: u32) -> u32 {
         u32::from(gate.router != from.router) + 1 + u32::from(gate.lands != to)
@@ -91,7 +91,7 @@ impl Map {
         (0..self.places.len() as u32).map(SwitchId)
     }
 
-    /// Number of the first global link of a router among those that are published.
+    /// Number of the first global link of a router among those that are broadcast.
     #[inline]
     pub(super) fn number(&self, at: Place) -> u32 {
         (at.group * self.shape.routers + at.router) * self.shape.globals

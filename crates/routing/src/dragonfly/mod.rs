@@ -2,16 +2,16 @@
 //!
 //! - `minimal`: to a router of the group with a link to the destination's group, over it, to the destination's router.
 //! - `valiant`: first to another group, drawn at random, then minimally (Kim et al., ISCA 2008; Valiant 1982).
-//! - `ugal-l`: of a minimal way and one by Valiant, the one with less to wait for, decided where the packet is injected by what
+//! - `ugal-l`: of a minimal route and one by Valiant, the one with less to wait for, decided where the packet is injected by what
 //!   its router knows of its own outputs (Singh 2005; Kim et al. 2008).
-//! - `ugal-g`: the same by what is ahead at the first global link of each way, wherever in the group, as it was published
+//! - `ugal-g`: the same by what is ahead at the first global link of each route, wherever in the group, as it was broadcast
 //!   (Kim et al. 2008, who assume that it is known at once).
-//! - `piggyback`: as `ugal-l`, and over another group if the minimal way's global link was published to be congested (Jiang,
+//! - `piggyback`: as `ugal-l`, and over another group if the minimal route's global link was broadcast as congested (Jiang,
 //!   Kim, Dally, ISCA 2009).
 //! - `par`: as `ugal-l`, decided once more at the second router of the group (Jiang, Kim, Dally, ISCA 2009).
 //! - `par-6/2`: a choice at every router, with detours within groups as well (García et al., ICPP 2013).
 //!
-//! Between hosts of one group all but `par-6/2` go minimally. A packet remembers in its [`Trail`] where it goes first, what
+//! Between hosts of one group all but `par-6/2` go minimally. A packet remembers in its [`RouteState`] where it goes first, what
 //! it has decided, and its slot in the [`Template`]. Every decision is among the [`RoutingFunction::options`] that the
 //! deadlock check follows; debug builds check each.
 
@@ -25,18 +25,18 @@ pub(crate) mod template;
 #[cfg(test)]
 mod tests;
 
-use fabricsim_model::{Hop, Lanes, Packet, Trail};
+use fabricsim_model::{Hop, Lanes, Packet, RouteState};
 use fabricsim_topology::{DragonflyShape, Graph};
 use fabricsim_units::{HostId, PortNo, SwitchId, Time, Vl};
 
 use self::map::{Map, Place};
 use self::template::{Kind, Template};
 use crate::gates::{Gate, any};
-use crate::{At, Published, RoutingFunction, View};
+use crate::{At, BroadcastOutputs, RoutingFunction, View};
 
 pub use self::par_6_2::Detours;
 
-/// The packet goes to another group or router first: [`Trail::via`].
+/// The packet goes to another group or router first: [`RouteState::via`].
 const DETOUR: u8 = 1;
 /// It may still go there.
 const UNSURE: u8 = 2;
@@ -50,22 +50,22 @@ const IN_GROUP: u8 = UNSURE | TURNED | MUST_LEAVE;
 /// Policy of packets.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Policy {
-    /// Minimal ways.
+    /// Minimal routes.
     Minimal,
     /// Over another group.
     Valiant,
-    /// Minimal, unless q_min H_min > q_val H_val + T: q what is ahead at the output, H the links of the way, T this many
+    /// Minimal, unless q_min H_min > q_val H_val + T: q what is ahead at the output, H the links of the route, T this many
     /// flow-control units.
     UgalLocal {
         /// T.
         threshold: u32,
     },
-    /// As [`Policy::UgalLocal`], with what is ahead at the first global link of each way, as its router published it.
+    /// As [`Policy::UgalLocal`], with what is ahead at the first global link of each route, as its router broadcast it.
     UgalGlobal {
         /// T.
         threshold: u32,
     },
-    /// As [`Policy::UgalLocal`], and not minimal if much more is ahead at the first global link of the minimal way than at its
+    /// As [`Policy::UgalLocal`], and not minimal if much more is ahead at the first global link of the minimal route than at its
     /// router's global links on average: q > factor mean(q) + C.
     Piggyback {
         /// T.
@@ -85,7 +85,7 @@ pub enum Policy {
     Detours(Detours),
 }
 
-/// First target of a way over another group.
+/// First target of a route over another group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Via {
     /// To any router of that group.
@@ -116,14 +116,14 @@ struct Goal {
 }
 
 impl Policy {
-    /// The longest way.
-    pub(crate) const fn way(self, via: Via) -> &'static [Kind] {
+    /// The longest route.
+    pub(crate) const fn route(self, via: Via) -> &'static [Kind] {
         match (self, via) {
             (Self::Minimal, _) => template::MINIMAL,
             (Self::Valiant, Via::Group) => template::BY_GROUP,
             (Self::Valiant, Via::Router) => template::BY_ROUTER,
             (Self::UgalLocal { .. } | Self::UgalGlobal { .. } | Self::Piggyback { .. }, via) => {
-                Self::Valiant.way(via)
+                Self::Valiant.route(via)
             }
             (Self::Progressive { .. }, Via::Group) => template::PROGRESSIVE_BY_GROUP,
             (Self::Progressive { .. }, Via::Router) => template::PROGRESSIVE_BY_ROUTER,
@@ -140,8 +140,8 @@ impl Dragonfly {
         (policy, via): (Policy, Via),
         lanes: u8,
     ) -> Result<Self, u8> {
-        let way = policy.way(via);
-        let template = Template::new(way, lanes).ok_or(template::needed(way))?;
+        let route = policy.route(via);
+        let template = Template::new(route, lanes).ok_or(template::needed(route))?;
         Ok(Self {
             map: Map::new(graph, shape),
             template,
@@ -153,7 +153,7 @@ impl Dragonfly {
         })
     }
 
-    /// Weighs what is ahead of a minimal way and of a detour by these in place of the links of the ways.
+    /// Weighs what is ahead of a minimal route and of a detour by these in place of the links of the routes.
     #[must_use]
     pub fn with_weights(self, weights: Option<[u32; 2]>) -> Self {
         Self { weights, ..self }
@@ -173,47 +173,47 @@ impl Dragonfly {
         self
     }
 
-    /// Lanes that are needed, and the longest way with the lane of each local and global link.
-    pub(crate) fn longest_way(&self) -> (u8, String) {
-        (template::needed(self.policy.way(self.via)), self.template.to_string())
+    /// Lanes that are needed, and the longest route with the lane of each local and global link.
+    pub(crate) fn longest_route(&self) -> (u8, String) {
+        (template::needed(self.policy.route(self.via)), self.template.to_string())
     }
 
     /// The hop over `port`, and what a packet remembers that takes it.
     #[inline]
-    fn hop(&self, port: PortNo, trail: Trail) -> (Hop, Trail) {
+    fn hop(&self, port: PortNo, state: RouteState) -> (Hop, RouteState) {
         let kind = self.map.kind(port);
-        let (place, lanes) = self.template.next(trail.place, kind);
-        let trail = if kind == Kind::Global { trail.without(IN_GROUP) } else { trail };
-        (Hop { port, lanes }, trail.at(place))
+        let (place, lanes) = self.template.next(state.place, kind);
+        let state = if kind == Kind::Global { state.without(IN_GROUP) } else { state };
+        (Hop { port, lanes }, state.at(place))
     }
 
     /// Present target of the packet: its detour, which it forgets once it is there, or its destination.
     #[inline]
-    fn goal(&self, here: Place, to: Place, trail: &mut Trail) -> Goal {
-        if trail.has(DETOUR) {
-            let via = self.detour(*trail);
+    fn goal(&self, here: Place, to: Place, state: &mut RouteState) -> Goal {
+        if state.has(DETOUR) {
+            let via = self.detour(*state);
             let there = via.group == here.group && via.router.is_none_or(|router| router == here.router);
             if !there {
                 return via;
             }
-            *trail = trail.without(DETOUR).with_via(0);
+            *state = state.without(DETOUR).with_via(0);
         }
         Goal { group: to.group, router: Some(to.router) }
     }
 
     /// The place that a packet remembers.
     #[inline]
-    fn detour(&self, trail: Trail) -> Goal {
+    fn detour(&self, state: RouteState) -> Goal {
         match self.via {
-            Via::Group => Goal { group: trail.via(), router: None },
+            Via::Group => Goal { group: state.via(), router: None },
             Via::Router => {
-                let Place { group, router } = self.map.place(SwitchId(trail.via()));
+                let Place { group, router } = self.map.place(SwitchId(state.via()));
                 Goal { group, router: Some(router) }
             }
         }
     }
 
-    /// The port towards `goal`, over any of the shortest ways.
+    /// The port towards `goal`, over any of the shortest routes.
     #[inline]
     fn towards<V: View>(&self, here: Place, goal: Goal, view: &mut V) -> PortNo {
         match goal.router {
@@ -232,7 +232,7 @@ impl Dragonfly {
         any(self.map.nearest(here, goal.group, goal.router), view).unwrap_or(all[0])
     }
 
-    /// A group other than these two, or a router of such a group, for [`Trail::via`].
+    /// A group other than these two, or a router of such a group, for [`RouteState::via`].
     #[inline]
     fn draw_via<V: View>(&self, here: Place, to: Place, view: &mut V) -> u32 {
         let (low, high) = (here.group.min(to.group), here.group.max(to.group));
@@ -255,23 +255,23 @@ impl RoutingFunction for Dragonfly {
     /// The minimal hops.
     fn hops(&self, at: SwitchId, in_port: PortNo, lane: Vl, to: HostId, hops: &mut Vec<Hop>) {
         let place = self.template.slot(self.map.kind(in_port), lane);
-        self.minimal_options(at, to, Trail::default().at(place), &mut |hop, _| hops.push(hop));
+        self.minimal_options(at, to, RouteState::default().at(place), &mut |hop, _| hops.push(hop));
     }
 
     #[inline]
-    fn choose<V: View>(&self, at: At, packet: &Packet, trail: &mut Trail, view: &mut V) -> Option<Hop> {
+    fn choose<V: View>(&self, at: At, packet: &Packet, state: &mut RouteState, view: &mut V) -> Option<Hop> {
         let (target, port) = self.map.host(packet.destination);
         if target == at.switch {
             return Some(Hop { port, lanes: self.all });
         }
-        let before = *trail;
+        let before = *state;
         let (here, to) = (self.map.place(at.switch), self.map.place(target));
         let port = match self.policy {
-            Policy::Detours(rules) => self.with_detours(rules, here, to, trail, view),
-            policy => self.minimal_or_detour(policy, here, to, trail, view),
+            Policy::Detours(rules) => self.with_detours(rules, here, to, state, view),
+            policy => self.minimal_or_detour(policy, here, to, state, view),
         };
-        let (hop, after) = self.hop(port, *trail);
-        *trail = after;
+        let (hop, after) = self.hop(port, *state);
+        *state = after;
         debug_assert!(
             self.is_option(at, packet.destination, before, (hop, after)),
             "{hop:?} is not among the options at {here:?} of {before:?}"
@@ -279,17 +279,17 @@ impl RoutingFunction for Dragonfly {
         Some(hop)
     }
 
-    fn options(&self, at: At, to: HostId, trail: Trail, options: &mut Vec<(Hop, Trail)>) {
-        self.each_option(at.switch, to, trail, &mut |hop, trail| options.push((hop, trail)));
+    fn options(&self, at: At, to: HostId, state: RouteState, options: &mut Vec<(Hop, RouteState)>) {
+        self.each_option(at.switch, to, state, &mut |hop, state| options.push((hop, state)));
     }
 
-    fn published(&self) -> Option<Published> {
+    fn broadcast_outputs(&self) -> Option<BroadcastOutputs> {
         if !matches!(self.policy, Policy::UgalGlobal { .. } | Policy::Piggyback { .. }) {
             return None;
         }
         let ports = self.map.global_ports().map(PortNo);
         let outputs = self.map.switches().flat_map(|at| ports.clone().map(move |port| (at, port)));
-        Some(Published { delay: self.state_delay, outputs: outputs.collect() })
+        Some(BroadcastOutputs { delay: self.state_delay, outputs: outputs.collect() })
     }
 
     fn knows_switches_only(&self) -> bool {
@@ -306,7 +306,7 @@ impl RoutingFunction for Dragonfly {
     }
 
     #[inline]
-    fn keeps_trail(&self) -> bool {
+    fn keeps_state(&self) -> bool {
         true
     }
 }

@@ -1,6 +1,6 @@
 //! All that a packet may decide, whatever the loads and the draws: what the deadlock check follows.
 
-use fabricsim_model::{Hop, Trail};
+use fabricsim_model::{Hop, RouteState};
 use fabricsim_units::{HostId, PortNo, SwitchId};
 
 use super::map::Place;
@@ -10,9 +10,9 @@ use crate::{At, RoutingFunction};
 
 impl Dragonfly {
     /// True if this is one of the options.
-    pub(super) fn is_option(&self, at: At, to: HostId, trail: Trail, taken: (Hop, Trail)) -> bool {
+    pub(super) fn is_option(&self, at: At, to: HostId, state: RouteState, taken: (Hop, RouteState)) -> bool {
         let mut options = Vec::new();
-        self.options(at, to, trail, &mut options);
+        self.options(at, to, state, &mut options);
         options.contains(&taken)
     }
 
@@ -21,15 +21,15 @@ impl Dragonfly {
         &self,
         at: SwitchId,
         to: HostId,
-        trail: Trail,
-        each: &mut impl FnMut(Hop, Trail),
+        state: RouteState,
+        each: &mut impl FnMut(Hop, RouteState),
     ) {
         let (target, port) = self.map.host(to);
         if target == at {
-            return each(Hop { port, lanes: self.all }, trail);
+            return each(Hop { port, lanes: self.all }, state);
         }
         let to = self.map.place(target);
-        self.ways_to(self.map.place(at), Goal { group: to.group, router: Some(to.router) }, trail, each);
+        self.routes_to(self.map.place(at), Goal { group: to.group, router: Some(to.router) }, state, each);
     }
 
     /// Calls `each` for every hop that a packet may take, with what it then remembers.
@@ -37,17 +37,17 @@ impl Dragonfly {
         &self,
         at: SwitchId,
         to: HostId,
-        trail: Trail,
-        each: &mut impl FnMut(Hop, Trail),
+        state: RouteState,
+        each: &mut impl FnMut(Hop, RouteState),
     ) {
         let (target, port) = self.map.host(to);
         if target == at {
-            return each(Hop { port, lanes: self.all }, trail);
+            return each(Hop { port, lanes: self.all }, state);
         }
         let (here, to) = (self.map.place(at), self.map.place(target));
         match self.policy {
-            Policy::Detours(_) => self.detours(here, to, trail, each),
-            policy => self.decisions(policy, here, to, trail, each),
+            Policy::Detours(_) => self.detours(here, to, state, each),
+            policy => self.decisions(policy, here, to, state, each),
         }
     }
 
@@ -56,48 +56,48 @@ impl Dragonfly {
         policy: Policy,
         here: Place,
         to: Place,
-        trail: Trail,
-        each: &mut impl FnMut(Hop, Trail),
+        state: RouteState,
+        each: &mut impl FnMut(Hop, RouteState),
     ) {
         let minimal = Goal { group: to.group, router: Some(to.router) };
-        let is_new = trail.place == 0 && here.group != to.group;
+        let is_new = state.place == 0 && here.group != to.group;
         match policy {
-            Policy::Minimal | Policy::Detours(_) => self.ways_to(here, minimal, trail, each),
-            Policy::Valiant if is_new => self.detours_from(here, to, trail, each),
+            Policy::Minimal | Policy::Detours(_) => self.routes_to(here, minimal, state, each),
+            Policy::Valiant if is_new => self.detours_from(here, to, state, each),
             Policy::UgalLocal { .. } | Policy::UgalGlobal { .. } | Policy::Piggyback { .. } if is_new => {
-                self.ways_to(here, minimal, trail, each);
-                self.detours_from(here, to, trail, each);
+                self.routes_to(here, minimal, state, each);
+                self.detours_from(here, to, state, each);
             }
             Policy::Progressive { .. } if is_new => {
                 for via in self.vias(here, to) {
-                    let unsure = trail.with_via(via).with(UNSURE);
-                    self.ways_to(here, minimal, unsure, &mut |hop, after| {
+                    let unsure = state.with_via(via).with(UNSURE);
+                    self.routes_to(here, minimal, unsure, &mut |hop, after| {
                         if self.is_local(hop.port) {
                             each(hop, after);
                         }
                     });
                 }
-                self.ways_to(here, minimal, trail, each);
-                self.detours_from(here, to, trail, each);
+                self.routes_to(here, minimal, state, each);
+                self.detours_from(here, to, state, each);
             }
-            Policy::Progressive { .. } if trail.has(UNSURE) && here.group != to.group => {
-                let sure = trail.without(UNSURE);
-                self.ways_to(here, minimal, sure.with_via(0), each);
-                self.ways_to(here, self.detour(sure), sure.with(DETOUR), each);
+            Policy::Progressive { .. } if state.has(UNSURE) && here.group != to.group => {
+                let sure = state.without(UNSURE);
+                self.routes_to(here, minimal, sure.with_via(0), each);
+                self.routes_to(here, self.detour(sure), sure.with(DETOUR), each);
             }
             Policy::Valiant
             | Policy::UgalLocal { .. }
             | Policy::UgalGlobal { .. }
             | Policy::Piggyback { .. }
             | Policy::Progressive { .. } => {
-                let mut trail = trail;
-                let goal = self.goal(here, to, &mut trail);
-                self.ways_to(here, goal, trail, each);
+                let mut state = state;
+                let goal = self.goal(here, to, &mut state);
+                self.routes_to(here, goal, state, each);
             }
         }
     }
 
-    /// Every [`Trail::via`] that may be drawn.
+    /// Every [`RouteState::via`] that may be drawn.
     fn vias(&self, here: Place, to: Place) -> impl Iterator<Item = u32> + use<> {
         let shape = &self.map.shape;
         let size = if self.via == Via::Router { shape.routers } else { 1 };
@@ -105,17 +105,23 @@ impl Dragonfly {
         groups.flat_map(move |group| group * size..(group + 1) * size)
     }
 
-    fn detours_from(&self, here: Place, to: Place, trail: Trail, each: &mut impl FnMut(Hop, Trail)) {
+    fn detours_from(
+        &self,
+        here: Place,
+        to: Place,
+        state: RouteState,
+        each: &mut impl FnMut(Hop, RouteState),
+    ) {
         for via in self.vias(here, to) {
-            let trail = trail.with_via(via).with(DETOUR);
-            self.ways_to(here, self.detour(trail), trail, each);
+            let state = state.with_via(via).with(DETOUR);
+            self.routes_to(here, self.detour(state), state, each);
         }
     }
 
-    fn ways_to(&self, here: Place, goal: Goal, trail: Trail, each: &mut impl FnMut(Hop, Trail)) {
+    fn routes_to(&self, here: Place, goal: Goal, state: RouteState, each: &mut impl FnMut(Hop, RouteState)) {
         let mut take = |port| {
-            let (hop, trail) = self.hop(port, trail);
-            each(hop, trail);
+            let (hop, state) = self.hop(port, state);
+            each(hop, state);
         };
         match goal.router {
             Some(router) if goal.group == here.group => take(self.map.shape.local_port(here.router, router)),
@@ -126,21 +132,21 @@ impl Dragonfly {
         }
     }
 
-    fn detours(&self, here: Place, to: Place, trail: Trail, each: &mut impl FnMut(Hop, Trail)) {
-        if trail.has(MUST_LEAVE) {
+    fn detours(&self, here: Place, to: Place, state: RouteState, each: &mut impl FnMut(Hop, RouteState)) {
+        if state.has(MUST_LEAVE) {
             for port in self.map.global_ports().map(PortNo) {
-                let (hop, trail) = self.hop(port, trail.without(MUST_LEAVE));
-                each(hop, trail);
+                let (hop, state) = self.hop(port, state.without(MUST_LEAVE));
+                each(hop, state);
             }
             return;
         }
         let goal = Goal { group: to.group, router: Some(to.router) };
         let mut minimal = Vec::new();
-        self.ways_to(here, goal, trail, &mut |hop, after| minimal.push((hop, after)));
+        self.routes_to(here, goal, state, &mut |hop, after| minimal.push((hop, after)));
         for (hop, after) in minimal {
             each(hop, after);
-            let others = self.others(here, to, trail, hop.port);
-            let astray = self.astray(here, to, trail, others);
+            let others = self.others(here, to, state, hop.port);
+            let astray = self.astray(here, to, state, others);
             let mut take = |port| {
                 if port != hop.port {
                     let (hop, after) = self.hop(port, astray);

@@ -4,7 +4,7 @@
 
 use std::ops::Range;
 
-use fabricsim_model::{Lanes, Trail};
+use fabricsim_model::{Lanes, RouteState};
 use fabricsim_units::PortNo;
 
 use super::map::Place;
@@ -12,10 +12,10 @@ use super::template::Kind;
 use super::{Dragonfly, Goal, MUST_LEAVE, TURNED};
 use crate::View;
 
-/// Conditions under which a packet leaves the minimal way.
+/// Conditions under which a packet leaves the minimal route.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Detours {
-    /// T: a packet leaves the minimal way if more than this number of flow-control units are ahead at the minimal port,
+    /// T: a packet leaves the minimal route if more than this number of flow-control units are ahead at the minimal port,
     /// and
     pub threshold: u32,
     /// this part of the buffers behind it, or more, is in use or waited for, in 65536ths.
@@ -66,25 +66,25 @@ impl Dragonfly {
     /// Ports that a packet may take instead of the minimal one, `minimal`: as FOGSim's mixed mode with local detours
     /// (`MM+L`).
     #[inline]
-    pub(super) fn others(&self, here: Place, to: Place, trail: Trail, minimal: PortNo) -> Others {
-        let at_source = !self.template.has_left(trail.place) && here.group != to.group;
-        if at_source && trail.place == 0 {
+    pub(super) fn others(&self, here: Place, to: Place, state: RouteState, minimal: PortNo) -> Others {
+        let at_source = !self.template.has_left(state.place) && here.group != to.group;
+        if at_source && state.place == 0 {
             return Others::Global;
         }
-        let turns = !trail.has(TURNED) && (at_source || self.map.kind(minimal) == Kind::Local);
+        let turns = !state.has(TURNED) && (at_source || self.map.kind(minimal) == Kind::Local);
         if turns { Others::Local } else { Others::None }
     }
 
-    /// State of a packet that leaves the minimal way by a port of this kind. One that makes a detour in the group where
+    /// State of a packet that leaves the minimal route by a port of this kind. One that makes a detour in the group where
     /// it was injected leaves the group from there.
     #[inline]
-    pub(super) fn astray(&self, here: Place, to: Place, trail: Trail, others: Others) -> Trail {
+    pub(super) fn astray(&self, here: Place, to: Place, state: RouteState, others: Others) -> RouteState {
         match others {
-            Others::Global => trail,
-            _ if !self.template.has_left(trail.place) && here.group != to.group => {
-                trail.with(TURNED | MUST_LEAVE)
+            Others::Global => state,
+            _ if !self.template.has_left(state.place) && here.group != to.group => {
+                state.with(TURNED | MUST_LEAVE)
             }
-            _ => trail.with(TURNED),
+            _ => state.with(TURNED),
         }
     }
 
@@ -95,19 +95,19 @@ impl Dragonfly {
         rules: Detours,
         here: Place,
         to: Place,
-        trail: &mut Trail,
+        state: &mut RouteState,
         view: &mut V,
     ) -> PortNo {
-        if trail.has(MUST_LEAVE) {
-            *trail = trail.without(MUST_LEAVE);
-            return self.leave(trail.place, view);
+        if state.has(MUST_LEAVE) {
+            *state = state.without(MUST_LEAVE);
+            return self.leave(state.place, view);
         }
         let minimal = self.towards(here, Goal { group: to.group, router: Some(to.router) }, view);
-        let others = self.others(here, to, *trail, minimal);
+        let others = self.others(here, to, *state, minimal);
         if others == Others::None {
             return minimal;
         }
-        let lanes = self.counted(rules, trail.place, self.map.kind(minimal));
+        let lanes = self.counted(rules, state.place, self.map.kind(minimal));
         let ahead = view.load(minimal, lanes);
         if ahead <= rules.threshold {
             return minimal;
@@ -124,11 +124,11 @@ impl Dragonfly {
             Others::Local => (Kind::Local, self.map.local_ports()),
             _ => (Kind::Global, self.map.global_ports()),
         };
-        let lanes = self.counted(rules, trail.place, kind);
+        let lanes = self.counted(rules, state.place, kind);
         let found = Self::find(rules.ratio, load, (minimal, ports), lanes, view);
         match found {
             Some(port) => {
-                *trail = self.astray(here, to, *trail, others);
+                *state = self.astray(here, to, *state, others);
                 port
             }
             None => minimal,

@@ -1,6 +1,6 @@
-//! Algorithms that choose between a minimal way and one over another group, and keep to it.
+//! Algorithms that choose between a minimal route and one over another group, and keep to it.
 
-use fabricsim_model::Trail;
+use fabricsim_model::RouteState;
 use fabricsim_units::PortNo;
 
 use super::map::{Map, Place};
@@ -9,10 +9,10 @@ use super::{DETOUR, Dragonfly, Goal, Policy, UNSURE, Via};
 use crate::View;
 use crate::gates::Gate;
 
-/// The beginning of a way.
-struct Way {
+/// The first link of a route that is compared with another.
+struct Candidate {
     port: PortNo,
-    /// Factor of what is ahead: links between switches of the whole way, or what `routing.weights` says.
+    /// Factor of what is ahead: links between switches of the whole route, or what `routing.weights` says.
     weight: u32,
     /// Its first global link.
     gate: Gate,
@@ -26,7 +26,7 @@ impl Dragonfly {
         policy: Policy,
         here: Place,
         to: Place,
-        trail: &mut Trail,
+        state: &mut RouteState,
         view: &mut V,
     ) -> PortNo {
         let decides = match policy {
@@ -34,55 +34,55 @@ impl Dragonfly {
             Policy::Valiant
             | Policy::UgalLocal { .. }
             | Policy::UgalGlobal { .. }
-            | Policy::Piggyback { .. } => trail.place == 0,
-            Policy::Progressive { .. } => trail.place == 0 || trail.has(UNSURE),
+            | Policy::Piggyback { .. } => state.place == 0,
+            Policy::Progressive { .. } => state.place == 0 || state.has(UNSURE),
         };
         if !decides || here.group == to.group {
-            let goal = self.goal(here, to, trail);
+            let goal = self.goal(here, to, state);
             return self.towards(here, goal, view);
         }
-        if !trail.has(UNSURE) {
-            *trail = trail.with_via(self.draw_via(here, to, view));
+        if !state.has(UNSURE) {
+            *state = state.with_via(self.draw_via(here, to, view));
         }
-        let again = trail.has(UNSURE);
-        *trail = trail.without(UNSURE);
+        let again = state.has(UNSURE);
+        *state = state.without(UNSURE);
         if policy == Policy::Valiant {
-            *trail = trail.with(DETOUR);
-            let via = self.detour(*trail);
+            *state = state.with(DETOUR);
+            let via = self.detour(*state);
             return self.towards(here, via, view);
         }
-        let mut minimal = self.minimal_way(here, to, view);
-        let mut detour = self.way_over(here, self.detour(*trail), to, view);
+        let mut minimal = self.minimal_route(here, to, view);
+        let mut detour = self.route_over(here, self.detour(*state), to, view);
         if let Some(weights) = self.weights {
             [minimal.weight, detour.weight] = weights;
         }
         let goes_minimally = match policy {
             Policy::UgalLocal { threshold } => {
-                self.is_shorter(trail.place, (&minimal, &detour), threshold, view)
+                self.is_shorter(state.place, (&minimal, &detour), threshold, view)
             }
             Policy::UgalGlobal { threshold } => {
                 let [least, other] = [&minimal, &detour]
-                    .map(|way| u64::from(self.ahead_at(here, way.gate, view)) * u64::from(way.weight));
+                    .map(|route| u64::from(self.ahead_at(here, route.gate, view)) * u64::from(route.weight));
                 least <= other + u64::from(threshold)
             }
             Policy::Piggyback { threshold, factor, congested } => {
                 !self.is_congested(here, minimal.gate, (factor, congested), view)
-                    && self.is_shorter(trail.place, (&minimal, &detour), threshold, view)
+                    && self.is_shorter(state.place, (&minimal, &detour), threshold, view)
             }
             Policy::Progressive { threshold } => {
-                let other = self.ahead_or_mean(trail.place, minimal.port, detour.port, view);
-                u64::from(self.ahead(trail.place, minimal.port, view)) <= 2 * other + u64::from(threshold)
+                let other = self.ahead_or_mean(state.place, minimal.port, detour.port, view);
+                u64::from(self.ahead(state.place, minimal.port, view)) <= 2 * other + u64::from(threshold)
             }
             Policy::Minimal | Policy::Valiant | Policy::Detours(_) => true,
         };
         if !goes_minimally {
-            *trail = trail.with(DETOUR);
+            *state = state.with(DETOUR);
             return detour.port;
         }
         let decides_again =
             matches!(policy, Policy::Progressive { .. }) && !again && self.is_local(minimal.port);
-        // What is not needed any more is forgotten, so that there are few different trails.
-        *trail = if decides_again { trail.with(UNSURE) } else { trail.with_via(0) };
+        // What is not needed any more is forgotten, so that there are few different states.
+        *state = if decides_again { state.with(UNSURE) } else { state.with_via(0) };
         minimal.port
     }
 
@@ -96,17 +96,17 @@ impl Dragonfly {
     fn is_shorter<V: View>(
         &self,
         slot: u8,
-        (minimal, detour): (&Way, &Way),
+        (minimal, detour): (&Candidate, &Candidate),
         threshold: u32,
         view: &mut V,
     ) -> bool {
-        let [least, other] =
-            [minimal, detour].map(|way| u64::from(self.ahead(slot, way.port, view)) * u64::from(way.weight));
+        let [least, other] = [minimal, detour]
+            .map(|route| u64::from(self.ahead(slot, route.port, view)) * u64::from(route.weight));
         least <= other + u64::from(threshold)
     }
 
     /// Blocks ahead at the port of a detour; or, where that is a local one in place of a global one, on average at the router's other
-    /// global links, if that is more: at a longer link there is always more on its way, and a detour takes a global link as
+    /// global links, if that is more: at a longer link there is always more in flight, and a detour takes a global link as
     /// well. All that there can be, where there is no other.
     fn ahead_or_mean<V: View>(&self, slot: u8, minimal: PortNo, detour: PortNo, view: &mut V) -> u64 {
         let ahead = u64::from(self.ahead(slot, detour, view));
@@ -119,13 +119,13 @@ impl Dragonfly {
         ahead.max(mean.unwrap_or(u64::from(u32::MAX)))
     }
 
-    /// Blocks ahead at a global link of this group, of all lanes: as they are at this router's own, as they were published at another's.
+    /// Blocks ahead at a global link of this group, of all lanes: as they are at this router's own, as they were broadcast at another's.
     fn ahead_at<V: View>(&self, here: Place, gate: Gate, view: &mut V) -> u32 {
         if gate.router == here.router {
             return view.load(gate.port, self.template.all(Kind::Global));
         }
         let first = self.map.number(Place { router: gate.router, ..here });
-        view.published(first + u32::from(gate.port.0) - u32::from(self.map.shape.global_port(0).0))
+        view.broadcast_load(first + u32::from(gate.port.0) - u32::from(self.map.shape.global_port(0).0))
     }
 
     /// True if there is much more ahead at a global link than at those of its router on average.
@@ -151,13 +151,13 @@ impl Dragonfly {
         self.map.kind(port) == Kind::Local
     }
 
-    fn minimal_way<V: View>(&self, here: Place, to: Place, view: &mut V) -> Way {
+    fn minimal_route<V: View>(&self, here: Place, to: Place, view: &mut V) -> Candidate {
         let gate = self.gate(here, Goal { group: to.group, router: Some(to.router) }, view);
-        Way { port: self.map.towards(here, gate), weight: Map::distance(here, gate, to.router), gate }
+        Candidate { port: self.map.towards(here, gate), weight: Map::distance(here, gate, to.router), gate }
     }
 
-    /// A way over `via`.
-    fn way_over<V: View>(&self, here: Place, via: Goal, to: Place, view: &mut V) -> Way {
+    /// A route over `via`.
+    fn route_over<V: View>(&self, here: Place, via: Goal, to: Place, view: &mut V) -> Candidate {
         let gate = self.gate(here, via, view);
         let first = match self.via {
             Via::Group => Map::distance(here, gate, gate.lands),
@@ -166,6 +166,6 @@ impl Dragonfly {
         let there = Place { group: via.group, router: via.router.unwrap_or(gate.lands) };
         let mut onwards = self.map.nearest(there, to.group, Some(to.router));
         let second = onwards.next().map_or(0, |gate| Map::distance(there, gate, to.router));
-        Way { port: self.map.towards(here, gate), weight: first + second, gate }
+        Candidate { port: self.map.towards(here, gate), weight: first + second, gate }
     }
 }

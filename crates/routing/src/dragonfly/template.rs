@@ -1,4 +1,4 @@
-//! Lane of a hop: its place in the longest way that the algorithm allows.
+//! Lane of a hop: its place in the longest route that the algorithm allows.
 
 use std::fmt;
 
@@ -13,7 +13,7 @@ pub(crate) enum Kind {
     Global,
 }
 
-/// The longest way of an algorithm, link by link. A packet takes the first slot after its present one whose kind is that of
+/// The longest route of an algorithm, link by link. A packet takes the first slot after its present one whose kind is that of
 /// the link it goes over (as FOGSim's `vcMngmt::nextChannel`; García et al., ICPP 2013): so slots only ascend, and since
 /// every slot has lanes of its own, no packets can wait for each other in a circle.
 ///
@@ -34,7 +34,7 @@ const MOST_SLOTS: usize = 8;
 const L: Kind = Kind::Local;
 const G: Kind = Kind::Global;
 
-/// Minimal ways.
+/// Minimal routes.
 pub(crate) const MINIMAL: &[Kind] = &[L, G, L];
 /// Over another group.
 pub(crate) const BY_GROUP: &[Kind] = &[L, G, L, G, L];
@@ -48,7 +48,7 @@ pub(crate) const PROGRESSIVE_BY_ROUTER: &[Kind] = &[L, L, G, L, L, G, L];
 pub(crate) const SIX_TWO: &[Kind] = &[L, L, G, L, L, G, L, L];
 
 impl Template {
-    /// The way `kinds` on `lanes` lanes, shared evenly among the slots of a link; `None` if there are too few.
+    /// The route `kinds` on `lanes` lanes, shared evenly among the slots of a link; `None` if there are too few.
     pub(crate) fn new(kinds: &'static [Kind], lanes: u8) -> Option<Self> {
         let width = lanes / needed(kinds);
         let mut next = [0; 2];
@@ -61,7 +61,7 @@ impl Template {
         (width > 0).then(|| Self::on_lanes(kinds, &places, width))
     }
 
-    /// The way `kinds` on the lanes that are given for each slot, whether or not they keep packets apart.
+    /// The route `kinds` on the lanes that are given for each slot, whether or not they keep packets apart.
     pub(super) fn on_lanes(kinds: &'static [Kind], places: &[u8], width: u8) -> Self {
         let mut lanes = [Lanes::new(0, width); MOST_SLOTS + 1];
         let mut next = [[kinds.len() as u8; MOST_SLOTS + 1]; 2];
@@ -76,7 +76,7 @@ impl Template {
     }
 
     /// The slot of the next link, of this kind, after `slot`; and its lanes. (The last slot, where there is no other: it does
-    /// not happen as long as packets keep to the ways that the template was made for.)
+    /// not happen as long as packets keep to the routes that the template was made for.)
     #[inline]
     pub(crate) fn next(&self, slot: u8, kind: Kind) -> (u8, Lanes) {
         let next = self.next[usize::from(kind == Kind::Global)][usize::from(slot)];
@@ -102,13 +102,13 @@ impl Template {
     }
 }
 
-/// Lanes that a way needs of every link: one for each local link on it, or for each global one.
+/// Lanes that a route needs of every link: one for each local link on it, or for each global one.
 pub(crate) fn needed(kinds: &[Kind]) -> u8 {
     let count = |kind| kinds.iter().filter(|&&k| k == kind).count() as u8;
     count(Kind::Local).max(count(Kind::Global))
 }
 
-/// A way in letters: `l0 g0 l1`.
+/// A route in letters: `l0 g0 l1`.
 impl fmt::Display for Template {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (slot, kind) in self.kinds.iter().enumerate() {
@@ -128,7 +128,7 @@ mod tests {
     fn the_next_slot_is_the_first_of_its_kind() {
         let template = Template::new(SIX_TWO, 6).unwrap();
         assert_eq!(template.to_string(), "l0 l1 g0 l2 l3 g1 l4 l5");
-        let way = |kinds: &[Kind]| {
+        let route = |kinds: &[Kind]| {
             let step = |slot: &mut u8, &kind: &Kind| {
                 let (next, lanes) = template.next(*slot, kind);
                 *slot = next;
@@ -136,17 +136,17 @@ mod tests {
             };
             kinds.iter().scan(0, step).collect::<Vec<_>>()
         };
-        assert_eq!(way(&[L, G, L]), [0, 0, 2]);
-        assert_eq!(way(&[G, L, L, G, L]), [0, 2, 3, 1, 4]);
-        assert_eq!(way(SIX_TWO), [0, 1, 0, 2, 3, 1, 4, 5]);
+        assert_eq!(route(&[L, G, L]), [0, 0, 2]);
+        assert_eq!(route(&[G, L, L, G, L]), [0, 2, 3, 1, 4]);
+        assert_eq!(route(SIX_TWO), [0, 1, 0, 2, 3, 1, 4, 5]);
         assert_eq!([0, 2, 3, 6].map(|slot| template.has_left(slot)), [false, false, true, true]);
         assert_eq!((template.all(L), template.all(G)), (Lanes::new(0, 6), Lanes::new(0, 2)));
     }
 
     #[test]
     fn what_algorithms_need() {
-        let ways = [MINIMAL, BY_GROUP, BY_ROUTER, PROGRESSIVE_BY_GROUP, PROGRESSIVE_BY_ROUTER, SIX_TWO];
-        assert_eq!(ways.map(needed), [2, 3, 4, 4, 5, 6]);
+        let routes = [MINIMAL, BY_GROUP, BY_ROUTER, PROGRESSIVE_BY_GROUP, PROGRESSIVE_BY_ROUTER, SIX_TWO];
+        assert_eq!(routes.map(needed), [2, 3, 4, 4, 5, 6]);
         assert_eq!(Template::new(SIX_TWO, 5), None);
         let wide = Template::new(MINIMAL, 5).unwrap();
         assert_eq!(wide.next(0, G), (2, Lanes::new(0, 2)));

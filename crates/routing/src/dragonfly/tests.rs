@@ -1,4 +1,4 @@
-use fabricsim_model::{Random, Trail};
+use fabricsim_model::{Random, RouteState};
 use fabricsim_topology::Shape;
 use fabricsim_units::{HostId, Vl};
 use proptest::prelude::*;
@@ -6,7 +6,7 @@ use proptest::prelude::*;
 use super::{DETOUR, Detours, Dragonfly, Policy, Via, template};
 use crate::deadlock::{Verdict, check_among};
 use crate::samples::{graph, try_router};
-use crate::testing::{Recorded, network, packet, way};
+use crate::testing::{Recorded, network, packet, route};
 use crate::{At, RoutingFunction, check};
 
 const ALGORITHMS: [(&str, u8); 10] = [
@@ -71,7 +71,7 @@ fn verdict(topology: &str, policy: (Policy, Via), kinds: &'static [template::Kin
 
 const DETOURS: Policy = Policy::Detours(Detours { threshold: 0, trigger: 0, ratio: 65536, of_lane: false });
 
-/// With two slots of a way on one lane, there is a cycle, wherever the way is long enough that there can be one.
+/// With two slots of a route on one lane, there is a cycle, wherever the route is long enough that there can be one.
 #[test]
 fn one_lane_less_is_one_too_few() {
     use template::{BY_GROUP, BY_ROUTER, MINIMAL, PROGRESSIVE_BY_GROUP, PROGRESSIVE_BY_ROUTER, SIX_TWO};
@@ -94,14 +94,14 @@ fn one_lane_less_is_one_too_few() {
     }
 }
 
-/// BookSim's `ugal_dragonflynew` has a lane for ways to the intermediate router, one from there on, and one for minimal ways,
+/// BookSim's `ugal_dragonflynew` has a lane for routes to the intermediate router, one from there on, and one for minimal routes,
 /// and calls that free of deadlock. It is not: on the first lane local links lead to global ones, and these to local ones
-/// of the intermediate group. Of its two kinds of ways those over another group alone have the cycle.
+/// of the intermediate group. Of its two kinds of routes those over another group alone have the cycle.
 #[test]
 fn three_lanes_by_phase_are_not_free_of_deadlock() {
     for topology in ["dragonfly = { p = 1, a = 2, h = 1 }", "dragonfly = { p = 1, a = 4, h = 2 }"] {
-        let way = template::BY_ROUTER;
-        let found = verdict(topology, (Policy::Valiant, Via::Router), way, &[0, 0, 0, 1, 1, 2]);
+        let route = template::BY_ROUTER;
+        let found = verdict(topology, (Policy::Valiant, Via::Router), route, &[0, 0, 0, 1, 1, 2]);
         let Verdict::Cyclic { cycle } = found else { panic!("{topology}: {found:?}") };
         assert!(cycle.iter().all(|&(_, lane)| lane == Vl(0)), "{cycle:?}");
     }
@@ -110,7 +110,7 @@ fn three_lanes_by_phase_are_not_free_of_deadlock() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(300))]
 
-    /// With any loads: a packet arrives, on a way that its algorithm allows, each link on the lane of its slot. (That every
+    /// With any loads: a packet arrives, on a route that its algorithm allows, each link on the lane of its slot. (That every
     /// decision is an option of the deadlock check is asserted where it is made.)
     #[test]
     fn packets_arrive_on_ways_that_are_allowed(
@@ -123,7 +123,7 @@ proptest! {
         let Shape::Dragonfly(shape) = &graph.shape else { panic!("not a dragonfly") };
         let mut group = graph.hosts[from as usize].switch.0 / shape.routers;
         let ends = (HostId(from), HostId(to));
-        let way: Vec<(char, u8)> = way(&graph, &router, ends, seed)
+        let route: Vec<(char, u8)> = route(&graph, &router, ends, seed)
             .into_iter()
             .map(|(at, lane)| {
                 let letter = if at.0 / shape.routers == group { 'l' } else { 'g' };
@@ -133,20 +133,20 @@ proptest! {
             .collect();
         let longest = ["lgl", "lglgl", "lgllgl", "lglgl", "lgllgl", "lglgl", "lglgl", "llglgl", "llgllgl", "llgllgll"][algorithm];
         let mut left = longest.chars();
-        for (letter, _) in &way {
-            prop_assert!(left.any(|slot| slot == *letter), "{way:?} is not a part of {longest}");
+        for (letter, _) in &route {
+            prop_assert!(left.any(|slot| slot == *letter), "{route:?} is not a part of {longest}");
         }
         for letter in ['l', 'g'] {
-            let lanes: Vec<u8> = way.iter().filter(|link| link.0 == letter).map(|link| link.1).collect();
-            prop_assert!(lanes.is_sorted_by(|a, b| a < b), "{way:?}");
+            let lanes: Vec<u8> = route.iter().filter(|link| link.0 == letter).map(|link| link.1).collect();
+            prop_assert!(lanes.is_sorted_by(|a, b| a < b), "{route:?}");
         }
         if routing.contains("minimal") {
-            prop_assert_eq!(&way.len(), &(crate::path(&router, &graph, HostId(from), HostId(to)).len() - 1));
+            prop_assert_eq!(&route.len(), &(crate::path(&router, &graph, HostId(from), HostId(to)).len() - 1));
         }
     }
 }
 
-/// Weights take the place of the links of the ways: a detour is taken just where w_min q_min > w_val q_val + T.
+/// Weights take the place of the links of the routes: a detour is taken just where w_min q_min > w_val q_val + T.
 #[test]
 fn weights_decide_in_place_of_links() {
     for (weights, [minimal, detour]) in [("[1, 2]", [1, 2]), ("[1, 1]", [1, 1]), ("[5, 3]", [5, 3])] {
@@ -159,11 +159,11 @@ fn weights_decide_in_place_of_links() {
                 let host = &graph.hosts[from.index()];
                 let at = At { switch: host.switch, in_port: host.port, lane: Vl(0) };
                 let mut view = Recorded { random: Random::new(u64::from(seed), 1, 2), asked: Vec::new() };
-                let mut trail = Trail::default();
-                router.choose(at, &packet(from, to), &mut trail, &mut view).unwrap();
+                let mut state = RouteState::default();
+                router.choose(at, &packet(from, to), &mut state, &mut view).unwrap();
                 let [(_, least), (_, other)] = view.asked[..] else { panic!("{:?}", view.asked) };
                 let (least, other) = (least * minimal, other * detour + blocks);
-                assert_eq!(trail.has(DETOUR), least > other, "{routing}, seed {seed}: {:?}", view.asked);
+                assert_eq!(state.has(DETOUR), least > other, "{routing}, seed {seed}: {:?}", view.asked);
                 ties += u32::from(least == other);
                 detours += u32::from(least > other);
             }

@@ -139,9 +139,9 @@ proptest! {
             let router = crate::TableRouting::new(tables, fabricsim_model::Lanes::new(0, 1)).into();
             for from in hosts(&graph) {
                 for to in hosts(&graph) {
-                    let way = crate::path(&router, &graph, from, to);
+                    let route = crate::path(&router, &graph, from, to);
                     let target = &graph.hosts[to.index()];
-                    prop_assert_eq!(way.last().map(|(at, hop)| (*at, hop.port)), Some((target.switch, target.port)));
+                    prop_assert_eq!(route.last().map(|(at, hop)| (*at, hop.port)), Some((target.switch, target.port)));
                 }
             }
         }

@@ -4,7 +4,7 @@ use fabricsim_units::{HostId, PortNo, SwitchId};
 use crate::wiring::beyond;
 use crate::{ForwardingTables, TablesProblem};
 
-/// Known state of a switch on the way to one destination.
+/// Known state of a switch on the route to one destination.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum State {
     Unknown,
@@ -16,13 +16,13 @@ enum State {
 /// not, and why: no port, a wrong host, or a circle.
 pub fn verify(tables: &ForwardingTables, graph: &Graph) -> Result<(), (SwitchId, TablesProblem)> {
     let mut states = vec![State::Unknown; graph.switches.len()];
-    let mut way = Vec::new();
+    let mut route = Vec::new();
     for to in (0..graph.hosts.len() as u32).map(HostId) {
         states.fill(State::Unknown);
         for start in (0..graph.switches.len() as u32).map(SwitchId) {
-            way.clear();
-            follow(tables, graph, (start, to), &mut states, &mut way)?;
-            for at in &way {
+            route.clear();
+            follow(tables, graph, (start, to), &mut states, &mut route)?;
+            for at in &route {
                 states[at.index()] = State::Arrives;
             }
         }
@@ -36,7 +36,7 @@ fn follow(
     graph: &Graph,
     (start, to): (SwitchId, HostId),
     states: &mut [State],
-    way: &mut Vec<SwitchId>,
+    route: &mut Vec<SwitchId>,
 ) -> Result<(), (SwitchId, TablesProblem)> {
     let (lid, host) = (to.index() + 1, || graph.hosts[to.index()].name.clone());
     let name = |at: SwitchId| graph.switches[at.index()].name.clone();
@@ -45,14 +45,14 @@ fn follow(
         match states[at.index()] {
             State::Arrives => return Ok(()),
             State::OnTheWay => {
-                let circle = way.iter().skip_while(|&&switch| switch != at).chain([&at]);
+                let circle = route.iter().skip_while(|&&switch| switch != at).chain([&at]);
                 let switches = circle.map(|&switch| name(switch)).collect();
                 return Err((at, TablesProblem::Loop { lid, host: host(), switches }));
             }
             State::Unknown => {}
         }
         states[at.index()] = State::OnTheWay;
-        way.push(at);
+        route.push(at);
         let port = tables.port(at, to).filter(|port| port.index() < graph.switches[at.index()].ports.len());
         let no_route = || (at, TablesProblem::NoRoute { switch: name(at), lid, host: host() });
         let port: PortNo = port.ok_or_else(no_route)?;

@@ -1,9 +1,9 @@
-//! Ways around failed links that dimension order alone cannot avoid.
+//! RouteTable around failed links that dimension order alone cannot avoid.
 //!
 //! For each target the routers from which dimension order meets a failed link are found, and from each of them the
-//! cheapest way, by allowed turns, to a place from which dimension order or another detour leads on. A turn that is
+//! cheapest route, by allowed turns, to a place from which dimension order or another detour leads on. A turn that is
 //! not allowed yet costs as much as [`NEW_TURN`] links, so that detours share theirs. Along a detour the entry of a
-//! router may depend on the input port; all other packets keep their way.
+//! router may depend on the input port; all other packets keep their route.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
@@ -144,14 +144,14 @@ impl<'a> Detourer<'a> {
         places.filter(|&(at, d)| comes_in(at, d)).map(|(at, d)| (at, Some(d))).collect()
     }
 
-    /// Finds the way from a place, by turns that are all allowed then.
+    /// Finds the route from a place, by turns that are all allowed then.
     fn settle(&mut self, target: Target, start: Place, detours: &mut Detours) -> Result<(), NoWay> {
         loop {
-            let Some((way, rest)) = self.find(target, start, detours) else {
+            let Some((route, rest)) = self.find(target, start, detours) else {
                 return Err(NoWay::Turns(start.0, target));
             };
             let steps: Vec<(Place, u8)> =
-                way.windows(2).filter_map(|pair| Some((pair[0], pair[1].1?))).collect();
+                route.windows(2).filter_map(|pair| Some((pair[0], pair[1].1?))).collect();
             let mut new = BTreeSet::new();
             for &((at, input), output) in &steps {
                 if let (Turn::Unknown, Some(input)) = (self.turns.of(at, input, output), input) {
@@ -159,7 +159,7 @@ impl<'a> Detourer<'a> {
                 }
             }
             if new.into_iter().all(|(at, input, output)| self.turns.allow(at, input, output)) {
-                let mut straight = way.last().map_or(0, |&end| self.view(target).straight(end, detours));
+                let mut straight = route.last().map_or(0, |&end| self.view(target).straight(end, detours));
                 for (links, (place, output)) in (rest + 1..).zip(steps.into_iter().rev()) {
                     straight = if place.1 == Some(output) { straight + 1 } else { 0 };
                     detours.insert(place, Step { output, rest: links, straight });
@@ -267,7 +267,7 @@ impl View<'_> {
         self.bad[at.index()] != self.round && self.turns.of(at, input, usual) == Turn::Allowed
     }
 
-    /// Links straight on from a place from which the way is known.
+    /// Links straight on from a place from which the route is known.
     fn straight(&self, (mut at, input): Place, detours: &Detours) -> u32 {
         if let Some(step) = detours.get(&(at, input)) {
             return step.straight;
@@ -280,7 +280,7 @@ impl View<'_> {
         links
     }
 
-    /// Links of the way by dimension order, which is whole.
+    /// Links of the route by dimension order, which is whole.
     fn usual_length(&self, mut at: SwitchId) -> u32 {
         let mut links = 0;
         while !self.has_arrived(at) {
@@ -290,7 +290,7 @@ impl View<'_> {
         links
     }
 
-    /// No way has fewer links.
+    /// No route has fewer links.
     fn at_least(&self, at: SwitchId) -> u32 {
         let dimensions = 0..self.grid.directions / 2;
         dimensions.map(|d| self.to_target(d, self.grid.coordinate(at, d))).sum()

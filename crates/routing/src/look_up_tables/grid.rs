@@ -101,7 +101,7 @@ impl<'a> Grid<'a> {
         self.shape.wrap[dimension] && self.coordinate(at, dimension) == edge
     }
 
-    /// Links between two coordinates of a dimension by the shorter way.
+    /// Links between two coordinates of a dimension by the shorter direction.
     pub(super) fn distance(&self, dimension: usize, a: u32, b: u32) -> u32 {
         let straight = a.abs_diff(b);
         if self.shape.wrap[dimension] { straight.min(self.radix(dimension) - straight) } else { straight }

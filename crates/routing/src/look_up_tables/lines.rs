@@ -1,9 +1,9 @@
-//! Dimension order with failed links as far as it goes: which way along each line of the grid.
+//! Dimension order with failed links as far as it goes: the direction along each line of the grid.
 //!
-//! A packet takes the shorter way to its coordinate or, for another partition, to the nearer end of it; at half a
-//! ring it goes up from odd places and down from even ones. Where a link on that way has failed and the other way
+//! A packet takes the shorter direction to its coordinate or, for another partition, to the nearer end of it; at half a
+//! ring it goes up from odd places and down from even ones. Where a link on that route has failed and the other direction
 //! round the ring is whole, it takes that. A packet never turns back: what is broken ahead of it stays broken from
-//! every place that it comes through the other way.
+//! every place that it comes through the other direction.
 
 use fabricsim_units::SwitchId;
 
@@ -23,7 +23,7 @@ impl Lines<'_> {
     pub(super) fn towards(&self, at: SwitchId, dimension: usize, to: u32, odd: bool) -> u8 {
         let (here, radix) = (self.grid.coordinate(at, dimension), self.grid.radix(dimension));
         if !self.grid.shape.wrap[dimension] || self.layout.divides(dimension) {
-            // A block of a ring is at most half of it, or one link more: the shorter way stays within it.
+            // A block of a ring is at most half of it, or one link more: the shorter direction stays within it.
             return direction(dimension, to > here);
         }
         let (up, down) = ((to + radix - here) % radix, (here + radix - to) % radix);
@@ -48,7 +48,7 @@ impl Lines<'_> {
         self.shorter(at, dimension, (up, down), odd)
     }
 
-    /// The shorter of two ways along a ring, of `up` and of `down` links, unless only the other is whole.
+    /// The shorter of two routes along a ring, of `up` and of `down` links, unless only the other is whole.
     fn shorter(&self, at: SwitchId, dimension: usize, (up, down): (u32, u32), odd: bool) -> u8 {
         let goes_up = up < down || up == down && odd;
         let chosen = (direction(dimension, goes_up), if goes_up { up } else { down });

@@ -10,21 +10,21 @@ pub(super) type Place = (SwitchId, Option<u8>);
 
 /// Answer of a place to a search.
 pub(super) enum Outlook {
-    /// From here the way is known, with this number of links.
+    /// From here the route is known, with this number of links.
     Known(u32),
     /// At least this number of links.
     AtLeast(u32),
-    /// The way from here is decided, and not to be taken by those who come so.
+    /// The route from here is decided, and not to be taken by those who come so.
     Never,
 }
 
 /// Scratch space of searches.
 pub(super) struct Search {
     directions: usize,
-    /// Cost of the cheapest way found to each place, the place before it, and in which search that was.
+    /// Cost of the cheapest route found to each place, the place before it, and in which search that was.
     cost: Vec<u32>,
     before: Vec<u32>,
-    /// Links that the way goes straight on at its end.
+    /// Links that the route goes straight on at its end.
     run: Vec<u32>,
     round: Vec<u32>,
     this_round: u32,
@@ -46,8 +46,8 @@ impl Search {
         }
     }
 
-    /// The cheapest way from `start` to a place from which the way is known: its places, both ends included, and the
-    /// links from its end. `outlook` and `moves` receive the number of links that the way came straight on; `moves` lists
+    /// The cheapest route from `start` to a place from which the route is known: its places, both ends included, and the
+    /// links from its end. `outlook` and `moves` receive the number of links that the route came straight on; `moves` lists
     /// directions, what is behind them and what they cost.
     pub(super) fn run(
         &mut self,
@@ -102,10 +102,10 @@ impl Search {
 
     fn way_to(&self, index: u32) -> Vec<Place> {
         let before = |&index: &u32| Some(self.before[index as usize]).filter(|&before| before != u32::MAX);
-        let mut way: Vec<Place> =
+        let mut route: Vec<Place> =
             std::iter::successors(Some(index), before).map(|index| self.place(index)).collect();
-        way.reverse();
-        way
+        route.reverse();
+        route
     }
 
     fn index(&self, (at, input): Place) -> u32 {

@@ -2,7 +2,7 @@
 //!
 //! Packets of both directions of a link can go around it on the same side. If those of one direction pass it on one
 //! side and those of the other on the other, they go in a circle, and the turns of one of them are not allowed. So all
-//! are given a side to prefer, in several ways until one leaves no pair without a way.
+//! are given a side to prefer, in several ways until one leaves no pair without a route.
 
 use std::collections::VecDeque;
 
@@ -11,7 +11,7 @@ use fabricsim_units::{LinkId, SwitchId};
 
 use super::grid::Grid;
 
-/// Ways to choose sides that are tried: first the same for all links, then any.
+/// RouteTable to choose sides that are tried: first the same for all links, then any.
 pub(super) const CHOICES: u64 = 32;
 
 /// Links that a turn on the other side costs more, for each dimension.
@@ -71,7 +71,7 @@ fn nearest(grid: &Grid<'_>, failed: &[LinkId]) -> Vec<Option<(usize, SwitchId)>>
     nearest
 }
 
-/// Distance of `to` above `from`, by the shorter way.
+/// Distance of `to` above `from`, by the shorter direction.
 fn signed(grid: &Grid<'_>, dimension: usize, from: u32, to: u32) -> i64 {
     let (k, straight) = (i64::from(grid.radix(dimension)), i64::from(to) - i64::from(from));
     if !grid.shape.wrap[dimension] {

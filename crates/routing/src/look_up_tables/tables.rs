@@ -163,19 +163,19 @@ fn fill_local(lines: &Lines<'_>, at: SwitchId, partition: u16, table: &mut [u8])
     let dimensions = grid.directions / 2;
     let ranges: Vec<(u32, u32)> = (0..dimensions).map(|d| lines.layout.range(partition, d)).collect();
     // By dimension, place in the block, and parity of the entry.
-    let ways: Vec<Vec<[u8; 2]>> = (0..dimensions)
+    let routes: Vec<Vec<[u8; 2]>> = (0..dimensions)
         .map(|d| {
             let here = grid.coordinate(at, d);
-            let way = |to: u32, odd| if to == here { HERE } else { lines.towards(at, d, to, odd) };
-            (ranges[d].0..ranges[d].1).map(|to| [way(to, false), way(to, true)]).collect()
+            let route = |to: u32, odd| if to == here { HERE } else { lines.towards(at, d, to, odd) };
+            (ranges[d].0..ranges[d].1).map(|to| [route(to, false), route(to, true)]).collect()
         })
         .collect();
-    let count: usize = ways.iter().map(Vec::len).product();
+    let count: usize = routes.iter().map(Vec::len).product();
     let mut place = vec![0; dimensions];
     for (entry, cell) in table.iter_mut().take(count).enumerate() {
         let odd = entry.count_ones() as usize % 2;
-        let ways = lines.order.iter().map(|&d| ways[d][place[d]][odd]);
-        *cell = ways.into_iter().find(|&way| way != HERE).unwrap_or(HERE);
+        let routes = lines.order.iter().map(|&d| routes[d][place[d]][odd]);
+        *cell = routes.into_iter().find(|&route| route != HERE).unwrap_or(HERE);
         for (at, (first, end)) in place.iter_mut().zip(&ranges) {
             *at += 1;
             if *at < (end - first) as usize {

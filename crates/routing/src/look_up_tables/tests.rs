@@ -10,10 +10,10 @@ use crate::{Router, path};
 
 const TABLES: &str = "algorithm = \"look-up-tables\"";
 
-/// A link of a way: dimension, true if it leads up, true if it crosses the dateline, and its lanes.
+/// A link of a route: dimension, true if it leads up, true if it crosses the dateline, and its lanes.
 type Step = (usize, bool, bool, Lanes);
 
-/// The links between switches on the way of a packet.
+/// The links between switches on the route of a packet.
 fn steps(router: &Router, graph: &Graph, from: HostId, to: HostId) -> Vec<Step> {
     let Shape::Grid(shape) = &graph.shape else { panic!("not a grid") };
     let step = |(at, hop): (SwitchId, fabricsim_model::Hop)| {
@@ -24,14 +24,14 @@ fn steps(router: &Router, graph: &Graph, from: HostId, to: HostId) -> Vec<Step> 
         let crosses = shape.wrap[dimension] && graph.switches[at.index()].coordinates[dimension] == edge;
         Some((dimension, up, crosses, hop.lanes))
     };
-    let way = path(router, graph, from, to);
-    let (last, hop) = way[way.len() - 1];
+    let route = path(router, graph, from, to);
+    let (last, hop) = route[route.len() - 1];
     let end = beyond(graph, last, hop.port).map(|end| end.node);
-    assert_eq!(end, Some(Node::Host(to)), "{from} to {to}: {way:?}");
-    way.into_iter().filter_map(step).collect()
+    assert_eq!(end, Some(Node::Host(to)), "{from} to {to}: {route:?}");
+    route.into_iter().filter_map(step).collect()
 }
 
-/// Links of the shortest way.
+/// Links of the shortest route.
 fn minimal(graph: &Graph, from: HostId, to: HostId) -> usize {
     let Shape::Grid(shape) = &graph.shape else { panic!("not a grid") };
     let place = |host: HostId| &graph.switches[graph.hosts[host.index()].switch.index()].coordinates;
@@ -43,7 +43,7 @@ fn minimal(graph: &Graph, from: HostId, to: HostId) -> usize {
 }
 
 /// Walks all pairs without failed links: in dimension order, never back, lanes by the dateline. The most links that a
-/// way is too long, and the mean over the pairs.
+/// route is too long, and the mean over the pairs.
 fn walk_all(topology: &str, routing: &str, lanes: u8, order: &[usize]) -> (usize, f64) {
     let (graph, router) = network(topology, &format!("{TABLES}\n{routing}"), lanes);
     let Shape::Grid(shape) = &graph.shape else { panic!("not a grid") };
@@ -95,7 +95,7 @@ fn with_one_partition_all_ways_are_minimal() {
     }
 }
 
-/// To a partition of s coordinates of a ring the way is by its nearer end: up to s - 2 links longer than to the
+/// To a partition of s coordinates of a ring the route is by its nearer end: up to s - 2 links longer than to the
 /// destination itself.
 #[test]
 fn with_several_partitions_ways_to_others_are_longer_by_less_than_a_partition() {
@@ -172,16 +172,16 @@ fn routing(more: &str, failed: &[String]) -> String {
 /// Every pair arrives, over no failed link, and nothing can wait in a circle.
 fn is_sound(graph: &Graph, router: &Router, lanes: u8, failed: &[String]) {
     for (from, to) in hosts(graph).flat_map(|from| hosts(graph).map(move |to| (from, to))) {
-        let way = path(router, graph, from, to);
-        for pair in way.windows(2) {
+        let route = path(router, graph, from, to);
+        for pair in route.windows(2) {
             let link = graph.switches[pair[0].0.index()].ports[pair[0].1.port.index()];
             let (a, b) = (graph.links[link.index()].a.node, graph.links[link.index()].b.node);
             let names = [(a, b), (b, a)].map(|(a, b)| format!("{}-{}", graph.name(a), graph.name(b)));
             assert!(!failed.iter().any(|name| names.contains(name)), "{from} to {to} over {names:?}");
         }
-        let (last, hop) = way[way.len() - 1];
+        let (last, hop) = route[route.len() - 1];
         let end = beyond(graph, last, hop.port).map(|end| end.node);
-        assert_eq!(end, Some(Node::Host(to)), "{from} to {to} with {failed:?}: {way:?}");
+        assert_eq!(end, Some(Node::Host(to)), "{from} to {to} with {failed:?}: {route:?}");
     }
     if lanes > 1 {
         let all: Vec<HostId> = hosts(graph).collect();
@@ -214,7 +214,7 @@ proptest! {
                 let error = error.to_string();
                 prop_assert!(error.starts_with("sample.toml: links.failed: "), "{}", error);
                 prop_assert!(
-                    error.contains("cut off") || error.contains("the turn rules leave no way"), "{}", error
+                    error.contains("cut off") || error.contains("the turn rules leave no route"), "{}", error
                 );
             }
         }

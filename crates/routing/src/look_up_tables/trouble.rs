@@ -9,7 +9,7 @@ use super::tables::{Tables, Target};
 
 const KEY: &str = "links.failed";
 
-/// The error for failed links that leave no way.
+/// The error for failed links that leave no route.
 pub(super) fn no_way(graph: &Graph, tables: &Tables, no_way: NoWay, file: &str) -> SpecError {
     let name = |at: SwitchId| graph.switches[at.index()].name.clone();
     let message = match no_way {
@@ -22,7 +22,7 @@ pub(super) fn no_way(graph: &Graph, tables: &Tables, no_way: NoWay, file: &str) 
                 }
             };
             format!(
-                "the turn rules leave no way from {} to {}{part}: every detour would take a turn with which packets could \
+                "the turn rules leave no route from {} to {}{part}: every detour would take a turn with which packets could \
                  wait for each other in a circle. Leave out some of these links",
                 name(from),
                 to.map(name).unwrap_or_default()

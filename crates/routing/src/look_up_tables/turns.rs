@@ -5,7 +5,7 @@
 //! needs one, each only if the dependencies among all channels that the allowed turns make have no circle with it.
 //! A channel is a link's direction or, in a dimension that wraps, its lower or its upper lanes: packets begin a
 //! dimension on the lower ones and move to the upper as they cross the dateline. No packet goes further along a whole
-//! ring than the longest way of dimension order there, so that the upper lanes are not used all around it.
+//! ring than the longest route of dimension order there, so that the upper lanes are not used all around it.
 
 use std::collections::BTreeMap;
 

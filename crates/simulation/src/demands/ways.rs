@@ -8,7 +8,7 @@
 use std::collections::BTreeMap;
 
 use fabricsim_engine::Prepared;
-use fabricsim_model::{Hop, Table, Trail};
+use fabricsim_model::{Hop, RouteState, Table};
 use fabricsim_routing::{At, RoutingFunction};
 use fabricsim_topology::{End, Node};
 use fabricsim_units::{HostId, PortNo, SwitchId, Vl};
@@ -18,7 +18,7 @@ use super::links::{sink, sink_rate};
 use super::{DemandsError, MOST_CROSSINGS};
 
 /// A packet at a switch, and its routing state.
-type State = (SwitchId, PortNo, Vl, Trail);
+type State = (SwitchId, PortNo, Vl, RouteState);
 /// Packets of one size for one destination.
 type Commodity = (HostId, u16);
 
@@ -48,7 +48,7 @@ pub(super) struct Ways<'a> {
     crossings: Vec<Crossing>,
     arcs: Vec<Arc>,
     states: BTreeMap<(Commodity, State), i64>,
-    options: Vec<(Hop, Trail)>,
+    options: Vec<(Hop, RouteState)>,
 }
 
 /// The links that `flows` cross; sets the states in which they enter.
@@ -102,29 +102,29 @@ impl Ways<'_> {
     fn start(&self, flow: &Flow) -> State {
         let host = &self.prepared.graph.hosts[flow.source.index()];
         let lanes = self.prepared.router.injection_lanes(flow.source, flow.destination);
-        (host.switch, host.port, lanes.first, Trail::default())
+        (host.switch, host.port, lanes.first, RouteState::default())
     }
 
     /// The arcs from a state: link and next state.
-    fn on(&mut self, (at, in_port, lane, trail): State, to: HostId) -> Vec<(i64, Option<State>)> {
+    fn on(&mut self, (at, in_port, lane, state): State, to: HostId) -> Vec<(i64, Option<State>)> {
         self.options.clear();
         let router = &self.prepared.router;
         if router.takes_detours() {
-            router.options(At { switch: at, in_port, lane }, to, trail, &mut self.options);
+            router.options(At { switch: at, in_port, lane }, to, state, &mut self.options);
         } else {
             let mut hops = Vec::new();
             router.hops(at, in_port, lane, to, &mut hops);
-            self.options.extend(hops.into_iter().map(|hop| (hop, trail)));
+            self.options.extend(hops.into_iter().map(|hop| (hop, state)));
         }
         let graph = &self.prepared.graph;
-        let step = |(hop, trail): &(Hop, Trail)| {
+        let step = |(hop, state): &(Hop, RouteState)| {
             let number = graph.switches[at.index()].ports[hop.port.index()];
             let link = &graph.links[number.index()];
             let from_a = link.a == End { node: Node::Switch(at), port: hop.port };
             let end = if from_a { link.b } else { link.a };
             let next = match end.node {
                 Node::Host(_) => None,
-                Node::Switch(next) => Some((next, end.port, hop.lanes.first, *trail)),
+                Node::Switch(next) => Some((next, end.port, hop.lanes.first, *state)),
             };
             (2 * i64::from(number.0) + i64::from(!from_a), next)
         };

@@ -7,24 +7,24 @@ const MOST: usize = 1 << 16;
 /// Stands for a port that is not there.
 pub(crate) const NO_PORT: PortNo = PortNo(u16::MAX);
 
-/// A way on from a switch.
+/// A route on from a switch.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Way {
+pub(crate) struct Route {
     pub(crate) hop: Hop,
     /// Those who come in by this port go on around a ring: they keep the class of their lane. [`NO_PORT`] where there
     /// are no classes.
     pub(crate) goes_on_from: PortNo,
 }
 
-/// The way from every switch to every host, for small fabrics; else empty.
+/// The route from every switch to every host, for small fabrics; else empty.
 #[derive(Clone, Debug)]
-pub struct Ways {
+pub struct RouteTable {
     hosts: usize,
-    table: Vec<Way>,
+    table: Vec<Route>,
     pub(crate) rings: Rings,
 }
 
-impl Default for Ways {
+impl Default for RouteTable {
     fn default() -> Self {
         Self::none(Rings::new(1))
     }
@@ -64,41 +64,41 @@ impl Rings {
 
     /// The hop of one who came in by `in_port` on `lane`.
     #[inline(always)]
-    pub(crate) fn hop(self, way: Way, in_port: PortNo, lane: Vl) -> Hop {
-        if way.goes_on_from == in_port {
+    pub(crate) fn hop(self, route: Route, in_port: PortNo, lane: Vl) -> Hop {
+        if route.goes_on_from == in_port {
             let class = usize::from(lane.0 >= self.split);
-            return Hop { port: way.hop.port, lanes: self.classes[class] };
+            return Hop { port: route.hop.port, lanes: self.classes[class] };
         }
-        way.hop
+        route.hop
     }
 }
 
-impl Ways {
+impl RouteTable {
     /// No table.
     pub(crate) const fn none(rings: Rings) -> Self {
         Self { hosts: 0, table: Vec::new(), rings }
     }
 
-    /// The table of a fabric of the given numbers of switches and hosts, unless it would be too large; `way` gives the
-    /// ways.
+    /// The table of a fabric of the given numbers of switches and hosts, unless it would be too large; `route` gives the
+    /// routes.
     pub(crate) fn new(
         switches: usize,
         hosts: usize,
         rings: Rings,
-        way: impl Fn(SwitchId, HostId) -> Way,
+        route: impl Fn(SwitchId, HostId) -> Route,
     ) -> Self {
         if switches.saturating_mul(hosts) > MOST {
             return Self::none(rings);
         }
         let pairs = (0..switches as u32).flat_map(|at| (0..hosts as u32).map(move |to| (at, to)));
-        Self { hosts, table: pairs.map(|(at, to)| way(SwitchId(at), HostId(to))).collect(), rings }
+        Self { hosts, table: pairs.map(|(at, to)| route(SwitchId(at), HostId(to))).collect(), rings }
     }
 
     /// The hop from `at` to `to`, having come in by `in_port` on `lane`; `None` without a table.
     #[inline(always)]
     pub fn hop(&self, at: SwitchId, in_port: PortNo, lane: Vl, to: HostId) -> Option<Hop> {
-        let way = *self.table.get(at.index() * self.hosts + to.index())?;
-        Some(self.rings.hop(way, in_port, lane))
+        let route = *self.table.get(at.index() * self.hosts + to.index())?;
+        Some(self.rings.hop(route, in_port, lane))
     }
 
     #[cfg(test)]
