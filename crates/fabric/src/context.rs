@@ -2,6 +2,7 @@ use std::sync::Arc;
 
 use fabricsim_model::{ExtensionHeaders, Hop, LossCause, Packet, Random};
 use fabricsim_routing::RouteTable;
+use fabricsim_routing::lanes::ServiceClasses;
 use fabricsim_spec::{Arbiter, CreditReturn, Queueing, Switching};
 use fabricsim_units::{SwitchId, Time, Vl};
 
@@ -66,7 +67,7 @@ impl Rules {
     /// The first lane of the service class that `lane` belongs to.
     #[inline]
     pub fn class_base(&self, lane: Vl) -> u8 {
-        lane.0 - lane.0 % self.lanes_per_class
+        ServiceClasses::new(self.lanes_per_class).base(lane)
     }
 
     /// The random stream of an output, by its channel.

@@ -28,7 +28,7 @@ impl Lanes {
     }
 }
 
-/// A way on from a switch: an output port, and the lanes of its link that may be used.
+/// A decision at a switch: an output port, and the lanes of its link that may be used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Hop {
     /// Output port.
@@ -37,12 +37,12 @@ pub struct Hop {
     pub lanes: Lanes,
 }
 
-/// State of a packet's route, for routing that needs it. Only the routing function reads it; six bytes that travel
-/// with the packet.
+/// State of a packet's route, for routing that needs it. Only the routing function and its lane policy read it; six bytes that
+/// travel with the packet.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct RouteState {
     via: [u16; 2],
-    /// Progress along the route.
+    /// Progress along the route: the stage of the lane policy.
     pub place: u8,
     /// Decisions taken.
     pub flags: u8,

@@ -1,11 +1,12 @@
 use std::io::Read;
 use std::path::Path;
 
-use fabricsim_model::Lanes;
-use fabricsim_spec::{Algorithm, Experiment, LanePolicy, Load, SpecError, Ties};
-use fabricsim_topology::{Graph, Shape, failed_links};
+use fabricsim_spec::{Algorithm, Experiment, Load, SpecError, Ties};
+use fabricsim_topology::{Graph, GridShape, Shape, failed_links};
 
+use crate::lanes::{chosen, refuse_unfit};
 use crate::look_up_tables::table_request;
+use crate::route_lengths::{lengths, longest};
 use crate::{
     DimensionOrder, ForwardingTables, LookUpTables, Router, RoutingError, TableRouting, TablesError,
     TablesProblem, UpDown, Upwards, shortest_paths,
@@ -31,26 +32,32 @@ pub fn build(
         let message = format!("{lanes} virtual lanes: there are 1 to {MOST_LANES}");
         return Err(SpecError::at_key(file, "switch.virtual_lanes", message).into());
     }
-    let lanes = experiment.switch.lanes_per_class();
     let algorithm = resolve(routing.algorithm, graph);
     refuse_stray(experiment, algorithm, graph, file)?;
-    let all = Lanes::new(0, lanes);
+    let policy = |longest: &dyn Fn() -> u32| chosen(experiment, algorithm, graph, longest, file);
     Ok(match algorithm {
         Algorithm::DimensionOrder => match &graph.shape {
-            Shape::Grid(shape) => DimensionOrder::new(graph, shape, routing.order.as_deref(), lanes, file)?
-                .with_random_ties(routing.ties == Some(Ties::Random))
-                .into(),
+            Shape::Grid(shape) => {
+                let lanes = policy(&|| diameter(shape))?;
+                DimensionOrder::new(graph, shape, routing.order.as_deref(), lanes, file)?
+                    .with_random_ties(routing.ties == Some(Ties::Random))
+                    .into()
+            }
             _ => return Err(unsuitable(file, algorithm, GRIDS, graph).into()),
         },
         Algorithm::LookUpTables => match &graph.shape {
             Shape::Grid(shape) => {
                 let failed = failed_links(graph, &experiment.links, file)?;
-                LookUpTables::new(graph, shape, table_request(experiment, &failed), lanes, file)?.into()
+                let request = table_request(experiment, &failed);
+                LookUpTables::new(graph, shape, request, policy(&|| u32::MAX)?, file)?.into()
             }
             _ => return Err(unsuitable(file, algorithm, GRIDS, graph).into()),
         },
         Algorithm::UpDown | Algorithm::UpDownAdaptive | Algorithm::UpDownRandom => match &graph.shape {
-            Shape::Tree(shape) => UpDown::new(graph, shape, upwards(algorithm), all).into(),
+            Shape::Tree(shape) => {
+                let lanes = policy(&|| 2 * (shape.children.len() as u32 - 1))?;
+                UpDown::new(graph, shape, upwards(algorithm), lanes).into()
+            }
             _ => return Err(unsuitable(file, algorithm, "a fat tree", graph).into()),
         },
         Algorithm::Minimal
@@ -62,34 +69,23 @@ pub fn build(
         | Algorithm::Par62
         | Algorithm::Dal => crate::direct::build(algorithm, experiment, graph, file)?,
         Algorithm::Table => {
-            on_lanes(read_tables(routing.tables.as_deref(), graph, base_dir, file)?, experiment, graph, file)?
-                .into()
+            let tables = read_tables(routing.tables.as_deref(), graph, base_dir, file)?;
+            let lanes = policy(&|| longest(&lengths(&tables, graph), graph))?;
+            TableRouting::new(tables, lanes).into()
         }
         Algorithm::ShortestPath | Algorithm::Auto => {
             let failed = failed_links(graph, &experiment.links, file)?;
-            on_lanes(shortest_paths(graph, &failed, file)?, experiment, graph, file)?.into()
+            let tables = shortest_paths(graph, &failed, file)?;
+            let lanes = policy(&|| longest(&lengths(&tables, graph), graph))?;
+            TableRouting::new(tables, lanes).into()
         }
     })
 }
 
-/// Routing by `tables` with the lane policy of the experiment.
-fn on_lanes(
-    tables: ForwardingTables,
-    experiment: &Experiment,
-    graph: &Graph,
-    file: &str,
-) -> Result<TableRouting, SpecError> {
-    let lanes = experiment.switch.lanes_per_class();
-    let routing = TableRouting::new(tables, Lanes::new(0, lanes));
-    if experiment.routing.lane_policy != Some(LanePolicy::Hops) {
-        return Ok(routing);
-    }
-    routing.by_hops(graph).map_err(|needed| {
-        let message = format!(
-            "\"hops\" needs {needed} virtual lanes in each service class, the links of the longest route, and there are {lanes}"
-        );
-        SpecError::at_key(file, "routing.lane_policy", message)
-    })
+/// Links of the longest minimal route on a grid.
+fn diameter(shape: &GridShape) -> u32 {
+    let longest = |(&radix, &wrap): (&u32, &bool)| if wrap { radix / 2 } else { radix - 1 };
+    shape.dimensions.iter().zip(&shape.wrap).map(longest).sum()
 }
 
 /// Refuses keys that the algorithm has no use for.
@@ -100,16 +96,15 @@ fn refuse_stray(
     file: &str,
 ) -> Result<(), SpecError> {
     use Algorithm::{
-        Dal, DimensionOrder, LookUpTables, Par, Par62, Piggyback, ShortestPath, Table, UgalG, UgalL,
-        UpDownAdaptive, Valiant,
+        Dal, DimensionOrder, LookUpTables, Par, Par62, Piggyback, Table, UgalG, UgalL, UpDownAdaptive,
+        Valiant,
     };
     let routing = &experiment.routing;
-    let keys: [(&str, bool, &[Algorithm]); 13] = [
+    let keys: [(&str, bool, &[Algorithm]); 12] = [
         ("routing.order", routing.order.is_some(), &[DimensionOrder, LookUpTables]),
         ("routing.ties", routing.ties.is_some(), &[DimensionOrder]),
         ("routing.partitions", routing.partitions.is_some(), &[LookUpTables]),
         ("routing.tables", routing.tables.is_some(), &[Table]),
-        ("routing.lane_policy", routing.lane_policy.is_some(), &[ShortestPath, Table]),
         ("routing.via", routing.via.is_some(), &[Valiant, UgalL, UgalG, Piggyback, Par]),
         ("routing.threshold", routing.threshold.is_some(), &[UgalL, UgalG, Piggyback, Par, Par62, Dal]),
         ("routing.weights", routing.weights.is_some(), &[UgalL, UgalG, Piggyback]),
@@ -126,6 +121,7 @@ fn refuse_stray(
             return Err(SpecError::at_key(file, key, message));
         }
     }
+    refuse_unfit(routing.lane_policy, algorithm, graph, file)?;
     refuse_load(routing.load, algorithm, file)?;
     if !experiment.links.failed.is_empty() && !avoids_failed(algorithm, graph) {
         let message = format!(

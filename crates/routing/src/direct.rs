@@ -1,12 +1,13 @@
 //! From an experiment to the routing of a dragonfly, megafly or HyperX, and to minimal, Valiant and UGAL-L routing on other graphs.
 
-use fabricsim_model::Lanes;
 use fabricsim_spec::{Algorithm, Experiment, Load, SpecError};
 use fabricsim_topology::{Graph, LinkClass, Shape, failed_links};
 use fabricsim_units::Time;
 
 use crate::build::{MOST_LANES, name, unsuitable};
 use crate::dragonfly::{Detours, Policy, Via};
+use crate::lanes::HopLadder;
+use crate::route_lengths::{lengths, longest};
 use crate::{
     Dragonfly, HyperX, HyperXPolicy, Indirect, IndirectPolicy, Megafly, MegaflyPolicy, Router, TableRouting,
     shortest_paths,
@@ -74,8 +75,9 @@ pub(crate) fn build(
             let many = |needed: u32| few(u8::try_from(needed).unwrap_or(u8::MAX));
             let policy = match algorithm {
                 Algorithm::Minimal => {
-                    let tables = TableRouting::new(tables, Lanes::new(0, lanes));
-                    return Ok(tables.by_hops(graph).map_err(many)?.into());
+                    let longest = longest(&lengths(&tables, graph), graph);
+                    let lanes = HopLadder::new(graph, longest, lanes).map_err(many)?;
+                    return Ok(TableRouting::new(tables, lanes).into());
                 }
                 Algorithm::Valiant => IndirectPolicy::Valiant,
                 Algorithm::UgalL => IndirectPolicy::UgalLocal { threshold },

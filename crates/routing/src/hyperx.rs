@@ -1,16 +1,18 @@
 //! Routing on a HyperX.
 //!
 //! - Minimal: the dimensions in order, each by the one link to the destination's coordinate.
-//! - Valiant: so to a switch that is drawn at random, then so to the destination, on other lanes.
+//! - Valiant: so to a switch that is drawn at random, then so to the destination, the second leg.
 //! - DAL (Ahn, Binkert, Davis, McLaren, Schreiber, SC09): in any dimension in which the packet is not where it wants to be, by the
-//!   link to its coordinate there or, once in each dimension, to another coordinate: whichever has the least ahead. The n-th link
-//!   of a route is on the n-th lanes, so that there is no cyclic dependency.
+//!   link to its coordinate there or, once in each dimension, to another coordinate: whichever has the least ahead.
+//!
+//! Lanes: [`Legs`] for minimal and Valiant, [`HopLadder`] for DAL.
 
-use fabricsim_model::{Hop, Lanes, Packet, RouteState};
+use fabricsim_model::{Packet, RouteState};
 use fabricsim_topology::{Graph, HyperXShape};
-use fabricsim_units::{HostId, PortNo, SwitchId, Vl};
+use fabricsim_units::{HostId, PortNo, SwitchId};
 
-use crate::{At, RoutingFunction, View};
+use crate::lanes::{AnyPolicy, Exit, HopLadder, LanePolicy, Legs, LinkRole, Step};
+use crate::{At, PortRouting, View};
 
 /// The packet goes to the switch [`RouteState::via`] first.
 const DETOUR: u8 = 1;
@@ -40,22 +42,13 @@ pub struct HyperX {
     policy: HyperXPolicy,
     /// The flag of a detour in each dimension; 0 where there is nothing to turn to.
     turns: Vec<u8>,
-    /// Lanes of each stage of a route.
-    width: u8,
-    pub(crate) all: Lanes,
+    lanes: AnyPolicy,
 }
 
 impl HyperX {
     /// Routing on the HyperX `shape` of `graph` with `lanes` virtual lanes; the lanes that are needed, if there are fewer.
     pub fn new(graph: &Graph, shape: &HyperXShape, policy: HyperXPolicy, lanes: u8) -> Result<Self, u8> {
-        let needed = match policy {
-            HyperXPolicy::Minimal => 1,
-            HyperXPolicy::Valiant => 2,
-            HyperXPolicy::Dal { .. } => longest(shape).max(1),
-        };
-        if lanes < needed {
-            return Err(needed);
-        }
+        let lanes = lane_policy(graph, shape, policy, lanes)?;
         let step = |before: &mut u32, &size: &u32| {
             let stride = *before;
             *before *= size;
@@ -73,39 +66,19 @@ impl HyperX {
             shape: shape.clone(),
             hosts: graph.hosts.iter().map(|host| (host.switch, host.port)).collect(),
             policy,
-            width: lanes / needed,
-            all: Lanes::new(0, lanes),
+            lanes,
         })
     }
 
-    /// The same with all stages of a route on the same lane.
+    /// The same with all links of a route on one lane.
     #[cfg(test)]
     fn on_one_lane(mut self) -> Self {
-        self.width = 0;
-        self.all = Lanes::new(0, 1);
-        self
-    }
-
-    /// Lanes that are needed, and the longest route: the lane of the links in each dimension, or of the n-th link.
-    pub(crate) fn longest_route(&self) -> (u8, String) {
-        let all: Vec<usize> = (0..self.strides.len()).filter(|&d| self.shape.dimensions[d] > 1).collect();
-        let stage = |stage: u8| {
-            let lane = self.lanes(stage).first;
-            all.iter().map(|d| format!("{d}:{lane}")).collect::<Vec<_>>().join(" ")
+        self.lanes = match self.lanes {
+            AnyPolicy::Legs(legs) => legs.on_one_lane().into(),
+            AnyPolicy::Hops(hops) => hops.on_one_lane().into(),
+            other => other,
         };
-        match self.policy {
-            HyperXPolicy::Minimal => (1, stage(0)),
-            HyperXPolicy::Valiant => (2, format!("{} {}", stage(0), stage(1))),
-            HyperXPolicy::Dal { .. } => {
-                let links = longest(&self.shape);
-                let any = (0..links).map(|link| format!("any:{}", self.lanes(link).first));
-                (links.max(1), any.collect::<Vec<_>>().join(" "))
-            }
-        }
-    }
-
-    fn lanes(&self, stage: u8) -> Lanes {
-        Lanes::new(stage * self.width, self.width.max(1))
+        self
     }
 
     #[inline]
@@ -121,30 +94,29 @@ impl HyperX {
         })
     }
 
-    /// The hop of a packet whose route is fixed from here on; it forgets a detour that it has made.
-    fn fixed(&self, at: SwitchId, to: SwitchId, state: RouteState) -> (Hop, RouteState) {
+    /// The exit of a packet whose route is fixed from here on; it forgets a detour that it has made.
+    fn fixed(&self, at: SwitchId, to: SwitchId, state: RouteState) -> (Exit, RouteState) {
         let mut state = state;
         if state.has(DETOUR) && state.via() == at.0 {
             state = state.without(DETOUR).with_via(0);
         }
         let goal = if state.has(DETOUR) { SwitchId(state.via()) } else { to };
-        let stage = u8::from(self.policy == HyperXPolicy::Valiant && !state.has(DETOUR));
+        let leg = u8::from(self.policy == HyperXPolicy::Valiant && !state.has(DETOUR));
         let port = self.next(at, goal).unwrap_or(PortNo(0));
-        (Hop { port, lanes: self.lanes(stage) }, state.at(1))
+        (Exit { port, role: LinkRole::Leg(leg) }, state.at(1))
     }
 
-    /// The hop of a packet to coordinate `to` of dimension `d`; one that is not its destination's is a detour.
+    /// The exit of a packet to coordinate `to` of dimension `d`; one that is not its destination's is a detour.
     fn step(
         &self,
         at: SwitchId,
         (d, to): (usize, u32),
         is_detour: bool,
         state: RouteState,
-    ) -> (Hop, RouteState) {
+    ) -> (Exit, RouteState) {
         let port = self.shape.port(d, self.coordinate(at, d), to);
-        let lanes = self.lanes(state.place);
-        let after = state.at(state.place + 1);
-        (Hop { port, lanes }, if is_detour { after.with(self.turns[d]) } else { after })
+        let after = if is_detour { state.with(self.turns[d]) } else { state };
+        (Exit { port, role: LinkRole::Between }, after)
     }
 
     /// Dimensions in which `at` is not where `to` is, with both coordinates.
@@ -161,15 +133,19 @@ impl HyperX {
     fn adaptive<V: View>(
         &self,
         threshold: u32,
-        at: SwitchId,
-        to: SwitchId,
+        (at, to): (At, SwitchId),
         state: RouteState,
         view: &mut V,
-    ) -> (Hop, RouteState) {
-        let mut best = (u64::MAX, (Hop { port: PortNo(0), lanes: self.all }, state));
+    ) -> (Exit, RouteState) {
+        let load = |exit: Exit, view: &mut V| {
+            let (lanes, _) = self.lanes.lanes(Step { at, exit, stage: state.place });
+            u64::from(view.load(exit.port, lanes))
+        };
+        let at = at.switch;
+        let mut best = (u64::MAX, (Exit { port: PortNo(0), role: LinkRole::Between }, state));
         for (d, from, to) in self.unaligned(at, to) {
             let step = self.step(at, (d, to), false, state);
-            let ahead = u64::from(view.load(step.0.port, step.0.lanes));
+            let ahead = load(step.0, view);
             if ahead < best.0 {
                 best = (ahead, step);
             }
@@ -178,7 +154,7 @@ impl HyperX {
                 other += u32::from(other >= from.min(to));
                 other += u32::from(other >= from.max(to));
                 let step = self.step(at, (d, other), true, state);
-                let ahead = 2 * u64::from(view.load(step.0.port, step.0.lanes)) + u64::from(threshold);
+                let ahead = 2 * load(step.0, view) + u64::from(threshold);
                 if ahead < best.0 {
                     best = (ahead, step);
                 }
@@ -188,77 +164,94 @@ impl HyperX {
     }
 }
 
+/// The lane policy; the lanes that are needed, if there are fewer than `lanes`.
+fn lane_policy(graph: &Graph, shape: &HyperXShape, policy: HyperXPolicy, lanes: u8) -> Result<AnyPolicy, u8> {
+    let links = |leg: u8| {
+        let all = (0..shape.dimensions.len()).filter(|&d| shape.dimensions[d] > 1);
+        all.map(move |d| (format!("{d}:"), leg))
+    };
+    Ok(match policy {
+        HyperXPolicy::Minimal => Legs::new(links(0).collect(), lanes)?.into(),
+        HyperXPolicy::Valiant => Legs::new(links(0).chain(links(1)).collect(), lanes)?.into(),
+        HyperXPolicy::Dal { .. } => {
+            let longest = longest(shape);
+            HopLadder::new(graph, longest.into(), lanes).map_err(|_| longest)?.into()
+        }
+    })
+}
+
 /// Links of the longest route with a detour in each dimension.
 fn longest(shape: &HyperXShape) -> u8 {
     shape.dimensions.iter().map(|&size| size.min(3) as u8 - 1).sum()
 }
 
-impl RoutingFunction for HyperX {
-    #[inline]
-    fn injection_lanes(&self, _from: HostId, _to: HostId) -> Lanes {
-        self.all
+impl PortRouting for HyperX {
+    type Lanes = AnyPolicy;
+
+    fn lanes(&self) -> &AnyPolicy {
+        &self.lanes
     }
 
-    /// The minimal hop.
-    fn hops(&self, at: SwitchId, _in_port: PortNo, _lane: Vl, to: HostId, hops: &mut Vec<Hop>) {
+    /// The minimal exit.
+    fn exits(&self, at: At, to: HostId, each: &mut impl FnMut(Exit)) {
         let (target, port) = self.hosts[to.index()];
-        hops.push(match self.next(at, target) {
-            Some(port) => Hop { port, lanes: self.lanes(0) },
-            None => Hop { port, lanes: self.all },
+        each(match self.next(at.switch, target) {
+            Some(port) => Exit { port, role: LinkRole::Leg(0) },
+            None => Exit { port, role: LinkRole::ToHost },
         });
     }
 
-    fn choose<V: View>(&self, at: At, packet: &Packet, state: &mut RouteState, view: &mut V) -> Option<Hop> {
+    fn choose_exit<V: View>(
+        &self,
+        at: At,
+        packet: &Packet,
+        state: &mut RouteState,
+        view: &mut V,
+    ) -> Option<Exit> {
         let (target, port) = self.hosts[packet.destination.index()];
         if target == at.switch {
-            return Some(Hop { port, lanes: self.all });
+            return Some(Exit { port, role: LinkRole::ToHost });
         }
-        let before = *state;
         let taken = match self.policy {
-            HyperXPolicy::Dal { threshold } => self.adaptive(threshold, at.switch, target, before, view),
-            HyperXPolicy::Valiant if before.place == 0 => {
+            HyperXPolicy::Dal { threshold } => self.adaptive(threshold, (at, target), *state, view),
+            HyperXPolicy::Valiant if state.place == 0 => {
                 let switches: u32 = self.shape.dimensions.iter().product();
-                let detour = before.with(DETOUR).with_via(view.below(switches));
+                let detour = state.with(DETOUR).with_via(view.below(switches));
                 self.fixed(at.switch, target, detour)
             }
-            HyperXPolicy::Valiant | HyperXPolicy::Minimal => self.fixed(at.switch, target, before),
+            HyperXPolicy::Valiant | HyperXPolicy::Minimal => self.fixed(at.switch, target, *state),
         };
         *state = taken.1;
-        debug_assert!(
-            {
-                let mut options = Vec::new();
-                self.options(at, packet.destination, before, &mut options);
-                options.contains(&taken)
-            },
-            "{taken:?} is not among the options at {at:?} of {before:?}"
-        );
         Some(taken.0)
     }
 
-    fn options(&self, at: At, to: HostId, state: RouteState, options: &mut Vec<(Hop, RouteState)>) {
+    fn exit_options(&self, at: At, to: HostId, state: RouteState, each: &mut impl FnMut(Exit, RouteState)) {
         let (target, port) = self.hosts[to.index()];
         if target == at.switch {
-            return options.push((Hop { port, lanes: self.all }, state));
+            return each(Exit { port, role: LinkRole::ToHost }, state);
         }
+        let mut take = |(exit, state)| each(exit, state);
         match self.policy {
             HyperXPolicy::Dal { .. } => {
                 for (d, from, to) in self.unaligned(at.switch, target) {
-                    options.push(self.step(at.switch, (d, to), false, state));
+                    take(self.step(at.switch, (d, to), false, state));
                     if self.may_turn(d, state) {
                         let others = (0..self.shape.dimensions[d]).filter(|&c| c != from && c != to);
-                        options.extend(others.map(|other| self.step(at.switch, (d, other), true, state)));
+                        others.for_each(|other| take(self.step(at.switch, (d, other), true, state)));
                     }
                 }
             }
             HyperXPolicy::Valiant if state.place == 0 => {
                 let switches: u32 = self.shape.dimensions.iter().product();
                 let detours = (0..switches).map(|via| state.with(DETOUR).with_via(via));
-                options.extend(detours.map(|detour| self.fixed(at.switch, target, detour)));
+                detours.for_each(|detour| take(self.fixed(at.switch, target, detour)));
             }
-            HyperXPolicy::Valiant | HyperXPolicy::Minimal => {
-                options.push(self.fixed(at.switch, target, state));
-            }
+            HyperXPolicy::Valiant | HyperXPolicy::Minimal => take(self.fixed(at.switch, target, state)),
         }
+    }
+
+    fn asserts_options(&self) -> bool {
+        true
     }
 
     fn knows_switches_only(&self) -> bool {

@@ -1,13 +1,14 @@
 //! Routes over another switch, on any graph: along shortest paths to the switch of a host that is drawn at random, then along
 //! shortest paths to the destination (Valiant 1982); or minimally, if less is ahead (UGAL-L: Singh 2005). Lanes are those of the
-//! [`Ladder`].
+//! [`HopLadder`].
 
-use fabricsim_model::{Hop, Lanes, Packet, RouteState};
+use fabricsim_model::{Packet, RouteState};
 use fabricsim_topology::Graph;
-use fabricsim_units::{HostId, PortNo, SwitchId, Vl};
+use fabricsim_units::{HostId, PortNo, SwitchId};
 
-use crate::ladder::{Ladder, lengths, longest};
-use crate::{At, ForwardingTables, RoutingFunction, View};
+use crate::lanes::{Exit, HopLadder, LinkRole};
+use crate::route_lengths::{lengths, longest};
+use crate::{At, ForwardingTables, PortRouting, View};
 
 /// The packet goes to the switch of host [`RouteState::via`] first.
 const DETOUR: u8 = 1;
@@ -41,8 +42,7 @@ pub struct Indirect {
     policy: IndirectPolicy,
     /// Weights in place of H_min and H_val, if they are given.
     weights: Option<[u32; 2]>,
-    ladder: Ladder,
-    pub(crate) all: Lanes,
+    lanes: HopLadder,
 }
 
 impl Indirect {
@@ -55,7 +55,7 @@ impl Indirect {
     ) -> Result<Self, u32> {
         let lengths = lengths(&tables, graph);
         let diameter = longest(&lengths, graph);
-        let ladder = Ladder::new(graph, 2 * diameter, lanes)?;
+        let lanes = HopLadder::new(graph, 2 * diameter, lanes)?;
         let hosts: Vec<(SwitchId, PortNo)> =
             graph.hosts.iter().map(|host| (host.switch, host.port)).collect();
         let mut between: Vec<Vec<PortNo>> = (graph.switches.iter())
@@ -64,28 +64,13 @@ impl Indirect {
         for (switch, port) in &hosts {
             between[switch.index()].retain(|other| other != port);
         }
-        Ok(Self {
-            tables,
-            lengths,
-            diameter: diameter as u8,
-            hosts,
-            between,
-            policy,
-            weights: None,
-            ladder,
-            all: Lanes::new(0, lanes),
-        })
+        Ok(Self { tables, lengths, diameter: diameter as u8, hosts, between, policy, weights: None, lanes })
     }
 
     /// Weighs what is ahead of a minimal route and of a detour by these in place of the links of the routes.
     #[must_use]
     pub fn with_weights(self, weights: Option<[u32; 2]>) -> Self {
         Self { weights, ..self }
-    }
-
-    /// Lanes that are needed, and the lane of each link of the longest route.
-    pub(crate) fn longest_route(&self) -> (u8, String) {
-        self.ladder.longest_route()
     }
 
     fn length(&self, at: SwitchId, to: HostId) -> u64 {
@@ -95,12 +80,6 @@ impl Indirect {
     /// The port along the shortest path.
     fn port(&self, at: SwitchId, to: HostId) -> PortNo {
         self.tables.port(at, to).unwrap_or(PortNo(0))
-    }
-
-    /// The hop by `port`, and what the packet remembers after it.
-    fn step(&self, port: PortNo, state: RouteState) -> (Hop, RouteState) {
-        let passed = state.place.min(2 * self.diameter - 1);
-        (Hop { port, lanes: self.ladder.lanes_after(passed) }, state.with(DECIDED).at(passed + 1))
     }
 
     /// Decides where the packet goes first, where it is injected.
@@ -114,10 +93,7 @@ impl Indirect {
             let detour = self.length(at, via) + self.length(over, to);
             let links = [self.length(at, to), detour];
             let [minimal, detour] = self.weights.map_or(links, |weights| weights.map(u64::from));
-            let mut ahead = |goal| {
-                let (hop, _) = self.step(self.port(at, goal), state);
-                u64::from(view.load(hop.port, hop.lanes))
-            };
+            let mut ahead = |goal| u64::from(view.load(self.port(at, goal), self.lanes.after(state.place)));
             let (least, other) = (ahead(to) * minimal, ahead(via) * detour);
             if least <= other + u64::from(threshold) {
                 return state;
@@ -127,47 +103,58 @@ impl Indirect {
     }
 }
 
-impl RoutingFunction for Indirect {
+/// The exit by `port` to another switch.
+const fn between(port: PortNo) -> Exit {
+    Exit { port, role: LinkRole::Between }
+}
+
+impl PortRouting for Indirect {
+    type Lanes = HopLadder;
+
     #[inline]
-    fn injection_lanes(&self, _from: HostId, _to: HostId) -> Lanes {
-        self.all
+    fn lanes(&self) -> &HopLadder {
+        &self.lanes
     }
 
-    /// The minimal hop.
-    fn hops(&self, at: SwitchId, in_port: PortNo, lane: Vl, to: HostId, hops: &mut Vec<Hop>) {
-        let port = self.port(at, to);
-        hops.push(Hop { port, lanes: self.ladder.lanes(at, in_port, lane, port) });
+    /// The minimal exit.
+    fn exits(&self, at: At, to: HostId, each: &mut impl FnMut(Exit)) {
+        each(Exit { port: self.port(at.switch, to), role: LinkRole::Either });
     }
 
-    fn choose<V: View>(&self, at: At, packet: &Packet, state: &mut RouteState, view: &mut V) -> Option<Hop> {
+    fn choose_exit<V: View>(
+        &self,
+        at: At,
+        packet: &Packet,
+        state: &mut RouteState,
+        view: &mut V,
+    ) -> Option<Exit> {
         let to = packet.destination;
         let (target, port) = self.hosts[to.index()];
         if target == at.switch {
-            return Some(Hop { port, lanes: self.all });
+            return Some(Exit { port, role: LinkRole::ToHost });
         }
         if !state.has(DECIDED) {
-            *state = self.decide(at.switch, to, *state, view);
+            *state = self.decide(at.switch, to, *state, view).with(DECIDED);
         } else if state.has(DETOUR) && self.hosts[state.via() as usize].0 == at.switch {
             *state = state.without(DETOUR).with_via(0);
         }
         let goal = if state.has(DETOUR) { HostId(state.via()) } else { to };
-        let taken = self.step(self.port(at.switch, goal), *state);
-        *state = taken.1;
-        Some(taken.0)
+        Some(between(self.port(at.switch, goal)))
     }
 
     /// More than packets do, so that it need not be known where they go first: in every switch within a diameter of where it was
     /// injected, a packet may take any link, whether or not its detour goes on after that.
-    fn options(&self, at: At, to: HostId, state: RouteState, options: &mut Vec<(Hop, RouteState)>) {
+    fn exit_options(&self, at: At, to: HostId, state: RouteState, each: &mut impl FnMut(Exit, RouteState)) {
         let (target, port) = self.hosts[to.index()];
         if target == at.switch {
-            options.push((Hop { port, lanes: self.all }, state));
-            return;
+            return each(Exit { port, role: LinkRole::ToHost }, state);
         }
-        options.push(self.step(self.port(at.switch, to), state.without(DETOUR)));
-        if (!state.has(DECIDED) || state.has(DETOUR)) && state.place < self.diameter {
+        let may_turn = (!state.has(DECIDED) || state.has(DETOUR)) && state.place < self.diameter;
+        let state = state.with(DECIDED);
+        each(between(self.port(at.switch, to)), state.without(DETOUR));
+        if may_turn {
             let ports = self.between[at.switch.index()].iter();
-            options.extend(ports.map(|&port| self.step(port, state.with(DETOUR))));
+            ports.for_each(|&port| each(between(port), state.with(DETOUR)));
         }
     }
 
@@ -186,13 +173,15 @@ impl RoutingFunction for Indirect {
 
 #[cfg(test)]
 mod tests {
-    use fabricsim_model::Random;
+    use fabricsim_model::{Lanes, Random};
+    use fabricsim_units::Vl;
 
     use super::*;
     use crate::deadlock::{Verdict, check, check_among};
+    use crate::lanes::AllLanes;
     use crate::samples::{distances, graph, hosts, try_router};
     use crate::testing::{Recorded, network, packet, route};
-    use crate::{Router, TableRouting, path, shortest_paths};
+    use crate::{Router, RoutingFunction, TableRouting, path, shortest_paths};
 
     /// Diameter 2, 3, 3 and, of a graph with coordinates that are not used, 1.
     const TOPOLOGIES: [(&str, u8); 4] = [
@@ -248,7 +237,7 @@ mod tests {
         for (topology, _) in &TOPOLOGIES[..3] {
             let graph = graph(topology);
             let tables = shortest_paths(&graph, &[], "e.toml").unwrap();
-            let one = Router::from(TableRouting::new(tables, Lanes::new(0, 1)));
+            let one = Router::from(TableRouting::new(tables, AllLanes::new(1)));
             assert!(matches!(check(&one, &graph), Verdict::Cyclic { .. }), "{topology}");
         }
     }
@@ -333,8 +322,8 @@ mod tests {
             ("algorithm = \"dal\"", "`dal` needs a HyperX"),
             ("algorithm = \"up-down\"", "`minimal` fits (and is what `auto` chooses)"),
             (
-                "lane_policy = \"hops\"",
-                "routing.lane_policy: only for `shortest-path` and `table`, not for `minimal`",
+                "lane_policy = \"all\"",
+                "routing.lane_policy: \"all\" does not fit `minimal` on this topology: use \"hops\"",
             ),
         ] {
             let error = try_router(&graph, topology, routing, 4).unwrap_err().to_string();

@@ -1,6 +1,9 @@
-//! Routing functions and forwarding tables over a graph, and the static deadlock check.
+//! Routing functions, lane policies and forwarding tables over a graph, and the static deadlock check.
 //!
-//! [`build`] makes the [`Router`] that an experiment asks for. A new algorithm is one file beside its tests, one
+//! A routing algorithm answers output ports ([`PortRouting`]), a lane policy answers virtual lanes ([`lanes`]), and their composition
+//! is the [`RoutingFunction`] that switches and the deadlock check read.
+//!
+//! [`build`] returns the [`Router`] of an experiment. A new algorithm is one file beside its tests, one
 //! line in the list of routers and one in [`build`].
 
 mod build;
@@ -15,11 +18,13 @@ pub mod fdbs;
 mod gates;
 mod hyperx;
 mod indirect;
-mod ladder;
+pub mod lanes;
 mod look_up_tables;
 mod megafly;
 mod path;
+mod ports;
 mod reroute;
+mod route_lengths;
 mod route_table;
 #[cfg(test)]
 mod samples;
@@ -30,6 +35,8 @@ mod testing;
 mod up_down;
 mod view;
 mod wiring;
+#[cfg(test)]
+mod worked_example;
 
 pub use build::build;
 pub use competition::port_competition;
@@ -39,9 +46,11 @@ pub use dragonfly::Dragonfly;
 pub use error::{RoutingError, TablesError, TablesProblem};
 pub use hyperx::{HyperX, HyperXPolicy};
 pub use indirect::{Indirect, IndirectPolicy};
+pub use lanes::LanePolicy;
 pub use look_up_tables::{LookUpTables, TableRequest};
 pub use megafly::{Megafly, MegaflyPolicy};
 pub use path::path;
+pub use ports::PortRouting;
 pub use reroute::{check_reroutes, reroute};
 pub use route_table::RouteTable;
 pub use shortest_path::shortest_paths;
@@ -67,6 +76,9 @@ pub struct At {
 pub trait RoutingFunction {
     /// Lanes on which `from` may inject a packet for `to`.
     fn injection_lanes(&self, from: HostId, to: HostId) -> Lanes;
+
+    /// The lane policy, for messages. Its lanes are in the hops already.
+    fn lane_policy(&self) -> &dyn LanePolicy;
 
     /// The hops that a packet for `to` may take from switch `at`, having come in by `in_port` on `lane`; appended to
     /// `hops`, which is empty. At the destination's switch that is the host's port. Never none.
@@ -152,9 +164,13 @@ macro_rules! routers {
         impl Router {
             /// Number of virtual lanes.
             pub fn virtual_lanes(&self) -> u8 {
-                match self {
-                    $(Self::$name(router) => router.all.count,)*
-                }
+                self.lane_policy().all().count
+            }
+
+            /// Virtual lanes of a service class that the lane policy needs, and the longest route, link by link, each with its lane;
+            /// `None` if any number will do.
+            pub fn lanes_needed(&self) -> Option<(u8, String)> {
+                self.lane_policy().requirement()
             }
         }
 
@@ -162,34 +178,40 @@ macro_rules! routers {
             #[inline]
             fn injection_lanes(&self, from: HostId, to: HostId) -> Lanes {
                 match self {
-                    $(Self::$name(router) => router.injection_lanes(from, to),)*
+                    $(Self::$name(router) => RoutingFunction::injection_lanes(router, from, to),)*
+                }
+            }
+
+            fn lane_policy(&self) -> &dyn LanePolicy {
+                match self {
+                    $(Self::$name(router) => RoutingFunction::lane_policy(router),)*
                 }
             }
 
             #[inline]
             fn hops(&self, at: SwitchId, in_port: PortNo, lane: Vl, to: HostId, hops: &mut Vec<Hop>) {
                 match self {
-                    $(Self::$name(router) => router.hops(at, in_port, lane, to, hops),)*
+                    $(Self::$name(router) => RoutingFunction::hops(router, at, in_port, lane, to, hops),)*
                 }
             }
 
             #[inline(always)]
             fn only_hop(&self, at: SwitchId, in_port: PortNo, lane: Vl, to: HostId) -> Option<Hop> {
                 match self {
-                    $(Self::$name(router) => router.only_hop(at, in_port, lane, to),)*
+                    $(Self::$name(router) => RoutingFunction::only_hop(router, at, in_port, lane, to),)*
                 }
             }
 
             #[inline]
             fn keeps_state(&self) -> bool {
                 match self {
-                    $(Self::$name(router) => router.keeps_state(),)*
+                    $(Self::$name(router) => RoutingFunction::keeps_state(router),)*
                 }
             }
 
             fn takes_detours(&self) -> bool {
                 match self {
-                    $(Self::$name(router) => router.takes_detours(),)*
+                    $(Self::$name(router) => RoutingFunction::takes_detours(router),)*
                 }
             }
 
@@ -202,45 +224,45 @@ macro_rules! routers {
                 view: &mut V,
             ) -> Option<Hop> {
                 match self {
-                    $(Self::$name(router) => router.choose(at, packet, state, view),)*
+                    $(Self::$name(router) => RoutingFunction::choose(router, at, packet, state, view),)*
                 }
             }
 
             fn options(&self, at: At, to: HostId, state: RouteState, options: &mut Vec<(Hop, RouteState)>) {
                 match self {
-                    $(Self::$name(router) => router.options(at, to, state, options),)*
+                    $(Self::$name(router) => RoutingFunction::options(router, at, to, state, options),)*
                 }
             }
 
             fn broadcast_outputs(&self) -> Option<BroadcastOutputs> {
                 match self {
-                    $(Self::$name(router) => router.broadcast_outputs(),)*
+                    $(Self::$name(router) => RoutingFunction::broadcast_outputs(router),)*
                 }
             }
 
             fn knows_switches_only(&self) -> bool {
                 match self {
-                    $(Self::$name(router) => router.knows_switches_only(),)*
+                    $(Self::$name(router) => RoutingFunction::knows_switches_only(router),)*
                 }
             }
 
             fn route_table(&self) -> Option<&RouteTable> {
                 match self {
-                    $(Self::$name(router) => router.route_table(),)*
+                    $(Self::$name(router) => RoutingFunction::route_table(router),)*
                 }
             }
 
             #[inline]
             fn is_adaptive(&self) -> bool {
                 match self {
-                    $(Self::$name(router) => router.is_adaptive(),)*
+                    $(Self::$name(router) => RoutingFunction::is_adaptive(router),)*
                 }
             }
 
             #[inline]
             fn is_random(&self) -> bool {
                 match self {
-                    $(Self::$name(router) => router.is_random(),)*
+                    $(Self::$name(router) => RoutingFunction::is_random(router),)*
                 }
             }
         }
@@ -278,18 +300,5 @@ impl Router {
         let Self::TableRouting(router) = self else { return false };
         router.set(at, to, port);
         true
-    }
-
-    /// Virtual lanes of a service class that the algorithm needs, where it is one that gives them by the place on a packet's
-    /// route; with the longest route, link by link, each with its lane.
-    pub fn lanes_needed(&self) -> Option<(u8, String)> {
-        match self {
-            Self::Dragonfly(router) => Some(router.longest_route()),
-            Self::Megafly(router) => Some(router.longest_route()),
-            Self::HyperX(router) => Some(router.longest_route()),
-            Self::Indirect(router) => Some(router.longest_route()),
-            Self::TableRouting(router) => router.longest_route(),
-            _ => None,
-        }
     }
 }

@@ -6,22 +6,23 @@
 //! the entry of its local table (4096). Without failed links packets go in dimension order, `x` first, and never turn
 //! back; to another partition by the shorter direction to it, which is not always the shorter route to the destination.
 //!
-//! In a dimension that wraps, packets start on the lower virtual lanes and move to the upper ones with the link over
-//! the dateline, between the highest coordinate and 0. (`dimension-order` chooses by whether a packet *will* cross.)
+//! In a dimension that wraps, the link over the dateline, between the highest coordinate and 0, has the role
+//! [`LinkRole::Dateline`]. (With `dimension-order` those before it have it, too.)
 //!
 //! Failed links are avoided where there is need, in three steps: the other direction round a ring, in dimension order still;
 //! detours by turns that the rules of [`turns`] allow; an error. A SeaStar router has a table for each input port.
 //! Here all share one, except that an entry can be a rule, which holds a direction for each input port.
 
-use fabricsim_model::{Hop, Lanes};
+use fabricsim_model::Hop;
 use fabricsim_spec::{Experiment, SpecError};
 use fabricsim_topology::{Graph, GridShape};
-use fabricsim_units::{HostId, LinkId, PortNo, SwitchId, Vl};
+use fabricsim_units::{HostId, LinkId, PortNo, SwitchId};
 
-use crate::RoutingFunction;
 use crate::dimension_order::{SMALLEST_SPLIT_RING, checked_order};
 use crate::failed::check_whole;
-use crate::route_table::{NO_PORT, Rings, Route, RouteTable};
+use crate::lanes::{AnyPolicy, Dateline, Exit, LanePolicy, LinkRole};
+use crate::route_table::{NO_PORT, Route, RouteTable};
+use crate::{At, PortRouting};
 
 mod detour;
 mod grid;
@@ -58,8 +59,9 @@ pub struct LookUpTables {
     rules: Vec<u8>,
     /// Length of a rule.
     ports: usize,
-    /// By switch and direction.
+    /// By switch and direction: the exits, with their lanes.
     routes: Vec<Route>,
+    roles: Vec<RingRole>,
     directions: usize,
     /// By switch and host, in small fabrics where no entry is a rule.
     by_host: RouteTable,
@@ -67,7 +69,15 @@ pub struct LookUpTables {
     blocks: Vec<usize>,
     /// Links between switches that are not used.
     failed: usize,
-    pub(crate) all: Lanes,
+    lanes: AnyPolicy,
+}
+
+/// Role of a direction's link on its ring, without the port that it continues from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum RingRole {
+    None,
+    Within,
+    Dateline,
 }
 
 /// A host.
@@ -105,7 +115,7 @@ pub(crate) fn table_request<'a>(experiment: &'a Experiment, failed: &'a [LinkId]
 }
 
 impl LookUpTables {
-    /// Tables for the grid `shape` of `graph` with the given number of virtual lanes (1 or more).
+    /// Tables for the grid `shape` of `graph` with a lane policy whose hops can be [compiled](LanePolicy::compile).
     ///
     /// # Errors
     ///
@@ -115,7 +125,7 @@ impl LookUpTables {
         graph: &Graph,
         shape: &GridShape,
         request: TableRequest<'_>,
-        virtual_lanes: u8,
+        lanes: AnyPolicy,
         file: &str,
     ) -> Result<Self, SpecError> {
         let order = checked_order(request.order, shape.dimensions.len(), file)?;
@@ -135,11 +145,12 @@ impl LookUpTables {
             rules: Vec::new(),
             ports: graph.switches.iter().map(|switch| switch.ports.len()).max().unwrap_or(0),
             routes: Vec::new(),
+            roles: Vec::new(),
             directions: grid.directions,
-            by_host: RouteTable::none(Rings::new(virtual_lanes)),
+            by_host: RouteTable::none(Dateline::new(lanes.all().count)),
             blocks: layout.blocks(),
             failed: request.failed.len(),
-            all: Lanes::new(0, virtual_lanes),
+            lanes,
             local: Vec::new(),
             global: Vec::new(),
         };
@@ -148,10 +159,13 @@ impl LookUpTables {
     }
 
     fn fill(&mut self, grid: &Grid<'_>, tables: Tables) {
-        let rings = self.by_host.rings;
         for at in (0..grid.len() as u32).map(SwitchId) {
             for direction in 0..grid.directions as u8 {
-                self.routes.push(route(grid, at, direction, rings));
+                let (port, role) = ring_role(grid, at, direction);
+                let back = grid.port(at, direction ^ 1).unwrap_or(NO_PORT);
+                let route = self.lanes.compile(Exit { port, role: role.of(back) });
+                self.routes.push(route.unwrap_or_else(|| unreachable!("a policy that cannot be compiled")));
+                self.roles.push(role);
             }
             let (partition, entry) = tables.numbers[at.index()];
             let rules = (self.rules.len() / self.ports.max(1)) as u32;
@@ -170,33 +184,38 @@ impl LookUpTables {
         (self.local, self.global) = (tables.local, tables.global);
         if self.rules.is_empty() {
             let (switches, hosts) = (self.routers.len(), self.destinations.len());
-            self.by_host = RouteTable::new(switches, hosts, rings, |at, to| self.route(at, PortNo(0), to));
+            let route = |at, to| Some(self.route(at, PortNo(0), to));
+            self.by_host = RouteTable::new(switches, hosts, self.by_host.dateline, route);
         }
     }
 
-    /// The route from a router to a host.
+    /// The direction from a router to a host; [`HERE`] at its own.
     #[inline]
-    fn route(&self, at: SwitchId, in_port: PortNo, to: HostId) -> Route {
-        let (router, to) = (&self.routers[at.index()], self.destinations[to.index()]);
+    fn direction(&self, at: SwitchId, in_port: PortNo, to: Destination) -> u8 {
+        let router = &self.routers[at.index()];
         let is_local = (router.number ^ to.number) >> ENTRY_BITS == 0;
-        let mut entry = if is_local {
+        let entry = if is_local {
             self.local[router.local as usize + usize::from(to.number & ((1 << ENTRY_BITS) - 1))]
         } else {
             self.global[GLOBAL * at.index() + usize::from(to.number >> ENTRY_BITS)]
         };
         if entry >= RULE {
             let rule = router.rules as usize + usize::from(entry - RULE);
-            entry = self.rules[rule * self.ports + in_port.index()];
+            return self.rules[rule * self.ports + in_port.index()];
         }
-        if entry == HERE {
-            return Route { hop: Hop { port: to.port, lanes: self.all }, goes_on_from: NO_PORT };
-        }
-        self.routes[at.index() * self.directions + usize::from(entry)]
+        entry
     }
 
+    /// The route from a router to a host.
     #[inline]
-    fn hop(&self, at: SwitchId, in_port: PortNo, lane: Vl, to: HostId) -> Hop {
-        self.by_host.rings.hop(self.route(at, in_port, to), in_port, lane)
+    fn route(&self, at: SwitchId, in_port: PortNo, to: HostId) -> Route {
+        let to = self.destinations[to.index()];
+        let direction = self.direction(at, in_port, to);
+        if direction == HERE {
+            let hop = Hop { port: to.port, lanes: self.by_host.dateline.all() };
+            return Route { hop, continues_from: NO_PORT };
+        }
+        self.routes[at.index() * self.directions + usize::from(direction)]
     }
 
     /// True if the route of a packet depends on the port by which it comes in, anywhere.
@@ -211,7 +230,7 @@ impl LookUpTables {
 
     /// Bytes that the tables take.
     pub fn bytes(&self) -> usize {
-        let routes = self.routes.len() * size_of::<Route>();
+        let routes = self.routes.len() * (size_of::<Route>() + size_of::<RingRole>());
         let places = self.routers.len() * size_of::<Place>();
         self.local.len() + self.global.len() + self.rules.len() + routes + places
     }
@@ -242,20 +261,29 @@ fn avoid(
     Err(first.unwrap_or_else(|| unreachable!("there are choices")))
 }
 
-/// The route in a direction, with the lanes of a packet that starts the dimension there.
-fn route(grid: &Grid<'_>, at: SwitchId, direction: u8, rings: Rings) -> Route {
-    let Some(port) = grid.port(at, direction) else {
-        return Route { hop: Hop { port: NO_PORT, lanes: rings.all() }, goes_on_from: NO_PORT };
-    };
+impl RingRole {
+    /// The role of a link that packets take around the ring if they come in by `continues_from`.
+    const fn of(self, continues_from: PortNo) -> LinkRole {
+        match self {
+            Self::None => LinkRole::Between,
+            Self::Within => LinkRole::Ring { continues_from },
+            Self::Dateline => LinkRole::Dateline,
+        }
+    }
+}
+
+/// The port in a direction, and the role of its link.
+fn ring_role(grid: &Grid<'_>, at: SwitchId, direction: u8) -> (PortNo, RingRole) {
+    let Some(port) = grid.port(at, direction) else { return (NO_PORT, RingRole::None) };
     let dimension = usize::from(direction / 2);
     // Detours may be longer than half a ring, and so close small ones, too.
-    let splits = grid.shape.wrap[dimension] && (grid.is_hurt || grid.radix(dimension) >= SMALLEST_SPLIT_RING);
-    let [lower, upper] = if splits { rings.classes() } else { [rings.all(); 2] };
-    if splits && !grid.crosses(at, direction) {
-        let goes_on_from = grid.port(at, direction ^ 1).unwrap_or(NO_PORT);
-        return Route { hop: Hop { port, lanes: lower }, goes_on_from };
-    }
-    Route { hop: Hop { port, lanes: upper }, goes_on_from: NO_PORT }
+    let closes = grid.shape.wrap[dimension] && (grid.is_hurt || grid.radix(dimension) >= SMALLEST_SPLIT_RING);
+    let role = match (closes, grid.crosses(at, direction)) {
+        (false, _) => RingRole::None,
+        (true, false) => RingRole::Within,
+        (true, true) => RingRole::Dateline,
+    };
+    (port, role)
 }
 
 /// A rule by input port, of which hosts' ports are those that no direction has.
@@ -270,20 +298,28 @@ fn by_port(grid: &Grid<'_>, at: SwitchId, rule: &[u8], ports: usize) -> Vec<u8> 
     list
 }
 
-impl RoutingFunction for LookUpTables {
-    #[inline]
-    fn injection_lanes(&self, _from: HostId, _to: HostId) -> Lanes {
-        self.all
+impl PortRouting for LookUpTables {
+    type Lanes = AnyPolicy;
+
+    fn lanes(&self) -> &AnyPolicy {
+        &self.lanes
+    }
+
+    fn exits(&self, at: At, to: HostId, each: &mut impl FnMut(Exit)) {
+        let to = self.destinations[to.index()];
+        let direction = self.direction(at.switch, at.in_port, to);
+        if direction == HERE {
+            return each(Exit { port: to.port, role: LinkRole::ToHost });
+        }
+        let place = at.switch.index() * self.directions + usize::from(direction);
+        let back = self.routes[place ^ 1].hop.port;
+        each(Exit { port: self.routes[place].hop.port, role: self.roles[place].of(back) });
     }
 
     #[inline]
-    fn hops(&self, at: SwitchId, in_port: PortNo, lane: Vl, to: HostId, hops: &mut Vec<Hop>) {
-        hops.push(self.hop(at, in_port, lane, to));
-    }
-
-    #[inline]
-    fn only_hop(&self, at: SwitchId, in_port: PortNo, lane: Vl, to: HostId) -> Option<Hop> {
-        Some(self.hop(at, in_port, lane, to))
+    fn only_hop(&self, at: At, to: HostId) -> Option<Hop> {
+        let route = self.route(at.switch, at.in_port, to);
+        Some(self.by_host.dateline.hop(route, at.in_port, at.lane))
     }
 
     fn route_table(&self) -> Option<&RouteTable> {

@@ -1,17 +1,18 @@
 //! Routing on a megafly (dragonfly+): up to a spine with a link to the other group, over it, down to the leaf; or first to
 //! another group, drawn at random (Valiant), or whichever of the two has less ahead where the packet is injected (UGAL-L).
 //!
-//! In the group on the route a packet that comes to a spine without a link to its destination's group goes down to any leaf
-//! and up to a spine that has one. It does so, and goes on to the destination's group, on the second half of the lanes; the last
-//! links down are on the first half again, where nothing follows them. So the channels are in order: up, over, down in between,
+//! In the intermediate group a packet that comes to a spine without a link to its destination's group goes down to any leaf
+//! and up to a spine that has one. That, and the rest of the route, is its second leg; the last links down are of the first leg
+//! again, since no link follows them. So the channels are in order: up, over, down in between,
 //! up again, over again, down.
 
-use fabricsim_model::{Hop, Lanes, Packet, RouteState};
+use fabricsim_model::{Packet, RouteState};
 use fabricsim_topology::{Graph, MegaflyShape};
-use fabricsim_units::{HostId, PortNo, SwitchId, Vl};
+use fabricsim_units::{HostId, PortNo, SwitchId};
 
 use crate::gates::{Gate, Gates, any};
-use crate::{At, RoutingFunction, View};
+use crate::lanes::{Exit, Legs, LinkRole};
+use crate::{At, PortRouting, View};
 
 /// The packet goes to the group [`RouteState::via`] first.
 const DETOUR: u8 = 1;
@@ -44,9 +45,7 @@ pub struct Megafly {
     policy: MegaflyPolicy,
     /// Weights in place of H_min and H_val, if they are given.
     weights: Option<[u32; 2]>,
-    /// The lanes of the first and of the second half of a route.
-    halves: [Lanes; 2],
-    pub(crate) all: Lanes,
+    lanes: Legs,
 }
 
 /// A switch in its group.
@@ -59,19 +58,19 @@ enum Place {
 impl Megafly {
     /// Routing on the megafly `shape` of `graph` with `lanes` virtual lanes; the lanes that are needed, if there are fewer.
     pub fn new(graph: &Graph, shape: &MegaflyShape, policy: MegaflyPolicy, lanes: u8) -> Result<Self, u8> {
-        let needed = if policy == MegaflyPolicy::Minimal { 1 } else { 2 };
-        let width = lanes / needed;
-        if width == 0 {
-            return Err(needed);
-        }
+        let longest: &[(&str, u8)] = if policy == MegaflyPolicy::Minimal {
+            &[("up", 0), ("g", 0), ("down", 0)]
+        } else {
+            &[("up", 0), ("g", 0), ("down", 1), ("up", 1), ("g", 1), ("down", 0)]
+        };
+        let longest = longest.iter().map(|&(name, leg)| (name.to_owned(), leg)).collect();
         Ok(Self {
             shape: shape.clone(),
             gates: Gates::new(&shape.groups, shape.globals, |i| PortNo((shape.leaves + i) as u16)),
             hosts: graph.hosts.iter().map(|host| (host.switch, host.port)).collect(),
             policy,
             weights: None,
-            halves: [Lanes::new(0, width), Lanes::new(width * (needed - 1), width)],
-            all: Lanes::new(0, lanes),
+            lanes: Legs::new(longest, lanes)?,
         })
     }
 
@@ -81,22 +80,10 @@ impl Megafly {
         Self { weights, ..self }
     }
 
-    /// The same with both halves of a route on the same lanes.
+    /// The same with both legs of a route on one lane.
     #[cfg(test)]
-    fn on_one_lane(mut self) -> Self {
-        self.halves = [Lanes::new(0, 1); 2];
-        self.all = Lanes::new(0, 1);
-        self
-    }
-
-    /// Lanes that are needed, and the longest route with the lane of each link: up, down, global.
-    pub(crate) fn longest_route(&self) -> (u8, String) {
-        let [first, second] = self.halves.map(|lanes| lanes.first);
-        let route = match self.policy {
-            MegaflyPolicy::Minimal => format!("up{first} g{first} down{first}"),
-            _ => format!("up{first} g{first} down{second} up{second} g{second} down{first}"),
-        };
-        (if self.policy == MegaflyPolicy::Minimal { 1 } else { 2 }, route)
+    fn on_one_lane(self) -> Self {
+        Self { lanes: self.lanes.on_one_lane(), ..self }
     }
 
     /// Group and place of a switch.
@@ -119,58 +106,47 @@ impl Megafly {
         self.gates.between(group, to).iter().copied().filter(move |gate| gate.router == spine)
     }
 
-    /// Calls `each` for every port towards the group where the packet goes now, or towards its leaf, and the half of its route
-    /// whose lanes it takes; the packet forgets a detour whose group it has come to.
-    fn ports(
-        &self,
-        at: SwitchId,
-        target: SwitchId,
-        state: &mut RouteState,
-        each: &mut impl FnMut(PortNo, usize),
-    ) {
+    /// Calls `each` for every exit towards the group where the packet goes now, or towards its leaf; the packet forgets a
+    /// detour whose group it has come to.
+    fn towards(&self, at: SwitchId, target: SwitchId, state: &mut RouteState, each: &mut impl FnMut(Exit)) {
         let ((group, here), (last, _)) = (self.place(at), self.place(target));
         if state.has(DETOUR) && state.via() == group {
             *state = state.without(DETOUR).with(SECOND).with_via(0);
         }
         let goal = if state.has(DETOUR) { state.via() } else { last };
-        let half = usize::from(state.has(SECOND));
+        let leg = u8::from(state.has(SECOND));
         match here {
             Place::Leaf(_) if goal == group => {
-                (0..self.shape.spines).for_each(|spine| each(self.up(spine), half));
+                (0..self.shape.spines).for_each(|spine| each(on_leg(self.up(spine), leg)));
             }
             Place::Leaf(_) => {
-                self.gates.between(group, goal).iter().for_each(|gate| each(self.up(gate.router), half));
+                let gates = self.gates.between(group, goal).iter();
+                gates.for_each(|gate| each(on_leg(self.up(gate.router), leg)));
             }
             Place::Spine(_) if goal == group => {
                 let (Place::Leaf(down) | Place::Spine(down)) = self.place(target).1;
-                each(PortNo(down as u16), 0);
+                each(on_leg(PortNo(down as u16), 0));
             }
             Place::Spine(spine) => {
                 let mut leads = false;
                 for gate in self.gates_of(group, spine, goal) {
                     leads = true;
-                    each(gate.port, half);
+                    each(on_leg(gate.port, leg));
                 }
                 if !leads {
-                    (0..self.shape.leaves).for_each(|leaf| each(PortNo(leaf as u16), half));
+                    (0..self.shape.leaves).for_each(|leaf| each(on_leg(PortNo(leaf as u16), leg)));
                 }
             }
         }
     }
 
-    /// Any of the ports that [`Megafly::ports`] shows.
-    fn any_port<V: View>(
-        &self,
-        at: SwitchId,
-        to: SwitchId,
-        state: &mut RouteState,
-        view: &mut V,
-    ) -> (PortNo, usize) {
-        let (mut chosen, mut count) = ((PortNo(0), 0), 0);
-        self.ports(at, to, state, &mut |port, half| {
+    /// Any of the exits that [`Megafly::towards`] shows.
+    fn any_exit<V: View>(&self, at: SwitchId, to: SwitchId, state: &mut RouteState, view: &mut V) -> Exit {
+        let (mut chosen, mut count) = (on_leg(PortNo(0), 0), 0);
+        self.towards(at, to, state, &mut |exit| {
             count += 1;
             if count == 1 || view.below(count) == 0 {
-                chosen = (port, half);
+                chosen = exit;
             }
         });
         chosen
@@ -182,13 +158,7 @@ impl Megafly {
     }
 
     /// Decides at the packet's first leaf where it goes first, and by which port.
-    fn decide<V: View>(
-        &self,
-        at: SwitchId,
-        to: SwitchId,
-        state: &mut RouteState,
-        view: &mut V,
-    ) -> (PortNo, usize) {
+    fn decide<V: View>(&self, at: SwitchId, to: SwitchId, state: &mut RouteState, view: &mut V) -> Exit {
         let (from, last) = (self.place(at).0, self.place(to).0);
         let mut via = view.below(self.shape.groups.count - 2);
         via += u32::from(via >= from.min(last));
@@ -201,81 +171,84 @@ impl Megafly {
             let lands = out.map_or(0, |gate| gate.lands);
             let links = if self.gates_of(via, lands, last).next().is_some() { 4 } else { 6 };
             let [minimal, detour] = self.weights.unwrap_or([3, links]).map(u64::from);
-            let least = u64::from(view.load(direct, self.halves[0])) * minimal;
-            let other = u64::from(view.load(chosen(out), self.halves[0])) * detour;
+            let least = u64::from(view.load(direct, self.lanes.of_leg(0))) * minimal;
+            let other = u64::from(view.load(chosen(out), self.lanes.of_leg(0))) * detour;
             if least <= other + u64::from(threshold) {
-                return (direct, 0);
+                return on_leg(direct, 0);
             }
         }
         std::mem::swap(state, &mut detour);
-        (chosen(out), 0)
-    }
-
-    fn hop(&self, (port, half): (PortNo, usize), state: RouteState) -> (Hop, RouteState) {
-        (Hop { port, lanes: self.halves[half] }, state.with(DECIDED))
+        on_leg(chosen(out), 0)
     }
 }
 
-impl RoutingFunction for Megafly {
-    #[inline]
-    fn injection_lanes(&self, _from: HostId, _to: HostId) -> Lanes {
-        self.all
+/// The exit by `port`, to another switch, on a leg of the route.
+const fn on_leg(port: PortNo, leg: u8) -> Exit {
+    Exit { port, role: LinkRole::Leg(leg) }
+}
+
+impl PortRouting for Megafly {
+    type Lanes = Legs;
+
+    fn lanes(&self) -> &Legs {
+        &self.lanes
     }
 
-    /// The minimal hops.
-    fn hops(&self, at: SwitchId, _in_port: PortNo, _lane: Vl, to: HostId, hops: &mut Vec<Hop>) {
+    /// The minimal exits.
+    fn exits(&self, at: At, to: HostId, each: &mut impl FnMut(Exit)) {
         let (target, port) = self.hosts[to.index()];
-        if target == at {
-            return hops.push(Hop { port, lanes: self.all });
+        if target == at.switch {
+            return each(Exit { port, role: LinkRole::ToHost });
         }
-        let lanes = self.halves[0];
-        self.ports(at, target, &mut RouteState::default(), &mut |port, _| hops.push(Hop { port, lanes }));
+        self.towards(at.switch, target, &mut RouteState::default(), each);
     }
 
-    fn choose<V: View>(&self, at: At, packet: &Packet, state: &mut RouteState, view: &mut V) -> Option<Hop> {
+    fn choose_exit<V: View>(
+        &self,
+        at: At,
+        packet: &Packet,
+        state: &mut RouteState,
+        view: &mut V,
+    ) -> Option<Exit> {
         let (target, port) = self.hosts[packet.destination.index()];
         if target == at.switch {
-            return Some(Hop { port, lanes: self.all });
+            return Some(Exit { port, role: LinkRole::ToHost });
         }
-        let before = *state;
-        let port = if self.decides(at.switch, target, before) {
+        let exit = if self.decides(at.switch, target, *state) {
             self.decide(at.switch, target, state, view)
         } else {
-            self.any_port(at.switch, target, state, view)
+            self.any_exit(at.switch, target, state, view)
         };
-        let taken = self.hop(port, *state);
-        *state = taken.1;
-        debug_assert!(
-            {
-                let mut options = Vec::new();
-                self.options(at, packet.destination, before, &mut options);
-                options.contains(&taken)
-            },
-            "{taken:?} is not among the options at {at:?} of {before:?}"
-        );
-        Some(taken.0)
+        *state = state.with(DECIDED);
+        Some(exit)
     }
 
-    fn options(&self, at: At, to: HostId, state: RouteState, options: &mut Vec<(Hop, RouteState)>) {
+    fn exit_options(&self, at: At, to: HostId, state: RouteState, each: &mut impl FnMut(Exit, RouteState)) {
         let (target, port) = self.hosts[to.index()];
         if target == at.switch {
-            return options.push((Hop { port, lanes: self.all }, state));
+            return each(Exit { port, role: LinkRole::ToHost }, state);
         }
         let decides = self.decides(at.switch, target, state);
         if !decides || self.policy != MegaflyPolicy::Valiant {
             let mut after = state;
-            let mut ports = Vec::new();
-            self.ports(at.switch, target, &mut after, &mut |port, half| ports.push((port, half)));
-            options.extend(ports.into_iter().map(|port| self.hop(port, after)));
+            let mut exits = Vec::new();
+            self.towards(at.switch, target, &mut after, &mut |exit| exits.push(exit));
+            for exit in exits {
+                each(exit, after.with(DECIDED));
+            }
         }
         if decides {
             let (from, last) = (self.place(at.switch).0, self.place(target).0);
             for via in (0..self.shape.groups.count).filter(|&via| via != from && via != last) {
-                let detour = state.with(DETOUR).with_via(via);
+                let detour = state.with(DETOUR | DECIDED).with_via(via);
                 let gates = self.gates.between(from, via).iter();
-                options.extend(gates.map(|gate| self.hop((self.up(gate.router), 0), detour)));
+                gates.for_each(|gate| each(on_leg(self.up(gate.router), 0), detour));
             }
         }
+    }
+
+    fn asserts_options(&self) -> bool {
+        true
     }
 
     fn knows_switches_only(&self) -> bool {
@@ -299,12 +272,13 @@ impl RoutingFunction for Megafly {
 mod tests {
     use fabricsim_model::Random;
     use fabricsim_topology::Shape;
+    use fabricsim_units::Vl;
 
     use super::*;
     use crate::deadlock::{Verdict, check_among};
     use crate::samples::{graph, hosts, try_router};
     use crate::testing::{Recorded, arrives, network, packet};
-    use crate::{check, path};
+    use crate::{RoutingFunction, check, path};
 
     const TOPOLOGIES: [&str; 3] = [
         "megafly = { p = 1, leaves = 2, spines = 2, h = 1 }",

@@ -120,7 +120,7 @@ mod tests {
         let on = path(&router, &graph, HostId(0), HostId(1))[0].1.port;
         looping.set(SwitchId(1), HostId(1), on);
         (0..4).for_each(|at| looping.set(SwitchId(at), HostId(1), on));
-        let router = crate::TableRouting::new(looping, fabricsim_model::Lanes::new(0, 1)).into();
+        let router = crate::TableRouting::new(looping, crate::lanes::AllLanes::new(1)).into();
         assert_eq!(path(&router, &graph, HostId(0), HostId(1)).len(), 2 * graph.links.len() + 1);
     }
 }

@@ -7,7 +7,7 @@ use fabricsim_units::LinkId;
 use crate::build::goes_around;
 use crate::look_up_tables::table_request;
 use crate::shortest_path::{longest_path, shortest_paths_or};
-use crate::{LookUpTables, Router};
+use crate::{LookUpTables, PortRouting, Router};
 
 const KEY: &str = "faults.reroute_after";
 
@@ -39,9 +39,9 @@ pub fn reroute(
             })?;
             Ok(rerouted.into())
         }
-        Router::LookUpTables(_) => {
+        Router::LookUpTables(tables) => {
             let Shape::Grid(shape) = &graph.shape else { return Ok(router.clone()) };
-            let lanes = experiment.switch.lanes_per_class();
+            let lanes = tables.lanes().clone();
             let tables = LookUpTables::new(graph, shape, table_request(experiment, failed), lanes, file);
             Ok(tables
                 .map_err(|cause| error(format!("with {}: {}", named(graph, failed), cause.message)))?

@@ -1,13 +1,13 @@
 //! Forwarding tables: for each switch and destination the one port to go on by (InfiniBand's linear forwarding
 //! tables).
 
-use fabricsim_model::{Hop, Lanes};
+use fabricsim_model::Hop;
 use fabricsim_spec::SpecError;
 use fabricsim_topology::Graph;
 use fabricsim_units::{HostId, PortNo, SwitchId, Vl};
 
-use crate::ladder::{Ladder, lengths, longest};
-use crate::{Router, RoutingError, RoutingFunction};
+use crate::lanes::{AnyPolicy, Exit, LinkRole};
+use crate::{At, PortRouting, Router, RoutingError, RoutingFunction};
 
 /// Most memory that tables may take, in bytes.
 const LIMIT: usize = 1 << 30;
@@ -97,39 +97,25 @@ impl ForwardingTables {
     }
 }
 
-/// Routing by forwarding tables, on all virtual lanes or by the number of links passed.
+/// Routing by forwarding tables.
 #[derive(Clone, Debug)]
 pub struct TableRouting {
     tables: ForwardingTables,
-    /// Lanes of each link of a route, if they are given by its place there.
-    ladder: Option<Ladder>,
-    pub(crate) all: Lanes,
+    lanes: AnyPolicy,
 }
 
 impl TableRouting {
-    /// Routing by `tables`, which have an entry for every switch and host.
-    pub fn new(tables: ForwardingTables, all: Lanes) -> Self {
-        Self { tables, ladder: None, all }
-    }
-
-    /// The same with the n-th link between switches of a route on the n-th lanes; the lanes that are needed, if there are fewer.
-    pub fn by_hops(self, graph: &Graph) -> Result<Self, u32> {
-        let longest = longest(&lengths(&self.tables, graph), graph);
-        let ladder = Ladder::new(graph, longest, self.all.count)?;
-        Ok(Self { ladder: Some(ladder), ..self })
-    }
-
-    /// Lanes that are needed, and the lane of each link of the longest route, where lanes are given by the number of links passed.
-    pub(crate) fn longest_route(&self) -> Option<(u8, String)> {
-        self.ladder.as_ref().map(Ladder::longest_route)
+    /// Routing by `tables`, which have an entry for every switch and host, with a lane policy.
+    pub fn new(tables: ForwardingTables, lanes: impl Into<AnyPolicy>) -> Self {
+        Self { tables, lanes: lanes.into() }
     }
 
     /// The same routing by `tables`, whose longest route has `longest` links between switches; if there are lanes for fewer, both
     /// numbers.
     pub(crate) fn with_tables(&self, tables: ForwardingTables, longest: u32) -> Result<Self, (u32, u32)> {
-        match &self.ladder {
-            Some(ladder) if longest > ladder.rungs() => Err((longest, ladder.rungs())),
-            ladder => Ok(Self { tables, ladder: ladder.clone(), all: self.all }),
+        match &self.lanes {
+            AnyPolicy::Hops(ladder) if longest > ladder.rungs() => Err((longest, ladder.rungs())),
+            lanes => Ok(Self { tables, lanes: lanes.clone() }),
         }
     }
 
@@ -144,25 +130,22 @@ impl TableRouting {
     }
 }
 
-impl RoutingFunction for TableRouting {
-    #[inline]
-    fn injection_lanes(&self, _from: HostId, _to: HostId) -> Lanes {
-        self.all
+impl PortRouting for TableRouting {
+    type Lanes = AnyPolicy;
+
+    fn lanes(&self) -> &AnyPolicy {
+        &self.lanes
     }
 
-    // Kept out of the caller, which would save registers for it on every path through the code.
-    #[inline(never)]
-    fn hops(&self, at: SwitchId, in_port: PortNo, lane: Vl, to: HostId, hops: &mut Vec<Hop>) {
-        hops.extend(self.only_hop(at, in_port, lane, to));
+    fn exits(&self, at: At, to: HostId, each: &mut impl FnMut(Exit)) {
+        if let Some(port) = self.tables.port(at.switch, to) {
+            each(Exit { port, role: LinkRole::Either });
+        }
     }
 
     #[inline]
-    fn only_hop(&self, at: SwitchId, in_port: PortNo, lane: Vl, to: HostId) -> Option<Hop> {
-        let port = self.tables.port(at, to)?;
-        let lanes = match &self.ladder {
-            Some(ladder) => ladder.lanes(at, in_port, lane, port),
-            None => self.all,
-        };
-        Some(Hop { port, lanes })
+    fn only_hop(&self, at: At, to: HostId) -> Option<Hop> {
+        let port = self.tables.port(at.switch, to)?;
+        Some(self.hop(at, Exit { port, role: LinkRole::Either }))
     }
 }

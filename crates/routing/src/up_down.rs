@@ -7,13 +7,14 @@
 //!
 //! Adaptive and random: all parents are proposed, that of d-mod-k first; the switch takes the least loaded, or any.
 
-use fabricsim_model::{Hop, Lanes};
+use fabricsim_model::Hop;
 use fabricsim_topology::{Graph, Node, TreeShape};
-use fabricsim_units::{HostId, PortNo, SwitchId, Vl};
+use fabricsim_units::{HostId, PortNo, SwitchId};
 
-use crate::RoutingFunction;
-use crate::route_table::{NO_PORT, Rings, Route, RouteTable};
+use crate::lanes::{AnyPolicy, Dateline, Exit, LanePolicy, LinkRole};
+use crate::route_table::RouteTable;
 use crate::wiring::beyond;
+use crate::{At, PortRouting};
 
 /// Policy of a packet on the links upwards.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -38,7 +39,7 @@ pub struct UpDown {
     upwards: Upwards,
     /// By switch and host, in small trees where every route is fixed.
     by_host: RouteTable,
-    pub(crate) all: Lanes,
+    lanes: AnyPolicy,
 }
 
 /// A switch.
@@ -65,8 +66,8 @@ struct Target {
 }
 
 impl UpDown {
-    /// Routing on the tree `shape` of `graph`, on all of the virtual lanes `all`.
-    pub fn new(graph: &Graph, shape: &TreeShape, upwards: Upwards, all: Lanes) -> Self {
+    /// Routing on the tree `shape` of `graph` with a lane policy.
+    pub fn new(graph: &Graph, shape: &TreeShape, upwards: Upwards, lanes: AnyPolicy) -> Self {
         let (stages, ports) = stages(graph, shape);
         let mut targets = Vec::with_capacity(graph.hosts.len() * shape.children.len());
         for host in &graph.hosts {
@@ -75,58 +76,72 @@ impl UpDown {
             let child = children.iter().position(|&port| port == host.port).unwrap_or_default();
             targets.extend(seen_from_levels(stage.subtree * shape.children[0] + child as u32, shape));
         }
-        let rings = Rings::new(all.count);
-        let by_host = RouteTable::none(rings);
-        let mut routing =
-            Self { levels: shape.children.len(), stages, ports, targets, upwards, by_host, all };
+        let dateline = Dateline::new(lanes.all().count);
+        let by_host = RouteTable::none(dateline);
+        let levels = shape.children.len();
+        let mut routing = Self { levels, stages, ports, targets, upwards, by_host, lanes };
         if upwards == Upwards::Fixed {
-            let route = |at, to| Route { hop: routing.fixed(at, to), goes_on_from: NO_PORT };
-            routing.by_host = RouteTable::new(graph.switches.len(), graph.hosts.len(), rings, route);
+            let route = |at, to| routing.lanes.compile(routing.fixed(at, to));
+            routing.by_host = RouteTable::new(graph.switches.len(), graph.hosts.len(), dateline, route);
         }
         routing
     }
 
-    /// The hop down, or up by d-mod-k.
-    fn fixed(&self, at: SwitchId, to: HostId) -> Hop {
+    /// The exit down, or up by d-mod-k.
+    fn fixed(&self, at: SwitchId, to: HostId) -> Exit {
         let stage = &self.stages[at.index()];
         let target = self.targets[to.index() * self.levels + usize::from(stage.level) - 1];
-        self.hop(if stage.subtree == target.subtree {
-            stage.down + u32::from(target.child)
-        } else {
-            stage.up + u32::from(target.parent)
-        })
+        if stage.subtree != target.subtree {
+            return self.exit(stage.up + u32::from(target.parent), LinkRole::Between);
+        }
+        let role = if stage.level == 1 { LinkRole::ToHost } else { LinkRole::Between };
+        self.exit(stage.down + u32::from(target.child), role)
     }
 
-    fn hop(&self, port: u32) -> Hop {
-        Hop { port: self.ports[port as usize], lanes: self.all }
+    #[inline]
+    fn exit(&self, port: u32, role: LinkRole) -> Exit {
+        Exit { port: self.ports[port as usize], role }
+    }
+
+    /// The exit if there is no choice: down, or up the one port of the deterministic routing.
+    #[inline]
+    fn only_exit(&self, at: SwitchId, to: HostId) -> Option<Exit> {
+        let stage = &self.stages[at.index()];
+        let target = self.targets[to.index() * self.levels + usize::from(stage.level) - 1];
+        let fixed = stage.subtree == target.subtree || self.upwards == Upwards::Fixed;
+        fixed.then(|| self.fixed(at, to))
+    }
+
+    /// The hop if there is no choice, where there is no table.
+    #[inline(never)]
+    fn computed_hop(&self, at: At, to: HostId) -> Option<Hop> {
+        self.only_exit(at.switch, to).map(|exit| self.hop(at, exit))
     }
 }
 
-impl RoutingFunction for UpDown {
-    #[inline]
-    fn injection_lanes(&self, _from: HostId, _to: HostId) -> Lanes {
-        self.all
+impl PortRouting for UpDown {
+    type Lanes = AnyPolicy;
+
+    fn lanes(&self) -> &AnyPolicy {
+        &self.lanes
     }
 
-    // Kept out of the caller, which would save registers for it on every path through the code.
-    #[inline(never)]
-    fn hops(&self, at: SwitchId, _in_port: PortNo, _lane: Vl, to: HostId, hops: &mut Vec<Hop>) {
-        if let Some(only) = self.only_at(at, to) {
-            hops.push(only);
-            return;
+    fn exits(&self, at: At, to: HostId, each: &mut impl FnMut(Exit)) {
+        if let Some(only) = self.only_exit(at.switch, to) {
+            return each(only);
         }
-        let stage = &self.stages[at.index()];
+        let stage = &self.stages[at.switch.index()];
         let target = self.targets[to.index() * self.levels + usize::from(stage.level) - 1];
         let (first, parents) = (u32::from(target.parent), u32::from(stage.parents));
         let ups = (first..parents).chain(0..first);
-        hops.extend(ups.map(|parent| self.hop(stage.up + parent)));
+        ups.for_each(|parent| each(self.exit(stage.up + parent, LinkRole::Between)));
     }
 
     #[inline(always)]
-    fn only_hop(&self, at: SwitchId, in_port: PortNo, lane: Vl, to: HostId) -> Option<Hop> {
-        match self.by_host.hop(at, in_port, lane, to) {
+    fn only_hop(&self, at: At, to: HostId) -> Option<Hop> {
+        match self.by_host.hop(at.switch, at.in_port, at.lane, to) {
             Some(hop) => Some(hop),
-            None => self.only_at(at, to),
+            None => self.computed_hop(at, to),
         }
     }
 
@@ -142,17 +157,6 @@ impl RoutingFunction for UpDown {
     #[inline]
     fn is_random(&self) -> bool {
         self.upwards == Upwards::Random
-    }
-}
-
-impl UpDown {
-    /// The hop where there is no choice: down, or up the one port of the deterministic routing.
-    #[inline(never)]
-    fn only_at(&self, at: SwitchId, to: HostId) -> Option<Hop> {
-        let stage = &self.stages[at.index()];
-        let target = self.targets[to.index() * self.levels + usize::from(stage.level) - 1];
-        let fixed = stage.subtree == target.subtree || self.upwards == Upwards::Fixed;
-        fixed.then(|| self.fixed(at, to))
     }
 }
 
@@ -220,9 +224,11 @@ mod tests {
 
     use fabricsim_topology::Shape;
 
+    use fabricsim_units::Vl;
+
     use super::*;
     use crate::samples::{hosts, network};
-    use crate::{Router, path};
+    use crate::{Router, RoutingFunction, path};
 
     fn level(graph: &Graph, at: SwitchId) -> u32 {
         graph.switches[at.index()].coordinates[0]

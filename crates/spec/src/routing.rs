@@ -18,7 +18,8 @@ pub struct Routing {
     /// For `table`: the forwarding tables (`.fdbs`), relative to the experiment file.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tables: Option<String>,
-    /// For `shortest-path` and `table`: virtual lanes that a packet may take; by default `all`.
+    /// Virtual lanes that a packet may take, from those of its service class; by default what makes the algorithm free of deadlock on its
+    /// topology, or `all`. A policy that does not fit the algorithm is refused with those that do.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub lane_policy: Option<LanePolicy>,
     /// For `look-up-tables`: blocks of each dimension, of which each combination is a global partition of the
@@ -118,15 +119,28 @@ pub enum Algorithm {
     Dal,
 }
 
-/// Virtual lanes that a packet may take.
+/// Lane policy: the virtual lanes of its service class that a packet may take on a link between switches. The last link, to a host, is on
+/// any of them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum LanePolicy {
-    /// All lanes of its service class.
+    /// All lanes. By default for `up-down`, `up-down-adaptive`, `up-down-random`, `shortest-path` and `table`; possible for `dimension-order` and
+    /// `look-up-tables`, where rings of four or more switches can deadlock.
     All,
+    /// Two classes of lanes along rings of four or more switches: the upper half if the route crosses the dateline, between the
+    /// highest coordinate and 0 (Dally, Seitz 1987). By default for `dimension-order` and `look-up-tables`. Free of deadlock with
+    /// two lanes.
+    Dateline,
     /// The n-th lanes on the n-th link between switches: free of deadlock on any graph (Günther 1981). Needs as many lanes as the
-    /// longest route has links between switches.
+    /// longest route has links between switches. By default for `dal`, and for `minimal`, `valiant` and `ugal-l` on a graph without
+    /// coordinates and levels; possible for `dimension-order`, `up-down`, `up-down-adaptive`, `up-down-random`, `shortest-path` and `table`.
     Hops,
+    /// The n-th lanes on the n-th leg of a route over another group or switch: for `minimal`, `valiant` and `ugal-l` on a megafly, and
+    /// `minimal` and `valiant` on a HyperX.
+    Legs,
+    /// Lanes by the place of a link in the longest route of the algorithm, local and global links counted apart (García et al., ICPP
+    /// 2013): for all algorithms on a dragonfly.
+    Slots,
 }
 
 /// Load of a port.

@@ -185,7 +185,7 @@ class Routing:
     order: list[int] | None = None
     ties: Literal["balanced", "random"] | None = None
     tables: str | None = None
-    lane_policy: Literal["all", "hops"] | None = None
+    lane_policy: Literal["all", "dateline", "hops", "legs", "slots"] | None = None
     partitions: list[int] | None = None
     via: Literal["group", "router"] | None = None
     threshold: float | None = None

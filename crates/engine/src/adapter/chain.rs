@@ -4,8 +4,9 @@
 use std::sync::Arc;
 
 use fabricsim_fabric::{Outbox, PartitionContext, Slot, send};
-use fabricsim_model::{ExtensionHeaders, Lanes, LossCause, NullObserver, Observer, Packet, PacketKind};
+use fabricsim_model::{ExtensionHeaders, LossCause, NullObserver, Observer, Packet, PacketKind};
 use fabricsim_routing::RoutingFunction;
+use fabricsim_routing::lanes::ServiceClasses;
 use fabricsim_units::{HostId, Time, Vl};
 use fabricsim_workload::{Event, Message, Source};
 
@@ -343,7 +344,7 @@ impl Chain {
     ) -> Result<Vl, Time> {
         let blocks = bytes.div_ceil(context.ports.ramps.unit());
         let lanes = context.routing.injection_lanes(self.id, destination);
-        let lanes = Lanes::new(lanes.first.0 + base, lanes.count);
+        let lanes = ServiceClasses::on_link(base, lanes);
         let flow = self.id.0.wrapping_mul(31).wrapping_add(destination.0);
         let chosen = context.ports.choose_lane(self.port, lanes, blocks, context.now, flow);
         if chosen.is_err() {

@@ -11,6 +11,7 @@ use fabricsim_protocols::pacing::{
     InfiniBandSource, NsccRules, NsccSource, SwiftRules, SwiftSource,
 };
 use fabricsim_routing::Router;
+use fabricsim_routing::lanes::ServiceClasses;
 use fabricsim_spec::{
     CongestionAlgorithm, ControlPer, Dcqcn, Experiment, InfiniBandCongestion, NotifyBy, Nscc, OrderingMode,
     PortCongestion, ThresholdOn, VictimMask,
@@ -25,8 +26,8 @@ use crate::round_trip::round_trip;
 
 /// The first lane of the service class of each stream.
 pub(crate) fn class_bases(experiment: &Experiment, streams: &[StreamInfo]) -> Arc<[u8]> {
-    let lanes = experiment.switch.lanes_per_class();
-    streams.iter().map(|stream| stream.service_class * lanes).collect()
+    let classes = ServiceClasses::new(experiment.switch.lanes_per_class());
+    streams.iter().map(|stream| classes.first_lane(stream.service_class)).collect()
 }
 
 /// Builder of the parts of an algorithm for switches and hosts.
@@ -83,7 +84,8 @@ impl<'a> Builder<'a> {
         let rules = PacingRules {
             feedback_mode: feedback_mode(experiment),
             bytes: notification.size.0 as u32,
-            class_base: notification.service_class * experiment.switch.lanes_per_class(),
+            class_base: ServiceClasses::new(experiment.switch.lanes_per_class())
+                .first_lane(notification.service_class),
             first: notification.first,
             delay: notification.delay,
             control: match control.algorithm {

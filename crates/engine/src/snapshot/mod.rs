@@ -10,6 +10,7 @@ mod ports;
 use std::ops::Range;
 
 use fabricsim_model::Packet;
+use fabricsim_routing::lanes::ServiceClasses;
 use fabricsim_spec::Queueing;
 use fabricsim_units::{HostId, PortNo, SwitchId, Time, Vl};
 
@@ -153,7 +154,7 @@ impl Snapshot {
 
     /// The first lane of the service class that `lane` belongs to.
     pub fn class_base(&self, lane: Vl) -> u8 {
-        lane.0 - lane.0 % self.lanes_per_class
+        ServiceClasses::new(self.lanes_per_class).base(lane)
     }
 
     /// Packets in queues of switches.

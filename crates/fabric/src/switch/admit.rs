@@ -1,6 +1,7 @@
 //! Admission of an arriving packet: the choice of its hop, and of the queue in which it waits.
 
-use fabricsim_model::{Hop, Lanes, Observer, Random};
+use fabricsim_model::{Hop, Observer, Random};
+use fabricsim_routing::lanes::ServiceClasses;
 use fabricsim_routing::{At, RoutingFunction};
 use fabricsim_spec::Queueing;
 use fabricsim_units::{PortNo, Vl};
@@ -242,7 +243,7 @@ impl Switch {
         }
         let class = context.rules.class_base(lane);
         match context.routing.only_hop(self.id, in_port, Vl(lane.0 - class), to) {
-            Some(hop) => shifted(hop, class),
+            Some(hop) => ServiceClasses::hop(class, hop),
             None => self.best_hop(context, in_port, (class, lane), packet),
         }
     }
@@ -260,12 +261,12 @@ impl Switch {
         let relative = Vl(lane.0 - class);
         let at = At { switch: self.id, in_port, lane: relative };
         if let Some(hop) = self.chosen_hop(context, at, class, packet) {
-            return shifted(hop, class);
+            return ServiceClasses::hop(class, hop);
         }
         context.hops.clear();
         let packet = context.arena[packet].packet;
         context.routing.hops(self.id, in_port, relative, packet.destination, &mut context.hops);
-        context.hops.iter_mut().for_each(|hop| *hop = shifted(*hop, class));
+        context.hops.iter_mut().for_each(|hop| *hop = ServiceClasses::hop(class, *hop));
         if self.failures.is_some() {
             self.avoid_failed(&mut context.hops);
         }
@@ -320,14 +321,9 @@ fn draw_hops(hops: &mut Vec<Hop>, mut random: Random, choices: u16) {
     hops.drain(..all);
 }
 
-/// The same hop on the lanes of a service class, which begin at `class`.
-#[inline(always)]
-fn shifted(hop: Hop, class: u8) -> Hop {
-    Hop { lanes: Lanes::new(hop.lanes.first.0 + class, hop.lanes.count), ..hop }
-}
-
 #[cfg(test)]
 mod tests {
+    use fabricsim_model::Lanes;
     use fabricsim_units::PortNo;
 
     use super::*;

@@ -1,5 +1,7 @@
 //! The static deadlock check: whether the channel dependency graph is free of cycles (Dally, Seitz 1987).
 //!
+//! It reads ports and lanes together, from the [`RoutingFunction`] that composes a routing algorithm and its lane policy.
+//!
 //! A channel is a virtual lane of a link's direction between two switches. Channel c depends on channel d if the
 //! routing lets a packet that sits in c's buffer go on over d. Only what packets can really do counts: the walk
 //! starts at the injections and follows every hop and lane that is allowed. Channels from and to hosts cannot be part of a

@@ -1,12 +1,11 @@
 //! The dimensions of a grid in the order in which they are corrected.
 
-use fabricsim_model::{Hop, Lanes};
 use fabricsim_spec::SpecError;
 use fabricsim_topology::GridShape;
-use fabricsim_units::{PortNo, Vl};
+use fabricsim_units::PortNo;
 
 use super::Target;
-use crate::route_table::{NO_PORT, Rings, Route};
+use crate::lanes::{Exit, LinkRole};
 
 /// The smallest ring in which a minimal path can go on after its first link.
 pub(crate) const SMALLEST_SPLIT_RING: u32 = 4;
@@ -21,10 +20,8 @@ pub(super) struct Axis {
     pub(super) ring: u32,
     /// True if it is a ring of two.
     pub(super) pair: bool,
-    /// The lowest lane of the second class.
-    pub(super) split: u8,
-    /// Lanes of those who do not cross the dateline, and of those who do.
-    pub(super) classes: [Lanes; 2],
+    /// True if dependencies among minimal routes can close the ring.
+    pub(super) closes: bool,
 }
 
 /// Position of a coordinate in a place, and its routes.
@@ -66,13 +63,11 @@ pub(crate) fn checked_order(
 }
 
 /// The dimensions in their order.
-pub(super) fn axes(shape: &GridShape, order: &[usize], rings: Rings) -> Vec<Axis> {
+pub(super) fn axes(shape: &GridShape, order: &[usize]) -> Vec<Axis> {
     let (mut shift, mut routes) = (0, 0);
     let axis = |(number, &d): (usize, &usize)| {
         let (radix, wrap) = (shape.dimensions[d], shape.wrap[d]);
         let bits = u32::BITS - (radix - 1).leading_zeros();
-        let ring = wrap && radix >= SMALLEST_SPLIT_RING;
-        let classes = if ring { rings.classes() } else { [rings.all(); 2] };
         let mask = ((1_u64 << bits) - 1) as u32;
         shift += bits;
         routes += mask + 1;
@@ -81,8 +76,7 @@ pub(super) fn axes(shape: &GridShape, order: &[usize], rings: Rings) -> Vec<Axis
             column: Column { mask, shift: (shift - bits) as u8, routes: routes - mask - 1 },
             ring: if wrap { radix } else { 2 * radix },
             pair: wrap && radix == 2,
-            split: classes[1].first.0,
-            classes,
+            closes: wrap && radix >= SMALLEST_SPLIT_RING,
         }
     };
     order.iter().enumerate().map(axis).collect()
@@ -104,38 +98,22 @@ impl Axis {
         self.column.coordinate(place)
     }
 
-    /// The route on along this dimension, from a switch with the ports down and up to a coordinate that is another.
+    /// The exit along this dimension, from a switch with the ports down and up to a coordinate that is another.
     #[inline]
-    pub(super) fn hop(
-        &self,
-        here: u64,
-        target: &Target,
-        ports: [PortNo; 2],
-        in_port: PortNo,
-        lane: Vl,
-    ) -> Hop {
-        let up = self.goes_up(here, target);
-        let goes_on = in_port == ports[usize::from(!up)];
-        if goes_on {
-            let class = lane.0 >= self.split;
-            return Hop { port: ports[usize::from(up)], lanes: self.classes[usize::from(class)] };
-        }
-        self.enter(here, target, ports, up)
+    pub(super) fn exit(&self, here: u64, target: &Target, ports: [PortNo; 2]) -> Exit {
+        self.exit_by(here, target, ports, self.goes_up(here, target))
     }
 
-    /// The route on along this dimension, wherever one comes from.
-    pub(super) fn route(&self, here: u64, target: &Target, ports: [PortNo; 2]) -> Route {
-        let up = self.goes_up(here, target);
-        let split = self.classes[0] != self.classes[1];
-        let goes_on_from = if split { ports[usize::from(!up)] } else { NO_PORT };
-        Route { hop: self.enter(here, target, ports, up), goes_on_from }
-    }
-
-    /// The first hop along this dimension, up or down.
+    /// The exit in the given direction of this dimension.
     #[inline]
-    pub(super) fn enter(&self, here: u64, target: &Target, ports: [PortNo; 2], up: bool) -> Hop {
+    pub(super) fn exit_by(&self, here: u64, target: &Target, ports: [PortNo; 2], up: bool) -> Exit {
         let higher = self.coordinate(target.place) > self.coordinate(here);
-        Hop { port: ports[usize::from(up)], lanes: self.classes[usize::from(up != higher)] }
+        let role = match (self.closes, up == higher) {
+            (false, _) => LinkRole::Between,
+            (true, false) => LinkRole::Dateline,
+            (true, true) => LinkRole::Ring { continues_from: ports[usize::from(!up)] },
+        };
+        Exit { port: ports[usize::from(up)], role }
     }
 
     /// Links to the target's coordinate, going up.

@@ -5,7 +5,6 @@ use std::ops::Range;
 use fabricsim_topology::{DragonflyShape, Graph};
 use fabricsim_units::{HostId, PortNo, SwitchId};
 
-use super::template::Kind;
 use crate::gates::{Gate, Gates};
 
 /// A router: its group, and its number there.
@@ -61,18 +60,6 @@ impl Map {
         let distance = move |gate: &Gate| Self::distance(from, *gate, router.unwrap_or(gate.lands));
         let least = if gates.len() == 1 { None } else { gates.iter().map(distance).min() };
         gates.iter().filter(move |gate| least.is_none_or(|least| distance(gate) == least)).copied()
-    }
-
-    #[inline]
-    pub(super) fn kind(&self, port: PortNo) -> Kind {
-        let port = u32::from(port.0);
-        if port < self.shape.hosts {
-            Kind::Host
-        } else if port < self.shape.hosts + self.shape.routers - 1 {
-            Kind::Local
-        } else {
-            Kind::Global
-        }
     }
 
     /// The port of `from` that begins the route over `gate`.

@@ -12,7 +12,7 @@
 //! - `par-6/2`: a choice at every router, with detours within groups as well (García et al., ICPP 2013).
 //!
 //! Between hosts of one group all but `par-6/2` go minimally. A packet remembers in its [`RouteState`] where it goes first, what
-//! it has decided, and its slot in the [`Template`]. Every decision is among the [`RoutingFunction::options`] that the
+//! it has decided, and its slot in the longest route ([`Slots`]). Every decision is among the [`RoutingFunction::options`](crate::RoutingFunction::options) that the
 //! deadlock check follows; debug builds check each.
 
 #[cfg(test)]
@@ -21,18 +21,17 @@ mod map;
 mod options;
 mod par_6_2;
 mod source;
-pub(crate) mod template;
 #[cfg(test)]
 mod tests;
 
-use fabricsim_model::{Hop, Lanes, Packet, RouteState};
+use fabricsim_model::{Packet, RouteState};
 use fabricsim_topology::{DragonflyShape, Graph};
-use fabricsim_units::{HostId, PortNo, SwitchId, Time, Vl};
+use fabricsim_units::{HostId, PortNo, SwitchId, Time};
 
 use self::map::{Map, Place};
-use self::template::{Kind, Template};
 use crate::gates::{Gate, any};
-use crate::{At, BroadcastOutputs, RoutingFunction, View};
+use crate::lanes::{Exit, Kind, LinkRole, PortKinds, Slots, templates};
+use crate::{At, BroadcastOutputs, PortRouting, View};
 
 pub use self::par_6_2::Detours;
 
@@ -98,14 +97,13 @@ pub enum Via {
 #[derive(Clone, Debug)]
 pub struct Dragonfly {
     map: Map,
-    template: Template,
+    lanes: Slots,
     policy: Policy,
     via: Via,
     /// Weights in place of H_min and H_val, if they are given.
     weights: Option<[u32; 2]>,
     /// Least age of what routers know of others' global links.
     state_delay: Time,
-    pub(crate) all: Lanes,
 }
 
 /// Present target of a packet: any router of a group, or one.
@@ -119,15 +117,15 @@ impl Policy {
     /// The longest route.
     pub(crate) const fn route(self, via: Via) -> &'static [Kind] {
         match (self, via) {
-            (Self::Minimal, _) => template::MINIMAL,
-            (Self::Valiant, Via::Group) => template::BY_GROUP,
-            (Self::Valiant, Via::Router) => template::BY_ROUTER,
+            (Self::Minimal, _) => templates::MINIMAL,
+            (Self::Valiant, Via::Group) => templates::BY_GROUP,
+            (Self::Valiant, Via::Router) => templates::BY_ROUTER,
             (Self::UgalLocal { .. } | Self::UgalGlobal { .. } | Self::Piggyback { .. }, via) => {
                 Self::Valiant.route(via)
             }
-            (Self::Progressive { .. }, Via::Group) => template::PROGRESSIVE_BY_GROUP,
-            (Self::Progressive { .. }, Via::Router) => template::PROGRESSIVE_BY_ROUTER,
-            (Self::Detours(_), _) => template::SIX_TWO,
+            (Self::Progressive { .. }, Via::Group) => templates::PROGRESSIVE_BY_GROUP,
+            (Self::Progressive { .. }, Via::Router) => templates::PROGRESSIVE_BY_ROUTER,
+            (Self::Detours(_), _) => templates::SIX_TWO,
         }
     }
 }
@@ -140,16 +138,14 @@ impl Dragonfly {
         (policy, via): (Policy, Via),
         lanes: u8,
     ) -> Result<Self, u8> {
-        let route = policy.route(via);
-        let template = Template::new(route, lanes).ok_or(template::needed(route))?;
+        let ports = PortKinds::new(shape.hosts as u16, shape.routers as u16 - 1);
         Ok(Self {
             map: Map::new(graph, shape),
-            template,
+            lanes: Slots::new(policy.route(via), ports, lanes)?,
             policy,
             via,
             weights: None,
             state_delay: Time::ZERO,
-            all: Lanes::new(0, lanes),
         })
     }
 
@@ -168,23 +164,18 @@ impl Dragonfly {
     /// The same on other lanes.
     #[cfg(test)]
     fn with_lanes(mut self, kinds: &'static [Kind], places: &[u8]) -> Self {
-        self.template = Template::on_lanes(kinds, places, 1);
-        self.all = Lanes::new(0, places.iter().max().map_or(1, |most| most + 1));
+        let shape = &self.map.shape;
+        let ports = PortKinds::new(shape.hosts as u16, shape.routers as u16 - 1);
+        self.lanes = Slots::on_lanes(kinds, ports, places, 1);
         self
     }
 
-    /// Lanes that are needed, and the longest route with the lane of each local and global link.
-    pub(crate) fn longest_route(&self) -> (u8, String) {
-        (template::needed(self.policy.route(self.via)), self.template.to_string())
-    }
-
-    /// The hop over `port`, and what a packet remembers that takes it.
+    /// The exit by `port` to another switch, and the state of a packet that takes it.
     #[inline]
-    fn hop(&self, port: PortNo, state: RouteState) -> (Hop, RouteState) {
-        let kind = self.map.kind(port);
-        let (place, lanes) = self.template.next(state.place, kind);
-        let state = if kind == Kind::Global { state.without(IN_GROUP) } else { state };
-        (Hop { port, lanes }, state.at(place))
+    fn exit(&self, port: PortNo, state: RouteState) -> (Exit, RouteState) {
+        let is_global = self.lanes.kind(port) == Kind::Global;
+        let state = if is_global { state.without(IN_GROUP) } else { state };
+        (Exit { port, role: LinkRole::Between }, state)
     }
 
     /// Present target of the packet: its detour, which it forgets once it is there, or its destination.
@@ -246,41 +237,47 @@ impl Dragonfly {
     }
 }
 
-impl RoutingFunction for Dragonfly {
-    #[inline]
-    fn injection_lanes(&self, _from: HostId, _to: HostId) -> Lanes {
-        self.all
-    }
-
-    /// The minimal hops.
-    fn hops(&self, at: SwitchId, in_port: PortNo, lane: Vl, to: HostId, hops: &mut Vec<Hop>) {
-        let place = self.template.slot(self.map.kind(in_port), lane);
-        self.minimal_options(at, to, RouteState::default().at(place), &mut |hop, _| hops.push(hop));
-    }
+impl PortRouting for Dragonfly {
+    type Lanes = Slots;
 
     #[inline]
-    fn choose<V: View>(&self, at: At, packet: &Packet, state: &mut RouteState, view: &mut V) -> Option<Hop> {
+    fn lanes(&self) -> &Slots {
+        &self.lanes
+    }
+
+    /// The minimal exits.
+    fn exits(&self, at: At, to: HostId, each: &mut impl FnMut(Exit)) {
+        self.minimal_options(at.switch, to, RouteState::default(), &mut |exit, _| each(exit));
+    }
+
+    #[inline]
+    fn choose_exit<V: View>(
+        &self,
+        at: At,
+        packet: &Packet,
+        state: &mut RouteState,
+        view: &mut V,
+    ) -> Option<Exit> {
         let (target, port) = self.map.host(packet.destination);
         if target == at.switch {
-            return Some(Hop { port, lanes: self.all });
+            return Some(Exit { port, role: LinkRole::ToHost });
         }
-        let before = *state;
         let (here, to) = (self.map.place(at.switch), self.map.place(target));
         let port = match self.policy {
             Policy::Detours(rules) => self.with_detours(rules, here, to, state, view),
             policy => self.minimal_or_detour(policy, here, to, state, view),
         };
-        let (hop, after) = self.hop(port, *state);
+        let (exit, after) = self.exit(port, *state);
         *state = after;
-        debug_assert!(
-            self.is_option(at, packet.destination, before, (hop, after)),
-            "{hop:?} is not among the options at {here:?} of {before:?}"
-        );
-        Some(hop)
+        Some(exit)
     }
 
-    fn options(&self, at: At, to: HostId, state: RouteState, options: &mut Vec<(Hop, RouteState)>) {
-        self.each_option(at.switch, to, state, &mut |hop, state| options.push((hop, state)));
+    fn exit_options(&self, at: At, to: HostId, state: RouteState, each: &mut impl FnMut(Exit, RouteState)) {
+        self.each_option(at.switch, to, state, each);
+    }
+
+    fn asserts_options(&self) -> bool {
+        true
     }
 
     fn broadcast_outputs(&self) -> Option<BroadcastOutputs> {

@@ -1,48 +1,41 @@
 //! All that a packet may decide, whatever the loads and the draws: what the deadlock check follows.
 
-use fabricsim_model::{Hop, RouteState};
+use fabricsim_model::RouteState;
 use fabricsim_units::{HostId, PortNo, SwitchId};
 
 use super::map::Place;
 use super::par_6_2::Others;
 use super::{DETOUR, Dragonfly, Goal, MUST_LEAVE, Policy, UNSURE, Via};
-use crate::{At, RoutingFunction};
+use crate::lanes::{Exit, LinkRole};
 
 impl Dragonfly {
-    /// True if this is one of the options.
-    pub(super) fn is_option(&self, at: At, to: HostId, state: RouteState, taken: (Hop, RouteState)) -> bool {
-        let mut options = Vec::new();
-        self.options(at, to, state, &mut options);
-        options.contains(&taken)
-    }
-
-    /// The minimal hops of a packet.
+    /// The minimal exits of a packet.
     pub(super) fn minimal_options(
         &self,
         at: SwitchId,
         to: HostId,
         state: RouteState,
-        each: &mut impl FnMut(Hop, RouteState),
+        each: &mut impl FnMut(Exit, RouteState),
     ) {
         let (target, port) = self.map.host(to);
         if target == at {
-            return each(Hop { port, lanes: self.all }, state);
+            return each(Exit { port, role: LinkRole::ToHost }, state);
         }
         let to = self.map.place(target);
         self.routes_to(self.map.place(at), Goal { group: to.group, router: Some(to.router) }, state, each);
     }
 
-    /// Calls `each` for every hop that a packet may take, with what it then remembers.
+    /// Calls `each` for every exit that a packet may take, with what it then remembers.
     pub(super) fn each_option(
         &self,
         at: SwitchId,
         to: HostId,
         state: RouteState,
-        each: &mut impl FnMut(Hop, RouteState),
+        each: &mut impl FnMut(Exit, RouteState),
     ) {
         let (target, port) = self.map.host(to);
         if target == at {
-            return each(Hop { port, lanes: self.all }, state);
+            return each(Exit { port, role: LinkRole::ToHost }, state);
         }
         let (here, to) = (self.map.place(at), self.map.place(target));
         match self.policy {
@@ -57,7 +50,7 @@ impl Dragonfly {
         here: Place,
         to: Place,
         state: RouteState,
-        each: &mut impl FnMut(Hop, RouteState),
+        each: &mut impl FnMut(Exit, RouteState),
     ) {
         let minimal = Goal { group: to.group, router: Some(to.router) };
         let is_new = state.place == 0 && here.group != to.group;
@@ -71,9 +64,9 @@ impl Dragonfly {
             Policy::Progressive { .. } if is_new => {
                 for via in self.vias(here, to) {
                     let unsure = state.with_via(via).with(UNSURE);
-                    self.routes_to(here, minimal, unsure, &mut |hop, after| {
-                        if self.is_local(hop.port) {
-                            each(hop, after);
+                    self.routes_to(here, minimal, unsure, &mut |exit, after| {
+                        if self.is_local(exit.port) {
+                            each(exit, after);
                         }
                     });
                 }
@@ -110,7 +103,7 @@ impl Dragonfly {
         here: Place,
         to: Place,
         state: RouteState,
-        each: &mut impl FnMut(Hop, RouteState),
+        each: &mut impl FnMut(Exit, RouteState),
     ) {
         for via in self.vias(here, to) {
             let state = state.with_via(via).with(DETOUR);
@@ -118,10 +111,10 @@ impl Dragonfly {
         }
     }
 
-    fn routes_to(&self, here: Place, goal: Goal, state: RouteState, each: &mut impl FnMut(Hop, RouteState)) {
+    fn routes_to(&self, here: Place, goal: Goal, state: RouteState, each: &mut impl FnMut(Exit, RouteState)) {
         let mut take = |port| {
-            let (hop, state) = self.hop(port, state);
-            each(hop, state);
+            let (exit, state) = self.exit(port, state);
+            each(exit, state);
         };
         match goal.router {
             Some(router) if goal.group == here.group => take(self.map.shape.local_port(here.router, router)),
@@ -132,25 +125,25 @@ impl Dragonfly {
         }
     }
 
-    fn detours(&self, here: Place, to: Place, state: RouteState, each: &mut impl FnMut(Hop, RouteState)) {
+    fn detours(&self, here: Place, to: Place, state: RouteState, each: &mut impl FnMut(Exit, RouteState)) {
         if state.has(MUST_LEAVE) {
             for port in self.map.global_ports().map(PortNo) {
-                let (hop, state) = self.hop(port, state.without(MUST_LEAVE));
-                each(hop, state);
+                let (exit, state) = self.exit(port, state.without(MUST_LEAVE));
+                each(exit, state);
             }
             return;
         }
         let goal = Goal { group: to.group, router: Some(to.router) };
         let mut minimal = Vec::new();
-        self.routes_to(here, goal, state, &mut |hop, after| minimal.push((hop, after)));
-        for (hop, after) in minimal {
-            each(hop, after);
-            let others = self.others(here, to, state, hop.port);
+        self.routes_to(here, goal, state, &mut |exit, after| minimal.push((exit, after)));
+        for (exit, after) in minimal {
+            each(exit, after);
+            let others = self.others(here, to, state, exit.port);
             let astray = self.astray(here, to, state, others);
             let mut take = |port| {
-                if port != hop.port {
-                    let (hop, after) = self.hop(port, astray);
-                    each(hop, after);
+                if port != exit.port {
+                    let (exit, after) = self.exit(port, astray);
+                    each(exit, after);
                 }
             };
             match others {

@@ -8,9 +8,9 @@ use fabricsim_model::{Lanes, RouteState};
 use fabricsim_units::PortNo;
 
 use super::map::Place;
-use super::template::Kind;
 use super::{Dragonfly, Goal, MUST_LEAVE, TURNED};
 use crate::View;
+use crate::lanes::Kind;
 
 /// Conditions under which a packet leaves the minimal route.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -67,11 +67,11 @@ impl Dragonfly {
     /// (`MM+L`).
     #[inline]
     pub(super) fn others(&self, here: Place, to: Place, state: RouteState, minimal: PortNo) -> Others {
-        let at_source = !self.template.has_left(state.place) && here.group != to.group;
+        let at_source = !self.lanes.has_left(state.place) && here.group != to.group;
         if at_source && state.place == 0 {
             return Others::Global;
         }
-        let turns = !state.has(TURNED) && (at_source || self.map.kind(minimal) == Kind::Local);
+        let turns = !state.has(TURNED) && (at_source || self.lanes.kind(minimal) == Kind::Local);
         if turns { Others::Local } else { Others::None }
     }
 
@@ -81,7 +81,7 @@ impl Dragonfly {
     pub(super) fn astray(&self, here: Place, to: Place, state: RouteState, others: Others) -> RouteState {
         match others {
             Others::Global => state,
-            _ if !self.template.has_left(state.place) && here.group != to.group => {
+            _ if !self.lanes.has_left(state.place) && here.group != to.group => {
                 state.with(TURNED | MUST_LEAVE)
             }
             _ => state.with(TURNED),
@@ -107,7 +107,7 @@ impl Dragonfly {
         if others == Others::None {
             return minimal;
         }
-        let lanes = self.counted(rules, state.place, self.map.kind(minimal));
+        let lanes = self.counted(rules, state.place, self.lanes.kind(minimal));
         let ahead = view.load(minimal, lanes);
         if ahead <= rules.threshold {
             return minimal;
@@ -116,7 +116,7 @@ impl Dragonfly {
         if u64::from(load.ahead) << 16 < u64::from(rules.trigger) * u64::from(load.space) {
             return minimal;
         }
-        let compares_kinds = others == Others::Local && self.map.kind(minimal) == Kind::Global;
+        let compares_kinds = others == Others::Local && self.lanes.kind(minimal) == Kind::Global;
         if compares_kinds && !self.stands_out(rules.ratio, load, (minimal, lanes), view) {
             return minimal;
         }
@@ -138,7 +138,7 @@ impl Dragonfly {
     /// The lanes of a link of this kind whose buffers count, for a packet in this slot.
     #[inline]
     fn counted(&self, rules: Detours, slot: u8, kind: Kind) -> Lanes {
-        if rules.of_lane { self.template.next(slot, kind).1 } else { self.template.all(kind) }
+        if rules.of_lane { self.lanes.next(slot, kind).1 } else { self.lanes.used(kind) }
     }
 
     /// Any of the ports that have at most the part `ratio` of the minimal one's `load`, each of them with the same probability.
@@ -193,7 +193,7 @@ impl Dragonfly {
 
     /// The global port with the least ahead, for a packet in this slot.
     fn leave<V: View>(&self, slot: u8, view: &mut V) -> PortNo {
-        let lanes = self.template.next(slot, Kind::Global).1;
+        let lanes = self.lanes.next(slot, Kind::Global).1;
         let ports = self.map.global_ports().map(PortNo);
         let start = view.below(self.map.shape.globals);
         let from_start = ports.clone().skip(start as usize).chain(ports.take(start as usize));

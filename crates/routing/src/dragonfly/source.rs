@@ -4,10 +4,10 @@ use fabricsim_model::RouteState;
 use fabricsim_units::PortNo;
 
 use super::map::{Map, Place};
-use super::template::Kind;
 use super::{DETOUR, Dragonfly, Goal, Policy, UNSURE, Via};
 use crate::View;
 use crate::gates::Gate;
+use crate::lanes::Kind;
 
 /// The first link of a route that is compared with another.
 struct Candidate {
@@ -89,7 +89,7 @@ impl Dragonfly {
     /// Blocks ahead at a port of this router, for a packet in this slot.
     #[inline]
     fn ahead<V: View>(&self, slot: u8, port: PortNo, view: &mut V) -> u32 {
-        view.load(port, self.template.next(slot, self.map.kind(port)).1)
+        view.load(port, self.lanes.next(slot, self.lanes.kind(port)).1)
     }
 
     /// True if q_min H_min <= q_val H_val + T, with the weights for H where they are given, by this router's own outputs.
@@ -122,7 +122,7 @@ impl Dragonfly {
     /// Blocks ahead at a global link of this group, of all lanes: as they are at this router's own, as they were broadcast at another's.
     fn ahead_at<V: View>(&self, here: Place, gate: Gate, view: &mut V) -> u32 {
         if gate.router == here.router {
-            return view.load(gate.port, self.template.all(Kind::Global));
+            return view.load(gate.port, self.lanes.used(Kind::Global));
         }
         let first = self.map.number(Place { router: gate.router, ..here });
         view.broadcast_load(first + u32::from(gate.port.0) - u32::from(self.map.shape.global_port(0).0))
@@ -148,7 +148,7 @@ impl Dragonfly {
     }
 
     pub(super) fn is_local(&self, port: PortNo) -> bool {
-        self.map.kind(port) == Kind::Local
+        self.lanes.kind(port) == Kind::Local
     }
 
     fn minimal_route<V: View>(&self, here: Place, to: Place, view: &mut V) -> Candidate {

@@ -3,8 +3,9 @@ use fabricsim_topology::Shape;
 use fabricsim_units::{HostId, Vl};
 use proptest::prelude::*;
 
-use super::{DETOUR, Detours, Dragonfly, Policy, Via, template};
+use super::{DETOUR, Detours, Dragonfly, Policy, Via};
 use crate::deadlock::{Verdict, check_among};
+use crate::lanes::{Kind, templates};
 use crate::samples::{graph, try_router};
 use crate::testing::{Recorded, network, packet, route};
 use crate::{At, RoutingFunction, check};
@@ -61,12 +62,12 @@ fn too_few_lanes_are_refused_with_the_number_needed() {
     }
 }
 
-fn verdict(topology: &str, policy: (Policy, Via), kinds: &'static [template::Kind], lanes: &[u8]) -> Verdict {
+fn verdict(topology: &str, policy: (Policy, Via), kinds: &'static [Kind], lanes: &[u8]) -> Verdict {
     let graph = graph(topology);
     let Shape::Dragonfly(shape) = &graph.shape else { panic!("not a dragonfly") };
     let router = Dragonfly::new(&graph, shape, policy, 16).unwrap().with_lanes(kinds, lanes);
     let hosts = (0..graph.hosts.len() as u32).map(HostId).collect();
-    check_among(&router, router.all.count, &graph, &[hosts])
+    check_among(&router, router.lane_policy().all().count, &graph, &[hosts])
 }
 
 const DETOURS: Policy = Policy::Detours(Detours { threshold: 0, trigger: 0, ratio: 65536, of_lane: false });
@@ -74,10 +75,10 @@ const DETOURS: Policy = Policy::Detours(Detours { threshold: 0, trigger: 0, rati
 /// With two slots of a route on one lane, there is a cycle, wherever the route is long enough that there can be one.
 #[test]
 fn one_lane_less_is_one_too_few() {
-    use template::{BY_GROUP, BY_ROUTER, MINIMAL, PROGRESSIVE_BY_GROUP, PROGRESSIVE_BY_ROUTER, SIX_TWO};
+    use templates::{BY_GROUP, BY_ROUTER, MINIMAL, PROGRESSIVE_BY_GROUP, PROGRESSIVE_BY_ROUTER, SIX_TWO};
     let ugal = Policy::UgalLocal { threshold: 0 };
     let par = Policy::Progressive { threshold: 0 };
-    let cases: [(Policy, Via, &'static [template::Kind], &[u8]); 9] = [
+    let cases: [(Policy, Via, &'static [Kind], &[u8]); 9] = [
         (Policy::Minimal, Via::Group, MINIMAL, &[0, 0, 0]),
         (Policy::Valiant, Via::Group, BY_GROUP, &[0, 0, 1, 1, 1]),
         (Policy::Valiant, Via::Group, BY_GROUP, &[0, 0, 0, 1, 1]),
@@ -100,7 +101,7 @@ fn one_lane_less_is_one_too_few() {
 #[test]
 fn three_lanes_by_phase_are_not_free_of_deadlock() {
     for topology in ["dragonfly = { p = 1, a = 2, h = 1 }", "dragonfly = { p = 1, a = 4, h = 2 }"] {
-        let route = template::BY_ROUTER;
+        let route = templates::BY_ROUTER;
         let found = verdict(topology, (Policy::Valiant, Via::Router), route, &[0, 0, 0, 1, 1, 2]);
         let Verdict::Cyclic { cycle } = found else { panic!("{topology}: {found:?}") };
         assert!(cycle.iter().all(|&(_, lane)| lane == Vl(0)), "{cycle:?}");

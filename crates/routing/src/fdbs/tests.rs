@@ -136,7 +136,7 @@ proptest! {
     fn damaged_tables_are_refused_or_deliver(text in damaged()) {
         let graph = graph(MESH);
         if let Ok(tables) = read(text.as_bytes(), "x", &graph) {
-            let router = crate::TableRouting::new(tables, fabricsim_model::Lanes::new(0, 1)).into();
+            let router = crate::TableRouting::new(tables, crate::lanes::AllLanes::new(1)).into();
             for from in hosts(&graph) {
                 for to in hosts(&graph) {
                     let route = crate::path(&router, &graph, from, to);

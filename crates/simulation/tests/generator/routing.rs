@@ -5,7 +5,7 @@ use std::path::Path;
 use fabricsim_routing::ForwardingTables;
 use fabricsim_routing::fdbs::{RowKeys, write as fdbs};
 
-use super::space::Then::{Idle, Refused};
+use super::space::Then::{self, Idle, Refused};
 use super::space::When::{Is, IsNot};
 use super::space::{Dimension, Part, Rule};
 use super::topology::{GRIDS, TREES, written};
@@ -16,6 +16,10 @@ const INDIRECT: &[&str] = &["valiant", "ugal-l", "ugal-g", "piggyback", "par", "
 /// Topologies on which routes are found by search.
 const SEARCHED: &[&str] = &["slim-fly", "jellyfish", "xpander", "file"];
 const DRAGONFLIES: &[&str] = &["ugal-g", "piggyback", "par", "par-6/2"];
+/// Algorithms for networks whose switches are joined directly.
+const DIRECT: &[&str] = &["minimal", "valiant", "ugal-l", "ugal-g", "piggyback", "par", "par-6/2", "dal"];
+/// The lane policy does not fit the algorithm.
+const UNFIT: Then = Refused("on this topology: use \"");
 
 pub const PART: Part = Part {
     dimensions: &[
@@ -41,7 +45,7 @@ pub const PART: Part = Part {
             ],
         },
         Dimension { name: "selection", choices: &["round-robin", "most-credits", "lowest", "by-flow"] },
-        Dimension { name: "lane_policy", choices: &["all", "hops"] },
+        Dimension { name: "lane_policy", choices: &["default", "all", "dateline", "hops", "legs", "slots"] },
         Dimension { name: "failed", choices: &["none", "one"] },
     ],
     rules: &[
@@ -97,9 +101,55 @@ pub const PART: Part = Part {
             when: &[Is("routing", &["dal"]), Is("topology", TREES)],
             then: Refused("needs a dragonfly, megafly or HyperX"),
         },
+        Rule { when: &[Is("lane_policy", &["all"]), Is("routing", DIRECT)], then: UNFIT },
         Rule {
-            when: &[Is("lane_policy", &["hops"]), IsNot("routing", &["shortest-path", "table"])],
-            then: Refused("routing.lane_policy: only for `shortest-path` and `table`"),
+            when: &[
+                Is("lane_policy", &["all"]),
+                Is("routing", &["auto"]),
+                Is("topology", &["dragonfly", "megafly", "hyperx", "slim-fly", "jellyfish", "xpander"]),
+            ],
+            then: UNFIT,
+        },
+        Rule {
+            when: &[
+                Is("lane_policy", &["dateline"]),
+                IsNot("routing", &["auto", "dimension-order", "look-up-tables"]),
+            ],
+            then: UNFIT,
+        },
+        Rule {
+            when: &[Is("lane_policy", &["dateline"]), Is("routing", &["auto"]), IsNot("topology", GRIDS)],
+            then: UNFIT,
+        },
+        Rule { when: &[Is("lane_policy", &["hops"]), Is("routing", &["look-up-tables"])], then: UNFIT },
+        Rule { when: &[Is("lane_policy", &["hops"]), Is("routing", DRAGONFLIES)], then: UNFIT },
+        Rule {
+            when: &[
+                Is("lane_policy", &["hops"]),
+                Is("routing", &["auto", "minimal", "valiant", "ugal-l"]),
+                Is("topology", &["dragonfly", "megafly", "hyperx"]),
+            ],
+            then: UNFIT,
+        },
+        Rule {
+            when: &[
+                Is("lane_policy", &["legs"]),
+                IsNot("routing", &["auto", "minimal", "valiant", "ugal-l"]),
+            ],
+            then: UNFIT,
+        },
+        Rule {
+            when: &[
+                Is("lane_policy", &["legs"]),
+                Is("routing", &["auto", "minimal", "valiant", "ugal-l"]),
+                IsNot("topology", &["megafly", "hyperx"]),
+            ],
+            then: UNFIT,
+        },
+        Rule { when: &[Is("lane_policy", &["slots"]), IsNot("topology", &["dragonfly"])], then: UNFIT },
+        Rule {
+            when: &[Is("lane_policy", &["slots"]), Is("routing", &["shortest-path", "table"])],
+            then: UNFIT,
         },
         Rule {
             when: &[
@@ -180,7 +230,14 @@ pub const PART: Part = Part {
 /// Virtual lanes that each service class needs.
 pub fn lanes(build: &Build) -> u8 {
     match (build.choice("topology"), build.choice("routing")) {
-        (_, "shortest-path" | "table") if build.is("lane_policy", "hops") => diameter(build),
+        (
+            _,
+            "auto" | "dimension-order" | "up-down" | "up-down-adaptive" | "up-down-random" | "shortest-path"
+            | "table",
+        ) if build.is("lane_policy", "hops") => {
+            let algorithm = build.choice("routing");
+            by_hops(build, if algorithm == "table" { "shortest-path" } else { algorithm })
+        }
         (_, "shortest-path" | "table") => 1,
         ("slim-fly" | "jellyfish" | "xpander", "auto" | "minimal") | ("file", "minimal") => diameter(build),
         ("slim-fly" | "jellyfish" | "xpander" | "file", "valiant" | "ugal-l") => 2 * diameter(build),
@@ -203,11 +260,16 @@ pub fn lanes(build: &Build) -> u8 {
 
 /// Links between switches of the longest of the shortest paths, around a failed link.
 fn diameter(build: &Build) -> u8 {
+    by_hops(build, "shortest-path")
+}
+
+/// Links between switches of the longest route, around a failed link.
+fn by_hops(build: &Build, algorithm: &str) -> u8 {
     let failed = if build.is("failed", "one") { links::first(build) } else { String::new() };
     let failed = if failed.is_empty() { "[]".to_owned() } else { format!("[\"{failed}\"]") };
     let text = format!("{}[run]\nduration = \"1 us\"\n", build.draft);
     let overrides = [
-        ("routing.algorithm", "shortest-path"),
+        ("routing.algorithm", algorithm),
         ("routing.lane_policy", "hops"),
         ("switch.virtual_lanes", "16"),
         ("links.failed", failed.as_str()),
@@ -230,10 +292,8 @@ fn write(build: &mut Build) {
         let path = tables(build);
         build.draft.text("tables", path);
     }
-    if build.is("lane_policy", "hops")
-        || matches!(algorithm, "shortest-path" | "table") && build.draw.chance(1, 4)
-    {
-        let policy = build.choice("lane_policy");
+    let policy = build.choice("lane_policy");
+    if policy != "default" {
         build.draft.text("lane_policy", policy);
     }
     let Build { draw, draft, graph, .. } = build;

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use fabricsim_model::{Packet, Random};
 use fabricsim_protocols::ordering::{Mode, SourceOptions, TargetOptions};
+use fabricsim_routing::lanes::ServiceClasses;
 use fabricsim_spec::{Experiment, OrderingMode};
 use fabricsim_units::Time;
 use fabricsim_workload::StreamInfo;
@@ -52,7 +53,8 @@ impl Rules {
             modes: streams.iter().map(|stream| mode(stream.ordering)).collect(),
             exactly_once: spec.exactly_once,
             answer: spec.answer.0 as u32,
-            class_base: spec.service_class * experiment.switch.lanes_per_class(),
+            class_base: ServiceClasses::new(experiment.switch.lanes_per_class())
+                .first_lane(spec.service_class),
             memory_delay: spec.memory_delay,
             lifetime: spec.lifetime,
             limit: experiment.host.open_messages,

@@ -1,0 +1,181 @@
+//! Lane policies: the virtual lanes that a packet may take on the link behind an output.
+//!
+//! A routing function answers output ports ([`PortRouting`](crate::PortRouting)); a lane policy answers lanes from a [`Step`]: the
+//! switch, the input port and lane, the output port, what the routing says of the link behind it ([`LinkRole`]), and the packet's
+//! stage, which most policies count in links passed. The composition of both is a [`RoutingFunction`](crate::RoutingFunction), which
+//! switches and the deadlock check read.
+//!
+//! **Service classes.** A policy knows the lanes of one service class, numbered from 0. [`ServiceClasses`] turns lanes of a link
+//! into a class and lanes within it, and back, before and after a policy is evaluated. So every policy gives every class its own copy
+//! of the same lanes, and no channel of a class depends on one of another: what is free of deadlock with one class is so with all.
+//!
+//! A new policy is one file with its tests, and one line in the list below. `fit.rs` says with which algorithms it can be combined.
+
+mod all;
+mod classes;
+mod dateline;
+mod fit;
+mod hops;
+mod legs;
+mod slots;
+
+pub use all::AllLanes;
+pub use classes::ServiceClasses;
+pub use dateline::Dateline;
+pub use hops::HopLadder;
+pub use legs::Legs;
+pub use slots::{Kind, Slots};
+
+pub(crate) use fit::{chosen, refuse_unfit};
+pub(crate) use slots::{PortKinds, templates};
+
+use fabricsim_model::{Hop, Lanes};
+use fabricsim_units::PortNo;
+
+use crate::At;
+use crate::route_table::{NO_PORT, Route};
+
+/// An output port that a routing function proposes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Exit {
+    /// The port.
+    pub port: PortNo,
+    /// The role of the link behind it.
+    pub role: LinkRole,
+}
+
+/// Role of a link on the route of a packet, as far as lane policies read it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LinkRole {
+    /// The last link, to the destination: no policy restricts it, since no packet there waits for a channel.
+    ToHost,
+    /// A link between switches.
+    Between,
+    /// A link between switches or the last link: the routing does not know.
+    Either,
+    /// A link of a ring, from which the rest of the route along the ring does not cross the dateline. Packets arriving on
+    /// `continues_from` continue around the ring.
+    Ring {
+        /// The port at the other side of the ring.
+        continues_from: PortNo,
+    },
+    /// A link of a ring: it crosses the dateline, or a later link of the route along this ring does.
+    Dateline,
+    /// A link of the leg of this number, from 0, of a route over an intermediate group or switch.
+    Leg(u8),
+}
+
+/// Input of a lane policy: a hop of which the port is decided.
+#[derive(Clone, Copy, Debug)]
+pub struct Step {
+    /// The switch, and the input port and lane. The lane is that within the service class.
+    pub at: At,
+    /// The output port.
+    pub exit: Exit,
+    /// Progress of the packet along its route, as the policy counts it; 0 where it was injected.
+    pub stage: u8,
+}
+
+/// A rule by which packets get the lanes of a link, of one service class.
+pub trait LanePolicy {
+    /// The lanes of a service class. A host injects on any of them, and the last link of a route may be on any.
+    fn all(&self) -> Lanes;
+
+    /// The lanes of a link that does not have the role [`LinkRole::ToHost`], and the stage of a packet that has passed it.
+    fn lanes(&self, step: Step) -> (Lanes, u8);
+
+    /// Stage of a packet by the port and lane on which it arrives, for routing whose packets carry no
+    /// [`RouteState`](fabricsim_model::RouteState). With one, the stage is its `place`.
+    #[inline]
+    fn stage(&self, _at: At) -> u8 {
+        0
+    }
+
+    /// The table entry for an exit, if the lanes depend at most on whether a packet continues around a ring, and on the dateline
+    /// class of its lane; else `None`.
+    fn compile(&self, _exit: Exit) -> Option<Route> {
+        None
+    }
+
+    /// Lanes that a service class needs, and the longest route link by link, each with its lane; `None` if any number is enough for
+    /// every packet to have a lane.
+    fn requirement(&self) -> Option<(u8, String)> {
+        None
+    }
+}
+
+/// The entry for an exit on the same lanes for all packets.
+const fn entry(port: PortNo, lanes: Lanes) -> Route {
+    Route { hop: Hop { port, lanes }, continues_from: NO_PORT }
+}
+
+macro_rules! policies {
+    ($($(#[$doc:meta])* $name:ident($policy:ident) is $key:literal,)*) => {
+        /// Any lane policy, dispatched statically: for routing that works with several.
+        #[derive(Clone, Debug)]
+        pub enum AnyPolicy {
+            $($(#[$doc])* $name($policy),)*
+        }
+
+        /// Name of a policy in an experiment.
+        pub(crate) const fn name(policy: fabricsim_spec::LanePolicy) -> &'static str {
+            match policy {
+                $(fabricsim_spec::LanePolicy::$name => $key,)*
+            }
+        }
+
+        impl LanePolicy for AnyPolicy {
+            #[inline]
+            fn all(&self) -> Lanes {
+                match self {
+                    $(Self::$name(policy) => policy.all(),)*
+                }
+            }
+
+            #[inline(always)]
+            fn lanes(&self, step: Step) -> (Lanes, u8) {
+                match self {
+                    $(Self::$name(policy) => policy.lanes(step),)*
+                }
+            }
+
+            #[inline(always)]
+            fn stage(&self, at: At) -> u8 {
+                match self {
+                    $(Self::$name(policy) => policy.stage(at),)*
+                }
+            }
+
+            fn compile(&self, exit: Exit) -> Option<Route> {
+                match self {
+                    $(Self::$name(policy) => policy.compile(exit),)*
+                }
+            }
+
+            fn requirement(&self) -> Option<(u8, String)> {
+                match self {
+                    $(Self::$name(policy) => policy.requirement(),)*
+                }
+            }
+        }
+
+        $(impl From<$policy> for AnyPolicy {
+            fn from(policy: $policy) -> Self {
+                Self::$name(policy)
+            }
+        })*
+    };
+}
+
+policies! {
+    /// All lanes of the service class.
+    All(AllLanes) is "all",
+    /// Two classes of lanes along rings.
+    Dateline(Dateline) is "dateline",
+    /// The n-th lanes on the n-th link.
+    Hops(HopLadder) is "hops",
+    /// The n-th lanes on the n-th leg.
+    Legs(Legs) is "legs",
+    /// Lanes by the slot in the longest route of a dragonfly.
+    Slots(Slots) is "slots",
+}

@@ -1,0 +1,206 @@
+//! Routing functions answer ports; with their lane policy they answer hops.
+
+use fabricsim_model::{Hop, Lanes, Packet, RouteState};
+use fabricsim_units::{HostId, PortNo, SwitchId, Vl};
+
+use crate::lanes::{Exit, LanePolicy, LinkRole, Step};
+use crate::{At, BroadcastOutputs, RouteTable, RoutingFunction, View};
+
+/// A routing algorithm on a given graph: it proposes output ports. Its [`RoutingFunction`] adds the lanes of its [`LanePolicy`].
+///
+/// There are two kinds. A stateless one proposes ports by [`PortRouting::exits`] alone. One that [keeps
+/// state](PortRouting::keeps_state) decides by [`PortRouting::choose_exit`], and the stage of its lane policy is
+/// [`RouteState::place`].
+pub trait PortRouting {
+    /// The lane policy, or all of them that the algorithm works with.
+    type Lanes: LanePolicy;
+
+    /// The lane policy.
+    fn lanes(&self) -> &Self::Lanes;
+
+    /// Calls `each` for the exits that a packet for `to` may take at `at` (with state: the minimal ones), at least one. At the
+    /// destination's switch that is the host's port, with the role [`LinkRole::ToHost`] or [`LinkRole::Either`].
+    fn exits(&self, at: At, to: HostId, each: &mut impl FnMut(Exit));
+
+    /// The hop, if it is known without a list that there is exactly one; else `None`. By default there is no such shortcut.
+    #[inline]
+    fn only_hop(&self, _at: At, _to: HostId) -> Option<Hop> {
+        None
+    }
+
+    /// The hops of all switches to all hosts, compiled at assembly from exits and lane policy.
+    fn route_table(&self) -> Option<&RouteTable> {
+        None
+    }
+
+    /// True if packets carry a [`RouteState`].
+    #[inline]
+    fn keeps_state(&self) -> bool {
+        false
+    }
+
+    /// The exit of a packet with state; changes the state except for `place`, which the composition advances. `None` without state.
+    #[inline]
+    fn choose_exit<V: View>(
+        &self,
+        _at: At,
+        _packet: &Packet,
+        _state: &mut RouteState,
+        _view: &mut V,
+    ) -> Option<Exit> {
+        None
+    }
+
+    /// Calls `each` for every exit that [`PortRouting::choose_exit`] may choose, whatever the loads and draws, with the state
+    /// that it leaves.
+    fn exit_options(&self, at: At, to: HostId, state: RouteState, each: &mut impl FnMut(Exit, RouteState)) {
+        self.exits(at, to, &mut |exit| each(exit, state));
+    }
+
+    /// True if debug builds assert that each choice is among the options. False if the options are an upper bound with other states.
+    fn asserts_options(&self) -> bool {
+        false
+    }
+
+    /// True if packets may take other routes than those of [`PortRouting::exits`].
+    fn takes_detours(&self) -> bool {
+        false
+    }
+
+    /// Outputs whose loads other switches read ([`View::broadcast_load`]).
+    fn broadcast_outputs(&self) -> Option<BroadcastOutputs> {
+        None
+    }
+
+    /// True if the exits for all hosts of a switch are equal, except for the last link.
+    fn knows_switches_only(&self) -> bool {
+        false
+    }
+
+    /// True if there may be several exits, of which the least loaded is taken.
+    #[inline]
+    fn is_adaptive(&self) -> bool {
+        false
+    }
+
+    /// True if there may be several exits, of which any is taken.
+    #[inline]
+    fn is_random(&self) -> bool {
+        false
+    }
+
+    /// The hop by an exit for a packet without state.
+    #[inline(always)]
+    fn hop(&self, at: At, exit: Exit) -> Hop {
+        let stage = self.lanes().stage(at);
+        hop(self.lanes(), at, exit, stage).0
+    }
+}
+
+/// The hop by an exit, and the packet's stage after it.
+#[inline(always)]
+fn hop(policy: &impl LanePolicy, at: At, exit: Exit, stage: u8) -> (Hop, u8) {
+    let (lanes, stage) = match exit.role {
+        LinkRole::ToHost => (policy.all(), stage),
+        _ => policy.lanes(Step { at, exit, stage }),
+    };
+    (Hop { port: exit.port, lanes }, stage)
+}
+
+/// The hop by an exit of a packet with state, and its state after it.
+#[inline(always)]
+fn hop_with_state(policy: &impl LanePolicy, at: At, exit: Exit, state: RouteState) -> (Hop, RouteState) {
+    let (hop, stage) = hop(policy, at, exit, state.place);
+    (hop, state.at(stage))
+}
+
+impl<T: PortRouting> RoutingFunction for T {
+    #[inline]
+    fn injection_lanes(&self, _from: HostId, _to: HostId) -> Lanes {
+        self.lanes().all()
+    }
+
+    fn lane_policy(&self) -> &dyn LanePolicy {
+        self.lanes()
+    }
+
+    // Kept out of the caller, which would save registers for it on every path through the code.
+    #[inline(never)]
+    fn hops(&self, at: SwitchId, in_port: PortNo, lane: Vl, to: HostId, hops: &mut Vec<Hop>) {
+        let at = At { switch: at, in_port, lane };
+        let stage = self.lanes().stage(at);
+        self.exits(at, to, &mut |exit| hops.push(hop(self.lanes(), at, exit, stage).0));
+    }
+
+    #[inline(always)]
+    fn only_hop(&self, at: SwitchId, in_port: PortNo, lane: Vl, to: HostId) -> Option<Hop> {
+        PortRouting::only_hop(self, At { switch: at, in_port, lane }, to)
+    }
+
+    #[inline]
+    fn keeps_state(&self) -> bool {
+        PortRouting::keeps_state(self)
+    }
+
+    fn takes_detours(&self) -> bool {
+        PortRouting::takes_detours(self)
+    }
+
+    #[inline]
+    fn choose<V: View>(&self, at: At, packet: &Packet, state: &mut RouteState, view: &mut V) -> Option<Hop> {
+        let before = *state;
+        let exit = self.choose_exit(at, packet, state, view)?;
+        let taken = hop_with_state(self.lanes(), at, exit, *state);
+        *state = taken.1;
+        debug_assert!(
+            !self.asserts_options() || is_option(self, at, packet.destination, before, taken),
+            "{taken:?} is not among the options at {at:?} of {before:?}"
+        );
+        Some(taken.0)
+    }
+
+    fn options(&self, at: At, to: HostId, state: RouteState, options: &mut Vec<(Hop, RouteState)>) {
+        if PortRouting::keeps_state(self) {
+            self.exit_options(at, to, state, &mut |exit, state| {
+                options.push(hop_with_state(self.lanes(), at, exit, state));
+            });
+        } else {
+            self.exits(at, to, &mut |exit| options.push((self.hop(at, exit), state)));
+        }
+    }
+
+    fn broadcast_outputs(&self) -> Option<BroadcastOutputs> {
+        PortRouting::broadcast_outputs(self)
+    }
+
+    fn knows_switches_only(&self) -> bool {
+        PortRouting::knows_switches_only(self)
+    }
+
+    fn route_table(&self) -> Option<&RouteTable> {
+        PortRouting::route_table(self)
+    }
+
+    #[inline]
+    fn is_adaptive(&self) -> bool {
+        PortRouting::is_adaptive(self)
+    }
+
+    #[inline]
+    fn is_random(&self) -> bool {
+        PortRouting::is_random(self)
+    }
+}
+
+/// True if the hop and the state after it are one of the options.
+fn is_option<T: PortRouting>(
+    routing: &T,
+    at: At,
+    to: HostId,
+    state: RouteState,
+    taken: (Hop, RouteState),
+) -> bool {
+    let mut options = Vec::new();
+    routing.options(at, to, state, &mut options);
+    options.contains(&taken)
+}
