@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 import pytest
 
 import fabricsim as fs
@@ -9,10 +11,11 @@ from fabricsim import spec
 
 pytestmark = pytest.mark.usefixtures("real")
 
+Algorithm = Literal["shortest-path", "dimension-order"]
 LINK = "S(0)-S(1)"
 
 
-def experiment(faults: spec.Faults | None = None, algorithm: str = "shortest-path") -> fs.Experiment:
+def experiment(faults: spec.Faults | None = None, algorithm: Algorithm = "shortest-path") -> fs.Experiment:
     """A ring of four whose first host sends to its neighbour, a packet each microsecond."""
     return fs.Experiment.build(
         topology=spec.Ring(4),

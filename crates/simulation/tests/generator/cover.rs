@@ -155,8 +155,9 @@ impl Search<'_> {
             let choices = self.permitted(self.open[place]);
             match choices.len() {
                 0 => return false,
-                1 => next = Some((place, choices)),
-                _ if next.is_none() => next = Some((place, choices)),
+                count if next.as_ref().is_none_or(|(_, fewest)| count < fewest.len()) => {
+                    next = Some((place, choices));
+                }
                 _ => {}
             }
         }

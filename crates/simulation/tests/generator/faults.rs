@@ -24,10 +24,8 @@ pub const PART: Part = Part {
         Rule { when: &[Is("faults", &["none"]), Is("reroute", &["soon"])], then: Idle },
         // Other routes than those of the start may have cycles that were not foretold, but for lanes by hops.
         Rule { when: &[Is("reroute", &["soon"]), IsNot("lane_policy", &["hops"])], then: Idle },
-        Rule {
-            when: &[Is("reroute", &["soon"]), IsNot("faults", &["none"]), Is("routing", &["table"])],
-            then: Refused("the routing algorithm does not find routes around failed links"),
-        },
+        // Other algorithms refuse to change their routes, or are look-up tables.
+        Rule { when: &[Is("reroute", &["soon"]), IsNot("routing", &["shortest-path"])], then: Idle },
     ],
     write,
 };

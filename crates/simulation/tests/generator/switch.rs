@@ -65,7 +65,7 @@ fn write(build: &mut Build) {
     let spare = (MOST_LANES / build.classes() / needed).min(3);
     let lanes = match build.choice("lanes") {
         "spare" if spare > 1 => needed * build.draw.range(2, spare.into()) as u8,
-        "spare" => needed + 1,
+        "spare" if needed < MOST_LANES / build.classes() => needed + 1,
         _ => needed,
     };
     let classes = build.classes();

@@ -192,7 +192,9 @@ fn searched(kind: &str, needs: &Needs, draw: &mut Draw, draft: &mut Draft) {
     draft.key(second, b);
     if kind != "slim-fly" {
         draft.key("hosts_per_switch", hosts);
-        draft.key("seed", draw.range(1, 3));
+        // Around a failed link of the others, lanes by hops in two classes are more than a link has.
+        let least = if kind == "xpander" && needs.around { 3 } else { 1 };
+        draft.key("seed", draw.range(least, 3));
     }
 }
 
