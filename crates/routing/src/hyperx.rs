@@ -7,7 +7,7 @@
 //!
 //! Lanes: [`Legs`] for minimal and Valiant, [`HopLadder`] for DAL.
 
-use fabricsim_model::{Packet, RouteState};
+use fabricsim_model::{Hop, Packet, RouteState};
 use fabricsim_topology::{Graph, HyperXShape};
 use fabricsim_units::{HostId, PortNo, SwitchId};
 
@@ -201,16 +201,10 @@ impl PortRouting for HyperX {
         });
     }
 
-    fn choose_exit<V: View>(
-        &self,
-        at: At,
-        packet: &Packet,
-        state: &mut RouteState,
-        view: &mut V,
-    ) -> Option<Exit> {
+    fn choose<V: View>(&self, at: At, packet: &Packet, state: &mut RouteState, view: &mut V) -> Option<Hop> {
         let (target, port) = self.hosts[packet.destination.index()];
         if target == at.switch {
-            return Some(Exit { port, role: LinkRole::ToHost });
+            return Some(self.last_hop(port));
         }
         let taken = match self.policy {
             HyperXPolicy::Dal { threshold } => self.adaptive(threshold, (at, target), *state, view),
@@ -222,7 +216,7 @@ impl PortRouting for HyperX {
             HyperXPolicy::Valiant | HyperXPolicy::Minimal => self.fixed(at.switch, target, *state),
         };
         *state = taken.1;
-        Some(taken.0)
+        Some(self.take(at, taken.0, state))
     }
 
     fn exit_options(&self, at: At, to: HostId, state: RouteState, each: &mut impl FnMut(Exit, RouteState)) {

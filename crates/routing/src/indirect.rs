@@ -2,7 +2,7 @@
 //! shortest paths to the destination (Valiant 1982); or minimally, if less is ahead (UGAL-L: Singh 2005). Lanes are those of the
 //! [`HopLadder`].
 
-use fabricsim_model::{Packet, RouteState};
+use fabricsim_model::{Hop, Packet, RouteState};
 use fabricsim_topology::Graph;
 use fabricsim_units::{HostId, PortNo, SwitchId};
 
@@ -121,17 +121,11 @@ impl PortRouting for Indirect {
         each(Exit { port: self.port(at.switch, to), role: LinkRole::Either });
     }
 
-    fn choose_exit<V: View>(
-        &self,
-        at: At,
-        packet: &Packet,
-        state: &mut RouteState,
-        view: &mut V,
-    ) -> Option<Exit> {
+    fn choose<V: View>(&self, at: At, packet: &Packet, state: &mut RouteState, view: &mut V) -> Option<Hop> {
         let to = packet.destination;
         let (target, port) = self.hosts[to.index()];
         if target == at.switch {
-            return Some(Exit { port, role: LinkRole::ToHost });
+            return Some(self.last_hop(port));
         }
         if !state.has(DECIDED) {
             *state = self.decide(at.switch, to, *state, view).with(DECIDED);
@@ -139,7 +133,7 @@ impl PortRouting for Indirect {
             *state = state.without(DETOUR).with_via(0);
         }
         let goal = if state.has(DETOUR) { HostId(state.via()) } else { to };
-        Some(between(self.port(at.switch, goal)))
+        Some(self.take(at, between(self.port(at.switch, goal)), state))
     }
 
     /// More than packets do, so that it need not be known where they go first: in every switch within a diameter of where it was
@@ -272,7 +266,7 @@ mod tests {
             for &known in &known {
                 router.options(at, to, known, &mut options);
             }
-            let hop = router.choose(at, &packet(from, to), &mut state, &mut view).unwrap();
+            let hop = RoutingFunction::choose(router, at, &packet(from, to), &mut state, &mut view).unwrap();
             known = options.iter().filter(|(option, _)| *option == hop).map(|&(_, state)| state).collect();
             assert!(!known.is_empty(), "{hop:?} is not among {options:?}");
             let end = crate::wiring::beyond(graph, at.switch, hop.port).unwrap();
@@ -292,7 +286,7 @@ mod tests {
             let mut view = Recorded { random: Random::new(seed, 1, to.0.into()), asked: Vec::new() };
             let mut state = RouteState::default();
             let at = At { switch: host.switch, in_port: host.port, lane: Vl(0) };
-            router.choose(at, &packet(from, to), &mut state, &mut view).unwrap();
+            RoutingFunction::choose(&router, at, &packet(from, to), &mut state, &mut view).unwrap();
             let [(least, least_ahead), (other, other_ahead)] = view.asked[..] else { continue };
             let links = |port: PortNo, to: HostId| (port, router.length(host.switch, to));
             let (least, links_min) = links(least, to);

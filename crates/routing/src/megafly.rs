@@ -6,7 +6,7 @@
 //! again, since no link follows them. So the channels are in order: up, over, down in between,
 //! up again, over again, down.
 
-use fabricsim_model::{Packet, RouteState};
+use fabricsim_model::{Hop, Packet, RouteState};
 use fabricsim_topology::{Graph, MegaflyShape};
 use fabricsim_units::{HostId, PortNo, SwitchId};
 
@@ -203,16 +203,10 @@ impl PortRouting for Megafly {
         self.towards(at.switch, target, &mut RouteState::default(), each);
     }
 
-    fn choose_exit<V: View>(
-        &self,
-        at: At,
-        packet: &Packet,
-        state: &mut RouteState,
-        view: &mut V,
-    ) -> Option<Exit> {
+    fn choose<V: View>(&self, at: At, packet: &Packet, state: &mut RouteState, view: &mut V) -> Option<Hop> {
         let (target, port) = self.hosts[packet.destination.index()];
         if target == at.switch {
-            return Some(Exit { port, role: LinkRole::ToHost });
+            return Some(self.last_hop(port));
         }
         let exit = if self.decides(at.switch, target, *state) {
             self.decide(at.switch, target, state, view)
@@ -220,7 +214,7 @@ impl PortRouting for Megafly {
             self.any_exit(at.switch, target, state, view)
         };
         *state = state.with(DECIDED);
-        Some(exit)
+        Some(self.take(at, exit, state))
     }
 
     fn exit_options(&self, at: At, to: HostId, state: RouteState, each: &mut impl FnMut(Exit, RouteState)) {

@@ -9,7 +9,7 @@ use crate::{At, BroadcastOutputs, RouteTable, RoutingFunction, View};
 /// A routing algorithm on a given graph: it proposes output ports. Its [`RoutingFunction`] adds the lanes of its [`LanePolicy`].
 ///
 /// There are two kinds. A stateless one proposes ports by [`PortRouting::exits`] alone. One that [keeps
-/// state](PortRouting::keeps_state) decides by [`PortRouting::choose_exit`], and the stage of its lane policy is
+/// state](PortRouting::keeps_state) decides by [`PortRouting::choose`], and the stage of its lane policy is
 /// [`RouteState::place`].
 pub trait PortRouting {
     /// The lane policy, or all of them that the algorithm works with.
@@ -39,19 +39,20 @@ pub trait PortRouting {
         false
     }
 
-    /// The exit of a packet with state; changes the state except for `place`, which the composition advances. `None` without state.
+    /// Chooses the exit of a packet with state, and returns the hop by [`PortRouting::take`] or [`PortRouting::last_hop`]; the state
+    /// becomes that behind the exit. `None` without state.
     #[inline]
-    fn choose_exit<V: View>(
+    fn choose<V: View>(
         &self,
         _at: At,
         _packet: &Packet,
         _state: &mut RouteState,
         _view: &mut V,
-    ) -> Option<Exit> {
+    ) -> Option<Hop> {
         None
     }
 
-    /// Calls `each` for every exit that [`PortRouting::choose_exit`] may choose, whatever the loads and draws, with the state
+    /// Calls `each` for every exit that [`PortRouting::choose`] may choose, whatever the loads and draws, with the state
     /// that it leaves.
     fn exit_options(&self, at: At, to: HostId, state: RouteState, each: &mut impl FnMut(Exit, RouteState)) {
         self.exits(at, to, &mut |exit| each(exit, state));
@@ -89,29 +90,28 @@ pub trait PortRouting {
         false
     }
 
+    /// The hop by an exit to another switch of a packet with state, whose `place` becomes the stage after it.
+    #[inline(always)]
+    fn take(&self, at: At, exit: Exit, state: &mut RouteState) -> Hop {
+        let (lanes, stage) = self.lanes().lanes(Step { at, exit, stage: state.place });
+        *state = state.at(stage);
+        Hop { port: exit.port, lanes }
+    }
+
+    /// The hop to the destination by its port.
+    #[inline(always)]
+    fn last_hop(&self, port: PortNo) -> Hop {
+        Hop { port, lanes: self.lanes().all() }
+    }
+
     /// The hop by an exit for a packet without state.
     #[inline(always)]
     fn hop(&self, at: At, exit: Exit) -> Hop {
-        let stage = self.lanes().stage(at);
-        hop(self.lanes(), at, exit, stage).0
+        match exit.role {
+            LinkRole::ToHost => self.last_hop(exit.port),
+            _ => Hop { port: exit.port, lanes: self.lanes().lanes_on_arrival(at, exit) },
+        }
     }
-}
-
-/// The hop by an exit, and the packet's stage after it.
-#[inline(always)]
-fn hop(policy: &impl LanePolicy, at: At, exit: Exit, stage: u8) -> (Hop, u8) {
-    let (lanes, stage) = match exit.role {
-        LinkRole::ToHost => (policy.all(), stage),
-        _ => policy.lanes(Step { at, exit, stage }),
-    };
-    (Hop { port: exit.port, lanes }, stage)
-}
-
-/// The hop by an exit of a packet with state, and its state after it.
-#[inline(always)]
-fn hop_with_state(policy: &impl LanePolicy, at: At, exit: Exit, state: RouteState) -> (Hop, RouteState) {
-    let (hop, stage) = hop(policy, at, exit, state.place);
-    (hop, state.at(stage))
 }
 
 impl<T: PortRouting> RoutingFunction for T {
@@ -128,8 +128,7 @@ impl<T: PortRouting> RoutingFunction for T {
     #[inline(never)]
     fn hops(&self, at: SwitchId, in_port: PortNo, lane: Vl, to: HostId, hops: &mut Vec<Hop>) {
         let at = At { switch: at, in_port, lane };
-        let stage = self.lanes().stage(at);
-        self.exits(at, to, &mut |exit| hops.push(hop(self.lanes(), at, exit, stage).0));
+        self.exits(at, to, &mut |exit| hops.push(self.hop(at, exit)));
     }
 
     #[inline(always)]
@@ -149,20 +148,22 @@ impl<T: PortRouting> RoutingFunction for T {
     #[inline]
     fn choose<V: View>(&self, at: At, packet: &Packet, state: &mut RouteState, view: &mut V) -> Option<Hop> {
         let before = *state;
-        let exit = self.choose_exit(at, packet, state, view)?;
-        let taken = hop_with_state(self.lanes(), at, exit, *state);
-        *state = taken.1;
+        let hop = PortRouting::choose(self, at, packet, state, view)?;
         debug_assert!(
-            !self.asserts_options() || is_option(self, at, packet.destination, before, taken),
-            "{taken:?} is not among the options at {at:?} of {before:?}"
+            !self.asserts_options() || is_option(self, at, packet.destination, before, (hop, *state)),
+            "{hop:?} with {state:?} is not among the options at {at:?} of {before:?}"
         );
-        Some(taken.0)
+        Some(hop)
     }
 
     fn options(&self, at: At, to: HostId, state: RouteState, options: &mut Vec<(Hop, RouteState)>) {
         if PortRouting::keeps_state(self) {
-            self.exit_options(at, to, state, &mut |exit, state| {
-                options.push(hop_with_state(self.lanes(), at, exit, state));
+            self.exit_options(at, to, state, &mut |exit, mut state| {
+                let hop = match exit.role {
+                    LinkRole::ToHost => self.last_hop(exit.port),
+                    _ => self.take(at, exit, &mut state),
+                };
+                options.push((hop, state));
             });
         } else {
             self.exits(at, to, &mut |exit| options.push((self.hop(at, exit), state)));

@@ -143,7 +143,7 @@ impl PortRouting for TableRouting {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn only_hop(&self, at: At, to: HostId) -> Option<Hop> {
         let port = self.tables.port(at.switch, to)?;
         Some(self.hop(at, Exit { port, role: LinkRole::Either }))

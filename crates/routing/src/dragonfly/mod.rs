@@ -24,7 +24,7 @@ mod source;
 #[cfg(test)]
 mod tests;
 
-use fabricsim_model::{Packet, RouteState};
+use fabricsim_model::{Hop, Packet, RouteState};
 use fabricsim_topology::{DragonflyShape, Graph};
 use fabricsim_units::{HostId, PortNo, SwitchId, Time};
 
@@ -251,16 +251,10 @@ impl PortRouting for Dragonfly {
     }
 
     #[inline]
-    fn choose_exit<V: View>(
-        &self,
-        at: At,
-        packet: &Packet,
-        state: &mut RouteState,
-        view: &mut V,
-    ) -> Option<Exit> {
+    fn choose<V: View>(&self, at: At, packet: &Packet, state: &mut RouteState, view: &mut V) -> Option<Hop> {
         let (target, port) = self.map.host(packet.destination);
         if target == at.switch {
-            return Some(Exit { port, role: LinkRole::ToHost });
+            return Some(self.last_hop(port));
         }
         let (here, to) = (self.map.place(at.switch), self.map.place(target));
         let port = match self.policy {
@@ -269,7 +263,7 @@ impl PortRouting for Dragonfly {
         };
         let (exit, after) = self.exit(port, *state);
         *state = after;
-        Some(exit)
+        Some(self.take(at, exit, state))
     }
 
     fn exit_options(&self, at: At, to: HostId, state: RouteState, each: &mut impl FnMut(Exit, RouteState)) {

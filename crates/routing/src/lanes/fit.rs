@@ -10,30 +10,26 @@ const KEY: &str = "routing.lane_policy";
 /// The policies that an algorithm can be combined with on this graph, the default first; none if the algorithm does not fit the
 /// graph.
 fn fitting(algorithm: Algorithm, graph: &Graph) -> &'static [Name] {
-    match algorithm {
-        Algorithm::Auto => &[],
-        Algorithm::DimensionOrder => &[Name::Dateline, Name::All, Name::Hops],
-        Algorithm::LookUpTables => &[Name::Dateline, Name::All],
-        Algorithm::UpDown
-        | Algorithm::UpDownAdaptive
-        | Algorithm::UpDownRandom
-        | Algorithm::ShortestPath
-        | Algorithm::Table => &[Name::All, Name::Hops],
-        Algorithm::Minimal | Algorithm::Valiant | Algorithm::UgalL => match &graph.shape {
-            Shape::Dragonfly(_) => &[Name::Slots],
-            Shape::HyperX(_) if algorithm == Algorithm::UgalL => &[],
-            Shape::Megafly(_) | Shape::HyperX(_) => &[Name::Legs],
-            Shape::Direct | Shape::Irregular => &[Name::Hops],
-            Shape::Grid(_) | Shape::Tree(_) => &[],
-        },
-        Algorithm::UgalG | Algorithm::Piggyback | Algorithm::Par | Algorithm::Par62 => match &graph.shape {
-            Shape::Dragonfly(_) => &[Name::Slots],
-            _ => &[],
-        },
-        Algorithm::Dal => match &graph.shape {
-            Shape::HyperX(_) => &[Name::Hops],
-            _ => &[],
-        },
+    match (&graph.shape, algorithm) {
+        (Shape::Grid(_), Algorithm::DimensionOrder) => &[Name::Dateline, Name::All, Name::Hops],
+        (Shape::Grid(_), Algorithm::LookUpTables) => &[Name::Dateline, Name::All],
+        (Shape::Tree(_), Algorithm::UpDown | Algorithm::UpDownAdaptive | Algorithm::UpDownRandom)
+        | (_, Algorithm::ShortestPath | Algorithm::Table) => &[Name::All, Name::Hops],
+        (
+            Shape::Dragonfly(_),
+            Algorithm::Minimal
+            | Algorithm::Valiant
+            | Algorithm::UgalL
+            | Algorithm::UgalG
+            | Algorithm::Piggyback
+            | Algorithm::Par
+            | Algorithm::Par62,
+        ) => &[Name::Slots],
+        (Shape::Megafly(_), Algorithm::Minimal | Algorithm::Valiant | Algorithm::UgalL)
+        | (Shape::HyperX(_), Algorithm::Minimal | Algorithm::Valiant) => &[Name::Legs],
+        (Shape::Direct | Shape::Irregular, Algorithm::Minimal | Algorithm::Valiant | Algorithm::UgalL)
+        | (Shape::HyperX(_), Algorithm::Dal) => &[Name::Hops],
+        _ => &[],
     }
 }
 

@@ -9,7 +9,8 @@
 //! into a class and lanes within it, and back, before and after a policy is evaluated. So every policy gives every class its own copy
 //! of the same lanes, and no channel of a class depends on one of another: what is free of deadlock with one class is so with all.
 //!
-//! A new policy is one file with its tests, and one line in the list below. `fit.rs` says with which algorithms it can be combined.
+//! A new policy is one file with its tests, one line in the list below, and its name in [`fabricsim_spec::LanePolicy`]. `fit.rs` says with
+//! which algorithms it can be combined.
 
 mod all;
 mod classes;
@@ -53,13 +54,13 @@ pub enum LinkRole {
     Between,
     /// A link between switches or the last link: the routing does not know.
     Either,
-    /// A link of a ring, from which the rest of the route along the ring does not cross the dateline. Packets arriving on
-    /// `continues_from` continue around the ring.
+    /// A link of a ring that does not have the role [`LinkRole::Dateline`]. Packets arriving on `continues_from` continue around
+    /// the ring.
     Ring {
         /// The port at the other side of the ring.
         continues_from: PortNo,
     },
-    /// A link of a ring: it crosses the dateline, or a later link of the route along this ring does.
+    /// The link of a ring over the dateline. Routing that knows where a route leaves the ring gives this role to the links before it as well.
     Dateline,
     /// A link of the leg of this number, from 0, of a route over an intermediate group or switch.
     Leg(u8),
@@ -89,6 +90,12 @@ pub trait LanePolicy {
     #[inline]
     fn stage(&self, _at: At) -> u8 {
         0
+    }
+
+    /// The lanes of a link for a packet that carries no state.
+    #[inline(always)]
+    fn lanes_on_arrival(&self, at: At, exit: Exit) -> Lanes {
+        self.lanes(Step { at, exit, stage: self.stage(at) }).0
     }
 
     /// The table entry for an exit, if the lanes depend at most on whether a packet continues around a ring, and on the dateline
@@ -143,6 +150,13 @@ macro_rules! policies {
             fn stage(&self, at: At) -> u8 {
                 match self {
                     $(Self::$name(policy) => policy.stage(at),)*
+                }
+            }
+
+            #[inline(always)]
+            fn lanes_on_arrival(&self, at: At, exit: Exit) -> Lanes {
+                match self {
+                    $(Self::$name(policy) => policy.lanes_on_arrival(at, exit),)*
                 }
             }
 

@@ -16,8 +16,6 @@ const INDIRECT: &[&str] = &["valiant", "ugal-l", "ugal-g", "piggyback", "par", "
 /// Topologies on which routes are found by search.
 const SEARCHED: &[&str] = &["slim-fly", "jellyfish", "xpander", "file"];
 const DRAGONFLIES: &[&str] = &["ugal-g", "piggyback", "par", "par-6/2"];
-/// Algorithms for networks whose switches are joined directly.
-const DIRECT: &[&str] = &["minimal", "valiant", "ugal-l", "ugal-g", "piggyback", "par", "par-6/2", "dal"];
 /// The lane policy does not fit the algorithm.
 const UNFIT: Then = Refused("on this topology: use \"");
 
@@ -101,26 +99,6 @@ pub const PART: Part = Part {
             when: &[Is("routing", &["dal"]), Is("topology", TREES)],
             then: Refused("needs a dragonfly, megafly or HyperX"),
         },
-        Rule { when: &[Is("lane_policy", &["all"]), Is("routing", DIRECT)], then: UNFIT },
-        Rule {
-            when: &[
-                Is("lane_policy", &["all"]),
-                Is("routing", &["auto"]),
-                Is("topology", &["dragonfly", "megafly", "hyperx", "slim-fly", "jellyfish", "xpander"]),
-            ],
-            then: UNFIT,
-        },
-        Rule {
-            when: &[
-                Is("lane_policy", &["dateline"]),
-                IsNot("routing", &["auto", "dimension-order", "look-up-tables"]),
-            ],
-            then: UNFIT,
-        },
-        Rule {
-            when: &[Is("lane_policy", &["dateline"]), Is("routing", &["auto"]), IsNot("topology", GRIDS)],
-            then: UNFIT,
-        },
         Rule { when: &[Is("lane_policy", &["hops"]), Is("routing", &["look-up-tables"])], then: UNFIT },
         Rule { when: &[Is("lane_policy", &["hops"]), Is("routing", DRAGONFLIES)], then: UNFIT },
         Rule {
@@ -129,26 +107,6 @@ pub const PART: Part = Part {
                 Is("routing", &["auto", "minimal", "valiant", "ugal-l"]),
                 Is("topology", &["dragonfly", "megafly", "hyperx"]),
             ],
-            then: UNFIT,
-        },
-        Rule {
-            when: &[
-                Is("lane_policy", &["legs"]),
-                IsNot("routing", &["auto", "minimal", "valiant", "ugal-l"]),
-            ],
-            then: UNFIT,
-        },
-        Rule {
-            when: &[
-                Is("lane_policy", &["legs"]),
-                Is("routing", &["auto", "minimal", "valiant", "ugal-l"]),
-                IsNot("topology", &["megafly", "hyperx"]),
-            ],
-            then: UNFIT,
-        },
-        Rule { when: &[Is("lane_policy", &["slots"]), IsNot("topology", &["dragonfly"])], then: UNFIT },
-        Rule {
-            when: &[Is("lane_policy", &["slots"]), Is("routing", &["shortest-path", "table"])],
             then: UNFIT,
         },
         Rule {
@@ -292,8 +250,11 @@ fn write(build: &mut Build) {
         let path = tables(build);
         build.draft.text("tables", path);
     }
-    let policy = build.choice("lane_policy");
-    if policy != "default" {
+    if build.is("lane_policy", "hops") {
+        build.draft.text("lane_policy", "hops");
+    } else if build.draw.chance(1, 4)
+        && let Some(policy) = stated_policy(build)
+    {
         build.draft.text("lane_policy", policy);
     }
     let Build { draw, draft, graph, .. } = build;
@@ -345,6 +306,17 @@ fn write(build: &mut Build) {
             draft.key("ratio", draw.pick(&["0.45", "0.9"]));
         }
         _ => {}
+    }
+}
+
+/// A lane policy other than `hops` that fits the algorithm, where there is one.
+fn stated_policy(build: &mut Build) -> Option<&'static str> {
+    match (build.choice("routing"), build.choice("topology")) {
+        ("dimension-order" | "look-up-tables", _) => Some(build.draw.pick(&["all", "dateline"])),
+        ("up-down" | "up-down-adaptive" | "up-down-random" | "shortest-path" | "table", _) => Some("all"),
+        (_, "dragonfly") => Some("slots"),
+        ("minimal" | "valiant" | "ugal-l", "megafly" | "hyperx") => Some("legs"),
+        _ => None,
     }
 }
 
