@@ -65,28 +65,7 @@ pub(crate) fn build(
             };
             Ok(HyperX::new(graph, shape, policy, lanes).map_err(few)?.into())
         }
-        Shape::Direct | Shape::Irregular => {
-            if experiment.routing.via.is_some() {
-                let message = "only on a dragonfly: here packets go over the switch of a random host";
-                return Err(SpecError::at_key(file, "routing.via", message));
-            }
-            let failed = failed_links(graph, &experiment.links, file)?;
-            let tables = shortest_paths(graph, &failed, file)?;
-            let many = |needed: u32| few(u8::try_from(needed).unwrap_or(u8::MAX));
-            let policy = match algorithm {
-                Algorithm::Minimal => {
-                    let longest = longest(&lengths(&tables, graph), graph);
-                    let lanes = HopLadder::new(graph, longest, lanes).map_err(many)?;
-                    return Ok(TableRouting::new(tables, lanes).into());
-                }
-                Algorithm::Valiant => IndirectPolicy::Valiant,
-                Algorithm::UgalL => IndirectPolicy::UgalLocal { threshold },
-                Algorithm::Dal => return Err(unsuitable(file, algorithm, "a HyperX", graph)),
-                _ => return Err(unsuitable(file, algorithm, "a dragonfly", graph)),
-            };
-            let router = Indirect::new(graph, tables, policy, lanes).map_err(many)?;
-            Ok(router.with_weights(experiment.routing.weights).into())
-        }
+        Shape::Direct | Shape::Irregular => searched(algorithm, experiment, graph, file),
         _ => Err(unsuitable(
             file,
             algorithm,
@@ -94,6 +73,41 @@ pub(crate) fn build(
             graph,
         )),
     }
+}
+
+/// The router for a graph on which routes are found by search.
+fn searched(
+    algorithm: Algorithm,
+    experiment: &Experiment,
+    graph: &Graph,
+    file: &str,
+) -> Result<Router, SpecError> {
+    let lanes = experiment.switch.lanes_per_class();
+    let classes = experiment.switch.virtual_lanes / lanes.max(1);
+    let threshold = blocks(experiment, experiment.routing.threshold);
+    if experiment.routing.via.is_some() {
+        let message = "only on a dragonfly: here packets go over the switch of a random host";
+        return Err(SpecError::at_key(file, "routing.via", message));
+    }
+    let failed = failed_links(graph, &experiment.links, file)?;
+    let tables = shortest_paths(graph, &failed, file)?;
+    let many = |needed: u32| {
+        let needed = u8::try_from(needed).unwrap_or(u8::MAX);
+        too_few_lanes(algorithm, needed, (lanes, classes), file)
+    };
+    let policy = match algorithm {
+        Algorithm::Minimal => {
+            let longest = longest(&lengths(&tables, graph), graph);
+            let lanes = HopLadder::new(graph, longest, lanes).map_err(many)?;
+            return Ok(TableRouting::new(tables, lanes).into());
+        }
+        Algorithm::Valiant => IndirectPolicy::Valiant,
+        Algorithm::UgalL => IndirectPolicy::UgalLocal { threshold },
+        Algorithm::Dal => return Err(unsuitable(file, algorithm, "a HyperX", graph)),
+        _ => return Err(unsuitable(file, algorithm, "a dragonfly", graph)),
+    };
+    let router = Indirect::new(graph, tables, policy, lanes).map_err(many)?;
+    Ok(router.with_weights(experiment.routing.weights).into())
 }
 
 /// Flow-control units of `packets` of the largest packets; of [`THRESHOLD`] if it is not given.
