@@ -169,7 +169,7 @@ def test_parameters_with_units_have_a_column_of_numbers(small: Path, tmp_path: P
         (["--zip", "seed=1,2", "--zip", f"{LOAD}=0.1"], "sweep.zip: its keys need equally many values"),
         (["--vary", "seed=1,2", "--zip", "seed=1"], "seed is varied twice"),
         (["--vary", "traffic=[]", "--vary", f"{LOAD}=0.1"], f"{LOAD} is a part of traffic"),
-        (["--random", f"{LOAD}=0.1..0.9"], "Give --samples"),
+        (["--random", f"{LOAD}=0.1..0.9"], "give --samples"),
         (["--samples", "3"], "there is nothing to draw"),
         (["--random", f"{LOAD}=0.9..0.1", "--samples", "2"], "low must be less than high"),
         (["--random", f"{LOAD}=0..1,log", "--samples", "2"], "on the log scale low must be above 0"),

@@ -307,8 +307,8 @@ duration = '1 ms'
                 "`separable` is for the arbiters `round-robin` and `oldest-first` only",
             ),
             ("host.open_messages", "0", "host.open_messages: 0 is not allowed"),
-            ("host.sink", "{ pause_for = '1 us' }", "host.sink.pause_for: give `pause_every`, too"),
-            ("host.sink", "{ pause_every = '1 us' }", "host.sink.pause_every: give `pause_for`, too"),
+            ("host.sink", "{ pause_for = '1 us' }", "host.sink.pause_for: `pause_every` is missing"),
+            ("host.sink", "{ pause_every = '1 us' }", "host.sink.pause_every: `pause_for` is missing"),
             ("host.sink", "{ pause_every = '0 ns', pause_for = '1 us' }", "pause_every: 0 is not allowed"),
             (
                 "host.sink",
