@@ -109,13 +109,16 @@ impl Memory {
         self.streams.get_mut(usize::from(part.stream))?.see(part.index)
     }
 
-    /// Operations are visible as soon as they are delivered.
+    /// Operations are visible as soon as they are delivered. The last one that a synchronization operation counts releases it:
+    /// then that is delivered as well.
     fn carry_out(&mut self, target: &mut Target<Part>) {
-        let mut done = std::mem::take(&mut self.done);
-        for (ticket, result) in done.drain(..) {
-            target.visible(ticket, result, self);
+        let mut done = Vec::new();
+        while !self.done.is_empty() {
+            std::mem::swap(&mut done, &mut self.done);
+            for (ticket, result) in done.drain(..) {
+                target.visible(ticket, result, self);
+            }
         }
-        debug_assert!(self.done.is_empty());
         self.done = done;
     }
 }

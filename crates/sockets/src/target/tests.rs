@@ -107,6 +107,25 @@ fn datagrams_without_the_token_are_ignored() {
     assert_eq!(receiver.finish().1.received, 1);
 }
 
+/// A synchronization operation that arrives before the data that it counts is carried out after it, and nothing stays behind.
+#[test]
+fn a_synchronization_operation_that_was_held_is_carried_out() {
+    let (settings, token, clock) = (settings("ordered", false), token(), Clock::start());
+    let mut receiver = Receiver::new(&settings, &token).expect("they are good");
+    let mut buffer = Vec::new();
+    for (seq, flags, word, index) in [(1, Flags::LAST, 2, 1), (0, Flags::SYN, 0, 0)] {
+        let (kind, transfer) = (Kind::Req, Transfer::Synchronized);
+        let header = Header { kind, transfer, flags, cid: Cid(1), seq: Seq(seq), word, ..Header::default() };
+        let part = Some((0, index, &[1; 500][..]));
+        datagram::write(&mut buffer, Role::Source, &token, Timestamp(u64::MAX), &header, part);
+        receiver.take(&buffer, &clock, Time::ZERO);
+    }
+    let answered: Vec<_> = receiver.memory.answers.iter().map(|answer| (answer.kind, answer.seq)).collect();
+    assert_eq!(answered, [(Kind::Ack, Seq(0)), (Kind::Ack, Seq(1))]);
+    let report = receiver.finish().1;
+    assert_eq!((report.delivered, report.order_violations), (2, 0));
+}
+
 proptest! {
     /// Any bytes, with and without the token: no panic, and never more memory than the bound.
     #[test]
