@@ -1,17 +1,16 @@
 //! From graph, routing and workload to partitions with ports, switches and hosts.
 
+mod places;
+mod ports;
+
 use std::sync::Arc;
 
-use fabricsim_fabric::link_layer::RetryState;
-use fabricsim_fabric::{
-    FarEnd, LaneCredits, NONE, Ports, RampPool, ReadPorts, Receiver, Rules, Sender, SinkState, StagingRules,
-    Switch, Table,
-};
+use fabricsim_fabric::{Ports, ReadPorts, Rules, Sender, StagingRules, Switch, Table};
 use fabricsim_model::Observer;
 use fabricsim_routing::{Router, RoutingFunction};
-use fabricsim_spec::{Allocation, Experiment, LinkParameters, Load, Queueing, SendWhen, Staging};
+use fabricsim_spec::{Allocation, Experiment, Load, Queueing, SendWhen, Staging};
 use fabricsim_topology::{Graph, Node};
-use fabricsim_units::{Bytes, HostId, LinkId, PortNo, Rate, SwitchId, Time, Vl};
+use fabricsim_units::{Bytes, HostId, LinkId, Rate, Time};
 use fabricsim_workload::{Source, StreamInfo};
 
 use crate::adapter::{
@@ -20,6 +19,10 @@ use crate::adapter::{
 use crate::ages::AgingBuilder;
 use crate::congestion::{Builder, class_bases};
 use crate::partition::{Owner, Partition, Parts};
+
+pub(crate) use places::Directory;
+use places::{Cut, PortPlan, numbered, places};
+use ports::ports;
 
 /// Everything that a run is assembled from.
 pub struct Assembly<'a> {
@@ -35,46 +38,6 @@ pub struct Assembly<'a> {
     pub streams: &'a [StreamInfo],
 }
 
-/// Partition and port at which each direction of a link starts and ends.
-pub(crate) struct Directory {
-    pub(crate) sender: Vec<(u16, u32)>,
-    pub(crate) receiver: Vec<(u16, u32)>,
-    /// Least latency of a link between partitions; [`Time::MAX`] if there is none.
-    pub(crate) lookahead: Time,
-}
-
-/// Cuts the switches, in order of number, into `count` parts of nearly equal size; hosts go with their switch.
-struct Cut {
-    count: usize,
-    switches: usize,
-}
-
-impl Cut {
-    fn new(graph: &Graph, wanted: u32) -> Self {
-        Self {
-            count: (wanted.max(1) as usize).min(graph.switches.len().max(1)),
-            switches: graph.switches.len(),
-        }
-    }
-
-    fn of(&self, switch: SwitchId) -> usize {
-        switch.index() * self.count / self.switches
-    }
-
-    fn of_node(&self, graph: &Graph, node: Node) -> usize {
-        match node {
-            Node::Switch(switch) => self.of(switch),
-            Node::Host(host) => self.of(graph.hosts[host.index()].switch),
-        }
-    }
-}
-
-/// A port to build: its entity, and the link behind it.
-struct PortPlan {
-    node: Node,
-    link: LinkId,
-}
-
 pub(crate) fn assemble<B: Observer>(
     assembly: Assembly<'_>,
     mut observer: impl FnMut() -> B,
@@ -82,7 +45,7 @@ pub(crate) fn assemble<B: Observer>(
     let Assembly { experiment, graph, router, sources, streams } = assembly;
     let cut = Cut::new(graph, experiment.run.partitions);
     let places = places(graph, &cut);
-    let directory = directory(graph, &cut, &places);
+    let directory = places::directory(graph, &cut, &places);
     let rules = rules(experiment);
     let control = Builder::new(experiment, graph, &router, streams);
     let Ok(ages) = AgingBuilder::new(experiment, graph, "") else {
@@ -159,182 +122,6 @@ fn priority_lanes(switch: &fabricsim_spec::Switch) -> u16 {
     let lanes = switch.lanes_per_class();
     let of_class = |class: &u8| (class * lanes..(class + 1) * lanes).map(|lane| 1_u16 << lane).sum::<u16>();
     switch.priority_classes.iter().map(of_class).fold(0, |all, lanes| all | lanes)
-}
-
-/// The ports of each partition in order: switch by switch, then host by host.
-fn places(graph: &Graph, cut: &Cut) -> Vec<Vec<PortPlan>> {
-    let mut places: Vec<Vec<PortPlan>> = (0..cut.count).map(|_| Vec::new()).collect();
-    for (i, switch) in graph.switches.iter().enumerate() {
-        let id = SwitchId(i as u32);
-        let ports = switch.ports.iter().map(|&link| PortPlan { node: Node::Switch(id), link });
-        places[cut.of(id)].extend(ports);
-    }
-    for (i, host) in graph.hosts.iter().enumerate() {
-        places[cut.of(host.switch)].push(PortPlan { node: Node::Host(HostId(i as u32)), link: host.link });
-    }
-    places
-}
-
-/// The direction of `link` that leads away from its end at (`node`, n-th port).
-fn channel_from(graph: &Graph, link: LinkId, node: Node, port: PortNo) -> u32 {
-    let ends = &graph.links[link.index()];
-    let from_a = ends.a.node == node && ends.a.port == port;
-    2 * link.0 + u32::from(!from_a)
-}
-
-fn directory(graph: &Graph, cut: &Cut, places: &[Vec<PortPlan>]) -> Directory {
-    let channels = graph.links.len() * 2;
-    let mut directory =
-        Directory { sender: vec![(0, 0); channels], receiver: vec![(0, 0); channels], lookahead: Time::MAX };
-    for (number, places) in places.iter().enumerate() {
-        for (port, place, own_number) in numbered(places) {
-            let out = channel_from(graph, place.link, place.node, own_number);
-            directory.sender[out as usize] = (number as u16, port);
-            directory.receiver[(out ^ 1) as usize] = (number as u16, port);
-        }
-    }
-    for link in &graph.links {
-        if cut.of_node(graph, link.a.node) != cut.of_node(graph, link.b.node) {
-            directory.lookahead = directory.lookahead.min(link.parameters.latency);
-        }
-    }
-    directory
-}
-
-/// The places with their port numbers in the partition and at their entity.
-fn numbered(places: &[PortPlan]) -> impl Iterator<Item = (u32, &PortPlan, PortNo)> {
-    let mut last = None;
-    let mut own = 0;
-    places.iter().enumerate().map(move |(port, place)| {
-        own = if last == Some(place.node) { own + 1 } else { 0 };
-        last = Some(place.node);
-        (port as u32, place, PortNo(own))
-    })
-}
-
-fn ports(
-    experiment: &Experiment,
-    graph: &Graph,
-    places: &[PortPlan],
-    directory: &Directory,
-    number: u16,
-) -> Ports {
-    let lane_count = usize::from(experiment.switch.virtual_lanes);
-    let unit = experiment.switch.flow_control_unit.0 as u32;
-    let mut ports = Ports {
-        senders: Table::new(Vec::with_capacity(places.len())),
-        receivers: Table::new(Vec::with_capacity(places.len())),
-        lanes: Table::new(Vec::with_capacity(places.len() * lane_count)),
-        whole: Table::new(Vec::new()),
-        lane_count,
-        ramps: RampPool::new(unit),
-        sinks: Table::new(Vec::new()),
-        retries: Table::new(Vec::new()),
-        selection: experiment.routing.lane_selection,
-    };
-    for (_, place, own) in numbered(places) {
-        let parameters = &graph.links[place.link.index()].parameters;
-        let channel = channel_from(graph, place.link, place.node, own);
-        let far_end_node = graph.far_end(place.link, place.node).node;
-        let mut sender = sender(experiment, parameters, channel, far_end_node, directory, number);
-        if matches!(place.node, Node::Switch(_)) {
-            sender.byte_time = experiment.switch.byte_time(parameters.rate);
-        }
-        if matches!(sender.far_end, FarEnd::SlowHost(_)) {
-            sender.sink = ports.sinks.len() as u32;
-            ports.sinks.push(sink(experiment));
-        }
-        if let Some(errors) = RetryState::new(experiment.seed, channel, parameters, &experiment.links.retry) {
-            sender.retry = ports.retries.len() as u32;
-            ports.retries.push(errors);
-        }
-        ports.senders.push(sender);
-        let mut receiver = receiver(experiment, parameters, channel ^ 1, directory, number, place.node);
-        if matches!(far_end_node, Node::Switch(_)) {
-            receiver.byte_time = experiment.switch.byte_time(parameters.rate);
-        }
-        ports.receivers.push(receiver);
-        let capacity = (parameters.buffer.0 / u64::from(unit)).min(u64::from(u32::MAX)) as u32;
-        (0..lane_count).for_each(|_| ports.lanes.push(LaneCredits::new(capacity)));
-    }
-    ports
-}
-
-fn sender(
-    experiment: &Experiment,
-    parameters: &LinkParameters,
-    channel: u32,
-    far_end_node: Node,
-    directory: &Directory,
-    number: u16,
-) -> Sender {
-    let (partition, port) = directory.receiver[channel as usize];
-    let far_end = match far_end_node {
-        _ if partition != number => FarEnd::Remote,
-        Node::Switch(_) => FarEnd::Switch(port),
-        Node::Host(_) if limited(experiment) => FarEnd::SlowHost(port),
-        Node::Host(_) if experiment.host.response_queue.is_some() => FarEnd::GatedHost(port),
-        Node::Host(_) => FarEnd::Host(port),
-    };
-    let far_end_delay = match far_end_node {
-        Node::Switch(_) => experiment.switch.router_delay,
-        Node::Host(_) => Time::ZERO,
-    };
-    Sender {
-        busy_until: Time::ZERO,
-        carried_until: Time::ZERO,
-        wake_at: Time::MAX,
-        byte_time: parameters.rate.byte_time(),
-        latency: parameters.latency,
-        far_end_delay: parameters.latency + far_end_delay,
-        sink_credit_delay: parameters.latency * 2 + experiment.switch.credit_delay,
-        sink: NONE,
-        retry: NONE,
-        channel,
-        overhead: parameters.packet_overhead.0 as u32,
-        link_byte_time: parameters.rate.byte_time(),
-        far_end,
-        stalled_since: Time::MAX,
-        stalled_lane: Vl(0),
-        last_lane: Vl(0),
-        starving: false,
-    }
-}
-
-fn receiver(
-    experiment: &Experiment,
-    parameters: &LinkParameters,
-    channel: u32,
-    directory: &Directory,
-    number: u16,
-    node: Node,
-) -> Receiver {
-    let (partition, port) = directory.sender[channel as usize];
-    // Where there are staging buffers, the read ports of input buffers lead to those.
-    let limited = matches!(node, Node::Switch(_)) && experiment.switch.queueing != Queueing::Cioq;
-    let reads = if limited { parameters.reads } else { 0 };
-    Receiver {
-        byte_time: parameters.rate.byte_time(),
-        credit_latency: parameters.latency + experiment.switch.credit_delay,
-        channel,
-        upstream: (partition == number).then_some(port),
-        readable_at: Time::ZERO,
-        reads: ReadPorts::new(reads),
-    }
-}
-
-fn limited(experiment: &Experiment) -> bool {
-    let sink = &experiment.host.sink;
-    sink.rate.is_some() || sink.pause_for.is_some_and(|pause| pause > Time::ZERO)
-}
-
-fn sink(experiment: &Experiment) -> SinkState {
-    let sink = &experiment.host.sink;
-    SinkState::new(
-        sink.rate.map(fabricsim_units::Rate::byte_time),
-        sink.pause_every.unwrap_or_default(),
-        sink.pause_for.unwrap_or_default(),
-    )
 }
 
 /// Common input from which all entities are built.

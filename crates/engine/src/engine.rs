@@ -6,9 +6,10 @@ use fabricsim_workload::{Message, Source};
 
 use crate::adapter::{Adapter, HostTransport, OrderingEndpoint, Refused};
 use crate::assembly::{Assembly, Directory, assemble};
-use crate::failures::Failed;
-use crate::partition::{Mail, Owner, Partition, Totals};
-use crate::snapshot::{self, Extent, Snapshot};
+use crate::failed::Failed;
+use crate::mail::Mail;
+use crate::partition::{Owner, Partition};
+use crate::totals::Totals;
 
 /// Outcome of a call of [`Engine::advance`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -309,11 +310,6 @@ impl<B: Observer> Engine<B> {
             }
         }
         Ok(())
-    }
-
-    /// The state of the fabric now.
-    pub fn snapshot(&self, extent: Extent) -> Snapshot {
-        snapshot::take(self, extent)
     }
 
     /// The requests that hosts do not accept at present, because they have too many pending responses, in order of hosts and lanes.

@@ -8,22 +8,25 @@ mod assembly;
 mod calendar;
 mod congestion;
 mod engine;
+mod failed;
 mod failures;
 mod fault_plan;
 mod losses;
+mod mail;
 mod partition;
 mod prepare;
 mod publisher;
 mod round_trip;
 mod snapshot;
+mod totals;
 
 pub use adapter::{HostTransport, Refused, transport_bytes, warnings};
 pub use assembly::Assembly;
 pub use engine::{Advance, CreditError, Engine};
 pub use fault_plan::{FabricChange, FaultPlan, PlannedChange};
 pub use losses::Losses;
-pub use partition::Totals;
 pub use prepare::{BuildStep, PrepareError, Prepared, hosts};
 pub use snapshot::{
     BufferKind, Extent, HostState, LaneAhead, LaneState, PendingMessage, Queue, QueuedPacket, Snapshot,
 };
+pub use totals::Totals;

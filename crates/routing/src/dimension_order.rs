@@ -15,7 +15,8 @@ use fabricsim_topology::{Graph, GridShape};
 use fabricsim_units::{HostId, PortNo, SwitchId};
 
 use crate::lanes::{AnyPolicy, Dateline, Exit, LanePolicy, LinkRole};
-use crate::route_table::{NO_PORT, Route, RouteTable};
+use crate::route::{NO_PORT, Route};
+use crate::route_table::RouteTable;
 use crate::{At, PortRouting};
 
 mod axis;

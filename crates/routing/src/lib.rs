@@ -24,6 +24,7 @@ mod megafly;
 mod path;
 mod ports;
 mod reroute;
+mod route;
 mod route_lengths;
 mod route_table;
 #[cfg(test)]

@@ -21,7 +21,8 @@ use fabricsim_units::{HostId, LinkId, PortNo, SwitchId};
 use crate::dimension_order::{SMALLEST_SPLIT_RING, checked_order};
 use crate::failed::check_whole;
 use crate::lanes::{AnyPolicy, Dateline, Exit, LanePolicy, LinkRole};
-use crate::route_table::{NO_PORT, Route, RouteTable};
+use crate::route::{NO_PORT, Route};
+use crate::route_table::RouteTable;
 use crate::{At, PortRouting};
 
 mod detour;

@@ -4,6 +4,7 @@
 
 mod assemble;
 mod build;
+mod builder_input;
 mod builders;
 mod export;
 mod facts;

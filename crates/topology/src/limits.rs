@@ -2,7 +2,7 @@
 
 use fabricsim_spec::SpecError;
 
-use crate::build::BuilderInput;
+use crate::builder_input::BuilderInput;
 
 /// Largest number of switches and hosts together.
 pub const MAX_NODES: u64 = 16_000_000;

@@ -1,6 +1,8 @@
 //! The chain of an adapter: messages of the application are opened at the endpoint, and its packets are put on the link when
 //! pacing and credits allow it.
 
+mod application;
+
 use std::sync::Arc;
 
 use fabricsim_fabric::{Outbox, PartitionContext, Slot, send};
@@ -8,7 +10,7 @@ use fabricsim_model::{ExtensionHeaders, LossCause, NullObserver, Observer, Packe
 use fabricsim_routing::RoutingFunction;
 use fabricsim_routing::lanes::ServiceClasses;
 use fabricsim_units::{HostId, Time, Vl};
-use fabricsim_workload::{Event, Message, Source};
+use fabricsim_workload::{Message, Source};
 
 use super::pacing::NextToSend;
 use super::{AdmissionGate, Candidate, Endpoint, OutgoingPacket, Pacing};
@@ -283,53 +285,11 @@ impl Chain {
         Ok(answer || more || notified)
     }
 
-    /// Notifies the application of finished messages and of arrivals. True if there is something new to send.
-    fn notify_application<E: Endpoint, B: Observer>(
-        &mut self,
-        endpoint: &mut E,
-        now: Time,
-        observer: &mut B,
-    ) -> bool {
-        let is_closed = self.app.is_closed();
-        while let Some(finished) = endpoint.next_finished() {
-            if is_closed {
-                self.app.left(now, finished.stream, finished.tag);
-            }
-        }
-        let mut more = false;
-        for arrival in endpoint.arrivals() {
-            more |= is_closed && self.app.arrived(now, &arrival);
-        }
-        if is_closed {
-            self.report_events(now, observer);
-        }
-        more
-    }
-
     /// True if an adapter whose endpoint sends this number of responses may accept a packet now.
     pub(super) fn accepts(&self, packet: &Packet, responses: usize) -> bool {
         let pending_responses = self.app.responses() + responses;
         let is_open = self.admission.as_ref().is_none_or(|gate| gate.is_open(pending_responses));
         is_open || packet.kind != PacketKind::Data || !self.app.is_request(packet.stream)
-    }
-
-    /// Reports answered requests and completed iterations to the observer.
-    fn report_events<B: Observer>(&mut self, now: Time, observer: &mut B) {
-        for event in self.app.events() {
-            match event {
-                Event::Answered { stream, created, .. } => observer.answered(now, stream, created),
-                Event::Iteration { job, iteration, start, end, bytes } => {
-                    observer.iterated(job, iteration, start, end, bytes);
-                }
-            }
-        }
-    }
-
-    /// The last byte of a message leaves at `at`.
-    #[inline(never)]
-    fn left<B: Observer>(&mut self, now: Time, at: Time, packet: &Packet, observer: &mut B) {
-        self.app.left(at, packet.stream, packet.tag);
-        self.report_events(now, observer);
     }
 
     /// The lane on which a packet can be sent now, in the service class whose lanes begin at `base`; or the time at which there may be
@@ -351,36 +311,6 @@ impl Chain {
             context.ports.senders[self.port as usize].stall(context.now, lanes.first);
         }
         chosen
-    }
-
-    #[inline(always)]
-    fn open_messages<E: Endpoint>(&mut self, endpoint: &mut E, now: Time) {
-        while !self.stopped && endpoint.has_room(false) && self.app.next(now).is_some_and(|at| at <= now) {
-            endpoint.open(self.app.take(now), false, now);
-        }
-        if self.app.is_closed() {
-            self.open_responses(endpoint, now);
-        }
-    }
-
-    #[inline(never)]
-    fn open_responses<E: Endpoint>(&mut self, endpoint: &mut E, now: Time) {
-        while endpoint.has_room(true)
-            && let Some(message) = self.app.take_response(now)
-        {
-            endpoint.open(message, true, now);
-        }
-    }
-
-    /// Returns the time at which the next message can be opened, as far as there is room.
-    #[inline(always)]
-    fn next_opening<E: Endpoint>(&self, endpoint: &E, now: Time) -> Time {
-        let wanted = !self.stopped && endpoint.has_room(false);
-        let message = if wanted { self.app.next(now).unwrap_or(Time::MAX) } else { Time::MAX };
-        if !self.app.is_closed() || !endpoint.has_room(true) {
-            return message;
-        }
-        message.min(self.app.next_response().unwrap_or(Time::MAX))
     }
 
     /// Longest time for which congestion control still rate-limits one of these messages.

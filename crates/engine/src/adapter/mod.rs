@@ -5,6 +5,7 @@
 //! Adding a protocol: a file with a type that implements [`Endpoint`], and a line in [`Protocol`].
 
 mod admission;
+mod arrival_filter;
 mod chain;
 mod datagram;
 mod endpoint;
@@ -18,14 +19,13 @@ use fabricsim_units::{HostId, Time};
 
 pub(crate) use admission::AdmissionGate;
 pub use admission::Refused;
+pub(crate) use arrival_filter::ArrivalFilter;
 pub(crate) use chain::Chain;
 pub(crate) use datagram::DatagramEndpoint;
 pub(crate) use endpoint::{Candidate, Endpoint, Finished, OutgoingPacket};
 pub use ordering::{HostTransport, transport_bytes, warnings};
 pub(crate) use ordering::{OrderingEndpoint, OrderingRules};
 pub(crate) use pacing::{Pacing, PacingRules};
-
-use crate::partition::ArrivalFilter;
 
 /// The protocol of an adapter.
 #[derive(Clone, Debug)]

@@ -10,7 +10,7 @@ use fabricsim_protocols::pacing::{
 use fabricsim_spec::ControlPer;
 use fabricsim_units::{HostId, Time};
 
-use crate::partition::ArrivalFilter;
+use super::ArrivalFilter;
 
 /// Rules common to all adapters.
 #[derive(Clone, Debug)]

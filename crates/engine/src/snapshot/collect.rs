@@ -6,8 +6,14 @@ use super::{BufferKind, Extent, LaneAhead, Queue, QueuedPacket, Snapshot, hosts,
 use crate::engine::Engine;
 use crate::partition::Partition;
 
-/// The state of the fabric now.
-pub(crate) fn take<B: Observer>(engine: &Engine<B>, extent: Extent) -> Snapshot {
+impl<B: Observer> Engine<B> {
+    /// The state of the fabric now.
+    pub fn snapshot(&self, extent: Extent) -> Snapshot {
+        take(self, extent)
+    }
+}
+
+fn take<B: Observer>(engine: &Engine<B>, extent: Extent) -> Snapshot {
     let Some(Partition { context, .. }) = engine.partitions.first() else {
         unreachable!("a fabric has a partition");
     };

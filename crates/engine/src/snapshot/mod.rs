@@ -15,9 +15,8 @@ use fabricsim_spec::Queueing;
 use fabricsim_units::{HostId, PortNo, SwitchId, Time, Vl};
 
 use crate::adapter::Refused;
-use crate::partition::Totals;
+use crate::totals::Totals;
 
-pub(crate) use collect::take;
 pub use hosts::{HostState, PendingMessage};
 pub use ports::LaneState;
 

@@ -2,7 +2,7 @@ use fabricsim_model::Observer;
 use fabricsim_units::Vl;
 
 use crate::engine::Engine;
-use crate::partition::Mail;
+use crate::mail::Mail;
 
 /// State of a virtual lane of a direction of a link: its buffer is at the receiving end.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

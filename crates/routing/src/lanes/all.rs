@@ -3,7 +3,7 @@
 use fabricsim_model::Lanes;
 
 use super::{Exit, LanePolicy, Step, entry};
-use crate::route_table::Route;
+use crate::route::Route;
 
 /// All lanes of the service class.
 #[derive(Clone, Copy, Debug)]

@@ -14,7 +14,7 @@ use fabricsim_model::{Hop, Lanes};
 use fabricsim_units::{PortNo, Vl};
 
 use super::{Exit, LanePolicy, LinkRole, Step, entry};
-use crate::route_table::Route;
+use crate::route::Route;
 
 /// Lanes by datelines: the lower half of the lanes of a service class, and the upper one. An odd lane belongs to the lower half; a single
 /// lane is not split.

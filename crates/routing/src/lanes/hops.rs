@@ -8,7 +8,7 @@ use fabricsim_units::{PortNo, SwitchId};
 
 use super::{Exit, LanePolicy, LinkRole, Step, entry};
 use crate::At;
-use crate::route_table::Route;
+use crate::route::Route;
 
 /// Lanes by the number of links between switches that a packet has passed, which is its stage.
 #[derive(Clone, Debug)]

@@ -34,7 +34,7 @@ use fabricsim_model::{Hop, Lanes};
 use fabricsim_units::PortNo;
 
 use crate::At;
-use crate::route_table::{NO_PORT, Route};
+use crate::route::{NO_PORT, Route};
 
 /// An output port that a routing function proposes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -4,7 +4,7 @@ use fabricsim_spec::SpecError;
 
 use super::xgft;
 use crate::Graph;
-use crate::build::BuilderInput;
+use crate::builder_input::BuilderInput;
 use crate::limits::{MAX_DIMENSIONS, MAX_PORTS, within};
 
 pub(crate) fn build(context: &BuilderInput<'_>, arity: u32, levels: u32) -> Result<Graph, SpecError> {

@@ -4,7 +4,7 @@ use fabricsim_spec::{Arrangement, LinkParameters, SpecError};
 use fabricsim_units::{PortNo, SwitchId};
 
 use crate::assemble::Assembler;
-use crate::build::BuilderInput;
+use crate::builder_input::BuilderInput;
 use crate::{Groups, LinkClass};
 
 /// The groups, if they can be joined; by default the largest possible number. A group has `count.0` switches, called

@@ -10,7 +10,7 @@ use fabricsim_units::{PortNo, SwitchId};
 use super::naming::Scheme;
 use super::thesis::Layout;
 use crate::assemble::Assembler;
-use crate::build::BuilderInput;
+use crate::builder_input::BuilderInput;
 use crate::limits::{MAX_DIMENSIONS, links, nodes, ports};
 use crate::links::{ByClass, Classes};
 use crate::{Graph, GridShape, LinkClass, Shape};

@@ -8,7 +8,7 @@ use fabricsim_spec::SpecError;
 use fabricsim_units::{PortNo, SwitchId};
 
 use crate::assemble::Assembler;
-use crate::build::BuilderInput;
+use crate::builder_input::BuilderInput;
 use crate::limits::{MAX_DIMENSIONS, links, nodes, ports, within};
 use crate::links::Classes;
 use crate::{Graph, HyperXShape, LinkClass, Shape};

@@ -9,7 +9,7 @@ use fabricsim_units::{PortNo, SwitchId};
 
 use super::global;
 use crate::assemble::Assembler;
-use crate::build::BuilderInput;
+use crate::builder_input::BuilderInput;
 use crate::limits::{MAX_NODES, links, ports, within};
 use crate::links::Classes;
 use crate::{Graph, LinkClass, MegaflyShape, Shape};

@@ -7,7 +7,7 @@ use fabricsim_spec::SpecError;
 use super::grid::Plan;
 use super::naming::Scheme;
 use crate::Graph;
-use crate::build::BuilderInput;
+use crate::builder_input::BuilderInput;
 use crate::limits::{MAX_NODES, within};
 
 pub(crate) fn build(

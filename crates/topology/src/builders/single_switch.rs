@@ -3,7 +3,7 @@
 use fabricsim_spec::SpecError;
 
 use crate::assemble::Assembler;
-use crate::build::BuilderInput;
+use crate::builder_input::BuilderInput;
 use crate::limits::{MAX_PORTS, within};
 use crate::links::Classes;
 use crate::{Graph, Shape};

@@ -9,7 +9,7 @@ use fabricsim_spec::{SlimFly, SpecError};
 
 use super::field::Field;
 use super::plug::{Cable, Direct, per_switch};
-use crate::build::BuilderInput;
+use crate::builder_input::BuilderInput;
 use crate::limits::{links, nodes, ports, within};
 use crate::links::Classes;
 use crate::{Graph, LinkClass};

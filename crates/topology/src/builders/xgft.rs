@@ -9,7 +9,7 @@ use fabricsim_spec::SpecError;
 use fabricsim_units::{PortNo, SwitchId};
 
 use crate::assemble::Assembler;
-use crate::build::BuilderInput;
+use crate::builder_input::BuilderInput;
 use crate::limits::{MAX_DIMENSIONS, MAX_NODES, links, ports, product};
 use crate::links::{ByClass, Classes};
 use crate::{Graph, LinkClass, Shape, TreeShape};

@@ -8,7 +8,7 @@ use fabricsim_model::Random;
 use fabricsim_spec::{SpecError, Xpander};
 
 use super::plug::{Direct, is_connected, per_switch};
-use crate::build::BuilderInput;
+use crate::builder_input::BuilderInput;
 use crate::limits::{links, nodes, ports, within};
 use crate::links::Classes;
 use crate::{Graph, LinkClass, MAX_PORTS};

@@ -11,7 +11,7 @@ use std::path::Path;
 use fabricsim_spec::{SpecError, nearest};
 
 use crate::Graph;
-use crate::build::BuilderInput;
+use crate::builder_input::BuilderInput;
 use crate::links::{Classes, Defaults, by_class};
 
 /// File format of a graph.

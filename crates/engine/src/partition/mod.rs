@@ -1,129 +1,22 @@
 //! A partition of the fabric with its own event queue. Partitions exchange only what travels over a link.
 
+mod admission;
+mod failures;
+mod publish;
+
 use std::sync::Arc;
 
-use fabricsim_fabric::{
-    Arena, NONE, Outbox, PartitionContext, Ports, Ramp, Rules, Slot, Switch, Table, return_space,
-};
-use fabricsim_model::{ExtensionHeaders, LossCause, Observer, Packet, PacketKind};
+use fabricsim_fabric::{Arena, NONE, Outbox, PartitionContext, Ports, Rules, Switch, Table};
+use fabricsim_model::{ExtensionHeaders, Observer, Packet, PacketKind};
 use fabricsim_routing::{Router, RoutingFunction};
-use fabricsim_units::{ByteTime, Time, Vl};
+use fabricsim_units::Time;
 
-use crate::adapter::{Adapter, Refused};
+use crate::adapter::{Adapter, ArrivalFilter};
 use crate::calendar::{Calendar, Event, Kind};
-use crate::failures::FailedPorts;
-use crate::losses::Losses;
+use crate::failed::FailedPorts;
+use crate::mail::{Mail, PartitionOutbox};
 use crate::publisher::Publisher;
-
-/// Message from one partition to another.
-#[derive(Clone, Debug)]
-pub(crate) enum Mail {
-    /// A packet that may be sent on at a switch from a time on.
-    Packet { at: Time, channel: u32, slot: Slot, extensions: Option<Box<ExtensionHeaders>> },
-    /// Credits for the sender of a channel.
-    Credit { channel: u32, lane: Vl, ramp: Ramp },
-    /// Load of an output, for all partitions.
-    Published { epoch: u64, output: u32, blocks: u32 },
-}
-
-/// Outbox of a partition's entities: events go to its own queue, or as mail to other partitions.
-pub(crate) struct PartitionOutbox {
-    pub(crate) calendar: Calendar,
-    pub(crate) mail: Vec<Mail>,
-    /// Packets that switches have discarded at the present time step.
-    pub(crate) discarded: Vec<(u32, LossCause)>,
-}
-
-impl Outbox for PartitionOutbox {
-    #[inline]
-    fn arrive(&mut self, at: Time, port: u32, packet: u32) {
-        self.calendar.push(Event::new(at.0, Kind::Arrive, port, packet));
-    }
-    #[inline]
-    fn deliver(&mut self, at: Time, port: u32, packet: u32) {
-        self.calendar.push(Event::new(at.0, Kind::Deliver, port, packet));
-    }
-    #[inline]
-    fn wake(&mut self, at: Time, port: u32) {
-        self.calendar.push(Event::new(at.0, Kind::Wake, port, 0));
-    }
-    #[inline]
-    fn look(&mut self, at: Time, port: u32) {
-        self.calendar.push(Event::new(at.0, Kind::Look, port, 0));
-    }
-    fn discard(&mut self, packet: u32, cause: LossCause) {
-        self.discarded.push((packet, cause));
-    }
-    fn remote_packet(
-        &mut self,
-        at: Time,
-        channel: u32,
-        slot: Slot,
-        extensions: Option<Box<ExtensionHeaders>>,
-    ) {
-        self.mail.push(Mail::Packet { at, channel, slot, extensions });
-    }
-    fn remote_credit(&mut self, channel: u32, lane: Vl, ramp: Ramp) {
-        self.mail.push(Mail::Credit { channel, lane, ramp });
-    }
-}
-
-/// Counters of a partition. All are sums, so that those of several partitions add up.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Totals {
-    /// Packets that left a host.
-    pub injected: u64,
-    /// Packets that were accepted by a host.
-    pub delivered: u64,
-    /// Bytes of those packets.
-    pub delivered_bytes: u64,
-    /// Packets lost on purpose.
-    pub lost: Losses,
-    /// Links that the delivered and the lost packets crossed.
-    pub packet_hops: u64,
-    /// Sum of a hash over every delivered or lost packet, its times and its path length.
-    pub fingerprint: u64,
-    /// Packets within the fabric.
-    pub in_flight: u64,
-}
-
-impl Totals {
-    pub(crate) fn add(&mut self, other: &Self) {
-        self.injected += other.injected;
-        self.delivered += other.delivered;
-        self.delivered_bytes += other.delivered_bytes;
-        self.lost.add(&other.lost);
-        self.packet_hops += other.packet_hops;
-        self.fingerprint = self.fingerprint.wrapping_add(other.fingerprint);
-        self.in_flight += other.in_flight;
-    }
-
-    /// A packet that reached a host, and was counted as delivered, is lost there.
-    fn lose(&mut self, packet: &Packet, cause: LossCause) {
-        self.delivered -= 1;
-        self.delivered_bytes -= u64::from(packet.bytes);
-        self.lost.count(cause);
-    }
-
-    /// True if every injected packet is delivered, lost, or in the fabric.
-    pub const fn is_balanced(&self) -> bool {
-        self.injected == self.delivered + self.lost.total() + self.in_flight
-    }
-}
-
-/// Arrivals that are reported to adapters.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum ArrivalFilter {
-    /// None: messages do not depend on arrivals and are not acknowledged.
-    #[default]
-    Nothing,
-    /// Marked ones, and notifications.
-    Marks,
-    /// These, and the last of each message, which is acknowledged.
-    MarksAndEnds,
-    /// All: messages follow from others, or packets are acknowledged.
-    All,
-}
+use crate::totals::{Totals, fingerprint};
 
 /// The entity that a port belongs to.
 #[derive(Clone, Copy, Debug)]
@@ -320,63 +213,6 @@ impl<B: Observer> Partition<B> {
         self.accept(port, index, time);
     }
 
-    /// Admits a packet that has arrived at a host, and returns its space. False if it has to wait.
-    #[inline(never)]
-    fn try_admit(&mut self, port: u32, index: u32) -> bool {
-        let Owner::Adapter(h) = self.owners[port as usize] else { return true };
-        let adapter = &mut self.adapters[h as usize];
-        let slot = &self.context.arena[index];
-        let accepts = adapter.accepts(&slot.packet);
-        if let Some(gate) = &mut adapter.chain.admission
-            && (gate.first(slot.lane).is_some() || !accepts)
-        {
-            gate.push(slot.lane, index);
-            return false;
-        }
-        self.release_buffer(port, index);
-        true
-    }
-
-    /// Returns the buffer space of a packet that a host admits.
-    fn release_buffer(&mut self, port: u32, index: u32) {
-        let slot = &self.context.arena[index];
-        let (lane, size) = (slot.lane, (slot.packet.bytes, slot.blocks));
-        return_space(&mut self.context, port, lane, (ByteTime::default(), Time::ZERO), size);
-    }
-
-    /// Admits packets that wait at hosts that have just settled, as far as there is room by now. True if there
-    /// were any: then hosts have to settle once more.
-    #[inline(never)]
-    fn admit_waiting(&mut self) -> bool {
-        let time = self.context.now.0;
-        for h in std::mem::take(&mut self.unsettled_adapters) {
-            let chain = &self.adapters[h as usize].chain;
-            let (port, lanes) = (chain.port, chain.admission.as_ref().map(|gate| gate.lanes()));
-            for lane in lanes.into_iter().flatten() {
-                self.admit(h, (port, lane), time);
-            }
-        }
-        !self.unsettled_adapters.is_empty()
-    }
-
-    fn admit(&mut self, h: u32, (port, lane): (u32, Vl), time: u64) {
-        loop {
-            let adapter = &mut self.adapters[h as usize];
-            let first = adapter.chain.admission.as_ref().and_then(|gate| gate.first(lane));
-            let Some(index) = first else { return };
-            if !adapter.accepts(&self.context.arena[index].packet) {
-                return;
-            }
-            if let Some(gate) = &mut adapter.chain.admission {
-                gate.pop(lane);
-            }
-            self.release_buffer(port, index);
-            self.accept(port, index, time);
-            // The effects of this packet count before the next is considered.
-            self.notify_adapters();
-        }
-    }
-
     /// A host accepts a packet.
     #[inline(always)]
     fn accept(&mut self, port: u32, index: u32, time: u64) {
@@ -493,28 +329,6 @@ impl<B: Observer> Partition<B> {
         }
     }
 
-    /// The requests that hosts do not accept at present.
-    pub(crate) fn refused(&self) -> impl Iterator<Item = Refused> {
-        let gates =
-            self.adapters.iter().filter_map(|adapter| Some((adapter, adapter.chain.admission.as_ref()?)));
-        gates.flat_map(|(adapter, gate)| {
-            gate.lanes().filter_map(|lane| {
-                let packet = self.context.arena[gate.first(lane)?].packet;
-                Some(Refused {
-                    host: adapter.id(),
-                    packet,
-                    lane,
-                    pending_responses: adapter.pending_responses(),
-                })
-            })
-        })
-    }
-
-    /// True if packets that wait at hosts occupy buffer space.
-    pub(crate) fn has_admission_control(&self) -> bool {
-        self.has_admission_control
-    }
-
     pub(crate) fn totals(&self) -> Totals {
         Totals { in_flight: u64::from(self.context.arena.live()), ..self.totals }
     }
@@ -532,15 +346,4 @@ pub(crate) struct Parts {
     pub(crate) adapters: Vec<Adapter>,
     pub(crate) owners: Table<Owner>,
     pub(crate) ports: Ports,
-}
-
-/// Hash of source, destination, delivery time and hop count (the finalizer of MurmurHash3).
-#[inline]
-pub(crate) fn fingerprint(packet: &Packet, delivered: u64) -> u64 {
-    let identity = u64::from(packet.source.0) << 32 | u64::from(packet.sequence);
-    let path = u64::from(packet.destination.0) << 16 | u64::from(packet.hops);
-    let mut h = identity.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ path.rotate_left(24) ^ delivered;
-    h = (h ^ (h >> 33)).wrapping_mul(0xff51_afd7_ed55_8ccd);
-    h = (h ^ (h >> 33)).wrapping_mul(0xc4ce_b9fe_1a85_ec53);
-    h ^ (h >> 33)
 }

@@ -1,0 +1,136 @@
+//! Ports: both ends of links, with their credits.
+
+use fabricsim_fabric::link_layer::RetryState;
+use fabricsim_fabric::{
+    FarEnd, LaneCredits, NONE, Ports, RampPool, ReadPorts, Receiver, Sender, SinkState, Table,
+};
+use fabricsim_spec::{Experiment, LinkParameters, Queueing};
+use fabricsim_topology::{Graph, Node};
+use fabricsim_units::{Time, Vl};
+
+use super::places::{Directory, PortPlan, channel_from, numbered};
+
+pub(super) fn ports(
+    experiment: &Experiment,
+    graph: &Graph,
+    places: &[PortPlan],
+    directory: &Directory,
+    number: u16,
+) -> Ports {
+    let lane_count = usize::from(experiment.switch.virtual_lanes);
+    let unit = experiment.switch.flow_control_unit.0 as u32;
+    let mut ports = Ports {
+        senders: Table::new(Vec::with_capacity(places.len())),
+        receivers: Table::new(Vec::with_capacity(places.len())),
+        lanes: Table::new(Vec::with_capacity(places.len() * lane_count)),
+        whole: Table::new(Vec::new()),
+        lane_count,
+        ramps: RampPool::new(unit),
+        sinks: Table::new(Vec::new()),
+        retries: Table::new(Vec::new()),
+        selection: experiment.routing.lane_selection,
+    };
+    for (_, place, own) in numbered(places) {
+        let parameters = &graph.links[place.link.index()].parameters;
+        let channel = channel_from(graph, place.link, place.node, own);
+        let far_end_node = graph.far_end(place.link, place.node).node;
+        let mut sender = sender(experiment, parameters, channel, far_end_node, directory, number);
+        if matches!(place.node, Node::Switch(_)) {
+            sender.byte_time = experiment.switch.byte_time(parameters.rate);
+        }
+        if matches!(sender.far_end, FarEnd::SlowHost(_)) {
+            sender.sink = ports.sinks.len() as u32;
+            ports.sinks.push(sink(experiment));
+        }
+        if let Some(errors) = RetryState::new(experiment.seed, channel, parameters, &experiment.links.retry) {
+            sender.retry = ports.retries.len() as u32;
+            ports.retries.push(errors);
+        }
+        ports.senders.push(sender);
+        let mut receiver = receiver(experiment, parameters, channel ^ 1, directory, number, place.node);
+        if matches!(far_end_node, Node::Switch(_)) {
+            receiver.byte_time = experiment.switch.byte_time(parameters.rate);
+        }
+        ports.receivers.push(receiver);
+        let capacity = (parameters.buffer.0 / u64::from(unit)).min(u64::from(u32::MAX)) as u32;
+        (0..lane_count).for_each(|_| ports.lanes.push(LaneCredits::new(capacity)));
+    }
+    ports
+}
+
+fn sender(
+    experiment: &Experiment,
+    parameters: &LinkParameters,
+    channel: u32,
+    far_end_node: Node,
+    directory: &Directory,
+    number: u16,
+) -> Sender {
+    let (partition, port) = directory.receiver[channel as usize];
+    let far_end = match far_end_node {
+        _ if partition != number => FarEnd::Remote,
+        Node::Switch(_) => FarEnd::Switch(port),
+        Node::Host(_) if limited(experiment) => FarEnd::SlowHost(port),
+        Node::Host(_) if experiment.host.response_queue.is_some() => FarEnd::GatedHost(port),
+        Node::Host(_) => FarEnd::Host(port),
+    };
+    let far_end_delay = match far_end_node {
+        Node::Switch(_) => experiment.switch.router_delay,
+        Node::Host(_) => Time::ZERO,
+    };
+    Sender {
+        busy_until: Time::ZERO,
+        carried_until: Time::ZERO,
+        wake_at: Time::MAX,
+        byte_time: parameters.rate.byte_time(),
+        latency: parameters.latency,
+        far_end_delay: parameters.latency + far_end_delay,
+        sink_credit_delay: parameters.latency * 2 + experiment.switch.credit_delay,
+        sink: NONE,
+        retry: NONE,
+        channel,
+        overhead: parameters.packet_overhead.0 as u32,
+        link_byte_time: parameters.rate.byte_time(),
+        far_end,
+        stalled_since: Time::MAX,
+        stalled_lane: Vl(0),
+        last_lane: Vl(0),
+        starving: false,
+    }
+}
+
+fn receiver(
+    experiment: &Experiment,
+    parameters: &LinkParameters,
+    channel: u32,
+    directory: &Directory,
+    number: u16,
+    node: Node,
+) -> Receiver {
+    let (partition, port) = directory.sender[channel as usize];
+    // Where there are staging buffers, the read ports of input buffers lead to those.
+    let limited = matches!(node, Node::Switch(_)) && experiment.switch.queueing != Queueing::Cioq;
+    let reads = if limited { parameters.reads } else { 0 };
+    Receiver {
+        byte_time: parameters.rate.byte_time(),
+        credit_latency: parameters.latency + experiment.switch.credit_delay,
+        channel,
+        upstream: (partition == number).then_some(port),
+        readable_at: Time::ZERO,
+        reads: ReadPorts::new(reads),
+    }
+}
+
+fn limited(experiment: &Experiment) -> bool {
+    let sink = &experiment.host.sink;
+    sink.rate.is_some() || sink.pause_for.is_some_and(|pause| pause > Time::ZERO)
+}
+
+fn sink(experiment: &Experiment) -> SinkState {
+    let sink = &experiment.host.sink;
+    SinkState::new(
+        sink.rate.map(fabricsim_units::Rate::byte_time),
+        sink.pause_every.unwrap_or_default(),
+        sink.pause_for.unwrap_or_default(),
+    )
+}

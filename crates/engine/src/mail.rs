@@ -1,0 +1,60 @@
+//! What leaves an entity: events for the queue of its partition, and mail to other partitions.
+
+use fabricsim_fabric::{Outbox, Ramp, Slot};
+use fabricsim_model::{ExtensionHeaders, LossCause};
+use fabricsim_units::{Time, Vl};
+
+use crate::calendar::{Calendar, Event, Kind};
+
+/// Message from one partition to another.
+#[derive(Clone, Debug)]
+pub(crate) enum Mail {
+    /// A packet that may be sent on at a switch from a time on.
+    Packet { at: Time, channel: u32, slot: Slot, extensions: Option<Box<ExtensionHeaders>> },
+    /// Credits for the sender of a channel.
+    Credit { channel: u32, lane: Vl, ramp: Ramp },
+    /// Load of an output, for all partitions.
+    Published { epoch: u64, output: u32, blocks: u32 },
+}
+
+/// Outbox of a partition's entities: events go to its own queue, or as mail to other partitions.
+pub(crate) struct PartitionOutbox {
+    pub(crate) calendar: Calendar,
+    pub(crate) mail: Vec<Mail>,
+    /// Packets that switches have discarded at the present time step.
+    pub(crate) discarded: Vec<(u32, LossCause)>,
+}
+
+impl Outbox for PartitionOutbox {
+    #[inline]
+    fn arrive(&mut self, at: Time, port: u32, packet: u32) {
+        self.calendar.push(Event::new(at.0, Kind::Arrive, port, packet));
+    }
+    #[inline]
+    fn deliver(&mut self, at: Time, port: u32, packet: u32) {
+        self.calendar.push(Event::new(at.0, Kind::Deliver, port, packet));
+    }
+    #[inline]
+    fn wake(&mut self, at: Time, port: u32) {
+        self.calendar.push(Event::new(at.0, Kind::Wake, port, 0));
+    }
+    #[inline]
+    fn look(&mut self, at: Time, port: u32) {
+        self.calendar.push(Event::new(at.0, Kind::Look, port, 0));
+    }
+    fn discard(&mut self, packet: u32, cause: LossCause) {
+        self.discarded.push((packet, cause));
+    }
+    fn remote_packet(
+        &mut self,
+        at: Time,
+        channel: u32,
+        slot: Slot,
+        extensions: Option<Box<ExtensionHeaders>>,
+    ) {
+        self.mail.push(Mail::Packet { at, channel, slot, extensions });
+    }
+    fn remote_credit(&mut self, channel: u32, lane: Vl, ramp: Ramp) {
+        self.mail.push(Mail::Credit { channel, lane, ramp });
+    }
+}

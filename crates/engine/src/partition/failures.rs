@@ -1,0 +1,129 @@
+//! Links and switches of a partition that fail and come back, and the packets that are lost.
+
+use fabricsim_fabric::{FarEnd, return_space};
+use fabricsim_model::{LossCause, Observer};
+use fabricsim_units::{ByteTime, Time};
+
+use super::{Owner, Partition};
+use crate::calendar::Kind;
+use crate::totals::fingerprint;
+
+/// Times of packets on a link.
+pub(crate) struct Flight {
+    /// From the arrival of a packet at a switch to the event of its arrival.
+    delay: Time,
+    byte_time: ByteTime,
+    /// True if the host at the other end takes packets at a rate of its own.
+    is_slow: bool,
+}
+
+impl<B: Observer> Partition<B> {
+    pub(crate) fn ports_of(&self, s: usize) -> std::ops::Range<usize> {
+        let first = self.switches[s].first_port() as usize;
+        first..first + self.switches[s].port_count()
+    }
+
+    /// The link of a sending port fails.
+    pub(crate) fn fail_sender(&mut self, port: u32, discards: bool, now: Time) -> Flight {
+        self.has_optional_features = true;
+        let sender = &mut self.context.ports.senders[port as usize];
+        self.failed.insert(port, std::mem::replace(&mut sender.busy_until, Time::MAX));
+        sender.wake(port, now, &mut self.context.out);
+        let flight = Flight {
+            delay: sender.far_end_delay - sender.latency,
+            byte_time: sender.byte_time,
+            is_slow: matches!(sender.far_end, FarEnd::SlowHost(_)),
+        };
+        if let Owner::Switch(s) = self.owners[port as usize] {
+            self.switches[s as usize].fail_output(port, discards);
+        }
+        flight
+    }
+
+    /// The link of a sending port works again.
+    pub(crate) fn restore_sender(&mut self, port: u32, now: Time) {
+        let Some(busy_until) = self.failed.remove(&port) else { return };
+        let sender = &mut self.context.ports.senders[port as usize];
+        sender.busy_until = busy_until;
+        sender.wake(port, busy_until.max(now), &mut self.context.out);
+        if let Owner::Switch(s) = self.owners[port as usize] {
+            self.switches[s as usize].restore_output(port);
+        }
+    }
+
+    /// Loses the packets in flight to a receiving port whose heads have not arrived before `now`.
+    pub(crate) fn lose_on_link(&mut self, port: u32, flight: &Flight, now: Time) {
+        let arena = &self.context.arena;
+        let lost = self.context.out.calendar.take_if(now, |event| {
+            let head_at = |time: Time| match event.kind() {
+                Kind::Arrive => Some(time.saturating_sub(flight.delay)),
+                Kind::Deliver if flight.is_slow => Some(arena[event.packet].arrived),
+                Kind::Deliver => {
+                    Some(time.saturating_sub(flight.byte_time.duration(arena[event.packet].packet.bytes)))
+                }
+                Kind::Wake | Kind::Look => None,
+            };
+            event.port() == port && head_at(Time(event.time)).is_some_and(|at| at >= now)
+        });
+        for event in lost {
+            self.lose_in_flight(port, event.packet, LossCause::LinkFailed, now);
+        }
+    }
+
+    /// The switch fails; its links have.
+    pub(crate) fn fail_switch(&mut self, s: usize, now: Time) {
+        let ports = self.ports_of(s);
+        for port in ports.clone() {
+            self.switches[s].fail_output(port as u32, true);
+            self.context.ports.senders[port].wake(port as u32, now, &mut self.context.out);
+        }
+        self.switches[s].fail();
+        let is_inside = |port: u32| ports.contains(&(port as usize));
+        let arrived = self
+            .context
+            .out
+            .calendar
+            .take_if(now, |event| event.kind() == Kind::Arrive && is_inside(event.port()));
+        for event in arrived {
+            self.lose_in_flight(event.port(), event.packet, LossCause::SwitchFailed, now);
+        }
+    }
+
+    /// Loses a packet on the link to a receiving port, or behind it, and returns the space that is kept for it there.
+    fn lose_in_flight(&mut self, port: u32, packet: u32, cause: LossCause, now: Time) {
+        self.context.now = now;
+        let returns_space = match self.owners[port as usize] {
+            Owner::Switch(_) => true,
+            Owner::Adapter(_) => self.has_admission_control(),
+        };
+        if returns_space {
+            let slot = &self.context.arena[packet];
+            let (lane, size) = (slot.lane, (slot.packet.bytes, slot.blocks));
+            return_space(&mut self.context, port, lane, (ByteTime::default(), Time::ZERO), size);
+        }
+        // It has occupied the link.
+        let links = u64::from(self.context.arena[packet].packet.hops) + 1;
+        self.lose(packet, cause, links);
+    }
+
+    /// Loses the packets that switches have discarded at this time step.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn lose_discarded(&mut self) {
+        for (packet, cause) in std::mem::take(&mut self.context.out.discarded) {
+            let links = self.context.arena[packet].packet.hops.into();
+            self.lose(packet, cause, links);
+        }
+    }
+
+    /// A packet that is in no buffer and no queue, and has crossed a number of `links`, is lost.
+    fn lose(&mut self, index: u32, cause: LossCause, links: u64) {
+        let now = self.context.now;
+        let packet = &self.context.arena[index].packet;
+        self.totals.lost.count(cause);
+        self.totals.packet_hops += links;
+        self.totals.fingerprint = self.totals.fingerprint.wrapping_add(fingerprint(packet, now.0));
+        self.context.observer.lost(now, packet, cause);
+        self.context.arena.release(index);
+    }
+}

@@ -1,0 +1,59 @@
+//! Counters of a run, and its fingerprint.
+
+use fabricsim_model::{LossCause, Packet};
+
+use crate::losses::Losses;
+
+/// Counters of a partition. All are sums, so that those of several partitions add up.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Totals {
+    /// Packets that left a host.
+    pub injected: u64,
+    /// Packets that were accepted by a host.
+    pub delivered: u64,
+    /// Bytes of those packets.
+    pub delivered_bytes: u64,
+    /// Packets lost on purpose.
+    pub lost: Losses,
+    /// Links that the delivered and the lost packets crossed.
+    pub packet_hops: u64,
+    /// Sum of a hash over every delivered or lost packet, its times and its path length.
+    pub fingerprint: u64,
+    /// Packets within the fabric.
+    pub in_flight: u64,
+}
+
+impl Totals {
+    pub(crate) fn add(&mut self, other: &Self) {
+        self.injected += other.injected;
+        self.delivered += other.delivered;
+        self.delivered_bytes += other.delivered_bytes;
+        self.lost.add(&other.lost);
+        self.packet_hops += other.packet_hops;
+        self.fingerprint = self.fingerprint.wrapping_add(other.fingerprint);
+        self.in_flight += other.in_flight;
+    }
+
+    /// A packet that reached a host, and was counted as delivered, is lost there.
+    pub(crate) fn lose(&mut self, packet: &Packet, cause: LossCause) {
+        self.delivered -= 1;
+        self.delivered_bytes -= u64::from(packet.bytes);
+        self.lost.count(cause);
+    }
+
+    /// True if every injected packet is delivered, lost, or in the fabric.
+    pub const fn is_balanced(&self) -> bool {
+        self.injected == self.delivered + self.lost.total() + self.in_flight
+    }
+}
+
+/// Hash of source, destination, delivery time and hop count (the finalizer of MurmurHash3).
+#[inline]
+pub(crate) fn fingerprint(packet: &Packet, delivered: u64) -> u64 {
+    let identity = u64::from(packet.source.0) << 32 | u64::from(packet.sequence);
+    let path = u64::from(packet.destination.0) << 16 | u64::from(packet.hops);
+    let mut h = identity.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ path.rotate_left(24) ^ delivered;
+    h = (h ^ (h >> 33)).wrapping_mul(0xff51_afd7_ed55_8ccd);
+    h = (h ^ (h >> 33)).wrapping_mul(0xc4ce_b9fe_1a85_ec53);
+    h ^ (h >> 33)
+}

@@ -1,0 +1,107 @@
+use fabricsim_model::Observer;
+use fabricsim_units::{ByteTime, Time, Vl};
+
+use crate::Outbox;
+
+/// Node at the other end of a link.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FarEnd {
+    /// A switch of this partition: its port.
+    Switch(u32),
+    /// A host of this partition whose sink accepts everything at once: its port.
+    Host(u32),
+    /// A host of this partition whose sink is limited: its port. The sink is in [`Ports::sinks`].
+    SlowHost(u32),
+    /// A host of this partition with admission control, which returns the space of a packet as it admits it: its port.
+    GatedHost(u32),
+    /// A switch of another partition.
+    Remote,
+}
+
+/// The sending side of a port: one direction of a link. Aligned so that its place in a table is found by a shift.
+#[derive(Clone, Debug)]
+#[repr(align(128))]
+pub struct Sender {
+    /// Time until which a packet occupies the link.
+    pub busy_until: Time,
+    /// Time from which on a paced link carries nothing, although the packet still keeps it.
+    pub carried_until: Time,
+    /// The earliest wake-up that is scheduled for this port; [`Time::MAX`] if none is.
+    pub wake_at: Time,
+    /// Time of a byte of a packet that is sent.
+    pub byte_time: ByteTime,
+    /// Propagation latency of the link.
+    pub latency: Time,
+    /// From the departure of the head to the time when it may be sent on at the far end (cut-through): the link's
+    /// latency and the far switch's delay.
+    pub far_end_delay: Time,
+    /// From the departure of a block to the return of its credit, at a sink that accepts every block as it comes.
+    pub sink_credit_delay: Time,
+    /// Number of the limited sink at the far end, if there is one.
+    pub sink: u32,
+    /// Number of the link's errors, if it has any: in [`Ports::retries`].
+    pub retry: u32,
+    /// Number of this direction of the link in the whole fabric.
+    pub channel: u32,
+    /// Bytes that a packet occupies on the link beyond its own.
+    pub overhead: u32,
+    /// Time of a byte on the link itself, where the switch sends the units of a packet at longer intervals; else the same as
+    /// [`Sender::byte_time`].
+    pub link_byte_time: ByteTime,
+    /// Receiver.
+    pub far_end: FarEnd,
+    /// Time since which the port has been idle because it has no credits; [`Time::MAX`] if it is not.
+    pub stalled_since: Time,
+    /// The lane that lacks credits.
+    pub stalled_lane: Vl,
+    /// The lane last chosen, for choosing in turn.
+    pub last_lane: Vl,
+    /// True if some lane has a packet that waits for credits.
+    pub starving: bool,
+}
+
+impl Sender {
+    /// The time at which the transmission in progress ends.
+    pub fn transmitting_until(&self) -> Time {
+        if self.is_paced() { self.carried_until } else { self.busy_until }
+    }
+
+    /// True if the switch sends the units of a packet at longer intervals than the link needs.
+    #[inline]
+    pub(crate) fn is_paced(&self) -> bool {
+        self.link_byte_time != self.byte_time
+    }
+
+    /// Time for which a packet keeps the link, if it is paced: until the link has carried its last unit, and the overhead.
+    pub(crate) fn held(&self, bytes: u32, unit: u32) -> Time {
+        let before = (bytes - 1) / unit * unit;
+        self.byte_time.duration(before) + self.link_byte_time.duration(bytes - before + self.overhead)
+    }
+
+    /// The port sends again: reports to the observer how long it was stalled.
+    #[cold]
+    pub(crate) fn end_stall<B: Observer>(&mut self, now: Time, observer: &mut B) {
+        if self.stalled_since < now {
+            observer.stalled(self.channel, self.stalled_lane, self.stalled_since, now);
+        }
+        self.stalled_since = Time::MAX;
+    }
+
+    /// The port is idle because it has no credits for `lane`, unless it was already.
+    #[inline]
+    pub fn stall(&mut self, now: Time, lane: Vl) {
+        if self.stalled_since == Time::MAX {
+            self.stalled_since = now;
+            self.stalled_lane = lane;
+        }
+    }
+
+    /// Schedules a wake-up at `at`, unless an earlier one is scheduled; `port` is the sender's number.
+    #[inline]
+    pub fn wake<O: Outbox>(&mut self, port: u32, at: Time, out: &mut O) {
+        if at < self.wake_at {
+            self.wake_at = at;
+            out.wake(at, port);
+        }
+    }
+}
