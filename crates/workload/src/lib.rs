@@ -20,6 +20,7 @@ mod pattern;
 mod programs;
 #[cfg(test)]
 mod properties;
+mod purpose;
 mod select;
 mod size;
 mod source;

@@ -7,25 +7,8 @@ use crate::Message;
 use crate::clock::Clock;
 use crate::injection::{Process, Timing};
 use crate::pattern::{Draw, DrawState};
+use crate::purpose::{Purpose, key};
 use crate::size::Sizes;
-
-/// Purpose of random numbers: each use has streams of its own. The tag keeps them apart from those of other parts
-/// of the simulator.
-#[derive(Clone, Copy, Debug)]
-#[repr(u64)]
-pub(crate) enum Purpose {
-    Timing = 0x776f_726b_6c6f_6100,
-    Destination,
-    Size,
-    Permutation,
-    Response,
-    Placement,
-}
-
-/// Key of the random numbers of a stream of a host.
-pub(crate) fn key(stream: u16, host: HostId) -> u64 {
-    u64::from(stream) << 32 | u64::from(host.0)
-}
 
 /// An entry of the traffic list, as the sources with one link rate share it.
 #[derive(Debug)]

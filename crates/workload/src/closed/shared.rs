@@ -3,8 +3,8 @@ use std::sync::Arc;
 use fabricsim_model::Random;
 use fabricsim_units::{HostId, Time};
 
+use crate::purpose::{Purpose, key};
 use crate::size::Sizes;
-use crate::stream::{Purpose, key};
 
 /// Requests and their responses, as all hosts share them.
 #[derive(Clone, Debug)]

@@ -4,7 +4,7 @@ use fabricsim_model::Random;
 use fabricsim_spec::Placement;
 use fabricsim_units::HostId;
 
-use crate::stream::Purpose;
+use crate::purpose::Purpose;
 
 /// The hosts in the order in which ranks are placed on them.
 pub(super) fn order(placement: Placement, mut hosts: Vec<HostId>, seed: u64, job: u16) -> Vec<HostId> {

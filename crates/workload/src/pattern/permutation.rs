@@ -2,7 +2,7 @@ use fabricsim_model::Random;
 use fabricsim_units::HostId;
 
 use crate::pattern::{PatternInput, Plan, fixed};
-use crate::stream::Purpose;
+use crate::purpose::Purpose;
 use crate::{Problem, WorkloadError};
 
 /// A permutation of the sources without fixed points, every one equally likely, drawn from the seed and the number of
