@@ -148,7 +148,12 @@ def test_a_deadlock_ends_the_run_and_keeps_results(command: Command, tmp_path: P
 def test_a_signal_to_the_process_keeps_results(small: Path, tmp_path: Path, number: signal.Signals) -> None:
     arguments = [sys.executable, "-m", "fabricsim", "run", str(small), "--set", "run.duration=1000 s"]
     process = subprocess.Popen(
-        [*arguments, "--out", "out", "--json"], cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+        [*arguments, "--out", "out", "--json"],
+        cwd=tmp_path,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        # The tests may run below `nohup`, which ignores SIGHUP, and so would what they start.
+        preexec_fn=lambda: signal.signal(number, signal.SIG_DFL),
     )
     try:
         deadline = time.monotonic() + 60
