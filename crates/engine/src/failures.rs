@@ -8,7 +8,7 @@
 use std::sync::Arc;
 
 use fabricsim_model::Observer;
-use fabricsim_routing::{Router, RoutingFunction};
+use fabricsim_routing::Router;
 use fabricsim_units::{HostId, LinkId, PortNo, SwitchId};
 
 use crate::engine::Engine;
@@ -74,9 +74,7 @@ impl<B: Observer> Engine<B> {
     /// Replaces the routing: packets that arrive at a switch from now on follow it.
     pub fn set_router(&mut self, router: &Arc<Router>) {
         for context in self.partitions.iter_mut().map(|partition| &mut partition.context) {
-            context.routing = Arc::clone(router);
-            context.route_table = router.route_table().cloned().unwrap_or_default();
-            context.is_adaptive = router.is_adaptive();
+            context.set_routing(router);
         }
     }
 

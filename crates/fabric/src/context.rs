@@ -1,8 +1,8 @@
 use std::sync::Arc;
 
 use fabricsim_model::{ExtensionHeaders, Hop, LossCause, Packet, Random};
-use fabricsim_routing::RouteTable;
 use fabricsim_routing::lanes::ServiceClasses;
+use fabricsim_routing::{RouteTable, RoutingFunction};
 use fabricsim_spec::{Arbiter, CreditReturn, Queueing, Switching};
 use fabricsim_units::{SwitchId, Time, Vl};
 
@@ -108,4 +108,13 @@ pub struct PartitionContext<R, B, O> {
     pub hops: Vec<Hop>,
     /// Loads that other switches broadcast of their outputs.
     pub load_broadcast: LoadBroadcast,
+}
+
+impl<R: RoutingFunction, B, O> PartitionContext<R, B, O> {
+    /// Replaces the routing function, with what is kept of it for the hot path.
+    pub fn set_routing(&mut self, routing: &Arc<R>) {
+        self.routing = Arc::clone(routing);
+        self.route_table = routing.route_table().cloned().unwrap_or_default();
+        self.is_adaptive = routing.is_adaptive();
+    }
 }

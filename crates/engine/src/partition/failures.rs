@@ -27,7 +27,7 @@ impl<B: Observer> Partition<B> {
     pub(crate) fn fail_sender(&mut self, port: u32, discards: bool, now: Time) -> Flight {
         self.has_optional_features = true;
         let sender = &mut self.context.ports.senders[port as usize];
-        self.failed.insert(port, std::mem::replace(&mut sender.busy_until, Time::MAX));
+        self.failed.insert(port, sender.fail());
         sender.wake(port, now, &mut self.context.out);
         let flight = Flight {
             delay: sender.far_end_delay - sender.latency,
@@ -44,7 +44,7 @@ impl<B: Observer> Partition<B> {
     pub(crate) fn restore_sender(&mut self, port: u32, now: Time) {
         let Some(busy_until) = self.failed.remove(&port) else { return };
         let sender = &mut self.context.ports.senders[port as usize];
-        sender.busy_until = busy_until;
+        sender.restore(busy_until);
         sender.wake(port, busy_until.max(now), &mut self.context.out);
         if let Owner::Switch(s) = self.owners[port as usize] {
             self.switches[s as usize].restore_output(port);

@@ -180,11 +180,9 @@ impl<B: Observer> Partition<B> {
 
     #[inline]
     fn wake<const OPTIONAL_FEATURES: bool>(&mut self, port: u32, time: u64) {
-        let sender = &mut self.context.ports.senders[port as usize];
-        if sender.wake_at != Time(time) {
+        if !self.context.ports.senders[port as usize].is_woken(Time(time)) {
             return;
         }
-        sender.wake_at = Time::MAX;
         match self.owners[port as usize] {
             Owner::Switch(s) => {
                 if self.switches[s as usize].woken::<OPTIONAL_FEATURES>(port) {
@@ -315,10 +313,7 @@ impl<B: Observer> Partition<B> {
     /// Reports the ports that are still stalled at the end to the observer.
     pub(crate) fn finish(&mut self, now: Time) {
         for sender in self.context.ports.senders.iter_mut() {
-            if sender.stalled_since < now {
-                self.context.observer.stalled(sender.channel, sender.stalled_lane, sender.stalled_since, now);
-                sender.stalled_since = now;
-            }
+            sender.report_stall(now, &mut self.context.observer);
         }
         self.context.now = now;
         for switch in self.switches.iter_mut() {

@@ -78,12 +78,38 @@ impl Sender {
         self.byte_time.duration(before) + self.link_byte_time.duration(bytes - before + self.overhead)
     }
 
+    /// True if the wake-up of `time` is the one that the port waits for. Then none is scheduled any more.
+    #[inline]
+    pub fn is_woken(&mut self, time: Time) -> bool {
+        let is_due = self.wake_at == time;
+        if is_due {
+            self.wake_at = Time::MAX;
+        }
+        is_due
+    }
+
+    /// The link fails: nothing is sent on it until [`Sender::restore`]. Returns the time until which it is busy.
+    pub fn fail(&mut self) -> Time {
+        std::mem::replace(&mut self.busy_until, Time::MAX)
+    }
+
+    /// The link works again; it is busy until `busy_until`, as [`Sender::fail`] has returned it.
+    pub fn restore(&mut self, busy_until: Time) {
+        self.busy_until = busy_until;
+    }
+
+    /// Reports to the observer how long the port has been stalled by `now`, if it is.
+    pub fn report_stall<B: Observer>(&mut self, now: Time, observer: &mut B) {
+        if self.stalled_since < now {
+            observer.stalled(self.channel, self.stalled_lane, self.stalled_since, now);
+            self.stalled_since = now;
+        }
+    }
+
     /// The port sends again: reports to the observer how long it was stalled.
     #[cold]
     pub(crate) fn end_stall<B: Observer>(&mut self, now: Time, observer: &mut B) {
-        if self.stalled_since < now {
-            observer.stalled(self.channel, self.stalled_lane, self.stalled_since, now);
-        }
+        self.report_stall(now, observer);
         self.stalled_since = Time::MAX;
     }
 
