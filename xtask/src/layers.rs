@@ -9,6 +9,7 @@ use cargo_metadata::{DependencyKind, MetadataCommand, Package};
 const LAYERS: &[(&str, u8)] = &[
     ("fabricsim-units", 0),
     ("fabricsim-spec", 1),
+    ("fabricsim-subnet", 1),
     ("fabricsim-wire", 1),
     ("fabricsim-model", 2),
     ("fabricsim-topology", 3),

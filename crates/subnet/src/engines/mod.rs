@@ -1,0 +1,152 @@
+//! OpenSM's routing engines, as pure functions of a subnet with LIDs.
+//!
+//! An engine is one file and one row of [`ENGINES`]. It returns tables, or an error that says why it cannot route the fabric: unlike
+//! OpenSM, it never falls back to another engine.
+
+mod balance;
+mod dimension_order;
+mod down_up;
+mod hops;
+mod min_hop;
+mod random;
+mod ranked;
+mod up_down;
+
+use std::fmt;
+use std::str::FromStr;
+
+use serde::{Serialize, Serializer};
+use thiserror::Error;
+
+pub use hops::NO_PATH;
+pub(crate) use hops::{HopMatrix, Links};
+
+use crate::fabric::Fabric;
+use crate::{Guid, Subnet, Tables};
+
+/// Entry of a forwarding table that discards the packet.
+pub const NO_PORT: u8 = 255;
+
+type Route = fn(&Fabric<'_>, &Options) -> Result<Routing, RouteError>;
+
+/// All engines: name in OpenSM's `routing_engine`, function.
+const ENGINES: [(Engine, &str, Route); 4] = [
+    (Engine::MinHop, "minhop", min_hop::route),
+    (Engine::UpDown, "updn", up_down::route),
+    (Engine::DownUp, "dnup", down_up::route),
+    (Engine::DimensionOrder, "dor", dimension_order::route),
+];
+
+/// A routing engine of OpenSM.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Engine {
+    /// Shortest paths, balanced.
+    MinHop,
+    /// No turn from down to up.
+    UpDown,
+    /// No turn from up to down.
+    DownUp,
+    /// Shortest paths by the order of ports.
+    DimensionOrder,
+}
+
+impl Engine {
+    /// All engines.
+    pub fn all() -> impl Iterator<Item = Self> {
+        ENGINES.iter().map(|row| row.0)
+    }
+
+    fn row(self) -> &'static (Self, &'static str, Route) {
+        &ENGINES[self as usize]
+    }
+
+    /// Routes a subnet.
+    ///
+    /// # Errors
+    ///
+    /// The fabric or the options do not suit the engine, ports have no LIDs, or the subnet has several parts.
+    pub fn route(self, subnet: &Subnet, options: &Options) -> Result<Routing, RouteError> {
+        (self.row().2)(&Fabric::new(subnet)?, options)
+    }
+}
+
+impl fmt::Display for Engine {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.row().1)
+    }
+}
+
+impl FromStr for Engine {
+    type Err = RouteError;
+
+    fn from_str(text: &str) -> Result<Self, RouteError> {
+        let row = ENGINES.iter().find(|row| row.1.eq_ignore_ascii_case(text));
+        row.map(|row| row.0).ok_or_else(|| {
+            let names: Vec<&str> = ENGINES.iter().map(|row| row.1).collect();
+            RouteError::UnknownEngine(text.to_owned(), names.join(", "))
+        })
+    }
+}
+
+impl Serialize for Engine {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+/// Options of the engines, with OpenSM's names in brackets.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Options {
+    /// Roots of UpDown and FatTree (`root_guid_file`); found automatically if none are given.
+    pub roots: Option<Vec<Guid>>,
+    /// Shift LIDs among ports (`port_shifting`).
+    pub port_shifting: bool,
+    /// Seed of the random choice among ports with equal loads; 0 takes the first (`scatter_ports`).
+    pub scatter_ports: u32,
+}
+
+/// Result of an engine.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Routing {
+    /// Forwarding tables.
+    pub tables: Tables,
+    /// Hop counts on which the tables are based.
+    pub(crate) hops: HopMatrix,
+}
+
+impl Routing {
+    fn new(tables: Tables, hops: HopMatrix) -> Self {
+        Self { tables, hops }
+    }
+}
+
+/// Reason for which an engine cannot route a fabric.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum RouteError {
+    /// No switch.
+    #[error("no switch in the subnet: nothing to route")]
+    NoSwitches,
+    /// A port without LID.
+    #[error("{0} has no LID: assign LIDs first")]
+    NoLid(String),
+    /// A subnet of several parts.
+    #[error("the subnet has several parts: no path from {first} to {second}")]
+    Divided {
+        /// A switch of the first part.
+        first: String,
+        /// A switch of another part.
+        second: String,
+    },
+    /// A name that no engine has.
+    #[error("no engine \"{0}\": must be one of {1}")]
+    UnknownEngine(String, String),
+    /// Given roots of which none is in the subnet.
+    #[error("none of the given roots is a switch of the subnet")]
+    RootsAbsent,
+    /// No roots were found.
+    #[error("updn: found no roots (no switch is equally far from 90 % of the adapters); give roots")]
+    NoRoots,
+    /// No switch with adapters.
+    #[error("dnup: no switch has an adapter")]
+    NoLeaves,
+}

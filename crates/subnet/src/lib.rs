@@ -1,0 +1,20 @@
+//! InfiniBand subnets as administrators know them, and OpenSM's routing engines.
+//!
+//! [`read()`] reads a [`Subnet`] (nodes, GUIDs, LIDs, physical ports, cables) from the files of `ibnetdiscover`, ibsim and OpenSM.
+
+mod engines;
+mod error;
+mod fabric;
+mod guid;
+mod read;
+mod subnet;
+mod tables;
+
+pub use engines::{Engine, NO_PATH, NO_PORT, Options, RouteError, Routing};
+pub use error::{FileError, Problem};
+pub use guid::Guid;
+pub use read::{Format, Import, detect, read, read_as};
+pub use subnet::{
+    Counts, Finding, FindingKind, MAX_LID, MAX_LMC, MAX_PORT, Node, NodeId, NodeKind, Port, PortId, Speed, Subnet, Width,
+};
+pub use tables::Tables;

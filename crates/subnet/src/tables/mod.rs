@@ -1,0 +1,56 @@
+//! Linear forwarding tables of all switches.
+
+use crate::engines::NO_PORT;
+use crate::fabric::Fabric;
+use crate::NodeId;
+
+/// A forwarding table for each switch: output ports by LID, [`NO_PORT`] for none.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Tables {
+    /// Switches in the order of the rows (OpenSM's: by GUID in network byte order).
+    switches: Vec<NodeId>,
+    /// Largest LID.
+    max_lid: u16,
+    /// Ports by switch, then LID.
+    ports: Vec<u8>,
+}
+
+impl Tables {
+    /// Empty tables.
+    pub(crate) fn new(fabric: &Fabric<'_>) -> Self {
+        let max_lid = fabric.max_lid();
+        let ports = vec![NO_PORT; fabric.len() * (usize::from(max_lid) + 1)];
+        Self { switches: fabric.switches.clone(), max_lid, ports }
+    }
+
+    /// Switches in the order of the rows.
+    pub fn switches(&self) -> &[NodeId] {
+        &self.switches
+    }
+
+    /// Largest LID.
+    pub fn max_lid(&self) -> u16 {
+        self.max_lid
+    }
+
+    fn width(&self) -> usize {
+        usize::from(self.max_lid) + 1
+    }
+
+    /// Table of the switch in row `index`: ports by LID.
+    pub fn row(&self, index: usize) -> &[u8] {
+        &self.ports[index * self.width()..(index + 1) * self.width()]
+    }
+
+    /// Table of the switch in row `index`, to change it.
+    pub fn row_mut(&mut self, index: usize) -> &mut [u8] {
+        let width = self.width();
+        &mut self.ports[index * width..(index + 1) * width]
+    }
+
+    /// All tables, to change them.
+    pub(crate) fn rows_mut(&mut self) -> std::slice::ChunksExactMut<'_, u8> {
+        let width = self.width();
+        self.ports.chunks_exact_mut(width)
+    }
+}
