@@ -15,6 +15,7 @@ pub use error::{FileError, Problem};
 pub use guid::Guid;
 pub use read::{Format, Import, detect, read, read_as};
 pub use subnet::{
-    Counts, Finding, FindingKind, MAX_LID, MAX_LMC, MAX_PORT, Node, NodeId, NodeKind, Port, PortId, Speed, Subnet, Width,
+    Counts, Finding, FindingKind, MAX_LID, MAX_LMC, MAX_PORT, Node, NodeId, NodeKind, Port, PortId, Speed,
+    Subnet, Width,
 };
 pub use tables::Tables;

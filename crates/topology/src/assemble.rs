@@ -21,6 +21,7 @@ impl Assembler {
             hosts: Vec::with_capacity(hosts),
             links: Vec::with_capacity(links),
             shape: Shape::Irregular,
+            identity: None,
         };
         Self { graph }
     }

@@ -3,7 +3,7 @@
 use fabricsim_spec::LinkParameters;
 use fabricsim_units::{HostId, LinkId, PortNo, SwitchId};
 
-use crate::Groups;
+use crate::{Groups, Identity};
 
 /// A fabric as a graph. Indices of the vectors are the identifiers.
 #[derive(Clone, Debug, PartialEq)]
@@ -18,6 +18,8 @@ pub struct Graph {
     pub links: Vec<Link>,
     /// Construction of the graph, for routing algorithms.
     pub shape: Shape,
+    /// GUIDs, LIDs and physical ports, if it was made from a subnet.
+    pub identity: Option<Box<Identity>>,
 }
 
 /// A switch.

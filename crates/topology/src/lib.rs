@@ -12,6 +12,7 @@ mod faults;
 mod file;
 pub mod graph;
 mod groups;
+mod identity;
 mod limits;
 mod links;
 mod per_link;
@@ -28,6 +29,7 @@ pub use graph::{
     SwitchNode, TreeShape,
 };
 pub use groups::Groups;
+pub use identity::Identity;
 pub use limits::{MAX_DIMENSIONS, MAX_LINKS, MAX_NODES, MAX_PORTS};
 pub use links::{Defaults, failed_links};
 pub use per_link::PerLink;

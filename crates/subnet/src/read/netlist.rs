@@ -14,8 +14,20 @@ const NOISE: [&str; 9] =
 
 /// Lines that set a value of the next node.
 const SETTINGS: [&str; 14] = [
-    "vendid", "devid", "sysimgguid", "switchguids", "switchguid", "caguids", "caguid", "hcaguids", "hcaguid",
-    "rtguids", "rtguid", "width", "speed", "extspeed",
+    "vendid",
+    "devid",
+    "sysimgguid",
+    "switchguids",
+    "switchguid",
+    "caguids",
+    "caguid",
+    "hcaguids",
+    "hcaguid",
+    "rtguids",
+    "rtguid",
+    "width",
+    "speed",
+    "extspeed",
 ];
 
 /// Reads a netlist.
@@ -95,9 +107,12 @@ impl Reader {
             let alias = line.skip("@");
             return self.end(line, alias);
         }
-        for (word, kind) in
-            [("Switch", NodeKind::Switch), ("Hca", NodeKind::Adapter), ("Ca", NodeKind::Adapter), ("Rt", NodeKind::Router)]
-        {
+        for (word, kind) in [
+            ("Switch", NodeKind::Switch),
+            ("Hca", NodeKind::Adapter),
+            ("Ca", NodeKind::Adapter),
+            ("Rt", NodeKind::Router),
+        ] {
             let mut rest = line;
             if rest.skip(word) && rest.rest.starts_with([' ', '\t']) {
                 return self.node(rest, kind);
@@ -206,7 +221,8 @@ impl Reader {
             return Err(line.expected("a record (Switch, Ca, Hca, Rt) before its ports"));
         };
         line.expect("[")?;
-        let mut end = EndRecord { port: line.decimal("a port number")?, line: line.number, ..EndRecord::default() };
+        let mut end =
+            EndRecord { port: line.decimal("a port number")?, line: line.number, ..EndRecord::default() };
         line.expect("]")?;
         if line.skip("(") {
             end.guid = Guid(line.hex("a GUID")?);
@@ -241,7 +257,9 @@ impl Reader {
     fn limits(&mut self, line: &mut Line<'_>, end: &mut EndRecord) -> Result<(), FileError> {
         loop {
             line.blanks();
-            let Some(option) = ["w=", "s=", "e="].into_iter().find(|option| line.skip(option)) else { return Ok(()) };
+            let Some(option) = ["w=", "s=", "e="].into_iter().find(|option| line.skip(option)) else {
+                return Ok(());
+            };
             let value = line.number("a number")?;
             let best = |table: &[(u64, Speed)]| table.iter().find(|row| value & row.0 != 0).map(|row| row.1);
             match option {

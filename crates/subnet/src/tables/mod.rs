@@ -1,8 +1,8 @@
 //! Linear forwarding tables of all switches.
 
+use crate::NodeId;
 use crate::engines::NO_PORT;
 use crate::fabric::Fabric;
-use crate::NodeId;
 
 /// A forwarding table for each switch: output ports by LID, [`NO_PORT`] for none.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -13,8 +13,14 @@ use crate::{Format, Graph};
 
 /// Reason why a graph cannot be written in a format.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
-#[error("a BookSim network file cannot hold this graph: {0}; write .toml instead")]
-pub struct ExportError(String);
+pub enum ExportError {
+    /// BookSim's format knows no such graph.
+    #[error("a BookSim network file cannot hold this graph: {0}; write .toml instead")]
+    Anynet(String),
+    /// Files of subnets are only read.
+    #[error("an InfiniBand subnet is only read: write .toml instead")]
+    Subnet,
+}
 
 /// Writes a graph.
 ///
@@ -30,12 +36,13 @@ pub struct ExportError(String);
 ///
 /// # Errors
 ///
-/// Only for [`Format::Anynet`]: it knows no parallel links.
+/// [`Format::Anynet`] knows no parallel links; [`Format::Subnet`] is only read.
 pub fn export(graph: &Graph, format: Format) -> Result<String, ExportError> {
     match format {
         Format::Toml => Ok(toml::write(graph)),
         Format::Ned => Ok(ned::write(graph)),
-        Format::Anynet => anynet::write(graph).map_err(ExportError),
+        Format::Anynet => anynet::write(graph).map_err(ExportError::Anynet),
         Format::Dot => Ok(dot::write(graph)),
+        Format::Subnet => Err(ExportError::Subnet),
     }
 }

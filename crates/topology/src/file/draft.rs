@@ -285,7 +285,7 @@ fn assemble(
     let hosts: Vec<HostNode> = (0..).zip(hosts).map(host).collect();
     let title =
         if title.is_empty() { format!("{} switches, {} hosts", switches.len(), hosts.len()) } else { title };
-    Graph { title, switches, hosts, links, shape: Shape::Irregular }
+    Graph { title, switches, hosts, links, shape: Shape::Irregular, identity: None }
 }
 
 /// Positions in a square, for switches that have none.

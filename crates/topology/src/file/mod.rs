@@ -1,7 +1,8 @@
-//! Graphs from files: [`toml`], [`ned`], [`anynet`].
+//! Graphs from files: [`toml`], [`ned`], [`anynet`], [`infiniband`].
 
 mod anynet;
 mod draft;
+mod infiniband;
 mod ned;
 mod toml;
 
@@ -58,6 +59,10 @@ pub enum Format {
     /// Nodes become hosts `N<number>`, routers switches `R<number>`; ports are the nodes, then the routers, each
     /// in ascending order, as BookSim has them.
     Anynet,
+    /// An InfiniBand subnet, known by its content, whatever the ending: `ibnetdiscover` (full, or `-p`), an ibsim netlist,
+    /// `opensm-subnet.lst`. Descriptions become names; a port of an adapter is a host; GUIDs, LIDs and physical port numbers
+    /// are the graph's [`Identity`](crate::Identity). Nodes without a cable are left out.
+    Subnet,
     /// `.dot`: Graphviz, written only.
     Dot,
 }
@@ -70,6 +75,16 @@ const ENDINGS: [(&str, Format); 4] =
 const LARGEST_FILE: u64 = 1 << 30;
 
 impl Format {
+    /// Returns the format of a file by its ending, or, with another ending, by its content.
+    pub fn of_file(path: &Path, bytes: &[u8]) -> Result<Self, String> {
+        Self::of_path(path).or_else(|message| match fabricsim_subnet::detect(bytes) {
+            Some(_) => Ok(Self::Subnet),
+            None => Err(format!(
+                "{message}; nor is it an InfiniBand subnet as ibnetdiscover, ibsim or OpenSM write it"
+            )),
+        })
+    }
+
     /// Returns the format that a file name's ending indicates. The error lists the valid endings.
     pub fn of_path(path: &Path) -> Result<Self, String> {
         let ending = path.extension().and_then(|e| e.to_str()).unwrap_or_default();
@@ -99,13 +114,20 @@ pub fn parse(bytes: &[u8], format: Format, file: &str, defaults: &Defaults<'_>) 
         let line = line_at(bytes, error.valid_up_to());
         SpecError::at_line(file, line, "this is not UTF-8 text")
     })?;
-    let draft = match format {
-        Format::Toml => toml::read(text, file),
-        Format::Ned => ned::read(text, file),
-        Format::Anynet => anynet::read(text, file, &parameters),
-        Format::Dot => Err(SpecError::at_line(file, 1, "Graphviz files are only written, not read")),
-    }?;
-    draft.finish(file, &parameters, defaults.flow_control_unit)
+    let (draft, identity) = match format {
+        Format::Toml => (toml::read(text, file)?, None),
+        Format::Ned => (ned::read(text, file)?, None),
+        Format::Anynet => (anynet::read(text, file, &parameters)?, None),
+        Format::Subnet => {
+            let (draft, identity) = infiniband::read(bytes, file)?;
+            (draft, Some(Box::new(identity)))
+        }
+        Format::Dot => {
+            return Err(SpecError::at_line(file, 1, "Graphviz files are only written, not read"));
+        }
+    };
+    let graph = draft.finish(file, &parameters, defaults.flow_control_unit)?;
+    Ok(Graph { identity, ..graph })
 }
 
 /// Line (from 1) of a byte.
@@ -117,7 +139,6 @@ fn line_at(bytes: &[u8], at: usize) -> usize {
 pub(crate) fn build(context: &BuilderInput<'_>, path: &str) -> Result<Graph, SpecError> {
     let key = "topology.file.path";
     let full = context.base_dir.join(path);
-    let format = Format::of_path(&full).map_err(|message| context.error(key, message))?;
     let failed =
         |error: std::io::Error| context.error(key, format!("cannot read {}: {error}", full.display()));
     let mut bytes = Vec::new();
@@ -126,5 +147,6 @@ pub(crate) fn build(context: &BuilderInput<'_>, path: &str) -> Result<Graph, Spe
     if bytes.len() as u64 > LARGEST_FILE {
         return Err(context.error(key, format!("{} is larger than 1 GiB", full.display())));
     }
+    let format = Format::of_file(&full, &bytes).map_err(|message| context.error(key, message))?;
     parse(&bytes, format, &full.display().to_string(), &context.defaults())
 }
