@@ -10,11 +10,11 @@ mod read;
 mod subnet;
 mod tables;
 
-pub use engines::{Engine, NO_PATH, NO_PORT, Options, RouteError, Routing};
+pub use engines::{Engine, NO_PATH, NO_PORT, Options, PathSls, RouteError, Routing};
 pub use error::{FileError, Problem};
 pub use guid::Guid;
 pub use read::{Format, Import, detect, read, read_as};
 pub use subnet::{
     Counts, Finding, FindingKind, MAX_LID, MAX_LMC, MAX_PORT, Node, NodeId, NodeKind, Port, PortId, Speed, Subnet, Width,
 };
-pub use tables::Tables;
+pub use tables::{SwitchTable, TableFile, TableForm, Tables};

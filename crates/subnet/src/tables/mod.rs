@@ -1,5 +1,12 @@
 //! Linear forwarding tables of all switches.
 
+mod dump;
+mod read;
+
+pub use dump::TableForm;
+pub(crate) use dump::{kind_name, lid_owners};
+pub use read::{SwitchTable, TableFile};
+
 use crate::engines::NO_PORT;
 use crate::fabric::Fabric;
 use crate::NodeId;
