@@ -9,7 +9,7 @@ use super::hops::HopMatrix;
 use super::{Options, PathSls, Routing, sssp};
 use crate::fabric::{Fabric, NONE};
 use crate::subnet::NodeKind;
-use crate::{RouteError, Tables};
+use crate::{RouteError, Sl2Vl, Tables};
 
 pub(super) fn route(fabric: &Fabric<'_>, options: &Options) -> Result<Routing, RouteError> {
     let tables = sssp::tables(fabric);
@@ -31,7 +31,7 @@ pub(super) fn route(fabric: &Fabric<'_>, options: &Options) -> Result<Routing, R
     let mut routing = Routing::new(tables, HopMatrix::shortest(fabric));
     routing.layers = needed as u8;
     routing.sls = Some(sls);
-    routing.vls = options.vls;
+    routing.sl2vl = Sl2Vl::modulo(options.vls);
     Ok(routing)
 }
 

@@ -8,7 +8,7 @@ use super::layer_graph::LayerGraph;
 use super::random::Random;
 use super::{Options, PathSls, Routing};
 use crate::fabric::{Fabric, NONE};
-use crate::{RouteError, Tables};
+use crate::{RouteError, Sl2Vl, Tables};
 
 /// Difference of the sizes of layers at which balancing ends.
 const BALANCED: i64 = 6;
@@ -23,7 +23,7 @@ pub(super) fn route(fabric: &Fabric<'_>, options: &Options) -> Result<Routing, R
     lash.balance();
     let mut routing = Routing::new(lash.tables(), HopMatrix::shortest(fabric));
     routing.layers = lash.layers.len() as u8;
-    routing.vls = options.vls;
+    routing.sl2vl = Sl2Vl::modulo(options.vls);
     let level = |at: usize, lid: usize| {
         let end = fabric.lid_ends[lid];
         let target = if end == NONE { NONE } else { fabric.ends[end as usize].switch };
@@ -166,9 +166,9 @@ impl<'a> Lash<'a> {
                 self.layers[full].remove(&back);
                 self.sizes[full] -= 2;
                 self.sizes[empty] += 2;
-                slots.map(|slot| self.lane[slot] = empty as u8);
+                slots.iter().for_each(|&slot| self.lane[slot] = empty as u8);
             } else {
-                slots.map(|slot| refused[slot] = true);
+                slots.iter().for_each(|&slot| refused[slot] = true);
                 trials -= 2;
             }
             let before = (full, empty);

@@ -27,10 +27,11 @@ use thiserror::Error;
 
 pub use hops::NO_PATH;
 pub(crate) use hops::HopMatrix;
+pub(crate) use service_levels::LEVELS;
 pub use service_levels::PathSls;
 
 use crate::fabric::Fabric;
-use crate::{Guid, Subnet, Tables};
+use crate::{Guid, Sl2Vl, Subnet, Tables};
 
 /// Entry of a forwarding table that discards the packet.
 pub const NO_PORT: u8 = 255;
@@ -144,13 +145,13 @@ pub struct Routing {
     pub sls: Option<PathSls>,
     /// Number of layers that keep the paths free of deadlock; 1 if the engine has none.
     pub layers: u8,
-    /// Number of virtual lanes.
-    pub vls: u8,
+    /// Virtual lanes of service levels.
+    pub sl2vl: Sl2Vl,
 }
 
 impl Routing {
     fn new(tables: Tables, hops: HopMatrix) -> Self {
-        Self { tables, hops, sls: None, layers: 1, vls: 1 }
+        Self { tables, hops, sls: None, layers: 1, sl2vl: Sl2Vl::modulo(8) }
     }
 }
 

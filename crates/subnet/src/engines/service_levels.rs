@@ -1,17 +1,18 @@
 //! Service levels of paths.
 
-use crate::Subnet;
-use crate::fabric::Fabric;
+use crate::fabric::{Fabric, NONE};
 
 /// Number of service levels.
 pub(crate) const LEVELS: usize = 16;
 
-/// Service level of every path: by the switch of its source, and the LID of its destination.
+/// Service level of every path. Sources that share their levels form a group: those of a switch, where an engine assigns the levels.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PathSls {
     /// Number of LIDs, 0 included.
     width: usize,
-    /// Base level by source switch, then LID.
+    /// Group of each source LID.
+    groups: Vec<u32>,
+    /// Base level by group, then LID of the destination.
     base: Vec<u8>,
     /// Number of consecutive levels over which the paths of a base level spread.
     shares: [u8; LEVELS],
@@ -22,36 +23,55 @@ impl PathSls {
     pub(crate) fn new(fabric: &Fabric<'_>, level: impl Fn(usize, usize) -> u8, shares: [u8; LEVELS]) -> Self {
         let width = usize::from(fabric.max_lid()) + 1;
         let base = (0..fabric.len()).flat_map(|at| (0..width).map(move |lid| (at, lid)));
-        Self { width, base: base.map(|(at, lid)| level(at, lid)).collect(), shares }
+        let base = base.map(|(at, lid)| level(at, lid)).collect();
+        let group = |&end: &u32| if end == NONE { NONE } else { fabric.ends[end as usize].switch };
+        Self { width, groups: fabric.lid_ends.iter().map(group).collect(), base, shares }
     }
 
-    /// Base level of the paths from a switch (row of the tables) to a LID.
-    pub fn base(&self, switch: usize, lid: u16) -> u8 {
-        self.base.get(switch * self.width + usize::from(lid)).copied().unwrap_or(0)
+    /// Levels of the paths from the given sources, all 0: LIDs of each source, largest LID.
+    pub(crate) fn of_sources(sources: &[std::ops::Range<u32>], max_lid: u16) -> Self {
+        let width = usize::from(max_lid) + 1;
+        let mut groups = vec![NONE; width];
+        for (group, lids) in sources.iter().enumerate() {
+            for lid in lids.clone() {
+                if let Some(slot) = groups.get_mut(lid as usize) {
+                    *slot = group as u32;
+                }
+            }
+        }
+        Self { width, groups, base: vec![0; sources.len() * width], shares: [1; LEVELS] }
     }
 
-    /// Level of the path between two LIDs, the source at the given switch (row of the tables). Where OpenSM draws one of several equal
-    /// levels at random, this is `base + (source + destination) mod share`.
-    pub fn level(&self, switch: usize, source: u16, destination: u16) -> u8 {
-        let base = self.base(switch, destination);
-        let share = u32::from(self.shares[usize::from(base) % LEVELS]);
-        base + ((u32::from(source) + u32::from(destination)) % share) as u8
+    /// Sets the level of the paths of a group to a LID.
+    pub(crate) fn set(&mut self, group: usize, lid: u16, level: u8) {
+        if usize::from(lid) < self.width {
+            self.base[group * self.width + usize::from(lid)] = level;
+        }
     }
 
-    /// Levels over which the paths of a base level spread: `base..base + share`.
+    /// Group of a source LID.
+    pub(crate) fn group(&self, source: usize) -> usize {
+        self.groups.get(source).map_or(usize::MAX, |&group| group as usize)
+    }
+
+    /// Base level of the paths from a source LID to a LID.
+    pub fn base(&self, source: u16, destination: u16) -> u8 {
+        let (group, lid) = (self.group(usize::from(source)), usize::from(destination));
+        if lid >= self.width {
+            return 0;
+        }
+        group.checked_mul(self.width).and_then(|row| self.base.get(row + lid)).copied().unwrap_or(0)
+    }
+
+    /// Level of the path between two LIDs. Where OpenSM draws one of several equal levels at random, this is
+    /// `base + (source + destination) mod share`.
+    pub fn level(&self, source: u16, destination: u16) -> u8 {
+        let base = self.base(source, destination);
+        base + ((u32::from(source) + u32::from(destination)) % u32::from(self.share(base))) as u8
+    }
+
+    /// Number of levels over which the paths of a base level spread: `base..base + share`.
     pub fn share(&self, base: u8) -> u8 {
-        self.shares[usize::from(base) % LEVELS]
-    }
-
-    /// Largest level in use.
-    pub fn most(&self) -> u8 {
-        self.base.iter().map(|&base| base + self.share(base) - 1).max().unwrap_or(0)
-    }
-
-    /// Sources of paths: the row of the switch of each port with LIDs.
-    pub fn source_row(subnet: &Subnet, port: crate::PortId, rows: &[crate::NodeId]) -> Option<usize> {
-        let node = subnet.node(port.node);
-        let switch = if node.is_switch() { port.node } else { subnet.port(port).peer?.node };
-        rows.iter().position(|&row| row == switch)
+        self.shares[usize::from(base) % LEVELS].max(1)
     }
 }

@@ -1,10 +1,13 @@
 //! Linear forwarding tables of all switches.
 
 mod dump;
+mod path_sls;
 mod read;
+mod sl2vl;
 
 pub use dump::TableForm;
-pub(crate) use dump::{kind_name, lid_owners};
+pub(crate) use dump::lid_owners;
+pub use sl2vl::{Lanes, Sl2Vl};
 pub use read::{SwitchTable, TableFile};
 
 use crate::engines::NO_PORT;
