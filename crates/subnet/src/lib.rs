@@ -2,20 +2,24 @@
 //!
 //! [`read()`] reads a [`Subnet`] (nodes, GUIDs, LIDs, physical ports, cables) from the files of `ibnetdiscover`, ibsim and OpenSM.
 
+mod analysis;
 mod engines;
 mod error;
 mod fabric;
 mod guid;
+mod lids;
 mod read;
 mod subnet;
 mod tables;
 
-pub use engines::{Engine, NO_PATH, NO_PORT, Options, RouteError, Routing};
+pub use analysis::{Analysis, Cycle, LinkLoad, Pairs, Spread, analyse, check_tables};
+pub use engines::{Engine, NO_PATH, NO_PORT, Options, PathSls, RouteError, Routing};
 pub use error::{FileError, Problem};
 pub use guid::Guid;
+pub use lids::{LidError, LidOptions, assign_lids};
 pub use read::{Format, Import, detect, read, read_as};
 pub use subnet::{
     Counts, Finding, FindingKind, MAX_LID, MAX_LMC, MAX_PORT, Node, NodeId, NodeKind, Port, PortId, Speed,
     Subnet, Width,
 };
-pub use tables::Tables;
+pub use tables::{Lanes, Sl2Vl, SwitchTable, TableFile, TableForm, Tables};

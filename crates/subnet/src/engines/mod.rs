@@ -4,12 +4,19 @@
 //! OpenSM, it never falls back to another engine.
 
 mod balance;
+mod channels;
+mod dfsssp;
+mod dijkstra;
 mod dimension_order;
 mod down_up;
 mod hops;
+mod lash;
+mod layer_graph;
 mod min_hop;
 mod random;
 mod ranked;
+mod service_levels;
+mod sssp;
 mod up_down;
 
 use std::fmt;
@@ -19,10 +26,12 @@ use serde::{Serialize, Serializer};
 use thiserror::Error;
 
 pub use hops::NO_PATH;
-pub(crate) use hops::{HopMatrix, Links};
+pub(crate) use hops::HopMatrix;
+pub(crate) use service_levels::LEVELS;
+pub use service_levels::PathSls;
 
 use crate::fabric::Fabric;
-use crate::{Guid, Subnet, Tables};
+use crate::{Guid, Sl2Vl, Subnet, Tables};
 
 /// Entry of a forwarding table that discards the packet.
 pub const NO_PORT: u8 = 255;
@@ -30,11 +39,14 @@ pub const NO_PORT: u8 = 255;
 type Route = fn(&Fabric<'_>, &Options) -> Result<Routing, RouteError>;
 
 /// All engines: name in OpenSM's `routing_engine`, function.
-const ENGINES: [(Engine, &str, Route); 4] = [
+const ENGINES: [(Engine, &str, Route); 7] = [
     (Engine::MinHop, "minhop", min_hop::route),
     (Engine::UpDown, "updn", up_down::route),
     (Engine::DownUp, "dnup", down_up::route),
     (Engine::DimensionOrder, "dor", dimension_order::route),
+    (Engine::Lash, "lash", lash::route),
+    (Engine::Sssp, "sssp", sssp::route),
+    (Engine::Dfsssp, "dfsssp", dfsssp::route),
 ];
 
 /// A routing engine of OpenSM.
@@ -48,6 +60,12 @@ pub enum Engine {
     DownUp,
     /// Shortest paths by the order of ports.
     DimensionOrder,
+    /// Shortest paths in layers.
+    Lash,
+    /// Shortest paths, balanced over the whole fabric.
+    Sssp,
+    /// The paths of SSSP in layers.
+    Dfsssp,
 }
 
 impl Engine {
@@ -66,6 +84,9 @@ impl Engine {
     ///
     /// The fabric or the options do not suit the engine, ports have no LIDs, or the subnet has several parts.
     pub fn route(self, subnet: &Subnet, options: &Options) -> Result<Routing, RouteError> {
+        if !(1..=15).contains(&options.vls) {
+            return Err(RouteError::Lanes(options.vls));
+        }
         (self.row().2)(&Fabric::new(subnet)?, options)
     }
 }
@@ -95,7 +116,7 @@ impl Serialize for Engine {
 }
 
 /// Options of the engines, with OpenSM's names in brackets.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Options {
     /// Roots of UpDown and FatTree (`root_guid_file`); found automatically if none are given.
     pub roots: Option<Vec<Guid>>,
@@ -103,6 +124,14 @@ pub struct Options {
     pub port_shifting: bool,
     /// Seed of the random choice among ports with equal loads; 0 takes the first (`scatter_ports`).
     pub scatter_ports: u32,
+    /// Number of virtual lanes of all links, 1 to 15.
+    pub vls: u8,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self { roots: None, port_shifting: false, scatter_ports: 0, vls: 8 }
+    }
 }
 
 /// Result of an engine.
@@ -112,11 +141,17 @@ pub struct Routing {
     pub tables: Tables,
     /// Hop counts on which the tables are based.
     pub(crate) hops: HopMatrix,
+    /// Service levels of paths; none if all paths have level 0.
+    pub sls: Option<PathSls>,
+    /// Number of layers that keep the paths free of deadlock; 1 if the engine has none.
+    pub layers: u8,
+    /// Virtual lanes of service levels.
+    pub sl2vl: Sl2Vl,
 }
 
 impl Routing {
     fn new(tables: Tables, hops: HopMatrix) -> Self {
-        Self { tables, hops }
+        Self { tables, hops, sls: None, layers: 1, sl2vl: Sl2Vl::modulo(8) }
     }
 }
 
@@ -146,6 +181,17 @@ pub enum RouteError {
     /// No roots were found.
     #[error("updn: found no roots (no switch is equally far from 90 % of the adapters); give roots")]
     NoRoots,
+    /// Too few virtual lanes.
+    #[error("{engine}: {lanes} virtual lanes do not suffice for deadlock-free layers")]
+    TooFewLanes {
+        /// Engine.
+        engine: &'static str,
+        /// Lanes.
+        lanes: u8,
+    },
+    /// A number of virtual lanes beyond the range.
+    #[error("{0} virtual lanes: must be 1 to 15")]
+    Lanes(u8),
     /// No switch with adapters.
     #[error("dnup: no switch has an adapter")]
     NoLeaves,

@@ -22,7 +22,7 @@ impl Random {
             }
             state.push(word as u32);
         }
-        let mut random = Self { state, at: 0 };
+        let mut random = Self { state, at: NEAR };
         for _ in 0..LAG * 10 {
             random.next();
         }

@@ -1,8 +1,18 @@
 //! Linear forwarding tables of all switches.
 
-use crate::NodeId;
+mod dump;
+mod path_sls;
+mod read;
+mod sl2vl;
+
+pub use dump::TableForm;
+pub(crate) use dump::lid_owners;
+pub use sl2vl::{Lanes, Sl2Vl};
+pub use read::{SwitchTable, TableFile};
+
 use crate::engines::NO_PORT;
 use crate::fabric::Fabric;
+use crate::NodeId;
 
 /// A forwarding table for each switch: output ports by LID, [`NO_PORT`] for none.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -1,0 +1,97 @@
+//! Faults of tables: missing entries, holes, loops.
+
+use rayon::prelude::*;
+
+use crate::engines::NO_PORT;
+use crate::fabric::{Fabric, NONE, Peer};
+use crate::tables::lid_owners;
+use crate::{Finding, FindingKind, RouteError, Subnet, Tables};
+
+/// Number of LIDs that a finding names.
+const NAMED: usize = 5;
+
+/// Finds LIDs without an entry, entries that lead to no cable or for LIDs that no port has, and loops.
+///
+/// # Errors
+///
+/// The subnet has no switches, LIDs are missing, or it has several parts.
+pub fn check_tables(subnet: &Subnet, tables: &Tables, file: &str) -> Result<Vec<Finding>, RouteError> {
+    let fabric = Fabric::new(subnet)?;
+    let owners = lid_owners(subnet, tables.max_lid().max(fabric.max_lid()));
+    let mut findings: Vec<Finding> =
+        (0..fabric.len()).into_par_iter().flat_map_iter(|at| entries(&fabric, tables, &owners, at, file)).collect();
+    let lids: Vec<usize> = (1..fabric.lid_ends.len()).filter(|&lid| fabric.lid_ends[lid] != NONE).collect();
+    let loops: Vec<Finding> = lids.par_iter().filter_map(|&lid| find_loop(&fabric, tables, lid, file)).collect();
+    findings.extend(loops);
+    Ok(findings)
+}
+
+fn entries(
+    fabric: &Fabric<'_>,
+    tables: &Tables,
+    owners: &[Option<crate::PortId>],
+    at: usize,
+    file: &str,
+) -> Vec<Finding> {
+    let row = tables.row(at);
+    let (mut missing, mut holes, mut unknown) = (Vec::new(), Vec::new(), Vec::new());
+    for (lid, owner) in owners.iter().enumerate().skip(1) {
+        let port = row.get(lid).copied().unwrap_or(NO_PORT);
+        let no_cable = || matches!(fabric.peers(at).get(usize::from(port)), None | Some(Peer::None));
+        match owner {
+            Some(_) if port == NO_PORT => missing.push(lid),
+            Some(_) if port > 0 && no_cable() => holes.push(lid),
+            Some(_) if port == 0 && fabric.switch_lid(at) != lid => holes.push(lid),
+            None if port != NO_PORT => unknown.push(lid),
+            _ => {}
+        }
+    }
+    let name = fabric.switch_name(at);
+    let groups = [
+        (FindingKind::NoEntry, missing, "no entry for"),
+        (FindingKind::Hole, holes, "entries that lead nowhere for"),
+        (FindingKind::UnknownLid, unknown, "entries for"),
+    ];
+    let text = |kind, lids: &[usize], what| {
+        let named: Vec<String> = lids.iter().take(NAMED).map(usize::to_string).collect();
+        let more = if lids.len() > NAMED { ", ..." } else { "" };
+        let unknown = if kind == FindingKind::UnknownLid { " that no port has" } else { "" };
+        format!("switch {name}: {what} {} LIDs{unknown} ({}{more})", lids.len(), named.join(", "))
+    };
+    let groups = groups.into_iter().filter(|(_, lids, _)| !lids.is_empty());
+    groups.map(|(kind, lids, what)| Finding::new(kind, file, 0, text(kind, &lids, what))).collect()
+}
+
+/// A loop on the way to a LID.
+fn find_loop(fabric: &Fabric<'_>, tables: &Tables, lid: usize, file: &str) -> Option<Finding> {
+    let mut state = vec![0u32; fabric.len()];
+    for start in 0..fabric.len() {
+        let mark = start as u32 + 1;
+        let mut at = start;
+        while state[at] == 0 {
+            state[at] = mark;
+            let port = tables.row(at).get(lid).copied().unwrap_or(NO_PORT);
+            match fabric.peers(at).get(usize::from(port)) {
+                Some(&Peer::Switch(next, _)) if port != 0 => at = next as usize,
+                _ => break,
+            }
+            if state[at] == mark {
+                return Some(name_loop(fabric, tables, lid, at, file));
+            }
+        }
+    }
+    None
+}
+
+fn name_loop(fabric: &Fabric<'_>, tables: &Tables, lid: usize, start: usize, file: &str) -> Finding {
+    let mut names = vec![fabric.switch_name(start)];
+    let mut at = start;
+    while let Some(&Peer::Switch(next, _)) = fabric.peers(at).get(usize::from(tables.row(at)[lid])) {
+        at = next as usize;
+        names.push(fabric.switch_name(at));
+        if at == start {
+            break;
+        }
+    }
+    Finding::new(FindingKind::Loop, file, 0, format!("LID {lid} loops: {}", names.join(" - ")))
+}
