@@ -73,6 +73,7 @@ pub fn build(
             let lanes = policy(&|| longest(&lengths(&tables, graph), graph))?;
             TableRouting::new(tables, lanes).into()
         }
+        Algorithm::Opensm => crate::opensm::build(experiment, graph, file)?,
         Algorithm::ShortestPath | Algorithm::Auto => {
             let failed = failed_links(graph, &experiment.links, file)?;
             let tables = shortest_paths(graph, &failed, file)?;
@@ -96,15 +97,17 @@ fn refuse_stray(
     file: &str,
 ) -> Result<(), SpecError> {
     use Algorithm::{
-        Dal, DimensionOrder, LookUpTables, Par, Par62, Piggyback, Table, UgalG, UgalL, UpDownAdaptive,
-        Valiant,
+        Dal, DimensionOrder, LookUpTables, Opensm, Par, Par62, Piggyback, Table, UgalG, UgalL,
+        UpDownAdaptive, Valiant,
     };
     let routing = &experiment.routing;
-    let keys: [(&str, bool, &[Algorithm]); 12] = [
+    let keys: [(&str, bool, &[Algorithm]); 14] = [
         ("routing.order", routing.order.is_some(), &[DimensionOrder, LookUpTables]),
         ("routing.ties", routing.ties.is_some(), &[DimensionOrder]),
         ("routing.partitions", routing.partitions.is_some(), &[LookUpTables]),
         ("routing.tables", routing.tables.is_some(), &[Table]),
+        ("routing.engine", routing.engine.is_some(), &[Opensm]),
+        ("routing.roots", routing.roots.is_some(), &[Opensm]),
         ("routing.via", routing.via.is_some(), &[Valiant, UgalL, UgalG, Piggyback, Par]),
         ("routing.threshold", routing.threshold.is_some(), &[UgalL, UgalG, Piggyback, Par, Par62, Dal]),
         ("routing.weights", routing.weights.is_some(), &[UgalL, UgalG, Piggyback]),
@@ -219,13 +222,18 @@ fn read_tables(
         let why = format!("the file has more than {most} bytes, far more than the tables of this network");
         return Err(unreadable(why).into());
     }
-    crate::fdbs::read(&bytes, &path.display().to_string(), graph)
+    let name = path.display().to_string();
+    if crate::linear_tables::is_linear(&bytes) {
+        return crate::linear_tables::read(&bytes, &name, graph);
+    }
+    crate::fdbs::read(&bytes, &name, graph)
 }
 
 /// More bytes than a file of forwarding tables for `graph` has: an entry has up to four, a row its name; twice that and
 /// a mebibyte leave room for spaces and comments.
 fn largest_file(graph: &Graph) -> u64 {
-    let row = 4 * graph.hosts.len() as u64 + 256;
+    // A line for each LID, with the name of its port.
+    let row = 256 * (graph.hosts.len() + graph.switches.len()) as u64 + 256;
     (1 << 20) + 2 * row * graph.switches.len() as u64
 }
 
@@ -250,6 +258,7 @@ pub(crate) const fn name(algorithm: Algorithm) -> &'static str {
         Algorithm::UpDownRandom => "up-down-random",
         Algorithm::ShortestPath => "shortest-path",
         Algorithm::Table => "table",
+        Algorithm::Opensm => "opensm",
         Algorithm::Minimal => "minimal",
         Algorithm::Valiant => "valiant",
         Algorithm::UgalL => "ugal-l",

@@ -116,8 +116,8 @@ pub trait PortRouting {
 
 impl<T: PortRouting> RoutingFunction for T {
     #[inline]
-    fn injection_lanes(&self, _from: HostId, _to: HostId) -> Lanes {
-        self.lanes().all()
+    fn injection_lanes(&self, from: HostId, to: HostId) -> Lanes {
+        self.lanes().injection(from, to)
     }
 
     fn lane_policy(&self) -> &dyn LanePolicy {

@@ -48,7 +48,7 @@ pub use job::{
 };
 pub use link::{LinkOverride, LinkParameters, LinkRetry, Links};
 pub use read::read;
-pub use routing::{Algorithm, LanePolicy, Load, Routing, Selection, Ties, Via};
+pub use routing::{Algorithm, LanePolicy, Load, Routing, RoutingEngine, Selection, Ties, Via};
 pub use run::{Drain, FlowDetail, Measure, Run, SteadyState};
 pub use sweep::{Drawn, RandomPoints, Range, Sampling, Scale, Sweep};
 pub use switch::{Allocation, Arbiter, CreditReturn, Queueing, SendWhen, Staging, Switch, Switching};

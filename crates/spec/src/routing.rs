@@ -15,7 +15,14 @@ pub struct Routing {
     /// `balanced`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ties: Option<Ties>,
-    /// For `table`: the forwarding tables (`.fdbs`), relative to the experiment file.
+    /// For `opensm`: the routing engine.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub engine: Option<RoutingEngine>,
+    /// For `opensm` with `updn`, `dnup` or `ftree`: names of the root switches (`root_guid_file`); by default the engine finds them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub roots: Option<Vec<String>>,
+    /// For `table`: the forwarding tables, relative to the experiment file: `.fdbs`, or, for a fabric from an InfiniBand subnet, what
+    /// OpenSM (`opensm-lfts.dump`, `opensm.fdbs`), `dump_lfts.sh` or `ibroute` write.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tables: Option<String>,
     /// Virtual lanes that a packet may take, from those of its service class; by default what makes the algorithm free of deadlock on its
@@ -67,6 +74,59 @@ pub struct Routing {
     pub lane_selection: Selection,
 }
 
+/// A routing engine of OpenSM, by its name there (`routing_engine`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub enum RoutingEngine {
+    /// Shortest paths, balanced over ports.
+    #[serde(rename = "minhop")]
+    MinHop,
+    /// Shortest paths without a turn from down to up, seen from the roots.
+    #[serde(rename = "updn")]
+    UpDown,
+    /// Shortest paths without a turn from up to down, seen from the switches with adapters.
+    #[serde(rename = "dnup")]
+    DownUp,
+    /// Up and down a fat tree, balanced for shift patterns.
+    #[serde(rename = "ftree")]
+    FatTree,
+    /// Shortest paths by the order of ports: dimension order on meshes whose ports are cabled alike.
+    #[serde(rename = "dor")]
+    DimensionOrder,
+    /// Dimension order on a torus, with the dateline in service levels and SL2VL tables.
+    #[serde(rename = "torus-2QoS")]
+    Torus2Qos,
+    /// Shortest paths, in layers free of deadlock by pairs of switches.
+    #[serde(rename = "lash")]
+    Lash,
+    /// Shortest paths, balanced over the whole fabric.
+    #[serde(rename = "sssp")]
+    Sssp,
+    /// The paths of `sssp`, in layers free of deadlock.
+    #[serde(rename = "dfsssp")]
+    Dfsssp,
+    /// Paths that are free of deadlock within the given virtual lanes, by routing in the graph of channel dependencies.
+    #[serde(rename = "nue")]
+    Nue,
+}
+
+impl RoutingEngine {
+    /// The name in OpenSM's `routing_engine`.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::MinHop => "minhop",
+            Self::UpDown => "updn",
+            Self::DownUp => "dnup",
+            Self::FatTree => "ftree",
+            Self::DimensionOrder => "dor",
+            Self::Torus2Qos => "torus-2QoS",
+            Self::Lash => "lash",
+            Self::Sssp => "sssp",
+            Self::Dfsssp => "dfsssp",
+            Self::Nue => "nue",
+        }
+    }
+}
+
 /// The routing algorithm.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
@@ -91,6 +151,9 @@ pub enum Algorithm {
     ShortestPath,
     /// Forwarding tables from a file.
     Table,
+    /// On any graph: the tables that an engine of OpenSM, the InfiniBand subnet manager, computes (`engine`); engines with layers of service
+    /// levels give each path the virtual lane of its layer.
+    Opensm,
     /// On a dragonfly or megafly: the shortest path between groups. On a HyperX: the dimensions in order. On a graph without coordinates and
     /// levels (Slim Fly, Jellyfish, Xpander, from a file): as `shortest-path` with `lane_policy = "hops"`. 2 virtual lanes on a
     /// dragonfly, 1 on a megafly and HyperX, else the number of links between switches of the longest path.
@@ -141,6 +204,8 @@ pub enum LanePolicy {
     /// Lanes by the place of a link in the longest route of the algorithm, local and global links counted apart (García et al., ICPP
     /// 2013): for all algorithms on a dragonfly.
     Slots,
+    /// The lane of the layer that the engine has put a path into, on all its links: for `opensm`.
+    Layers,
 }
 
 /// Load of a port.

@@ -2,8 +2,14 @@
 
 use std::collections::BTreeMap;
 
-use fabricsim_subnet::{NodeId, PortId, Subnet};
+use fabricsim_subnet::{Guid, MAX_PORT, Node, NodeId, NodeKind, Port, PortId, Subnet};
 use fabricsim_units::{HostId, PortNo, SwitchId};
+
+use crate::{End, Graph};
+
+/// GUIDs of made-up nodes, as ibsim has them.
+const FIRST_SWITCH: u64 = 0x20_0000;
+const FIRST_ADAPTER: u64 = 0x10_0000;
 
 /// The subnet that a graph was made from, and the place of each of its switches and adapter ports in the graph.
 #[derive(Clone, Debug, PartialEq)]
@@ -19,6 +25,48 @@ pub struct Identity {
 }
 
 impl Identity {
+    /// Identity of a fabric that was not made from a subnet: GUIDs and descriptions are made up, physical ports are those of the graph,
+    /// counted from 1. No LIDs are assigned.
+    ///
+    /// # Errors
+    ///
+    /// A switch with more than 254 ports.
+    pub fn of(graph: &Graph) -> Result<Self, String> {
+        let switches = graph.switches.iter().enumerate().map(|(index, switch)| {
+            let count = switch.ports.len();
+            if count > usize::from(MAX_PORT) {
+                return Err(format!(
+                    "switch {} has {count} ports: InfiniBand's switches have at most {MAX_PORT}",
+                    switch.name
+                ));
+            }
+            Ok(node(NodeKind::Switch, FIRST_SWITCH + index as u64, &switch.name, count))
+        });
+        let adapters = graph.hosts.iter().enumerate().map(|(index, host)| {
+            Ok(node(NodeKind::Adapter, FIRST_ADAPTER + 2 * index as u64, &host.name, 1))
+        });
+        let nodes = switches.chain(adapters).collect::<Result<Vec<_>, String>>()?;
+        let mut subnet = Subnet { nodes, manager: None };
+        let first_host = graph.switches.len() as u32;
+        let place = |end: End| match end.node {
+            crate::Node::Switch(switch) => PortId { node: NodeId(switch.0), port: end.port.0 as u8 + 1 },
+            crate::Node::Host(host) => PortId { node: NodeId(first_host + host.0), port: 1 },
+        };
+        for link in &graph.links {
+            let (a, b) = (place(link.a), place(link.b));
+            subnet.port_mut(a).peer = Some(b);
+            subnet.port_mut(b).peer = Some(a);
+        }
+        let hosts =
+            (0..graph.hosts.len() as u32).map(|host| PortId { node: NodeId(first_host + host), port: 1 });
+        Ok(Self {
+            hosts: hosts.collect(),
+            switches: (0..first_host).map(NodeId).collect(),
+            ports: graph.switches.iter().map(|switch| (1..=switch.ports.len() as u8).collect()).collect(),
+            subnet,
+        })
+    }
+
     /// Physical number of a switch's port.
     pub fn number(&self, switch: SwitchId, port: PortNo) -> u8 {
         self.ports[switch.index()][port.index()]
@@ -38,5 +86,26 @@ impl Identity {
     /// The switches by their node.
     pub fn by_node(&self) -> BTreeMap<NodeId, SwitchId> {
         self.switches.iter().enumerate().map(|(index, &node)| (node, SwitchId(index as u32))).collect()
+    }
+}
+
+/// A node without cables.
+fn node(kind: NodeKind, guid: u64, name: &str, ports: usize) -> Node {
+    let of_port = |number: usize| {
+        // An adapter's ports have GUIDs of their own, a switch's that of port 0.
+        let own = if kind == NodeKind::Adapter { number as u64 } else { 0 };
+        Port { guid: Guid(guid + own), ..Port::default() }
+    };
+    Node {
+        kind,
+        guid: Guid(guid),
+        system_guid: Guid(guid),
+        vendor: 0,
+        device: 0,
+        revision: 0,
+        description: name.to_owned(),
+        enhanced_port_0: false,
+        ports: (0..=ports).map(of_port).collect(),
+        line: 0,
     }
 }

@@ -15,6 +15,7 @@ fn fitting(algorithm: Algorithm, graph: &Graph) -> &'static [Name] {
         (Shape::Grid(_), Algorithm::LookUpTables) => &[Name::Dateline, Name::All],
         (Shape::Tree(_), Algorithm::UpDown | Algorithm::UpDownAdaptive | Algorithm::UpDownRandom)
         | (_, Algorithm::ShortestPath | Algorithm::Table) => &[Name::All, Name::Hops],
+        (_, Algorithm::Opensm) => &[Name::Layers],
         (
             Shape::Dragonfly(_),
             Algorithm::Minimal
@@ -70,7 +71,7 @@ pub(crate) fn chosen(
         Some(Name::Hops) => HopLadder::new(graph, longest(), lanes)
             .map_err(|needed| too_few_for_hops(needed, lanes, file))?
             .into(),
-        Some(Name::All | Name::Legs | Name::Slots) | None => AllLanes::new(lanes).into(),
+        Some(Name::All | Name::Legs | Name::Slots | Name::Layers) | None => AllLanes::new(lanes).into(),
     })
 }
 

@@ -17,6 +17,7 @@ mod classes;
 mod dateline;
 mod fit;
 mod hops;
+mod layers;
 mod legs;
 mod slots;
 
@@ -24,6 +25,7 @@ pub use all::AllLanes;
 pub use classes::ServiceClasses;
 pub use dateline::Dateline;
 pub use hops::HopLadder;
+pub use layers::Layers;
 pub use legs::Legs;
 pub use slots::{Kind, Slots};
 
@@ -31,7 +33,7 @@ pub(crate) use fit::{chosen, refuse_unfit};
 pub(crate) use slots::{PortKinds, templates};
 
 use fabricsim_model::{Hop, Lanes};
-use fabricsim_units::PortNo;
+use fabricsim_units::{HostId, PortNo};
 
 use crate::At;
 use crate::route::{NO_PORT, Route};
@@ -81,6 +83,12 @@ pub struct Step {
 pub trait LanePolicy {
     /// The lanes of a service class. A host injects on any of them, and the last link of a route may be on any.
     fn all(&self) -> Lanes;
+
+    /// The lanes of a service class on which `from` injects packets for `to`.
+    #[inline]
+    fn injection(&self, _from: HostId, _to: HostId) -> Lanes {
+        self.all()
+    }
 
     /// The lanes of a link that does not have the role [`LinkRole::ToHost`], and the stage of a packet that has passed it.
     fn lanes(&self, step: Step) -> (Lanes, u8);
@@ -139,6 +147,13 @@ macro_rules! policies {
                 }
             }
 
+            #[inline]
+            fn injection(&self, from: HostId, to: HostId) -> Lanes {
+                match self {
+                    $(Self::$name(policy) => policy.injection(from, to),)*
+                }
+            }
+
             #[inline(always)]
             fn lanes(&self, step: Step) -> (Lanes, u8) {
                 match self {
@@ -192,4 +207,6 @@ policies! {
     Legs(Legs) is "legs",
     /// Lanes by the slot in the longest route of a dragonfly.
     Slots(Slots) is "slots",
+    /// The lane of the path's layer.
+    Layers(Layers) is "layers",
 }
