@@ -9,6 +9,7 @@ mod fabric;
 mod guid;
 mod lids;
 mod read;
+pub mod report;
 mod subnet;
 mod tables;
 

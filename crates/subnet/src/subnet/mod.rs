@@ -2,6 +2,7 @@
 
 mod build;
 mod data_rate;
+mod failure;
 pub(crate) mod finding;
 mod link;
 

@@ -1,0 +1,188 @@
+//! What commands tell of a subnet: its parts and oddities, and what an engine or given tables do with it.
+
+use serde::Serialize;
+use thiserror::Error;
+
+use crate::{
+    Analysis, Counts, Cycle, Engine, FileError, Finding, Format, Import, LidError, LidOptions, LinkLoad, Options,
+    Pairs, PathSls, RouteError, Sl2Vl, Spread, Subnet, TableFile, Tables, analyse, assign_lids, check_tables,
+    read, read_as,
+};
+
+/// A file: its bytes, and its name for messages.
+pub type Named<'a> = (&'a [u8], &'a str);
+
+/// The files of an import.
+#[derive(Clone, Copy, Debug)]
+pub struct SubnetFiles<'a> {
+    /// The subnet.
+    pub fabric: Named<'a>,
+    /// Its format; known by its content if none is given.
+    pub format: Option<Format>,
+    /// Forwarding tables.
+    pub tables: Option<Named<'a>>,
+    /// Tables from service levels to virtual lanes.
+    pub sl2vl: Option<Named<'a>>,
+    /// Service levels of paths.
+    pub path_sls: Option<Named<'a>>,
+}
+
+/// Nodes, cables, and what is odd about them.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct ImportReport {
+    /// Format of the file.
+    pub format: Format,
+    /// Number of nodes and cables.
+    pub counts: Counts,
+    /// Oddities of the subnet and of its tables.
+    pub findings: Vec<Finding>,
+}
+
+/// Reads the files of an import.
+///
+/// # Errors
+///
+/// A file that does not parse, or that contradicts itself or another.
+pub fn import(files: &SubnetFiles<'_>) -> Result<(Subnet, ImportReport), FileError> {
+    let (bytes, name) = files.fabric;
+    let Import { subnet, format, mut findings } = match files.format {
+        Some(format) => read_as(bytes, name, format)?,
+        None => read(bytes, name)?,
+    };
+    if let Some((bytes, name)) = files.tables {
+        let (tables, odd) = TableFile::read(bytes, name)?.bind(&subnet)?;
+        findings.extend(odd);
+        // Tables of a subnet that cannot be routed as a whole are still read: what is missing is a finding of the subnet.
+        findings.extend(check_tables(&subnet, &tables, name).unwrap_or_default());
+    }
+    if let Some((bytes, name)) = files.sl2vl {
+        Sl2Vl::read(bytes, name, &subnet)?;
+    }
+    if let Some((bytes, name)) = files.path_sls {
+        PathSls::read(bytes, name, &subnet)?;
+    }
+    let report = ImportReport { format, counts: subnet.counts(), findings };
+    Ok((subnet, report))
+}
+
+/// Where the tables of a subnet come from.
+#[derive(Clone, Debug)]
+pub enum Source {
+    /// An engine computes them.
+    Engine(Engine, Options),
+    /// They are given, with service levels of paths and their lanes if known.
+    Given(Box<(Tables, Option<PathSls>, Option<Sl2Vl>)>),
+}
+
+/// A deadlock verdict.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Verdict {
+    /// True if no dependency of channels is cyclic.
+    pub free: bool,
+    /// A cycle otherwise.
+    pub cycle: Option<Cycle>,
+}
+
+/// What tables do with all paths between adapters.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct RouteReport {
+    /// Name of the engine; `tables` if they were given.
+    pub engine: String,
+    /// Number of paths by their outcome.
+    pub pairs: Pairs,
+    /// Mean number of switches on a path.
+    pub hops_mean: f64,
+    /// Paths on each direction of each link between switches.
+    pub link_load: Spread,
+    /// Layers that the engine needs, or the lanes that given tables use.
+    pub layers: usize,
+    /// Deadlock verdict.
+    pub deadlock: Verdict,
+    /// The most loaded links.
+    pub hot_links: Vec<LinkLoad>,
+    /// Number of ports whose LID was assigned or changed.
+    pub assigned_lids: usize,
+}
+
+/// A routed subnet: the report, and the tables as OpenSM dumps them.
+#[derive(Clone, Debug)]
+pub struct Routed {
+    /// The report.
+    pub report: RouteReport,
+    /// Forwarding tables, in the form of `opensm-lfts.dump`.
+    pub lfts: String,
+    /// Lanes of service levels, in the form of `opensm-sl2vl.dump`.
+    pub sl2vl: String,
+    /// Service levels of paths, in the form of `opensm-path-records.dump`; empty if all are 0.
+    pub path_sls: String,
+}
+
+/// Reason for which a subnet is not routed.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum RoutedError {
+    /// The engine, or the subnet.
+    #[error(transparent)]
+    Route(#[from] RouteError),
+    /// The LIDs.
+    #[error(transparent)]
+    Lids(#[from] LidError),
+}
+
+/// Assigns missing LIDs, routes a subnet and analyses the tables.
+///
+/// # Errors
+///
+/// The engine cannot route the subnet, or it has no LIDs left.
+pub fn route(mut subnet: Subnet, lmc: Option<u8>, source: &Source) -> Result<Routed, RoutedError> {
+    let assigned_lids = assign_lids_for(&mut subnet, lmc, source)?;
+    match source {
+        Source::Engine(engine, options) => {
+            let found = engine.route(&subnet, options)?;
+            let sls = found.sls.as_ref();
+            let analysis = analyse(&subnet, &found.tables, sls, &found.sl2vl)?;
+            let report = report(engine.to_string(), usize::from(found.layers), analysis, assigned_lids);
+            Ok(dumped(&subnet, report, &found.tables, sls, &found.sl2vl))
+        }
+        Source::Given(given) => {
+            let (tables, sls, sl2vl) = given.as_ref();
+            let sl2vl = sl2vl.clone().unwrap_or_else(|| Sl2Vl::modulo(8));
+            let analysis = analyse(&subnet, tables, sls.as_ref(), &sl2vl)?;
+            let report = report("tables".to_owned(), analysis.lanes, analysis, assigned_lids);
+            Ok(dumped(&subnet, report, tables, sls.as_ref(), &sl2vl))
+        }
+    }
+}
+
+/// LIDs that tables are given for stay as they are.
+fn assign_lids_for(subnet: &mut Subnet, lmc: Option<u8>, source: &Source) -> Result<usize, LidError> {
+    match source {
+        Source::Given(_) => Ok(0),
+        Source::Engine(..) => {
+            let options = LidOptions { lmc: lmc.unwrap_or(0), reassign: false };
+            let lacks = subnet.nodes.iter().any(|node| node.end_ports().any(|port| node.ports[usize::from(port)].lid == 0));
+            if lmc.is_some() || lacks { assign_lids(subnet, options) } else { Ok(0) }
+        }
+    }
+}
+
+fn report(engine: String, layers: usize, analysis: Analysis, assigned_lids: usize) -> RouteReport {
+    RouteReport {
+        engine,
+        pairs: analysis.pairs,
+        hops_mean: analysis.hops_mean,
+        link_load: analysis.link_load,
+        layers,
+        deadlock: Verdict { free: analysis.cycle.is_none(), cycle: analysis.cycle },
+        hot_links: analysis.hot_links,
+        assigned_lids,
+    }
+}
+
+fn dumped(subnet: &Subnet, report: RouteReport, tables: &Tables, sls: Option<&PathSls>, sl2vl: &Sl2Vl) -> Routed {
+    Routed {
+        report,
+        lfts: tables.to_dump(subnet),
+        sl2vl: sl2vl.to_dump(subnet),
+        path_sls: sls.map(|sls| sls.to_dump(subnet)).unwrap_or_default(),
+    }
+}

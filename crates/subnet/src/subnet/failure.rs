@@ -1,0 +1,117 @@
+//! Cables and nodes that are taken out of a subnet, by name.
+
+use std::collections::BTreeMap;
+
+use super::{Node, NodeId, PortId, Subnet};
+
+impl Subnet {
+    /// Takes out what `name` names: a node (its description or GUID), the cable of a port (`NODE/PORT`), or all cables between
+    /// two nodes (`NODE->NODE`). Returns the number of cables.
+    ///
+    /// # Errors
+    ///
+    /// No node has that description, or several; the port has no cable; there is no cable between the nodes.
+    pub fn fail(&mut self, name: &str) -> Result<usize, String> {
+        let cables = self.named_cables(name)?;
+        if cables.is_empty() {
+            return Err(format!("{name}: no cable there"));
+        }
+        for &port in &cables {
+            self.disconnect(port);
+        }
+        Ok(cables.len())
+    }
+
+    fn named_cables(&self, name: &str) -> Result<Vec<PortId>, String> {
+        if let Ok(id) = self.named(name) {
+            return Ok(self.cabled(id).collect());
+        }
+        if let Some((a, b)) = name.split_once("->") {
+            let (a, b) = (self.named(a.trim())?, self.named(b.trim())?);
+            let leads = |port: &PortId| self.port(*port).peer.is_some_and(|peer| peer.node == b);
+            return Ok(self.cabled(a).filter(leads).collect());
+        }
+        if let Some((node, port)) = name.rsplit_once('/')
+            && let Ok(number) = port.parse::<u8>()
+        {
+            let node = self.named(node)?;
+            return Ok(self.cabled(node).filter(|port| port.port == number).collect());
+        }
+        self.named(name).map(|_| Vec::new())
+    }
+
+    fn cabled(&self, id: NodeId) -> impl Iterator<Item = PortId> + '_ {
+        let ports = self.node(id).ports.iter().enumerate();
+        ports.filter(|(_, port)| port.peer.is_some()).map(move |(port, _)| PortId { node: id, port: port as u8 })
+    }
+
+    /// The node with a description or GUID.
+    fn named(&self, name: &str) -> Result<NodeId, String> {
+        let is_named =
+            |node: &Node| node.description == name || node.guid.to_string().eq_ignore_ascii_case(name);
+        let mut found = self.ids().filter(|(_, node)| is_named(node)).map(|(id, _)| id);
+        match (found.next(), found.next()) {
+            (Some(id), None) => Ok(id),
+            (None, _) => Err(format!("{name}: no node has this description or GUID")),
+            (Some(first), Some(_)) => {
+                let guid = self.node(first).guid;
+                Err(format!("{name}: several nodes have this description: use the GUID, such as {guid}"))
+            }
+        }
+    }
+
+    /// The subnet of the nodes that have cables.
+    #[must_use]
+    pub fn connected(self) -> Self {
+        let is_connected = |node: &Node| node.ports.iter().any(|port| port.peer.is_some());
+        let numbers: BTreeMap<NodeId, NodeId> = self
+            .ids()
+            .filter(|(_, node)| is_connected(node))
+            .enumerate()
+            .map(|(number, (id, _))| (id, NodeId(number as u32)))
+            .collect();
+        let moved = |id: PortId| Some(PortId { node: *numbers.get(&id.node)?, port: id.port });
+        let mut nodes: Vec<Node> = self.nodes.into_iter().filter(is_connected).collect();
+        for port in nodes.iter_mut().flat_map(|node| &mut node.ports) {
+            port.peer = port.peer.and_then(moved);
+        }
+        Self { nodes, manager: self.manager.and_then(moved) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::{Subnet, read};
+
+    const RING: &str = "Switch 4 \"A\"\n[1] \"B\"[2]\n[2] \"C\"[1]\n[3] \"a\"[1]\n\nSwitch 4 \"B\"\n[2] \"A\"[1]\n[1] \"C\"[2]\n\n\
+                        Switch 4 \"C\"\n[1] \"A\"[2]\n[2] \"B\"[1]\n[3] \"c\"[1]\n\nHca 1 \"a\"\n[1] \"A\"[3]\n\nHca 1 \"c\"\n[1] \"C\"[3]\n";
+
+    fn ring() -> Subnet {
+        read(RING.as_bytes(), "ring.ibnet").unwrap().subnet
+    }
+
+    #[test]
+    fn nodes_ports_and_pairs_are_taken_out() {
+        for (name, cables, left) in [("A/1", 1, 5), ("A->B", 1, 5), ("C", 3, 3), ("a", 1, 4)] {
+            let mut subnet = ring();
+            assert_eq!(subnet.fail(name), Ok(cables), "{name}");
+            assert_eq!(subnet.connected().nodes.len(), left, "{name}");
+        }
+        let mut subnet = ring();
+        assert_eq!(subnet.fail("A/4"), Err("A/4: no cable there".to_owned()));
+        assert_eq!(subnet.fail("a->c"), Err("a->c: no cable there".to_owned()));
+        assert_eq!(subnet.fail("D"), Err("D: no node has this description or GUID".to_owned()));
+    }
+
+    #[test]
+    fn cables_join_the_same_nodes_when_others_are_left_out() {
+        let mut subnet = ring();
+        subnet.fail("B").unwrap();
+        let rest = subnet.connected();
+        let names: Vec<[&str; 2]> = rest
+            .cables()
+            .map(|(a, b)| [a, b].map(|port| rest.node(port.node).description.as_str()))
+            .collect();
+        assert_eq!(names, [["A", "C"], ["A", "a"], ["C", "c"]]);
+    }
+}
