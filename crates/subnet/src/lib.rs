@@ -11,6 +11,7 @@ mod lids;
 mod read;
 mod subnet;
 mod tables;
+mod write;
 
 pub use analysis::{Analysis, Cycle, LinkLoad, Pairs, Spread, analyse, check_tables};
 pub use engines::{Engine, NO_PATH, NO_PORT, Options, PathSls, RouteError, Routing};
