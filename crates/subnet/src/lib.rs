@@ -12,6 +12,7 @@ mod read;
 pub mod report;
 mod subnet;
 mod tables;
+mod write;
 
 pub use analysis::{Analysis, Cycle, LinkLoad, Pairs, Spread, analyse, check_tables};
 pub use engines::{Engine, NO_PATH, NO_PORT, Options, PathSls, RouteError, Routing};

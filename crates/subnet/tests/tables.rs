@@ -17,6 +17,11 @@ fn case(fabric: &str, folder: &str) -> Option<(Engine, Options)> {
         "minhop-scatter8" => ("minhop", Options { scatter_ports: 8, ..Options::default() }),
         "updn-portshift" => ("updn", Options { port_shifting: true, ..Options::default() }),
         "updn-root" => ("updn", Options { roots: Some(roots(fabric)), ..Options::default() }),
+        "ftree-root" => ("ftree", Options { roots: Some(roots(fabric)), ..Options::default() }),
+        "ftree-root-cn" => {
+            let compute_nodes = Some(guids(fabric, "cn"));
+            ("ftree", Options { roots: Some(roots(fabric)), compute_nodes, ..Options::default() })
+        }
         "dfsssp-base" => ("dfsssp", Options::default()),
         other => (other, Options::default()),
     };
@@ -24,8 +29,12 @@ fn case(fabric: &str, folder: &str) -> Option<(Engine, Options)> {
 }
 
 fn roots(fabric: &str) -> Vec<Guid> {
+    guids(fabric, "roots")
+}
+
+fn guids(fabric: &str, ending: &str) -> Vec<Guid> {
     let folder = reference().unwrap();
-    let files = ["topologies", "fabrics"].map(|part| folder.join(part).join(format!("{fabric}.roots")));
+    let files = ["topologies", "fabrics"].map(|part| folder.join(part).join(format!("{fabric}.{ending}")));
     let text = files.iter().find_map(|file| text(file)).unwrap();
     text.split_whitespace().map(|guid| Guid(u64::from_str_radix(guid.trim_start_matches("0x"), 16).unwrap())).collect()
 }

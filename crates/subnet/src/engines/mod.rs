@@ -9,6 +9,7 @@ mod dfsssp;
 mod dijkstra;
 mod dimension_order;
 mod down_up;
+mod fat_tree;
 mod hops;
 mod lash;
 mod layer_graph;
@@ -39,11 +40,12 @@ pub const NO_PORT: u8 = 255;
 type Route = fn(&Fabric<'_>, &Options) -> Result<Routing, RouteError>;
 
 /// All engines: name in OpenSM's `routing_engine`, function.
-const ENGINES: [(Engine, &str, Route); 7] = [
+const ENGINES: [(Engine, &str, Route); 8] = [
     (Engine::MinHop, "minhop", min_hop::route),
     (Engine::UpDown, "updn", up_down::route),
     (Engine::DownUp, "dnup", down_up::route),
     (Engine::DimensionOrder, "dor", dimension_order::route),
+    (Engine::FatTree, "ftree", fat_tree::route),
     (Engine::Lash, "lash", lash::route),
     (Engine::Sssp, "sssp", sssp::route),
     (Engine::Dfsssp, "dfsssp", dfsssp::route),
@@ -60,6 +62,8 @@ pub enum Engine {
     DownUp,
     /// Shortest paths by the order of ports.
     DimensionOrder,
+    /// Balanced paths of a fat tree.
+    FatTree,
     /// Shortest paths in layers.
     Lash,
     /// Shortest paths, balanced over the whole fabric.
@@ -124,13 +128,15 @@ pub struct Options {
     pub port_shifting: bool,
     /// Seed of the random choice among ports with equal loads; 0 takes the first (`scatter_ports`).
     pub scatter_ports: u32,
+    /// Port GUIDs of the compute nodes of FatTree; all adapters if none are given (`cn_guid_file`).
+    pub compute_nodes: Option<Vec<Guid>>,
     /// Number of virtual lanes of all links, 1 to 15.
     pub vls: u8,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Self { roots: None, port_shifting: false, scatter_ports: 0, vls: 8 }
+        Self { roots: None, compute_nodes: None, port_shifting: false, scatter_ports: 0, vls: 8 }
     }
 }
 
@@ -181,6 +187,9 @@ pub enum RouteError {
     /// No roots were found.
     #[error("updn: found no roots (no switch is equally far from 90 % of the adapters); give roots")]
     NoRoots,
+    /// A fabric that is no fat tree.
+    #[error("ftree: not a fat tree: {0}")]
+    NotFatTree(String),
     /// Too few virtual lanes.
     #[error("{engine}: {lanes} virtual lanes do not suffice for deadlock-free layers")]
     TooFewLanes {

@@ -28,7 +28,7 @@ pub(super) fn matches(line: &str) -> bool {
 pub(super) fn read(bytes: &[u8], file: &str) -> Result<(Subnet, Vec<Finding>), FileError> {
     let text = text(bytes, file)?;
     let mut builder = Builder::new(file);
-    let mut adapters = 0;
+    let (mut adapters, mut down) = (0, 0);
     for mut line in Line::all(file, text).filter(|line| !line.rest.is_empty()) {
         if !KINDS
             .iter()
@@ -41,7 +41,12 @@ pub(super) fn read(bytes: &[u8], file: &str) -> Result<(Subnet, Vec<Finding>), F
             }
             return Err(line.expected("CA, SW or RT"));
         }
-        adapters += row(&mut builder, &mut line)?;
+        let (new, is_down) = row(&mut builder, &mut line)?;
+        adapters += new;
+        down += usize::from(is_down);
+    }
+    if down > 0 {
+        builder.find(FindingKind::Down, 0, format!("{down} ports are down or have no cable"));
     }
     if adapters > 0 {
         let text = format!("{adapters} adapters: the format has no node GUIDs, port GUIDs stand for them");
@@ -50,8 +55,8 @@ pub(super) fn read(bytes: &[u8], file: &str) -> Result<(Subnet, Vec<Finding>), F
     builder.finish()
 }
 
-/// Reads a line, and returns the number of adapters that it declares.
-fn row(builder: &mut Builder, line: &mut Line<'_>) -> Result<usize, FileError> {
+/// Reads a line. Returns the number of adapters that it declares, and whether the port is down.
+fn row(builder: &mut Builder, line: &mut Line<'_>) -> Result<(usize, bool), FileError> {
     let mut own = end(line)?;
     let mut record = EndRecord { port: own.port, line: line.number, ..EndRecord::default() };
     let rate = line.blanks().word();
@@ -67,10 +72,8 @@ fn row(builder: &mut Builder, line: &mut Line<'_>) -> Result<usize, FileError> {
         let (id, new) = node(builder, &own, line)?;
         record.lid = own.lid;
         (record.width, record.speed) = (None, None);
-        let text = format!("port {} of \"{}\" ({}) is down", own.port, own.description, own.guid);
         builder.port(id, &record)?;
-        builder.find(FindingKind::Down, line.number, text);
-        return Ok(usize::from(new));
+        return Ok((usize::from(new), true));
     }
     let mut peer = end(line)?;
     line.blanks().expect("( '")?;
@@ -87,7 +90,7 @@ fn row(builder: &mut Builder, line: &mut Line<'_>) -> Result<usize, FileError> {
     record.peer_lid = peer.lid;
     record.peer_description = peer.description.to_owned();
     builder.end(id, record)?;
-    Ok(usize::from(new))
+    Ok((usize::from(new), false))
 }
 
 fn end<'a>(line: &mut Line<'a>) -> Result<End<'a>, FileError> {

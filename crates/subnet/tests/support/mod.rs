@@ -1,6 +1,9 @@
 //! Reference files: subnets and tables of the real OpenSM.
 #![allow(dead_code, reason = "every test binary uses a part")]
 
+pub(crate) mod generate;
+pub(crate) mod oracle;
+
 use std::path::{Path, PathBuf};
 use std::process::Command;
 

@@ -1,0 +1,220 @@
+//! Random fabrics: meshes, tori, trees with missing cables, irregular graphs.
+
+use fabricsim_subnet::{Format, PortId, Subnet, read_as};
+use std::fmt::Write as _;
+
+/// A small generator of random numbers (SplitMix64).
+pub(crate) struct Random(u64);
+
+impl Random {
+    pub(crate) fn new(seed: u64) -> Self {
+        Self(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ 0x5851_f42d_4c95_7f2d)
+    }
+
+    pub(crate) fn below(&mut self, limit: u64) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut word = self.0;
+        word = (word ^ (word >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        word = (word ^ (word >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        (word ^ (word >> 31)) % limit
+    }
+}
+
+/// Cables and adapters of a fabric: pairs of switches, adapters by switch.
+#[derive(Default)]
+pub(crate) struct Plan {
+    pub(crate) cables: Vec<(usize, usize)>,
+    pub(crate) adapters: Vec<usize>,
+}
+
+impl Plan {
+    fn grid(random: &mut Random, wraps: bool) -> Self {
+        let (x, y) = (2 + random.below(4) as usize, 2 + random.below(4) as usize);
+        let mut plan = Self { adapters: vec![1 + random.below(3) as usize; x * y], ..Self::default() };
+        for at in 0..x * y {
+            let (column, row) = (at % x, at / x);
+            if column + 1 < x || (wraps && x > 2) {
+                plan.cables.push((at, row * x + (column + 1) % x));
+            }
+            if row + 1 < y || (wraps && y > 2) {
+                plan.cables.push((at, (row + 1) % y * x + column));
+            }
+        }
+        plan
+    }
+
+    fn tree(random: &mut Random, missing: bool) -> Self {
+        let (leaves, spines) = (2 + random.below(7) as usize, 1 + random.below(5) as usize);
+        let trunk = 1 + random.below(3) as usize;
+        let mut plan = Self::default();
+        let hosts = 1 + random.below(5) as usize;
+        plan.adapters = vec![hosts; leaves];
+        plan.adapters.resize(leaves + spines, 0);
+        for leaf in 0..leaves {
+            for spine in 0..spines {
+                plan.cables.extend((0..trunk).map(|_| (leaf, leaves + spine)));
+            }
+        }
+        if missing {
+            plan.thin(random);
+        }
+        plan
+    }
+
+    /// A k-ary tree of three levels.
+    fn deep_tree(random: &mut Random, missing: bool) -> Self {
+        let (pods, arity) = (2 + random.below(3) as usize, 2 + random.below(2) as usize);
+        let leaf = |pod: usize, index: usize| pod * arity + index;
+        let middle = |pod: usize, index: usize| pods * arity + pod * arity + index;
+        let top = |group: usize, index: usize| 2 * pods * arity + group * arity + index;
+        let mut plan = Self { adapters: vec![0; 2 * pods * arity + arity * arity], ..Self::default() };
+        for pod in 0..pods {
+            for a in 0..arity {
+                plan.adapters[leaf(pod, a)] = 1 + random.below(3) as usize;
+                for b in 0..arity {
+                    plan.cables.push((leaf(pod, a), middle(pod, b)));
+                    plan.cables.push((middle(pod, a), top(a, b)));
+                }
+            }
+        }
+        if missing {
+            plan.thin(random);
+        }
+        plan
+    }
+
+    fn irregular(random: &mut Random) -> Self {
+        let count = 2 + random.below(14) as usize;
+        let mut plan = Self { adapters: (0..count).map(|_| random.below(4) as usize).collect(), ..Self::default() };
+        for at in 1..count {
+            plan.cables.push((random.below(at as u64) as usize, at));
+        }
+        for _ in 0..random.below(2 * count as u64) {
+            let (a, b) = (random.below(count as u64) as usize, random.below(count as u64) as usize);
+            if a != b {
+                plan.cables.push((a, b));
+            }
+        }
+        plan
+    }
+
+    fn dragonfly(random: &mut Random) -> Self {
+        let (routers, hosts) = (2 + random.below(3) as usize, 1 + random.below(3) as usize);
+        let groups = 2 + random.below(routers as u64) as usize;
+        let mut plan = Self { adapters: vec![hosts; groups * routers], ..Self::default() };
+        for group in 0..groups {
+            for a in 0..routers {
+                plan.cables.extend((a + 1..routers).map(|b| (group * routers + a, group * routers + b)));
+            }
+            for other in group + 1..groups {
+                plan.cables.push((group * routers + (other - 1) % routers, other * routers + group % routers));
+            }
+        }
+        plan
+    }
+
+    /// Removes a few cables at random.
+    fn thin(&mut self, random: &mut Random) {
+        for _ in 0..=random.below(1 + self.cables.len() as u64 / 8) {
+            let slot = random.below(self.cables.len() as u64) as usize;
+            if self.cables.len() > 1 {
+                self.cables.remove(slot);
+            }
+        }
+    }
+
+    /// Connects parts that removed cables left.
+    fn join(&mut self) {
+        let count = self.adapters.len();
+        let mut part: Vec<usize> = (0..count).collect();
+        loop {
+            let before = part.clone();
+            for &(a, b) in &self.cables {
+                let least = part[a].min(part[b]);
+                (part[a], part[b]) = (least, least);
+            }
+            if part != before {
+                continue;
+            }
+            let Some(far) = (0..count).find(|&at| part[at] != part[0]) else { return };
+            self.cables.push((0, far));
+        }
+    }
+
+    /// The subnet of the plan, with shuffled ports and GUIDs if `random` is given.
+    pub(crate) fn subnet(&self, mut random: Option<&mut Random>) -> Subnet {
+        let count = self.adapters.len();
+        let mut ends: Vec<Vec<(String, usize)>> = vec![Vec::new(); count];
+        let mut guids: Vec<usize> = (0..count).collect();
+        if let Some(random) = random.as_deref_mut() {
+            for slot in (1..count).rev() {
+                guids.swap(slot, random.below(slot as u64 + 1) as usize);
+            }
+        }
+        // ports are handed out in this order: hosts and cables as they come, or mixed
+        let mut parts: Vec<(usize, Option<usize>)> = Vec::new();
+        for (at, &hosts) in self.adapters.iter().enumerate() {
+            parts.extend((0..hosts).map(|_| (at, None)));
+        }
+        parts.extend(self.cables.iter().map(|&(a, b)| (a, Some(b))));
+        if let Some(random) = random {
+            for slot in (1..parts.len()).rev() {
+                parts.swap(slot, random.below(slot as u64 + 1) as usize);
+            }
+        }
+        let mut hosts = String::new();
+        let mut number = 0;
+        let key = |at: usize| format!("S-{:016x}", 0x20_0000 + guids[at] * 0x101);
+        for (at, other) in parts {
+            let port = ends[at].len() + 1;
+            if let Some(other) = other {
+                let back = ends[other].len() + 1 + usize::from(other == at);
+                ends[at].push((key(other), back));
+                ends[other].push((key(at), port));
+            } else {
+                let guid = 0x10_0000 + number * 4;
+                number += 1;
+                ends[at].push((format!("H-{guid:016x}"), 1));
+                let _ = write!(hosts, "\ncaguid=0x{guid:x}\nCa\t1 \"H-{guid:016x}\"\t\t# \"node{number} HCA-1\"\n");
+                let _ = writeln!(hosts, "[1]({:x}) \t\"{}\"[{port}]\t\t# lid 0 lmc 0 \"sw\" lid 0 4xEDR", guid + 1, key(at));
+            }
+        }
+        let mut text = String::new();
+        for (at, ends) in ends.iter().enumerate() {
+            let guid = 0x20_0000 + guids[at] * 0x101;
+            let _ = write!(text, "\nswitchguid=0x{guid:x}({guid:x})\nSwitch\t{} \"{}\"\t\t# \"sw{at}\" ", ends.len().max(2), key(at));
+            text.push_str("enhanced port 0 lid 0 lmc 0\n");
+            for (port, (peer, back)) in ends.iter().enumerate() {
+                let _ = writeln!(text, "[{}]\t\"{peer}\"[{back}]\t\t# \"x\" lid 0 4xEDR", port + 1);
+            }
+        }
+        let import = read_as((text + &hosts).as_bytes(), "generated", Format::Ibsim).unwrap();
+        let mut subnet = import.subnet;
+        let first = subnet.ids().find(|(_, node)| !node.is_switch()).map(|(id, _)| id).unwrap();
+        subnet.manager = Some(PortId { node: first, port: 1 });
+        subnet
+    }
+}
+
+/// A random fabric, and its name.
+pub(crate) fn fabric(random: &mut Random) -> (Subnet, &'static str) {
+    let kinds: [(&str, fn(&mut Random) -> Plan); 8] = [
+        ("mesh", |random| Plan::grid(random, false)),
+        ("torus", |random| Plan::grid(random, true)),
+        ("tree", |random| Plan::tree(random, false)),
+        ("thin tree", |random| Plan::tree(random, true)),
+        ("deep tree", |random| Plan::deep_tree(random, false)),
+        ("thin deep tree", |random| Plan::deep_tree(random, true)),
+        ("irregular", Plan::irregular),
+        ("dragonfly", Plan::dragonfly),
+    ];
+    let (name, make) = kinds[random.below(kinds.len() as u64) as usize];
+    let mut plan = make(random);
+    if plan.adapters.iter().sum::<usize>() < 2 {
+        plan.adapters[0] += 2;
+    }
+    plan.join();
+    let shuffled = random.below(3) > 0;
+    let subnet = plan.subnet(shuffled.then_some(random));
+    (subnet, name)
+}
