@@ -5,6 +5,7 @@
 
 mod ordering;
 mod session;
+mod subnets;
 
 use std::path::Path;
 use std::sync::{Arc, Mutex};
@@ -314,6 +315,8 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(ordering::ordering_target, module)?)?;
     module.add_class::<ordering::OrderingNetwork>()?;
     module.add_class::<ordering::OrderingStop>()?;
+    module.add_function(wrap_pyfunction!(subnets::import_subnet, module)?)?;
+    module.add_function(wrap_pyfunction!(subnets::route_subnet, module)?)?;
     module.add_function(wrap_pyfunction!(available_memory, module)?)?;
     module.add("CancelledError", module.py().get_type::<CancelledError>())?;
     module.add_class::<Control>()?;
