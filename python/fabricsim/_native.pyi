@@ -16,11 +16,13 @@ __all__ = [
     "demands",
     "describe",
     "export",
+    "import_subnet",
     "ordering_check",
     "ordering_source",
     "ordering_target",
     "parse_size",
     "parse_time",
+    "route_subnet",
     "schema",
     "version",
     "warnings",
@@ -98,6 +100,26 @@ class OrderingNetwork:
 
     def run(self, stop: OrderingStop) -> str:
         """Works until stopped. Returns counters as JSON. Releases the interpreter lock."""
+
+def import_subnet(
+    fabric: tuple[bytes, str],
+    format_name: str | None,
+    tables: tuple[bytes, str] | None,
+    sl2vl: tuple[bytes, str] | None,
+    path_sls: tuple[bytes, str] | None,
+) -> str:
+    """Reads a subnet and tables of it; the format is known by the content if none is given. A JSON object.
+
+    Files are their bytes with a name for messages.
+    """
+
+def route_subnet(request: dict[str, object]) -> tuple[str, str, str, str]:
+    """Routes a subnet. A JSON object; forwarding tables, tables of lanes and levels of paths as OpenSM dumps them.
+
+    `request` has the keys `fabric`, `is_experiment`, `overrides`, `base`, `engine`, `tables`, `path_sls`, `sl2vl`,
+    `roots`, `compute_nodes`, `port_shifting`, `scatter_ports`, `lmc`, `vls` and `fail`. RuntimeError: the engine cannot
+    route the subnet.
+    """
 
 def ordering_check(settings: str) -> None:
     """Checks the settings of endpoints."""

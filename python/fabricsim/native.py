@@ -12,6 +12,8 @@ from typing import Any, Protocol, TypeVar, cast
 from fabricsim.errors import InputError, NativeMissingError
 
 Overrides = list[tuple[str, str]]
+File = tuple[bytes, str]
+"""Bytes of a file, and its name for messages."""
 T = TypeVar("T")
 
 POLL_S = 0.1
@@ -97,6 +99,15 @@ class Native(Protocol):
         self, text: str, file: str, base: str, overrides: Overrides, at: str | None
     ) -> tuple[str, list[tuple[str, list[tuple[str, str, str, Any, Any]]]]]: ...
     def export(self, text: str, file: str, base: str, overrides: Overrides, format: str) -> str: ...
+    def import_subnet(
+        self,
+        fabric: File,
+        format_name: str | None,
+        tables: File | None,
+        sl2vl: File | None,
+        path_sls: File | None,
+    ) -> str: ...
+    def route_subnet(self, request: dict[str, Any]) -> tuple[str, str, str, str]: ...
     def OrderingStop(self) -> NativeOrderingStop: ...  # noqa: N802 - a class
     def OrderingNetwork(self, settings: str) -> NativeOrderingNetwork: ...  # noqa: N802 - a class
     def ordering_check(self, settings: str) -> None: ...

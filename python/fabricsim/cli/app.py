@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated
 
 import typer
 
 from fabricsim.cli.age_parameters import age_parameters
 from fabricsim.cli.bound import bound, print_reached, reached
 from fabricsim.cli.compare import compare
+from fabricsim.cli.files import ForceFile, OutFile, write
+from fabricsim.cli.imports import import_
 from fabricsim.cli.interrupt import Interrupt
 from fabricsim.cli.ordering_demo import ordering_demo
 from fabricsim.cli.plot import plot
 from fabricsim.cli.progress import run_progress
 from fabricsim.cli.report import report
 from fabricsim.cli.reproduce import reproduce
+from fabricsim.cli.route import route
 from fabricsim.cli.state import (
     EXIT_CODES,
     ExperimentFile,
@@ -24,7 +26,6 @@ from fabricsim.cli.state import (
     Memory,
     Out,
     Set,
-    caution,
     in_folder,
     output,
     print_json,
@@ -37,8 +38,7 @@ from fabricsim.cli.state import (
 from fabricsim.cli.sweep import sweep
 from fabricsim.cli.tables import print_facts, print_result
 from fabricsim.cli.tune import tune
-from fabricsim.errors import FabricsimError, InputError, StoreError
-from fabricsim.importers import by_reason, import_omnetpp
+from fabricsim.errors import FabricsimError
 from fabricsim.native import schema as experiment_schema
 from fabricsim.native import version as engine_version
 from fabricsim.results import Result
@@ -53,8 +53,6 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-OutFile = Annotated[Path | None, typer.Option("--out", help="Write to this file, not to the screen.")]
-ForceFile = Annotated[bool, typer.Option("--force", help="Replace a file that exists.")]
 
 
 def _print_version(wanted: bool) -> None:
@@ -179,54 +177,11 @@ def export(
     force: ForceFile = False,
 ) -> None:
     """Write an experiment's network, forwarding tables or congestion control in another program's format."""
-    _write(read(file, set).export(format), out, force)
+    write(read(file, set).export(format), out, force)
 
 
-@app.command("import")
-def import_(
-    format: Annotated[Literal["omnetpp"], typer.Argument(help="omnetpp: the InfiniBand model for OMNeT++.")],
-    source: Annotated[
-        Path,
-        typer.Argument(
-            metavar="DIR", help="With omnetpp.ini, a .ned and a .fdbs file; or the configuration file in it."
-        ),
-    ],
-    config: Annotated[
-        str, typer.Option("--config", metavar="NAME", help="Which [Config NAME] of the configuration file.")
-    ] = "General",
-    out: OutFile = None,
-    force: ForceFile = False,
-    json: Json = False,
-) -> None:
-    """Make an experiment of another simulator's input files, to which it refers.
-
-    Standard error names every key of the configuration that the experiment does not express, with the reason.
-    """
-    assert format == "omnetpp"
-    imported = import_omnetpp(source, Path() if out is None else out.parent, config)
-    if out is not None or not json:
-        _write(imported.text, out, force)
-    for message in by_reason(imported.not_read):
-        caution(message)
-    if json:
-        not_read = [one.as_dict() for one in imported.not_read]
-        print_json(
-            {"experiment": imported.text, "file": None if out is None else str(out), "not_read": not_read}
-        )
-
-
-def _write(text: str, out: Path | None, force: bool) -> None:
-    """Writes to a file that the user chose, else to the screen."""
-    if out is None:
-        typer.echo(text, nl=not text.endswith("\n"))
-        return
-    try:
-        with out.open("w" if force else "x", encoding="utf-8") as target:
-            target.write(text)
-    except FileExistsError:
-        raise InputError(f"{out}: this exists; choose another file, or replace it with --force") from None
-    except OSError as error:
-        raise StoreError(f"{out}: it cannot be written: {error.strerror}") from error
+app.command("import")(import_)
+app.command()(route)
 
 
 @app.command()

@@ -1,0 +1,106 @@
+"""Forwarding tables of a subnet: computed as OpenSM's engines do, or given, and analysed."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from fabricsim.errors import FabricsimError, InputError
+from fabricsim.native import bad_input, native, waited
+from fabricsim.subnets.files import load, load_optional
+
+ENGINES = ("minhop", "updn", "dnup", "ftree", "dor", "torus-2QoS", "lash", "sssp", "dfsssp", "nue")
+"""OpenSM's routing engines."""
+
+
+class CannotRouteError(FabricsimError):
+    """An engine cannot route the subnet. OpenSM would route it with `minhop` instead and say so in its log."""
+
+
+@dataclass(frozen=True)
+class Routed:
+    """What tables do with all paths between adapters."""
+
+    report: dict[str, Any]
+    """`engine`, `pairs` {`reachable`, `unreachable`, `non_minimal`}, `hops_mean` (switches on a path), `link_load` {`max`,
+    `mean`, `min`} (paths on a direction of a link between switches), `layers`, `deadlock` {`free`, `cycle`}, `hot_links`,
+    `assigned_lids`, `cpu_s`."""
+    lfts: str
+    """Forwarding tables, as `opensm-lfts.dump` has them."""
+    sl2vl: str
+    """Virtual lanes of service levels, as `opensm-sl2vl.dump` has them."""
+    path_sls: str
+    """Service levels of paths; empty if all are 0."""
+
+
+def route(
+    fabric: Path | str,
+    engine: str | None = None,
+    *,
+    tables: Path | str | None = None,
+    path_sls: Path | str | None = None,
+    sl2vl: Path | str | None = None,
+    roots: Path | str | None = None,
+    compute_nodes: Path | str | None = None,
+    port_shifting: bool = False,
+    scatter_ports: int = 0,
+    lmc: int | None = None,
+    vls: int = 8,
+    fail: Sequence[str] = (),
+    overrides: Sequence[tuple[str, str]] = (),
+) -> Routed:
+    """Routes a subnet with an engine, or analyses given tables.
+
+    Args:
+        fabric: an experiment (`.toml`), or a file of `ibnetdiscover`, ibsim or OpenSM.
+        engine: one of `ENGINES`; `minhop` by default.
+        tables: forwarding tables instead of an engine.
+        path_sls: service levels of paths that belong to the tables.
+        sl2vl: virtual lanes of service levels that belong to the tables.
+        roots: file of the GUIDs of root switches, for `updn` and `ftree` (`root_guid_file`).
+        compute_nodes: file of the GUIDs of compute nodes' ports, for `ftree` (`cn_guid_file`).
+        port_shifting: OpenSM's option of that name.
+        scatter_ports: OpenSM's option of that name: the seed of random choices; 0 for none.
+        lmc: assign LIDs with this mask control, 0 to 7; by default LIDs are as the file has them, and assigned where
+            there are none.
+        vls: virtual lanes of all links, 1 to 15.
+        fail: nodes (description or GUID), ports (`NODE/PORT`) or pairs of nodes (`NODE->NODE`) whose cables are taken
+            out.
+        overrides: settings of the experiment.
+
+    Raises:
+        InputError: a file cannot be read or does not parse, or a name or option is wrong.
+        CannotRouteError: the engine cannot route the subnet; the message says why.
+    """
+    if engine is not None and tables is not None:
+        raise InputError("an engine and tables exclude each other: give one of them")
+    path = Path(fabric)
+    request = {
+        "fabric": load(fabric),
+        "is_experiment": path.suffix == ".toml",
+        "overrides": list(overrides),
+        "base": str(path.parent),
+        "engine": engine,
+        "tables": load_optional(tables),
+        "path_sls": load_optional(path_sls),
+        "sl2vl": load_optional(sl2vl),
+        "roots": load_optional(roots),
+        "compute_nodes": load_optional(compute_nodes),
+        "port_shifting": port_shifting,
+        "scatter_ports": scatter_ports,
+        "lmc": lmc,
+        "vls": vls,
+        "fail": list(fail),
+    }
+    begin = time.process_time()
+    try:
+        with bad_input():
+            report, lfts, lanes, levels = waited(lambda: native().route_subnet(request))
+    except RuntimeError as error:
+        raise CannotRouteError(f"{fabric}: {error}") from error
+    cpu_s = time.process_time() - begin
+    return Routed({**json.loads(report), "cpu_s": cpu_s}, lfts, lanes, levels)
