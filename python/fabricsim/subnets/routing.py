@@ -26,9 +26,9 @@ class Routed:
     """What tables do with all paths between adapters."""
 
     report: dict[str, Any]
-    """`engine`, `pairs` {`reachable`, `unreachable`, `non_minimal`}, `hops_mean` (switches on a path), `link_load` {`max`,
-    `mean`, `min`} (paths on a direction of a link between switches), `layers`, `deadlock` {`free`, `cycle`}, `hot_links`,
-    `assigned_lids`, `cpu_s`."""
+    """`engine`, `pairs` {`reachable`, `unreachable`, `non_minimal`}, `hops_mean` (switches on a path), `link_load`
+    {`max`, `mean`, `min`} (paths on a direction of a link between switches), `layers`, `deadlock` {`free`, `cycle`},
+    `hot_links`, `assigned_lids`, `cpu_s`."""
     lfts: str
     """Forwarding tables, as `opensm-lfts.dump` has them."""
     sl2vl: str
