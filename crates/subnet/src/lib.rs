@@ -15,7 +15,7 @@ mod tables;
 mod write;
 
 pub use analysis::{Analysis, Cycle, LinkLoad, Pairs, Spread, analyse, check_tables};
-pub use engines::{Engine, NO_PATH, NO_PORT, Options, PathSls, RouteError, Routing};
+pub use engines::{Engine, NO_PATH, NO_PORT, Options, PathSls, RouteError, Routing, Seed, TorusConfig};
 pub use error::{FileError, Problem};
 pub use guid::Guid;
 pub use lids::{LidError, LidOptions, assign_lids};

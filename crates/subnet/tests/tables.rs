@@ -2,7 +2,9 @@
 
 mod support;
 
-use fabricsim_subnet::{Engine, Guid, Options, Subnet};
+use std::path::Path;
+
+use fabricsim_subnet::{Engine, Guid, Options, PathSls, Routing, Subnet, TorusConfig};
 use support::{difference, reference, subnet, text};
 
 const FABRICS: [&str; 8] = [
@@ -21,6 +23,11 @@ fn case(fabric: &str, folder: &str) -> Option<(Engine, Options)> {
         "ftree-root-cn" => {
             let compute_nodes = Some(guids(fabric, "cn"));
             ("ftree", Options { roots: Some(roots(fabric)), compute_nodes, ..Options::default() })
+        }
+        "torus-2QoS" => {
+            let path = reference().unwrap().join("topologies").join(format!("{fabric}.t2q"));
+            let torus = TorusConfig::read(&std::fs::read(&path).unwrap(), "t2q").unwrap();
+            ("torus-2QoS", Options { torus: Some(torus), ..Options::default() })
         }
         "dfsssp-base" => ("dfsssp", Options::default()),
         other => (other, Options::default()),
@@ -43,6 +50,33 @@ fn set_lmc(subnet: &mut Subnet, lmc: u8) {
     for node in subnet.nodes.iter_mut().filter(|node| !node.is_switch()) {
         node.ports.iter_mut().skip(1).for_each(|port| port.lmc = lmc);
     }
+}
+
+/// Differences in service levels and lanes, where a folder has them.
+fn levels(subnet: &Subnet, routing: &Routing, folder: &Path) -> Vec<String> {
+    let mut found = Vec::new();
+    let name = folder.file_name().unwrap().to_str().unwrap();
+    if let Some(theirs) = text(&folder.join("opensm-path-records.dump")).filter(|_| name != "dfsssp") {
+        let theirs = PathSls::read(theirs.as_bytes(), "path-records", subnet).unwrap();
+        let sls = routing.sls.as_ref().expect("the engine sets service levels");
+        let lids: Vec<u16> = subnet
+            .nodes
+            .iter()
+            .filter(|node| !node.is_switch())
+            .flat_map(|node| node.end_ports().map(|port| node.ports[usize::from(port)].lid))
+            .collect();
+        let pairs = || lids.iter().flat_map(|&a| lids.iter().map(move |&b| (a, b))).filter(|(a, b)| a != b);
+        let differ = pairs().filter(|&(a, b)| sls.base(a, b) != theirs.base(a, b)).count();
+        if differ > 0 {
+            let first = pairs().find(|&(a, b)| sls.base(a, b) != theirs.base(a, b)).unwrap();
+            let (ours, theirs) = (sls.base(first.0, first.1), theirs.base(first.0, first.1));
+            found.push(format!("{differ} service levels, first {first:?}: {ours}, OpenSM {theirs}"));
+        }
+    }
+    if let Some(theirs) = text(&folder.join("opensm-sl2vl.dump")) {
+        found.extend(difference(&routing.sl2vl.to_dump(subnet), &theirs).map(|d| format!("SL2VL: {d}")));
+    }
+    found
 }
 
 #[test]
@@ -71,6 +105,7 @@ fn tables_are_equal_entry_by_entry() {
                     if let Some(difference) = difference(&routing.tables.to_dump(&subnet), &theirs) {
                         failed.push(format!("{fabric}/{name}: {difference}"));
                     }
+                    failed.extend(levels(&subnet, &routing, &entry.path()).into_iter().map(|d| format!("{fabric}/{name}: {d}")));
                 }
                 // OpenSM fell back to MinHop, so its tables are those
                 Err(error) => {

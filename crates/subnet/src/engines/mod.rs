@@ -18,6 +18,7 @@ mod random;
 mod ranked;
 mod service_levels;
 mod sssp;
+mod torus;
 mod up_down;
 
 use std::fmt;
@@ -30,6 +31,7 @@ pub use hops::NO_PATH;
 pub(crate) use hops::HopMatrix;
 pub(crate) use service_levels::LEVELS;
 pub use service_levels::PathSls;
+pub use torus::{Seed, TorusConfig};
 
 use crate::fabric::Fabric;
 use crate::{Guid, Sl2Vl, Subnet, Tables};
@@ -40,12 +42,13 @@ pub const NO_PORT: u8 = 255;
 type Route = fn(&Fabric<'_>, &Options) -> Result<Routing, RouteError>;
 
 /// All engines: name in OpenSM's `routing_engine`, function.
-const ENGINES: [(Engine, &str, Route); 8] = [
+const ENGINES: [(Engine, &str, Route); 9] = [
     (Engine::MinHop, "minhop", min_hop::route),
     (Engine::UpDown, "updn", up_down::route),
     (Engine::DownUp, "dnup", down_up::route),
     (Engine::DimensionOrder, "dor", dimension_order::route),
     (Engine::FatTree, "ftree", fat_tree::route),
+    (Engine::Torus2Qos, "torus-2QoS", torus::route),
     (Engine::Lash, "lash", lash::route),
     (Engine::Sssp, "sssp", sssp::route),
     (Engine::Dfsssp, "dfsssp", dfsssp::route),
@@ -64,6 +67,8 @@ pub enum Engine {
     DimensionOrder,
     /// Balanced paths of a fat tree.
     FatTree,
+    /// Dimension order on tori and meshes, with failures.
+    Torus2Qos,
     /// Shortest paths in layers.
     Lash,
     /// Shortest paths, balanced over the whole fabric.
@@ -130,13 +135,15 @@ pub struct Options {
     pub scatter_ports: u32,
     /// Port GUIDs of the compute nodes of FatTree; all adapters if none are given (`cn_guid_file`).
     pub compute_nodes: Option<Vec<Guid>>,
+    /// Description of the torus for Torus-2QoS (`torus_config`).
+    pub torus: Option<TorusConfig>,
     /// Number of virtual lanes of all links, 1 to 15.
     pub vls: u8,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Self { roots: None, compute_nodes: None, port_shifting: false, scatter_ports: 0, vls: 8 }
+        Self { roots: None, compute_nodes: None, torus: None, port_shifting: false, scatter_ports: 0, vls: 8 }
     }
 }
 
@@ -190,6 +197,9 @@ pub enum RouteError {
     /// A fabric that is no fat tree.
     #[error("ftree: not a fat tree: {0}")]
     NotFatTree(String),
+    /// A fabric that is not the described torus, or one that is too damaged.
+    #[error("torus-2QoS: {0}")]
+    NotTorus(String),
     /// Too few virtual lanes.
     #[error("{engine}: {lanes} virtual lanes do not suffice for deadlock-free layers")]
     TooFewLanes {
