@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use fabricsim_spec::{Experiment, RoutingEngine, SpecError};
+use fabricsim_spec::{Experiment, SpecError};
 use fabricsim_subnet::{Engine, Guid, LidOptions, Options, Routing, assign_lids};
 use fabricsim_topology::{Graph, Identity};
 use fabricsim_units::HostId;
@@ -34,8 +34,7 @@ pub(crate) fn build(experiment: &Experiment, graph: &Graph, file: &str) -> Resul
         engine_of_opensm.route(&identity.subnet, &options).map_err(|error| wrong(KEY, error.to_string()))?;
     let tables = convert(&found.tables, graph, &identity, file)?;
     verify(&tables, graph).map_err(|(_, problem)| wrong(KEY, format!("`{}`: {problem}", engine.name())))?;
-    let policy = policy(engine, &found, &identity, lanes).map_err(|message| wrong(KEY, message))?;
-    Ok(TableRouting::new(tables, policy).into())
+    Ok(TableRouting::new(tables, policy(&found, &identity, lanes)).into())
 }
 
 /// The identity of the fabric: as it was read, with LIDs that are missing assigned, or made up.
@@ -67,20 +66,10 @@ fn roots(names: &[String], graph: &Graph, identity: &Identity) -> Result<Vec<Gui
 }
 
 /// The lanes of an engine's paths.
-fn policy(
-    engine: RoutingEngine,
-    found: &Routing,
-    identity: &Identity,
-    lanes: u8,
-) -> Result<AnyPolicy, String> {
-    let Some(levels) = &found.sls else { return Ok(AllLanes::new(lanes).into()) };
-    if engine == RoutingEngine::Torus2Qos {
-        let message = "`torus-2QoS` changes lanes at switches by SL2VL tables, which are not simulated yet: its tables can be had by \
-                       `fabricsim route`";
-        return Err(message.to_owned());
-    }
+fn policy(found: &Routing, identity: &Identity, lanes: u8) -> AnyPolicy {
+    let Some(levels) = &found.sls else { return AllLanes::new(lanes).into() };
     let level = |from: HostId, to: HostId| levels.level(identity.lid(from), identity.lid(to)) % lanes;
-    Ok(Layers::new(identity.hosts.len(), lanes, level).into())
+    Layers::new(identity.hosts.len(), lanes, level).into()
 }
 
 #[cfg(test)]

@@ -92,9 +92,6 @@ pub enum RoutingEngine {
     /// Shortest paths by the order of ports: dimension order on meshes whose ports are cabled alike.
     #[serde(rename = "dor")]
     DimensionOrder,
-    /// Dimension order on a torus, with the dateline in service levels and SL2VL tables.
-    #[serde(rename = "torus-2QoS")]
-    Torus2Qos,
     /// Shortest paths, in layers free of deadlock by pairs of switches.
     #[serde(rename = "lash")]
     Lash,
@@ -118,7 +115,6 @@ impl RoutingEngine {
             Self::DownUp => "dnup",
             Self::FatTree => "ftree",
             Self::DimensionOrder => "dor",
-            Self::Torus2Qos => "torus-2QoS",
             Self::Lash => "lash",
             Self::Sssp => "sssp",
             Self::Dfsssp => "dfsssp",

@@ -32,6 +32,7 @@ pub const PART: Part = Part {
                 "up-down-random",
                 "shortest-path",
                 "table",
+                "opensm",
                 "minimal",
                 "valiant",
                 "ugal-l",
@@ -101,6 +102,7 @@ pub const PART: Part = Part {
         },
         Rule { when: &[Is("lane_policy", &["hops"]), Is("routing", &["look-up-tables"])], then: UNFIT },
         Rule { when: &[Is("lane_policy", &["hops"]), Is("routing", DRAGONFLIES)], then: UNFIT },
+        Rule { when: &[Is("lane_policy", &["hops"]), Is("routing", &["opensm"])], then: UNFIT },
         Rule {
             when: &[
                 Is("lane_policy", &["hops"]),
@@ -197,6 +199,8 @@ pub fn lanes(build: &Build) -> u8 {
             by_hops(build, if algorithm == "table" { "shortest-path" } else { algorithm })
         }
         (_, "shortest-path" | "table") => 1,
+        // Layers of all engines on fabrics of this size.
+        (_, "opensm") => 4,
         ("slim-fly" | "jellyfish" | "xpander", "auto" | "minimal") | ("file", "minimal") => diameter(build),
         ("slim-fly" | "jellyfish" | "xpander" | "file", "valiant" | "ugal-l") => 2 * diameter(build),
         ("dragonfly", "auto" | "minimal")
@@ -249,6 +253,9 @@ fn write(build: &mut Build) {
     if algorithm == "table" {
         let path = tables(build);
         build.draft.text("tables", path);
+    }
+    if algorithm == "opensm" {
+        engine(build);
     }
     if build.is("lane_policy", "hops") {
         build.draft.text("lane_policy", "hops");
@@ -314,9 +321,44 @@ fn stated_policy(build: &mut Build) -> Option<&'static str> {
     match (build.choice("routing"), build.choice("topology")) {
         ("dimension-order" | "look-up-tables", _) => Some(build.draw.pick(&["all", "dateline"])),
         ("up-down" | "up-down-adaptive" | "up-down-random" | "shortest-path" | "table", _) => Some("all"),
+        ("opensm", _) => Some("layers"),
         (_, "dragonfly") => Some("slots"),
         ("minimal" | "valiant" | "ugal-l", "megafly" | "hyperx") => Some("legs"),
         _ => None,
+    }
+}
+
+/// Engines that do not fit every fabric and number of lanes, with a root for those that want one.
+const ENGINES: [(&str, bool); 9] = [
+    ("minhop", false),
+    ("updn", true),
+    ("dnup", false),
+    ("ftree", false),
+    ("dor", false),
+    ("lash", false),
+    ("sssp", false),
+    ("dfsssp", false),
+    ("nue", false),
+];
+
+/// The engine: one that routes this fabric on its lanes.
+fn engine(build: &mut Build) {
+    let first = build.draw.below(ENGINES.len());
+    let root = format!("[\"{}\"]", build.graph.switches[0].name);
+    let text = format!("{}[run]\nduration = \"1 us\"\n", build.draft);
+    let fits = |engine: &str, has_root: bool| {
+        let mut overrides = vec![("routing.engine".to_owned(), format!("\"{engine}\""))];
+        overrides.extend(has_root.then(|| ("routing.roots".to_owned(), root.clone())));
+        let experiment = fabricsim_spec::read(&text, "generated.toml", &overrides)
+            .unwrap_or_else(|error| panic!("{error}\n{text}"));
+        fabricsim_routing::build(&experiment, &build.graph, Path::new("."), "generated.toml").is_ok()
+    };
+    let turns = (0..ENGINES.len()).map(|turn| ENGINES[(first + turn) % ENGINES.len()]);
+    let (engine, has_root) =
+        turns.into_iter().find(|&(engine, root)| fits(engine, root)).unwrap_or(ENGINES[0]);
+    build.draft.text("engine", engine);
+    if has_root {
+        build.draft.key("roots", root);
     }
 }
 

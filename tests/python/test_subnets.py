@@ -1,0 +1,183 @@
+"""InfiniBand subnets: commands and functions, on made-up subnets and on real ones."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+from conftest import ROOT, Command
+
+import fabricsim as fs
+from fabricsim.errors import InputError
+from fabricsim.subnets import CannotRouteError, read_subnet, route
+
+pytestmark = pytest.mark.usefixtures("real")
+
+TWO_SWITCHES = """\
+# Topology file: generated on Wed Aug  6 16:11:23 2025
+#
+# Initiated from node 0000000000000030 port 0000000000000031
+
+switchguid=0x10(10)
+Switch\t36 "S-0000000000000010"\t\t# "left # 1" enhanced port 0 lid 3 lmc 0
+[7]\t"H-0000000000000020"[1](21) \t\t# "node-a HCA-1" lid 5 4xEDR
+[30]\t"S-0000000000000011"[2]\t\t# "right" lid 4 4xQDR
+[31]\t"S-0000000000000011"[3]\t\t# "right" lid 4 4xEDR
+
+switchguid=0x11(11)
+Switch\t36 "S-0000000000000011"\t\t# "right" enhanced port 0 lid 4 lmc 0
+[2]\t"S-0000000000000010"[30]\t\t# "left # 1" lid 3 4xQDR
+[3]\t"S-0000000000000010"[31]\t\t# "left # 1" lid 3 4xEDR
+[36]\t"H-0000000000000030"[1](31) \t\t# "node-b HCA-1" lid 7 4xEDR
+
+caguid=0x20
+Ca\t1 "H-0000000000000020"\t\t# "node-a HCA-1"
+[1](21) \t"S-0000000000000010"[7]\t\t# lid 5 lmc 0 "left # 1" lid 3 4xEDR
+
+caguid=0x30
+Ca\t1 "H-0000000000000030"\t\t# "node-b HCA-1"
+[1](31) \t"S-0000000000000011"[36]\t\t# lid 7 lmc 0 "right" lid 4 4xEDR
+"""
+
+
+@pytest.fixture
+def fabric(tmp_path: Path) -> Path:
+    path = tmp_path / "fabric.ibnetdiscover"
+    path.write_text(TWO_SWITCHES)
+    return path
+
+
+@pytest.fixture(scope="module")
+def opensm() -> Path:
+    folder = Path(os.environ.get("FABRICSIM_REFERENCE", ROOT / "../shared/reference")) / "opensm"
+    if not folder.is_dir():
+        pytest.skip(f"there is no {folder}: set FABRICSIM_REFERENCE")
+    return folder
+
+
+def unpacked(path: Path) -> str:
+    return subprocess.run(["xz", "--decompress", "--stdout", path], capture_output=True, check=True, text=True).stdout
+
+
+def test_import_counts_and_names_what_is_odd(command: Command, fabric: Path) -> None:
+    ran = command("import", "ibnetdiscover", fabric, "--json")
+    report = json.loads(ran.out)
+    assert ran.code == 0
+    counts = {key: report["counts"][key] for key in ("switches", "adapters", "cables", "switch_cables", "lids")}
+    assert counts == {"switches": 2, "adapters": 2, "cables": 4, "switch_cables": 2, "lids": 4}
+    degraded = [finding for finding in report["findings"] if finding["kind"] == "degraded"]
+    assert len(degraded) == 1
+    assert "left # 1" in degraded[0]["text"]
+    assert degraded[0]["file"] == str(fabric)
+    for_people = command("import", "ibnetdiscover", fabric)
+    assert "switches" in for_people.out
+    assert "degraded: 1" in for_people.out
+
+
+def test_an_imported_fabric_runs_with_its_names_and_rates(command: Command, fabric: Path, tmp_path: Path) -> None:
+    ran = command("import", "ibnetdiscover", fabric, "--out", tmp_path / "here.toml")
+    assert ran.code == 0, ran
+    result = fs.run(tmp_path / "here.toml", out=tmp_path / "run")
+    assert set(result.flows["source"]) == {"node-a HCA-1", "node-b HCA-1"}
+    assert result.frames["hosts"]["link_gbps"].tolist() == [100.0, 100.0]
+    assert result.status == "ok"
+
+
+def test_deployed_tables_decide_the_route(command: Command, fabric: Path, tmp_path: Path) -> None:
+    """Of two parallel cables that of the tables carries the packets; the other one none."""
+    loads = {}
+    for port, back in ((30, 2), (31, 3)):
+        lfts = tmp_path / f"{port}.lfts"
+        rows = {"0x0000000000000010": {5: 7, 7: port, 4: port}, "0x0000000000000011": {7: 36, 5: back, 3: back}}
+        lfts.write_text(
+            "".join(
+                f"Unicast lids [0-7] of switch Lid 0 guid {guid} ('x'):\n"
+                + "".join(f"0x{lid:04x} {out:03d} # Channel Adapter portguid 0x0: 'x'\n" for lid, out in row.items())
+                + f"{len(row)} lids dumped\n"
+                for guid, row in rows.items()
+            )
+        )
+        experiment = tmp_path / f"{port}.toml"
+        assert command("import", "ibnetdiscover", fabric, "--lfts", lfts, "--out", experiment).code == 0
+        links = fs.run(experiment, out=tmp_path / f"run-{port}").frames["links"]
+        between = links[links["link"] == "left # 1->right"]
+        loads[port] = between["packets"].tolist()
+    assert loads[30][1] == 0 < loads[30][0]
+    assert loads[31][0] == 0 < loads[31][1]
+
+
+@pytest.mark.parametrize(
+    ("content", "part"),
+    [
+        ("", "no nodes in the file"),
+        ("hello\n", "unknown format: must be one of ibnetdiscover"),
+        (TWO_SWITCHES.replace("lid 7 lmc 0", "lid 5 lmc 0").replace("lid 7 4x", "lid 5 4x"), "LID 5"),
+        (TWO_SWITCHES.replace('Ca\t1 "H-0000000000000030"', 'Ca\t1 "H-0000000000000020"'), "0000000000000020"),
+    ],
+)
+def test_bad_files_are_refused_with_the_place(command: Command, fabric: Path, content: str, part: str) -> None:
+    fabric.write_text(content)
+    ran = command("import", "ibnetdiscover", fabric)
+    assert ran.code == 2
+    assert str(fabric) in ran.err
+    assert part in ran.err
+
+
+def test_options_that_do_not_fit_are_refused(command: Command, fabric: Path, tmp_path: Path) -> None:
+    ran = command("import", "ibnetdiscover", fabric, "--config", "x")
+    assert (ran.code, "only for omnetpp" in ran.err) == (2, True)
+    ran = command("import", "omnetpp", tmp_path, "--lfts", fabric)
+    assert (ran.code, "only for InfiniBand subnets" in ran.err) == (2, True)
+    ran = command("route", fabric, "--engine", "fattree")
+    assert (ran.code, "no engine 'fattree': expected one of minhop" in ran.err) == (2, True)
+    ran = command("route", fabric, "--fail", "nowhere")
+    assert (ran.code, "nowhere: no node has this description or GUID" in ran.err) == (2, True)
+    with pytest.raises(InputError, match="exclude each other"):
+        route(fabric, "minhop", tables=fabric)
+    with pytest.raises(InputError, match="no format of a subnet"):
+        read_subnet(fabric, "ibnet")
+
+
+def test_an_engine_that_cannot_route_says_why(command: Command, tmp_path: Path) -> None:
+    mesh = tmp_path / "mesh.toml"
+    mesh.write_text('[topology.mesh]\ndimensions = [3, 3]\n\n[[traffic]]\npattern = "uniform"\nload = 0.1\n')
+    ran = command("route", mesh, "--engine", "updn")
+    assert ran.code == 1
+    assert "updn: found no roots" in ran.err
+    with pytest.raises(CannotRouteError, match="found no roots"):
+        route(mesh, "updn")
+
+
+def test_a_failed_cable_moves_its_paths(fabric: Path) -> None:
+    whole, cut = route(fabric), route(fabric, fail=["left # 1/31"])
+    assert whole.report["pairs"]["reachable"] == cut.report["pairs"]["reachable"] == 2
+    assert "0x0007 030" in cut.lfts
+    with pytest.raises(CannotRouteError, match="several parts"):
+        route(fabric, fail=["left # 1->right"])
+
+
+@pytest.mark.parametrize("name", ["mesh3x3", "torus5x5", "irr9"])
+@pytest.mark.parametrize("engine", ["minhop", "dor", "sssp", "lash"])
+def test_tables_equal_those_of_opensm(opensm: Path, tmp_path: Path, name: str, engine: str) -> None:
+    """What OpenSM dumped for a netlist, entry by entry."""
+    out = tmp_path / "out.lfts"
+    out.write_text(route(opensm / "topologies" / f"{name}.ibnet", engine).lfts)
+    dumped = next((opensm / "tables" / name / engine).glob("opensm-lfts.dump*"))
+    expected = dumped.read_text() if dumped.suffix == ".dump" else unpacked(dumped)
+    assert out.read_text() == expected
+
+
+def test_a_real_cluster_with_its_deployed_tables(opensm: Path) -> None:
+    """Avakas: the deployed tables load a link with 332 paths, OpenSM's minhop with 270 (as measured with OpenSM itself)."""
+    fabric = opensm / "fabrics" / "avakas.ibnet"
+    assert route(fabric).report["link_load"]["max"] == 270
+    raw = opensm / "fabrics" / "raw" / "avakas"
+    deployed = route(
+        raw / "ib-subnet-fe80_0000_0000_0000.ibnetdiscover-p.txt",
+        tables=raw / "ibroutes-fe80_0000_0000_0000.lfts.txt",
+    ).report
+    assert deployed["link_load"]["max"] == 332
+    assert deployed["deadlock"]["free"]
