@@ -59,14 +59,18 @@ def opensm() -> Path:
 
 
 def unpacked(path: Path) -> str:
-    return subprocess.run(["xz", "--decompress", "--stdout", path], capture_output=True, check=True, text=True).stdout
+    return subprocess.run(
+        ["xz", "--decompress", "--stdout", path], capture_output=True, check=True, text=True
+    ).stdout
 
 
 def test_import_counts_and_names_what_is_odd(command: Command, fabric: Path) -> None:
     ran = command("import", "ibnetdiscover", fabric, "--json")
     report = json.loads(ran.out)
     assert ran.code == 0
-    counts = {key: report["counts"][key] for key in ("switches", "adapters", "cables", "switch_cables", "lids")}
+    counts = {
+        key: report["counts"][key] for key in ("switches", "adapters", "cables", "switch_cables", "lids")
+    }
     assert counts == {"switches": 2, "adapters": 2, "cables": 4, "switch_cables": 2, "lids": 4}
     degraded = [finding for finding in report["findings"] if finding["kind"] == "degraded"]
     assert len(degraded) == 1
@@ -77,7 +81,9 @@ def test_import_counts_and_names_what_is_odd(command: Command, fabric: Path) -> 
     assert "degraded: 1" in for_people.out
 
 
-def test_an_imported_fabric_runs_with_its_names_and_rates(command: Command, fabric: Path, tmp_path: Path) -> None:
+def test_an_imported_fabric_runs_with_its_names_and_rates(
+    command: Command, fabric: Path, tmp_path: Path
+) -> None:
     ran = command("import", "ibnetdiscover", fabric, "--out", tmp_path / "here.toml")
     assert ran.code == 0, ran
     result = fs.run(tmp_path / "here.toml", out=tmp_path / "run")
@@ -91,12 +97,17 @@ def test_deployed_tables_decide_the_route(command: Command, fabric: Path, tmp_pa
     loads = {}
     for port, back in ((30, 2), (31, 3)):
         lfts = tmp_path / f"{port}.lfts"
-        rows = {"0x0000000000000010": {5: 7, 7: port, 4: port}, "0x0000000000000011": {7: 36, 5: back, 3: back}}
+        rows = {
+            "0x0000000000000010": {5: 7, 7: port, 4: port},
+            "0x0000000000000011": {7: 36, 5: back, 3: back},
+        }
         lfts.write_text(
             "".join(
                 f"Unicast lids [0-7] of switch Lid 0 guid {guid} ('x'):\n"
-                + "".join(f"0x{lid:04x} {out:03d} # Channel Adapter portguid 0x0: 'x'\n" for lid, out in row.items())
-                + f"{len(row)} lids dumped\n"
+                + "".join(
+                    f"0x{lid:04x} {out:03d} # Channel Adapter portguid 0x0: 'x'\n" for lid, out in row.items()
+                )
+                + "7 lids dumped\n"
                 for guid, row in rows.items()
             )
         )
@@ -115,10 +126,15 @@ def test_deployed_tables_decide_the_route(command: Command, fabric: Path, tmp_pa
         ("", "no nodes in the file"),
         ("hello\n", "unknown format: must be one of ibnetdiscover"),
         (TWO_SWITCHES.replace("lid 7 lmc 0", "lid 5 lmc 0").replace("lid 7 4x", "lid 5 4x"), "LID 5"),
-        (TWO_SWITCHES.replace('Ca\t1 "H-0000000000000030"', 'Ca\t1 "H-0000000000000020"'), "0000000000000020"),
+        (
+            TWO_SWITCHES.replace('Ca\t1 "H-0000000000000030"', 'Ca\t1 "H-0000000000000020"'),
+            "0000000000000020",
+        ),
     ],
 )
-def test_bad_files_are_refused_with_the_place(command: Command, fabric: Path, content: str, part: str) -> None:
+def test_bad_files_are_refused_with_the_place(
+    command: Command, fabric: Path, content: str, part: str
+) -> None:
     fabric.write_text(content)
     ran = command("import", "ibnetdiscover", fabric)
     assert ran.code == 2
@@ -143,7 +159,9 @@ def test_options_that_do_not_fit_are_refused(command: Command, fabric: Path, tmp
 
 def test_an_engine_that_cannot_route_says_why(command: Command, tmp_path: Path) -> None:
     mesh = tmp_path / "mesh.toml"
-    mesh.write_text('[topology.mesh]\ndimensions = [3, 3]\n\n[[traffic]]\npattern = "uniform"\nload = 0.1\n')
+    mesh.write_text(
+        '[topology.mesh]\ndimensions = [3, 3]\n\n[[traffic]]\npattern = "uniform"\nload = 0.1\nmessage = "1 KiB"\n'
+    )
     ran = command("route", mesh, "--engine", "updn")
     assert ran.code == 1
     assert "updn: found no roots" in ran.err
@@ -164,7 +182,7 @@ def test_a_failed_cable_moves_its_paths(fabric: Path) -> None:
 def test_tables_equal_those_of_opensm(opensm: Path, tmp_path: Path, name: str, engine: str) -> None:
     """What OpenSM dumped for a netlist, entry by entry."""
     out = tmp_path / "out.lfts"
-    out.write_text(route(opensm / "topologies" / f"{name}.ibnet", engine).lfts)
+    out.write_text(route(opensm / "topologies" / f"{name}.topo", engine).lfts)
     dumped = next((opensm / "tables" / name / engine).glob("opensm-lfts.dump*"))
     expected = dumped.read_text() if dumped.suffix == ".dump" else unpacked(dumped)
     assert out.read_text() == expected

@@ -81,6 +81,8 @@ pub(crate) struct Request {
     vls: u8,
     /// Nodes and cables that have failed.
     fail: Vec<String>,
+    /// Demands: sender, receiver, weight.
+    matrix: Vec<(String, String, f64)>,
 }
 
 /// Routes a subnet. A JSON object; forwarding tables, tables of lanes and levels of paths as OpenSM dumps them.
@@ -93,8 +95,9 @@ pub(crate) fn route_subnet(py: Python<'_>, request: Request) -> PyResult<(String
         }
         let subnet = subnet.connected();
         let source = request.source(&subnet)?;
-        let routed = report::route(subnet, request.lmc, &source).map_err(|error| match error {
+        let routed = report::route(subnet, request.lmc, &source, &request.matrix).map_err(|error| match error {
             RoutedError::Route(RouteError::Lanes(_) | RouteError::RootsAbsent) => bad_input(error),
+            RoutedError::Matrix(message) => bad_input(format!("--matrix: {message}")),
             error => PyRuntimeError::new_err(error.to_string()),
         })?;
         Ok((json(&routed.report)?, routed.lfts, routed.sl2vl, routed.path_sls))

@@ -14,7 +14,9 @@ mod subnet;
 mod tables;
 mod write;
 
-pub use analysis::{Analysis, Cycle, LinkLoad, Pairs, Spread, analyse, check_tables};
+pub use analysis::{
+    Analysis, Bisection, Cycle, Demand, LinkLoad, Pairs, PatternLoad, Spread, Traffic, analyse, check_tables, traffic,
+};
 pub use engines::{Engine, NO_PATH, NO_PORT, Options, PathSls, RouteError, Routing, Seed, TorusConfig};
 pub use error::{FileError, Problem};
 pub use guid::Guid;

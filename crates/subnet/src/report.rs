@@ -4,9 +4,9 @@ use serde::Serialize;
 use thiserror::Error;
 
 use crate::{
-    Analysis, Counts, Cycle, Engine, FileError, Finding, Format, Guid, Import, LidError, LidOptions, LinkLoad, Options,
-    Pairs, PathSls, Problem, RouteError, Sl2Vl, Spread, Subnet, TableFile, Tables, analyse, assign_lids, check_tables,
-    read, read_as,
+    Analysis, Counts, Cycle, Demand, Engine, FileError, Finding, Format, Guid, Import, LidError, LidOptions, LinkLoad, Options,
+    Pairs, PathSls, Problem, RouteError, Sl2Vl, Spread, Subnet, TableFile, Tables, Traffic, analyse, assign_lids,
+    check_tables, read, read_as, traffic,
 };
 
 /// A file: its bytes, and its name for messages.
@@ -100,6 +100,8 @@ pub struct RouteReport {
     pub deadlock: Verdict,
     /// The most loaded links.
     pub hot_links: Vec<LinkLoad>,
+    /// Loads of patterns of traffic, and the effective bisection bandwidth.
+    pub traffic: Traffic,
     /// Number of ports whose LID was assigned or changed.
     pub assigned_lids: usize,
 }
@@ -126,6 +128,9 @@ pub enum RoutedError {
     /// The LIDs.
     #[error(transparent)]
     Lids(#[from] LidError),
+    /// The matrix of demands.
+    #[error("{0}")]
+    Matrix(String),
 }
 
 /// Assigns missing LIDs, routes a subnet and analyses the tables.
@@ -133,24 +138,42 @@ pub enum RoutedError {
 /// # Errors
 ///
 /// The engine cannot route the subnet, or it has no LIDs left.
-pub fn route(mut subnet: Subnet, lmc: Option<u8>, source: &Source) -> Result<Routed, RoutedError> {
+pub fn route(
+    mut subnet: Subnet,
+    lmc: Option<u8>,
+    source: &Source,
+    matrix: &[(String, String, f64)],
+) -> Result<Routed, RoutedError> {
     let assigned_lids = assign_lids_for(&mut subnet, lmc, source)?;
+    let matrix = demands(&subnet, matrix).map_err(RoutedError::Matrix)?;
     match source {
         Source::Engine(engine, options) => {
             let found = engine.route(&subnet, options)?;
             let sls = found.sls.as_ref();
             let analysis = analyse(&subnet, &found.tables, sls, &found.sl2vl)?;
-            let report = report(engine.to_string(), usize::from(found.layers), analysis, assigned_lids);
+            let traffic = traffic(&subnet, &found.tables, &matrix)?;
+            let layers = usize::from(found.layers);
+            let report = report(engine.to_string(), layers, analysis, traffic, assigned_lids);
             Ok(dumped(&subnet, report, &found.tables, sls, &found.sl2vl))
         }
         Source::Given(given) => {
             let (tables, sls, sl2vl) = given.as_ref();
             let sl2vl = sl2vl.clone().unwrap_or_else(|| Sl2Vl::modulo(8));
             let analysis = analyse(&subnet, tables, sls.as_ref(), &sl2vl)?;
-            let report = report("tables".to_owned(), analysis.lanes, analysis, assigned_lids);
+            let traffic = traffic(&subnet, tables, &matrix)?;
+            let report = report("tables".to_owned(), analysis.lanes, analysis, traffic, assigned_lids);
             Ok(dumped(&subnet, report, tables, sls.as_ref(), &sl2vl))
         }
     }
+}
+
+/// Demands between nodes by their names: the lowest port with a cable of each.
+fn demands(subnet: &Subnet, matrix: &[(String, String, f64)]) -> Result<Vec<Demand>, String> {
+    let demand = |(source, destination, weight): &(String, String, f64)| {
+        let (source, destination) = (subnet.first_port(source)?, subnet.first_port(destination)?);
+        Ok(Demand { source, destination, weight: *weight })
+    };
+    matrix.iter().map(demand).collect()
 }
 
 /// LIDs that tables are given for stay as they are.
@@ -165,7 +188,13 @@ fn assign_lids_for(subnet: &mut Subnet, lmc: Option<u8>, source: &Source) -> Res
     }
 }
 
-fn report(engine: String, layers: usize, analysis: Analysis, assigned_lids: usize) -> RouteReport {
+fn report(
+    engine: String,
+    layers: usize,
+    analysis: Analysis,
+    traffic: Traffic,
+    assigned_lids: usize,
+) -> RouteReport {
     RouteReport {
         engine,
         pairs: analysis.pairs,
@@ -174,6 +203,7 @@ fn report(engine: String, layers: usize, analysis: Analysis, assigned_lids: usiz
         layers,
         deadlock: Verdict { free: analysis.cycle.is_none(), cycle: analysis.cycle },
         hot_links: analysis.hot_links,
+        traffic,
         assigned_lids,
     }
 }

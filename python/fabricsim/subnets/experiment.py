@@ -8,7 +8,7 @@ from pathlib import Path
 
 _TEXT = """\
 # A fabric from {source}. Rates are those of the cables' widths and speeds; what the file does not say is set here.
-name = {name}
+title = {name}
 
 [topology.file]
 path = {fabric}
@@ -27,6 +27,7 @@ mtu = "4 KiB"
 [[traffic]]
 pattern = "uniform"
 load = 0.5
+message = "4 KiB"
 
 [run]
 warmup = "50 us"

@@ -5,9 +5,11 @@
 mod check;
 mod deadlock;
 mod paths;
+mod traffic;
 
 pub use check::check_tables;
 pub use deadlock::Cycle;
+pub use traffic::{Bisection, Demand, PatternLoad, Traffic, traffic};
 
 use rayon::prelude::*;
 use serde::Serialize;

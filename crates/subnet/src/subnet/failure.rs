@@ -60,6 +60,16 @@ impl Subnet {
         }
     }
 
+    /// The first port with a cable of the node with a description or GUID.
+    ///
+    /// # Errors
+    ///
+    /// No node has that description, or several, or it has no cable.
+    pub fn first_port(&self, name: &str) -> Result<PortId, String> {
+        let node = self.named(name)?;
+        self.cabled(node).next().ok_or_else(|| format!("{name}: no cable there"))
+    }
+
     /// The subnet of the nodes that have cables.
     #[must_use]
     pub fn connected(self) -> Self {

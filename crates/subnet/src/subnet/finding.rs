@@ -48,6 +48,8 @@ pub enum FindingKind {
     UnknownLid,
     /// A switch without a table.
     NoTable,
+    /// A table that the tool could not read to its end.
+    Incomplete,
 }
 
 /// An oddity, with its place.

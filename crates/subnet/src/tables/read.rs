@@ -30,12 +30,15 @@ pub struct TableFile {
     pub form: TableForm,
     /// Tables in the order of the file.
     pub tables: Vec<SwitchTable>,
+    /// Tables that the tool could not read to their end: line of its message, switch.
+    pub incomplete: Vec<(usize, Guid)>,
 }
 
 struct Reader<'a> {
     file: &'a str,
     form: Option<TableForm>,
     tables: Vec<SwitchTable>,
+    incomplete: Vec<(usize, Guid)>,
     /// True between the first line of a table and its last.
     open: bool,
     /// Range of LIDs that the first line states.
@@ -50,7 +53,7 @@ impl TableFile {
     /// A line that does not parse, a LID out of range, two tables of a switch, two entries for a LID, a truncated table.
     pub fn read(bytes: &[u8], file: &str) -> Result<Self, FileError> {
         let text = text(bytes, file)?;
-        let mut reader = Reader { file, form: None, tables: Vec::new(), open: false, stated: 0 };
+        let mut reader = Reader { file, form: None, tables: Vec::new(), incomplete: Vec::new(), open: false, stated: 0 };
         for line in Line::all(file, text) {
             reader.line(line)?;
         }
@@ -68,7 +71,7 @@ impl TableFile {
                 return Err(FileError::at(file, table.line, Problem::DuplicateEntry(twice[0].0)));
             }
         }
-        Ok(Self { file: file.to_owned(), form, tables: reader.tables })
+        Ok(Self { file: file.to_owned(), form, tables: reader.tables, incomplete: reader.incomplete })
     }
 
     /// The tables of a subnet's switches.
@@ -102,6 +105,10 @@ impl TableFile {
                 tables.row_mut(row)[usize::from(lid)] = port;
             }
         }
+        for &(line, guid) in &self.incomplete {
+            let text = format!("the table of switch {guid} is incomplete: reading it failed");
+            findings.push(Finding::new(FindingKind::Incomplete, &self.file, line, text));
+        }
         for (row, _) in filled.iter().enumerate().filter(|(_, filled)| !**filled) {
             let node = subnet.node(tables.switches[row]);
             let text = format!("switch \"{}\" ({}) has no table", node.description, node.guid);
@@ -131,6 +138,9 @@ impl Reader<'_> {
         if line.rest.ends_with("lids dumped") {
             let count = line.decimal("a number")? as usize;
             return self.end(&line, count);
+        }
+        if line.rest.contains("iberror: failed") {
+            return self.failed(&line);
         }
         let headings = ["LID    : Port", "LID : Port", "Lid  Out", "Port     Info", "ibwarn", "src/", "ibroute:"];
         if headings.iter().any(|heading| line.rest.starts_with(heading)) {
@@ -195,6 +205,14 @@ impl Reader<'_> {
         }
         table.entries.push((lid, port));
         Ok(())
+    }
+
+    /// A message of `ibroute` that it could not read the table to its end.
+    fn failed(&mut self, line: &Line<'_>) -> Result<(), FileError> {
+        let Some(table) = self.tables.last().filter(|_| self.open) else { return Ok(()) };
+        self.incomplete.push((line.number, table.guid));
+        self.open = false;
+        if self.form == Some(TableForm::Fdbs) { Err(line.error(Problem::Truncated("this table"))) } else { Ok(()) }
     }
 
     fn end(&mut self, line: &Line<'_>, count: usize) -> Result<(), FileError> {
