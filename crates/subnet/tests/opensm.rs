@@ -4,8 +4,8 @@
 
 mod support;
 
-use fabricsim_subnet::{Engine, LidOptions, Options, Subnet, assign_lids, read};
-use support::generate::{Random, fabric};
+use fabricsim_subnet::{Engine, LidOptions, Options, Subnet, TorusConfig, analyse, assign_lids, read};
+use support::generate::{Random, fabric, torus};
 use support::oracle;
 use support::{difference, text};
 
@@ -13,7 +13,7 @@ use support::{difference, text};
 const SHORT: u64 = 6;
 
 /// Engines whose tables are equal, with OpenSM's options.
-const EQUAL: [&str; 8] = ["minhop", "updn", "dnup", "dor", "ftree", "lash", "sssp", "dfsssp"];
+const EQUAL: [&str; 9] = ["minhop", "updn", "dnup", "dor", "ftree", "lash", "sssp", "dfsssp", "nue"];
 
 fn cases() -> std::ops::Range<u64> {
     let number = |name: &str| std::env::var(name).ok().and_then(|text| text.parse::<u64>().ok());
@@ -40,7 +40,8 @@ fn options(subnet: &Subnet, random: &mut Random, folder: &std::path::Path) -> (O
         config.push_str(&format!("root_guid_file {}\n", file.display()));
         options.roots = Some(roots);
     }
-    config.push_str(&format!("lmc {lmc}\n"));
+    options.nue_vls = random.below(5) as u8;
+    config.push_str(&format!("lmc {lmc}\nnue_max_num_vls {}\n", options.nue_vls));
     (options, lmc, config)
 }
 
@@ -78,6 +79,13 @@ fn random_fabrics_have_opensms_tables() {
                     if let Some(difference) = difference(&routing.tables.to_dump(&ours), &dump) {
                         note(difference);
                     }
+                    if let Some(needed) = lanes_needed(&theirs.log).filter(|&needed| routing.layers > needed) {
+                        note(format!("{} layers, OpenSM {needed}", routing.layers));
+                    }
+                    let found = analyse(&ours, &routing.tables, routing.sls.as_ref(), &routing.sl2vl).unwrap();
+                    if ["lash", "dfsssp", "nue", "updn"].contains(&engine) && found.cycle.is_some() {
+                        note(format!("not free of deadlock: {:?}", found.cycle));
+                    }
                     let list = std::fs::read(theirs.folder.join("opensm-subnet.lst")).unwrap();
                     let list = read(&list, "opensm-subnet.lst").unwrap().subnet;
                     assert_eq!(list.counts().switches, ours.counts().switches);
@@ -93,7 +101,58 @@ fn random_fabrics_have_opensms_tables() {
     assert!(failed.is_empty(), "{} differ:\n{}", failed.len(), failed.join("\n"));
 }
 
+/// Layers that DFSSSP or LASH needed, by OpenSM's log.
+fn lanes_needed(log: &str) -> Option<u8> {
+    let line = log.lines().rev().find_map(|line| line.split("anes needed: ").nth(1))?;
+    line.trim_end_matches(", Balancing").trim().parse().ok()
+}
+
 fn errors(log: &str) -> String {
     let lines = log.lines().filter(|line| line.contains("ERR") || line.contains("at-tree"));
     lines.take(4).collect::<Vec<_>>().join(" | ")
+}
+
+/// Tori and meshes with parallel cables and failures, routed by Torus-2QoS.
+#[test]
+fn random_tori_have_opensms_tables() {
+    if !oracle::is_available() {
+        return;
+    }
+    let mut failed = Vec::new();
+    let (mut equal, mut refused) = (0, 0);
+    for seed in cases() {
+        let mut random = Random::new(seed ^ 0x70);
+        let (mut ours, file) = torus(&mut random);
+        let fresh = ours.clone();
+        assign_lids(&mut ours, LidOptions::default()).unwrap();
+        let folder = std::env::temp_dir().join(format!("fabricsim-opensm-{}-torus", std::process::id()));
+        std::fs::create_dir_all(&folder).unwrap();
+        let path = folder.join("torus.conf");
+        std::fs::write(&path, &file).unwrap();
+        let torus = TorusConfig::read(file.as_bytes(), "torus.conf").unwrap();
+        let result = Engine::Torus2Qos.route(&ours, &Options { torus: Some(torus), ..Options::default() });
+        if matches!(result, Err(fabricsim_subnet::RouteError::Divided { .. })) {
+            continue;
+        }
+        let config = format!("routing_engine torus-2QoS,no_fallback\ntorus_config {}\n", path.display());
+        let theirs = oracle::route(&fresh, &format!("{seed}torus"), &config).expect("OpenSM finishes");
+        let name = file.lines().next().unwrap();
+        match (result, theirs.engine.is_empty()) {
+            (Ok(routing), false) => {
+                equal += 1;
+                let dump = text(&theirs.folder.join("opensm-lfts.dump")).unwrap();
+                failed.extend(difference(&routing.tables.to_dump(&ours), &dump).map(|d| format!("seed {seed} {name}: {d}")));
+                let dump = text(&theirs.folder.join("opensm-sl2vl.dump")).unwrap();
+                failed.extend(difference(&routing.sl2vl.to_dump(&ours), &dump).map(|d| format!("seed {seed} {name}: SL2VL {d}")));
+                let found = analyse(&ours, &routing.tables, routing.sls.as_ref(), &routing.sl2vl).unwrap();
+                failed.extend(found.cycle.map(|cycle| format!("seed {seed} {name}: {cycle:?}")));
+            }
+            (Err(_), true) => refused += 1,
+            (Ok(_), true) => failed.push(format!("seed {seed} {name}: routed, OpenSM refuses: {}", errors(&theirs.log))),
+            (Err(error), false) => failed.push(format!("seed {seed} {name}: refused: {error}")),
+        }
+        let _ = std::fs::remove_dir_all(&theirs.folder);
+    }
+    eprintln!("equal {equal}, refused by both {refused}");
+    assert!(failed.is_empty(), "{} differ:\n{}", failed.len(), failed.join("\n"));
 }

@@ -1,12 +1,9 @@
 //! Shortest weighted paths from a destination to all switches, ties broken as OpenSM does (`osm_ucast_dfsssp.c`).
 //!
-//! Which of several shortest paths is found depends on the order in which equal distances leave the heap. That order is a
-//! property of OpenSM's heap (`cl_heap.c`): four children, the last of equal children rises, the last element replaces the root.
+//! Which of several shortest paths is found depends on the order in which equal distances leave the heap.
 
+use super::heap::Heap;
 use crate::fabric::Fabric;
-
-/// Children of an element of the heap.
-const CHILDREN: usize = 4;
 
 /// Distance of switches that are not reached.
 const FAR: u64 = u64::MAX;
@@ -32,8 +29,7 @@ pub(super) struct Graph {
     first: Vec<u32>,
     /// Links by their nearer switch.
     pub(super) links: Vec<Link>,
-    heap: Vec<(u64, u32)>,
-    place: Vec<u32>,
+    heap: Heap,
     distance: Vec<u64>,
     done: Vec<bool>,
     /// Link by which each switch was reached; `NO_LINK` for the destination's switch.
@@ -58,8 +54,7 @@ impl Graph {
         Self {
             first,
             links,
-            heap: Vec::with_capacity(count + 1),
-            place: vec![0; count + 1],
+            heap: Heap::new(count + 1),
             distance: vec![FAR; count],
             done: vec![false; count],
             used: vec![NO_LINK; count],
@@ -72,24 +67,17 @@ impl Graph {
         self.distance.fill(FAR);
         self.done.fill(false);
         self.used.fill(NO_LINK);
-        self.heap.clear();
-        self.heap.extend((0..count as u32).map(|switch| (FAR, switch)));
+        self.heap.fill(FAR, 0..(count + usize::from(adapter)) as u32);
         if adapter {
-            self.heap.push((FAR, count as u32));
-        }
-        for (index, element) in self.heap.iter().enumerate() {
-            self.place[element.1 as usize] = index as u32;
-        }
-        if adapter {
-            self.decrease(count, 0);
+            self.heap.decrease(count, 0);
         } else {
             self.distance[from] = 0;
-            self.decrease(from, 0);
+            self.heap.decrease(from, 0);
         }
-        while let Some(at) = self.pop() {
+        while let Some(at) = self.heap.pop() {
             if at == count {
                 self.distance[from] = 1;
-                self.decrease(from, 1);
+                self.heap.decrease(from, 1);
                 continue;
             }
             self.done[at] = true;
@@ -100,7 +88,7 @@ impl Graph {
                 if !self.done[to] && distance < self.distance[to] {
                     self.used[to] = link;
                     self.distance[to] = distance;
-                    self.decrease(to, distance);
+                    self.heap.decrease(to, distance);
                 }
             }
         }
@@ -116,54 +104,5 @@ impl Graph {
                 at = link.from as usize;
             }
         }
-    }
-
-    fn put(&mut self, index: usize, element: (u64, u32)) {
-        self.heap[index] = element;
-        self.place[element.1 as usize] = index as u32;
-    }
-
-    fn decrease(&mut self, node: usize, key: u64) {
-        let mut index = self.place[node] as usize;
-        let element = (key, node as u32);
-        while index > 0 {
-            let parent = (index - 1) / CHILDREN;
-            if key >= self.heap[parent].0 {
-                break;
-            }
-            self.put(index, self.heap[parent]);
-            index = parent;
-        }
-        self.put(index, element);
-    }
-
-    fn pop(&mut self) -> Option<usize> {
-        let root = *self.heap.first()?;
-        let last = self.heap.pop()?;
-        let len = self.heap.len();
-        if len == 0 {
-            return Some(root.1 as usize);
-        }
-        let mut index = 0;
-        loop {
-            let begin = index * CHILDREN + 1;
-            if begin >= len {
-                break;
-            }
-            let end = (begin + CHILDREN).min(len);
-            let mut least = begin;
-            for child in begin + 1..end {
-                if self.heap[child].0 <= self.heap[least].0 {
-                    least = child;
-                }
-            }
-            if last.0 <= self.heap[least].0 {
-                break;
-            }
-            self.put(index, self.heap[least]);
-            index = least;
-        }
-        self.put(index, last);
-        Some(root.1 as usize)
     }
 }

@@ -10,10 +10,12 @@ mod dijkstra;
 mod dimension_order;
 mod down_up;
 mod fat_tree;
+mod heap;
 mod hops;
 mod lash;
 mod layer_graph;
 mod min_hop;
+mod nue;
 mod random;
 mod ranked;
 mod service_levels;
@@ -42,7 +44,7 @@ pub const NO_PORT: u8 = 255;
 type Route = fn(&Fabric<'_>, &Options) -> Result<Routing, RouteError>;
 
 /// All engines: name in OpenSM's `routing_engine`, function.
-const ENGINES: [(Engine, &str, Route); 9] = [
+const ENGINES: [(Engine, &str, Route); 10] = [
     (Engine::MinHop, "minhop", min_hop::route),
     (Engine::UpDown, "updn", up_down::route),
     (Engine::DownUp, "dnup", down_up::route),
@@ -52,6 +54,7 @@ const ENGINES: [(Engine, &str, Route); 9] = [
     (Engine::Lash, "lash", lash::route),
     (Engine::Sssp, "sssp", sssp::route),
     (Engine::Dfsssp, "dfsssp", dfsssp::route),
+    (Engine::Nue, "nue", nue::route),
 ];
 
 /// A routing engine of OpenSM.
@@ -75,6 +78,8 @@ pub enum Engine {
     Sssp,
     /// The paths of SSSP in layers.
     Dfsssp,
+    /// Paths by a search that closes no cycle of dependencies.
+    Nue,
 }
 
 impl Engine {
@@ -139,11 +144,13 @@ pub struct Options {
     pub torus: Option<TorusConfig>,
     /// Number of virtual lanes of all links, 1 to 15.
     pub vls: u8,
+    /// Number of virtual lanes of Nue (`nue_max_num_vls`), at most `vls`; 0 for all.
+    pub nue_vls: u8,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Self { roots: None, compute_nodes: None, torus: None, port_shifting: false, scatter_ports: 0, vls: 8 }
+        Self { roots: None, compute_nodes: None, torus: None, port_shifting: false, scatter_ports: 0, vls: 8, nue_vls: 1 }
     }
 }
 

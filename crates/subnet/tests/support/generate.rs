@@ -180,7 +180,7 @@ impl Plan {
             }
         }
         let mut text = String::new();
-        for (at, ends) in ends.iter().enumerate() {
+        for (at, ends) in ends.iter().enumerate().filter(|(_, ends)| !ends.is_empty()) {
             let guid = 0x20_0000 + guids[at] * 0x101;
             let _ = write!(text, "\nswitchguid=0x{guid:x}({guid:x})\nSwitch\t{} \"{}\"\t\t# \"sw{at}\" ", ends.len().max(2), key(at));
             text.push_str("enhanced port 0 lid 0 lmc 0\n");
@@ -217,4 +217,78 @@ pub(crate) fn fabric(random: &mut Random) -> (Subnet, &'static str) {
     let shuffled = random.below(3) > 0;
     let subnet = plan.subnet(shuffled.then_some(random));
     (subnet, name)
+}
+
+/// A random torus or mesh of two or three dimensions, with failures, and its description for Torus-2QoS.
+pub(crate) fn torus(random: &mut Random) -> (Subnet, String) {
+    let mut sizes = [1usize; 3];
+    let dimensions = 2 + random.below(2) as usize;
+    sizes[..dimensions].fill_with(|| 2 + random.below(4) as usize);
+    let mesh: Vec<bool> = sizes.iter().map(|&size| size <= 2 || random.below(3) == 0).collect();
+    let count = sizes.iter().product::<usize>();
+    let trunk = 1 + random.below(2) as usize;
+    let mut plan = Plan { adapters: vec![1 + random.below(2) as usize; count], ..Plan::default() };
+    let place = |at: usize| [at % sizes[0], at / sizes[0] % sizes[1], at / sizes[0] / sizes[1]];
+    let index = |place: [usize; 3]| (place[2] * sizes[1] + place[1]) * sizes[0] + place[0];
+    let step = |at: usize, dimension: usize, by: usize| {
+        let mut next = place(at);
+        next[dimension] = (next[dimension] + by) % sizes[dimension];
+        index(next)
+    };
+    for at in 0..count {
+        for dimension in (0..3).filter(|&dimension| sizes[dimension] > 1) {
+            if place(at)[dimension] + 1 < sizes[dimension] || !mesh[dimension] {
+                plan.cables.extend((0..trunk).map(|_| (at, step(at, dimension, 1))));
+            }
+        }
+    }
+    let origin = random.below(count as u64) as usize;
+    let origin = (0..3).filter(|&dimension| mesh[dimension]).fold(origin, |at, dimension| {
+        let mut place = place(at);
+        place[dimension] = 0;
+        index(place)
+    });
+    let mut kept = vec![origin];
+    let mut text = String::from("torus");
+    for dimension in 0..3 {
+        let _ = write!(text, " {}{}", sizes[dimension], if mesh[dimension] { "m" } else { "t" });
+    }
+    text.push_str("\nportgroup_max_ports 64\n");
+    let mut links = Vec::new();
+    for (dimension, name) in ["x", "y", "z"].into_iter().enumerate().filter(|&(dimension, _)| sizes[dimension] > 1) {
+        links.push((format!("{name}p_link"), step(origin, dimension, 1)));
+        if !mesh[dimension] {
+            links.push((format!("{name}m_link"), step(origin, dimension, sizes[dimension] - 1)));
+        }
+    }
+    kept.extend(links.iter().map(|link| link.1));
+    match random.below(4) {
+        0 => {
+            let gone = random.below(count as u64) as usize;
+            if !kept.contains(&gone) {
+                plan.adapters[gone] = 0;
+                plan.cables.retain(|&(a, b)| a != gone && b != gone);
+            }
+        }
+        1 => {
+            let slot = random.below(plan.cables.len() as u64) as usize;
+            let (a, b) = plan.cables[slot];
+            let is_seed = [a, b].contains(&origin);
+            plan.cables.retain(|&cable| is_seed || cable != (a, b));
+        }
+        _ => {}
+    }
+    let shuffled = random.below(2) > 0;
+    let subnet = plan.subnet(shuffled.then_some(random));
+    let guid = |at: usize| {
+        let name = format!("sw{at}");
+        subnet.nodes.iter().find(|node| node.description == name).map_or(0, |node| node.guid.0)
+    };
+    for (name, neighbour) in &links {
+        let _ = writeln!(text, "{name} 0x{:x} 0x{:x}", guid(origin), guid(*neighbour));
+    }
+    for (dimension, name) in ["x", "y", "z"].into_iter().enumerate() {
+        let _ = writeln!(text, "{name}_dateline -{}", place(origin)[dimension]);
+    }
+    (subnet, text)
 }

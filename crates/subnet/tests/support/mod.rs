@@ -1,6 +1,7 @@
 //! Reference files: subnets and tables of the real OpenSM.
 #![allow(dead_code, reason = "every test binary uses a part")]
 
+pub(crate) mod cases;
 pub(crate) mod generate;
 pub(crate) mod oracle;
 
