@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use fabricsim_subnet::report::{self, RoutedError, Source, SubnetFiles};
-use fabricsim_subnet::{Engine, Format, Options, PathSls, RouteError, Sl2Vl, Subnet, TableFile};
+use fabricsim_subnet::{Engine, Format, Options, PathSls, RouteError, Sl2Vl, Subnet, TableFile, TorusConfig};
 use fabricsim_topology::Identity;
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
@@ -73,12 +73,15 @@ pub(crate) struct Request {
     sl2vl: Option<File>,
     /// GUIDs of roots.
     roots: Option<File>,
+    /// The description of a torus.
+    torus: Option<File>,
     /// GUIDs of compute nodes.
     compute_nodes: Option<File>,
     port_shifting: bool,
     scatter_ports: u32,
     lmc: Option<u8>,
     vls: u8,
+    nue_vls: u8,
     /// Nodes and cables that have failed.
     fail: Vec<String>,
     /// Demands: sender, receiver, weight.
@@ -139,7 +142,9 @@ impl Request {
         let guids =
             |file: &Option<File>| file.as_ref().map(named).map(report::guids).transpose().map_err(bad_input);
         let (roots, compute_nodes) = (guids(&self.roots)?, guids(&self.compute_nodes)?);
+        let torus = self.torus.as_ref().map(named);
+        let torus = torus.map(|(bytes, name)| TorusConfig::read(bytes, name)).transpose().map_err(bad_input)?;
         let (port_shifting, scatter_ports, vls) = (self.port_shifting, self.scatter_ports, self.vls);
-        Ok(Source::Engine(engine, Options { roots, compute_nodes, port_shifting, scatter_ports, vls }))
+        Ok(Source::Engine(engine, Options { roots, compute_nodes, torus, port_shifting, scatter_ports, vls, nue_vls: self.nue_vls }))
     }
 }

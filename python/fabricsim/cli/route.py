@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -14,7 +15,7 @@ from fabricsim.cli.numbers import fixed
 from fabricsim.cli.state import Json, Set, output, print_json, tell
 from fabricsim.errors import InputError
 from fabricsim.spec import parse_assignment
-from fabricsim.subnets import ENGINES, Routed
+from fabricsim.subnets import ENGINES, Routed, read_matrix
 from fabricsim.subnets import route as route_subnet
 
 _FILE = {"metavar": "FILE"}
@@ -45,6 +46,9 @@ def route(
         Path | None,
         typer.Option("--roots", **_FILE, help="GUIDs of root switches, one a line (updn, ftree)."),
     ] = None,
+    torus: Annotated[
+        Path | None, typer.Option("--torus-conf", **_FILE, help="torus-2QoS.conf of the torus (torus-2QoS).")
+    ] = None,
     compute_nodes: Annotated[
         Path | None,
         typer.Option("--compute-nodes", **_FILE, help="GUIDs of compute nodes' ports, one a line (ftree)."),
@@ -57,6 +61,9 @@ def route(
         int | None, typer.Option("--lmc", min=0, max=7, help="Assign LIDs with this mask control.")
     ] = None,
     vls: Annotated[int, typer.Option("--vls", min=1, max=15, help="Virtual lanes of all links.")] = 8,
+    nue_vls: Annotated[
+        int, typer.Option("--nue-vls", min=0, max=15, help="Virtual lanes that nue may use; 0: all.")
+    ] = 1,
     fail: Annotated[
         list[str] | None,
         typer.Option(
@@ -64,6 +71,16 @@ def route(
             metavar="NAME",
             help="Take out a node (description or GUID), a cable (NODE/PORT) or all cables between two nodes "
             "(NODE->NODE). Repeatable.",
+        ),
+    ] = None,
+    against: Annotated[
+        str | None,
+        typer.Option("--against", metavar="ENGINE|LFTS", help="Show another engine, or tables, beside it."),
+    ] = None,
+    matrix: Annotated[
+        Path | None,
+        typer.Option(
+            "--matrix", metavar="CSV", help="Count the load of these demands: lines SENDER,RECEIVER,WEIGHT."
         ),
     ] = None,
     lfts: Annotated[
@@ -83,59 +100,103 @@ def route(
     """Forwarding tables of a subnet as OpenSM computes them, or given ones: reach, balance, deadlock verdict."""
     if engine is not None and engine.lower() not in {name.lower() for name in ENGINES}:
         raise InputError(f"--engine: no engine {engine!r}: expected one of {', '.join(ENGINES)}")
-    found = route_subnet(
-        fabric,
-        engine,
-        tables=tables,
-        path_sls=table_levels,
-        sl2vl=table_lanes,
-        roots=roots,
-        compute_nodes=compute_nodes,
-        port_shifting=port_shifting,
-        scatter_ports=scatter_ports,
-        lmc=lmc,
-        vls=vls,
-        fail=fail or (),
-        overrides=[parse_assignment(text) for text in set or []],
-    )
+    common: dict[str, Any] = {
+        "roots": roots,
+        "torus": torus,
+        "compute_nodes": compute_nodes,
+        "port_shifting": port_shifting,
+        "scatter_ports": scatter_ports,
+        "lmc": lmc,
+        "vls": vls,
+        "nue_vls": nue_vls,
+        "fail": fail or (),
+        "matrix": [] if matrix is None else read_matrix(matrix),
+        "overrides": [parse_assignment(text) for text in set or []],
+    }
+    found = route_subnet(fabric, engine, tables=tables, path_sls=table_levels, sl2vl=table_lanes, **common)
     written = {lfts: found.lfts, sl2vl: found.sl2vl, path_sls: found.path_sls}
     for out, text in written.items():
         if out is not None:
             write(text, out, force)
             tell(f"written: {out}")
+    other = None if against is None else _other(fabric, against, common)
     if json:
-        print_json(found.report)
+        print_json(found.report if other is None else {**found.report, "against": other.report})
     else:
-        print_routed(found, output())
+        print_routed([found] if other is None else [other, found], output())
 
 
-def print_routed(found: Routed, console: Console) -> None:
-    """The report as a short table."""
-    report = found.report
-    pairs, load = report["pairs"], report["link_load"]
-    table = Table.grid(padding=(0, 2))
-    table.add_row("engine", report["engine"])
-    total = pairs["reachable"] + pairs["unreachable"]
-    table.add_row("paths", f"{pairs['reachable']:,} of {total:,} arrive, {pairs['non_minimal']:,} by detours")
-    table.add_row("switches on a path", f"{fixed(report['hops_mean'])} in the mean")
-    table.add_row(
-        "paths on a link",
-        f"{load['max']:,} at most, {fixed(load['mean'], 1)} in the mean, {load['min']:,} at least",
-    )
-    table.add_row("layers", str(report["layers"]))
-    table.add_row("deadlock", _verdict(report["deadlock"]))
-    table.add_row("processor time", f"{fixed(report['cpu_s'])} s")
+def _other(fabric: Path, against: str, common: dict[str, Any]) -> Routed:
+    """The same subnet by another engine, or with the tables of a file."""
+    if against.lower() in {name.lower() for name in ENGINES}:
+        return route_subnet(fabric, against, **common)
+    if not Path(against).is_file():
+        raise InputError(f"--against: neither a file nor an engine: {against} ({', '.join(ENGINES)})")
+    return route_subnet(fabric, tables=against, **common)
+
+
+def print_routed(found: Sequence[Routed], console: Console) -> None:
+    """Reports side by side, and the most loaded links and the cycle of each."""
+    table = Table(show_header=len(found) > 1, box=None, padding=(0, 2, 0, 0))
+    table.add_column("")
+    for one in found:
+        table.add_column(str(one.report["engine"]))
+    for label, cell in _ROWS.items():
+        table.add_row(label, *(cell(one.report) for one in found))
+    for number, pattern in enumerate(found[-1].report["traffic"]["patterns"]):
+        cells = (_pattern(one.report["traffic"]["patterns"][number]) for one in found)
+        table.add_row(f"flows on a link, {pattern['pattern']}", *cells)
     console.print(table)
+    for one in found:
+        _print_links(one.report, console)
+
+
+def _pattern(load: dict[str, Any]) -> str:
+    if load["phases"] == 1:
+        return f"{fixed(load['worst_max'], 1)} at most"
+    mean, worst = fixed(load["mean_max"], 1), fixed(load["worst_max"], 1)
+    return f"{mean} at most in the mean of {load['phases']} phases, {worst} in the worst"
+
+
+def _paths(report: dict[str, Any]) -> str:
+    pairs = report["pairs"]
+    total = pairs["reachable"] + pairs["unreachable"]
+    return f"{pairs['reachable']:,} of {total:,} arrive, {pairs['non_minimal']:,} by detours"
+
+
+def _loads(report: dict[str, Any]) -> str:
+    load = report["link_load"]
+    return f"{load['max']:,} at most, {fixed(load['mean'], 1)} in the mean, {load['min']:,} at least"
+
+
+def _bisection(report: dict[str, Any]) -> str:
+    found = report["traffic"]["bisection"]
+    if found is None:
+        return "-"
+    return f"{found['mean']:.1%} of the adapters' links (± {found['error']:.1%}), {found['worst']:.1%} in the worst"
+
+
+_ROWS: dict[str, Callable[[dict[str, Any]], str]] = {
+    "paths": _paths,
+    "switches on a path": lambda report: f"{fixed(report['hops_mean'])} in the mean",
+    "paths on a link": _loads,
+    "layers": lambda report: str(report["layers"]),
+    "deadlock": lambda report: "none possible" if report["deadlock"]["free"] else "possible: see below",
+    "effective bisection": _bisection,
+    "processor time": lambda report: f"{fixed(report['cpu_s'])} s",
+}
+
+
+def _print_links(report: dict[str, Any], console: Console) -> None:
     if report["hot_links"]:
-        hot = Table(title="links with most paths")
+        hot = Table(title=f"{report['engine']}: links with most paths")
         hot.add_column("paths", justify="right")
         hot.add_column("link")
         for link in report["hot_links"]:
             hot.add_row(f"{link['paths']:,}", link["name"])
         console.print(hot)
-    for name in (report["deadlock"]["cycle"] or {}).get("names", []):
-        console.print(f"waits for: {name}", markup=False)
-
-
-def _verdict(deadlock: dict[str, Any]) -> str:
-    return "none possible" if deadlock["free"] else "possible: the channels below wait for each other"
+    names = (report["deadlock"]["cycle"] or {}).get("names", [])
+    if names:
+        console.print(f"{report['engine']}: packets can wait for each other in this circle of channels:")
+    for name in names:
+        console.print(f"  {name}", markup=False)

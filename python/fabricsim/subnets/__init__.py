@@ -5,6 +5,7 @@
 """
 
 from fabricsim.subnets.experiment import experiment_text
+from fabricsim.subnets.matrix import read_matrix
 from fabricsim.subnets.reading import FORMATS, Finding, Subnet, read_subnet
 from fabricsim.subnets.routing import ENGINES, CannotRouteError, Routed, route
 
@@ -16,6 +17,7 @@ __all__ = [
     "Routed",
     "Subnet",
     "experiment_text",
+    "read_matrix",
     "read_subnet",
     "route",
 ]

@@ -28,7 +28,8 @@ class Routed:
     report: dict[str, Any]
     """`engine`, `pairs` {`reachable`, `unreachable`, `non_minimal`}, `hops_mean` (switches on a path), `link_load`
     {`max`, `mean`, `min`} (paths on a direction of a link between switches), `layers`, `deadlock` {`free`, `cycle`},
-    `hot_links`, `assigned_lids`, `cpu_s`."""
+    `hot_links`, `traffic` {`patterns` [{`pattern`, `phases`, `mean_max`, `worst_max`, `worst_phase`, `hot_link`}],
+    `bisection` {`samples`, `mean`, `error`, `worst`}}, `assigned_lids`, `cpu_s`."""
     lfts: str
     """Forwarding tables, as `opensm-lfts.dump` has them."""
     sl2vl: str
@@ -45,12 +46,15 @@ def route(
     path_sls: Path | str | None = None,
     sl2vl: Path | str | None = None,
     roots: Path | str | None = None,
+    torus: Path | str | None = None,
     compute_nodes: Path | str | None = None,
     port_shifting: bool = False,
     scatter_ports: int = 0,
     lmc: int | None = None,
     vls: int = 8,
+    nue_vls: int = 1,
     fail: Sequence[str] = (),
+    matrix: Sequence[tuple[str, str, float]] = (),
     overrides: Sequence[tuple[str, str]] = (),
 ) -> Routed:
     """Routes a subnet with an engine, or analyses given tables.
@@ -62,14 +66,17 @@ def route(
         path_sls: service levels of paths that belong to the tables.
         sl2vl: virtual lanes of service levels that belong to the tables.
         roots: file of the GUIDs of root switches, for `updn` and `ftree` (`root_guid_file`).
+        torus: file that describes the torus, for `torus-2QoS` (`torus-2QoS.conf`).
         compute_nodes: file of the GUIDs of compute nodes' ports, for `ftree` (`cn_guid_file`).
         port_shifting: OpenSM's option of that name.
         scatter_ports: OpenSM's option of that name: the seed of random choices; 0 for none.
         lmc: assign LIDs with this mask control, 0 to 7; by default LIDs are as the file has them, and assigned where
             there are none.
         vls: virtual lanes of all links, 1 to 15.
+        nue_vls: virtual lanes that `nue` may use (`nue_max_num_vls`), 1 to 15; 0 for all.
         fail: nodes (description or GUID), ports (`NODE/PORT`) or pairs of nodes (`NODE->NODE`) whose cables are taken
             out.
+        matrix: demands whose load is counted: sender, receiver (descriptions or GUIDs), weight.
         overrides: settings of the experiment.
 
     Raises:
@@ -89,12 +96,15 @@ def route(
         "path_sls": load_optional(path_sls),
         "sl2vl": load_optional(sl2vl),
         "roots": load_optional(roots),
+        "torus": load_optional(torus),
         "compute_nodes": load_optional(compute_nodes),
         "port_shifting": port_shifting,
         "scatter_ports": scatter_ports,
         "lmc": lmc,
         "vls": vls,
+        "nue_vls": nue_vls,
         "fail": list(fail),
+        "matrix": list(matrix),
     }
     begin = time.process_time()
     try:

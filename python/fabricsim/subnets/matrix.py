@@ -1,0 +1,41 @@
+"""Matrices of demands."""
+
+from __future__ import annotations
+
+import csv
+from pathlib import Path
+
+from fabricsim.errors import InputError
+
+Demand = tuple[str, str, float]
+"""Sender, receiver, weight."""
+
+
+def read_matrix(path: Path | str) -> list[Demand]:
+    """Reads demands from a CSV file: lines `SENDER,RECEIVER,WEIGHT`; the weight is 1 where it is left out.
+
+    Raises:
+        InputError: the file cannot be read, or a line has other columns.
+    """
+    try:
+        with Path(path).open(newline="", encoding="utf-8") as file:
+            rows = list(enumerate(csv.reader(file, skipinitialspace=True), start=1))
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(
+            f"{path}: it cannot be read: {getattr(error, 'strerror', None) or 'not UTF-8 text'}"
+        ) from error
+    return [_demand(path, number, row) for number, row in rows if row and not row[0].startswith("#")]
+
+
+def _demand(path: Path | str, number: int, row: list[str]) -> Demand:
+    if len(row) not in {2, 3}:
+        raise InputError(
+            f"{path}:{number}: {len(row)} columns: expected SENDER,RECEIVER or SENDER,RECEIVER,WEIGHT"
+        )
+    try:
+        weight = float(row[2]) if len(row) == 3 else 1.0
+    except ValueError:
+        raise InputError(f"{path}:{number}: the weight {row[2]!r} is no number") from None
+    if not 0 <= weight < float("inf"):
+        raise InputError(f"{path}:{number}: the weight {row[2]} is not 0 or more")
+    return row[0], row[1], weight
