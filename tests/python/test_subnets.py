@@ -189,7 +189,7 @@ def test_tables_equal_those_of_opensm(opensm: Path, tmp_path: Path, name: str, e
 
 
 def test_a_real_cluster_with_its_deployed_tables(opensm: Path) -> None:
-    """Avakas: the deployed tables load a link with 332 paths, OpenSM's minhop with 270, as OpenSM itself was measured."""
+    """Avakas: the deployed tables load a link with 332 paths, OpenSM's minhop with 270 (OpenSM itself, measured)."""
     fabric = opensm / "fabrics" / "avakas.ibnet"
     assert route(fabric).report["link_load"]["max"] == 270
     raw = opensm / "fabrics" / "raw" / "avakas"

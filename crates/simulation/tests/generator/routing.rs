@@ -328,12 +328,12 @@ fn stated_policy(build: &mut Build) -> Option<&'static str> {
     }
 }
 
-/// Engines that do not fit every fabric and number of lanes, with a root for those that want one.
+/// Engines, with a root for those that want one. Where one does not fit the fabric and its lanes, the next is taken.
 const ENGINES: [(&str, bool); 9] = [
     ("minhop", false),
     ("updn", true),
-    ("dnup", false),
     ("ftree", false),
+    ("dnup", false),
     ("dor", false),
     ("lash", false),
     ("sssp", false),
@@ -343,7 +343,10 @@ const ENGINES: [(&str, bool); 9] = [
 
 /// The engine: one that routes this fabric on its lanes.
 fn engine(build: &mut Build) {
-    let first = build.draw.below(ENGINES.len());
+    // Few fabrics are trees, and only those fit this engine.
+    let of_trees = ENGINES.iter().position(|engine| engine.0 == "ftree").unwrap_or(0);
+    let is_tree = TREES.contains(&build.choice("topology")) && build.draw.chance(1, 2);
+    let first = if is_tree { of_trees } else { build.draw.below(ENGINES.len()) };
     let root = format!("[\"{}\"]", build.graph.switches[0].name);
     let text = format!("{}[run]\nduration = \"1 us\"\n", build.draft);
     let fits = |engine: &str, has_root: bool| {
