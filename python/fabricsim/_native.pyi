@@ -117,8 +117,8 @@ def route_subnet(request: dict[str, object]) -> tuple[str, str, str, str]:
     """Routes a subnet. A JSON object; forwarding tables, tables of lanes and levels of paths as OpenSM dumps them.
 
     `request` has the keys `fabric`, `is_experiment`, `overrides`, `base`, `engine`, `tables`, `path_sls`, `sl2vl`,
-    `roots`, `torus`, `compute_nodes`, `port_shifting`, `scatter_ports`, `lmc`, `vls`, `nue_vls`, `fail` and `matrix`.
-    RuntimeError: the engine cannot route the subnet.
+    `roots`, `torus`, `compute_nodes`, `port_shifting`, `scatter_ports`, `lmc`, `manager`, `vls`, `nue_vls`, `fail` and
+    `matrix`. RuntimeError: the engine cannot route the subnet.
     """
 
 def ordering_check(settings: str) -> None:

@@ -82,6 +82,8 @@ pub(crate) struct Request {
     lmc: Option<u8>,
     vls: u8,
     nue_vls: u8,
+    /// Node of the subnet manager.
+    manager: Option<String>,
     /// Nodes and cables that have failed.
     fail: Vec<String>,
     /// Demands: sender, receiver, weight.
@@ -95,6 +97,9 @@ pub(crate) fn route_subnet(py: Python<'_>, request: Request) -> PyResult<(String
         let mut subnet = request.subnet()?;
         for name in &request.fail {
             subnet.fail(name).map_err(|message| bad_input(format!("--fail: {message}")))?;
+        }
+        if let Some(name) = &request.manager {
+            subnet.set_manager(name).map_err(|message| bad_input(format!("--manager: {message}")))?;
         }
         let subnet = subnet.connected();
         let source = request.source(&subnet)?;

@@ -60,6 +60,14 @@ def route(
     lmc: Annotated[
         int | None, typer.Option("--lmc", min=0, max=7, help="Assign LIDs with this mask control.")
     ] = None,
+    manager: Annotated[
+        str | None,
+        typer.Option(
+            "--manager",
+            metavar="NODE",
+            help="Where OpenSM runs: if LIDs are assigned, its port gets the first.",
+        ),
+    ] = None,
     vls: Annotated[int, typer.Option("--vls", min=1, max=15, help="Virtual lanes of all links.")] = 8,
     nue_vls: Annotated[
         int, typer.Option("--nue-vls", min=0, max=15, help="Virtual lanes that nue may use; 0: all.")
@@ -107,6 +115,7 @@ def route(
         "port_shifting": port_shifting,
         "scatter_ports": scatter_ports,
         "lmc": lmc,
+        "manager": manager,
         "vls": vls,
         "nue_vls": nue_vls,
         "fail": fail or (),

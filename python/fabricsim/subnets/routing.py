@@ -51,6 +51,7 @@ def route(
     port_shifting: bool = False,
     scatter_ports: int = 0,
     lmc: int | None = None,
+    manager: str | None = None,
     vls: int = 8,
     nue_vls: int = 1,
     fail: Sequence[str] = (),
@@ -72,6 +73,7 @@ def route(
         scatter_ports: OpenSM's option of that name: the seed of random choices; 0 for none.
         lmc: assign LIDs with this mask control, 0 to 7; by default LIDs are as the file has them, and assigned where
             there are none.
+        manager: description or GUID of the node on which OpenSM runs: where LIDs are assigned, its port gets the first.
         vls: virtual lanes of all links, 1 to 15.
         nue_vls: virtual lanes that `nue` may use (`nue_max_num_vls`), 1 to 15; 0 for all.
         fail: nodes (description or GUID), ports (`NODE/PORT`) or pairs of nodes (`NODE->NODE`) whose cables are taken
@@ -101,6 +103,7 @@ def route(
         "port_shifting": port_shifting,
         "scatter_ports": scatter_ports,
         "lmc": lmc,
+        "manager": manager,
         "vls": vls,
         "nue_vls": nue_vls,
         "fail": list(fail),

@@ -1,4 +1,4 @@
-//! Cables and nodes that are taken out of a subnet, by name.
+//! Nodes, ports and cables by name: those that fail, and the manager's.
 
 use std::collections::BTreeMap;
 
@@ -68,6 +68,16 @@ impl Subnet {
     pub fn first_port(&self, name: &str) -> Result<PortId, String> {
         let node = self.named(name)?;
         self.cabled(node).next().ok_or_else(|| format!("{name}: no cable there"))
+    }
+
+    /// The subnet manager runs on the first port with a cable of the node with a description or GUID.
+    ///
+    /// # Errors
+    ///
+    /// No node has that description, or several, or it has no cable.
+    pub fn set_manager(&mut self, name: &str) -> Result<(), String> {
+        self.manager = Some(self.first_port(name)?);
+        Ok(())
     }
 
     /// The subnet of the nodes that have cables.
