@@ -21,6 +21,7 @@ pub mod fcp;
 pub mod field;
 pub mod headers;
 pub mod ids;
+pub mod mad;
 pub mod packet;
 mod psn;
 mod record;
