@@ -4,6 +4,7 @@ use fabricsim_units::Vl;
 use serde::{Serialize, Serializer};
 
 use crate::field::{Field, get, put};
+use crate::packet::Checksum;
 use crate::record::{Record, record};
 use crate::{WireError, crc};
 
@@ -75,12 +76,12 @@ impl Fcp {
         Ok(Self::WIRE_LEN)
     }
 
-    /// Reads packet and LPCRC; true if LPCRC is right.
-    pub fn parse_packet(bytes: &[u8]) -> Result<(Self, u16, bool), WireError> {
+    /// Reads packet and LPCRC.
+    pub fn parse_packet(bytes: &[u8]) -> Result<(Self, Checksum<u16>), WireError> {
         crate::error::need("FCP", Self::WIRE_LEN, bytes.len())?;
         let found = u16::from_be_bytes([bytes[4], bytes[5]]);
-        let right = crc::lpcrc([bytes[0], bytes[1], bytes[2], bytes[3]]);
-        Ok((Self::parse(bytes)?, found, found == right))
+        let computed = crc::lpcrc([bytes[0], bytes[1], bytes[2], bytes[3]]);
+        Ok((Self::parse(bytes)?, Checksum { found, computed }))
     }
 }
 
@@ -94,9 +95,9 @@ mod tests {
         let mut bytes = [0; 6];
         assert_eq!(fcp.emit_packet(&mut bytes), Ok(6));
         assert_eq!(bytes, [0x10, 0, 0, 0x80, 0x50, 0xd5]);
-        assert_eq!(Fcp::parse_packet(&bytes), Ok((fcp, 0x50d5, true)));
+        assert_eq!(Fcp::parse_packet(&bytes), Ok((fcp, Checksum { found: 0x50d5, computed: 0x50d5 })));
         bytes[3] ^= 1;
-        assert!(!Fcp::parse_packet(&bytes).unwrap().2);
+        assert!(!Fcp::parse_packet(&bytes).unwrap().1.is_right());
         assert!(Fcp::parse_packet(&bytes[..5]).is_err() && fcp.emit_packet(&mut bytes[..5]).is_err());
     }
 }

@@ -230,13 +230,9 @@ mod tests {
     #[test]
     fn kinds_of_lids_do_not_overlap() {
         let kinds = |lid: u16| (Lid(lid).is_unicast(), Lid(lid).is_multicast());
-        assert_eq!([0, 1, 0xbfff, 0xc000, 0xfffe, 0xffff].map(kinds), [
-            (false, false),
-            (true, false),
-            (true, false),
-            (false, true),
-            (false, true),
-            (false, false)
-        ]);
+        assert_eq!(
+            [0, 1, 0xbfff, 0xc000, 0xfffe, 0xffff].map(kinds),
+            [(false, false), (true, false), (true, false), (false, true), (false, true), (false, false)]
+        );
     }
 }

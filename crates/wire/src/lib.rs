@@ -15,7 +15,9 @@
 //!
 //! Sections are those of the InfiniBand Architecture Specification, volume 1.
 
+pub mod capture;
 pub mod crc;
+pub mod dissect;
 mod error;
 pub mod fcp;
 pub mod field;
@@ -25,6 +27,7 @@ pub mod mad;
 pub mod packet;
 mod psn;
 mod record;
+pub mod roce;
 
 pub use error::WireError;
 pub use psn::Psn;

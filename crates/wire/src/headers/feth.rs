@@ -1,6 +1,6 @@
+use crate::field::{Field, get, put};
 use crate::ids::newtypes;
 use crate::record::record;
-use crate::field::{Field, get, put};
 use serde::Serialize;
 use std::fmt;
 

@@ -14,8 +14,8 @@ mod syndrome_codes;
 
 pub use bth::{Bth, BthView};
 pub use extension::{
-    Aeth, AethView, AtomicAckEth, AtomicAckEthView, AtomicEth, AtomicEthView, Deth, DethView, Ieth, IethView, ImmDt,
-    ImmDtView, Rdeth, RdethView, Reth, RethView, Xrceth, XrcethView,
+    Aeth, AethView, AtomicAckEth, AtomicAckEthView, AtomicEth, AtomicEthView, Deth, DethView, Ieth, IethView,
+    ImmDt, ImmDtView, Rdeth, RdethView, Reth, RethView, Xrceth, XrcethView,
 };
 pub use feth::{Feth, FethView, PlacementType, SelectivityLevel};
 pub use grh::{Grh, GrhView, NEXT_HEADER_IBA};

@@ -243,7 +243,9 @@ impl Opcode {
     /// The headers between BTH and payload. Opcodes of no service have none.
     pub const fn extensions(self) -> Extensions {
         match self.kind() {
-            OpcodeKind::Transport(service, operation) => address(service, operation).union(operands(operation)),
+            OpcodeKind::Transport(service, operation) => {
+                address(service, operation).union(operands(operation))
+            }
             _ => Extensions::NONE,
         }
     }
@@ -333,13 +335,16 @@ mod tests {
         let count = |service| Opcode::all().filter(|opcode| opcode.service() == Some(service)).count();
         assert_eq!(Service::ALL.map(count), [25, 12, 23, 2, 23]);
         assert_eq!(Opcode::new(Service::Ud, Operation::ReadRequest), None);
-        assert_eq!([0x80, 0x81, 0x82, 0xc0, 0x18].map(|code| Opcode(code).kind()), [
-            OpcodeKind::Cnp,
-            OpcodeKind::Cnp,
-            OpcodeKind::Reserved,
-            OpcodeKind::Manufacturer,
-            OpcodeKind::Reserved
-        ]);
+        assert_eq!(
+            [0x80, 0x81, 0x82, 0xc0, 0x18].map(|code| Opcode(code).kind()),
+            [
+                OpcodeKind::Cnp,
+                OpcodeKind::Cnp,
+                OpcodeKind::Reserved,
+                OpcodeKind::Manufacturer,
+                OpcodeKind::Reserved
+            ]
+        );
     }
 
     /// Header stacks of table 38, one for each form.

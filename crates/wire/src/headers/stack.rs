@@ -1,11 +1,12 @@
 //! Transport headers of a packet as one value.
 
 use super::{
-    Aeth, AtomicAckEth, AtomicEth, Bth, BthView, Deth, Extension, Extensions, Feth, Ieth, ImmDt, Rdeth, Reth, Xrceth,
+    Aeth, AtomicAckEth, AtomicEth, Bth, BthView, Deth, Extension, Extensions, Feth, Ieth, ImmDt, Rdeth, Reth,
+    Xrceth,
 };
+use crate::WireError;
 use crate::ids::RKey;
 use crate::record::Record;
-use crate::WireError;
 
 /// Headers that name the receiver beside BTH.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

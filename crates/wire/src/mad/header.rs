@@ -137,7 +137,14 @@ record! {
 impl MadHeader {
     /// Header of a request with the versions of the class.
     pub fn new(class: MgmtClass, method: Method, transaction: TransactionId) -> Self {
-        Self { base_version: 1, class, class_version: class.version(), method, transaction, ..Self::default() }
+        Self {
+            base_version: 1,
+            class,
+            class_version: class.version(),
+            method,
+            transaction,
+            ..Self::default()
+        }
     }
 
     /// Header of the response to this request.

@@ -18,14 +18,14 @@ use serde::Serialize;
 pub use common::{ClassPortInfo, ClassPortInfoView, InformInfo, InformInfoView, Notice, NoticeView};
 pub use header::{AttributeId, MadHeader, MadHeaderView, Method, MgmtClass};
 pub use traps::{
-    BadKeyTrap, BadKeyTrapView, CapabilityTrap, CapabilityTrapView, GidTrap, GidTrapView, LidTrap, LidTrapView,
-    MKeyTrap, MKeyTrapView, PortTrap, PortTrapView, SwitchBadPKeyTrap, SwitchBadPKeyTrapView, SystemGuidTrap,
-    SystemGuidTrapView, Trap,
+    BadKeyTrap, BadKeyTrapView, CapabilityTrap, CapabilityTrapView, GidTrap, GidTrapView, LidTrap,
+    LidTrapView, MKeyTrap, MKeyTrapView, PortTrap, PortTrapView, SwitchBadPKeyTrap, SwitchBadPKeyTrapView,
+    SystemGuidTrap, SystemGuidTrapView, Trap,
 };
 
+use crate::WireError;
 use crate::field::Octets;
 use crate::record::{Record, record};
-use crate::WireError;
 
 /// Length of a management datagram in bytes.
 pub const MAD_LEN: usize = 256;

@@ -69,7 +69,11 @@ impl Packet<'_> {
 }
 
 /// Writes headers, payload and padding and returns their length. Also the content of RoCE packets.
-pub(crate) fn emit_transport(headers: &Headers, payload: &[u8], buffer: &mut [u8]) -> Result<usize, WireError> {
+pub(crate) fn emit_transport(
+    headers: &Headers,
+    payload: &[u8],
+    buffer: &mut [u8],
+) -> Result<usize, WireError> {
     let pad = pad_count(payload.len());
     let at = headers.emit(buffer)?;
     let end = at + payload.len() + pad;
@@ -100,7 +104,11 @@ pub fn emit_raw(lrh: &Lrh, content: &[u8], buffer: &mut [u8]) -> Result<usize, W
         return Err(WireError::Value { what: "bytes of a raw packet", value: content.len() as u64, allowed });
     }
     if !matches!(lrh.lnh, NextHeader::Raw | NextHeader::Ipv6) {
-        return Err(WireError::Value { what: "LRH.LNH of a raw packet", value: lrh.lnh as u64, allowed: "0 or 1" });
+        return Err(WireError::Value {
+            what: "LRH.LNH of a raw packet",
+            value: lrh.lnh as u64,
+            allowed: "0 or 1",
+        });
     }
     need("packet", len, buffer.len())?;
     let buffer = &mut buffer[..len];

@@ -5,6 +5,7 @@ mod view;
 
 pub use emit::{Packet, emit_raw, pad_count};
 pub use view::{Checksum, PacketView};
+pub(crate) use view::{check_grh, parse_transport};
 
 /// Length of ICRC in bytes.
 pub const ICRC_LEN: usize = 4;

@@ -5,7 +5,9 @@ mod disconnect;
 mod path;
 mod sidr;
 
-pub use connect::{Mra, MraView, Rej, RejReason, RejView, Rep, RepView, Req, ReqPath, ReqPathView, ReqView, Rtu, RtuView};
+pub use connect::{
+    Mra, MraView, Rej, RejReason, RejView, Rep, RepView, Req, ReqPath, ReqPathView, ReqView, Rtu, RtuView,
+};
 pub use disconnect::{Drep, DrepView, Dreq, DreqView};
 pub use path::{Apr, AprView, Lap, LapView};
 pub use sidr::{SidrRep, SidrRepView, SidrReq, SidrReqView};

@@ -3,10 +3,10 @@
 use serde::Serialize;
 
 use super::PortMask;
+use crate::WireError;
 use crate::field::Table;
 use crate::ids::{Lid, Qpn, Sl};
 use crate::record::{Record, record};
-use crate::WireError;
 
 record! {
     /// A packet that a switch marked.

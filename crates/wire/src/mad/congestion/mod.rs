@@ -5,7 +5,9 @@ mod log;
 mod settings;
 mod table;
 
-pub use info::{CongestionInfo, CongestionInfoView, CongestionKeyInfo, CongestionKeyInfoView, TimeStamp, TimeStampView};
+pub use info::{
+    CongestionInfo, CongestionInfoView, CongestionKeyInfo, CongestionKeyInfoView, TimeStamp, TimeStampView,
+};
 pub use log::{
     CaCongestionEvent, CaCongestionEventView, CaCongestionLog, CaCongestionLogView, CongestionLog,
     SwitchCongestionEvent, SwitchCongestionEventView, SwitchCongestionLog, SwitchCongestionLogView,

@@ -12,7 +12,9 @@ pub use congestion::{
     SwPortVlCongestionView,
 };
 pub use counters::{PortCounters, PortCountersExtended, PortCountersExtendedView, PortCountersView};
-pub use details::{PortRcvErrorDetails, PortRcvErrorDetailsView, PortXmitDiscardDetails, PortXmitDiscardDetailsView};
+pub use details::{
+    PortRcvErrorDetails, PortRcvErrorDetailsView, PortXmitDiscardDetails, PortXmitDiscardDetailsView,
+};
 pub use lanes::{
     PortFlowCtlCounters, PortFlowCtlCountersView, PortOpRcvCounters, PortOpRcvCountersView, PortVlOpData,
     PortVlOpDataView, PortVlOpPackets, PortVlOpPacketsView, PortVlXmitFlowCtlUpdateErrors,

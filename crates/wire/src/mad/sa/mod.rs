@@ -7,18 +7,21 @@ mod service;
 mod subnet;
 
 pub use multicast::{McMemberRecord, McMemberRecordView};
-pub use path::{MultiPathRecord, MultiPathRecordView, PathRecord, PathRecordView, TraceRecord, TraceRecordView};
+pub use path::{
+    MultiPathRecord, MultiPathRecordView, PathRecord, PathRecordView, TraceRecord, TraceRecordView,
+};
 pub use rmpp::{Rmpp, RmppView};
 pub use service::{
     InformInfoRecord, InformInfoRecordView, NoticeRecord, NoticeRecordView, ServiceAssociationRecord,
     ServiceAssociationRecordView, ServiceRecord, ServiceRecordView,
 };
 pub use subnet::{
-    GuidInfoRecord, GuidInfoRecordView, LinearForwardingTableRecord, LinearForwardingTableRecordView, LinkRecord,
-    LinkRecordView, MulticastForwardingTableRecord, MulticastForwardingTableRecordView, NodeRecord, NodeRecordView,
-    PKeyTableRecord, PKeyTableRecordView, PortInfoRecord, PortInfoRecordView, RandomForwardingTableRecord,
-    RandomForwardingTableRecordView, SlToVlMappingTableRecord, SlToVlMappingTableRecordView, SmInfoRecord,
-    SmInfoRecordView, SwitchInfoRecord, SwitchInfoRecordView, VlArbitrationTableRecord, VlArbitrationTableRecordView,
+    GuidInfoRecord, GuidInfoRecordView, LinearForwardingTableRecord, LinearForwardingTableRecordView,
+    LinkRecord, LinkRecordView, MulticastForwardingTableRecord, MulticastForwardingTableRecordView,
+    NodeRecord, NodeRecordView, PKeyTableRecord, PKeyTableRecordView, PortInfoRecord, PortInfoRecordView,
+    RandomForwardingTableRecord, RandomForwardingTableRecordView, SlToVlMappingTableRecord,
+    SlToVlMappingTableRecordView, SmInfoRecord, SmInfoRecordView, SwitchInfoRecord, SwitchInfoRecordView,
+    VlArbitrationTableRecord, VlArbitrationTableRecordView,
 };
 
 use super::attribute::attributes;

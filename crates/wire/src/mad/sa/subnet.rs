@@ -2,8 +2,8 @@
 
 use crate::ids::Lid;
 use crate::mad::smp::{
-    GuidInfo, LinearForwardingTable, MulticastForwardingTable, NodeDescription, NodeInfo, PKeyTable, PortInfo,
-    RandomForwardingTable, SlToVlMappingTable, SmInfo, SwitchInfo, VlArbitrationTable,
+    GuidInfo, LinearForwardingTable, MulticastForwardingTable, NodeDescription, NodeInfo, PKeyTable,
+    PortInfo, RandomForwardingTable, SlToVlMappingTable, SmInfo, SwitchInfo, VlArbitrationTable,
 };
 use crate::record::record;
 

@@ -6,15 +6,16 @@ mod switch_info;
 mod tables;
 
 pub use node::{
-    GuidInfo, GuidInfoView, LedInfo, LedInfoView, NodeDescription, NodeDescriptionView, NodeInfo, NodeInfoView, NodeType,
-    SmInfo, SmInfoView, SmState, VendorDiag, VendorDiagView,
+    GuidInfo, GuidInfoView, LedInfo, LedInfoView, NodeDescription, NodeDescriptionView, NodeInfo,
+    NodeInfoView, NodeType, SmInfo, SmInfoView, SmState, VendorDiag, VendorDiagView,
 };
 pub use port_info::{Mtu, PortInfo, PortInfoView, PortPhysicalState, PortState};
 pub use switch_info::{SwitchInfo, SwitchInfoView};
 pub use tables::{
-    LinearForwardingTable, LinearForwardingTableView, MulticastForwardingTable, MulticastForwardingTableView, PKeyTable,
-    PKeyTableView, RandomForwardingTable, RandomForwardingTableView, RandomRoute, RandomRouteView, SlToVlMappingTable,
-    SlToVlMappingTableView, VlArbitrationEntry, VlArbitrationEntryView, VlArbitrationTable, VlArbitrationTableView,
+    LinearForwardingTable, LinearForwardingTableView, MulticastForwardingTable, MulticastForwardingTableView,
+    PKeyTable, PKeyTableView, RandomForwardingTable, RandomForwardingTableView, RandomRoute, RandomRouteView,
+    SlToVlMappingTable, SlToVlMappingTableView, VlArbitrationEntry, VlArbitrationEntryView,
+    VlArbitrationTable, VlArbitrationTableView,
 };
 
 use super::attribute::attributes;
