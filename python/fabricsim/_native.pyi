@@ -15,6 +15,7 @@ __all__ = [
     "check",
     "demands",
     "describe",
+    "dissect_capture",
     "export",
     "ordering_check",
     "ordering_source",
@@ -98,6 +99,9 @@ class OrderingNetwork:
 
     def run(self, stop: OrderingStop) -> str:
         """Works until stopped. Returns counters as JSON. Releases the interpreter lock."""
+
+def dissect_capture(bytes: bytes, file: str) -> str:
+    """The records of a capture file (pcap, pcapng, ERF) as JSON. `file` names it in messages."""
 
 def ordering_check(settings: str) -> None:
     """Checks the settings of endpoints."""

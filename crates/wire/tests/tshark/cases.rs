@@ -3,13 +3,14 @@
 use fabricsim_units::Vl;
 use fabricsim_wire::Record;
 use fabricsim_wire::fcp::{Fcp, FcpOp};
+use fabricsim_wire::field::Text;
 use fabricsim_wire::headers::{Address, Deth, Grh, Headers, Lrh, Opcode, Operation, Service};
 use fabricsim_wire::ids::{CcKey, Lid, QKey, Qpn, TransactionId};
 use fabricsim_wire::mad::cm::{CmMad, CmMessage};
 use fabricsim_wire::mad::congestion::{CongestionAttribute, CongestionMad};
 use fabricsim_wire::mad::performance::{PerformanceAttribute, PerformanceMad};
-use fabricsim_wire::mad::sa::{SaAttribute, SaMad};
-use fabricsim_wire::mad::smp::{DirectedSmp, Smp, SmpAttribute};
+use fabricsim_wire::mad::sa::{MultiPathRecord, NodeRecord, SaAttribute, SaMad};
+use fabricsim_wire::mad::smp::{DirectedSmp, NodeDescription, Smp, SmpAttribute};
 use fabricsim_wire::mad::{MAD_LEN, Mad, Method, Notice, Trap};
 use fabricsim_wire::packet::{CNP_PAYLOAD, Packet};
 
@@ -28,7 +29,12 @@ fn emit(packet: &Packet<'_>) -> Vec<u8> {
 /// Route in the subnet. Virtual lane 15 is for subnet management only.
 fn lrh(seed: u64) -> Lrh {
     let lrh = Lrh::parse(&scrambled::<8>(seed)).expect("8 bytes");
-    Lrh { vl: Vl(lrh.vl.0 % 15), dlid: Lid(lrh.dlid.0 % 0xbfff + 1), slid: Lid(lrh.slid.0 % 0xbfff + 1), ..lrh }
+    Lrh {
+        vl: Vl(lrh.vl.0 % 15),
+        dlid: Lid(lrh.dlid.0 % 0xbfff + 1),
+        slid: Lid(lrh.slid.0 % 0xbfff + 1),
+        ..lrh
+    }
 }
 
 /// Transport headers of an opcode to a queue pair that is not one of management.
@@ -84,6 +90,11 @@ fn datagram(mad: &Mad, seed: u64) -> Vec<u8> {
     emit(&Packet { lrh, grh: None, transport, payload: &payload })
 }
 
+/// A name that is text, as tshark prints other bytes in its own way.
+fn description() -> NodeDescription {
+    NodeDescription { text: Text::new("node-17 HCA-1") }
+}
+
 /// Datagrams of every class with every attribute.
 pub(crate) fn datagrams() -> Vec<Vec<u8>> {
     let response = Method::GET_RESP;
@@ -94,9 +105,11 @@ pub(crate) fn datagrams() -> Vec<Vec<u8>> {
     };
     for (index, &(id, _)) in SmpAttribute::ALL.iter().enumerate() {
         let seed = 100 + index as u64;
-        let attribute = SmpAttribute::parse(id, &scrambled::<64>(seed)).expect("64 bytes").expect("it is known");
+        let attribute =
+            SmpAttribute::parse(id, &scrambled::<64>(seed)).expect("64 bytes").expect("it is known");
         let attribute = match attribute {
             SmpAttribute::Notice(notice) => SmpAttribute::Notice(Notice { is_generic: false, ..notice }),
+            SmpAttribute::NodeDescription(_) => SmpAttribute::NodeDescription(description()),
             other => other,
         };
         let smp = Smp::new(response, TransactionId(seed)).with(&attribute, 3).expect("it fits");
@@ -108,7 +121,24 @@ pub(crate) fn datagrams() -> Vec<Vec<u8>> {
     }
     for (index, &(id, _)) in SaAttribute::ALL.iter().enumerate() {
         let seed = 200 + index as u64;
-        let attribute = SaAttribute::parse(id, &scrambled::<200>(seed)).expect("200 bytes").expect("it is known");
+        let attribute =
+            SaAttribute::parse(id, &scrambled::<200>(seed)).expect("200 bytes").expect("it is known");
+        let attribute = match attribute {
+            SaAttribute::Notice(mut record) => {
+                record.notice.is_generic = false;
+                SaAttribute::Notice(record)
+            }
+            SaAttribute::NodeRecord(record) => {
+                SaAttribute::NodeRecord(NodeRecord { node_description: description(), ..record })
+            }
+            // More GIDs than there are would be read otherwise.
+            SaAttribute::MultiPathRecord(record) => SaAttribute::MultiPathRecord(MultiPathRecord {
+                source_count: 4,
+                destination_count: 7,
+                ..record
+            }),
+            other => other,
+        };
         let sa = SaMad::new(response, TransactionId(seed)).with(&attribute, seed << 40).expect("it fits");
         add(Mad::Sa(sa));
     }
@@ -132,9 +162,9 @@ pub(crate) fn datagrams() -> Vec<Vec<u8>> {
     packets
 }
 
-/// Traps of the subnet manager with their details.
+/// Traps of the subnet manager with their details. Not 259, in whose details tshark 4.0 reads 16 bits as an IPv6 address.
 pub(crate) fn traps() -> Vec<Vec<u8>> {
-    let numbers = [64, 65, 66, 67, 128, 129, 130, 131, 144, 145, 256, 257, 258, 259];
+    let numbers = [64, 65, 66, 67, 128, 129, 130, 131, 144, 145, 256, 257, 258];
     let packets = numbers.map(|number| {
         let details = Trap::parse(number, &scrambled::<54>(number.into())).expect("it is known").details();
         let notice = Notice { is_generic: true, trap_number: number, details, ..Notice::default() };

@@ -17,7 +17,7 @@ record! {
         /// Seconds for which the record is valid; 0xffffffff for ever.
         lease: u32 = 28:0, 32;
         /// Key that a change of the record must have.
-        key: u128 = 32:0, 128;
+        key: Octets<16> = 32:0, 8;
         /// Name.
         name: Text<64> = 48:0, 8;
         /// Data of the service, as bytes.
@@ -35,7 +35,7 @@ record! {
     /// A service's key and name (section 15.2.5.19).
     ServiceAssociationRecord, ServiceAssociationRecordView, 80 {
         /// Key.
-        key: u128 = 0:0, 128;
+        key: Octets<16> = 0:0, 8;
         /// Name.
         name: Text<64> = 16:0, 8;
     }

@@ -2,7 +2,7 @@
 
 use fabricsim_units::Vl;
 
-use crate::field::{Octets, Table};
+use crate::field::Table;
 use crate::ids::{Lid, PKey};
 use crate::record::record;
 
@@ -44,8 +44,8 @@ record! {
 record! {
     /// Ports of 64 LIDs (section 14.2.5.10). Attribute modifier: LID of the first entry / 64.
     LinearForwardingTable, LinearForwardingTableView, 64 {
-        /// Ports by LID; 255 for none. Serialised as hexadecimal digits, two a port.
-        ports: Octets<64> = 0:0, 8;
+        /// Ports by LID; 255 for none.
+        ports: Table<u8, 64> = 0:0, 8;
     }
 }
 
