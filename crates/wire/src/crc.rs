@@ -32,7 +32,7 @@ const BTH_MARKS: usize = 4;
 /// change count as ones (section 7.8.1). Returns `None` for a raw packet, which has no ICRC, and if the headers are not
 /// complete.
 pub fn icrc(bytes: &[u8]) -> Option<u32> {
-    let (&[first, second, ..], true) = (bytes.first_chunk::<LRH>()?, bytes.len() >= LRH) else { return None };
+    let &[first, second, ..] = bytes.first_chunk::<LRH>()?;
     let mut crc = CRC32.digest();
     match second & 3 {
         next if next == NextHeader::Local as u8 => {

@@ -98,6 +98,13 @@ impl Qpn {
     pub const MULTICAST: Self = Self(0xff_ffff);
 }
 
+impl Msn {
+    /// The number after this one, modulo 2^24.
+    pub const fn next(self) -> Self {
+        Self((self.0 + 1) & 0xff_ffff)
+    }
+}
+
 impl QKey {
     /// Queue key of general services ([`Qpn::GENERAL_SERVICES`]).
     pub const GENERAL_SERVICES: Self = Self(0x8001_0000);
@@ -225,6 +232,11 @@ mod tests {
         assert_eq!(Gid::new(Gid::DEFAULT_PREFIX, guid).to_string(), "fe80::2:c902:24:f636");
         assert_eq!(PKey(0x7fff).to_string(), "0x7fff");
         assert_eq!(Lid(0xc000).to_string(), "49152");
+    }
+
+    #[test]
+    fn message_numbers_wrap_at_24_bits() {
+        assert_eq!((Msn(7).next(), Msn(0xff_ffff).next()), (Msn(8), Msn(0)));
     }
 
     #[test]

@@ -10,6 +10,7 @@ import typer
 from fabricsim.cli.age_parameters import age_parameters
 from fabricsim.cli.bound import bound, print_reached, reached
 from fabricsim.cli.compare import compare
+from fabricsim.cli.dissect import dissect
 from fabricsim.cli.interrupt import Interrupt
 from fabricsim.cli.ordering_demo import ordering_demo
 from fabricsim.cli.plot import plot
@@ -148,6 +149,7 @@ app.command()(report)
 app.command()(bound)
 app.command("age-parameters")(age_parameters)
 app.command("ordering-demo")(ordering_demo)
+app.command()(dissect)
 
 
 @app.command()

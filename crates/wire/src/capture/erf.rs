@@ -93,7 +93,7 @@ impl<'a> ErfRecord<'a> {
 
     /// The time in nanoseconds since 1970.
     pub fn time_ns(&self) -> u64 {
-        (u128::from(self.time) * 1_000_000_000 >> 32) as u64
+        ((u128::from(self.time) * 1_000_000_000) >> 32) as u64
     }
 }
 

@@ -79,7 +79,9 @@ impl<W: Write> Writer<W> {
         let mut body = Vec::with_capacity(record.len() + 32);
         let words =
             [interface.0, (time_ns >> 32) as u32, time_ns as u32, record.len() as u32, record.len() as u32];
-        words.iter().for_each(|word| body.extend_from_slice(&word.to_le_bytes()));
+        for word in words {
+            body.extend_from_slice(&word.to_le_bytes());
+        }
         body.extend_from_slice(&record);
         body.resize(body.len().next_multiple_of(4), 0);
         if let Some(comment) = comment {
@@ -131,7 +133,7 @@ mod tests {
         writer.write(data, time, &[7; 30], true, Some("lost: no buffer")).unwrap();
         writer.write(credits, time + 1, &[8; 6], false, None).unwrap();
         assert!(writer.write(InterfaceId(2), 0, &[], false, None).is_err());
-        assert!(writer.write(data, 0, &[0; 0x10000], false, None).is_err());
+        assert!(writer.write(data, 0, &vec![0; 0x10000], false, None).is_err());
         let bytes = writer.finish().unwrap();
         let capture = capture::read(&bytes, "f").unwrap();
         let names: Vec<_> = capture.interfaces.iter().map(|interface| interface.name.as_deref()).collect();

@@ -164,7 +164,7 @@ impl DissectedPacket {
             ..Self::default()
         };
         if view.is_raw() {
-            record.summary = "raw packet".to_owned();
+            "raw packet".clone_into(&mut record.summary);
             record.payload_length = Some(view.content().len());
             return record;
         }
@@ -220,7 +220,7 @@ impl DissectedPacket {
         let (headers, payload) = match parsed {
             Ok(parsed) => parsed,
             Err(error) => {
-                self.summary = "malformed".to_owned();
+                "malformed".clone_into(&mut self.summary);
                 self.problem.get_or_insert_with(|| error.to_string());
                 return;
             }

@@ -149,7 +149,12 @@ impl MadHeader {
 
     /// Header of the response to this request.
     pub fn response(&self) -> Self {
-        Self { method: Method(if self.method == Method::SET { 0x81 } else { self.method.0 | 0x80 }), ..*self }
+        let method = match self.method {
+            Method::GET | Method::SET => Method::GET_RESP,
+            Method::TRAP => Method::TRAP_REPRESS,
+            Method(other) => Method(other | 0x80),
+        };
+        Self { method, ..*self }
     }
 }
 
@@ -162,6 +167,7 @@ mod tests {
         let request = |method| MadHeader::new(MgmtClass::SUBN_ADM, method, TransactionId(7));
         assert_eq!(request(Method::GET).response().method, Method::GET_RESP);
         assert_eq!(request(Method::SET).response().method, Method::GET_RESP);
+        assert_eq!(request(Method::TRAP).response().method, Method::TRAP_REPRESS);
         assert_eq!(request(Method::GET_TABLE).response().method, Method::GET_TABLE_RESP);
         assert!(Method::TRAP_REPRESS.is_response() && !Method::TRAP.is_response());
         assert_eq!((request(Method::GET).class_version, Method(0x44).name()), (2, None));

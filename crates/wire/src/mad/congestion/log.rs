@@ -41,18 +41,21 @@ record! {
 }
 
 record! {
-    /// An index above its threshold at an adapter.
+    /// An index above its threshold at an adapter. The places are those of libibmad's `fields.c`; OpenSM's `ib_types.h` has
+    /// service level and service after the queue pair of the peer.
     CaCongestionEvent, CaCongestionEventView, 16 {
         /// Queue pair.
         local_qp: Qpn = 0:0, 24;
+        /// Service level.
+        sl: Sl = 3:0, 4;
+        /// Transport service: 0 RC, 1 UC, 2 RD, 3 UD.
+        service: u8 = 3:4, 4;
         /// Queue pair of the peer.
         remote_qp: Qpn = 4:0, 24;
-        /// Service level.
-        sl: Sl = 7:0, 4;
-        /// Transport service: 0 RC, 1 UC, 2 RD, 3 UD.
-        service: u8 = 7:4, 4;
+        /// LID of the adapter.
+        local_lid: Lid = 8:0, 16;
         /// The peer.
-        remote_lid: Lid = 8:0, 16;
+        remote_lid: Lid = 10:0, 16;
         /// Time in units of 1.024 us.
         time: u32 = 12:0, 32;
     }

@@ -5,7 +5,7 @@ use crate::record::record;
 
 record! {
     /// Control of counters that are sampled (table 217).
-    PortSamplesControl, PortSamplesControlView, 68 {
+    PortSamplesControl, PortSamplesControlView, 80 {
         /// Opcode that some counters count.
         op_code: u8 = 0:0, 8;
         /// The port.
@@ -34,6 +34,8 @@ record! {
         tag: u16 = 36:0, 16;
         /// Counters that are sampled.
         counter_select: Table<u16, 15> = 38:0, 16;
+        /// Counters that can only be sampled.
+        samples_only_option_mask: u64 = 72:0, 64;
     }
 }
 
