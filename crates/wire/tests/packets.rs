@@ -130,7 +130,7 @@ fn roce(kind: RoceKind, transport: &Headers, payload: &[u8], tags: usize, seed: 
             let mut ip = scrambled::<40>(seed);
             ip[0] = 0x60 | ip[0] & 0xf;
             ip[4..6].copy_from_slice(&(with_udp.len() as u16 + 4).to_be_bytes());
-            (ip[6], _) = if kind == RoceKind::V1 { (0x1b, 0) } else { (17, 0) };
+            ip[6] = if kind == RoceKind::V1 { 0x1b } else { 17 };
             (if kind == RoceKind::V1 { 0x8915 } else { 0x86dd }, ip.to_vec())
         }
     };
@@ -140,7 +140,9 @@ fn roce(kind: RoceKind, transport: &Headers, payload: &[u8], tags: usize, seed: 
         RoceKind::Ipv4 => &[9, 16, 18, 19, 34, 35, 40],
         RoceKind::Ipv6 => &[9, 10, 11, 15, 54, 55, 60],
     };
-    ones.iter().for_each(|&at| covered[at] = 0xff);
+    for &at in ones {
+        covered[at] = 0xff;
+    }
     if kind != RoceKind::Ipv4 {
         covered[8] |= 0xf;
     }
@@ -168,7 +170,9 @@ fn files() -> [Vec<u8>; 3] {
         let kind = [RoceKind::V1, RoceKind::Ipv4, RoceKind::Ipv6][index % 3];
         let frame = roce(kind, &transport, b"payload", index % 2, 5);
         let words = [1, index as u32, frame.len() as u32, frame.len() as u32];
-        words.iter().for_each(|word| pcap.extend_from_slice(&word.to_be_bytes()));
+        for word in words {
+            pcap.extend_from_slice(&word.to_be_bytes());
+        }
         pcap.extend_from_slice(&frame);
     }
     let len = Fcp::default().emit_packet(&mut buffer).unwrap();

@@ -237,7 +237,7 @@ fn bits(bytes: &[u8], first: usize, width: usize) -> u64 {
 }
 
 /// Compares the fields of an attribute with the bits at their places.
-fn check(attribute: Attribute, bytes: &[u8], places: &[Place]) {
+fn check(attribute: &Attribute, bytes: &[u8], places: &[Place]) {
     let name = attribute.name();
     let json = serde_json::to_value(attribute).unwrap();
     for (path, first, width) in places {
@@ -255,7 +255,7 @@ fn performance_attributes() {
     for (id, places) in PERFORMANCE {
         let bytes = scrambled::<192>(u64::from(*id));
         let attribute = PerformanceAttribute::parse(AttributeId(*id), &bytes).unwrap().unwrap();
-        check(Attribute::Performance(attribute), &bytes, places);
+        check(&Attribute::Performance(attribute), &bytes, places);
     }
 }
 
@@ -264,13 +264,13 @@ fn congestion_attributes() {
     for (id, places) in CONGESTION {
         let bytes = scrambled::<224>(u64::from(*id));
         let attribute = CongestionAttribute::parse(AttributeId(*id), &bytes).unwrap().unwrap();
-        check(Attribute::Congestion(attribute), &bytes, places);
+        check(&Attribute::Congestion(attribute), &bytes, places);
     }
     for (kind, places) in LOGS {
         let mut bytes = scrambled::<224>(9);
         bytes[0] = *kind;
         let log = CongestionAttribute::parse(AttributeId(0x13), &bytes).unwrap().unwrap();
-        check(Attribute::Congestion(log), &bytes, places);
+        check(&Attribute::Congestion(log), &bytes, places);
     }
 }
 
@@ -279,6 +279,6 @@ fn messages_of_communication_management() {
     for (id, places) in MESSAGES {
         let bytes = scrambled::<232>(u64::from(*id));
         let message = CmMessage::parse(AttributeId(*id), &bytes).unwrap().unwrap();
-        check(Attribute::Cm(message), &bytes, places);
+        check(&Attribute::Cm(message), &bytes, places);
     }
 }

@@ -121,7 +121,10 @@ fn sample_capture_of_hardware() {
     let json = serde_json::to_value(&records).unwrap();
     let reply = &json[7]["mad"]["data"]["REP"];
     assert_eq!((&reply["local_qpn"], &reply["starting_psn"]), (&0xfc_0407.into(), &0xd4_0a55.into()));
-    assert_eq!((&json[9]["bth"]["dest_qp"], &json[10]["bth"]["psn"]), (&reply["local_qpn"], &reply["starting_psn"]));
+    assert_eq!(
+        (&json[9]["bth"]["dest_qp"], &json[10]["bth"]["psn"]),
+        (&reply["local_qpn"], &reply["starting_psn"])
+    );
     // A flipped bit is noticed, in the file as in the packet.
     let capture = capture::read(&bytes, "f").unwrap();
     let at = capture.records[9].data.as_ptr() as usize - bytes.as_ptr() as usize + 16 + 30;
