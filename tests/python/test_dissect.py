@@ -36,7 +36,9 @@ def roce_v2(vlan: bool = False) -> bytes:
     """An Ethernet frame of an acknowledgement over IPv4."""
     content = BTH_ACK + AETH
     udp = struct.pack(">HHHH", 49152, 4791, 8 + len(content) + 4, 0x1234)
-    ip = struct.pack(">BBHHHBBHII", 0x45, 2, 20 + 12 + len(content), 1, 0x4000, 64, 17, 0xABCD, 0x0A000001, 0x0A000002)
+    ip = struct.pack(
+        ">BBHHHBBHII", 0x45, 2, 20 + 12 + len(content), 1, 0x4000, 64, 17, 0xABCD, 0x0A000001, 0x0A000002
+    )
     check = icrc(masked(ip, 1, 8, 10, 11), masked(udp, 6, 7), masked(content, 4))
     tag = b"\x81\x00\x00\x05" if vlan else b""
     return bytes(range(12)) + tag + b"\x08\x00" + ip + udp + content + check
@@ -45,7 +47,13 @@ def roce_v2(vlan: bool = False) -> bytes:
 def roce_v1() -> bytes:
     """An Ethernet frame of the same acknowledgement."""
     content = BTH_ACK + AETH
-    grh = struct.pack(">IHBB", 0x60000000, len(content) + 4, 0x1B, 9) + bytes(15) + b"\x01" + bytes(15) + b"\x02"
+    grh = (
+        struct.pack(">IHBB", 0x60000000, len(content) + 4, 0x1B, 9)
+        + bytes(15)
+        + b"\x01"
+        + bytes(15)
+        + b"\x02"
+    )
     check = icrc(b"\x6f\xff\xff\xff" + masked(grh, 7)[4:], masked(content, 4))
     return bytes(range(12)) + b"\x89\x15" + grh + content + check
 
@@ -74,7 +82,13 @@ def test_frames_and_their_checksums(command: Command, capture: Path) -> None:
     assert (ran.code, ran.err) == (0, "")
     records: list[dict[str, Any]] = json.loads(ran.out)
     assert [record["number"] for record in records] == [1, 2, 3, 4, 5]
-    assert [record["encapsulation"] for record in records] == ["roce_v2", "roce_v1", "roce_v2", "roce_v2", "other"]
+    assert [record["encapsulation"] for record in records] == [
+        "roce_v2",
+        "roce_v1",
+        "roce_v2",
+        "roce_v2",
+        "other",
+    ]
     assert [record["icrc"] and record["icrc"]["ok"] for record in records] == [True, True, True, False, None]
     assert [record["vcrc"] for record in records] == [None] * 5
     first = records[0]

@@ -26,7 +26,9 @@ def dissect(
 
 
 def _print(records: Sequence[dict[str, Any]]) -> None:
-    table = Table("no.", "time/us", "interface", "source", "destination", "packet", "PSN", "bytes", "checksums")
+    table = Table(
+        "no.", "time/us", "interface", "source", "destination", "packet", "PSN", "bytes", "checksums"
+    )
     start = records[0]["time_ns"] if records else 0
     for record in records:
         source, destination = _addresses(record)
