@@ -149,6 +149,6 @@ def test_damaged_files_are_bad_input(command: Command, capture: Path, tmp_path: 
     ]:
         ran = command("dissect", file, "--json")
         assert (ran.code, ran.out) == (2, "")
-        assert ran.err.strip() == message
+        assert ran.err.strip() == f"fabricsim: {message}"
         with pytest.raises(InputError):
             dissect(file)

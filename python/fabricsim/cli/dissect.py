@@ -26,21 +26,29 @@ def dissect(
 
 
 def _print(records: Sequence[dict[str, Any]]) -> None:
-    table = Table(
-        "no.", "time/us", "interface", "source", "destination", "packet", "PSN", "bytes", "checksums"
-    )
+    table = Table()
+    for name in ("no.", "time/us", "PSN", "bytes"):
+        table.add_column(name, justify="right", no_wrap=True)
+    for name, least in (
+        ("interface", 9),
+        ("source", 9),
+        ("destination", 11),
+        ("packet", 30),
+        ("checksums", 9),
+    ):
+        table.add_column(name, min_width=least, overflow="fold")
     start = records[0]["time_ns"] if records else 0
     for record in records:
         source, destination = _addresses(record)
         table.add_row(
             str(record["number"]),
             f"{(record['time_ns'] - start) / 1000:.3f}",
+            str(record["bth"]["psn"]) if record["bth"] else "",
+            str(record.get("payload_length", "")),
             record["interface"] or "",
             source,
             destination,
             _packet(record),
-            str(record["bth"]["psn"]) if record["bth"] else "",
-            str(record.get("payload_length", "")),
             _checksums(record),
         )
     output().print(table)
