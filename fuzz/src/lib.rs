@@ -12,12 +12,16 @@ use fabricsim_routing::fdbs;
 use fabricsim_spec::{Experiment, Links};
 use fabricsim_topology::{Defaults, Format, Graph, parse};
 use fabricsim_units::{Bytes, Rate, Time};
+use fabricsim_wire::capture::{self, ErfRecord};
+use fabricsim_wire::dissect::dissect;
+use fabricsim_wire::mad::{MAD_LEN, Mad};
+use fabricsim_wire::packet::PacketView;
 
 /// A fuzz target.
 pub type Target = fn(&[u8]) -> bool;
 
 /// All targets, by name.
-pub const TARGETS: [(&str, Target); 7] = [
+pub const TARGETS: [(&str, Target); 8] = [
     ("experiment", experiment),
     ("overrides", overrides),
     ("graph_toml", graph_toml),
@@ -25,6 +29,7 @@ pub const TARGETS: [(&str, Target); 7] = [
     ("graph_anynet", graph_anynet),
     ("fdbs", fdbs),
     ("quantities", quantities),
+    ("wire", wire),
 ];
 
 /// A small experiment that is right.
@@ -101,6 +106,36 @@ pub fn quantities(bytes: &[u8]) -> bool {
         assert_eq!(rate.to_string().parse(), Ok(rate));
     }
     time.is_ok() || size.is_ok() || rate.is_ok()
+}
+
+/// A capture file, `.pcap`, `.pcapng` or ERF: it is dissected; every whole packet is written and read again.
+pub fn wire(bytes: &[u8]) -> bool {
+    packet(bytes);
+    let Ok(records) = dissect(bytes, "f") else { return false };
+    drop(format!("{records:?}"));
+    for record in capture::read(bytes, "f").expect("it was dissected").records {
+        if let Ok((record, _)) = ErfRecord::parse(record.data) {
+            packet(record.content);
+        }
+    }
+    true
+}
+
+/// Bytes as a packet: nothing of a whole one is lost, and if its checksums are right it has the length that it states.
+fn packet(bytes: &[u8]) {
+    let Ok(view) = PacketView::new(bytes) else { return };
+    let (_, _) = (view.icrc(), view.vcrc());
+    let Ok(packet) = view.packet() else { return };
+    let mut buffer = vec![0; packet.wire_len()];
+    packet.emit(&mut buffer).expect("it was read");
+    let again = PacketView::new(&buffer).and_then(|view| view.packet()).expect("it was written");
+    assert_eq!((again.transport, again.payload), (packet.transport, packet.payload));
+    if let Ok(mad) = Mad::parse(packet.payload) {
+        let mut buffer = [0; MAD_LEN];
+        mad.emit(&mut buffer).expect("it has the length");
+        assert_eq!(Mad::parse(&buffer), Ok(mad));
+        drop(format!("{:?}", mad.attribute()));
+    }
 }
 
 /// Reads a graph with default parameters of links. A graph that is right can be written in every format, or there is an

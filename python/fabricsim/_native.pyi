@@ -15,6 +15,7 @@ __all__ = [
     "check",
     "demands",
     "describe",
+    "dissect_capture",
     "export",
     "import_subnet",
     "ordering_check",
@@ -120,6 +121,9 @@ def route_subnet(request: dict[str, object]) -> tuple[str, str, str, str]:
     `roots`, `torus`, `compute_nodes`, `port_shifting`, `scatter_ports`, `lmc`, `manager`, `vls`, `nue_vls`, `fail` and
     `matrix`. RuntimeError: the engine cannot route the subnet.
     """
+
+def dissect_capture(bytes: bytes, file: str) -> str:
+    """The records of a capture file (pcap, pcapng, ERF) as JSON. `file` names it in messages."""
 
 def ordering_check(settings: str) -> None:
     """Checks the settings of endpoints."""

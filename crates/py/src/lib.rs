@@ -3,6 +3,7 @@
 
 #![allow(clippy::needless_pass_by_value, reason = "PyO3 extracts arguments into owned values")]
 
+mod captures;
 mod ordering;
 mod session;
 mod subnets;
@@ -310,6 +311,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(describe, module)?)?;
     module.add_function(wrap_pyfunction!(demands, module)?)?;
     module.add_function(wrap_pyfunction!(export, module)?)?;
+    module.add_function(wrap_pyfunction!(captures::dissect_capture, module)?)?;
     module.add_function(wrap_pyfunction!(ordering::ordering_check, module)?)?;
     module.add_function(wrap_pyfunction!(ordering::ordering_source, module)?)?;
     module.add_function(wrap_pyfunction!(ordering::ordering_target, module)?)?;

@@ -9,6 +9,7 @@ import typer
 from fabricsim.cli.age_parameters import age_parameters
 from fabricsim.cli.bound import bound, print_reached, reached
 from fabricsim.cli.compare import compare
+from fabricsim.cli.dissect import dissect
 from fabricsim.cli.files import ForceFile, OutFile, write
 from fabricsim.cli.imports import import_
 from fabricsim.cli.interrupt import Interrupt
@@ -146,6 +147,7 @@ app.command()(report)
 app.command()(bound)
 app.command("age-parameters")(age_parameters)
 app.command("ordering-demo")(ordering_demo)
+app.command()(dissect)
 
 
 @app.command()

@@ -1,0 +1,154 @@
+"""`fabricsim dissect`: captures of InfiniBand and RoCE."""
+
+from __future__ import annotations
+
+import json
+import os
+import struct
+import zlib
+from pathlib import Path
+from typing import Any
+
+import pytest
+from conftest import Command
+
+from fabricsim import InputError
+from fabricsim.captures import dissect
+
+pytestmark = pytest.mark.usefixtures("real")
+
+ROOT = Path(__file__).resolve().parents[2]
+BTH_ACK = bytes([0x11, 0x40, 0xFF, 0xFF, 0, 0, 0, 7, 0, 0, 0, 42])
+"""RC Acknowledge to queue pair 7 with sequence number 42."""
+AETH = bytes([0x1F, 0, 0, 3])
+
+
+def icrc(*parts: bytes) -> bytes:
+    """The invariant checksum of parts in which fields that change are ones: zlib's, least significant byte first."""
+    return zlib.crc32(b"\xff" * 8 + b"".join(parts)).to_bytes(4, "little")
+
+
+def masked(header: bytes, *at: int) -> bytes:
+    return bytes(0xFF if index in at else byte for index, byte in enumerate(header))
+
+
+def roce_v2(vlan: bool = False) -> bytes:
+    """An Ethernet frame of an acknowledgement over IPv4."""
+    content = BTH_ACK + AETH
+    udp = struct.pack(">HHHH", 49152, 4791, 8 + len(content) + 4, 0x1234)
+    ip = struct.pack(
+        ">BBHHHBBHII", 0x45, 2, 20 + 12 + len(content), 1, 0x4000, 64, 17, 0xABCD, 0x0A000001, 0x0A000002
+    )
+    check = icrc(masked(ip, 1, 8, 10, 11), masked(udp, 6, 7), masked(content, 4))
+    tag = b"\x81\x00\x00\x05" if vlan else b""
+    return bytes(range(12)) + tag + b"\x08\x00" + ip + udp + content + check
+
+
+def roce_v1() -> bytes:
+    """An Ethernet frame of the same acknowledgement."""
+    content = BTH_ACK + AETH
+    grh = (
+        struct.pack(">IHBB", 0x60000000, len(content) + 4, 0x1B, 9)
+        + bytes(15)
+        + b"\x01"
+        + bytes(15)
+        + b"\x02"
+    )
+    check = icrc(b"\x6f\xff\xff\xff" + masked(grh, 7)[4:], masked(content, 4))
+    return bytes(range(12)) + b"\x89\x15" + grh + content + check
+
+
+def pcap(*frames: bytes) -> bytes:
+    """A capture file of Ethernet frames, a microsecond apart."""
+    records = (
+        struct.pack("<IIII", 1_700_000_000, index, len(frame), len(frame)) + frame
+        for index, frame in enumerate(frames)
+    )
+    return struct.pack("<IHHIIII", 0xA1B2C3D4, 2, 4, 0, 0, 65535, 1) + b"".join(records)
+
+
+@pytest.fixture
+def capture(tmp_path: Path) -> Path:
+    frame = roce_v2()
+    damaged = bytearray(frame)
+    damaged[-6] ^= 1
+    file = tmp_path / "roce.pcap"
+    file.write_bytes(pcap(frame, roce_v1(), roce_v2(vlan=True), bytes(damaged), b"\0" * 60))
+    return file
+
+
+def test_frames_and_their_checksums(command: Command, capture: Path) -> None:
+    ran = command("dissect", capture, "--json")
+    assert (ran.code, ran.err) == (0, "")
+    records: list[dict[str, Any]] = json.loads(ran.out)
+    assert [record["number"] for record in records] == [1, 2, 3, 4, 5]
+    assert [record["encapsulation"] for record in records] == [
+        "roce_v2",
+        "roce_v1",
+        "roce_v2",
+        "roce_v2",
+        "other",
+    ]
+    assert [record["icrc"] and record["icrc"]["ok"] for record in records] == [True, True, True, False, None]
+    assert [record["vcrc"] for record in records] == [None] * 5
+    first = records[0]
+    assert first["time_ns"] == 1_700_000_000_000_000_000
+    assert first["summary"] == "RC Acknowledge"
+    assert (first["bth"]["opcode"], first["bth"]["dest_qp"], first["bth"]["psn"]) == (0x11, 7, 42)
+    assert first["aeth"] == {"syndrome": 0x1F, "msn": 3}
+    assert first["icrc"]["value"] == f"0x{roce_v2()[-4:].hex()}"
+    assert records[1]["grh"]["dgid"] == "::2"
+    assert records[2]["ethernet"]["vlans"] == [5]
+
+
+def test_table(command: Command, capture: Path) -> None:
+    ran = command("dissect", capture)
+    assert ran.code == 0
+    assert "RC Acknowledge" in ran.out
+    assert "10.0.0.2" in ran.out
+    assert "ICRC wrong" in ran.out
+    assert "5 packets, ICRC 3 of 4 right" in ran.out
+
+
+@pytest.mark.parametrize("name", ["rc.pcapng", "other-services.pcapng", "smp.pcapng", "sa-cm.pcapng"])
+def test_every_packet_of_our_captures_is_right(name: str) -> None:
+    records = dissect(ROOT / "fuzz" / "seeds" / "wire" / name)
+    assert records
+    for record in records:
+        assert "problem" not in record
+        assert record["interface"].startswith("sw0/p1")
+        checks = [record["icrc"], record["vcrc"]] if record["lrh"] else [record["fcp"]["lpcrc"]]
+        assert [check["ok"] for check in checks] == [True] * len(checks)
+
+
+def test_capture_of_hardware() -> None:
+    """24 packets of an Endace tap on native InfiniBand."""
+    reference = Path(os.environ.get("FABRICSIM_REFERENCE", ROOT / "../shared/reference"))
+    file = reference / "captures" / "infiniband-sample.pcap"
+    if not file.is_file():
+        pytest.skip(f"there is no {file}: set FABRICSIM_REFERENCE")
+    records = dissect(file)
+    assert sum(record["icrc"]["ok"] and record["vcrc"]["ok"] for record in records) == len(records) == 24
+    assert records[0]["mad"]["attribute_name"] == "SMInfo"
+    # The connection that was agreed on is the one that is used.
+    reply = records[7]["mad"]["data"]["REP"]
+    assert (reply["local_qpn"], reply["starting_psn"]) == (0xFC0407, 0xD40A55)
+    assert (records[9]["bth"]["dest_qp"], records[10]["bth"]["psn"]) == (0xFC0407, 0xD40A55)
+
+
+def test_damaged_files_are_bad_input(command: Command, capture: Path, tmp_path: Path) -> None:
+    content = capture.read_bytes()
+    cut = tmp_path / "cut.pcap"
+    cut.write_bytes(content[:150])
+    text = tmp_path / "notes.txt"
+    text.write_text("no packets here, only words")
+    for file, message in [
+        (cut, f"{cut}: record 2: ends after 48 of 90 bytes"),
+        (text, f"{text}: not a capture file: must be pcap, pcapng or ERF"),
+        (tmp_path / "none.pcap", f"{tmp_path / 'none.pcap'}: cannot be read: No such file or directory"),
+    ]:
+        ran = command("dissect", file, "--json")
+        assert (ran.code, ran.out) == (2, "")
+        assert ran.err.strip() == f"fabricsim: {message}"
+        with pytest.raises(InputError):
+            dissect(file)
