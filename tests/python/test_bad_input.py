@@ -98,7 +98,7 @@ KEYS = {
 
 TOPOLOGIES = {
     "radix 0": changed(
-        "[3, 3]", "[3, 0]", "e.toml:3: topology.mesh.dimensions: the radix of dimension 1 is 0"
+        "[3, 3]", "[3, 0]", "e.toml:3: topology.mesh.dimensions.1: 0 is not allowed: give at least 1"
     ),
     "radix below 0": changed(
         "[3, 3]", "[-3, 3]", "topology.mesh.dimensions.0: expected a whole number from 0"
@@ -137,8 +137,8 @@ TOPOLOGIES = {
 
 VALUES = {
     "load below 0": put("traffic.0.load=-0.1", "above 0 and at most 10", "(set on top of the file)"),
-    "load not a number": put("traffic.0.load=nan", "NaN is out of range"),
-    "load without end": put("traffic.0.load=inf", "inf is out of range"),
+    "load not a number": put("traffic.0.load=nan", "NaN is not allowed"),
+    "load without end": put("traffic.0.load=inf", "inf is not allowed"),
     "load as text": put("traffic.0.load=much", 'expected a number, found the text "much"'),
     "unknown host": put('traffic.0.sources=["H(0,0).1"]', "neither a host nor a group", 'mean "H(0,0).0"?'),
     "unknown destination": put('traffic.0.pattern={ to = "H(9,9).0" }', "is neither a host nor a group"),

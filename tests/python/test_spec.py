@@ -18,7 +18,7 @@ from jsonschema import Draft202012Validator
 import fabricsim as fs
 from fabricsim import spec
 from fabricsim.spec import sections
-from fabricsim.spec.sections import to_plain
+from fabricsim.spec.plain import to_plain
 
 SCHEMA: dict[str, Any] = json.loads((ROOT / "schema" / "experiment.schema.json").read_text())
 DEFS: dict[str, Any] = SCHEMA["$defs"]

@@ -3,7 +3,10 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use crate::reference;
+use crate::{python, reference};
+
+/// Folder of reference pages, all of which are generated.
+const REFERENCE: &str = "docs/reference/experiment";
 
 /// Writes every generated file.
 pub(crate) fn write() -> Result<String, String> {
@@ -19,7 +22,9 @@ pub(crate) fn write() -> Result<String, String> {
 
 /// Says which generated files are not what they would be written as.
 pub(crate) fn check() -> Result<String, String> {
-    let stale = stale(&files());
+    let files = files();
+    let mut stale = stale(&files);
+    stale.extend(superfluous(&files));
     if stale.is_empty() {
         return Ok("generated files are current".to_owned());
     }
@@ -32,13 +37,29 @@ fn stale(files: &[(PathBuf, String)]) -> Vec<String> {
     files.iter().filter(is_stale).map(|(path, _)| path.display().to_string()).collect()
 }
 
+/// Reference pages that are not generated any more.
+fn superfluous(files: &[(PathBuf, String)]) -> Vec<String> {
+    let Ok(entries) = fs::read_dir(root().join(REFERENCE)) else { return Vec::new() };
+    let paths = entries.filter_map(Result::ok).map(|entry| entry.path());
+    let old = paths.filter(|path| files.iter().all(|(known, _)| known != path));
+    old.map(|path| format!("{} (remove it)", path.display())).collect()
+}
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
+}
+
 fn files() -> Vec<(PathBuf, String)> {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let root = root();
     let schema = fabricsim_spec::json_schema();
-    vec![
-        (root.join("schema/experiment.schema.json"), format!("{schema:#}\n")),
-        (root.join("docs/reference/experiment.md"), reference::page(&schema)),
-    ]
+    let mut files = vec![(root.join("schema/experiment.schema.json"), format!("{schema:#}\n"))];
+    let below = |folder: &str, of: Vec<(String, String)>| {
+        let folder = root.join(folder);
+        of.into_iter().map(move |(path, content)| (folder.join(path), content)).collect::<Vec<_>>()
+    };
+    files.extend(below(REFERENCE, reference::pages(&schema)));
+    files.extend(below("python/fabricsim/spec", python::files(&schema)));
+    files
 }
 
 #[cfg(test)]

@@ -2,7 +2,9 @@
 
 mod generate;
 mod layers;
+mod python;
 mod reference;
+mod schema;
 mod words;
 
 use std::process::ExitCode;

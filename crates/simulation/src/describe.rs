@@ -276,6 +276,7 @@ impl Description {
                 "in_zero_load_latency": false,
             });
         }
+        all.sort_all_objects();
         all
     }
 }

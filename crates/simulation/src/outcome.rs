@@ -129,6 +129,8 @@ impl Outcome {
         if let (Value::Object(all), Value::Object(extra)) = (&mut object, extra) {
             all.extend(extra);
         }
+        // A file of results does not depend on the order of fields in the code.
+        object.sort_all_objects();
         object
     }
 }

@@ -8,16 +8,15 @@ use schemars::JsonSchema;
 use serde::de::{self, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
 
-/// Largest age bias: three bits of PORT_CONFIG (procedure 1).
-pub const LARGEST_BIAS: u8 = 7;
-
 /// Aging of packets, for `switch.arbiter = "age-based"`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Age {
     /// A cycle of the router's clock.
+    #[schemars(extend("x-exclusiveMinimum" = "0 s", "x-maximum" = "1 us"))]
     pub cycle: Time,
     /// AGE_CLOCK_PERIOD: cycles in which a waiting packet ages by one, 0 to 4294967295; 0 stands for 4294967296.
+    #[schemars(extend("x-unit" = "cycles"))]
     pub period: u32,
     /// Start of the routers' age clocks.
     pub phase: AgePhase,
@@ -62,17 +61,20 @@ pub enum AgePhase {
 #[serde(deny_unknown_fields, default)]
 pub struct Bias {
     /// All ports.
-    #[schemars(range(max = 7))]
+    #[schemars(with = "AgeBias")]
     pub all: u8,
     /// Ports that lead to hosts (the processor port).
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(range(max = 7))]
+    #[schemars(with = "Option<AgeBias>")]
     pub hosts: Option<u8>,
     /// Ports along a dimension of a grid or hypercube: `"0"`, `"1"`, ... or `"x"`, `"y"`, `"z"`.
+    #[schemars(with = "BTreeMap<String, AgeBias>")]
     pub dimension: BTreeMap<String, u8>,
     /// Ports between two levels of a fat tree: `"1"` joins level 1 (leaf switches) and level 2.
+    #[schemars(with = "BTreeMap<String, AgeBias>")]
     pub level: BTreeMap<String, u8>,
     /// Both ends of single links by the names of their ends: `"S(0,0)-S(1,0)"`. Either order.
+    #[schemars(with = "BTreeMap<String, AgeBias>")]
     pub named: BTreeMap<String, u8>,
 }
 
@@ -87,6 +89,18 @@ impl Default for Bias {
         }
     }
 }
+
+/// The schema of an age bias: three bits of PORT_CONFIG (procedure 1).
+#[derive(JsonSchema)]
+#[schemars(inline)]
+#[expect(dead_code, reason = "only its schema is used")]
+struct AgeBias(
+    #[schemars(
+        range(max = 7),
+        extend("x-unit" = "1", "x-refusal" = "an age bias has three bits, 0 to 7")
+    )]
+    u8,
+);
 
 /// The 64 bits of AGE_RR_SELECT, as a whole number or as a text like `"0x00000000ffffffff"`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema)]

@@ -4,10 +4,10 @@ use std::sync::LazyLock;
 
 use serde_json::Value;
 
-static SCHEMA: LazyLock<Value> = LazyLock::new(crate::json_schema);
+use crate::range::Bounds;
 
-/// Key of a schema: the values that a number may have, in words, if its limits are values of other keys.
-const IN_WORDS: &str = "x-allowed";
+/// The schema of experiment files.
+pub(crate) static SCHEMA: LazyLock<Value> = LazyLock::new(crate::json_schema);
 
 /// The schema of the value at a key (`traffic.0.load`); `None` if there is no such key.
 pub(crate) fn schema_at(key: &str) -> Option<&'static Value> {
@@ -38,23 +38,16 @@ fn resolve(schema: &Value) -> Option<&Value> {
     }
 }
 
-fn alternatives(schema: &Value) -> impl Iterator<Item = &Value> {
+/// The alternatives of an enumeration or of an optional value.
+pub(crate) fn alternatives(schema: &Value) -> impl Iterator<Item = &Value> {
     ["oneOf", "anyOf"].into_iter().filter_map(|key| schema[key].as_array()).flatten()
 }
 
-/// The numbers that a schema allows: "a whole number from 1 to 16"; `None` if it is no number with a range.
+/// The numbers that a schema allows: "a whole number from 1 to 16"; `None` if it is no number with a range of two ends.
 pub(crate) fn numbers(schema: &Value) -> Option<String> {
-    if let Some(words) = schema[IN_WORDS].as_str() {
-        return Some(words.to_owned());
-    }
     let is_whole = schema["type"] == "integer" || schema["type"][0] == "integer";
-    let noun = if is_whole { "a whole number" } else { "a number" };
-    let least = schema["minimum"].as_f64()?;
-    match (schema["maximum"].as_f64(), schema["exclusiveMaximum"].as_f64()) {
-        (Some(most), _) => Some(format!("{noun} from {least} to {most}")),
-        (None, Some(above)) => Some(format!("{noun} from {least} to less than {above}")),
-        (None, None) => None,
-    }
+    let bounds = Bounds::of(schema).filter(Bounds::is_closed_below)?;
+    Some(bounds.in_words(if is_whole { "a whole number" } else { "a number" }))
 }
 
 /// The names that a schema allows: "`common` or `random`"; `None` if some of its kinds are no names.
@@ -99,7 +92,7 @@ mod tests {
         }
         assert!(schema_at("topology.mesh.dimensions.1").is_some());
         assert!(schema_at("links.named.cable.rate").is_some());
-        for key in ["", "nowhere", "transport.loss.x", "topology", "traffic.0.load"] {
+        for key in ["", "nowhere", "transport.loss.x", "topology", "tune.constraints.0.at_least"] {
             assert_eq!(found(key), None, "{key}");
         }
     }

@@ -42,9 +42,11 @@ const fn entries() -> u16 {
 #[serde(deny_unknown_fields)]
 pub struct LinearCct {
     /// Packet times from an index to the next.
+    #[schemars(extend("exclusiveMinimum" = 0.0, "x-unit" = "packet times"))]
     pub step: f64,
     /// Entries, 1 to 16384.
     #[serde(default = "entries")]
+    #[schemars(range(min = 1, max = 16384), extend("x-unit" = "entries", "x-allowed" = "1 to 16384 entries"))]
     pub entries: u16,
 }
 
@@ -53,11 +55,14 @@ pub struct LinearCct {
 #[serde(deny_unknown_fields)]
 pub struct QuadraticCct {
     /// Number of contributors that the table is designed for.
+    #[schemars(extend("exclusiveMinimum" = 0.0, "x-unit" = "1"))]
     pub nodes: f64,
     /// Divisor of the index.
+    #[schemars(extend("exclusiveMinimum" = 0.0, "x-unit" = "1"))]
     pub divisor: f64,
     /// Entries, 1 to 16384.
     #[serde(default = "entries")]
+    #[schemars(range(min = 1, max = 16384), extend("x-unit" = "entries", "x-allowed" = "1 to 16384 entries"))]
     pub entries: u16,
 }
 
@@ -66,11 +71,14 @@ pub struct QuadraticCct {
 #[serde(deny_unknown_fields)]
 pub struct ExponentialCct {
     /// Delay at index 1, in packet times.
+    #[schemars(extend("exclusiveMinimum" = 0.0, "x-unit" = "packet times"))]
     pub first: f64,
     /// From an index to the next, above 1.
+    #[schemars(extend("exclusiveMinimum" = 0.0, "x-unit" = "1"))]
     pub growth: f64,
     /// Entries, 1 to 16384.
     #[serde(default = "entries")]
+    #[schemars(range(min = 1, max = 16384), extend("x-unit" = "entries", "x-allowed" = "1 to 16384 entries"))]
     pub entries: u16,
 }
 

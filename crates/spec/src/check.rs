@@ -5,32 +5,23 @@ use fabricsim_units::{Bytes, Rate, Time};
 mod age;
 mod congestion;
 mod faults;
-mod routing;
 mod transport;
 mod tune;
 mod windows;
 
 pub use congestion::warnings;
 
+use crate::allowed::SCHEMA;
 use crate::{
-    Allocation, Arbiter, Experiment, Host, Measure, Queueing, Run, Sink, SpecError, SteadyState, Switch,
+    Allocation, Arbiter, Experiment, Host, Queueing, Run, Sink, SpecError, SteadyState, Switch, out_of_range,
 };
 
 /// Longest warm-up and measurement together: with a steady-state search (twice as long) and the default drain (ten
 /// times that) the end stays within the clock's 213 days.
 const LONGEST_RUN: Time = Time(7 * DAY.0);
 
-/// Longest `run.drain_limit`.
-const LONGEST_DRAIN: Time = Time(70 * DAY.0);
-
 const DAY: Time = Time(86_400 * SECOND.0);
 const SECOND: Time = Time(1_000_000_000_000);
-
-/// Longest delay of a router or of a credit, like that of a link.
-const LONGEST_DELAY: Time = SECOND;
-
-/// Maximum number of partitions: each records the whole fabric.
-const MOST_PARTITIONS: u32 = 256;
 
 /// Minimum number of batches of a measurement with steady-state detection.
 const FEWEST_BATCHES: u64 = 10;
@@ -41,16 +32,11 @@ type Problem = (&'static str, String);
 /// An error at a key that is composed at run time: the key and the message.
 type Found = (String, String);
 
-/// Checks values that are invalid for every network: zero durations, sums beyond the clock, probabilities
-/// beyond 1. The error names the key.
+/// Checks values that are invalid for every network: first the range of every field, as the field states it, then
+/// rules between values. The error names the key.
 pub fn check(experiment: &Experiment, file: &str) -> Result<(), SpecError> {
-    let checks = [
-        run(&experiment.run),
-        measure(&experiment.measure),
-        switch(&experiment.switch),
-        host(&experiment.host),
-        routing::check(&experiment.routing),
-    ];
+    ranges(experiment, file)?;
+    let checks = [run(&experiment.run), switch(&experiment.switch), host(&experiment.host)];
     let found = checks.into_iter().find_map(Result::err).map(|(key, message)| (key.to_owned(), message));
     let found = found.map_or_else(|| congestion::check(experiment), Err);
     let found = found.and_then(|()| age::check(experiment)).and_then(|()| transport::check(experiment));
@@ -61,9 +47,15 @@ pub fn check(experiment: &Experiment, file: &str) -> Result<(), SpecError> {
     }
 }
 
+fn ranges(experiment: &Experiment, file: &str) -> Result<(), SpecError> {
+    match out_of_range(&SCHEMA, experiment) {
+        Ok(None) => Ok(()),
+        Ok(Some(found)) => Err(SpecError::at_key(file, &found.key, found.message())),
+        Err(message) => Err(SpecError { file: file.to_owned(), line: None, key: None, message }),
+    }
+}
+
 fn run(run: &Run) -> Result<(), Problem> {
-    positive("run.duration", Some(run.duration))?;
-    positive("run.drain_limit", run.drain_limit)?;
     let whole = run.warmup.saturating_add(run.duration);
     if whole > LONGEST_RUN {
         let key = if run.duration > LONGEST_RUN { "run.duration" } else { "run.warmup" };
@@ -71,23 +63,10 @@ fn run(run: &Run) -> Result<(), Problem> {
             format!("warm-up and duration are {whole} together: give at most {LONGEST_RUN} (7 days)");
         return Err((key, message));
     }
-    at_most("run.drain_limit", run.drain_limit.unwrap_or_default(), LONGEST_DRAIN)?;
-    if !(1..=MOST_PARTITIONS).contains(&run.partitions) {
-        let message = format!("{} is not allowed: give a number from 1 to {MOST_PARTITIONS}", run.partitions);
-        return Err(("run.partitions", message));
-    }
     run.steady_state.as_ref().map_or(Ok(()), |rule| steady_state(rule, run.duration))
 }
 
 fn steady_state(rule: &SteadyState, duration: Time) -> Result<(), Problem> {
-    let fractions =
-        [("run.steady_state.precision", rule.precision), ("run.steady_state.confidence", rule.confidence)];
-    for (key, value) in fractions {
-        if !(value > 0.0 && value < 1.0) {
-            return Err((key, format!("{value} is not allowed: give a number between 0 and 1")));
-        }
-    }
-    positive("run.steady_state.batch", rule.batch)?;
     let batch = rule.batch.unwrap_or_default();
     if batch > duration / FEWEST_BATCHES {
         let message = format!(
@@ -98,21 +77,7 @@ fn steady_state(rule: &SteadyState, duration: Time) -> Result<(), Problem> {
     Ok(())
 }
 
-fn measure(measure: &Measure) -> Result<(), Problem> {
-    positive("measure.bin", measure.bin)?;
-    positive("measure.congestion_interval", measure.congestion_interval)?;
-    let fill = measure.congestion_fill;
-    if !(fill > 0.0 && fill.is_finite()) {
-        let message =
-            format!("{fill} is not allowed: give a part of an input buffer above 0, for example 0.5");
-        return Err(("measure.congestion_fill", message));
-    }
-    Ok(())
-}
-
 fn switch(switch: &Switch) -> Result<(), Problem> {
-    at_most("switch.router_delay", switch.router_delay, LONGEST_DELAY)?;
-    at_most("switch.credit_delay", switch.credit_delay, LONGEST_DELAY)?;
     head_delay(switch)?;
     unit_interval(switch)?;
     if switch.allocation == Allocation::Maximal {
@@ -150,7 +115,6 @@ fn head_delay(switch: &Switch) -> Result<(), Problem> {
 
 fn unit_interval(switch: &Switch) -> Result<(), Problem> {
     const KEY: &str = "switch.unit_interval";
-    at_most(KEY, switch.unit_interval, LONGEST_DELAY)?;
     let fits = switch.queueing != Queueing::Cioq && switch.allocation == Allocation::Maximal;
     if switch.unit_interval > Time::ZERO && !fits {
         let message = "only for `queueing = \"fifo\"` and `\"voq\"` with `allocation = \"maximal\"`";
@@ -160,12 +124,6 @@ fn unit_interval(switch: &Switch) -> Result<(), Problem> {
 }
 
 fn host(host: &Host) -> Result<(), Problem> {
-    if host.open_messages == 0 {
-        return Err(("host.open_messages", "0 is not allowed: a host has 1 open message or more".to_owned()));
-    }
-    if host.response_queue == Some(0) {
-        return Err(("host.response_queue", "0 is not allowed: give room for 1 response or more".to_owned()));
-    }
     if host.response_queue.is_some() && host.sink != Sink::default() {
         let message =
             "with `host.sink` the sink alone decides when a packet is accepted: leave one of them out";
@@ -187,9 +145,6 @@ fn host(host: &Host) -> Result<(), Problem> {
             ));
         }
     };
-    positive("host.sink.pause_every", Some(work))?;
-    at_most("host.sink.pause_every", work, LONGEST_RUN)?;
-    at_most("host.sink.pause_for", pause, LONGEST_RUN)?;
     let taken = taking(host.mtu, host.sink.rate, work, pause);
     if taken > u128::from(DAY.0) {
         let message = format!(
@@ -207,20 +162,6 @@ fn taking(bytes: Bytes, rate: Option<Rate>, work: Time, pause: Time) -> u128 {
     let busy = rate.map_or(0, |rate| bits * u128::from(SECOND.0) / u128::from(rate.bits_per_second()));
     let pauses = busy / u128::from(work.0) + 1;
     busy + pauses * u128::from(pause.0)
-}
-
-fn positive(key: &'static str, time: Option<Time>) -> Result<(), Problem> {
-    if time == Some(Time::ZERO) {
-        return Err((key, "0 is not allowed: give a time above 0, for example \"1 us\"".to_owned()));
-    }
-    Ok(())
-}
-
-fn at_most(key: &'static str, time: Time, most: Time) -> Result<(), Problem> {
-    if time > most {
-        return Err((key, format!("{time} is not allowed: give at most {most}")));
-    }
-    Ok(())
 }
 
 #[cfg(test)]
@@ -306,6 +247,17 @@ duration = '1 ms'
                 "{ allocation = 'separable', queueing = 'fifo', arbiter = 'random' }",
                 "`separable` is for the arbiters `round-robin` and `oldest-first` only",
             ),
+            ("routing.threshold", "-1.0", "give a number of packets from 0 to 1000000"),
+            ("routing.congested", "nan", "routing.congested: NaN is not allowed"),
+            ("routing.trigger", "1.5", "routing.trigger: 1.5 is not allowed: give a number from 0 to 1"),
+            ("routing.ratio", "inf", "routing.ratio: inf is not allowed"),
+            (
+                "routing.weights",
+                "[1, 0]",
+                "routing.weights.1: 0 is not allowed: give a number from 1 to 1000",
+            ),
+            ("routing.weights", "[1001, 1]", "routing.weights.0: 1001 is not allowed"),
+            ("routing.choices", "0", "routing.choices: 0 is not allowed: give a number from 1 to 65535"),
             ("host.open_messages", "0", "host.open_messages: 0 is not allowed"),
             ("host.sink", "{ pause_for = '1 us' }", "host.sink.pause_for: `pause_every` is missing"),
             ("host.sink", "{ pause_every = '1 us' }", "host.sink.pause_every: `pause_for` is missing"),

@@ -30,6 +30,7 @@ pub struct CongestionControl {
     /// Round trip of a packet without contention, on the longest route; for `swift`, `hpcc` and `nscc`. By default that of a packet
     /// of the MTU's size and its acknowledgement on this network.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("x-exclusiveMinimum" = "0 s", "x-maximum" = "1 s"))]
     pub base_rtt: Option<Time>,
 }
 
@@ -66,8 +67,10 @@ pub struct Notification {
     /// Packet that carries the notification.
     pub by: NotifyBy,
     /// Size of that packet, headers included.
+    #[schemars(extend("x-minimum" = "1 B"))]
     pub size: Bytes,
     /// Service class that it travels in (see `switch.service_classes`).
+    #[schemars(range(max = 15), extend("x-unit" = "1"))]
     pub service_class: u8,
     /// True if a host sends it before data that waits.
     pub first: bool,
@@ -75,7 +78,7 @@ pub struct Notification {
     pub delay: Time,
     /// Packets of a source that an acknowledgement covers, with `swift`, `hpcc` and `nscc`, which acknowledge packets with any `by`.
     /// The last packet of a message is acknowledged at once.
-    #[schemars(range(min = 1, max = 65535))]
+    #[schemars(range(min = 1, max = 65535), extend("x-unit" = "packets"))]
     pub every: u16,
     /// Longest time for which a packet waits for others to be acknowledged with it.
     pub timeout: Time,
@@ -113,19 +116,23 @@ pub enum NotifyBy {
 pub struct InfiniBandCongestion {
     /// Threshold of an output port's virtual lane, 0 to 15: 0 marks nothing, 1 marks late, 15 early. Threshold w is
     /// crossed when (16 - w)/16 of a virtual lane's input buffer are filled.
+    #[schemars(range(max = 15), extend("x-unit" = "1/16 of a buffer", "x-allowed" = "0 (marks nothing), or 1 (late) to 15 (early, as soon as a sixteenth of a buffer is filled)"))]
     pub threshold: u8,
     /// The lane leaves the congested state when its fill is below this threshold; a larger number is a
     /// lower fill. By default one more than `threshold`.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(range(max = 16), extend("x-unit" = "1/16 of a buffer"))]
     pub reset_threshold: Option<u8>,
     /// Fill that is compared with the threshold: all packets of the switch that wait for the output and lane, or those of
     /// one input buffer.
     pub threshold_on: ThresholdOn,
     /// Rate at which eligible packets are marked, 0 to 65535.
+    #[schemars(extend("x-unit" = "packets"))]
     pub marking_rate: u16,
     /// Packets that the marking rate counts.
     pub marking_rate_counts: MarkingRateCounts,
     /// Smallest packet that is marked, in flow-control units.
+    #[schemars(extend("x-unit" = "flow-control units"))]
     pub packet_size: u8,
     /// Output ports that mark although they have no credits (as victims of congestion further on, not
     /// its root).
@@ -134,6 +141,7 @@ pub struct InfiniBandCongestion {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub ports: Vec<PortCongestion>,
     /// Fill of an input buffer, as a threshold of 0 to 15, from which its credits are returned late; 0: never.
+    #[schemars(range(max = 15), extend("x-unit" = "1/16 of a buffer", "x-allowed" = "0 (marks nothing), or 1 (late) to 15 (early, as soon as a sixteenth of a buffer is filled)"))]
     pub credit_starvation_threshold: u8,
     /// Delay of the late credits: `"shift:multiplier"`, relative to the packet's time as in the table.
     pub credit_starvation_return_delay: CctEntry,
@@ -142,11 +150,14 @@ pub struct InfiniBandCongestion {
     /// Unit with an index of its own.
     pub control: ControlPer,
     /// Added to the index for each notification.
+    #[schemars(extend("x-unit" = "1"))]
     pub ccti_increase: u8,
     /// Largest index; by default the last of the table.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(range(max = 16383), extend("x-unit" = "1"))]
     pub ccti_limit: Option<u16>,
     /// Smallest index.
+    #[schemars(range(max = 16383), extend("x-unit" = "1"))]
     pub ccti_min: u16,
     /// Time after which an index is decreased by one: a whole number in units of 1.024 us, as in the specification, or
     /// a time.
@@ -154,6 +165,7 @@ pub struct InfiniBandCongestion {
     /// Start of the timer.
     pub timer_starts: TimerStart,
     /// Index from which an event is counted.
+    #[schemars(extend("x-unit" = "1"))]
     pub trigger_threshold: u16,
     /// The packet that the delay is relative to.
     pub delay_relative_to: DelayRelativeTo,
@@ -238,18 +250,23 @@ pub struct PortCongestion {
     pub ports: Vec<String>,
     /// Lanes; by default all.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(inner(range(max = 15)), extend("x-unit" = "1"))]
     pub lanes: Option<Vec<u8>>,
     /// Threshold, 0 to 15.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(max = 15), extend("x-unit" = "1/16 of a buffer", "x-allowed" = "0 (marks nothing), or 1 (late) to 15 (early, as soon as a sixteenth of a buffer is filled)"))]
     pub threshold: Option<u8>,
     /// Threshold at which the congested state is left.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(max = 16), extend("x-unit" = "1/16 of a buffer"))]
     pub reset_threshold: Option<u8>,
     /// Rate at which eligible packets are marked.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("x-unit" = "packets"))]
     pub marking_rate: Option<u16>,
     /// Smallest packet that is marked, in flow-control units.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("x-unit" = "flow-control units"))]
     pub packet_size: Option<u8>,
     /// True if the port marks although it has no credits.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -356,8 +373,10 @@ impl JsonSchema for CctEntry {
 #[serde(untagged)]
 pub enum CctiTimer {
     /// In units of 1.024 us, 0 to 65535; 0: never.
+    #[schemars(extend("x-unit" = "1.024 us"))]
     Units(u16),
-    /// As a time.
+    /// As a time, at most 65535 units.
+    #[schemars(extend("x-maximum" = "67107.84 us"))]
     Time(Time),
 }
 
@@ -412,18 +431,24 @@ pub struct Dcqcn {
     /// Queue from which all packets are marked.
     pub k_max: Bytes,
     /// Probability of a mark just below `k_max`, 0 to 1.
+    #[schemars(range(max = 1.0), extend("exclusiveMinimum" = 0.0, "x-unit" = "1"))]
     pub p_max: f64,
     /// Least time between two notifications of a flow.
     pub cnp_interval: Time,
     /// Weight of a new estimate of congestion, 0 to 1.
+    #[schemars(range(max = 1.0), extend("exclusiveMinimum" = 0.0, "x-unit" = "1"))]
     pub g: f64,
     /// Time without a notification after which the estimate shrinks.
+    #[schemars(extend("x-exclusiveMinimum" = "0 s", "x-maximum" = "1 s"))]
     pub alpha_timer: Time,
     /// Period of the timer that raises the rate.
+    #[schemars(extend("x-exclusiveMinimum" = "0 s", "x-maximum" = "1 s"))]
     pub rate_timer: Time,
     /// Bytes sent after which the rate is raised.
+    #[schemars(extend("x-minimum" = "1 B"))]
     pub byte_counter: Bytes,
     /// Steps of fast recovery.
+    #[schemars(extend("x-unit" = "steps"))]
     pub fast_recovery: u16,
     /// Step of additive increase.
     pub additive_increase: Rate,

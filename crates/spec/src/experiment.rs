@@ -20,6 +20,7 @@ pub struct Experiment {
     pub description: String,
     /// The seed of every random stream. Same experiment, same seed: same bits.
     #[serde(default = "one")]
+    #[schemars(extend("x-unit" = "1"))]
     pub seed: u64,
     /// Switches, hosts and cables.
     pub topology: Topology,

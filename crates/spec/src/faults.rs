@@ -18,6 +18,7 @@ pub struct Faults {
     /// manager's sweep. By default routes stay as they are. Only for algorithms that find routes around failed links
     /// (`shortest-path`, and `look-up-tables` while no switch is cut off). Hosts that cannot be reached keep their old routes.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("x-exclusiveMinimum" = "0 s", "x-maximum" = "60 s"))]
     pub reroute_after: Option<Time>,
 }
 
@@ -32,9 +33,11 @@ pub struct Fault {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub switch: Option<String>,
     /// Time at which it fails.
+    #[schemars(extend("x-maximum" = "1209600 s"))]
     pub at: Time,
     /// Time from which on it works again; by default it never does.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("x-maximum" = "1209600 s"))]
     pub until: Option<Time>,
 }
 

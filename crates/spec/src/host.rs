@@ -7,15 +7,18 @@ use serde::{Deserialize, Serialize};
 #[serde(deny_unknown_fields, default)]
 pub struct Host {
     /// Largest packet, headers included. Messages are cut into packets of at most this size.
+    #[schemars(extend("x-minimum" = "1 B", "x-maximum" = "1 MiB"))]
     pub mtu: Bytes,
     /// Messages of a host that may be in the course of sending at once, served in turn packet by packet; with 1,
     /// a blocked message blocks all behind it (head of line at the source).
+    #[schemars(range(min = 1), extend("x-unit" = "messages", "x-refusal" = "a host has 1 open message or more"))]
     pub open_messages: u16,
     /// Rate at which the host reads received packets from the input buffer.
     pub sink: Sink,
     /// Maximum number of pending responses of a host, 1 or more. While this number of responses has been created and not wholly sent,
     /// requests stay in its input buffer, with the packets behind them on their virtual lane. By default no limit.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1), extend("x-unit" = "responses", "x-refusal" = "give room for 1 response or more"))]
     pub response_queue: Option<u32>,
 }
 
@@ -34,8 +37,10 @@ pub struct Sink {
     pub rate: Option<Rate>,
     /// The sink works this long, then pauses (the thesis' `hiccupDelay`).
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("x-exclusiveMinimum" = "0 s", "x-maximum" = "604800 s"))]
     pub pause_every: Option<Time>,
     /// Length of a pause (the thesis' `hiccupDuration`).
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("x-maximum" = "604800 s"))]
     pub pause_for: Option<Time>,
 }

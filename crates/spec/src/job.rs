@@ -14,6 +14,7 @@ pub struct Job {
     pub hosts: Vec<String>,
     /// Number of ranks, 2 or more; by default one for each of the hosts.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 2), extend("x-unit" = "ranks"))]
     pub ranks: Option<u32>,
     /// Placement of ranks on the hosts.
     #[serde(default)]
@@ -22,15 +23,18 @@ pub struct Job {
     pub program: Program,
     /// Number of iterations. A rank begins its next iteration as soon as it has ended the last.
     #[serde(default = "one")]
+    #[schemars(range(min = 1), extend("x-unit" = "iterations"))]
     pub iterations: u32,
     /// Time at which the ranks begin.
     #[serde(default)]
     pub start: Time,
     /// Service class of the packets (see `switch.service_classes`).
     #[serde(default)]
+    #[schemars(range(max = 15), extend("x-unit" = "1"))]
     pub service_class: u8,
     /// Steps of a rank that may be in progress at once, where the program's steps do not depend on each other.
     #[serde(default = "one")]
+    #[schemars(range(min = 1), extend("x-unit" = "steps"))]
     pub outstanding: u32,
     /// Time that a rank needs after each step before it goes on: software, adding up vectors.
     #[serde(default)]
@@ -55,7 +59,7 @@ pub enum Placement {
     /// On hosts drawn at random from the seed.
     Random,
     /// Every n-th host, then every n-th beginning with the second, and so on.
-    Strided(u32),
+    Strided(#[schemars(range(min = 1), extend("x-unit" = "hosts"))] u32),
 }
 
 /// Program of a job's ranks: a collective operation of MPI, or the communication of a kind of application.
@@ -157,6 +161,7 @@ pub enum AllGatherAlgorithm {
 pub struct Broadcast {
     /// The rank that has it.
     #[serde(default)]
+    #[schemars(extend("x-unit" = "1"))]
     pub root: u32,
     /// Its size.
     pub message: Bytes,
@@ -181,6 +186,7 @@ impl Default for Barrier {
 #[serde(deny_unknown_fields)]
 pub struct Fft {
     /// Elements of the whole vector, n.
+    #[schemars(range(min = 1), extend("x-unit" = "elements"))]
     pub elements: u64,
     /// Size of an element (a complex number of double precision has 16 B).
     #[serde(default = "complex")]
@@ -202,6 +208,7 @@ const fn complex() -> Bytes {
 #[serde(deny_unknown_fields)]
 pub struct NeighbourExchange {
     /// Ranks in each dimension, the first varies fastest; their product is the number of ranks.
+    #[schemars(inner(range(min = 1)), extend("x-unit" = "ranks"))]
     pub grid: Vec<u32>,
     /// True if the ranks at opposite ends of a dimension have each other as neighbours.
     #[serde(default = "yes")]

@@ -17,10 +17,13 @@ mod host;
 mod job;
 mod link;
 mod locate;
+mod name;
 mod overrides;
+mod range;
 mod read;
 mod routing;
 mod run;
+mod schema;
 mod sweep;
 mod switch;
 mod topology;
@@ -30,7 +33,7 @@ mod tune;
 mod windows;
 mod wording;
 
-pub use age::{Age, AgePhase, Bias, LARGEST_BIAS, RrSelect};
+pub use age::{Age, AgePhase, Bias, RrSelect};
 pub use cct::{Cct, ExponentialCct, LinearCct, MOST_ENTRIES, QuadraticCct};
 pub use check::{check, warnings};
 pub use congestion::{
@@ -47,9 +50,12 @@ pub use job::{
     Broadcast, Fft, Job, NeighbourExchange, Placement, Program,
 };
 pub use link::{LinkOverride, LinkParameters, LinkRetry, Links};
+pub use name::name;
+pub use range::{OutOfRange, out_of_range, range_in_words};
 pub use read::read;
 pub use routing::{Algorithm, LanePolicy, Load, Routing, RoutingEngine, Selection, Ties, Via};
 pub use run::{Drain, FlowDetail, Measure, Run, SteadyState};
+pub use schema::{json_schema, schema_of};
 pub use sweep::{Drawn, RandomPoints, Range, Sampling, Scale, Sweep};
 pub use switch::{Allocation, Arbiter, CreditReturn, Queueing, SendWhen, Staging, Switch, Switching};
 pub use topology::{Arrangement, Dragonfly, Grid, Jellyfish, Megafly, Naming, SlimFly, Topology, Xpander};
@@ -66,8 +72,3 @@ pub use tune::{
 };
 pub use windows::{Hpcc, Nscc, Swift};
 pub use wording::nearest;
-
-/// The JSON Schema of an experiment file (draft 2020-12), for editors that complete and check.
-pub fn json_schema() -> serde_json::Value {
-    schemars::schema_for!(Experiment).to_value()
-}

@@ -35,15 +35,19 @@ pub struct Links {
 #[serde(deny_unknown_fields, default)]
 pub struct LinkRetry {
     /// Bytes of a packet in a micropacket, the unit that is checked, acknowledged and retransmitted.
+    #[schemars(extend("x-minimum" = "1 B", "x-maximum" = "4096 B"))]
     pub data: Bytes,
     /// Bits of a micropacket on the wire, each of which can fail; the link's rate does not depend on them.
+    #[schemars(range(min = 8, max = 65536), extend("x-unit" = "bits"))]
     pub bits: u32,
     /// Micropackets that may be in flight without an acknowledgement. They must cover the round trip: the way there and
     /// back, a micropacket each way, and the delay. By default the number that this takes.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1), extend("x-unit" = "micropackets"))]
     pub window: Option<u32>,
     /// Time that both ends take together, from the last bit of a micropacket to the answer and from that to the first bit
     /// of the repetition.
+    #[schemars(extend("x-maximum" = "1 ms"))]
     pub delay: Time,
 }
 
@@ -89,15 +93,20 @@ pub struct LinkParameters {
     /// Data rate after line encoding, each direction.
     pub rate: Rate,
     /// Propagation latency, each direction; at least 1 ps.
+    #[schemars(extend("x-minimum" = "1 ps", "x-maximum" = "1 s", "x-refusal" = "a link takes at least 1 ps, and at most 1 s"))]
     pub latency: Time,
     /// Input buffer at each receiving end, per virtual lane.
+    #[schemars(extend("x-minimum" = "1 B", "x-maximum" = "1 GiB"))]
     pub buffer: Bytes,
     /// Bytes that a packet occupies on the link beyond its own (flow-control packets, delimiters).
+    #[schemars(extend("x-maximum" = "64 KiB"))]
     pub packet_overhead: Bytes,
     /// Packets that a switch's input port can send to outputs at once (input speed-up; the thesis'
     /// `maxBeingSent`); 0: the number of outputs.
+    #[schemars(extend("x-unit" = "packets"))]
     pub reads: u16,
     /// Chance that a bit on the wire fails, in each direction: from 0 to 0.001. Failed micropackets are retransmitted, see `links.retry`.
+    #[schemars(range(min = 0.0, max = 0.001), extend("x-unit" = "1"))]
     pub bit_error_rate: f64,
 }
 

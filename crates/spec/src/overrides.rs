@@ -54,6 +54,11 @@ pub(crate) fn split_key(key: &str) -> Result<Vec<String>, String> {
     Ok(parts)
 }
 
+/// A key as one part of a longer one.
+pub(crate) fn quoted(key: &str) -> String {
+    if key.contains('.') { format!("\"{key}\"") } else { key.to_owned() }
+}
+
 fn value_of(text: &str) -> toml::Value {
     let parsed = toml::from_str::<toml::Table>(&format!("value = {text}"));
     parsed

@@ -10,6 +10,7 @@ pub struct Routing {
     pub algorithm: Algorithm,
     /// For `dimension-order` and `look-up-tables`: the order of the dimensions; by default ascending (x first).
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(inner(range(max = 31)), extend("x-unit" = "1"))]
     pub order: Option<Vec<u32>>,
     /// For `dimension-order`: direction of a packet round a ring when both directions are equally long; by default
     /// `balanced`.
@@ -33,6 +34,7 @@ pub struct Routing {
     /// switches' numbers: at most 8 partitions of at most 4096 switches. A dimension can only be divided if all
     /// before it in the order are divided into single coordinates. By default the smallest sufficient number of partitions.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(inner(range(min = 1)), extend("x-unit" = "blocks"))]
     pub partitions: Option<Vec<u32>>,
     /// For algorithms that route over another group or switch: the first target; by default `group`.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -41,15 +43,17 @@ pub struct Routing {
     /// path. For `par-6/2`: with this load or less at the minimal port, no other port is considered. By default 3; 0 where
     /// `trigger` is given.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 0.0, max = 1000000.0), extend("x-unit" = "packets", "x-allowed" = "a number of packets from 0 to 1000000"))]
     pub threshold: Option<f64>,
     /// For `ugal-l`, `ugal-g` and `piggyback`: two whole numbers, 1 to 1000, that take the place of H_min and H_val in the rule; by default
     /// they are the links between switches of either path. `[1, 2]` is the rule of BookSim.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(inner(range(min = 1, max = 1000)), extend("x-unit" = "1"))]
     pub weights: Option<[u32; 2]>,
     /// For `up-down-adaptive`: number of ports that are drawn at random, each among all, at every switch on the way up; the packet takes the
     /// least loaded of them (2: the power of two choices, Mitzenmacher 2001). 1 to 65535; by default all ports are compared.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(range(min = 1, max = 65535))]
+    #[schemars(range(min = 1, max = 65535), extend("x-unit" = "ports"))]
     pub choices: Option<u16>,
     /// For algorithms that choose by load: the load of a port.
     pub load: Load,
@@ -60,15 +64,18 @@ pub struct Routing {
     /// For `piggyback`: a global link is congested if more is ahead than this, in packets of `host.mtu`, beyond twice the mean of
     /// its router's global links. By default 3.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 0.0, max = 1000000.0), extend("x-unit" = "packets", "x-allowed" = "a number of packets from 0 to 1000000"))]
     pub congested: Option<f64>,
     /// For `par-6/2`, in place of `threshold`, or beside it: the least part, 0 to 1, of the buffers behind the minimal port that must be in use, or
     /// waited for, before another port is considered. By default 0.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 0.0, max = 1.0), extend("x-unit" = "1"))]
     pub trigger: Option<f64>,
     /// For `par-6/2`: a port is taken instead of the minimal one if the part of its buffers in use is at most this part, 0 to
     /// 1, of the minimal port's; a local one instead of a global one, if so is the mean of the router's other global ones. By
     /// default 0.45.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 0.0, max = 1.0), extend("x-unit" = "1"))]
     pub ratio: Option<f64>,
     /// Choice among the virtual lanes that the algorithm allows a packet.
     pub lane_selection: Selection,

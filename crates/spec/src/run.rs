@@ -10,19 +10,21 @@ pub struct Run {
     #[serde(default)]
     pub warmup: Time,
     /// Length of the measurement; with `steady_state`, the longest.
+    #[schemars(extend("x-exclusiveMinimum" = "0 s", "x-allowed" = "a time above 0, for example \"1 us\""))]
     pub duration: Time,
     /// Phase after the measurement.
     #[serde(default)]
     pub drain: Drain,
     /// Longest drain; by default ten times warm-up and duration together.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("x-exclusiveMinimum" = "0 s", "x-maximum" = "6048000 s"))]
     pub drain_limit: Option<Time>,
     /// End the measurement as soon as the mean latency is known this well.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub steady_state: Option<SteadyState>,
     /// Partitions that the fabric is divided into, each with its own event queue. The result does not depend on their number.
     #[serde(default = "one")]
-    #[schemars(range(min = 1, max = 256))]
+    #[schemars(range(min = 1, max = 256), extend("x-unit" = "partitions"))]
     pub partitions: u32,
     /// Run although the channel dependency graph has a cycle.
     #[serde(default)]
@@ -52,11 +54,14 @@ pub enum Drain {
 #[serde(deny_unknown_fields, default)]
 pub struct SteadyState {
     /// Required half-width of the confidence interval, relative to the mean.
+    #[schemars(extend("exclusiveMinimum" = 0.0, "exclusiveMaximum" = 1.0, "x-unit" = "1"))]
     pub precision: f64,
     /// Confidence level.
+    #[schemars(extend("exclusiveMinimum" = 0.0, "exclusiveMaximum" = 1.0, "x-unit" = "1"))]
     pub confidence: f64,
     /// Length of a batch; by default a fortieth of `duration`.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("x-exclusiveMinimum" = "0 s"))]
     pub batch: Option<Time>,
 }
 
@@ -72,6 +77,7 @@ impl Default for SteadyState {
 pub struct Measure {
     /// Width of a time bin of the series; by default the whole run divided by 140.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("x-exclusiveMinimum" = "0 s"))]
     pub bin: Option<Time>,
     /// Flows that are recorded on their own.
     pub flows: FlowDetail,
@@ -79,17 +85,19 @@ pub struct Measure {
     pub link_series: bool,
     /// Without congestion control: a virtual lane of an output counts as congested, in tables of congestion trees, when
     /// more waits for it than this part of an input buffer, above 0. With congestion control its threshold is used.
+    #[schemars(extend("exclusiveMinimum" = 0.0, "x-unit" = "1", "x-allowed" = "a part of an input buffer above 0, for example 0.5"))]
     pub congestion_fill: f64,
     /// Interval between samples of congestion trees; by default a hundredth of `run.duration`. With fewer
     /// than 20 samples in the measurement no times are computed from them.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("x-exclusiveMinimum" = "0 s"))]
     pub congestion_interval: Option<Time>,
     /// Performance counters of every port of every switch, as the SeaStar router has them (Abts & Weisser, SC07, table 4):
     /// tables `router_ports` and `router_dimensions`. Their cycle is `switch.age.cycle`.
     pub router_counters: bool,
     /// With a `transport` that orders: number of first events of its packets at hosts that are recorded one by one, for sequence
     /// charts (table `exchanges`), 0 to 1000000.
-    #[schemars(range(min = 0, max = 1_000_000))]
+    #[schemars(range(min = 0, max = 1_000_000), extend("x-unit" = "events"))]
     pub exchanges: u32,
 }
 

@@ -33,9 +33,11 @@ pub struct Sweep {
 #[serde(deny_unknown_fields)]
 pub struct RandomPoints {
     /// Number of points.
+    #[schemars(range(min = 1), extend("x-unit" = "points"))]
     pub samples: u32,
     /// Seed of the drawn points, independent of the experiment's own `seed`.
     #[serde(default)]
+    #[schemars(extend("x-unit" = "1"))]
     pub seed: u64,
     /// Distribution of points.
     #[serde(default)]

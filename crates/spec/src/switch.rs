@@ -13,6 +13,7 @@ pub struct Switch {
     /// Time at which a packet may leave, relative to its arrival.
     pub switching: Switching,
     /// From the arrival of a packet's head to the time it may be sent on.
+    #[schemars(extend("x-maximum" = "1 s"))]
     pub router_delay: Time,
     /// The part of `router_delay` that starts when a packet reaches the head of its queue: it may be sent this long after
     /// the packet before it has left, at the earliest (route computation and virtual-channel allocation of a router without
@@ -22,21 +23,26 @@ pub struct Switch {
     /// for it; an output may go on with a packet of another queue as soon as the link is free (the head-of-queue slot of the
     /// InfiniBand model for OMNeT++ in its reading of 2004). For `queueing = "fifo"` and `"voq"` with `allocation = "maximal"`; 0, by
     /// default, to 1 s.
+    #[schemars(extend("x-maximum" = "1 s"))]
     pub unit_interval: Time,
     /// Virtual lanes (virtual channels) of every link, 1 to 16.
-    #[schemars(range(min = 1, max = 16))]
+    #[schemars(range(min = 1, max = 16), extend("x-unit" = "lanes"))]
     pub virtual_lanes: u8,
     /// Number of equal groups into which the lanes of every link are divided. Packets of service class c use the c-th
     /// (InfiniBand: service levels and their lanes; routers: request and response channels).
+    #[schemars(range(min = 1, max = 16), extend("x-unit" = "classes"))]
     pub service_classes: u8,
     /// Service classes that outputs serve before the others.
     #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[schemars(inner(range(max = 15)), extend("x-unit" = "1"))]
     pub priority_classes: Vec<u8>,
     /// Unit in which buffer space is counted (InfiniBand: 64-byte blocks; abstract networks: a flit).
+    #[schemars(extend("x-minimum" = "1 B", "x-maximum" = "1 MiB"))]
     pub flow_control_unit: Bytes,
     /// Time at which buffer space is returned to the sender.
     pub credit_return: CreditReturn,
     /// Processing time of a credit, beyond the link's latency.
+    #[schemars(extend("x-maximum" = "1 s"))]
     pub credit_delay: Time,
     /// Output arbitration policy.
     pub arbiter: Arbiter,
@@ -127,12 +133,14 @@ pub enum Queueing {
 #[serde(deny_unknown_fields, default)]
 pub struct Staging {
     /// Size of each: at every output, one for each input port and virtual lane. At least a packet.
+    #[schemars(extend("x-minimum" = "1 B"))]
     pub buffer: Bytes,
     /// Rate at which an input buffer is read into staging buffers; by default that of the input's link.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rate: Option<Rate>,
     /// Time from the input buffer to the point where the output can choose the packet, for a packet that had to wait in the
     /// input buffer. It is part of `router_delay` for one that had not.
+    #[schemars(extend("x-maximum" = "1 s"))]
     pub delay: Time,
 }
 

@@ -14,44 +14,55 @@ pub enum Topology {
     /// A binary hypercube of `2^dimensions` switches.
     Hypercube {
         /// Number of dimensions, 1 to 20.
+        #[schemars(range(min = 1, max = 20), extend("x-unit" = "dimensions"))]
         dimensions: u32,
         /// Hosts on every switch.
         #[serde(default = "one")]
+        #[schemars(range(min = 1), extend("x-unit" = "hosts", "x-refusal" = "every switch has 1 host or more"))]
         hosts_per_switch: u32,
     },
     /// A k-ary n-tree: `arity^levels` hosts, `levels` levels of `arity^(levels-1)` switches (Petrini, Vanneschi 1997).
     FatTree {
         /// Down ports, and up ports, of a switch (k).
+        #[schemars(range(min = 2, max = 512), extend("x-unit" = "ports"))]
         arity: u32,
         /// Levels of switches (n).
+        #[schemars(range(min = 1, max = 32), extend("x-unit" = "levels"))]
         levels: u32,
     },
     /// An extended generalised fat tree XGFT(h; m1..mh; w1..wh) (Öhring et al. 1995). Level 0 are the hosts.
     Xgft {
         /// Children of a node at level 1, 2, ... h.
+        #[schemars(inner(range(min = 1)), extend("x-unit" = "nodes"))]
         children: Vec<u32>,
         /// Parents of a node at level 0, 1, ... h-1.
+        #[schemars(inner(range(min = 1)), extend("x-unit" = "nodes"))]
         parents: Vec<u32>,
     },
     /// A chain of switches; the last has one host more, the destination of all (parking lot).
     ParkingLot {
         /// Switches in the chain.
+        #[schemars(range(min = 1, max = 16000000), extend("x-unit" = "switches"))]
         switches: u32,
         /// Sending hosts on every switch.
         #[serde(default = "one")]
+        #[schemars(range(min = 1), extend("x-unit" = "hosts", "x-refusal" = "every switch has 1 host or more"))]
         hosts_per_switch: u32,
     },
     /// A ring of switches (a one-dimensional torus).
     Ring {
         /// Switches in the ring, 3 or more.
+        #[schemars(range(min = 3, max = 16000000), extend("x-unit" = "switches"))]
         switches: u32,
         /// Hosts on every switch.
         #[serde(default = "one")]
+        #[schemars(range(min = 1), extend("x-unit" = "hosts", "x-refusal" = "every switch has 1 host or more"))]
         hosts_per_switch: u32,
     },
     /// Hosts on one switch.
     SingleSwitch {
         /// Number of hosts.
+        #[schemars(range(min = 1, max = 1024), extend("x-unit" = "hosts"))]
         hosts: u32,
     },
     /// A dragonfly: groups of routers that are all joined within a group, and groups that are all joined (Kim, Dally,
@@ -65,9 +76,11 @@ pub enum Topology {
     #[serde(rename = "hyperx")]
     HyperX {
         /// Switches along each dimension: `[sx, sy, ...]`. Each 1 or more.
+        #[schemars(inner(range(min = 1)), extend("x-unit" = "switches"))]
         dimensions: Vec<u32>,
         /// Hosts on every switch.
         #[serde(default = "one")]
+        #[schemars(range(min = 1, max = 1024), extend("x-unit" = "hosts"))]
         hosts_per_switch: u32,
     },
     /// A Slim Fly: the graph of McKay, Miller and Širáň for q, of diameter 2 (Besta, Hoefler 2014).
@@ -88,16 +101,18 @@ pub enum Topology {
 #[serde(deny_unknown_fields)]
 pub struct Grid {
     /// Radix of each dimension, x first: `[kx, ky, kz]`. Each 1 or more.
+    #[schemars(inner(range(min = 1)), extend("x-unit" = "switches"))]
     pub dimensions: Vec<u32>,
-    /// Only for kind `grid`: for each dimension, true for a torus, false for a mesh.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub wrap: Option<Vec<bool>>,
     /// Hosts on every switch.
     #[serde(default = "one")]
+    #[schemars(range(min = 1), extend("x-unit" = "hosts", "x-refusal" = "every switch has 1 host or more"))]
     pub hosts_per_switch: u32,
     /// Names and port numbers of switches and hosts.
     #[serde(default)]
     pub naming: Naming,
+    /// Only for kind `grid`: for each dimension, true for a torus, false for a mesh.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub wrap: Option<Vec<bool>>,
 }
 
 /// A dragonfly, in the letters of Kim et al. (2008).
@@ -105,14 +120,18 @@ pub struct Grid {
 #[serde(deny_unknown_fields)]
 pub struct Dragonfly {
     /// Hosts on every router.
+    #[schemars(range(min = 1, max = 1024), extend("x-unit" = "hosts"))]
     pub p: u32,
     /// Routers in a group.
+    #[schemars(range(min = 1, max = 1024), extend("x-unit" = "routers"))]
     pub a: u32,
     /// Global links of a router.
+    #[schemars(range(min = 1, max = 1024), extend("x-unit" = "links"))]
     pub h: u32,
     /// Groups, 2 to `a h + 1`; by default `a h + 1`, with one link between every two groups. With fewer groups every two
     /// have several links, as evenly as the ports allow.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 2), extend("x-unit" = "groups"))]
     pub g: Option<u32>,
     /// Assignment of global ports to groups.
     #[serde(default)]
@@ -124,15 +143,20 @@ pub struct Dragonfly {
 #[serde(deny_unknown_fields)]
 pub struct Megafly {
     /// Hosts on every leaf.
+    #[schemars(range(min = 1, max = 1024), extend("x-unit" = "hosts"))]
     pub p: u32,
     /// Leaf switches in a group.
+    #[schemars(range(min = 1, max = 1024), extend("x-unit" = "switches"))]
     pub leaves: u32,
     /// Spine switches in a group.
+    #[schemars(range(min = 1, max = 1024), extend("x-unit" = "switches"))]
     pub spines: u32,
     /// Global links of a spine.
+    #[schemars(range(min = 1, max = 1024), extend("x-unit" = "links"))]
     pub h: u32,
     /// Groups, 2 to `spines h + 1`; by default that.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 2), extend("x-unit" = "groups"))]
     pub g: Option<u32>,
     /// Assignment of global ports to groups.
     #[serde(default)]
@@ -144,9 +168,11 @@ pub struct Megafly {
 #[serde(deny_unknown_fields)]
 pub struct SlimFly {
     /// A prime power of 3 or more. With q = 4 w + δ, δ one of -1, 0 and 1, there are 2 q² switches of (3 q - δ) / 2 links to others.
+    #[schemars(range(min = 3, max = 2828), extend("x-unit" = "1"))]
     pub q: u32,
     /// Hosts on every switch; by default half the number of its links to other switches, rounded up, as in the paper.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1, max = 1024), extend("x-unit" = "hosts"))]
     pub hosts_per_switch: Option<u32>,
 }
 
@@ -155,14 +181,18 @@ pub struct SlimFly {
 #[serde(deny_unknown_fields)]
 pub struct Jellyfish {
     /// Number of switches, 2 or more.
+    #[schemars(range(min = 2), extend("x-unit" = "switches"))]
     pub switches: u32,
     /// Links of a switch to others, all different; less than the number of switches. Switches times degree is even.
+    #[schemars(range(min = 1), extend("x-unit" = "links"))]
     pub degree: u32,
     /// Hosts on every switch.
     #[serde(default = "one")]
+    #[schemars(range(min = 1, max = 1024), extend("x-unit" = "hosts"))]
     pub hosts_per_switch: u32,
     /// Seed of the graph alone: runs of different `seed` have the same graph.
     #[serde(default = "one_seed")]
+    #[schemars(extend("x-unit" = "1"))]
     pub seed: u64,
 }
 
@@ -171,14 +201,18 @@ pub struct Jellyfish {
 #[serde(deny_unknown_fields)]
 pub struct Xpander {
     /// Links of a switch to others, one to each other group; there are `degree + 1` groups.
+    #[schemars(range(min = 1, max = 1024), extend("x-unit" = "links"))]
     pub degree: u32,
     /// Switches of a group.
+    #[schemars(range(min = 1), extend("x-unit" = "switches"))]
     pub lift: u32,
     /// Hosts on every switch.
     #[serde(default = "one")]
+    #[schemars(range(min = 1, max = 1024), extend("x-unit" = "hosts"))]
     pub hosts_per_switch: u32,
     /// Seed of the graph alone: runs of different `seed` have the same graph.
     #[serde(default = "one_seed")]
+    #[schemars(extend("x-unit" = "1"))]
     pub seed: u64,
 }
 

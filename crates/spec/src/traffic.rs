@@ -35,6 +35,7 @@ pub struct Traffic {
     /// Offered load as a fraction of the source's link rate. Give `load` or `rate`; neither for `saturating`
     /// and `window`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(max = 10.0), extend("exclusiveMinimum" = 0.0, "x-unit" = "1"))]
     pub load: Option<f64>,
     /// Offered load of each source as a rate.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -51,6 +52,7 @@ pub struct Traffic {
     pub off: Option<Time>,
     /// Service class of its packets (see `switch.service_classes`).
     #[serde(default)]
+    #[schemars(range(max = 15), extend("x-unit" = "1"))]
     pub service_class: u8,
     /// Size of a message: `"64 KiB"`, or a distribution.
     pub message: MessageSize,
@@ -62,9 +64,11 @@ pub struct Traffic {
     pub stop: Option<Time>,
     /// Total number of messages that each source creates; by default no limit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1), extend("x-unit" = "messages"))]
     pub messages: Option<u64>,
     /// For `window`: messages of a source that may be without their response at once, 1 or more.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1, max = 65536), extend("x-unit" = "messages"))]
     pub window: Option<u32>,
     /// Ordering of packets, if it differs from `transport.mode`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -73,6 +77,7 @@ pub struct Traffic {
     /// `host.mtu` on the source's link one with this probability, above 0 to 1. The load of such a source, with `injection =
     /// "saturating"`, is nearly this.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(max = 1.0), extend("exclusiveMinimum" = 0.0, "x-unit" = "1"))]
     pub packet_load: Option<f64>,
     /// Response that the receiver of a message sends when all of it has arrived. With `window` there must be one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -87,6 +92,7 @@ pub struct Response {
     pub message: MessageSize,
     /// Service class of its packets (see `switch.service_classes`).
     #[serde(default)]
+    #[schemars(range(max = 15), extend("x-unit" = "1"))]
     pub service_class: u8,
     /// From the arrival of the message's last byte to the creation of the response.
     #[serde(default)]
@@ -126,7 +132,7 @@ pub enum Pattern {
     /// Some hosts are hot: they get a fraction of the messages, the rest are uniform.
     HotSpot(HotSpot),
     /// On a dragonfly or megafly: any host of the group that is this number further than the source's, wrapping (ADV+n).
-    GroupOffset(u32),
+    GroupOffset(#[schemars(range(min = 1), extend("x-unit" = "groups"))] u32),
 }
 
 /// Treatment of messages whose destination is their source.
@@ -148,6 +154,7 @@ pub struct HotSpot {
     /// The hot hosts: names, patterns, groups; the hot fraction is shared equally.
     pub hosts: Vec<String>,
     /// Fraction of the messages that goes to the hot hosts, 0 to 1.
+    #[schemars(range(min = 0.0, max = 1.0), extend("x-unit" = "1"))]
     pub fraction: f64,
 }
 
@@ -240,5 +247,6 @@ pub struct WeightedSize {
     /// The size.
     pub size: Bytes,
     /// Its weight, relative to the others.
+    #[schemars(range(min = 0.0), extend("x-unit" = "1"))]
     pub weight: f64,
 }

@@ -13,30 +13,33 @@ pub struct Transport {
     /// out once.
     pub exactly_once: bool,
     /// Size of an answer (ACK, NACK, FIN-ACK) and of a FIN.
+    #[schemars(extend("x-minimum" = "1 B"))]
     pub answer: Bytes,
     /// Service class of answers and FINs (see `switch.service_classes`).
+    #[schemars(range(max = 15), extend("x-unit" = "1"))]
     pub service_class: u8,
     /// From the delivery of an operation to target memory to its being visible there.
+    #[schemars(extend("x-maximum" = "1 s"))]
     pub memory_delay: Time,
     /// Streams that a source has open at a time, from the first packet to the last acknowledgement; 1 to 2^`cid_bits`.
-    #[schemars(range(min = 1, max = 32767), extend("x-allowed" = "a whole number from 1 to 2^`transport.cid_bits`, at most 32767"))]
+    #[schemars(range(min = 1, max = 32767), extend("x-unit" = "streams", "x-allowed" = "a whole number from 1 to 2^`transport.cid_bits`, at most 32767"))]
     pub streams: u16,
     /// Connection identifiers that a source may use at a time, 1 to 2^`cid_bits`.
-    #[schemars(range(min = 1, max = 32767), extend("x-allowed" = "a whole number from 1 to 2^`transport.cid_bits`, at most 32767"))]
+    #[schemars(range(min = 1, max = 32767), extend("x-unit" = "connections", "x-allowed" = "a whole number from 1 to 2^`transport.cid_bits`, at most 32767"))]
     pub connections: u16,
     /// Bits of a connection identifier (CID), 1 to 15 (at most 32767 identifiers).
-    #[schemars(range(min = 1, max = 15))]
+    #[schemars(range(min = 1, max = 15), extend("x-unit" = "bits"))]
     pub cid_bits: u8,
     /// Bits of a sequence number (SEQ), 3 to 16.
-    #[schemars(range(min = 3, max = 16))]
+    #[schemars(range(min = 3, max = 16), extend("x-unit" = "bits"))]
     pub sequence_bits: u8,
     /// Largest number of packets of a stream that have been sent and not been acknowledged, from 1 to half of the sequence numbers.
-    #[schemars(range(min = 1, max = 32768), extend("x-allowed" = "a whole number of packets from 1 to 2^(`transport.sequence_bits` - 1)"))]
+    #[schemars(range(min = 1, max = 32768), extend("x-unit" = "packets", "x-allowed" = "a whole number of packets from 1 to 2^(`transport.sequence_bits` - 1)"))]
     pub outstanding: u16,
     /// Packets of an ordered stream that must wait to be sent before it takes a connection (fast mode); until then it goes on in slow
     /// mode. 1: fast from its first packet on. With 2, streams whose packets come one by one, at less than one per round trip, need no
     /// connections (section III-C). 1 to `outstanding`. Exactly-once streams always have connections.
-    #[schemars(range(min = 1, max = 32768), extend("x-allowed" = "a whole number of packets from 1 to `transport.outstanding`"))]
+    #[schemars(range(min = 1, max = 32768), extend("x-unit" = "packets", "x-allowed" = "a whole number of packets from 1 to `transport.outstanding`"))]
     pub fast_from: u16,
     /// True if packets are sent before it is known whether the target has a connection (speculative set-up).
     pub speculative: bool,
@@ -53,11 +56,13 @@ pub struct Transport {
     /// Time at which the connection of an ordered stream is closed.
     pub close: Close,
     /// A packet without answer for this long is retransmitted.
+    #[schemars(extend("x-exclusiveMinimum" = "0 s", "x-maximum" = "1 s"))]
     pub timeout: Time,
     /// The longest time that a packet can be in the network.
+    #[schemars(extend("x-exclusiveMinimum" = "0 s", "x-maximum" = "1 s"))]
     pub lifetime: Time,
     /// Probability that a packet is lost when it reaches its receiver, 0 to less than 1.
-    #[schemars(range(min = 0.0), extend("exclusiveMaximum" = 1.0))]
+    #[schemars(range(min = 0.0), extend("exclusiveMaximum" = 1.0, "x-unit" = "1"))]
     pub loss: f64,
     /// Resources of a receiving host.
     pub target: TransportTarget,
@@ -97,18 +102,20 @@ impl Default for Transport {
 #[serde(deny_unknown_fields, default)]
 pub struct TransportTarget {
     /// Maximum number of connections at a time, 1 to 16777216.
-    #[schemars(range(min = 1, max = 16777216))]
+    #[schemars(range(min = 1, max = 16777216), extend("x-unit" = "connections"))]
     pub connections: u32,
     /// Capacity of the reorder buffer in packets (of the MTU's size), its associative cache included; 1 to 32767.
-    #[schemars(range(min = 1, max = 32767))]
+    #[schemars(range(min = 1, max = 32767), extend("x-unit" = "packets", "x-refusal" = "it must hold at least one packet, and at most 32767"))]
     pub reorder_buffer: u16,
     /// Slots of the reorder buffer's ring, a power of two up to 65536. By default the next one to twice `reorder_buffer`.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1, max = 65536), extend("x-unit" = "slots", "x-refusal" = "give a power of two up to 65536"))]
     pub reorder_ring: Option<u32>,
     /// Entries of the associative cache for packets whose slot is taken.
+    #[schemars(range(max = 32767), extend("x-unit" = "packets"))]
     pub reorder_cache: u16,
     /// Replay buffers, 1 to 32767.
-    #[schemars(range(min = 1, max = 32767))]
+    #[schemars(range(min = 1, max = 32767), extend("x-unit" = "buffers"))]
     pub replay_buffers: u16,
 }
 

@@ -26,6 +26,7 @@ pub struct Tune {
     pub scenarios: Vec<TuneScenario>,
     /// Seeds of the runs: each scenario runs with each of them. By default the experiment's own seed.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(extend("x-unit" = "1"))]
     pub seeds: Vec<u64>,
     /// Combination of a metric over several runs.
     #[serde(default)]
@@ -35,13 +36,16 @@ pub struct Tune {
     pub sampler: Sampler,
     /// The seed of the sampler.
     #[serde(default = "one")]
+    #[schemars(extend("x-unit" = "1"))]
     pub sampler_seed: u64,
     /// Maximum number of settings to try.
     #[serde(default = "hundred")]
+    #[schemars(range(min = 1, max = 1_000_000), extend("x-unit" = "settings"))]
     pub trials: u32,
     /// Settings in progress at once. A setting is chosen by the results of those before the last `window - 1`, so
     /// that the result does not depend on the number of processes or the order in which they finish.
     #[serde(default = "eight")]
+    #[schemars(range(min = 1, max = 4096), extend("x-unit" = "settings"))]
     pub window: u32,
     /// Settings to try first. The sampler chooses the parameters that a setting leaves out.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -49,9 +53,11 @@ pub struct Tune {
     /// Seeds, none of them among `seeds`, with which the best setting and the experiment as it is run at the end, in
     /// each scenario; 0: none.
     #[serde(default = "ten")]
+    #[schemars(range(min = 0, max = 10_000), extend("x-unit" = "seeds"))]
     pub fresh_seeds: u32,
     /// Level of the confidence intervals of their results.
     #[serde(default = "usual_confidence")]
+    #[schemars(extend("exclusiveMinimum" = 0.0, "exclusiveMaximum" = 1.0, "x-unit" = "1"))]
     pub confidence: f64,
 }
 
@@ -182,6 +188,7 @@ pub struct TuneObjective {
     /// Sums this objective up with the others that have a weight: the metric times its weight, counted negative where
     /// it is minimised.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("exclusiveMinimum" = 0.0, "x-unit" = "1", "x-allowed" = "a number above 0; `goal` says which way is better"))]
     pub weight: Option<f64>,
     /// A name for tables; by default that of the metric.
     #[serde(default)]
@@ -209,9 +216,11 @@ pub struct TuneConstraint {
     pub metric: String,
     /// Lower bound of the metric.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("x-unit" = "that of the metric"))]
     pub at_least: Option<f64>,
     /// Upper bound of the metric.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("x-unit" = "that of the metric"))]
     pub at_most: Option<f64>,
     /// A name for tables; by default that of the metric.
     #[serde(default)]

@@ -17,17 +17,9 @@ from fabricsim.native import Overrides, bad_input, native, waited
 from fabricsim.spec.congestion import CongestionControl
 from fabricsim.spec.faults import Faults
 from fabricsim.spec.jobs import Job
-from fabricsim.spec.sections import (
-    Host,
-    Links,
-    Measure,
-    Routing,
-    Run,
-    Switch,
-    Topology,
-    Traffic,
-    to_plain,
-)
+from fabricsim.spec.plain import to_plain
+from fabricsim.spec.sections import Host, Links, Measure, Routing, Run, Switch, Traffic
+from fabricsim.spec.topologies import Topology
 from fabricsim.spec.transport import Transport
 from fabricsim.spec.tuning import Tune
 from fabricsim.spec.values import override, put, require_text

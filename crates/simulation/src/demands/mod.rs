@@ -123,7 +123,7 @@ pub fn demands(prepared: &Prepared, at: Option<Time>, file: &str) -> Result<Dema
         let streams = prepared.workload.streams.iter().take(prepared.experiment.traffic.len());
         streams.map(|stream| stream.name.as_str()).collect()
     };
-    let summary = json!({
+    let mut summary = json!({
         "at_s": active_period.at.as_secs_f64(),
         "from_s": active_period.from.as_secs_f64(),
         "to_s": active_period.to.as_secs_f64(),
@@ -134,6 +134,7 @@ pub fn demands(prepared: &Prepared, at: Option<Time>, file: &str) -> Result<Dema
         "open_messages": prepared.experiment.host.open_messages,
         "saturating": flows.0.iter().any(|flow| flow.saturating),
     });
+    summary.sort_all_objects();
     let mut tables = vec![flows.table(), links::table(prepared), ways.crossings()];
     tables.extend(ways.arcs());
     Ok(Demands { summary, tables })

@@ -1,21 +1,13 @@
 //! Service classes, and values of congestion control that the specification does not allow.
 
-use fabricsim_units::Time;
-
 use super::Found;
 use crate::{
     Allocation, Cct, CongestionAlgorithm, CongestionControl, Dcqcn, Experiment, InfiniBandCongestion,
     MOST_ENTRIES, PortCongestion, Switch,
 };
 
-const THRESHOLD: &str = "congestion_control.infiniband.threshold";
 const RESET: &str = "congestion_control.infiniband.reset_threshold";
 const CCT: &str = "congestion_control.infiniband.cct";
-const TIMER: &str = "congestion_control.infiniband.ccti_timer";
-
-/// Longest period of the CCTI timer: 65535 units of 1.024 us.
-const LONGEST_TIMER: Time = Time(65_535 * 1_024_000);
-
 pub(super) fn check(experiment: &Experiment) -> Result<(), Found> {
     classes(experiment)?;
     notification(experiment)?;
@@ -91,7 +83,7 @@ fn notification(experiment: &Experiment) -> Result<(), Found> {
         return Ok(());
     }
     let (size, mtu) = (notification.size, experiment.host.mtu);
-    if size.0 == 0 || size > mtu {
+    if size > mtu {
         let message = format!("{size} is not allowed: give at least 1 B and at most the MTU of {mtu}");
         return fail("congestion_control.notification.size", message);
     }
@@ -99,15 +91,13 @@ fn notification(experiment: &Experiment) -> Result<(), Found> {
 }
 
 fn switch_side(infiniband: &InfiniBandCongestion) -> Result<(), Found> {
-    thresholds(infiniband.threshold, infiniband.reset_threshold, THRESHOLD, RESET)?;
-    let key = "congestion_control.infiniband.credit_starvation_threshold";
-    thresholds(infiniband.credit_starvation_threshold, None, key, key)?;
+    thresholds(infiniband.threshold, infiniband.reset_threshold, RESET)?;
     for (i, port) in infiniband.ports.iter().enumerate() {
         let PortCongestion { threshold, reset_threshold, .. } = port;
         let key = |name: &str| format!("congestion_control.infiniband.ports.{i}.{name}");
         let threshold = threshold.unwrap_or(infiniband.threshold);
         let reset = reset_threshold.or(infiniband.reset_threshold.filter(|_| port.threshold.is_none()));
-        thresholds(threshold, reset, &key("threshold"), &key("reset_threshold"))?;
+        thresholds(threshold, reset, &key("reset_threshold"))?;
         if port.ports.is_empty() {
             return fail(key("ports"), "name the ports, for example [\"SW11->SW12\"] or [\"*->H*\"]");
         }
@@ -115,16 +105,9 @@ fn switch_side(infiniband: &InfiniBandCongestion) -> Result<(), Found> {
     Ok(())
 }
 
-fn thresholds(threshold: u8, reset: Option<u8>, key: &str, reset_key: &str) -> Result<(), Found> {
-    if threshold > 15 {
-        let message = format!(
-            "{threshold} is not allowed: give 0 (marks nothing), or 1 (late) to 15 (early, as soon as a sixteenth of a \
-             buffer is filled)"
-        );
-        return fail(key, message);
-    }
+fn thresholds(threshold: u8, reset: Option<u8>, reset_key: &str) -> Result<(), Found> {
     match reset {
-        Some(reset) if reset > 16 || reset < threshold => {
+        Some(reset) if reset < threshold => {
             let message = format!(
                 "{reset} is not allowed: give {threshold} (the threshold) to 16; a larger number is a lower fill"
             );
@@ -135,7 +118,7 @@ fn thresholds(threshold: u8, reset: Option<u8>, key: &str, reset_key: &str) -> R
 }
 
 fn source_side(infiniband: &InfiniBandCongestion) -> Result<(), Found> {
-    rule(&infiniband.cct)?;
+    entries(&infiniband.cct)?;
     let last = infiniband.cct.table().len() - 1;
     let limit = infiniband.ccti_limit.map_or(last, usize::from);
     if limit > last {
@@ -146,67 +129,26 @@ fn source_side(infiniband: &InfiniBandCongestion) -> Result<(), Found> {
         let message = format!("{} is not allowed: give 0 to {limit}, the limit", infiniband.ccti_min);
         return fail("congestion_control.infiniband.ccti_min", message);
     }
-    match infiniband.ccti_timer.period() {
-        Some(period) if period > LONGEST_TIMER => {
-            fail(TIMER, format!("{period} is not allowed: give at most {LONGEST_TIMER} (65535 units)"))
+    Ok(())
+}
+
+fn entries(cct: &Cct) -> Result<(), Found> {
+    match cct {
+        Cct::Entries(entries) if entries.is_empty() || entries.len() > usize::from(MOST_ENTRIES) => {
+            let message = format!(
+                "the table has {} entries: give 1 to {MOST_ENTRIES}, for example [\"0:0\", \"3:1\", \"3:2\"]",
+                entries.len()
+            );
+            fail(format!("{CCT}.entries"), message)
         }
         _ => Ok(()),
     }
 }
 
-fn rule(cct: &Cct) -> Result<(), Found> {
-    let (name, entries, numbers) = match cct {
-        Cct::Entries(entries) => {
-            if entries.is_empty() || entries.len() > usize::from(MOST_ENTRIES) {
-                let message = format!(
-                    "the table has {} entries: give 1 to {MOST_ENTRIES}, for example [\"0:0\", \"3:1\", \"3:2\"]",
-                    entries.len()
-                );
-                return fail(format!("{CCT}.entries"), message);
-            }
-            return Ok(());
-        }
-        Cct::Psm2 => return Ok(()),
-        Cct::Linear(rule) => ("linear", rule.entries, vec![("step", rule.step)]),
-        Cct::Quadratic(rule) => {
-            ("quadratic", rule.entries, vec![("nodes", rule.nodes), ("divisor", rule.divisor)])
-        }
-        Cct::Exponential(rule) => {
-            ("exponential", rule.entries, vec![("first", rule.first), ("growth", rule.growth)])
-        }
-    };
-    if entries == 0 || entries > MOST_ENTRIES {
-        let message = format!("{entries} is not allowed: a table has 1 to {MOST_ENTRIES} entries");
-        return fail(format!("{CCT}.{name}.entries"), message);
-    }
-    for (key, value) in numbers {
-        if !(value > 0.0 && value.is_finite()) {
-            return fail(
-                format!("{CCT}.{name}.{key}"),
-                format!("{value} is not allowed: give a number above 0"),
-            );
-        }
-    }
-    Ok(())
-}
-
 fn dcqcn(dcqcn: &Dcqcn) -> Result<(), Found> {
-    let key = |name: &str| format!("congestion_control.dcqcn.{name}");
-    for (name, value) in [("p_max", dcqcn.p_max), ("g", dcqcn.g)] {
-        if !(value > 0.0 && value <= 1.0) {
-            return fail(key(name), format!("{value} is not allowed: give a number above 0, at most 1"));
-        }
-    }
     if dcqcn.k_max < dcqcn.k_min {
-        return fail(key("k_max"), format!("{} is less than k_min, {}", dcqcn.k_max, dcqcn.k_min));
-    }
-    for (name, timer) in [("alpha_timer", dcqcn.alpha_timer), ("rate_timer", dcqcn.rate_timer)] {
-        if timer == Time::ZERO || timer > Time::ms(1000) {
-            return fail(key(name), format!("{timer} is not allowed: give a time above 0, at most 1 s"));
-        }
-    }
-    if dcqcn.byte_counter.0 == 0 {
-        return fail(key("byte_counter"), "0 B is not allowed: give at least 1 B");
+        let message = format!("{} is less than k_min, {}", dcqcn.k_max, dcqcn.k_min);
+        return fail("congestion_control.dcqcn.k_max", message);
     }
     Ok(())
 }

@@ -5,16 +5,8 @@ use std::collections::BTreeSet;
 use fabricsim_units::{Bytes, Rate, Time};
 
 use super::Found;
+use crate::overrides::quoted;
 use crate::{Grouping, RangeEnd, RangeScale, Sampler, Tune, TuneConstraint, TuneObjective, TuneParameter};
-
-/// Maximum number of settings of a study: each is a row of its tables.
-const MOST_TRIALS: u32 = 1_000_000;
-
-/// Maximum number of settings in progress at once.
-const MOST_WINDOW: u32 = 4096;
-
-/// Maximum number of seeds at the end.
-const MOST_FRESH_SEEDS: u32 = 10_000;
 
 pub(super) fn check(tune: &Tune) -> Result<(), Found> {
     numbers(tune)?;
@@ -49,25 +41,11 @@ pub(super) fn check(tune: &Tune) -> Result<(), Found> {
 }
 
 fn numbers(tune: &Tune) -> Result<(), Found> {
-    let whole = [
-        ("tune.trials", tune.trials, 1, MOST_TRIALS),
-        ("tune.window", tune.window, 1, MOST_WINDOW),
-        ("tune.fresh_seeds", tune.fresh_seeds, 0, MOST_FRESH_SEEDS),
-    ];
-    for (key, value, least, most) in whole {
-        if !(least..=most).contains(&value) {
-            return at(key, format!("{value} is not allowed: give a number from {least} to {most}"));
-        }
-    }
     if tune.fresh_seeds == 1 {
         return at(
             "tune.fresh_seeds",
             "1 is not allowed: a confidence interval needs 2 seeds or more; 0 for none",
         );
-    }
-    if !(tune.confidence > 0.0 && tune.confidence < 1.0) {
-        let message = format!("{} is not allowed: give a number between 0 and 1", tune.confidence);
-        return at("tune.confidence", message);
     }
     let mut seen = BTreeSet::new();
     match tune.seeds.iter().find(|&seed| !seen.insert(seed)) {
@@ -198,9 +176,6 @@ fn shown(end: &RangeEnd) -> String {
 }
 
 fn objective(objective: &TuneObjective) -> Result<(), Found> {
-    if objective.weight.is_some_and(|weight| !(weight > 0.0 && weight.is_finite())) {
-        return at("weight", "give a number above 0; `goal` says which way is better");
-    }
     window(objective.after, objective.before)?;
     group(objective.by, &objective.flows)
 }
@@ -240,11 +215,6 @@ fn group(by: Option<Grouping>, flows: &[String]) -> Result<(), Found> {
 
 fn at<T>(key: impl Into<String>, message: impl Into<String>) -> Result<T, Found> {
     Err((key.into(), message.into()))
-}
-
-/// A key as one part of a longer one.
-fn quoted(key: &str) -> String {
-    if key.contains('.') { format!("\"{key}\"") } else { key.to_owned() }
 }
 
 #[cfg(test)]
@@ -325,7 +295,11 @@ goal = 'maximize'
             ("tune.sampler", "tpee", "tune.sampler: unknown variant `tpee`"),
             ("tune.sampler", "tpee", "did you mean `tpe`?"),
             ("tune.sampler", "grid", "tune.parameters.\"links.all.buffer\": the grid needs a `step`"),
-            ("tune.objectives.0.weight", "-1.0", "tune.objectives.0.weight: give a number above 0"),
+            (
+                "tune.objectives.0.weight",
+                "-1.0",
+                "tune.objectives.0.weight: -1 is not allowed: give a number above 0",
+            ),
             ("tune.objectives.0.by", "group", "tune.objectives.0.by: `group` needs two entries"),
             ("tune.constraints", "[{ metric = 'jain' }]", "tune.constraints.0: give `at_least`, `at_most`"),
             (
