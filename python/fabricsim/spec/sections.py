@@ -41,6 +41,7 @@ __all__ = [
     "Queueing",
     "Response",
     "Routing",
+    "RoutingEngine",
     "Run",
     "Selection",
     "SelfFlows",
@@ -397,6 +398,7 @@ Algorithm = Literal[
     "up-down-random",
     "shortest-path",
     "table",
+    "opensm",
     "minimal",
     "valiant",
     "ugal-l",
@@ -420,6 +422,8 @@ Algorithm = Literal[
 - `up-down-random`: On a fat tree: up by any port, drawn anew at every switch, then down.
 - `shortest-path`: On any graph: shortest paths, ties by destination. Not free of deadlock in general.
 - `table`: Forwarding tables from a file.
+- `opensm`: On any graph: the tables that an engine of OpenSM, the InfiniBand subnet manager, computes
+  (`engine`); engines with layers of service levels give each path the virtual lane of its layer.
 - `minimal`: On a dragonfly or megafly: the shortest path between groups. On a HyperX: the dimensions in
   order. On a graph without coordinates and levels (Slim Fly, Jellyfish, Xpander, from a file): as
   `shortest-path` with `lane_policy = "hops"`. 2 virtual lanes on a dragonfly, 1 on a megafly and HyperX, else
@@ -455,12 +459,38 @@ Ties = Literal[
 - `random`: Either, drawn for every packet.
 """
 
+RoutingEngine = Literal[
+    "minhop",
+    "updn",
+    "dnup",
+    "ftree",
+    "dor",
+    "lash",
+    "sssp",
+    "dfsssp",
+    "nue",
+]
+"""A routing engine of OpenSM, by its name there (`routing_engine`).
+
+- `minhop`: Shortest paths, balanced over ports.
+- `updn`: Shortest paths without a turn from down to up, seen from the roots.
+- `dnup`: Shortest paths without a turn from up to down, seen from the switches with adapters.
+- `ftree`: Up and down a fat tree, balanced for shift patterns.
+- `dor`: Shortest paths by the order of ports: dimension order on meshes whose ports are cabled alike.
+- `lash`: Shortest paths, in layers free of deadlock by pairs of switches.
+- `sssp`: Shortest paths, balanced over the whole fabric.
+- `dfsssp`: The paths of `sssp`, in layers free of deadlock.
+- `nue`: Paths that are free of deadlock within the given virtual lanes, by routing in the graph of channel
+  dependencies.
+"""
+
 LanePolicy = Literal[
     "all",
     "dateline",
     "hops",
     "legs",
     "slots",
+    "layers",
 ]
 """Lane policy: the virtual lanes of its service class that a packet may take on a link between switches. The
 last link, to a host, is on any of them.
@@ -479,6 +509,7 @@ last link, to a host, is on any of them.
   `ugal-l` on a megafly, and `minimal` and `valiant` on a HyperX.
 - `slots`: Lanes by the place of a link in the longest route of the algorithm, local and global links counted
   apart (García et al., ICPP 2013): for all algorithms on a dragonfly.
+- `layers`: The lane of the layer that the engine has put a path into, on all its links: for `opensm`.
 """
 
 Via = Literal[
@@ -535,8 +566,16 @@ class Routing:
     """For `dimension-order`: direction of a packet round a ring when both directions are equally long; by
     default `balanced`.
     """
+    engine: RoutingEngine | None = None
+    """For `opensm`: the routing engine."""
+    roots: list[str] | None = None
+    """For `opensm` with `updn`, `dnup` or `ftree`: names of the root switches (`root_guid_file`); by default
+    the engine finds them.
+    """
     tables: str | None = None
-    """For `table`: the forwarding tables (`.fdbs`), relative to the experiment file."""
+    """For `table`: the forwarding tables, relative to the experiment file: `.fdbs`, or, for a fabric from an
+    InfiniBand subnet, what OpenSM (`opensm-lfts.dump`, `opensm.fdbs`), `dump_lfts.sh` or `ibroute` write.
+    """
     lane_policy: LanePolicy | None = None
     """Virtual lanes that a packet may take, from those of its service class; by default what makes the
     algorithm free of deadlock on its topology, or `all`. A policy that does not fit the algorithm is refused
