@@ -181,6 +181,13 @@ mod tests {
         Slot::new(packet, 1)
     }
 
+    /// Both are copied and read for every hop. The age of a packet and the state of its routing fill what alignment would leave empty.
+    #[test]
+    fn packets_and_slots_are_small() {
+        assert_eq!((size_of::<Packet>(), size_of::<Slot>()), (48, 88));
+        assert!(size_of::<Packet>() - size_of::<u16>() > 40 && size_of::<Slot>() - size_of::<RouteState>() > 80);
+    }
+
     #[test]
     fn a_packet_has_its_own_label_or_none() {
         let label = Some(Label { number: 7, ..Label::default() });
