@@ -30,10 +30,10 @@ def _print(records: Sequence[dict[str, Any]]) -> None:
     for name in ("no.", "time/us", "PSN", "bytes"):
         table.add_column(name, justify="right", no_wrap=True)
     for name, least in (
-        ("interface", 9),
+        ("interface", 6),
         ("source", 9),
         ("destination", 11),
-        ("packet", 30),
+        ("packet", 27),
         ("checksums", 9),
     ):
         table.add_column(name, min_width=least, overflow="fold")
