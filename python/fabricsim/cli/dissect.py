@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
+from rich import box
 from rich.table import Table
 
 from fabricsim.captures import dissect as dissect_file
@@ -26,17 +27,12 @@ def dissect(
 
 
 def _print(records: Sequence[dict[str, Any]]) -> None:
-    table = Table()
+    table = Table(box=box.SIMPLE_HEAD)
     for name in ("no.", "time/us", "PSN", "bytes"):
         table.add_column(name, justify="right", no_wrap=True)
-    for name, least in (
-        ("interface", 9),
-        ("source", 9),
-        ("destination", 11),
-        ("packet", 30),
-        ("checksums", 9),
-    ):
-        table.add_column(name, min_width=least, overflow="fold")
+    table.add_column("interface", max_width=12, overflow="fold")
+    for name in ("source", "destination", "packet", "CRCs"):
+        table.add_column(name, overflow="fold")
     start = records[0]["time_ns"] if records else 0
     for record in records:
         source, destination = _addresses(record)

@@ -155,3 +155,37 @@ fn flow_control_packets() {
     }
     compared.finish("flow control");
 }
+
+/// Data and flow-control packets of a link in one file, one of them received with an error.
+#[test]
+fn interfaces_of_both_kinds_in_one_file() {
+    if !has_tshark() {
+        return;
+    }
+    let mut writer = Writer::new(Vec::new()).unwrap();
+    let data = writer.add_interface("sw0/p1", InterfaceKind::Data).unwrap();
+    let credits = writer.add_interface("sw0/p1 flow control", InterfaceKind::FlowControl).unwrap();
+    for (index, (packet, fcp)) in cases::transport().iter().zip(cases::flow_control()).enumerate() {
+        writer.write(data, START, packet, index == 3, None).unwrap();
+        writer.write(credits, START + 1, &fcp, false, None).unwrap();
+    }
+    let path = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("both-kinds.pcapng");
+    std::fs::write(&path, writer.finish().unwrap()).unwrap();
+    let fields = [
+        "frame.interface_name",
+        "erf.flags.rxe",
+        "infiniband.bth.opcode",
+        "infiniband_link.op",
+        "_ws.malformed",
+    ];
+    let rows = tshark(&path, &fields);
+    assert_eq!(rows.len(), 32);
+    for (index, row) in rows.iter().enumerate() {
+        let (number, is_data) = (index / 2, index % 2 == 0);
+        assert_eq!(row["frame.interface_name"], if is_data { "sw0/p1" } else { "sw0/p1 flow control" });
+        assert_eq!(row["erf.flags.rxe"], if is_data && number == 3 { "1" } else { "0" });
+        assert_eq!(row["infiniband.bth.opcode"], if is_data { number.to_string() } else { String::new() });
+        assert_eq!(row["infiniband_link.op"].is_empty(), is_data);
+        assert!(row["_ws.malformed"].is_empty() || row["erf.flags.rxe"] == "1", "{row:?}");
+    }
+}
