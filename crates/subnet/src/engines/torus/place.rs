@@ -15,8 +15,20 @@ pub(super) type Place = [usize; 3];
 /// Directions of a switch's groups of links: x, y, z, each down, then up; then its end ports.
 pub(super) const ENDS: usize = 6;
 
-/// Corners whose faces are completed in another order than the usual: missing corners as bits, first to try.
-const FIRST: [(u8, usize); 4] = [(0x17, 4), (0x2b, 5), (0x4d, 6), (0x71, 0)];
+/// Missing corners (as bits) that are not found in ascending order, and their order.
+const ORDERS: [(u8, [usize; 3]); 5] =
+    [(0x17, [4, 1, 2]), (0x2b, [5, 0, 3]), (0x4d, [6, 0, 3]), (0x8e, [7, 1, 2]), (0xb2, [1, 7, 4])];
+
+/// Dimensions of the face that completes a cube but for one corner, by corner.
+const LAST: [[usize; 2]; 8] = [[0, 1], [0, 2], [1, 2], [0, 1], [0, 2], [0, 2], [1, 2], [0, 1]];
+
+/// True if faces may complete a cube with these missing corners: one, an edge, an edge and a neighbour, or a corner with all its
+/// neighbours. OpenSM has no rule for other patterns.
+fn has_rule(missing: &[usize]) -> bool {
+    let is_near = |a: usize, b: usize| (a ^ b).count_ones() == 1;
+    let is_hub = |hub: &usize| missing.iter().all(|&other| other == *hub || is_near(*hub, other));
+    (1..=4).contains(&missing.len()) && missing.iter().any(is_hub)
+}
 
 /// Switches by place.
 pub(super) struct Torus<'a> {
@@ -240,13 +252,20 @@ impl<'a> Torus<'a> {
         let switches: [Option<usize>; 8] = std::array::from_fn(|corner| self.get(self.corner(place, corner)));
         let mut corners: Vec<usize> =
             self.corners(dimensions).into_iter().filter(|&corner| switches[corner].is_none()).collect();
+        if !has_rule(&corners) {
+            return false;
+        }
+        let last = (corners.len() == 1 && dimensions.len() == 3).then(|| LAST[corners[0]]);
         let missing = corners.iter().fold(0u8, |bits, corner| bits | 1 << corner);
-        if let Some(first) = FIRST.iter().find(|row| row.0 == missing).map(|row| row.1) {
-            corners.sort_by_key(|&corner| (corner != first, corner));
+        if let Some((_, order)) = ORDERS.iter().find(|row| row.0 == missing) {
+            corners = order.to_vec();
         }
         for corner in corners {
             for (slot, &a) in dimensions.iter().enumerate() {
                 for &b in &dimensions[slot + 1..] {
+                    if last.is_some_and(|last| last != [a, b]) {
+                        continue;
+                    }
                     let face = [corner ^ 1 << a, corner ^ 1 << a ^ 1 << b, corner ^ 1 << b].map(|corner| switches[corner]);
                     let [Some(one), Some(opposite), Some(other)] = face else { continue };
                     let found = self.face_corner(one, opposite, other);
