@@ -3,11 +3,11 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use crate::reference;
+use crate::{reference, results};
 
 /// Writes every generated file.
 pub(crate) fn write() -> Result<String, String> {
-    for (path, content) in files() {
+    for (path, content) in all()? {
         let problem = |error| format!("{}: {error}", path.display());
         if let Some(folder) = path.parent() {
             fs::create_dir_all(folder).map_err(problem)?;
@@ -19,7 +19,7 @@ pub(crate) fn write() -> Result<String, String> {
 
 /// Says which generated files are not what they would be written as.
 pub(crate) fn check() -> Result<String, String> {
-    let stale = stale(&files());
+    let stale = stale(&all()?);
     if stale.is_empty() {
         return Ok("generated files are current".to_owned());
     }
@@ -30,6 +30,13 @@ fn stale(files: &[(PathBuf, String)]) -> Vec<String> {
     let is_stale =
         |(path, content): &&(PathBuf, String)| fs::read_to_string(path).ok().as_ref() != Some(content);
     files.iter().filter(is_stale).map(|(path, _)| path.display().to_string()).collect()
+}
+
+fn all() -> Result<Vec<(PathBuf, String)>, String> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let mut all = files();
+    all.extend(results::files(&root, &results::source(&root)?));
+    Ok(all)
 }
 
 fn files() -> Vec<(PathBuf, String)> {

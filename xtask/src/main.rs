@@ -3,6 +3,7 @@
 mod generate;
 mod layers;
 mod reference;
+mod results;
 mod words;
 
 use std::process::ExitCode;
