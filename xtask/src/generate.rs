@@ -3,14 +3,14 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use crate::{python, reference};
+use crate::{python, reference, results};
 
 /// Folder of reference pages, all of which are generated.
 const REFERENCE: &str = "docs/reference/experiment";
 
 /// Writes every generated file.
 pub(crate) fn write() -> Result<String, String> {
-    for (path, content) in files() {
+    for (path, content) in all()? {
         let problem = |error| format!("{}: {error}", path.display());
         if let Some(folder) = path.parent() {
             fs::create_dir_all(folder).map_err(problem)?;
@@ -22,7 +22,7 @@ pub(crate) fn write() -> Result<String, String> {
 
 /// Says which generated files are not what they would be written as.
 pub(crate) fn check() -> Result<String, String> {
-    let files = files();
+    let files = all()?;
     let mut stale = stale(&files);
     stale.extend(superfluous(&files));
     if stale.is_empty() {
@@ -47,6 +47,12 @@ fn superfluous(files: &[(PathBuf, String)]) -> Vec<String> {
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
+}
+
+fn all() -> Result<Vec<(PathBuf, String)>, String> {
+    let mut all = files();
+    all.extend(results::files(&root(), &results::source(&root())?));
+    Ok(all)
 }
 
 fn files() -> Vec<(PathBuf, String)> {

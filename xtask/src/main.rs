@@ -4,6 +4,7 @@ mod generate;
 mod layers;
 mod python;
 mod reference;
+mod results;
 mod schema;
 mod words;
 

@@ -5,43 +5,33 @@
 //! turns the counts into a [`Summary`] and tables.
 
 mod batch;
+mod bins;
+mod catalogue;
+mod collectors;
 mod config;
-mod congestion;
-mod congestion_tables;
 mod fairness;
-mod flows;
 mod grid;
 mod histogram;
-mod hosts;
-mod jobs;
-mod latency;
 mod moments;
-mod ports;
 mod recorder;
 mod report;
-mod router_tables;
-mod routers;
-mod series;
 mod steady;
-mod streams;
 mod summary;
-mod tables;
-mod transport;
-mod transport_tables;
 mod window;
 
 pub use batch::{Batch, FEWEST, Interval, interval};
+pub use catalogue::{ColumnEntry, ColumnKind, TableEntry, add_table, catalogue, label};
+pub use collectors::{
+    BatchesSummary, Confidence, CongestionSummary, FlowSummary, FlowsSummary, Hops, HostsSummary,
+    IterationTimes, JobName, JobSummary, JobsSummary, LatencySummary, MOST_FLOWS, NoKeys, RouterPort,
+    RouterSummaries, RouterSummary, SATURATED, StreamName, StreamSummary, Summary, TransportCounts,
+    TransportSummary,
+};
 pub use config::RecorderConfig;
 pub use fairness::{STARVING, jain};
-pub use flows::MOST_FLOWS;
 pub use histogram::{Bucket, Histogram};
-pub use jobs::{IterationTimes, JobName, JobSummary};
 pub use recorder::Recorder;
-pub use report::{Names, OfferedLoad, Outcome, PortName, Report, RouterPort};
+pub use report::{Names, OfferedLoad, Outcome, PortName, Report};
 pub use steady::{Steady, Verdict, truncation};
-pub use streams::{StreamName, StreamSummary};
-pub use summary::{
-    Confidence, CongestionSummary, FlowSummary, Hops, Latency, RouterSummary, SATURATED, Summary,
-};
-pub use transport::{TransportCounts, TransportSummary};
+pub use summary::Latency;
 pub use window::Window;

@@ -215,17 +215,17 @@ proptest! {
         let accepted: Vec<_> = delivered.iter().filter(|(now, _)| window.contains(*now)).collect();
         let bytes: u64 = accepted.iter().map(|(_, packet)| u64::from(packet.bytes)).sum();
         let report = report(&record(events.iter()));
-        prop_assert_eq!((report.summary.packets, report.summary.bytes), (accepted.len() as u64, bytes));
+        prop_assert_eq!((report.summary.hosts.packets, report.summary.hosts.bytes), (accepted.len() as u64, bytes));
         prop_assert_eq!(whole(&report, "flows", "bytes").iter().sum::<i64>(), bytes as i64);
         prop_assert_eq!(whole(&report, "hosts", "delivered_packets").iter().sum::<i64>(), accepted.len() as i64);
 
         let made: Vec<_> = delivered.iter().filter(|(_, packet)| window.contains(packet.created)).collect();
-        prop_assert_eq!(report.summary.latency_packets, made.len() as u64);
+        prop_assert_eq!(report.summary.latency.latency_packets, made.len() as u64);
         prop_assert_eq!(whole(&report, "latency", "count").iter().sum::<i64>(), 2 * made.len() as i64);
         prop_assert_eq!(whole(&report, "hops", "packets").iter().sum::<i64>(), made.len() as i64);
         prop_assert_eq!(whole(&report, "batches", "packets").iter().sum::<i64>(), made.len() as i64);
         if let Some(longest) = made.iter().map(|(now, packet)| (*now - packet.created).as_ns_f64()).max_by(f64::total_cmp) {
-            prop_assert!((report.summary.latency_ns.max - longest).abs() < 1e-9 * longest.max(1.0));
+            prop_assert!((report.summary.latency.latency_ns.max - longest).abs() < 1e-9 * longest.max(1.0));
         }
 
         let all: u64 = delivered.iter().map(|(_, packet)| u64::from(packet.bytes)).sum();

@@ -102,23 +102,35 @@ fn figures_of_a_shared_sink() {
     let (recorder, outcome) = shared_sink();
     let summary = recorder.report(&names(4, 2), &outcome).summary;
     // Delivered at 100, 101, ... 499 us: 400 packets.
-    assert_eq!((summary.packets, summary.bytes, summary.latency_packets), (400, 400_000, 399));
-    assert_eq!((summary.offered_gbps, summary.accepted_gbps), (24.0, 8.0));
-    assert_eq!((summary.offered_load, summary.accepted_load), (1.0, 1.0 / 3.0));
     assert_eq!(
-        (summary.latency_ns.mean, summary.latency_ns.min, summary.latency_ns.p999),
+        (summary.hosts.packets, summary.hosts.bytes, summary.latency.latency_packets),
+        (400, 400_000, 399)
+    );
+    assert_eq!((summary.hosts.offered_gbps, summary.hosts.accepted_gbps), (24.0, 8.0));
+    assert_eq!((summary.hosts.offered_load, summary.hosts.accepted_load), (1.0, 1.0 / 3.0));
+    assert_eq!(
+        (summary.latency.latency_ns.mean, summary.latency.latency_ns.min, summary.latency.latency_ns.p999),
         (1500.0, 1500.0, 1500.0)
     );
-    assert_eq!((summary.network_latency_ns.mean, summary.network_latency_ns.max), (1000.0, 1000.0));
-    assert_eq!((summary.hops.mean, summary.hops.min, summary.hops.max), (1.0, Some(1), Some(1)));
+    assert_eq!(
+        (summary.latency.network_latency_ns.mean, summary.latency.network_latency_ns.max),
+        (1000.0, 1000.0)
+    );
+    assert_eq!(
+        (summary.latency.hops.mean, summary.latency.hops.min, summary.latency.hops.max),
+        (1.0, Some(1), Some(1))
+    );
     // Shares of 3/4, 1/4 and 0.
-    assert_eq!(summary.jain, 1.0 / (3.0 * (9.0 / 16.0 + 1.0 / 16.0)));
-    assert_eq!((summary.flow_count, summary.starving, summary.saturated), (3, 1, true));
-    assert_eq!(summary.saturation.unwrap(), "accepts 8.0000 Gb/s of 24.0000 Gb/s offered: less than 98 %");
+    assert_eq!(summary.flows.jain, 1.0 / (3.0 * (9.0 / 16.0 + 1.0 / 16.0)));
+    assert_eq!((summary.flows.flow_count, summary.flows.starving, summary.hosts.saturated), (3, 1, true));
+    assert_eq!(
+        summary.hosts.saturation.unwrap(),
+        "accepts 8.0000 Gb/s of 24.0000 Gb/s offered: less than 98 %"
+    );
     let flows: Vec<_> =
-        summary.flows.iter().map(|f| (f.source.as_str(), f.offered_gbps, f.accepted_gbps)).collect();
+        summary.flows.flows.iter().map(|f| (f.source.as_str(), f.offered_gbps, f.accepted_gbps)).collect();
     assert_eq!(flows, [("H0", 8.0, 6.0), ("H1", 8.0, 2.0), ("H2", 8.0, 0.0)]);
-    let confidence = summary.latency_confidence.unwrap();
+    let confidence = summary.batches.latency_confidence.unwrap();
     assert_eq!((confidence.half_width_ns, confidence.batches, confidence.batch_ns), (0.0, 40, 10_000.0));
 }
 
@@ -129,10 +141,10 @@ fn tables_of_a_shared_sink() {
     let found: Vec<_> = report.tables.iter().map(|table| (table.name, rows(&report, table.name))).collect();
     let expected = [
         ("flows", 3),
-        ("hosts", 4),
-        ("links", 2),
         ("series", 2 * 140),
+        ("hosts", 4),
         ("hosts_series", 4 * 140),
+        ("links", 2),
         ("run_series", 140),
         ("latency", 2),
         ("hops", 1),
@@ -206,9 +218,9 @@ fn a_window_that_opens_and_closes_later() {
     assert_eq!(recorder.take_batch().packets, 100);
     let report = recorder.report(&names(4, 2), &outcome(Time::us(150), 4, &[(0, None, 50_000)]));
     assert_eq!((report.summary.measured_from_ns, report.summary.measured_ns), (60_000.0, 50_000.0));
-    assert_eq!((report.summary.packets, report.summary.latency_packets), (50, 50));
-    assert_eq!((report.summary.accepted_load, report.summary.saturated), (1.0, false));
-    assert!(report.summary.flows[0].offered_gbps.is_nan(), "the destination was drawn");
+    assert_eq!((report.summary.hosts.packets, report.summary.latency.latency_packets), (50, 50));
+    assert_eq!((report.summary.hosts.accepted_load, report.summary.hosts.saturated), (1.0, false));
+    assert!(report.summary.flows.flows[0].offered_gbps.is_nan(), "the destination was drawn");
 }
 
 /// The thesis' fabric with every pair of its hosts: below 5 MB of values. A row of the series takes 8 B for its value;
@@ -259,7 +271,7 @@ fn a_large_fabric_is_bounded() {
         (32_768, 32_768, 0)
     );
     assert_eq!((rows(&report, "hosts_series"), rows(&report, "links")), (140, 262_144));
-    assert!(report.summary.flows.is_empty() && report.summary.flow_count == 32_768);
+    assert!(report.summary.flows.flows.is_empty() && report.summary.flows.flow_count == 32_768);
 }
 
 /// Two routers joined by a link of two lanes, 0 sends to 1: what table 4's registers hold.

@@ -14,6 +14,8 @@ pub struct Column {
     pub name: &'static str,
     /// Unit (`ns`, `Gb/s`, `B`), empty for names and pure numbers.
     pub unit: &'static str,
+    /// Heading of the column in reports; empty if it follows from the name.
+    pub label: &'static str,
     /// Description of the values, one line.
     pub description: &'static str,
     /// The values.
@@ -31,7 +33,28 @@ pub enum Data {
     Text(Vec<String>),
 }
 
+impl Column {
+    /// Sets the heading.
+    pub fn labelled(&mut self, label: &'static str) {
+        self.label = label;
+    }
+}
+
 impl Table {
+    /// A table without columns.
+    pub fn new(name: &'static str) -> Self {
+        Self { name, columns: Vec::new() }
+    }
+
+    /// Number of rows.
+    pub fn rows(&self) -> usize {
+        self.columns.first().map_or(0, |column| match &column.data {
+            Data::Real(values) => values.len(),
+            Data::Whole(values) => values.len(),
+            Data::Text(values) => values.len(),
+        })
+    }
+
     /// A column of real numbers, added at the end.
     pub fn real(
         &mut self,
@@ -39,9 +62,10 @@ impl Table {
         unit: &'static str,
         description: &'static str,
         values: Vec<f64>,
-    ) {
-        self.columns.push(Column { name, unit, description, data: Data::Real(values) });
+    ) -> &mut Column {
+        self.add(Column { name, unit, label: "", description, data: Data::Real(values) })
     }
+
     /// A column of whole numbers, added at the end.
     pub fn whole(
         &mut self,
@@ -49,11 +73,23 @@ impl Table {
         unit: &'static str,
         description: &'static str,
         values: Vec<i64>,
-    ) {
-        self.columns.push(Column { name, unit, description, data: Data::Whole(values) });
+    ) -> &mut Column {
+        self.add(Column { name, unit, label: "", description, data: Data::Whole(values) })
     }
+
     /// A column of names, added at the end.
-    pub fn text(&mut self, name: &'static str, description: &'static str, values: Vec<String>) {
-        self.columns.push(Column { name, unit: "", description, data: Data::Text(values) });
+    pub fn text(
+        &mut self,
+        name: &'static str,
+        description: &'static str,
+        values: Vec<String>,
+    ) -> &mut Column {
+        self.add(Column { name, unit: "", label: "", description, data: Data::Text(values) })
+    }
+
+    fn add(&mut self, column: Column) -> &mut Column {
+        let place = self.columns.len();
+        self.columns.push(column);
+        &mut self.columns[place]
     }
 }

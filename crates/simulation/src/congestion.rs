@@ -26,6 +26,14 @@ const MOST_ROOTS: usize = 8;
 /// Default number of samples in `run.duration`.
 const LOOKS: u64 = 100;
 
+/// Thing that has a row in the table `congestion_trees`.
+pub(crate) const TREES_ROW: &str =
+    "congestion tree of a sample of the run: root, branches, contributors, victims";
+
+/// Thing that has a row in the table `congestion_flows`.
+pub(crate) const FLOWS_ROW: &str =
+    "flow that was in such a tree: for how long it contributed, or was a victim";
+
 /// Minimum number of samples in the measurement for times to be computed: with n samples a time that began and ended once is known
 /// to an n-th of the measurement.
 pub(crate) const FEWEST_LOOKS: u64 = 20;
@@ -101,8 +109,14 @@ impl Trees {
         let lanes = usize::from(experiment.switch.virtual_lanes.max(1));
         let default = Time(experiment.run.duration.0.div_ceil(LOOKS));
         let interval = experiment.measure.congestion_interval.unwrap_or(default).max(Time::ps(1));
+        let outlets = 2 * graph.links.len() * lanes;
+        Self { fill: fill(experiment), ..Self::empty(lanes, outlets, interval) }
+    }
+
+    /// Without samples; `outlets` is the number of sending ports and lanes.
+    pub(crate) fn empty(lanes: usize, outlets: usize, interval: Time) -> Self {
         Self {
-            fill: fill(experiment),
+            fill: None,
             lanes,
             interval,
             due: interval,
@@ -115,7 +129,7 @@ impl Trees {
             rows: Vec::new(),
             counted: 0,
             measured: 0,
-            states: vec![[0; 2]; 2 * graph.links.len() * lanes],
+            states: vec![[0; 2]; outlets],
             flows: BTreeMap::new(),
             by_source: false,
         }
@@ -291,14 +305,14 @@ impl Trees {
         let (root, branch) = (fraction(0), fraction(1));
         let text = "Fraction of the measurement in which it was the root of congestion: more waited than the threshold, \
                     and it had credits; empty with fewer than 20 samples";
-        links.real("root", "", text, root);
+        links.real("root", "fraction", text, root);
         let text = "Fraction of the measurement in which it was a branch of congestion: more waited than the threshold, \
                     and it had no credits; empty with fewer than 20 samples";
-        links.real("branch", "", text, branch);
+        links.real("branch", "fraction", text, branch);
     }
 
     fn trees(&self, ports: &[String]) -> Table {
-        let mut table = Table { name: "congestion_trees", columns: Vec::new() };
+        let mut table = Table::new("congestion_trees");
         let whole = |value: &dyn Fn(&Row) -> i64| self.rows.iter().map(value).collect::<Vec<_>>();
         let times = self.rows.iter().map(|row| row.time.as_ns_f64()).collect();
         table.real("time_ns", "ns", "Time of the sample that found the tree", times);
@@ -329,7 +343,7 @@ impl Trees {
     }
 
     fn flows(&self, ports: &[String], hosts: &[String]) -> Table {
-        let mut table = Table { name: "congestion_flows", columns: Vec::new() };
+        let mut table = Table::new("congestion_flows");
         let name = |&(source, destination): &Key| {
             let to = destination.map_or("*", |host| &hosts[host.index()]);
             format!("{}->{to}", hosts[source.index()])
@@ -338,15 +352,15 @@ impl Trees {
         let ns = |value: fn(&Part) -> u64| self.flows.values().map(|part| self.ns(value(part))).collect();
         let text =
             "Time of the measurement in which it contributed to congestion; empty with fewer than 20 samples";
-        table.real("contributor_ns", "ns", text, ns(|part| part.contributor));
+        table.real("contributor_ns", "ns", text, ns(|part| part.contributor)).labelled("time as contributor");
         let text = "Time of the measurement in which it was a victim of congestion; empty with fewer than 20 samples";
-        table.real("victim_ns", "ns", text, ns(|part| part.victim));
+        table.real("victim_ns", "ns", text, ns(|part| part.victim)).labelled("time as victim");
         let roots = |part: &Part| {
             let names = part.roots.iter().map(|root| ports[root.port as usize].as_str());
             names.collect::<Vec<_>>().join(", ")
         };
         let text = "Roots of the trees that it was in, at most eight";
-        table.text("roots", text, self.flows.values().map(roots).collect());
+        table.text("roots", text, self.flows.values().map(roots).collect()).labelled("roots of its trees");
         table
     }
 }

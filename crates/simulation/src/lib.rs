@@ -1,6 +1,7 @@
 //! A whole run: from a prepared experiment through warm-up, measurement and drain to figures and tables.
 
 mod by_name;
+mod catalogue;
 mod congestion;
 mod control;
 mod demands;
@@ -21,6 +22,7 @@ mod waiting;
 mod watch;
 
 pub use by_name::NameError;
+pub use catalogue::{catalogue, results_schema};
 pub use control::{Control, Phase};
 pub use demands::{Demands, DemandsError, demands};
 pub use describe::{BitErrors, Description, ZeroLoad, describe, look_up_tables, zero_load};

@@ -12,11 +12,23 @@ pub(crate) fn table(graph: &Graph) -> Table {
     let names = graph.switches.iter().map(|s| &s.name).chain(graph.hosts.iter().map(|h| &h.name));
     let kinds = std::iter::repeat_n("switch", switches.len()).chain(std::iter::repeat_n("host", hosts.len()));
     let places: Vec<(f64, f64)> = switches.into_iter().chain(hosts).collect();
-    let mut table = Table { name: "nodes", columns: Vec::new() };
-    table.text("name", "name of the switch or host", names.cloned().collect());
-    table.text("kind", "switch or host", kinds.map(str::to_owned).collect());
-    table.real("x", "", "position in the drawing", places.iter().map(|p| p.0).collect());
-    table.real("y", "", "position in the drawing, downwards", places.iter().map(|p| p.1).collect());
+    table_of(names.cloned().collect(), kinds.map(str::to_owned).collect(), &places)
+}
+
+/// Thing that has a row.
+pub(crate) const ROW: &str = "switch and host, with its position in a drawing (`y` counts downwards)";
+
+/// The table without rows.
+pub(crate) fn empty() -> Table {
+    table_of(Vec::new(), Vec::new(), &[])
+}
+
+fn table_of(names: Vec<String>, kinds: Vec<String>, places: &[(f64, f64)]) -> Table {
+    let mut table = Table::new("nodes");
+    table.text("name", "Name of the switch or host", names);
+    table.text("kind", "switch or host", kinds);
+    table.real("x", "", "Position in the drawing", places.iter().map(|p| p.0).collect());
+    table.real("y", "", "Position in the drawing, downwards", places.iter().map(|p| p.1).collect());
     table
 }
 

@@ -4,11 +4,12 @@ use fabricsim_measure::Summary;
 use fabricsim_model::Table;
 use fabricsim_topology::Graph;
 use fabricsim_units::Time;
+use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Value, json};
 
 /// Status of a run at its end.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Status {
     /// Completed.
@@ -20,7 +21,7 @@ pub enum Status {
 }
 
 /// Invariants at the end of every run.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Invariants {
     /// Packets that left a host.
     pub injected: u64,
@@ -39,15 +40,15 @@ pub struct Invariants {
 }
 
 /// Packets lost, by cause: with and without data, acknowledgements included.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct LostPackets {
-    /// By the draw of `transport.loss`.
+    /// Packets lost by the draw of `transport.loss`.
     pub transport_loss: u64,
-    /// Because they arrived after `transport.lifetime`.
+    /// Packets lost because they arrived after `transport.lifetime`.
     pub lifetime: u64,
-    /// With links that failed.
+    /// Packets lost with links that failed.
     pub link_failed: u64,
-    /// With switches that failed.
+    /// Packets lost with switches that failed.
     pub switch_failed: u64,
 }
 
@@ -100,35 +101,70 @@ pub struct Outcome {
 }
 
 /// Samples of congestion trees, from which the times in tables are computed.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct TreeSamples {
-    /// Samples in the measurement; with fewer than 20 no times are computed.
+    /// Samples of congestion trees in the measurement; with fewer than 20 no times are computed.
+    #[schemars(title = "samples of congestion trees")]
     pub looks: u64,
-    /// Simulated time from one to the next, in nanoseconds.
+    /// Simulated time from one sample of congestion trees to the next.
+    #[schemars(title = "time between samples", extend("x-unit" = "ns"))]
     pub interval_ns: f64,
+}
+
+/// The figures of a run: the shape of `fabricsim run --json`, but for wall-clock times. Numbers that a run does not have
+/// are null.
+#[derive(Serialize, JsonSchema)]
+#[schemars(title = "Results of a Fabricsim run")]
+pub(crate) struct RunSummary<'a> {
+    /// Title of the experiment.
+    experiment: &'a str,
+    /// Seed of all random numbers.
+    seed: u64,
+    /// Status at the end of the run.
+    status: Status,
+    /// Simulated time at the end of the run.
+    #[schemars(title = "simulated time", extend("x-unit" = "s"))]
+    simulated_s: f64,
+    /// Links that packets crossed, those of hosts included: the work of the simulation.
+    #[schemars(title = "packet-hops")]
+    packet_hops: u64,
+    /// Sum of a hash over every delivered packet, in hexadecimal digits: equal runs have equal fingerprints.
+    fingerprint: String,
+    #[serde(flatten)]
+    summary: &'a Summary,
+    /// Packets that entered and left the network, and what must hold of them.
+    invariants: &'a Invariants,
+    /// Description of a violated invariant, or empty.
+    defect: &'a str,
+    /// The cycle, if the run ended in a deadlock: one line per buffer.
+    deadlock: &'a [String],
+    /// Warnings about the results.
+    warnings: &'a [String],
+    /// Hosts without a destination other than themselves.
+    silent_hosts: usize,
+    /// Samples of congestion trees, from which the times in tables are computed.
+    congestion_trees: TreeSamples,
 }
 
 impl Outcome {
     /// The figures as one JSON object (the shape of `fabricsim run --json`, but for wall-clock times).
     pub fn json(&self, title: &str, seed: u64) -> Value {
-        let mut object = serde_json::to_value(&self.summary).unwrap_or_else(|_| json!({}));
-        let extra = json!({
-            "experiment": title,
-            "seed": seed,
-            "simulated_s": self.end.as_secs_f64(),
-            "packet_hops": self.totals.packet_hops,
-            "fingerprint": format!("{:016x}", self.totals.fingerprint),
-            "status": self.status,
-            "invariants": self.invariants,
-            "defect": self.defect,
-            "deadlock": self.deadlock,
-            "warnings": self.warnings,
-            "silent_hosts": self.silent_hosts,
-            "congestion_trees": self.looks,
-        });
-        if let (Value::Object(all), Value::Object(extra)) = (&mut object, extra) {
-            all.extend(extra);
-        }
+        let summary = RunSummary {
+            experiment: title,
+            seed,
+            status: self.status,
+            simulated_s: self.end.as_secs_f64(),
+            packet_hops: self.totals.packet_hops,
+            fingerprint: format!("{:016x}", self.totals.fingerprint),
+            summary: &self.summary,
+            invariants: &self.invariants,
+            defect: &self.defect,
+            deadlock: &self.deadlock,
+            warnings: &self.warnings,
+            silent_hosts: self.silent_hosts,
+            congestion_trees: self.looks,
+        };
+        let mut object = serde_json::to_value(summary).unwrap_or_else(|_| json!({}));
         // A file of results does not depend on the order of fields in the code.
         object.sort_all_objects();
         object

@@ -55,7 +55,7 @@ pub(crate) fn recorder(config: &RecorderConfig, prepared: &Prepared) -> Recorder
     let Prepared { experiment, workload, .. } = prepared;
     let mut recorder = Recorder::new(config).with_congestion(experiment.congestion_control.algorithm);
     if workload.streams.iter().any(|stream| stream.kind != StreamKind::Traffic) {
-        recorder = recorder.with_streams(workload.streams.len());
+        recorder = recorder.with_streams(workload.streams.len()).with_jobs();
     }
     if experiment.transport.mode != OrderingMode::None {
         recorder = recorder.with_transport(workload.streams.len(), experiment.measure.exchanges);

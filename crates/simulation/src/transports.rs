@@ -39,15 +39,24 @@ const COUNTERS: [Counter; 21] = [
 
 /// A row per host; `None` without transports.
 pub(crate) fn table(hosts: &[HostTransport], names: &[String]) -> Option<Table> {
-    if hosts.is_empty() {
-        return None;
-    }
-    let mut table = Table { name: "transport", columns: Vec::new() };
+    (!hosts.is_empty()).then(|| table_of(hosts, names))
+}
+
+/// Thing that has a row.
+pub(crate) const ROW: &str = "host: counters of its transport, as a source and as a target";
+
+/// The table without rows.
+pub(crate) fn empty() -> Table {
+    table_of(&[], &[])
+}
+
+fn table_of(hosts: &[HostTransport], names: &[String]) -> Table {
+    let mut table = Table::new("transport");
     table.text("host", "Name", hosts.iter().map(|host| names[host.host.index()].clone()).collect());
     for (name, what, value) in COUNTERS {
         table.whole(name, "", what, hosts.iter().map(|host| value(host) as i64).collect());
     }
-    Some(table)
+    table
 }
 
 /// The sums over all hosts, and the maximum of the maxima; `None` without transports.

@@ -49,7 +49,7 @@ const ON: (&str, &str) = (ALGORITHM, "infiniband");
 
 /// Throughput of the flow from a host, as a fraction of its link.
 fn share(outcome: &Outcome, source: &str) -> f64 {
-    let flow = outcome.summary.flows.iter().find(|flow| flow.source == source);
+    let flow = outcome.summary.flows.flows.iter().find(|flow| flow.source == source);
     flow.map_or(0.0, |flow| flow.accepted_gbps / 8.0)
 }
 
@@ -87,7 +87,7 @@ fn a_threshold_of_zero_is_no_congestion_control() {
     let off = run(CHAIN, &[]);
     let on = run(CHAIN, &[ON, ("congestion_control.infiniband.threshold", "0")]);
     assert_eq!(off.totals, on.totals);
-    assert_eq!(off.summary.flows, on.summary.flows);
+    assert_eq!(off.summary.flows.flows, on.summary.flows.flows);
 }
 
 #[test]
@@ -224,7 +224,7 @@ fn starved_credits_slow_the_senders_of_full_buffers() {
         ("congestion_control.infiniband.credit_starvation_return_delay", "0:16"),
     ];
     let (plain, starved) = (run(CHAIN, &[]), run(CHAIN, &starve));
-    let total = |outcome: &Outcome| outcome.summary.accepted_gbps;
+    let total = |outcome: &Outcome| outcome.summary.hosts.accepted_gbps;
     assert!(total(&starved) <= total(&plain));
     assert!(starved.invariants.credits_ok);
     assert_ne!(starved.totals.fingerprint, plain.totals.fingerprint);

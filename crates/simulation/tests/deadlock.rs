@@ -89,7 +89,9 @@ fn a_ring_without_a_second_lane_stops_and_says_where() {
 fn with_a_dateline_the_same_ring_goes_on() {
     let outcome = finish(&ring("", &[("switch.virtual_lanes", "2")]));
     assert_eq!((outcome.status, outcome.end), (Status::Ok, Time::ms(2)));
-    assert!(outcome.deadlock.is_empty() && outcome.summary.saturated && outcome.summary.starving == 0);
+    assert!(
+        outcome.deadlock.is_empty() && outcome.summary.hosts.saturated && outcome.summary.flows.starving == 0
+    );
 }
 
 /// Beside the ring, hosts that send to a neighbour on their own switch: something always happens.
@@ -108,7 +110,7 @@ fn a_part_that_stops_is_found_while_the_rest_goes_on() {
     assert_eq!(outcome.status, Status::Deadlock);
     assert!(outcome.end < Time::ms(50) && outcome.end > Time::ZERO, "{}", outcome.end);
     assert_eq!(switches(&outcome.deadlock).len(), 6, "{:#?}", outcome.deadlock);
-    let flow = outcome.summary.flows.iter().find(|flow| flow.source == "H(0).1").unwrap();
+    let flow = outcome.summary.flows.flows.iter().find(|flow| flow.source == "H(0).1").unwrap();
     assert!((flow.accepted_gbps / 4.0 - 1.0).abs() < 0.01, "it lost nothing: {flow:?}");
 }
 
@@ -142,7 +144,7 @@ fn a_lane_that_stops_is_found_though_its_links_are_busy() {
         assert_eq!(outcome.status, Status::Deadlock, "{reads} {queueing}");
         assert!(outcome.end < Time::ms(10), "{}", outcome.end);
         assert!(outcome.deadlock.iter().all(|line| line.contains("lane 0")), "{:#?}", outcome.deadlock);
-        let moving = outcome.summary.flows.iter().filter(|flow| flow.source.ends_with(".1"));
+        let moving = outcome.summary.flows.flows.iter().filter(|flow| flow.source.ends_with(".1"));
         assert!(moving.clone().count() == 6 && moving.clone().all(|flow| flow.accepted_gbps > 0.5));
     }
 }
@@ -181,7 +183,7 @@ fn a_saturated_torus_is_saturated_and_nothing_else() {
         assert_eq!(permit(&prepared, None, "torus.toml"), Ok(()));
         let outcome = finish(&prepared);
         assert_eq!((outcome.status, outcome.end), (Status::Ok, Time::us(100)), "{:#?}", outcome.deadlock);
-        assert!(outcome.summary.saturated && outcome.summary.saturation.is_some());
+        assert!(outcome.summary.hosts.saturated && outcome.summary.hosts.saturation.is_some());
     }
 }
 
@@ -202,9 +204,18 @@ fn starvation_is_not_deadlock() {
         duration = "1 ms"
     "#;
     let outcome = run(contended, &[]);
-    assert_eq!((outcome.status, outcome.summary.starving, outcome.summary.saturated), (Status::Ok, 2, true));
+    assert_eq!(
+        (outcome.status, outcome.summary.flows.starving, outcome.summary.hosts.saturated),
+        (Status::Ok, 2, true)
+    );
     let fair = run(contended, &[("switch.arbiter", "round-robin")]);
-    assert_eq!((fair.status, fair.summary.starving, fair.summary.saturated), (Status::Ok, 0, true));
+    assert_eq!(
+        (fair.status, fair.summary.flows.starving, fair.summary.hosts.saturated),
+        (Status::Ok, 0, true)
+    );
     let light = run(contended, &[("traffic.0.injection", "poisson"), ("traffic.0.load", "0.2")]);
-    assert_eq!((light.status, light.summary.starving, light.summary.saturated), (Status::Ok, 0, false));
+    assert_eq!(
+        (light.status, light.summary.flows.starving, light.summary.hosts.saturated),
+        (Status::Ok, 0, false)
+    );
 }

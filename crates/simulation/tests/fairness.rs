@@ -67,15 +67,15 @@ fn fixed_priority_starves_all_but_the_first() {
         SWITCH,
         &[("switch.arbiter", "fixed-priority"), ("run.warmup", "100 us"), ("run.duration", "20 ms")],
     );
-    let flows: Vec<f64> = outcome.summary.flows.iter().map(|flow| flow.accepted_gbps).collect();
+    let flows: Vec<f64> = outcome.summary.flows.flows.iter().map(|flow| flow.accepted_gbps).collect();
     assert_eq!(flows, [8.0, 0.0, 0.0, 0.0, 0.0]);
-    assert_eq!((outcome.summary.starving, outcome.summary.saturated), (4, true));
+    assert_eq!((outcome.summary.flows.starving, outcome.summary.hosts.saturated), (4, true));
     let first = "lane 0 of H1->S0 starves at S0->H5: its next packet has been ready for ";
     assert!(outcome.warnings[0].starts_with(first), "{:?}", outcome.warnings);
     assert_eq!(outcome.warnings[3..], ["1 more queue starves"]);
     let fair = run(SWITCH, &[("run.duration", "20 ms")]);
     assert_eq!(fair.warnings, [""; 0]);
-    assert!((outcome.summary.jain - 0.2).abs() < 1e-12);
+    assert!((outcome.summary.flows.jain - 0.2).abs() < 1e-12);
 }
 
 /// Two sources, of which the first goes before the second; at `pause` it stops for two packets' time.

@@ -29,8 +29,8 @@ fn a_run_counts_hops_as_the_description_does() {
         let outcome = run(&text, &[]);
         assert_eq!(outcome.status, Status::Ok, "{topology}: {}", outcome.defect);
         let pairs = facts.hosts * (facts.hosts - 1);
-        assert_eq!(outcome.summary.latency_packets, pairs as u64, "{topology}");
-        let hops = outcome.summary.hops;
+        assert_eq!(outcome.summary.latency.latency_packets, pairs as u64, "{topology}");
+        let hops = outcome.summary.latency.hops;
         assert_eq!(hops.max, facts.diameter.map(|hops| hops as usize), "{topology}");
         assert!((hops.mean - facts.mean_hops.unwrap()).abs() < 1e-12, "{topology}: {hops:?}, {facts:?}");
 

@@ -73,5 +73,5 @@ fn a_cancelled_run_reports_what_it_has() {
     assert_eq!(outcome.status, Status::Interrupted);
     assert!(outcome.end > Time::ZERO && outcome.end < Time::us(200));
     assert!(outcome.invariants.packets_ok && outcome.invariants.credits_ok, "{:?}", outcome.invariants);
-    assert!(outcome.invariants.delivered > 0 && outcome.summary.packets > 0);
+    assert!(outcome.invariants.delivered > 0 && outcome.summary.hosts.packets > 0);
 }

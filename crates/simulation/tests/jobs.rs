@@ -37,7 +37,7 @@ fn of_job(program: &str, ranks: u32, more: &[(&str, &str)]) -> Outcome {
 }
 
 fn job(outcome: &Outcome) -> &JobSummary {
-    &outcome.summary.jobs[0]
+    &outcome.summary.jobs.jobs[0]
 }
 
 fn time(program: &str, ranks: u32) -> f64 {
@@ -135,7 +135,7 @@ fn iterations_delays_and_starts_add_up() {
     assert_eq!(job.bytes, 5 * 3 * 8 * 8);
     let rate = (5.0 * 3.0 * 8.0 * 8.0) / (5.0 * once);
     assert!((job.gbps_per_rank - rate).abs() < 1e-12);
-    assert_eq!(outcome.summary.job_time_ns, Some(5.0 * once));
+    assert_eq!(outcome.summary.jobs.job_time_ns, Some(5.0 * once));
 }
 
 #[test]
@@ -188,7 +188,11 @@ bin = "5 us"
 fn a_crowd_of_jobs_ends_alike_in_every_number_of_partitions() {
     let alone = run(CROWD, &[]);
     assert_eq!((alone.status, alone.invariants.in_flight), (Status::Ok, 0));
-    assert!(alone.summary.jobs.iter().all(|job| job.done == job.iterations), "{:?}", alone.summary.jobs);
+    assert!(
+        alone.summary.jobs.jobs.iter().all(|job| job.done == job.iterations),
+        "{:?}",
+        alone.summary.jobs.jobs
+    );
     assert!(alone.end.as_ns_f64() < 5e6, "the run ends early");
     for partitions in ["2", "3", "7"] {
         let other = run(CROWD, &[("run.partitions", partitions)]);
@@ -202,7 +206,7 @@ fn a_run_with_other_traffic_goes_on() {
     let traffic = "[[traffic]]\npattern = 'uniform'\nload = 0.1\nmessage = '64 B'\n";
     let outcome = run(&format!("{STAR}{traffic}"), &[("run.duration", "100 us")]);
     assert_eq!(outcome.end.as_ns_f64(), 1e5);
-    assert_eq!(outcome.summary.jobs[0].done, 1);
+    assert_eq!(outcome.summary.jobs.jobs[0].done, 1);
     assert_eq!(outcome.summary.measured_ns, 1e5);
 }
 
@@ -211,8 +215,8 @@ fn the_measurement_ends_with_the_jobs() {
     let outcome = of_job("{ all-to-all = { message = '500 B' } }", 16, &[]);
     assert_eq!(outcome.summary.measured_ns, outcome.end.as_ns_f64());
     // Every link carries 500 of each 600 ns.
-    assert!((outcome.summary.accepted_load - 500.0 / 600.0).abs() < 1e-12);
-    assert_eq!(outcome.summary.offered_load, outcome.summary.accepted_load);
+    assert!((outcome.summary.hosts.accepted_load - 500.0 / 600.0).abs() < 1e-12);
+    assert_eq!(outcome.summary.hosts.offered_load, outcome.summary.hosts.accepted_load);
 }
 
 #[test]
@@ -220,7 +224,7 @@ fn a_job_that_is_not_done_is_told() {
     let outcome = of_job("{ barrier = {} }", 8, &[("jobs.0.iterations", "100"), ("run.duration", "1 us")]);
     let job = job(&outcome);
     assert_eq!((job.done, job.iterations), (3, 100));
-    assert!(outcome.summary.job_time_ns.unwrap().is_nan());
+    assert!(outcome.summary.jobs.job_time_ns.unwrap().is_nan());
 }
 
 #[test]

@@ -94,7 +94,9 @@ fn mean_and_quantiles_are_those_of_m_d_1() {
             .map(|seed| run(LINK, &[("traffic.0.load", &load_text), ("seed", &seed.to_string())]).summary)
             .collect();
         let all = |of: &dyn Fn(&fabricsim_measure::Latency) -> f64| {
-            estimate(&runs.iter().map(|summary| of(&summary.latency_ns) - constant).collect::<Vec<_>>())
+            estimate(
+                &runs.iter().map(|summary| of(&summary.latency.latency_ns) - constant).collect::<Vec<_>>(),
+            )
         };
         let (mean, margin) = all(&|latency| latency.mean);
         assert!(
@@ -131,14 +133,14 @@ fn the_interval_that_a_run_reports_holds_the_mean() {
                 ("seed", &seed.to_string()),
             ];
             let summary = run(LINK, &overrides).summary;
-            let interval = summary.latency_confidence.unwrap();
+            let interval = summary.batches.latency_confidence.unwrap();
             assert_eq!(summary.steady, Some(true));
             // It stops by batches of deliveries, and reports those of the same packets by when they were created.
             assert!(
                 interval.relative <= 1.25 * precision.parse::<f64>().unwrap(),
                 "{load} {seed}: {interval:?}"
             );
-            (summary.latency_ns.mean - expected).abs() <= interval.half_width_ns
+            (summary.latency.latency_ns.mean - expected).abs() <= interval.half_width_ns
         };
         let held = (1..=RUNS).filter(|&seed| holds(seed)).count();
         // Binomial with p = 0.95: 14 or fewer of 20 have a probability of 0.0003.
@@ -161,7 +163,7 @@ fn many_sources_at_an_output_wait_between_the_bounds() {
         assert_eq!(prepared.workload.silent.len(), 1, "the sink itself");
         let constant = zero_load(&prepared, HostId(0), HostId(16), Bytes(1000)).as_ns_f64();
         let waits: Vec<f64> = (1..=RUNS)
-            .map(|seed| run(&text, &[("seed", &seed.to_string())]).summary.latency_ns.mean - constant)
+            .map(|seed| run(&text, &[("seed", &seed.to_string())]).summary.latency.latency_ns.mean - constant)
             .collect();
         let (mean, margin) = estimate(&waits);
         let (least, most) = (mean_wait(load), mean_wait(load) + mean_wait(load / 16.0));

@@ -47,15 +47,23 @@ fn sum(table: &Table, name: &str) -> f64 {
 fn the_latency_is_that_of_all_packets_made_in_the_measurement() {
     let outcome = run(LIGHT, &[]);
     let summary = &outcome.summary;
-    let made = summary.offered_gbps * 100_000.0 / 8.0 / 1000.0;
-    assert!((made - summary.latency_packets as f64).abs() < 1e-6, "{made} {}", summary.latency_packets);
+    let made = summary.hosts.offered_gbps * 100_000.0 / 8.0 / 1000.0;
+    assert!(
+        (made - summary.latency.latency_packets as f64).abs() < 1e-6,
+        "{made} {}",
+        summary.latency.latency_packets
+    );
     assert_eq!(
         sum(table(&outcome, "latency"), "count"),
-        2.0 * summary.latency_packets as f64,
+        2.0 * summary.latency.latency_packets as f64,
         "total and network"
     );
-    assert_eq!(sum(table(&outcome, "hops"), "packets"), summary.latency_packets as f64);
-    assert!(!summary.saturated && (summary.offered_load - 0.3).abs() < 0.01, "{}", summary.offered_load);
+    assert_eq!(sum(table(&outcome, "hops"), "packets"), summary.latency.latency_packets as f64);
+    assert!(
+        !summary.hosts.saturated && (summary.hosts.offered_load - 0.3).abs() < 0.01,
+        "{}",
+        summary.hosts.offered_load
+    );
 }
 
 #[test]
@@ -71,15 +79,18 @@ fn flows_hosts_and_links_add_up_to_the_whole() {
         assert_eq!(outcome.defect, "");
         let near = |a: f64, b: f64| (a - b).abs() <= 1e-9 * b.abs();
         let hosts = table(&outcome, "hosts");
-        assert!(near(sum(hosts, "delivered_gbps"), summary.accepted_gbps), "{overrides:?}");
-        assert!(near(sum(table(&outcome, "flows"), "accepted_gbps"), summary.accepted_gbps), "{overrides:?}");
-        assert_eq!(sum(hosts, "delivered_packets"), summary.packets as f64);
-        assert_eq!(summary.bytes, 1000 * summary.packets);
+        assert!(near(sum(hosts, "delivered_gbps"), summary.hosts.accepted_gbps), "{overrides:?}");
+        assert!(
+            near(sum(table(&outcome, "flows"), "accepted_gbps"), summary.hosts.accepted_gbps),
+            "{overrides:?}"
+        );
+        assert_eq!(sum(hosts, "delivered_packets"), summary.hosts.packets as f64);
+        assert_eq!(summary.hosts.bytes, 1000 * summary.hosts.packets);
         // Fairness of all pairs of hosts: close to 1 under uniform traffic.
         assert!(
-            summary.flow_count == 32 * 31 && summary.jain > 0.5 && summary.jain <= 1.0,
+            summary.flows.flow_count == 32 * 31 && summary.flows.jain > 0.5 && summary.flows.jain <= 1.0,
             "{}",
-            summary.jain
+            summary.flows.jain
         );
         let links = table(&outcome, "links");
         let utilisation = links.columns.iter().find(|c| c.name == "utilisation").unwrap();

@@ -30,7 +30,7 @@ duration = "3 ms"
 "#;
 
 fn flows(outcome: &Outcome) -> Vec<f64> {
-    outcome.summary.flows.iter().map(|flow| flow.accepted_gbps).collect()
+    outcome.summary.flows.flows.iter().map(|flow| flow.accepted_gbps).collect()
 }
 
 fn jain(rates: &[f64]) -> f64 {
@@ -62,7 +62,7 @@ fn incast(algorithm: &str, senders: usize, overrides: &[(&str, &str)]) -> Found 
     Found {
         utilisation: rates.iter().sum::<f64>() / 100.0,
         jain: jain(&rates),
-        queueing_ns: outcome.summary.network_latency_ns.mean - EMPTY_NS,
+        queueing_ns: outcome.summary.latency.network_latency_ns.mean - EMPTY_NS,
     }
 }
 

@@ -102,7 +102,7 @@ fn each_switch(check: impl Fn(&Outcome, &str)) {
     for (queueing, arbiter) in SWITCHES {
         let outcome = run(TORUS, &[("switch.queueing", queueing), ("switch.arbiter", arbiter)]);
         assert_eq!(outcome.status, Status::Ok);
-        assert_eq!(outcome.summary.latency_packets as f64, PACKETS);
+        assert_eq!(outcome.summary.latency.latency_packets as f64, PACKETS);
         check(&outcome, &format!("{queueing}, {arbiter}"));
     }
 }
@@ -111,7 +111,7 @@ fn each_switch(check: impl Fn(&Outcome, &str)) {
 #[test]
 fn waits_make_up_the_latency() {
     each_switch(|outcome, switch| {
-        let latency = outcome.summary.network_latency_ns.mean * PACKETS;
+        let latency = outcome.summary.latency.network_latency_ns.mean * PACKETS;
         // 72 bytes take 18 ns.
         let alone = by_routers(outcome, |routers| (routers + 1.0) * 10.0 + routers * 50.0 + 18.0);
         let waited = total(outcome, "queueing_cycles") * CYCLE_NS;

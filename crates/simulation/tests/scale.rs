@@ -34,7 +34,7 @@ fn a_torus_of_32768_hosts_runs() {
     // 25 slots of 8 ns, in each of which a packet is created with probability 0.3: within five standard deviations.
     let (slots, p) = (25.0 * 32_768.0, 0.3_f64);
     let margin = 5.0 * (slots * p * (1.0 - p)).sqrt();
-    let made = outcome.summary.offered_gbps * 200.0 / 8.0 / 64.0;
+    let made = outcome.summary.hosts.offered_gbps * 200.0 / 8.0 / 64.0;
     assert!((made - slots * p).abs() < margin, "{made}");
     assert!(found.injected as f64 <= made && found.injected as f64 > 0.9 * made, "{found:?}");
     // A way is of 24 links on average, with 3 ns and more on each: some have arrived, and many are in flight.

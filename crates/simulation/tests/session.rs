@@ -167,7 +167,7 @@ fn a_run_that_ends_early_is_interrupted_and_adds_up() {
     let outcome = run.finish(&control);
     assert_eq!((outcome.status, outcome.end), (Status::Interrupted, Time::us(7)));
     assert!(outcome.invariants.packets_ok && outcome.invariants.credits_ok);
-    assert!(outcome.summary.packets > 0);
+    assert!(outcome.summary.hosts.packets > 0);
 }
 
 #[test]
@@ -181,7 +181,7 @@ fn a_run_goes_on_beyond_its_end() {
     assert!(run.session().totals().delivered > packets);
     let (outcome, alone) = (run.finish(&control), common::run(MESH, &[]));
     assert_eq!((alone.end, outcome.end, outcome.status), (end, Time::us(60), Status::Ok));
-    assert_eq!(outcome.summary.packets, alone.summary.packets, "the measurement is the same");
+    assert_eq!(outcome.summary.hosts.packets, alone.summary.hosts.packets, "the measurement is the same");
 }
 
 const EVENTS: Subscription =
@@ -285,7 +285,7 @@ fn injected_messages_count_as_offered() {
     assert_eq!(run.advance_to(Time::ms(1), &control), Stop::Ended);
     let outcome = run.finish(&control);
     assert_eq!(outcome.totals.delivered_bytes, 4096 + 1024);
-    let [offered, accepted] = [outcome.summary.offered_gbps, outcome.summary.accepted_gbps];
+    let [offered, accepted] = [outcome.summary.hosts.offered_gbps, outcome.summary.hosts.accepted_gbps];
     assert!((offered - accepted).abs() < 1e-9 && offered > 0.0, "{offered} {accepted}");
 }
 

@@ -151,14 +151,14 @@ fn the_summary_of_a_lonely_flow_is_one_latency() {
         );
         let summary = run(&text, &[]).summary;
         let expected = zero_load(&first, from, to, Bytes(900)).as_ns_f64();
-        for latency in [summary.latency_ns, summary.network_latency_ns] {
+        for latency in [summary.latency.latency_ns, summary.latency.network_latency_ns] {
             assert_eq!((latency.min, latency.p50, latency.max), (expected, expected, expected), "{topology}");
             assert!(
                 (latency.mean - expected).abs() < 1e-9 * expected,
                 "{topology}: the mean is rounded once"
             );
         }
-        assert!(summary.latency_packets > 50);
+        assert!(summary.latency.latency_packets > 50);
     }
 }
 

@@ -51,9 +51,9 @@ pub fn jobs(seen: &Seen) -> Result<(), Failure> {
     if !early || outcome.status != Status::Ok {
         return Ok(());
     }
-    let done = outcome.summary.jobs.iter().all(|job| job.done == job.iterations);
-    ensure("an early end has a reason", done && !outcome.summary.jobs.is_empty(), || {
-        format!("it ended at {} with {:?}", outcome.end, outcome.summary.jobs)
+    let done = outcome.summary.jobs.jobs.iter().all(|job| job.done == job.iterations);
+    ensure("an early end has a reason", done && !outcome.summary.jobs.jobs.is_empty(), || {
+        format!("it ended at {} with {:?}", outcome.end, outcome.summary.jobs.jobs)
     })?;
     ensure("an early end has a reason", outcome.totals.in_flight == 0, || {
         format!("{} packets are in flight", outcome.totals.in_flight)

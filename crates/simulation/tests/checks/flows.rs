@@ -15,7 +15,7 @@ pub fn equal(check: &'static str, counts: &[(&str, u64)]) -> Result<(), Failure>
 pub fn packets(seen: &Seen) -> Result<(), Failure> {
     let (tables, summary) = (&seen.tables, &seen.outcome.summary);
     for (what, whole, hosts) in
-        [("packets", summary.packets, "delivered_packets"), ("bytes", summary.bytes, "")]
+        [("packets", summary.hosts.packets, "delivered_packets"), ("bytes", summary.hosts.bytes, "")]
     {
         let mut counts = vec![("summary", whole), ("flows", tables.sum("flows", what))];
         if !hosts.is_empty() {
@@ -37,7 +37,7 @@ pub fn latency_packets(seen: &Seen) -> Result<(), Failure> {
         rows.filter(|row| row.0 == kind).map(|row| *row.1 as u64).sum()
     };
     let mut counts = vec![
-        ("summary", seen.outcome.summary.latency_packets),
+        ("summary", seen.outcome.summary.latency.latency_packets),
         ("flows", tables.sum("flows", "latency_packets")),
         ("latency, total", of_kind("total")),
         ("latency, network", of_kind("network")),
@@ -85,8 +85,8 @@ pub fn throughput(seen: &Seen) -> Result<(), Failure> {
         ensure("rates of flows", close(rate, expected), || format!("row {row}: {rate}, not {expected}"))?;
     }
     let all: f64 = rates.iter().sum();
-    ensure("rates of flows", close(all, summary.accepted_gbps), || {
-        format!("{all} in sum, {} in the summary", summary.accepted_gbps)
+    ensure("rates of flows", close(all, summary.hosts.accepted_gbps), || {
+        format!("{all} in sum, {} in the summary", summary.hosts.accepted_gbps)
     })
 }
 
@@ -99,8 +99,8 @@ pub fn offers(seen: &Seen) -> Result<(), Failure> {
         return Ok(());
     }
     let by_hosts = sum(hosts);
-    ensure("offered throughput", close(by_hosts, summary.offered_gbps), || {
-        format!("{by_hosts} by hosts, {} in the summary", summary.offered_gbps)
+    ensure("offered throughput", close(by_hosts, summary.hosts.offered_gbps), || {
+        format!("{by_hosts} by hosts, {} in the summary", summary.hosts.offered_gbps)
     })?;
     // What is offered to destinations that are drawn is in no row until a packet has arrived.
     let names = tables.text("hosts", "host").iter().zip(hosts);

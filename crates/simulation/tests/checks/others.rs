@@ -114,7 +114,7 @@ pub fn jobs(seen: &Seen) -> Result<(), Failure> {
             format!("row {row}: {} to {}, {}", starts[row], ends[row], times[row])
         })?;
     }
-    for job in &seen.outcome.summary.jobs {
+    for job in &seen.outcome.summary.jobs.jobs {
         let rows = names.iter().filter(|name| **name == job.job).count();
         ensure("iterations of jobs", job.done as usize == rows && job.done <= job.iterations, || {
             format!("{rows} rows, {job:?}")

@@ -28,7 +28,7 @@ pub fn whole_run(seen: &Seen) -> Result<(), Failure> {
     }
     let holds = if seen.only_data() { packets == totals.delivered } else { packets <= totals.delivered };
     ensure("series of the run", holds, || format!("{packets} in the series, {totals:?}"))?;
-    let of_measurement = seen.outcome.summary.packets;
+    let of_measurement = seen.outcome.summary.hosts.packets;
     let holds = if seen.is_whole() { packets >= of_measurement } else { true };
     ensure("series of the run", holds, || format!("{packets} in the series, {of_measurement} measured"))?;
     let bytes: f64 = tables

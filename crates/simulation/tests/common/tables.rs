@@ -124,11 +124,11 @@ fn link_series(outcome: &Outcome) -> Result<(), String> {
 fn sums(outcome: &Outcome) -> Result<(), String> {
     let summary = &outcome.summary;
     let counted = [
-        ("packets of flows", sum(outcome, "flows", "packets"), summary.packets),
-        ("bytes of flows", sum(outcome, "flows", "bytes"), summary.bytes),
-        ("packets of hosts", sum(outcome, "hosts", "delivered_packets"), summary.packets),
-        ("packets by hops", sum(outcome, "hops", "packets"), summary.latency_packets),
-        ("packets by latency", sum(outcome, "latency", "count"), 2 * summary.latency_packets),
+        ("packets of flows", sum(outcome, "flows", "packets"), summary.hosts.packets),
+        ("bytes of flows", sum(outcome, "flows", "bytes"), summary.hosts.bytes),
+        ("packets of hosts", sum(outcome, "hosts", "delivered_packets"), summary.hosts.packets),
+        ("packets by hops", sum(outcome, "hops", "packets"), summary.latency.latency_packets),
+        ("packets by latency", sum(outcome, "latency", "count"), 2 * summary.latency.latency_packets),
     ];
     // Notifications and acknowledgements count for the run, and are no packets of flows.
     let data = sum(outcome, "run_series", "packets");

@@ -4,19 +4,17 @@ use fabricsim_model::{Exchange, ExchangeStep, Table};
 use fabricsim_protocols::ordering::{Flags, Header, Kind};
 use fabricsim_units::Time;
 
+use super::{Level, Transport};
+use crate::Latency;
+use crate::bins::{Bins, head};
 use crate::report::TableInput;
-use crate::series::{Bins, head};
-use crate::summary::Latency;
-use crate::tables;
-use crate::transport::Level;
 
 /// A row per stream of messages, with a transport.
-pub(crate) fn messages(context: &TableInput<'_>) -> Option<Table> {
-    let transport = context.recorder.transport.as_ref()?;
-    let rows: Vec<_> = context.names.streams.iter().zip(transport.messages()).collect();
+pub(super) fn messages(transport: &Transport, input: &TableInput<'_>) -> Table {
+    let rows: Vec<_> = input.names.streams.iter().zip(&transport.messages).collect();
     let latencies: Vec<Latency> = rows.iter().map(|(_, messages)| messages.latency()).collect();
     let of = |value: fn(&Latency) -> f64| latencies.iter().map(value).collect::<Vec<_>>();
-    let mut table = tables::new("messages");
+    let mut table = Table::new("messages");
     let text = "Entry of the traffic list, the responses to its messages, or a job";
     table.text("stream", text, rows.iter().map(|(name, _)| name.name.clone()).collect());
     let counts = rows.iter().map(|(_, messages)| messages.count as i64).collect();
@@ -28,16 +26,15 @@ pub(crate) fn messages(context: &TableInput<'_>) -> Option<Table> {
     table.real("completion_p99_ns", "ns", "99 % of them are not larger, to 0.4 %", of(|l| l.p99));
     table.real("completion_p999_ns", "ns", "99.9 % of them are not larger, to 0.4 %", of(|l| l.p999));
     table.real("completion_max_ns", "ns", "Largest of them", of(|l| l.max));
-    Some(table)
+    table
 }
 
 /// Reorder buffers and connections of targets over time.
-pub(crate) fn series(context: &TableInput<'_>) -> Option<Table> {
-    let transport = context.recorder.transport.as_ref()?;
-    let (hosts, packets, connections) = transport.levels(context.outcome.end);
-    let names: Vec<String> = hosts.iter().map(|&host| context.host(host).to_owned()).collect();
-    let mut packets = Bins::new(packets, names.len(), context.outcome.end);
-    let mut connections = Bins::new(connections, names.len(), context.outcome.end);
+pub(super) fn series(transport: &Transport, input: &TableInput<'_>) -> Table {
+    let (hosts, packets, connections) = transport.levels(input.outcome.end);
+    let names: Vec<String> = hosts.iter().map(|&host| input.host(host).to_owned()).collect();
+    let mut packets = Bins::new(packets, names.len(), input.outcome.end);
+    let mut connections = Bins::new(connections, names.len(), input.outcome.end);
     packets.match_width(&mut connections);
     let means = |bins: &Bins<Level>| {
         let mean = |(level, length): (Level, Time)| level.sum as f64 / length.0 as f64;
@@ -48,36 +45,28 @@ pub(crate) fn series(context: &TableInput<'_>) -> Option<Table> {
             .flat_map(|row| bins.row(row).map(|(level, _)| i64::from(level.most)))
             .collect::<Vec<_>>()
     };
-    let mut table = tables::new("transport_series");
+    let mut table = Table::new("transport_series");
     head(&mut table, &packets, ("host", "Receiving host"), &names);
     table.real("reorder_buffer", "", "Packets in the reorder buffer, mean over the bin", means(&packets));
     table.whole("reorder_buffer_max", "", "Maximum number of packets in it within the bin", most(&packets));
     table.real("connections", "", "Connections held as a target, mean over the bin", means(&connections));
     table.whole("connections_max", "", "Maximum number of connections within the bin", most(&connections));
-    Some(table)
+    table
 }
 
-/// Events of packets at hosts, one by one, if they were requested.
-pub(crate) fn exchanges(context: &TableInput<'_>) -> Option<Table> {
-    let transport = context.recorder.transport.as_ref()?;
+/// Events of packets at hosts, one by one.
+pub(super) fn exchanges(transport: &Transport, input: &TableInput<'_>) -> Table {
     let rows: Vec<(Time, Exchange, Header)> = transport
-        .exchanges()
+        .first_exchanges()
         .into_iter()
         .filter_map(|(time, exchange)| Some((time, exchange, Header::from_bytes(&exchange.label.header)?)))
         .collect();
-    if rows.is_empty() {
-        return None;
-    }
-    let stream = |number: u16| context.names.streams.get(usize::from(number)).map_or("", |name| &name.name);
+    let stream = |number: u16| input.names.streams.get(usize::from(number)).map_or("", |name| &name.name);
     let is_request = |header: &Header| header.kind == Kind::Req;
-    let mut table = tables::new("exchanges");
+    let mut table = Table::new("exchanges");
     table.real("time_ns", "ns", "When", rows.iter().map(|row| row.0.as_ns_f64()).collect());
-    table.text("host", "Where", rows.iter().map(|row| context.host(row.1.host).to_owned()).collect());
-    table.text(
-        "peer",
-        "The other host",
-        rows.iter().map(|row| context.host(row.1.peer).to_owned()).collect(),
-    );
+    table.text("host", "Where", rows.iter().map(|row| input.host(row.1.host).to_owned()).collect());
+    table.text("peer", "The other host", rows.iter().map(|row| input.host(row.1.peer).to_owned()).collect());
     let text = "sent, received, lost, or delivered (an operation, to target memory)";
     table.text("step", text, rows.iter().map(|row| step(row.1.step).to_owned()).collect());
     let text = "Packet type: REQ, ACK, NACK, FIN, FIN-ACK";
@@ -102,7 +91,7 @@ pub(crate) fn exchanges(context: &TableInput<'_>) -> Option<Table> {
     table.whole("number", "", "REQ: number of the packet in its message", numbers);
     let retransmitted = rows.iter().map(|row| i64::from(row.1.label.retransmitted)).collect();
     table.whole("again", "", "REQ: 1 if a copy had been sent before", retransmitted);
-    Some(table)
+    table
 }
 
 const fn step(step: ExchangeStep) -> &'static str {

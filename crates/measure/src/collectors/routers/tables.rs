@@ -1,14 +1,33 @@
-//! Counters of routers in tables and figures; empty unless requested.
+//! Counters of routers in tables and figures.
 
 use std::collections::BTreeMap;
 
 use fabricsim_model::Table;
+use schemars::JsonSchema;
+use serde::Serialize;
 
-use crate::RouterSummary;
-use crate::ports::{PACKETS, STALLED};
-use crate::report::{RouterPort, TableInput};
-use crate::routers::{RouterCounters, Routers};
-use crate::tables::new;
+use super::{RouterCounters, RouterPort, Routers};
+use crate::collectors::links::{PACKETS, STALLED};
+use crate::report::TableInput;
+
+/// By direction: `"+x"`, `"-x"`, ..., `"host"`.
+pub type RouterSummaries = BTreeMap<String, RouterSummary>;
+
+/// Performance counters of the routers' ports in one direction, in cycles of their clock.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct RouterSummary {
+    /// Cycles stalled for lack of credits per packet sent on lanes 0 and 1 (Abts & Weisser, SC07, equation 17).
+    #[schemars(extend("x-unit" = "cycles"))]
+    pub stalled_per_packet: f64,
+    /// Cycles for which the heads of input buffers were blocked per packet received on lanes 0 and 1.
+    #[schemars(extend("x-unit" = "cycles"))]
+    pub blocked_per_packet: f64,
+    /// Q: mean time that packets waited for the ports, beyond the delay of a switch.
+    #[schemars(title = "queueing delay", extend("x-unit" = "cycles"))]
+    pub queueing_cycles: f64,
+    /// Mean age of packets as they left.
+    pub age_mean: f64,
+}
 
 /// Lanes whose packets equation 17 counts: VC0 and VC1.
 const REQUESTS: usize = 2;
@@ -28,9 +47,9 @@ struct Counts {
 }
 
 impl Counts {
-    fn of(context: &TableInput, routers: &Routers, port: &RouterPort, lane: usize) -> Self {
-        let ports = &context.recorder.ports;
-        let place = |channel: u32| &ports.counters[channel as usize * ports.lanes + lane];
+    fn of(input: &TableInput<'_>, routers: &Routers, port: &RouterPort, lane: usize) -> Self {
+        let links = &input.recorder.collectors.links;
+        let place = |channel: u32| &links.counters[channel as usize * links.lanes + lane];
         let received = &routers.of(port.input)[lane];
         let (input, output) = (place(port.input), place(port.output));
         Self {
@@ -105,21 +124,20 @@ impl Direction {
 
 /// Counters of each port of each router, lane by lane.
 fn ports<'a>(
-    context: &'a TableInput,
+    input: &'a TableInput<'_>,
     routers: &'a Routers,
 ) -> impl Iterator<Item = (&'a RouterPort, Vec<Counts>)> {
-    context
+    input
         .names
         .routers
         .iter()
-        .map(|port| (port, (0..routers.lanes).map(|lane| Counts::of(context, routers, port, lane)).collect()))
+        .map(|port| (port, (0..routers.lanes).map(|lane| Counts::of(input, routers, port, lane)).collect()))
 }
 
 /// A row per port and lane that was used; of ports that were not, their first lane.
-pub(crate) fn ports_table(context: &TableInput) -> Option<Table> {
-    let routers = context.recorder.routers.as_deref()?;
+pub(super) fn ports_table(routers: &Routers, input: &TableInput<'_>) -> Table {
     let mut rows = Vec::new();
-    for (port, lanes) in ports(context, routers) {
+    for (port, lanes) in ports(input, routers) {
         let unused = lanes.iter().all(Counts::is_empty);
         let shown = |lane: &usize| !lanes[*lane].is_empty() || (unused && *lane == 0);
         let row = |lane: usize| Row { port, lane, counts: lanes[lane] };
@@ -127,26 +145,25 @@ pub(crate) fn ports_table(context: &TableInput) -> Option<Table> {
     }
     let text = |value: &dyn Fn(&RouterPort) -> String| rows.iter().map(|row| value(row.port)).collect();
     let counts: Vec<Counts> = rows.iter().map(|row| row.counts).collect();
-    let mut table = new("router_ports");
+    let mut table = Table::new("router_ports");
     table.text("router", "Switch", text(&|port| port.router.clone()));
     table.whole("port", "", "Number of the port", rows.iter().map(|row| i64::from(row.port.port)).collect());
-    let direction = text(&|port| context.names.directions[port.direction].clone());
+    let direction = text(&|port| input.names.directions[port.direction].clone());
     table.text("direction", "Where the port leads to: +x, -x, ..., host", direction);
     let lanes = rows.iter().map(|row| row.lane as i64).collect();
     table.whole("lane", "", "Virtual lane v; of the columns from granted on: that packets came in on", lanes);
     registers(&mut table, &counts, routers.cycle.0 as f64);
-    Some(table)
+    table
 }
 
 /// A row per direction.
-pub(crate) fn directions_table(context: &TableInput) -> Option<Table> {
-    let routers = context.recorder.routers.as_deref()?;
-    let directions = directions(context, routers);
+pub(super) fn directions_table(routers: &Routers, input: &TableInput<'_>) -> Table {
+    let directions = directions(input, routers);
     let cycle = routers.cycle.0 as f64;
-    let names = directions.keys().map(|&at| context.names.directions[at].clone()).collect();
+    let names = directions.keys().map(|&at| input.names.directions[at].clone()).collect();
     let real = |value: &dyn Fn(&Direction) -> f64| directions.values().map(value).collect::<Vec<_>>();
     let counts: Vec<Counts> = directions.values().map(|direction| direction.all).collect();
-    let mut table = new("router_dimensions");
+    let mut table = Table::new("router_dimensions");
     table.text("direction", "Where the ports lead to: +x, -x, ..., host", names);
     table.whole("ports", "", "Number of ports", directions.values().map(|d| d.ports as i64).collect());
     let text = "Equation 17: stalled cycles per packet sent on VC0 and VC1";
@@ -162,7 +179,7 @@ pub(crate) fn directions_table(context: &TableInput) -> Option<Table> {
         real(&|d| d.all.blocked as f64 / d.received as f64 / cycle),
     );
     registers(&mut table, &counts, cycle);
-    Some(table)
+    table
 }
 
 /// The columns that both tables have.
@@ -180,7 +197,7 @@ fn registers(table: &mut Table, rows: &[Counts], cycle: f64) {
     table.whole("granted", "", text, whole(&|row| row.output.granted));
     let text = "Q: mean time that they had waited in the router, beyond its delay";
     let queueing = real(&|row| row.output.waited as f64 / row.output.granted as f64 / cycle);
-    table.real("queueing_cycles", "cycles", text, queueing);
+    table.real("queueing_cycles", "cycles", text, queueing).labelled("queueing delay");
     let texts = [
         ("age_0_63", "RTR_AGE_GROUP0[31:0]: of them with an age of 0 to 63 as they left"),
         ("age_64_127", "RTR_AGE_GROUP0[63:32]: with an age of 64 to 127"),
@@ -194,17 +211,16 @@ fn registers(table: &mut Table, rows: &[Counts], cycle: f64) {
     table.real("age_mean", "", "Mean of their ages as they left", mean);
 }
 
-fn directions(context: &TableInput, routers: &Routers) -> BTreeMap<usize, Direction> {
+fn directions(input: &TableInput<'_>, routers: &Routers) -> BTreeMap<usize, Direction> {
     let mut found: BTreeMap<usize, Direction> = BTreeMap::new();
-    for (port, lanes) in ports(context, routers) {
+    for (port, lanes) in ports(input, routers) {
         found.entry(port.direction).or_default().add(&lanes);
     }
     found
 }
 
 /// The same in figures, by direction.
-pub(crate) fn summary(context: &TableInput) -> Option<BTreeMap<String, RouterSummary>> {
-    let routers = context.recorder.routers.as_deref()?;
+pub(super) fn summary(routers: &Routers, input: &TableInput<'_>) -> RouterSummaries {
     let cycle = routers.cycle.0 as f64;
     let of = |(at, found): (usize, Direction)| {
         let output = found.all.output;
@@ -214,7 +230,7 @@ pub(crate) fn summary(context: &TableInput) -> Option<BTreeMap<String, RouterSum
             queueing_cycles: output.waited as f64 / output.granted as f64 / cycle,
             age_mean: output.age as f64 / output.granted as f64,
         };
-        (context.names.directions[at].clone(), summary)
+        (input.names.directions[at].clone(), summary)
     };
-    Some(directions(context, routers).into_iter().map(of).collect())
+    directions(input, routers).into_iter().map(of).collect()
 }

@@ -1,10 +1,20 @@
+//! Throughput and latency of flows.
+
+mod tables;
+
+use std::collections::BTreeMap;
+
 use fabricsim_model::Packet;
 use fabricsim_spec::FlowDetail;
-use fabricsim_units::HostId;
+use fabricsim_units::{HostId, Time};
 
-use crate::Histogram;
-use crate::grid::{Axis, Bin, Cells};
+pub use tables::{FlowSummary, FlowsSummary};
+
+use super::{Collector, Delivery, ResultTable, Timeline};
+use crate::grid::{Axis, Cells};
 use crate::moments::Moments;
+use crate::report::TableInput;
+use crate::{Histogram, Latency, OfferedLoad, Recorder, RecorderConfig};
 
 /// Maximum number of flows with their own latency histogram and time series; with [`FlowDetail::Auto`] also the most
 /// (source, destination) pairs that are kept apart.
@@ -85,16 +95,58 @@ impl Shortcut {
     }
 }
 
-/// Values to be counted of a delivered packet.
-pub(crate) struct Delivery {
-    /// True if it was delivered within the window.
-    pub(crate) accepted: bool,
-    /// Total and network latency in picoseconds, if it was created within the window.
-    pub(crate) latency: Option<(u64, u64)>,
+/// A flow with packets, or only with an offered load.
+pub(crate) struct FlowRow<'a> {
+    pub(crate) key: Key,
+    /// Bytes; NaN where not known.
+    pub(crate) offered: f64,
+    pub(crate) flow: Flow,
+    histogram: Option<&'a FlowHistogram>,
+    place: Option<usize>,
+}
+
+impl FlowRow<'_> {
+    fn latency(&self) -> Latency {
+        Latency::of(self.flow.created, &self.flow.total, self.histogram)
+    }
+
+    /// True if it offered or delivered packets within the window.
+    pub(crate) fn takes_part(&self) -> bool {
+        self.offered > 0.0 || self.flow.packets > 0 || self.flow.created > 0
+    }
+}
+
+/// The flows with packets, those with an offered load, and those that other collectors need, by source and destination.
+pub(crate) fn rows<'a>(recorder: &'a Recorder, offers: &[OfferedLoad]) -> Vec<FlowRow<'a>> {
+    let flows = &recorder.collectors.flows;
+    let mut rows = BTreeMap::new();
+    for (key, place, flow, histogram) in flows.sorted() {
+        rows.insert(key, FlowRow { key, offered: 0.0, flow: *flow, histogram, place: Some(place) });
+    }
+    let new = |key| FlowRow { key, offered: 0.0, flow: Flow::default(), histogram: None, place: None };
+    for (source, destination) in recorder.collectors.further_flows() {
+        let destination = destination.filter(|_| !flows.by_source());
+        if destination.is_some() || flows.by_source() {
+            rows.entry((source, destination)).or_insert_with(|| new((source, destination)));
+        }
+    }
+    let mut unknown = vec![offers.is_empty(); recorder.config.hosts as usize];
+    for offer in offers {
+        let destination = offer.destination.filter(|_| !flows.by_source());
+        if destination.is_none() && !flows.by_source() {
+            unknown[offer.source.index()] |= offer.bytes > 0;
+        } else if offer.bytes > 0 {
+            let key = (offer.source, destination);
+            rows.entry(key).or_insert_with(|| new(key)).offered += offer.bytes as f64;
+        }
+    }
+    let mut rows: Vec<_> = rows.into_values().collect();
+    rows.iter_mut().filter(|row| unknown[row.key.0.index()]).for_each(|row| row.offered = f64::NAN);
+    rows
 }
 
 impl Flows {
-    pub(crate) fn new(detail: FlowDetail, hosts: u32, axis: &Axis) -> Self {
+    fn with_detail(detail: FlowDetail, hosts: u32, axis: &Axis) -> Self {
         Self {
             detail,
             index: vec![Vec::new(); hosts as usize],
@@ -102,28 +154,6 @@ impl Flows {
             keys: Vec::new(),
             counts: Vec::new(),
             each: Some(Each { histograms: Vec::new(), series: Cells::new(axis, 0) }),
-        }
-    }
-
-    #[inline]
-    pub(crate) fn delivered(&mut self, bin: Bin, packet: &Packet, what: &Delivery) {
-        let place = self.place(packet.source, packet.destination.0);
-        let flow = &mut self.counts[place];
-        if what.accepted {
-            flow.packets += 1;
-            flow.bytes += u64::from(packet.bytes);
-        }
-        if let Some((total, network)) = what.latency {
-            flow.created += 1;
-            flow.total.record(total);
-            flow.squares += u128::from(total) * u128::from(total);
-            flow.network.record(network);
-        }
-        if let Some(each) = &mut self.each {
-            each.series.add(place, bin, u64::from(packet.bytes));
-            if let Some((total, _)) = what.latency {
-                each.histograms[place].record(total);
-            }
         }
     }
 
@@ -185,7 +215,58 @@ impl Flows {
         *self = sources;
     }
 
-    pub(crate) fn merge(&mut self, other: &Self) {
+    /// True if flows are distinguished by source only.
+    fn by_source(&self) -> bool {
+        self.detail == FlowDetail::Sources
+    }
+
+    /// The flows with their histograms, if any, by source and destination; the number is the flow's row.
+    fn sorted(&self) -> impl Iterator<Item = (Key, usize, &Flow, Option<&FlowHistogram>)> {
+        self.index.iter().enumerate().flat_map(move |(source, entries)| {
+            entries.iter().map(move |&(destination, place)| {
+                let key = (HostId(source as u32), (destination != ANY).then_some(HostId(destination)));
+                let histogram = self.each.as_ref().map(|each| &each.histograms[place as usize]);
+                (key, place as usize, &self.counts[place as usize], histogram)
+            })
+        })
+    }
+
+    /// Delivered bytes per bin over the whole run, a row for each flow, if they are kept.
+    fn series(&self) -> Option<&Cells<u64>> {
+        self.each.as_ref().map(|each| &each.series)
+    }
+}
+
+impl Collector for Flows {
+    type Summary = FlowsSummary;
+
+    fn new(config: &RecorderConfig, timeline: &Timeline) -> Self {
+        Self::with_detail(config.flows, config.hosts, &timeline.axis)
+    }
+
+    #[inline]
+    fn delivered(&mut self, _timeline: &mut Timeline, _now: Time, packet: &Packet, delivery: &Delivery) {
+        let place = self.place(packet.source, packet.destination.0);
+        let flow = &mut self.counts[place];
+        if delivery.accepted {
+            flow.packets += 1;
+            flow.bytes += u64::from(packet.bytes);
+        }
+        if delivery.created_within {
+            flow.created += 1;
+            flow.total.record(delivery.total);
+            flow.squares += u128::from(delivery.total) * u128::from(delivery.total);
+            flow.network.record(delivery.network);
+        }
+        if let Some(each) = &mut self.each {
+            each.series.add(place, delivery.bin, u64::from(packet.bytes));
+            if delivery.created_within {
+                each.histograms[place].record(delivery.total);
+            }
+        }
+    }
+
+    fn merge(&mut self, other: &Self) {
         if other.detail == FlowDetail::Sources && self.detail == FlowDetail::Auto {
             self.collapse();
         }
@@ -205,25 +286,15 @@ impl Flows {
         }
     }
 
-    /// True if flows are distinguished by source only.
-    pub(crate) fn by_source(&self) -> bool {
-        self.detail == FlowDetail::Sources
+    fn tables(&self, input: &TableInput<'_>) -> Vec<ResultTable> {
+        vec![
+            ResultTable::new("flow", tables::flows(input)),
+            ResultTable::new("flow and time bin", tables::series(self, input)),
+        ]
     }
 
-    /// The flows with their histograms, if any, by source and destination; the number is the flow's row.
-    pub(crate) fn sorted(&self) -> impl Iterator<Item = (Key, usize, &Flow, Option<&FlowHistogram>)> {
-        self.index.iter().enumerate().flat_map(move |(source, entries)| {
-            entries.iter().map(move |&(destination, place)| {
-                let key = (HostId(source as u32), (destination != ANY).then_some(HostId(destination)));
-                let histogram = self.each.as_ref().map(|each| &each.histograms[place as usize]);
-                (key, place as usize, &self.counts[place as usize], histogram)
-            })
-        })
-    }
-
-    /// Delivered bytes per bin over the whole run, a row for each flow, if they are kept.
-    pub(crate) fn series(&self) -> Option<&Cells<u64>> {
-        self.each.as_ref().map(|each| &each.series)
+    fn summarize(&self, input: &TableInput<'_>) -> FlowsSummary {
+        tables::summary(input)
     }
 }
 
@@ -241,8 +312,8 @@ impl Flow {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Window;
     use crate::grid::Grid;
-    use fabricsim_units::Time;
 
     fn packet(source: u32, destination: u32) -> Packet {
         Packet {
@@ -268,9 +339,12 @@ mod tests {
     }
 
     fn feed(flows: &mut Flows, pairs: impl Iterator<Item = (u32, u32)>) {
-        let what = Delivery { accepted: true, latency: Some((100, 50)) };
-        let bin = axis().bin(Time(5));
-        pairs.for_each(|(s, d)| flows.delivered(bin, &packet(s, d), &what));
+        let mut timeline = Timeline { window: Window { from: Time(0), to: Time(10) }, axis: axis() };
+        for (source, destination) in pairs {
+            let packet = packet(source, destination);
+            let delivery = Delivery::new(&mut timeline, Time(5), &packet);
+            flows.delivered(&mut timeline, Time(5), &packet, &delivery);
+        }
     }
 
     fn pairs(sources: u32, destinations: u32) -> impl Iterator<Item = (u32, u32)> {
@@ -297,7 +371,7 @@ mod tests {
 
     #[test]
     fn too_many_pairs_become_sources() {
-        let mut flows = Flows::new(FlowDetail::Auto, 65, &axis());
+        let mut flows = Flows::with_detail(FlowDetail::Auto, 65, &axis());
         feed(&mut flows, pairs(64, 64));
         assert_eq!((flows.sorted().count(), flows.by_source()), (4096, false));
         feed(&mut flows, [(64, 0), (3, 3)].into_iter());
@@ -309,11 +383,11 @@ mod tests {
 
     #[test]
     fn details_are_given_up_where_there_are_too_many() {
-        let mut flows = Flows::new(FlowDetail::Pairs, 5000, &axis());
+        let mut flows = Flows::with_detail(FlowDetail::Pairs, 5000, &axis());
         feed(&mut flows, pairs(64, 65));
         assert!(flows.series().is_none() && flows.sorted().all(|(_, _, _, histogram)| histogram.is_none()));
         assert_eq!(flows.sorted().count(), 64 * 65);
-        let mut flows = Flows::new(FlowDetail::Auto, 5000, &axis());
+        let mut flows = Flows::with_detail(FlowDetail::Auto, 5000, &axis());
         feed(&mut flows, pairs(5000, 1));
         assert_eq!((flows.sorted().count(), flows.by_source(), flows.series().is_none()), (5000, true, true));
     }
@@ -326,7 +400,7 @@ mod tests {
             (FlowDetail::Pairs, 70, 60),
             (FlowDetail::Auto, 4500, 2),
         ] {
-            let new = || Flows::new(detail, 4500, &axis());
+            let new = || Flows::with_detail(detail, 4500, &axis());
             let mut whole = new();
             feed(&mut whole, pairs(sources, destinations));
             for parts in [2, 3, 7] {

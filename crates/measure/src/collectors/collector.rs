@@ -1,0 +1,250 @@
+//! Interface of a collector.
+
+use fabricsim_model::{Exchange, Grant, LossCause, Packet, Table};
+use fabricsim_units::{HostId, Time, Vl};
+
+use crate::collectors::flows::Key;
+use crate::grid::{Axis, Bin};
+use crate::report::TableInput;
+use crate::{Batch, RecorderConfig, Window};
+
+/// Times that all collectors share.
+#[derive(Clone, Debug)]
+pub(crate) struct Timeline {
+    /// The measurement.
+    pub(crate) window: Window,
+    /// The bins of all series but those of links and transports.
+    pub(crate) axis: Axis,
+}
+
+/// Delivery of a packet, computed once for all collectors.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Delivery {
+    /// Bin of the time of delivery.
+    pub(crate) bin: Bin,
+    /// True if the packet was delivered within the window.
+    pub(crate) accepted: bool,
+    /// True if it was created within the window.
+    pub(crate) created_within: bool,
+    /// From creation to delivery, in picoseconds.
+    pub(crate) total: u64,
+    /// From the first byte on the wire to delivery, in picoseconds.
+    pub(crate) network: u64,
+}
+
+impl Delivery {
+    #[inline]
+    pub(crate) fn new(timeline: &mut Timeline, now: Time, packet: &Packet) -> Self {
+        Self {
+            bin: timeline.axis.bin(now),
+            accepted: timeline.window.contains(now),
+            created_within: timeline.window.contains(packet.created),
+            total: (now - packet.created).0,
+            network: (now - packet.injected).0,
+        }
+    }
+
+    /// The packet alone.
+    #[inline]
+    pub(crate) fn batch(&self, packet: &Packet) -> Batch {
+        Batch { packets: 1, latency: u128::from(self.total), bytes: u64::from(packet.bytes) }
+    }
+}
+
+/// Rows of a table to which collectors may add columns.
+pub(crate) enum Rows<'a> {
+    /// The table `flows`: the rows of [`TableInput::flows`].
+    Flows,
+    /// The table `links`: place of each row among the lanes of all sending ports.
+    Links(&'a [usize]),
+    /// The table `run_series`: the bins of [`Timeline::axis`].
+    Run,
+}
+
+/// A table, and its place in the results.
+pub(crate) struct ResultTable {
+    pub(crate) table: Table,
+    /// Thing that has a row, for the catalogue.
+    pub(crate) row: &'static str,
+    /// True if the results have the table even without rows.
+    pub(crate) if_empty: bool,
+}
+
+impl ResultTable {
+    pub(crate) fn new(row: &'static str, table: Table) -> Self {
+        Self { table, row, if_empty: true }
+    }
+
+    /// A table that the results have only with rows.
+    pub(crate) fn unless_empty(row: &'static str, table: Table) -> Self {
+        Self { table, row, if_empty: false }
+    }
+}
+
+/// Calls the macro `$then` with the signatures of the events that all collectors receive as the recorder does. The other
+/// two are [`Collector::delivered`] and [`Collector::transmitted`]. The meaning of each stands at
+/// [`Observer`](fabricsim_model::Observer).
+macro_rules! plain_events {
+    ($then:ident) => {
+        $then! {
+            injected(now: Time, packet: &Packet);
+            lost(now: Time, packet: &Packet, cause: LossCause);
+            stalled(port: u32, lane: Vl, start: Time, end: Time);
+            forwarded(now: Time, grant: &Grant);
+            blocked(port: u32, lane: Vl, start: Time, end: Time);
+            retried(now: Time, port: u32, lane: Vl, times: u32);
+            marked(now: Time, port: u32, lane: Vl, packet: &Packet);
+            answered(now: Time, stream: u16, created: Time);
+            iterated(job: u16, iteration: u32, start: Time, end: Time, bytes: u64);
+            controlled(now: Time, packet: &Packet);
+            completed(now: Time, packet: &Packet);
+            exchanged(now: Time, exchange: &Exchange);
+            reordering(now: Time, host: HostId, packets: u32, connections: u32);
+            notified(now: Time, source: HostId, destination: HostId);
+            rate_limited(source: HostId, destination: Option<HostId>, start: Time, end: Time, level: u32);
+            blocked_by_cc(source: HostId, destination: HostId, start: Time, end: Time);
+        }
+    };
+}
+pub(crate) use plain_events;
+
+/// Events that do nothing.
+macro_rules! ignored {
+    ($($event:ident($($argument:ident: $type:ty),*);)*) => {
+        $(
+            #[inline]
+            fn $event(&mut self, _timeline: &mut Timeline, $($argument: $type),*) {
+                $(let _ = $argument;)*
+            }
+        )*
+    };
+}
+
+/// Events passed on to the collector in an `Option`.
+macro_rules! passed_on {
+    ($($event:ident($($argument:ident: $type:ty),*);)*) => {
+        $(
+            #[inline]
+            fn $event(&mut self, timeline: &mut Timeline, $($argument: $type),*) {
+                if let Some(collector) = self {
+                    collector.$event(timeline, $($argument),*);
+                }
+            }
+        )*
+    };
+}
+
+/// Counts some of the events of a partition, and turns the counts into tables and keys of the summary.
+///
+/// It counts in integers, so that the order of events and of merging does not matter. An event that it does not take costs
+/// nothing: calls are resolved when the program is compiled.
+pub(crate) trait Collector: Sized {
+    /// Its keys of the summary.
+    type Summary;
+
+    /// An empty collector.
+    fn new(config: &RecorderConfig, timeline: &Timeline) -> Self;
+
+    plain_events!(ignored);
+
+    /// The receiver accepts the last byte of a packet.
+    #[inline]
+    fn delivered(&mut self, _timeline: &mut Timeline, _now: Time, _packet: &Packet, _delivery: &Delivery) {}
+
+    /// A packet occupies a sending port from `start` to `end`. Returns true if the collector takes every transmission: while all
+    /// return false, only [`Links`](crate::collectors::links::Links) count those that lie within the window.
+    #[inline]
+    fn transmitted(
+        &mut self,
+        _timeline: &Timeline,
+        _at: (u32, Vl),
+        _bytes: u32,
+        _start: Time,
+        _end: Time,
+    ) -> bool {
+        false
+    }
+
+    /// The window has been opened, or its end has been set.
+    fn window_changed(&mut self) {}
+
+    /// Adds the counts of another partition. Both have the same configuration.
+    fn merge(&mut self, other: &Self);
+
+    /// Flows that need a row in the table `flows`, even without packets.
+    fn further_flows(&self) -> Vec<Key> {
+        Vec::new()
+    }
+
+    /// Its tables.
+    fn tables(&self, _input: &TableInput<'_>) -> Vec<ResultTable> {
+        Vec::new()
+    }
+
+    /// Its columns in a table of another collector.
+    fn columns(&self, _input: &TableInput<'_>, _rows: &Rows<'_>, _table: &mut Table) {}
+
+    /// Its keys of the summary.
+    fn summarize(&self, input: &TableInput<'_>) -> Self::Summary;
+}
+
+/// A collector that is there only if it is configured, by a method of [`Recorder`](crate::Recorder) in its file. Without
+/// it the summary has the default of its keys.
+impl<C: Collector<Summary: Default>> Collector for Option<Box<C>> {
+    type Summary = C::Summary;
+
+    fn new(_config: &RecorderConfig, _timeline: &Timeline) -> Self {
+        None
+    }
+
+    plain_events!(passed_on);
+
+    #[inline]
+    fn delivered(&mut self, timeline: &mut Timeline, now: Time, packet: &Packet, delivery: &Delivery) {
+        if let Some(collector) = self {
+            collector.delivered(timeline, now, packet, delivery);
+        }
+    }
+
+    #[inline]
+    fn transmitted(
+        &mut self,
+        timeline: &Timeline,
+        at: (u32, Vl),
+        bytes: u32,
+        start: Time,
+        end: Time,
+    ) -> bool {
+        self.as_mut().is_some_and(|collector| collector.transmitted(timeline, at, bytes, start, end))
+    }
+
+    fn window_changed(&mut self) {
+        if let Some(collector) = self {
+            collector.window_changed();
+        }
+    }
+
+    fn merge(&mut self, other: &Self) {
+        if let (Some(mine), Some(theirs)) = (self, other) {
+            mine.merge(theirs);
+        }
+    }
+
+    fn further_flows(&self) -> Vec<Key> {
+        self.as_ref().map_or_else(Vec::new, |collector| collector.further_flows())
+    }
+
+    fn tables(&self, input: &TableInput<'_>) -> Vec<ResultTable> {
+        self.as_ref().map_or_else(Vec::new, |collector| collector.tables(input))
+    }
+
+    fn columns(&self, input: &TableInput<'_>, rows: &Rows<'_>, table: &mut Table) {
+        if let Some(collector) = self {
+            collector.columns(input, rows, table);
+        }
+    }
+
+    fn summarize(&self, input: &TableInput<'_>) -> Self::Summary {
+        self.as_ref().map_or_else(C::Summary::default, |collector| collector.summarize(input))
+    }
+}

@@ -1,0 +1,64 @@
+//! Tables of links.
+
+use fabricsim_model::Table;
+
+use super::{BUSY, BYTES, Links, PACKETS, STALLED, Series};
+use crate::bins::{Bins, head};
+use crate::collectors::Rows;
+use crate::report::TableInput;
+
+/// A row per sending port and lane that was used or stalled; for ports that were not, their first lane.
+pub(super) fn links(links: &Links, input: &TableInput<'_>) -> Table {
+    let shown: Vec<usize> = (0..links.counters.len())
+        .filter(|place| {
+            let of_port = &links.counters[place - place % links.lanes..][..links.lanes];
+            let unused = of_port.iter().all(|counters| *counters == [0; 4]);
+            links.counters[*place] != [0; 4] || (unused && place % links.lanes == 0)
+        })
+        .collect();
+    let names = &input.names.ports;
+    let name = |place: &usize| names[place / links.lanes].link.clone();
+    let class = |place: &usize| names[place / links.lanes].class.clone();
+    let whole =
+        |counter: usize| shown.iter().map(|&place| links.counters[place][counter] as i64).collect::<Vec<_>>();
+    let measured = input.measured.0 as f64;
+    let fraction = |counter: usize| {
+        let of = |place: &usize| links.counters[*place][counter] as f64 / measured;
+        shown.iter().map(of).collect::<Vec<_>>()
+    };
+    let rate = shown.iter().map(|&place| input.gbps(links.counters[place][BYTES] as f64)).collect();
+
+    let mut table = Table::new("links");
+    table.text("link", "Direction of a link: from->to", shown.iter().map(name).collect());
+    table.text("class", "Kind of link", shown.iter().map(class).collect());
+    table.whole("lane", "", "Virtual lane", shown.iter().map(|place| (place % links.lanes) as i64).collect());
+    let text = "Fraction of the measurement in which packets of the lane were sent";
+    table.real("utilisation", "fraction", text, fraction(BUSY));
+    let text = "Packets whose sending began in the measurement, without overhead";
+    table.real("gbps", "Gb/s", text, rate);
+    table.whole("bytes", "B", "Bytes of the packets whose sending began in the measurement", whole(BYTES));
+    table.whole("packets", "", "Packets whose sending began in the measurement", whole(PACKETS));
+    let text =
+        "Fraction of the measurement in which the idle port had a packet of the lane, but no credits for it";
+    table.real("stalled", "fraction", text, fraction(STALLED));
+    let retries = shown.iter().map(|&place| links.retries.get(place).copied().unwrap_or(0) as i64).collect();
+    let text = "Micropackets of the packets whose sending began in the measurement that failed and were retransmitted";
+    table.whole("retries", "", text, retries);
+    input.recorder.collectors.columns(input, &Rows::Links(&shown), &mut table);
+    table
+}
+
+/// Use of every sending port over time.
+pub(super) fn series(series: &Series, input: &TableInput<'_>) -> Table {
+    let names: Vec<_> = input.names.ports.iter().map(|port| port.link.clone()).collect();
+    let mut busy = Bins::new(series.busy.clone(), names.len(), input.outcome.end);
+    let mut stalled = Bins::new(series.stalled.clone(), names.len(), input.outcome.end);
+    busy.match_width(&mut stalled);
+    let mut table = Table::new("link_series");
+    head(&mut table, &busy, ("link", "Direction of a link: from->to"), &names);
+    let fractions = |bins: &Bins<u64>| (0..names.len()).flat_map(|row| bins.fractions(row)).collect();
+    table.real("utilisation", "fraction", "Fraction of the bin in which packets were sent", fractions(&busy));
+    let text = "Fraction of the bin in which the idle port had a packet but no credits for it";
+    table.real("stalled", "fraction", text, fractions(&stalled));
+    table
+}
