@@ -185,7 +185,9 @@ mod tests {
     #[test]
     fn packets_and_slots_are_small() {
         assert_eq!((size_of::<Packet>(), size_of::<Slot>()), (48, 88));
-        assert!(size_of::<Packet>() - size_of::<u16>() > 40 && size_of::<Slot>() - size_of::<RouteState>() > 80);
+        assert!(
+            size_of::<Packet>() - size_of::<u16>() > 40 && size_of::<Slot>() - size_of::<RouteState>() > 80
+        );
     }
 
     #[test]
