@@ -11,7 +11,7 @@ from fabricsim.cli.age_parameters import age_parameters
 from fabricsim.cli.bound import bound, print_reached, reached
 from fabricsim.cli.compare import compare
 from fabricsim.cli.interrupt import Interrupt
-from fabricsim.cli.ordering_demo import ordering_demo
+from fabricsim.cli.ordering_options import ordering_demo
 from fabricsim.cli.plot import plot
 from fabricsim.cli.progress import run_progress
 from fabricsim.cli.report import report
