@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use crate::{python, reference, results};
+use crate::{options, python, reference, results};
 
 /// Folder of reference pages, all of which are generated.
 const REFERENCE: &str = "docs/reference/experiment";
@@ -65,6 +65,7 @@ fn files() -> Vec<(PathBuf, String)> {
     };
     files.extend(below(REFERENCE, reference::pages(&schema)));
     files.extend(below("python/fabricsim/spec", python::files(&schema)));
+    files.extend(below("python/fabricsim", options::files()));
     files
 }
 

@@ -2,6 +2,7 @@
 
 mod generate;
 mod layers;
+mod options;
 mod python;
 mod reference;
 mod results;

@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 
 use collect::Collector;
+pub(crate) use write::{HEAD, docstring};
 
 /// A generated module: its name, its docstring, and the types whose classes it has, with all that they consist of.
 struct Module {

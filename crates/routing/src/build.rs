@@ -1,7 +1,7 @@
 use std::io::Read;
 use std::path::Path;
 
-use fabricsim_spec::{Algorithm, Experiment, Load, SpecError, Ties};
+use fabricsim_spec::{Algorithm, Experiment, Load, SpecError, Ties, name};
 use fabricsim_topology::{Graph, GridShape, Shape, failed_links};
 
 use crate::lanes::{chosen, refuse_unfit};
@@ -119,8 +119,8 @@ fn refuse_stray(
     ];
     for (key, is_given, users) in keys {
         if is_given && !users.contains(&algorithm) {
-            let users: Vec<String> = users.iter().map(|&user| format!("`{}`", name(user))).collect();
-            let message = format!("only for {}, not for `{}`", listed(&users), name(algorithm));
+            let users: Vec<String> = users.iter().map(|&user| format!("`{}`", name(&user))).collect();
+            let message = format!("only for {}, not for `{}`", listed(&users), name(&algorithm));
             return Err(SpecError::at_key(file, key, message));
         }
     }
@@ -130,7 +130,7 @@ fn refuse_stray(
         let message = format!(
             "`{}` does not go around failed links: set `routing.algorithm` to \"shortest-path\" with `lane_policy = \"hops\"`, or on a \
              mesh, torus, grid or hypercube to \"look-up-tables\"",
-            name(algorithm)
+            name(&algorithm)
         );
         return Err(SpecError::at_key(file, "links.failed", message));
     }
@@ -147,8 +147,8 @@ fn refuse_load(load: Load, algorithm: Algorithm, file: &str) -> Result<(), SpecE
     }
     let message = format!(
         "\"credits-of-lane\" is only for {}, not for `{}`: use \"waiting-and-credits\" or \"credits\"",
-        listed(&users.map(|user| format!("`{}`", name(user)))),
-        name(algorithm)
+        listed(&users.map(|user| format!("`{}`", name(&user)))),
+        name(&algorithm)
     );
     Err(SpecError::at_key(file, "routing.load", message))
 }
@@ -238,36 +238,13 @@ fn largest_file(graph: &Graph) -> u64 {
 }
 
 pub(crate) fn unsuitable(file: &str, algorithm: Algorithm, needed: &str, graph: &Graph) -> SpecError {
-    let fitting = name(resolve(Algorithm::Auto, graph));
+    let fitting = name(&resolve(Algorithm::Auto, graph));
     let message = format!(
         "`{}` needs {needed}; this topology is: {}. `{fitting}` fits (and is what `auto` chooses)",
-        name(algorithm),
+        name(&algorithm),
         graph.title
     );
     SpecError::at_key(file, "routing.algorithm", message)
-}
-
-/// The algorithm as it is written in an experiment.
-pub(crate) const fn name(algorithm: Algorithm) -> &'static str {
-    match algorithm {
-        Algorithm::Auto => "auto",
-        Algorithm::DimensionOrder => "dimension-order",
-        Algorithm::LookUpTables => "look-up-tables",
-        Algorithm::UpDown => "up-down",
-        Algorithm::UpDownAdaptive => "up-down-adaptive",
-        Algorithm::UpDownRandom => "up-down-random",
-        Algorithm::ShortestPath => "shortest-path",
-        Algorithm::Table => "table",
-        Algorithm::Opensm => "opensm",
-        Algorithm::Minimal => "minimal",
-        Algorithm::Valiant => "valiant",
-        Algorithm::UgalL => "ugal-l",
-        Algorithm::UgalG => "ugal-g",
-        Algorithm::Piggyback => "piggyback",
-        Algorithm::Dal => "dal",
-        Algorithm::Par => "par",
-        Algorithm::Par62 => "par-6/2",
-    }
 }
 
 #[cfg(test)]
@@ -293,7 +270,7 @@ mod tests {
             ("single-switch = { hosts = 2 }", "shortest-path"),
         ];
         for (topology, expected) in cases {
-            assert_eq!(name(resolve(Algorithm::Auto, &graph(topology))), expected, "{topology}");
+            assert_eq!(name(&resolve(Algorithm::Auto, &graph(topology))), expected, "{topology}");
         }
     }
 

@@ -1,10 +1,10 @@
 //! From an experiment to the routing of a dragonfly, megafly or HyperX, and to minimal, Valiant and UGAL-L routing on other graphs.
 
-use fabricsim_spec::{Algorithm, Experiment, Load, SpecError};
+use fabricsim_spec::{Algorithm, Experiment, Load, SpecError, name};
 use fabricsim_topology::{Graph, LinkClass, Shape, failed_links};
 use fabricsim_units::Time;
 
-use crate::build::{MOST_LANES, name, unsuitable};
+use crate::build::{MOST_LANES, unsuitable};
 use crate::dragonfly::{Detours, Policy, Via};
 use crate::lanes::HopLadder;
 use crate::route_lengths::{lengths, longest};
@@ -172,7 +172,7 @@ fn too_few_lanes(algorithm: Algorithm, needed: u8, (lanes, classes): (u8, u8), f
     };
     let message = format!(
         "`{}` needs {needed} virtual lanes in each service class to be free of deadlock, and there are {lanes}: {remedy}",
-        name(algorithm)
+        name(&algorithm)
     );
     SpecError::at_key(file, "switch.virtual_lanes", message)
 }
@@ -183,7 +183,7 @@ fn third_group(algorithm: Algorithm, groups: u32, file: &str) -> Result<(), Spec
     }
     let message = format!(
         "`{}` sends packets over a third group, and there are {groups}: `minimal` fits",
-        name(algorithm)
+        name(&algorithm)
     );
     Err(SpecError::at_key(file, "routing.algorithm", message))
 }

@@ -16,7 +16,7 @@ mod target;
 mod token;
 
 pub use proxy::{Proxy, ProxyReport, ProxySettings};
-pub use settings::{Settings, SocketError};
+pub use settings::{DemoMode, Settings, SocketError};
 pub use source::{SourceReport, run_source};
 pub use target::{TargetReport, run_target};
 pub use token::Token;

@@ -7,12 +7,13 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use fabricsim_model::Random;
 use fabricsim_units::Time;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::clock::{Clock, rest};
 use crate::datagram::{self, MAX_DATAGRAM, Role};
 use crate::port::{self, is_nothing};
-use crate::settings::{MAX_US, SocketError, within};
+use crate::settings::{MAX_US, SocketError, check_ranges};
 use crate::token::Token;
 
 /// Maximum number of datagrams read before the due ones are sent, so that a flood does not stop the network.
@@ -21,25 +22,42 @@ const MOST_READ: usize = 256;
 /// Memory of a delayed datagram besides its bytes, twice, since the queue grows by doubling.
 const ENTRY: usize = 2 * size_of::<Reverse<Delayed>>();
 
-/// The least and the largest limit of the memory of delayed datagrams, in bytes.
-const QUEUE_BYTES: (u64, u64) = (1 << 16, 1 << 32);
-
-/// Treatment of datagrams by the network.
-#[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
-#[serde(deny_unknown_fields)]
+/// Treatment of datagrams by the network. Fields with `x-option` are options of `fabricsim ordering-demo`.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
 pub struct ProxySettings {
-    /// The port of the loopback address to bind; 0: any free one.
-    pub port: u16,
-    /// The least delay, in microseconds.
+    /// Least delay.
+    #[schemars(range(max = MAX_US), extend("x-unit" = "us", "x-option" = "--delay"))]
     pub delay_us: u64,
-    /// Maximum additional delay, uniformly distributed, in microseconds.
+    /// Maximum additional delay, uniformly distributed.
+    #[schemars(range(max = MAX_US), extend("x-unit" = "us", "x-option" = "--jitter"))]
     pub jitter_us: u64,
-    /// Probability that a datagram is dropped, 0 to 1.
+    /// Probability that a datagram is dropped, 0 to less than 1.
+    #[schemars(
+        range(min = 0.0),
+        extend(
+            "exclusiveMaximum" = 1.0,
+            "x-unit" = "1",
+            "x-option" = "--loss",
+            "x-refusal" = "must be 0 or more, and less than 1"
+        )
+    )]
     pub loss: f64,
-    /// Seed of the delays and losses.
+    /// Seed of delays, losses and random bytes.
+    #[schemars(extend("x-unit" = "1", "x-option" = "--seed"))]
     pub seed: u64,
-    /// Limit of the memory of delayed datagrams, in bytes. A datagram that does not fit is dropped.
+    /// UDP port of the network on the loopback address; 0: any free one.
+    #[schemars(extend("x-unit" = "1", "x-option" = "--port"))]
+    pub port: u16,
+    /// Limit of the memory of delayed datagrams. A datagram that does not fit is dropped.
+    #[schemars(range(min = 65536, max = 4294967296u64), extend("x-unit" = "bytes"))]
     pub queue_bytes: u64,
+}
+
+impl Default for ProxySettings {
+    fn default() -> Self {
+        Self { delay_us: 500, jitter_us: 2000, loss: 0.01, seed: 1, port: 0, queue_bytes: 1 << 20 }
+    }
 }
 
 /// Counters of the network.
@@ -98,13 +116,7 @@ impl Proxy {
     /// # Errors
     /// A setting is out of range, the port cannot be bound, or the system has no random bytes.
     pub fn new(settings: ProxySettings) -> Result<Self, SocketError> {
-        if !(0.0..1.0).contains(&settings.loss) {
-            let problem = format!("loss is {}: must be 0 or more, and less than 1", settings.loss);
-            return Err(SocketError::Setting(problem));
-        }
-        within("delay_us", settings.delay_us, 0, MAX_US)?;
-        within("jitter_us", settings.jitter_us, 0, MAX_US)?;
-        within("queue_bytes", settings.queue_bytes, QUEUE_BYTES.0, QUEUE_BYTES.1)?;
+        check_ranges(&settings)?;
         let socket = port::open(settings.port)?;
         Ok(Self { socket, network: Network::new(settings, Token::random()?) })
     }

@@ -4,37 +4,111 @@ use std::ops::Range;
 
 use fabricsim_protocols::ordering::{Close, Mode, OptionError, SourceOptions, TargetOptions, TimedOut};
 use fabricsim_units::Time;
-use serde::Deserialize;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 use crate::datagram::MAX_BYTES;
 
-/// Settings of both endpoints; they must agree.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
-#[serde(deny_unknown_fields)]
+/// Ordering of packets between two processes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum DemoMode {
+    /// At the target, by its reorder buffer.
+    #[default]
+    Ordered,
+    /// At the source, which has one packet outstanding.
+    SourceOrdered,
+    /// Not at all.
+    Unordered,
+    /// The target drops packets out of sequence (RoCE).
+    #[serde(rename = "go-back-n")]
+    GoBackN,
+    /// Not at all, with a bitmap at the target (Ultra Ethernet's RUD).
+    Selective,
+    /// The same in order, through the reorder buffer.
+    SelectiveOrdered,
+}
+
+impl From<DemoMode> for Mode {
+    fn from(mode: DemoMode) -> Self {
+        match mode {
+            DemoMode::Ordered => Self::Ordered,
+            DemoMode::SourceOrdered => Self::SourceOrdered,
+            DemoMode::Unordered => Self::Unordered,
+            DemoMode::GoBackN => Self::GoBackN,
+            DemoMode::Selective => Self::Selective,
+            DemoMode::SelectiveOrdered => Self::SelectiveOrdered,
+        }
+    }
+}
+
+/// Settings of both endpoints; they must agree. Those with `x-option` are options of `fabricsim ordering-demo`;
+/// `x-argument` is the name in Python if it differs.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
 pub struct Settings {
-    /// "ordered", "source-ordered", "unordered", "go-back-n", "selective" or "selective-ordered".
-    pub mode: String,
-    /// Exactly-once delivery, by replay buffers: each packet carries a fetch-and-add besides its bytes.
-    pub exactly_once: bool,
-    /// Bytes of the transfer, at least one for each stream.
+    /// Ordering of packets.
+    #[schemars(extend("x-option" = "--mode"))]
+    pub mode: DemoMode,
+    /// Random bytes to be sent, at least one for each stream.
+    #[schemars(
+        range(min = 1, max = MAX_TRANSFER),
+        extend("x-unit" = "bytes", "x-option" = "--bytes", "x-argument" = "size")
+    )]
     pub bytes: u64,
+    /// Exactly-once delivery, by replay buffers: each packet adds to a counter; the result comes back.
+    #[schemars(extend("x-option" = "--exactly-once"))]
+    pub exactly_once: bool,
     /// Streams into which the bytes are divided.
+    #[schemars(range(min = 1, max = 32767), extend("x-unit" = "streams", "x-option" = "--streams"))]
     pub streams: u16,
-    /// Bytes of a packet, 1 to 1400.
+    /// Size of a packet.
+    #[schemars(range(min = 1, max = MAX_BYTES), extend("x-unit" = "bytes", "x-option" = "--packet"))]
     pub packet_bytes: u16,
-    /// Cap on outstanding packets of a stream.
+    /// Maximum packets of a stream in flight.
+    #[schemars(
+        range(min = 1, max = 32768),
+        extend(
+            "x-unit" = "packets",
+            "x-option" = "--outstanding",
+            "x-refusal" = "with 16 bits of SEQ must be from 1 to 32768, half of the sequence numbers"
+        )
+    )]
     pub outstanding: u16,
     /// Packets that fit into the target's reorder buffer.
+    #[schemars(range(min = 1, max = 32767), extend("x-unit" = "packets", "x-option" = "--reorder-buffer"))]
     pub reorder_buffer: u16,
     /// Connections at the target.
+    #[schemars(range(min = 1, max = 16777216), extend("x-unit" = "connections", "x-option" = "--connections"))]
     pub connections: u32,
-    /// Time without an answer after which a packet is retransmitted, in microseconds.
+    /// Time without an answer after which a packet is retransmitted.
+    #[schemars(range(min = 1, max = 4 * MAX_US), extend("x-unit" = "us"))]
     pub timeout_us: u64,
-    /// Time in flight after which a packet counts as lost, in microseconds: endpoints drop older ones.
+    /// Time in flight after which a packet counts as lost: endpoints drop older ones.
+    #[schemars(range(min = 1, max = 4 * MAX_US), extend("x-unit" = "us"))]
     pub lifetime_us: u64,
-    /// Time after which an unfinished source gives up, in seconds, up to a day.
+    /// Time after which an unfinished transfer ends.
+    #[schemars(range(min = 1, max = 86400), extend("x-unit" = "s", "x-option" = "--deadline"))]
     pub deadline_s: u64,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            mode: DemoMode::default(),
+            bytes: 8_000_000,
+            exactly_once: false,
+            streams: 4,
+            packet_bytes: 1024,
+            outstanding: 128,
+            reorder_buffer: 512,
+            connections: 16,
+            timeout_us: 25_000,
+            lifetime_us: 22_500,
+            deadline_s: 120,
+        }
+    }
 }
 
 /// Possible errors.
@@ -74,35 +148,25 @@ pub(crate) const MAX_US: u64 = 10_000_000;
 /// The largest transfer, in bytes: both processes hold all of it.
 const MAX_TRANSFER: u64 = 1 << 36;
 
-pub(crate) fn within(setting: &str, value: u64, least: u64, most: u64) -> Result<(), SocketError> {
-    if (least..=most).contains(&value) {
-        return Ok(());
+/// Refuses a value outside the range of its field.
+pub(crate) fn check_ranges<T: Serialize + JsonSchema>(settings: &T) -> Result<(), SocketError> {
+    match fabricsim_spec::out_of_range(&fabricsim_spec::schema_of::<T>(), settings) {
+        Ok(None) => Ok(()),
+        Ok(Some(found)) => {
+            let allowed = found.refusal.unwrap_or_else(|| format!("must be {}", found.range));
+            Err(SocketError::Setting(format!("{} is {}: {allowed}", found.key, found.value)))
+        }
+        Err(_) => Err(SocketError::Setting(format!("a number is larger than {}, the largest", i64::MAX))),
     }
-    let problem = format!("{setting} is {value}: must be from {least} to {most}");
-    Err(SocketError::Setting(problem))
 }
-
-const MODES: [(&str, Mode); 6] = [
-    ("ordered", Mode::Ordered),
-    ("source-ordered", Mode::SourceOrdered),
-    ("unordered", Mode::Unordered),
-    ("go-back-n", Mode::GoBackN),
-    ("selective", Mode::Selective),
-    ("selective-ordered", Mode::SelectiveOrdered),
-];
 
 impl Settings {
     /// Reads and checks settings.
     pub fn read(json: &str) -> Result<Self, SocketError> {
         let settings: Self =
             serde_json::from_str(json).map_err(|error| SocketError::Setting(error.to_string()))?;
-        within("packet_bytes", u64::from(settings.packet_bytes), 1, MAX_BYTES as u64)?;
-        within("reorder_buffer", u64::from(settings.reorder_buffer), 1, 0x7fff)?;
-        within("timeout_us", settings.timeout_us, 1, 4 * MAX_US)?;
-        within("lifetime_us", settings.lifetime_us, 1, 4 * MAX_US)?;
-        within("deadline_s", settings.deadline_s, 1, 86_400)?;
-        let mode = settings.mode()?;
-        if settings.exactly_once && !matches!(mode, Mode::Ordered | Mode::SourceOrdered) {
+        check_ranges(&settings)?;
+        if settings.exactly_once && !matches!(settings.mode, DemoMode::Ordered | DemoMode::SourceOrdered) {
             let problem = "exactly_once is for the modes ordered and source-ordered: the others have no replay \
                            buffers";
             return Err(SocketError::Setting(problem.to_owned()));
@@ -117,8 +181,11 @@ impl Settings {
             );
             return Err(SocketError::Setting(problem));
         }
-        let parts = u64::from(u32::MAX) * u64::from(settings.packet_bytes) * streams;
-        within("bytes", settings.bytes, 1, parts.min(MAX_TRANSFER))?;
+        let most = u64::from(u32::MAX) * u64::from(settings.packet_bytes) * streams;
+        if settings.bytes > most {
+            let problem = format!("bytes is {}: must be from 1 to {most}", settings.bytes);
+            return Err(SocketError::Setting(problem));
+        }
         Ok(settings)
     }
 
@@ -147,16 +214,6 @@ impl Settings {
 
     pub(crate) fn lifetime(&self) -> Time {
         Time::us(self.lifetime_us)
-    }
-
-    /// Ordering of packets.
-    pub(crate) fn mode(&self) -> Result<Mode, SocketError> {
-        let found = MODES.iter().find(|(name, _)| *name == self.mode);
-        found.map(|(_, mode)| *mode).ok_or_else(|| {
-            let names: Vec<&str> = MODES.iter().map(|(name, _)| *name).collect();
-            let (mode, names) = (&self.mode, names.join(", "));
-            SocketError::Setting(format!("\"{mode}\" is not a mode: expected one of {names}"))
-        })
     }
 
     pub(crate) fn source_options(&self) -> SourceOptions {

@@ -207,7 +207,7 @@ impl<'a> Sender<'a> {
 
 /// Opens the streams, among which the bytes are divided.
 fn open(source: &mut Source<Chunk>, settings: &Settings) -> Result<Vec<Progress>, SocketError> {
-    let mode = settings.mode()?;
+    let mode = settings.mode.into();
     let open = |stream: u16| {
         let id = source.open(PEER, mode, settings.exactly_once);
         let id = id.ok_or_else(|| SocketError::Setting("too many streams".to_owned()))?;

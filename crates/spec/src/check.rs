@@ -247,17 +247,6 @@ duration = '1 ms'
                 "{ allocation = 'separable', queueing = 'fifo', arbiter = 'random' }",
                 "`separable` is for the arbiters `round-robin` and `oldest-first` only",
             ),
-            ("routing.threshold", "-1.0", "give a number of packets from 0 to 1000000"),
-            ("routing.congested", "nan", "routing.congested: NaN is not allowed"),
-            ("routing.trigger", "1.5", "routing.trigger: 1.5 is not allowed: give a number from 0 to 1"),
-            ("routing.ratio", "inf", "routing.ratio: inf is not allowed"),
-            (
-                "routing.weights",
-                "[1, 0]",
-                "routing.weights.1: 0 is not allowed: give a number from 1 to 1000",
-            ),
-            ("routing.weights", "[1001, 1]", "routing.weights.0: 1001 is not allowed"),
-            ("routing.choices", "0", "routing.choices: 0 is not allowed: give a number from 1 to 65535"),
             ("host.open_messages", "0", "host.open_messages: 0 is not allowed"),
             ("host.sink", "{ pause_for = '1 us' }", "host.sink.pause_for: `pause_every` is missing"),
             ("host.sink", "{ pause_every = '1 us' }", "host.sink.pause_every: `pause_for` is missing"),
@@ -273,6 +262,31 @@ duration = '1 ms'
             assert!(error.starts_with("e.toml: ") && error.contains(expected), "{error}");
             assert!(error.contains(" (set on top of the file"), "{error}");
         }
+    }
+
+    #[test]
+    fn parameters_of_routing_are_within_their_ranges() {
+        let cases = [
+            ("routing.threshold", "-1.0", "give a number of packets from 0 to 1000000"),
+            ("routing.congested", "nan", "routing.congested: NaN is not allowed"),
+            ("routing.trigger", "1.5", "routing.trigger: 1.5 is not allowed: give a number from 0 to 1"),
+            ("routing.ratio", "inf", "routing.ratio: inf is not allowed"),
+            (
+                "routing.weights",
+                "[1, 0]",
+                "routing.weights.1: 0 is not allowed: give a number from 1 to 1000",
+            ),
+            ("routing.weights", "[1001, 1]", "routing.weights.0: 1001 is not allowed"),
+            ("routing.choices", "0", "routing.choices: 0 is not allowed: give a number from 1 to 65535"),
+        ];
+        for (key, value, expected) in cases {
+            let error = checked(key, value).unwrap_err();
+            assert!(error.contains(expected), "{error}");
+        }
+        assert_eq!(
+            checked("routing", "{ weights = [1, 1000], choices = 1, ratio = 1.0, trigger = 0 }"),
+            Ok(())
+        );
     }
 
     #[test]

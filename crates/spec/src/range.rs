@@ -128,16 +128,14 @@ impl<'a> Bounds<'a> {
 
     /// True if the value is within the range, or not of its kind.
     fn allow(&self, value: &Toml) -> bool {
-        let within = |bound: Option<&Value>, allowed: &[Ordering]| {
-            let Some(bound) = bound else { return true };
-            compare(value, bound).is_none_or(|found| found.is_some_and(|order| allowed.contains(&order)))
+        let within = |bound: Option<&Value>, allowed: fn(Ordering) -> bool| {
+            bound.is_none_or(|bound| satisfies(value, bound, allowed))
         };
-        let is_finite = value.as_float().is_none_or(f64::is_finite);
-        is_finite
-            && within(self.least, &[Ordering::Greater, Ordering::Equal])
-            && within(self.above, &[Ordering::Greater])
-            && within(self.most, &[Ordering::Less, Ordering::Equal])
-            && within(self.below, &[Ordering::Less])
+        value.as_float().is_none_or(f64::is_finite)
+            && within(self.least, Ordering::is_ge)
+            && within(self.above, Ordering::is_gt)
+            && within(self.most, Ordering::is_le)
+            && within(self.below, Ordering::is_lt)
     }
 
     /// "`noun` from 1 to 16", or the field's own words.
@@ -167,20 +165,23 @@ impl<'a> Bounds<'a> {
     }
 }
 
-/// `None` if the two are not of one kind; `Some(None)` if the value is not a number.
-fn compare(value: &Toml, bound: &Value) -> Option<Option<Ordering>> {
-    match (value, bound) {
-        (Toml::Integer(value), Value::Number(bound)) => Some(match bound.as_i64() {
-            Some(bound) => Some(value.cmp(&bound)),
-            None => (*value as f64).partial_cmp(&bound.as_f64()?),
-        }),
-        (Toml::Float(value), Value::Number(bound)) => Some(value.partial_cmp(&bound.as_f64()?)),
-        (Toml::String(value), Value::String(bound)) => {
-            let ((kind, value), (of, bound)) = (quantity(value)?, quantity(bound)?);
-            (kind == of).then(|| Some(value.cmp(&bound)))
+/// True if the order of value and bound is allowed, or the two are not of one kind.
+fn satisfies(value: &Toml, bound: &Value, allowed: fn(Ordering) -> bool) -> bool {
+    let order = match (value, bound) {
+        (Toml::Integer(value), Value::Number(bound)) => match (bound.as_i64(), bound.as_f64()) {
+            (Some(bound), _) => Some(value.cmp(&bound)),
+            (None, bound) => bound.and_then(|bound| (*value as f64).partial_cmp(&bound)),
+        },
+        (Toml::Float(value), Value::Number(bound)) => {
+            bound.as_f64().and_then(|bound| value.partial_cmp(&bound))
         }
-        _ => None,
-    }
+        (Toml::String(value), Value::String(bound)) => match (quantity(value), quantity(bound)) {
+            (Some((kind, value)), Some((of, bound))) if kind == of => Some(value.cmp(&bound)),
+            _ => return true,
+        },
+        _ => return true,
+    };
+    order.is_some_and(allowed)
 }
 
 /// Noun and size of a quantity, in its smallest unit.
@@ -253,8 +254,8 @@ mod tests {
         Table(Below),
     }
 
-    fn refused(sample: Sample) -> Option<String> {
-        let found = out_of_range(&crate::schema_of::<Sample>(), &sample).unwrap()?;
+    fn refused(sample: &Sample) -> Option<String> {
+        let found = out_of_range(&crate::schema_of::<Sample>(), sample).unwrap()?;
         Some(format!("{}: {}", found.key, found.message()))
     }
 
@@ -291,19 +292,19 @@ mod tests {
             (Sample { own_words: Some(0), ..none() }, "own_words: 0 is not allowed: it must hold one"),
         ];
         for (sample, expected) in cases {
-            let found = refused(sample).unwrap_or_default();
+            let found = refused(&sample).unwrap_or_default();
             assert!(found.starts_with(expected), "{expected}: {found}");
         }
     }
 
     #[test]
     fn the_ends_of_a_range_are_allowed_and_absent_values_as_well() {
-        assert_eq!(refused(Sample::default()), None);
+        assert_eq!(refused(&Sample::default()), None);
         for (whole, part, time) in [(2, 1e-300, Time(1)), (5, 1.0, Time::us(2))] {
             let (whole, part, time) = (Some(whole), Some(part), Some(time));
             let below = [("a".to_owned(), Below { few: 3 })].into();
             assert_eq!(
-                refused(Sample { whole, part, time, size: Some(Bytes(1)), below, ..Sample::default() }),
+                refused(&Sample { whole, part, time, size: Some(Bytes(1)), below, ..Sample::default() }),
                 None
             );
         }

@@ -292,7 +292,7 @@ impl Builder<'_> {
 
     fn name(&self) -> String {
         if self.traffic.name.is_empty() {
-            return pattern::name(&self.traffic.pattern).to_owned();
+            return fabricsim_spec::name(&self.traffic.pattern).to_owned();
         }
         self.traffic.name.clone()
     }

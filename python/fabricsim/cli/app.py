@@ -13,7 +13,7 @@ from fabricsim.cli.dissect import dissect
 from fabricsim.cli.files import ForceFile, OutFile, write
 from fabricsim.cli.imports import import_
 from fabricsim.cli.interrupt import Interrupt
-from fabricsim.cli.ordering_demo import ordering_demo
+from fabricsim.cli.ordering_options import ordering_demo
 from fabricsim.cli.plot import plot
 from fabricsim.cli.progress import run_progress
 from fabricsim.cli.report import report

@@ -3,6 +3,7 @@
 The network between them, a socket of the parent, delays, reorders and drops.
 """
 
-from fabricsim.ordering_demo.demo import DemoResult, Mode, ordering_demo
+from fabricsim.ordering_demo.demo import DemoResult, ordering_demo
+from fabricsim.ordering_demo.options import DemoOptions, Mode
 
-__all__ = ["DemoResult", "Mode", "ordering_demo"]
+__all__ = ["DemoOptions", "DemoResult", "Mode", "ordering_demo"]

@@ -11,15 +11,14 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any, Literal, TypeVar
+from typing import Any, TypeVar, Unpack
 
 from fabricsim.errors import FabricsimError, InputError
 from fabricsim.native import NativeOrderingNetwork, bad_input, native
+from fabricsim.ordering_demo.options import DEFAULTS, ENDPOINT, NETWORK, DemoOptions
 from fabricsim.ordering_demo.process import GRACE_S, POLL_S, Counters, Process, Task, wait
 
 T = TypeVar("T")
-Mode = Literal["ordered", "source-ordered", "unordered", "go-back-n", "selective", "selective-ordered"]
-"""Ordering modes."""
 
 LARGEST_PACKET = 1_500
 """No datagram of a packet is longer, headers included."""
@@ -60,25 +59,8 @@ class DemoResult:
         return {**asdict(self), "mbytes_per_s": self.mbytes_per_s}
 
 
-def ordering_demo(
-    *,
-    size: int = 8_000_000,
-    file: Path | None = None,
-    mode: Mode = "ordered",
-    exactly_once: bool = False,
-    streams: int = 4,
-    packet_bytes: int = 1024,
-    outstanding: int = 128,
-    reorder_buffer: int = 512,
-    connections: int = 16,
-    delay_us: int = 500,
-    jitter_us: int = 2000,
-    loss: float = 0.01,
-    seed: int = 1,
-    port: int = 0,
-    deadline_s: int = 120,
-) -> DemoResult:
-    """Transfers `size` random bytes, or a file, from one process to another through the UDP port `port` (0: any).
+def ordering_demo(*, file: Path | None = None, **options: Unpack[DemoOptions]) -> DemoResult:
+    """Transfers random bytes, or a file, from one process to another through a UDP port. Options: `DemoOptions`.
 
     All sockets are bound to the loopback address, and datagrams of other processes are ignored.
 
@@ -86,44 +68,36 @@ def ordering_demo(
         InputError: an argument is out of range, or the port is taken.
         FabricsimError: a process failed or died, or did not complete in time.
     """
+    given: dict[str, Any] = {**DEFAULTS, **options}
+    _require_known(given)
     if file is not None:
-        size = _size(file)
+        given["size"] = _size(file)
+    size, streams = given["size"], given["streams"]
     if size < streams:
         raise InputError(f"{size} bytes are too few for {streams} streams: at least one for each is needed")
-    longest = delay_us + jitter_us + SLACK_US
+    longest = given["delay_us"] + given["jitter_us"]
     settings = {
-        "mode": mode,
-        "exactly_once": exactly_once,
-        "bytes": size,
-        "streams": streams,
-        "packet_bytes": packet_bytes,
-        "outstanding": outstanding,
-        "reorder_buffer": reorder_buffer,
-        "connections": connections,
-        "timeout_us": 2 * (delay_us + jitter_us) + SLACK_US,
-        "lifetime_us": longest,
-        "deadline_s": deadline_s,
+        **{key: given[name] for key, name in ENDPOINT.items()},
+        "timeout_us": 2 * longest + SLACK_US,
+        "lifetime_us": longest + SLACK_US,
     }
+    # A window of each stream, of which copies may be in flight as well, and the answers.
+    window = 4 * streams * given["outstanding"] * LARGEST_PACKET
     network_settings = {
-        "port": port,
-        "delay_us": delay_us,
-        "jitter_us": jitter_us,
-        "loss": loss,
-        "seed": seed,
-        # A window of each stream, of which copies may be in flight as well, and the answers.
-        "queue_bytes": min(max(4 * streams * outstanding * LARGEST_PACKET, QUEUE_BYTES[0]), QUEUE_BYTES[1]),
+        **{key: given[name] for key, name in NETWORK.items()},
+        "queue_bytes": min(max(window, QUEUE_BYTES[0]), QUEUE_BYTES[1]),
     }
     with bad_input():
         native().ordering_check(json.dumps(settings))
         network = native().OrderingNetwork(json.dumps(network_settings))
     # The token reaches the processes by a pipe.
     task = {"port": network.port, "token": network.token, "settings": settings}
-    data = {"file": str(file.resolve())} if file is not None else {"bytes": size, "seed": seed}
+    data = {"file": str(file.resolve())} if file is not None else {"bytes": size, "seed": given["seed"]}
     (source, target), counted = _uninterrupted(
-        lambda cancel: _through(network, task, data, deadline_s, cancel)
+        lambda cancel: _through(network, task, data, given["deadline_s"], cancel)
     )
     return DemoResult(
-        mode=mode,
+        mode=given["mode"],
         bytes=size,
         seconds=source["seconds"],
         intact=source["sha256"] == target["sha256"] and target["excess_bytes"] == 0,
@@ -134,6 +108,12 @@ def ordering_demo(
         target=target,
         network=json.loads(counted),
     )
+
+
+def _require_known(given: dict[str, Any]) -> None:
+    for name in given:
+        if name not in DEFAULTS:
+            raise TypeError(f"ordering_demo() got an unexpected keyword argument {name!r}")
 
 
 def _size(file: Path) -> int:

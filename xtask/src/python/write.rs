@@ -154,7 +154,7 @@ fn class(class: &Class) -> String {
 }
 
 /// A docstring of paragraphs and list entries, wrapped.
-fn docstring(text: &str, indent: usize) -> String {
+pub(crate) fn docstring(text: &str, indent: usize) -> String {
     let margin = " ".repeat(indent);
     let mut lines = Vec::new();
     for paragraph in text.trim_end().split('\n') {

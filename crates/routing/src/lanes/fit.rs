@@ -1,9 +1,9 @@
 //! Combinations of algorithms and lane policies (`routing.lane_policy`).
 
-use fabricsim_spec::{Algorithm, Experiment, LanePolicy as Name, SpecError};
+use fabricsim_spec::{Algorithm, Experiment, LanePolicy as Name, SpecError, name};
 use fabricsim_topology::{Graph, Shape};
 
-use super::{AllLanes, AnyPolicy, Dateline, HopLadder, name};
+use super::{AllLanes, AnyPolicy, Dateline, HopLadder};
 
 const KEY: &str = "routing.lane_policy";
 
@@ -45,13 +45,13 @@ pub(crate) fn refuse_unfit(
     let Some(given) = given.filter(|given| !fitting.is_empty() && !fitting.contains(given)) else {
         return Ok(());
     };
-    let allowed: Vec<String> = fitting.iter().map(|&policy| format!("\"{}\"", name(policy))).collect();
+    let allowed: Vec<String> = fitting.iter().map(|policy| format!("\"{}\"", name(policy))).collect();
     let allowed = match allowed.as_slice() {
         [most @ .., last] if !most.is_empty() => format!("{} or {last}", most.join(", ")),
         all => all.join(""),
     };
-    let algorithm = crate::build::name(algorithm);
-    let message = format!("\"{}\" does not fit `{algorithm}` on this topology: use {allowed}", name(given));
+    let algorithm = name(&algorithm);
+    let message = format!("\"{}\" does not fit `{algorithm}` on this topology: use {allowed}", name(&given));
     Err(SpecError::at_key(file, KEY, message))
 }
 

@@ -125,18 +125,11 @@ const fn entry(port: PortNo, lanes: Lanes) -> Route {
 }
 
 macro_rules! policies {
-    ($($(#[$doc:meta])* $name:ident($policy:ident) is $key:literal,)*) => {
+    ($($(#[$doc:meta])* $name:ident($policy:ident),)*) => {
         /// Any lane policy, dispatched statically: for routing that works with several.
         #[derive(Clone, Debug)]
         pub enum AnyPolicy {
             $($(#[$doc])* $name($policy),)*
-        }
-
-        /// Name of a policy in an experiment.
-        pub(crate) const fn name(policy: fabricsim_spec::LanePolicy) -> &'static str {
-            match policy {
-                $(fabricsim_spec::LanePolicy::$name => $key,)*
-            }
         }
 
         impl LanePolicy for AnyPolicy {
@@ -198,15 +191,15 @@ macro_rules! policies {
 
 policies! {
     /// All lanes of the service class.
-    All(AllLanes) is "all",
+    All(AllLanes),
     /// Two classes of lanes along rings.
-    Dateline(Dateline) is "dateline",
+    Dateline(Dateline),
     /// The n-th lanes on the n-th link.
-    Hops(HopLadder) is "hops",
+    Hops(HopLadder),
     /// The n-th lanes on the n-th leg.
-    Legs(Legs) is "legs",
+    Legs(Legs),
     /// Lanes by the slot in the longest route of a dragonfly.
-    Slots(Slots) is "slots",
+    Slots(Slots),
     /// The lane of the path's layer.
-    Layers(Layers) is "layers",
+    Layers(Layers),
 }

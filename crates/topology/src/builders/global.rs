@@ -1,6 +1,6 @@
 //! Common code of a dragonfly and a megafly: groups that are joined by global links.
 
-use fabricsim_spec::{Arrangement, LinkParameters, SpecError};
+use fabricsim_spec::{Arrangement, LinkParameters, SpecError, name};
 use fabricsim_units::{PortNo, SwitchId};
 
 use crate::assemble::Assembler;
@@ -48,11 +48,7 @@ pub(super) fn cables(
 
 /// The arrangement and the links between two groups, in words.
 pub(super) fn title(groups: &Groups) -> String {
-    let arrangement = match groups.arrangement {
-        Arrangement::Absolute => "absolute",
-        Arrangement::Palmtree => "palmtree",
-        Arrangement::Circulant => "circulant",
-    };
+    let arrangement = name(&groups.arrangement);
     let least = groups.links_per_pair();
     let links = match (least, groups.ports % (groups.count - 1)) {
         (1, 0) => "1 link".to_owned(),

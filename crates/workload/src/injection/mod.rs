@@ -11,7 +11,7 @@ mod saturating;
 mod window;
 
 use fabricsim_model::Random;
-use fabricsim_spec::{Injection, Traffic};
+use fabricsim_spec::{Injection, Traffic, name};
 use fabricsim_units::{Rate, Time};
 
 use crate::clock::Clock;
@@ -130,11 +130,11 @@ impl InjectionInput<'_> {
     }
 
     fn no_meaning(&self, key: &str, why: &'static str) -> WorkloadError {
-        self.place.error(key, Problem::NoMeaning { with: name(self.traffic.injection), why })
+        self.place.error(key, Problem::NoMeaning { with: name(&self.traffic.injection), why })
     }
 
     fn missing(&self, key: &str, why: &'static str) -> WorkloadError {
-        self.place.error(key, Problem::Missing { with: name(self.traffic.injection), why })
+        self.place.error(key, Problem::Missing { with: name(&self.traffic.injection), why })
     }
 
     /// `load` or `rate`, if one is given.
@@ -170,18 +170,6 @@ impl InjectionInput<'_> {
         } else {
             Err(self.place.error("message", Problem::TooFast(interval)))
         }
-    }
-}
-
-/// The name of a process in an experiment.
-const fn name(injection: Injection) -> &'static str {
-    match injection {
-        Injection::Bernoulli => "bernoulli",
-        Injection::Poisson => "poisson",
-        Injection::Constant => "constant",
-        Injection::Saturating => "saturating",
-        Injection::OnOff => "on-off",
-        Injection::Window => "window",
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use fabricsim_spec::{Experiment, Job as Spec, Placement};
+use fabricsim_spec::{Experiment, Job as Spec, Placement, name};
 
 use super::{Job, JobInfo, NO_RANK, placement};
 use crate::error::ErrorLocation;
@@ -21,7 +21,7 @@ pub(crate) fn build(
     let mut jobs: Vec<(Arc<Job>, JobInfo)> = Vec::new();
     for (entry, spec) in experiment.jobs.iter().enumerate() {
         let place = ErrorLocation { file, list: "jobs", entry };
-        let name = if spec.name.is_empty() { programs::name(&spec.program) } else { &spec.name };
+        let name = if spec.name.is_empty() { name(&spec.program) } else { &spec.name };
         if jobs.iter().any(|(_, other)| other.name == name) {
             return Err(place.error("name", Problem::SameName(name.to_owned())));
         }
@@ -57,7 +57,7 @@ fn job(
     }
     let program = programs::new(&programs::ProgramInput { place, ranks }, &spec.program)?;
     if spec.outstanding > 1 && !program.is_independent() {
-        let with = programs::name(&spec.program);
+        let with = name(&spec.program);
         let why = "each step depends on the one before it; leave it out (it is for `all-to-all` and `fft` with \
                    `pairwise`)";
         return Err(place.error("outstanding", Problem::NoMeaning { with, why }));

@@ -1,9 +1,10 @@
 //! Permutations of the bits of the host number: Dally and Towles 2004, table 3.1. `s` is the source, `d` the
 //! destination, `b` the number of bits; there must be 2^b hosts. Sources may be fewer.
 
+use fabricsim_spec::name;
 use fabricsim_units::HostId;
 
-use crate::pattern::{PatternInput, Plan, fixed, name};
+use crate::pattern::{PatternInput, Plan, fixed};
 use crate::{Problem, WorkloadError};
 
 /// `d_i = not s_i`.

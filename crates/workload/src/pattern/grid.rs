@@ -4,9 +4,10 @@
 
 use std::collections::BTreeMap;
 
+use fabricsim_spec::name;
 use fabricsim_units::HostId;
 
-use crate::pattern::{PatternInput, Plan, bits, fixed, name};
+use crate::pattern::{PatternInput, Plan, bits, fixed};
 use crate::{HostGrid, Problem, WorkloadError};
 
 /// `d_x = (s_x + ceil(k/2) - 1) mod k` in each dimension; without coordinates the same on host numbers.

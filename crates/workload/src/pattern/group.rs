@@ -1,5 +1,7 @@
 //! Patterns on the groups of a dragonfly or megafly.
 
+use fabricsim_spec::name;
+
 use crate::pattern::{Draw, PatternInput, Plan};
 use crate::{Problem, WorkloadError};
 
@@ -9,7 +11,9 @@ pub(super) fn offset(context: &PatternInput, offset: u32) -> Result<Plan, Worklo
     const KEY: &str = "pattern.group-offset";
     let Some(size) = context.hosts.group else {
         let why = "the topology has no groups: a dragonfly or megafly has";
-        return Err(context.place.error("pattern", Problem::NoMeaning { with: "group-offset", why }));
+        return Err(context
+            .place
+            .error("pattern", Problem::NoMeaning { with: name(&context.traffic.pattern), why }));
     };
     let groups = context.hosts.names.len() as u32 / size;
     if !(1..groups).contains(&offset) {

@@ -15,7 +15,7 @@ mod to;
 mod uniform;
 
 use fabricsim_model::Random;
-use fabricsim_spec::{Pattern, SelfFlows, Traffic};
+use fabricsim_spec::{Pattern, SelfFlows, Traffic, name};
 use fabricsim_units::HostId;
 
 use crate::error::ErrorLocation;
@@ -114,25 +114,6 @@ pub(crate) fn plan(context: &PatternInput) -> Result<Plan, WorkloadError> {
         return Err(context.place.error("pattern", Problem::AllSilent(context.sources.len())));
     }
     Ok(plan)
-}
-
-/// The name of a pattern in an experiment.
-pub(crate) const fn name(pattern: &Pattern) -> &'static str {
-    match pattern {
-        Pattern::Uniform => "uniform",
-        Pattern::UniformWithSelf => "uniform-with-self",
-        Pattern::Transpose => "transpose",
-        Pattern::BitComplement => "bit-complement",
-        Pattern::BitReverse => "bit-reverse",
-        Pattern::BitShuffle => "bit-shuffle",
-        Pattern::Tornado => "tornado",
-        Pattern::Neighbour => "neighbour",
-        Pattern::RandomPermutation => "random-permutation",
-        Pattern::Permutation(_) => "permutation",
-        Pattern::To(_) => "to",
-        Pattern::HotSpot(_) => "hot-spot",
-        Pattern::GroupOffset(_) => "group-offset",
-    }
 }
 
 /// A plan in which every source has one fixed destination.

@@ -134,19 +134,6 @@ pub(crate) fn new(context: &ProgramInput, program: &Kind) -> Result<Arc<dyn Prog
     })
 }
 
-/// The name of a program in an experiment.
-pub(crate) const fn name(program: &Kind) -> &'static str {
-    match program {
-        Kind::AllToAll(_) => "all-to-all",
-        Kind::AllReduce(_) => "all-reduce",
-        Kind::AllGather(_) => "all-gather",
-        Kind::Broadcast(_) => "broadcast",
-        Kind::Barrier(_) => "barrier",
-        Kind::Fft(_) => "fft",
-        Kind::NeighbourExchange(_) => "neighbour-exchange",
-    }
-}
-
 /// The smallest number of doublings of 1 that reach `p`: ceil(log2 p).
 const fn doublings(p: u32) -> u64 {
     p.next_power_of_two().trailing_zeros() as u64
