@@ -4,6 +4,7 @@ use std::path::Path;
 use fabricsim_spec::{Algorithm, Experiment, Load, SpecError, Ties, name};
 use fabricsim_topology::{Graph, GridShape, Shape, failed_links};
 
+use crate::algorithm::{MOST_LANES, resolve, unsuitable};
 use crate::lanes::{chosen, refuse_unfit};
 use crate::look_up_tables::table_request;
 use crate::route_lengths::{lengths, longest};
@@ -11,9 +12,6 @@ use crate::{
     DimensionOrder, ForwardingTables, LookUpTables, Router, RoutingError, TableRouting, TablesError,
     TablesProblem, UpDown, Upwards, shortest_paths,
 };
-
-/// Virtual lanes of an InfiniBand link (IBA 1.5, section 3.5.7), and the most that there are here.
-pub(crate) const MOST_LANES: u8 = 16;
 
 /// Topologies that are grids.
 const GRIDS: &str = "a mesh, torus, grid, hypercube, ring or chain";
@@ -185,19 +183,6 @@ const fn upwards(algorithm: Algorithm) -> Upwards {
     }
 }
 
-/// Returns the algorithm that [`Algorithm::Auto`] means on this graph.
-fn resolve(algorithm: Algorithm, graph: &Graph) -> Algorithm {
-    match (algorithm, &graph.shape) {
-        (Algorithm::Auto, Shape::Grid(_)) => Algorithm::DimensionOrder,
-        (Algorithm::Auto, Shape::Tree(_)) => Algorithm::UpDown,
-        (Algorithm::Auto, Shape::Dragonfly(_) | Shape::Megafly(_) | Shape::HyperX(_) | Shape::Direct) => {
-            Algorithm::Minimal
-        }
-        (Algorithm::Auto, Shape::Irregular) => Algorithm::ShortestPath,
-        (chosen, _) => chosen,
-    }
-}
-
 fn read_tables(
     tables: Option<&str>,
     graph: &Graph,
@@ -235,16 +220,6 @@ fn largest_file(graph: &Graph) -> u64 {
     // A line for each LID, with the name of its port.
     let row = 256 * (graph.hosts.len() + graph.switches.len()) as u64 + 256;
     (1 << 20) + 2 * row * graph.switches.len() as u64
-}
-
-pub(crate) fn unsuitable(file: &str, algorithm: Algorithm, needed: &str, graph: &Graph) -> SpecError {
-    let fitting = name(&resolve(Algorithm::Auto, graph));
-    let message = format!(
-        "`{}` needs {needed}; this topology is: {}. `{fitting}` fits (and is what `auto` chooses)",
-        name(&algorithm),
-        graph.title
-    );
-    SpecError::at_key(file, "routing.algorithm", message)
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@ use fabricsim_spec::{Algorithm, Experiment, Load, SpecError, name};
 use fabricsim_topology::{Graph, LinkClass, Shape, failed_links};
 use fabricsim_units::Time;
 
-use crate::build::{MOST_LANES, unsuitable};
+use crate::algorithm::{MOST_LANES, unsuitable};
 use crate::dragonfly::{Detours, Policy, Via};
 use crate::lanes::HopLadder;
 use crate::route_lengths::{lengths, longest};

@@ -6,6 +6,7 @@
 //! [`build`] returns the [`Router`] of an experiment. A new algorithm is one file beside its tests, one
 //! line in the list of routers and one in [`build`].
 
+mod algorithm;
 mod build;
 mod competition;
 pub mod deadlock;

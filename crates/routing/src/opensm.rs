@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use fabricsim_spec::{Experiment, SpecError};
+use fabricsim_spec::{Experiment, SpecError, name};
 use fabricsim_subnet::{Engine, Guid, LidOptions, Options, Routing, assign_lids};
 use fabricsim_topology::{Graph, Identity};
 use fabricsim_units::HostId;
@@ -21,7 +21,7 @@ pub(crate) fn build(experiment: &Experiment, graph: &Graph, file: &str) -> Resul
         let message = "routing by `opensm` needs the key `engine`, such as \"minhop\" or \"dfsssp\"";
         return Err(wrong("routing", message.to_owned()).into());
     };
-    let engine_of_opensm: Engine = engine.name().parse().map_err(|error| wrong(KEY, format!("{error}")))?;
+    let engine_of_opensm: Engine = name(&engine).parse().map_err(|error| wrong(KEY, format!("{error}")))?;
     let identity = identity(graph).map_err(|message| wrong("routing.algorithm", message))?;
     let lanes = experiment.switch.lanes_per_class();
     let roots = experiment.routing.roots.as_deref().map(|names| roots(names, graph, &identity)).transpose();
@@ -33,7 +33,7 @@ pub(crate) fn build(experiment: &Experiment, graph: &Graph, file: &str) -> Resul
     let found =
         engine_of_opensm.route(&identity.subnet, &options).map_err(|error| wrong(KEY, error.to_string()))?;
     let tables = convert(&found.tables, graph, &identity, file)?;
-    verify(&tables, graph).map_err(|(_, problem)| wrong(KEY, format!("`{}`: {problem}", engine.name())))?;
+    verify(&tables, graph).map_err(|(_, problem)| wrong(KEY, format!("`{}`: {problem}", name(&engine))))?;
     Ok(TableRouting::new(tables, policy(&found, &identity, lanes)).into())
 }
 

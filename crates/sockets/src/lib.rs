@@ -8,6 +8,7 @@
 
 mod clock;
 mod datagram;
+mod error;
 mod port;
 mod proxy;
 mod settings;
@@ -15,8 +16,9 @@ mod source;
 mod target;
 mod token;
 
+pub use error::SocketError;
 pub use proxy::{Proxy, ProxyReport, ProxySettings};
-pub use settings::{DemoMode, Settings, SocketError};
+pub use settings::{DemoMode, Settings};
 pub use source::{SourceReport, run_source};
 pub use target::{TargetReport, run_target};
 pub use token::Token;

@@ -5,7 +5,7 @@ use std::net::{Ipv4Addr, UdpSocket};
 
 use rustix::net::sockopt::set_socket_recv_buffer_size;
 
-use crate::settings::SocketError;
+use crate::error::SocketError;
 
 /// Receive buffer, in bytes: more than a window of packets, if the system allows that.
 const RECEIVE_BYTES: usize = 4 << 20;

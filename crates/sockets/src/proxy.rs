@@ -12,8 +12,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::clock::{Clock, rest};
 use crate::datagram::{self, MAX_DATAGRAM, Role};
+use crate::error::SocketError;
 use crate::port::{self, is_nothing};
-use crate::settings::{MAX_US, SocketError, check_ranges};
+use crate::settings::{MAX_US, check_ranges};
 use crate::token::Token;
 
 /// Maximum number of datagrams read before the due ones are sent, so that a flood does not stop the network.

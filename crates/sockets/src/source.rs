@@ -9,8 +9,9 @@ use serde::Serialize;
 
 use crate::clock::{Clock, rest};
 use crate::datagram::{self, MAX_DATAGRAM, Role};
+use crate::error::SocketError;
 use crate::port::{self, is_nothing};
-use crate::settings::{Settings, SocketError};
+use crate::settings::Settings;
 use crate::token::Token;
 
 /// Identifier of the other end in the state machines.

@@ -9,8 +9,9 @@ use serde::Serialize;
 
 use crate::clock::{Clock, rest};
 use crate::datagram::{self, Datagram, MAX_DATAGRAM, Part, Role};
+use crate::error::SocketError;
 use crate::port::{self, is_nothing};
-use crate::settings::{Settings, SocketError};
+use crate::settings::Settings;
 use crate::source::{HELLO, PEER};
 use crate::token::Token;
 

@@ -4,7 +4,7 @@ use std::fmt;
 
 use rustix::rand::{GetRandomFlags, getrandom};
 
-use crate::settings::SocketError;
+use crate::error::SocketError;
 
 /// Session token: 128 random bits from the operating system. Every datagram begins with it after its first byte, and
 /// one without it is ignored. It reaches the endpoints by a pipe, which other users' processes cannot read.

@@ -113,23 +113,6 @@ pub enum RoutingEngine {
     Nue,
 }
 
-impl RoutingEngine {
-    /// The name in OpenSM's `routing_engine`.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::MinHop => "minhop",
-            Self::UpDown => "updn",
-            Self::DownUp => "dnup",
-            Self::FatTree => "ftree",
-            Self::DimensionOrder => "dor",
-            Self::Lash => "lash",
-            Self::Sssp => "sssp",
-            Self::Dfsssp => "dfsssp",
-            Self::Nue => "nue",
-        }
-    }
-}
-
 /// The routing algorithm.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
