@@ -54,13 +54,13 @@ pub(crate) fn identity(graph: &Graph) -> Result<Cow<'_, Identity>, String> {
 
 /// GUIDs of root switches.
 fn roots(names: &[String], graph: &Graph, identity: &Identity) -> Result<Vec<Guid>, String> {
-    let guid = |name: &String| match graph.switches.iter().position(|switch| switch.name == *name) {
-        Some(switch) => Ok(identity.subnet.node(identity.switches[switch]).guid),
-        None => {
-            let all = graph.switches.iter().map(|switch| switch.name.as_str());
-            let hint = fabricsim_spec::nearest(name, all).map(|near| format!("; did you mean {near}?"));
-            Err(format!("no switch {name}{}", hint.unwrap_or_default()))
+    let guid = |name: &String| {
+        if let Some(switch) = graph.switches.iter().position(|switch| switch.name == *name) {
+            return Ok(identity.subnet.node(identity.switches[switch]).guid);
         }
+        let all = graph.switches.iter().map(|switch| switch.name.as_str());
+        let hint = fabricsim_spec::nearest(name, all).map(|near| format!("; did you mean {near}?"));
+        Err(format!("no switch {name}{}", hint.unwrap_or_default()))
     };
     names.iter().map(guid).collect()
 }
