@@ -51,7 +51,9 @@ pub(crate) fn pages(schema: &Value) -> Vec<(String, String)> {
     for (key, name, types) in &sections {
         let text = format!("# `{key}`\n\n[The experiment file](index.md), key `{key}`.\n");
         let mut page = Page { homes: &homes, name, text };
-        types.iter().for_each(|of| page.write_section(of, &definitions[of]));
+        for of in types {
+            page.write_section(of, &definitions[of]);
+        }
         pages.push((format!("{name}.md"), page.text));
     }
     pages
@@ -119,7 +121,9 @@ impl Page<'_> {
         if variants.peek().is_some() {
             self.text.push('\n');
         }
-        variants.for_each(|variant| self.write_variant(variant));
+        for variant in variants {
+            self.write_variant(variant);
+        }
     }
 
     fn write_variant(&mut self, variant: &Value) {
