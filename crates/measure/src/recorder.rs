@@ -62,9 +62,9 @@ impl Recorder {
 
 /// Events that are reported to each collector.
 macro_rules! reported {
-    ($($event:ident($($argument:ident: $type:ty),*);)*) => {
+    ($($(#[$hint:meta])* $event:ident($($argument:ident: $type:ty),*);)*) => {
         $(
-            #[inline]
+            $(#[$hint])*
             fn $event(&mut self, $($argument: $type),*) {
                 each!(self, $event(&mut self.timeline, $($argument),*));
             }

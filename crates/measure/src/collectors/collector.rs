@@ -82,15 +82,19 @@ impl ResultTable {
 }
 
 /// Calls the macro `$then` with the signatures of the events that all collectors receive as the recorder does. The other
-/// two are [`Collector::delivered`] and [`Collector::transmitted`]. The meaning of each stands at
+/// two are [`Collector::delivered`] and [`Collector::transmitted`]. Those of every packet are compiled into their callers. The meaning of each stands at
 /// [`Observer`](fabricsim_model::Observer).
 macro_rules! plain_events {
     ($then:ident) => {
         $then! {
+            #[inline]
             injected(now: Time, packet: &Packet);
             lost(now: Time, packet: &Packet, cause: LossCause);
+            #[inline]
             stalled(port: u32, lane: Vl, start: Time, end: Time);
+            #[inline]
             forwarded(now: Time, grant: &Grant);
+            #[inline]
             blocked(port: u32, lane: Vl, start: Time, end: Time);
             retried(now: Time, port: u32, lane: Vl, times: u32);
             marked(now: Time, port: u32, lane: Vl, packet: &Packet);
@@ -110,9 +114,9 @@ pub(crate) use plain_events;
 
 /// Events that do nothing.
 macro_rules! ignored {
-    ($($event:ident($($argument:ident: $type:ty),*);)*) => {
+    ($($(#[$hint:meta])* $event:ident($($argument:ident: $type:ty),*);)*) => {
         $(
-            #[inline]
+            $(#[$hint])*
             fn $event(&mut self, _timeline: &mut Timeline, $($argument: $type),*) {
                 $(let _ = $argument;)*
             }
@@ -122,9 +126,9 @@ macro_rules! ignored {
 
 /// Events passed on to the collector in an `Option`.
 macro_rules! passed_on {
-    ($($event:ident($($argument:ident: $type:ty),*);)*) => {
+    ($($(#[$hint:meta])* $event:ident($($argument:ident: $type:ty),*);)*) => {
         $(
-            #[inline]
+            $(#[$hint])*
             fn $event(&mut self, timeline: &mut Timeline, $($argument: $type),*) {
                 if let Some(collector) = self {
                     collector.$event(timeline, $($argument),*);
