@@ -96,8 +96,12 @@ impl<'a> Fabric<'a> {
     }
 
     fn fill(&mut self) {
-        let mut end_of: Vec<Vec<u32>> =
-            self.subnet.nodes.iter().map(|node| vec![NONE; if node.is_switch() { 1 } else { node.ports.len() }]).collect();
+        let mut end_of: Vec<Vec<u32>> = self
+            .subnet
+            .nodes
+            .iter()
+            .map(|node| vec![NONE; if node.is_switch() { 1 } else { node.ports.len() }])
+            .collect();
         for (index, end) in self.ends.iter().enumerate() {
             end_of[end.id.node.index()][usize::from(end.id.port)] = index as u32;
             if end.is_switch {
@@ -166,7 +170,9 @@ impl<'a> Fabric<'a> {
     /// Links of a switch to other switches: own port, peer, peer's port. Cables to itself are left out.
     pub(crate) fn switch_links(&self, switch: usize) -> impl Iterator<Item = (usize, usize, usize)> + '_ {
         self.peers(switch).iter().enumerate().filter_map(move |(port, peer)| match *peer {
-            Peer::Switch(next, back) if next as usize != switch => Some((port, next as usize, usize::from(back))),
+            Peer::Switch(next, back) if next as usize != switch => {
+                Some((port, next as usize, usize::from(back)))
+            }
             _ => None,
         })
     }

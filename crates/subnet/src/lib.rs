@@ -20,6 +20,7 @@ pub use guid::Guid;
 pub use lids::{LidError, LidOptions, assign_lids};
 pub use read::{Format, Import, detect, read, read_as};
 pub use subnet::{
-    Counts, Finding, FindingKind, MAX_LID, MAX_LMC, MAX_PORT, Node, NodeId, NodeKind, Port, PortId, Speed, Subnet, Width,
+    Counts, Finding, FindingKind, MAX_LID, MAX_LMC, MAX_PORT, Node, NodeId, NodeKind, Port, PortId, Speed,
+    Subnet, Width,
 };
 pub use tables::{Lanes, Sl2Vl, SwitchTable, TableFile, TableForm, Tables};

@@ -103,7 +103,16 @@ struct Balancer<'a> {
 impl<'a> Balancer<'a> {
     fn new(fabric: &'a Fabric<'a>, matrix: &'a HopMatrix, rules: Rules, at: usize, lmc: u8) -> Self {
         let used = if lmc > 0 { vec![Vec::new(); fabric.ends.len()] } else { Vec::new() };
-        Self { fabric, matrix, rules, at, lmc, paths: vec![0; fabric.peers(at).len()], used, found: (false, false) }
+        Self {
+            fabric,
+            matrix,
+            rules,
+            at,
+            lmc,
+            paths: vec![0; fabric.peers(at).len()],
+            used,
+            found: (false, false),
+        }
     }
 
     fn fill(mut self, order: &[u32], row: &mut [u8], mut random: Option<&mut Random>) {
@@ -181,7 +190,8 @@ impl<'a> Balancer<'a> {
         let best = candidates.iter().copied().min_by_key(|&port| self.paths[port])?;
         let Some(random) = random else { return Some(best) };
         let least = self.paths[best];
-        let equal: Vec<usize> = candidates.iter().copied().filter(|&port| self.paths[port] == least).collect();
+        let equal: Vec<usize> =
+            candidates.iter().copied().filter(|&port| self.paths[port] == least).collect();
         Some(equal[random.next() as usize % equal.len()])
     }
 
@@ -203,7 +213,9 @@ impl<'a> Balancer<'a> {
         }
         let candidates: Vec<Candidate> = ports.into_iter().map(|port| self.candidate(end, port)).collect();
         let mut choice = Choice::default();
-        candidates.iter().for_each(|candidate| choice.see(candidate, self.lmc > 0, self.rules.dimension_order));
+        candidates
+            .iter()
+            .for_each(|candidate| choice.see(candidate, self.lmc > 0, self.rules.dimension_order));
         let mut best = choice.best?;
         if self.rules.shift {
             let total: u32 = candidates.iter().map(|candidate| candidate.paths).sum();
@@ -217,7 +229,8 @@ impl<'a> Balancer<'a> {
         }
         if let Some(random) = random {
             let least = candidates.iter().map(|candidate| candidate.paths).min()?;
-            let equal: Vec<&Candidate> = candidates.iter().filter(|candidate| candidate.paths == least).collect();
+            let equal: Vec<&Candidate> =
+                candidates.iter().filter(|candidate| candidate.paths == least).collect();
             return Some(equal[random.next() as usize % equal.len()].port);
         }
         if self.lmc > 0 {

@@ -30,8 +30,12 @@ pub(super) fn read(bytes: &[u8], file: &str) -> Result<(Subnet, Vec<Finding>), F
     let mut builder = Builder::new(file);
     let (mut adapters, mut down) = (0, 0);
     for mut line in Line::all(file, text).filter(|line| !line.rest.is_empty()) {
-        if !KINDS.iter().any(|(name, _)| line.rest.strip_prefix(name).is_some_and(|rest| rest.starts_with(' '))) {
-            if line.rest.starts_with("DR path") || line.rest.starts_with('#') || line.rest.starts_with("src/") {
+        if !KINDS
+            .iter()
+            .any(|(name, _)| line.rest.strip_prefix(name).is_some_and(|rest| rest.starts_with(' ')))
+        {
+            if line.rest.starts_with("DR path") || line.rest.starts_with('#') || line.rest.starts_with("src/")
+            {
                 builder.find(FindingKind::Skipped, line.number, format!("skipped: {}", line.rest));
                 continue;
             }
@@ -63,7 +67,8 @@ fn row(builder: &mut Builder, line: &mut Line<'_>) -> Result<(usize, bool), File
     record.speed = line.blanks().word().parse().ok();
     if !line.blanks().skip("- ") {
         // the port is down; the description has quotes but for old versions
-        own.description = line.rest.strip_prefix('\'').and_then(|rest| rest.strip_suffix('\'')).unwrap_or(line.rest);
+        own.description =
+            line.rest.strip_prefix('\'').and_then(|rest| rest.strip_suffix('\'')).unwrap_or(line.rest);
         let (id, new) = node(builder, &own, line)?;
         record.lid = own.lid;
         (record.width, record.speed) = (None, None);

@@ -73,7 +73,11 @@ pub fn detect(bytes: &[u8]) -> Option<Format> {
 /// An unknown format, a line that does not parse, statements that contradict each other.
 pub fn read(bytes: &[u8], file: &str) -> Result<Import, FileError> {
     let format = detect(bytes).ok_or_else(|| {
-        let problem = if bytes.trim_ascii().is_empty() { Problem::Empty("nodes") } else { Problem::UnknownFormat(FORMATS) };
+        let problem = if bytes.trim_ascii().is_empty() {
+            Problem::Empty("nodes")
+        } else {
+            Problem::UnknownFormat(FORMATS)
+        };
         FileError::whole(file, problem)
     })?;
     read_as(bytes, file, format)

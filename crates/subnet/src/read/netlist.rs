@@ -14,8 +14,20 @@ const NOISE: [&str; 9] =
 
 /// Lines that set a value of the next node.
 const SETTINGS: [&str; 14] = [
-    "vendid", "devid", "sysimgguid", "switchguids", "switchguid", "caguids", "caguid", "hcaguids", "hcaguid",
-    "rtguids", "rtguid", "width", "speed", "extspeed",
+    "vendid",
+    "devid",
+    "sysimgguid",
+    "switchguids",
+    "switchguid",
+    "caguids",
+    "caguid",
+    "hcaguids",
+    "hcaguid",
+    "rtguids",
+    "rtguid",
+    "width",
+    "speed",
+    "extspeed",
 ];
 
 /// Reads a netlist.
@@ -95,9 +107,12 @@ impl Reader {
             let alias = line.skip("@");
             return self.end(line, alias);
         }
-        for (word, kind) in
-            [("Switch", NodeKind::Switch), ("Hca", NodeKind::Adapter), ("Ca", NodeKind::Adapter), ("Rt", NodeKind::Router)]
-        {
+        for (word, kind) in [
+            ("Switch", NodeKind::Switch),
+            ("Hca", NodeKind::Adapter),
+            ("Ca", NodeKind::Adapter),
+            ("Rt", NodeKind::Router),
+        ] {
             let mut rest = line;
             if rest.skip(word) && rest.rest.starts_with([' ', '\t']) {
                 return self.node(rest, kind);
@@ -206,7 +221,8 @@ impl Reader {
             return Err(line.expected("a record (Switch, Ca, Hca, Rt) before its ports"));
         };
         line.expect("[")?;
-        let mut end = EndRecord { port: line.decimal("a port number")?, line: line.number, ..EndRecord::default() };
+        let mut end =
+            EndRecord { port: line.decimal("a port number")?, line: line.number, ..EndRecord::default() };
         line.expect("]")?;
         if line.skip("(") {
             end.guid = Guid(line.hex("a GUID")?);
@@ -241,7 +257,9 @@ impl Reader {
     fn limits(&mut self, line: &mut Line<'_>, end: &mut EndRecord) -> Result<(), FileError> {
         loop {
             line.blanks();
-            let Some(option) = ["w=", "s=", "e="].into_iter().find(|option| line.skip(option)) else { return Ok(()) };
+            let Some(option) = ["w=", "s=", "e="].into_iter().find(|option| line.skip(option)) else {
+                return Ok(());
+            };
             let value = line.number("a number")?;
             let best = |table: &[(u64, Speed)]| table.iter().find(|row| value & row.0 != 0).map(|row| row.1);
             match option {
@@ -274,8 +292,12 @@ fn description<'a>(line: &mut Line<'a>) -> Result<(String, &'a str), FileError> 
 
 /// The number after `name` in `tail`.
 fn after(line: &Line<'_>, tail: &str, name: &'static str) -> Result<Option<u64>, FileError> {
-    let Some((_, rest)) = tail.split_once(name) else { return Ok(None) };
-    Line { rest, ..*line }.number("a number").map(Some)
+    match tail.split_once(name) {
+        Some((_, rest)) => Line { rest, ..*line }.number("a number").map(Some),
+        // the line was cut
+        None if tail.ends_with(name.trim_end()) => Err(Line { rest: "", ..*line }.expected("a number")),
+        None => Ok(None),
+    }
 }
 
 /// Reads the comment of a port: `"description" lid L 4xEDR`, on adapters `lid L lmc M "description" lid L 4xEDR`.
@@ -291,6 +313,9 @@ fn comment(line: &mut Line<'_>, end: &mut EndRecord) -> Result<(), FileError> {
         let Some(width) = lanes.parse().ok().and_then(Width::new) else { continue };
         end.width = Some(width);
         end.speed = speed.parse().ok();
+        if end.speed.is_none() && speed != "???" {
+            return Err(Line { rest: word, ..*line }.expected("a speed after the width (SDR to XDR, or ???)"));
+        }
     }
     Ok(())
 }

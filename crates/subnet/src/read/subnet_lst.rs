@@ -13,7 +13,8 @@ pub(super) fn matches(line: &str) -> bool {
 pub(super) fn read(bytes: &[u8], file: &str) -> Result<(Subnet, Vec<Finding>), FileError> {
     let text = text(bytes, file)?;
     let mut builder = Builder::new(file);
-    for mut line in Line::all(file, text).filter(|line| !line.rest.is_empty() && !line.rest.starts_with('#')) {
+    for mut line in Line::all(file, text).filter(|line| !line.rest.is_empty() && !line.rest.starts_with('#'))
+    {
         row(&mut builder, &mut line)?;
     }
     builder.finish()

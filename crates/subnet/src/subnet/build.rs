@@ -3,7 +3,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::finding::{self, port_name};
-use super::{Finding, FindingKind, MAX_LID, MAX_LMC, MAX_PORT, Node, NodeId, NodeKind, Port, PortId, Speed, Subnet, Width};
+use super::{
+    Finding, FindingKind, MAX_LID, MAX_LMC, MAX_PORT, Node, NodeId, NodeKind, Port, PortId, Speed, Subnet,
+    Width,
+};
 use crate::{FileError, Guid, Problem};
 
 /// Declaration of a node.
@@ -164,11 +167,17 @@ impl Builder {
     }
 
     fn lid(&self, line: usize, lid: u64) -> Result<u16, FileError> {
-        u16::try_from(lid).ok().filter(|&lid| lid <= MAX_LID).ok_or_else(|| self.error(line, Problem::LidRange(lid)))
+        u16::try_from(lid)
+            .ok()
+            .filter(|&lid| lid <= MAX_LID)
+            .ok_or_else(|| self.error(line, Problem::LidRange(lid)))
     }
 
     fn lmc(&self, line: usize, lmc: u64) -> Result<u8, FileError> {
-        u8::try_from(lmc).ok().filter(|&lmc| lmc <= MAX_LMC).ok_or_else(|| self.error(line, Problem::LmcRange(lmc)))
+        u8::try_from(lmc)
+            .ok()
+            .filter(|&lmc| lmc <= MAX_LMC)
+            .ok_or_else(|| self.error(line, Problem::LmcRange(lmc)))
     }
 
     /// Declares the port on which the subnet manager runs.
@@ -293,7 +302,9 @@ impl Builder {
                 let text = format!("{} is connected to itself", port_name(&self.subnet, this));
                 return Err(self.error(end.line, Problem::Contradiction(text)));
             }
-            if let Some((first, _)) = stated.insert(this, (peer, end.line)).filter(|&(first, _)| first != peer) {
+            if let Some((first, _)) =
+                stated.insert(this, (peer, end.line)).filter(|&(first, _)| first != peer)
+            {
                 return Err(self.two_cables(end.line, this, first, peer));
             }
             self.hear_about(peer, end)?;
@@ -383,7 +394,8 @@ impl Builder {
             }
         }
         if derived > 0 {
-            let text = format!("{derived} ports of adapters have no GUID: node GUID plus port number is used");
+            let text =
+                format!("{derived} ports of adapters have no GUID: node GUID plus port number is used");
             self.find(FindingKind::Derived, 0, text);
         }
     }

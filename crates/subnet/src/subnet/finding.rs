@@ -103,7 +103,8 @@ fn degraded(subnet: &Subnet, file: &str, findings: &mut Vec<Finding>) {
             *frequency[usize::from(class(a, b))].entry(gbps(rate)).or_default() += 1;
         }
     }
-    let usual = frequency.map(|map| map.into_iter().max_by_key(|&(rate, count)| (count, rate)).map(|(rate, _)| rate));
+    let usual =
+        frequency.map(|map| map.into_iter().max_by_key(|&(rate, count)| (count, rate)).map(|(rate, _)| rate));
     for (a, b) in subnet.cables() {
         let line = subnet.node(a.node).line;
         let ends = format!("{} - {}", port_name(subnet, a), port_name(subnet, b));
@@ -144,10 +145,14 @@ fn fewer_cables(subnet: &Subnet, file: &str, findings: &mut Vec<Finding>) {
         sorted.sort_unstable();
         let usual = sorted[sorted.len() / 2];
         let agreed = sorted.iter().filter(|&&count| count == usual).count();
-        for (count, id) in members.into_iter().filter(|&(count, _)| agreed * 2 > sorted.len() && count < usual) {
+        for (count, id) in
+            members.into_iter().filter(|&(count, _)| agreed * 2 > sorted.len() && count < usual)
+        {
             let node = subnet.node(id);
-            let text =
-                format!("\"{}\" ({}) has {count} cables to switches, its like {usual}", node.description, node.guid);
+            let text = format!(
+                "\"{}\" ({}) has {count} cables to switches, its like {usual}",
+                node.description, node.guid
+            );
             findings.push(Finding::new(FindingKind::FewerCables, file, node.line, text));
         }
     }

@@ -5,8 +5,8 @@ pub(crate) mod finding;
 mod link;
 
 pub(crate) use build::{Builder, EndRecord, NodeRecord};
-pub use finding::{Finding, FindingKind};
 pub(crate) use finding::port_name;
+pub use finding::{Finding, FindingKind};
 pub use link::{Speed, Width};
 
 use serde::Serialize;
@@ -198,7 +198,8 @@ impl Subnet {
         };
         for (a, b) in self.cables() {
             counts.cables += 1;
-            counts.switch_cables += usize::from(self.node(a.node).is_switch() && self.node(b.node).is_switch());
+            counts.switch_cables +=
+                usize::from(self.node(a.node).is_switch() && self.node(b.node).is_switch());
         }
         counts.ports = self.nodes.iter().map(|node| usize::from(node.num_ports())).sum();
         let lids = |node: &Node| node.ports.iter().map(|port| port.lids().len()).sum::<usize>();
