@@ -10,6 +10,7 @@ use std::sync::LazyLock;
 
 use fabricsim_routing::fdbs;
 use fabricsim_spec::{Experiment, Links};
+use fabricsim_subnet::{Engine, LidOptions, Options, PathSls, Sl2Vl, Subnet, TableFile, TorusConfig};
 use fabricsim_topology::{Defaults, Format, Graph, parse};
 use fabricsim_units::{Bytes, Rate, Time};
 use fabricsim_wire::capture::{self, ErfRecord};
@@ -21,7 +22,7 @@ use fabricsim_wire::packet::PacketView;
 pub type Target = fn(&[u8]) -> bool;
 
 /// All targets, by name.
-pub const TARGETS: [(&str, Target); 8] = [
+pub const TARGETS: [(&str, Target); 13] = [
     ("experiment", experiment),
     ("overrides", overrides),
     ("graph_toml", graph_toml),
@@ -30,6 +31,11 @@ pub const TARGETS: [(&str, Target); 8] = [
     ("fdbs", fdbs),
     ("quantities", quantities),
     ("wire", wire),
+    ("subnet", subnet),
+    ("subnet_tables", subnet_tables),
+    ("subnet_sl2vl", subnet_sl2vl),
+    ("subnet_path_sls", subnet_path_sls),
+    ("subnet_torus", subnet_torus),
 ];
 
 /// A small experiment that is right.
@@ -41,6 +47,82 @@ static MESH: LazyLock<Graph> = LazyLock::new(|| {
     let experiment = fabricsim_spec::read(text, "e.toml", &[]).expect("it is right");
     fabricsim_topology::build(&experiment, Path::new("."), "e.toml").expect("it is right")
 });
+
+/// Two switches and two adapters with LIDs, for tables.
+static SUBNET: LazyLock<Subnet> = LazyLock::new(|| {
+    let text = include_bytes!("../seeds/subnet/small.ibnet");
+    let mut subnet = fabricsim_subnet::read(text, "small.ibnet").expect("it is right").subnet;
+    fabricsim_subnet::assign_lids(&mut subnet, LidOptions::default()).expect("there are enough LIDs");
+    subnet
+});
+
+/// Largest subnet that the target routes, in ports: larger ones are only read.
+const MOST_PORTS: usize = 400;
+
+/// A subnet in any format. Small ones get LIDs and are routed by all engines, analysed, written, and read again.
+pub fn subnet(bytes: &[u8]) -> bool {
+    let Ok(mut import) = fabricsim_subnet::read(bytes, "subnet").map_err(|error| drop(error.to_string()))
+    else {
+        return false;
+    };
+    for format in [
+        fabricsim_subnet::Format::Ibnetdiscover,
+        fabricsim_subnet::Format::IbnetdiscoverPorts,
+        fabricsim_subnet::Format::OpensmSubnet,
+    ] {
+        drop(fabricsim_subnet::read_as(import.subnet.to_text(format).as_bytes(), "again", format));
+    }
+    let is_small = import.subnet.counts().ports <= MOST_PORTS;
+    if is_small && fabricsim_subnet::assign_lids(&mut import.subnet, LidOptions::default()).is_ok() {
+        for engine in Engine::all() {
+            match engine.route(&import.subnet, &Options::default()) {
+                Ok(routing) => {
+                    let (tables, sls) = (&routing.tables, routing.sls.as_ref());
+                    drop(fabricsim_subnet::analyse(&import.subnet, tables, sls, &routing.sl2vl));
+                    drop(fabricsim_subnet::check_tables(&import.subnet, tables, "tables"));
+                }
+                Err(error) => drop(error.to_string()),
+            }
+        }
+    }
+    true
+}
+
+/// Forwarding tables of a small subnet, in any form.
+pub fn subnet_tables(bytes: &[u8]) -> bool {
+    let tables = TableFile::read(bytes, "tables").and_then(|file| file.bind(&SUBNET));
+    match tables {
+        Ok((tables, _)) => {
+            drop(fabricsim_subnet::check_tables(&SUBNET, &tables, "tables"));
+            drop(fabricsim_subnet::analyse(&SUBNET, &tables, None, &Sl2Vl::modulo(1)));
+            true
+        }
+        Err(error) => {
+            drop(error.to_string());
+            false
+        }
+    }
+}
+
+/// SL2VL tables of a small subnet.
+pub fn subnet_sl2vl(bytes: &[u8]) -> bool {
+    Sl2Vl::read(bytes, "sl2vl", &SUBNET).map_err(|error| drop(error.to_string())).is_ok()
+}
+
+/// Service levels of the paths of a small subnet.
+pub fn subnet_path_sls(bytes: &[u8]) -> bool {
+    PathSls::read(bytes, "path-sls", &SUBNET).map_err(|error| drop(error.to_string())).is_ok()
+}
+
+/// The description of a torus, which a small subnet is not.
+pub fn subnet_torus(bytes: &[u8]) -> bool {
+    let Ok(torus) = TorusConfig::read(bytes, "torus").map_err(|error| drop(error.to_string())) else {
+        return false;
+    };
+    let options = Options { torus: Some(torus), ..Options::default() };
+    drop(Engine::Torus2Qos.route(&SUBNET, &options));
+    true
+}
 
 /// The text of an experiment file. A small network is built.
 pub fn experiment(bytes: &[u8]) -> bool {

@@ -103,11 +103,12 @@ pub(crate) fn route_subnet(py: Python<'_>, request: Request) -> PyResult<(String
         }
         let subnet = subnet.connected();
         let source = request.source(&subnet)?;
-        let routed = report::route(subnet, request.lmc, &source, &request.matrix).map_err(|error| match error {
-            RoutedError::Route(RouteError::Lanes(_) | RouteError::RootsAbsent) => bad_input(error),
-            RoutedError::Matrix(message) => bad_input(format!("--matrix: {message}")),
-            error => PyRuntimeError::new_err(error.to_string()),
-        })?;
+        let routed =
+            report::route(subnet, request.lmc, &source, &request.matrix).map_err(|error| match error {
+                RoutedError::Route(RouteError::Lanes(_) | RouteError::RootsAbsent) => bad_input(error),
+                RoutedError::Matrix(message) => bad_input(format!("--matrix: {message}")),
+                error => PyRuntimeError::new_err(error.to_string()),
+            })?;
         Ok((json(&routed.report)?, routed.lfts, routed.sl2vl, routed.path_sls))
     })
 }
@@ -148,8 +149,12 @@ impl Request {
             |file: &Option<File>| file.as_ref().map(named).map(report::guids).transpose().map_err(bad_input);
         let (roots, compute_nodes) = (guids(&self.roots)?, guids(&self.compute_nodes)?);
         let torus = self.torus.as_ref().map(named);
-        let torus = torus.map(|(bytes, name)| TorusConfig::read(bytes, name)).transpose().map_err(bad_input)?;
+        let torus =
+            torus.map(|(bytes, name)| TorusConfig::read(bytes, name)).transpose().map_err(bad_input)?;
         let (port_shifting, scatter_ports, vls) = (self.port_shifting, self.scatter_ports, self.vls);
-        Ok(Source::Engine(engine, Options { roots, compute_nodes, torus, port_shifting, scatter_ports, vls, nue_vls: self.nue_vls }))
+        Ok(Source::Engine(
+            engine,
+            Options { roots, compute_nodes, torus, port_shifting, scatter_ports, vls, nue_vls: self.nue_vls },
+        ))
     }
 }

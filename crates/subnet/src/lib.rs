@@ -15,7 +15,8 @@ mod tables;
 mod write;
 
 pub use analysis::{
-    Analysis, Bisection, Cycle, Demand, LinkLoad, Pairs, PatternLoad, Spread, Traffic, analyse, check_tables, traffic,
+    Analysis, Bisection, Cycle, Demand, LinkLoad, Pairs, PatternLoad, Spread, Traffic, analyse, check_tables,
+    traffic,
 };
 pub use engines::{Engine, NO_PATH, NO_PORT, Options, PathSls, RouteError, Routing, Seed, TorusConfig};
 pub use error::{FileError, Problem};

@@ -50,7 +50,8 @@ pub fn assign_lids(subnet: &mut Subnet, options: LidOptions) -> Result<usize, Li
         free_ranges(subnet, &ports, options.lmc)
     };
     let mut used = vec![false; usize::from(MAX_LID) + 2 + (1 << MAX_LMC)];
-    let manager = subnet.manager.map(|id| PortId { port: subnet.node(id.node).addressed_port(id.port), ..id });
+    let manager =
+        subnet.manager.map(|id| PortId { port: subnet.node(id.node).addressed_port(id.port), ..id });
     if let Some(first) = ports.iter().position(|&id| Some(id) == manager) {
         ports[..=first].rotate_right(1);
     }
@@ -59,7 +60,8 @@ pub fn assign_lids(subnet: &mut Subnet, options: LidOptions) -> Result<usize, Li
         let (count, lmc) = block(subnet, id, options.lmc);
         let state = subnet.port(id);
         let old = u32::from(state.lid);
-        let is_kept = !options.reassign && old != 0 && old % count == 0 && old + count - 1 <= u32::from(MAX_LID);
+        let is_kept =
+            !options.reassign && old != 0 && old % count == 0 && old + count - 1 <= u32::from(MAX_LID);
         let is_kept = is_kept && used[old as usize..(old + count) as usize].iter().all(|used| !used);
         let lid = if is_kept {
             old

@@ -4,9 +4,9 @@ use serde::Serialize;
 use thiserror::Error;
 
 use crate::{
-    Analysis, Counts, Cycle, Demand, Engine, FileError, Finding, Format, Guid, Import, LidError, LidOptions, LinkLoad, Options,
-    Pairs, PathSls, Problem, RouteError, Sl2Vl, Spread, Subnet, TableFile, Tables, Traffic, analyse, assign_lids,
-    check_tables, read, read_as, traffic,
+    Analysis, Counts, Cycle, Demand, Engine, FileError, Finding, Format, Guid, Import, LidError, LidOptions,
+    LinkLoad, Options, Pairs, PathSls, Problem, RouteError, Sl2Vl, Spread, Subnet, TableFile, Tables,
+    Traffic, analyse, assign_lids, check_tables, read, read_as, traffic,
 };
 
 /// A file: its bytes, and its name for messages.
@@ -182,7 +182,10 @@ fn assign_lids_for(subnet: &mut Subnet, lmc: Option<u8>, source: &Source) -> Res
         Source::Given(_) => Ok(0),
         Source::Engine(..) => {
             let options = LidOptions { lmc: lmc.unwrap_or(0), reassign: false };
-            let lacks = subnet.nodes.iter().any(|node| node.end_ports().any(|port| node.ports[usize::from(port)].lid == 0));
+            let lacks = subnet
+                .nodes
+                .iter()
+                .any(|node| node.end_ports().any(|port| node.ports[usize::from(port)].lid == 0));
             if lmc.is_some() || lacks { assign_lids(subnet, options) } else { Ok(0) }
         }
     }
@@ -208,7 +211,13 @@ fn report(
     }
 }
 
-fn dumped(subnet: &Subnet, report: RouteReport, tables: &Tables, sls: Option<&PathSls>, sl2vl: &Sl2Vl) -> Routed {
+fn dumped(
+    subnet: &Subnet,
+    report: RouteReport,
+    tables: &Tables,
+    sls: Option<&PathSls>,
+    sl2vl: &Sl2Vl,
+) -> Routed {
     Routed {
         report,
         lfts: tables.to_dump(subnet),
@@ -224,7 +233,10 @@ fn dumped(subnet: &Subnet, report: RouteReport, tables: &Tables, sls: Option<&Pa
 /// A line that is no GUID.
 pub fn guids((bytes, file): Named<'_>) -> Result<Vec<Guid>, FileError> {
     let text = std::str::from_utf8(bytes).map_err(|_| FileError::whole(file, Problem::NotUtf8))?;
-    let lines = text.lines().enumerate().map(|(index, line)| (index + 1, line.split('#').next().unwrap_or("").trim()));
+    let lines = text
+        .lines()
+        .enumerate()
+        .map(|(index, line)| (index + 1, line.split('#').next().unwrap_or("").trim()));
     let guid = |(number, line): (usize, &str)| {
         let digits = line.strip_prefix("0x").or_else(|| line.strip_prefix("0X")).unwrap_or(line);
         u64::from_str_radix(digits, 16).map(Guid).map_err(|_| {

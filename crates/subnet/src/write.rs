@@ -150,7 +150,11 @@ impl Subnet {
             let _ = write!(text, "VenID:{:08X} DevID:{:04X}0000", node.vendor, node.device);
         }
         let (lid, number) = (self.lid_of(id), id.port);
-        let _ = write!(text, " Rev:{:08X} {{{}}} LID:{lid:04X} PN:{number:02X} }} ", node.revision, node.description);
+        let _ = write!(
+            text,
+            " Rev:{:08X} {{{}}} LID:{lid:04X} PN:{number:02X} }} ",
+            node.revision, node.description
+        );
     }
 }
 

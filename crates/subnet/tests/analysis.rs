@@ -66,7 +66,9 @@ fn the_given_tables_have_the_published_figures() {
             failed.push(format!("{}/{}: {found:?}", row.fabric, row.folder));
         }
         let faults = check_tables(&subnet, &tables, "opensm-lfts.dump").unwrap();
-        if found.pairs.unreachable == 0 && faults.iter().any(|fault| fault.kind != fabricsim_subnet::FindingKind::NoEntry) {
+        if found.pairs.unreachable == 0
+            && faults.iter().any(|fault| fault.kind != fabricsim_subnet::FindingKind::NoEntry)
+        {
             failed.push(format!("{}/{}: {faults:?}", row.fabric, row.folder));
         }
     }
@@ -88,7 +90,10 @@ fn our_engines_have_the_published_figures() {
         };
         let found = analyse(&subnet, &routing.tables, routing.sls.as_ref(), &routing.sl2vl).unwrap();
         let load = (found.link_load.max, found.link_load.min);
-        if load != (row.load.0, row.load.2) || found.pairs.non_minimal != row.non_minimal || found.cycle.is_none() != row.is_free {
+        if load != (row.load.0, row.load.2)
+            || found.pairs.non_minimal != row.non_minimal
+            || found.cycle.is_none() != row.is_free
+        {
             failed.push(format!("{}/{}: {found:?}", row.fabric, row.folder));
         }
     }
@@ -110,8 +115,18 @@ fn nue_with_eight_lanes_is_as_good_as_with_metis() {
         assert!(found.cycle.is_none(), "{name}: {:?}", found.cycle);
         assert!(found.lanes <= 8 && found.pairs.unreachable == 0, "{name}: {found:?}");
         // measured: at most 0.4 % more hops
-        assert!(found.hops_mean <= row.hops * 1.01, "{name}: {} hops, with METIS {}", found.hops_mean, row.hops);
-        assert!(found.link_load.max <= row.load.0 * 3 / 2, "{name}: {:?}, with METIS {:?}", found.link_load, row.load);
+        assert!(
+            found.hops_mean <= row.hops * 1.01,
+            "{name}: {} hops, with METIS {}",
+            found.hops_mean,
+            row.hops
+        );
+        assert!(
+            found.link_load.max <= row.load.0 * 3 / 2,
+            "{name}: {:?}, with METIS {:?}",
+            found.link_load,
+            row.load
+        );
         compared += 1;
     }
     assert!(compared > 0 || reference().is_none());
@@ -134,7 +149,8 @@ fn as_many_layers_as_opensm_or_fewer() {
         ("ft4ary3", "lash", 3),
     ] {
         let Some(root) = reference() else { return };
-        let subnet = subnet(&root.join("tables").join(fabric).join(folder).join("opensm-subnet.lst")).unwrap();
+        let subnet =
+            subnet(&root.join("tables").join(fabric).join(folder).join("opensm-subnet.lst")).unwrap();
         let (engine, options) = case(fabric, folder).unwrap();
         let routing = engine.route(&subnet, &options).unwrap();
         assert!(routing.layers <= needed, "{fabric}/{folder}: {} layers", routing.layers);

@@ -6,7 +6,8 @@ use fabricsim_subnet::{Guid, LidOptions, PortId, Subnet, assign_lids};
 use support::{reference, subnet};
 
 fn lids(subnet: &Subnet) -> Vec<(Guid, u16)> {
-    let ports = subnet.nodes.iter().flat_map(|node| node.end_ports().map(|port| node.ports[usize::from(port)]));
+    let ports =
+        subnet.nodes.iter().flat_map(|node| node.end_ports().map(|port| node.ports[usize::from(port)]));
     let mut lids: Vec<(Guid, u16)> = ports.map(|port| (port.guid, port.lid)).collect();
     lids.sort();
     lids
@@ -29,7 +30,8 @@ fn lids_of_generated_fabrics() {
         // OpenSM ran on this adapter
         ours.manager = ours.find(Guid(0x100000)).map(|node| PortId { node, port: 1 });
         assign_lids(&mut ours, LidOptions { lmc, reassign: false }).unwrap();
-        let theirs = subnet(&folder.join("tables").join(fabric).join(table).join("opensm-subnet.lst")).unwrap();
+        let theirs =
+            subnet(&folder.join("tables").join(fabric).join(table).join("opensm-subnet.lst")).unwrap();
         assert_eq!(lids(&ours), lids(&theirs), "{fabric} {table}");
         let again = assign_lids(&mut ours, LidOptions { lmc, reassign: false }).unwrap();
         assert_eq!(again, 0, "LIDs are kept");

@@ -4,7 +4,9 @@
 
 mod support;
 
-use fabricsim_subnet::{Engine, LidOptions, Options, Sl2Vl, Subnet, TableFile, TorusConfig, analyse, assign_lids, read};
+use fabricsim_subnet::{
+    Engine, LidOptions, Options, Sl2Vl, Subnet, TableFile, TorusConfig, analyse, assign_lids, read,
+};
 use support::generate::{Random, fabric, torus};
 use support::oracle;
 use support::{difference, text};
@@ -33,7 +35,8 @@ fn options(subnet: &Subnet, random: &mut Random, folder: &std::path::Path) -> (O
     if random.below(2) == 0 {
         let switches: Vec<_> = subnet.nodes.iter().filter(|node| node.is_switch()).collect();
         let count = 1 + random.below(2);
-        let roots: Vec<_> = (0..count).map(|_| switches[random.below(switches.len() as u64) as usize].guid).collect();
+        let roots: Vec<_> =
+            (0..count).map(|_| switches[random.below(switches.len() as u64) as usize].guid).collect();
         let lines: Vec<String> = roots.iter().map(ToString::to_string).collect();
         let file = folder.join("roots");
         std::fs::write(&file, lines.join("\n") + "\n").unwrap();
@@ -61,7 +64,11 @@ fn random_fabrics_have_opensms_tables() {
         assign_lids(&mut ours, LidOptions { lmc, reassign: false }).unwrap();
         let fresh = {
             let mut fresh = ours.clone();
-            fresh.nodes.iter_mut().flat_map(|node| &mut node.ports).for_each(|port| (port.lid, port.lmc) = (0, 0));
+            fresh
+                .nodes
+                .iter_mut()
+                .flat_map(|node| &mut node.ports)
+                .for_each(|port| (port.lid, port.lmc) = (0, 0));
             fresh
         };
         for engine in EQUAL {
@@ -69,7 +76,8 @@ fn random_fabrics_have_opensms_tables() {
             let Some(theirs) = oracle::route(&fresh, &format!("{seed}{engine}"), &config) else {
                 panic!("{seed} {name} {engine}: OpenSM did not finish")
             };
-            let mut note = |what: String| failed.push(format!("seed {seed} {name} {engine} {options:?}: {what}"));
+            let mut note =
+                |what: String| failed.push(format!("seed {seed} {name} {engine} {options:?}: {what}"));
             let result = engine.parse::<Engine>().unwrap().route(&ours, &options);
             let count = counts.entry(engine.to_owned()).or_default();
             match (result, theirs.engine.is_empty()) {
@@ -79,10 +87,12 @@ fn random_fabrics_have_opensms_tables() {
                     if let Some(difference) = difference(&routing.tables.to_dump(&ours), &dump) {
                         note(difference);
                     }
-                    if let Some(needed) = lanes_needed(&theirs.log).filter(|&needed| routing.layers > needed) {
+                    if let Some(needed) = lanes_needed(&theirs.log).filter(|&needed| routing.layers > needed)
+                    {
                         note(format!("{} layers, OpenSM {needed}", routing.layers));
                     }
-                    let found = analyse(&ours, &routing.tables, routing.sls.as_ref(), &routing.sl2vl).unwrap();
+                    let found =
+                        analyse(&ours, &routing.tables, routing.sls.as_ref(), &routing.sl2vl).unwrap();
                     if ["lash", "dfsssp", "nue", "updn"].contains(&engine) && found.cycle.is_some() {
                         note(format!("not free of deadlock: {:?}", found.cycle));
                     }
@@ -141,14 +151,22 @@ fn random_tori_have_opensms_tables() {
             (Ok(routing), false) => {
                 equal += 1;
                 let dump = text(&theirs.folder.join("opensm-lfts.dump")).unwrap();
-                failed.extend(difference(&routing.tables.to_dump(&ours), &dump).map(|d| format!("seed {seed} {name}: {d}")));
+                failed.extend(
+                    difference(&routing.tables.to_dump(&ours), &dump)
+                        .map(|d| format!("seed {seed} {name}: {d}")),
+                );
                 let dump = text(&theirs.folder.join("opensm-sl2vl.dump")).unwrap();
-                failed.extend(difference(&routing.sl2vl.to_dump(&ours), &dump).map(|d| format!("seed {seed} {name}: SL2VL {d}")));
+                failed.extend(
+                    difference(&routing.sl2vl.to_dump(&ours), &dump)
+                        .map(|d| format!("seed {seed} {name}: SL2VL {d}")),
+                );
                 let found = analyse(&ours, &routing.tables, routing.sls.as_ref(), &routing.sl2vl).unwrap();
                 failed.extend(found.cycle.map(|cycle| format!("seed {seed} {name}: {cycle:?}")));
             }
             (Err(_), true) => refused += 1,
-            (Ok(_), true) => failed.push(format!("seed {seed} {name}: routed, OpenSM refuses: {}", errors(&theirs.log))),
+            (Ok(_), true) => {
+                failed.push(format!("seed {seed} {name}: routed, OpenSM refuses: {}", errors(&theirs.log)))
+            }
             // OpenSM leaves switches without a place unreachable
             (Err(error), false) if error.to_string().contains("has no place") => {
                 let dump = std::fs::read(theirs.folder.join("opensm-lfts.dump")).unwrap();

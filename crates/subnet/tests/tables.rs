@@ -8,9 +8,8 @@ use fabricsim_subnet::{Engine, PathSls, Routing, Subnet};
 use support::cases::case;
 use support::{difference, reference, subnet, text};
 
-const FABRICS: [&str; 8] = [
-    "mesh3x3", "torus5x5", "irr9", "dfly72", "ft4ary3", "loginoff_qdr144", "avakas", "topograph_dgx_ndr",
-];
+const FABRICS: [&str; 8] =
+    ["mesh3x3", "torus5x5", "irr9", "dfly72", "ft4ary3", "loginoff_qdr144", "avakas", "topograph_dgx_ndr"];
 
 fn set_lmc(subnet: &mut Subnet, lmc: u8) {
     for node in subnet.nodes.iter_mut().filter(|node| !node.is_switch()) {
@@ -51,7 +50,8 @@ fn tables_are_equal_entry_by_entry() {
     let mut compared = Vec::new();
     let mut failed = Vec::new();
     for fabric in FABRICS {
-        let mut cases: Vec<_> = std::fs::read_dir(folder.join("tables").join(fabric)).unwrap().flatten().collect();
+        let mut cases: Vec<_> =
+            std::fs::read_dir(folder.join("tables").join(fabric)).unwrap().flatten().collect();
         cases.sort_by_key(std::fs::DirEntry::file_name);
         for entry in cases {
             let name = entry.file_name().into_string().unwrap();
@@ -69,7 +69,11 @@ fn tables_are_equal_entry_by_entry() {
                     if let Some(difference) = difference(&routing.tables.to_dump(&subnet), &theirs) {
                         failed.push(format!("{fabric}/{name}: {difference}"));
                     }
-                    failed.extend(levels(&subnet, &routing, &entry.path()).into_iter().map(|d| format!("{fabric}/{name}: {d}")));
+                    failed.extend(
+                        levels(&subnet, &routing, &entry.path())
+                            .into_iter()
+                            .map(|d| format!("{fabric}/{name}: {d}")),
+                    );
                 }
                 // OpenSM fell back to MinHop, so its tables are those
                 Err(error) => {

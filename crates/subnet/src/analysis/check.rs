@@ -18,10 +18,13 @@ const NAMED: usize = 5;
 pub fn check_tables(subnet: &Subnet, tables: &Tables, file: &str) -> Result<Vec<Finding>, RouteError> {
     let fabric = Fabric::new(subnet)?;
     let owners = lid_owners(subnet, tables.max_lid().max(fabric.max_lid()));
-    let mut findings: Vec<Finding> =
-        (0..fabric.len()).into_par_iter().flat_map_iter(|at| entries(&fabric, tables, &owners, at, file)).collect();
+    let mut findings: Vec<Finding> = (0..fabric.len())
+        .into_par_iter()
+        .flat_map_iter(|at| entries(&fabric, tables, &owners, at, file))
+        .collect();
     let lids: Vec<usize> = (1..fabric.lid_ends.len()).filter(|&lid| fabric.lid_ends[lid] != NONE).collect();
-    let loops: Vec<Finding> = lids.par_iter().filter_map(|&lid| find_loop(&fabric, tables, lid, file)).collect();
+    let loops: Vec<Finding> =
+        lids.par_iter().filter_map(|&lid| find_loop(&fabric, tables, lid, file)).collect();
     findings.extend(loops);
     Ok(findings)
 }

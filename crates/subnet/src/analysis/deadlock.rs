@@ -68,7 +68,8 @@ impl Dependencies {
         for at in 0..fabric.len() {
             owner.extend(std::iter::repeat_n(at, fabric.peers(at).len()));
         }
-        let mut search = Search { graph: self, fabric, owner, state: vec![0; fabric.num_ports() * self.lanes] };
+        let mut search =
+            Search { graph: self, fabric, owner, state: vec![0; fabric.num_ports() * self.lanes] };
         let found = (0..search.state.len()).find_map(|start| search.from(start))?;
         Some(search.name(&found))
     }
@@ -97,7 +98,9 @@ impl Search<'_> {
         let bit = word * WORD + bits.trailing_zeros() as usize;
         let channel = node / graph.lanes;
         let at = self.owner[channel];
-        let Peer::Switch(next, _) = self.fabric.peers(at)[channel - self.fabric.first_port(at)] else { return None };
+        let Peer::Switch(next, _) = self.fabric.peers(at)[channel - self.fabric.first_port(at)] else {
+            return None;
+        };
         let next_channel = self.fabric.first_port(next as usize) + bit / graph.lanes;
         Some((bit + 1, next_channel * graph.lanes + bit % graph.lanes))
     }

@@ -103,13 +103,22 @@ impl Totals {
 /// # Errors
 ///
 /// The subnet has no switches, LIDs are missing, or it has several parts.
-pub fn analyse(subnet: &Subnet, tables: &Tables, sls: Option<&PathSls>, sl2vl: &Sl2Vl) -> Result<Analysis, RouteError> {
+pub fn analyse(
+    subnet: &Subnet,
+    tables: &Tables,
+    sls: Option<&PathSls>,
+    sl2vl: &Sl2Vl,
+) -> Result<Analysis, RouteError> {
     let fabric = Fabric::new(subnet)?;
     let shortest = HopMatrix::shortest(&fabric);
     let sources = Sources::new(&fabric, sls);
     let lanes = if sls.is_some() || !sl2vl.is_uniform() { usize::from(sl2vl.most()) + 1 } else { 1 };
-    let lids: Vec<usize> =
-        fabric.ends.iter().filter(|end| !end.is_switch && end.switch != NONE).flat_map(crate::fabric::EndPort::lids).collect();
+    let lids: Vec<usize> = fabric
+        .ends
+        .iter()
+        .filter(|end| !end.is_switch && end.switch != NONE)
+        .flat_map(crate::fabric::EndPort::lids)
+        .collect();
     let chunk = lids.len().div_ceil(rayon::current_num_threads() * 4).max(1);
     let totals = lids
         .par_chunks(chunk)
@@ -122,7 +131,14 @@ pub fn analyse(subnet: &Subnet, tables: &Tables, sls: Option<&PathSls>, sl2vl: &
                 match sls {
                     Some(sls) => tree.lanes(&fabric, &sources, sls, sl2vl, lid, &mut totals.dependencies),
                     None if lanes == 1 => tree.depend(&fabric, &mut totals.dependencies),
-                    None => tree.lanes(&fabric, &sources, &PathSls::of_sources(&[], 0), sl2vl, lid, &mut totals.dependencies),
+                    None => tree.lanes(
+                        &fabric,
+                        &sources,
+                        &PathSls::of_sources(&[], 0),
+                        sl2vl,
+                        lid,
+                        &mut totals.dependencies,
+                    ),
                 }
             }
             totals
@@ -136,7 +152,9 @@ pub fn analyse(subnet: &Subnet, tables: &Tables, sls: Option<&PathSls>, sl2vl: &
 fn summary(fabric: &Fabric<'_>, totals: &Totals) -> Analysis {
     let mut links: Vec<(u64, usize, usize)> = Vec::new();
     for at in 0..fabric.len() {
-        links.extend(fabric.switch_links(at).map(|(port, ..)| (totals.loads[fabric.first_port(at) + port], at, port)));
+        links.extend(
+            fabric.switch_links(at).map(|(port, ..)| (totals.loads[fabric.first_port(at) + port], at, port)),
+        );
     }
     let sum: u64 = links.iter().map(|link| link.0).sum();
     let link_load = Spread {

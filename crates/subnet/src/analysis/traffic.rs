@@ -121,7 +121,8 @@ impl Paths<'_> {
 
     /// The load of a pattern from the largest loads of its phases.
     fn load(&self, pattern: &'static str, phases: &[(usize, (f64, usize))]) -> PatternLoad {
-        let worst = phases.iter().copied().reduce(|worst, next| if next.1.0 > worst.1.0 { next } else { worst });
+        let worst =
+            phases.iter().copied().reduce(|worst, next| if next.1.0 > worst.1.0 { next } else { worst });
         let (worst_phase, (worst_max, link)) = worst.unwrap_or((0, (0.0, usize::MAX)));
         let sum: f64 = phases.iter().map(|phase| phase.1.0).sum();
         PatternLoad {
@@ -173,9 +174,9 @@ impl Paths<'_> {
 
     fn matrix(&self, matrix: &[Demand]) -> PatternLoad {
         let place = |id: PortId| self.ports.iter().position(|end| end.id == id);
-        let flows = matrix.iter().filter_map(|demand| {
-            Some((place(demand.source)?, place(demand.destination)?, demand.weight))
-        });
+        let flows = matrix
+            .iter()
+            .filter_map(|demand| Some((place(demand.source)?, place(demand.destination)?, demand.weight)));
         self.load("matrix", &[(0, self.largest(flows))])
     }
 
@@ -185,7 +186,8 @@ impl Paths<'_> {
         if half < 2 {
             return None;
         }
-        let means: Vec<f64> = (0..BISECTIONS).into_par_iter().map(|seed| self.bisection(seed, half)).collect();
+        let means: Vec<f64> =
+            (0..BISECTIONS).into_par_iter().map(|seed| self.bisection(seed, half)).collect();
         let samples = BISECTIONS as f64;
         let mean = means.iter().sum::<f64>() / samples;
         let variance = means.iter().map(|value| (value - mean).powi(2)).sum::<f64>() / (samples - 1.0);
@@ -196,8 +198,9 @@ impl Paths<'_> {
     fn bisection(&self, seed: u64, half: usize) -> f64 {
         let mut order: Vec<usize> = (0..self.ports.len()).collect();
         order.shuffle(&mut ChaCha8Rng::seed_from_u64(seed));
-        let flows: Vec<(usize, usize)> =
-            (0..half).flat_map(|pair| [(order[pair], order[half + pair]), (order[half + pair], order[pair])]).collect();
+        let flows: Vec<(usize, usize)> = (0..half)
+            .flat_map(|pair| [(order[pair], order[half + pair]), (order[half + pair], order[pair])])
+            .collect();
         let mut loads = vec![0_u32; self.fabric.num_ports()];
         for &(from, to) in &flows {
             self.walk(from, to, |link| loads[link] += 1);
@@ -248,7 +251,10 @@ mod tests {
     fn one_cable_carries_all_that_crosses() {
         let found = of(&dumbbell(4, 1), &[]);
         let incast = &found.patterns[2];
-        assert_eq!((incast.pattern, incast.phases, incast.mean_max, incast.worst_max), ("incast", 8, 4.0, 4.0));
+        assert_eq!(
+            (incast.pattern, incast.phases, incast.mean_max, incast.worst_max),
+            ("incast", 8, 4.0, 4.0)
+        );
         assert!(found.patterns[0].worst_max <= 4.0 && found.patterns[0].hot_link.contains('A'));
         let bisection = found.bisection.unwrap();
         // Of eight ports in random pairs, a pair crosses with probability 4/7: the mean number of flows in a direction is 16/7.
@@ -262,7 +268,8 @@ mod tests {
     fn a_matrix_counts_its_weights_where_they_cross() {
         let subnet = dumbbell(2, 1);
         let port = |name: &str| {
-            let node = subnet.ids().find(|(_, node)| node.description == name).map_or(NodeId(0), |(id, _)| id);
+            let node =
+                subnet.ids().find(|(_, node)| node.description == name).map_or(NodeId(0), |(id, _)| id);
             PortId { node, port: 1 }
         };
         let demand = |from, to, weight| Demand { source: port(from), destination: port(to), weight };

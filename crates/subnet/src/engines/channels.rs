@@ -66,7 +66,8 @@ impl Channels {
         for at in 0..fabric.len() {
             for (port, next, back) in fabric.switch_links(at) {
                 let (own, far) = (fabric.switch_lid(at) as u64, fabric.switch_lid(next) as u64);
-                keys[fabric.first_port(at) + port] = (own << 48) + ((port as u64) << 32) + (far << 16) + back as u64;
+                keys[fabric.first_port(at) + port] =
+                    (own << 48) + ((port as u64) << 32) + (far << 16) + back as u64;
             }
         }
         Self {
@@ -89,7 +90,13 @@ impl Channels {
         let new = self.channels.len() as u32;
         self.index[port] = new;
         self.ports.push(port as u32);
-        self.channels.push(Channel { next: Vec::new(), state: State::New, before: NONE, less: NONE, greater: NONE });
+        self.channels.push(Channel {
+            next: Vec::new(),
+            state: State::New,
+            before: NONE,
+            less: NONE,
+            greater: NONE,
+        });
         if new == 0 {
             return;
         }
@@ -108,7 +115,7 @@ impl Channels {
     }
 
     /// Adds a path to the dependency of channel `before` on `port`.
-    pub(super) fn add_pair(&mut self, before: usize, _at: usize, port: usize, path: (u32, u32), weight: u32) {
+    pub(super) fn add_pair(&mut self, before: usize, port: usize, path: (u32, u32), weight: u32) {
         let to = self.index[port];
         let next = &mut self.channels[self.index[before] as usize].next;
         match next.iter_mut().find(|dependency| dependency.to == to) {
@@ -121,7 +128,7 @@ impl Channels {
     }
 
     /// Removes the weight of a path from a dependency, unless the dependency was broken already.
-    pub(super) fn remove_pair(&mut self, before: usize, _at: usize, port: usize, weight: u32) {
+    pub(super) fn remove_pair(&mut self, before: usize, port: usize, weight: u32) {
         let to = self.index[port];
         let next = &mut self.channels[self.index[before] as usize].next;
         if let Some(dependency) = next.iter_mut().find(|dependency| dependency.to == to) {
@@ -157,7 +164,11 @@ impl Channels {
         while let Some(at) = self.current {
             self.channels[at as usize].state = State::Open;
             let state = |to: u32| self.channels[to as usize].state;
-            let next = self.channels[at as usize].next.iter().map(|next| next.to).find(|&to| state(to) != State::Done);
+            let next = self.channels[at as usize]
+                .next
+                .iter()
+                .map(|next| next.to)
+                .find(|&to| state(to) != State::Done);
             match next {
                 Some(to) if state(to) == State::Open => return Some(to),
                 Some(to) => {
@@ -195,9 +206,10 @@ impl Channels {
         let mut at = cycle;
         loop {
             let channels = &self.channels;
-            let next = channels[at as usize].next.iter().position(|next| {
-                channels[next.to as usize].state == State::Open || next.to == cycle
-            });
+            let next = channels[at as usize]
+                .next
+                .iter()
+                .position(|next| channels[next.to as usize].state == State::Open || next.to == cycle);
             let Some(slot) = next else { break };
             let dependency = &channels[at as usize].next[slot];
             if weakest.is_none_or(|(weight, ..)| dependency.weight < weight) {

@@ -14,9 +14,9 @@ use crate::{RouteError, Sl2Vl, Tables};
 pub(super) fn route(fabric: &Fabric<'_>, options: &Options) -> Result<Routing, RouteError> {
     let tables = sssp::tables(fabric);
     let lanes = usize::from(options.vls);
-    let Layers { layer, paths, needed } = Layering::new(fabric, &tables).split(lanes).ok_or_else(|| {
-        RouteError::TooFewLanes { engine: "dfsssp", lanes: options.vls }
-    })?;
+    let Layers { layer, paths, needed } = Layering::new(fabric, &tables)
+        .split(lanes)
+        .ok_or_else(|| RouteError::TooFewLanes { engine: "dfsssp", lanes: options.vls })?;
     let split = shares(&paths, needed, lanes);
     // each layer gets as many lanes as its share, in order
     let mut base = vec![0u8; needed];
@@ -27,7 +27,8 @@ pub(super) fn route(fabric: &Fabric<'_>, options: &Options) -> Result<Routing, R
     for index in 0..needed {
         shares[usize::from(base[index])] = split[index];
     }
-    let sls = PathSls::new(fabric, |at, lid| base[usize::from(layer[at * tables.row(0).len() + lid])], shares);
+    let sls =
+        PathSls::new(fabric, |at, lid| base[usize::from(layer[at * tables.row(0).len() + lid])], shares);
     let mut routing = Routing::new(tables, HopMatrix::shortest(fabric));
     routing.layers = needed as u8;
     routing.sls = Some(sls);
@@ -66,7 +67,9 @@ type Path = (u32, u32);
 
 struct Layering<'a> {
     fabric: &'a Fabric<'a>,
-    tables: &'a Tables,
+    columns: Columns,
+    /// Number of LIDs, 0 included.
+    width: usize,
     /// Number of adapters' LIDs at each switch: weight of a path from there.
     sources: Vec<u32>,
     layer: Vec<u8>,
@@ -74,7 +77,7 @@ struct Layering<'a> {
 }
 
 impl<'a> Layering<'a> {
-    fn new(fabric: &'a Fabric<'a>, tables: &'a Tables) -> Self {
+    fn new(fabric: &'a Fabric<'a>, tables: &Tables) -> Self {
         let mut sources = vec![0; fabric.len()];
         for end in fabric.ends.iter().filter(|end| !end.is_switch && end.switch != NONE) {
             if sssp::kind(fabric, end) != NodeKind::Router {
@@ -82,7 +85,8 @@ impl<'a> Layering<'a> {
             }
         }
         let layer = vec![0; fabric.len() * tables.row(0).len()];
-        Self { fabric, tables, sources, layer, paths: Vec::new() }
+        let (columns, width) = (Columns::new(fabric, tables), tables.row(0).len());
+        Self { fabric, columns, width, sources, layer, paths: Vec::new() }
     }
 
     /// Splits the paths into at most `lanes` layers; none if they do not suffice.
@@ -97,14 +101,14 @@ impl<'a> Layering<'a> {
                     return None;
                 }
                 for path in paths {
-                    let slot = path.0 as usize * self.tables.row(0).len() + path.1 as usize;
+                    let slot = path.0 as usize * self.width + path.1 as usize;
                     if usize::from(self.layer[slot]) != layer {
                         continue;
                     }
                     self.layer[slot] = layer as u8 + 1;
                     let weight = self.sources[path.0 as usize];
-                    now.remove(self.fabric, self.tables, path, weight);
-                    next.add(self.fabric, self.tables, path, weight);
+                    self.columns.remove(&mut now, path, weight);
+                    self.columns.add(&mut next, path, weight);
                     moved += u64::from(weight);
                 }
                 needed = layer + 2;
@@ -133,7 +137,7 @@ impl<'a> Layering<'a> {
             let end = &self.fabric.ends[end as usize];
             for lid in end.lids() {
                 for &at in switches.iter().filter(|&&at| at != end.switch as usize && self.sources[at] > 0) {
-                    channels.add(self.fabric, self.tables, (at as u32, lid as u32), self.sources[at]);
+                    self.columns.add(&mut channels, (at as u32, lid as u32), self.sources[at]);
                 }
             }
         }
@@ -145,37 +149,68 @@ impl<'a> Layering<'a> {
     }
 }
 
-impl Channels {
+/// Paths of tables, destination by destination: output port by LID, then switch.
+struct Columns {
+    switches: usize,
+    ports: Vec<u8>,
+    /// First port of each switch in dense arrays, and the switch behind each port.
+    first: Vec<u32>,
+    behind: Vec<u32>,
+}
+
+impl Columns {
+    fn new(fabric: &Fabric<'_>, tables: &Tables) -> Self {
+        let switches = fabric.len();
+        let mut ports = vec![0; switches * tables.row(0).len()];
+        for at in 0..switches {
+            for (lid, &port) in tables.row(at).iter().enumerate() {
+                ports[lid * switches + at] = port;
+            }
+        }
+        let mut behind = vec![NONE; fabric.num_ports()];
+        for at in 0..switches {
+            for (port, next, _) in fabric.switch_links(at) {
+                behind[fabric.first_port(at) + port] = next as u32;
+            }
+        }
+        let first = (0..=switches).map(|at| fabric.first_port(at) as u32).collect();
+        Self { switches, ports, first, behind }
+    }
+
+    /// Calls `visit` with each channel (port index of the fabric) between switches of a path.
+    #[inline]
+    fn walk(&self, path: Path, mut visit: impl FnMut(usize)) {
+        let column = &self.ports[path.1 as usize * self.switches..(path.1 as usize + 1) * self.switches];
+        let mut at = path.0 as usize;
+        // tables of shortest paths have no loops; the bound keeps damaged ones from hanging
+        for _ in 0..self.switches {
+            let channel = self.first[at] as usize + usize::from(column[at]);
+            if column[at] == 0 || channel >= self.first[at + 1] as usize || self.behind[channel] == NONE {
+                return;
+            }
+            visit(channel);
+            at = self.behind[channel] as usize;
+        }
+    }
+
     /// Adds the dependencies of a path.
-    fn add(&mut self, fabric: &Fabric<'_>, tables: &Tables, path: Path, weight: u32) {
+    fn add(&self, channels: &mut Channels, path: Path, weight: u32) {
         let mut before = None;
-        walk(fabric, tables, path, |channel, at| {
-            self.use_channel(channel);
+        self.walk(path, |channel| {
+            channels.use_channel(channel);
             if let Some(before) = before.replace(channel) {
-                self.add_pair(before, at, channel, path, weight);
+                channels.add_pair(before, channel, path, weight);
             }
         });
     }
 
     /// Removes the dependencies of a path.
-    fn remove(&mut self, fabric: &Fabric<'_>, tables: &Tables, path: Path, weight: u32) {
+    fn remove(&self, channels: &mut Channels, path: Path, weight: u32) {
         let mut before = None;
-        walk(fabric, tables, path, |channel, at| {
+        self.walk(path, |channel| {
             if let Some(before) = before.replace(channel) {
-                self.remove_pair(before, at, channel, weight);
+                channels.remove_pair(before, channel, weight);
             }
         });
-    }
-}
-
-/// Calls `visit` with each channel (port index of the fabric) between switches of a path, and its switch.
-fn walk(fabric: &Fabric<'_>, tables: &Tables, path: Path, mut visit: impl FnMut(usize, usize)) {
-    let mut at = path.0 as usize;
-    // tables of shortest paths have no loops; the bound keeps damaged ones from hanging
-    for _ in 0..fabric.len() {
-        let port = usize::from(tables.row(at)[path.1 as usize]);
-        let Some(&crate::fabric::Peer::Switch(next, _)) = fabric.peers(at).get(port) else { return };
-        visit(fabric.first_port(at) + port, at);
-        at = next as usize;
     }
 }

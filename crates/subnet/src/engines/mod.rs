@@ -29,8 +29,8 @@ use std::str::FromStr;
 use serde::{Serialize, Serializer};
 use thiserror::Error;
 
-pub use hops::NO_PATH;
 pub(crate) use hops::HopMatrix;
+pub use hops::NO_PATH;
 pub(crate) use service_levels::LEVELS;
 pub use service_levels::PathSls;
 pub use torus::{Seed, TorusConfig};
@@ -150,7 +150,15 @@ pub struct Options {
 
 impl Default for Options {
     fn default() -> Self {
-        Self { roots: None, compute_nodes: None, torus: None, port_shifting: false, scatter_ports: 0, vls: 8, nue_vls: 1 }
+        Self {
+            roots: None,
+            compute_nodes: None,
+            torus: None,
+            port_shifting: false,
+            scatter_ports: 0,
+            vls: 8,
+            nue_vls: 1,
+        }
     }
 }
 

@@ -61,7 +61,9 @@ pub(super) fn tables(fabric: &Fabric<'_>) -> Tables {
             graph.search(end.switch as usize, !end.is_switch);
             for at in 0..fabric.len() {
                 match graph.used[at] {
-                    NO_LINK if at == end.switch as usize && !end.is_switch => tables.row_mut(at)[lid] = end.port,
+                    NO_LINK if at == end.switch as usize && !end.is_switch => {
+                        tables.row_mut(at)[lid] = end.port
+                    }
                     NO_LINK => {}
                     link => tables.row_mut(at)[lid] = graph.links[link as usize].port,
                 }

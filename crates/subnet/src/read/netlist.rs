@@ -292,8 +292,12 @@ fn description<'a>(line: &mut Line<'a>) -> Result<(String, &'a str), FileError> 
 
 /// The number after `name` in `tail`.
 fn after(line: &Line<'_>, tail: &str, name: &'static str) -> Result<Option<u64>, FileError> {
-    let Some((_, rest)) = tail.split_once(name) else { return Ok(None) };
-    Line { rest, ..*line }.number("a number").map(Some)
+    match tail.split_once(name) {
+        Some((_, rest)) => Line { rest, ..*line }.number("a number").map(Some),
+        // the line was cut
+        None if tail.ends_with(name.trim_end()) => Err(Line { rest: "", ..*line }.expected("a number")),
+        None => Ok(None),
+    }
 }
 
 /// Reads the comment of a port: `"description" lid L 4xEDR`, on adapters `lid L lmc M "description" lid L 4xEDR`.
@@ -309,6 +313,9 @@ fn comment(line: &mut Line<'_>, end: &mut EndRecord) -> Result<(), FileError> {
         let Some(width) = lanes.parse().ok().and_then(Width::new) else { continue };
         end.width = Some(width);
         end.speed = speed.parse().ok();
+        if end.speed.is_none() && speed != "???" {
+            return Err(Line { rest: word, ..*line }.expected("a speed after the width (SDR to XDR, or ???)"));
+        }
     }
     Ok(())
 }

@@ -42,7 +42,9 @@ impl Subnet {
 
     fn cabled(&self, id: NodeId) -> impl Iterator<Item = PortId> + '_ {
         let ports = self.node(id).ports.iter().enumerate();
-        ports.filter(|(_, port)| port.peer.is_some()).map(move |(port, _)| PortId { node: id, port: port as u8 })
+        ports
+            .filter(|(_, port)| port.peer.is_some())
+            .map(move |(port, _)| PortId { node: id, port: port as u8 })
     }
 
     /// The node with a description or GUID.

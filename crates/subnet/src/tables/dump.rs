@@ -54,7 +54,10 @@ impl Tables {
             let node = subnet.node(id);
             let (lid, guid, description) = (node.ports[0].lid, node.guid, &node.description);
             let most = self.max_lid();
-            line(&mut text, format_args!("Unicast lids [0-{most}] of switch Lid {lid} guid {guid} ('{description}'):"));
+            line(
+                &mut text,
+                format_args!("Unicast lids [0-{most}] of switch Lid {lid} guid {guid} ('{description}'):"),
+            );
             for (lid, port) in self.entries(index, node) {
                 let _ = write!(text, "0x{lid:04x} {port:03} # ");
                 match owners[lid] {
@@ -76,7 +79,12 @@ impl Tables {
             let node = subnet.node(id);
             let (lid, guid, description) = (node.ports[0].lid, node.guid, &node.description);
             let most = self.max_lid();
-            line(&mut text, format_args!("Unicast lids [0x0-0x{most:x}] of switch Lid {lid} guid {guid} ({description}):"));
+            line(
+                &mut text,
+                format_args!(
+                    "Unicast lids [0x0-0x{most:x}] of switch Lid {lid} guid {guid} ({description}):"
+                ),
+            );
             text.push_str("  Lid  Out   Destination\n       Port     Info \n");
             let mut valid = 0;
             for (lid, port) in self.entries(index, node) {

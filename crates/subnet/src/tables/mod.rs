@@ -4,15 +4,17 @@ mod dump;
 mod path_sls;
 mod read;
 mod sl2vl;
+#[cfg(test)]
+mod tests;
 
 pub use dump::TableForm;
 pub(crate) use dump::lid_owners;
-pub use sl2vl::{Lanes, Sl2Vl};
 pub use read::{SwitchTable, TableFile};
+pub use sl2vl::{Lanes, Sl2Vl};
 
+use crate::NodeId;
 use crate::engines::NO_PORT;
 use crate::fabric::Fabric;
-use crate::NodeId;
 
 /// A forwarding table for each switch: output ports by LID, [`NO_PORT`] for none.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -29,7 +29,11 @@ impl PathSls {
         for &source in &ports {
             let (node, port) = (subnet.node(source.node), subnet.port(source));
             let kind = kind_name(node.kind);
-            let _ = writeln!(dump, "{kind} {}, base LID {}, \"{}\"\n# LID : SL", port.guid, port.lid, node.description);
+            let _ = writeln!(
+                dump,
+                "{kind} {}, base LID {}, \"{}\"\n# LID : SL",
+                port.guid, port.lid, node.description
+            );
             for &(lid, _) in lids.iter().filter(|(_, id)| *id != source) {
                 let _ = writeln!(dump, "0x{lid:04x} : {}", self.level(port.lid, lid as u16));
             }
@@ -49,14 +53,22 @@ impl PathSls {
         let groups: std::collections::BTreeMap<PortId, usize> =
             ports.iter().enumerate().map(|(group, &id)| (id, group)).collect();
         let sources: Vec<_> = ports.iter().map(|&id| subnet.port(id).lids()).collect();
-        let all = subnet.nodes.iter().flat_map(|node| node.end_ports().map(|port| node.ports[usize::from(port)].lids().end));
+        let all = subnet
+            .nodes
+            .iter()
+            .flat_map(|node| node.end_ports().map(|port| node.ports[usize::from(port)].lids().end));
         let max_lid = all.max().unwrap_or(1).saturating_sub(1) as u16;
         let mut levels = Self::of_sources(&sources, max_lid);
         let mut current = None;
         let mut empty = true;
-        for mut line in Line::all(file, text).filter(|line| !line.rest.is_empty() && !line.rest.starts_with('#')) {
+        for mut line in
+            Line::all(file, text).filter(|line| !line.rest.is_empty() && !line.rest.starts_with('#'))
+        {
             let find = |line: &Line<'_>, guid| {
-                owners.get(&guid).copied().ok_or_else(|| line.error(Problem::UnknownGuid { kind: "port", guid }))
+                owners
+                    .get(&guid)
+                    .copied()
+                    .ok_or_else(|| line.error(Problem::UnknownGuid { kind: "port", guid }))
             };
             if let Some(guid) = heading(&mut line)? {
                 current = Some(groups.get(&find(&line, guid)?).copied());

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use super::dump::TableForm;
 use super::Tables;
+use super::dump::TableForm;
 use crate::engines::NO_PORT;
 use crate::read::line::{Line, text};
 use crate::{FileError, Finding, FindingKind, Guid, MAX_LID, NodeId, Problem, Subnet};
@@ -53,18 +53,25 @@ impl TableFile {
     /// A line that does not parse, a LID out of range, two tables of a switch, two entries for a LID, a truncated table.
     pub fn read(bytes: &[u8], file: &str) -> Result<Self, FileError> {
         let text = text(bytes, file)?;
-        let mut reader = Reader { file, form: None, tables: Vec::new(), incomplete: Vec::new(), open: false, stated: 0 };
+        let mut reader =
+            Reader { file, form: None, tables: Vec::new(), incomplete: Vec::new(), open: false, stated: 0 };
         for line in Line::all(file, text) {
             reader.line(line)?;
         }
         if reader.open {
             reader.close_fdbs()?;
         }
-        let Some(form) = reader.form else { return Err(FileError::whole(file, Problem::Empty("forwarding tables"))) };
+        let Some(form) = reader.form else {
+            return Err(FileError::whole(file, Problem::Empty("forwarding tables")));
+        };
         let mut first: BTreeMap<Guid, usize> = BTreeMap::new();
         for table in &mut reader.tables {
             if let Some(first) = first.insert(table.guid, table.line) {
-                return Err(FileError::at(file, table.line, Problem::DuplicateTable { guid: table.guid, first }));
+                return Err(FileError::at(
+                    file,
+                    table.line,
+                    Problem::DuplicateTable { guid: table.guid, first },
+                ));
             }
             table.entries.sort_by_key(|entry| entry.0);
             if let Some(twice) = table.entries.windows(2).find(|pair| pair[0].0 == pair[1].0) {
@@ -81,14 +88,19 @@ impl TableFile {
     /// A switch that is not in the subnet, a port that a switch does not have.
     pub fn bind(&self, subnet: &Subnet) -> Result<(Tables, Vec<Finding>), FileError> {
         let mut findings = Vec::new();
-        let mut switches: Vec<NodeId> = subnet.ids().filter(|(_, node)| node.is_switch()).map(|(id, _)| id).collect();
+        let mut switches: Vec<NodeId> =
+            subnet.ids().filter(|(_, node)| node.is_switch()).map(|(id, _)| id).collect();
         switches.sort_by_key(|&id| subnet.node(id).guid.map_key());
         let lids = |id: &NodeId| subnet.node(*id).ports[0].lid;
         let most = self.tables.iter().map(|table| table.max_lid);
         let most = most.chain(switches.iter().map(lids)).max().unwrap_or(0);
         let rows: BTreeMap<Guid, usize> =
             switches.iter().enumerate().map(|(row, &id)| (subnet.node(id).guid, row)).collect();
-        let mut tables = Tables { ports: vec![NO_PORT; switches.len() * (usize::from(most) + 1)], max_lid: most, switches };
+        let mut tables = Tables {
+            ports: vec![NO_PORT; switches.len() * (usize::from(most) + 1)],
+            max_lid: most,
+            switches,
+        };
         let mut filled = vec![false; tables.switches.len()];
         for table in &self.tables {
             let error = |problem| FileError::at(&self.file, table.line, problem);
@@ -142,7 +154,8 @@ impl Reader<'_> {
         if line.rest.contains("iberror: failed") {
             return self.failed(&line);
         }
-        let headings = ["LID    : Port", "LID : Port", "Lid  Out", "Port     Info", "ibwarn", "src/", "ibroute:"];
+        let headings =
+            ["LID    : Port", "LID : Port", "Lid  Out", "Port     Info", "ibwarn", "src/", "ibroute:"];
         if headings.iter().any(|heading| line.rest.starts_with(heading)) {
             return Ok(());
         }
@@ -197,9 +210,8 @@ impl Reader<'_> {
             return Err(line.error(Problem::Contradiction(text)));
         }
         let port = line.blanks().decimal("a port")?;
-        let port = u8::try_from(port).map_err(|_| {
-            line.error(Problem::Range { what: "port", value: port, allowed: "0 to 255" })
-        })?;
+        let port = u8::try_from(port)
+            .map_err(|_| line.error(Problem::Range { what: "port", value: port, allowed: "0 to 255" }))?;
         if !line.blanks().rest.is_empty() && !line.rest.starts_with(['#', ':', '(']) {
             return Err(line.expected("# or : and the destination"));
         }
@@ -212,7 +224,11 @@ impl Reader<'_> {
         let Some(table) = self.tables.last().filter(|_| self.open) else { return Ok(()) };
         self.incomplete.push((line.number, table.guid));
         self.open = false;
-        if self.form == Some(TableForm::Fdbs) { Err(line.error(Problem::Truncated("this table"))) } else { Ok(()) }
+        if self.form == Some(TableForm::Fdbs) {
+            Err(line.error(Problem::Truncated("this table")))
+        } else {
+            Ok(())
+        }
     }
 
     fn end(&mut self, line: &Line<'_>, count: usize) -> Result<(), FileError> {

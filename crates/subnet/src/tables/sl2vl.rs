@@ -100,7 +100,9 @@ impl Sl2Vl {
         let owners = owners(subnet);
         let mut read = Self::modulo(LEVELS as u8 - 1);
         let mut current: Option<PortId> = None;
-        for mut line in Line::all(file, text).filter(|line| !line.rest.is_empty() && !line.rest.starts_with('#')) {
+        for mut line in
+            Line::all(file, text).filter(|line| !line.rest.is_empty() && !line.rest.starts_with('#'))
+        {
             if let Some(guid) = heading(&mut line)? {
                 let owner = owners.get(&guid).copied();
                 current = Some(owner.ok_or_else(|| line.error(Problem::UnknownGuid { kind: "port", guid }))?);
@@ -118,7 +120,8 @@ impl Sl2Vl {
             }
             let tables = read.tables.entry(id.node).or_default();
             if tables.insert((input as u8, output as u8), lanes).is_some() {
-                let text = format!("second row from port {input} to port {output} of \"{}\"", node.description);
+                let text =
+                    format!("second row from port {input} to port {output} of \"{}\"", node.description);
                 return Err(line.error(Problem::Contradiction(text)));
             }
         }
@@ -131,7 +134,8 @@ impl Sl2Vl {
 
 /// Ports by GUID.
 pub(super) fn owners(subnet: &Subnet) -> BTreeMap<Guid, PortId> {
-    let ports = subnet.ids().flat_map(|(node, record)| record.end_ports().map(move |port| PortId { node, port }));
+    let ports =
+        subnet.ids().flat_map(|(node, record)| record.end_ports().map(move |port| PortId { node, port }));
     ports.map(|id| (subnet.port(id).guid, id)).collect()
 }
 
@@ -154,9 +158,14 @@ fn row(line: &mut Line<'_>) -> Result<(u64, u64, Lanes), FileError> {
     for (level, lane) in lanes.iter_mut().enumerate() {
         let value = line.blanks().decimal("a virtual lane for each of the 16 service levels")?;
         // level 15 may map to lane 15: such packets are discarded
-        let allowed = value < u64::from(MANAGEMENT) || (value == u64::from(MANAGEMENT) && level == LEVELS - 1);
+        let allowed =
+            value < u64::from(MANAGEMENT) || (value == u64::from(MANAGEMENT) && level == LEVELS - 1);
         if !allowed {
-            return Err(line.error(Problem::Range { what: "virtual lane", value, allowed: "0 to 14; 15 is for management" }));
+            return Err(line.error(Problem::Range {
+                what: "virtual lane",
+                value,
+                allowed: "0 to 14; 15 is for management",
+            }));
         }
         *lane = value as u8;
     }

@@ -38,5 +38,7 @@ fn guids(fabric: &str, ending: &str) -> Vec<Guid> {
     let folder = reference().unwrap();
     let files = ["topologies", "fabrics"].map(|part| folder.join(part).join(format!("{fabric}.{ending}")));
     let text = files.iter().find_map(|file| text(file)).unwrap();
-    text.split_whitespace().map(|guid| Guid(u64::from_str_radix(guid.trim_start_matches("0x"), 16).unwrap())).collect()
+    text.split_whitespace()
+        .map(|guid| Guid(u64::from_str_radix(guid.trim_start_matches("0x"), 16).unwrap()))
+        .collect()
 }

@@ -85,7 +85,8 @@ impl Plan {
 
     fn irregular(random: &mut Random) -> Self {
         let count = 2 + random.below(14) as usize;
-        let mut plan = Self { adapters: (0..count).map(|_| random.below(4) as usize).collect(), ..Self::default() };
+        let mut plan =
+            Self { adapters: (0..count).map(|_| random.below(4) as usize).collect(), ..Self::default() };
         for at in 1..count {
             plan.cables.push((random.below(at as u64) as usize, at));
         }
@@ -107,7 +108,8 @@ impl Plan {
                 plan.cables.extend((a + 1..routers).map(|b| (group * routers + a, group * routers + b)));
             }
             for other in group + 1..groups {
-                plan.cables.push((group * routers + (other - 1) % routers, other * routers + group % routers));
+                plan.cables
+                    .push((group * routers + (other - 1) % routers, other * routers + group % routers));
             }
         }
         plan
@@ -175,14 +177,27 @@ impl Plan {
                 let guid = 0x10_0000 + number * 4;
                 number += 1;
                 ends[at].push((format!("H-{guid:016x}"), 1));
-                let _ = write!(hosts, "\ncaguid=0x{guid:x}\nCa\t1 \"H-{guid:016x}\"\t\t# \"node{number} HCA-1\"\n");
-                let _ = writeln!(hosts, "[1]({:x}) \t\"{}\"[{port}]\t\t# lid 0 lmc 0 \"sw\" lid 0 4xEDR", guid + 1, key(at));
+                let _ = write!(
+                    hosts,
+                    "\ncaguid=0x{guid:x}\nCa\t1 \"H-{guid:016x}\"\t\t# \"node{number} HCA-1\"\n"
+                );
+                let _ = writeln!(
+                    hosts,
+                    "[1]({:x}) \t\"{}\"[{port}]\t\t# lid 0 lmc 0 \"sw\" lid 0 4xEDR",
+                    guid + 1,
+                    key(at)
+                );
             }
         }
         let mut text = String::new();
         for (at, ends) in ends.iter().enumerate().filter(|(_, ends)| !ends.is_empty()) {
             let guid = 0x20_0000 + guids[at] * 0x101;
-            let _ = write!(text, "\nswitchguid=0x{guid:x}({guid:x})\nSwitch\t{} \"{}\"\t\t# \"sw{at}\" ", ends.len().max(2), key(at));
+            let _ = write!(
+                text,
+                "\nswitchguid=0x{guid:x}({guid:x})\nSwitch\t{} \"{}\"\t\t# \"sw{at}\" ",
+                ends.len().max(2),
+                key(at)
+            );
             text.push_str("enhanced port 0 lid 0 lmc 0\n");
             for (port, (peer, back)) in ends.iter().enumerate() {
                 let _ = writeln!(text, "[{}]\t\"{peer}\"[{back}]\t\t# \"x\" lid 0 4xEDR", port + 1);
@@ -255,7 +270,9 @@ pub(crate) fn torus(random: &mut Random) -> (Subnet, String) {
     }
     text.push_str("\nportgroup_max_ports 64\n");
     let mut links = Vec::new();
-    for (dimension, name) in ["x", "y", "z"].into_iter().enumerate().filter(|&(dimension, _)| sizes[dimension] > 1) {
+    for (dimension, name) in
+        ["x", "y", "z"].into_iter().enumerate().filter(|&(dimension, _)| sizes[dimension] > 1)
+    {
         links.push((format!("{name}p_link"), step(origin, dimension, 1)));
         if !mesh[dimension] {
             links.push((format!("{name}m_link"), step(origin, dimension, sizes[dimension] - 1)));

@@ -9,6 +9,9 @@ use crate::{Tables, engines::sssp::kind};
 /// Side of a block of the transposition.
 const BLOCK: usize = 64;
 
+/// One more route in [`Load::up`].
+const ONE_UP: u64 = 1 << 32;
+
 /// Groups of a switch in their present order, which balancing changes.
 #[derive(Debug, Clone, Copy)]
 struct Span {
@@ -28,7 +31,8 @@ struct Load {
     switch: u32,
     /// Place of the switch in the order of indices.
     place: u32,
-    up: u32,
+    /// Routes up, then place: the order of groups for routes up.
+    up: u64,
     down: u32,
     /// First of its cables, and their number.
     cables: u32,
@@ -56,6 +60,8 @@ pub(super) struct Router<'a> {
     /// Least number of routes down a group, by switch: brought up to date now and then only.
     least_down: Vec<u32>,
     up_changed: Vec<bool>,
+    /// True for switches with nothing but adapters below.
+    is_bottom: Vec<bool>,
     /// Table and hops of the destination being routed, by switch.
     port: Vec<u8>,
     hops: Vec<u8>,
@@ -83,6 +89,11 @@ impl<'a> Router<'a> {
             down: Vec::with_capacity(count),
             least_down: vec![0; count],
             up_changed: vec![false; count],
+            is_bottom: tree
+                .down
+                .iter()
+                .map(|groups| groups.iter().all(|group| group.switch == NONE))
+                .collect(),
             port: vec![NO_PORT; count],
             hops: vec![NO_PATH; count],
             columns: vec![NO_PORT; lids * count],
@@ -107,7 +118,14 @@ impl<'a> Router<'a> {
             self.cables.extend(group.cables.iter().map(|&(_, far)| Cable { far, up: 0, down: 0 }));
             let place = if group.switch == NONE { u32::MAX } else { self.tree.places[group.switch as usize] };
             let count = group.cables.len() as u32;
-            self.groups.push(Load { switch: group.switch, place, up: 0, down: 0, cables, count });
+            self.groups.push(Load {
+                switch: group.switch,
+                place,
+                up: u64::from(place),
+                down: 0,
+                cables,
+                count,
+            });
         }
         Span { first, len: groups.len() as u32 }
     }
@@ -116,7 +134,8 @@ impl<'a> Router<'a> {
     pub(super) fn route(mut self) -> Tables {
         for leaf in self.tree.leaves.clone() {
             let ends = self.tree.down[leaf].iter().filter(|group| group.switch == NONE);
-            let ends: Vec<u32> = ends.map(|group| group.end).filter(|&end| self.tree.compute[end as usize]).collect();
+            let ends: Vec<u32> =
+                ends.map(|group| group.end).filter(|&end| self.tree.compute[end as usize]).collect();
             for &end in &ends {
                 self.route_adapter(end as usize);
             }
@@ -174,8 +193,14 @@ impl<'a> Router<'a> {
             self.sort_up(down);
         }
         let level = self.level[at];
-        self.sort_up(level);
         let mut created = false;
+        if self.is_bottom[at] {
+            if level.len == 0 {
+                return true;
+            }
+            created = true;
+        }
+        self.sort_up(level);
         let level = if target.is_real { level.slots() } else { 0..0 };
         for slot in down.slots().chain(level) {
             let Load { switch, cables, count, .. } = self.groups[slot];
@@ -193,7 +218,7 @@ impl<'a> Router<'a> {
             if self.up_by_down(next, NONE, hops.wrapping_add(1), target) {
                 created = true;
                 self.cables[cable].up += 1;
-                self.groups[slot].up += 1;
+                self.groups[slot].up += ONE_UP;
                 self.up_changed[at] = true;
             }
         }
@@ -273,7 +298,10 @@ impl<'a> Router<'a> {
 
     /// Sorts groups by their routes up, then by index.
     fn sort_up(&mut self, span: Span) {
-        self.groups[span.slots()].sort_by_key(|group| (group.up, group.place));
+        let groups = &mut self.groups[span.slots()];
+        if !groups.is_sorted_by_key(|group| group.up) {
+            groups.sort_by_key(|group| group.up);
+        }
     }
 
     /// Sorts groups by their routes down as OpenSM does: its comparison is no order, so the steps of its bubble sort count.

@@ -106,7 +106,9 @@ impl Tree {
         for (port, peer) in fabric.peers(at).iter().enumerate() {
             let (switch, end, back) = match *peer {
                 Peer::Switch(next, back) if next as usize != at => (next, NONE, back),
-                Peer::End(end) if end != NONE && kind(fabric, &fabric.ends[end as usize]) == NodeKind::Adapter => {
+                Peer::End(end)
+                    if end != NONE && kind(fabric, &fabric.ends[end as usize]) == NodeKind::Adapter =>
+                {
                     (NONE, end, fabric.ends[end as usize].id.port)
                 }
                 _ => continue,
@@ -129,8 +131,9 @@ impl Tree {
 
     /// All compute nodes must be on switches of one rank.
     fn mark_leaves(&mut self, fabric: &Fabric<'_>, roots_given: bool) -> Result<(), RouteError> {
-        let mut adapters: Vec<usize> =
-            (0..fabric.ends.len()).filter(|&end| self.compute[end] && fabric.ends[end].switch != NONE).collect();
+        let mut adapters: Vec<usize> = (0..fabric.ends.len())
+            .filter(|&end| self.compute[end] && fabric.ends[end].switch != NONE)
+            .collect();
         adapters.sort_by_key(|&end| {
             let id = fabric.ends[end].id;
             (fabric.subnet.node(id.node).guid.map_key(), id.port)
@@ -147,7 +150,10 @@ impl Tree {
             self.is_leaf[at] = true;
             if self.ranks[at] != self.leaf_rank {
                 let (name, rank) = (fabric.switch_name(at), self.ranks[at]);
-                return fail(format!("{name} on level {rank} has adapters; leaves are on level {}", self.leaf_rank));
+                return fail(format!(
+                    "{name} on level {rank} has adapters; leaves are on level {}",
+                    self.leaf_rank
+                ));
             }
         }
         Ok(())
@@ -189,7 +195,8 @@ impl Tree {
     }
 
     fn order_leaves(&mut self, fabric: &Fabric<'_>, indices: &[Index]) -> Result<(), RouteError> {
-        let mut bottom: Vec<usize> = (0..fabric.len()).filter(|&at| self.ranks[at] == self.leaf_rank).collect();
+        let mut bottom: Vec<usize> =
+            (0..fabric.len()).filter(|&at| self.ranks[at] == self.leaf_rank).collect();
         bottom.sort_by_key(|&at| indices[at]);
         let first = bottom.iter().position(|&at| self.is_leaf[at]);
         let last = bottom.iter().rposition(|&at| self.is_leaf[at]);
@@ -198,8 +205,13 @@ impl Tree {
             None => return fail("fewer than two leaves"),
         }
         // equal indices (of switches without any) keep equal places
-        let distinct: BTreeMap<Index, u32> =
-            indices.iter().collect::<BTreeSet<_>>().into_iter().zip(0..).map(|(index, place)| (*index, place)).collect();
+        let distinct: BTreeMap<Index, u32> = indices
+            .iter()
+            .collect::<BTreeSet<_>>()
+            .into_iter()
+            .zip(0..)
+            .map(|(index, place)| (*index, place))
+            .collect();
         self.places = indices.iter().map(|index| distinct[index]).collect();
         let compute = |group: &&Group| group.switch == NONE && self.compute[group.end as usize];
         let most = self.leaves.iter().map(|&at| self.down[at].iter().filter(compute).count()).max();
@@ -221,7 +233,9 @@ impl Tree {
                 || (!is_leaf && cables(&self.down[at]) != cables(&self.down[like]));
             if differs && at != like {
                 let (one, other) = (fabric.switch_name(at), fabric.switch_name(like));
-                return fail(format!("{one} and {other} on level {rank} have different cables; give roots to allow it"));
+                return fail(format!(
+                    "{one} and {other} on level {rank} have different cables; give roots to allow it"
+                ));
             }
         }
         Ok(())
@@ -239,9 +253,12 @@ fn check_size(fabric: &Fabric<'_>) -> Result<(), RouteError> {
     if adapters < 2 {
         return fail("fewer than two adapters");
     }
-    let is_direct = |end: &&crate::fabric::EndPort| end.switch == NONE && kind(fabric, end) == NodeKind::Adapter;
+    let is_direct =
+        |end: &&crate::fabric::EndPort| end.switch == NONE && kind(fabric, end) == NodeKind::Adapter;
     match fabric.ends.iter().find(is_direct) {
-        Some(end) => fail(format!("{} is connected to no switch", crate::subnet::port_name(fabric.subnet, end.id))),
+        Some(end) => {
+            fail(format!("{} is connected to no switch", crate::subnet::port_name(fabric.subnet, end.id)))
+        }
         None => Ok(()),
     }
 }

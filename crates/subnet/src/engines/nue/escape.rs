@@ -49,7 +49,8 @@ impl Network {
         let (parent, child) = (self.links[link as usize].from, self.links[link as usize].to);
         for slot in self.nodes[parent as usize].links.clone() {
             let down = self.nodes[self.links[slot].to as usize].escape;
-            if down != NO && self.links[down as usize].from == parent && self.links[down as usize].to != child {
+            if down != NO && self.links[down as usize].from == parent && self.links[down as usize].to != child
+            {
                 colors.set_escape_edge(self.edge(up, down));
             }
         }
@@ -84,7 +85,8 @@ impl Network {
         }
         let mut link = std::mem::replace(&mut self.nodes[destination].used, NO);
         while link != NO {
-            let (parent, reverse) = (self.links[link as usize].from as usize, self.links[link as usize].reverse);
+            let (parent, reverse) =
+                (self.links[link as usize].from as usize, self.links[link as usize].reverse);
             link = std::mem::replace(&mut self.nodes[parent].used, reverse);
         }
     }
@@ -191,7 +193,8 @@ impl Network {
         for round in 0..=terminals[source] {
             let mut delta = vec![0.0f64; count];
             for &at in order.iter().rev() {
-                let own = if at == source && round > 0 { terminals[at].saturating_sub(1) } else { terminals[at] };
+                let own =
+                    if at == source && round > 0 { terminals[at].saturating_sub(1) } else { terminals[at] };
                 // the same as adding 1 for each terminal
                 delta[at] += f64::from(own);
                 for &near in &before[at] {

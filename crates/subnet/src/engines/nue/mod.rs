@@ -28,10 +28,12 @@ pub(super) fn route(fabric: &Fabric<'_>, options: &Options) -> Result<Routing, R
         let lids = fabric.ends[end as usize].lids();
         tables.row_mut(at)[lids].fill(0);
     }
-    for (lane, ends) in distribute(fabric, lanes).into_iter().enumerate().filter(|(_, ends)| !ends.is_empty()) {
+    for (lane, ends) in distribute(fabric, lanes).into_iter().enumerate().filter(|(_, ends)| !ends.is_empty())
+    {
         let lids: usize = ends.iter().map(|&end| fabric.ends[end].lids().len()).sum();
         let mut colors = Colors::new(&network, lids);
-        let switches: Vec<usize> = ends.iter().map(|&end| network.node_of[fabric.ends[end].switch as usize]).collect();
+        let switches: Vec<usize> =
+            ends.iter().map(|&end| network.node_of[fabric.ends[end].switch as usize]).collect();
         network.mark_escape_paths(&switches, &mut colors);
         for &end in &ends {
             let end = &fabric.ends[end];

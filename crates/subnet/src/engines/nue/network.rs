@@ -1,8 +1,8 @@
 //! Switches and links in Nue's order, and the complete channel-dependency graph between them.
 
+use crate::Tables;
 use crate::engines::heap::Heap;
 use crate::fabric::Fabric;
-use crate::Tables;
 
 /// Distance of what is not reached.
 pub(super) const FAR: u64 = u64::MAX / 4;
@@ -69,7 +69,10 @@ impl Network {
         order.sort_by_key(|&at| key(at));
         let mut node_of = vec![0; fabric.len()];
         order.iter().enumerate().for_each(|(node, &at)| node_of[at] = node);
-        let routed = fabric.ends.iter().filter(|end| crate::engines::sssp::kind(fabric, end) != crate::NodeKind::Router);
+        let routed = fabric
+            .ends
+            .iter()
+            .filter(|end| crate::engines::sssp::kind(fabric, end) != crate::NodeKind::Router);
         let total: u64 = routed.map(|end| 1 << end.lmc).sum();
         let loads = crate::engines::sssp::destinations(fabric);
         let mut links: Vec<Link> = Vec::new();
@@ -168,7 +171,13 @@ fn dependencies(nodes: &[Node], links: &[Link]) -> (Vec<u32>, Vec<u32>) {
     let mut first = vec![0];
     let mut to = Vec::new();
     for link in links {
-        to.extend(nodes[link.to as usize].links.clone().map(|next| next as u32).filter(|&next| next != link.reverse));
+        to.extend(
+            nodes[link.to as usize]
+                .links
+                .clone()
+                .map(|next| next as u32)
+                .filter(|&next| next != link.reverse),
+        );
         first.push(to.len() as u32);
     }
     for node in nodes {

@@ -190,7 +190,14 @@ impl Network {
                         && self.edge(channel, dependent).is_some_and(|edge| colors.edge(edge) >= ESCAPE)
                 })
             };
-            candidates.extend(self.nodes[neighbour].stack.iter().copied().filter(serves).map(|channel| (link as u32, channel)));
+            candidates.extend(
+                self.nodes[neighbour]
+                    .stack
+                    .iter()
+                    .copied()
+                    .filter(serves)
+                    .map(|channel| (link as u32, channel)),
+            );
         }
         candidates.sort_by_key(|&(_, channel)| self.links[channel as usize].distance);
         candidates

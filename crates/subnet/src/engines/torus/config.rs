@@ -41,8 +41,13 @@ impl TorusConfig {
     /// An unknown key, a number out of range, no `torus` or `mesh`, no seed.
     pub fn read(bytes: &[u8], file: &str) -> Result<Self, FileError> {
         let text = text(bytes, file)?;
-        let mut config =
-            Self { sizes: [0; 3], mesh: [false; 3], seeds: Vec::new(), port_order: Vec::new(), group: GROUP as usize };
+        let mut config = Self {
+            sizes: [0; 3],
+            mesh: [false; 3],
+            seeds: Vec::new(),
+            port_order: Vec::new(),
+            group: GROUP as usize,
+        };
         for mut line in Line::all(file, text) {
             if line.blanks().rest.is_empty() || line.rest.starts_with('#') {
                 continue;
@@ -106,7 +111,8 @@ impl TorusConfig {
     }
 
     fn seed(&mut self, word: &str, line: &mut Line<'_>, start: Line<'_>) -> Result<(), FileError> {
-        let unknown = "torus, mesh, next_seed, portgroup_max_ports, max_changes, port_order, xp_link ... or x_dateline";
+        let unknown =
+            "torus, mesh, next_seed, portgroup_max_ports, max_changes, port_order, xp_link ... or x_dateline";
         let dimension = ["x", "y", "z"].iter().position(|name| word.starts_with(name));
         let Some(dimension) = dimension else { return Err(start.expected(unknown)) };
         if self.seeds.is_empty() {

@@ -25,7 +25,8 @@ pub(super) fn route(fabric: &Fabric<'_>, options: &Options) -> Result<Routing, R
     let mut routing = Routing::new(tables(fabric, &torus)?, HopMatrix::shortest(fabric));
     let level = |at: usize, lid: usize| {
         let end = fabric.lid_ends[lid];
-        let target = if end == NONE { None } else { torus.places.get(fabric.ends[end as usize].switch as usize) };
+        let target =
+            if end == NONE { None } else { torus.places.get(fabric.ends[end as usize].switch as usize) };
         match (torus.places[at], target.copied().flatten()) {
             (Some(from), Some(to)) => service_level(&torus, from, to),
             _ => 0,
@@ -43,7 +44,8 @@ fn add_ends(fabric: &Fabric<'_>, torus: &mut Torus<'_>) -> Result<(), RouteError
         if torus.places[at].is_none() {
             return fail(format!("{} has no place in the torus", fabric.switch_name(at)));
         }
-        let ports: Vec<u8> = std::iter::once(0).chain(fabric.end_links(at).map(|(port, _)| port as u8)).collect();
+        let ports: Vec<u8> =
+            std::iter::once(0).chain(fabric.end_links(at).map(|(port, _)| port as u8)).collect();
         if ports.len() > torus.config.group {
             let (name, most) = (fabric.switch_name(at), torus.config.group);
             return fail(format!("{name} has {} end ports, portgroup_max_ports is {most}", ports.len()));
@@ -56,7 +58,10 @@ fn add_ends(fabric: &Fabric<'_>, torus: &mut Torus<'_>) -> Result<(), RouteError
 /// At most one break in each ring, and missing switches in one column of z only (`routable_torus`).
 fn check(fabric: &Fabric<'_>, torus: &Torus<'_>) -> Result<(), RouteError> {
     let sizes = torus.config.sizes;
-    let places = || (0..sizes[2]).flat_map(move |k| (0..sizes[1]).flat_map(move |j| (0..sizes[0]).map(move |i| [i, j, k])));
+    let places = || {
+        (0..sizes[2])
+            .flat_map(move |k| (0..sizes[1]).flat_map(move |j| (0..sizes[0]).map(move |i| [i, j, k])))
+    };
     let mut column = None;
     for place in places().filter(|&place| torus.get(place).is_none()) {
         let near = |step: usize| torus.get([place[0], place[1], (place[2] + step) % sizes[2]]).is_some();
@@ -120,7 +125,13 @@ fn step(fabric: &Fabric<'_>, torus: &Torus<'_>, at: usize, group: usize) -> Opti
 }
 
 /// Group of links on a ring to a switch of the same ring: the shorter way, or the other if that is broken.
-fn along_ring(fabric: &Fabric<'_>, torus: &Torus<'_>, dimension: usize, from: usize, to: usize) -> Option<usize> {
+fn along_ring(
+    fabric: &Fabric<'_>,
+    torus: &Torus<'_>,
+    dimension: usize,
+    from: usize,
+    to: usize,
+) -> Option<usize> {
     let (a, b) = (torus.places[from]?, torus.places[to]?);
     let first = ring_direction(a[dimension], b[dimension], torus.size(dimension));
     if first == 0 {
@@ -140,7 +151,13 @@ fn along_ring(fabric: &Fabric<'_>, torus: &Torus<'_>, dimension: usize, from: us
 }
 
 /// Group of links for the next hop along a dimension. Where the switch at the turn is missing, the direction alone decides.
-fn next_hop(fabric: &Fabric<'_>, torus: &Torus<'_>, dimension: usize, from: usize, to: usize) -> Option<usize> {
+fn next_hop(
+    fabric: &Fabric<'_>,
+    torus: &Torus<'_>,
+    dimension: usize,
+    from: usize,
+    to: usize,
+) -> Option<usize> {
     let (a, b) = (torus.places[from]?, torus.places[to]?);
     let mut turn = a;
     turn[dimension] = b[dimension];
@@ -160,7 +177,8 @@ fn tables(fabric: &Fabric<'_>, torus: &Torus<'_>) -> Result<Tables, RouteError> 
     let ends_of = |at: usize| -> Vec<(u8, u32)> {
         let links = fabric.end_links(at).map(|(port, end)| (port as u8, end as u32));
         let mut ends: Vec<(u8, u32)> = std::iter::once((0, fabric.switch_ends[at])).chain(links).collect();
-        let place = |port: u8| torus.config.port_order.iter().position(|&other| other == port).unwrap_or(usize::MAX);
+        let place =
+            |port: u8| torus.config.port_order.iter().position(|&other| other == port).unwrap_or(usize::MAX);
         ends.sort_by_key(|&(port, _)| (place(port), port));
         ends
     };
@@ -186,7 +204,9 @@ fn tables(fabric: &Fabric<'_>, torus: &Torus<'_>) -> Result<Tables, RouteError> 
 }
 
 fn first_hop(fabric: &Fabric<'_>, torus: &Torus<'_>, at: usize, target: usize) -> Result<usize, RouteError> {
-    let (Some(from), Some(to)) = (torus.places[at], torus.places[target]) else { return fail("a switch has no place") };
+    let (Some(from), Some(to)) = (torus.places[at], torus.places[target]) else {
+        return fail("a switch has no place");
+    };
     let dimensions = (0..3).filter(|&dimension| from[dimension] != to[dimension]);
     let hop = dimensions.into_iter().find_map(|dimension| next_hop(fabric, torus, dimension, at, target));
     match hop {

@@ -82,7 +82,10 @@ impl<'a> Torus<'a> {
             }
         }
         if let Some(at) = torus.overflow {
-            return fail(format!("{} has more parallel links than portgroup_max_ports", fabric.switch_name(at)));
+            return fail(format!(
+                "{} has more parallel links than portgroup_max_ports",
+                fabric.switch_name(at)
+            ));
         }
         Ok(torus)
     }
@@ -98,13 +101,23 @@ impl<'a> Torus<'a> {
             for (dimension, name) in ["x", "y", "z"].into_iter().enumerate() {
                 let given = seed.links[2 * dimension..2 * dimension + 2].iter().flatten().count();
                 let size = self.config.sizes[dimension];
-                let needed = if size == 4 && !self.config.mesh[dimension] { 2 } else { usize::from(size > 1) };
+                let needed =
+                    if size == 4 && !self.config.mesh[dimension] { 2 } else { usize::from(size > 1) };
                 if given < needed {
-                    let which = if needed == 2 { format!("{name}p_link and {name}m_link") } else { format!("{name}p_link or {name}m_link") };
+                    let which = if needed == 2 {
+                        format!("{name}p_link and {name}m_link")
+                    } else {
+                        format!("{name}p_link or {name}m_link")
+                    };
                     return fail(format!("seed {} has no {which}", number + 1));
                 }
             }
-            if seed.links.iter().flatten().all(|&(a, b)| self.fabric.find(a).is_some() && self.fabric.find(b).is_some()) {
+            if seed
+                .links
+                .iter()
+                .flatten()
+                .all(|&(a, b)| self.fabric.find(a).is_some() && self.fabric.find(b).is_some())
+            {
                 return Ok(seed.clone());
             }
         }
@@ -123,7 +136,10 @@ impl<'a> Torus<'a> {
                 for (place, guid) in [(origin, a), (place, b)] {
                     let Some(switch) = self.fabric.find(guid) else { continue };
                     if !self.install(place, Some(switch)) {
-                        return fail(format!("{} is in the seed at two places", self.fabric.switch_name(switch)));
+                        return fail(format!(
+                            "{} is in the seed at two places",
+                            self.fabric.switch_name(switch)
+                        ));
                     }
                 }
             }
@@ -165,7 +181,10 @@ impl<'a> Torus<'a> {
     /// Neighbours of a switch by links that are not used up.
     fn neighbours(&self, at: usize) -> impl Iterator<Item = usize> + '_ {
         let first = self.fabric.first_port(at);
-        self.fabric.switch_links(at).filter(move |&(port, ..)| !self.used[first + port]).map(|(_, next, _)| next)
+        self.fabric
+            .switch_links(at)
+            .filter(move |&(port, ..)| !self.used[first + port])
+            .map(|(_, next, _)| next)
     }
 
     /// The fourth switch of a face: linked to `a` and `c`, not `b` between them.
@@ -191,7 +210,9 @@ impl<'a> Torus<'a> {
             .map(|(port, _, back)| (port, back))
             .collect();
         for (port, back) in ports {
-            if self.groups[from][2 * dimension + 1].len().max(self.groups[to][2 * dimension].len()) >= self.config.group {
+            if self.groups[from][2 * dimension + 1].len().max(self.groups[to][2 * dimension].len())
+                >= self.config.group
+            {
                 self.overflow = Some(from);
                 return;
             }
@@ -239,7 +260,8 @@ impl<'a> Torus<'a> {
         let corners = self.corners(dimensions);
         for &dimension in dimensions {
             for &corner in corners.iter().filter(|&&corner| corner >> dimension & 1 == 0) {
-                let ends = [corner, corner | 1 << dimension].map(|corner| self.get(self.corner(place, corner)));
+                let ends =
+                    [corner, corner | 1 << dimension].map(|corner| self.get(self.corner(place, corner)));
                 if let [Some(from), Some(to)] = ends {
                     self.link(dimension, from, to);
                 }
@@ -266,7 +288,8 @@ impl<'a> Torus<'a> {
                     if last.is_some_and(|last| last != [a, b]) {
                         continue;
                     }
-                    let face = [corner ^ 1 << a, corner ^ 1 << a ^ 1 << b, corner ^ 1 << b].map(|corner| switches[corner]);
+                    let face = [corner ^ 1 << a, corner ^ 1 << a ^ 1 << b, corner ^ 1 << b]
+                        .map(|corner| switches[corner]);
                     let [Some(one), Some(opposite), Some(other)] = face else { continue };
                     let found = self.face_corner(one, opposite, other);
                     if found.is_some() && self.install(self.corner(place, corner), found) {
@@ -300,7 +323,10 @@ impl<'a> Torus<'a> {
                     let pivot_place = self.corner(place, pivot_corner);
                     let back = self.moved(pivot_place, dimension, if side == 1 { -1 } else { 1 });
                     let Some(behind) = self.get(back) else { continue };
-                    if sides.is_empty() || sides.len() < others.len() || !self.are_rings_safe(pivot_place, &others) {
+                    if sides.is_empty()
+                        || sides.len() < others.len()
+                        || !self.are_rings_safe(pivot_place, &others)
+                    {
                         continue;
                     }
                     let found = self.beyond(pivot, behind, &sides);
@@ -319,7 +345,8 @@ impl<'a> Torus<'a> {
             if self.config.sizes[dimension] != 4 || self.config.mesh[dimension] {
                 continue;
             }
-            let ring: [Option<usize>; 4] = std::array::from_fn(|step| self.get(self.moved(place, dimension, step as i64 - 2)));
+            let ring: [Option<usize>; 4] =
+                std::array::from_fn(|step| self.get(self.moved(place, dimension, step as i64 - 2)));
             if ring.iter().enumerate().filter(|(step, switch)| *step != 2 && switch.is_some()).count() < 2 {
                 return false;
             }

@@ -1,0 +1,121 @@
+use super::*;
+use crate::{
+    Engine, FindingKind, Guid, LidOptions, NodeId, Options, Subnet, assign_lids, check_tables, read,
+};
+
+/// Two switches, an adapter at each.
+fn subnet() -> Subnet {
+    let text = "Switch 4 \"S-0000000000000020\" # \"a\" base port 0 lid 0\n[1] \"H-0000000000000010\"[1] # \"h1\" lid 0 4xEDR\n\
+                [2] \"S-0000000000000030\"[2] # \"b\" lid 0 4xEDR\n\n\
+                Switch 4 \"S-0000000000000030\" # \"b\" base port 0 lid 0\n[1] \"H-0000000000000014\"[1] # \"h2\" lid 0 4xEDR\n\
+                [2] \"S-0000000000000020\"[2] # \"a\" lid 0 4xEDR\n";
+    let mut subnet = read(text.as_bytes(), "net").unwrap().subnet;
+    assign_lids(&mut subnet, LidOptions::default()).unwrap();
+    subnet
+}
+
+#[test]
+fn every_form_is_read_as_it_is_written() {
+    let subnet = subnet();
+    let routing = Engine::MinHop.route(&subnet, &Options::default()).unwrap();
+    let tables = &routing.tables;
+    let texts = [
+        (tables.to_dump(&subnet), TableForm::Dump),
+        (tables.to_ibroute(&subnet), TableForm::Ibroute),
+        (routing.to_fdbs(&subnet).unwrap(), TableForm::Fdbs),
+    ];
+    for (text, form) in texts {
+        let file = TableFile::read(text.as_bytes(), "t").unwrap();
+        assert_eq!(file.form, form);
+        let (read, findings) = file.bind(&subnet).unwrap();
+        assert_eq!((&read, findings), (tables, Vec::new()), "{text}");
+    }
+    let directed =
+        tables.to_ibroute(&subnet).replace("switch Lid 2 guid", "switch DR path slid 0; dlid 0; 0,1 guid");
+    assert_eq!(TableFile::read(directed.as_bytes(), "t").unwrap().tables.len(), 2);
+}
+
+#[test]
+fn faults_of_files_are_named_with_their_line() {
+    let subnet = subnet();
+    let good = Engine::MinHop.route(&subnet, &Options::default()).unwrap().tables.to_dump(&subnet);
+    let read = |text: &str| {
+        let file = TableFile::read(text.as_bytes(), "t").and_then(|file| file.bind(&subnet));
+        file.unwrap_err().to_string()
+    };
+    let lines: Vec<&str> = good.lines().collect();
+    for (text, expected) in [
+        (String::new(), "t: no forwarding tables in the file".to_owned()),
+        (lines[..3].join("\n"), "t:1: the file ends within this table: it is truncated".to_owned()),
+        (good.replace("0x0002", "0xC000"), "t:3: LID 49152: must be 1 to 49151".to_owned()),
+        (good.replace("0x0002", "0x0001"), "t:1: second entry for LID 1 of this switch".to_owned()),
+        (good.replace("0x0002", "0x0009"), "t:3: LID 9 beyond the range [0-4] of its table".to_owned()),
+        (
+            good.replacen("0x0000000000000030 ('b')", "0x0000000000000099 ('b')", 1),
+            "no switch with GUID 0x0000000000000099 in the subnet".to_owned(),
+        ),
+        (
+            format!("{good}{good}"),
+            "t:13: second table of switch 0x0000000000000020: line 1 begins the first".to_owned(),
+        ),
+        (
+            good.replacen("4 lids dumped", "9 lids dumped", 1),
+            "t:6: 4 entries, but the table states 9: the file is truncated or edited".to_owned(),
+        ),
+        (good.replacen("0x0001 0", "0x0001 9", 1), "must be 0 to 255".to_owned()),
+    ] {
+        let error = read(&text);
+        assert!(error.contains(&expected), "{error}\n{expected}");
+    }
+}
+
+#[test]
+fn loops_holes_and_missing_entries_are_found() {
+    let subnet = subnet();
+    let mut tables = Engine::MinHop.route(&subnet, &Options::default()).unwrap().tables;
+    assert_eq!(check_tables(&subnet, &tables, "t").unwrap(), []);
+    let far = subnet.nodes.iter().find(|node| node.guid == Guid(0x14)).unwrap().ports[1].lid;
+    let near = subnet.nodes.iter().find(|node| node.guid == Guid(0x10)).unwrap().ports[1].lid;
+    tables.row_mut(1)[usize::from(far)] = 2;
+    tables.row_mut(0)[usize::from(near)] = 3;
+    tables.row_mut(1)[usize::from(near)] = crate::NO_PORT;
+    let findings = check_tables(&subnet, &tables, "t").unwrap();
+    let texts: Vec<(FindingKind, &str)> =
+        findings.iter().map(|finding| (finding.kind, finding.text.as_str())).collect();
+    let (a, b) = ("\"a\" (0x0000000000000020)", "\"b\" (0x0000000000000030)");
+    assert_eq!(
+        texts,
+        [
+            (FindingKind::Hole, &*format!("switch {a}: entries that lead nowhere for 1 LIDs ({near})")),
+            (FindingKind::NoEntry, &*format!("switch {b}: no entry for 1 LIDs ({near})")),
+            (FindingKind::Loop, &*format!("LID {far} loops: {a} - {b} - {a}")),
+        ]
+    );
+    let found = crate::analyse(&subnet, &tables, None, &Sl2Vl::modulo(1)).unwrap();
+    assert_eq!((found.pairs.reachable, found.pairs.unreachable), (0, 2));
+}
+
+#[test]
+fn lanes_and_levels_are_read_as_they_are_written() {
+    let subnet = subnet();
+    let mut lanes = Sl2Vl::modulo(4);
+    lanes.set(NodeId(0), 1, 2, std::array::from_fn(|level| level as u8 / 2));
+    let text = lanes.to_dump(&subnet);
+    let read = Sl2Vl::read(text.as_bytes(), "s", &subnet).unwrap();
+    assert_eq!(read.to_dump(&subnet), text);
+    assert_eq!((read.lane(NodeId(0), 1, 2, 5), read.lane(NodeId(0), 2, 1, 5)), (2, 1));
+    let bad = text.replacen(" 0  0  1  1  2 ", " 0  0  15 1  2 ", 1);
+    let error = Sl2Vl::read(bad.as_bytes(), "s", &subnet).unwrap_err().to_string();
+    assert!(error.ends_with("virtual lane 15: must be 0 to 14; 15 is for management"), "{error}");
+
+    let levels = "Channel Adapter 0x0000000000000011, base LID 1, \"h1\"\n# LID : SL\n0x0003 : 7\n";
+    let sls = crate::PathSls::read(levels.as_bytes(), "p", &subnet).unwrap();
+    let source = subnet.nodes[2].ports[1].lid;
+    assert_eq!((sls.base(source, 3), sls.base(source, 1), sls.base(3, source)), (7, 0, 0));
+    let again = crate::PathSls::read(sls.to_dump(&subnet).as_bytes(), "p", &subnet).unwrap();
+    assert_eq!(again.to_dump(&subnet), sls.to_dump(&subnet));
+    let list = crate::PathSls::read(b"0x0000000000000011 3 7\n", "p", &subnet).unwrap();
+    assert_eq!(list, sls);
+    let error = crate::PathSls::read(levels.replace(": 7", ": 16").as_bytes(), "p", &subnet).unwrap_err();
+    assert_eq!(error.to_string(), "p:3: service level 16: must be 0 to 15");
+}

@@ -1,0 +1,6 @@
+//! `cargo fuzz run subnet_path_sls`: see the function of that name.
+#![no_main]
+
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
+    fabricsim_fuzz::subnet_path_sls(bytes);
+});
