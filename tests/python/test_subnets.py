@@ -8,7 +8,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from conftest import ROOT, Command
+from conftest import ROOT, SMALL, Command
 
 import fabricsim as fs
 from fabricsim.errors import InputError
@@ -159,9 +159,7 @@ def test_options_that_do_not_fit_are_refused(command: Command, fabric: Path, tmp
 
 def test_an_engine_that_cannot_route_says_why(command: Command, tmp_path: Path) -> None:
     mesh = tmp_path / "mesh.toml"
-    mesh.write_text(
-        '[topology.mesh]\ndimensions = [3, 3]\n\n[[traffic]]\npattern = "uniform"\nload = 0.1\nmessage = "1 KiB"\n'
-    )
+    mesh.write_text(SMALL)
     ran = command("route", mesh, "--engine", "updn")
     assert ran.code == 1
     assert "updn: found no roots" in ran.err
