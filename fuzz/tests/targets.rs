@@ -127,7 +127,20 @@ macro_rules! changed {
     };
 }
 
-changed!(experiment, overrides, graph_toml, graph_ned, graph_anynet, fdbs, quantities);
+changed!(
+    experiment,
+    overrides,
+    graph_toml,
+    graph_ned,
+    graph_anynet,
+    fdbs,
+    quantities,
+    subnet,
+    subnet_tables,
+    subnet_sl2vl,
+    subnet_path_sls,
+    subnet_torus
+);
 
 /// Planted defects are found: a reader that panics on a large number, one on a cut file, one on a word in another place.
 #[test]
