@@ -30,6 +30,8 @@ pub struct TableFile {
     pub form: TableForm,
     /// Tables in the order of the file.
     pub tables: Vec<SwitchTable>,
+    /// Lines that were skipped.
+    pub findings: Vec<Finding>,
 }
 
 struct Reader<'a> {
@@ -40,6 +42,7 @@ struct Reader<'a> {
     open: bool,
     /// Range of LIDs that the first line states.
     stated: usize,
+    findings: Vec<Finding>,
 }
 
 impl TableFile {
@@ -50,7 +53,8 @@ impl TableFile {
     /// A line that does not parse, a LID out of range, two tables of a switch, two entries for a LID, a truncated table.
     pub fn read(bytes: &[u8], file: &str) -> Result<Self, FileError> {
         let text = text(bytes, file)?;
-        let mut reader = Reader { file, form: None, tables: Vec::new(), open: false, stated: 0 };
+        let mut reader =
+            Reader { file, form: None, tables: Vec::new(), open: false, stated: 0, findings: Vec::new() };
         for line in Line::all(file, text) {
             reader.line(line)?;
         }
@@ -74,7 +78,7 @@ impl TableFile {
                 return Err(FileError::at(file, table.line, Problem::DuplicateEntry(twice[0].0)));
             }
         }
-        Ok(Self { file: file.to_owned(), form, tables: reader.tables })
+        Ok(Self { file: file.to_owned(), form, tables: reader.tables, findings: reader.findings })
     }
 
     /// The tables of a subnet's switches.
@@ -83,7 +87,7 @@ impl TableFile {
     ///
     /// A switch that is not in the subnet, a port that a switch does not have.
     pub fn bind(&self, subnet: &Subnet) -> Result<(Tables, Vec<Finding>), FileError> {
-        let mut findings = Vec::new();
+        let mut findings = self.findings.clone();
         let mut switches: Vec<NodeId> =
             subnet.ids().filter(|(_, node)| node.is_switch()).map(|(id, _)| id).collect();
         switches.sort_by_key(|&id| subnet.node(id).guid.map_key());
@@ -143,8 +147,14 @@ impl Reader<'_> {
             let count = line.decimal("a number")? as usize;
             return self.end(&line, count);
         }
-        let headings =
-            ["LID    : Port", "LID : Port", "Lid  Out", "Port     Info", "ibwarn", "src/", "ibroute:"];
+        if ["iberror", "ibwarn", "src/"].iter().any(|noise| line.rest.contains(noise)) {
+            // a tool that fails prints this in place of the last line of a table
+            self.open &= self.form == Some(TableForm::Fdbs);
+            let text = format!("skipped: {}", line.rest);
+            self.findings.push(Finding::new(FindingKind::Skipped, self.file, line.number, text));
+            return Ok(());
+        }
+        let headings = ["LID    : Port", "LID : Port", "Lid  Out", "Port     Info"];
         if headings.iter().any(|heading| line.rest.starts_with(heading)) {
             return Ok(());
         }
