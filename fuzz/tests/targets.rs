@@ -127,7 +127,21 @@ macro_rules! changed {
     };
 }
 
-changed!(experiment, overrides, graph_toml, graph_ned, graph_anynet, fdbs, quantities, wire);
+changed!(
+    experiment,
+    overrides,
+    graph_toml,
+    graph_ned,
+    graph_anynet,
+    fdbs,
+    quantities,
+    subnet,
+    subnet_tables,
+    subnet_sl2vl,
+    subnet_path_sls,
+    subnet_torus,
+    wire
+);
 
 /// Planted defects are found: a reader that panics on a large number, one on a cut file, one on a word in another place.
 #[test]

@@ -156,16 +156,22 @@ fn main() {
     pool.install(|| {
         use Engine::{Dfsssp, FatTree, Lash, MinHop, Nue, Sssp, UpDown};
         let small = load("1056-host dragonfly", &dragonfly(8, 4, 4));
-        [MinHop, Sssp, Dfsssp, Lash, Nue].map(|engine| measure("1056-host dragonfly", &small, engine));
+        for engine in [MinHop, Sssp, Dfsssp, Lash, Nue] {
+            measure("1056-host dragonfly", &small, engine);
+        }
         let routing = Dfsssp.route(&small, &Options::default()).expect("it routes");
         let clock = Clock::start();
         let found =
             analyse(&small, &routing.tables, routing.sls.as_ref(), &routing.sl2vl).expect("it is connected");
         println!("analysis of its DFSSSP tables: {:.3} s, {:?}", clock.seconds(), found.link_load);
         let small = load("1024-host tree", &tree(16));
-        [MinHop, UpDown, FatTree, Lash].map(|engine| measure("1024-host tree", &small, engine));
+        for engine in [MinHop, UpDown, FatTree, Lash] {
+            measure("1024-host tree", &small, engine);
+        }
         let large = load("11664-host tree", &tree(36));
-        [MinHop, FatTree, UpDown].map(|engine| measure("11664-host tree", &large, engine));
+        for engine in [MinHop, FatTree, UpDown] {
+            measure("11664-host tree", &large, engine);
+        }
         let routing = FatTree.route(&large, &Options::default()).expect("it routes");
         let clock = Clock::start();
         let found = analyse(&large, &routing.tables, None, &routing.sl2vl).expect("it is connected");

@@ -4,6 +4,8 @@
 
 mod support;
 
+use std::fmt::Write as _;
+
 use fabricsim_subnet::{
     Engine, LidOptions, Options, Sl2Vl, Subnet, TableFile, TorusConfig, analyse, assign_lids, read,
 };
@@ -40,11 +42,11 @@ fn options(subnet: &Subnet, random: &mut Random, folder: &std::path::Path) -> (O
         let lines: Vec<String> = roots.iter().map(ToString::to_string).collect();
         let file = folder.join("roots");
         std::fs::write(&file, lines.join("\n") + "\n").unwrap();
-        config.push_str(&format!("root_guid_file {}\n", file.display()));
+        writeln!(config, "root_guid_file {}", file.display()).unwrap();
         options.roots = Some(roots);
     }
     options.nue_vls = random.below(5) as u8;
-    config.push_str(&format!("lmc {lmc}\nnue_max_num_vls {}\n", options.nue_vls));
+    writeln!(config, "lmc {lmc}\nnue_max_num_vls {}", options.nue_vls).unwrap();
     (options, lmc, config)
 }
 
@@ -165,7 +167,7 @@ fn random_tori_have_opensms_tables() {
             }
             (Err(_), true) => refused += 1,
             (Ok(_), true) => {
-                failed.push(format!("seed {seed} {name}: routed, OpenSM refuses: {}", errors(&theirs.log)))
+                failed.push(format!("seed {seed} {name}: routed, OpenSM refuses: {}", errors(&theirs.log)));
             }
             // OpenSM leaves switches without a place unreachable
             (Err(error), false) if error.to_string().contains("has no place") => {

@@ -213,9 +213,9 @@ impl<'a> Balancer<'a> {
         }
         let candidates: Vec<Candidate> = ports.into_iter().map(|port| self.candidate(end, port)).collect();
         let mut choice = Choice::default();
-        candidates
-            .iter()
-            .for_each(|candidate| choice.see(candidate, self.lmc > 0, self.rules.dimension_order));
+        for candidate in &candidates {
+            choice.see(candidate, self.lmc > 0, self.rules.dimension_order);
+        }
         let mut best = choice.best?;
         if self.rules.shift {
             let total: u32 = candidates.iter().map(|candidate| candidate.paths).sum();

@@ -48,7 +48,7 @@ pub(super) struct Channels {
     index: Vec<u32>,
     /// Identifiers by port of the fabric: LID, port, LID, port.
     keys: Vec<u64>,
-    channels: Vec<Channel>,
+    nodes: Vec<Channel>,
     /// Ports of the channels.
     ports: Vec<u32>,
     /// Channel at which the search goes on.
@@ -73,7 +73,7 @@ impl Channels {
         Self {
             index: vec![NONE; fabric.num_ports()],
             keys,
-            channels: Vec::new(),
+            nodes: Vec::new(),
             ports: Vec::new(),
             current: None,
             started: false,
@@ -87,10 +87,10 @@ impl Channels {
         if self.index[port] != NONE {
             return;
         }
-        let new = self.channels.len() as u32;
+        let new = self.nodes.len() as u32;
         self.index[port] = new;
         self.ports.push(port as u32);
-        self.channels.push(Channel {
+        self.nodes.push(Channel {
             next: Vec::new(),
             state: State::New,
             before: NONE,
@@ -104,7 +104,7 @@ impl Channels {
         let mut at = 0u32;
         loop {
             let here = self.keys[self.ports[at as usize] as usize];
-            let channel = &mut self.channels[at as usize];
+            let channel = &mut self.nodes[at as usize];
             let child = if key < here { &mut channel.less } else { &mut channel.greater };
             if *child == NONE {
                 *child = new;
@@ -117,7 +117,7 @@ impl Channels {
     /// Adds a path to the dependency of channel `before` on `port`.
     pub(super) fn add_pair(&mut self, before: usize, port: usize, path: (u32, u32), weight: u32) {
         let to = self.index[port];
-        let next = &mut self.channels[self.index[before] as usize].next;
+        let next = &mut self.nodes[self.index[before] as usize].next;
         match next.iter_mut().find(|dependency| dependency.to == to) {
             Some(dependency) => {
                 dependency.weight += weight;
@@ -130,7 +130,7 @@ impl Channels {
     /// Removes the weight of a path from a dependency, unless the dependency was broken already.
     pub(super) fn remove_pair(&mut self, before: usize, port: usize, weight: u32) {
         let to = self.index[port];
-        let next = &mut self.channels[self.index[before] as usize].next;
+        let next = &mut self.nodes[self.index[before] as usize].next;
         if let Some(dependency) = next.iter_mut().find(|dependency| dependency.to == to) {
             dependency.weight = dependency.weight.saturating_sub(weight);
         }
@@ -141,7 +141,7 @@ impl Channels {
         if !self.started {
             self.started = true;
             self.preorder = self.tree_order();
-            self.current = (!self.channels.is_empty()).then_some(0);
+            self.current = (!self.nodes.is_empty()).then_some(0);
         }
         let cycle = self.search()?;
         self.current = Some(cycle);
@@ -149,11 +149,11 @@ impl Channels {
     }
 
     fn tree_order(&self) -> Vec<u32> {
-        let mut order = Vec::with_capacity(self.channels.len());
-        let mut stack = if self.channels.is_empty() { vec![] } else { vec![0] };
+        let mut order = Vec::with_capacity(self.nodes.len());
+        let mut stack = if self.nodes.is_empty() { vec![] } else { vec![0] };
         while let Some(at) = stack.pop() {
             order.push(at);
-            let channel = &self.channels[at as usize];
+            let channel = &self.nodes[at as usize];
             stack.extend([channel.greater, channel.less].into_iter().filter(|&child| child != NONE));
         }
         order
@@ -162,21 +162,18 @@ impl Channels {
     /// Depth-first search from where it was interrupted: returns a channel on a cycle.
     fn search(&mut self) -> Option<u32> {
         while let Some(at) = self.current {
-            self.channels[at as usize].state = State::Open;
-            let state = |to: u32| self.channels[to as usize].state;
-            let next = self.channels[at as usize]
-                .next
-                .iter()
-                .map(|next| next.to)
-                .find(|&to| state(to) != State::Done);
+            self.nodes[at as usize].state = State::Open;
+            let state = |to: u32| self.nodes[to as usize].state;
+            let next =
+                self.nodes[at as usize].next.iter().map(|next| next.to).find(|&to| state(to) != State::Done);
             match next {
                 Some(to) if state(to) == State::Open => return Some(to),
                 Some(to) => {
-                    self.channels[to as usize].before = at;
+                    self.nodes[to as usize].before = at;
                     self.current = Some(to);
                 }
                 None => {
-                    let channel = &mut self.channels[at as usize];
+                    let channel = &mut self.nodes[at as usize];
                     channel.state = State::Done;
                     for dependency in &mut channel.next {
                         dependency.paths = Vec::new();
@@ -192,7 +189,7 @@ impl Channels {
     /// The next channel that no search visited. States only go from new to done between calls, so earlier ones stay visited.
     fn next_start(&mut self) -> Option<u32> {
         while let Some(&at) = self.preorder.get(self.visited) {
-            if self.channels[at as usize].state == State::New {
+            if self.nodes[at as usize].state == State::New {
                 return Some(at);
             }
             self.visited += 1;
@@ -205,23 +202,23 @@ impl Channels {
         let mut weakest: Option<(u32, u32, usize)> = None;
         let mut at = cycle;
         loop {
-            let channels = &self.channels;
-            let next = channels[at as usize]
+            let nodes = &self.nodes;
+            let next = nodes[at as usize]
                 .next
                 .iter()
-                .position(|next| channels[next.to as usize].state == State::Open || next.to == cycle);
+                .position(|next| nodes[next.to as usize].state == State::Open || next.to == cycle);
             let Some(slot) = next else { break };
-            let dependency = &channels[at as usize].next[slot];
+            let dependency = &nodes[at as usize].next[slot];
             if weakest.is_none_or(|(weight, ..)| dependency.weight < weight) {
                 weakest = Some((dependency.weight, at, slot));
             }
             let to = dependency.to;
-            self.channels[at as usize].state = State::New;
+            self.nodes[at as usize].state = State::New;
             at = to;
             if at == cycle {
                 break;
             }
         }
-        weakest.map_or_else(Vec::new, |(_, at, slot)| self.channels[at as usize].next.remove(slot).paths)
+        weakest.map_or_else(Vec::new, |(_, at, slot)| self.nodes[at as usize].next.remove(slot).paths)
     }
 }

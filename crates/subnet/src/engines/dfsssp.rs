@@ -16,7 +16,7 @@ pub(super) fn route(fabric: &Fabric<'_>, options: &Options) -> Result<Routing, R
     let lanes = usize::from(options.vls);
     let Layers { layer, paths, needed } = Layering::new(fabric, &tables)
         .split(lanes)
-        .ok_or_else(|| RouteError::TooFewLanes { engine: "dfsssp", lanes: options.vls })?;
+        .ok_or(RouteError::TooFewLanes { engine: "dfsssp", lanes: options.vls })?;
     let split = shares(&paths, needed, lanes);
     // each layer gets as many lanes as its share, in order
     let mut base = vec![0u8; needed];

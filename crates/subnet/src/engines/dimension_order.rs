@@ -9,6 +9,7 @@ use super::{Options, Routing};
 use crate::RouteError;
 use crate::fabric::Fabric;
 
+#[expect(clippy::unnecessary_wraps, reason = "all engines have this signature")]
 pub(super) fn route(fabric: &Fabric<'_>, options: &Options) -> Result<Routing, RouteError> {
     let matrix = HopMatrix::shortest(fabric);
     Ok(Routing::new(balance::assign(fabric, &matrix, Rules::new(options, true)), matrix))

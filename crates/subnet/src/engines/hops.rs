@@ -40,11 +40,6 @@ impl TargetRows<'_> {
     pub(crate) fn add_port(&mut self, switch: usize, port: usize) {
         self.ports[switch * self.words + port / WORD] |= 1 << (port % WORD);
     }
-
-    /// True if the set of a switch has a port.
-    pub(crate) fn has_port(&self, switch: usize, port: usize) -> bool {
-        self.ports[switch * self.words + port / WORD] & (1 << (port % WORD)) != 0
-    }
 }
 
 impl HopMatrix {
@@ -84,11 +79,6 @@ impl HopMatrix {
     /// Least hops from a switch to a target switch.
     pub(crate) fn least(&self, switch: usize, target: usize) -> u8 {
         self.least[target * self.switches + switch]
-    }
-
-    /// Least hops from every switch to a target.
-    pub(crate) fn row(&self, target: usize) -> &[u8] {
-        &self.least[target * self.switches..(target + 1) * self.switches]
     }
 
     /// Ports of a switch with least hops to a target, ascending.

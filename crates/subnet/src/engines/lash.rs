@@ -166,9 +166,13 @@ impl<'a> Lash<'a> {
                 self.layers[full].remove(&back);
                 self.sizes[full] -= 2;
                 self.sizes[empty] += 2;
-                slots.iter().for_each(|&slot| self.lane[slot] = empty as u8);
+                for slot in slots {
+                    self.lane[slot] = empty as u8;
+                }
             } else {
-                slots.iter().for_each(|&slot| refused[slot] = true);
+                for slot in slots {
+                    refused[slot] = true;
+                }
                 trials -= 2;
             }
             let before = (full, empty);

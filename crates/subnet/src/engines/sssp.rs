@@ -10,6 +10,7 @@ use crate::fabric::{EndPort, Fabric, NONE, Peer};
 use crate::subnet::NodeKind;
 use crate::{RouteError, Tables};
 
+#[expect(clippy::unnecessary_wraps, reason = "all engines have this signature")]
 pub(super) fn route(fabric: &Fabric<'_>, _options: &Options) -> Result<Routing, RouteError> {
     Ok(Routing::new(tables(fabric), HopMatrix::shortest(fabric)))
 }
@@ -62,7 +63,7 @@ pub(super) fn tables(fabric: &Fabric<'_>) -> Tables {
             for at in 0..fabric.len() {
                 match graph.used[at] {
                     NO_LINK if at == end.switch as usize && !end.is_switch => {
-                        tables.row_mut(at)[lid] = end.port
+                        tables.row_mut(at)[lid] = end.port;
                     }
                     NO_LINK => {}
                     link => tables.row_mut(at)[lid] = graph.links[link as usize].port,

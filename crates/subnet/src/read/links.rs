@@ -2,7 +2,7 @@
 
 use super::line::{Line, text};
 use crate::subnet::{Builder, EndRecord, NodeRecord};
-use crate::{FileError, Finding, FindingKind, Guid, NodeId, NodeKind, PortId, Subnet};
+use crate::{FileError, Finding, FindingKind, Guid, NodeId, NodeKind, Subnet};
 
 const KINDS: [(&str, NodeKind); 3] =
     [("CA", NodeKind::Adapter), ("SW", NodeKind::Switch), ("RT", NodeKind::Router)];
@@ -88,7 +88,7 @@ fn row(builder: &mut Builder, line: &mut Line<'_>) -> Result<(usize, bool), File
     record.peer_port = peer.port;
     record.peer_guid = peer.guid;
     record.peer_lid = peer.lid;
-    record.peer_description = peer.description.to_owned();
+    peer.description.clone_into(&mut record.peer_description);
     builder.end(id, record)?;
     Ok((usize::from(new), false))
 }
@@ -120,13 +120,12 @@ fn node(builder: &mut Builder, end: &End<'_>, line: &Line<'_>) -> Result<(NodeId
     }
     let mut record = NodeRecord::new(&key, end.kind, line.number);
     record.guid = end.guid;
-    record.description = end.description.to_owned();
+    end.description.clone_into(&mut record.description);
     let id = builder.node(record)?;
     let adapter = end.kind != NodeKind::Switch;
     if adapter {
-        let only = PortId { node: id, port: u8::try_from(end.port).unwrap_or(0) };
         let state = EndRecord { port: end.port, guid: end.guid, line: line.number, ..EndRecord::default() };
-        debug_assert_eq!(builder.port(id, &state)?, only);
+        builder.port(id, &state)?;
     }
     Ok((id, adapter))
 }

@@ -185,7 +185,7 @@ impl Reader {
         record.vendor = std::mem::take(&mut self.settings.vendor) as u32;
         record.device = std::mem::take(&mut self.settings.device) as u16;
         record.system_guid = std::mem::take(&mut self.settings.system);
-        record.description = key.to_owned();
+        key.clone_into(&mut record.description);
         if line.blanks().skip("#") {
             let (description, tail) = description(&mut line)?;
             record.description = description;
@@ -244,7 +244,7 @@ impl Reader {
             end.peer_guid = Guid(line.hex("a GUID")?);
             line.expect(")")?;
         }
-        self.limits(&mut line, &mut end)?;
+        limits(&mut line, &mut end)?;
         if line.blanks().skip("#") {
             comment(&mut line, &mut end)?;
         } else if !line.rest.is_empty() {
@@ -252,27 +252,27 @@ impl Reader {
         }
         self.builder.end(node, end)
     }
+}
 
-    /// ibsim's `w=`, `s=` and `e=`: masks of enabled widths and speeds, of which the best is taken.
-    fn limits(&mut self, line: &mut Line<'_>, end: &mut EndRecord) -> Result<(), FileError> {
-        loop {
-            line.blanks();
-            let Some(option) = ["w=", "s=", "e="].into_iter().find(|option| line.skip(option)) else {
-                return Ok(());
-            };
-            let value = line.number("a number")?;
-            let best = |table: &[(u64, Speed)]| table.iter().find(|row| value & row.0 != 0).map(|row| row.1);
-            match option {
-                "w=" => {
-                    let widths = [(8, 12), (4, 8), (2, 4), (16, 2), (1, 1)];
-                    let lanes = widths.iter().find(|row| value & row.0 != 0).map(|row| row.1);
-                    end.width = lanes.and_then(Width::new);
-                }
-                "s=" => end.speed = end.speed.max(best(&[(4, Speed::Qdr), (2, Speed::Ddr), (1, Speed::Sdr)])),
-                _ => {
-                    let table = [(8, Speed::Ndr), (4, Speed::Hdr), (2, Speed::Edr), (1, Speed::Fdr)];
-                    end.speed = end.speed.max(best(&table));
-                }
+/// ibsim's `w=`, `s=` and `e=`: masks of enabled widths and speeds, of which the best is taken.
+fn limits(line: &mut Line<'_>, end: &mut EndRecord) -> Result<(), FileError> {
+    loop {
+        line.blanks();
+        let Some(option) = ["w=", "s=", "e="].into_iter().find(|option| line.skip(option)) else {
+            return Ok(());
+        };
+        let value = line.number("a number")?;
+        let best = |table: &[(u64, Speed)]| table.iter().find(|row| value & row.0 != 0).map(|row| row.1);
+        match option {
+            "w=" => {
+                let widths = [(8, 12), (4, 8), (2, 4), (16, 2), (1, 1)];
+                let lanes = widths.iter().find(|row| value & row.0 != 0).map(|row| row.1);
+                end.width = lanes.and_then(Width::new);
+            }
+            "s=" => end.speed = end.speed.max(best(&[(4, Speed::Qdr), (2, Speed::Ddr), (1, Speed::Sdr)])),
+            _ => {
+                let table = [(8, Speed::Ndr), (4, Speed::Hdr), (2, Speed::Edr), (1, Speed::Fdr)];
+                end.speed = end.speed.max(best(&table));
             }
         }
     }

@@ -48,8 +48,6 @@ pub enum FindingKind {
     UnknownLid,
     /// A switch without a table.
     NoTable,
-    /// A table that the tool could not read to its end.
-    Incomplete,
 }
 
 /// An oddity, with its place.
@@ -143,13 +141,16 @@ fn fewer_cables(subnet: &Subnet, file: &str, findings: &mut Vec<Finding>) {
         groups.entry((node.num_ports(), hosts)).or_default().push((switches, id));
     }
     for members in groups.into_values().filter(|members| members.len() > 2) {
-        let mut sorted: Vec<usize> = members.iter().map(|member| member.0).collect();
-        sorted.sort_unstable();
-        let usual = sorted[sorted.len() / 2];
-        let agreed = sorted.iter().filter(|&&count| count == usual).count();
-        for (count, id) in
-            members.into_iter().filter(|&(count, _)| agreed * 2 > sorted.len() && count < usual)
-        {
+        let mut frequency: BTreeMap<usize, usize> = BTreeMap::new();
+        for &(count, _) in &members {
+            *frequency.entry(count).or_default() += 1;
+        }
+        // the most frequent number, the larger of several, if a quarter of the switches have it
+        let usual = frequency.into_iter().max_by_key(|&(count, switches)| (switches, count));
+        let Some((usual, _)) = usual.filter(|&(_, agreed)| agreed > 1 && agreed * 4 >= members.len()) else {
+            continue;
+        };
+        for (count, id) in members.into_iter().filter(|&(count, _)| count < usual) {
             let node = subnet.node(id);
             let text = format!(
                 "\"{}\" ({}) has {count} cables to switches, its like {usual}",

@@ -5,11 +5,13 @@ mod data_rate;
 mod failure;
 pub(crate) mod finding;
 mod link;
+mod record;
 
-pub(crate) use build::{Builder, EndRecord, NodeRecord};
+pub(crate) use build::Builder;
 pub(crate) use finding::port_name;
 pub use finding::{Finding, FindingKind};
 pub use link::{Speed, Width};
+pub(crate) use record::{EndRecord, NodeRecord};
 
 use serde::Serialize;
 

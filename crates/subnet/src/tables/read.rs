@@ -30,19 +30,19 @@ pub struct TableFile {
     pub form: TableForm,
     /// Tables in the order of the file.
     pub tables: Vec<SwitchTable>,
-    /// Tables that the tool could not read to their end: line of its message, switch.
-    pub incomplete: Vec<(usize, Guid)>,
+    /// Lines that were skipped.
+    pub findings: Vec<Finding>,
 }
 
 struct Reader<'a> {
     file: &'a str,
     form: Option<TableForm>,
     tables: Vec<SwitchTable>,
-    incomplete: Vec<(usize, Guid)>,
     /// True between the first line of a table and its last.
     open: bool,
     /// Range of LIDs that the first line states.
     stated: usize,
+    findings: Vec<Finding>,
 }
 
 impl TableFile {
@@ -54,7 +54,7 @@ impl TableFile {
     pub fn read(bytes: &[u8], file: &str) -> Result<Self, FileError> {
         let text = text(bytes, file)?;
         let mut reader =
-            Reader { file, form: None, tables: Vec::new(), incomplete: Vec::new(), open: false, stated: 0 };
+            Reader { file, form: None, tables: Vec::new(), open: false, stated: 0, findings: Vec::new() };
         for line in Line::all(file, text) {
             reader.line(line)?;
         }
@@ -78,7 +78,7 @@ impl TableFile {
                 return Err(FileError::at(file, table.line, Problem::DuplicateEntry(twice[0].0)));
             }
         }
-        Ok(Self { file: file.to_owned(), form, tables: reader.tables, incomplete: reader.incomplete })
+        Ok(Self { file: file.to_owned(), form, tables: reader.tables, findings: reader.findings })
     }
 
     /// The tables of a subnet's switches.
@@ -87,7 +87,7 @@ impl TableFile {
     ///
     /// A switch that is not in the subnet, a port that a switch does not have.
     pub fn bind(&self, subnet: &Subnet) -> Result<(Tables, Vec<Finding>), FileError> {
-        let mut findings = Vec::new();
+        let mut findings = self.findings.clone();
         let mut switches: Vec<NodeId> =
             subnet.ids().filter(|(_, node)| node.is_switch()).map(|(id, _)| id).collect();
         switches.sort_by_key(|&id| subnet.node(id).guid.map_key());
@@ -116,10 +116,6 @@ impl TableFile {
                 }
                 tables.row_mut(row)[usize::from(lid)] = port;
             }
-        }
-        for &(line, guid) in &self.incomplete {
-            let text = format!("the table of switch {guid} is incomplete: reading it failed");
-            findings.push(Finding::new(FindingKind::Incomplete, &self.file, line, text));
         }
         for (row, _) in filled.iter().enumerate().filter(|(_, filled)| !**filled) {
             let node = subnet.node(tables.switches[row]);
@@ -151,11 +147,14 @@ impl Reader<'_> {
             let count = line.decimal("a number")? as usize;
             return self.end(&line, count);
         }
-        if line.rest.contains("iberror: failed") {
-            return self.failed(&line);
+        if ["iberror", "ibwarn", "src/"].iter().any(|noise| line.rest.contains(noise)) {
+            // a tool that fails prints this in place of the last line of a table
+            self.open &= self.form == Some(TableForm::Fdbs);
+            let text = format!("skipped: {}", line.rest);
+            self.findings.push(Finding::new(FindingKind::Skipped, self.file, line.number, text));
+            return Ok(());
         }
-        let headings =
-            ["LID    : Port", "LID : Port", "Lid  Out", "Port     Info", "ibwarn", "src/", "ibroute:"];
+        let headings = ["LID    : Port", "LID : Port", "Lid  Out", "Port     Info"];
         if headings.iter().any(|heading| line.rest.starts_with(heading)) {
             return Ok(());
         }
@@ -217,18 +216,6 @@ impl Reader<'_> {
         }
         table.entries.push((lid, port));
         Ok(())
-    }
-
-    /// A message of `ibroute` that it could not read the table to its end.
-    fn failed(&mut self, line: &Line<'_>) -> Result<(), FileError> {
-        let Some(table) = self.tables.last().filter(|_| self.open) else { return Ok(()) };
-        self.incomplete.push((line.number, table.guid));
-        self.open = false;
-        if self.form == Some(TableForm::Fdbs) {
-            Err(line.error(Problem::Truncated("this table")))
-        } else {
-            Ok(())
-        }
     }
 
     fn end(&mut self, line: &Line<'_>, count: usize) -> Result<(), FileError> {

@@ -211,9 +211,12 @@ impl Plan {
     }
 }
 
+/// Makes a random plan.
+type MakePlan = fn(&mut Random) -> Plan;
+
 /// A random fabric, and its name.
 pub(crate) fn fabric(random: &mut Random) -> (Subnet, &'static str) {
-    let kinds: [(&str, fn(&mut Random) -> Plan); 8] = [
+    let kinds: [(&str, MakePlan); 8] = [
         ("mesh", |random| Plan::grid(random, false)),
         ("torus", |random| Plan::grid(random, true)),
         ("tree", |random| Plan::tree(random, false)),

@@ -149,7 +149,9 @@ impl<'a> Router<'a> {
             let id = self.fabric.ends[end].id;
             (self.fabric.subnet.node(id.node).guid.map_key(), id.port)
         });
-        others.into_iter().for_each(|end| self.route_adapter(end));
+        for end in others {
+            self.route_adapter(end);
+        }
         for at in 0..self.fabric.len() {
             self.begin(at, 0, 0);
             self.down_by_up(at, NONE, false, 0, Target { is_real: true });

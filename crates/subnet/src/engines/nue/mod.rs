@@ -18,6 +18,7 @@ use crate::{RouteError, Sl2Vl, Tables, engines::sssp::kind};
 use colors::Colors;
 use network::Network;
 
+#[expect(clippy::unnecessary_wraps, reason = "all engines have this signature")]
 pub(super) fn route(fabric: &Fabric<'_>, options: &Options) -> Result<Routing, RouteError> {
     let lanes = if options.nue_vls == 0 { options.vls } else { options.nue_vls.min(options.vls) };
     let lanes = usize::from(lanes);

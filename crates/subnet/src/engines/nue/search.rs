@@ -140,7 +140,9 @@ impl Network {
             colors.reset_edge(edge);
         }
         // OpenSM erases the new dependencies here, not those of the old channel
-        edges.into_iter().for_each(|edge| colors.reset_edge(edge));
+        for edge in edges {
+            colors.reset_edge(edge);
+        }
         true
     }
 

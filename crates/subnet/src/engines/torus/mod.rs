@@ -79,9 +79,9 @@ fn check(fabric: &Fabric<'_>, torus: &Torus<'_>) -> Result<(), RouteError> {
                 let mut place: Place = start;
                 place[dimension] = step;
                 let Some(at) = torus.get(place) else { continue };
-                for side in 0..2 {
+                for (side, count) in breaks.iter_mut().enumerate() {
                     if torus.groups[at][2 * dimension + side].is_empty() {
-                        breaks[side] += 1;
+                        *count += 1;
                         broken = Some(at);
                     }
                 }
@@ -222,7 +222,9 @@ fn lanes(fabric: &Fabric<'_>, torus: &Torus<'_>, vls: u8) -> Sl2Vl {
     for at in 0..fabric.len() {
         let mut dimension = vec![3; fabric.peers(at).len()];
         for (group, ports) in torus.groups[at].iter().enumerate() {
-            ports.iter().for_each(|&port| dimension[usize::from(port)] = group / 2);
+            for &port in ports {
+                dimension[usize::from(port)] = group / 2;
+            }
         }
         let connected = fabric.peers(at).iter().enumerate().filter(|(_, peer)| **peer != Peer::None);
         for (output, _) in connected {

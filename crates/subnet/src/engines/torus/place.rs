@@ -25,9 +25,15 @@ const LAST: [[usize; 2]; 8] = [[0, 1], [0, 2], [1, 2], [0, 1], [0, 2], [0, 2], [
 /// True if faces may complete a cube with these missing corners: one, an edge, an edge and a neighbour, or a corner with all its
 /// neighbours. OpenSM has no rule for other patterns.
 fn has_rule(missing: &[usize]) -> bool {
-    let is_near = |a: usize, b: usize| (a ^ b).count_ones() == 1;
+    let is_near = |a: usize, b: usize| (a ^ b).is_power_of_two();
     let is_hub = |hub: &usize| missing.iter().all(|&other| other == *hub || is_near(*hub, other));
     (1..=4).contains(&missing.len()) && missing.iter().any(is_hub)
+}
+
+/// Corners of a cube with these dimensions.
+fn corners(dimensions: &[usize]) -> Vec<usize> {
+    let all: usize = dimensions.iter().map(|dimension| 1 << dimension).sum();
+    (0..8).filter(|corner| corner & !all == 0).collect()
 }
 
 /// Switches by place.
@@ -235,11 +241,6 @@ impl<'a> Torus<'a> {
         step(step(step(place, 0), 1), 2)
     }
 
-    fn corners(&self, dimensions: &[usize]) -> Vec<usize> {
-        let all: usize = dimensions.iter().map(|dimension| 1 << dimension).sum();
-        (0..8).filter(|corner| corner & !all == 0).collect()
-    }
-
     /// Completes the cube at a place as far as possible.
     fn complete(&mut self, place: Place) {
         let dimensions = self.dimensions();
@@ -257,7 +258,7 @@ impl<'a> Torus<'a> {
     }
 
     fn link_cube(&mut self, place: Place, dimensions: &[usize]) {
-        let corners = self.corners(dimensions);
+        let corners = corners(dimensions);
         for &dimension in dimensions {
             for &corner in corners.iter().filter(|&&corner| corner >> dimension & 1 == 0) {
                 let ends =
@@ -273,7 +274,7 @@ impl<'a> Torus<'a> {
     fn complete_face(&mut self, place: Place, dimensions: &[usize]) -> bool {
         let switches: [Option<usize>; 8] = std::array::from_fn(|corner| self.get(self.corner(place, corner)));
         let mut corners: Vec<usize> =
-            self.corners(dimensions).into_iter().filter(|&corner| switches[corner].is_none()).collect();
+            corners(dimensions).into_iter().filter(|&corner| switches[corner].is_none()).collect();
         if !has_rule(&corners) {
             return false;
         }
@@ -304,7 +305,7 @@ impl<'a> Torus<'a> {
     /// Finds a switch beyond a face (an edge in two dimensions) whose other side is empty.
     fn go_beyond(&mut self, place: Place, dimensions: &[usize]) -> bool {
         let switches: [Option<usize>; 8] = std::array::from_fn(|corner| self.get(self.corner(place, corner)));
-        let mut targets = self.corners(dimensions);
+        let mut targets = corners(dimensions);
         if dimensions.len() == 3 {
             targets.reverse();
         }
