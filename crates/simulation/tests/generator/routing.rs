@@ -199,16 +199,14 @@ pub fn lanes(build: &Build) -> u8 {
             by_hops(build, if algorithm == "table" { "shortest-path" } else { algorithm })
         }
         (_, "shortest-path" | "table") => 1,
-        // Layers of all engines on fabrics of this size.
-        (_, "opensm") => 4,
         ("slim-fly" | "jellyfish" | "xpander", "auto" | "minimal") | ("file", "minimal") => diameter(build),
         ("slim-fly" | "jellyfish" | "xpander" | "file", "valiant" | "ugal-l") => 2 * diameter(build),
         ("dragonfly", "auto" | "minimal")
         | ("megafly" | "hyperx", "valiant")
         | ("megafly", "ugal-l")
         | ("torus" | "ring" | "grid", _) => 2,
-        // One more with `via = "router"`.
-        ("dragonfly", "valiant" | "ugal-l" | "ugal-g" | "piggyback") => 4,
+        // Layers of all engines on fabrics of this size; on dragonflies one more with `via = "router"`.
+        (_, "opensm") | ("dragonfly", "valiant" | "ugal-l" | "ugal-g" | "piggyback") => 4,
         ("dragonfly", "par") => 5,
         ("dragonfly", "par-6/2") => 6,
         ("hyperx", "dal") => {
