@@ -153,7 +153,7 @@ def test_a_signal_to_the_process_keeps_results(small: Path, tmp_path: Path, numb
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         # The tests may run below `nohup`, which ignores SIGHUP, and so would what they start.
-        preexec_fn=lambda: signal.signal(number, signal.SIG_DFL),
+        preexec_fn=lambda: signal.signal(number, signal.SIG_DFL),  # noqa: PLW1509 - the test has no threads
     )
     try:
         deadline = time.monotonic() + 60

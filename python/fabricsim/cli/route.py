@@ -206,6 +206,6 @@ def _print_links(report: dict[str, Any], console: Console) -> None:
         console.print(hot)
     names = (report["deadlock"]["cycle"] or {}).get("names", [])
     if names:
-        console.print(f"{report['engine']}: packets can wait for each other in this circle of channels:")
+        console.print(f"{report['engine']}: cyclic dependency of channels:")
     for name in names:
         console.print(f"  {name}", markup=False)

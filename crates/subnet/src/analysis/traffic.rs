@@ -221,20 +221,15 @@ mod tests {
 
     /// `pairs` adapters on each of two switches, which `cables` cables join.
     fn dumbbell(pairs: usize, cables: usize) -> Subnet {
-        let mut text = String::new();
-        for (own, other) in [("A", "B"), ("B", "A")] {
-            text += &format!("Switch 36 \"{own}\"\n");
-            for port in 1..=pairs {
-                text += &format!("[{port}] \"{own}{port}\"[1]\n");
-            }
-            for cable in 1..=cables {
-                text += &format!("[{0}] \"{other}\"[{0}]\n", pairs + cable);
-            }
-            text += "\n";
-            for port in 1..=pairs {
-                text += &format!("Hca 1 \"{own}{port}\"\n[1] \"{own}\"[{port}]\n\n");
-            }
-        }
+        let side = |own: &str, other: &str| {
+            let ports = (1..=pairs).map(|port| format!("[{port}] \"{own}{port}\"[1]\n"));
+            let between = (pairs + 1..=pairs + cables).map(|port| format!("[{port}] \"{other}\"[{port}]\n"));
+            let adapters =
+                (1..=pairs).map(|port| format!("\nHca 1 \"{own}{port}\"\n[1] \"{own}\"[{port}]\n"));
+            let lines: String = ports.chain(between).chain(adapters).collect();
+            format!("Switch 36 \"{own}\"\n{lines}\n")
+        };
+        let text = side("A", "B") + &side("B", "A");
         let mut subnet = read(text.as_bytes(), "dumbbell").unwrap().subnet;
         assign_lids(&mut subnet, LidOptions::default()).unwrap();
         subnet
