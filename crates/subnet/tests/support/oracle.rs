@@ -67,6 +67,7 @@ pub(crate) fn route(subnet: &Subnet, name: &str, config: &str) -> Option<Outcome
         .args(["-s", "-n", "-N", "40000", "-S", "8000", "-P", "600000", "-L", "49151"])
         .arg(folder.join("net"))
         .env("IBSIM_SOCKNAME", &socket)
+        .current_dir(&folder)
         .stdin(Stdio::null())
         .stdout(Stdio::null())
         .stderr(fs::File::create(folder.join("sim.err")).unwrap())
@@ -84,6 +85,8 @@ pub(crate) fn route(subnet: &Subnet, name: &str, config: &str) -> Option<Outcome
         .env("SIM_HOST", host)
         .env("OSM_CACHE_DIR", folder.join("cache"))
         .env("OSM_TMP_DIR", &folder)
+        // The library makes folders in the present one.
+        .current_dir(&folder)
         .stdin(Stdio::null())
         .stdout(Stdio::null())
         .stderr(Stdio::null())
