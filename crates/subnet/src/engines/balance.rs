@@ -115,7 +115,57 @@ impl<'a> Balancer<'a> {
         }
     }
 
-    fn fill(mut self, order: &[u32], row: &mut [u8], mut random: Option<&mut Random>) {
+    /// Fills the table of the switch.
+    fn fill(self, order: &[u32], row: &mut [u8], random: Option<&mut Random>) {
+        if self.lmc == 0 && !self.rules.shift && !self.rules.dimension_order && random.is_none() {
+            self.fill_by_runs(order, row);
+        } else {
+            self.fill_by_rules(order, row, random);
+        }
+    }
+
+    /// Without LMC and options: end ports of a switch follow each other, and have the same candidates. One pass over these serves as many
+    /// LIDs as there are ports with the least number of LIDs.
+    fn fill_by_runs(mut self, order: &[u32], row: &mut [u8]) {
+        let ends = &self.fabric.ends;
+        let same = |a: &u32, b: &u32| {
+            let (a, b) = (&ends[*a as usize], &ends[*b as usize]);
+            a.switch == b.switch && !a.is_switch && !b.is_switch
+        };
+        let mut candidates: Vec<usize> = Vec::new();
+        for run in order.chunk_by(same) {
+            let first = &ends[run[0] as usize];
+            if first.switch == NONE {
+                continue;
+            }
+            if first.switch as usize == self.at {
+                for end in run.iter().map(|&end| &ends[end as usize]) {
+                    row[usize::from(end.lid)] = end.port;
+                }
+                continue;
+            }
+            candidates.clear();
+            candidates.extend(self.matrix.ports(self.at, first.switch as usize));
+            let mut run = run.iter().map(|&end| &ends[end as usize]).peekable();
+            while run.peek().is_some() {
+                let Some(least) = candidates.iter().map(|&port| self.paths[port]).min() else { break };
+                for &port in &candidates {
+                    if self.paths[port] != least {
+                        continue;
+                    }
+                    let Some(end) = run.next() else { break };
+                    row[usize::from(end.lid)] = port as u8;
+                    // LIDs of switches come alone
+                    if end.is_switch {
+                        break;
+                    }
+                    self.paths[port] += 1;
+                }
+            }
+        }
+    }
+
+    fn fill_by_rules(mut self, order: &[u32], row: &mut [u8], mut random: Option<&mut Random>) {
         let mut candidates: Vec<usize> = Vec::new();
         let mut of = NONE;
         for offset in 0..1usize << self.lmc {

@@ -9,8 +9,11 @@ use crate::{Tables, engines::sssp::kind};
 /// Side of a block of the transposition.
 const BLOCK: usize = 64;
 
-/// One more route in [`Load::up`].
-const ONE_UP: u64 = 1 << 32;
+/// No switch: a walk begins.
+const NOWHERE: usize = usize::MAX;
+
+/// Switch of groups that lead to an adapter.
+const ADAPTER: u16 = u16::MAX;
 
 /// Groups of a switch in their present order, which balancing changes.
 #[derive(Debug, Clone, Copy)]
@@ -25,18 +28,30 @@ impl Span {
     }
 }
 
-/// A group with its loads.
+/// A group with its loads: 16 bytes, since all groups are visited for every destination.
 #[derive(Debug, Clone, Copy)]
 struct Load {
-    switch: u32,
+    /// Switch (each has a LID, so there are fewer than 2^16); `ADAPTER` for an adapter.
+    switch: u16,
     /// Place of the switch in the order of indices.
-    place: u32,
-    /// Routes up, then place: the order of groups for routes up.
-    up: u64,
+    place: u16,
+    /// Routes up and down.
+    up: u32,
     down: u32,
-    /// First of its cables, and their number.
+    /// First of its cables in the lower 24 bits, their number in the upper 8.
     cables: u32,
-    count: u32,
+}
+
+impl Load {
+    /// Order of groups for routes up.
+    fn up_key(&self) -> u64 {
+        u64::from(self.up) << 16 | u64::from(self.place)
+    }
+
+    fn cables(&self) -> std::ops::Range<usize> {
+        let first = (self.cables & 0xff_ffff) as usize;
+        first..first + (self.cables >> 24) as usize
+    }
 }
 
 /// A cable with its loads.
@@ -116,16 +131,12 @@ impl<'a> Router<'a> {
         for group in groups {
             let cables = self.cables.len() as u32;
             self.cables.extend(group.cables.iter().map(|&(_, far)| Cable { far, up: 0, down: 0 }));
-            let place = if group.switch == NONE { u32::MAX } else { self.tree.places[group.switch as usize] };
-            let count = group.cables.len() as u32;
-            self.groups.push(Load {
-                switch: group.switch,
-                place,
-                up: u64::from(place),
-                down: 0,
-                cables,
-                count,
-            });
+            let (switch, place) = match group.switch {
+                NONE => (ADAPTER, u16::MAX),
+                switch => (switch as u16, self.tree.places[switch as usize] as u16),
+            };
+            let cables = cables | (group.cables.len() as u32) << 24;
+            self.groups.push(Load { switch, place, up: 0, down: 0, cables });
         }
         Span { first, len: groups.len() as u32 }
     }
@@ -141,7 +152,7 @@ impl<'a> Router<'a> {
             }
             for _ in ends.len()..self.tree.most_compute {
                 self.begin(leaf, NO_PORT, 1);
-                self.down_by_up(leaf, NONE, true, 1, Target { is_real: false });
+                self.down_by_up(leaf, NOWHERE, true, 1, Target { is_real: false });
             }
         }
         let mut others: Vec<usize> = (0..self.fabric.ends.len()).filter(|&end| self.is_other(end)).collect();
@@ -154,7 +165,7 @@ impl<'a> Router<'a> {
         }
         for at in 0..self.fabric.len() {
             self.begin(at, 0, 0);
-            self.down_by_up(at, NONE, false, 0, Target { is_real: true });
+            self.down_by_up(at, NOWHERE, false, 0, Target { is_real: true });
             self.finish(self.fabric.switch_lid(at));
         }
         self.tables()
@@ -168,7 +179,7 @@ impl<'a> Router<'a> {
     fn route_adapter(&mut self, end: usize) {
         let end = self.fabric.ends[end];
         self.begin(end.switch as usize, end.port, 1);
-        self.down_by_up(end.switch as usize, NONE, true, 1, Target { is_real: true });
+        self.down_by_up(end.switch as usize, NOWHERE, true, 1, Target { is_real: true });
         self.finish(usize::from(end.lid));
     }
 
@@ -186,7 +197,7 @@ impl<'a> Router<'a> {
 
     /// Routes from a switch and all below it towards the destination, which is above or at it
     /// (`fabric_route_upgoing_by_going_down`). Returns true if adapters use it.
-    fn up_by_down(&mut self, at: usize, before: u32, hops: u8, target: Target) -> bool {
+    fn up_by_down(&mut self, at: usize, before: usize, hops: u8, target: Target) -> bool {
         let down = self.down[at];
         if down.len == 0 {
             return false;
@@ -205,22 +216,22 @@ impl<'a> Router<'a> {
         self.sort_up(level);
         let level = if target.is_real { level.slots() } else { 0..0 };
         for slot in down.slots().chain(level) {
-            let Load { switch, cables, count, .. } = self.groups[slot];
-            if switch == NONE {
+            let group = self.groups[slot];
+            if group.switch == ADAPTER {
                 created = true;
                 continue;
             }
-            let next = switch as usize;
-            if switch == before || (self.hops[next] != NO_PATH && hops.wrapping_add(1) >= self.hops[next]) {
+            let next = usize::from(group.switch);
+            if next == before || (self.hops[next] != NO_PATH && hops.wrapping_add(1) >= self.hops[next]) {
                 continue;
             }
-            let cable = self.least_cable(cables, count, |cable| cable.up);
+            let cable = self.least_cable(group, |cable| cable.up);
             self.port[next] = self.cables[cable].far;
             self.hops[next] = hops.wrapping_add(1);
-            if self.up_by_down(next, NONE, hops.wrapping_add(1), target) {
+            if self.up_by_down(next, NOWHERE, hops.wrapping_add(1), target) {
                 created = true;
                 self.cables[cable].up += 1;
-                self.groups[slot].up += ONE_UP;
+                self.groups[slot].up += 1;
                 self.up_changed[at] = true;
             }
         }
@@ -228,7 +239,7 @@ impl<'a> Router<'a> {
     }
 
     /// Routes from a switch's surroundings to a destination below or at it (`fabric_route_downgoing_by_going_up`).
-    fn down_by_up(&mut self, at: usize, before: u32, main: bool, hops: u8, target: Target) -> bool {
+    fn down_by_up(&mut self, at: usize, before: usize, main: bool, hops: u8, target: Target) -> bool {
         let mut created = self.up_by_down(at, before, hops, target);
         if self.tree.ranks[at] == 0 {
             return created;
@@ -241,26 +252,28 @@ impl<'a> Router<'a> {
             created |= self.climb(least, farther, at, target);
         }
         for slot in up.slots().skip(usize::from(main)) {
-            let Load { switch, cables, count, .. } = self.groups[slot];
-            if !self.is_better(switch as usize, farther) {
+            let group = self.groups[slot];
+            let next = usize::from(group.switch);
+            if !self.is_better(next, farther) {
                 continue;
             }
-            let cable = self.least_cable(cables, count, |cable| cable.down);
-            self.port[switch as usize] = self.cables[cable].far;
-            self.hops[switch as usize] = farther;
-            created |= self.down_by_up(switch as usize, at as u32, false, farther, target);
+            let cable = self.least_cable(group, |cable| cable.down);
+            self.port[next] = self.cables[cable].far;
+            self.hops[next] = farther;
+            created |= self.down_by_up(next, at, false, farther, target);
         }
         let level = self.level[at];
         self.sort_down(level);
         for slot in level.slots() {
-            let Load { switch, cables, count, .. } = self.groups[slot];
-            if !self.is_better(switch as usize, farther) {
+            let group = self.groups[slot];
+            let next = usize::from(group.switch);
+            if !self.is_better(next, farther) {
                 continue;
             }
-            let cable = self.least_cable(cables, count, |cable| cable.down);
-            self.port[switch as usize] = self.cables[cable].far;
-            self.hops[switch as usize] = farther;
-            if self.down_by_up(switch as usize, at as u32, false, farther, target) {
+            let cable = self.least_cable(group, |cable| cable.down);
+            self.port[next] = self.cables[cable].far;
+            self.hops[next] = farther;
+            if self.down_by_up(next, at, false, farther, target) {
                 created = true;
                 // OpenSM counts the route on the group upwards, and on the cable between siblings
                 self.groups[least].down += 1;
@@ -272,9 +285,9 @@ impl<'a> Router<'a> {
 
     /// The path of a destination up the least loaded group.
     fn climb(&mut self, slot: usize, hops: u8, at: usize, target: Target) -> bool {
-        let Load { switch, cables, count, .. } = self.groups[slot];
-        let next = switch as usize;
-        let cable = self.least_cable(cables, count, |cable| cable.down);
+        let group = self.groups[slot];
+        let next = usize::from(group.switch);
+        let cable = self.least_cable(group, |cable| cable.down);
         self.groups[slot].down += 1;
         self.cables[cable].down += 1;
         if self.groups[slot].down == self.least_down[next] + 1 {
@@ -285,7 +298,7 @@ impl<'a> Router<'a> {
             self.port[next] = self.cables[cable].far;
             self.hops[next] = hops;
         }
-        self.down_by_up(next, at as u32, true, hops, target)
+        self.down_by_up(next, at, true, hops, target)
     }
 
     /// True if a switch has no route to the destination, or a longer one.
@@ -293,16 +306,24 @@ impl<'a> Router<'a> {
         self.port[at] == NO_PORT || hops < self.hops[at]
     }
 
-    fn least_cable(&self, first: u32, count: u32, load: impl Fn(&Cable) -> u32) -> usize {
-        let range = first as usize..(first + count) as usize;
-        range.min_by_key(|&cable| load(&self.cables[cable])).unwrap_or(first as usize)
+    fn least_cable(&self, group: Load, load: impl Fn(&Cable) -> u32) -> usize {
+        let cables = group.cables();
+        let first = cables.start;
+        cables.min_by_key(|&cable| load(&self.cables[cable])).unwrap_or(first)
     }
 
-    /// Sorts groups by their routes up, then by index.
+    /// Sorts groups by their routes up, then by index. Few are out of place: those that the last destination left out.
     fn sort_up(&mut self, span: Span) {
         let groups = &mut self.groups[span.slots()];
-        if !groups.is_sorted_by_key(|group| group.up) {
-            groups.sort_by_key(|group| group.up);
+        for slot in 1..groups.len() {
+            let key = groups[slot].up_key();
+            if key < groups[slot - 1].up_key() {
+                let place = groups[..slot]
+                    .iter()
+                    .rposition(|group| group.up_key() <= key)
+                    .map_or(0, |before| before + 1);
+                groups[place..=slot].rotate_right(1);
+            }
         }
     }
 
@@ -313,7 +334,7 @@ impl<'a> Router<'a> {
         let is_before = |a: &Load, b: &Load| {
             a.down < b.down
                 || (a.down == b.down
-                    && least[a.switch as usize] <= least[b.switch as usize]
+                    && least[usize::from(a.switch)] <= least[usize::from(b.switch)]
                     && a.place < b.place)
         };
         for end in (2..=groups.len()).rev() {
