@@ -9,11 +9,11 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from fabricsim.cli.numbers import fixed, missing, nanoseconds, percent, plain
+from fabricsim.cli.numbers import fixed, missing, percent, shown
 from fabricsim.cli.state import Json, output, show, tell
 from fabricsim.compare import Comparison
 from fabricsim.compare import compare as compare_runs
-from fabricsim.compare.totals import NAMES
+from fabricsim.compare.totals import FIRST, entry
 from fabricsim.errors import InputError
 from fabricsim.results import few_looks
 
@@ -23,7 +23,6 @@ FORMATS = (".png", ".svg", ".pdf")
 _SHOWN = ("congestion.", "jobs.")
 _OF_ROUTERS = (".queueing_cycles", ".stalled_per_packet")
 """Of the counters of routers; --json has all."""
-_FRACTIONS = ("offered_load", "accepted_load", "victim_time")
 
 
 def compare(
@@ -85,10 +84,10 @@ def _differences(found: Comparison, marks: list[str]) -> Table:
 
 def _flows(found: Comparison, marks: list[str]) -> Table:
     flows = found.flows
-    shown, note = flows, None
+    rows, note = flows, None
     if len(flows) > MOST_FLOWS:
         change = (found.quantity("ratio") - 1.0).abs().max(axis=1).fillna(0.0)
-        shown = flows.loc[change.nlargest(MOST_FLOWS).index]
+        rows = flows.loc[change.nlargest(MOST_FLOWS).index]
         note = f"the {MOST_FLOWS} of {len(flows):,} flows with the largest change; --json has all"
     what = "at end: of the destination's link, in the last tenth"
     table = Table(title=_title(found), caption=f"{what}; {note}" if note else what)
@@ -105,7 +104,7 @@ def _flows(found: Comparison, marks: list[str]) -> Table:
             if (quantity, label) in flows and not flows[quantity, label].isna().all():
                 table.add_column(f"{mark}{heading}", justify="right")
                 cells.append((quantity, label, form))
-    for pair, row in shown.iterrows():
+    for pair, row in rows.iterrows():
         assert isinstance(pair, tuple)
         table.add_row(*map(str, pair), *(form(row[quantity, label]) for quantity, label, form in cells))
     return table
@@ -126,21 +125,8 @@ def _totals(found: Comparison, marks: list[str]) -> Table:
     table.add_column("")
     for mark in marks:
         table.add_column(mark, justify="right")
-    for key, values in found.totals.iterrows():
-        if key in NAMES or str(key).startswith(_SHOWN) or str(key).endswith(_OF_ROUTERS):
-            table.add_row(_name(str(key)), *(_total(str(key), value) for value in values))
+    for name, values in found.totals.iterrows():
+        if name in FIRST or str(name).startswith(_SHOWN) or str(name).endswith(_OF_ROUTERS):
+            of = entry(str(name))
+            table.add_row(of.heading, *(shown(value, of) for value in values))
     return table
-
-
-def _name(key: str) -> str:
-    return NAMES.get(key) or key.removesuffix("_ns").replace("_", " ").replace(".", " ")
-
-
-def _total(key: str, value: Any) -> str:
-    if missing(value):
-        return "-"
-    if any(part.endswith("_ns") for part in key.split(".")):
-        return nanoseconds(value)
-    if key in _FRACTIONS or key.endswith("_share"):
-        return percent(value)
-    return f"{value:,.4g}" if isinstance(value, float) else plain(value)

@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from fabricsim.catalogue import FRACTION, Entry
+
 _TIMES = ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns"))
 
 
@@ -48,6 +50,22 @@ def plain(value: Any) -> str:
     if isinstance(value, dict):
         return " ".join(f"{key} {plain(item)}" for key, item in value.items())
     return "-" if value is None else str(value)
+
+
+def shown(value: Any, entry: Entry) -> str:
+    """A value of a quantity of the results: times with the unit that suits them, fractions as percentages."""
+    if missing(value):
+        return "-"
+    if entry.unit == FRACTION:
+        return percent(value)
+    if entry.unit in ("ns", "s"):
+        return seconds(float(value) * (1e-9 if entry.unit == "ns" else 1.0))
+    return f"{value:,.4g}" if isinstance(value, float) else plain(value)
+
+
+def stacked(entry: Entry) -> str:
+    """The heading of a narrow column: a word a line, the unit below."""
+    return "\n".join([*entry.label.split(" "), *([entry.shown_unit] if entry.shown_unit else [])])
 
 
 def missing(value: Any) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from rich.console import Console
 from rich.table import Table
 
+from fabricsim import catalogue
 from fabricsim.cli.numbers import fixed, percent
 from fabricsim.results import Result
 
@@ -14,7 +15,8 @@ def print_routers(result: Result, console: Console) -> None:
     counters = result.router_dimensions
     aged = bool((counters["age_mean"] > 0).any())
     table = Table(title="routers, in cycles of their clock")
-    headings = ["output", "packets", "stalled\nper packet", "blocked\nper packet", "queueing\ndelay"]
+    names = ["direction", "granted", "stalled_per_packet", "blocked_per_packet", "queueing_cycles"]
+    headings = [entry.label.replace(" ", "\n", 1) for entry in catalogue.some("router_dimensions", *names)]
     if aged:
         headings += ["mean\nage", *(f"age\n{low}-{low + 63}" for low in range(0, 256, 64))]
     for number, heading in enumerate(headings):

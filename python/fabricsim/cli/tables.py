@@ -2,21 +2,38 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pandas as pd
 from rich.console import Console
 from rich.table import Table
 
-from fabricsim.cli.numbers import fixed, nanoseconds, percent, plain, seconds
+from fabricsim import catalogue
+from fabricsim.catalogue import Entry
+from fabricsim.cli.numbers import fixed, nanoseconds, percent, plain, seconds, stacked
+from fabricsim.cli.numbers import shown as shown_as
 from fabricsim.cli.routers import print_routers
 from fabricsim.cli.transport import print_messages, transport_rows
 from fabricsim.results import Result, destination_share, final_destination_share, flatten
 from fabricsim.sweep import SweepResult
+from fabricsim.sweep.table import BOUND
+from fabricsim.sweep.table import entry as entry_of
 
 MOST_FLOWS = 12
 MOST_POINTS = 100
+_SWEPT = (
+    "offered_load",
+    "accepted_load",
+    BOUND,
+    "latency_ns.mean",
+    "latency_ns.p99",
+    "job_time_ns",
+    "transport.completion_ns.mean",
+    "transport.completion_ns.p99",
+    "status",
+)
+"""Columns of a sweep that are printed."""
 _LATENCIES = {"mean": "mean", "p50": "p50", "p99": "p99", "p999": "p99.9", "max": "max"}
 _COUNTS = ("injected", "delivered", "in_flight", "dropped")
 
@@ -52,16 +69,12 @@ def _print_flows(result: Result, console: Console) -> None:
         shown = pd.concat([flows.head(half), flows.tail(half)])
         note = f"the {half} fastest and the {half} slowest of {len(flows)} flows"
     table = Table(title=result.title, caption=note)
-    table.add_column("source")
-    table.add_column("destination")
-    for heading in (
-        "offered\nGb/s",
-        "accepted\nGb/s",
-        "of destination's\nlink",
-        "the same in\nthe last tenth",
-        "mean\nlatency",
-        "p99\nlatency",
-    ):
+    for entry in catalogue.some("flows", "source", "destination"):
+        table.add_column(entry.label)
+    first = catalogue.some("flows", "offered_gbps", "accepted_gbps")
+    last = catalogue.some("flows", "latency_mean_ns", "latency_p99_ns")
+    shares = ("of destination's\nlink", "the same in\nthe last tenth")
+    for heading in (*map(stacked, first), *shares, *map(stacked, last)):
         table.add_column(heading, justify="right")
     for number, row in enumerate(shown.to_dict("records")):
         if note and number == MOST_FLOWS // 2:
@@ -89,31 +102,34 @@ def _print_streams(result: Result, console: Console) -> None:
     if all(stream["kind"] == "job" for stream in streams):
         return
     table = Table()
+    names = (
+        "accepted_gbps",
+        "latency_ns.mean",
+        "latency_ns.p99",
+        "answered_per_s",
+        "round_trip_ns.mean",
+        "round_trip_ns.p99",
+    )
     for heading in ("stream", "kind"):
         table.add_column(heading)
-    for heading in (
-        "accepted\nGb/s",
-        "mean\nlatency",
-        "p99\nlatency",
-        "answers\nper s",
-        "mean\nround trip",
-        "p99",
-    ):
-        table.add_column(heading, justify="right")
+    entries = catalogue.keys("streams[]", *names)
+    for entry in entries:
+        table.add_column(stacked(entry), justify="right")
     for stream in streams:
-        latency, trip = stream["latency_ns"], stream["round_trip_ns"] or {}
-        answers = stream["answered_per_s"]
-        table.add_row(
-            stream["stream"],
-            stream["kind"],
-            fixed(stream["accepted_gbps"]),
-            nanoseconds(latency["mean"]),
-            nanoseconds(latency["p99"]),
-            "" if answers is None else f"{answers:,.0f}",
-            nanoseconds(trip["mean"]) if trip else "",
-            nanoseconds(trip["p99"]) if trip else "",
+        scalars = flatten(stream)
+        values = (scalars.get(entry.name) for entry in entries)
+        cells = (
+            "" if value is None else _stream_cell(value, entry)
+            for value, entry in zip(values, entries, strict=True)
         )
+        table.add_row(stream["stream"], stream["kind"], *cells)
     console.print(table)
+
+
+def _stream_cell(value: Any, entry: Entry) -> str:
+    if entry.unit == "1/s":
+        return f"{value:,.0f}"
+    return fixed(value) if entry.unit == "Gb/s" else shown_as(value, entry)
 
 
 def _print_jobs(result: Result, console: Console) -> None:
@@ -123,15 +139,16 @@ def _print_jobs(result: Result, console: Console) -> None:
         return
     table = Table()
     table.add_column("job")
-    for heading in ("ranks", "iterations", "mean\niteration", "shortest", "longest", "end", "per rank\nGb/s"):
-        table.add_column(heading, justify="right")
+    times = ("iteration_ns.mean", "iteration_ns.min", "iteration_ns.max", "end_ns", "gbps_per_rank")
+    for entry in catalogue.keys("jobs[]", "ranks", "iterations", *times):
+        table.add_column(stacked(entry), justify="right")
     for job in jobs:
-        times = [nanoseconds(job["iteration_ns"][key]) for key in ("mean", "min", "max")]
+        each = [nanoseconds(job["iteration_ns"][name]) for name in ("mean", "min", "max")]
         table.add_row(
             job["job"],
             f"{job['ranks']:,}",
             f"{job['done']:,} of {job['iterations']:,}",
-            *times,
+            *each,
             nanoseconds(job["end_ns"]),
             fixed(job["gbps_per_rank"]),
         )
@@ -202,27 +219,16 @@ def print_facts(facts: Mapping[str, Any], console: Console) -> None:
 
 def print_sweep(result: SweepResult, console: Console) -> None:
     """Points and saturation of a sweep."""
-    columns: dict[str, tuple[str, Callable[[Any], str]]] = {
-        "offered_load": ("offered", percent),
-        "accepted_load": ("accepted", percent),
-        "bound_fraction": ("of the bound", percent),
-        "latency_ns.mean": ("mean latency", nanoseconds),
-        "latency_ns.p99": ("p99 latency", nanoseconds),
-        "job_time_ns": ("job time", nanoseconds),
-        "transport.completion_ns.mean": ("mean completion", nanoseconds),
-        "transport.completion_ns.p99": ("p99 completion", nanoseconds),
-        "status": ("status", str),
-    }
-    known = {name: column for name, column in columns.items() if name in result.points}
+    known = [entry_of(name) for name in _SWEPT if name in result.points]
     rows = result.points.to_dict("records")
     left_out = len(rows) - MOST_POINTS
     caption = f"the first {MOST_POINTS} of {len(rows)} points" if left_out > 0 else None
     table = Table(*result.parameters, title=str(result.manifest["name"]), caption=caption)
-    for heading, _ in known.values():
-        table.add_column(heading, justify="right")
+    for entry in known:
+        table.add_column(entry.heading, justify="right")
     for row in rows[:MOST_POINTS]:
         cells = [plain(row[key]) for key in result.parameters]
-        table.add_row(*cells, *(form(row[name]) for name, (_, form) in known.items()))
+        table.add_row(*cells, *(shown_as(row[entry.name], entry) for entry in known))
     console.print(table)
     for row in result.saturation().to_dict("records"):
         others = ", ".join(f"{key} {value}" for key, value in row.items() if key in result.parameters)

@@ -8,7 +8,9 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
-from fabricsim.cli.numbers import nanoseconds, percent
+from fabricsim import catalogue
+from fabricsim.cli.numbers import nanoseconds, percent, stacked
+from fabricsim.cli.numbers import shown as shown_as
 from fabricsim.results import Result
 
 MOST_ENTRIES = 20
@@ -31,7 +33,11 @@ def transport_rows(summary: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     ]
     yield "transport", "; ".join(shares)
     trouble = ("resent", "timeouts", "lost", "late", "duplicates", "repeated", "no_connection", "no_replay")
-    told = [f"{key.replace('_', ' ')} {found[key]:,}" for key in trouble if found.get(key)]
+    told = [
+        f"{entry.label} {found[entry.name]:,}"
+        for entry in catalogue.keys("transport", *trouble)
+        if found.get(entry.name)
+    ]
     if told:
         yield "", f"of {found['requests']:,} requests: " + ", ".join(told)
 
@@ -43,10 +49,9 @@ def print_messages(result: Result, console: Console) -> None:
         return
     shown = Table()
     shown.add_column("messages of")
-    headings = {"mean": "mean completion", "p50": "p50", "p99": "p99", "p999": "p99.9", "max": "max"}
-    for heading in ("complete", *headings.values()):
-        shown.add_column(heading, justify="right")
+    entries = catalogue.some("messages", "messages", *(f"completion_{name}_ns" for name in _TIMES))
+    for entry in entries:
+        shown.add_column(stacked(entry), justify="right")
     for row in table.to_dict("records"):
-        times = [nanoseconds(row[f"completion_{key}_ns"]) for key in headings]
-        shown.add_row(str(row["stream"]), f"{row['messages']:,}", *times)
+        shown.add_row(str(row["stream"]), *(shown_as(row[entry.name], entry) for entry in entries))
     console.print(shown)

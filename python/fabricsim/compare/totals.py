@@ -7,45 +7,53 @@ from typing import Any
 
 import pandas as pd
 
+from fabricsim.catalogue import FRACTION, Entry, key
 from fabricsim.results import Result, few_looks, flatten
 
-NAMES = {
-    "status": "status",
-    "offered_gbps": "offered Gb/s",
-    "accepted_gbps": "accepted Gb/s",
-    "final_gbps": "accepted Gb/s in the last tenth",
-    "accepted_load": "accepted load",
-    "jain": "fairness (Jain)",
-    "starving": "starving flows",
-    "saturated": "saturated",
-    "latency_ns.mean": "mean latency",
-    "latency_ns.p50": "p50 latency",
-    "latency_ns.p99": "p99 latency",
-    "latency_ns.p999": "p99.9 latency",
-    "latency_ns.max": "largest latency",
-    "network_latency_ns.mean": "mean latency in the network",
-    "network_latency_ns.p99": "p99 latency in the network",
-    "hops.mean": "mean hops",
-    "transport.completion_ns.mean": "mean completion of messages",
-    "transport.completion_ns.p50": "p50 completion",
-    "transport.completion_ns.p99": "p99 completion",
-    "transport.completion_ns.p999": "p99.9 completion",
-    "transport.completion_ns.max": "largest completion",
-    "transport.reordered_share": "operations reordered",
-    "transport.dropped_share": "requests dropped",
-    "transport.most_reordering": "most in a reorder buffer",
-    "transport.most_connections": "most connections of a target",
-    "transport.resent": "requests retransmitted",
-    "transport.lost": "packets lost",
-    "job_time_ns": "time of all jobs",
-    "victims": "flows that were victims",
-    "victim_time": "time as victims (mean of all flows)",
-    "congestion.ccti_mean": "mean index CCTI",
-    "congestion.ccti_max": "largest index CCTI",
-    "congestion.rate_mean_mbps": "mean allowed rate, Mb/s",
-    "congestion.rate_min_mbps": "lowest allowed rate, Mb/s",
-}
-"""Scalars that are shown first, with their labels. The others are shown by their key in the summary."""
+FIRST = (
+    "status",
+    "offered_gbps",
+    "accepted_gbps",
+    "final_gbps",
+    "accepted_load",
+    "jain",
+    "starving",
+    "saturated",
+    "latency_ns.mean",
+    "latency_ns.p50",
+    "latency_ns.p99",
+    "latency_ns.p999",
+    "latency_ns.max",
+    "network_latency_ns.mean",
+    "network_latency_ns.p99",
+    "hops.mean",
+    "transport.completion_ns.mean",
+    "transport.completion_ns.p50",
+    "transport.completion_ns.p99",
+    "transport.completion_ns.p999",
+    "transport.completion_ns.max",
+    "transport.reordered_share",
+    "transport.dropped_share",
+    "transport.most_reordering",
+    "transport.most_connections",
+    "transport.resent",
+    "transport.lost",
+    "job_time_ns",
+    "victims",
+    "victim_time",
+    "congestion.ccti_mean",
+    "congestion.ccti_max",
+    "congestion.rate_mean_mbps",
+    "congestion.rate_min_mbps",
+)
+"""Scalars that are shown first."""
+
+_DERIVED = (
+    Entry("final_gbps", "accepted throughput in the last tenth", "Gb/s"),
+    Entry("victims", "flows that were victims"),
+    Entry("victim_time", "time as victims (mean of all flows)", FRACTION),
+)
+"""Scalars that are computed here, and so are in no summary."""
 
 _OWN = {"experiment", "fingerprint", "seed", "wall_s", "saturation", "packet_hops", "simulated_s"}
 """Scalars that differ without being a result."""
@@ -55,20 +63,25 @@ _OWN_PARTS = ("latency_confidence.", "invariants.", "measured", "congestion_tree
 def totals_beside(results: Sequence[Result], labels: Sequence[str]) -> pd.DataFrame:
     """The scalars of the summaries that are not the same in all runs: a row for each, a column for each run."""
     all_scalars = [_scalars(result) for result in results]
-    keys = dict.fromkeys([*NAMES, *(key for scalars in all_scalars for key in scalars)])
+    keys = dict.fromkeys([*FIRST, *(name for scalars in all_scalars for name in scalars)])
     rows = {}
-    for key in keys:
-        values = [scalars.get(key) for scalars in all_scalars]
+    for name in keys:
+        values = [scalars.get(name) for scalars in all_scalars]
         if len({str(value) for value in values}) > 1:
-            rows[key] = values
+            rows[name] = values
     return pd.DataFrame.from_dict(rows, orient="index", columns=list(labels), dtype=object)
+
+
+def entry(name: str) -> Entry:
+    """Name and unit of a scalar."""
+    return next((item for item in _DERIVED if item.name == name), None) or key(name)
 
 
 def _scalars(result: Result) -> dict[str, Any]:
     found = {
-        key: value
-        for key, value in flatten(result.manifest["summary"]).items()
-        if key not in _OWN and not key.startswith(_OWN_PARTS)
+        name: value
+        for name, value in flatten(result.manifest["summary"]).items()
+        if name not in _OWN and not name.startswith(_OWN_PARTS)
     }
     return found | _final(result) | _victims(result) | _jobs(result)
 
@@ -78,7 +91,7 @@ def _jobs(result: Result) -> dict[str, Any]:
     found = {}
     for job in result.manifest["summary"].get("jobs") or ():
         found[f"jobs.{job['job']}.done"] = job["done"]
-        found[f"jobs.{job['job']}.iteration_ns"] = job["iteration_ns"]["mean"]
+        found[f"jobs.{job['job']}.iteration_ns.mean"] = job["iteration_ns"]["mean"]
     return found
 
 

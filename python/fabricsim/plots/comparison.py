@@ -15,6 +15,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import PercentFormatter
 
+from fabricsim import catalogue
 from fabricsim.compare import Comparison
 from fabricsim.errors import InputError
 from fabricsim.plots.theme import line_look, new_figure, style
@@ -27,7 +28,6 @@ MOST_COLUMNS = 4
 MOST_WRITTEN = 6
 """Bars beside each other that have their number written on them."""
 _REST = "0.6"
-_LABELS = ("accepted\nthroughput (Gb/s)", "share of link,\nlast tenth")
 
 
 def comparison(found: Comparison, most_flows: int = MOST_FLOWS) -> Figure:
@@ -128,7 +128,8 @@ def _share_axes(grid: npt.NDArray[np.object_], unit: str) -> None:
     for axes in lines:
         axes.set_xlim(0.0, end)
         axes.set_xlabel(f"simulated time ({unit})")
-    for row, label in zip(grid, itertools.cycle(_LABELS), strict=False):
+    accepted = catalogue.key("accepted_gbps").heading.replace(" ", "\n", 1)
+    for row, label in zip(grid, itertools.cycle((accepted, "share of link,\nlast tenth")), strict=False):
         row[0].set_ylabel(label)
         for axes in row[1:]:
             axes.tick_params(labelleft=False)

@@ -10,6 +10,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
+from fabricsim import catalogue
 from fabricsim.errors import InputError
 from fabricsim.plots.theme import COLOURS, line_look, new_figure, style
 from fabricsim.plots.throughput import MOST_LINES, flow_names, time_scale
@@ -17,8 +18,8 @@ from fabricsim.results import Result, tree_spans
 
 Panel = Callable[[Axes, Result, float], None]
 
-_LEVELS = {"ccti": "index CCTI", "rate_mbps": "allowed rate (Mb/s)"}
-"""Columns for the level by which a flow is rate-limited, and their labels."""
+_LEVELS = ("ccti", "rate_mbps")
+"""Columns for the level by which a flow is rate-limited."""
 _COUNTS = {
     "contributors": "contributors (flows)",
     "victims": "victims (flows)",
@@ -111,7 +112,7 @@ def _levels(axes: Axes, result: Result, scale: float) -> None:
         axes.step(
             wide.index / scale, rest.mean(axis=1), where="post", label=label, color="0.6", linewidth=2.5
         )
-    axes.set_ylabel(_LEVELS[column])
+    axes.set_ylabel(catalogue.column("congestion_series", column).heading)
     axes.set_ylim(bottom=0.0)
 
 

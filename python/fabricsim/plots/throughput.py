@@ -5,6 +5,7 @@ from __future__ import annotations
 import pandas as pd
 from matplotlib.figure import Figure
 
+from fabricsim import catalogue
 from fabricsim.plots.theme import line_look, new_figure, style
 from fabricsim.results import Result
 
@@ -37,7 +38,7 @@ def throughput(result: Result, most_lines: int = MOST_LINES) -> Figure:
             axes.step(
                 wide.index / scale, rest.mean(axis=1), where="post", label=label, color="0.6", linewidth=2.5
             )
-        axes.set(xlabel=f"simulated time ({unit})", ylabel="accepted throughput (Gb/s)")
+        axes.set(xlabel=f"simulated time ({unit})", ylabel=catalogue.key("accepted_gbps").heading)
         axes.set_ylim(bottom=0.0)
         axes.set_xlim(left=0.0)
         axes.set_title(result.title)

@@ -4,28 +4,13 @@ from __future__ import annotations
 
 import pandas as pd
 
+from fabricsim import catalogue
 from fabricsim.report.parts import Section, table_of
-from fabricsim.results import Result
+from fabricsim.results import Result, flatten
 
-_JOBS = {
-    "job": "job",
-    "ranks": "ranks",
-    "done": "iterations done",
-    "iterations": "requested",
-    "mean_ns": "mean iteration",
-    "min_ns": "shortest",
-    "max_ns": "longest",
-    "end_ns": "end",
-    "gbps_per_rank": "Gb/s per rank",
-}
-_ROUTERS = {
-    "direction": "output",
-    "granted": "packets",
-    "stalled_per_packet": "stalled per packet",
-    "blocked_per_packet": "blocked per packet",
-    "queueing_cycles": "queueing delay",
-    "age_mean": "mean age",
-}
+_JOBS = ("job", "ranks", "done", "iterations")
+_TIMES = ("iteration_ns.mean", "iteration_ns.min", "iteration_ns.max", "end_ns", "gbps_per_rank")
+_ROUTERS = ("direction", "granted", "stalled_per_packet", "blocked_per_packet", "queueing_cycles")
 
 
 def jobs(result: Result) -> Section | None:
@@ -33,12 +18,9 @@ def jobs(result: Result) -> Section | None:
     found = result.manifest["summary"].get("jobs")
     if not found:
         return None
-    rows = [
-        {**job, **{f"{name}_ns": job["iteration_ns"][name] for name in ("mean", "min", "max")}}
-        for job in found
-    ]
-    frame = pd.DataFrame(rows)
-    return Section("Jobs", table=table_of(frame, _JOBS, len(frame), "jobs"))
+    frame = pd.DataFrame([flatten(job) for job in found])
+    entries = catalogue.keys("jobs[]", *_JOBS, *_TIMES)
+    return Section("Jobs", table=table_of(frame, entries, len(frame), "jobs"))
 
 
 def routers(result: Result) -> Section | None:
@@ -46,8 +28,7 @@ def routers(result: Result) -> Section | None:
     counters = result.frames.get("router_dimensions")
     if counters is None or not (counters["granted"] > 0).any():
         return None
-    columns = dict(_ROUTERS)
-    if not (counters["age_mean"] > 0).any():
-        del columns["age_mean"]
+    aged = bool((counters["age_mean"] > 0).any())
+    columns = catalogue.some("router_dimensions", *_ROUTERS, *(["age_mean"] if aged else []))
     text = "Performance counters, in cycles of the routers' clock."
     return Section("Routers", text=text, table=table_of(counters, columns, len(counters), "directions"))

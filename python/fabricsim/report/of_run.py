@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
-from typing import Any
 
-import pandas as pd
-
+from fabricsim import catalogue
 from fabricsim.bound import Bound
 from fabricsim.bound import bound as bound_of
 from fabricsim.bound.reached import reached
+from fabricsim.catalogue import FRACTION, Entry
 from fabricsim.compare.settings import experiment_of
 from fabricsim.errors import FabricsimError, InputError
 from fabricsim.plots import save_plots
 from fabricsim.report.jobs import jobs, routers
-from fabricsim.report.parts import Section, cell, embedded, given, scratch, table_of
+from fabricsim.report.parts import Section, duration, embedded, facts_of, given, scratch, table_of
 from fabricsim.results import (
     Result,
     destination_share,
@@ -30,48 +28,57 @@ MOST_ROWS = 200
 BOUND_S = 20.0
 """Seconds that each program of the bound may take."""
 
-_FLOWS = {
-    "source": "source",
-    "destination": "destination",
-    "offered_gbps": "offered",
-    "accepted_gbps": "accepted",
-    "destination_share": "share of destination's link",
-    "final_destination_share": "the same, last tenth",
-    "latency_mean_ns": "mean latency",
-    "latency_p99_ns": "p99 latency",
-    "latency_max_ns": "largest latency",
-    "fecn": "marked",
-    "becn": "notified",
-    "ccti_mean": "mean CCTI",
-    "rate_mean_mbps": "mean rate allowed",
-    "held_back": "rate-limited",
-}
-_MESSAGES = {
-    "stream": "messages of",
-    "messages": "complete",
-    "completion_mean_ns": "mean completion",
-    "completion_p50_ns": "p50",
-    "completion_p99_ns": "p99",
-    "completion_p999_ns": "p99.9",
-    "completion_max_ns": "largest",
-}
-_VICTIMS = {
-    "source": "source",
-    "destination": "destination",
-    "accepted_gbps": "accepted Gb/s",
-    "victim_share": "time as victim",
-    "contributor_share": "time as contributor",
-    "roots": "roots of its trees",
-}
-_ROOTS = {
-    "root": "root",
-    "lane": "lane",
-    "time_share": "time as root",
-    "depth": "depth at most",
-    "branches": "branches at most",
-    "contributors": "contributors at most",
-    "victims": "victims at most",
-}
+_SHARES = (
+    Entry("destination_share", "share of destination's link", FRACTION),
+    Entry("final_destination_share", "the same, last tenth", FRACTION),
+)
+"""Columns that are computed here."""
+_FLOWS = ("source", "destination", "offered_gbps", "accepted_gbps")
+_FURTHER = (
+    "latency_mean_ns",
+    "latency_p99_ns",
+    "latency_max_ns",
+    "fecn",
+    "becn",
+    "ccti_mean",
+    "rate_mean_mbps",
+    "held_back",
+)
+_MESSAGES = (
+    "stream",
+    "messages",
+    "completion_mean_ns",
+    "completion_p50_ns",
+    "completion_p99_ns",
+    "completion_p999_ns",
+    "completion_max_ns",
+)
+_VICTIMS = (
+    Entry("victim_share", "time as victim", FRACTION),
+    Entry("contributor_share", "time as contributor", FRACTION),
+)
+_ROOTS = (Entry("time_share", "time as root", FRACTION),)
+_MOST = ("depth", "branches", "contributors", "victims")
+"""Columns of trees of which the table has the largest values."""
+_SUMMARY = (
+    "simulated_s",
+    "offered_gbps",
+    "accepted_gbps",
+    "offered_load",
+    "accepted_load",
+    "latency_ns.mean",
+    "latency_ns.p50",
+    "latency_ns.p99",
+    "latency_ns.p999",
+    "latency_ns.max",
+    "hops.mean",
+    "jain",
+    "starving",
+    "saturation",
+    "packet_hops",
+    "seed",
+    "fingerprint",
+)
 
 
 def sections_of_run(result: Result, *, bound: bool = True) -> list[Section]:
@@ -86,45 +93,23 @@ def sections_of_run(result: Result, *, bound: bool = True) -> list[Section]:
 
 
 def _summary(result: Result) -> Section:
-    scalars = flatten(result.manifest["summary"])
-    names = {
-        "offered_gbps": "offered Gb/s",
-        "accepted_gbps": "accepted Gb/s",
-        "offered_load": "offered load",
-        "accepted_load": "accepted load",
-        "latency_ns.mean": "mean latency",
-        "latency_ns.p50": "p50 latency",
-        "latency_ns.p99": "p99 latency",
-        "latency_ns.p999": "p99.9 latency",
-        "latency_ns.max": "largest latency",
-        "hops.mean": "mean hops",
-        "jain": "fairness (Jain's index)",
-        "starving": "starving flows",
-        "saturation": "saturated",
-        "packet_hops": "packet-hops",
-        "seed": "seed",
-        "fingerprint": "fingerprint",
-    }
-    facts: list[tuple[str, Any]] = [(name, cell(scalars.get(key), key)) for key, name in names.items()]
-    simulated = scalars.get("simulated_s")
-    if simulated:
-        facts.insert(0, ("simulated", cell(simulated * 1e9, "_ns")))
-    facts.append(("fabricsim", result.manifest.get("version")))
+    facts = facts_of(flatten(result.manifest["summary"]), map(catalogue.key, _SUMMARY))
+    facts += given([("fabricsim", result.manifest.get("version"))])
     deadlock = result.manifest["summary"].get("deadlock") or ()
     code = "\n".join(str(line) for line in deadlock)
     text = "The network came to a deadlock: a cyclic dependency of these packets." if code else ""
-    return Section("Summary", text=text, facts=given(facts), code=code)
+    return Section("Summary", text=text, facts=facts, code=code)
 
 
 def _flows(result: Result) -> Section | None:
     if "flows" not in result.frames or result.flows.empty:
         return None
-    flows = _with_notes(
-        result.flows,
+    flows = result.flows.assign(
         destination_share=destination_share(result),
         final_destination_share=final_destination_share(result),
     ).sort_values("accepted_gbps", ascending=False, kind="stable")
-    return Section("Flows", table=table_of(flows, _FLOWS, MOST_ROWS, "flows, by accepted throughput"))
+    columns = [*catalogue.some("flows", *_FLOWS), *_SHARES, *catalogue.some("flows", *_FURTHER)]
+    return Section("Flows", table=table_of(flows, columns, MOST_ROWS, "flows, by accepted throughput"))
 
 
 def _hot_spots(result: Result) -> Section | None:
@@ -140,8 +125,7 @@ def _hot_spots(result: Result) -> Section | None:
     begin, end = tree_spans(trees)
     trees = trees.assign(time_share=(end - begin) / _simulated_ns(result))
     grouped = trees.groupby(["root", "lane"], sort=False)
-    most = ["depth", "branches", "contributors", "victims"]
-    spots = grouped[[name for name in most if name in trees]].max()
+    spots = grouped[[name for name in _MOST if name in trees]].max()
     spots["time_share"] = grouped["time_share"].sum()
     spots = spots.sort_values("time_share", ascending=False, kind="stable").reset_index()
     if note := few_looks(result):
@@ -149,7 +133,9 @@ def _hot_spots(result: Result) -> Section | None:
         text += f" {note[0].upper()}{note[1:]}."
     else:
         text += " Times are of the whole run."
-    return Section("Hot spots", text=text, table=table_of(spots, _ROOTS, MOST_ROWS, "hot spots, by time"))
+    most = [entry.named(f"{entry.label} at most") for entry in catalogue.some("congestion_trees", *_MOST)]
+    columns = [*catalogue.some("congestion_trees", "root", "lane"), *_ROOTS, *most]
+    return Section("Hot spots", text=text, table=table_of(spots, columns, MOST_ROWS, "hot spots, by time"))
 
 
 def _simulated_ns(result: Result) -> float:
@@ -171,29 +157,27 @@ def _victims(result: Result) -> Section | None:
     shares = {f"{kind}_share": victims[f"{kind}_ns"] / length for kind in ("victim", "contributor")}
     accepted = result.flows[["source", "destination", "accepted_gbps"]]
     victims = victims.assign(**shares).merge(accepted, how="left", on=["source", "destination"])
-    return Section("Victims", text=text, table=table_of(victims, _VICTIMS, MOST_ROWS, "victims, by time"))
+    flow = catalogue.some("flows", "source", "destination", "accepted_gbps")
+    columns = [*flow, *_VICTIMS, catalogue.column("congestion_flows", "roots")]
+    return Section("Victims", text=text, table=table_of(victims, columns, MOST_ROWS, "victims, by time"))
 
 
 def _congestion(result: Result) -> Section | None:
     counters = result.manifest["summary"].get("congestion")
     if not isinstance(counters, dict):
         return None
-    facts = [(name.replace("_", " "), cell(value, name)) for name, value in counters.items()]
-    return Section("Congestion control", facts=given(facts))
+    return Section("Congestion control", facts=facts_of(counters, catalogue.keys("congestion", *counters)))
 
 
 def _transport(result: Result) -> Section | None:
     found = result.manifest["summary"].get("transport")
     if not isinstance(found, dict) or "messages" not in result.frames:
         return None
-    facts = [
-        (name.replace("_", " "), cell(value, name))
-        for name, value in found.items()
-        if name != "completion_ns"
-    ]
+    facts = facts_of(found, catalogue.keys("transport", *(name for name in found if name != "completion_ns")))
     text = "Messages are complete when their last operation is visible at their receiver; times are from creation."
-    table = table_of(result.messages, _MESSAGES, MOST_ROWS, "entries of the traffic list")
-    return Section("Transport", text=text, facts=given(facts), table=table)
+    columns = catalogue.some("messages", *_MESSAGES)
+    table = table_of(result.messages, columns, MOST_ROWS, "entries of the traffic list")
+    return Section("Transport", text=text, facts=facts, table=table)
 
 
 def _bound(result: Result) -> Section:
@@ -207,13 +191,16 @@ def _bound(result: Result) -> Section:
         return Section(title, text=f"It is not known: {error}")
     facts = [
         ("reached", f"{part.fraction:.1%}"),
-        ("from", cell(part.from_ns, "_ns")),
-        ("to", cell(part.to_ns, "_ns")),
-        ("accepted Gb/s", cell(part.accepted_gbps, "")),
-        ("largest total Gb/s", cell(found.total_gbps, "")),
-        ("fair to pairs, in all Gb/s", cell(found.fair_total_gbps, "")),
-        ("fair to sources, in all Gb/s", cell(found.sender_fair_total_gbps, "")),
+        ("from", duration(part.from_ns)),
+        ("to", duration(part.to_ns)),
     ]
+    rates = {
+        "accepted throughput": part.accepted_gbps,
+        "largest total": found.total_gbps,
+        "fair to pairs, in all": found.fair_total_gbps,
+        "fair to sources, in all": found.sender_fair_total_gbps,
+    }
+    facts += facts_of(rates, [Entry(name, name, "Gb/s") for name in rates])
     text = (
         "The bound is the largest total that topology and routing allow this traffic in the part of the measurement "
         "in which most flows are active. Packets count when they are complete, so that what the network held at the "
@@ -229,19 +216,12 @@ def _pictures(result: Result) -> Section:
 
 def _invariants(result: Result) -> Section:
     found = result.manifest["summary"].get("invariants") or {}
-    facts = [(re.sub("[._]", " ", name), cell(value, name)) for name, value in flatten(found).items()]
-    return Section("Invariants", text="Packets that entered and left the network.", facts=given(facts))
+    scalars = flatten(found)
+    facts = facts_of(scalars, catalogue.keys("invariants", *scalars))
+    return Section("Invariants", text="Packets that entered and left the network.", facts=facts)
 
 
 def _experiment(result: Result) -> Section:
     overrides = [(str(key), str(value)) for key, value in result.manifest.get("overrides", ())]
     text = "As the file has it; what stands above it was set on top." if overrides else ""
     return Section("Experiment", text=text, facts=overrides, code=str(result.manifest.get("experiment", "")))
-
-
-def _with_notes(frame: pd.DataFrame, **columns: pd.Series[float]) -> pd.DataFrame:
-    """The frame with more columns, and its notes."""
-    notes = frame.attrs.get("columns", {})
-    frame = frame.assign(**columns)
-    frame.attrs["columns"] = notes
-    return frame

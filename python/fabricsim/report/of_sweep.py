@@ -4,28 +4,30 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from fabricsim.catalogue import Entry
 from fabricsim.errors import FabricsimError
 from fabricsim.plots import save_sweep_plots
-from fabricsim.report.parts import Section, embedded, given, scratch, table_of
+from fabricsim.report.parts import Section, embedded, given, noted, scratch, table_of
 from fabricsim.sweep import SweepResult
+from fabricsim.sweep.table import entry
 
 MOST_ROWS = 1000
-_METRICS = {
-    "offered_load": "offered load",
-    "accepted_load": "accepted load",
-    "accepted_gbps": "accepted",
-    "bound_fraction": "of the bound",
-    "latency_ns.mean": "mean latency",
-    "latency_ns.p99": "p99 latency",
-    "jain": "Jain's index",
-    "transport.completion_ns.mean": "mean completion",
-    "transport.completion_ns.p99": "p99 completion",
-    "transport.completion_ns.p999": "p99.9 completion",
-    "transport.reordered_share": "reordered",
-    "transport.dropped_share": "dropped",
-    "status": "status",
-    "message": "message",
-}
+_METRICS = (
+    "offered_load",
+    "accepted_load",
+    "accepted_gbps",
+    "bound_fraction",
+    "latency_ns.mean",
+    "latency_ns.p99",
+    "jain",
+    "transport.completion_ns.mean",
+    "transport.completion_ns.p99",
+    "transport.completion_ns.p999",
+    "transport.reordered_share",
+    "transport.dropped_share",
+    "status",
+    "message",
+)
 
 
 def sections_of_sweep(result: SweepResult) -> list[Section]:
@@ -33,14 +35,14 @@ def sections_of_sweep(result: SweepResult) -> list[Section]:
     states = {name: result.count(name) for name in ("ok", "deadlock", "failed")}
     facts = [(name, count or "") for name, count in states.items()]
     facts.insert(0, ("points", f"{len(result.points):,} of {result.manifest['size']:,}"))
-    columns = {**{key: key for key in result.parameters}, **_METRICS}
+    columns = [*(noted(result.points, key) for key in result.parameters), *map(entry, _METRICS)]
     found = [
         Section("Summary", facts=given(facts)),
         Section("Points", table=table_of(result.points, columns, MOST_ROWS, "points")),
     ]
     saturation = result.saturation()
     if len(saturation):
-        names = {str(name): str(name) for name in saturation}
+        names = [Entry(str(name), str(name)) for name in saturation]
         found.append(Section("Saturation", table=table_of(saturation, names, MOST_ROWS, "curves")))
     found.append(_pictures(result))
     found.append(Section("Experiment", code=str(result.manifest.get("experiment", ""))))

@@ -12,6 +12,7 @@ from typing import Any
 
 import pandas as pd
 
+from fabricsim.catalogue import FRACTION, Entry
 from fabricsim.results import column_notes
 
 _TYPES = {".png": "image/png", ".svg": "image/svg+xml"}
@@ -48,32 +49,37 @@ class Section:
     code: str = ""
 
 
-def table_of(frame: pd.DataFrame, columns: Mapping[str, str], most: int, what: str) -> Table:
-    """The columns that the frame has, under their headings with units; the first `most` rows."""
-    known = {name: heading for name, heading in columns.items() if name in frame}
-    notes = column_notes(frame)
-    headings = [_heading(heading, notes[name][0]) for name, heading in known.items()]
+def table_of(frame: pd.DataFrame, columns: Sequence[Entry], most: int, what: str) -> Table:
+    """The columns that the frame has; the first `most` rows."""
+    known = [entry for entry in columns if entry.name in frame]
     shown = frame.head(most)
-    rows = [[cell(row[name], name) for name in known] for row in shown.to_dict("records")]
-    numeric = [pd.api.types.is_numeric_dtype(frame[name]) for name in known]
+    rows = [[cell(row[entry.name], entry) for entry in known] for row in shown.to_dict("records")]
+    numeric = [pd.api.types.is_numeric_dtype(frame[entry.name]) for entry in known]
     left = len(frame) - len(shown)
     note = f"The first {len(shown):,} of {len(frame):,} {what}." if left > 0 else ""
-    return Table(headings, rows, numeric, note)
+    return Table([entry.heading for entry in known], rows, numeric, note)
 
 
-def _heading(heading: str, unit: str) -> str:
-    return f"{heading} ({unit})" if unit and unit != "ns" else heading
+def noted(frame: pd.DataFrame, name: str) -> Entry:
+    """A column by its own name, with the unit that the frame notes."""
+    unit, text = column_notes(frame)[name]
+    return Entry(name, name, unit, text)
 
 
-def cell(value: Any, name: str) -> str:
-    """A value for people: times in the unit that suits them, shares in percent, a dash for none."""
+def facts_of(scalars: Mapping[str, Any], entries: Iterable[Entry]) -> list[tuple[str, str]]:
+    """Scalars that have a value, with their names and units."""
+    return given([(entry.heading, cell(scalars.get(entry.name), entry)) for entry in entries])
+
+
+def cell(value: Any, entry: Entry) -> str:
+    """A value for people: times in the unit that suits them, fractions in percent, a dash for none."""
     if value is None or (isinstance(value, float) and math.isnan(value)):
         return "-"
     if isinstance(value, bool):
         return "yes" if value else "no"
-    if any(part.endswith("_ns") for part in name.split(".")) and isinstance(value, int | float):
-        return duration(float(value))
-    if name.endswith(("share", "fraction", "_load", "stalled", "utilisation", "held_back", "throttled")):
+    if entry.unit in ("ns", "s") and isinstance(value, int | float):
+        return duration(float(value) * (1.0 if entry.unit == "ns" else 1e9))
+    if entry.unit == FRACTION:
         return f"{value:.1%}" if isinstance(value, int | float) else str(value)
     if isinstance(value, float):
         return f"{value:,.4g}" if abs(value) < 1e6 else f"{value:,.0f}"

@@ -8,6 +8,8 @@ from typing import Any
 import pandas as pd
 from pandas.api.types import is_integer_dtype, is_object_dtype
 
+from fabricsim import catalogue
+from fabricsim.catalogue import FRACTION, Entry
 from fabricsim.results import set_column_notes
 from fabricsim.sweep.plan import Point, plain_value
 from fabricsim.sweep.quantity import Dimension, common_dimension, quantity
@@ -17,13 +19,23 @@ FAILED = "failed"
 """Status of a point that gave no results; the others are those of runs."""
 BOUND = "bound_fraction"
 """The column of bounds, if requested."""
-_UNITS = {"_ns": "ns", "_s": "s", "_gbps": "Gb/s", "_bytes": "B"}
-_NOTES = {
-    "point": "number of the point",
-    "status": "ok, deadlock, or failed",
-    "message": "why the point failed or has no bound, or what waits for what in a deadlock",
-    BOUND: "accepted throughput over the largest total that topology and routing allow",
-}
+_OWN = (
+    Entry("point", "point", text="number of the point"),
+    Entry("status", "status", text="ok, deadlock, or failed"),
+    Entry(
+        "message",
+        "message",
+        text="why the point failed or has no bound, or what waits for what in a deadlock",
+    ),
+    Entry(
+        BOUND,
+        "of the bound",
+        FRACTION,
+        "accepted throughput over the largest total that topology and routing allow",
+    ),
+    Entry("wall_s", "wall time", "s", "wall time of the run"),
+)
+"""Columns that no summary has."""
 
 
 class Parameters:
@@ -124,8 +136,11 @@ def _is_missing(value: Any) -> bool:
     return value is None or (isinstance(value, float) and value != value)  # noqa: PLR0124 - NaN
 
 
+def entry(name: str) -> Entry:
+    """Name, unit and text of a column that is not a parameter."""
+    return next((item for item in _OWN if item.name == name), None) or catalogue.key(name)
+
+
 def _note(name: str) -> tuple[str, str]:
-    if name in _NOTES:
-        return "", _NOTES[name]
-    ends = (unit for ending, unit in _UNITS.items() if any(p.endswith(ending) for p in name.split(".")))
-    return next(ends, ""), "from the summary of the run"
+    found = entry(name)
+    return found.unit, found.text or "from the summary of the run"

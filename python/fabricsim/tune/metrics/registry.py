@@ -7,6 +7,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from fabricsim.catalogue import FRACTION, key
 from fabricsim.errors import InputError
 from fabricsim.results import flatten
 from fabricsim.tune.metrics.bound import bound_fraction
@@ -31,25 +32,26 @@ class Metric:
 
     of: Callable[[Measured, Which], float]
     """Raises InputError if the run lacks the data."""
-    unit: str = ""
+    key: str = ""
+    """Key of the summary whose unit it has; empty for pure numbers."""
     options: tuple[str, ...] = ("flows", "after", "before")
     """Fields of `Which` that it uses."""
 
 
 METRICS: dict[str, Metric] = {
-    "throughput": Metric(throughput, "Gb/s"),
-    "victim_rate": Metric(victim_rate),
-    "hot_spot_utilisation": Metric(hot_spot_utilisation),
-    "fairness": Metric(fairness, options=("flows", "after", "before", "by")),
-    "latency_mean": Metric(latency_mean, "ns", options=("flows",)),
-    "latency_p99": Metric(latency_p99, "ns", options=("flows",)),
-    "latency_p999": Metric(latency_p999, "ns", options=("flows",)),
-    "job_time": Metric(job_time, "ns", options=()),
-    "completion_mean": Metric(completion_mean, "ns", options=("flows",)),
-    "completion_p99": Metric(completion_p99, "ns", options=("flows",)),
-    "completion_p999": Metric(completion_p999, "ns", options=("flows",)),
-    "reordered_share": Metric(reordered_share, options=()),
-    "dropped_share": Metric(dropped_share, options=()),
+    "throughput": Metric(throughput, "accepted_gbps"),
+    "victim_rate": Metric(victim_rate, "accepted_load"),
+    "hot_spot_utilisation": Metric(hot_spot_utilisation, "accepted_load"),
+    "fairness": Metric(fairness, "jain", options=("flows", "after", "before", "by")),
+    "latency_mean": Metric(latency_mean, "latency_ns.mean", options=("flows",)),
+    "latency_p99": Metric(latency_p99, "latency_ns.p99", options=("flows",)),
+    "latency_p999": Metric(latency_p999, "latency_ns.p999", options=("flows",)),
+    "job_time": Metric(job_time, "job_time_ns", options=()),
+    "completion_mean": Metric(completion_mean, "transport.completion_ns.mean", options=("flows",)),
+    "completion_p99": Metric(completion_p99, "transport.completion_ns.p99", options=("flows",)),
+    "completion_p999": Metric(completion_p999, "transport.completion_ns.p999", options=("flows",)),
+    "reordered_share": Metric(reordered_share, "transport.reordered_share", options=()),
+    "dropped_share": Metric(dropped_share, "transport.dropped_share", options=()),
     "oscillation": Metric(oscillation, options=("flows", "after", "before", "by")),
     "bound_fraction": Metric(bound_fraction, options=("after", "before")),
 }
@@ -73,7 +75,7 @@ def measure(run: Measured, which: Which) -> float:
 
 def _scalar(run: Measured, name: str) -> float:
     scalars = flatten(run.result.manifest["summary"])
-    numbers = {key: item for key, item in scalars.items() if not isinstance(item, str)}
+    numbers = {item: value for item, value in scalars.items() if not isinstance(value, str)}
     if name not in numbers:
         near = difflib.get_close_matches(name, [*METRICS, *numbers], n=1)
         hint = f"; did you mean {near[0]}?" if near else ""
@@ -85,5 +87,7 @@ def _scalar(run: Measured, name: str) -> float:
 
 
 def unit(name: str) -> str:
-    """The unit of a metric; empty for scalars of the summary, whose names contain it."""
-    return METRICS[name].unit if name in METRICS else ""
+    """The unit of a metric, or of a scalar of the summary; empty for pure numbers."""
+    metric = METRICS.get(name)
+    of = key(metric.key if metric else name).unit
+    return "" if of == FRACTION else of

@@ -1,0 +1,119 @@
+"""Names, units and texts of results: keys of the summary, and columns of tables.
+
+`catalogue.json` is generated from the collectors of the engine, so that every command says the same of a quantity.
+Reading it needs no compiled module.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+from typing import Any
+
+FRACTION = "fraction"
+"""Unit of fractions, which are printed as percentages."""
+_SCALED = ("ns", "s", FRACTION)
+"""Units that stand in the cells, since they are chosen for each value."""
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A quantity of the results."""
+
+    name: str
+    """Dotted key of the summary, or name of the column."""
+    label: str
+    """Its name in tables."""
+    unit: str = ""
+    """Empty for names and pure numbers."""
+    text: str = ""
+    """Description, one line."""
+
+    @property
+    def heading(self) -> str:
+        """The label with the unit, unless each value has its own."""
+        return f"{self.label} ({self.unit})" if self.shown_unit else self.label
+
+    @property
+    def shown_unit(self) -> str:
+        """The unit of a heading; empty if each value has its own."""
+        return "" if self.unit in _SCALED else self.unit
+
+    def named(self, label: str) -> Entry:
+        """The same under another name."""
+        return dataclasses.replace(self, label=label)
+
+
+def key(name: str) -> Entry:
+    """A key of the summary by its dotted name. Of a key that the catalogue lacks the name is the label."""
+    found = _keys()
+    if name in found:
+        return found[name]
+    for pattern, entry in _patterns():
+        if match := pattern.fullmatch(name):
+            return dataclasses.replace(entry, name=name, label=f"{entry.label}, {', '.join(match.groups())}")
+    return Entry(name, name.replace("_", " ").replace(".", " "))
+
+
+def keys(part: str, *names: str) -> list[Entry]:
+    """Keys of a part of the summary, by their names in it: `keys("jobs[]", "done")`."""
+    return [dataclasses.replace(key(f"{part}.{name}"), name=name) for name in names]
+
+
+def column(table: str, name: str) -> Entry:
+    """A column of a table. Of one that the catalogue lacks the name is the label."""
+    return columns(table).get(name) or Entry(name, name.replace("_", " "))
+
+
+def some(table: str, *names: str) -> list[Entry]:
+    """Columns of a table by name."""
+    return [column(table, name) for name in names]
+
+
+def columns(table: str) -> Mapping[str, Entry]:
+    """All columns that a table may have, by name; none if there is no such table."""
+    return _tables().get(table, {})
+
+
+def tables() -> Mapping[str, str]:
+    """All tables that a run may have, by name, with the thing that has a row."""
+    return {table["name"]: table["row"] for table in _content()["tables"]}
+
+
+@cache
+def _content() -> dict[str, Any]:
+    content: dict[str, Any] = json.loads(files("fabricsim").joinpath("catalogue.json").read_text("utf-8"))
+    return content
+
+
+def _entry(values: Mapping[str, str]) -> Entry:
+    return Entry(values["name"], values["label"], values["unit"], values["text"])
+
+
+@cache
+def _keys() -> dict[str, Entry]:
+    return {values["name"]: _entry(values) for values in _content()["summary"]}
+
+
+@cache
+def _patterns() -> list[tuple[re.Pattern[str], Entry]]:
+    """Keys of lists and maps, whose names have the name of an entry in them: `jobs.fft.done`."""
+    found = []
+    for name, entry in _keys().items():
+        parts = re.split(r"\[\]|\.\*", name)
+        if len(parts) > 1:
+            found.append((re.compile(r"\.(.+)".join(map(re.escape, parts))), entry))
+    return found
+
+
+@cache
+def _tables() -> dict[str, dict[str, Entry]]:
+    return {
+        table["name"]: {values["name"]: _entry(values) for values in table["columns"]}
+        for table in _content()["tables"]
+    }
