@@ -184,6 +184,22 @@ def test_exports(command: Command, small: Path, format: str) -> None:
     assert len(ran.out.splitlines()) >= 9
 
 
+@pytest.mark.parametrize("format", ["ibnetdiscover", "ibnetdiscover-ports", "ibsim", "opensm-subnet"])
+def test_a_fabric_comes_back_from_an_exported_subnet(
+    command: Command, small: Path, tmp_path: Path, format: str
+) -> None:
+    exported = command("export", small, "--format", format)
+    assert exported.code == 0, exported.err
+    (tmp_path / "subnet.txt").write_text(exported.out)
+    before = small.read_text()
+    begin, end = before.index("[topology"), before.index("\n[", before.index("[topology") + 1)
+    after = before[:begin] + '[topology.file]\npath = "subnet.txt"\n' + before[end:]
+    (tmp_path / "again.toml").write_text(after)
+    first, again = (fs.Experiment.from_file(path).describe() for path in (small, tmp_path / "again.toml"))
+    for key in ("hosts", "switches", "diameter", "mean_hops"):
+        assert first[key] == again[key], key
+
+
 def test_schema_is_the_committed_one(command: Command) -> None:
     root = Path(__file__).resolve().parents[2]
     committed = json.loads((root / "schema/experiment.schema.json").read_text())

@@ -121,7 +121,7 @@ def test_congestion_has_a_panel_for_what_there_is(result: fs.Result, tmp_path: P
     figure = plots.congestion(congested)
     levels, marks, roots, counts = figure.axes
     assert [line.get_label() for line in levels.lines] == ["H0 → H1", "H1 → H0"]
-    assert levels.get_ylabel() == "index CCTI"
+    assert levels.get_ylabel() == "CCTI"
     np.testing.assert_array_equal(levels.lines[0].get_ydata(), [0.0, 4.0])
     np.testing.assert_array_equal(marks.lines[1].get_ydata(), [0, 5])
     assert marks.get_ylabel() == "packets in 1 µs"

@@ -123,7 +123,7 @@ def test_counters_are_compared_and_reported(file: Path) -> None:
     aged, fair = fs.run(file), fs.run(file, set={"switch.arbiter": "round-robin"})
     text = io.StringIO()
     print_comparison(fs.compare([aged, fair]), Console(width=200, file=text))
-    assert "routers +x queueing cycles" in text.getvalue()
+    assert "queueing delay, +x (cycles)" in text.getvalue()
     assert "mean age" in html(aged, bound=False)
     page = html(fair, bound=False)
     assert "queueing delay" in page

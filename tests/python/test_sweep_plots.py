@@ -51,7 +51,7 @@ def test_two_parameters_of_numbers_are_a_heat_map(experiment: Path) -> None:
     axes, bar = figure.axes
     np.testing.assert_allclose(axes.images[0].get_array(), np.repeat(loads, 4).reshape(4, 4))
     assert (axes.get_ylabel(), axes.get_xlabel()) == (LOAD, "links.all.latency (ns)")
-    assert bar.get_ylabel() == "offered_load"
+    assert bar.get_ylabel() == "offered_load (fraction)"
 
 
 def test_points_drawn_at_random_are_a_panel_for_each_parameter(experiment: Path) -> None:

@@ -76,7 +76,7 @@ def test_run_prints_a_short_section(file: Path, command: Command) -> None:
     (line,) = [line for line in lines if line.startswith("messages ") and "complete: mean" in line]
     (line,) = [line for line in lines if line.startswith("transport reordered ")]
     assert "in a reorder buffer" in line
-    assert any("requests: resent" in line for line in lines)
+    assert any("requests: requests retransmitted" in line for line in lines)
     assert any("mean completion" in line for line in lines)
     assert (
         "transport"

@@ -155,8 +155,24 @@ fn export(
                 let options = simulation::opensm(&prepared.experiment, graph, file);
                 return options.map_err(|error| bad_input(error.located(text, &overrides)));
             }
+            "ibnetdiscover" | "ibnetdiscover-ports" | "ibsim" | "opensm-subnet" => {
+                let identity = fabricsim_routing::identity(graph).map_err(bad_input)?;
+                return Ok(identity.subnet.to_text(subnets::format(format)?));
+            }
             other => {
-                let formats = ["toml", "ned", "anynet", "dot", "fdbs", "look-up-tables", "opensm"];
+                let formats = [
+                    "toml",
+                    "ned",
+                    "anynet",
+                    "dot",
+                    "fdbs",
+                    "look-up-tables",
+                    "opensm",
+                    "ibnetdiscover",
+                    "ibnetdiscover-ports",
+                    "ibsim",
+                    "opensm-subnet",
+                ];
                 let hint = fabricsim_spec::nearest(other, formats);
                 let hint = hint.map(|name| format!("; did you mean \"{name}\"?")).unwrap_or_default();
                 let list = formats.join(", ");

@@ -22,7 +22,7 @@ fn json(value: &impl serde::Serialize) -> PyResult<String> {
     serde_json::to_string(value).map_err(bad_input)
 }
 
-fn format(name: &str) -> PyResult<Format> {
+pub(crate) fn format(name: &str) -> PyResult<Format> {
     match name {
         "ibnetdiscover" => Ok(Format::Ibnetdiscover),
         "ibnetdiscover-ports" => Ok(Format::IbnetdiscoverPorts),

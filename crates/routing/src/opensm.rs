@@ -38,7 +38,7 @@ pub(crate) fn build(experiment: &Experiment, graph: &Graph, file: &str) -> Resul
 }
 
 /// The identity of the fabric: as it was read, with LIDs that are missing assigned, or made up.
-pub(crate) fn identity(graph: &Graph) -> Result<Cow<'_, Identity>, String> {
+pub fn identity(graph: &Graph) -> Result<Cow<'_, Identity>, String> {
     let mut identity = match graph.identity.as_deref() {
         Some(known) => Cow::Borrowed(known),
         None => Cow::Owned(Identity::of(graph)?),

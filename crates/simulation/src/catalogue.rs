@@ -3,6 +3,7 @@
 use fabricsim_measure::{TableEntry, add_table, label};
 use fabricsim_model::Table;
 use fabricsim_units::Time;
+use schemars::generate::SchemaSettings;
 use serde_json::{Value, json};
 
 use crate::congestion::{FLOWS_ROW, TREES_ROW, Trees};
@@ -29,7 +30,11 @@ pub fn catalogue() -> Vec<TableEntry> {
 /// The JSON Schema (draft 2020-12) of the summary of a run: the output of `fabricsim run --json`, but for wall-clock times.
 /// `x-unit` is the unit of a number, `title` its heading in reports.
 pub fn results_schema() -> Value {
-    let mut schema = schemars::schema_for!(RunSummary<'_>).to_value();
+    let mut schema = SchemaSettings::draft2020_12()
+        .for_serialize()
+        .into_generator()
+        .into_root_schema_for::<RunSummary<'_>>()
+        .to_value();
     allow_missing_numbers(&mut schema);
     add_titles(&mut schema);
     schema

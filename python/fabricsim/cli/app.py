@@ -172,7 +172,8 @@ def describe(file: ExperimentFile, set: Set = None, json: Json = False) -> None:
 def export(
     file: ExperimentFile,
     format: Annotated[
-        str, typer.Option("--format", help="ned, dot, anynet, fdbs, look-up-tables, toml or opensm.")
+        str, typer.Option("--format", help="ned, dot, anynet, toml; fdbs, look-up-tables; opensm; "
+            "ibnetdiscover, ibnetdiscover-ports, ibsim, opensm-subnet.")
     ],
     set: Set = None,
     out: OutFile = None,
