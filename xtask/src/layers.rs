@@ -11,6 +11,7 @@ const LAYERS: &[(&str, u8)] = &[
     ("fabricsim-spec", 1),
     ("fabricsim-subnet", 1),
     ("fabricsim-wire", 1),
+    ("fabricsim-management", 2),
     ("fabricsim-model", 2),
     ("fabricsim-topology", 3),
     ("fabricsim-routing", 4),

@@ -8,6 +8,7 @@ use crate::adapter::{Adapter, HostTransport, OrderingEndpoint, Refused};
 use crate::assembly::{Assembly, Directory, assemble};
 use crate::failed::Failed;
 use crate::mail::Mail;
+use crate::management::ManagementTraffic;
 use crate::partition::{Owner, Partition};
 use crate::totals::Totals;
 
@@ -46,6 +47,7 @@ pub struct Engine<B> {
     pub(crate) partitions: Vec<Partition<B>>,
     pub(crate) directory: Directory,
     pub(crate) failed: Failed,
+    pub(crate) management: ManagementTraffic,
     now: Time,
 }
 
@@ -64,7 +66,13 @@ impl<B: Observer> Engine<B> {
         for partition in &mut partitions {
             partition.is_one_of_several = several;
         }
-        Self { partitions, directory, failed: Failed::default(), now: Time::ZERO }
+        Self {
+            partitions,
+            directory,
+            failed: Failed::default(),
+            management: ManagementTraffic::default(),
+            now: Time::ZERO,
+        }
     }
 
     /// Everything before this time has happened.
@@ -173,12 +181,13 @@ impl<B: Observer> Engine<B> {
     /// Reports every transmission in progress to the observer of its partition: sending port, lane, and its end, which is
     /// after now. [`Observer::transmitted`] has reported it as it began.
     pub fn visit_transmissions(&mut self, mut visit: impl FnMut(&mut B, u32, Vl, Time)) {
-        let now = self.now;
+        let (now, management) = (self.now, &self.management);
         for partition in &mut self.partitions {
             let (context, failed) = (&mut partition.context, &partition.failed);
             for (port, sender) in context.ports.senders.iter().enumerate() {
                 let failed = failed.get(&(port as u32)).copied();
                 let until = failed.unwrap_or_else(|| sender.transmitting_until());
+                let until = management.data_until(sender.channel, until);
                 if until > now {
                     visit(&mut context.observer, sender.channel, sender.last_lane, until);
                 }

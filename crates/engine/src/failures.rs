@@ -78,11 +78,25 @@ impl<B: Observer> Engine<B> {
         }
     }
 
-    /// Sets an entry of a switch's forwarding table: packets for `to` that arrive there from now on leave by `port`. False if the
-    /// switch has no table that can be set.
-    pub fn set_route(&mut self, switch: SwitchId, to: HostId, port: PortNo) -> bool {
-        let (number, _) = self.place_of(switch);
-        Arc::make_mut(&mut self.partitions[number].context.routing).set_entry(switch, to, port)
+    /// Sets an entry of a switch's forwarding table: packets for `to` that arrive there from now on leave by `port`, or are discarded
+    /// if there is none. False if the switch has no table that can be set.
+    pub fn set_route(&mut self, switch: SwitchId, to: HostId, port: Option<PortNo>) -> bool {
+        let (number, s) = self.place_of(switch);
+        let partition = &mut self.partitions[number];
+        if port.is_none() {
+            partition.switches[s].lack_routes();
+            partition.has_optional_features = true;
+        }
+        Arc::make_mut(&mut partition.context.routing).set_entry(switch, to, port)
+    }
+
+    /// Gives every path the lane of its layer, if the routing has forwarding tables: packets that hosts send from now on take it. `lane`
+    /// returns the lane between two of the `hosts`, less than `lanes`.
+    pub fn set_layers(&mut self, hosts: usize, lanes: u8, lane: impl Fn(HostId, HostId) -> u8) {
+        for partition in &mut self.partitions {
+            // Each partition keeps the entries of its own switches.
+            Arc::make_mut(&mut partition.context.routing).set_layers(hosts, lanes, &lane);
+        }
     }
 
     fn is_down(&self, link: LinkId) -> bool {

@@ -13,11 +13,13 @@ mod failures;
 mod fault_plan;
 mod losses;
 mod mail;
+mod management;
 mod partition;
 mod prepare;
 mod publisher;
 mod round_trip;
 mod snapshot;
+mod subnet_plan;
 mod totals;
 
 pub use adapter::{HostTransport, Refused, transport_bytes, warnings};
@@ -29,4 +31,5 @@ pub use prepare::{BuildStep, PrepareError, Prepared, hosts};
 pub use snapshot::{
     BufferKind, Extent, HostState, LaneAhead, LaneState, PendingMessage, Queue, QueuedPacket, Snapshot,
 };
+pub use subnet_plan::SubnetPlan;
 pub use totals::Totals;

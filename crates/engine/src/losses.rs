@@ -14,6 +14,8 @@ pub struct Losses {
     pub link_failed: u64,
     /// Lost with a switch that failed.
     pub switch_failed: u64,
+    /// Lost in a switch whose forwarding table had no entry for the destination.
+    pub no_route: u64,
 }
 
 impl Losses {
@@ -24,20 +26,22 @@ impl Losses {
             LossCause::Lifetime => self.lifetime += 1,
             LossCause::LinkFailed => self.link_failed += 1,
             LossCause::SwitchFailed => self.switch_failed += 1,
+            LossCause::NoRoute => self.no_route += 1,
         }
     }
 
     pub(crate) fn add(&mut self, other: &Self) {
-        let Self { transport_loss, lifetime, link_failed, switch_failed } = other;
+        let Self { transport_loss, lifetime, link_failed, switch_failed, no_route } = other;
         self.transport_loss += transport_loss;
         self.lifetime += lifetime;
         self.link_failed += link_failed;
         self.switch_failed += switch_failed;
+        self.no_route += no_route;
     }
 
     /// The sum over all causes.
     pub const fn total(&self) -> u64 {
-        let Self { transport_loss, lifetime, link_failed, switch_failed } = self;
-        *transport_loss + *lifetime + *link_failed + *switch_failed
+        let Self { transport_loss, lifetime, link_failed, switch_failed, no_route } = self;
+        *transport_loss + *lifetime + *link_failed + *switch_failed + *no_route
     }
 }

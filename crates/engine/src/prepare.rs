@@ -11,6 +11,7 @@ use fabricsim_workload::{HostGrid, Hosts, Workload, WorkloadError};
 
 use crate::ages::AgingBuilder;
 use crate::fault_plan::FaultPlan;
+use crate::subnet_plan::SubnetPlan;
 use crate::{Assembly, Engine};
 
 /// Reason why an experiment cannot be run.
@@ -66,6 +67,8 @@ pub struct Prepared {
     pub router: Arc<Router>,
     /// Failures while it runs.
     pub faults: FaultPlan,
+    /// Its subnet managers; none if forwarding tables are there from the start.
+    pub subnet: Option<Arc<SubnetPlan>>,
     /// Its workload.
     pub workload: Workload,
 }
@@ -98,9 +101,10 @@ impl Prepared {
         begin(BuildStep::Routing)?;
         let router = Arc::new(fabricsim_routing::build(&experiment, &graph, base, file)?);
         let faults = FaultPlan::new(&experiment, &graph, &router, file)?;
+        let subnet = SubnetPlan::new(&experiment, &graph, file)?;
         begin(BuildStep::Workload)?;
         let workload = fabricsim_workload::build(&experiment, &hosts(&graph), file)?;
-        Ok(Self { experiment, graph, router, faults, workload })
+        Ok(Self { experiment, graph, router, faults, subnet, workload })
     }
 
     /// A fabric ready to run; `observer` makes an observer for each partition.

@@ -67,6 +67,11 @@ impl Bits {
         (bits != 0).then(|| bits.trailing_zeros() as usize)
     }
 
+    pub(crate) fn contains(&self, bit: usize) -> bool {
+        let word = self.wide.as_ref().map_or(self.low, |words| words.0[bit / 64]);
+        word >> (bit % 64) & 1 == 1
+    }
+
     #[inline]
     pub(crate) fn is_empty(&self) -> bool {
         self.low == 0

@@ -9,4 +9,6 @@ pub enum LossCause {
     LinkFailed,
     /// The switch that it was in failed.
     SwitchFailed,
+    /// Its switch has no entry for its destination in the forwarding table.
+    NoRoute,
 }

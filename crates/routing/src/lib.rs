@@ -53,7 +53,7 @@ pub use indirect::{Indirect, IndirectPolicy};
 pub use lanes::LanePolicy;
 pub use look_up_tables::{LookUpTables, TableRequest};
 pub use megafly::{Megafly, MegaflyPolicy};
-pub use opensm::identity;
+pub use opensm::{engine, identity};
 pub use path::path;
 pub use ports::PortRouting;
 pub use reroute::{check_reroutes, reroute};
@@ -300,8 +300,16 @@ routers!(
 );
 
 impl Router {
-    /// Sets an entry of a switch's forwarding table. False if the algorithm has no such tables.
-    pub fn set_entry(&mut self, at: SwitchId, to: HostId, port: PortNo) -> bool {
+    /// Gives every path the lane of its layer, if the algorithm has forwarding tables. `lane` returns the lane between two hosts, less
+    /// than `lanes`.
+    pub fn set_layers(&mut self, hosts: usize, lanes: u8, lane: impl Fn(HostId, HostId) -> u8) {
+        if let Self::TableRouting(router) = self {
+            router.set_lanes(lanes::Layers::new(hosts, lanes, lane).into());
+        }
+    }
+
+    /// Sets an entry of a switch's forwarding table, or none. False if the algorithm has no such tables.
+    pub fn set_entry(&mut self, at: SwitchId, to: HostId, port: Option<PortNo>) -> bool {
         let Self::TableRouting(router) = self else { return false };
         router.set(at, to, port);
         true

@@ -17,24 +17,39 @@ const KEY: &str = "routing.engine";
 /// The router of `routing.algorithm = "opensm"`.
 pub(crate) fn build(experiment: &Experiment, graph: &Graph, file: &str) -> Result<Router, RoutingError> {
     let wrong = |key: &str, message: String| SpecError::at_key(file, key, message);
-    let Some(engine) = experiment.routing.engine else {
-        let message = "routing by `opensm` needs the key `engine`, such as \"minhop\" or \"dfsssp\"";
-        return Err(wrong("routing", message.to_owned()).into());
-    };
-    let engine_of_opensm: Engine = name(&engine).parse().map_err(|error| wrong(KEY, format!("{error}")))?;
     let identity = identity(graph).map_err(|message| wrong("routing.algorithm", message))?;
     let lanes = experiment.switch.lanes_per_class();
-    let roots = experiment.routing.roots.as_deref().map(|names| roots(names, graph, &identity)).transpose();
+    let (engine, options) = engine(experiment, graph, &identity, file)?;
+    let found = engine.route(&identity.subnet, &options).map_err(|error| wrong(KEY, error.to_string()))?;
+    let tables = convert(&found.tables, graph, &identity, file)?;
+    verify(&tables, graph).map_err(|(_, problem)| wrong(KEY, format!("`{engine}`: {problem}")))?;
+    Ok(TableRouting::new(tables, policy(&found, &identity, lanes)).into())
+}
+
+/// The engine of `routing.algorithm = "opensm"` and its options, on a fabric with this identity.
+///
+/// # Errors
+///
+/// No engine is named, or a root is no switch. They name the experiment `file`.
+pub fn engine(
+    experiment: &Experiment,
+    graph: &Graph,
+    identity: &Identity,
+    file: &str,
+) -> Result<(Engine, Options), SpecError> {
+    let wrong = |key: &str, message: String| SpecError::at_key(file, key, message);
+    let Some(engine) = experiment.routing.engine else {
+        let message = "routing by `opensm` needs the key `engine`, such as \"minhop\" or \"dfsssp\"";
+        return Err(wrong("routing", message.to_owned()));
+    };
+    let engine = name(&engine).parse().map_err(|error| wrong(KEY, format!("{error}")))?;
+    let roots = experiment.routing.roots.as_deref().map(|names| roots(names, graph, identity)).transpose();
     let options = Options {
         roots: roots.map_err(|message| wrong("routing.roots", message))?,
-        vls: lanes.min(15),
+        vls: experiment.switch.lanes_per_class().min(15),
         ..Options::default()
     };
-    let found =
-        engine_of_opensm.route(&identity.subnet, &options).map_err(|error| wrong(KEY, error.to_string()))?;
-    let tables = convert(&found.tables, graph, &identity, file)?;
-    verify(&tables, graph).map_err(|(_, problem)| wrong(KEY, format!("`{}`: {problem}", name(&engine))))?;
-    Ok(TableRouting::new(tables, policy(&found, &identity, lanes)).into())
+    Ok((engine, options))
 }
 
 /// The identity of the fabric: as it was read, with LIDs that are missing assigned, or made up.

@@ -89,10 +89,15 @@ impl ForwardingTables {
 
     /// Sets an entry. The port must be one of the graph's.
     pub fn set(&mut self, at: SwitchId, to: HostId, port: PortNo) {
+        self.set_optional(at, to, Some(port));
+    }
+
+    /// Sets an entry, or none: packets are discarded.
+    pub(crate) fn set_optional(&mut self, at: SwitchId, to: HostId, port: Option<PortNo>) {
         let cell = at.index() * self.hosts + to.index();
         match &mut self.cells {
-            Cells::Narrow(ports) => ports[cell] = port.0 as u8,
-            Cells::Wide(ports) => ports[cell] = port.0,
+            Cells::Narrow(ports) => ports[cell] = port.map_or(u8::MAX, |port| port.0 as u8),
+            Cells::Wide(ports) => ports[cell] = port.map_or(u16::MAX, |port| port.0),
         }
     }
 }
@@ -119,9 +124,14 @@ impl TableRouting {
         }
     }
 
-    /// Sets an entry. The port must be one of the graph's.
-    pub(crate) fn set(&mut self, at: SwitchId, to: HostId, port: PortNo) {
-        self.tables.set(at, to, port);
+    /// Sets an entry, or none. The port must be one of the graph's.
+    pub(crate) fn set(&mut self, at: SwitchId, to: HostId, port: Option<PortNo>) {
+        self.tables.set_optional(at, to, port);
+    }
+
+    /// Sets the lane policy.
+    pub(crate) fn set_lanes(&mut self, lanes: AnyPolicy) {
+        self.lanes = lanes;
     }
 
     /// The tables.

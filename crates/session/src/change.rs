@@ -103,20 +103,12 @@ impl<B: Observer> Session<B> {
                     return Err(ChangeError::NoLink { link: link.0, links });
                 }
                 self.check_allocation()?;
-                if works {
-                    self.engine.restore_link(link);
-                } else {
-                    self.engine.fail_link(link, self.discards());
-                }
+                if works { self.restore_link(link) } else { self.fail_link(link) }
             }
             Change::Switch { switch, works } => {
                 self.ports_of(switch)?;
                 self.check_allocation()?;
-                if works {
-                    self.engine.restore_switch(switch);
-                } else {
-                    self.engine.fail_switch(switch, self.discards());
-                }
+                if works { self.restore_switch(switch) } else { self.fail_switch(switch) }
             }
             Change::Route { switch, to, port } => {
                 let ports = self.ports_of(switch)?;
@@ -124,7 +116,7 @@ impl<B: Observer> Session<B> {
                 if port.0 >= ports {
                     return Err(ChangeError::NoPort { port: port.0, ports });
                 }
-                if !self.engine.set_route(switch, to, port) {
+                if !self.engine.set_route(switch, to, Some(port)) {
                     return Err(ChangeError::NoTables);
                 }
             }

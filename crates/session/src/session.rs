@@ -4,9 +4,10 @@ use fabricsim_engine::{
 use fabricsim_model::Observer;
 use fabricsim_spec::Allocation;
 use fabricsim_topology::Failing;
-use fabricsim_units::Time;
+use fabricsim_units::{LinkId, SwitchId, Time};
 
 use crate::inject::{Entry, entries};
+use crate::subnet::{SubnetReport, SubnetState};
 
 /// Maximum size of an injected message, in bytes.
 const LARGEST_MESSAGE: u64 = 1 << 40;
@@ -21,6 +22,8 @@ pub struct Session<B> {
     pub(crate) injected: u32,
     /// True if no host opens messages any more.
     pub(crate) is_draining: bool,
+    /// Subnet managers, if there are any.
+    subnet: Option<Box<SubnetState>>,
     /// Failures to come.
     plan: FaultPlan,
     /// Number of the next change of the plan.
@@ -35,8 +38,14 @@ pub struct Session<B> {
 impl<B: Observer> Session<B> {
     /// The fabric of an experiment at time zero; `observer` makes an observer for each partition.
     pub fn new(prepared: &Prepared, observer: impl FnMut() -> B) -> Self {
+        let mut engine = prepared.engine(observer);
+        let discards = prepared.faults.discards;
+        let subnet = prepared.subnet.as_ref();
+        let subnet =
+            subnet.map(|plan| Box::new(SubnetState::new(plan, &prepared.graph, &mut engine, discards)));
         Self {
-            engine: prepared.engine(observer),
+            engine,
+            subnet,
             hosts: prepared.graph.hosts.len(),
             entries: entries(prepared),
             largest_message: LARGEST_MESSAGE
@@ -69,42 +78,86 @@ impl<B: Observer> Session<B> {
             if until <= self.now() {
                 return Advance::Reached;
             }
-            let change = self.plan.changes.get(self.next_change).map_or(Time::MAX, |change| change.at);
-            let how = self.engine.advance(until.min(change), look);
+            let next = self.next_change_at();
+            let how = self.engine.advance(until.min(next), look);
             if how == Advance::Stopped {
                 return how;
             }
-            if until < change {
+            if until < next {
                 // A change to come may set packets going again.
-                return if change < Time::MAX { Advance::Reached } else { how };
+                return if next < Time::MAX { Advance::Reached } else { how };
             }
         }
     }
 
-    /// Makes the planned changes whose time has come.
+    /// Time of the next planned change, or of the next event of subnet management.
+    fn next_change_at(&self) -> Time {
+        let planned = self.plan.changes.get(self.next_change).map(|change| change.at);
+        let managed = self.subnet.as_ref().and_then(|subnet| subnet.next_time());
+        planned.into_iter().chain(managed).min().unwrap_or(Time::MAX)
+    }
+
+    /// Makes the planned changes whose time has come, then handles the events of subnet management.
     fn make_due_changes(&mut self) {
         let now = self.now();
         while let Some(PlannedChange { at, change }) = self.plan.changes.get(self.next_change)
             && *at <= now
         {
-            match change {
-                FabricChange::Fail(what) => fail(&mut self.engine, what, self.plan.discards),
-                FabricChange::Restore(what) => restore(&mut self.engine, what),
-                FabricChange::Route(router) => self.engine.set_router(router),
+            match change.clone() {
+                FabricChange::Fail(Failing::Links(links)) => {
+                    links.into_iter().for_each(|link| self.fail_link(link));
+                }
+                FabricChange::Fail(Failing::Switch(switch)) => self.fail_switch(switch),
+                FabricChange::Restore(Failing::Links(links)) => {
+                    links.into_iter().for_each(|link| self.restore_link(link));
+                }
+                FabricChange::Restore(Failing::Switch(switch)) => self.restore_switch(switch),
+                FabricChange::Route(router) => self.engine.set_router(&router),
             }
             self.next_change += 1;
         }
+        if let Some(subnet) = &mut self.subnet {
+            subnet.run(&mut self.engine);
+        }
+    }
+
+    pub(crate) fn fail_link(&mut self, link: LinkId) {
+        match &mut self.subnet {
+            Some(subnet) => subnet.fail_link(link, &mut self.engine),
+            None => self.engine.fail_link(link, self.plan.discards),
+        }
+    }
+
+    pub(crate) fn restore_link(&mut self, link: LinkId) {
+        match &mut self.subnet {
+            Some(subnet) => subnet.restore_link(link, &mut self.engine),
+            None => self.engine.restore_link(link),
+        }
+    }
+
+    pub(crate) fn fail_switch(&mut self, switch: SwitchId) {
+        if let Some(subnet) = &mut self.subnet {
+            subnet.fail_switch(switch, &mut self.engine);
+        }
+        self.engine.fail_switch(switch, self.plan.discards);
+    }
+
+    pub(crate) fn restore_switch(&mut self, switch: SwitchId) {
+        self.engine.restore_switch(switch);
+        if let Some(subnet) = &mut self.subnet {
+            subnet.restore_switch(switch, &mut self.engine);
+        }
+    }
+
+    /// What subnet managers have done so far; none without.
+    pub fn subnet(&self) -> Option<SubnetReport> {
+        self.subnet.as_ref().map(|subnet| subnet.report())
     }
 
     /// True if a link or a switch has failed and has not been restored, or packets were lost with one.
     pub fn has_lost_or_failed(&self) -> bool {
         let lost = self.engine.totals().lost;
-        self.engine.has_failures() || lost.link_failed + lost.switch_failed > 0
-    }
-
-    /// True if switches discard packets for failed links.
-    pub(crate) fn discards(&self) -> bool {
-        self.plan.discards
+        self.engine.has_failures() || lost.link_failed + lost.switch_failed + lost.no_route > 0
     }
 
     /// The state of the fabric now, as a value of its own.
@@ -131,19 +184,5 @@ impl<B: Observer> Session<B> {
     /// Ends the session. Returns the engine.
     pub fn into_engine(self) -> Engine<B> {
         self.engine
-    }
-}
-
-fn fail<B: Observer>(engine: &mut Engine<B>, what: &Failing, discards: bool) {
-    match what {
-        Failing::Links(links) => links.iter().for_each(|&link| engine.fail_link(link, discards)),
-        Failing::Switch(switch) => engine.fail_switch(*switch, discards),
-    }
-}
-
-fn restore<B: Observer>(engine: &mut Engine<B>, what: &Failing) {
-    match what {
-        Failing::Links(links) => links.iter().for_each(|&link| engine.restore_link(link)),
-        Failing::Switch(switch) => engine.restore_switch(*switch),
     }
 }

@@ -11,7 +11,7 @@ use crate::control::{Control, Phase};
 use crate::outcome::{Invariants, Outcome, Status};
 use crate::plan::Run;
 use crate::recording::{self, Recording};
-use crate::{nodes, transports};
+use crate::{nodes, subnet, transports};
 
 impl<P: Deref<Target = Prepared>, B: Recording> Run<P, B> {
     /// Ends the run now, and with it a measurement that has not ended. A run that has not come to its end is
@@ -29,7 +29,9 @@ impl<P: Deref<Target = Prepared>, B: Recording> Run<P, B> {
         drop(snapshot);
         let end = self.end();
         let totals = self.session.totals();
-        let warnings = self.warnings(status, &totals);
+        let managed = self.session.subnet();
+        let mut warnings = self.warnings(status, &totals);
+        warnings.extend(managed.iter().flat_map(subnet::warnings));
         let credits = self.session.engine().check_credits();
         let measured = self.measured(end);
         let names = recording::names(&self.prepared);
@@ -45,6 +47,9 @@ impl<P: Deref<Target = Prepared>, B: Recording> Run<P, B> {
         let ports: Vec<String> = names.ports.into_iter().map(|port| port.link).collect();
         trees.report(&mut tables, &ports, &names.hosts);
         tables.extend(transports::table(&transports, &names.hosts));
+        if let Some(report) = &managed {
+            tables.push(subnet::table(&report.sweeps, &names.hosts));
+        }
         tables.push(nodes::table(&prepared.graph));
         Outcome {
             status,
@@ -58,6 +63,7 @@ impl<P: Deref<Target = Prepared>, B: Recording> Run<P, B> {
             warnings,
             silent_hosts: prepared.workload.silent.len(),
             looks: trees.looks(),
+            subnet: managed.map(|report| subnet::summary(&report, &names.hosts)),
         }
     }
 

@@ -8,6 +8,8 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Value, json};
 
+use crate::subnet::SubnetSummary;
+
 /// Status of a run at its end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
@@ -43,18 +45,25 @@ pub struct Invariants {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct LostPackets {
     /// Packets lost by the draw of `transport.loss`.
+    #[schemars(title = "lost by the draw of transport.loss")]
     pub transport_loss: u64,
     /// Packets lost because they arrived after `transport.lifetime`.
+    #[schemars(title = "lost by their lifetime")]
     pub lifetime: u64,
     /// Packets lost with links that failed.
+    #[schemars(title = "lost with failed links")]
     pub link_failed: u64,
     /// Packets lost with switches that failed.
+    #[schemars(title = "lost with failed switches")]
     pub switch_failed: u64,
+    /// Packets lost in switches whose forwarding table had no entry for them.
+    #[schemars(title = "lost without a route")]
+    pub no_route: u64,
 }
 
 impl From<Losses> for LostPackets {
-    fn from(Losses { transport_loss, lifetime, link_failed, switch_failed }: Losses) -> Self {
-        Self { transport_loss, lifetime, link_failed, switch_failed }
+    fn from(Losses { transport_loss, lifetime, link_failed, switch_failed, no_route }: Losses) -> Self {
+        Self { transport_loss, lifetime, link_failed, switch_failed, no_route }
     }
 }
 
@@ -98,6 +107,8 @@ pub struct Outcome {
     pub silent_hosts: usize,
     /// Samples of congestion trees.
     pub looks: TreeSamples,
+    /// What subnet managers did, if there are any.
+    pub subnet: Option<SubnetSummary>,
 }
 
 /// Samples of congestion trees, from which the times in tables are computed.
@@ -144,6 +155,9 @@ pub(crate) struct RunSummary<'a> {
     silent_hosts: usize,
     /// Samples of congestion trees, from which the times in tables are computed.
     congestion_trees: TreeSamples,
+    /// What subnet managers did in the whole run; left out without them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    subnet: Option<&'a SubnetSummary>,
 }
 
 impl Outcome {
@@ -163,6 +177,7 @@ impl Outcome {
             warnings: &self.warnings,
             silent_hosts: self.silent_hosts,
             congestion_trees: self.looks,
+            subnet: self.subnet.as_ref(),
         };
         let mut object = serde_json::to_value(summary).unwrap_or_else(|_| json!({}));
         // A file of results does not depend on the order of fields in the code.

@@ -5,6 +5,7 @@ use fabricsim_units::{Bytes, Rate, Time};
 mod age;
 mod congestion;
 mod faults;
+mod subnet_manager;
 mod transport;
 mod tune;
 mod windows;
@@ -40,7 +41,8 @@ pub fn check(experiment: &Experiment, file: &str) -> Result<(), SpecError> {
     let found = checks.into_iter().find_map(Result::err).map(|(key, message)| (key.to_owned(), message));
     let found = found.map_or_else(|| congestion::check(experiment), Err);
     let found = found.and_then(|()| age::check(experiment)).and_then(|()| transport::check(experiment));
-    let found = found.and_then(|()| faults::check(experiment));
+    let found =
+        found.and_then(|()| faults::check(experiment)).and_then(|()| subnet_manager::check(experiment));
     match found.and_then(|()| experiment.tune.as_ref().map_or(Ok(()), tune::check)) {
         Ok(()) => Ok(()),
         Err((key, message)) => Err(SpecError::at_key(file, &key, message)),

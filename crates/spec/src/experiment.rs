@@ -4,8 +4,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    CongestionControl, Faults, Host, Job, Links, Measure, Routing, Run, Sweep, Switch, Topology, Traffic,
-    Transport, Tune,
+    CongestionControl, Faults, Host, Job, Links, Measure, Routing, Run, SubnetManager, Sweep, Switch,
+    Topology, Traffic, Transport, Tune,
 };
 
 /// One experiment: a network, its traffic, and the measurement.
@@ -45,6 +45,9 @@ pub struct Experiment {
     /// Links and switches that fail while traffic flows.
     #[serde(default)]
     pub faults: Faults,
+    /// InfiniBand's subnet manager in packets; none by default: forwarding tables are there from the start.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub subnet_manager: Option<SubnetManager>,
     /// Names for sets of hosts, each a list of host names, patterns with `*`, or other groups.
     #[serde(default)]
     pub groups: BTreeMap<String, Vec<String>>,

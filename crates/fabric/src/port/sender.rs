@@ -93,6 +93,13 @@ impl Sender {
         std::mem::replace(&mut self.busy_until, Time::MAX)
     }
 
+    /// A management datagram of `bytes` takes the link as soon as the transmission in progress has ended, before all data. `busy_until`
+    /// is the time until which the link is busy, by [`Sender::busy_until`] or as [`Sender::fail`] has returned it. Returns the time
+    /// at which the datagram has left.
+    pub fn occupy(&self, busy_until: Time, now: Time, bytes: u32) -> Time {
+        now.max(busy_until) + self.link_byte_time.duration(bytes)
+    }
+
     /// The link works again; it is busy until `busy_until`, as [`Sender::fail`] has returned it.
     pub fn restore(&mut self, busy_until: Time) {
         self.busy_until = busy_until;

@@ -1,6 +1,6 @@
 //! Admission of an arriving packet: the choice of its hop, and of the queue in which it waits.
 
-use fabricsim_model::{Hop, Observer, Random};
+use fabricsim_model::{Hop, Lanes, Observer, Random};
 use fabricsim_routing::lanes::ServiceClasses;
 use fabricsim_routing::{At, RoutingFunction};
 use fabricsim_spec::Queueing;
@@ -121,7 +121,10 @@ impl Switch {
         let state = &mut self.outputs[output];
         if state.sole != NONE {
             self.enqueue_sole::<OPTIONAL_FEATURES, R, B, O>(context, output);
-        } else if state.inputs.is_empty() && sender.busy_until <= context.now {
+        } else if state.inputs.is_empty()
+            && sender.busy_until <= context.now
+            && !(OPTIONAL_FEATURES && input == output)
+        {
             state.sole = packet;
             state.sole_input = input as u16;
             self.dirty.set_as::<OPTIONAL_FEATURES>(output);
@@ -270,8 +273,11 @@ impl Switch {
         if self.failures.is_some() {
             self.avoid_failed(&mut context.hops);
         }
-        if let [only] = context.hops.as_slice() {
-            return *only;
+        match context.hops.as_slice() {
+            [only] => return *only,
+            // See [`Switch::lack_routes`].
+            [] => return Hop { port: in_port, lanes: Lanes { first: lane, count: 1 } },
+            _ => {}
         }
         if context.routing.is_random() {
             let position = context.rules.stream_at(self.id, &packet).below(context.hops.len() as u64);

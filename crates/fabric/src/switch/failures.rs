@@ -28,6 +28,8 @@ pub(super) struct Failures {
     outputs: Box<[OutputState]>,
     /// True if the whole switch has failed.
     switch: bool,
+    /// True if the forwarding table may lack entries.
+    lacks_routes: bool,
 }
 
 impl Failures {
@@ -46,9 +48,22 @@ impl Switch {
     /// The link behind `port` has failed. If it `discards`, packets for it are lost; else they wait.
     pub fn fail_output(&mut self, port: u32, discards: bool) {
         let output = (port - self.first_port) as usize;
-        let outputs = vec![OutputState::Works; self.layout.ports].into_boxed_slice();
-        let failures = self.failures.get_or_insert_with(|| Box::new(Failures { outputs, switch: false }));
-        failures.outputs[output] = if discards { OutputState::Discards } else { OutputState::Holds };
+        self.failures_mut().outputs[output] =
+            if discards { OutputState::Discards } else { OutputState::Holds };
+    }
+
+    /// The forwarding table may lack entries from now on. A packet without an entry is queued for the port by which it came, which no
+    /// route takes, and discarded there.
+    pub fn lack_routes(&mut self) {
+        self.failures_mut().lacks_routes = true;
+    }
+
+    fn failures_mut(&mut self) -> &mut Failures {
+        let ports = self.layout.ports;
+        self.failures.get_or_insert_with(|| {
+            let outputs = vec![OutputState::Works; ports].into_boxed_slice();
+            Box::new(Failures { outputs, switch: false, lacks_routes: false })
+        })
     }
 
     /// The link behind `port` works again.
@@ -56,7 +71,7 @@ impl Switch {
         let output = (port - self.first_port) as usize;
         if let Some(failures) = &mut self.failures {
             failures.outputs[output] = OutputState::Works;
-            if failures.outputs.iter().all(|&state| state == OutputState::Works) {
+            if !failures.lacks_routes && failures.outputs.iter().all(|&state| state == OutputState::Works) {
                 self.failures = None;
             }
         }
@@ -76,11 +91,31 @@ impl Switch {
         }
     }
 
-    /// Cause for which packets for an output are lost; `None` if its link works.
+    /// Cause for which packets from an input for an output are lost; `None` if they are sent.
     #[inline(never)]
-    pub(super) fn loss_cause(&self, output: usize) -> Option<LossCause> {
-        let failures = self.failures.as_ref().filter(|failures| failures.has(output))?;
-        Some(if failures.switch { LossCause::SwitchFailed } else { LossCause::LinkFailed })
+    pub(super) fn loss_cause(&self, output: usize, input: usize) -> Option<LossCause> {
+        let failures = self.failures.as_ref()?;
+        match (failures.switch, failures.has(output)) {
+            (true, true) => Some(LossCause::SwitchFailed),
+            _ if failures.lacks_routes && output == input => Some(LossCause::NoRoute),
+            (false, true) => Some(LossCause::LinkFailed),
+            (_, false) => None,
+        }
+    }
+
+    /// Discards the packets for which the switch has no route among those that wait for an output.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn discard_without_route<R: RoutingFunction, B: Observer, O: Outbox>(
+        &mut self,
+        context: &mut PartitionContext<R, B, O>,
+        output: usize,
+    ) {
+        while self.failures.as_ref().is_some_and(|failures| failures.lacks_routes)
+            && self.outputs[output].inputs.contains(output)
+        {
+            self.discard_head(context, output, output);
+        }
     }
 
     /// [`Switch::settle`] with failed outputs: a packet that leaves may expose another one that is discarded, and so on.
@@ -113,8 +148,8 @@ impl Switch {
         let empties = failures.switch;
         let mut any = false;
         loop {
-            while let Some(output) = self.next_to_discard() {
-                self.discard_head(context, output);
+            while let Some((output, input)) = self.next_to_discard() {
+                self.discard_head(context, output, input);
                 any = true;
             }
             if !(empties && self.stage_any(context)) {
@@ -123,20 +158,25 @@ impl Switch {
         }
     }
 
-    /// An output that discards, for which packets wait.
-    fn next_to_discard(&self) -> Option<usize> {
-        let states = self.failures.as_ref()?.outputs.iter().enumerate();
-        let mut outputs = states.filter(|&(_, &state)| state == OutputState::Discards);
-        outputs.find(|&(output, _)| !self.outputs[output].inputs.is_empty()).map(|(output, _)| output)
+    /// An output that discards and an input with a packet for it.
+    fn next_to_discard(&self) -> Option<(usize, usize)> {
+        let failures = self.failures.as_ref()?;
+        failures.outputs.iter().enumerate().find_map(|(output, &state)| {
+            let inputs = &self.outputs[output].inputs;
+            if state == OutputState::Discards {
+                return Some((output, inputs.first_after(self.layout.ports - 1)?));
+            }
+            (failures.lacks_routes && inputs.contains(output)).then_some((output, output))
+        })
     }
 
-    /// Discards the packet at the head of a queue for `output`.
+    /// Discards the packet at the head of a queue of `input` for `output`.
     fn discard_head<R: RoutingFunction, B: Observer, O: Outbox>(
         &mut self,
         context: &mut PartitionContext<R, B, O>,
         output: usize,
+        input: usize,
     ) {
-        let Some(input) = self.outputs[output].inputs.first_after(self.layout.ports - 1) else { return };
         let lanes = self.requests[self.layout.request(output, input)].lanes;
         let position = self.layout.position(input, Vl(lanes.trailing_zeros() as u8), output);
         let packet = self.queues[position.queue].first();

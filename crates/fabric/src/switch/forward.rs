@@ -52,7 +52,8 @@ impl Switch {
         let (bytes, blocks, waited_for) = (slot.packet.bytes, slot.blocks, slot.hop.lanes.first);
         let by_age = OPTIONAL_FEATURES
             && self.aging.as_mut().is_some_and(|aging| aging.send(&mut slot.packet.age, position));
-        let lost = if OPTIONAL_FEATURES && self.failures.is_some() { self.loss_cause(output) } else { None };
+        let lost =
+            if OPTIONAL_FEATURES && self.failures.is_some() { self.loss_cause(output, input) } else { None };
         if OPTIONAL_FEATURES && lost.is_none() {
             let grant = Grant {
                 input: context.ports.receivers[in_port as usize].channel,

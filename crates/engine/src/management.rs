@@ -1,0 +1,56 @@
+//! Datagrams of subnet management on virtual lane 15. They have no credits and go before all data: each takes its link as soon as the
+//! transmission in progress has ended. Data that is sent in the same picosecond waits.
+
+use std::collections::BTreeMap;
+
+use fabricsim_model::Observer;
+use fabricsim_units::Time;
+
+use crate::engine::Engine;
+
+/// Links that carry management datagrams now, by channel.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct ManagementTraffic(BTreeMap<u32, Occupied>);
+
+#[derive(Clone, Copy, Debug)]
+struct Occupied {
+    /// End of the data packet before the datagrams.
+    data: Time,
+    /// End of the last datagram.
+    until: Time,
+}
+
+impl ManagementTraffic {
+    /// The link is busy until `until`; returns the time until which it carries data.
+    pub(crate) fn data_until(&self, channel: u32, until: Time) -> Time {
+        self.0
+            .get(&channel)
+            .filter(|occupied| occupied.until == until)
+            .map_or(until, |occupied| occupied.data)
+    }
+}
+
+impl<B: Observer> Engine<B> {
+    /// Sends a management datagram of a number of `bytes` now by the sending port `channel`. Returns the time at which its last byte
+    /// arrives at the other end. Ports whose links are down for data send them too; what a failed link does to a datagram is the
+    /// caller's concern.
+    pub fn send_management(&mut self, channel: u32, bytes: u32) -> Time {
+        let now = self.now();
+        let (number, port) = self.directory.sender[channel as usize];
+        let partition = &mut self.partitions[usize::from(number)];
+        let sender = &mut partition.context.ports.senders[port as usize];
+        let failed = partition.failed.get_mut(&port);
+        let before = failed.as_deref().copied().unwrap_or(sender.busy_until);
+        let until = sender.occupy(before, now, bytes);
+        match failed {
+            Some(busy_until) => *busy_until = until,
+            None => {
+                sender.busy_until = until;
+                sender.carried_until = sender.carried_until.max(until);
+            }
+        }
+        let data = self.management.data_until(channel, before);
+        self.management.0.insert(channel, Occupied { data, until });
+        until + sender.latency
+    }
+}

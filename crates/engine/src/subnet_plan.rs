@@ -1,0 +1,99 @@
+//! The subnet managers of an experiment, on its fabric.
+
+use std::sync::Arc;
+
+use fabricsim_management::Settings;
+use fabricsim_spec::{Experiment, SpecError, SubnetManager, SubnetStart, nearest};
+use fabricsim_topology::{Graph, Identity, failed_links};
+use fabricsim_units::{HostId, LinkId, Time};
+
+/// Subnet management of an experiment.
+#[derive(Clone, Debug)]
+pub struct SubnetPlan {
+    /// Nodes, GUIDs and physical ports. LIDs are those that the files of the fabric state; managers assign the others.
+    pub identity: Identity,
+    /// Managers by host, the one with the highest priority first.
+    pub managers: Vec<(HostId, Settings)>,
+    /// True if everything is configured at the start.
+    pub is_configured: bool,
+    /// True if switches report changed links.
+    pub traps: bool,
+    /// Time of an agent for an answer.
+    pub response_time: Time,
+    /// Time of a switch to pass on a datagram with a directed route.
+    pub forwarding_time: Time,
+    /// Datagrams from a port that wait for an agent at most.
+    pub buffer: usize,
+    /// Time after which a trap is repeated that no manager has acknowledged.
+    pub trap_timeout: Time,
+    /// Links that do not work from the start.
+    pub failed: Vec<LinkId>,
+    /// Virtual lanes of data.
+    pub lanes: u8,
+}
+
+impl SubnetPlan {
+    /// The plan of `experiment` on `graph`; none without a section `subnet_manager`.
+    ///
+    /// # Errors
+    ///
+    /// A name that no host has, or a fabric that is no InfiniBand subnet. They name the experiment `file`.
+    pub(crate) fn new(
+        experiment: &Experiment,
+        graph: &Graph,
+        file: &str,
+    ) -> Result<Option<Arc<Self>>, SpecError> {
+        let Some(given) = &experiment.subnet_manager else { return Ok(None) };
+        let wrong = |message| SpecError::at_key(file, "subnet_manager", message);
+        let identity = match graph.identity.as_deref() {
+            Some(known) => known.clone(),
+            None => Identity::of(graph).map_err(wrong)?,
+        };
+        let (engine, options) = fabricsim_routing::engine(experiment, graph, &identity, file)?;
+        let hosts = manager_hosts(given, graph, file)?;
+        let settings = |number: usize| Settings {
+            engine,
+            options: options.clone(),
+            lmc: given.lmc,
+            smps_on_wire: given.smps_on_wire,
+            timeout: given.timeout,
+            retries: given.retries,
+            sweep_interval: given.sweep_interval,
+            poll_interval: given.poll_interval,
+            poll_retries: given.poll_retries,
+            priority: 15 - number.min(15) as u8,
+            routing_time: given.routing_time,
+        };
+        Ok(Some(Arc::new(Self {
+            managers: hosts.into_iter().enumerate().map(|(number, host)| (host, settings(number))).collect(),
+            identity,
+            is_configured: given.start == SubnetStart::Configured,
+            traps: given.traps,
+            response_time: given.response_time,
+            forwarding_time: given.forwarding_time,
+            buffer: usize::from(given.vl15_buffer),
+            trap_timeout: given.timeout,
+            failed: failed_links(graph, &experiment.links, file)?,
+            lanes: experiment.switch.lanes_per_class(),
+        })))
+    }
+}
+
+fn manager_hosts(given: &SubnetManager, graph: &Graph, file: &str) -> Result<Vec<HostId>, SpecError> {
+    if given.hosts.is_empty() {
+        return Ok(vec![HostId(0)]);
+    }
+    let find = |(number, name): (usize, &String)| {
+        let found = graph.hosts.iter().position(|host| host.name == *name);
+        found.map(|host| HostId(host as u32)).ok_or_else(|| {
+            let hint = nearest(name, graph.hosts.iter().map(|host| host.name.as_str()));
+            let hint = hint.map(|near| format!("; did you mean {near}?")).unwrap_or_default();
+            SpecError::at_key(
+                file,
+                &format!("subnet_manager.hosts.{number}"),
+                format!("no host {name}{hint}"),
+            )
+        })
+    };
+    given.hosts.iter().enumerate().map(find).collect()
+}

@@ -1,0 +1,407 @@
+//! Subnet manager (chapter 14, OpenSM 3.3.23): a state machine that discovers a subnet, programs it, and watches it.
+//!
+//! A sweep goes through stages, each of which ends when all its requests are answered or given up: discovery, LIDs, tables, armed
+//! ports, active ports. Among several managers the one with the highest priority, then the least GUID, is the master.
+
+mod configure;
+mod discover;
+mod discovered;
+mod elect;
+mod requests;
+mod sweep;
+
+use std::collections::BTreeMap;
+
+use fabricsim_subnet::{Engine, Options, Routing, Subnet};
+use fabricsim_units::Time;
+use fabricsim_wire::mad::smp::{DirectedSmp, SmState, SmpAttribute};
+use fabricsim_wire::mad::{Method, MgmtClass, smp::Smp};
+
+use self::discovered::Discovered;
+use self::elect::Other;
+use self::requests::{Purpose, Request, Requests};
+pub use self::sweep::{Sweep, SweepCause};
+
+/// Options of a manager, with OpenSM's names in brackets.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// Routing engine (`routing_engine`).
+    pub engine: Engine,
+    /// Its options.
+    pub options: Options,
+    /// LID mask control of adapters (`lmc`).
+    pub lmc: u8,
+    /// Requests under way at most (`max_wire_smps`).
+    pub smps_on_wire: u16,
+    /// Time for an answer (`transaction_timeout`).
+    pub timeout: Time,
+    /// Repetitions of a request without answer (`transaction_retries`).
+    pub retries: u32,
+    /// Time between light sweeps (`sweep_interval`); zero for none.
+    pub sweep_interval: Time,
+    /// Time between questions whether the master is alive (`sminfo_polling_timeout`).
+    pub poll_interval: Time,
+    /// Questions without an answer after which the master is lost (`polling_retry_number`).
+    pub poll_retries: u32,
+    /// Priority, 0 to 15 (`sm_priority`).
+    pub priority: u8,
+    /// Time for the computation of tables.
+    pub routing_time: Time,
+}
+
+/// Counters of a manager.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counters {
+    /// Requests sent, repetitions included.
+    pub sent: u64,
+    /// Repetitions.
+    pub repeated: u64,
+    /// Requests given up.
+    pub given_up: u64,
+    /// Nodes that are further away than a directed route can go.
+    pub unreachable: u64,
+    /// Traps received.
+    pub traps: u64,
+    /// Light sweeps.
+    pub light_sweeps: u64,
+}
+
+/// Datagram of a manager.
+#[derive(Clone, Debug)]
+#[allow(clippy::large_enum_variant, reason = "it is sent at once")]
+pub enum Outgoing {
+    /// By directed route.
+    Directed(DirectedSmp),
+    /// To a LID.
+    ByLid(u16, Smp),
+}
+
+/// Stage of a sweep.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Stage {
+    /// No sweep.
+    Idle,
+    /// Nodes and ports are read.
+    Discovering,
+    /// LIDs are set.
+    Addressing,
+    /// Tables are computed until a time.
+    Computing(Time),
+    /// Tables are set.
+    Programming,
+    /// Ports are armed.
+    Arming,
+    /// Ports are activated.
+    Activating,
+    /// Switches are asked whether a port has changed.
+    Light,
+}
+
+/// A subnet manager on a port of an adapter.
+#[derive(Clone, Debug)]
+pub struct Manager {
+    settings: Settings,
+    /// GUID of its port.
+    guid: u64,
+    /// Number of its port.
+    port: u8,
+    state: SmState,
+    stage: Stage,
+    requests: Requests,
+    found: Discovered,
+    /// Other managers that were discovered.
+    others: Vec<Other>,
+    /// Tables as they were set, by GUID of the switch.
+    known_tables: BTreeMap<u64, Vec<u8>>,
+    /// The subnet with LIDs, and its routes, after the last sweep that computed them.
+    subnet: Subnet,
+    routing: Option<Routing>,
+    /// Cause of the next sweep, if one is due.
+    due: Option<SweepCause>,
+    /// Time of the next light sweep, or of the next question to the master.
+    next_look: Time,
+    /// Route to the master, of a standby, and the questions that it has not answered.
+    master: Box<[u8]>,
+    unanswered: u32,
+    /// Datagrams that wait besides requests.
+    ready: Vec<Outgoing>,
+    counters: Counters,
+    /// Counters at the begin of the present sweep.
+    before: Counters,
+    sweeps: Vec<Sweep>,
+    act_count: u32,
+}
+
+impl Manager {
+    /// A manager on `port` of its node, with the GUID of that port. It begins with [`Manager::start`].
+    pub fn new(settings: Settings, guid: u64, port: u8) -> Self {
+        let requests = Requests::new(settings.smps_on_wire, settings.timeout, settings.retries);
+        Self {
+            settings,
+            guid,
+            port,
+            state: SmState::NOT_ACTIVE,
+            stage: Stage::Idle,
+            requests,
+            found: Discovered::default(),
+            others: Vec::new(),
+            known_tables: BTreeMap::new(),
+            subnet: Subnet::default(),
+            routing: None,
+            due: None,
+            next_look: Time::MAX,
+            master: Box::default(),
+            unanswered: 0,
+            ready: Vec::new(),
+            counters: Counters::default(),
+            before: Counters::default(),
+            sweeps: Vec::new(),
+            act_count: 0,
+        }
+    }
+
+    /// Begins to discover the subnet.
+    pub fn start(&mut self, now: Time) {
+        self.state = SmState::DISCOVERING;
+        self.begin_sweep(SweepCause::Start, now);
+    }
+
+    /// Its state.
+    pub fn state(&self) -> SmState {
+        self.state
+    }
+
+    /// True if it is the master.
+    pub fn is_master(&self) -> bool {
+        self.state == SmState::MASTER
+    }
+
+    /// The same manager without the record of what it did, as if it had not been started.
+    #[must_use]
+    pub fn without_history(mut self) -> Self {
+        (self.counters, self.before) = (Counters::default(), Counters::default());
+        self.sweeps.clear();
+        self.next_look = Time::MAX;
+        self
+    }
+
+    /// Number of its port.
+    pub fn port(&self) -> u8 {
+        self.port
+    }
+
+    /// Its sweeps of the whole subnet so far.
+    pub fn sweeps(&self) -> &[Sweep] {
+        &self.sweeps
+    }
+
+    /// Its counters.
+    pub fn counters(&self) -> Counters {
+        self.counters
+    }
+
+    /// The subnet with LIDs after the last sweep.
+    pub fn subnet(&self) -> &Subnet {
+        &self.subnet
+    }
+
+    /// Routes after the last sweep as master.
+    pub fn routing(&self) -> Option<&Routing> {
+        self.routing.as_ref()
+    }
+
+    /// True if the subnet is up: the master has nothing to do.
+    pub fn is_up(&self) -> bool {
+        self.state == SmState::MASTER && self.stage == Stage::Idle && self.due.is_none()
+    }
+
+    /// Time at which it has to be called again ([`Manager::expire`]) if nothing arrives before.
+    pub fn wake_at(&self) -> Option<Time> {
+        let computed = match self.stage {
+            Stage::Computing(until) => Some(until),
+            _ => None,
+        };
+        let look = (self.stage == Stage::Idle && self.next_look < Time::MAX).then_some(self.next_look);
+        [computed, look, self.requests.overdue_at()].into_iter().flatten().min()
+    }
+
+    /// The next datagram to send now; call until `None`.
+    pub fn send(&mut self, now: Time) -> Option<Outgoing> {
+        if let Some(ready) = self.ready.pop() {
+            return Some(ready);
+        }
+        let smp = self.requests.send(now, &mut self.counters)?;
+        Some(Outgoing::Directed(smp))
+    }
+
+    /// An answer to one of its requests has arrived.
+    pub fn arrive(&mut self, answer: &DirectedSmp, now: Time) {
+        let Some(request) = self.requests.answered(answer) else { return };
+        match answer.attribute().filter(|_| answer.status == 0) {
+            Some(attribute) => self.accept(&request, &attribute, now),
+            None => self.refused(&request),
+        }
+        self.go_on(now);
+    }
+
+    /// A trap has arrived from the node with `lid`.
+    pub fn trap(&mut self, trap: &Smp, lid: u16, now: Time) {
+        self.counters.traps += 1;
+        let header = trap.header.response();
+        self.ready.push(Outgoing::ByLid(lid, Smp { header, ..*trap }));
+        if self.state == SmState::MASTER {
+            self.sweep_soon(SweepCause::Trap, now);
+        }
+    }
+
+    /// Does what is due at `now`.
+    pub fn expire(&mut self, now: Time) {
+        for request in self.requests.expire(now) {
+            self.give_up(&request);
+        }
+        if self.stage == Stage::Idle && self.next_look <= now {
+            self.look(now);
+        }
+        self.go_on(now);
+    }
+
+    /// A sweep is needed: at once, or after the present one.
+    fn sweep_soon(&mut self, cause: SweepCause, now: Time) {
+        if matches!(self.stage, Stage::Idle | Stage::Light) {
+            self.requests.clear();
+            self.begin_sweep(cause, now);
+        } else {
+            self.due.get_or_insert(cause);
+        }
+    }
+
+    fn begin_sweep(&mut self, cause: SweepCause, now: Time) {
+        self.due = None;
+        self.before = self.counters;
+        self.sweeps.push(Sweep::new(cause, now));
+        self.stage = Stage::Discovering;
+        self.found = Discovered::default();
+        self.others.clear();
+        self.discover(usize::MAX, 0, &[]);
+    }
+
+    /// The present sweep's record.
+    fn sweep(&mut self) -> Option<&mut Sweep> {
+        self.sweeps.last_mut().filter(|sweep| sweep.end.is_none())
+    }
+
+    fn end_sweep(&mut self, now: Time) {
+        self.stage = Stage::Idle;
+        let (counters, before, is_master) = (self.counters, self.before, self.state == SmState::MASTER);
+        if let Some(sweep) = self.sweep() {
+            sweep.end = Some(now);
+            sweep.is_master = is_master;
+            sweep.requests = counters.sent - before.sent;
+            sweep.repeated = counters.repeated - before.repeated;
+            sweep.given_up = counters.given_up - before.given_up;
+        }
+        self.next_look = self.next_look_after(now);
+        if let Some(cause) = self.due.filter(|_| is_master) {
+            self.begin_sweep(cause, now);
+        }
+        self.due = None;
+    }
+
+    fn next_look_after(&self, now: Time) -> Time {
+        let interval = match self.state {
+            SmState::STANDBY => self.settings.poll_interval,
+            _ => self.settings.sweep_interval,
+        };
+        if interval == Time::ZERO { Time::MAX } else { now.saturating_add(interval) }
+    }
+
+    /// Begins the next stage if the present one has ended; as often as that is so.
+    fn go_on(&mut self, now: Time) {
+        while self.requests.is_empty() {
+            match self.stage {
+                Stage::Idle => return,
+                Stage::Light => {
+                    self.stage = Stage::Idle;
+                    self.next_look = self.next_look_after(now);
+                    return;
+                }
+                Stage::Discovering => self.end_discovery(now),
+                Stage::Addressing => {
+                    if let Some(sweep) = self.sweep() {
+                        sweep.addressed = Some(now);
+                    }
+                    self.stage = Stage::Computing(now.saturating_add(self.settings.routing_time));
+                }
+                Stage::Computing(until) if until > now => return,
+                Stage::Computing(_) => self.program(),
+                Stage::Programming => {
+                    if let Some(sweep) = self.sweep() {
+                        sweep.programmed = Some(now);
+                    }
+                    self.arm();
+                }
+                Stage::Arming => self.activate(),
+                Stage::Activating => self.end_sweep(now),
+            }
+        }
+    }
+
+    fn accept(&mut self, request: &Request, attribute: &SmpAttribute, now: Time) {
+        match (request.purpose, attribute) {
+            (Purpose::Discover { from, port }, SmpAttribute::NodeInfo(info)) => {
+                self.found_node(from, port, info, &request.path);
+            }
+            (Purpose::Description(node), SmpAttribute::NodeDescription(description)) => {
+                self.found.nodes[node].description = description.text.text();
+            }
+            (Purpose::Switch(node), SmpAttribute::SwitchInfo(info)) => self.found_switch(node, info),
+            (Purpose::Port { node, port }, SmpAttribute::PortInfo(info)) => self.found_port(node, port, info),
+            (Purpose::OtherManager { .. }, SmpAttribute::SMInfo(info)) => {
+                self.found_manager(info, &request.path)
+            }
+            (Purpose::Light, SmpAttribute::SwitchInfo(info)) if info.port_state_change => {
+                self.sweep_soon(SweepCause::Change, now);
+            }
+            (Purpose::Poll, SmpAttribute::SMInfo(info)) => self.master_answered(info),
+            _ => {}
+        }
+    }
+
+    /// An agent has refused a request: repeating it would not help.
+    fn refused(&mut self, request: &Request) {
+        let due = self.due;
+        self.give_up(request);
+        self.due = due;
+    }
+
+    /// A request was not answered.
+    fn give_up(&mut self, request: &Request) {
+        self.counters.given_up += 1;
+        match request.purpose {
+            // The port is as good as down.
+            Purpose::Discover { .. } | Purpose::OtherManager { .. } | Purpose::HandOver => {}
+            Purpose::Poll => self.unanswered += 1,
+            Purpose::Light => {
+                self.due.get_or_insert(SweepCause::Change);
+            }
+            Purpose::Block { node } => {
+                // What the switch has is not known any more.
+                let guid = self.found.nodes[node].info.node_guid.0;
+                self.known_tables.remove(&guid);
+                self.due.get_or_insert(SweepCause::NoAnswer);
+            }
+            Purpose::Set => {
+                self.due.get_or_insert(SweepCause::NoAnswer);
+            }
+            Purpose::Description(_) | Purpose::Switch(_) | Purpose::Port { .. } => {}
+        }
+    }
+
+    /// The kind of a datagram by LID: true if it is a trap.
+    pub fn is_trap(smp: &Smp) -> bool {
+        smp.header.class == MgmtClass::SUBN_LID_ROUTED && smp.header.method == Method::TRAP
+    }
+}
+
+#[cfg(test)]
+mod tests;

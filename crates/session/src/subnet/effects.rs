@@ -1,0 +1,91 @@
+//! What a manager's settings change in the fabric.
+
+use fabricsim_engine::Engine;
+use fabricsim_management::{Agent, Effect};
+use fabricsim_model::Observer;
+use fabricsim_units::{HostId, LinkId};
+
+use super::SubnetState;
+
+impl SubnetState {
+    pub(super) fn apply<B: Observer>(&mut self, node: usize, effect: Effect, engine: &mut Engine<B>) {
+        match effect {
+            Effect::PortState(port) => {
+                if let Some(cable) = self.nodes[node].cables.get(usize::from(port)).copied().flatten() {
+                    self.update_link(cable.link, engine);
+                }
+            }
+            Effect::Lid(port) => {
+                let Some(host) = self.host_at(node, port) else { return };
+                for node in 0..self.nodes.len() {
+                    self.apply_route(node, host, engine);
+                }
+            }
+            Effect::Routes(first) => {
+                let lids = Agent::block(first);
+                for host in self.hosts().filter(|&host| lids.contains(&self.lid(host))) {
+                    self.apply_route(node, host, engine);
+                }
+            }
+        }
+    }
+
+    /// Sets all tables and links as the agents have them.
+    pub(super) fn apply_all<B: Observer>(&mut self, engine: &mut Engine<B>) {
+        for node in 0..self.nodes.len() {
+            self.apply_routes(node, engine);
+        }
+        for link in 0..self.ends.len() {
+            self.update_link(LinkId(link as u32), engine);
+        }
+    }
+
+    /// Sets the table of a switch as its agent has it.
+    pub(super) fn apply_routes<B: Observer>(&self, node: usize, engine: &mut Engine<B>) {
+        for host in self.hosts() {
+            self.apply_route(node, host, engine);
+        }
+    }
+
+    fn apply_route<B: Observer>(&self, node: usize, host: HostId, engine: &mut Engine<B>) {
+        let state = &self.nodes[node];
+        let Some(switch) = state.switch else { return };
+        let port = Some(self.lid(host)).filter(|&lid| lid > 0).and_then(|lid| state.agent.route(lid));
+        let port = port.and_then(|port| self.plan.identity.port(switch, port));
+        engine.set_route(switch, host, port);
+    }
+
+    pub(super) fn hosts(&self) -> impl Iterator<Item = HostId> + use<> {
+        (0..self.plan.identity.hosts.len() as u32).map(HostId)
+    }
+
+    /// Base LID of a host's port; 0 if it has none.
+    pub(super) fn lid(&self, host: HostId) -> u16 {
+        let port = self.plan.identity.hosts[host.index()];
+        self.nodes[port.node.index()].agent.lid(port.port).0
+    }
+
+    fn host_at(&self, node: usize, port: u8) -> Option<HostId> {
+        let is_it = |of: &fabricsim_subnet::PortId| of.node.index() == node && of.port == port;
+        self.plan.identity.hosts.iter().position(is_it).map(|host| HostId(host as u32))
+    }
+
+    /// Once a sweep has ended, paths get the lanes of its layers: hosts ask for their paths then.
+    pub(super) fn take_layers<B: Observer>(&mut self, engine: &mut Engine<B>) {
+        let ended: usize = self
+            .managers
+            .iter()
+            .map(|of| of.manager.sweeps().iter().filter(|sweep| sweep.end.is_some()).count())
+            .sum();
+        if ended == self.layers_of {
+            return;
+        }
+        self.layers_of = ended;
+        let Some(master) = self.managers.iter().find(|of| of.manager.is_up()) else { return };
+        let Some(levels) = master.manager.routing().and_then(|routing| routing.sls.as_ref()) else { return };
+        let lids: Vec<u16> = self.hosts().map(|host| self.lid(host)).collect();
+        let lanes = self.plan.lanes;
+        let lane = |from: HostId, to: HostId| levels.level(lids[from.index()], lids[to.index()]) % lanes;
+        engine.set_layers(lids.len(), lanes, lane);
+    }
+}

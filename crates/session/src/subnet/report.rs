@@ -1,0 +1,79 @@
+//! What managers did.
+
+use fabricsim_management::Sweep;
+use fabricsim_units::{HostId, Time};
+
+use super::SubnetState;
+
+/// A sweep of a manager.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SweepReport {
+    /// Host of the manager.
+    pub host: HostId,
+    /// The sweep.
+    pub sweep: Sweep,
+}
+
+/// Subnet management of a session up to now.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SubnetReport {
+    /// Hosts of the masters at present: one for each part of the subnet that has a manager.
+    pub masters: Vec<HostId>,
+    /// Time at which a first sweep had activated all ports; none if that has not happened.
+    pub up_at: Option<Time>,
+    /// All sweeps in the order of their begins.
+    pub sweeps: Vec<SweepReport>,
+    /// Requests of managers, repetitions included.
+    pub requests: u64,
+    /// Repetitions.
+    pub repeated: u64,
+    /// Requests given up.
+    pub given_up: u64,
+    /// Light sweeps.
+    pub light_sweeps: u64,
+    /// Traps of switches, repetitions included.
+    pub traps: u64,
+    /// Links that datagrams crossed.
+    pub crossed: u64,
+    /// Datagrams lost in full buffers.
+    pub overflowed: u64,
+    /// Datagrams lost on failed links, at failed nodes, or without a route.
+    pub lost: u64,
+}
+
+impl SubnetState {
+    /// The report.
+    pub(crate) fn report(&self) -> SubnetReport {
+        let managers = || self.managers.iter().map(|of| &of.manager);
+        let count = |of: fn(&fabricsim_management::Counters) -> u64| {
+            managers().map(|manager| of(&manager.counters())).sum()
+        };
+        let mut sweeps: Vec<SweepReport> = self
+            .managers
+            .iter()
+            .flat_map(|of| {
+                of.manager.sweeps().iter().map(|sweep| SweepReport { host: of.host, sweep: sweep.clone() })
+            })
+            .collect();
+        sweeps.sort_by_key(|found| found.sweep.begin);
+        let up_at = if self.plan.is_configured {
+            Some(Time::ZERO)
+        } else {
+            sweeps.iter().filter(|found| found.sweep.is_master).filter_map(|found| found.sweep.end).min()
+        };
+        let is_master = |manager: &&super::ManagerState| manager.manager.is_master();
+        SubnetReport {
+            masters: self.managers.iter().filter(is_master).map(|of| of.host).collect(),
+            up_at,
+            sweeps,
+            requests: count(|counters| counters.sent),
+            repeated: count(|counters| counters.repeated),
+            given_up: count(|counters| counters.given_up),
+            light_sweeps: count(|counters| counters.light_sweeps),
+            traps: self.datagrams.traps,
+            crossed: self.datagrams.crossed,
+            overflowed: self.datagrams.overflowed,
+            lost: self.datagrams.lost,
+        }
+    }
+}

@@ -1,0 +1,243 @@
+//! Subnet managers in packets: times and losses by hand counts, with traffic flowing, in every number of partitions.
+
+mod common;
+
+use common::tables::{numbers, texts};
+use common::{everything, run};
+use fabricsim_simulation::{Outcome, SubnetSummary};
+
+/// H(0).0 - S(0) - S(1) - H(1).0. A datagram of 290 bytes takes 390 ns from port to port.
+const LINE: &str = r#"
+topology.mesh = { dimensions = [2], hosts_per_switch = 1 }
+[links.all]
+rate = "8 Gb/s"
+latency = "100 ns"
+buffer = "64 KiB"
+[switch]
+router_delay = "100 ns"
+[host]
+mtu = "1000 B"
+[routing]
+algorithm = "opensm"
+engine = "minhop"
+[subnet_manager]
+smps_on_wire = 1
+sweep_interval = "0 s"
+[[traffic]]
+sources = ["H(0).0"]
+pattern = { to = "H(1).0" }
+injection = "saturating"
+message = "1000 B"
+[run]
+duration = "1 ms"
+drain = "empty"
+"#;
+
+/// A ring of four switches, each with a host; packets for the next but one host may go either way.
+const RING: &str = r#"
+topology.torus = { dimensions = [4], hosts_per_switch = 1 }
+[links.all]
+rate = "8 Gb/s"
+latency = "100 ns"
+buffer = "8 KiB"
+[switch]
+router_delay = "100 ns"
+virtual_lanes = 4
+[host]
+mtu = "1000 B"
+[routing]
+algorithm = "opensm"
+engine = "dfsssp"
+[subnet_manager]
+start = "configured"
+sweep_interval = "0 s"
+[[traffic]]
+pattern = "uniform"
+injection = "poisson"
+load = 0.2
+message = "1000 B"
+[run]
+duration = "4 ms"
+drain = "empty"
+"#;
+
+fn summary(outcome: &Outcome) -> &SubnetSummary {
+    outcome.subnet.as_ref().expect("there is a subnet manager")
+}
+
+fn causes(outcome: &Outcome) -> Vec<String> {
+    texts(outcome, "subnet_sweeps", "cause")
+}
+
+fn balanced(outcome: &Outcome) {
+    assert!(outcome.invariants.packets_ok && outcome.invariants.credits_ok, "{:?}", outcome.invariants);
+    assert_eq!(outcome.defect, "");
+}
+
+/// One request at a time. A round trip over n links takes 2n times 390 ns, twice 2 us at each switch that passes the datagram on, and
+/// 10 us at the agent and at the manager. To each switch go its kind, description, tables, three ports, LID, the top and a block of its
+/// table, and two ports to arm and two to activate: 13; to the other adapter kind, description, port, LID, and its port to arm and to
+/// activate: 6. Requests to the manager's own node take no time.
+#[test]
+fn a_line_is_up_after_the_round_trips_of_all_requests() {
+    let outcome = run(LINE, &[("traffic.0.start", "\"900 us\"")]);
+    balanced(&outcome);
+    assert_eq!(outcome.totals.injected, 100);
+    let (link, forward, agent) = (390.0, 2_000.0, 10_000.0);
+    let round_trip = |links: f64| 2.0 * links * link + 2.0 * (links - 1.0) * forward + 2.0 * agent;
+    let expected = 13.0 * round_trip(1.0) + 13.0 * round_trip(2.0) + 6.0 * round_trip(3.0);
+    let found = summary(&outcome);
+    assert_eq!(found.up_ns, Some(expected));
+    // Kind, description, port, LID, and the port to arm and to activate of the own node.
+    assert_eq!((found.requests, found.repeated, found.lost, found.overflowed), (13 + 13 + 6 + 6, 0, 0, 0));
+    assert_eq!(found.crossed, 2 * (13 + 2 * 13 + 3 * 6));
+    assert_eq!(found.masters, ["H(0).0"]);
+    // A host with packets from the start sends none before the path is active; those on the link make the last datagrams wait for
+    // the packet in front of them, of 1 us.
+    let early = run(LINE, &[]);
+    balanced(&early);
+    let up = summary(&early).up_ns.unwrap();
+    assert!(expected < up && up < expected + 12.0 * 1000.0, "{up}");
+    let most = ((1_000_000.0 - expected + 12_000.0) / 1000.0) as u64;
+    assert!((150..most).contains(&early.totals.injected), "{}", early.totals.injected);
+    // The control: the link's own datagrams are what delays it.
+    let faster =
+        run(LINE, &[("traffic.0.start", "\"900 us\""), ("subnet_manager.response_time", "\"1 us\"")]);
+    assert!(summary(&faster).up_ns.unwrap() < expected - 64.0 * 8_999.0);
+}
+
+#[test]
+fn more_requests_under_way_bring_it_up_sooner_with_the_same_work() {
+    let times: Vec<(f64, u64)> = ["1", "2", "4", "8"]
+        .into_iter()
+        .map(|window| {
+            let outcome =
+                run(LINE, &[("subnet_manager.smps_on_wire", window), ("subnet_manager.vl15_buffer", "16")]);
+            (summary(&outcome).up_ns.unwrap(), summary(&outcome).requests)
+        })
+        .collect();
+    assert!(times.windows(2).all(|pair| pair[1].0 <= pair[0].0 && pair[0].1 == pair[1].1), "{times:?}");
+    assert!(times[1].0 < 0.75 * times[0].0, "{times:?}");
+}
+
+/// A buffer of one datagram loses what comes while another waits; the manager repeats it.
+#[test]
+fn datagrams_without_room_are_lost_and_repeated() {
+    let set = [
+        ("subnet_manager.smps_on_wire", "16"),
+        ("subnet_manager.vl15_buffer", "1"),
+        ("subnet_manager.timeout", "\"200 us\""),
+        ("subnet_manager.retries", "20"),
+        ("run.duration", "\"20 ms\""),
+    ];
+    let outcome = run(LINE, &set);
+    balanced(&outcome);
+    let found = summary(&outcome);
+    assert!(found.overflowed > 0 && found.repeated >= found.overflowed && found.up_ns.is_some(), "{found:?}");
+    assert_eq!(found.given_up, 0);
+}
+
+/// A link of the ring fails at 1 ms. Its switches report it, and the manager finds routes round the other side.
+#[test]
+fn after_a_trap_the_routes_avoid_the_failed_link() {
+    let plan = ("faults.plan", r#"[{ link = "S(1)-S(2)", at = "1 ms" }]"#);
+    let outcome = run(RING, &[plan]);
+    balanced(&outcome);
+    let found = summary(&outcome);
+    assert!((2..=4).contains(&found.traps), "{found:?}");
+    assert_eq!(causes(&outcome)[..2], ["start", "trap"]);
+    let lost = outcome.invariants.lost.link_failed;
+    assert!(lost > 0);
+    assert_eq!(outcome.totals.injected, outcome.totals.delivered + lost);
+    // The control: without traps and sweeps nothing changes the routes, and packets are lost to the end.
+    let never = run(RING, &[plan, ("subnet_manager.traps", "false")]);
+    balanced(&never);
+    assert!(never.invariants.lost.link_failed > 3 * lost, "{} {lost}", never.invariants.lost.link_failed);
+    assert_eq!(causes(&never), ["start"]);
+    // Light sweeps find it later.
+    let swept = [plan, ("subnet_manager.traps", "false"), ("subnet_manager.sweep_interval", "\"700 us\"")];
+    let later = run(RING, &swept);
+    let lost_later = later.invariants.lost.link_failed;
+    assert!(lost < lost_later && lost_later < never.invariants.lost.link_failed, "{lost} {lost_later}");
+    assert!(causes(&later).iter().any(|cause| cause == "change"));
+}
+
+/// The link comes back at 2 ms: its ports are armed and activated, and carry data again.
+#[test]
+fn a_link_that_comes_back_is_activated() {
+    let plan = ("faults.plan", r#"[{ link = "S(1)-S(2)", at = "1 ms", until = "2 ms" }]"#);
+    let outcome = run(RING, &[plan]);
+    balanced(&outcome);
+    assert_eq!(numbers(&outcome, "subnet_sweeps", "activated").last(), Some(&2.0));
+}
+
+/// A switch that fails forgets its table; packets for its host have no route then.
+#[test]
+fn a_switch_that_comes_back_is_programmed_anew() {
+    let plan = ("faults.plan", r#"[{ switch = "S(2)", at = "1 ms", until = "2 ms" }]"#);
+    let outcome = run(RING, &[plan]);
+    balanced(&outcome);
+    assert!(outcome.invariants.lost.no_route > 0, "{:?}", outcome.invariants.lost);
+    let switches = numbers(&outcome, "subnet_sweeps", "switches");
+    assert!(switches.contains(&3.0) && switches.last() == Some(&4.0), "{switches:?}");
+    assert_eq!(outcome.totals.in_flight, 0);
+}
+
+/// The host of the master is cut off. The standby asks in vain, and becomes the master.
+#[test]
+fn a_standby_takes_over() {
+    let set = [
+        ("subnet_manager.hosts", r#"["H(0).0", "H(2).0"]"#),
+        ("subnet_manager.poll_interval", "\"300 us\""),
+        ("subnet_manager.poll_retries", "1"),
+        ("subnet_manager.timeout", "\"100 us\""),
+        ("subnet_manager.retries", "0"),
+        ("run.duration", "\"8 ms\""),
+        ("faults.plan", r#"[{ link = "S(0)-H(0).0", at = "2 ms" }]"#),
+    ];
+    let outcome = run(RING, &set);
+    balanced(&outcome);
+    // Cut off, the first one is the master of nothing but itself.
+    assert_eq!(summary(&outcome).masters, ["H(0).0", "H(2).0"]);
+    let mut places = texts(&outcome, "subnet_sweeps", "host").into_iter().zip(causes(&outcome));
+    assert!(places.any(|(host, cause)| host == "H(2).0" && cause == "master_lost"));
+    // The control: as long as the master answers, the standby waits.
+    let alone = run(RING, &set[..6]);
+    assert_eq!(summary(&alone).masters, ["H(0).0"]);
+    assert!(!causes(&alone).iter().any(|cause| cause == "master_lost"));
+}
+
+/// The better manager comes back into the subnet: the master hands over to it.
+#[test]
+fn a_better_manager_gets_the_subnet_back() {
+    let set = [
+        ("subnet_manager.hosts", r#"["H(0).0", "H(2).0"]"#),
+        ("subnet_manager.poll_interval", "\"300 us\""),
+        ("subnet_manager.poll_retries", "1"),
+        ("subnet_manager.timeout", "\"100 us\""),
+        ("subnet_manager.retries", "0"),
+        ("run.duration", "\"20 ms\""),
+        ("faults.plan", r#"[{ link = "S(0)-H(0).0", at = "2 ms", until = "8 ms" }]"#),
+    ];
+    let outcome = run(RING, &set);
+    balanced(&outcome);
+    assert_eq!(summary(&outcome).masters, ["H(0).0"], "{:?}", causes(&outcome));
+}
+
+#[test]
+fn equal_in_any_number_of_partitions() {
+    let plans = [
+        r#"[{ link = "S(1)-S(2)", at = "1 ms", until = "2 ms" }]"#,
+        r#"[{ switch = "S(2)", at = "1 ms", until = "2 ms" }]"#,
+    ];
+    for plan in plans {
+        for start in ["\"configured\"", "\"unconfigured\""] {
+            let set = [("faults.plan", plan), ("subnet_manager.start", start)];
+            let one = everything(&run(RING, &set));
+            for partitions in ["2", "3", "7"] {
+                let several = run(RING, &[set[0], set[1], ("run.partitions", partitions)]);
+                assert_eq!(one, everything(&several), "{partitions} partitions, {start}, {plan}");
+            }
+        }
+    }
+}
