@@ -92,14 +92,12 @@ fn a_line_is_up_after_the_round_trips_of_all_requests() {
     assert_eq!((found.requests, found.repeated, found.lost, found.overflowed), (13 + 13 + 6 + 6, 0, 0, 0));
     assert_eq!(found.crossed, 2 * (13 + 2 * 13 + 3 * 6));
     assert_eq!(found.masters, ["H(0).0"]);
-    // A host with packets from the start sends none before the path is active; those on the link make the last datagrams wait for
-    // the packet in front of them, of 1 us.
+    // A host with packets from the start sends the first as soon as the subnet is up.
     let early = run(LINE, &[]);
     balanced(&early);
-    let up = summary(&early).up_ns.unwrap();
-    assert!(expected < up && up < expected + 12.0 * 1000.0, "{up}");
-    let most = ((1_000_000.0 - expected + 12_000.0) / 1000.0) as u64;
-    assert!((150..most).contains(&early.totals.injected), "{}", early.totals.injected);
+    assert_eq!(summary(&early).up_ns, Some(expected));
+    assert_eq!(early.totals.injected, ((1_000_000.0 - expected) / 1000.0).ceil() as u64);
+    assert_eq!(early.totals.delivered, early.totals.injected);
     // The control: the link's own datagrams are what delays it.
     let faster =
         run(LINE, &[("traffic.0.start", "\"900 us\""), ("subnet_manager.response_time", "\"1 us\"")]);

@@ -30,7 +30,7 @@ impl SubnetState {
             of.wake_at = at;
             self.schedule(at.max(now), Event::Manager { number });
         }
-        self.take_layers(engine);
+        self.update_paths(engine);
     }
 
     /// A datagram arrives at a node and waits for its agent, if there is room.

@@ -70,8 +70,8 @@ impl SubnetState {
         self.plan.identity.hosts.iter().position(is_it).map(|host| HostId(host as u32))
     }
 
-    /// Once a sweep has ended, paths get the lanes of its layers: hosts ask for their paths then.
-    pub(super) fn take_layers<B: Observer>(&mut self, engine: &mut Engine<B>) {
+    /// Once a sweep has ended, hosts ask for their paths: these get the lanes of its layers.
+    pub(super) fn update_paths<B: Observer>(&mut self, engine: &mut Engine<B>) {
         let ended: usize = self
             .managers
             .iter()
@@ -81,8 +81,16 @@ impl SubnetState {
             return;
         }
         self.layers_of = ended;
-        let Some(master) = self.managers.iter().find(|of| of.manager.is_up()) else { return };
-        let Some(levels) = master.manager.routing().and_then(|routing| routing.sls.as_ref()) else { return };
+        let Some(master) = self.managers.iter().position(|of| of.manager.is_up()) else { return };
+        self.take_layers_of(master, engine);
+        if !std::mem::replace(&mut self.was_up, true) {
+            (0..self.ends.len()).for_each(|link| self.update_link(LinkId(link as u32), engine));
+        }
+    }
+
+    fn take_layers_of<B: Observer>(&self, number: usize, engine: &mut Engine<B>) {
+        let routing = self.managers[number].manager.routing();
+        let Some(levels) = routing.and_then(|routing| routing.sls.as_ref()) else { return };
         let lids: Vec<u16> = self.hosts().map(|host| self.lid(host)).collect();
         let lanes = self.plan.lanes;
         let lane = |from: HostId, to: HostId| levels.level(lids[from.index()], lids[to.index()]) % lanes;

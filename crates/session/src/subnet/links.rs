@@ -103,13 +103,20 @@ impl SubnetState {
 
     /// Lets a link carry data, or not, as the states of its ports say.
     pub(super) fn update_link<B: Observer>(&mut self, link: LinkId, engine: &mut Engine<B>) {
-        let is_active =
-            self.ends[link.index()].iter().all(|&(node, port)| self.nodes[node].agent.is_active(port));
+        let is_active = self.is_open(link);
         if is_active && self.inactive.remove(&link) {
             engine.restore_link(link);
         } else if !is_active && self.inactive.insert(link) {
             engine.fail_link(link, self.discards);
         }
+    }
+
+    /// True if data may cross the link: the ports at both ends are active, and an adapter can have asked for its paths.
+    fn is_open(&self, link: LinkId) -> bool {
+        self.ends[link.index()].iter().all(|&(node, port)| {
+            let agent = &self.nodes[node].agent;
+            agent.is_active(port) && (self.was_up || agent.is_switch())
+        })
     }
 
     /// A switch tells the master that a link has changed.

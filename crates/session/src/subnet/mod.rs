@@ -110,8 +110,10 @@ pub(crate) struct SubnetState {
     datagrams: Datagrams,
     /// True if packets for inactive links are discarded.
     discards: bool,
-    /// Number of sweeps of all managers after which the layers of paths were taken over.
+    /// Number of ended sweeps of all managers after which the layers of paths were taken over.
     layers_of: usize,
+    /// True once a first sweep has ended: until then there are no paths that hosts could ask for, and they do not send.
+    was_up: bool,
 }
 
 impl SubnetState {
@@ -183,6 +185,7 @@ impl SubnetState {
             datagrams: Datagrams::default(),
             discards,
             layers_of: 0,
+            was_up: plan.is_configured,
         }
     }
 
