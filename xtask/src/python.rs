@@ -25,7 +25,7 @@ const fn module(name: &'static str, doc: &'static str, roots: &'static [&'static
 }
 
 /// A type belongs to the first module that reaches it.
-const MODULES: [Module; 8] = [
+const MODULES: [Module; 9] = [
     module(
         "transport",
         "Ordering and completeness of messages over a network that keeps no order.",
@@ -34,6 +34,7 @@ const MODULES: [Module; 8] = [
     module("topologies", "Kinds of topologies.", &["Topology"]),
     module("congestion", "Congestion control.", &["CongestionControl"]),
     module("faults", "Links and switches that fail while traffic flows.", &["Faults"]),
+    module("subnet_manager", "InfiniBand's subnet manager in packets.", &["SubnetManager"]),
     module("jobs", "Jobs: parallel programs whose ranks wait for each other.", &["Job"]),
     module(
         "sections",

@@ -46,6 +46,7 @@ from fabricsim.spec.sections import (
     To,
     Traffic,
 )
+from fabricsim.spec.subnet_manager import SubnetManager
 from fabricsim.spec.sweep import RandomPoints, Range
 from fabricsim.spec.topologies import (
     Dragonfly,
@@ -123,6 +124,7 @@ __all__ = [
     "SlimFly",
     "Staging",
     "SteadyState",
+    "SubnetManager",
     "Swift",
     "Switch",
     "To",

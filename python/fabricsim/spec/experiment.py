@@ -19,6 +19,7 @@ from fabricsim.spec.faults import Faults
 from fabricsim.spec.jobs import Job
 from fabricsim.spec.plain import to_plain
 from fabricsim.spec.sections import Host, Links, Measure, Routing, Run, Switch, Traffic
+from fabricsim.spec.subnet_manager import SubnetManager
 from fabricsim.spec.topologies import Topology
 from fabricsim.spec.transport import Transport
 from fabricsim.spec.tuning import Tune
@@ -73,6 +74,7 @@ class Experiment:
         routing: Routing | None = None,
         congestion_control: CongestionControl | None = None,
         faults: Faults | None = None,
+        subnet_manager: SubnetManager | None = None,
         groups: Mapping[str, list[str]] | None = None,
         measure: Measure | None = None,
         sweep: Mapping[str, Any] | None = None,
@@ -92,6 +94,7 @@ class Experiment:
             "routing": routing,
             "congestion_control": congestion_control,
             "faults": faults,
+            "subnet_manager": subnet_manager,
             "groups": groups,
             "traffic": [traffic] if isinstance(traffic, Traffic) else traffic,
             "jobs": [jobs] if isinstance(jobs, Job) else jobs,

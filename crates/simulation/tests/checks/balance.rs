@@ -46,7 +46,11 @@ pub fn losses(seen: &Seen) -> Result<(), Failure> {
     ensure("losses are counted", by_transports == at_hosts, || {
         format!("{at_hosts} lost at hosts, {invariants}")
     })?;
-    let failed = lost.link_failed + lost.switch_failed;
-    let may_fail = !seen.prepared.experiment.faults.plan.is_empty();
+    let failed = lost.link_failed + lost.switch_failed + lost.no_route;
+    let experiment = &seen.prepared.experiment;
+    let may_fail = !experiment.faults.plan.is_empty();
+    ensure("losses have causes", lost.no_route == 0 || experiment.subnet_manager.is_some(), || {
+        format!("{} lost without a route", lost.no_route)
+    })?;
     ensure("losses have causes", failed == 0 || may_fail, || format!("{failed} lost without a failure"))
 }

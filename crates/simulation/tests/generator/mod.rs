@@ -17,6 +17,7 @@ mod run;
 pub mod schema;
 pub mod shrink;
 pub mod space;
+mod subnet;
 mod switch;
 mod topology;
 mod traffic;
@@ -41,6 +42,7 @@ pub const PARTS: &[&Part] = &[
     &host::PART,
     &routing::PART,
     &faults::PART,
+    &subnet::PART,
     &congestion::PART,
     &transport::PART,
     &traffic::PART,
