@@ -17,21 +17,22 @@ impl SubnetState {
             }
             Effect::Lid(port) => {
                 let Some(host) = self.host_at(node, port) else { return };
+                self.note_lid(host);
                 for node in 0..self.nodes.len() {
                     self.apply_route(node, host, engine);
                 }
             }
             Effect::Routes(first) => {
-                let lids = Agent::block(first);
-                for host in self.hosts().filter(|&host| lids.contains(&self.lid(host))) {
-                    self.apply_route(node, host, engine);
-                }
+                let hosts: Vec<HostId> =
+                    self.host_of.range(Agent::block(first)).map(|(_, &host)| host).collect();
+                hosts.into_iter().for_each(|host| self.apply_route(node, host, engine));
             }
         }
     }
 
     /// Sets all tables and links as the agents have them.
     pub(super) fn apply_all<B: Observer>(&mut self, engine: &mut Engine<B>) {
+        self.hosts().for_each(|host| self.note_lid(host));
         for node in 0..self.nodes.len() {
             self.apply_routes(node, engine);
         }
@@ -60,9 +61,21 @@ impl SubnetState {
     }
 
     /// Base LID of a host's port; 0 if it has none.
-    pub(super) fn lid(&self, host: HostId) -> u16 {
+    fn lid(&self, host: HostId) -> u16 {
+        self.lids[host.index()]
+    }
+
+    /// Notes the LID that a host's port has.
+    fn note_lid(&mut self, host: HostId) {
         let port = self.plan.identity.hosts[host.index()];
-        self.nodes[port.node.index()].agent.lid(port.port).0
+        let lid = self.nodes[port.node.index()].agent.lid(port.port).0;
+        let before = std::mem::replace(&mut self.lids[host.index()], lid);
+        if self.host_of.get(&before) == Some(&host) {
+            self.host_of.remove(&before);
+        }
+        if lid > 0 {
+            self.host_of.insert(lid, host);
+        }
     }
 
     fn host_at(&self, node: usize, port: u8) -> Option<HostId> {

@@ -107,6 +107,9 @@ pub(crate) struct SubnetState {
     inactive: BTreeSet<LinkId>,
     /// The port at each end of a link.
     ends: Vec<[(usize, u8); 2]>,
+    /// LID of each host's port as the fabric knows it, and the host of each LID.
+    lids: Vec<u16>,
+    host_of: BTreeMap<u16, HostId>,
     datagrams: Datagrams,
     /// True if packets for inactive links are discarded.
     discards: bool,
@@ -182,6 +185,8 @@ impl SubnetState {
             failed,
             inactive: BTreeSet::new(),
             ends,
+            lids: vec![0; plan.identity.hosts.len()],
+            host_of: BTreeMap::new(),
             datagrams: Datagrams::default(),
             discards,
             layers_of: 0,
