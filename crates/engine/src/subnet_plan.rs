@@ -18,6 +18,8 @@ pub struct SubnetPlan {
     pub is_configured: bool,
     /// True if switches report changed links.
     pub traps: bool,
+    /// Time of a manager for a datagram.
+    pub manager_time: Time,
     /// Time of an agent for an answer.
     pub response_time: Time,
     /// Time of a switch to pass on a datagram with a directed route.
@@ -69,6 +71,7 @@ impl SubnetPlan {
             identity,
             is_configured: given.start == SubnetStart::Configured,
             traps: given.traps,
+            manager_time: given.manager_time,
             response_time: given.response_time,
             forwarding_time: given.forwarding_time,
             buffer: usize::from(given.vl15_buffer),

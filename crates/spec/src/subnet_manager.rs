@@ -41,6 +41,9 @@ pub struct SubnetManager {
     /// Time of a manager for the computation of tables.
     #[schemars(extend("x-maximum" = "3600 s"))]
     pub routing_time: Time,
+    /// Time of a manager for each answer, trap or question that arrives.
+    #[schemars(extend("x-exclusiveMinimum" = "0 s", "x-maximum" = "1 s"))]
+    pub manager_time: Time,
     /// Time of an agent for the answer to a request. Not in OpenSM, since it is a property of the hardware: the default is an assumption.
     #[schemars(extend("x-exclusiveMinimum" = "0 s", "x-maximum" = "1 s"))]
     pub response_time: Time,
@@ -77,6 +80,7 @@ impl Default for SubnetManager {
             traps: true,
             lmc: 0,
             routing_time: Time::ZERO,
+            manager_time: Time::us(2),
             response_time: Time::us(10),
             forwarding_time: Time::us(2),
             vl15_buffer: 4,

@@ -70,6 +70,10 @@ class SubnetManager:
     """
     routing_time: str | None = None
     """Time of a manager for the computation of tables. Range: at most 3600 s. Default: "0 ns"."""
+    manager_time: str | None = None
+    """Time of a manager for each answer, trap or question that arrives. Range: above 0 and at most 1 s.
+    Default: "2 us".
+    """
     response_time: str | None = None
     """Time of an agent for the answer to a request. Not in OpenSM, since it is a property of the hardware:
     the default is an assumption. Range: above 0 and at most 1 s. Default: "10 us".

@@ -62,12 +62,20 @@ impl SubnetState {
     fn handle_next(&mut self, node: usize, now: Time) {
         let state = &self.nodes[node];
         let Some((_, datagram)) = state.queue.front() else { return };
-        let is_for_agent = match datagram {
-            Datagram::Directed(smp) if smp.is_returning => smp.hop_pointer == 1,
-            Datagram::Directed(smp) => smp.hop_pointer == smp.hop_count,
-            Datagram::ByLid { to, .. } => self.is_own_lid(node, *to),
+        let time = match datagram {
+            Datagram::Directed(smp) if smp.is_returning && smp.hop_pointer == 1 => self.plan.manager_time,
+            Datagram::Directed(smp) if !smp.is_returning && smp.hop_pointer == smp.hop_count => {
+                self.plan.response_time
+            }
+            Datagram::ByLid { to, smp, .. } if self.is_own_lid(node, *to) => {
+                if Manager::is_trap(smp) {
+                    self.plan.manager_time
+                } else {
+                    self.plan.response_time
+                }
+            }
+            _ => self.plan.forwarding_time,
         };
-        let time = if is_for_agent { self.plan.response_time } else { self.plan.forwarding_time };
         self.schedule(now.saturating_add(time), Event::Handled { node });
     }
 

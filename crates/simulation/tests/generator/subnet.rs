@@ -47,7 +47,9 @@ fn write(build: &mut Build) {
     draft.key("retries", draw.range(0, 3));
     draft.key("traps", traps);
     // Runs take some microseconds: management has to be as fast.
-    for (key, most) in [("response_time", 30), ("forwarding_time", 10), ("routing_time", 200)] {
+    for (key, most) in
+        [("manager_time", 20), ("response_time", 30), ("forwarding_time", 10), ("routing_time", 200)]
+    {
         draft.text(key, format!("{} ns", draw.range(1, most)));
     }
     for key in ["timeout", "sweep_interval", "poll_interval"] {
