@@ -22,7 +22,7 @@ PAGE = ROOT / "docs/gallery.md"
 PICTURES = "gallery"
 INTRODUCTION = """# Gallery
 
-Eleven experiments to begin with. Each is a file in `experiments/gallery/`, runs in
+Thirteen experiments to begin with. Each is a file in `experiments/gallery/`, runs in
 seconds, and is there to be changed: `--set key=value` replaces a value, `--vary key=a,b,c` runs over several. The
 tables and pictures here come from `python scripts/gallery.py`.
 """
@@ -85,6 +85,19 @@ With `discard`, what is routed to the failed link until the routes are new is lo
 With `hold` only what is on the link as it fails is lost. But what a switch has routed to it waits until it is back,
 and more and more others wait behind it: the later the routes change, the deeper the network falls, and the packets that
 wait are late by the whole time of the failure. The picture has what the network delivers, with 50 µs until new routes.
+"""
+
+
+BRING_UP = """
+With one request under way the time is the sum of all round trips: {each} µs for each request of the largest tree. With more, the
+manager's first switch is the bottleneck: it passes on every request and every answer, {least} µs for each request at best. The work is the
+same in all columns.
+"""
+
+
+TRAPS = """
+Until the tables are set, what they send over the failed link is lost. A trap starts the sweep at once, and the number of requests
+under way decides how long it takes; light sweeps notice the failure at the next of their rounds.
 """
 
 
@@ -466,6 +479,85 @@ def ordered_transfers(file: Path) -> Shown:
     return Shown(commands, _table(header, rows), reading, picture)
 
 
+def subnet_bring_up(file: Path) -> Shown:
+    sizes, windows = _axis(file, "topology.fat-tree.arity"), _axis(file, "subnet_manager.smps_on_wire")
+    runs = {
+        (size, window): fs.run(
+            file, set={"topology.fat-tree.arity": size, "subnet_manager.smps_on_wire": window}
+        )
+        for size in sizes
+        for window in windows
+    }
+    up = {key: run.summary["subnet.up_ns"] / 1e6 for key, run in runs.items()}
+    work = {size: runs[size, windows[0]] for size in sizes}
+    nodes = {size: int(work[size].table("subnet_sweeps")[["switches", "adapters"]].sum(axis=1)[0]) for size in sizes}
+    rows = [
+        [
+            f"{size}-ary",
+            f"{nodes[size]:,}",
+            f"{work[size].summary['subnet.requests']:,}",
+            *(f"{up[size, window]:.1f} ms" for window in windows),
+        ]
+        for size in sizes
+    ]
+    with style():
+        figure = new_figure(7.0, 3.4)
+        axes = figure.add_subplot()
+        for number, window in enumerate(windows):
+            look = {**line_look(number), "marker": "os^D"[number]}
+            times = [up[size, window] for size in sizes]
+            axes.loglog([nodes[size] for size in sizes], times, label=f"{window} under way", **look)
+        axes.set(xlabel="switches and hosts", ylabel="subnet up after (ms)")
+        axes.set_title("3-level fat trees: a subnet comes up")
+        axes.legend(title="requests")
+    most = sizes[-1]
+    reading = BRING_UP.format(
+        each=f"{1e3 * up[most, 1] / work[most].summary['subnet.requests']:.0f}",
+        least=f"{1e3 * up[most, windows[-1]] / work[most].summary['subnet.requests']:.1f}",
+    )
+    header = ["3-level tree", "nodes", "requests", *(f"{window} under way" for window in windows)]
+    return Shown(["fabricsim run FILE", "fabricsim sweep FILE"], _table(header, rows), reading, figure)
+
+
+def subnet_link_fails(file: Path) -> Shown:
+    traps, windows = _axis(file, "subnet_manager.traps"), _axis(file, "subnet_manager.smps_on_wire")
+    runs = {
+        (trap, window): fs.run(
+            file, set={"subnet_manager.traps": trap, "subnet_manager.smps_on_wire": window}
+        )
+        for trap in traps
+        for window in windows
+    }
+
+    def row(trap: bool, window: int) -> list[str]:
+        run = runs[trap, window]
+        sweeps = run.table("subnet_sweeps")
+        after = sweeps[sweeps["begin_ns"] > 0].iloc[0]
+        return [
+            f"{'trap' if trap else 'light sweep'}, {window} under way",
+            f"{(after['begin_ns'] - 40e6) / 1e6:.2f} ms",
+            f"{(after['programmed_ns'] - 40e6) / 1e6:.2f} ms",
+            str(int(after["blocks"])),
+            str(run.summary["invariants.lost.link_failed"]),
+        ]
+
+    with style():
+        figure = new_figure(7.0, 3.4)
+        axes = figure.add_subplot()
+        for number, trap in enumerate(traps):
+            sweeps = runs[trap, windows[1]].table("run_series")
+            label = "trap" if trap else "light sweep every 20 ms"
+            axes.plot(sweeps["time_ns"] / 1e6, sweeps["gbps"], label=label, **line_look(number))
+        axes.axvline(40.0, color="0.6", linestyle=":", label="link fails")
+        axes.set_xlim(0.0, 100.0)
+        axes.set(xlabel="simulated time (ms)", ylabel="delivered by the network (Gb/s)")
+        axes.set_title("Fat tree: a link fails; 4 requests under way")
+        axes.legend(loc="lower right")
+    rows = [row(trap, window) for trap in traps for window in windows]
+    header = ["found by", "noticed after", "tables set after", "blocks set", "packets lost"]
+    return Shown(["fabricsim run FILE --plot", "fabricsim sweep FILE"], _table(header, rows), TRAPS, figure)
+
+
 GALLERY: Mapping[str, Callable[[Path], Shown]] = {
     "mesh-patterns": mesh_patterns,
     "torus-load": torus_load,
@@ -478,6 +570,8 @@ GALLERY: Mapping[str, Callable[[Path], Shown]] = {
     "torus-closed-loop": torus_closed_loop,
     "torus-all-to-all": torus_all_to_all,
     "ordered-transfers": ordered_transfers,
+    "subnet-bring-up": subnet_bring_up,
+    "subnet-link-fails": subnet_link_fails,
 }
 
 

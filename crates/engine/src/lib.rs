@@ -31,5 +31,5 @@ pub use prepare::{BuildStep, PrepareError, Prepared, hosts};
 pub use snapshot::{
     BufferKind, Extent, HostState, LaneAhead, LaneState, PendingMessage, Queue, QueuedPacket, Snapshot,
 };
-pub use subnet_plan::SubnetPlan;
+pub use subnet_plan::{ManagerPlan, SubnetPlan};
 pub use totals::Totals;

@@ -4,16 +4,17 @@ use std::sync::Arc;
 
 use fabricsim_management::Settings;
 use fabricsim_spec::{Experiment, SpecError, SubnetManager, SubnetStart, nearest};
+use fabricsim_subnet::PortId;
 use fabricsim_topology::{Graph, Identity, failed_links};
-use fabricsim_units::{HostId, LinkId, Time};
+use fabricsim_units::{LinkId, Time};
 
 /// Subnet management of an experiment.
 #[derive(Clone, Debug)]
 pub struct SubnetPlan {
     /// Nodes, GUIDs and physical ports. LIDs are those that the files of the fabric state; managers assign the others.
     pub identity: Identity,
-    /// Managers by host, the one with the highest priority first.
-    pub managers: Vec<(HostId, Settings)>,
+    /// Managers with their ports and the names of their nodes, the one with the highest priority first.
+    pub managers: Vec<ManagerPlan>,
     /// True if everything is configured at the start.
     pub is_configured: bool,
     /// True if switches report changed links.
@@ -34,6 +35,17 @@ pub struct SubnetPlan {
     pub lanes: u8,
 }
 
+/// A manager.
+#[derive(Clone, Debug)]
+pub struct ManagerPlan {
+    /// Its port; port 0 of a switch.
+    pub port: PortId,
+    /// Name of its host or switch.
+    pub name: String,
+    /// Its settings.
+    pub settings: Settings,
+}
+
 impl SubnetPlan {
     /// The plan of `experiment` on `graph`; none without a section `subnet_manager`.
     ///
@@ -52,7 +64,7 @@ impl SubnetPlan {
             None => Identity::of(graph).map_err(wrong)?,
         };
         let (engine, options) = fabricsim_routing::engine(experiment, graph, &identity, file)?;
-        let hosts = manager_hosts(given, graph, file)?;
+        let places = manager_places(given, graph, &identity, file)?;
         let settings = |number: usize| Settings {
             engine,
             options: options.clone(),
@@ -67,7 +79,11 @@ impl SubnetPlan {
             routing_time: given.routing_time,
         };
         Ok(Some(Arc::new(Self {
-            managers: hosts.into_iter().enumerate().map(|(number, host)| (host, settings(number))).collect(),
+            managers: places
+                .into_iter()
+                .enumerate()
+                .map(|(number, (name, port))| ManagerPlan { port, name, settings: settings(number) })
+                .collect(),
             identity,
             is_configured: given.start == SubnetStart::Configured,
             traps: given.traps,
@@ -82,21 +98,28 @@ impl SubnetPlan {
     }
 }
 
-fn manager_hosts(given: &SubnetManager, graph: &Graph, file: &str) -> Result<Vec<HostId>, SpecError> {
-    if given.hosts.is_empty() {
-        return Ok(vec![HostId(0)]);
+fn manager_places(
+    given: &SubnetManager,
+    graph: &Graph,
+    identity: &Identity,
+    file: &str,
+) -> Result<Vec<(String, PortId)>, SpecError> {
+    let of_host = |host: usize| (graph.hosts[host].name.clone(), identity.hosts[host]);
+    if given.nodes.is_empty() {
+        return Ok(vec![of_host(0)]);
     }
     let find = |(number, name): (usize, &String)| {
-        let found = graph.hosts.iter().position(|host| host.name == *name);
-        found.map(|host| HostId(host as u32)).ok_or_else(|| {
-            let hint = nearest(name, graph.hosts.iter().map(|host| host.name.as_str()));
-            let hint = hint.map(|near| format!("; did you mean {near}?")).unwrap_or_default();
-            SpecError::at_key(
-                file,
-                &format!("subnet_manager.hosts.{number}"),
-                format!("no host {name}{hint}"),
-            )
-        })
+        if let Some(host) = graph.hosts.iter().position(|host| host.name == *name) {
+            return Ok(of_host(host));
+        }
+        if let Some(switch) = graph.switches.iter().position(|switch| switch.name == *name) {
+            return Ok((name.clone(), PortId { node: identity.switches[switch], port: 0 }));
+        }
+        let hosts = graph.hosts.iter().map(|host| host.name.as_str());
+        let all = hosts.chain(graph.switches.iter().map(|switch| switch.name.as_str()));
+        let hint = nearest(name, all).map(|near| format!("; did you mean {near}?")).unwrap_or_default();
+        let message = format!("no host or switch {name}{hint}");
+        Err(SpecError::at_key(file, &format!("subnet_manager.nodes.{number}"), message))
     };
-    given.hosts.iter().enumerate().map(find).collect()
+    given.nodes.iter().enumerate().map(find).collect()
 }

@@ -48,7 +48,7 @@ impl<P: Deref<Target = Prepared>, B: Recording> Run<P, B> {
         trees.report(&mut tables, &ports, &names.hosts);
         tables.extend(transports::table(&transports, &names.hosts));
         if let Some(report) = &managed {
-            tables.push(subnet::table(&report.sweeps, &names.hosts));
+            tables.push(subnet::table(&report.sweeps));
         }
         tables.push(nodes::table(&prepared.graph));
         Outcome {
@@ -63,7 +63,7 @@ impl<P: Deref<Target = Prepared>, B: Recording> Run<P, B> {
             warnings,
             silent_hosts: prepared.workload.silent.len(),
             looks: trees.looks(),
-            subnet: managed.map(|report| subnet::summary(&report, &names.hosts)),
+            subnet: managed.map(|report| subnet::summary(&report)),
         }
     }
 

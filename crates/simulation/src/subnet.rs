@@ -12,7 +12,7 @@ pub struct SubnetSummary {
     /// Time at which the first sweep of a master had activated all ports; none if that did not happen.
     #[schemars(title = "subnet up", extend("x-unit" = "ns"))]
     pub up_ns: Option<f64>,
-    /// Hosts of the masters at the end: one for each part of the subnet that has a manager.
+    /// Hosts and switches of the masters at the end: one for each part of the subnet that has a manager.
     #[schemars(title = "master subnet managers")]
     pub masters: Vec<String>,
     /// Sweeps of the whole subnet by all managers.
@@ -49,11 +49,11 @@ pub(crate) const ROW: &str = "sweep of a subnet manager over the whole subnet";
 
 /// The table without rows.
 pub(crate) fn empty() -> Table {
-    table(&[], &[])
+    table(&[])
 }
 
 /// A row per sweep, in the order of their begins.
-pub(crate) fn table(sweeps: &[SweepReport], hosts: &[String]) -> Table {
+pub(crate) fn table(sweeps: &[SweepReport]) -> Table {
     let mut table = Table::new("subnet_sweeps");
     let text = |of: &dyn Fn(&SweepReport) -> String| sweeps.iter().map(of).collect::<Vec<_>>();
     let time = |of: &dyn Fn(&SweepReport) -> Option<Time>| {
@@ -61,7 +61,7 @@ pub(crate) fn table(sweeps: &[SweepReport], hosts: &[String]) -> Table {
     };
     let whole =
         |of: &dyn Fn(&SweepReport) -> u64| sweeps.iter().map(|sweep| of(sweep) as i64).collect::<Vec<_>>();
-    table.text("host", "Host of the manager", text(&|of| hosts[of.host.index()].clone()));
+    table.text("manager", "Host or switch of the manager", text(&|of| of.node.clone()));
     table.text(
         "cause",
         "start, trap (of a switch), change (found by a light sweep), hand_over (by another manager), master_lost, no_answer (to a setting)",
@@ -105,10 +105,10 @@ pub(crate) fn table(sweeps: &[SweepReport], hosts: &[String]) -> Table {
 }
 
 /// The figures.
-pub(crate) fn summary(report: &SubnetReport, hosts: &[String]) -> SubnetSummary {
+pub(crate) fn summary(report: &SubnetReport) -> SubnetSummary {
     SubnetSummary {
         up_ns: report.up_at.map(Time::as_ns_f64),
-        masters: report.masters.iter().map(|host| hosts[host.index()].clone()).collect(),
+        masters: report.masters.clone(),
         sweeps: report.sweeps.len() as u64,
         light_sweeps: report.light_sweeps,
         requests: report.requests,

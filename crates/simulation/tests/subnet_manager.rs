@@ -187,7 +187,7 @@ fn a_switch_that_comes_back_is_programmed_anew() {
 #[test]
 fn a_standby_takes_over() {
     let set = [
-        ("subnet_manager.hosts", r#"["H(0).0", "H(2).0"]"#),
+        ("subnet_manager.nodes", r#"["H(0).0", "H(2).0"]"#),
         ("subnet_manager.poll_interval", "\"300 us\""),
         ("subnet_manager.poll_retries", "1"),
         ("subnet_manager.timeout", "\"100 us\""),
@@ -199,7 +199,7 @@ fn a_standby_takes_over() {
     balanced(&outcome);
     // Cut off, the first one is the master of nothing but itself.
     assert_eq!(summary(&outcome).masters, ["H(0).0", "H(2).0"]);
-    let mut places = texts(&outcome, "subnet_sweeps", "host").into_iter().zip(causes(&outcome));
+    let mut places = texts(&outcome, "subnet_sweeps", "manager").into_iter().zip(causes(&outcome));
     assert!(places.any(|(host, cause)| host == "H(2).0" && cause == "master_lost"));
     // The control: as long as the master answers, the standby waits.
     let alone = run(RING, &set[..6]);
@@ -211,7 +211,7 @@ fn a_standby_takes_over() {
 #[test]
 fn a_better_manager_gets_the_subnet_back() {
     let set = [
-        ("subnet_manager.hosts", r#"["H(0).0", "H(2).0"]"#),
+        ("subnet_manager.nodes", r#"["H(0).0", "H(2).0"]"#),
         ("subnet_manager.poll_interval", "\"300 us\""),
         ("subnet_manager.poll_retries", "1"),
         ("subnet_manager.timeout", "\"100 us\""),
@@ -240,4 +240,19 @@ fn equal_in_any_number_of_partitions() {
             }
         }
     }
+}
+
+/// A manager behind port 0 of a switch brings the same subnet up; its own switch reports to it without a link.
+#[test]
+fn a_manager_on_a_switch() {
+    let outcome = run(LINE, &[("subnet_manager.nodes", r#"["S(1)"]"#), ("traffic.0.start", "\"900 us\"")]);
+    balanced(&outcome);
+    assert_eq!((outcome.totals.injected, outcome.totals.delivered), (100, 100));
+    let found = summary(&outcome);
+    // To S(0) over a link, to H(1).0 over a link, to H(0).0 over two.
+    assert_eq!((found.masters[0].as_str(), found.crossed), ("S(1)", 2 * (13 + 6 + 2 * 6)));
+    let plan = ("faults.plan", r#"[{ link = "S(1)-S(2)", at = "1 ms" }]"#);
+    let trapped = run(RING, &[plan, ("subnet_manager.nodes", r#"["S(1)"]"#)]);
+    balanced(&trapped);
+    assert_eq!(causes(&trapped)[..2], ["start", "trap"]);
 }

@@ -9,10 +9,10 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct SubnetManager {
-    /// Hosts on which managers run, the one with the highest priority first; by default the first host. The first becomes the
-    /// master, the others are standbys.
+    /// Hosts and switches on which managers run, the one with the highest priority first; by default the first host. The first becomes
+    /// the master, the others are standbys. On a switch a manager is behind port 0.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub hosts: Vec<String>,
+    pub nodes: Vec<String>,
     /// State of the subnet at the start.
     pub start: SubnetStart,
     /// Requests of a manager under way at most (`max_wire_smps`).
@@ -69,7 +69,7 @@ pub enum SubnetStart {
 impl Default for SubnetManager {
     fn default() -> Self {
         Self {
-            hosts: Vec::new(),
+            nodes: Vec::new(),
             start: SubnetStart::default(),
             smps_on_wire: 4,
             timeout: Time::ms(200),

@@ -173,6 +173,9 @@ impl SubnetState {
         engine: &mut Engine<B>,
     ) {
         let Datagram::ByLid { from, to, .. } = datagram else { return };
+        if self.is_own_lid(node, to) {
+            return self.arrive(node, 0, datagram, engine);
+        }
         let agent = &self.nodes[node].agent;
         let port = if agent.is_switch() {
             agent.route(to).filter(|&port| port > 0)

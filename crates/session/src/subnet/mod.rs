@@ -12,7 +12,7 @@ mod report;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 
-use fabricsim_engine::{Engine, SubnetPlan};
+use fabricsim_engine::{Engine, ManagerPlan, SubnetPlan};
 use fabricsim_management::{Agent, Loopback, Manager};
 use fabricsim_model::Observer;
 use fabricsim_topology::Graph;
@@ -71,7 +71,6 @@ struct NodeState {
 #[derive(Clone, Debug)]
 struct ManagerState {
     node: usize,
-    host: HostId,
     manager: Manager,
     /// Time of the event that will wake it.
     wake_at: Time,
@@ -128,11 +127,10 @@ impl SubnetState {
         discards: bool,
     ) -> Self {
         let mut state = Self::powered_on(plan, graph, discards);
-        let managers = plan.managers.iter().map(|(host, settings)| {
-            let port = plan.identity.hosts[host.index()];
-            let guid = plan.identity.subnet.port(port).guid.0;
+        let managers = plan.managers.iter().map(|ManagerPlan { port, settings, .. }| {
+            let guid = plan.identity.subnet.port(*port).guid.0;
             let manager = Manager::new(settings.clone(), guid, port.port);
-            ManagerState { node: port.node.index(), host: *host, manager, wake_at: Time::MAX }
+            ManagerState { node: port.node.index(), manager, wake_at: Time::MAX }
         });
         state.managers = managers.collect();
         for of in &state.managers {
@@ -196,9 +194,8 @@ impl SubnetState {
 
     /// Lets the first manager configure everything before the start, as it would in time.
     fn configure_at_once(&mut self) {
-        let Some((host, settings)) = self.plan.managers.first() else { return };
-        let port = self.plan.identity.hosts[host.index()];
-        let guid = self.plan.identity.subnet.port(port).guid.0;
+        let Some(ManagerPlan { port, settings, .. }) = self.plan.managers.first() else { return };
+        let guid = self.plan.identity.subnet.port(*port).guid.0;
         let mut settings = settings.clone();
         settings.routing_time = Time::ZERO;
         let mut manager = Manager::new(settings, guid, port.port);
@@ -257,7 +254,7 @@ impl SubnetState {
         }
     }
 
-    /// The manager of a node on this port's host.
+    /// The manager of a node.
     fn manager_at(&self, node: usize) -> Option<usize> {
         self.managers.iter().position(|of| of.node == node)
     }

@@ -1,15 +1,15 @@
 //! What managers did.
 
 use fabricsim_management::Sweep;
-use fabricsim_units::{HostId, Time};
+use fabricsim_units::Time;
 
 use super::SubnetState;
 
 /// A sweep of a manager.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SweepReport {
-    /// Host of the manager.
-    pub host: HostId,
+    /// Host or switch of the manager.
+    pub node: String,
     /// The sweep.
     pub sweep: Sweep,
 }
@@ -17,8 +17,8 @@ pub struct SweepReport {
 /// Subnet management of a session up to now.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SubnetReport {
-    /// Hosts of the masters at present: one for each part of the subnet that has a manager.
-    pub masters: Vec<HostId>,
+    /// Hosts and switches of the masters at present: one for each part of the subnet that has a manager.
+    pub masters: Vec<String>,
     /// Time at which a first sweep had activated all ports; none if that has not happened.
     pub up_at: Option<Time>,
     /// All sweeps in the order of their begins.
@@ -48,11 +48,11 @@ impl SubnetState {
         let count = |of: fn(&fabricsim_management::Counters) -> u64| {
             managers().map(|manager| of(&manager.counters())).sum()
         };
-        let mut sweeps: Vec<SweepReport> = self
-            .managers
-            .iter()
-            .flat_map(|of| {
-                of.manager.sweeps().iter().map(|sweep| SweepReport { host: of.host, sweep: sweep.clone() })
+        let named = || self.managers.iter().zip(&self.plan.managers);
+        let mut sweeps: Vec<SweepReport> = named()
+            .flat_map(|(of, plan)| {
+                let sweeps = of.manager.sweeps().iter();
+                sweeps.map(|sweep| SweepReport { node: plan.name.clone(), sweep: sweep.clone() })
             })
             .collect();
         sweeps.sort_by_key(|found| found.sweep.begin);
@@ -61,9 +61,9 @@ impl SubnetState {
         } else {
             sweeps.iter().filter(|found| found.sweep.is_master).filter_map(|found| found.sweep.end).min()
         };
-        let is_master = |manager: &&super::ManagerState| manager.manager.is_master();
+        let masters = named().filter(|(of, _)| of.manager.is_master());
         SubnetReport {
-            masters: self.managers.iter().filter(is_master).map(|of| of.host).collect(),
+            masters: masters.map(|(_, plan)| plan.name.clone()).collect(),
             up_at,
             sweeps,
             requests: count(|counters| counters.sent),

@@ -33,13 +33,15 @@ fn write(build: &mut Build) {
     }
     let start = if build.is("manager", "unconfigured") { "unconfigured" } else { "configured" };
     let traps = !build.is("manager", "light-sweeps");
-    let hosts: Vec<String> = build.graph.hosts.iter().map(|host| host.name.clone()).collect();
+    let hosts = build.graph.hosts.iter().map(|host| host.name.clone());
+    let hosts: Vec<String> =
+        hosts.chain(build.graph.switches.iter().map(|switch| switch.name.clone())).collect();
     let count = if build.is("manager", "standby") { 2.min(hosts.len()) } else { 1 };
     let first = build.draw.below(hosts.len());
     let chosen: Vec<&str> = (0..count).map(|turn| hosts[(first + turn) % hosts.len()].as_str()).collect();
     let Build { draw, draft, .. } = build;
     draft.section("[subnet_manager]");
-    draft.key("hosts", format!("{chosen:?}"));
+    draft.key("nodes", format!("{chosen:?}"));
     draft.text("start", start);
     draft.key("smps_on_wire", draw.range(1, 64));
     draft.key("vl15_buffer", draw.range(1, 8));

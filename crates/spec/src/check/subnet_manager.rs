@@ -28,15 +28,15 @@ pub(super) fn check(experiment: &Experiment) -> Result<(), Found> {
                 .to_owned(),
         ));
     }
-    if manager.hosts.len() > MOST {
+    if manager.nodes.len() > MOST {
         return wrong(
-            ".hosts",
-            &format!("{} managers: give at most {MOST}, a priority each", manager.hosts.len()),
+            ".nodes",
+            &format!("{} managers: give at most {MOST}, a priority each", manager.nodes.len()),
         );
     }
-    let is_repeated = |(number, host): (usize, &String)| manager.hosts[..number].contains(host);
-    if manager.hosts.iter().enumerate().any(is_repeated) {
-        return wrong(".hosts", "a host twice: give each once");
+    let is_repeated = |(number, node): (usize, &String)| manager.nodes[..number].contains(node);
+    if manager.nodes.iter().enumerate().any(is_repeated) {
+        return wrong(".nodes", "a node twice: give each once");
     }
     Ok(())
 }
@@ -58,10 +58,10 @@ mod tests {
             ("[subnet_manager]\n", "subnet_manager: a subnet manager sets forwarding tables"),
             (&format!("switch.queueing = \"cioq\"\n{OPENSM}"), "subnet_manager: not with `switch.queueing"),
             (&format!("faults.reroute_after = \"1 us\"\n{OPENSM}"), "faults.reroute_after: not with"),
-            (&format!("{OPENSM}hosts = [\"a\", \"b\", \"a\"]"), "subnet_manager.hosts: a host twice"),
+            (&format!("{OPENSM}nodes = [\"a\", \"b\", \"a\"]"), "subnet_manager.nodes: a node twice"),
             (&format!("{OPENSM}lmc = 8"), "subnet_manager.lmc: 8 is not allowed"),
             (&format!("{OPENSM}timeout = \"0 s\""), "subnet_manager.timeout: 0"),
-            (&format!("{OPENSM}hosts = [\"a\"]"), ""),
+            (&format!("{OPENSM}nodes = [\"a\"]"), ""),
         ] {
             let message = message(text);
             assert!(message.contains(part) && message.is_empty() == part.is_empty(), "{text}: {message}");
