@@ -85,9 +85,15 @@ impl<B: Observer> Session<B> {
             }
             if until < next {
                 // A change to come may set packets going again.
-                return if next < Time::MAX { Advance::Reached } else { how };
+                return if self.may_change() { Advance::Reached } else { how };
             }
         }
+    }
+
+    /// True if a planned change or a subnet manager may still change the fabric.
+    fn may_change(&self) -> bool {
+        let is_planned = self.next_change < self.plan.changes.len();
+        is_planned || self.subnet.as_ref().is_some_and(|subnet| !subnet.is_settled())
     }
 
     /// Time of the next planned change, or of the next event of subnet management.

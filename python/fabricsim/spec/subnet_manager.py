@@ -34,9 +34,9 @@ class SubnetManager:
     `routing.algorithm = "opensm"`.
     """
 
-    hosts: list[str] | None = None
-    """Hosts on which managers run, the one with the highest priority first; by default the first host. The
-    first becomes the master, the others are standbys.
+    nodes: list[str] | None = None
+    """Hosts and switches on which managers run, the one with the highest priority first; by default the first
+    host. The first becomes the master, the others are standbys. On a switch a manager is behind port 0.
     """
     start: SubnetStart | None = None
     """State of the subnet at the start. Default: "unconfigured"."""

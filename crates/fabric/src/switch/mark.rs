@@ -66,7 +66,7 @@ impl Switch {
         packet: u32,
     ) -> Time {
         // A discarded packet notifies no receiver.
-        let is_lost = self.failures.as_ref().is_some_and(|failures| failures.has(output));
+        let is_lost = self.loss_cause(output, input).is_some();
         let Some(detector) = &mut self.detector else { return Time::ZERO };
         let slot = &mut context.arena[packet];
         let sender = &context.ports.senders[self.first_port as usize + output];

@@ -82,6 +82,7 @@ impl Manager {
 
     /// A light sweep of a master, or a standby's question to its master.
     pub(super) fn look(&mut self, now: Time) {
+        self.looking_since = now;
         if self.state == SmState::STANDBY {
             if self.unanswered > self.settings.poll_retries {
                 return self.replace_master(now);
@@ -90,6 +91,9 @@ impl Manager {
             self.requests.push(Request::get(Purpose::Poll, attribute, 0, &self.master.clone()));
             self.next_look = now.saturating_add(self.settings.poll_interval);
             return;
+        }
+        if self.is_incomplete {
+            return self.begin_sweep(SweepCause::NoAnswer, now);
         }
         self.counters.light_sweeps += 1;
         self.stage = Stage::Light;
@@ -106,7 +110,12 @@ impl Manager {
     }
 
     pub(super) fn master_answered(&mut self, info: &SmInfo) {
-        // One that is not the master any more is no reason to wait.
-        self.unanswered = if info.state == SmState::MASTER { 0 } else { self.unanswered + 1 };
+        if info.state == SmState::MASTER {
+            self.unanswered = 0;
+            self.unchanged_since = Some(self.looking_since);
+        } else {
+            // One that is not the master any more is no reason to wait.
+            self.unanswered += 1;
+        }
     }
 }

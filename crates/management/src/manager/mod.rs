@@ -118,11 +118,16 @@ pub struct Manager {
     routing: Option<Routing>,
     /// Cause of the next sweep, if one is due.
     due: Option<SweepCause>,
+    /// True if something that was to be set did not answer: the next light sweep becomes one of the whole subnet, as with OpenSM.
+    is_incomplete: bool,
     /// Time of the next light sweep, or of the next question to the master.
     next_look: Time,
     /// Route to the master, of a standby, and the questions that it has not answered.
     master: Box<[u8]>,
     unanswered: u32,
+    /// Begin of the last light sweep or question to the master, and of the last one that found everything as it was.
+    looking_since: Time,
+    unchanged_since: Option<Time>,
     /// Datagrams that wait besides requests.
     ready: Vec<Outgoing>,
     counters: Counters,
@@ -149,9 +154,12 @@ impl Manager {
             subnet: Subnet::default(),
             routing: None,
             due: None,
+            is_incomplete: false,
             next_look: Time::MAX,
             master: Box::default(),
             unanswered: 0,
+            looking_since: Time::ZERO,
+            unchanged_since: None,
             ready: Vec::new(),
             counters: Counters::default(),
             before: Counters::default(),
@@ -215,6 +223,19 @@ impl Manager {
         self.state == SmState::MASTER && self.stage == Stage::Idle && self.due.is_none()
     }
 
+    /// True if nothing has changed for it since `time`, so that nothing will unless something else changes first: the master has asked
+    /// all switches since, a standby its master.
+    pub fn is_settled(&self, time: Time) -> bool {
+        let has_asked = self.unchanged_since.is_some_and(|since| since >= time);
+        let is_between_sweeps = matches!(self.stage, Stage::Idle | Stage::Light) && self.due.is_none();
+        match self.state {
+            SmState::MASTER if self.settings.sweep_interval == Time::ZERO => is_between_sweeps,
+            SmState::MASTER => is_between_sweeps && has_asked && !self.is_incomplete,
+            SmState::STANDBY => is_between_sweeps && has_asked && self.unanswered == 0,
+            _ => false,
+        }
+    }
+
     /// Time at which it has to be called again ([`Manager::expire`]) if nothing arrives before.
     pub fn wake_at(&self) -> Option<Time> {
         let computed = match self.stage {
@@ -276,7 +297,7 @@ impl Manager {
     }
 
     fn begin_sweep(&mut self, cause: SweepCause, now: Time) {
-        self.due = None;
+        (self.due, self.is_incomplete) = (None, false);
         self.before = self.counters;
         self.sweeps.push(Sweep::new(cause, now));
         self.stage = Stage::Discovering;
@@ -322,6 +343,11 @@ impl Manager {
                 Stage::Idle => return,
                 Stage::Light => {
                     self.stage = Stage::Idle;
+                    if let Some(cause) = self.due {
+                        self.begin_sweep(cause, now);
+                        continue;
+                    }
+                    self.unchanged_since = Some(self.looking_since);
                     self.next_look = self.next_look_after(now);
                     return;
                 }
@@ -369,9 +395,9 @@ impl Manager {
 
     /// An agent has refused a request: repeating it would not help.
     fn refused(&mut self, request: &Request) {
-        let due = self.due;
+        let before = (self.due, self.is_incomplete);
         self.give_up(request);
-        self.due = due;
+        (self.due, self.is_incomplete) = before;
     }
 
     /// A request was not answered.
@@ -388,11 +414,9 @@ impl Manager {
                 // What the switch has is not known any more.
                 let guid = self.found.nodes[node].info.node_guid.0;
                 self.known_tables.remove(&guid);
-                self.due.get_or_insert(SweepCause::NoAnswer);
+                self.is_incomplete = true;
             }
-            Purpose::Set => {
-                self.due.get_or_insert(SweepCause::NoAnswer);
-            }
+            Purpose::Set => self.is_incomplete = true,
             Purpose::Description(_) | Purpose::Switch(_) | Purpose::Port { .. } => {}
         }
     }

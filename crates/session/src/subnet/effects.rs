@@ -9,6 +9,7 @@ use super::SubnetState;
 
 impl SubnetState {
     pub(super) fn apply<B: Observer>(&mut self, node: usize, effect: Effect, engine: &mut Engine<B>) {
+        self.changed_at = engine.now();
         match effect {
             Effect::PortState(port) => {
                 if let Some(cable) = self.nodes[node].cables.get(usize::from(port)).copied().flatten() {

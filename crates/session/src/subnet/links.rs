@@ -52,6 +52,7 @@ impl SubnetState {
         let before = self.calendar.len();
         self.calendar.retain(|_, event| !on_it(event));
         self.datagrams.lost += (before - self.calendar.len()) as u64;
+        self.changed_at = engine.now();
         for (node, port) in self.ends[link.index()] {
             self.nodes[node].agent.link_down(port);
             self.report_change(node, engine);
@@ -66,6 +67,7 @@ impl SubnetState {
         if is_dead || !self.failed.remove(&link) {
             return;
         }
+        self.changed_at = engine.now();
         for (node, port) in self.ends[link.index()] {
             self.nodes[node].agent.link_up(port);
             self.report_change(node, engine);

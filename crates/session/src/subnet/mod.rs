@@ -114,6 +114,8 @@ pub(crate) struct SubnetState {
     discards: bool,
     /// Number of ended sweeps of all managers after which the layers of paths were taken over.
     layers_of: usize,
+    /// Time of the last change of a link, a table or a LID.
+    changed_at: Time,
     /// True once a first sweep has ended: until then there are no paths that hosts could ask for, and they do not send.
     was_up: bool,
 }
@@ -188,6 +190,7 @@ impl SubnetState {
             datagrams: Datagrams::default(),
             discards,
             layers_of: 0,
+            changed_at: Time::ZERO,
             was_up: plan.is_configured,
         }
     }
@@ -225,6 +228,12 @@ impl SubnetState {
     /// Time of the next event.
     pub(crate) fn next_time(&self) -> Option<Time> {
         self.calendar.first_key_value().map(|((at, _), _)| *at)
+    }
+
+    /// True if only light sweeps and questions between managers are to come, which change nothing unless something else does.
+    pub(crate) fn is_settled(&self) -> bool {
+        let is_reported = self.nodes.iter().all(|node| !node.trap);
+        is_reported && self.managers.iter().all(|of| of.manager.is_settled(self.changed_at))
     }
 
     fn schedule(&mut self, at: Time, event: Event) {

@@ -43,10 +43,10 @@ fn write(build: &mut Build) {
     draft.section("[subnet_manager]");
     draft.key("nodes", format!("{chosen:?}"));
     draft.text("start", start);
-    draft.key("smps_on_wire", draw.range(1, 64));
-    draft.key("vl15_buffer", draw.range(1, 8));
+    draft.key("smps_on_wire", draw.range(1, 16));
+    draft.key("vl15_buffer", draw.range(2, 8));
     draft.key("lmc", draw.range(0, 2));
-    draft.key("retries", draw.range(0, 3));
+    draft.key("retries", draw.range(0, 6));
     draft.key("traps", traps);
     // Runs take some microseconds: management has to be as fast.
     for (key, most) in
@@ -54,7 +54,9 @@ fn write(build: &mut Build) {
     {
         draft.text(key, format!("{} ns", draw.range(1, most)));
     }
-    for key in ["timeout", "sweep_interval", "poll_interval"] {
-        draft.text(key, format!("{} ns", draw.range(300, 3000)));
+    // Longer than a round trip on the slowest links.
+    draft.text("timeout", format!("{} us", draw.range(20, 60)));
+    for key in ["sweep_interval", "poll_interval"] {
+        draft.text(key, format!("{} ns", draw.range(1_000, 90_000)));
     }
 }
