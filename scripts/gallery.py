@@ -89,15 +89,15 @@ wait are late by the whole time of the failure. The picture has what the network
 
 
 BRING_UP = """
-With one request under way the time is the sum of all round trips: {each} µs for each request of the largest tree. With more, the
-manager's first switch is the bottleneck: it passes on every request and every answer, {least} µs for each request at best. The work is the
-same in all columns.
+With one request under way the time is the sum of all round trips: {each} µs for each request of the largest tree. With
+more, the manager's first switch is the bottleneck: it passes on every request and every answer, {least} µs for each
+request at best. The work is the same in all columns.
 """
 
 
 TRAPS = """
-Until the tables are set, what they send over the failed link is lost. A trap starts the sweep at once, and the number of requests
-under way decides how long it takes; light sweeps notice the failure at the next of their rounds.
+Until the tables are set, what they send over the failed link is lost. A trap starts the sweep at once, and the number
+of requests under way decides how long it takes; light sweeps notice the failure at the next of their rounds.
 """
 
 
@@ -490,7 +490,10 @@ def subnet_bring_up(file: Path) -> Shown:
     }
     up = {key: run.summary["subnet.up_ns"] / 1e6 for key, run in runs.items()}
     work = {size: runs[size, windows[0]] for size in sizes}
-    nodes = {size: int(work[size].table("subnet_sweeps")[["switches", "adapters"]].sum(axis=1)[0]) for size in sizes}
+    nodes = {
+        size: int(work[size].table("subnet_sweeps")[["switches", "adapters"]].sum(axis=1)[0])
+        for size in sizes
+    }
     rows = [
         [
             f"{size}-ary",
@@ -507,6 +510,8 @@ def subnet_bring_up(file: Path) -> Shown:
             look = {**line_look(number), "marker": "os^D"[number]}
             times = [up[size, window] for size in sizes]
             axes.loglog([nodes[size] for size in sizes], times, label=f"{window} under way", **look)
+        plain_log(axes.yaxis)
+        plain_log(axes.xaxis)
         axes.set(xlabel="switches and hosts", ylabel="subnet up after (ms)")
         axes.set_title("3-level fat trees: a subnet comes up")
         axes.legend(title="requests")
