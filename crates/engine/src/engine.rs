@@ -185,8 +185,8 @@ impl<B: Observer> Engine<B> {
         for partition in &mut self.partitions {
             let (context, failed) = (&mut partition.context, &partition.failed);
             for (port, sender) in context.ports.senders.iter().enumerate() {
-                let failed = failed.get(&(port as u32)).copied();
-                let until = failed.unwrap_or_else(|| sender.transmitting_until());
+                let busy_until = failed.get(&(port as u32)).copied().unwrap_or(sender.busy_until);
+                let until = sender.transmitting_until(busy_until);
                 let until = management.data_until(sender.channel, until);
                 if until > now {
                     visit(&mut context.observer, sender.channel, sender.last_lane, until);

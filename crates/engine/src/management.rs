@@ -41,15 +41,13 @@ impl<B: Observer> Engine<B> {
         let sender = &mut partition.context.ports.senders[port as usize];
         let failed = partition.failed.get_mut(&port);
         let before = failed.as_deref().copied().unwrap_or(sender.busy_until);
-        let carried = failed.as_deref().copied().unwrap_or_else(|| sender.transmitting_until());
+        let carried = sender.transmitting_until(before);
         let until = sender.occupy(before, now, bytes);
         match failed {
             Some(busy_until) => *busy_until = until,
-            None => {
-                sender.busy_until = until;
-                sender.carried_until = sender.carried_until.max(until);
-            }
+            None => sender.busy_until = until,
         }
+        sender.carried_until = sender.carried_until.max(until);
         let data = self.management.data_until(channel, carried);
         self.management.0.insert(channel, Occupied { data, until });
         until + sender.latency

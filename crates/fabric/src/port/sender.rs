@@ -61,9 +61,10 @@ pub struct Sender {
 }
 
 impl Sender {
-    /// The time at which the transmission in progress ends.
-    pub fn transmitting_until(&self) -> Time {
-        if self.is_paced() { self.carried_until } else { self.busy_until }
+    /// The time at which the transmission in progress ends on a link that is busy until `busy_until`: by [`Sender::busy_until`], or as
+    /// [`Sender::fail`] has returned it.
+    pub fn transmitting_until(&self, busy_until: Time) -> Time {
+        if self.is_paced() { self.carried_until } else { busy_until }
     }
 
     /// True if the switch sends the units of a packet at longer intervals than the link needs.
