@@ -256,3 +256,30 @@ fn a_manager_on_a_switch() {
     balanced(&trapped);
     assert_eq!(causes(&trapped)[..2], ["start", "trap"]);
 }
+
+/// The switch of the master fails, and comes back without anything: the standby takes over, and gives the subnet back.
+#[test]
+fn a_manager_starts_again_with_its_switch() {
+    let set = [
+        ("subnet_manager.nodes", r#"["S(0)", "H(2).0"]"#),
+        ("subnet_manager.poll_interval", "\"300 us\""),
+        ("subnet_manager.poll_retries", "1"),
+        ("subnet_manager.timeout", "\"100 us\""),
+        ("subnet_manager.retries", "0"),
+        ("run.duration", "\"20 ms\""),
+        ("faults.plan", r#"[{ switch = "S(0)", at = "2 ms", until = "8 ms" }]"#),
+    ];
+    let outcome = run(RING, &set);
+    balanced(&outcome);
+    let places: Vec<(String, String)> =
+        texts(&outcome, "subnet_sweeps", "manager").into_iter().zip(causes(&outcome)).collect();
+    let of = |manager: &str, cause: &str| {
+        places.iter().filter(|place| **place == (manager.into(), cause.into())).count()
+    };
+    assert_eq!((of("S(0)", "start"), of("H(2).0", "master_lost")), (2, 1), "{places:?}");
+    assert_eq!(summary(&outcome).masters, ["S(0)"], "{places:?}");
+    // Without a return the standby stays the master, and nothing keeps the run from its end.
+    let gone = [("faults.plan", r#"[{ switch = "S(0)", at = "2 ms" }]"#), ("run.drain_limit", "\"1000 s\"")];
+    let never: Vec<_> = set[..6].iter().chain(&gone).copied().collect();
+    assert_eq!(summary(&run(RING, &never)).masters, ["H(2).0"]);
+}

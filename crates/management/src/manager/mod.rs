@@ -174,6 +174,13 @@ impl Manager {
         self.begin_sweep(SweepCause::Start, now);
     }
 
+    /// Its node has no power: it forgets everything but the record of its sweeps, until [`Manager::start`].
+    pub fn power_off(&mut self) {
+        let (counters, sweeps) = (self.counters, std::mem::take(&mut self.sweeps));
+        let fresh = Self::new(self.settings.clone(), self.guid, self.port);
+        *self = Self { counters, before: counters, sweeps, ..fresh };
+    }
+
     /// Its state.
     pub fn state(&self) -> SmState {
         self.state
@@ -232,6 +239,8 @@ impl Manager {
             SmState::MASTER if self.settings.sweep_interval == Time::ZERO => is_between_sweeps,
             SmState::MASTER => is_between_sweeps && has_asked && !self.is_incomplete,
             SmState::STANDBY => is_between_sweeps && has_asked && self.unanswered == 0,
+            // Without power.
+            SmState::NOT_ACTIVE => true,
             _ => false,
         }
     }

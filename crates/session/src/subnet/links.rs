@@ -87,6 +87,10 @@ impl SubnetState {
         state.queue.clear();
         (state.is_dead, state.trap) = (true, false);
         state.agent.power_off();
+        if let Some(number) = self.manager_at(node) {
+            self.managers[number].manager.power_off();
+            self.managers[number].wake_at = Time::MAX;
+        }
         self.calendar.retain(|_, event| !matches!(event, Event::Handled { node: of } if *of == node));
         self.apply_routes(node, engine);
     }
@@ -100,6 +104,10 @@ impl SubnetState {
             if !self.broken.contains(&link) {
                 self.restore_link(link, engine);
             }
+        }
+        if let Some(number) = self.manager_at(node) {
+            self.managers[number].manager.start(engine.now());
+            self.serve_manager(number, engine);
         }
     }
 
