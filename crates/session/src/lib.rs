@@ -8,8 +8,10 @@ mod change;
 mod feed;
 mod inject;
 mod session;
+mod tap;
 
 pub use change::{Change, ChangeError};
 pub use feed::{Event, EventKind, Events, Feed, Subscription};
 pub use inject::{InjectError, Injection, MessageId};
 pub use session::Session;
+pub use tap::{CaptureFilter, Captured, CapturedContent};
