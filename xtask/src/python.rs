@@ -38,7 +38,7 @@ const MODULES: [Module; 8] = [
     module(
         "sections",
         "Sections of an experiment.",
-        &["Links", "Switch", "Host", "Routing", "Traffic", "Run", "Measure"],
+        &["Links", "Switch", "Host", "Routing", "Traffic", "Run", "Measure", "Capture"],
     ),
     Module {
         name: "sweep",
