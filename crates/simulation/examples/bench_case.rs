@@ -38,12 +38,18 @@ fn run() -> Result<serde_json::Value, Failure> {
     let base = Path::new(&file).parent().unwrap_or(Path::new("."));
     let prepared = Prepared::new(experiment, base, &file)?;
     permit(&prepared, None, &file)?;
-    let plan = prepared.experiment.capture.as_ref().map(|capture| CapturePlan::new(capture, &prepared, &file));
+    let plan =
+        prepared.experiment.capture.as_ref().map(|capture| CapturePlan::new(capture, &prepared, &file));
     let (outcome, seconds) = match plan.transpose()? {
         None => timed(|| Ok(simulate(&prepared, &Control::default()))),
         Some(plan) => timed(|| {
-            let captured =
-                simulate_captured(&prepared, &Control::default(), &plan, std::io::sink(), Capturing::WholeRun);
+            let captured = simulate_captured(
+                &prepared,
+                &Control::default(),
+                &plan,
+                std::io::sink(),
+                Capturing::WholeRun,
+            );
             captured.map(|(outcome, _)| outcome)
         }),
     };
@@ -54,9 +60,7 @@ fn run() -> Result<serde_json::Value, Failure> {
     clippy::disallowed_methods,
     reason = "wall-clock time is the result here, and no simulated result depends on it"
 )]
-fn timed(
-    work: impl FnOnce() -> std::io::Result<Outcome>,
-) -> (std::io::Result<Outcome>, f64) {
+fn timed(work: impl FnOnce() -> std::io::Result<Outcome>) -> (std::io::Result<Outcome>, f64) {
     let begun = Instant::now();
     let result = work();
     (result, begun.elapsed().as_secs_f64())

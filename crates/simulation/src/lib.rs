@@ -23,7 +23,7 @@ mod waiting;
 mod watch;
 
 pub use by_name::NameError;
-pub use capture::{Capturing, CaptureReport, CapturedInterface, CapturePlan, simulate_captured};
+pub use capture::{CapturePlan, CaptureReport, CapturedInterface, Capturing, simulate_captured};
 pub use catalogue::{catalogue, results_schema};
 pub use control::{Control, Phase};
 pub use demands::{Demands, DemandsError, demands};

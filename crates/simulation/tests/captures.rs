@@ -8,9 +8,7 @@ use std::process::Command;
 
 use common::{ALL, everything, prepare, run};
 use fabricsim_model::Data;
-use fabricsim_simulation::{
-    CapturePlan, CaptureReport, Capturing, Control, Outcome, simulate_captured,
-};
+use fabricsim_simulation::{CapturePlan, CaptureReport, Capturing, Control, Outcome, simulate_captured};
 use fabricsim_spec::Capture;
 use fabricsim_units::Time;
 use fabricsim_wire::capture::{self, ErfRecord};
@@ -194,7 +192,8 @@ fn times_and_the_number_of_packets_are_limited() {
     };
     let (from, to) = (Time::ns(1000), Time::ns(2000));
     let part = Capture { from, to: Some(to), ..all_of(&["*"]) };
-    let within = whole.iter().filter(|record| (1000..2000).contains(&record["time_ns"].as_u64().unwrap_or(0)));
+    let within =
+        whole.iter().filter(|record| (1000..2000).contains(&record["time_ns"].as_u64().unwrap_or(0)));
     let within: Vec<Value> = within.cloned().map(strip).collect();
     for how in [Capturing::WholeRun, Capturing::Only] {
         let (outcome, report, file) = captured(MESH, &[], &part, how);
@@ -203,8 +202,7 @@ fn times_and_the_number_of_packets_are_limited() {
     }
     for partitions in ["1", "3"] {
         let few = Capture { packets: 100, ..all_of(&["*"]) };
-        let (_, report, file) =
-            captured(MESH, &[("run.partitions", partitions)], &few, Capturing::WholeRun);
+        let (_, report, file) = captured(MESH, &[("run.partitions", partitions)], &few, Capturing::WholeRun);
         assert_eq!(records(&file), whole[..100]);
         assert_eq!((report.limit_reached, report.missed), (true, whole.len() as u64 - 100));
     }
@@ -253,7 +251,8 @@ fn patterns_choose_directions_links_and_ports() {
 #[test]
 fn packets_that_infiniband_cannot_have_are_refused() {
     let prepared = prepare(MESH, &[("host.mtu", "8192 B"), ("links.all.buffer", "64 KiB")]);
-    let error = CapturePlan::new(&all_of(&["*"]), &prepared, "test.toml").map(|_| ()).unwrap_err().to_string();
+    let error =
+        CapturePlan::new(&all_of(&["*"]), &prepared, "test.toml").map(|_| ()).unwrap_err().to_string();
     assert_eq!(
         error,
         "test.toml: host.mtu: 8192 B is not allowed with a capture: InfiniBand's packets have at most 8190 bytes"
@@ -320,16 +319,27 @@ fn wireshark_shows_the_fields_of_every_kind_of_packet() {
     let answer = ("transport.answer", "32 B");
     let cases: [(&str, &[(&str, &str)], &str, &[&str]); 3] = [
         ("mesh.pcapng", &[], MESH, &["RC SEND First", "RC SEND Middle", "RC SEND Last", "RC SEND Only"]),
-        ("ordering.pcapng", &[large, answer], ALL, &["CNP", "RC Acknowledge", "RC SEND Only"]),
+        (
+            "ordering.pcapng",
+            &[large, answer, ("run.drain", "none")],
+            ALL,
+            &["CNP", "RC Acknowledge", "RC SEND Only"],
+        ),
         (
             "windows.pcapng",
-            &[large, answer, ("congestion_control.algorithm", "swift"), ("transport.mode", "none"), ("measure.exchanges", "0")],
-            ALL,
-            &["RC Acknowledge", "RC SEND Only"],
+            &[large, ("congestion_control.algorithm", "swift")],
+            MESH,
+            &["RC Acknowledge", "RC SEND First"],
         ),
     ];
     let mut fields: Vec<&str> = FIELDS.iter().map(|&(_, field)| field).collect();
-    fields.extend(["frame.time_epoch", "frame.len", "_ws.malformed", "infiniband.reserved", "infiniband.aeth.syndrome"]);
+    fields.extend([
+        "frame.time_epoch",
+        "frame.len",
+        "_ws.malformed",
+        "infiniband.reserved",
+        "infiniband.aeth.syndrome",
+    ]);
     for (name, overrides, experiment, kinds) in cases {
         let (_, report, file) = captured(experiment, overrides, &all_of(&["*"]), Capturing::WholeRun);
         let Some(rows) = tshark(name, &file, &fields) else { return };
@@ -354,7 +364,8 @@ fn wireshark_shows_the_fields_of_every_kind_of_packet() {
             assert_eq!(*time, format!("{}.{:09}", ns / 1_000_000_000, ns % 1_000_000_000));
             assert_eq!(len.parse(), Ok(record["lrh"]["packet_length"].as_u64().unwrap_or_default() * 4 + 2));
             assert_eq!(malformed, "", "{record}");
-            let marks = u8::from(record["bth"]["fecn"] == true) << 7 | u8::from(record["bth"]["becn"] == true) << 6;
+            let marks =
+                u8::from(record["bth"]["fecn"] == true) << 7 | u8::from(record["bth"]["becn"] == true) << 6;
             if summary != "CNP" {
                 assert_eq!(u8::from_str_radix(&reserved[..2], 16), Ok(marks), "{record}");
             }

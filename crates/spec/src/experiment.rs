@@ -4,8 +4,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Capture, CongestionControl, Faults, Host, Job, Links, Measure, Routing, Run, Sweep, Switch, Topology, Traffic,
-    Transport, Tune,
+    Capture, CongestionControl, Faults, Host, Job, Links, Measure, Routing, Run, Sweep, Switch, Topology,
+    Traffic, Transport, Tune,
 };
 
 /// One experiment: a network, its traffic, and the measurement.

@@ -52,7 +52,15 @@ impl Endpoint for DatagramEndpoint {
     #[inline(always)]
     fn open(&mut self, message: Message, is_response: bool, _now: Time) {
         let Message { created, destination, bytes, stream, tag } = message;
-        self.datagram.open(Outgoing { created, destination, left: bytes, stream, tag, is_response, is_begun: false });
+        self.datagram.open(Outgoing {
+            created,
+            destination,
+            left: bytes,
+            stream,
+            tag,
+            is_response,
+            is_begun: false,
+        });
     }
 
     #[inline(always)]

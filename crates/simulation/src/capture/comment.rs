@@ -20,9 +20,11 @@ pub(super) fn write(
     text.clear();
     // Writing to a text cannot fail.
     let _ = describe(text, prepared, packet, extensions);
-    if frame.bytes.len() < frame.len {
-        let (bytes, len) = (packet.bytes, frame.len);
+    let (bytes, len) = (packet.bytes, frame.len);
+    if frame.bytes.len() < len {
         let _ = write!(text, ", cut: {bytes} B simulated, {len} B with all headers");
+    } else if bytes as usize > len + 3 {
+        let _ = write!(text, ", {bytes} B on the link");
     }
 }
 

@@ -40,8 +40,8 @@ impl Framer {
         Self { lids, lanes_per_class, buffer: vec![0; LONGEST as usize] }
     }
 
-    /// The bytes of a packet on `lane`. The whole takes as many bytes as the simulated packet, but for up to three: InfiniBand's packets
-    /// have a multiple of 4 and two more.
+    /// The bytes of a packet on `lane`. A packet with payload takes as many bytes as the simulated packet, but for up to three:
+    /// InfiniBand's packets have a multiple of 4 and two more.
     pub(super) fn frame(
         &mut self,
         packet: &Packet,
@@ -59,12 +59,22 @@ impl Framer {
         };
         let least = Lrh::LEN + transport.len() + ICRC_LEN + VCRC_LEN;
         let size = packet.bytes.min(LONGEST) as usize;
-        let payload = &ZEROS[..size.saturating_sub(least) / 4 * 4];
+        let room = size.saturating_sub(least) / 4 * 4;
+        let payload = &ZEROS[..room.min(longest_payload(&transport))];
         let whole = packet::Packet { lrh, grh: None, transport, payload };
         let Ok(len) = whole.emit(&mut self.buffer) else {
             unreachable!("headers fit their opcode, and the buffer the longest packet")
         };
         Frame { bytes: &self.buffer[..len.min(size)], len }
+    }
+}
+
+/// Bytes of payload that packets with these headers may have: acknowledgements have none.
+fn longest_payload(headers: &Headers) -> usize {
+    match (headers.bth.opcode, headers.operands) {
+        (Opcode::CNP, _) => packet::CNP_PAYLOAD.len(),
+        (_, Operands::Acknowledge(_)) => 0,
+        _ => ZEROS.len(),
     }
 }
 
@@ -130,4 +140,94 @@ fn queue_pair(packet: &Packet, ordering: Option<&Header>) -> Qpn {
 pub(super) fn ordering(extensions: Option<&ExtensionHeaders>) -> Option<Header> {
     let label = extensions?.label.as_ref()?;
     Header::from_bytes(&label.header)
+}
+
+#[cfg(test)]
+mod tests {
+    use fabricsim_units::Time;
+    use fabricsim_wire::packet::PacketView;
+
+    use super::*;
+
+    fn framer() -> Framer {
+        Framer::new(vec![Lid(3), Lid(7)], 2)
+    }
+
+    fn packet(kind: PacketKind, bytes: u32) -> Packet {
+        let packet = Packet::new(kind, (HostId(1), HostId(0)), bytes, Time::ZERO);
+        Packet { sequence: 0x0100_0005, stream: 2, fecn: true, first: false, ..packet }
+    }
+
+    #[test]
+    fn a_packet_takes_the_bytes_of_the_simulated_one() {
+        for bytes in 26..4000 {
+            let mut framer = framer();
+            let frame = framer.frame(&packet(PacketKind::Data, bytes), Vl(3), None);
+            assert!(
+                frame.len == frame.bytes.len()
+                    && frame.len <= bytes as usize
+                    && frame.len + 4 > bytes as usize
+            );
+            let view = PacketView::new(frame.bytes).unwrap();
+            assert!(view.vcrc().is_right() && view.icrc().is_some_and(|icrc| icrc.is_right()));
+            assert_eq!(view.bytes().len(), frame.len);
+        }
+    }
+
+    #[test]
+    fn headers_have_the_meaning_of_the_packet() {
+        let mut framer = framer();
+        let frame = framer.frame(&packet(PacketKind::Data, 100), Vl(3), None);
+        let found = PacketView::new(frame.bytes).unwrap().packet().unwrap();
+        let lrh = found.lrh;
+        assert_eq!((lrh.vl, lrh.sl, lrh.slid, lrh.dlid), (Vl(3), Sl(1), Lid(7), Lid(3)));
+        let bth = found.transport.bth;
+        assert_eq!((bth.opcode, bth.dest_qp, bth.psn.get()), (Opcode(0x02), Qpn(0x03_0001), 5));
+        assert!(bth.fecn && !bth.becn && !bth.ack_request && bth.p_key == PKey::DEFAULT);
+    }
+
+    #[test]
+    fn packets_without_data_have_no_more_than_infinibands() {
+        for (kind, bytes, len) in [
+            (PacketKind::Notification, 64, 42),
+            (PacketKind::Notification, 32, 30),
+            (PacketKind::Acknowledgement, 64, 30),
+            (PacketKind::Acknowledgement, 30, 30),
+        ] {
+            assert_eq!(framer().frame(&packet(kind, bytes), Vl(0), None).len, len, "{kind:?}, {bytes} B");
+        }
+    }
+
+    #[test]
+    fn a_packet_that_is_too_small_is_cut() {
+        for (kind, len) in [(PacketKind::Data, 26), (PacketKind::Acknowledgement, 30)] {
+            let mut framer = framer();
+            let frame = framer.frame(&packet(kind, 8), Vl(0), None);
+            assert_eq!((frame.bytes.len(), frame.len), (8, len));
+        }
+        let mut framer = framer();
+        let frame = framer.frame(&packet(PacketKind::Data, 100_000), Vl(0), None);
+        assert_eq!((frame.bytes.len(), frame.len), (8190, 8190));
+    }
+
+    #[test]
+    fn answers_of_ordering_protocols_are_acknowledgements() {
+        let header = |kind, reason| Header {
+            kind,
+            reason,
+            seq: fabricsim_protocols::ordering::Seq(9),
+            ..Header::default()
+        };
+        let of = |kind, reason| headers(&packet(PacketKind::Transport, 64), Some(&header(kind, reason)));
+        let syndrome = |headers: Headers| match headers.operands {
+            Operands::Acknowledge(aeth) => u8::from(aeth.syndrome),
+            other => panic!("{other:?}"),
+        };
+        assert_eq!(syndrome(of(Kind::Ack, Reason::None)), 0x1f);
+        assert_eq!(syndrome(of(Kind::Nack, Reason::OutOfSequence)), 0x60);
+        assert_eq!(syndrome(of(Kind::Nack, Reason::BufferFull)), 0x21);
+        let fin = of(Kind::Fin, Reason::None);
+        assert!(fin.bth.ack_request && fin.bth.psn.get() == 9 && fin.operands == Operands::None);
+        assert_eq!(fin.bth.dest_qp, Qpn(0x80_0000));
+    }
 }

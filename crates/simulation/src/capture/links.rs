@@ -69,7 +69,9 @@ fn unknown(pattern: &str, names: &[[String; 3]]) -> String {
         Some(name) => format!("no link matches `{pattern}`; did you mean `{name}`?"),
         None => {
             let example = names.first().map(|[_, direction, _]| direction.as_str()).unwrap_or_default();
-            format!("no link matches `{pattern}`: give the names of its ends, for example `{example}`, or a pattern with `*`")
+            format!(
+                "no link matches `{pattern}`: give the names of its ends, for example `{example}`, or a pattern with `*`"
+            )
         }
     }
 }

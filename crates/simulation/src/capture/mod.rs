@@ -200,8 +200,14 @@ impl<'a, W: Write> Progress<'a, W> {
             unreachable!("only chosen ports are captured")
         };
         let time_ns = captured.time.0 / Time::ns(1).0;
-        let mut record =
-            OutgoingRecord { time_ns, bytes: &[], packet_len: 0, link_len: 0, is_error: false, comment: None };
+        let mut record = OutgoingRecord {
+            time_ns,
+            bytes: &[],
+            packet_len: 0,
+            link_len: 0,
+            is_error: false,
+            comment: None,
+        };
         let mut interface = self.interfaces[place].0;
         match &captured.content {
             CapturedContent::Packet(packet, lane, extensions) => {

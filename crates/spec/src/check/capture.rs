@@ -9,8 +9,10 @@ pub(super) fn check(capture: &Capture) -> Result<(), Found> {
         return error("links", "the list is empty: name at least one link, or a pattern with `*`".to_owned());
     }
     if !capture.has_file_name() {
-        let message =
-            format!("{:?} is not allowed: give a name without folders that ends with `.pcapng`", capture.file);
+        let message = format!(
+            "{:?} is not allowed: give a name without folders that ends with `.pcapng`",
+            capture.file
+        );
         return error("file", message);
     }
     match capture.to {
