@@ -13,10 +13,7 @@ use fabricsim_wire::{Psn, Record};
 /// Longest packet that LRH can express, from LRH to VCRC: 2047 words of 4 bytes and VCRC.
 pub(super) const LONGEST: u32 = 2047 * 4 + VCRC_LEN as u32;
 
-/// Payload of simulated packets: there is none, so it is all zeros.
-static ZEROS: [u8; LONGEST as usize] = [0; LONGEST as usize];
-
-/// Writes the bytes of simulated packets.
+/// Writes the bytes of simulated packets. They have no payload, so it is all zeros.
 #[derive(Clone, Debug)]
 pub(super) struct Framer {
     /// LID of each host.
@@ -59,10 +56,8 @@ impl Framer {
         };
         let least = Lrh::LEN + transport.len() + ICRC_LEN + VCRC_LEN;
         let size = packet.bytes.min(LONGEST) as usize;
-        let room = size.saturating_sub(least) / 4 * 4;
-        let payload = &ZEROS[..room.min(longest_payload(&transport))];
-        let whole = packet::Packet { lrh, grh: None, transport, payload };
-        let Ok(len) = whole.emit(&mut self.buffer) else {
+        let words = (size.saturating_sub(least) / 4).min(longest_payload(&transport) / 4);
+        let Ok(len) = packet::emit_zeros(&lrh, &transport, words, &mut self.buffer) else {
             unreachable!("headers fit their opcode, and the buffer the longest packet")
         };
         Frame { bytes: &self.buffer[..len.min(size)], len }
@@ -74,7 +69,7 @@ fn longest_payload(headers: &Headers) -> usize {
     match (headers.bth.opcode, headers.operands) {
         (Opcode::CNP, _) => packet::CNP_PAYLOAD.len(),
         (_, Operands::Acknowledge(_)) => 0,
-        _ => ZEROS.len(),
+        _ => LONGEST as usize,
     }
 }
 
