@@ -252,3 +252,63 @@ impl<'a, W: Write> Progress<'a, W> {
         Ok(self.report)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use fabricsim_wire::dissect::dissect;
+    use fabricsim_wire::fcp::{Fcp, FcpOp};
+
+    use super::*;
+
+    fn prepared() -> Prepared {
+        let text = "[topology]\nsingle-switch = { hosts = 2 }\n[run]\nduration = \"1 us\"\n";
+        let experiment = fabricsim_spec::read(text, "f.toml", &[]).unwrap();
+        Prepared::new(experiment, Path::new("."), "f.toml").unwrap()
+    }
+
+    /// Packets that exist as bytes go into the file as they are; flow-control packets on an interface of their own.
+    #[test]
+    fn bytes_are_written_as_they_are() {
+        let prepared = prepared();
+        let capture = Capture {
+            links: vec!["*".to_owned()],
+            file: String::new(),
+            from: Time::ZERO,
+            to: None,
+            packets: 10,
+        };
+        let plan = CapturePlan::new(&capture, &prepared, "f.toml").unwrap();
+        let mut progress = Progress::new(&plan, &prepared, Vec::new()).unwrap();
+        let mut framer = Framer::new(vec![Lid(1), Lid(2)], 1);
+        let ends = (HostId(0), HostId(1));
+        let packet = fabricsim_model::Packet::new(fabricsim_model::PacketKind::Data, ends, 100, Time::ZERO);
+        let data = framer.frame(&packet, fabricsim_units::Vl(0), None).bytes.to_vec();
+        let mut fcp = [0; Fcp::WIRE_LEN];
+        let credits = Fcp { op: FcpOp::Normal, total_blocks_sent: 3, credit_limit: 9, ..Fcp::default() };
+        credits.emit_packet(&mut fcp).unwrap();
+        for (time, port, content) in [
+            (1000, 1, CapturedContent::Bytes(data.clone().into(), "a datagram".into())),
+            (2000, 1, CapturedContent::FlowControl(fcp.into(), "".into())),
+            (3000, 2, CapturedContent::FlowControl(fcp.into(), "credits".into())),
+            (4000, 1, CapturedContent::FlowControl(fcp.into(), "".into())),
+        ] {
+            progress.write_one(&Captured { time: Time(time), port, content }).unwrap();
+        }
+        assert_eq!(progress.report.bytes, data.len() as u64 + 18);
+        let file = progress.writer.finish().unwrap();
+        let records = dissect(&file, "f").unwrap();
+        let names: Vec<_> =
+            records.iter().map(|record| record.interface.as_deref().unwrap_or_default()).collect();
+        let [first, second] = [1, 2].map(|port: usize| plan.names[port].clone());
+        let flow_control = format!("{first} flow control");
+        assert_eq!(names, [first, flow_control.clone(), format!("{second} flow control"), flow_control]);
+        let comments: Vec<_> = records.iter().map(|record| record.comment.as_deref()).collect();
+        assert_eq!(comments, [Some("a datagram"), None, Some("credits"), None]);
+        assert!(records[0].packet.icrc.is_some_and(|sum| sum.ok));
+        assert!(
+            records[1..].iter().all(|record| record.packet.fcp.is_some_and(|record| record.fcp == credits))
+        );
+    }
+}
