@@ -54,7 +54,7 @@ def capture(
     """Runs an experiment until its capture is complete, and writes what crosses the chosen links as pcapng.
 
     Args:
-        experiment: an experiment file, or an `Experiment`. What the other arguments leave out is that of its `[capture]`.
+        experiment: an experiment file, or an `Experiment`. Its `[capture]` has what the other arguments leave out.
         out: the file.
         links: names of links or patterns with `*`: `"SW11->SW12"` is one direction, `"SW11-SW12"` both.
         start: time from which on packets are captured: `"10 us"`.
@@ -79,7 +79,9 @@ def capture(
     given = {f"capture.{key}": value for key, value in values.items() if value is not None}
     experiment = as_experiment(experiment, set).with_values(given)
     if "capture" not in experiment.written():
-        raise InputError(f"{experiment.file}: no links are chosen: name at least one link with --links, or `capture.links`")
+        raise InputError(
+            f"{experiment.file}: no links are chosen: name at least one link with --links, or `capture.links`"
+        )
     out = Path(out)
     temporary = _reserve(out, force)
     try:
@@ -100,7 +102,9 @@ def _reserve(out: Path, force: bool) -> Path:
         handle, name = tempfile.mkstemp(prefix=f".{out.name}.", dir=out.parent)
         os.close(handle)
     except OSError as error:
-        raise InputError(f"{out}: it cannot be written: {error.strerror or error}; choose another file") from error
+        raise InputError(
+            f"{out}: it cannot be written: {error.strerror or error}; choose another file"
+        ) from error
     return Path(name)
 
 
@@ -117,4 +121,6 @@ def _rename(temporary: Path, out: Path, force: bool) -> None:
         temporary.chmod(0o666 & ~mask)
         temporary.replace(out)
     except OSError as error:
-        raise InputError(f"{out}: it cannot be written: {error.strerror or error}; choose another file") from error
+        raise InputError(
+            f"{out}: it cannot be written: {error.strerror or error}; choose another file"
+        ) from error

@@ -17,7 +17,6 @@ from fabricsim.results import Result, frames_of
 from fabricsim.spec import Experiment, as_experiment
 from fabricsim.store import Reservation, read_folder, rescue
 
-
 CAPTURE_FILE = "capture.pcapng"
 """Name of a capture's file in a run folder, where the experiment gives none."""
 

@@ -266,7 +266,7 @@ impl Simulation {
 /// Results of a run.
 #[pyclass(frozen, module = "fabricsim._native")]
 struct Outcome {
-    outcome: simulation::Outcome,
+    run: simulation::Outcome,
     summary: String,
     /// Report of the capture as JSON.
     capture: Option<String>,
@@ -276,7 +276,7 @@ impl Outcome {
     fn new(outcome: simulation::Outcome, prepared: &Prepared) -> Self {
         let experiment = &prepared.experiment;
         let summary = outcome.json(&experiment.title, experiment.seed).to_string();
-        Self { summary, outcome, capture: None }
+        Self { summary, run: outcome, capture: None }
     }
 }
 
@@ -285,7 +285,7 @@ impl Outcome {
     /// "ok", "deadlock" or "interrupted".
     #[getter]
     fn status(&self) -> &'static str {
-        match self.outcome.status {
+        match self.run.status {
             Status::Ok => "ok",
             Status::Deadlock => "deadlock",
             Status::Interrupted => "interrupted",
@@ -304,12 +304,12 @@ impl Outcome {
 
     /// Names of the tables of results.
     fn tables(&self) -> Vec<&'static str> {
-        self.outcome.tables.iter().map(|table| table.name).collect()
+        self.run.tables.iter().map(|table| table.name).collect()
     }
 
     /// A table's columns: name, unit, description, type, values (little endian; names as a list).
     fn columns<'py>(&self, py: Python<'py>, table: &str) -> PyResult<Vec<PyColumn<'py>>> {
-        let found = self.outcome.tables.iter().find(|t| t.name == table);
+        let found = self.run.tables.iter().find(|t| t.name == table);
         let Some(Table { columns, .. }) = found else {
             return Err(bad_input(format!("there is no table \"{table}\"")));
         };

@@ -302,7 +302,9 @@ fn tshark(name: &str, file: &[u8], fields: &[&str]) -> Option<Vec<Vec<String>>> 
     std::fs::write(&path, file).expect("the folder of tests is writable");
     let mut command = Command::new("tshark");
     command.args(["-n", "-T", "fields", "-E", "separator=/t", "--disable-protocol", "rpcordma"]);
-    fields.iter().for_each(|field| _ = command.args(["-e", field]));
+    for field in fields {
+        command.args(["-e", field]);
+    }
     let Ok(output) = command.arg("-r").arg(&path).output() else {
         eprintln!("SKIPPED: there is no tshark: install it with scripts/apt tshark");
         return None;
@@ -312,12 +314,15 @@ fn tshark(name: &str, file: &[u8], fields: &[&str]) -> Option<Vec<Vec<String>>> 
     Some(rows.lines().map(|row| row.split('\t').map(str::to_owned).collect()).collect())
 }
 
+/// A file, overrides, an experiment, and kinds of packets that it must have.
+type Case<'a> = (&'a str, &'a [(&'a str, &'a str)], &'a str, &'a [&'a str]);
+
 /// Every kind of packet: data of all positions, notifications, acknowledgements, the packets of ordering protocols.
 #[test]
 fn wireshark_shows_the_fields_of_every_kind_of_packet() {
     let large = ("congestion_control.notification.size", "64 B");
     let answer = ("transport.answer", "32 B");
-    let cases: [(&str, &[(&str, &str)], &str, &[&str]); 3] = [
+    let cases: [Case; 3] = [
         ("mesh.pcapng", &[], MESH, &["RC SEND First", "RC SEND Middle", "RC SEND Last", "RC SEND Only"]),
         (
             "ordering.pcapng",

@@ -16,7 +16,9 @@ def to_plain(value: Any) -> Any:
     """
     if is_dataclass(value) and not isinstance(value, type):
         # A key that is a keyword of Python has an underscore at the end.
-        plain = to_plain({field.name.removesuffix("_"): getattr(value, field.name) for field in fields(value)})
+        plain = to_plain(
+            {field.name.removesuffix("_"): getattr(value, field.name) for field in fields(value)}
+        )
         kind, content = getattr(value, "kind", None), getattr(value, "_content", None)
         if not isinstance(kind, str):
             return plain

@@ -21,7 +21,6 @@ pub(super) fn choose(
     let names: Vec<[String; 3]> = (0..count).map(|port| names(graph, identity, port)).collect();
     let mut chosen = BTreeSet::new();
     for (number, pattern) in capture.links.iter().enumerate() {
-        let before = chosen.len();
         let of_pattern = (0..count).filter(|&port| {
             let [interface, direction, link] = &names[port as usize];
             [interface, direction, link].into_iter().any(|name| matches(pattern, name))
@@ -33,7 +32,6 @@ pub(super) fn choose(
             return Err(SpecError::at_key(file, &format!("capture.links.{number}"), message));
         }
         chosen.extend(found);
-        debug_assert!(chosen.len() >= before);
     }
     Ok(chosen.into_iter().collect())
 }
@@ -65,15 +63,13 @@ pub(super) fn interface_name(graph: &Graph, identity: &Identity, port: u32) -> S
 
 fn unknown(pattern: &str, names: &[[String; 3]]) -> String {
     let all = names.iter().take(SEARCHED as usize).flatten().map(String::as_str);
-    match nearest(pattern, all) {
-        Some(name) => format!("no link matches `{pattern}`; did you mean `{name}`?"),
-        None => {
-            let example = names.first().map(|[_, direction, _]| direction.as_str()).unwrap_or_default();
-            format!(
-                "no link matches `{pattern}`: give the names of its ends, for example `{example}`, or a pattern with `*`"
-            )
-        }
+    if let Some(name) = nearest(pattern, all) {
+        return format!("no link matches `{pattern}`; did you mean `{name}`?");
     }
+    let example = names.first().map(|[_, direction, _]| direction.as_str()).unwrap_or_default();
+    format!(
+        "no link matches `{pattern}`: give the names of its ends, for example `{example}`, or a pattern with `*`"
+    )
 }
 
 /// Simulated time in which the links of `ports` carry at most [`PACKETS`] packets of [`SMALLEST`] bytes.

@@ -224,14 +224,7 @@ impl<'a, W: Write> Progress<'a, W> {
             CapturedContent::FlowControl(bytes, comment) => {
                 (record.bytes, record.comment) = (bytes, Some(&**comment).filter(|text| !text.is_empty()));
                 (record.packet_len, record.link_len) = (bytes.len(), bytes.len());
-                interface = match self.interfaces[place].1 {
-                    Some(known) => known,
-                    None => {
-                        let name = format!("{} flow control", self.plan.names[place]);
-                        self.writer.add_interface(&name, InterfaceKind::FlowControl)?
-                    }
-                };
-                self.interfaces[place].1 = Some(interface);
+                interface = self.flow_control(place)?;
             }
         }
         let bytes = record.link_len as u64;
@@ -244,6 +237,18 @@ impl<'a, W: Write> Progress<'a, W> {
         report.first_ns.get_or_insert(time_ns);
         report.last_ns = Some(time_ns);
         Ok(())
+    }
+
+    /// The interface of a port's flow-control packets.
+    fn flow_control(&mut self, place: usize) -> io::Result<InterfaceId> {
+        let (_, known) = &mut self.interfaces[place];
+        if let Some(interface) = *known {
+            return Ok(interface);
+        }
+        let name = format!("{} flow control", self.plan.names[place]);
+        let interface = self.writer.add_interface(&name, InterfaceKind::FlowControl)?;
+        *known = Some(interface);
+        Ok(interface)
     }
 
     fn finish(mut self, session: &mut Session<Feed<Recorder>>) -> io::Result<CaptureReport> {
