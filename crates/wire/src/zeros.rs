@@ -3,8 +3,11 @@
 //! A CRC's state after zero bits is a linear function of the state before: a matrix over GF(2). Those of 4, 8, 16, ... bytes are
 //! computed when the program is compiled, each as the square of the one before.
 
-/// Matrices of 4 · 2^k zero bytes: the image of each bit of a state.
-type Powers = [[u32; 32]; POWERS];
+/// Matrices of 4 · 2^k zero bytes.
+type Powers = [Matrix; POWERS];
+
+/// Image of each value of each four bits of a state.
+type Matrix = [[u32; 16]; 8];
 
 /// As many as the words of the longest packet have bits.
 const POWERS: usize = 11;
@@ -28,36 +31,45 @@ fn after(powers: &Powers, state: u32, words: usize) -> u32 {
     used.fold(state, |state, (_, matrix)| apply(matrix, state))
 }
 
-const fn apply(matrix: &[u32; 32], state: u32) -> u32 {
-    let (mut image, mut bit) = (0, 0);
-    while bit < 32 {
-        image ^= matrix[bit] & (state >> bit & 1).wrapping_neg();
-        bit += 1;
+const fn apply(matrix: &Matrix, state: u32) -> u32 {
+    let (mut image, mut digit) = (0, 0);
+    while digit < 8 {
+        image ^= matrix[digit][(state >> (4 * digit) & 0xf) as usize];
+        digit += 1;
     }
     image
 }
 
 /// `reflected`: the polynomial, least significant bit first.
 const fn powers(reflected: u32) -> Powers {
-    let mut powers = [[0; 32]; POWERS];
-    let mut bit = 0;
-    while bit < 32 {
-        let (mut state, mut step) = (1_u32 << bit, 0);
-        while step < 32 {
-            state = state >> 1 ^ reflected & (state & 1).wrapping_neg();
-            step += 1;
-        }
-        powers[0][bit] = state;
-        bit += 1;
-    }
-    let mut k = 1;
+    let mut powers = [[[0; 16]; 8]; POWERS];
+    let mut k = 0;
     while k < POWERS {
-        let mut bit = 0;
-        while bit < 32 {
-            powers[k][bit] = apply(&powers[k - 1], powers[k - 1][bit]);
-            bit += 1;
+        let mut digit = 0;
+        while digit < 8 {
+            let mut value = 0;
+            while value < 16 {
+                let state = (value as u32) << (4 * digit);
+                powers[k][digit][value] = if k == 0 {
+                    after_word(reflected, state)
+                } else {
+                    apply(&powers[k - 1], apply(&powers[k - 1], state))
+                };
+                value += 1;
+            }
+            digit += 1;
         }
         k += 1;
     }
     powers
+}
+
+/// A state after 32 zero bits, by the definition.
+const fn after_word(reflected: u32, mut state: u32) -> u32 {
+    let mut step = 0;
+    while step < 32 {
+        state = state >> 1 ^ reflected & (state & 1).wrapping_neg();
+        step += 1;
+    }
+    state
 }
