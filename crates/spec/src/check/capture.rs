@@ -30,8 +30,8 @@ mod tests {
         let text = format!(
             "[topology]\nsingle-switch = {{ hosts = 2 }}\n[run]\nduration = \"1 us\"\n[capture]\n{capture}"
         );
-        match crate::read(&text, "f.toml", &[]) {
-            Ok(_) => String::new(),
+        match crate::read(&text, "f.toml", &[]).and_then(|experiment| crate::check(&experiment, "f.toml")) {
+            Ok(()) => String::new(),
             Err(error) => error.to_string(),
         }
     }
