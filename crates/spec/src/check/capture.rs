@@ -46,7 +46,7 @@ mod tests {
             ("links = ['*']\nfile = '.pcapng'", "without folders"),
             ("links = ['*']\nfile = 'manifest.json'", "ends with `.pcapng`"),
             ("links = ['*']\nfrom = \"2 us\"\nto = \"2 us\"", "after `capture.from` (2 us)"),
-            ("links = ['*']\npackets = 0", "1 or more"),
+            ("links = ['*']\npackets = 0", "give at least 1"),
         ] {
             let found = problem(capture);
             assert!(found.contains(part) && found.is_empty() == part.is_empty(), "{capture}: {found}");
