@@ -19,6 +19,7 @@ if _sys.argv[:1] == ["-m"] and _sys.orig_argv[-len(_sys.argv)] == "fabricsim":
 from fabricsim import spec
 from fabricsim.age_parameters import AgeParameters, age_parameters
 from fabricsim.bound import Bound, bound
+from fabricsim.capture import Capture, capture
 from fabricsim.compare import Comparison, compare
 from fabricsim.errors import FabricsimError, InputError, NativeMissingError, StoreError
 from fabricsim.native import schema, version
@@ -33,6 +34,7 @@ from fabricsim.tune import TuneResult, load_tune, opensm_options, tune
 __all__ = [
     "AgeParameters",
     "Bound",
+    "Capture",
     "Comparison",
     "Experiment",
     "FabricsimError",
@@ -50,6 +52,7 @@ __all__ = [
     "age_parameters",
     "as_experiment",
     "bound",
+    "capture",
     "compare",
     "load",
     "load_sweep",

@@ -161,9 +161,12 @@ class Simulation:
     ) -> Simulation:
         """Builds the network and checks it. `memory`: bytes that the run may take; by default what is available."""
 
-    def run(self) -> Outcome:
+    def run(self, capture: str | None = None, only: bool = False) -> Outcome:
         """Runs to the end, until its control is cancelled, or until the network has stopped. Releases the interpreter
-        lock."""
+        lock.
+
+        `capture`: the file that the experiment's capture is written to; by default none is. `only`: the run ends with
+        the capture."""
 
 @final
 class Session:
@@ -243,6 +246,9 @@ class Outcome:
 
     def summary(self) -> str:
         """Totals, latency, flows and invariants as JSON."""
+
+    def capture(self) -> str | None:
+        """Report of the capture as JSON; None without one."""
 
     def tables(self) -> list[str]:
         """Names of the tables of results."""

@@ -54,7 +54,7 @@ _REQUIRED: dict[str, dict[str, Check]] = {
     },
 }
 _OPTIONAL: dict[str, dict[str, Check]] = {
-    "run": {"wall_s": _is(int, float), "stopped": _text},
+    "run": {"wall_s": _is(int, float), "stopped": _text, "capture": _mapping},
     "sweep": {
         "base": _mapping,
         "numeric": _mapping_of(_is(str, type(None))),

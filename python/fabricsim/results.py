@@ -141,6 +141,8 @@ class Result:
         extra = {"wall_s": self.manifest.get("wall_s")}
         if self.folder is not None:
             extra["folder"] = str(self.folder)
+        if "capture" in self.manifest:
+            extra["capture"] = self.manifest["capture"]
         return cast("dict[str, Any]", finite({**self.manifest["summary"], **extra}))
 
 

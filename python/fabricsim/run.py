@@ -17,6 +17,9 @@ from fabricsim.results import Result, frames_of
 from fabricsim.spec import Experiment, as_experiment
 from fabricsim.store import Reservation, read_folder, rescue
 
+CAPTURE_FILE = "capture.pcapng"
+"""Name of a capture's file in a run folder, where the experiment gives none."""
+
 
 @dataclass(frozen=True)
 class Progress:
@@ -96,10 +99,14 @@ def run(
     allowed = allowance(memory)
     reservation = None if out is None else Reservation(out, force=force)
     try:
-        watch = _Watch(experiment, allowed, on_progress, stop)
+        file = None if reservation is None else _capture_file(experiment)
+        into = None if reservation is None or file is None else reservation.staging / file
+        watch = _Watch(experiment, allowed, on_progress, stop, capture=into)
         with bad_input():
             outcome = watch.outcome()
         result = result_of(experiment, outcome, watch.wall_s, watch.stopped)
+        if file is not None and (report := outcome.capture()) is not None:
+            result.manifest["capture"] = {"file": file, **json.loads(report)}
         return result if reservation is None else _stored(result, reservation)
     finally:
         if reservation is not None:
@@ -119,6 +126,44 @@ def load(folder: str | Path) -> Result:
     return Result(manifest, frames, Path(folder))
 
 
+def _capture_file(experiment: Experiment) -> str | None:
+    """Name of the file of the experiment's capture; None without one."""
+    capture = experiment.written().get("capture")
+    if not isinstance(capture, Mapping):
+        return None
+    file = capture.get("file", CAPTURE_FILE)
+    # The engine refuses other names before it writes anything.
+    return file if isinstance(file, str) and Path(file).name == file else CAPTURE_FILE
+
+
+@dataclass(frozen=True)
+class Simulated:
+    """A run of which only the capture is kept."""
+
+    status: str
+    was_stopped: bool
+    """True if the caller interrupted it, or its memory ran out."""
+    capture: dict[str, Any] | None
+    """Report of the capture."""
+
+
+def simulate(
+    experiment: Experiment,
+    memory: str | int | Allowance | None,
+    on_progress: Callable[[Progress], None] | None,
+    stop: Callable[[], bool] | None,
+    *,
+    capture: Path,
+    only: bool,
+) -> Simulated:
+    """Runs an experiment for its capture. `only`: the run ends with it."""
+    watch = _Watch(experiment, allowance(memory), on_progress, stop, capture=capture, only=only)
+    with bad_input():
+        outcome = watch.outcome()
+    report = outcome.capture()
+    return Simulated(outcome.status, watch.was_cancelled, None if report is None else json.loads(report))
+
+
 class _Watch:
     """Builds and runs a simulation in a thread while this one reports progress and checks for a stop."""
 
@@ -128,8 +173,13 @@ class _Watch:
         allowed: Allowance,
         on_progress: Callable[[Progress], None] | None,
         stop: Callable[[], bool] | None,
+        *,
+        capture: Path | None = None,
+        only: bool = False,
     ) -> None:
         self._experiment = experiment
+        self._capture = capture
+        self._only = only
         self._allowed = allowed
         self._on_progress = on_progress
         self._stop = stop
@@ -143,6 +193,8 @@ class _Watch:
         self._done = threading.Event()
         self.stopped: str | None = None
         """Reason why the run ended early, if not stopped by the caller."""
+        self.was_cancelled = False
+        """True if the run was stopped, by the caller or for that reason."""
 
     @property
     def wall_s(self) -> float:
@@ -154,7 +206,10 @@ class _Watch:
             arguments = self._experiment.arguments()
             simulation = native().Simulation(*arguments, self._control, self._allowed.estimate)
             self._begun = time.monotonic()
-            self._outcome = simulation.run()
+            if self._capture is None:
+                self._outcome = simulation.run()
+            else:
+                self._outcome = simulation.run(str(self._capture), self._only)
         except BaseException as error:  # handed to the thread that waits
             self._error = error
         finally:
@@ -166,12 +221,12 @@ class _Watch:
             threading.Thread(target=self._work, name="fabricsim", daemon=True).start()
             self._watch()
         except KeyboardInterrupt:
-            self._control.cancel()
+            self._cancel()
             if self._progress().is_building:
                 raise
             self._done.wait()
         except BaseException:
-            self._control.cancel()
+            self._cancel()
             raise
         if isinstance(self._error, native().CancelledError):
             raise InterruptedBuildError("interrupted while the network was built: there are no results")
@@ -179,6 +234,10 @@ class _Watch:
             raise self._error
         assert self._outcome is not None
         return self._outcome
+
+    def _cancel(self) -> None:
+        self.was_cancelled = True
+        self._control.cancel()
 
     def _progress(self) -> Progress:
         return Progress(**json.loads(self._control.progress()), wall_s=time.monotonic() - self._started)
@@ -190,11 +249,11 @@ class _Watch:
                 self._on_progress(progress)
             if self.stopped is None and (reason := self._allowed.exceeded()) is not None:
                 self.stopped = reason
-                self._control.cancel()
+                self._cancel()
                 if progress.is_building:
                     raise InputError(f"{self._experiment.file}: {reason}")
             if self._stop is not None and self._stop():
-                self._control.cancel()
+                self._cancel()
                 if progress.is_building:  # a step of it may take minutes: it ends in the background
                     raise InterruptedBuildError(
                         f"interrupted while the network was built ({progress.phase}): there are no results"

@@ -73,8 +73,8 @@ class Reservation:
         parent = self.folder.parent
         try:
             parent.mkdir(parents=True, exist_ok=True)
-            self._staging = Path(tempfile.mkdtemp(prefix=f".{self.folder.name}.", dir=parent))
-            os.chmod(self._staging, 0o777 & ~_umask())
+            self.staging = Path(tempfile.mkdtemp(prefix=f".{self.folder.name}.", dir=parent))
+            os.chmod(self.staging, 0o777 & ~_umask())
         except OSError as error:
             reason = error.strerror or str(error)
             raise InputError(
@@ -102,7 +102,7 @@ class Reservation:
             StoreError: it cannot be written.
         """
         try:
-            _fill(self._staging, manifest, frames)
+            _fill(self.staging, manifest, frames)
             self._rename()
         except (OSError, pa.ArrowException, InputError) as error:
             reason = getattr(error, "strerror", None) or str(error)
@@ -114,14 +114,14 @@ class Reservation:
             self._check_free()
             old = Path(tempfile.mkdtemp(prefix=f".{self.folder.name}.old.", dir=self.folder.parent))
             self.folder.rename(old)
-            self._staging.rename(self.folder)
+            self.staging.rename(self.folder)
             shutil.rmtree(old, ignore_errors=True)
         else:
-            self._staging.rename(self.folder)
+            self.staging.rename(self.folder)
 
     def discard(self) -> None:
         """Releases the reservation, or after `commit` only its lock."""
-        shutil.rmtree(self._staging, ignore_errors=True)
+        shutil.rmtree(self.staging, ignore_errors=True)
         self._release()
 
     def _release(self) -> None:
@@ -162,7 +162,8 @@ def _fill(folder: Path, manifest: Mapping[str, Any], frames: Mapping[str, pd.Dat
     for name, frame in zip(names, frames.values(), strict=True):
         _save_table(folder / name, frame)
     _save_manifest(folder / MANIFEST, manifest)
-    checksums.write(folder, [*names, MANIFEST])
+    others = [path.name for path in folder.iterdir() if path.suffix == ".pcapng"]
+    checksums.write(folder, [*names, *others, MANIFEST])
 
 
 def write_manifest(folder: Path, manifest: Mapping[str, Any]) -> None:

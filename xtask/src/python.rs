@@ -39,7 +39,7 @@ const MODULES: [Module; 9] = [
     module(
         "sections",
         "Sections of an experiment.",
-        &["Links", "Switch", "Host", "Routing", "Traffic", "Run", "Measure"],
+        &["Links", "Switch", "Host", "Routing", "Traffic", "Run", "Measure", "Capture"],
     ),
     Module {
         name: "sweep",

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use fabricsim_management::Settings;
 use fabricsim_spec::{Experiment, SpecError, SubnetManager, SubnetStart, nearest};
-use fabricsim_subnet::PortId;
+use fabricsim_subnet::{LidOptions, PortId, assign_lids};
 use fabricsim_topology::{Graph, Identity, failed_links};
 use fabricsim_units::{LinkId, Time};
 
@@ -95,6 +95,18 @@ impl SubnetPlan {
             failed: failed_links(graph, &experiment.links, file)?,
             lanes: experiment.switch.lanes_per_class(),
         })))
+    }
+}
+
+impl SubnetPlan {
+    /// The identity with the LIDs that the first manager assigns to the whole subnet; none if there are too few.
+    pub fn addressed(&self) -> Option<Identity> {
+        let manager = self.managers.first()?;
+        let mut identity = self.identity.clone();
+        identity.subnet.manager = Some(manager.port);
+        let options = LidOptions { lmc: manager.settings.lmc, reassign: false };
+        assign_lids(&mut identity.subnet, options).ok()?;
+        Some(identity)
     }
 }
 

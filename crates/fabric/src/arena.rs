@@ -1,4 +1,4 @@
-use fabricsim_model::{ExtensionHeaders, Hop, HopTelemetry, Lanes, Packet, RouteState};
+use fabricsim_model::{Echo, ExtensionHeaders, Hop, HopTelemetry, Label, Lanes, Packet, RouteState};
 use fabricsim_units::{HostId, PortNo, Time, Vl};
 
 use crate::{Columns, Sending, Table};
@@ -102,6 +102,13 @@ impl Arena {
         (!extensions.is_empty()).then(|| Box::new(extensions))
     }
 
+    /// A packet, its label, and the content of an acknowledgement of congestion control.
+    pub fn with_headers(&self, index: u32) -> (&Packet, Option<&Label>, Option<&Echo>) {
+        let slot = &self[index];
+        let of = slot.sending();
+        (&slot.packet, self.columns.labels.get(index, of), self.columns.echoes.get(index, of))
+    }
+
     /// The states of the outputs that a packet left by.
     pub fn telemetry(&mut self, index: u32) -> &mut Vec<HopTelemetry> {
         let sending = self[index].sending();
@@ -171,7 +178,7 @@ impl Slot {
 
 #[cfg(test)]
 mod tests {
-    use fabricsim_model::{Label, PacketKind};
+    use fabricsim_model::PacketKind;
 
     use super::*;
 

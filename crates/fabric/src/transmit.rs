@@ -1,6 +1,6 @@
 //! A packet leaves: over a link, and out of the buffer in which it was.
 
-use fabricsim_model::Observer;
+use fabricsim_model::{Crossing, CrossingContent, Observer};
 use fabricsim_routing::RoutingFunction;
 use fabricsim_spec::{CreditReturn, Switching};
 use fabricsim_units::{ByteTime, Time, Vl};
@@ -93,6 +93,9 @@ fn transmit_at<const PACED: bool, R: RoutingFunction, B: Observer, O: Outbox>(
     lane: Vl,
     more: bool,
 ) -> Time {
+    if B::CAPTURES && context.observer.captures(now, context.ports.senders[port as usize].channel) {
+        report_crossing(context, now, port, index, lane);
+    }
     let slot = &mut context.arena[index];
     slot.lane = lane;
     let sender = &mut context.ports.senders[port as usize];
@@ -164,6 +167,21 @@ fn transmit_at<const PACED: bool, R: RoutingFunction, B: Observer, O: Outbox>(
         }
     }
     end
+}
+
+/// Reports a packet whose first byte leaves at `now` to an observer that captures it.
+#[inline(never)]
+fn report_crossing<R, B: Observer, O>(
+    context: &mut PartitionContext<R, B, O>,
+    now: Time,
+    port: u32,
+    index: u32,
+    lane: Vl,
+) {
+    let (packet, label, echo) = context.arena.with_headers(index);
+    let content = CrossingContent::Packet { packet, lane, label, echo };
+    let port = context.ports.senders[port as usize].channel;
+    context.observer.crossed(&Crossing { time: now, port, content });
 }
 
 /// The ramp of a packet that leaves a buffer from `base` on (at its sender's end of the link).

@@ -33,6 +33,7 @@ fn recorder(algorithm: CongestionAlgorithm) -> Recorder {
 
 fn packet(source: u32, destination: u32, kind: PacketKind, fecn: bool) -> Packet {
     Packet {
+        first: true,
         source: HostId(source),
         destination: HostId(destination),
         created: Time(0),

@@ -42,6 +42,7 @@ fn packet() -> impl Strategy<Value = (Packet, Time)> {
         |((source, destination, hops, bytes), made, wait, travel)| {
             let injected = Time(made + wait);
             let packet = Packet {
+                first: true,
                 source: HostId(source),
                 destination: HostId(destination),
                 created: Time(made),

@@ -31,6 +31,7 @@ fn names(hosts: u32, ports: u32) -> Names {
 
 fn packet(source: u32, destination: u32, created: Time, injected: Time) -> Packet {
     Packet {
+        first: true,
         source: HostId(source),
         destination: HostId(destination),
         created,

@@ -1,5 +1,6 @@
 //! Types shared by all parts of the simulator: packets, lanes, hops, random streams, the observer, tables.
 
+mod crossing;
 mod extensions;
 mod loss;
 mod observer;
@@ -8,6 +9,7 @@ mod random;
 mod route;
 mod table;
 
+pub use crossing::{Crossing, CrossingContent};
 pub use extensions::{Echo, ExtensionHeaders, HopTelemetry};
 pub use loss::LossCause;
 pub use observer::{Exchange, ExchangeStep, Grant, NullObserver, Observer};

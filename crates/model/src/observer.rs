@@ -1,12 +1,22 @@
 use fabricsim_units::{HostId, Time, Vl};
 
-use crate::{Label, LossCause, Packet};
+use crate::{Crossing, Label, LossCause, Packet};
 
 /// Measurement hooks of a run. Each partition has an observer of its own; they are merged at the
 /// end, so what an observer keeps must not depend on the order in which entities are served.
 ///
 /// `port` numbers a sending port (a direction of a link): link `l` from its end a to its end b is `2 l`, back `2 l + 1`.
 pub trait Observer {
+    /// True if the type takes reports of [`Observer::crossed`]. If not, no code for them is compiled.
+    const CAPTURES: bool = false;
+    /// True if [`Observer::crossed`] is to report what begins to cross a link from a sending port at `time`.
+    #[inline]
+    fn captures(&self, _time: Time, _port: u32) -> bool {
+        false
+    }
+    /// The first byte of a packet leaves on a link. Reported if [`Observer::captures`] returns true.
+    #[inline]
+    fn crossed(&mut self, _crossing: &Crossing<'_>) {}
     /// The first byte of a packet leaves its sender.
     #[inline]
     fn injected(&mut self, _now: Time, _packet: &Packet) {}

@@ -31,6 +31,8 @@ pub struct Packet {
     pub fecn: bool,
     /// Backward explicit congestion notification: notifies the receiver that packets it sent were marked.
     pub becn: bool,
+    /// True for the first packet of a message.
+    pub first: bool,
     /// True for the last packet of a message.
     pub last: bool,
 }
@@ -53,6 +55,7 @@ impl Packet {
             kind,
             fecn: false,
             becn: false,
+            first: true,
             last: true,
         }
     }

@@ -18,6 +18,8 @@ pub struct Outgoing {
     pub tag: u32,
     /// True if it answers another message.
     pub is_response: bool,
+    /// True if a packet of it has been sent.
+    pub is_begun: bool,
 }
 
 /// The sending side of a host.
@@ -102,6 +104,7 @@ impl Datagram {
             if let Some(destination) = draw(message.stream) {
                 message.destination = destination;
             }
+            message.is_begun = true;
             self.turn = number + 1;
         }
         if self.turn >= self.open.len() {
@@ -133,6 +136,7 @@ mod tests {
             stream: 0,
             tag: 0,
             is_response: false,
+            is_begun: false,
         }
     }
 

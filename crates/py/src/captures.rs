@@ -1,5 +1,11 @@
 //! Capture files.
 
+use std::fs::File;
+use std::io::BufWriter;
+
+use fabricsim_engine::Prepared;
+use fabricsim_simulation::{CapturePlan, Capturing, Control, Outcome, simulate_captured};
+use fabricsim_spec::SpecError;
 use fabricsim_wire::dissect;
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
@@ -13,4 +19,28 @@ pub(crate) fn dissect_capture(py: Python<'_>, bytes: PyBackedBytes, file: &str) 
         let records = dissect::dissect(&bytes, file).map_err(bad_input)?;
         serde_json::to_string(&records).map_err(bad_input)
     })
+}
+
+/// The capture of an experiment, if it has one.
+pub(crate) fn plan(prepared: &Prepared, file: &str) -> Result<Option<CapturePlan>, SpecError> {
+    let capture = prepared.experiment.capture.as_ref();
+    capture.map(|capture| CapturePlan::new(capture, prepared, file)).transpose()
+}
+
+/// Bytes that are collected before they are written to a capture file.
+const BUFFER: usize = 1 << 20;
+
+/// Runs an experiment with its capture. Returns the capture's report as JSON. `path` is the file; with `only` the run ends with
+/// the capture.
+pub(crate) fn run(
+    prepared: &Prepared,
+    control: &Control,
+    plan: &CapturePlan,
+    (path, only): (&str, bool),
+) -> PyResult<(Outcome, Option<String>)> {
+    let failed = |error: std::io::Error| bad_input(format!("{path}: the capture cannot be written: {error}"));
+    let file = BufWriter::with_capacity(BUFFER, File::create(path).map_err(failed)?);
+    let how = if only { Capturing::Only } else { Capturing::WholeRun };
+    let (outcome, report) = simulate_captured(prepared, control, plan, file, how).map_err(failed)?;
+    Ok((outcome, Some(serde_json::to_string(&report).map_err(bad_input)?)))
 }

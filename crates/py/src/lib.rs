@@ -14,7 +14,7 @@ use std::sync::{Arc, Mutex};
 use fabricsim_engine::{PrepareError, Prepared};
 use fabricsim_model::{Column, Data, Table};
 use fabricsim_routing::{ForwardingTables, fdbs};
-use fabricsim_simulation::{self as simulation, Phase, Status};
+use fabricsim_simulation::{self as simulation, CapturePlan, Phase, Status};
 use fabricsim_topology::Format;
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
@@ -67,8 +67,11 @@ fn schema() -> String {
 /// The experiment with all defaults filled in, as JSON.
 #[pyfunction]
 fn check(py: Python<'_>, text: &str, file: &str, base: &str, overrides: Overrides) -> PyResult<String> {
-    let prepared = py.detach(|| prepare(text, file, base, &overrides))?;
-    serde_json::to_string(&prepared.experiment).map_err(bad_input)
+    py.detach(|| {
+        let prepared = prepare(text, file, base, &overrides)?;
+        captures::plan(&prepared, file).map_err(|error| bad_input(error.located(text, &overrides)))?;
+        serde_json::to_string(&prepared.experiment).map_err(bad_input)
+    })
 }
 
 /// Warnings about settings of an experiment that are allowed and probably not intended, a text for each. Builds the
@@ -215,7 +218,7 @@ impl Control {
 /// One run of an experiment.
 #[pyclass(frozen, module = "fabricsim._native")]
 struct Simulation {
-    prepared: Mutex<Option<Prepared>>,
+    prepared: Mutex<Option<(Prepared, Option<CapturePlan>)>>,
     control: Arc<simulation::Control>,
 }
 
@@ -237,32 +240,43 @@ impl Simulation {
             let prepared = prepare_watched(text, file, base, &overrides, &control)?;
             control.enter(Phase::DeadlockCheck);
             simulation::permit(&prepared, memory, file).map_err(bad_input)?;
-            Ok(Self { prepared: Mutex::new(Some(prepared)), control })
+            let plan = captures::plan(&prepared, file);
+            let plan = plan.map_err(|error| bad_input(error.located(text, &overrides)))?;
+            Ok(Self { prepared: Mutex::new(Some((prepared, plan))), control })
         })
     }
 
     /// Runs to the end, until its control is cancelled, or until the network has stopped. Releases the interpreter lock.
-    fn run(&self, py: Python<'_>) -> PyResult<Outcome> {
+    ///
+    /// `capture`: the file that the experiment's capture is written to; by default none is. `only`: the run ends with the capture.
+    #[pyo3(signature = (capture=None, only=false))]
+    fn run(&self, py: Python<'_>, capture: Option<&str>, only: bool) -> PyResult<Outcome> {
         let prepared = self.prepared.lock().ok().and_then(|mut prepared| prepared.take());
-        let Some(prepared) = prepared else {
+        let Some((prepared, plan)) = prepared else {
             return Err(PyRuntimeError::new_err("a Simulation runs once: make a new one"));
         };
-        let outcome = py.detach(|| simulation::simulate(&prepared, &self.control));
-        Ok(Outcome::new(outcome, &prepared))
+        let (outcome, report) = py.detach(|| match plan.zip(capture) {
+            None => Ok((simulation::simulate(&prepared, &self.control), None)),
+            Some((plan, path)) => captures::run(&prepared, &self.control, &plan, (path, only)),
+        })?;
+        Ok(Outcome { capture: report, ..Outcome::new(outcome, &prepared) })
     }
 }
 
 /// Results of a run.
 #[pyclass(frozen, module = "fabricsim._native")]
 struct Outcome {
-    outcome: simulation::Outcome,
+    run: simulation::Outcome,
     summary: String,
+    /// Report of the capture as JSON.
+    capture: Option<String>,
 }
 
 impl Outcome {
     fn new(outcome: simulation::Outcome, prepared: &Prepared) -> Self {
         let experiment = &prepared.experiment;
-        Self { summary: outcome.json(&experiment.title, experiment.seed).to_string(), outcome }
+        let summary = outcome.json(&experiment.title, experiment.seed).to_string();
+        Self { summary, run: outcome, capture: None }
     }
 }
 
@@ -271,7 +285,7 @@ impl Outcome {
     /// "ok", "deadlock" or "interrupted".
     #[getter]
     fn status(&self) -> &'static str {
-        match self.outcome.status {
+        match self.run.status {
             Status::Ok => "ok",
             Status::Deadlock => "deadlock",
             Status::Interrupted => "interrupted",
@@ -283,14 +297,19 @@ impl Outcome {
         &self.summary
     }
 
+    /// Report of the capture as JSON; none without one.
+    fn capture(&self) -> Option<&str> {
+        self.capture.as_deref()
+    }
+
     /// Names of the tables of results.
     fn tables(&self) -> Vec<&'static str> {
-        self.outcome.tables.iter().map(|table| table.name).collect()
+        self.run.tables.iter().map(|table| table.name).collect()
     }
 
     /// A table's columns: name, unit, description, type, values (little endian; names as a list).
     fn columns<'py>(&self, py: Python<'py>, table: &str) -> PyResult<Vec<PyColumn<'py>>> {
-        let found = self.outcome.tables.iter().find(|t| t.name == table);
+        let found = self.run.tables.iter().find(|t| t.name == table);
         let Some(Table { columns, .. }) = found else {
             return Err(bad_input(format!("there is no table \"{table}\"")));
         };

@@ -109,6 +109,7 @@ pub(crate) fn packet(source: HostId, destination: HostId) -> Packet {
         kind: PacketKind::Data,
         fecn: false,
         becn: false,
+        first: true,
         last: true,
     }
 }

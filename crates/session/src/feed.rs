@@ -1,9 +1,10 @@
-//! Subscription to events.
+//! Subscription to events, and captures.
 
-use fabricsim_model::{Exchange, Grant, LossCause, Observer, Packet};
+use fabricsim_model::{Crossing, Exchange, Grant, LossCause, Observer, Packet};
 use fabricsim_units::{HostId, Time, Vl};
 
 use crate::Session;
+use crate::tap::{CaptureFilter, Captured, Tap};
 
 /// Events that a subscriber receives, and how many.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -58,11 +59,13 @@ pub struct Events {
     pub missed: u64,
 }
 
-/// An observer that also collects events for a subscriber. Sessions with other observers spend nothing on subscriptions.
+/// An observer that also collects events for a subscriber, and captures what crosses links. Sessions with other observers spend
+/// nothing on either.
 #[derive(Clone, Debug, Default)]
 pub struct Feed<B> {
     inner: B,
     buffer: Option<Box<Buffer>>,
+    tap: Option<Box<Tap>>,
 }
 
 /// Events of a partition.
@@ -88,7 +91,7 @@ impl Buffer {
 impl<B> Feed<B> {
     /// Without a subscription at first.
     pub fn new(inner: B) -> Self {
-        Self { inner, buffer: None }
+        Self { inner, buffer: None, tap: None }
     }
 
     /// The observer within.
@@ -146,7 +149,49 @@ impl<B: Observer> Session<Feed<B>> {
     }
 }
 
+impl<B: Observer> Session<Feed<B>> {
+    /// Captures what crosses links from now on, instead of those chosen before.
+    pub fn start_capture(&mut self, filter: &CaptureFilter) {
+        self.engine.observers().for_each(|feed| feed.tap = Some(Box::new(Tap::new(filter))));
+    }
+
+    /// What has begun to cross links before `until`, but for what an earlier call returned, in order of time and port. The same for
+    /// every number of partitions if `until` is not after now, or nothing is to follow.
+    pub fn take_captured(&mut self, until: Time) -> Vec<Captured> {
+        let mut all = Vec::new();
+        self.taps().for_each(|tap| tap.take(until, &mut all));
+        // What leaves a port comes from one partition, in order.
+        all.sort_by_key(|captured| (captured.time, captured.port));
+        all
+    }
+
+    /// From now on, only counts what it would capture.
+    pub fn count_captured(&mut self) {
+        self.taps().for_each(Tap::count_only);
+    }
+
+    /// Number of crossings that were counted and not kept.
+    pub fn missed_captures(&mut self) -> u64 {
+        self.taps().map(|tap| tap.missed()).sum()
+    }
+
+    fn taps(&mut self) -> impl Iterator<Item = &mut Tap> {
+        self.engine.observers().filter_map(|feed| feed.tap.as_deref_mut())
+    }
+}
+
 impl<B: Observer> Observer for Feed<B> {
+    const CAPTURES: bool = true;
+
+    #[inline]
+    fn captures(&self, time: Time, port: u32) -> bool {
+        self.tap.as_ref().is_some_and(|tap| tap.captures(time, port))
+    }
+    fn crossed(&mut self, crossing: &Crossing<'_>) {
+        if let Some(tap) = &mut self.tap {
+            tap.add(crossing);
+        }
+    }
     #[inline]
     fn injected(&mut self, now: Time, packet: &Packet) {
         self.inner.injected(now, packet);

@@ -9,9 +9,11 @@ mod feed;
 mod inject;
 mod session;
 mod subnet;
+mod tap;
 
 pub use change::{Change, ChangeError};
 pub use feed::{Event, EventKind, Events, Feed, Subscription};
 pub use inject::{InjectError, Injection, MessageId};
 pub use session::Session;
 pub use subnet::{SubnetReport, SweepReport};
+pub use tap::{CaptureFilter, Captured, CapturedContent};

@@ -1,4 +1,5 @@
-//! Runs an experiment with its measurement, and reports the amount of work and the time that it took, as JSON.
+//! Runs an experiment with its measurement, and reports the amount of work and the time that it took, as JSON. A capture that the
+//! experiment has is computed and not kept.
 //!
 //! usage: bench_case FILE [key=value]...
 
@@ -7,7 +8,7 @@ use std::process::ExitCode;
 use std::time::Instant;
 
 use fabricsim_engine::Prepared;
-use fabricsim_simulation::{Control, Outcome, permit, simulate};
+use fabricsim_simulation::{CapturePlan, Capturing, Control, Outcome, permit, simulate, simulate_captured};
 
 type Failure = Box<dyn std::error::Error>;
 
@@ -37,15 +38,29 @@ fn run() -> Result<serde_json::Value, Failure> {
     let base = Path::new(&file).parent().unwrap_or(Path::new("."));
     let prepared = Prepared::new(experiment, base, &file)?;
     permit(&prepared, None, &file)?;
-    let (outcome, seconds) = timed(|| simulate(&prepared, &Control::default()));
-    Ok(told(&outcome, seconds))
+    let plan =
+        prepared.experiment.capture.as_ref().map(|capture| CapturePlan::new(capture, &prepared, &file));
+    let (outcome, seconds) = match plan.transpose()? {
+        None => timed(|| Ok(simulate(&prepared, &Control::default()))),
+        Some(plan) => timed(|| {
+            let captured = simulate_captured(
+                &prepared,
+                &Control::default(),
+                &plan,
+                std::io::sink(),
+                Capturing::WholeRun,
+            );
+            captured.map(|(outcome, _)| outcome)
+        }),
+    };
+    Ok(told(&outcome?, seconds))
 }
 
 #[allow(
     clippy::disallowed_methods,
     reason = "wall-clock time is the result here, and no simulated result depends on it"
 )]
-fn timed<T>(work: impl FnOnce() -> T) -> (T, f64) {
+fn timed(work: impl FnOnce() -> std::io::Result<Outcome>) -> (std::io::Result<Outcome>, f64) {
     let begun = Instant::now();
     let result = work();
     (result, begun.elapsed().as_secs_f64())

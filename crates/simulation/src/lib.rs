@@ -1,6 +1,7 @@
 //! A whole run: from a prepared experiment through warm-up, measurement and drain to figures and tables.
 
 mod by_name;
+mod capture;
 mod catalogue;
 mod congestion;
 mod control;
@@ -23,6 +24,7 @@ mod waiting;
 mod watch;
 
 pub use by_name::NameError;
+pub use capture::{CapturePlan, CaptureReport, CapturedInterface, Capturing, simulate_captured};
 pub use catalogue::{catalogue, results_schema};
 pub use control::{Control, Phase};
 pub use demands::{Demands, DemandsError, demands};

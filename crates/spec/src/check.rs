@@ -3,6 +3,7 @@
 use fabricsim_units::{Bytes, Rate, Time};
 
 mod age;
+mod capture;
 mod congestion;
 mod faults;
 mod subnet_manager;
@@ -43,6 +44,7 @@ pub fn check(experiment: &Experiment, file: &str) -> Result<(), SpecError> {
     let found = found.and_then(|()| age::check(experiment)).and_then(|()| transport::check(experiment));
     let found =
         found.and_then(|()| faults::check(experiment)).and_then(|()| subnet_manager::check(experiment));
+    let found = found.and_then(|()| experiment.capture.as_ref().map_or(Ok(()), capture::check));
     match found.and_then(|()| experiment.tune.as_ref().map_or(Ok(()), tune::check)) {
         Ok(()) => Ok(()),
         Err((key, message)) => Err(SpecError::at_key(file, &key, message)),

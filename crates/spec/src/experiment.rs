@@ -4,8 +4,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    CongestionControl, Faults, Host, Job, Links, Measure, Routing, Run, SubnetManager, Sweep, Switch,
-    Topology, Traffic, Transport, Tune,
+    Capture, CongestionControl, Faults, Host, Job, Links, Measure, Routing, Run, SubnetManager, Sweep,
+    Switch, Topology, Traffic, Transport, Tune,
 };
 
 /// One experiment: a network, its traffic, and the measurement.
@@ -62,6 +62,9 @@ pub struct Experiment {
     /// Selection of what is recorded.
     #[serde(default)]
     pub measure: Measure,
+    /// Packets that cross chosen links, as a file for Wireshark.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub capture: Option<Capture>,
     /// Points that `fabricsim sweep` runs.
     #[serde(default)]
     pub sweep: Sweep,

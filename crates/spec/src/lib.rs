@@ -7,6 +7,7 @@
 
 mod age;
 mod allowed;
+mod capture;
 mod cct;
 mod check;
 mod congestion;
@@ -35,6 +36,7 @@ mod windows;
 mod wording;
 
 pub use age::{Age, AgePhase, Bias, RrSelect};
+pub use capture::Capture;
 pub use cct::{Cct, ExponentialCct, LinearCct, MOST_ENTRIES, QuadraticCct};
 pub use check::{check, warnings};
 pub use congestion::{

@@ -6,6 +6,7 @@
 use crc::{Algorithm, CRC_32_ISO_HDLC, Crc, Digest, Table};
 
 use crate::headers::NextHeader;
+use crate::zeros;
 
 /// ICRC is Ethernet's CRC-32 (section 7.8.1).
 static CRC32: Crc<u32, Table<16>> = Crc::<u32, Table<16>>::new(&CRC_32_ISO_HDLC);
@@ -46,6 +47,18 @@ pub fn icrc(bytes: &[u8]) -> Option<u32> {
         }
         _ => None,
     }
+}
+
+/// [`icrc`] and [`vcrc`] of a packet with LRH and BTH whose `bytes` are followed by `words` words of 4 zero bytes and ICRC; at most
+/// 2047. `None` as [`icrc`].
+pub(crate) fn before_zeros(bytes: &[u8], words: usize) -> Option<(u32, u16)> {
+    // ICRC's state without its last step, which inverts it.
+    let state = !icrc(bytes)?.swap_bytes();
+    let icrc = (!zeros::crc32_after(state, words)).swap_bytes();
+    let state = zeros::crc16_after(!CRC16.checksum(bytes), words);
+    let mut vcrc = CRC16.digest_with_initial(state.reverse_bits());
+    vcrc.update(&icrc.to_be_bytes());
+    Some((icrc, vcrc.finalize().swap_bytes()))
 }
 
 /// Invariant checksum of RoCE v1 over `bytes`, from GRH to the last byte of padding (annex A16).

@@ -49,6 +49,7 @@ pub mod packet;
 mod psn;
 mod record;
 pub mod roce;
+mod zeros;
 
 pub use error::WireError;
 pub use psn::Psn;

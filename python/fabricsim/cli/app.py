@@ -8,6 +8,7 @@ import typer
 
 from fabricsim.cli.age_parameters import age_parameters
 from fabricsim.cli.bound import bound, print_reached, reached
+from fabricsim.cli.capture import capture, notes
 from fabricsim.cli.compare import compare
 from fabricsim.cli.dissect import dissect
 from fabricsim.cli.files import ForceFile, OutFile, write
@@ -129,6 +130,10 @@ def run(
 def _finish(result: Result, json: bool, plot: bool) -> None:
     assert result.folder is not None
     say = tell_results(result.folder, json)
+    if (report := result.manifest.get("capture")) and not json:
+        say(f"capture: {result.folder / report['file']}")
+        for line in notes(report):
+            say(f"  {line}")
     if plot:
         from fabricsim.plots import save_plots  # noqa: PLC0415 - matplotlib takes long to import
 
@@ -147,6 +152,7 @@ app.command()(report)
 app.command()(bound)
 app.command("age-parameters")(age_parameters)
 app.command("ordering-demo")(ordering_demo)
+app.command()(capture)
 app.command()(dissect)
 
 

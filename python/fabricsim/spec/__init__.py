@@ -27,6 +27,7 @@ from fabricsim.spec.jobs import (
 from fabricsim.spec.sections import (
     Age,
     Bias,
+    Capture,
     GroupOffset,
     Host,
     HotSpot,
@@ -79,6 +80,7 @@ __all__ = [
     "Barrier",
     "Bias",
     "Broadcast",
+    "Capture",
     "CongestionControl",
     "Dcqcn",
     "Dragonfly",

@@ -18,7 +18,7 @@ from fabricsim.spec.congestion import CongestionControl
 from fabricsim.spec.faults import Faults
 from fabricsim.spec.jobs import Job
 from fabricsim.spec.plain import to_plain
-from fabricsim.spec.sections import Host, Links, Measure, Routing, Run, Switch, Traffic
+from fabricsim.spec.sections import Capture, Host, Links, Measure, Routing, Run, Switch, Traffic
 from fabricsim.spec.subnet_manager import SubnetManager
 from fabricsim.spec.topologies import Topology
 from fabricsim.spec.transport import Transport
@@ -77,6 +77,7 @@ class Experiment:
         subnet_manager: SubnetManager | None = None,
         groups: Mapping[str, list[str]] | None = None,
         measure: Measure | None = None,
+        capture: Capture | None = None,
         sweep: Mapping[str, Any] | None = None,
         tune: Tune | None = None,
         base: str | Path = ".",
@@ -100,6 +101,7 @@ class Experiment:
             "jobs": [jobs] if isinstance(jobs, Job) else jobs,
             "run": run,
             "measure": measure,
+            "capture": capture,
             "sweep": sweep,
             "tune": tune,
         }

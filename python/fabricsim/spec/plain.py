@@ -15,7 +15,10 @@ def to_plain(value: Any) -> Any:
     A variant of an enumeration is a table of one entry: its `kind`, and its fields or its only content.
     """
     if is_dataclass(value) and not isinstance(value, type):
-        plain = to_plain({field.name: getattr(value, field.name) for field in fields(value)})
+        # A key that is a keyword of Python has an underscore at the end.
+        plain = to_plain(
+            {field.name.removesuffix("_"): getattr(value, field.name) for field in fields(value)}
+        )
         kind, content = getattr(value, "kind", None), getattr(value, "_content", None)
         if not isinstance(kind, str):
             return plain

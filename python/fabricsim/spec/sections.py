@@ -20,6 +20,7 @@ __all__ = [
     "Allocation",
     "Arbiter",
     "Bias",
+    "Capture",
     "CreditReturn",
     "Drain",
     "DrawPer",
@@ -908,4 +909,26 @@ class Measure:
     """With a `transport` that orders: number of first events of its packets at hosts that are recorded one by
     one, for sequence charts (table `exchanges`), 0 to 1000000. Range: from 0 to 1000000. Unit: events.
     Default: 0.
+    """
+
+
+@dataclass(frozen=True)
+class Capture:
+    """Packets that cross chosen links, as a file for Wireshark in the folder of a run. Sweeps and tuning
+    write none.
+    """
+
+    links: list[str]
+    """The links, by names or patterns with `*`: `"SW11->SW12"` is one direction, `"SW11-SW12"` both; `"SW11:3
+    -> *"` is by physical port.
+    """
+    file: str | None = None
+    """Name of the file; it ends with `.pcapng`. Default: "capture.pcapng"."""
+    from_: str | None = None
+    """Time from which on packets are captured. Range: at most 1209600 s. Default: "0 ns"."""
+    to: str | None = None
+    """Time at which the capture ends; by default with the run. Range: at most 1209600 s."""
+    packets: int | None = None
+    """Maximum number of packets. Later ones are counted and not written. Range: at least 1. Unit: packets.
+    Default: 1000000.
     """

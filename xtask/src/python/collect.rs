@@ -22,6 +22,9 @@ const CONTENTS: [(&str, &str); 3] = [("to", "host"), ("permutation", "hosts"), (
 /// Types that take no arguments by position, since fields that may be left out come first.
 const KEYWORD_ONLY: [&str; 1] = ["Fault"];
 
+/// Keys that are keywords of Python: their fields have an underscore at the end.
+const KEYWORDS: [&str; 1] = ["from"];
+
 /// Collects the definitions that types consist of, each after those that it refers to.
 pub(super) struct Collector<'a> {
     schema: &'a Value,
@@ -159,7 +162,7 @@ impl<'a> Collector<'a> {
 
     fn field(&mut self, key: &str, schema: &Value, is_required: bool) -> Field {
         let annotation = self.annotation(schema);
-        let name = key.to_owned();
+        let name = if KEYWORDS.contains(&key) { format!("{key}_") } else { key.to_owned() };
         let doc = described(schema);
         if is_required {
             return Field { name, annotation, default: None, doc };

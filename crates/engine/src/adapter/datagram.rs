@@ -52,7 +52,15 @@ impl Endpoint for DatagramEndpoint {
     #[inline(always)]
     fn open(&mut self, message: Message, is_response: bool, _now: Time) {
         let Message { created, destination, bytes, stream, tag } = message;
-        self.datagram.open(Outgoing { created, destination, left: bytes, stream, tag, is_response });
+        self.datagram.open(Outgoing {
+            created,
+            destination,
+            left: bytes,
+            stream,
+            tag,
+            is_response,
+            is_begun: false,
+        });
     }
 
     #[inline(always)]
@@ -91,11 +99,12 @@ impl Endpoint for DatagramEndpoint {
     ) -> Option<OutgoingPacket> {
         let number = self.datagram.in_turn(turn);
         let (destination, bytes) = self.datagram.next_packet(number);
-        let Outgoing { created, left, stream, tag, .. } = self.datagram.sent(number, draw);
+        let Outgoing { created, left, stream, tag, is_begun, .. } = self.datagram.sent(number, draw);
         let packet = Packet {
             created,
             stream,
             tag,
+            first: !is_begun,
             last: left <= u64::from(bytes),
             ..Packet::new(PacketKind::Data, (self.host, destination), bytes, now)
         };

@@ -8,7 +8,7 @@ use fabricsim_units::Time;
 use fabricsim_wire::mad::Method;
 use fabricsim_wire::mad::smp::{DirectedSmp, Smp, SmpAttribute};
 
-use super::{Datagram, Event, SubnetState};
+use super::{Datagram, Event, SubnetState, bytes};
 
 impl SubnetState {
     /// Sends what a manager has to send, and schedules its next event.
@@ -195,7 +195,7 @@ impl SubnetState {
             self.datagrams.lost += 1;
             return;
         };
-        let at = engine.send_management(cable.channel, SMP_BYTES);
+        let at = engine.send_management(cable.channel, SMP_BYTES, |each| each(&bytes::packet(&datagram)));
         self.datagrams.crossed += 1;
         let (node, port) = cable.peer;
         self.schedule(at, Event::Arrive { node, port, datagram, link: Some(cable.link) });

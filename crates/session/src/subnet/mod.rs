@@ -4,6 +4,7 @@
 //! Everything here happens at the session's time, between the events of data packets before it and those at it. So data in the same
 //! picosecond comes after management, and results do not depend on partitions.
 
+mod bytes;
 mod carry;
 mod effects;
 mod links;
@@ -48,6 +49,8 @@ enum Event {
     Arrive { node: usize, port: u8, datagram: Datagram, link: Option<LinkId> },
     /// The agent of a node has handled the first datagram of its queue.
     Handled { node: usize },
+    /// A manager starts.
+    Start { number: usize },
     /// A manager may have something to do.
     Manager { number: usize },
     /// A trap of a switch is sent again, unless it was acknowledged.
@@ -144,8 +147,7 @@ impl SubnetState {
         }
         state.apply_all(engine);
         for number in 0..state.managers.len() {
-            state.managers[number].manager.start(Time::ZERO);
-            state.serve_manager(number, engine);
+            state.schedule(Time::ZERO, Event::Start { number });
         }
         state
     }
@@ -251,6 +253,10 @@ impl SubnetState {
             match entry.remove() {
                 Event::Arrive { node, port, datagram, .. } => self.arrive(node, port, datagram, engine),
                 Event::Handled { node } => self.handled(node, engine),
+                Event::Start { number } => {
+                    self.managers[number].manager.start(now);
+                    self.serve_manager(number, engine);
+                }
                 Event::Manager { number } => {
                     if self.managers[number].wake_at <= now {
                         self.managers[number].wake_at = Time::MAX;

@@ -3,6 +3,7 @@
 #![allow(dead_code, unreachable_pub)]
 
 mod balance;
+mod captures;
 mod ends;
 mod flows;
 mod latency;
@@ -180,6 +181,9 @@ fn unguarded(text: &str, waived: &dyn Fn(&Failure) -> bool) -> Result<Report, Fa
     if prepared.experiment.run.steady_state.is_none() {
         let other = run(&[("measure", "{}"), ("run.partitions", "2")])?;
         pass(partitions::unobserved(&alone, &other))?;
+    }
+    if prepared.experiment.capture.is_some() {
+        pass(captures::captured(text, &alone))?;
     }
     let lost = Tables(&alone.tables).sum("transport", "lost") > 0;
     let deadlocked = !alone.deadlock.is_empty();

@@ -2,6 +2,7 @@
 //! text of an experiment for every point. A new topology, algorithm or feature is an entry in one of the parts.
 #![allow(dead_code, unreachable_pub)]
 
+mod capture;
 mod congestion;
 pub mod cover;
 mod draft;
@@ -49,6 +50,8 @@ pub const PARTS: &[&Part] = &[
     &job::PART,
     &run::PART,
     &measure::PART,
+    // Last, so that the other sections are the same without it.
+    &capture::PART,
 ];
 
 /// An experiment under construction.

@@ -97,20 +97,26 @@ impl<'a> ErfRecord<'a> {
     }
 }
 
-/// Writes a record with `content`, filled with zeros to `len` bytes.
-pub(super) fn emit(time_ns: u64, kind: ErfType, is_error: bool, content: &[u8], len: usize) -> Vec<u8> {
+/// Adds a record with `content` to `bytes`. `len` is its length on the wire. A flow-control packet is filled with zeros to
+/// it; of other packets the rest counts as not captured.
+pub(super) fn emit(
+    bytes: &mut Vec<u8>,
+    (time_ns, is_error): (u64, bool),
+    kind: ErfType,
+    content: &[u8],
+    len: usize,
+) {
     // Rounded up, so that the time is the same when it is read.
     let time = (u128::from(time_ns) << 32).div_ceil(1_000_000_000) as u64;
     let flags = VARYING_LENGTH | if is_error { RX_ERROR } else { 0 };
-    let mut bytes = Vec::with_capacity(HEADER + len);
+    let fill = if kind == ErfType::InfinibandLink { len.saturating_sub(content.len()) } else { 0 };
     bytes.extend_from_slice(&time.to_le_bytes());
     bytes.extend_from_slice(&[kind.into(), flags]);
-    bytes.extend_from_slice(&((HEADER + len) as u16).to_be_bytes());
+    bytes.extend_from_slice(&((HEADER + content.len() + fill) as u16).to_be_bytes());
     bytes.extend_from_slice(&[0; 2]);
     bytes.extend_from_slice(&(len as u16).to_be_bytes());
     bytes.extend_from_slice(content);
-    bytes.resize(HEADER + len, 0);
-    bytes
+    bytes.resize(bytes.len() + fill, 0);
 }
 
 /// Reads a file of records without a header. Its records are kept whole, as in a pcap file of link type ERF.
@@ -144,7 +150,8 @@ mod tests {
 
     #[test]
     fn extension_headers_are_skipped() {
-        let mut bytes = emit(5, ErfType::Infiniband, true, &[1, 2, 3], 3);
+        let mut bytes = Vec::new();
+        emit(&mut bytes, (5, true), ErfType::Infiniband, &[1, 2, 3], 3);
         bytes[8] |= MORE;
         bytes[11] += 16;
         bytes.splice(16..16, [[0x80_u8, 0, 0, 0, 0, 0, 0, 0], [0; 8]].concat());
@@ -160,7 +167,8 @@ mod tests {
     proptest! {
         #[test]
         fn times_are_kept_to_the_nanosecond(time_ns in 0..4_000_000_000_000_000_000_u64) {
-            let bytes = emit(time_ns, ErfType::InfinibandLink, false, &[9], FLOW_CONTROL_LEN);
+            let mut bytes = Vec::new();
+            emit(&mut bytes, (time_ns, false), ErfType::InfinibandLink, &[9], FLOW_CONTROL_LEN);
             let (record, _) = ErfRecord::parse(&bytes).unwrap();
             prop_assert_eq!((record.time_ns(), record.content.len()), (time_ns, 48));
         }

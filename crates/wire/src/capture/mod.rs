@@ -12,7 +12,7 @@ mod writer;
 
 pub use erf::{ErfRecord, ErfType};
 pub use error::{CaptureError, CaptureProblem};
-pub use writer::{InterfaceId, InterfaceKind, Writer};
+pub use writer::{InterfaceId, InterfaceKind, OutgoingRecord, Writer};
 
 /// Link type of a capture file (<https://www.tcpdump.org/linktypes.html>).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -3,7 +3,7 @@
 mod emit;
 mod view;
 
-pub use emit::{Packet, emit_raw, pad_count};
+pub use emit::{Packet, emit_raw, emit_zeros, pad_count};
 pub use view::{Checksum, PacketView};
 pub(crate) use view::{check_grh, parse_transport};
 

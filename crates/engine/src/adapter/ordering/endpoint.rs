@@ -205,7 +205,7 @@ impl OrderingEndpoint {
             stream: id.0,
             retransmitted: request.retransmitted,
         };
-        let packet = Packet { created, stream, tag, last, ..packet };
+        let packet = Packet { created, stream, tag, first: number == 0, last, ..packet };
         Some(OutgoingPacket { packet, label: Some(label), retransmitted: request.retransmitted })
     }
 }

@@ -254,7 +254,8 @@ impl OrderingEndpoint {
         let Carried { created, injected, bytes, sequence, tag, stream, hops, fecn, becn, last } =
             request.packet;
         let packet = Packet::new(PacketKind::Data, (source, self.host), bytes, injected);
-        Packet { created, sequence, stream, hops, tag, fecn, becn, last, ..packet }
+        let first = request.number == 0;
+        Packet { created, sequence, stream, hops, tag, fecn, becn, first, last, ..packet }
     }
 
     fn tell<B: Observer>(

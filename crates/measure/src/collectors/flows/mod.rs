@@ -317,6 +317,7 @@ mod tests {
 
     fn packet(source: u32, destination: u32) -> Packet {
         Packet {
+            first: true,
             source: HostId(source),
             destination: HostId(destination),
             created: Time(0),

@@ -1,0 +1,97 @@
+"""`fabricsim capture`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich import box
+from rich.table import Table
+
+from fabricsim.capture import Capture
+from fabricsim.capture import capture as capture_links
+from fabricsim.cli.files import ForceFile
+from fabricsim.cli.interrupt import Interrupt
+from fabricsim.cli.progress import run_progress
+from fabricsim.cli.state import EXIT_CODES, ExperimentFile, Json, Memory, Set, output, read, show, warn
+
+MOST_INTERFACES = 20
+"""Interfaces that are listed."""
+
+
+def capture(
+    file: ExperimentFile,
+    out: Annotated[Path, typer.Option("--out", metavar="FILE", help="Write to this file, F.pcapng.")],
+    links: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--links",
+            metavar="PATTERN",
+            help="Links by name, or a pattern with *: 'SW11->SW12' is one direction, 'SW11-SW12' both. Repeatable; "
+            "by default those of the experiment's [capture].",
+        ),
+    ] = None,
+    start: Annotated[
+        str | None, typer.Option("--from", metavar="TIME", help="Capture from this simulated time on: 10us.")
+    ] = None,
+    end: Annotated[
+        str | None, typer.Option("--to", metavar="TIME", help="Capture, and run, until this simulated time.")
+    ] = None,
+    packets: Annotated[
+        int | None, typer.Option("--packets", min=1, help="Most packets; the run ends with the last.")
+    ] = None,
+    set: Set = None,
+    json: Json = False,
+    force: ForceFile = False,
+    memory: Memory = None,
+) -> None:
+    """Run an experiment and write what crosses chosen links as pcapng, for Wireshark."""
+    experiment = read(file, set)
+    with Interrupt() as interrupt, run_progress() as on_progress:
+        found = capture_links(
+            experiment,
+            out,
+            links=links or None,
+            start=start,
+            end=end,
+            packets=packets,
+            force=force,
+            memory=memory,
+            on_progress=on_progress,
+            stop=interrupt.asked,
+        )
+    warn(experiment)
+    show(json, found.as_dict, lambda: _print(found))
+    if code := EXIT_CODES.get(found.status, 0):
+        raise typer.Exit(code)
+
+
+def _print(found: Capture) -> None:
+    table = Table(box=box.SIMPLE_HEAD)
+    table.add_column("interface", overflow="fold")
+    table.add_column("packets", justify="right")
+    table.add_column("bytes", justify="right")
+    interfaces = found.report["interfaces"]
+    for interface in interfaces[:MOST_INTERFACES]:
+        table.add_row(interface["name"], str(interface["packets"]), str(interface["bytes"]))
+    if len(interfaces) > MOST_INTERFACES:
+        table.caption = f"the first {MOST_INTERFACES} of {len(interfaces)}"
+    output().print(table)
+    for line in notes(found.report):
+        output().print(line)
+    output().print(f"capture: {found.file}")
+
+
+def notes(report: Mapping[str, Any]) -> Iterator[str]:
+    """What a capture has, and what it lacks."""
+    span = ""
+    if report["first_ns"] is not None:
+        span = f", from {report['first_ns']} ns to {report['last_ns']} ns"
+    yield f"{report['packets']} packets with {report['bytes']} bytes{span}"
+    if report["limit_reached"]:
+        missed = f", and {report['missed']} more crossed until the run ended" if report["missed"] else ""
+        yield f"the limit of {report['packets']} packets was reached{missed}: raise capture.packets (--packets)"
+    if report["cut"]:
+        yield f"{report['cut']} packets are smaller than InfiniBand's headers and are cut"
