@@ -5,12 +5,12 @@ mod ports;
 
 use std::sync::Arc;
 
-use fabricsim_fabric::{Ports, ReadPorts, Rules, Sender, StagingRules, Switch, Table};
+use fabricsim_fabric::{Ports, ReadPorts, Rules, Sender, StagingRules, Switch, Table, VlTables};
 use fabricsim_model::Observer;
 use fabricsim_routing::{Router, RoutingFunction};
-use fabricsim_spec::{Allocation, Experiment, Load, Queueing, SendWhen, Staging};
+use fabricsim_spec::{Allocation, Experiment, Load, Queueing, SendWhen, Staging, VlWeight};
 use fabricsim_topology::{Graph, Node};
-use fabricsim_units::{Bytes, HostId, LinkId, Rate, Time};
+use fabricsim_units::{Bytes, HostId, LinkId, Rate, Time, Vl};
 use fabricsim_workload::{Source, StreamInfo};
 
 use crate::adapter::{
@@ -69,6 +69,7 @@ pub(crate) fn assemble<B: Observer>(
                 rules: &rules,
                 control: control.as_ref(),
                 ages: ages.as_ref(),
+                vl_tables: vl_tables(experiment),
                 bases: &bases,
                 transport: transport.as_ref(),
             };
@@ -131,6 +132,8 @@ struct Common<'a> {
     rules: &'a Rules,
     control: Option<&'a Builder<'a>>,
     ages: Option<&'a AgingBuilder>,
+    /// Arbitration among virtual lanes.
+    vl_tables: Option<Arc<VlTables>>,
     /// The first lane of each stream's service class.
     bases: &'a Arc<[u8]>,
     transport: Option<&'a Arc<OrderingRules>>,
@@ -159,6 +162,9 @@ fn entities(common: &Common<'_>, places: &[PortPlan], ports: Ports, sources: &mu
                             own.iter().any(|sender| sender.byte_time != sender.link_byte_time),
                         )
                         .with_mixed_rates(own.windows(2).any(|pair| pair[0].byte_time != pair[1].byte_time));
+                    if let Some(tables) = &common.vl_tables {
+                        switch = switch.with_vl_arbitration(tables);
+                    }
                     if experiment.switch.allocation == Allocation::Separable {
                         switch = switch.with_rounds(cycle(experiment, own), experiment.switch.speculative);
                     }
@@ -189,6 +195,14 @@ fn entities(common: &Common<'_>, places: &[PortPlan], ports: Ports, sources: &mu
         }
     }
     parts
+}
+
+/// The tables of arbitration among virtual lanes, if the experiment has them.
+fn vl_tables(experiment: &Experiment) -> Option<Arc<VlTables>> {
+    let given = experiment.switch.vl_arbitration.as_ref()?;
+    let entries = |list: &[VlWeight]| list.iter().map(|entry| (Vl(entry.vl), entry.weight)).collect();
+    let (high, low) = (entries(&given.high), entries(&given.low));
+    Some(Arc::new(VlTables { high, low, high_limit: given.high_limit }))
 }
 
 fn staging(experiment: &Experiment) -> StagingRules {

@@ -85,17 +85,15 @@ impl<B: Observer> Engine<B> {
     pub fn advance(&mut self, until: Time, look: &mut dyn FnMut(Time, &Totals) -> bool) -> Advance {
         let mut windows = 0;
         loop {
-            let Some(next) = self.next_time() else {
+            let next = self.next_time();
+            let Some(next) = next.filter(|&at| at < until) else {
+                // The caller may change what is due to be broadcast.
+                self.publish(until);
                 self.now = until;
-                return Advance::Idle;
+                return if next.is_some() { Advance::Reached } else { Advance::Idle };
             };
-            if next >= until {
-                self.now = until;
-                return Advance::Reached;
-            }
-            if self.partitions.len() > 1 && self.partitions[0].publish_at < next {
-                self.partitions.iter_mut().for_each(|partition| partition.publish(next, false));
-                self.exchange(next);
+            if self.partitions.len() > 1 {
+                self.publish(next);
             }
             let end = until.min(next.saturating_add(self.directory.lookahead));
             if !self.window(end, look) {
@@ -106,6 +104,14 @@ impl<B: Observer> Engine<B> {
             if windows % WINDOWS == 0 && !look(end, &self.totals()) {
                 return Advance::Stopped;
             }
+        }
+    }
+
+    /// Broadcasts the loads that are due before `time`, where nothing happens before it.
+    fn publish(&mut self, time: Time) {
+        if self.partitions[0].publish_at < time {
+            self.partitions.iter_mut().for_each(|partition| partition.publish(time, false));
+            self.exchange(time);
         }
     }
 

@@ -33,8 +33,11 @@ mod queues;
 mod round;
 mod staging;
 mod telemetry;
+mod vl_arbitration;
 
 use telemetry::Telemetry;
+use vl_arbitration::VlArbitration;
+pub use vl_arbitration::{VlEntry, VlTables};
 
 /// A switch: its queues and their requests for outputs.
 #[derive(Clone, Debug)]
@@ -78,6 +81,8 @@ pub struct Switch {
     telemetry: Option<Box<Telemetry>>,
     /// Detects congestion and marks packets, with congestion control.
     detector: Option<Box<Detector>>,
+    /// Arbitration among virtual lanes by tables, if there are any.
+    vl_arbitration: Option<Box<VlArbitration>>,
     /// Outputs whose links have failed, if any have.
     failures: Option<Box<Failures>>,
     /// True if the detector needs the lanes that wait for credits.
@@ -126,6 +131,7 @@ impl Switch {
             head_delay: None,
             telemetry: None,
             detector: None,
+            vl_arbitration: None,
             failures: None,
             needs_credits: false,
             has_classes: usize::from(rules.lanes_per_class) < lanes,

@@ -9,6 +9,7 @@ mod faults;
 mod subnet_manager;
 mod transport;
 mod tune;
+mod vl_arbitration;
 mod windows;
 
 pub use congestion::warnings;
@@ -84,6 +85,7 @@ fn steady_state(rule: &SteadyState, duration: Time) -> Result<(), Problem> {
 fn switch(switch: &Switch) -> Result<(), Problem> {
     head_delay(switch)?;
     unit_interval(switch)?;
+    switch.vl_arbitration.as_ref().map_or(Ok(()), |tables| vl_arbitration::check(switch, tables))?;
     if switch.allocation == Allocation::Maximal {
         if !switch.speculative {
             let message = "false is only for `allocation = \"separable\"`";

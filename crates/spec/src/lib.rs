@@ -61,7 +61,10 @@ pub use run::{Drain, FlowDetail, Measure, Run, SteadyState};
 pub use schema::{json_schema, schema_of};
 pub use subnet_manager::{SubnetManager, SubnetStart};
 pub use sweep::{Drawn, RandomPoints, Range, Sampling, Scale, Sweep};
-pub use switch::{Allocation, Arbiter, CreditReturn, Queueing, SendWhen, Staging, Switch, Switching};
+pub use switch::{
+    Allocation, Arbiter, CreditReturn, Queueing, SendWhen, Staging, Switch, Switching, VlArbitration,
+    VlWeight,
+};
 pub use topology::{Arrangement, Dragonfly, Grid, Jellyfish, Megafly, Naming, SlimFly, Topology, Xpander};
 pub use traffic::{
     DrawPer, HotSpot, Injection, MessageSize, Pattern, Response, SelfFlows, SizeDistribution, Traffic,

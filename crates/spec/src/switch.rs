@@ -36,6 +36,9 @@ pub struct Switch {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     #[schemars(inner(range(max = 15)), extend("x-unit" = "1"))]
     pub priority_classes: Vec<u8>,
+    /// InfiniBand's arbitration among virtual lanes; by default the arbiter chooses among packets of all lanes alike.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub vl_arbitration: Option<VlArbitration>,
     /// Unit in which buffer space is counted (InfiniBand: 64-byte blocks; abstract networks: a flit).
     #[schemars(extend("x-minimum" = "1 B", "x-maximum" = "1 MiB"))]
     pub flow_control_unit: Bytes,
@@ -70,6 +73,7 @@ impl Default for Switch {
             virtual_lanes: 1,
             service_classes: 1,
             priority_classes: Vec::new(),
+            vl_arbitration: None,
             flow_control_unit: Bytes(64),
             credit_return: CreditReturn::default(),
             credit_delay: Time::ZERO,
@@ -97,6 +101,36 @@ impl Switch {
     pub fn lanes_per_class(&self) -> u8 {
         self.virtual_lanes / self.service_classes.max(1)
     }
+}
+
+/// InfiniBand's arbitration among the virtual lanes of an output (section 7.6.9 of the specification): weighted round robin over whole
+/// packets in two tables. The arbiter chooses among the packets of a lane.
+///
+/// The table of high priority goes first. An entry's turn lasts as long as its weight is not used up and its lane has a packet that can be
+/// sent; a packet that exceeds the weight is still sent whole.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct VlArbitration {
+    /// Table of high priority, at most 64 entries.
+    pub high: Vec<VlWeight>,
+    /// Table of low priority, at most 64 entries.
+    pub low: Vec<VlWeight>,
+    /// What is sent of high priority while low priority waits, before a packet of low priority (Limit of High-Priority): 0 a packet, 255 without a
+    /// limit, else in units of 4096 bytes.
+    #[schemars(range(max = 255), extend("x-unit" = "4096 B"))]
+    pub high_limit: u8,
+}
+
+/// An entry of an arbitration table.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct VlWeight {
+    /// Virtual lane. InfiniBand has 15 for data at most; subnet management takes none of these.
+    #[schemars(range(max = 15), extend("x-unit" = "1"))]
+    pub vl: u8,
+    /// Bytes of a turn in units of 64; 0 skips the entry.
+    #[schemars(range(max = 255), extend("x-unit" = "64 B"))]
+    pub weight: u8,
 }
 
 /// Matching of packets and outputs.

@@ -46,6 +46,8 @@ from fabricsim.spec.sections import (
     Switch,
     To,
     Traffic,
+    VlArbitration,
+    VlWeight,
 )
 from fabricsim.spec.subnet_manager import SubnetManager
 from fabricsim.spec.sweep import RandomPoints, Range
@@ -141,6 +143,8 @@ __all__ = [
     "TuneParameter",
     "TuneReport",
     "TuneScenario",
+    "VlArbitration",
+    "VlWeight",
     "Xgft",
     "Xpander",
     "as_experiment",

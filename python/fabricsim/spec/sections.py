@@ -56,6 +56,8 @@ __all__ = [
     "To",
     "Traffic",
     "Via",
+    "VlArbitration",
+    "VlWeight",
 ]
 
 
@@ -161,6 +163,38 @@ Switching = Literal[
   to run dry.
 - `store-and-forward`: As soon as the whole packet has arrived.
 """
+
+
+@dataclass(frozen=True)
+class VlWeight:
+    """An entry of an arbitration table."""
+
+    vl: int
+    """Virtual lane. InfiniBand has 15 for data at most; subnet management takes none of these. Range: from 0
+    to 15.
+    """
+    weight: int
+    """Bytes of a turn in units of 64; 0 skips the entry. Range: from 0 to 255. Unit: 64 B."""
+
+
+@dataclass(frozen=True)
+class VlArbitration:
+    """InfiniBand's arbitration among the virtual lanes of an output (section 7.6.9 of the specification):
+    weighted round robin over whole packets in two tables. The arbiter chooses among the packets of a lane.
+    The table of high priority goes first. An entry's turn lasts as long as its weight is not used up and its
+    lane has a packet that can be sent; a packet that exceeds the weight is still sent whole.
+    """
+
+    high: list[VlWeight] | None = None
+    """Table of high priority, at most 64 entries. Default: []."""
+    low: list[VlWeight] | None = None
+    """Table of low priority, at most 64 entries. Default: []."""
+    high_limit: int | None = None
+    """What is sent of high priority while low priority waits, before a packet of low priority (Limit of
+    High-Priority): 0 a packet, 255 without a limit, else in units of 4096 bytes. Range: from 0 to 255. Unit:
+    4096 B. Default: 0.
+    """
+
 
 CreditReturn = Literal[
     "block",
@@ -329,6 +363,10 @@ class Switch:
     """
     priority_classes: list[int] | None = None
     """Service classes that outputs serve before the others. Range: from 0 to 15."""
+    vl_arbitration: VlArbitration | None = None
+    """InfiniBand's arbitration among virtual lanes; by default the arbiter chooses among packets of all lanes
+    alike.
+    """
     flow_control_unit: str | None = None
     """Unit in which buffer space is counted (InfiniBand: 64-byte blocks; abstract networks: a flit). Range:
     from 1 B to 1 MiB. Default: "64 B".

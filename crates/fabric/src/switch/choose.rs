@@ -222,7 +222,11 @@ impl Switch {
         if self.counts_missed {
             self.miss_turns::<OPTIONAL_FEATURES, R, B, O>(context, output, &mut delay);
         }
-        let found = self.best::<OPTIONAL_FEATURES, R, B, O>(context, output, &mut delay, None);
+        let found = if OPTIONAL_FEATURES && self.vl_arbitration.is_some() {
+            self.best_of_lanes(context, output, &mut delay)
+        } else {
+            self.best::<OPTIONAL_FEATURES, R, B, O>(context, output, &mut delay, None)
+        };
         let Some(Candidate { input, lane, packet, out_lane, .. }) = found else {
             return delay.note(context, self.first_port + output as u32);
         };

@@ -64,6 +64,12 @@ impl Switch {
             };
             context.observer.forwarded(context.now, &grant);
         }
+        if OPTIONAL_FEATURES
+            && lost.is_none()
+            && let Some(arbitration) = &mut self.vl_arbitration
+        {
+            arbitration.charge(output, input, (out_lane, bytes));
+        }
         let state = &mut self.outputs[output];
         state.queued -= blocks;
         let queued = state.queued;

@@ -2,7 +2,7 @@
 
 use super::Build;
 use super::routing;
-use super::space::Then::Refused;
+use super::space::Then::{Idle, Refused};
 use super::space::When::{Is, IsNot};
 use super::space::{Dimension, Part, Rule};
 
@@ -31,6 +31,7 @@ pub const PART: Part = Part {
         Dimension { name: "lanes", choices: &["needed", "spare", "one"] },
         Dimension { name: "classes", choices: &["one", "two"] },
         Dimension { name: "priority", choices: &["none", "last"] },
+        Dimension { name: "vl_arbitration", choices: &["none", "tables"] },
         Dimension { name: "delays", choices: &["some", "none"] },
     ],
     rules: &[
@@ -49,6 +50,24 @@ pub const PART: Part = Part {
         Rule {
             when: &[Is("allocation", &["separable"]), Is("priority", &["last"])],
             then: Refused("has no priorities"),
+        },
+        Rule {
+            when: &[Is("vl_arbitration", &["tables"]), Is("allocation", &["separable"])],
+            then: Refused("only for `queueing = \"fifo\"`"),
+        },
+        Rule {
+            when: &[Is("vl_arbitration", &["tables"]), Is("queueing", &["cioq"])],
+            then: Refused("only for `queueing = \"fifo\"`"),
+        },
+        Rule {
+            when: &[Is("vl_arbitration", &["tables"]), IsNot("arbiter", &["round-robin"])],
+            then: Refused("the tables decide between lanes"),
+        },
+        // A ladder of hops may get more lanes later, which the tables lack.
+        Rule { when: &[Is("vl_arbitration", &["tables"]), Is("lane_policy", &["hops"])], then: Idle },
+        Rule {
+            when: &[Is("vl_arbitration", &["tables"]), Is("priority", &["last"])],
+            then: Refused("the tables decide between lanes"),
         },
         Rule {
             when: &[Is("arbiter", &["age-based"]), Is("priority", &["last"])],
@@ -101,6 +120,23 @@ fn write(build: &mut Build) {
     if build.is("arbiter", "age-based") {
         age(build);
     }
+    if build.is("vl_arbitration", "tables") {
+        vl_arbitration(build, lanes * classes);
+    }
+}
+
+fn vl_arbitration(build: &mut Build, lanes: u8) {
+    let Build { draw, draft, .. } = build;
+    draft.section("[switch.vl_arbitration]");
+    let mut tables = [String::new(), String::new()];
+    for vl in 0..lanes {
+        let table = draw.below(2);
+        let weight = draw.range(1, 255);
+        tables[table] += &format!("{{ vl = {vl}, weight = {weight} }}, ");
+    }
+    draft.key("high", format!("[{}]", tables[0]));
+    draft.key("low", format!("[{}]", tables[1]));
+    draft.key("high_limit", draw.range(0, 3) * 85);
 }
 
 fn staging(build: &mut Build) {

@@ -1,0 +1,256 @@
+//! InfiniBand's arbitration among the virtual lanes of an output (section 7.6.9): two tables of weights, and a limit on what the one of high
+//! priority may send while the other waits.
+
+use std::sync::Arc;
+
+use fabricsim_model::Observer;
+use fabricsim_routing::RoutingFunction;
+use fabricsim_units::Vl;
+
+use super::Switch;
+use super::choose::{Delay, examine};
+use crate::arbiter::Candidate;
+use crate::{Outbox, PartitionContext};
+
+/// Bytes of a unit of weight.
+const UNIT: u32 = 64;
+
+/// Bytes of a unit of the limit of high priority.
+const LIMIT_UNIT: u64 = 4096;
+
+/// Value of the limit that stands for none.
+const NO_LIMIT: u8 = 255;
+
+/// An entry of a table: a lane and its weight in units of 64 bytes. Weight 0 skips the entry.
+pub type VlEntry = (Vl, u8);
+
+/// The tables of all outputs.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct VlTables {
+    /// Of high priority.
+    pub high: Vec<VlEntry>,
+    /// Of low priority.
+    pub low: Vec<VlEntry>,
+    /// What is sent of high priority while low priority waits: 0 a packet, 255 without a limit, else in units of 4096 bytes.
+    pub high_limit: u8,
+}
+
+/// The entry of a table whose turn it is, and the bytes that it may still send.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Turn {
+    entry: usize,
+    left: u32,
+}
+
+impl Turn {
+    /// The turn with which `entries` go on if the lanes of a set (a bit each) have something to send: the same as long as it has weight
+    /// left, else the next. None if no entry has a lane of the set.
+    fn next(self, entries: &[VlEntry], lanes: u16) -> Option<Self> {
+        let may = |entry: usize| {
+            let (lane, weight) = entries[entry];
+            weight > 0 && lanes >> lane.0 & 1 == 1
+        };
+        if self.left > 0 && self.entry < entries.len() && may(self.entry) {
+            return Some(self);
+        }
+        let count = entries.len();
+        let next = (1..=count).map(|step| (self.entry + step) % count.max(1)).find(|&entry| may(entry))?;
+        Some(Self { entry: next, left: u32::from(entries[next].1) * UNIT })
+    }
+}
+
+/// State of an output.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+struct OutputTurns {
+    high: Turn,
+    low: Turn,
+    /// Bytes of high priority since low priority began to wait.
+    high_bytes: u64,
+    /// Input of each lane that was served last.
+    last_inputs: [u16; 16],
+}
+
+impl OutputTurns {
+    /// True if high priority goes first although low priority waits.
+    fn within_limit(&self, limit: u8) -> bool {
+        limit == NO_LIMIT || self.high_bytes < (u64::from(limit) * LIMIT_UNIT).max(1)
+    }
+
+    /// The lane that sends next, among those of a set; none if no table has one.
+    fn lane(&self, tables: &VlTables, lanes: u16) -> Option<Vl> {
+        let (high, low) = (self.high.next(&tables.high, lanes), self.low.next(&tables.low, lanes));
+        match (high, low) {
+            (Some(turn), low) if low.is_none() || self.within_limit(tables.high_limit) => {
+                Some(tables.high[turn.entry].0)
+            }
+            (_, Some(turn)) => Some(tables.low[turn.entry].0),
+            (high, None) => high.map(|turn| tables.high[turn.entry].0),
+        }
+    }
+
+    /// A packet of `bytes` leaves on `lane`, which was chosen among a set of lanes.
+    fn sent(&mut self, tables: &VlTables, lanes: u16, (lane, bytes): (Vl, u32)) {
+        let (high, low) = (self.high.next(&tables.high, lanes), self.low.next(&tables.low, lanes));
+        let weighed = bytes.next_multiple_of(UNIT);
+        let charged = |turn: Turn| Turn { left: turn.left.saturating_sub(weighed), ..turn };
+        if let Some(turn) = high.filter(|turn| tables.high[turn.entry].0 == lane)
+            && (low.is_none() || self.within_limit(tables.high_limit))
+        {
+            self.high = charged(turn);
+            self.high_bytes = if low.is_some() { self.high_bytes + u64::from(bytes) } else { 0 };
+        } else if let Some(turn) = low.filter(|turn| tables.low[turn.entry].0 == lane) {
+            self.low = charged(turn);
+            self.high_bytes = 0;
+        }
+    }
+}
+
+/// Arbitration of a switch.
+#[derive(Clone, Debug)]
+pub(super) struct VlArbitration {
+    tables: Arc<VlTables>,
+    outputs: Vec<OutputTurns>,
+    /// Lanes that could send when an output chose last, until its packet leaves.
+    sendable: u16,
+}
+
+impl VlArbitration {
+    /// A packet leaves by an output.
+    #[inline(never)]
+    pub(super) fn charge(&mut self, output: usize, input: usize, (lane, bytes): (Vl, u32)) {
+        // One that did not wait, or that is overdue, is alone.
+        let lanes = std::mem::take(&mut self.sendable) | 1 << lane.0;
+        let turns = &mut self.outputs[output];
+        turns.sent(&self.tables, lanes, (lane, bytes));
+        turns.last_inputs[lane.index()] = input as u16;
+    }
+}
+
+impl Switch {
+    /// Arbitrates among virtual lanes by tables.
+    pub fn with_vl_arbitration(mut self, tables: &Arc<VlTables>) -> Self {
+        let outputs = vec![OutputTurns::default(); self.layout.ports];
+        self.vl_arbitration =
+            Some(Box::new(VlArbitration { tables: Arc::clone(tables), outputs, sendable: 0 }));
+        self.has_optional_features = true;
+        self.in_turn = false;
+        self
+    }
+
+    /// The packet that an output sends: of the lane whose turn it is, from the next input after the one served last on that lane.
+    #[inline(never)]
+    pub(super) fn best_of_lanes<R: RoutingFunction, B: Observer, O: Outbox>(
+        &mut self,
+        context: &mut PartitionContext<R, B, O>,
+        output: usize,
+        delay: &mut Delay,
+    ) -> Option<Candidate> {
+        let port = self.first_port + output as u32;
+        let mut first: [Option<Candidate>; 16] = [None; 16];
+        let ports = self.layout.ports;
+        let last_inputs = self.vl_arbitration.as_ref()?.outputs[output].last_inputs;
+        // Distance on the way round from the input after the last one.
+        let distance =
+            |input: usize, lane: Vl| (input + ports - 1 - usize::from(last_inputs[lane.index()])) % ports;
+        let mut at = self.outputs[output].inputs.first_after(ports - 1);
+        while let Some(input) = at {
+            let readable_at = context.ports.receivers[self.first_port as usize + input].readable_at;
+            let mut lanes = self.requests[self.layout.request(output, input)].lanes;
+            if readable_at > context.now {
+                delay.retry = delay.retry.min(readable_at);
+                lanes = 0;
+            }
+            while lanes != 0 {
+                let lane = Vl(lanes.trailing_zeros() as u8);
+                lanes &= lanes - 1;
+                let packet = self.queues[self.layout.queue(input, lane, output)].first();
+                let Some((injected, out_lane)) = examine::<true, R, B, O>(context, port, packet, delay)
+                else {
+                    continue;
+                };
+                let candidate = Candidate { input: input as u16, lane, packet, injected, out_lane, age: 0 };
+                let place = &mut first[out_lane.index()];
+                let is_nearer = place.is_none_or(|other| {
+                    distance(input, out_lane) < distance(usize::from(other.input), out_lane)
+                });
+                if is_nearer {
+                    *place = Some(candidate);
+                }
+            }
+            at = self.outputs[output].inputs.first_after(input).filter(|&next| next > input);
+        }
+        let sendable = (0..16).filter(|&lane| first[lane].is_some()).fold(0, |all, lane| all | 1 << lane);
+        let arbitration = self.vl_arbitration.as_mut()?;
+        let lane = arbitration.outputs[output].lane(&arbitration.tables, sendable)?;
+        arbitration.sendable = sendable;
+        first[lane.index()]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn tables(high: &[(u8, u8)], low: &[(u8, u8)], high_limit: u8) -> VlTables {
+        let entries = |list: &[(u8, u8)]| list.iter().map(|&(lane, weight)| (Vl(lane), weight)).collect();
+        VlTables { high: entries(high), low: entries(low), high_limit }
+    }
+
+    /// Lanes that send in turn, if all of `lanes` always have packets of these sizes.
+    fn order(tables: &VlTables, lanes: u16, bytes: impl Fn(u8) -> u32, count: usize) -> Vec<u8> {
+        let mut turns = OutputTurns::default();
+        let send = |_| {
+            let lane = turns.lane(tables, lanes).unwrap();
+            turns.sent(tables, lanes, (lane, bytes(lane.0)));
+            lane.0
+        };
+        (0..count).map(send).collect()
+    }
+
+    #[test]
+    fn whole_packets_by_weight() {
+        // Weights of 2 and 4 units: a packet of 128 bytes, then two.
+        let low = tables(&[], &[(0, 2), (1, 4)], 0);
+        assert_eq!(order(&low, 0b11, |_| 128, 7), [1, 1, 0, 1, 1, 0, 1]);
+        // What exceeds the weight is still sent whole: 300 bytes count as 320, 1 byte as 64.
+        assert_eq!(order(&low, 0b11, |_| 300, 4), [1, 0, 1, 0]);
+        assert_eq!(order(&low, 0b11, |_| 1, 7), [1, 1, 1, 1, 0, 0, 1]);
+    }
+
+    #[test]
+    fn entries_without_weight_or_packets_are_skipped() {
+        let low = tables(&[], &[(0, 1), (1, 0), (2, 1), (3, 1)], 0);
+        assert_eq!(order(&low, 0b1111, |_| 64, 5), [2, 3, 0, 2, 3]);
+        assert_eq!(order(&low, 0b0101, |_| 64, 4), [2, 0, 2, 0]);
+        assert_eq!(OutputTurns::default().lane(&low, 0b0010), None);
+        assert_eq!(OutputTurns::default().lane(&low, 0), None);
+    }
+
+    #[test]
+    fn high_priority_goes_first_within_its_limit() {
+        let of = |limit| tables(&[(1, 255)], &[(0, 255)], limit);
+        assert_eq!(order(&of(0), 0b11, |_| 1024, 4), [1, 0, 1, 0], "a packet each");
+        // 4096 bytes, then a packet of low priority.
+        assert_eq!(order(&of(1), 0b11, |_| 1024, 11), [1, 1, 1, 1, 0, 1, 1, 1, 1, 0, 1]);
+        assert_eq!(order(&of(255), 0b11, |_| 1024, 4), [1, 1, 1, 1], "without a limit");
+        assert_eq!(order(&of(0), 0b01, |_| 1024, 2), [0, 0]);
+        assert_eq!(order(&of(0), 0b10, |_| 1024, 2), [1, 1]);
+    }
+
+    #[test]
+    fn only_what_is_sent_while_low_priority_waits_counts_against_the_limit() {
+        let tables = tables(&[(1, 255)], &[(0, 255)], 1);
+        let mut turns = OutputTurns::default();
+        (0..10).for_each(|_| turns.sent(&tables, 0b10, (Vl(1), 1024)));
+        assert_eq!(turns.lane(&tables, 0b11), Some(Vl(1)));
+        (0..4).for_each(|_| turns.sent(&tables, 0b11, (Vl(1), 1024)));
+        assert_eq!(turns.lane(&tables, 0b11), Some(Vl(0)));
+    }
+
+    #[test]
+    fn a_lane_in_several_entries_has_their_sum() {
+        let low = tables(&[], &[(0, 1), (1, 1), (0, 1)], 0);
+        let sent = order(&low, 0b11, |_| 64, 300);
+        assert_eq!(sent.iter().filter(|&&lane| lane == 0).count(), 200);
+    }
+}
