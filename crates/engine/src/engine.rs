@@ -8,7 +8,7 @@ use crate::adapter::{Adapter, HostTransport, OrderingEndpoint, Refused};
 use crate::assembly::{Assembly, Directory, assemble};
 use crate::failed::Failed;
 use crate::mail::Mail;
-use crate::management::ManagementTraffic;
+use crate::management_traffic::ManagementTraffic;
 use crate::partition::{Owner, Partition};
 use crate::totals::Totals;
 

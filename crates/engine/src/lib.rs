@@ -14,6 +14,7 @@ mod fault_plan;
 mod losses;
 mod mail;
 mod management;
+mod management_traffic;
 mod partition;
 mod prepare;
 mod publisher;

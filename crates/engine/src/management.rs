@@ -1,34 +1,10 @@
 //! Datagrams of subnet management on virtual lane 15. They have no credits and go before all data: each takes its link as soon as the
 //! transmission in progress has ended. Data that is sent in the same picosecond waits.
 
-use std::collections::BTreeMap;
-
 use fabricsim_model::{Crossing, CrossingContent, Observer};
 use fabricsim_units::Time;
 
 use crate::engine::Engine;
-
-/// Links that carry management datagrams now, by channel.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct ManagementTraffic(BTreeMap<u32, Occupied>);
-
-#[derive(Clone, Copy, Debug)]
-struct Occupied {
-    /// End of the data packet before the datagrams.
-    data: Time,
-    /// End of the last datagram.
-    until: Time,
-}
-
-impl ManagementTraffic {
-    /// The link is busy until `until`; returns the time until which it carries data.
-    pub(crate) fn data_until(&self, channel: u32, until: Time) -> Time {
-        self.0
-            .get(&channel)
-            .filter(|occupied| occupied.until == until)
-            .map_or(until, |occupied| occupied.data)
-    }
-}
 
 impl<B: Observer> Engine<B> {
     /// Sends a management datagram of `size` bytes now by the sending port `channel`. Returns the time at which its last byte
@@ -62,7 +38,7 @@ impl<B: Observer> Engine<B> {
             });
         }
         let data = self.management.data_until(channel, carried);
-        self.management.0.insert(channel, Occupied { data, until });
+        self.management.occupy(channel, data, until);
         until + latency
     }
 }

@@ -178,8 +178,12 @@ def describe(file: ExperimentFile, set: Set = None, json: Json = False) -> None:
 def export(
     file: ExperimentFile,
     format: Annotated[
-        str, typer.Option("--format", help="ned, dot, anynet, toml; fdbs, look-up-tables; opensm; "
-            "ibnetdiscover, ibnetdiscover-ports, ibsim, opensm-subnet.")
+        str,
+        typer.Option(
+            "--format",
+            help="ned, dot, anynet, toml; fdbs, look-up-tables; opensm; "
+            "ibnetdiscover, ibnetdiscover-ports, ibsim, opensm-subnet.",
+        ),
     ],
     set: Set = None,
     out: OutFile = None,

@@ -168,9 +168,9 @@ class Experiment:
     def export(self, format: str) -> str:
         """Its network or forwarding tables as a file: "ned", "dot", "anynet", "fdbs", "look-up-tables" or "toml".
 
-        Or its congestion control as lines for OpenSM's options file: "opensm". Or its fabric as an InfiniBand subnet, with GUIDs
-        and LIDs as they were read, else assigned as OpenSM assigns them: "ibnetdiscover", "ibnetdiscover-ports", "ibsim",
-        "opensm-subnet".
+        Or its congestion control as lines for OpenSM's options file: "opensm". Or its fabric as an InfiniBand subnet,
+        with GUIDs and LIDs as they were read, else assigned as OpenSM assigns them: "ibnetdiscover",
+        "ibnetdiscover-ports", "ibsim", "opensm-subnet".
 
         Raises:
             InputError: it is invalid, or it cannot be written in this format.

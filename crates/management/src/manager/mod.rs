@@ -8,11 +8,12 @@ mod discover;
 mod discovered;
 mod elect;
 mod requests;
+mod settings;
 mod sweep;
 
 use std::collections::BTreeMap;
 
-use fabricsim_subnet::{Engine, Options, Routing, Subnet};
+use fabricsim_subnet::{Routing, Subnet};
 use fabricsim_units::Time;
 use fabricsim_wire::mad::smp::{DirectedSmp, SmState, SmpAttribute};
 use fabricsim_wire::mad::{Method, MgmtClass, smp::Smp};
@@ -20,61 +21,8 @@ use fabricsim_wire::mad::{Method, MgmtClass, smp::Smp};
 use self::discovered::Discovered;
 use self::elect::Other;
 use self::requests::{Purpose, Request, Requests};
+pub use self::settings::{Counters, Outgoing, Settings};
 pub use self::sweep::{Sweep, SweepCause};
-
-/// Options of a manager, with OpenSM's names in brackets.
-#[derive(Clone, Debug)]
-pub struct Settings {
-    /// Routing engine (`routing_engine`).
-    pub engine: Engine,
-    /// Its options.
-    pub options: Options,
-    /// LID mask control of adapters (`lmc`).
-    pub lmc: u8,
-    /// Requests under way at most (`max_wire_smps`).
-    pub smps_on_wire: u16,
-    /// Time for an answer (`transaction_timeout`).
-    pub timeout: Time,
-    /// Repetitions of a request without answer (`transaction_retries`).
-    pub retries: u32,
-    /// Time between light sweeps (`sweep_interval`); zero for none.
-    pub sweep_interval: Time,
-    /// Time between questions whether the master is alive (`sminfo_polling_timeout`).
-    pub poll_interval: Time,
-    /// Questions without an answer after which the master is lost (`polling_retry_number`).
-    pub poll_retries: u32,
-    /// Priority, 0 to 15 (`sm_priority`).
-    pub priority: u8,
-    /// Time for the computation of tables.
-    pub routing_time: Time,
-}
-
-/// Counters of a manager.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Counters {
-    /// Requests sent, repetitions included.
-    pub sent: u64,
-    /// Repetitions.
-    pub repeated: u64,
-    /// Requests given up.
-    pub given_up: u64,
-    /// Nodes that are further away than a directed route can go.
-    pub unreachable: u64,
-    /// Traps received.
-    pub traps: u64,
-    /// Light sweeps.
-    pub light_sweeps: u64,
-}
-
-/// Datagram of a manager.
-#[derive(Clone, Debug)]
-#[allow(clippy::large_enum_variant, reason = "it is sent at once")]
-pub enum Outgoing {
-    /// By directed route.
-    Directed(DirectedSmp),
-    /// To a LID.
-    ByLid(u16, Smp),
-}
 
 /// Stage of a sweep.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,4 +1,4 @@
-use fabricsim_subnet::{LidOptions, NodeId, NodeKind, assign_lids, read};
+use fabricsim_subnet::{Engine, LidOptions, NodeId, NodeKind, Options, assign_lids, read};
 use fabricsim_wire::mad::smp::PortState;
 
 use super::*;

@@ -1,0 +1,59 @@
+//! Options and counters of a manager, and what it sends.
+
+use fabricsim_subnet::{Engine, Options};
+use fabricsim_units::Time;
+use fabricsim_wire::mad::smp::{DirectedSmp, Smp};
+
+/// Options of a manager, with OpenSM's names in brackets.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// Routing engine (`routing_engine`).
+    pub engine: Engine,
+    /// Its options.
+    pub options: Options,
+    /// LID mask control of adapters (`lmc`).
+    pub lmc: u8,
+    /// Requests under way at most (`max_wire_smps`).
+    pub smps_on_wire: u16,
+    /// Time for an answer (`transaction_timeout`).
+    pub timeout: Time,
+    /// Repetitions of a request without answer (`transaction_retries`).
+    pub retries: u32,
+    /// Time between light sweeps (`sweep_interval`); zero for none.
+    pub sweep_interval: Time,
+    /// Time between questions whether the master is alive (`sminfo_polling_timeout`).
+    pub poll_interval: Time,
+    /// Questions without an answer after which the master is lost (`polling_retry_number`).
+    pub poll_retries: u32,
+    /// Priority, 0 to 15 (`sm_priority`).
+    pub priority: u8,
+    /// Time for the computation of tables.
+    pub routing_time: Time,
+}
+
+/// Counters of a manager.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counters {
+    /// Requests sent, repetitions included.
+    pub sent: u64,
+    /// Repetitions.
+    pub repeated: u64,
+    /// Requests given up.
+    pub given_up: u64,
+    /// Nodes that are further away than a directed route can go.
+    pub unreachable: u64,
+    /// Traps received.
+    pub traps: u64,
+    /// Light sweeps.
+    pub light_sweeps: u64,
+}
+
+/// Datagram of a manager.
+#[derive(Clone, Debug)]
+#[allow(clippy::large_enum_variant, reason = "it is sent at once")]
+pub enum Outgoing {
+    /// By directed route.
+    Directed(DirectedSmp),
+    /// To a LID.
+    ByLid(u16, Smp),
+}
