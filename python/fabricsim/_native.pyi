@@ -18,6 +18,7 @@ __all__ = [
     "dissect_capture",
     "export",
     "import_subnet",
+    "opensm_options",
     "ordering_check",
     "ordering_source",
     "ordering_target",
@@ -114,8 +115,24 @@ def import_subnet(
     Files are their bytes with a name for messages.
     """
 
-def route_subnet(request: dict[str, object]) -> tuple[str, str, str, str]:
-    """Routes a subnet. A JSON object; forwarding tables, tables of lanes and levels of paths as OpenSM dumps them.
+def opensm_options(
+    engine: str | None,
+    files: dict[str, str | None],
+    layers: int,
+    lmc: int | None,
+    port_shifting: bool,
+    scatter_ports: int,
+    vls: int,
+    nue_vls: int,
+) -> str:
+    """Lines for OpenSM's file of options: those of an engine, or, without one, those that load `files["lfts"]`.
+
+    `files` has the keys `lfts`, `roots`, `compute_nodes` and `torus`; `layers` is the number of virtual lanes in use.
+    """
+
+def route_subnet(request: dict[str, object]) -> list[tuple[str, str]]:
+    """Routes a subnet. Texts by name: JSON objects `report` and `links`; `lfts`, `sl2vl` and `path_sls` as OpenSM dumps
+    them; the `fabric` as `ibnetdiscover` prints it, and the `lids` of its adapters' ports, a JSON list.
 
     `request` has the keys `fabric`, `is_experiment`, `overrides`, `base`, `engine`, `tables`, `path_sls`, `sl2vl`,
     `roots`, `torus`, `compute_nodes`, `port_shifting`, `scatter_ports`, `lmc`, `manager`, `vls`, `nue_vls`, `fail` and

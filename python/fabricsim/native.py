@@ -108,7 +108,18 @@ class Native(Protocol):
         sl2vl: File | None,
         path_sls: File | None,
     ) -> str: ...
-    def route_subnet(self, request: dict[str, Any]) -> tuple[str, str, str, str]: ...
+    def opensm_options(
+        self,
+        engine: str | None,
+        files: dict[str, str | None],
+        layers: int,
+        lmc: int | None,
+        port_shifting: bool,
+        scatter_ports: int,
+        vls: int,
+        nue_vls: int,
+    ) -> str: ...
+    def route_subnet(self, request: dict[str, Any]) -> list[tuple[str, str]]: ...
     def dissect_capture(self, bytes: bytes, file: str) -> str: ...
     def OrderingStop(self) -> NativeOrderingStop: ...  # noqa: N802 - a class
     def OrderingNetwork(self, settings: str) -> NativeOrderingNetwork: ...  # noqa: N802 - a class

@@ -354,6 +354,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<ordering::OrderingStop>()?;
     module.add_function(wrap_pyfunction!(subnets::import_subnet, module)?)?;
     module.add_function(wrap_pyfunction!(subnets::route_subnet, module)?)?;
+    module.add_function(wrap_pyfunction!(subnets::opensm_options, module)?)?;
     module.add_function(wrap_pyfunction!(available_memory, module)?)?;
     module.add("CancelledError", module.py().get_type::<CancelledError>())?;
     module.add_class::<Control>()?;

@@ -1,10 +1,15 @@
 //! InfiniBand subnets: reading, routing, analysis.
 
+use std::borrow::Cow;
 use std::path::Path;
 
-use fabricsim_subnet::report::{self, RoutedError, Source, SubnetFiles};
-use fabricsim_subnet::{Engine, Format, Options, PathSls, RouteError, Sl2Vl, Subnet, TableFile, TorusConfig};
-use fabricsim_topology::Identity;
+use fabricsim_routing::subnet_without;
+use fabricsim_subnet::report::{self, Question, RoutedError, Source, SubnetFiles};
+use fabricsim_subnet::{
+    Engine, Format, OptionFiles, Options, PathSls, RouteError, Sl2Vl, Subnet, TableFile, TorusConfig,
+    engine_options, table_options,
+};
+use fabricsim_topology::{Identity, failed_links};
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
@@ -90,27 +95,77 @@ pub(crate) struct Request {
     matrix: Vec<(String, String, f64)>,
 }
 
-/// Routes a subnet. A JSON object; forwarding tables, tables of lanes and levels of paths as OpenSM dumps them.
+/// Texts of an answer by name.
+type Texts = Vec<(&'static str, String)>;
+
+/// Routes a subnet. JSON objects `report` and `links`; `lfts`, `sl2vl`, `path_sls` as OpenSM dumps them; the `fabric` as `ibnetdiscover` prints it, and the `lids` of its adapters' ports, a JSON list.
 #[pyfunction]
-pub(crate) fn route_subnet(py: Python<'_>, request: Request) -> PyResult<(String, String, String, String)> {
+pub(crate) fn route_subnet(py: Python<'_>, request: Request) -> PyResult<Texts> {
     py.detach(|| {
         let mut subnet = request.subnet()?;
-        for name in &request.fail {
-            subnet.fail(name).map_err(|message| bad_input(format!("--fail: {message}")))?;
-        }
         if let Some(name) = &request.manager {
             subnet.set_manager(name).map_err(|message| bad_input(format!("--manager: {message}")))?;
         }
         let subnet = subnet.connected();
         let source = request.source(&subnet)?;
-        let routed =
-            report::route(subnet, request.lmc, &source, &request.matrix).map_err(|error| match error {
-                RoutedError::Route(RouteError::Lanes(_) | RouteError::RootsAbsent) => bad_input(error),
-                RoutedError::Matrix(message) => bad_input(format!("--matrix: {message}")),
-                error => PyRuntimeError::new_err(error.to_string()),
-            })?;
-        Ok((json(&routed.report)?, routed.lfts, routed.sl2vl, routed.path_sls))
+        let question =
+            Question { source: &source, lmc: request.lmc, failed: &request.fail, matrix: &request.matrix };
+        let routed = report::route(subnet, &question).map_err(|error| match error {
+            RoutedError::Route(RouteError::Lanes(_) | RouteError::RootsAbsent) => bad_input(error),
+            RoutedError::Matrix(message) => bad_input(format!("--matrix: {message}")),
+            RoutedError::Failed(message) => bad_input(format!("--fail: {message}")),
+            error => PyRuntimeError::new_err(error.to_string()),
+        })?;
+        Ok(vec![
+            ("report", json(&routed.report)?),
+            ("links", json(&routed.links)?),
+            ("lfts", routed.lfts),
+            ("sl2vl", routed.sl2vl),
+            ("path_sls", routed.path_sls),
+            ("fabric", routed.fabric),
+            ("lids", json(&routed.lids)?),
+        ])
     })
+}
+
+/// Files of [`opensm_options`], by their absolute names.
+#[derive(FromPyObject)]
+#[pyo3(from_item_all)]
+pub(crate) struct Files {
+    lfts: Option<String>,
+    roots: Option<String>,
+    compute_nodes: Option<String>,
+    torus: Option<String>,
+}
+
+/// Lines for OpenSM's file of options: those of an engine, or, without one, those that load `files.lfts`. `layers` is the number of
+/// virtual lanes that the paths use.
+#[pyfunction]
+#[pyo3(signature = (engine, files, layers, lmc, port_shifting, scatter_ports, vls, nue_vls))]
+#[expect(clippy::too_many_arguments, reason = "OpenSM's options")]
+pub(crate) fn opensm_options(
+    engine: Option<&str>,
+    files: Files,
+    layers: usize,
+    lmc: Option<u8>,
+    port_shifting: bool,
+    scatter_ports: u32,
+    vls: u8,
+    nue_vls: u8,
+) -> PyResult<String> {
+    let Some(engine) = engine else {
+        let lfts = files.lfts.as_deref().ok_or_else(|| bad_input("neither an engine nor tables"))?;
+        return Ok(table_options(lfts, layers > 1));
+    };
+    let engine: Engine = engine.parse().map_err(bad_input)?;
+    let options = Options { port_shifting, scatter_ports, vls, nue_vls, ..Options::default() };
+    let names = OptionFiles {
+        lfts: files.lfts.as_deref(),
+        roots: files.roots.as_deref(),
+        compute_nodes: files.compute_nodes.as_deref(),
+        torus: files.torus.as_deref(),
+    };
+    Ok(engine_options(engine, &options, layers, lmc, names))
 }
 
 impl Request {
@@ -123,10 +178,12 @@ impl Request {
         let experiment = fabricsim_spec::read(text, name, &self.overrides).map_err(bad_input)?;
         let graph = fabricsim_topology::build(&experiment, Path::new(&self.base), name)
             .map_err(|error| bad_input(error.located(text, &self.overrides)))?;
-        match graph.identity {
-            Some(identity) => Ok(identity.subnet),
-            None => Identity::of(&graph).map(|identity| identity.subnet).map_err(bad_input),
-        }
+        let failed = failed_links(&graph, &experiment.links, name).map_err(bad_input)?;
+        let identity = match graph.identity.as_deref() {
+            Some(identity) => Cow::Borrowed(identity),
+            None => Cow::Owned(Identity::of(&graph).map_err(bad_input)?),
+        };
+        Ok(subnet_without(&graph, &identity, &failed))
     }
 
     fn source(&self, subnet: &Subnet) -> PyResult<Source> {

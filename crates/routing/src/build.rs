@@ -1,11 +1,11 @@
 use std::io::Read;
 use std::path::Path;
 
-use fabricsim_spec::{Algorithm, Experiment, Load, SpecError, Ties, name};
+use fabricsim_spec::{Algorithm, Experiment, LanePolicy, Load, SpecError, Ties, name};
 use fabricsim_topology::{Graph, GridShape, Shape, failed_links};
 
 use crate::algorithm::{MOST_LANES, resolve, unsuitable};
-use crate::lanes::{chosen, refuse_unfit};
+use crate::lanes::{AnyPolicy, chosen, refuse_unfit};
 use crate::look_up_tables::table_request;
 use crate::route_lengths::{lengths, longest};
 use crate::{
@@ -68,7 +68,10 @@ pub fn build(
         | Algorithm::Dal => crate::direct::build(algorithm, experiment, graph, file)?,
         Algorithm::Table => {
             let tables = read_tables(routing.tables.as_deref(), graph, base_dir, file)?;
-            let lanes = policy(&|| longest(&lengths(&tables, graph), graph))?;
+            let lanes = match &routing.path_sls {
+                Some(name) => read_levels(name, experiment, graph, base_dir)?,
+                None => policy(&|| longest(&lengths(&tables, graph), graph))?,
+            };
             TableRouting::new(tables, lanes).into()
         }
         Algorithm::Opensm => crate::opensm::build(experiment, graph, file)?,
@@ -99,11 +102,12 @@ fn refuse_stray(
         UpDownAdaptive, Valiant,
     };
     let routing = &experiment.routing;
-    let keys: [(&str, bool, &[Algorithm]); 14] = [
+    let keys: [(&str, bool, &[Algorithm]); 15] = [
         ("routing.order", routing.order.is_some(), &[DimensionOrder, LookUpTables]),
         ("routing.ties", routing.ties.is_some(), &[DimensionOrder]),
         ("routing.partitions", routing.partitions.is_some(), &[LookUpTables]),
         ("routing.tables", routing.tables.is_some(), &[Table]),
+        ("routing.path_sls", routing.path_sls.is_some(), &[Table]),
         ("routing.engine", routing.engine.is_some(), &[Opensm]),
         ("routing.roots", routing.roots.is_some(), &[Opensm]),
         ("routing.via", routing.via.is_some(), &[Valiant, UgalL, UgalG, Piggyback, Par]),
@@ -122,17 +126,41 @@ fn refuse_stray(
             return Err(SpecError::at_key(file, key, message));
         }
     }
-    refuse_unfit(routing.lane_policy, algorithm, graph, file)?;
+    refuse_policy(experiment, algorithm, graph, file)?;
     refuse_load(routing.load, algorithm, file)?;
+    if algorithm == Opensm && experiment.subnet_manager.is_some() && !experiment.links.failed.is_empty() {
+        let message = "a subnet manager discovers all links at the start: give `faults.plan` with failures at a time instead";
+        return Err(SpecError::at_key(file, "links.failed", message));
+    }
     if !experiment.links.failed.is_empty() && !avoids_failed(algorithm, graph) {
         let message = format!(
-            "`{}` does not go around failed links: set `routing.algorithm` to \"shortest-path\" with `lane_policy = \"hops\"`, or on a \
-             mesh, torus, grid or hypercube to \"look-up-tables\"",
+            "`{}` does not go around failed links: set `routing.algorithm` to \"shortest-path\" with `lane_policy = \"hops\"`, to \
+             \"opensm\", or on a mesh, torus, grid or hypercube to \"look-up-tables\"",
             name(&algorithm)
         );
         return Err(SpecError::at_key(file, "links.failed", message));
     }
     Ok(())
+}
+
+/// Refuses a lane policy that does not fit the algorithm. Paths with service levels have the lanes of these.
+fn refuse_policy(
+    experiment: &Experiment,
+    algorithm: Algorithm,
+    graph: &Graph,
+    file: &str,
+) -> Result<(), SpecError> {
+    let given = experiment.routing.lane_policy;
+    if experiment.routing.path_sls.is_none() {
+        return refuse_unfit(given, algorithm, graph, file);
+    }
+    match given {
+        None | Some(LanePolicy::Layers) => Ok(()),
+        Some(other) => {
+            let message = format!("\"{}\" does not fit `routing.path_sls`: use \"layers\"", name(&other));
+            Err(SpecError::at_key(file, "routing.lane_policy", message))
+        }
+    }
 }
 
 /// Refuses the load of lanes alone for algorithms that do not read it: those that do not choose by load, those that read the loads
@@ -159,7 +187,7 @@ pub(crate) fn goes_around(experiment: &Experiment, graph: &Graph) -> bool {
 /// True if the algorithm avoids failed links on this graph, or does not fit it anyway.
 fn avoids_failed(algorithm: Algorithm, graph: &Graph) -> bool {
     match algorithm {
-        Algorithm::LookUpTables | Algorithm::ShortestPath => true,
+        Algorithm::LookUpTables | Algorithm::ShortestPath | Algorithm::Opensm => true,
         Algorithm::Minimal | Algorithm::Valiant | Algorithm::UgalL => {
             !matches!(graph.shape, Shape::Dragonfly(_) | Shape::Megafly(_) | Shape::HyperX(_))
         }
@@ -193,25 +221,41 @@ fn read_tables(
         let message = "routing by `table` needs the key `tables`: a file of forwarding tables (.fdbs)";
         return Err(SpecError::at_key(file, "routing", message).into());
     };
-    let path = base_dir.join(name);
+    let (bytes, name) = read_file(&base_dir.join(name), largest_file(graph))?;
+    if crate::linear_tables::is_linear(&bytes) {
+        return crate::linear_tables::read(&bytes, &name, graph);
+    }
+    crate::fdbs::read(&bytes, &name, graph)
+}
+
+/// The lanes of paths with the service levels in a file.
+fn read_levels(
+    name: &str,
+    experiment: &Experiment,
+    graph: &Graph,
+    base_dir: &Path,
+) -> Result<AnyPolicy, RoutingError> {
+    // A line for each pair of ports, of about 40 bytes at most.
+    let most = (1 << 20) + 64 * (graph.hosts.len() as u64).pow(2);
+    let (bytes, name) = read_file(&base_dir.join(name), most)?;
+    crate::linear_tables::read_levels(&bytes, &name, graph, experiment.switch.lanes_per_class())
+}
+
+/// Bytes of a file of at most `most` bytes, and its name for messages.
+fn read_file(path: &Path, most: u64) -> Result<(Vec<u8>, String), RoutingError> {
     let unreadable = |why: String| TablesError {
         file: path.display().to_string(),
         line: None,
         problem: Box::new(TablesProblem::Unreadable(why)),
     };
-    let most = largest_file(graph);
     let mut bytes = Vec::new();
-    let opened = std::fs::File::open(&path).map_err(|error| unreadable(error.to_string()))?;
+    let opened = std::fs::File::open(path).map_err(|error| unreadable(error.to_string()))?;
     opened.take(most + 1).read_to_end(&mut bytes).map_err(|error| unreadable(error.to_string()))?;
     if bytes.len() as u64 > most {
         let why = format!("the file has more than {most} bytes, far more than the tables of this network");
         return Err(unreadable(why).into());
     }
-    let name = path.display().to_string();
-    if crate::linear_tables::is_linear(&bytes) {
-        return crate::linear_tables::read(&bytes, &name, graph);
-    }
-    crate::fdbs::read(&bytes, &name, graph)
+    Ok((bytes, path.display().to_string()))
 }
 
 /// More bytes than a file of forwarding tables for `graph` has: an entry has up to four, a row its name; twice that and

@@ -53,7 +53,7 @@ pub use indirect::{Indirect, IndirectPolicy};
 pub use lanes::LanePolicy;
 pub use look_up_tables::{LookUpTables, TableRequest};
 pub use megafly::{Megafly, MegaflyPolicy};
-pub use opensm::{engine, identity};
+pub use opensm::{engine, identity, subnet_without};
 pub use path::path;
 pub use ports::PortRouting;
 pub use reroute::{check_reroutes, reroute};

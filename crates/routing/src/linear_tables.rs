@@ -1,11 +1,15 @@
 //! Linear forwarding tables: InfiniBand's, by LID and physical port, as tables of the simulated fabric.
 
+use std::collections::BTreeMap;
+
 use fabricsim_spec::SpecError;
-use fabricsim_subnet::{FileError, NO_PORT, TableFile, Tables};
+use fabricsim_subnet::{FileError, NO_PORT, NodeId, PathSls, TableFile, Tables};
 use fabricsim_topology::{Graph, Identity};
-use fabricsim_units::{HostId, PortNo};
+use fabricsim_units::{HostId, PortNo, SwitchId};
 
 use crate::fdbs::verify;
+use crate::lanes::AnyPolicy;
+use crate::opensm::policy;
 use crate::{ForwardingTables, RoutingError, TablesError, TablesProblem};
 
 /// True if a file may hold such tables: its first line with text does not begin a row of `.fdbs`.
@@ -20,19 +24,10 @@ pub(crate) fn is_linear(bytes: &[u8]) -> bool {
 ///
 /// A file that does not parse or that is not of this subnet, a host without LID, a hole or a loop.
 pub(crate) fn read(bytes: &[u8], file: &str, graph: &Graph) -> Result<ForwardingTables, RoutingError> {
-    let Some(identity) = graph.identity.as_deref() else {
-        let message =
-            "tables by LID need a fabric with LIDs: a topology from a file of ibnetdiscover, ibsim or OpenSM";
-        return Err(SpecError::at_key(file, "routing.tables", message).into());
-    };
-    let of_file = |error: FileError| TablesError {
-        file: error.file,
-        line: error.line,
-        problem: Box::new(TablesProblem::Unreadable(error.problem.to_string())),
-    };
+    let identity = with_lids(graph, "routing.tables", file)?;
     let (tables, _) =
         TableFile::read(bytes, file).and_then(|read| read.bind(&identity.subnet)).map_err(of_file)?;
-    let found = convert(&tables, graph, identity, file)?;
+    let found = convert(&tables, &identity.by_node(), graph, identity, file)?;
     verify(&found, graph).map_err(|(_, problem)| TablesError {
         file: file.to_owned(),
         line: None,
@@ -41,17 +36,44 @@ pub(crate) fn read(bytes: &[u8], file: &str, graph: &Graph) -> Result<Forwarding
     Ok(found)
 }
 
-/// The entries for the base LIDs of the hosts. Entries that lead nowhere are left out.
+/// Reads the service levels of paths, and returns their lanes.
+///
+/// # Errors
+///
+/// A file that does not parse or that is not of this subnet.
+pub(crate) fn read_levels(
+    bytes: &[u8],
+    file: &str,
+    graph: &Graph,
+    lanes: u8,
+) -> Result<AnyPolicy, RoutingError> {
+    let identity = with_lids(graph, "routing.path_sls", file)?;
+    let levels = PathSls::read(bytes, file, &identity.subnet).map_err(of_file)?;
+    Ok(policy(Some(&levels), identity, lanes))
+}
+
+fn with_lids<'a>(graph: &'a Graph, key: &str, file: &str) -> Result<&'a Identity, SpecError> {
+    let message =
+        "files by LID need a fabric with LIDs: a topology from a file of ibnetdiscover, ibsim or OpenSM";
+    graph.identity.as_deref().ok_or_else(|| SpecError::at_key(file, key, message))
+}
+
+fn of_file(error: FileError) -> TablesError {
+    let problem = Box::new(TablesProblem::Unreadable(error.problem.to_string()));
+    TablesError { file: error.file, line: error.line, problem }
+}
+
+/// The entries for the base LIDs of the hosts, with the `switches` of the tables' nodes. Entries that lead nowhere are left out.
 pub(crate) fn convert(
     tables: &Tables,
+    switches: &BTreeMap<NodeId, SwitchId>,
     graph: &Graph,
     identity: &Identity,
     file: &str,
 ) -> Result<ForwardingTables, RoutingError> {
     let mut found = ForwardingTables::empty(graph, file)?;
-    let by_node = identity.by_node();
     for (row, node) in tables.switches().iter().enumerate() {
-        let Some(&switch) = by_node.get(node) else { continue };
+        let Some(&switch) = switches.get(node) else { continue };
         for host in (0..graph.hosts.len() as u32).map(HostId) {
             let entry = tables.row(row).get(usize::from(identity.lid(host))).copied().unwrap_or(NO_PORT);
             let port: Option<PortNo> =
@@ -62,4 +84,63 @@ pub(crate) fn convert(
         }
     }
     Ok(found)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use fabricsim_subnet::{Engine, Format, Options};
+
+    use crate::deadlock::{Verdict, check};
+    use crate::lanes::LanePolicy as _;
+    use crate::samples::{experiment, graph, hosts};
+    use crate::{PortRouting, Router, TableRouting};
+
+    const TORUS: &str = "torus = { dimensions = [5, 5] }";
+
+    /// Tables and service levels that were written to files route as the engine does, on the same lanes.
+    #[test]
+    fn files_of_an_engine_route_as_the_engine() {
+        let folder = std::env::temp_dir().join(format!("fabricsim-levels-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).unwrap();
+        let torus = graph(TORUS);
+        let identity = crate::opensm::identity(&torus).unwrap();
+        std::fs::write(folder.join("torus.txt"), identity.subnet.to_text(Format::Ibnetdiscover)).unwrap();
+        let found = Engine::Dfsssp.route(&identity.subnet, &Options::default()).unwrap();
+        std::fs::write(folder.join("lfts"), found.tables.to_dump(&identity.subnet)).unwrap();
+        std::fs::write(folder.join("sls"), found.sls.unwrap().to_dump(&identity.subnet)).unwrap();
+        let build = |routing: &str| {
+            let experiment = experiment("file = { path = \"torus.txt\" }", routing, 8);
+            let graph = fabricsim_topology::build(&experiment, &folder, "sample.toml").unwrap();
+            let router = crate::build(&experiment, &graph, &folder, "sample.toml");
+            (graph, router)
+        };
+        let files = "algorithm = \"table\"\ntables = \"lfts\"\npath_sls = \"sls\"";
+        let (from_files, read) = build(files);
+        let (_, computed) = build("algorithm = \"opensm\"\nengine = \"dfsssp\"");
+        let (Router::TableRouting(read), Router::TableRouting(computed)) = (read.unwrap(), computed.unwrap())
+        else {
+            panic!("no tables")
+        };
+        assert!(read.tables() == computed.tables());
+        for from in hosts(&from_files) {
+            for to in hosts(&from_files).filter(|&to| to != from) {
+                let lanes = |routing: &TableRouting| routing.lanes().injection(from, to);
+                assert_eq!(lanes(&read), lanes(&computed), "{from:?} {to:?}");
+            }
+        }
+        assert!(matches!(check(&read.into(), &from_files), Verdict::Free { .. }));
+        let (_, levelled) = build("algorithm = \"table\"\ntables = \"lfts\"");
+        assert!(matches!(check(&levelled.unwrap(), &from_files), Verdict::Cyclic { .. }));
+        let refused = |routing: &str| build(routing).1.unwrap_err().to_string();
+        assert!(refused(&format!("{files}\nlane_policy = \"hops\"")).contains("use \"layers\""));
+        assert!(
+            refused("algorithm = \"table\"\ntables = \"lfts\"\npath_sls = \"none\"")
+                .contains("none: the forwarding tables cannot be read")
+        );
+        std::fs::remove_dir_all(&folder).unwrap();
+        let missing = crate::build(&experiment(TORUS, files, 8), &torus, Path::new("."), "sample.toml");
+        assert!(missing.is_err());
+    }
 }

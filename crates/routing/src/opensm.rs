@@ -1,29 +1,87 @@
 //! Routing by an engine of OpenSM: its tables, and the layers of its service levels as virtual lanes.
 
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 
 use fabricsim_spec::{Experiment, SpecError, name};
-use fabricsim_subnet::{Engine, Guid, LidOptions, Options, Routing, assign_lids};
-use fabricsim_topology::{Graph, Identity};
-use fabricsim_units::HostId;
+use fabricsim_subnet::{Engine, Guid, LidOptions, NodeId, Options, PathSls, PortId, Subnet, assign_lids};
+use fabricsim_topology::{End, Graph, Identity, Node, failed_links};
+use fabricsim_units::{HostId, LinkId, SwitchId};
 
+use crate::failed::check_whole;
 use crate::fdbs::verify;
 use crate::lanes::{AllLanes, AnyPolicy, Layers};
 use crate::linear_tables::convert;
-use crate::{Router, RoutingError, TableRouting};
+use crate::{ForwardingTables, Router, RoutingError, TableRouting};
 
 const KEY: &str = "routing.engine";
 
-/// The router of `routing.algorithm = "opensm"`.
+/// The router of `routing.algorithm = "opensm"`, around the links that have failed.
 pub(crate) fn build(experiment: &Experiment, graph: &Graph, file: &str) -> Result<Router, RoutingError> {
+    let failed = failed_links(graph, &experiment.links, file)?;
+    check_whole(graph, &failed, file)?;
+    around(experiment, graph, &failed, None, file)
+}
+
+/// The router while the links `failed` do not work. Nodes that are cut off keep their entries in `otherwise`, tables for the whole graph,
+/// so that routes to them end at a failed link. Without `otherwise` that is an error.
+pub(crate) fn around(
+    experiment: &Experiment,
+    graph: &Graph,
+    failed: &[LinkId],
+    otherwise: Option<&ForwardingTables>,
+    file: &str,
+) -> Result<Router, RoutingError> {
     let wrong = |key: &str, message: String| SpecError::at_key(file, key, message);
     let identity = identity(graph).map_err(|message| wrong("routing.algorithm", message))?;
     let lanes = experiment.switch.lanes_per_class();
     let (engine, options) = engine(experiment, graph, &identity, file)?;
-    let found = engine.route(&identity.subnet, &options).map_err(|error| wrong(KEY, error.to_string()))?;
-    let tables = convert(&found.tables, graph, &identity, file)?;
-    verify(&tables, graph).map_err(|(_, problem)| wrong(KEY, format!("`{engine}`: {problem}")))?;
-    Ok(TableRouting::new(tables, policy(&found, &identity, lanes)).into())
+    let (subnet, switches) = what_is_left(graph, &identity, failed);
+    let found = engine.route(&subnet, &options).map_err(|error| wrong(KEY, error.to_string()))?;
+    let mut tables = convert(&found.tables, &switches, graph, &identity, file)?;
+    match otherwise {
+        Some(otherwise) => tables.fill(otherwise, graph),
+        None => {
+            verify(&tables, graph).map_err(|(_, problem)| wrong(KEY, format!("`{engine}`: {problem}")))?
+        }
+    }
+    Ok(TableRouting::new(tables, policy(found.sls.as_ref(), &identity, lanes)).into())
+}
+
+/// The subnet without the links `failed`, and its switches: the part with the manager, or the largest.
+fn what_is_left<'a>(
+    graph: &Graph,
+    identity: &'a Identity,
+    failed: &[LinkId],
+) -> (Cow<'a, Subnet>, BTreeMap<NodeId, SwitchId>) {
+    if failed.is_empty() {
+        return (Cow::Borrowed(&identity.subnet), identity.by_node());
+    }
+    let subnet = subnet_without(graph, identity, failed).main_part();
+    let guid = |&node: &NodeId| identity.subnet.node(node).guid;
+    let by_guid: BTreeMap<Guid, SwitchId> =
+        identity.switches.iter().map(guid).zip((0..).map(SwitchId)).collect();
+    let switches = subnet.ids().filter_map(|(id, node)| Some((id, *by_guid.get(&node.guid)?))).collect();
+    (Cow::Owned(subnet), switches)
+}
+
+/// The subnet of the fabric without the cables of the links `failed`.
+pub fn subnet_without(graph: &Graph, identity: &Identity, failed: &[LinkId]) -> Subnet {
+    let mut subnet = identity.subnet.clone();
+    for link in failed {
+        subnet.disconnect(port_of(identity, graph.links[link.index()].a));
+    }
+    subnet
+}
+
+/// The physical port at the end of a link.
+fn port_of(identity: &Identity, end: End) -> PortId {
+    match end.node {
+        Node::Switch(switch) => {
+            PortId { node: identity.switches[switch.index()], port: identity.number(switch, end.port) }
+        }
+        Node::Host(host) => identity.hosts[host.index()],
+    }
 }
 
 /// The engine of `routing.algorithm = "opensm"` and its options, on a fabric with this identity.
@@ -80,17 +138,22 @@ fn roots(names: &[String], graph: &Graph, identity: &Identity) -> Result<Vec<Gui
     names.iter().map(guid).collect()
 }
 
-/// The lanes of an engine's paths.
-fn policy(found: &Routing, identity: &Identity, lanes: u8) -> AnyPolicy {
-    let Some(levels) = &found.sls else { return AllLanes::new(lanes).into() };
+/// The lanes of paths with the given service levels; all lanes without levels.
+pub(crate) fn policy(levels: Option<&PathSls>, identity: &Identity, lanes: u8) -> AnyPolicy {
+    let Some(levels) = levels else { return AllLanes::new(lanes).into() };
     let level = |from: HostId, to: HostId| levels.level(identity.lid(from), identity.lid(to)) % lanes;
     Layers::new(identity.hosts.len(), lanes, level).into()
 }
 
 #[cfg(test)]
 mod tests {
+    use fabricsim_subnet::{Engine, Options};
+    use fabricsim_units::{HostId, SwitchId};
+
+    use crate::Router;
     use crate::deadlock::{Verdict, check};
-    use crate::samples::{graph, network, try_router};
+    use crate::linear_tables::convert;
+    use crate::samples::{experiment, graph, network, try_router};
 
     const FABRICS: [&str; 4] = [
         "mesh = { dimensions = [3, 4], hosts_per_switch = 2 }",
@@ -122,6 +185,51 @@ mod tests {
                 let graph = graph(topology);
                 let routing = format!("algorithm = \"opensm\"\nengine = \"{engine}\"");
                 assert!(try_router(&graph, topology, &routing, 1).is_ok(), "{topology} {engine}");
+            }
+        }
+    }
+
+    const AROUND: &str = "[links]\nfailed = [\"S(0,0)-S(0,1)\", \"S(2,2)-S(3,2)\"]";
+
+    /// Tables around failed links are those of the engine on the subnet without these cables.
+    #[test]
+    fn engines_go_around_failed_links() {
+        let (topology, graph) = (FABRICS[1], graph(FABRICS[1]));
+        for engine in ["minhop", "dor", "sssp", "dfsssp", "nue"] {
+            let routing = format!("algorithm = \"opensm\"\nengine = \"{engine}\"\n{AROUND}");
+            let router = try_router(&graph, topology, &routing, 8).unwrap();
+            let identity = super::identity(&graph).unwrap();
+            let mut left = identity.subnet.clone();
+            assert_eq!((left.fail("S(0,0)->S(0,1)"), left.fail("S(2,2)->S(3,2)")), (Ok(1), Ok(1)));
+            let options = Options { vls: 8, ..Options::default() };
+            let found = engine.parse::<Engine>().unwrap().route(&left, &options).unwrap();
+            let expected =
+                convert(&found.tables, &identity.by_node(), &graph, &identity, "sample.toml").unwrap();
+            let Router::TableRouting(tables) = router else { panic!("{engine}") };
+            assert!(*tables.tables() == expected, "{engine}");
+        }
+    }
+
+    /// A switch that is cut off keeps its routes, all others are routed around it.
+    #[test]
+    fn new_routes_leave_out_what_is_cut_off() {
+        let (topology, routing) = (FABRICS[1], "algorithm = \"opensm\"\nengine = \"minhop\"");
+        let (graph, router) = network(topology, routing, 1);
+        let experiment = experiment(topology, routing, 1);
+        let lost = SwitchId(7);
+        let mut failed = graph.switches[lost.index()].ports.clone();
+        failed.sort();
+        let after = crate::reroute(&experiment, &graph, &router, &failed, "sample.toml").unwrap();
+        let (Router::TableRouting(before), Router::TableRouting(after)) = (router, after) else { panic!() };
+        for (to, host) in (0..).map(HostId).zip(&graph.hosts) {
+            for at in (0..graph.switches.len() as u32).map(SwitchId) {
+                let port = after.tables().port(at, to).unwrap();
+                if host.switch == lost || at == lost {
+                    assert_eq!(Some(port), before.tables().port(at, to));
+                } else {
+                    let link = graph.switches[at.index()].ports[port.index()];
+                    assert!(!failed.contains(&link), "{at:?} {to:?}");
+                }
             }
         }
     }

@@ -1,13 +1,13 @@
 //! Routes around links that have failed while the fabric is in operation.
 
-use fabricsim_spec::{Experiment, SpecError};
+use fabricsim_spec::{Algorithm, Experiment, SpecError};
 use fabricsim_topology::{Graph, Shape};
 use fabricsim_units::LinkId;
 
 use crate::build::goes_around;
 use crate::look_up_tables::table_request;
 use crate::shortest_path::{longest_path, shortest_paths_or};
-use crate::{LookUpTables, PortRouting, Router};
+use crate::{LookUpTables, PortRouting, Router, RoutingError};
 
 const KEY: &str = "faults.reroute_after";
 
@@ -27,6 +27,15 @@ pub fn reroute(
 ) -> Result<Router, SpecError> {
     let error = |message: String| SpecError::at_key(file, KEY, message);
     match router {
+        Router::TableRouting(tables) if experiment.routing.algorithm == Algorithm::Opensm => {
+            crate::opensm::around(experiment, graph, failed, Some(tables.tables()), file).map_err(|cause| {
+                let cause = match cause {
+                    RoutingError::Experiment(cause) => cause.message,
+                    cause => cause.to_string(),
+                };
+                error(format!("with {}: {cause}", named(graph, failed)))
+            })
+        }
         Router::TableRouting(tables) if goes_around(experiment, graph) => {
             let around = shortest_paths_or(graph, failed, Some(tables.tables()), file)?;
             let rerouted = tables.with_tables(around, longest_path(graph, failed));
@@ -68,7 +77,8 @@ pub fn check_reroutes(
 
 fn unable(file: &str) -> SpecError {
     let message = "the routing algorithm does not find routes around failed links: leave it out, or set `routing.algorithm` to \
-                   \"shortest-path\" with `lane_policy = \"hops\"`, or on a mesh, torus, grid or hypercube to \"look-up-tables\"";
+                   \"shortest-path\" with `lane_policy = \"hops\"`, to \"opensm\", or on a mesh, torus, grid or hypercube to \
+                   \"look-up-tables\"";
     SpecError::at_key(file, KEY, message)
 }
 

@@ -92,6 +92,17 @@ impl ForwardingTables {
         self.set_optional(at, to, Some(port));
     }
 
+    /// Takes entries that are missing from `others`.
+    pub(crate) fn fill(&mut self, others: &Self, graph: &Graph) {
+        for at in (0..graph.switches.len() as u32).map(SwitchId) {
+            for to in (0..graph.hosts.len() as u32).map(HostId) {
+                if self.port(at, to).is_none() {
+                    self.set_optional(at, to, others.port(at, to));
+                }
+            }
+        }
+    }
+
     /// Sets an entry, or none: packets are discarded.
     pub(crate) fn set_optional(&mut self, at: SwitchId, to: HostId, port: Option<PortNo>) {
         let cell = at.index() * self.hosts + to.index();

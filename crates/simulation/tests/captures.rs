@@ -198,8 +198,6 @@ fn datagrams_of_a_subnet_manager_are_captured() {
         records(&file).into_iter().partition(|record| record["lrh"]["vl"] != 15);
     let subnet = outcome.subnet.expect("there is a manager");
     assert!(subnet.up_ns.is_some());
-    let of =
-        |method: &str| management.iter().filter(|record| record["mad"]["header"]["method"] == method).count();
     assert!(management.iter().all(|record| record["icrc"]["ok"] == true && record["vcrc"]["ok"] == true));
     // Those to the manager's own node cross no link.
     let own = 6;

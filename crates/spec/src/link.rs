@@ -21,8 +21,8 @@ pub struct Links {
     pub kind: BTreeMap<String, LinkOverride>,
     /// Single links by the names of their ends: `"SW11-SW12"`. Either order.
     pub named: BTreeMap<String, LinkOverride>,
-    /// Links that have failed, by the names of their ends as in `named`: they carry nothing. `look-up-tables` and `shortest-path` find
-    /// routes around them.
+    /// Links that have failed, by the names of their ends as in `named`: they carry nothing. `look-up-tables`, `shortest-path`
+    /// and `opensm` find routes around them.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub failed: Vec<String>,
     /// Treatment of errors by links with a bit error rate.

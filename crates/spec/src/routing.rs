@@ -26,6 +26,11 @@ pub struct Routing {
     /// OpenSM (`opensm-lfts.dump`, `opensm.fdbs`), `dump_lfts.sh` or `ibroute` write.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tables: Option<String>,
+    /// For `table` with tables by LID: service levels of paths, relative to the experiment file: path records as `fabricsim route --path-sls`
+    /// writes them, or lines `0xGUID DLID SL`. A path is on the virtual lane of its level, modulo the number of lanes
+    /// (`lane_policy = "layers"`).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub path_sls: Option<String>,
     /// Virtual lanes that a packet may take, from those of its service class; by default what makes the algorithm free of deadlock on its
     /// topology, or `all`. A policy that does not fit the algorithm is refused with those that do.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -190,7 +195,7 @@ pub enum LanePolicy {
     /// Lanes by the place of a link in the longest route of the algorithm, local and global links counted apart (García et al., ICPP
     /// 2013): for all algorithms on a dragonfly.
     Slots,
-    /// The lane of the layer that the engine has put a path into, on all its links: for `opensm`.
+    /// The lane of the layer that the engine has put a path into, on all its links: for `opensm`, and for `table` with `path_sls`.
     Layers,
 }
 

@@ -8,6 +8,7 @@ mod error;
 mod fabric;
 mod guid;
 mod lids;
+mod options_file;
 mod read;
 pub mod report;
 mod subnet;
@@ -15,13 +16,14 @@ mod tables;
 mod write;
 
 pub use analysis::{
-    Analysis, Bisection, Cycle, Demand, LinkLoad, Pairs, PatternLoad, Spread, Traffic, analyse, check_tables,
-    traffic,
+    Analysis, Bisection, Cycle, Demand, LinkLoad, LinkRow, LinkUse, LostPath, Pairs, PatternLoad, SlowLink,
+    Spread, Traffic, analyse, check_tables, link_rows, traffic,
 };
 pub use engines::{Engine, NO_PATH, NO_PORT, Options, PathSls, RouteError, Routing, Seed, TorusConfig};
 pub use error::{FileError, Problem};
 pub use guid::Guid;
 pub use lids::{LidError, LidOptions, assign_lids};
+pub use options_file::{OptionFiles, engine_options, table_options};
 pub use read::{Format, Import, detect, read, read_as};
 pub use subnet::{
     Counts, Finding, FindingKind, MAX_LID, MAX_LMC, MAX_PORT, Node, NodeId, NodeKind, Port, PortId, Speed,

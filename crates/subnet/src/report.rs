@@ -5,9 +5,13 @@ use thiserror::Error;
 
 use crate::{
     Analysis, Counts, Cycle, Demand, Engine, FileError, Finding, Format, Guid, Import, LidError, LidOptions,
-    LinkLoad, Options, Pairs, PathSls, Problem, RouteError, Sl2Vl, Spread, Subnet, TableFile, Tables,
-    Traffic, analyse, assign_lids, check_tables, read, read_as, traffic,
+    LinkLoad, LinkRow, LinkUse, LostPath, Node, Options, Pairs, PathSls, Problem, RouteError, Sl2Vl, Spread,
+    Subnet, TableFile, Tables, Traffic, analyse, assign_lids, check_tables, link_rows, read, read_as,
+    traffic,
 };
+
+/// Engines that may cure a deadlock.
+const CURES: [Engine; 4] = [Engine::UpDown, Engine::Dfsssp, Engine::Lash, Engine::Nue];
 
 /// A file: its bytes, and its name for messages.
 pub type Named<'a> = (&'a [u8], &'a str);
@@ -74,6 +78,36 @@ pub enum Source {
     Given(Box<(Tables, Option<PathSls>, Option<Sl2Vl>)>),
 }
 
+impl Source {
+    /// The same for what is left of the subnet `whole` after a failure. Tables of switches that are gone are left out.
+    #[must_use]
+    pub fn after(&self, whole: &Subnet, left: &Subnet) -> Self {
+        let Self::Given(given) = self else { return self.clone() };
+        let (tables, sls, sl2vl) = given.as_ref();
+        let lanes = sl2vl.as_ref().map(|lanes| lanes.for_subnet(whole, left));
+        Self::Given(Box::new((tables.for_subnet(whole, left), sls.clone(), lanes)))
+    }
+
+    /// Virtual lanes of all links.
+    fn vls(&self) -> u8 {
+        match self {
+            Self::Engine(_, options) => options.vls,
+            Self::Given(_) => Options::default().vls,
+        }
+    }
+}
+
+/// An engine that routes the same subnet without a cyclic dependency.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Cure {
+    /// Engine.
+    pub engine: Engine,
+    /// Virtual lanes that its paths use.
+    pub lanes: usize,
+    /// Most paths on a link between switches.
+    pub link_load_max: u64,
+}
+
 /// A deadlock verdict.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Verdict {
@@ -81,6 +115,34 @@ pub struct Verdict {
     pub free: bool,
     /// A cycle otherwise.
     pub cycle: Option<Cycle>,
+    /// Then, engines without one within the virtual lanes, the one with the least `link_load_max` first.
+    pub cures: Vec<Cure>,
+}
+
+/// Figures of the same tables or engine before a failure.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Before {
+    /// Number of paths by their outcome.
+    pub pairs: Pairs,
+    /// Mean number of switches on a path.
+    pub hops_mean: f64,
+    /// Paths on each direction of each link between switches.
+    pub link_load: Spread,
+    /// Loads of patterns of traffic, and the effective bisection bandwidth.
+    pub traffic: Traffic,
+}
+
+/// A failure: what was taken out, and its effect.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct FailureReport {
+    /// Names as they were given.
+    pub failed: Vec<String>,
+    /// Number of cables that were taken out.
+    pub cables: usize,
+    /// Descriptions of adapters and routers that have lost their last cable.
+    pub cut_off: Vec<String>,
+    /// Figures before the failure; none if the engine cannot route the whole subnet.
+    pub before: Option<Before>,
 }
 
 /// What tables do with all paths between adapters.
@@ -100,10 +162,16 @@ pub struct RouteReport {
     pub deadlock: Verdict,
     /// The most loaded links.
     pub hot_links: Vec<LinkLoad>,
+    /// Paths that do not arrive, at most five of them.
+    pub lost_paths: Vec<LostPath>,
+    /// Links and switches that no path crosses, and slow links.
+    pub links: LinkUse,
     /// Loads of patterns of traffic, and the effective bisection bandwidth.
     pub traffic: Traffic,
     /// Number of ports whose LID was assigned or changed.
     pub assigned_lids: usize,
+    /// The failure, if anything was taken out.
+    pub failure: Option<FailureReport>,
 }
 
 /// A routed subnet: the report, and the tables as OpenSM dumps them.
@@ -117,6 +185,12 @@ pub struct Routed {
     pub sl2vl: String,
     /// Service levels of paths, in the form of `opensm-path-records.dump`; empty if all are 0.
     pub path_sls: String,
+    /// The subnet with its LIDs, in the form of `ibnetdiscover`.
+    pub fabric: String,
+    /// Base LIDs of the ports of adapters and routers, by node and port.
+    pub lids: Vec<u16>,
+    /// Loads of all directions of links between switches.
+    pub links: Vec<LinkRow>,
 }
 
 /// Reason for which a subnet is not routed.
@@ -131,38 +205,79 @@ pub enum RoutedError {
     /// The matrix of demands.
     #[error("{0}")]
     Matrix(String),
+    /// The name of a failed part.
+    #[error("{0}")]
+    Failed(String),
 }
 
-/// Assigns missing LIDs, routes a subnet and analyses the tables.
+/// What is asked of a subnet.
+#[derive(Clone, Debug)]
+pub struct Question<'a> {
+    /// Where its tables come from.
+    pub source: &'a Source,
+    /// LID mask control with which to assign LIDs; none to leave LIDs that the subnet has as they are.
+    pub lmc: Option<u8>,
+    /// Nodes, cables or pairs of nodes to take out first, see [`Subnet::fail`].
+    pub failed: &'a [String],
+    /// Demands: sender, receiver, weight.
+    pub matrix: &'a [(String, String, f64)],
+}
+
+/// Assigns missing LIDs, takes out what has failed, routes the rest and analyses the tables. LIDs are those before the failure.
 ///
 /// # Errors
 ///
-/// The engine cannot route the subnet, or it has no LIDs left.
-pub fn route(
-    mut subnet: Subnet,
-    lmc: Option<u8>,
-    source: &Source,
-    matrix: &[(String, String, f64)],
-) -> Result<Routed, RoutedError> {
-    let assigned_lids = assign_lids_for(&mut subnet, lmc, source)?;
-    let matrix = demands(&subnet, matrix).map_err(RoutedError::Matrix)?;
+/// The engine cannot route the subnet, it has no LIDs left, or a name is wrong.
+pub fn route(mut whole: Subnet, question: &Question<'_>) -> Result<Routed, RoutedError> {
+    let assigned_lids = assign_lids_for(&mut whole, question.lmc, question.source)?;
+    let mut left = whole.clone();
+    let mut cables = 0;
+    for name in question.failed {
+        cables += left.fail(name).map_err(RoutedError::Failed)?;
+    }
+    if question.failed.is_empty() {
+        let mut routed = routed(&whole, question.source, question.matrix)?;
+        routed.report.assigned_lids = assigned_lids;
+        return Ok(routed);
+    }
+    let cut_off = cut_off(&whole, &left);
+    let left = left.connected();
+    let mut after = routed(&left, &question.source.after(&whole, &left), question.matrix)?;
+    // An engine may route what is left and not the whole: then there is nothing to compare.
+    let before = routed(&whole, question.source, &[]).ok().map(|before| Before {
+        pairs: before.report.pairs,
+        hops_mean: before.report.hops_mean,
+        link_load: before.report.link_load,
+        traffic: before.report.traffic,
+    });
+    after.report.assigned_lids = assigned_lids;
+    after.report.failure = Some(FailureReport { failed: question.failed.to_vec(), cables, cut_off, before });
+    Ok(after)
+}
+
+/// Adapters and routers that have lost their last cable.
+fn cut_off(whole: &Subnet, left: &Subnet) -> Vec<String> {
+    let is_cabled = |node: &Node| node.end_ports().next().is_some();
+    let nodes = whole.nodes.iter().zip(&left.nodes).filter(|(_, after)| !after.is_switch());
+    let lost = nodes.filter(|(before, after)| is_cabled(before) && !is_cabled(after));
+    lost.map(|(node, _)| node.description.clone()).collect()
+}
+
+/// Routes and analyses a subnet with LIDs.
+fn routed(subnet: &Subnet, source: &Source, matrix: &[(String, String, f64)]) -> Result<Routed, RoutedError> {
+    let matrix = demands(subnet, matrix).map_err(RoutedError::Matrix)?;
     match source {
         Source::Engine(engine, options) => {
-            let found = engine.route(&subnet, options)?;
-            let sls = found.sls.as_ref();
-            let analysis = analyse(&subnet, &found.tables, sls, &found.sl2vl)?;
-            let traffic = traffic(&subnet, &found.tables, &matrix)?;
-            let layers = usize::from(found.layers);
-            let report = report(engine.to_string(), layers, analysis, traffic, assigned_lids);
-            Ok(dumped(&subnet, report, &found.tables, sls, &found.sl2vl))
+            let found = engine.route(subnet, options)?;
+            let layers = Some(usize::from(found.layers));
+            let answer = Answer { tables: &found.tables, sls: found.sls.as_ref(), sl2vl: &found.sl2vl };
+            answer.report(subnet, engine.to_string(), layers, source, &matrix)
         }
         Source::Given(given) => {
             let (tables, sls, sl2vl) = given.as_ref();
             let sl2vl = sl2vl.clone().unwrap_or_else(|| Sl2Vl::modulo(8));
-            let analysis = analyse(&subnet, tables, sls.as_ref(), &sl2vl)?;
-            let traffic = traffic(&subnet, tables, &matrix)?;
-            let report = report("tables".to_owned(), analysis.lanes, analysis, traffic, assigned_lids);
-            Ok(dumped(&subnet, report, tables, sls.as_ref(), &sl2vl))
+            let answer = Answer { tables, sls: sls.as_ref(), sl2vl: &sl2vl };
+            answer.report(subnet, "tables".to_owned(), None, source, &matrix)
         }
     }
 }
@@ -176,53 +291,103 @@ fn demands(subnet: &Subnet, matrix: &[(String, String, f64)]) -> Result<Vec<Dema
     matrix.iter().map(demand).collect()
 }
 
-/// LIDs that tables are given for stay as they are.
+/// LIDs that tables are given for stay as they are; a subnet without any, such as that of an experiment, gets those that an engine's
+/// tables would have.
 fn assign_lids_for(subnet: &mut Subnet, lmc: Option<u8>, source: &Source) -> Result<usize, LidError> {
-    match source {
-        Source::Given(_) => Ok(0),
-        Source::Engine(..) => {
-            let options = LidOptions { lmc: lmc.unwrap_or(0), reassign: false };
-            let lacks = subnet
-                .nodes
-                .iter()
-                .any(|node| node.end_ports().any(|port| node.ports[usize::from(port)].lid == 0));
-            if lmc.is_some() || lacks { assign_lids(subnet, options) } else { Ok(0) }
-        }
+    let options = LidOptions { lmc: lmc.unwrap_or(0), reassign: false };
+    let lids: Vec<u16> = subnet
+        .nodes
+        .iter()
+        .flat_map(|node| node.end_ports().map(|port| node.ports[usize::from(port)].lid))
+        .collect();
+    let assigns = match source {
+        Source::Given(_) => lids.iter().all(|&lid| lid == 0),
+        Source::Engine(..) => lmc.is_some() || lids.contains(&0),
+    };
+    if assigns { assign_lids(subnet, options) } else { Ok(0) }
+}
+
+/// Tables with service levels of paths and their lanes.
+struct Answer<'a> {
+    tables: &'a Tables,
+    sls: Option<&'a PathSls>,
+    sl2vl: &'a Sl2Vl,
+}
+
+impl Answer<'_> {
+    /// The report on the tables, and their dumps. `layers` is the number that the engine needs; by default the lanes in use.
+    fn report(
+        &self,
+        subnet: &Subnet,
+        engine: String,
+        layers: Option<usize>,
+        source: &Source,
+        matrix: &[Demand],
+    ) -> Result<Routed, RoutedError> {
+        let analysis = analyse(subnet, self.tables, self.sls, self.sl2vl)?;
+        let traffic = traffic(subnet, self.tables, matrix)?;
+        let links = link_rows(subnet, &analysis, &traffic)?;
+        let cures = if analysis.cycle.is_some() { cures(subnet, source) } else { Vec::new() };
+        Ok(Routed {
+            report: report(engine, layers, analysis, traffic, cures),
+            lfts: self.tables.to_dump(subnet),
+            sl2vl: self.sl2vl.to_dump(subnet),
+            path_sls: self.sls.map(|sls| sls.to_dump(subnet)).unwrap_or_default(),
+            fabric: subnet.to_text(Format::Ibnetdiscover),
+            lids: lids(subnet),
+            links,
+        })
     }
+}
+
+/// Base LIDs of the ports of adapters and routers, in the order of the subnet.
+fn lids(subnet: &Subnet) -> Vec<u16> {
+    let nodes = subnet.nodes.iter().filter(|node| !node.is_switch());
+    nodes.flat_map(|node| node.end_ports().map(|port| node.ports[usize::from(port)].lid)).collect()
+}
+
+/// Engines whose paths are free of cyclic dependencies, with the options of the source, and all lanes for Nue.
+fn cures(subnet: &Subnet, source: &Source) -> Vec<Cure> {
+    let options = match source {
+        Source::Engine(_, options) => options.clone(),
+        Source::Given(_) => Options::default(),
+    };
+    let options = Options { nue_vls: 0, vls: source.vls(), ..options };
+    let cure = |engine: Engine| {
+        let found = engine.route(subnet, &options).ok()?;
+        let analysis = analyse(subnet, &found.tables, found.sls.as_ref(), &found.sl2vl).ok()?;
+        let is_cure = analysis.cycle.is_none() && analysis.pairs.unreachable == 0;
+        is_cure.then(|| Cure {
+            engine,
+            lanes: usize::from(found.layers).max(1),
+            link_load_max: analysis.link_load.max,
+        })
+    };
+    let mut cures: Vec<Cure> = CURES.into_iter().filter_map(cure).collect();
+    cures.sort_by_key(|cure| cure.link_load_max);
+    cures
 }
 
 fn report(
     engine: String,
-    layers: usize,
+    layers: Option<usize>,
     analysis: Analysis,
     traffic: Traffic,
-    assigned_lids: usize,
+    cures: Vec<Cure>,
 ) -> RouteReport {
     RouteReport {
         engine,
         pairs: analysis.pairs,
         hops_mean: analysis.hops_mean,
         link_load: analysis.link_load,
-        layers,
-        deadlock: Verdict { free: analysis.cycle.is_none(), cycle: analysis.cycle },
+        layers: layers.unwrap_or(analysis.lanes),
+        deadlock: Verdict { free: analysis.cycle.is_none(), cycle: analysis.cycle, cures },
         hot_links: analysis.hot_links,
+        lost_paths: analysis.lost,
+        links: analysis.link_use,
         traffic,
-        assigned_lids,
-    }
-}
-
-fn dumped(
-    subnet: &Subnet,
-    report: RouteReport,
-    tables: &Tables,
-    sls: Option<&PathSls>,
-    sl2vl: &Sl2Vl,
-) -> Routed {
-    Routed {
-        report,
-        lfts: tables.to_dump(subnet),
-        sl2vl: sl2vl.to_dump(subnet),
-        path_sls: sls.map(|sls| sls.to_dump(subnet)).unwrap_or_default(),
+        assigned_lids: 0,
+        failure: None,
     }
 }
 

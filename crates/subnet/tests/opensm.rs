@@ -4,10 +4,11 @@
 
 mod support;
 
-use std::fmt::Write as _;
+use std::path::Path;
 
 use fabricsim_subnet::{
-    Engine, LidOptions, Options, Sl2Vl, Subnet, TableFile, TorusConfig, analyse, assign_lids, read,
+    Engine, LidOptions, OptionFiles, Options, Sl2Vl, Subnet, TableFile, TorusConfig, analyse, assign_lids,
+    engine_options, read, table_options,
 };
 use support::generate::{Random, fabric, torus};
 use support::oracle;
@@ -25,14 +26,12 @@ fn cases() -> std::ops::Range<u64> {
     first..first + number("FABRICSIM_OPENSM_CASES").unwrap_or(SHORT)
 }
 
-/// Options of a case, and the lines for OpenSM.
-fn options(subnet: &Subnet, random: &mut Random, folder: &std::path::Path) -> (Options, u8, String) {
+/// Options of a case, and the LID mask control.
+fn options(subnet: &Subnet, random: &mut Random, folder: &Path) -> (Options, u8) {
     let mut options = Options::default();
-    let mut config = String::new();
     let lmc = if random.below(4) == 0 { 1 + random.below(2) as u8 } else { 0 };
     if random.below(4) == 0 {
         options.port_shifting = true;
-        config.push_str("port_shifting TRUE\n");
     }
     if random.below(2) == 0 {
         let switches: Vec<_> = subnet.nodes.iter().filter(|node| node.is_switch()).collect();
@@ -40,14 +39,20 @@ fn options(subnet: &Subnet, random: &mut Random, folder: &std::path::Path) -> (O
         let roots: Vec<_> =
             (0..count).map(|_| switches[random.below(switches.len() as u64) as usize].guid).collect();
         let lines: Vec<String> = roots.iter().map(ToString::to_string).collect();
-        let file = folder.join("roots");
-        std::fs::write(&file, lines.join("\n") + "\n").unwrap();
-        writeln!(config, "root_guid_file {}", file.display()).unwrap();
+        std::fs::write(folder.join("roots"), lines.join("\n") + "\n").unwrap();
         options.roots = Some(roots);
     }
     options.nue_vls = random.below(5) as u8;
-    writeln!(config, "lmc {lmc}\nnue_max_num_vls {}", options.nue_vls).unwrap();
-    (options, lmc, config)
+    (options, lmc)
+}
+
+/// The lines for OpenSM: as `fabricsim route --opensm-conf` writes them, but without the engine that it falls back to.
+fn config(engine: &str, options: &Options, lmc: u8, folder: &Path) -> String {
+    let roots = folder.join("roots").display().to_string();
+    let files = OptionFiles { roots: options.roots.as_ref().map(|_| roots.as_str()), ..Default::default() };
+    let text = engine_options(engine.parse().unwrap(), options, 1, Some(lmc), files);
+    assert!(text.contains(&format!("\nrouting_engine {engine}\n")), "{text}");
+    text.replace(&format!("\nrouting_engine {engine}\n"), &format!("\nrouting_engine {engine},no_fallback\n"))
 }
 
 #[test]
@@ -62,7 +67,7 @@ fn random_fabrics_have_opensms_tables() {
         let (mut ours, name) = fabric(&mut random);
         let folder = std::env::temp_dir().join(format!("fabricsim-opensm-{}", std::process::id()));
         std::fs::create_dir_all(&folder).unwrap();
-        let (options, lmc, config) = options(&ours, &mut random, &folder);
+        let (options, lmc) = options(&ours, &mut random, &folder);
         assign_lids(&mut ours, LidOptions { lmc, reassign: false }).unwrap();
         let fresh = {
             let mut fresh = ours.clone();
@@ -74,7 +79,7 @@ fn random_fabrics_have_opensms_tables() {
             fresh
         };
         for engine in EQUAL {
-            let config = format!("routing_engine {engine},no_fallback\n{config}");
+            let config = config(engine, &options, lmc, &folder);
             let Some(theirs) = oracle::route(&fresh, &format!("{seed}{engine}"), &config) else {
                 panic!("{seed} {name} {engine}: OpenSM did not finish")
             };
@@ -111,6 +116,42 @@ fn random_fabrics_have_opensms_tables() {
     }
     eprintln!("equal, refused by both: {counts:?}");
     assert!(failed.is_empty(), "{} differ:\n{}", failed.len(), failed.join("\n"));
+}
+
+/// OpenSM loads tables that were written here, and dumps the same. They are those of SSSP, where MinHop,
+/// to which it would fall back, has others.
+#[test]
+fn opensm_loads_tables_from_a_file() {
+    if !oracle::is_available() {
+        return;
+    }
+    let mut loaded = 0;
+    for seed in cases() {
+        let mut random = Random::new(seed ^ 0xf11e);
+        let (mut ours, name) = fabric(&mut random);
+        assign_lids(&mut ours, LidOptions::default()).unwrap();
+        let Ok(routing) = Engine::Sssp.route(&ours, &Options::default()) else { continue };
+        let minhop = Engine::MinHop.route(&ours, &Options::default()).unwrap();
+        if routing.tables == minhop.tables {
+            continue;
+        }
+        loaded += 1;
+        let folder = std::env::temp_dir().join(format!("fabricsim-opensm-{}-file{seed}", std::process::id()));
+        std::fs::create_dir_all(&folder).unwrap();
+        let lfts = folder.join("tables.lfts");
+        std::fs::write(&lfts, routing.tables.to_dump(&ours)).unwrap();
+        let config = table_options(&lfts.display().to_string(), false);
+        let theirs = oracle::route(&ours, &format!("{seed}load"), &config).expect("OpenSM finishes");
+        assert_eq!(theirs.engine, "file", "seed {seed} {name}: {}", errors(&theirs.log));
+        let dump = text(&theirs.folder.join("opensm-lfts.dump")).unwrap();
+        let difference = difference(&routing.tables.to_dump(&ours), &dump);
+        assert!(difference.is_none(), "seed {seed} {name}: {difference:?}");
+        for folder in [theirs.folder, folder] {
+            let _ = std::fs::remove_dir_all(folder);
+        }
+    }
+    eprintln!("loaded {loaded}");
+    assert!(loaded > 0, "no fabric on which the two engines differ");
 }
 
 /// Layers that DFSSSP or LASH needed, by OpenSM's log.

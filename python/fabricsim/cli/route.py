@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import csv
+import io
 from collections.abc import Callable, Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -15,10 +18,12 @@ from fabricsim.cli.numbers import fixed
 from fabricsim.cli.state import Json, Set, output, print_json, tell
 from fabricsim.errors import InputError
 from fabricsim.spec import parse_assignment
-from fabricsim.subnets import ENGINES, Routed, read_matrix
+from fabricsim.subnets import ENGINES, Routed, compared, read_matrix
 from fabricsim.subnets import route as route_subnet
+from fabricsim.subnets import simulate as simulate_routes
 
 _FILE = {"metavar": "FILE"}
+_PICTURES = (".png", ".svg", ".pdf")
 
 
 def route(
@@ -101,11 +106,41 @@ def route(
         Path | None,
         typer.Option("--path-sls", metavar="OUT", help="Write the service levels of paths there."),
     ] = None,
+    opensm_conf: Annotated[
+        Path | None,
+        typer.Option(
+            "--opensm-conf",
+            metavar="OUT",
+            help="Write there the options for opensm.conf that compute or load the tables.",
+        ),
+    ] = None,
+    loads: Annotated[
+        Path | None,
+        typer.Option("--loads", metavar="OUT", help="Write the load of each link there, as CSV."),
+    ] = None,
+    plot: Annotated[
+        Path | None,
+        typer.Option("--plot", metavar="OUT", help="Draw the loads of all links: .png, .svg or .pdf."),
+    ] = None,
+    simulate: Annotated[
+        bool, typer.Option("--simulate", help="Simulate packets: throughput, latency, victims of an incast.")
+    ] = False,
+    load: Annotated[
+        float,
+        typer.Option(
+            "--load", min=0.01, max=1.0, help="For --simulate: the load at which latency is measured."
+        ),
+    ] = 0.3,
+    duration: Annotated[
+        str, typer.Option("--duration", metavar="TIME", help="For --simulate: the measured time.")
+    ] = "100 us",
     set: Set = None,
     force: ForceFile = False,
     json: Json = False,
 ) -> None:
     """Forwarding tables of a subnet as OpenSM computes them, or given ones: reach, balance, deadlock verdict."""
+    if plot is not None and plot.suffix not in _PICTURES:
+        raise InputError(f"--plot: {plot}: expected a name that ends in one of {', '.join(_PICTURES)}")
     if engine is not None and engine.lower() not in {name.lower() for name in ENGINES}:
         raise InputError(f"--engine: no engine {engine!r}: expected one of {', '.join(ENGINES)}")
     common: dict[str, Any] = {
@@ -123,16 +158,61 @@ def route(
         "overrides": [parse_assignment(text) for text in set or []],
     }
     found = route_subnet(fabric, engine, tables=tables, path_sls=table_levels, sl2vl=table_lanes, **common)
-    written = {lfts: found.lfts, sl2vl: found.sl2vl, path_sls: found.path_sls}
-    for out, text in written.items():
+    written = [
+        (lfts, found.lfts),
+        (sl2vl, found.sl2vl),
+        (path_sls, found.path_sls),
+        (opensm_conf, found.opensm_conf(lfts)),
+        (loads, _loads_csv(found)),
+    ]
+    for out, text in written:
         if out is not None:
             write(text, out, force)
             tell(f"written: {out}")
     other = None if against is None else _other(fabric, against, common)
+    answers = [found] if other is None else [other, found]
+    if other is not None:
+        found.report["advice"].append(asdict(compared(found.report, other.report)))
+    if simulate:
+        for answer in answers:
+            measured = simulate_routes(answer, load=load, duration=duration)
+            answer.report["simulated"] = [asdict(one) for one in measured]
+    if plot is not None:
+        _draw(answers, fabric, plot, force)
     if json:
         print_json(found.report if other is None else {**found.report, "against": other.report})
     else:
-        print_routed([found] if other is None else [other, found], output())
+        print_routed(answers, output())
+
+
+def _draw(answers: Sequence[Routed], fabric: Path, out: Path, force: bool) -> None:
+    """Draws the loads of links of all answers."""
+    from fabricsim.plots import link_loads, save  # noqa: PLC0415 - matplotlib takes long to import
+
+    if out.exists() and not force:
+        raise InputError(f"{out}: this exists; choose another file, or replace it with --force")
+    failed = (answers[-1].report["failure"] or {}).get("failed", [])
+    title = (
+        f"{fabric.name}{' without ' if failed else ''}{', '.join(failed)}: loads of links between switches"
+    )
+    save(link_loads(dict(zip(_names(answers), answers, strict=True)), title), out)
+    tell(f"written: {out}")
+
+
+def _names(answers: Sequence[Routed]) -> list[str]:
+    """Names of answers that differ."""
+    names = [str(answer.report["engine"]) for answer in answers]
+    return names if len({*names}) == len(names) else [f"{name} ({at})" for at, name in enumerate(names, 1)]
+
+
+def _loads_csv(routed: Routed) -> str:
+    """The load of each link as CSV."""
+    out = io.StringIO()
+    columns = list(routed.links[0]) if routed.links else ["switch", "port", "next", "gbps", "all_to_all"]
+    table = csv.DictWriter(out, columns, lineterminator="\n")
+    table.writeheader()
+    table.writerows(routed.links)
+    return out.getvalue()
 
 
 def _other(fabric: Path, against: str, common: dict[str, Any]) -> Routed:
@@ -156,8 +236,44 @@ def print_routed(found: Sequence[Routed], console: Console) -> None:
         cells = (_pattern(one.report["traffic"]["patterns"][number]) for one in found)
         table.add_row(f"flows on a link, {pattern['pattern']}", *cells)
     console.print(table)
+    if all("simulated" in one.report for one in found):
+        console.print(_simulated(found))
     for one in found:
         _print_links(one.report, console)
+    for one in found:
+        _print_advice(one.report, console)
+
+
+def _simulated(found: Sequence[Routed]) -> Table:
+    """Throughput, latency and victims of each pattern, an answer a column."""
+    table = Table(title="simulated: mean (least) throughput of the adapters' links, latency", box=None)
+    table.add_column("pattern")
+    for one in found:
+        table.add_column(str(one.report["engine"]), justify="right")
+    for number, measured in enumerate(found[0].report["simulated"]):
+        cells = (_measured(one.report["simulated"][number]) for one in found)
+        table.add_row(measured["pattern"], *cells)
+    return table
+
+
+def _measured(one: dict[str, Any]) -> str:
+    if one["status"] != "ok":
+        return str(one["status"])
+    text = f"{one['throughput_mean']:.1%} ({one['throughput_min']:.1%})"
+    text += ", -" if one["latency_mean_ns"] is None else f", {one['latency_mean_ns'] / 1e3:.2f} µs"
+    if one["latency_p99_ns"] is not None:
+        text += f", p99 {one['latency_p99_ns'] / 1e3:.2f} µs"
+    if one["victims"] is not None:
+        text += f", victims {one['victims']} of {one['bystanders']}"
+    return text
+
+
+def _print_advice(report: dict[str, Any], console: Console) -> None:
+    console.print(
+        f"{report['engine']}: advice" if report["advice"] else f"{report['engine']}: nothing to act on"
+    )
+    for one in report["advice"]:
+        console.print(f"  - {one['text']}", markup=False, highlight=False)
 
 
 def _pattern(load: dict[str, Any]) -> str:

@@ -9,6 +9,7 @@ from fabricsim.plots.parameters import over_parameters
 from fabricsim.plots.routers import routers
 from fabricsim.plots.sequence import sequence
 from fabricsim.plots.sets import PLOTS, Part, draw, plot_folder, save_plots, save_sweep_plots, save_tune_plots
+from fabricsim.plots.subnets import link_loads
 from fabricsim.plots.theme import Format, save
 from fabricsim.plots.throughput import flow_names, throughput
 from fabricsim.plots.transport import completion, transport
@@ -24,6 +25,7 @@ __all__ = [
     "flow_names",
     "jobs",
     "latency_cdf",
+    "link_loads",
     "links",
     "load_latency",
     "over_parameters",

@@ -132,8 +132,8 @@ class Links:
     named: Mapping[str, LinkParameters] | None = None
     """Single links by the names of their ends: `"SW11-SW12"`. Either order."""
     failed: list[str] | None = None
-    """Links that have failed, by the names of their ends as in `named`: they carry nothing. `look-up-tables`
-    and `shortest-path` find routes around them.
+    """Links that have failed, by the names of their ends as in `named`: they carry nothing. `look-up-tables`,
+    `shortest-path` and `opensm` find routes around them.
     """
     retry: LinkRetry | None = None
     """Treatment of errors by links with a bit error rate."""
@@ -548,7 +548,8 @@ last link, to a host, is on any of them.
   `ugal-l` on a megafly, and `minimal` and `valiant` on a HyperX.
 - `slots`: Lanes by the place of a link in the longest route of the algorithm, local and global links counted
   apart (García et al., ICPP 2013): for all algorithms on a dragonfly.
-- `layers`: The lane of the layer that the engine has put a path into, on all its links: for `opensm`.
+- `layers`: The lane of the layer that the engine has put a path into, on all its links: for `opensm`, and for
+  `table` with `path_sls`.
 """
 
 Via = Literal[
@@ -614,6 +615,11 @@ class Routing:
     tables: str | None = None
     """For `table`: the forwarding tables, relative to the experiment file: `.fdbs`, or, for a fabric from an
     InfiniBand subnet, what OpenSM (`opensm-lfts.dump`, `opensm.fdbs`), `dump_lfts.sh` or `ibroute` write.
+    """
+    path_sls: str | None = None
+    """For `table` with tables by LID: service levels of paths, relative to the experiment file: path records
+    as `fabricsim route --path-sls` writes them, or lines `0xGUID DLID SL`. A path is on the virtual lane of
+    its level, modulo the number of lanes (`lane_policy = "layers"`).
     """
     lane_policy: LanePolicy | None = None
     """Virtual lanes that a packet may take, from those of its service class; by default what makes the

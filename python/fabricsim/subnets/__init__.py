@@ -4,20 +4,29 @@
 `route("fabric.ibnetdiscover", engine="minhop")` computes the forwarding tables that OpenSM would, and analyses them.
 """
 
+from fabricsim.subnets.advice import Advice, advice, compared
 from fabricsim.subnets.experiment import experiment_text
 from fabricsim.subnets.matrix import read_matrix
 from fabricsim.subnets.reading import FORMATS, Finding, Subnet, read_subnet
-from fabricsim.subnets.routing import ENGINES, CannotRouteError, Routed, route
+from fabricsim.subnets.routing import ENGINES, CannotRouteError, Routed, Settings, route
+from fabricsim.subnets.simulation import PATTERNS, Simulated, simulate
 
 __all__ = [
     "ENGINES",
     "FORMATS",
+    "PATTERNS",
+    "Advice",
     "CannotRouteError",
     "Finding",
     "Routed",
+    "Settings",
+    "Simulated",
     "Subnet",
+    "advice",
+    "compared",
     "experiment_text",
     "read_matrix",
     "read_subnet",
     "route",
+    "simulate",
 ]

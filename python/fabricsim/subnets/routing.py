@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 from fabricsim.errors import FabricsimError, InputError
 from fabricsim.native import bad_input, native, waited
+from fabricsim.subnets.advice import advice
 from fabricsim.subnets.files import load, load_optional
 
 ENGINES = ("minhop", "updn", "dnup", "ftree", "dor", "torus-2QoS", "lash", "sssp", "dfsssp", "nue")
@@ -22,20 +23,73 @@ class CannotRouteError(FabricsimError):
 
 
 @dataclass(frozen=True)
+class Settings:
+    """Arguments of `route` that decide how OpenSM is configured and what is simulated."""
+
+    experiment: Path | None
+    """The experiment that the fabric came from."""
+    overrides: tuple[tuple[str, str], ...]
+    tables: Path | str | None
+    roots: Path | str | None
+    torus: Path | str | None
+    compute_nodes: Path | str | None
+    port_shifting: bool
+    scatter_ports: int
+    lmc: int | None
+    vls: int
+    nue_vls: int
+
+
+@dataclass(frozen=True)
 class Routed:
     """What tables do with all paths between adapters."""
 
     report: dict[str, Any]
     """`engine`, `pairs` {`reachable`, `unreachable`, `non_minimal`}, `hops_mean` (switches on a path), `link_load`
-    {`max`, `mean`, `min`} (paths on a direction of a link between switches), `layers`, `deadlock` {`free`, `cycle`},
-    `hot_links`, `traffic` {`patterns` [{`pattern`, `phases`, `mean_max`, `worst_max`, `worst_phase`, `hot_link`}],
-    `bisection` {`samples`, `mean`, `error`, `worst`}}, `assigned_lids`, `cpu_s`."""
+    {`max`, `mean`, `min`} (paths on a direction of a link between switches), `layers`, `deadlock` {`free`, `cycle`,
+    `cures`}, `hot_links`, `lost_paths`, `links` {`directions`, `idle`, `idle_switches`, `slow`}, `traffic` {`patterns`
+    [{`pattern`, `phases`, `mean_max`, `worst_max`, `worst_phase`, `hot_link`}], `bisection` {`samples`, `mean`,
+    `error`, `worst`}}, `assigned_lids`, `failure` {`failed`, `cables`, `cut_off`, `before`}, `cpu_s`, `advice`."""
     lfts: str
     """Forwarding tables, as `opensm-lfts.dump` has them."""
     sl2vl: str
     """Virtual lanes of service levels, as `opensm-sl2vl.dump` has them."""
     path_sls: str
     """Service levels of paths; empty if all are 0."""
+    fabric: str
+    """The subnet with its LIDs, without what has failed, as `ibnetdiscover` prints it."""
+    lids: list[int]
+    """Base LIDs of the adapters' ports, in the order of `fabric`."""
+    links: list[dict[str, Any]]
+    """Each direction of each link between switches: `switch`, `port`, `next`, `gbps`, `all_to_all` and, by the name of
+    each pattern, the flows on it in the phase in which it has most."""
+    settings: Settings
+    """What was asked."""
+
+    def opensm_conf(self, lfts: Path | str | None = None) -> str:
+        """Options for `opensm.conf` with which OpenSM computes these tables, or loads those that were given.
+
+        Args:
+            lfts: a file of the tables, which is named as an alternative.
+        """
+        asked = self.settings
+        files = {
+            "lfts": asked.tables if lfts is None else lfts,
+            "roots": asked.roots,
+            "compute_nodes": asked.compute_nodes,
+            "torus": asked.torus,
+        }
+        with bad_input():
+            return native().opensm_options(
+                None if asked.tables is not None else self.report["engine"],
+                {key: None if file is None else str(Path(file).resolve()) for key, file in files.items()},
+                self.report["layers"],
+                asked.lmc,
+                asked.port_shifting,
+                asked.scatter_ports,
+                asked.vls,
+                asked.nue_vls,
+            )
 
 
 def route(
@@ -112,8 +166,30 @@ def route(
     begin = time.process_time()
     try:
         with bad_input():
-            report, lfts, lanes, levels = waited(lambda: native().route_subnet(request))
+            texts = dict(waited(lambda: native().route_subnet(request)))
     except RuntimeError as error:
         raise CannotRouteError(f"{fabric}: {error}") from error
-    cpu_s = time.process_time() - begin
-    return Routed({**json.loads(report), "cpu_s": cpu_s}, lfts, lanes, levels)
+    report = {**json.loads(texts["report"]), "cpu_s": time.process_time() - begin}
+    report["advice"] = [asdict(one) for one in advice(report)]
+    return Routed(
+        report=report,
+        lfts=texts["lfts"],
+        sl2vl=texts["sl2vl"],
+        path_sls=texts["path_sls"],
+        fabric=texts["fabric"],
+        lids=json.loads(texts["lids"]),
+        links=json.loads(texts["links"]),
+        settings=Settings(
+            experiment=path if path.suffix == ".toml" else None,
+            overrides=tuple(overrides),
+            tables=tables,
+            roots=roots,
+            torus=torus,
+            compute_nodes=compute_nodes,
+            port_shifting=port_shifting,
+            scatter_ports=scatter_ports,
+            lmc=lmc,
+            vls=vls,
+            nue_vls=nue_vls,
+        ),
+    )

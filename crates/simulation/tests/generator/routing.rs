@@ -116,7 +116,7 @@ pub const PART: Part = Part {
                 Is("failed", &["one"]),
                 IsNot(
                     "routing",
-                    &["look-up-tables", "shortest-path", "minimal", "valiant", "ugal-l", "auto"],
+                    &["look-up-tables", "shortest-path", "opensm", "minimal", "valiant", "ugal-l", "auto"],
                 ),
             ],
             then: Refused("does not go around failed links"),
@@ -137,11 +137,15 @@ pub const PART: Part = Part {
             ],
             then: Refused("does not go around failed links"),
         },
+        Rule {
+            when: &[Is("failed", &["one"]), Is("routing", &["opensm"]), IsNot("manager", &["none"])],
+            then: Refused("a subnet manager discovers all links at the start"),
+        },
         // The failed link is the only one to a part of the fabric, or to a host.
         Rule {
             when: &[
                 Is("failed", &["one"]),
-                Is("routing", &["look-up-tables", "shortest-path"]),
+                Is("routing", &["look-up-tables", "shortest-path", "opensm"]),
                 Is("topology", &["parking-lot"]),
             ],
             then: Refused("they cut off"),
@@ -149,7 +153,7 @@ pub const PART: Part = Part {
         Rule {
             when: &[
                 Is("failed", &["one"]),
-                Is("routing", &["auto", "shortest-path", "minimal", "valiant", "ugal-l"]),
+                Is("routing", &["auto", "shortest-path", "opensm", "minimal", "valiant", "ugal-l"]),
                 Is("topology", &["file"]),
             ],
             then: Refused("they cut off"),
@@ -157,7 +161,7 @@ pub const PART: Part = Part {
         Rule {
             when: &[
                 Is("failed", &["one"]),
-                Is("routing", &["auto", "shortest-path", "minimal", "valiant", "ugal-l"]),
+                Is("routing", &["auto", "shortest-path", "opensm", "minimal", "valiant", "ugal-l"]),
                 Is("topology", &["single-switch"]),
             ],
             then: Refused("is the only link of host"),

@@ -4,11 +4,13 @@
 
 mod check;
 mod deadlock;
+mod links;
 mod paths;
 mod traffic;
 
 pub use check::check_tables;
 pub use deadlock::Cycle;
+pub use links::{LinkRow, LinkUse, LostPath, SlowLink, link_rows};
 pub use traffic::{Bisection, Demand, PatternLoad, Traffic, traffic};
 
 use rayon::prelude::*;
@@ -22,6 +24,9 @@ use paths::{Sources, Tree};
 
 /// Number of links that [`Analysis::hot_links`] lists.
 const HOT: usize = 10;
+
+/// Number of paths that [`Analysis::lost`] lists.
+const LOST: usize = 5;
 
 /// Number of paths by their outcome.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
@@ -67,6 +72,13 @@ pub struct Analysis {
     pub link_load: Spread,
     /// The most loaded links, at most ten.
     pub hot_links: Vec<LinkLoad>,
+    /// Paths that do not arrive, at most five of them.
+    pub lost: Vec<LostPath>,
+    /// Links and switches that no path crosses, and slow links.
+    pub link_use: LinkUse,
+    /// Paths by channel: the output ports of all switches.
+    #[serde(skip)]
+    pub(crate) loads: Vec<u64>,
     /// Number of virtual lanes that paths use.
     pub lanes: usize,
     /// A cyclic dependency, if there is one.
@@ -78,13 +90,24 @@ struct Totals {
     pairs: Pairs,
     hops: u64,
     loads: Vec<u64>,
+    /// Paths that enter and leave a switch, by switch.
+    transit: Vec<u64>,
+    /// Switch of the source, LID of the destination.
+    lost: Vec<(usize, usize)>,
     dependencies: Dependencies,
 }
 
 impl Totals {
     fn new(fabric: &Fabric<'_>, lanes: usize) -> Self {
         let dependencies = Dependencies::new(fabric, lanes);
-        Self { pairs: Pairs::default(), hops: 0, loads: vec![0; fabric.num_ports()], dependencies }
+        Self {
+            pairs: Pairs::default(),
+            hops: 0,
+            loads: vec![0; fabric.num_ports()],
+            transit: vec![0; fabric.len()],
+            lost: Vec::new(),
+            dependencies,
+        }
     }
 
     fn merge(mut self, other: &Self) -> Self {
@@ -93,6 +116,9 @@ impl Totals {
         self.pairs.non_minimal += other.pairs.non_minimal;
         self.hops += other.hops;
         self.loads.iter_mut().zip(&other.loads).for_each(|(sum, load)| *sum += load);
+        self.transit.iter_mut().zip(&other.transit).for_each(|(sum, paths)| *sum += paths);
+        self.lost.extend(&other.lost);
+        self.lost.truncate(LOST);
         self.dependencies.merge(&other.dependencies);
         self
     }
@@ -172,6 +198,9 @@ fn summary(fabric: &Fabric<'_>, totals: &Totals) -> Analysis {
         hops_mean: totals.hops as f64 / totals.pairs.reachable.max(1) as f64,
         link_load,
         hot_links: hot.collect(),
+        lost: links::lost_paths(fabric, &totals.lost),
+        link_use: links::link_use(fabric, &totals.loads, &totals.transit),
+        loads: totals.loads.clone(),
         lanes: totals.dependencies.lanes_in_use(),
         cycle: totals.dependencies.cycle(fabric),
     }

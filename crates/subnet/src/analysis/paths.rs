@@ -1,7 +1,7 @@
 //! Paths of a table: for each destination, the tree of switches that lead to it.
 
-use super::Totals;
 use super::deadlock::Dependencies;
+use super::{LOST, Totals};
 use crate::engines::{HopMatrix, NO_PORT, PathSls};
 use crate::fabric::{Fabric, NONE, Peer};
 use crate::{Sl2Vl, Tables};
@@ -114,6 +114,9 @@ impl Tree {
             let hops = u64::from(self.hops[at]);
             if hops == 0 {
                 totals.pairs.unreachable += count;
+                if count > 0 && totals.lost.len() < LOST {
+                    totals.lost.push((at, lid));
+                }
                 continue;
             }
             totals.pairs.reachable += count;
@@ -126,6 +129,7 @@ impl Tree {
             let at = at as usize;
             if self.next[at] != NONE {
                 totals.loads[fabric.first_port(at) + usize::from(self.port[at])] += self.paths[at];
+                totals.transit[at] += self.paths[at] - sources.counts[at];
                 self.paths[self.next[at] as usize] += self.paths[at];
             }
         }

@@ -66,7 +66,13 @@ pub struct Traffic {
     pub patterns: Vec<PatternLoad>,
     /// Effective bisection bandwidth; none with fewer than four ports.
     pub bisection: Option<Bisection>,
+    /// By pattern: the largest load of each channel over all phases.
+    #[serde(skip)]
+    pub(crate) largest: Vec<Vec<f64>>,
 }
+
+/// A phase: its number, the largest load in it, and the link of that load.
+type Phase = (usize, (f64, usize));
 
 /// The patterns `shift`, `bit-reversal` and `incast`, random bisections, and the `matrix` of demands if there are any. All links count
 /// alike, whatever their rate; flows that the tables do not carry to their end count on the links that they cross.
@@ -80,11 +86,23 @@ pub fn traffic(subnet: &Subnet, tables: &Tables, matrix: &[Demand]) -> Result<Tr
         fabric.ends.iter().filter(|end| !end.is_switch && end.switch != NONE).collect();
     ports.sort_by_key(|end| end.lid);
     let paths = Paths { fabric: &fabric, tables, ports };
-    let mut patterns = vec![paths.shifts(), paths.bit_reversal(), paths.incasts()];
+    let mut all = vec![paths.shifts(), paths.bit_reversal(), paths.incasts()];
     if !matrix.is_empty() {
-        patterns.push(paths.matrix(matrix));
+        all.push(paths.matrix(matrix));
     }
-    Ok(Traffic { patterns, bisection: paths.bisections() })
+    let (patterns, largest) = all.into_iter().unzip();
+    Ok(Traffic { patterns, bisection: paths.bisections(), largest })
+}
+
+/// The largest load, and its channel; `usize::MAX` if all are 0.
+fn largest(loads: &[f64]) -> (f64, usize) {
+    let most = loads.iter().enumerate().map(|(link, &load)| (load, link));
+    most.fold((0.0, usize::MAX), |most, next| if next.0 > most.0 { next } else { most })
+}
+
+/// Raises each load to that of `others` where that is larger.
+fn raise(loads: &mut [f64], others: &[f64]) {
+    loads.iter_mut().zip(others).for_each(|(load, &other)| *load = load.max(other));
 }
 
 /// Paths between the ports of adapters and routers.
@@ -109,18 +127,43 @@ impl Paths<'_> {
         }
     }
 
-    /// The largest load of a phase, and its link.
-    fn largest(&self, flows: impl Iterator<Item = (usize, usize, f64)>) -> (f64, usize) {
+    /// Loads of a phase by channel.
+    fn loads(&self, flows: impl Iterator<Item = (usize, usize, f64)>) -> Vec<f64> {
         let mut loads = vec![0.0; self.fabric.num_ports()];
         for (source, destination, weight) in flows.filter(|flow| flow.0 != flow.1) {
             self.walk(source, destination, |link| loads[link] += weight);
         }
-        let most = loads.iter().enumerate().map(|(link, &load)| (load, link));
-        most.fold((0.0, usize::MAX), |most, next| if next.0 > most.0 { next } else { most })
+        loads
+    }
+
+    /// The load of a pattern with the given phases, and the largest load of each channel.
+    fn pattern<F>(&self, pattern: &'static str, phases: &[usize], flows: F) -> (PatternLoad, Vec<f64>)
+    where
+        F: Fn(usize) -> Box<dyn Iterator<Item = (usize, usize, f64)>> + Sync,
+    {
+        let chunk = phases.len().div_ceil(rayon::current_num_threads() * 4).max(1);
+        let parts: Vec<(Vec<Phase>, Vec<f64>)> = phases
+            .par_chunks(chunk)
+            .map(|phases| {
+                let mut most = vec![0.0; self.fabric.num_ports()];
+                let phase = |&phase: &usize| {
+                    let loads = self.loads(flows(phase));
+                    raise(&mut most, &loads);
+                    (phase, largest(&loads))
+                };
+                (phases.iter().map(phase).collect(), most)
+            })
+            .collect();
+        let mut most = vec![0.0; self.fabric.num_ports()];
+        for part in &parts {
+            raise(&mut most, &part.1);
+        }
+        let phases: Vec<Phase> = parts.into_iter().flat_map(|part| part.0).collect();
+        (self.load(pattern, &phases), most)
     }
 
     /// The load of a pattern from the largest loads of its phases.
-    fn load(&self, pattern: &'static str, phases: &[(usize, (f64, usize))]) -> PatternLoad {
+    fn load(&self, pattern: &'static str, phases: &[Phase]) -> PatternLoad {
         let worst =
             phases.iter().copied().reduce(|worst, next| if next.1.0 > worst.1.0 { next } else { worst });
         let (worst_phase, (worst_max, link)) = worst.unwrap_or((0, (0.0, usize::MAX)));
@@ -144,40 +187,42 @@ impl Paths<'_> {
     }
 
     /// Port i sends to port i + k, for all k, or evenly chosen ones.
-    fn shifts(&self) -> PatternLoad {
+    fn shifts(&self) -> (PatternLoad, Vec<f64>) {
         let count = self.ports.len();
         let step = count.div_ceil(MOST_PHASES).max(1);
         let shifts: Vec<usize> = (1..count).step_by(step).collect();
-        let phase = |&shift: &usize| {
-            (shift, self.largest((0..count).map(|port| (port, (port + shift) % count, 1.0))))
-        };
-        self.load("shift", &shifts.par_iter().map(phase).collect::<Vec<_>>())
+        self.pattern("shift", &shifts, |shift| {
+            Box::new((0..count).map(move |port| (port, (port + shift) % count, 1.0)))
+        })
     }
 
     /// Port i sends to the port whose number has the bits of i in reverse, if there is one.
-    fn bit_reversal(&self) -> PatternLoad {
+    fn bit_reversal(&self) -> (PatternLoad, Vec<f64>) {
         let count = self.ports.len();
         let bits = usize::BITS - count.saturating_sub(1).leading_zeros();
-        let reversed = |port: usize| if bits == 0 { 0 } else { port.reverse_bits() >> (usize::BITS - bits) };
-        let flows = (0..count).map(|port| (port, reversed(port), 1.0)).filter(|flow| flow.1 < count);
-        self.load("bit-reversal", &[(0, self.largest(flows))])
+        let reversed =
+            move |port: usize| if bits == 0 { 0 } else { port.reverse_bits() >> (usize::BITS - bits) };
+        self.pattern("bit-reversal", &[0], |_| {
+            let flows = (0..count).map(move |port| (port, reversed(port), 1.0));
+            Box::new(flows.filter(move |flow| flow.1 < count))
+        })
     }
 
     /// All ports send to one, for every one.
-    fn incasts(&self) -> PatternLoad {
+    fn incasts(&self) -> (PatternLoad, Vec<f64>) {
         let count = self.ports.len();
         let step = count.div_ceil(MOST_PHASES).max(1);
         let receivers: Vec<usize> = (0..count).step_by(step).collect();
-        let phase = |&to: &usize| (to, self.largest((0..count).map(|port| (port, to, 1.0))));
-        self.load("incast", &receivers.par_iter().map(phase).collect::<Vec<_>>())
+        self.pattern("incast", &receivers, |to| Box::new((0..count).map(move |port| (port, to, 1.0))))
     }
 
-    fn matrix(&self, matrix: &[Demand]) -> PatternLoad {
+    fn matrix(&self, matrix: &[Demand]) -> (PatternLoad, Vec<f64>) {
         let place = |id: PortId| self.ports.iter().position(|end| end.id == id);
-        let flows = matrix
+        let flows: Vec<(usize, usize, f64)> = matrix
             .iter()
-            .filter_map(|demand| Some((place(demand.source)?, place(demand.destination)?, demand.weight)));
-        self.load("matrix", &[(0, self.largest(flows))])
+            .filter_map(|demand| Some((place(demand.source)?, place(demand.destination)?, demand.weight)))
+            .collect();
+        self.pattern("matrix", &[0], |_| Box::new(flows.clone().into_iter()))
     }
 
     /// Random halves of the ports, paired at random: each flow gets an equal part of the most shared link that it crosses.

@@ -1,7 +1,8 @@
 //! Nodes, ports and cables by name: those that fail, and the manager's.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
+use super::finding::parts;
 use super::{Node, NodeId, PortId, Subnet};
 
 impl Subnet {
@@ -85,15 +86,29 @@ impl Subnet {
     /// The subnet of the nodes that have cables.
     #[must_use]
     pub fn connected(self) -> Self {
-        let is_connected = |node: &Node| node.ports.iter().any(|port| port.peer.is_some());
-        let numbers: BTreeMap<NodeId, NodeId> = self
-            .ids()
-            .filter(|(_, node)| is_connected(node))
-            .enumerate()
-            .map(|(number, (id, _))| (id, NodeId(number as u32)))
-            .collect();
+        let kept = self.ids().filter(|(_, node)| node.ports.iter().any(|port| port.peer.is_some()));
+        let kept = kept.map(|(id, _)| id).collect();
+        self.of_nodes(&kept)
+    }
+
+    /// The connected part of the subnet with its manager, or the largest part if no manager is known.
+    #[must_use]
+    pub fn main_part(self) -> Self {
+        let parts = parts(&self);
+        let managed = |part: &&Vec<NodeId>| self.manager.is_some_and(|manager| part.contains(&manager.node));
+        let main = parts.iter().find(managed).or(parts.first());
+        let kept = main.into_iter().flatten().copied().collect();
+        self.of_nodes(&kept)
+    }
+
+    /// The subnet of some nodes, which are numbered anew in the same order.
+    fn of_nodes(self, kept: &BTreeSet<NodeId>) -> Self {
+        let numbers: BTreeMap<NodeId, NodeId> =
+            kept.iter().enumerate().map(|(number, &id)| (id, NodeId(number as u32))).collect();
         let moved = |id: PortId| Some(PortId { node: *numbers.get(&id.node)?, port: id.port });
-        let mut nodes: Vec<Node> = self.nodes.into_iter().filter(is_connected).collect();
+        let nodes = self.nodes.into_iter().enumerate();
+        let mut nodes: Vec<Node> =
+            nodes.filter(|(id, _)| kept.contains(&NodeId(*id as u32))).map(|(_, node)| node).collect();
         for port in nodes.iter_mut().flat_map(|node| &mut node.ports) {
             port.peer = port.peer.and_then(moved);
         }
@@ -123,6 +138,20 @@ mod tests {
         assert_eq!(subnet.fail("A/4"), Err("A/4: no cable there".to_owned()));
         assert_eq!(subnet.fail("a->c"), Err("a->c: no cable there".to_owned()));
         assert_eq!(subnet.fail("D"), Err("D: no node has this description or GUID".to_owned()));
+    }
+
+    #[test]
+    fn the_main_part_is_the_largest_or_the_managers() {
+        let mut subnet = ring();
+        subnet.fail("A->B").unwrap();
+        subnet.fail("A->C").unwrap();
+        let names = |subnet: Subnet| -> Vec<String> {
+            subnet.nodes.into_iter().map(|node| node.description).collect()
+        };
+        subnet.manager = None;
+        assert_eq!(names(subnet.clone().main_part()), ["B", "C", "c"]);
+        subnet.set_manager("a").unwrap();
+        assert_eq!(names(subnet.main_part()), ["A", "a"]);
     }
 
     #[test]

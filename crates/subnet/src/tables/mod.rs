@@ -12,9 +12,11 @@ pub(crate) use dump::lid_owners;
 pub use read::{SwitchTable, TableFile};
 pub use sl2vl::{Lanes, Sl2Vl};
 
-use crate::NodeId;
+use std::collections::BTreeMap;
+
 use crate::engines::NO_PORT;
 use crate::fabric::Fabric;
+use crate::{Guid, NodeId, Subnet};
 
 /// A forwarding table for each switch: output ports by LID, [`NO_PORT`] for none.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -58,6 +60,23 @@ impl Tables {
     pub fn row_mut(&mut self, index: usize) -> &mut [u8] {
         let width = self.width();
         &mut self.ports[index * width..(index + 1) * width]
+    }
+
+    /// The tables of those switches of `left` that `whole` has, found by their GUID. Other switches of `left` have no entries.
+    pub(crate) fn for_subnet(&self, whole: &Subnet, left: &Subnet) -> Self {
+        let rows: BTreeMap<Guid, usize> =
+            self.switches.iter().enumerate().map(|(row, &id)| (whole.node(id).guid, row)).collect();
+        let mut switches: Vec<NodeId> =
+            left.ids().filter(|(_, node)| node.is_switch()).map(|(id, _)| id).collect();
+        switches.sort_by_key(|&id| left.node(id).guid.map_key());
+        let ports = switches
+            .iter()
+            .flat_map(|&id| match rows.get(&left.node(id).guid) {
+                Some(&row) => self.row(row).to_vec(),
+                None => vec![NO_PORT; self.width()],
+            })
+            .collect();
+        Self { switches, max_lid: self.max_lid, ports }
     }
 
     /// All tables, to change them.

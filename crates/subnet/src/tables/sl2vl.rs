@@ -36,6 +36,16 @@ impl Sl2Vl {
         self.tables.entry(node).or_default().insert((input, output), lanes);
     }
 
+    /// The tables of those nodes of `left` that `whole` has, found by their GUID.
+    pub(crate) fn for_subnet(&self, whole: &Subnet, left: &Subnet) -> Self {
+        let moved: BTreeMap<Guid, NodeId> = left.ids().map(|(id, node)| (node.guid, id)).collect();
+        let tables = self.tables.iter().filter_map(|(&id, tables)| {
+            let id = *moved.get(&whole.node(id).guid)?;
+            Some((id, tables.clone()))
+        });
+        Self { uniform: self.uniform, tables: tables.collect() }
+    }
+
     /// True if the lanes are the same on all inputs and outputs.
     pub fn is_uniform(&self) -> bool {
         self.tables.is_empty()

@@ -1,0 +1,195 @@
+"""What an administrator can do about the routes of a subnet: sentences that follow from the numbers of a report."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+UNEVEN = 1.5
+"""Paths on the fullest link, over the mean, from which on the routes count as uneven."""
+NAMED = 5
+"""Names in a sentence."""
+
+Report = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Advice:
+    """A sentence or two on one matter."""
+
+    kind: str
+    """`cut_off`, `unreachable`, `failure`, `deadlock`, `lanes`, `idle_switches`, `idle_links`, `slow_links`, `uneven`,
+    `detours` or `comparison`."""
+    text: str
+
+
+def advice(report: Report) -> list[Advice]:
+    """Advice on one answer, the gravest first. Empty if nothing is to be done."""
+    return [Advice(kind, text) for kind, texts in _KINDS.items() for text in texts(report)]
+
+
+def compared(report: Report, other: Report) -> Advice:
+    """How an answer differs from `other`, which stands for the present state."""
+    before, after = other["link_load"]["max"], report["link_load"]["max"]
+    text = (
+        f"{report['engine']} in place of {other['engine']}: paths on the fullest link {before:,} -> {after:,}"
+        f"{_change(before, after)}"
+    )
+    text += _bisections(other, report)
+    lost = report["pairs"]["reachable"] - other["pairs"]["reachable"]
+    if lost:
+        text += f"; {abs(lost):,} paths {'more' if lost > 0 else 'fewer'} arrive"
+    if report["deadlock"]["free"] != other["deadlock"]["free"]:
+        text += f"; deadlock {'impossible' if report['deadlock']['free'] else 'possible'}"
+    return Advice("comparison", text + ".")
+
+
+def _cut_off(report: Report) -> Iterator[str]:
+    lost = (report["failure"] or {}).get("cut_off", [])
+    if lost:
+        yield f"{_number(len(lost), 'adapter has', 'adapters have')} lost the last cable: {_names(lost)}."
+
+
+def _unreachable(report: Report) -> Iterator[str]:
+    pairs = report["pairs"]
+    if pairs["unreachable"]:
+        total = pairs["reachable"] + pairs["unreachable"]
+        paths = (f"{path['source']} to {path['destination']}" for path in report["lost_paths"])
+        yield (
+            f"{pairs['unreachable']:,} of {total:,} paths ({pairs['unreachable'] / total:.1%}) do not arrive, such as "
+            f"{_names(paths)}. The tables lead into holes or loops there: have OpenSM compute them anew."
+        )
+
+
+def _failure(report: Report) -> Iterator[str]:
+    failure = report["failure"]
+    if failure is None or failure["before"] is None:
+        return
+    before = failure["before"]
+    most, now = before["link_load"]["max"], report["link_load"]["max"]
+    yield (
+        f"Without {_names(failure['failed'])} ({_number(failure['cables'], 'cable', 'cables')}): paths on the fullest "
+        f"link {most:,} -> {now:,}{_change(most, now)}{_bisections(before, report)}; switches on a path "
+        f"{before['hops_mean']:.2f} -> {report['hops_mean']:.2f}."
+    )
+
+
+def _deadlock(report: Report) -> Iterator[str]:
+    deadlock = report["deadlock"]
+    if deadlock["free"]:
+        return
+    names = deadlock["cycle"]["names"]
+    yield (
+        f"Packets may wait for each other for ever: {len(names)} channels depend on each other in a cycle, beginning "
+        f"with {names[0]}."
+    )
+    cures = [
+        f"{cure['engine']} ({_number(cure['lanes'], 'virtual lane', 'virtual lanes')}, at most "
+        f"{cure['link_load_max']:,} paths on a link)"
+        for cure in deadlock["cures"]
+    ]
+    if cures:
+        yield f"Engines that route this fabric without such a cycle: {', '.join(cures)}."
+    else:
+        yield (
+            "Neither updn, dfsssp, lash nor nue routes this fabric without such a cycle: give roots, or more virtual "
+            "lanes."
+        )
+
+
+def _lanes(report: Report) -> Iterator[str]:
+    if report["deadlock"]["free"] and report["layers"] > 1:
+        yield (
+            f"The paths need {report['layers']} virtual lanes to be free of deadlock: OpenSM must run with `qos TRUE`, "
+            "and applications must take the service levels of path records."
+        )
+
+
+def _idle_switches(report: Report) -> Iterator[str]:
+    idle = report["links"]["idle_switches"]
+    if idle:
+        verb = "carries" if len(idle) == 1 else "carry"
+        text = f"{_number(len(idle), 'switch', 'switches')} without adapters {verb} no path: {_names(idle)}."
+        if report["engine"] in {"updn", "ftree"}:
+            text += " The engine does not take them for roots: name all roots with --roots (root_guid_file)."
+        yield text
+
+
+def _idle_links(report: Report) -> Iterator[str]:
+    links = report["links"]
+    if links["idle"] and not links["idle_switches"]:
+        yield f"{links['idle']:,} of {links['directions']:,} directions of links between switches carry no path."
+
+
+def _slow_links(report: Report) -> Iterator[str]:
+    slow = report["links"]["slow"]
+    used = [link for link in slow if link["paths"]]
+    if not used:
+        return
+    worst = used[0]
+    share = worst["paths"] / worst["fraction"]
+    text = (
+        f"{_number(len(slow), 'cable', 'cables')} between switches below the usual {worst['usual']}. {worst['name']} "
+        f"has {worst['rate']} and {worst['paths']:,} paths: as full as another link with {share:,.0f}"
+    )
+    if share > report["link_load"]["max"]:
+        yield text + ", more than any has. Replace the cable, or see what --fail says about taking it out."
+    else:
+        yield text + f"; the fullest has {report['link_load']['max']:,}."
+
+
+def _uneven(report: Report) -> Iterator[str]:
+    load = report["link_load"]
+    if not report["hot_links"] or load["max"] < UNEVEN * load["mean"]:
+        return
+    text = (
+        f"{report['hot_links'][0]['name']} carries {load['max']:,} paths, {load['max'] / load['mean']:.1f} times the "
+        f"mean of {load['mean']:.1f}"
+    )
+    bisection = report["traffic"]["bisection"]
+    if bisection is not None:
+        text += f"; random pairs get {bisection['mean']:.1%} of their adapters' links"
+    yield text + ". Compare engines with --against."
+
+
+def _detours(report: Report) -> Iterator[str]:
+    pairs = report["pairs"]
+    if pairs["non_minimal"]:
+        share = pairs["non_minimal"] / pairs["reachable"]
+        yield f"{pairs['non_minimal']:,} of {pairs['reachable']:,} paths ({share:.1%}) are longer than the shortest."
+
+
+_KINDS = {
+    "cut_off": _cut_off,
+    "unreachable": _unreachable,
+    "deadlock": _deadlock,
+    "failure": _failure,
+    "slow_links": _slow_links,
+    "idle_switches": _idle_switches,
+    "uneven": _uneven,
+    "idle_links": _idle_links,
+    "detours": _detours,
+    "lanes": _lanes,
+}
+
+
+def _bisections(before: Report, after: Report) -> str:
+    had, has = before["traffic"]["bisection"], after["traffic"]["bisection"]
+    if had is None or has is None:
+        return ""
+    return f", effective bisection {had['mean']:.1%} -> {has['mean']:.1%}{_change(had['mean'], has['mean'])}"
+
+
+def _change(before: float, after: float) -> str:
+    return f" ({after / before - 1:+.0%})" if before else ""
+
+
+def _names(names: Iterable[str]) -> str:
+    every = list(names)
+    more = len(every) - NAMED
+    return ", ".join(every[:NAMED]) + (f" and {more:,} more" if more > 0 else "")
+
+
+def _number(count: int, one: str, many: str) -> str:
+    return f"{count:,} {one if count == 1 else many}"
