@@ -89,15 +89,15 @@ wait are late by the whole time of the failure. The picture has what the network
 
 
 BRING_UP = """
-With one request under way the time is the sum of all round trips: {each} µs for each request of the largest tree. With
-more, the manager's first switch is the bottleneck: it passes on every request and every answer, {least} µs for each
-request at best. The work is the same in all columns.
+With one request outstanding the time is the sum of all round trips: {each} µs for each request of the largest tree.
+With more, the manager's first switch is the bottleneck: it passes on every request and every answer, {least} µs for
+each request at best. The work is the same in all columns.
 """
 
 
 TRAPS = """
 Until the tables are set, what they send over the failed link is lost. A trap starts the sweep at once, and the number
-of requests under way decides how long it takes; light sweeps notice the failure at the next of their rounds.
+of requests outstanding decides how long it takes; light sweeps notice the failure at the next of their rounds.
 """
 
 
@@ -509,7 +509,7 @@ def subnet_bring_up(file: Path) -> Shown:
         for number, window in enumerate(windows):
             look = {**line_look(number), "marker": "os^D"[number]}
             times = [up[size, window] for size in sizes]
-            axes.loglog([nodes[size] for size in sizes], times, label=f"{window} under way", **look)
+            axes.loglog([nodes[size] for size in sizes], times, label=f"{window} outstanding", **look)
         plain_log(axes.yaxis)
         plain_log(axes.xaxis)
         axes.set(xlabel="switches and hosts", ylabel="subnet up after (ms)")
@@ -520,7 +520,7 @@ def subnet_bring_up(file: Path) -> Shown:
         each=f"{1e3 * up[most, 1] / work[most].summary['subnet.requests']:.0f}",
         least=f"{1e3 * up[most, windows[-1]] / work[most].summary['subnet.requests']:.1f}",
     )
-    header = ["3-level tree", "nodes", "requests", *(f"{window} under way" for window in windows)]
+    header = ["3-level tree", "nodes", "requests", *(f"{window} outstanding" for window in windows)]
     return Shown(["fabricsim run FILE", "fabricsim sweep FILE"], _table(header, rows), reading, figure)
 
 
@@ -539,7 +539,7 @@ def subnet_link_fails(file: Path) -> Shown:
         sweeps = run.table("subnet_sweeps")
         after = sweeps[sweeps["begin_ns"] > 0].iloc[0]
         return [
-            f"{'trap' if trap else 'light sweep'}, {window} under way",
+            f"{'trap' if trap else 'light sweep'}, {window} outstanding",
             f"{(after['begin_ns'] - 40e6) / 1e6:.2f} ms",
             f"{(after['programmed_ns'] - 40e6) / 1e6:.2f} ms",
             str(int(after["blocks"])),
@@ -556,7 +556,7 @@ def subnet_link_fails(file: Path) -> Shown:
         axes.axvline(40.0, color="0.6", linestyle=":", label="link fails")
         axes.set_xlim(0.0, 100.0)
         axes.set(xlabel="simulated time (ms)", ylabel="delivered by the network (Gb/s)")
-        axes.set_title("Fat tree: a link fails; 4 requests under way")
+        axes.set_title("Fat tree: a link fails; 4 requests outstanding")
         axes.legend(loc="lower right")
     rows = [row(trap, window) for trap in traps for window in windows]
     header = ["found by", "noticed after", "tables set after", "blocks set", "packets lost"]

@@ -7,6 +7,7 @@ import json
 from dataclasses import asdict
 from pathlib import Path
 
+import numpy as np
 import pytest
 from conftest import Command
 from test_subnets import TWO_SWITCHES
@@ -209,8 +210,8 @@ def test_a_picture_shows_the_loads(tree: Path, tmp_path: Path) -> None:
         "incast",
     ]
     assert all("%" in axes.get_xlabel() and axes.get_ylabel() for axes in panels)
-    minhop = panels[0].lines[0].get_ydata()
-    assert (max(minhop), min(minhop)) == (192, 0)
+    minhop = np.asarray(panels[0].lines[0].get_ydata(), dtype=float)
+    assert (minhop.max(), minhop.min()) == (192, 0)
     save(figure, tmp_path / "loads.svg")
     text = FABRIC.format(topology="single-switch", size="hosts = 4")
     single = route(written(tmp_path / "single.toml", text))

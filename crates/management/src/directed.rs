@@ -14,7 +14,7 @@ pub enum Next {
     Out(u8),
     /// The manager of this node: the answer to its request.
     Manager,
-    /// Nobody: the route is not possible.
+    /// No receiver: the route is not possible.
     Discard,
 }
 

@@ -108,7 +108,9 @@ impl Loopback {
             } else {
                 let mut effects = Vec::new();
                 smp = agent.answer(&smp, port, &mut effects);
-                effects.into_iter().for_each(|effect| each(at, effect, agent));
+                for effect in effects {
+                    each(at, effect, agent);
+                }
             }
             smp.is_returning = true;
             next = forward(&mut smp, agent.is_switch(), 0);

@@ -42,7 +42,7 @@ pub(crate) fn around(
     match otherwise {
         Some(otherwise) => tables.fill(otherwise, graph),
         None => {
-            verify(&tables, graph).map_err(|(_, problem)| wrong(KEY, format!("`{engine}`: {problem}")))?
+            verify(&tables, graph).map_err(|(_, problem)| wrong(KEY, format!("`{engine}`: {problem}")))?;
         }
     }
     Ok(TableRouting::new(tables, policy(found.sls.as_ref(), &identity, lanes)).into())

@@ -111,11 +111,15 @@ impl<B: Observer> Session<B> {
         {
             match change.clone() {
                 FabricChange::Fail(Failing::Links(links)) => {
-                    links.into_iter().for_each(|link| self.fail_link(link));
+                    for link in links {
+                        self.fail_link(link);
+                    }
                 }
                 FabricChange::Fail(Failing::Switch(switch)) => self.fail_switch(switch),
                 FabricChange::Restore(Failing::Links(links)) => {
-                    links.into_iter().for_each(|link| self.restore_link(link));
+                    for link in links {
+                        self.restore_link(link);
+                    }
                 }
                 FabricChange::Restore(Failing::Switch(switch)) => self.restore_switch(switch),
                 FabricChange::Route(router) => self.engine.set_router(&router),

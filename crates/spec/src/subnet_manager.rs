@@ -15,7 +15,7 @@ pub struct SubnetManager {
     pub nodes: Vec<String>,
     /// State of the subnet at the start.
     pub start: SubnetStart,
-    /// Requests of a manager under way at most (`max_wire_smps`).
+    /// Requests of a manager outstanding at most (`max_wire_smps`).
     #[schemars(range(min = 1, max = 65535), extend("x-unit" = "requests"))]
     pub smps_on_wire: u16,
     /// Time after which a request without answer is repeated (`transaction_timeout`).

@@ -41,7 +41,7 @@ class SubnetManager:
     start: SubnetStart | None = None
     """State of the subnet at the start. Default: "unconfigured"."""
     smps_on_wire: int | None = None
-    """Requests of a manager under way at most (`max_wire_smps`). Range: from 1 to 65535. Unit: requests.
+    """Requests of a manager outstanding at most (`max_wire_smps`). Range: from 1 to 65535. Unit: requests.
     Default: 4.
     """
     timeout: str | None = None

@@ -3,7 +3,9 @@
 use fabricsim_subnet::NO_PORT;
 use fabricsim_wire::field::Table;
 use fabricsim_wire::ids::Lid;
-use fabricsim_wire::mad::smp::{GuidInfo, LinearForwardingTable, NodeInfo, PortInfo, SmpAttribute};
+use fabricsim_wire::mad::smp::{
+    GuidInfo, LinearForwardingTable, NodeInfo, PKeyTable, PortInfo, SmpAttribute,
+};
 
 use super::{Agent, BLOCK, INVALID, NOT_SUPPORTED};
 
@@ -17,12 +19,12 @@ impl Agent {
             SmpAttribute::NodeDescription(_) => Ok(SmpAttribute::NodeDescription(self.description)),
             SmpAttribute::NodeInfo(_) => Ok(SmpAttribute::NodeInfo(self.node_info(in_port))),
             SmpAttribute::SwitchInfo(_) => self.switch.map(SmpAttribute::SwitchInfo).ok_or(NOT_SUPPORTED),
-            SmpAttribute::GUIDInfo(_) => self.guid_info(modifier, in_port),
+            SmpAttribute::GUIDInfo(_) => Ok(self.guid_info(modifier, in_port)),
             SmpAttribute::PortInfo(_) => self.port_info(modifier, in_port).map(SmpAttribute::PortInfo),
             SmpAttribute::P_KeyTable(_) => {
                 let key = self.key_block(modifier, in_port)?;
                 let found = self.p_keys.get(&key).copied();
-                let initial = || if key.1 == 0 { Self::default_keys() } else { Default::default() };
+                let initial = || if key.1 == 0 { Self::default_keys() } else { PKeyTable::default() };
                 Ok(SmpAttribute::P_KeyTable(found.unwrap_or_else(initial)))
             }
             SmpAttribute::SLtoVLMappingTable(_) => {
@@ -62,12 +64,12 @@ impl Agent {
         Ok(if number == 0 && !self.is_switch() { in_port.max(1) } else { number })
     }
 
-    fn guid_info(&self, modifier: u32, in_port: u8) -> Found {
+    fn guid_info(&self, modifier: u32, in_port: u8) -> SmpAttribute {
         let mut found = GuidInfo::default();
         if modifier == 0 {
             found.guids.0[0] = self.port_guid(in_port.max(1));
         }
-        Ok(SmpAttribute::GUIDInfo(found))
+        SmpAttribute::GUIDInfo(found)
     }
 
     /// Port and block of a table of partition keys.

@@ -126,7 +126,7 @@ impl Agent {
         self.port(number).map(|port| port.lid).unwrap_or_default()
     }
 
-    /// LID of the master subnet manager, as the port was told; 0 if it was not.
+    /// LID of the master subnet manager, as the port was configured; 0 if it was not.
     pub fn master(&self, number: u8) -> Lid {
         let number = if self.is_switch() { 0 } else { number };
         self.port(number).map(|port| port.master_sm_lid).unwrap_or_default()

@@ -46,7 +46,7 @@ pub(super) fn port(node: &Node, number: usize) -> PortInfo {
 
 /// Codes of the width, the speed up to QDR, and the speed above. 4x QDR is assumed where nothing is known.
 fn codes(port: &Port) -> (u8, u8, u8) {
-    let lanes = port.width.map_or(4, |width| width.lanes());
+    let lanes = port.width.map_or(4, fabricsim_subnet::Width::lanes);
     let width = WIDTHS.iter().find(|code| code.0 == lanes).map_or(2, |code| code.1);
     let (speed, extended) = match port.speed {
         Some(Speed::Sdr) => (1, 0),

@@ -1,4 +1,4 @@
-//! Discovery: each node is asked for its kind, its description and its ports; behind each port that is up there is another one.
+//! Discovery: each node reports its kind, its description and its ports; behind each port that is up there is another one.
 
 use fabricsim_units::Time;
 use fabricsim_wire::mad::smp::{

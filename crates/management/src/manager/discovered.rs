@@ -70,44 +70,44 @@ impl Discovered {
 
     /// The subnet with the LIDs that its ports have; `manager` is the port of the manager. Ports that are down have no cable.
     pub(super) fn subnet(&self, manager: (usize, u8)) -> Subnet {
-        let nodes = self.nodes.iter().map(|found| self.to_node(found)).collect();
+        let nodes = self.nodes.iter().map(to_node).collect();
         let manager = PortId { node: NodeId(manager.0 as u32), port: manager.1 };
         Subnet { nodes, manager: Some(manager) }
     }
+}
 
-    fn to_node(&self, found: &Found) -> Node {
-        let info = &found.info;
-        let kind = match info.node_type {
-            NodeType::SWITCH => NodeKind::Switch,
-            NodeType::ROUTER => NodeKind::Router,
-            _ => NodeKind::Adapter,
-        };
-        let guid = |number: u8| found.port_guids.get(&found.addressed(number)).copied().unwrap_or(0);
-        let port = |number: u8| {
-            let given = found.ports.get(&number).copied().unwrap_or_default();
-            let is_up = given.port_state != PortState::DOWN && found.ports.contains_key(&number);
-            let peer = found.peers.get(&number).filter(|_| is_up);
-            Port {
-                guid: fabricsim_subnet::Guid(guid(number)),
-                lid: given.lid.0,
-                lmc: given.lmc,
-                peer: peer.map(|&(node, port)| PortId { node: NodeId(node as u32), port }),
-                width: width(given.link_width_active),
-                speed: speed(&given),
-            }
-        };
-        Node {
-            kind,
-            guid: fabricsim_subnet::Guid(info.node_guid.0),
-            system_guid: fabricsim_subnet::Guid(info.system_image_guid.0),
-            vendor: info.vendor_id,
-            device: info.device_id,
-            revision: info.revision,
-            description: found.description.clone(),
-            enhanced_port_0: found.switch.is_some_and(|switch| switch.enhanced_port_0),
-            ports: (0..=info.num_ports).map(port).collect(),
-            line: 0,
+fn to_node(found: &Found) -> Node {
+    let info = &found.info;
+    let kind = match info.node_type {
+        NodeType::SWITCH => NodeKind::Switch,
+        NodeType::ROUTER => NodeKind::Router,
+        _ => NodeKind::Adapter,
+    };
+    let guid = |number: u8| found.port_guids.get(&found.addressed(number)).copied().unwrap_or(0);
+    let port = |number: u8| {
+        let given = found.ports.get(&number).copied().unwrap_or_default();
+        let is_up = given.port_state != PortState::DOWN && found.ports.contains_key(&number);
+        let peer = found.peers.get(&number).filter(|_| is_up);
+        Port {
+            guid: fabricsim_subnet::Guid(guid(number)),
+            lid: given.lid.0,
+            lmc: given.lmc,
+            peer: peer.map(|&(node, port)| PortId { node: NodeId(node as u32), port }),
+            width: width(given.link_width_active),
+            speed: speed(&given),
         }
+    };
+    Node {
+        kind,
+        guid: fabricsim_subnet::Guid(info.node_guid.0),
+        system_guid: fabricsim_subnet::Guid(info.system_image_guid.0),
+        vendor: info.vendor_id,
+        device: info.device_id,
+        revision: info.revision,
+        description: found.description.clone(),
+        enhanced_port_0: found.switch.is_some_and(|switch| switch.enhanced_port_0),
+        ports: (0..=info.num_ports).map(port).collect(),
+        line: 0,
     }
 }
 

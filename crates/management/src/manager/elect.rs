@@ -62,11 +62,10 @@ impl Manager {
             better.max_by_key(|other| (other.info.priority, std::cmp::Reverse(other.info.guid.0))).cloned();
         let is_master = self.state == SmState::MASTER;
         let ahead = match (is_master, master, best) {
-            // A master yields to a better one, whether that is a master or a standby.
-            (true, _, best) => best,
-            // Whoever finds a master waits for it to hand over or to fail.
+            // One that finds a master waits for it to hand over or to fail.
             (false, Some(master), _) => Some(master),
-            (false, None, best) => best,
+            // A master yields to a better one, whether that is a master or a standby.
+            (_, _, best) => best,
         };
         let Some(ahead) = ahead else { return true };
         if is_master && ahead.info.state == SmState::STANDBY {

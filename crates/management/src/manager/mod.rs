@@ -193,7 +193,7 @@ impl Manager {
         }
     }
 
-    /// Time at which it has to be called again ([`Manager::expire`]) if nothing arrives before.
+    /// Time at which it must be called again ([`Manager::expire`]) if nothing arrives before.
     pub fn wake_at(&self) -> Option<Time> {
         let computed = match self.stage {
             Stage::Computing(until) => Some(until),
@@ -340,7 +340,7 @@ impl Manager {
             (Purpose::Switch(node), SmpAttribute::SwitchInfo(info)) => self.found_switch(node, info),
             (Purpose::Port { node, port }, SmpAttribute::PortInfo(info)) => self.found_port(node, port, info),
             (Purpose::OtherManager { .. }, SmpAttribute::SMInfo(info)) => {
-                self.found_manager(info, &request.path)
+                self.found_manager(info, &request.path);
             }
             (Purpose::Light, SmpAttribute::SwitchInfo(info)) if info.port_state_change => {
                 self.sweep_soon(SweepCause::Change, now);
@@ -361,8 +361,13 @@ impl Manager {
     fn give_up(&mut self, request: &Request) {
         self.counters.given_up += 1;
         match request.purpose {
-            // The port is as good as down.
-            Purpose::Discover { .. } | Purpose::OtherManager { .. } | Purpose::HandOver => {}
+            // The port is as good as down, or what the answer would have said stays unknown.
+            Purpose::Discover { .. }
+            | Purpose::OtherManager { .. }
+            | Purpose::HandOver
+            | Purpose::Description(_)
+            | Purpose::Switch(_)
+            | Purpose::Port { .. } => {}
             Purpose::Poll => self.unanswered += 1,
             Purpose::Light => {
                 self.due.get_or_insert(SweepCause::Change);
@@ -374,7 +379,6 @@ impl Manager {
                 self.is_incomplete = true;
             }
             Purpose::Set => self.is_incomplete = true,
-            Purpose::Description(_) | Purpose::Switch(_) | Purpose::Port { .. } => {}
         }
     }
 

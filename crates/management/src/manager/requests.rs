@@ -1,4 +1,4 @@
-//! Requests under way: at most a number of them at once; those without an answer are repeated, and given up at last.
+//! Requests outstanding: at most a number of them at once; those without an answer are repeated, and given up at last.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -57,7 +57,7 @@ impl Request {
     }
 }
 
-/// Requests that wait, and requests under way.
+/// Requests that wait, and requests outstanding.
 #[derive(Clone, Debug)]
 pub(super) struct Requests {
     waiting: VecDeque<Request>,
@@ -80,7 +80,7 @@ impl Requests {
         self.waiting.push_back(request);
     }
 
-    /// True if nothing waits and nothing is under way.
+    /// True if nothing waits and nothing is outstanding.
     pub(super) fn is_empty(&self) -> bool {
         self.waiting.is_empty() && self.under_way.is_empty()
     }

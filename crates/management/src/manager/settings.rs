@@ -13,7 +13,7 @@ pub struct Settings {
     pub options: Options,
     /// LID mask control of adapters (`lmc`).
     pub lmc: u8,
-    /// Requests under way at most (`max_wire_smps`).
+    /// Requests outstanding at most (`max_wire_smps`).
     pub smps_on_wire: u16,
     /// Time for an answer (`transaction_timeout`).
     pub timeout: Time,

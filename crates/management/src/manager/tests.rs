@@ -220,8 +220,8 @@ fn random_subnet(switches: usize, adapters: usize, cables: &[(usize, usize)], pl
         ends[a].push(format!("\"S{b}\"[{port_b}]"));
         ends[b].push(format!("\"S{a}\"[{port_a}]"));
     }
-    for adapter in 0..adapters {
-        let switch = places[adapter] % switches;
+    for (adapter, place) in places.iter().take(adapters).enumerate() {
+        let switch = place % switches;
         ends[switch].push(format!("\"H{adapter}\"[1]"));
         let port = ends[switch].len();
         let _ = writeln!(text, "Hca 1 \"H{adapter}\"\n[1] \"S{switch}\"[{port}]\n");

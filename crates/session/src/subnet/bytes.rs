@@ -22,7 +22,6 @@ pub(super) fn packet(datagram: &Datagram) -> [u8; SMP_BYTES as usize] {
         bth: Bth { opcode, p_key: PKey::DEFAULT, ..Bth::default() },
         operands: Operands::None,
         address: Address::Datagram(Deth::default()),
-        ..Headers::default()
     };
     let lrh = Lrh { vl: Vl(15), slid, dlid, ..Lrh::default() };
     let mut bytes = [0; SMP_BYTES as usize];

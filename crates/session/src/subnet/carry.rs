@@ -1,4 +1,4 @@
-//! Datagrams under way: over links, through the queues of agents, to managers.
+//! Datagrams in flight: over links, through the queues of agents, to managers.
 
 use fabricsim_engine::Engine;
 use fabricsim_management::directed::{Next, forward};
@@ -124,20 +124,19 @@ impl SubnetState {
         engine: &mut Engine<B>,
     ) -> DirectedSmp {
         let manager = self.manager_at(node);
-        let mut answer = match (smp.attribute(), manager) {
-            (Some(SmpAttribute::SMInfo(_)), Some(number)) => {
-                let answer = self.managers[number].manager.answer(smp, engine.now());
-                self.serve_manager(number, engine);
-                answer
+        let mut answer = if let (Some(SmpAttribute::SMInfo(_)), Some(number)) = (smp.attribute(), manager) {
+            let answer = self.managers[number].manager.answer(smp, engine.now());
+            self.serve_manager(number, engine);
+            answer
+        } else {
+            let own = manager.map_or(0, |number| self.managers[number].manager.port());
+            let port = if in_port == 0 { own } else { in_port };
+            let mut effects: Vec<Effect> = Vec::new();
+            let answer = self.nodes[node].agent.answer(smp, port, &mut effects);
+            for effect in effects {
+                self.apply(node, effect, engine);
             }
-            _ => {
-                let own = manager.map_or(0, |number| self.managers[number].manager.port());
-                let port = if in_port == 0 { own } else { in_port };
-                let mut effects: Vec<Effect> = Vec::new();
-                let answer = self.nodes[node].agent.answer(smp, port, &mut effects);
-                effects.into_iter().for_each(|effect| self.apply(node, effect, engine));
-                answer
-            }
+            answer
         };
         answer.is_returning = true;
         answer

@@ -26,7 +26,9 @@ impl SubnetState {
             Effect::Routes(first) => {
                 let hosts: Vec<HostId> =
                     self.host_of.range(Agent::block(first)).map(|(_, &host)| host).collect();
-                hosts.into_iter().for_each(|host| self.apply_route(node, host, engine));
+                for host in hosts {
+                    self.apply_route(node, host, engine);
+                }
             }
         }
     }

@@ -75,7 +75,7 @@ impl SubnetState {
         self.update_link(link, engine);
     }
 
-    /// A switch fails with all its links, and forgets what it was told.
+    /// A switch fails with all its links, and forgets its configuration.
     pub(crate) fn fail_switch<B: Observer>(&mut self, switch: SwitchId, engine: &mut Engine<B>) {
         let node = self.plan.identity.switches[switch.index()].index();
         let links: Vec<LinkId> = self.nodes[node].cables.iter().flatten().map(|cable| cable.link).collect();
@@ -121,7 +121,7 @@ impl SubnetState {
         }
     }
 
-    /// True if data may cross the link: the ports at both ends are active, and an adapter can have asked for its paths.
+    /// True if data may cross the link: the ports at both ends are active, and an adapter can have requested its paths.
     fn is_open(&self, link: LinkId) -> bool {
         self.ends[link.index()].iter().all(|&(node, port)| {
             let agent = &self.nodes[node].agent;

@@ -53,7 +53,7 @@ enum Event {
     Start { number: usize },
     /// A manager may have something to do.
     Manager { number: usize },
-    /// A trap of a switch is sent again, unless it was acknowledged.
+    /// A trap of a switch is retransmitted, unless it was acknowledged.
     Trap { node: usize },
 }
 
@@ -174,7 +174,9 @@ impl SubnetState {
         let failed: BTreeSet<LinkId> = plan.failed.iter().copied().collect();
         for (number, of_link) in ends.iter().enumerate() {
             if !failed.contains(&LinkId(number as u32)) {
-                of_link.iter().for_each(|&(node, port)| nodes[node].agent.link_up(port));
+                for &(node, port) in of_link {
+                    nodes[node].agent.link_up(port);
+                }
             }
         }
         Self {

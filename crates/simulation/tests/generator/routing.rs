@@ -256,12 +256,19 @@ fn write(build: &mut Build) {
         let path = tables(build);
         build.draft.text("tables", path);
     }
+    let levels = algorithm == "table" && !build.is("lane_policy", "hops") && build.draw.chance(1, 2);
+    let levels = levels.then(|| path_sls(build)).flatten();
+    let has_levels = levels.is_some();
+    if let Some(path) = levels {
+        build.draft.text("path_sls", path);
+    }
     if algorithm == "opensm" {
         engine(build);
     }
     if build.is("lane_policy", "hops") {
         build.draft.text("lane_policy", "hops");
-    } else if build.draw.chance(1, 4)
+    } else if !has_levels
+        && build.draw.chance(1, 4)
         && let Some(policy) = stated_policy(build)
     {
         build.draft.text("lane_policy", policy);
@@ -365,6 +372,15 @@ fn engine(build: &mut Build) {
     if has_root {
         build.draft.key("roots", root);
     }
+}
+
+/// A file with the service level of the path from the first host to the second; none if there are not two.
+fn path_sls(build: &mut Build) -> Option<String> {
+    let identity = fabricsim_routing::identity(&build.graph).ok()?;
+    let (from, to) = (*identity.hosts.first()?, *identity.hosts.get(1)?);
+    let (guid, lid) = (identity.subnet.port(from).guid, identity.subnet.port(to).lid);
+    let text = format!("{guid} 0x{lid:04x} {}\n", build.draw.below(3));
+    Some(written("levels", "sls", &text).display().to_string())
 }
 
 /// A file with the forwarding tables of shortest paths.

@@ -48,7 +48,7 @@ fn write(build: &mut Build) {
     draft.key("lmc", draw.range(0, 2));
     draft.key("retries", draw.range(0, 6));
     draft.key("traps", traps);
-    // Runs take some microseconds: management has to be as fast.
+    // Runs take some microseconds: management must be as fast.
     for (key, most) in
         [("manager_time", 20), ("response_time", 30), ("forwarding_time", 10), ("routing_time", 200)]
     {

@@ -128,14 +128,13 @@ fn write(build: &mut Build) {
 fn vl_arbitration(build: &mut Build, lanes: u8) {
     let Build { draw, draft, .. } = build;
     draft.section("[switch.vl_arbitration]");
-    let mut tables = [String::new(), String::new()];
+    let mut tables = [Vec::new(), Vec::new()];
     for vl in 0..lanes {
         let table = draw.below(2);
-        let weight = draw.range(1, 255);
-        tables[table] += &format!("{{ vl = {vl}, weight = {weight} }}, ");
+        tables[table].push(format!("{{ vl = {vl}, weight = {} }}", draw.range(1, 255)));
     }
-    draft.key("high", format!("[{}]", tables[0]));
-    draft.key("low", format!("[{}]", tables[1]));
+    draft.key("high", format!("[{}]", tables[0].join(", ")));
+    draft.key("low", format!("[{}]", tables[1].join(", ")));
     draft.key("high_limit", draw.range(0, 3) * 85);
 }
 
