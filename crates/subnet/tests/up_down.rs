@@ -34,16 +34,14 @@ fn figure() -> Subnet {
         lines[a].push(format!("[{}] \"{other}\"[{}]\n", used[a], used[b]));
         lines[b].push(format!("[{}] \"{one}\"[{}]\n", used[b], used[a]));
     }
-    let text: String = ('a'..='i')
-        .zip(lines)
-        .map(|(name, lines)| {
-            let host = name.to_ascii_uppercase();
-            format!(
-                "Switch 8 \"{name}\"\n[1] \"{host}\"[1]\n{}\nHca 1 \"{host}\"\n[1] \"{name}\"[1]\n\n",
-                lines.concat()
-            )
-        })
-        .collect();
+    let nodes = ('a'..='i').zip(lines).map(|(name, lines)| {
+        let host = name.to_ascii_uppercase();
+        format!(
+            "Switch 8 \"{name}\"\n[1] \"{host}\"[1]\n{}\nHca 1 \"{host}\"\n[1] \"{name}\"[1]\n\n",
+            lines.concat()
+        )
+    });
+    let text = nodes.collect::<Vec<_>>().concat();
     let mut subnet = read(text.as_bytes(), "figure-7.ibnet").unwrap().subnet;
     assign_lids(&mut subnet, LidOptions::default()).unwrap();
     subnet
