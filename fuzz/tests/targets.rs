@@ -135,12 +135,12 @@ changed!(
     graph_anynet,
     fdbs,
     quantities,
+    wire,
     subnet,
     subnet_tables,
     subnet_sl2vl,
     subnet_path_sls,
-    subnet_torus,
-    wire
+    subnet_torus
 );
 
 /// Planted defects are found: a reader that panics on a large number, one on a cut file, one on a word in another place.

@@ -77,7 +77,9 @@ def test_run_prints_a_short_section(file: Path, command: Command) -> None:
     (line,) = [line for line in lines if line.startswith("transport reordered ")]
     assert "in a reorder buffer" in line
     assert "requests: requests retransmitted" in " ".join(lines)
-    assert any("mean completion" in line for line in lines)
+    (heading,) = [line for line in lines if line.startswith("┃ messages of ")]
+    assert heading.count("completion") == 5
+    assert {line.split()[1] for line in lines if line.startswith(("│ long ", "│ short "))} == {"long", "short"}
     assert (
         "transport"
         not in command("run", file, "--set", "transport.mode=none", "--set", "transport.loss=0").out

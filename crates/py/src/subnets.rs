@@ -106,10 +106,12 @@ pub(crate) fn route_subnet(py: Python<'_>, request: Request) -> PyResult<Texts> 
         if let Some(name) = &request.manager {
             subnet.set_manager(name).map_err(|message| bad_input(format!("--manager: {message}")))?;
         }
-        let subnet = subnet.connected();
+        let mut subnet = subnet.connected();
+        let assigned_lids = report::assign_missing_lids(&mut subnet, request.lmc, request.tables.is_some())
+            .map_err(|error| PyRuntimeError::new_err(error.to_string()))?;
         let source = request.source(&subnet)?;
         let question =
-            Question { source: &source, lmc: request.lmc, failed: &request.fail, matrix: &request.matrix };
+            Question { source: &source, assigned_lids, failed: &request.fail, matrix: &request.matrix };
         let routed = report::route(subnet, &question).map_err(|error| match error {
             RoutedError::Route(RouteError::Lanes(_) | RouteError::RootsAbsent) => bad_input(error),
             RoutedError::Matrix(message) => bad_input(format!("--matrix: {message}")),

@@ -199,9 +199,6 @@ pub enum RoutedError {
     /// The engine, or the subnet.
     #[error(transparent)]
     Route(#[from] RouteError),
-    /// The LIDs.
-    #[error(transparent)]
-    Lids(#[from] LidError),
     /// The matrix of demands.
     #[error("{0}")]
     Matrix(String),
@@ -210,26 +207,52 @@ pub enum RoutedError {
     Failed(String),
 }
 
+/// Assigns LIDs with a LID mask control, by default those that are missing; returns their number. LIDs that tables are given for stay as
+/// they are; a subnet without any, such as that of an experiment, gets those that an engine's tables would have. Files of tables and
+/// service levels name LIDs, so they are read after this.
+///
+/// # Errors
+///
+/// There are not enough LIDs.
+pub fn assign_missing_lids(
+    subnet: &mut Subnet,
+    lmc: Option<u8>,
+    are_tables_given: bool,
+) -> Result<usize, LidError> {
+    let options = LidOptions { lmc: lmc.unwrap_or(0), reassign: false };
+    let lids: Vec<u16> = subnet
+        .nodes
+        .iter()
+        .flat_map(|node| node.end_ports().map(|port| node.ports[usize::from(port)].lid))
+        .collect();
+    let assigns = if are_tables_given {
+        lids.iter().all(|&lid| lid == 0)
+    } else {
+        lmc.is_some() || lids.contains(&0)
+    };
+    if assigns { assign_lids(subnet, options) } else { Ok(0) }
+}
+
 /// What is asked of a subnet.
 #[derive(Clone, Debug)]
 pub struct Question<'a> {
     /// Where its tables come from.
     pub source: &'a Source,
-    /// LID mask control with which to assign LIDs; none to leave LIDs that the subnet has as they are.
-    pub lmc: Option<u8>,
+    /// Number of LIDs that [`assign_missing_lids`] has assigned, for the report.
+    pub assigned_lids: usize,
     /// Nodes, cables or pairs of nodes to take out first, see [`Subnet::fail`].
     pub failed: &'a [String],
     /// Demands: sender, receiver, weight.
     pub matrix: &'a [(String, String, f64)],
 }
 
-/// Assigns missing LIDs, takes out what has failed, routes the rest and analyses the tables. LIDs are those before the failure.
+/// Takes out what has failed from a subnet with LIDs, routes the rest and analyses the tables. LIDs are those before the failure.
 ///
 /// # Errors
 ///
-/// The engine cannot route the subnet, it has no LIDs left, or a name is wrong.
-pub fn route(mut whole: Subnet, question: &Question<'_>) -> Result<Routed, RoutedError> {
-    let assigned_lids = assign_lids_for(&mut whole, question.lmc, question.source)?;
+/// The engine cannot route the subnet, or a name is wrong.
+pub fn route(whole: Subnet, question: &Question<'_>) -> Result<Routed, RoutedError> {
+    let assigned_lids = question.assigned_lids;
     let mut left = whole.clone();
     let mut cables = 0;
     for name in question.failed {
@@ -289,22 +312,6 @@ fn demands(subnet: &Subnet, matrix: &[(String, String, f64)]) -> Result<Vec<Dema
         Ok(Demand { source, destination, weight: *weight })
     };
     matrix.iter().map(demand).collect()
-}
-
-/// LIDs that tables are given for stay as they are; a subnet without any, such as that of an experiment, gets those that an engine's
-/// tables would have.
-fn assign_lids_for(subnet: &mut Subnet, lmc: Option<u8>, source: &Source) -> Result<usize, LidError> {
-    let options = LidOptions { lmc: lmc.unwrap_or(0), reassign: false };
-    let lids: Vec<u16> = subnet
-        .nodes
-        .iter()
-        .flat_map(|node| node.end_ports().map(|port| node.ports[usize::from(port)].lid))
-        .collect();
-    let assigns = match source {
-        Source::Given(_) => lids.iter().all(|&lid| lid == 0),
-        Source::Engine(..) => lmc.is_some() || lids.contains(&0),
-    };
-    if assigns { assign_lids(subnet, options) } else { Ok(0) }
 }
 
 /// Tables with service levels of paths and their lanes.
