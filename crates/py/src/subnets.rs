@@ -112,11 +112,11 @@ pub(crate) fn route_subnet(py: Python<'_>, request: Request) -> PyResult<Texts> 
         let source = request.source(&subnet)?;
         let question =
             Question { source: &source, assigned_lids, failed: &request.fail, matrix: &request.matrix };
-        let routed = report::route(subnet, &question).map_err(|error| match error {
+        let routed = report::route(&subnet, &question).map_err(|error| match error {
             RoutedError::Route(RouteError::Lanes(_) | RouteError::RootsAbsent) => bad_input(error),
             RoutedError::Matrix(message) => bad_input(format!("--matrix: {message}")),
             RoutedError::Failed(message) => bad_input(format!("--fail: {message}")),
-            error => PyRuntimeError::new_err(error.to_string()),
+            RoutedError::Route(error) => PyRuntimeError::new_err(error.to_string()),
         })?;
         Ok(vec![
             ("report", json(&routed.report)?),

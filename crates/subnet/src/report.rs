@@ -251,7 +251,7 @@ pub struct Question<'a> {
 /// # Errors
 ///
 /// The engine cannot route the subnet, or a name is wrong.
-pub fn route(whole: Subnet, question: &Question<'_>) -> Result<Routed, RoutedError> {
+pub fn route(whole: &Subnet, question: &Question<'_>) -> Result<Routed, RoutedError> {
     let assigned_lids = question.assigned_lids;
     let mut left = whole.clone();
     let mut cables = 0;
@@ -259,15 +259,15 @@ pub fn route(whole: Subnet, question: &Question<'_>) -> Result<Routed, RoutedErr
         cables += left.fail(name).map_err(RoutedError::Failed)?;
     }
     if question.failed.is_empty() {
-        let mut routed = routed(&whole, question.source, question.matrix)?;
+        let mut routed = routed(whole, question.source, question.matrix)?;
         routed.report.assigned_lids = assigned_lids;
         return Ok(routed);
     }
-    let cut_off = cut_off(&whole, &left);
+    let cut_off = cut_off(whole, &left);
     let left = left.connected();
-    let mut after = routed(&left, &question.source.after(&whole, &left), question.matrix)?;
+    let mut after = routed(&left, &question.source.after(whole, &left), question.matrix)?;
     // An engine may route what is left and not the whole: then there is nothing to compare.
-    let before = routed(&whole, question.source, &[]).ok().map(|before| Before {
+    let before = routed(whole, question.source, &[]).ok().map(|before| Before {
         pairs: before.report.pairs,
         hops_mean: before.report.hops_mean,
         link_load: before.report.link_load,
