@@ -17,7 +17,7 @@ use crate::adapter::{
     Adapter, AdmissionGate, Chain, DatagramEndpoint, OrderingEndpoint, OrderingRules, Protocol,
 };
 use crate::ages::AgingBuilder;
-use crate::congestion::{Builder, class_bases};
+use crate::congestion::{Builder, service_classes};
 use crate::partition::{Owner, Partition, Parts};
 
 pub(crate) use places::Directory;
@@ -46,12 +46,12 @@ pub(crate) fn assemble<B: Observer>(
     let cut = Cut::new(graph, experiment.run.partitions);
     let places = places(graph, &cut);
     let directory = places::directory(graph, &cut, &places);
-    let rules = rules(experiment);
+    let rules = rules(experiment, &router);
     let control = Builder::new(experiment, graph, &router, streams);
     let Ok(ages) = AgingBuilder::new(experiment, graph, "") else {
         unreachable!("the experiment was checked when it was prepared");
     };
-    let bases = class_bases(experiment, streams);
+    let classes = service_classes(streams);
     let transport = OrderingRules::new(experiment, streams);
     let mut sources: Vec<Option<Source>> = sources.into_iter().map(Some).collect();
     let partitions = places
@@ -70,7 +70,7 @@ pub(crate) fn assemble<B: Observer>(
                 control: control.as_ref(),
                 ages: ages.as_ref(),
                 vl_tables: vl_tables(experiment),
-                bases: &bases,
+                classes: &classes,
                 transport: transport.as_ref(),
             };
             let parts = entities(&common, places, ports, &mut sources);
@@ -88,7 +88,7 @@ fn is_of_lane(experiment: &Experiment) -> bool {
     experiment.routing.load == Load::CreditsOfLane
 }
 
-fn rules(experiment: &Experiment) -> Rules {
+fn rules(experiment: &Experiment, router: &Router) -> Rules {
     let switch = &experiment.switch;
     Rules {
         queueing: switch.queueing,
@@ -97,6 +97,7 @@ fn rules(experiment: &Experiment) -> Rules {
         credit_delay: switch.credit_delay,
         arbiter: switch.arbiter,
         lanes_per_class: switch.lanes_per_class(),
+        has_levels_of_paths: router.has_levels_of_paths(),
         priority_lanes: priority_lanes(switch),
         least_space: match switch.send_when {
             SendWhen::PacketFits => 0,
@@ -134,8 +135,8 @@ struct Common<'a> {
     ages: Option<&'a AgingBuilder>,
     /// Arbitration among virtual lanes.
     vl_tables: Option<Arc<VlTables>>,
-    /// The first lane of each stream's service class.
-    bases: &'a Arc<[u8]>,
+    /// The service class of each stream.
+    classes: &'a Arc<[u8]>,
     transport: Option<&'a Arc<OrderingRules>>,
 }
 
@@ -236,7 +237,7 @@ fn adapter(common: &Common<'_>, id: HostId, (port, sender): (u32, &Sender), app:
         port,
         app,
         pacing: common.control.map(|control| Box::new(control.pacing(id, sender))),
-        class_bases: Arc::clone(common.bases),
+        service_classes: Arc::clone(common.classes),
         sent: 0,
         stopped: false,
         admission: spec.response_queue.map(|limit| Box::new(AdmissionGate::new(limit, lanes))),

@@ -25,6 +25,8 @@ pub struct Packet {
     /// Age as counted by switches with age-based arbitration: bits 0 to 7 on a link, all of the age field (Abts &
     /// Weisser, SC07, table 1) within a switch.
     pub age: u16,
+    /// Service level: what its sender chose for its traffic or its path.
+    pub service_level: u8,
     /// Content of the packet.
     pub kind: PacketKind,
     /// Forward explicit congestion notification: true if a switch marked it as part of congestion.
@@ -52,6 +54,7 @@ impl Packet {
             hops: 0,
             tag: 0,
             age: 0,
+            service_level: 0,
             kind,
             fecn: false,
             becn: false,

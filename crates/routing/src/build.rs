@@ -8,6 +8,7 @@ use crate::algorithm::{MOST_LANES, resolve, unsuitable};
 use crate::lanes::{AnyPolicy, chosen, refuse_unfit};
 use crate::look_up_tables::table_request;
 use crate::route_lengths::{lengths, longest};
+use crate::service_levels::refuse;
 use crate::{
     DimensionOrder, ForwardingTables, LookUpTables, Router, RoutingError, TableRouting, TablesError,
     TablesProblem, UpDown, Upwards, shortest_paths,
@@ -68,9 +69,10 @@ pub fn build(
         | Algorithm::Dal => crate::direct::build(algorithm, experiment, graph, file)?,
         Algorithm::Table => {
             let tables = read_tables(routing.tables.as_deref(), graph, base_dir, file)?;
-            let lanes = match &routing.path_sls {
-                Some(name) => read_levels(name, experiment, graph, base_dir)?,
-                None => policy(&|| longest(&lengths(&tables, graph), graph))?,
+            let lanes = if routing.path_sls.is_some() || routing.sl2vl.is_some() {
+                read_levels(experiment, graph, base_dir, file)?
+            } else {
+                policy(&|| longest(&lengths(&tables, graph), graph))?
             };
             TableRouting::new(tables, lanes).into()
         }
@@ -102,12 +104,13 @@ fn refuse_stray(
         UpDownAdaptive, Valiant,
     };
     let routing = &experiment.routing;
-    let keys: [(&str, bool, &[Algorithm]); 15] = [
+    let keys: [(&str, bool, &[Algorithm]); 16] = [
         ("routing.order", routing.order.is_some(), &[DimensionOrder, LookUpTables]),
         ("routing.ties", routing.ties.is_some(), &[DimensionOrder]),
         ("routing.partitions", routing.partitions.is_some(), &[LookUpTables]),
         ("routing.tables", routing.tables.is_some(), &[Table]),
         ("routing.path_sls", routing.path_sls.is_some(), &[Table]),
+        ("routing.sl2vl", routing.sl2vl.is_some(), &[Table]),
         ("routing.engine", routing.engine.is_some(), &[Opensm]),
         ("routing.roots", routing.roots.is_some(), &[Opensm]),
         ("routing.via", routing.via.is_some(), &[Valiant, UgalL, UgalG, Piggyback, Par]),
@@ -151,15 +154,20 @@ fn refuse_policy(
     file: &str,
 ) -> Result<(), SpecError> {
     let given = experiment.routing.lane_policy;
-    if experiment.routing.path_sls.is_none() {
+    refuse(experiment, algorithm, file)?;
+    let (fitting, key) = if experiment.service_levels().is_some() {
+        (LanePolicy::ServiceLevels, "SL2VL tables")
+    } else if experiment.routing.path_sls.is_some() {
+        (LanePolicy::Layers, "`routing.path_sls`")
+    } else {
         return refuse_unfit(given, algorithm, graph, file);
-    }
+    };
     match given {
-        None | Some(LanePolicy::Layers) => Ok(()),
-        Some(other) => {
-            let message = format!("\"{}\" does not fit `routing.path_sls`: use \"layers\"", name(&other));
+        Some(other) if other != fitting => {
+            let message = format!("\"{}\" does not fit {key}: use \"{}\"", name(&other), name(&fitting));
             Err(SpecError::at_key(file, "routing.lane_policy", message))
         }
+        _ => Ok(()),
     }
 }
 
@@ -228,17 +236,22 @@ fn read_tables(
     crate::fdbs::read(&bytes, &name, graph)
 }
 
-/// The lanes of paths with the service levels in a file.
+/// The lanes of service levels in files: those of paths, and SL2VL tables.
 fn read_levels(
-    name: &str,
     experiment: &Experiment,
     graph: &Graph,
     base_dir: &Path,
+    file: &str,
 ) -> Result<AnyPolicy, RoutingError> {
-    // A line for each pair of ports, of about 40 bytes at most.
-    let most = (1 << 20) + 64 * (graph.hosts.len() as u64).pow(2);
-    let (bytes, name) = read_file(&base_dir.join(name), most)?;
-    crate::linear_tables::read_levels(&bytes, &name, graph, experiment.switch.lanes_per_class())
+    let routing = &experiment.routing;
+    let read = |name: &Option<String>, most| {
+        name.as_ref().map(|name| read_file(&base_dir.join(name), (1 << 20) + most)).transpose()
+    };
+    // A line for each pair of adapters, or of ports of a switch, of about 40 and 60 bytes at most.
+    let levels = read(&routing.path_sls, 64 * (graph.hosts.len() as u64).pow(2))?;
+    let pairs: u64 = graph.switches.iter().map(|switch| (switch.ports.len() as u64 + 1).pow(2)).sum();
+    let tables = read(&routing.sl2vl, 128 * (pairs + graph.hosts.len() as u64))?;
+    crate::linear_tables::read_levels((levels, tables), experiment, graph, file)
 }
 
 /// Bytes of a file of at most `most` bytes, and its name for messages.

@@ -32,6 +32,7 @@ mod route_lengths;
 mod route_table;
 #[cfg(test)]
 mod samples;
+mod service_levels;
 mod shortest_path;
 mod table;
 #[cfg(test)]
@@ -79,8 +80,24 @@ pub struct At {
 
 /// A routing algorithm on a given graph: it proposes hops; the switch chooses among them.
 pub trait RoutingFunction {
-    /// Lanes on which `from` may inject a packet for `to`.
-    fn injection_lanes(&self, from: HostId, to: HostId) -> Lanes;
+    /// Lanes on which `from` may inject a packet of a service class, or service level, for `to`.
+    fn injection_lanes(&self, from: HostId, to: HostId, class: u8) -> Lanes;
+
+    /// The service level of a packet on the path between two hosts whose traffic has service class, or service level, `class`.
+    #[inline]
+    fn service_level(&self, _from: HostId, _to: HostId, class: u8) -> u8 {
+        class
+    }
+
+    /// True if [`RoutingFunction::service_level`] depends on the path.
+    fn has_levels_of_paths(&self) -> bool {
+        false
+    }
+
+    /// States of packets between two hosts where they are injected, each with its class: those that the deadlock check follows.
+    fn starts(&self, _from: HostId, _to: HostId) -> Vec<(u8, RouteState)> {
+        vec![(0, RouteState::default())]
+    }
 
     /// The lane policy, for messages. Its lanes are in the hops already.
     fn lane_policy(&self) -> &dyn LanePolicy;
@@ -181,9 +198,28 @@ macro_rules! routers {
 
         impl RoutingFunction for Router {
             #[inline]
-            fn injection_lanes(&self, from: HostId, to: HostId) -> Lanes {
+            fn injection_lanes(&self, from: HostId, to: HostId, class: u8) -> Lanes {
                 match self {
-                    $(Self::$name(router) => RoutingFunction::injection_lanes(router, from, to),)*
+                    $(Self::$name(router) => RoutingFunction::injection_lanes(router, from, to, class),)*
+                }
+            }
+
+            #[inline]
+            fn service_level(&self, from: HostId, to: HostId, class: u8) -> u8 {
+                match self {
+                    $(Self::$name(router) => RoutingFunction::service_level(router, from, to, class),)*
+                }
+            }
+
+            fn has_levels_of_paths(&self) -> bool {
+                match self {
+                    $(Self::$name(router) => RoutingFunction::has_levels_of_paths(router),)*
+                }
+            }
+
+            fn starts(&self, from: HostId, to: HostId) -> Vec<(u8, RouteState)> {
+                match self {
+                    $(Self::$name(router) => RoutingFunction::starts(router, from, to),)*
                 }
             }
 

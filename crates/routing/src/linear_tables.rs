@@ -2,14 +2,14 @@
 
 use std::collections::BTreeMap;
 
-use fabricsim_spec::SpecError;
-use fabricsim_subnet::{FileError, NO_PORT, NodeId, PathSls, TableFile, Tables};
+use fabricsim_spec::{Experiment, SpecError};
+use fabricsim_subnet::{FileError, NO_PORT, NodeId, PathSls, Sl2Vl, TableFile, Tables};
 use fabricsim_topology::{Graph, Identity};
 use fabricsim_units::{HostId, PortNo, SwitchId};
 
 use crate::fdbs::verify;
 use crate::lanes::AnyPolicy;
-use crate::opensm::policy;
+use crate::service_levels::of_subnet;
 use crate::{ForwardingTables, RoutingError, TablesError, TablesProblem};
 
 /// True if a file may hold such tables: its first line with text does not begin a row of `.fdbs`.
@@ -36,20 +36,27 @@ pub(crate) fn read(bytes: &[u8], file: &str, graph: &Graph) -> Result<Forwarding
     Ok(found)
 }
 
-/// Reads the service levels of paths, and returns their lanes.
+/// A file and its name for messages.
+pub(crate) type Named = (Vec<u8>, String);
+
+/// Reads the service levels of paths and the SL2VL tables that are given, and returns the lanes. `experiment_file` names the experiment.
 ///
 /// # Errors
 ///
-/// A file that does not parse or that is not of this subnet.
+/// A file that does not parse or that is not of this subnet, or a lane that does not exist.
 pub(crate) fn read_levels(
-    bytes: &[u8],
-    file: &str,
+    (levels, tables): (Option<Named>, Option<Named>),
+    experiment: &Experiment,
     graph: &Graph,
-    lanes: u8,
+    experiment_file: &str,
 ) -> Result<AnyPolicy, RoutingError> {
-    let identity = with_lids(graph, "routing.path_sls", file)?;
-    let levels = PathSls::read(bytes, file, &identity.subnet).map_err(of_file)?;
-    Ok(policy(Some(&levels), identity, lanes))
+    let key = if levels.is_some() { "routing.path_sls" } else { "routing.sl2vl" };
+    let identity = with_lids(graph, key, experiment_file)?;
+    let levels = levels.map(|(bytes, name)| PathSls::read(&bytes, &name, &identity.subnet));
+    let tables = tables.map(|(bytes, name)| Sl2Vl::read(&bytes, &name, &identity.subnet));
+    let (levels, tables) = (levels.transpose().map_err(of_file)?, tables.transpose().map_err(of_file)?);
+    let given = (levels.as_ref(), tables.as_ref());
+    Ok(of_subnet(experiment, graph, identity, given, experiment_file)?)
 }
 
 fn with_lids<'a>(graph: &'a Graph, key: &str, file: &str) -> Result<&'a Identity, SpecError> {
@@ -126,7 +133,7 @@ mod tests {
         assert!(read.tables() == computed.tables());
         for from in hosts(&from_files) {
             for to in hosts(&from_files).filter(|&to| to != from) {
-                let lanes = |routing: &TableRouting| routing.lanes().injection(from, to);
+                let lanes = |routing: &TableRouting| routing.lanes().injection(from, to, 0);
                 assert_eq!(lanes(&read), lanes(&computed), "{from:?} {to:?}");
             }
         }

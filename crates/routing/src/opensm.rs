@@ -4,14 +4,17 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use fabricsim_spec::{Experiment, SpecError, name};
-use fabricsim_subnet::{Engine, Guid, LidOptions, NodeId, Options, PathSls, PortId, Subnet, assign_lids};
-use fabricsim_topology::{End, Graph, Identity, Node, failed_links};
+use fabricsim_subnet::{
+    Engine, Guid, LidOptions, NodeId, Options, PortId, Seed, Subnet, TorusConfig, assign_lids,
+};
+use fabricsim_topology::{End, Graph, GridShape, Identity, Node, Shape, failed_links};
 use fabricsim_units::{HostId, LinkId, SwitchId};
 
 use crate::failed::check_whole;
 use crate::fdbs::verify;
-use crate::lanes::{AllLanes, AnyPolicy, Layers};
 use crate::linear_tables::convert;
+use crate::service_levels::of_subnet;
+use crate::wiring::beyond;
 use crate::{ForwardingTables, Router, RoutingError, TableRouting};
 
 const KEY: &str = "routing.engine";
@@ -34,7 +37,6 @@ pub(crate) fn around(
 ) -> Result<Router, RoutingError> {
     let wrong = |key: &str, message: String| SpecError::at_key(file, key, message);
     let identity = identity(graph).map_err(|message| wrong("routing.algorithm", message))?;
-    let lanes = experiment.switch.lanes_per_class();
     let (engine, options) = engine(experiment, graph, &identity, file)?;
     let (subnet, switches) = what_is_left(graph, &identity, failed);
     let found = engine.route(&subnet, &options).map_err(|error| wrong(KEY, error.to_string()))?;
@@ -45,7 +47,9 @@ pub(crate) fn around(
             verify(&tables, graph).map_err(|(_, problem)| wrong(KEY, format!("`{engine}`: {problem}")))?;
         }
     }
-    Ok(TableRouting::new(tables, policy(found.sls.as_ref(), &identity, lanes)).into())
+    let sl2vl = (engine == Engine::Torus2Qos).then_some(&found.sl2vl);
+    let policy = of_subnet(experiment, graph, &identity, (found.sls.as_ref(), sl2vl), file)?;
+    Ok(TableRouting::new(tables, policy).into())
 }
 
 /// The subnet without the links `failed`, and its switches: the part with the manager, or the largest.
@@ -105,6 +109,10 @@ pub fn engine(
     let options = Options {
         roots: roots.map_err(|message| wrong("routing.roots", message))?,
         vls: experiment.switch.lanes_per_class().min(15),
+        torus: match (engine, &graph.shape) {
+            (Engine::Torus2Qos, Shape::Grid(shape)) => torus(shape, graph, identity),
+            _ => None,
+        },
         ..Options::default()
     };
     Ok((engine, options))
@@ -138,11 +146,32 @@ fn roots(names: &[String], graph: &Graph, identity: &Identity) -> Result<Vec<Gui
     names.iter().map(guid).collect()
 }
 
-/// The lanes of paths with the given service levels; all lanes without levels.
-pub(crate) fn policy(levels: Option<&PathSls>, identity: &Identity, lanes: u8) -> AnyPolicy {
-    let Some(levels) = levels else { return AllLanes::new(lanes).into() };
-    let level = |from: HostId, to: HostId| levels.level(identity.lid(from), identity.lid(to)) % lanes;
-    Layers::new(identity.hosts.len(), lanes, level).into()
+/// The description of a grid of at most three dimensions as a torus: sizes, and the links of the first switch.
+fn torus(shape: &GridShape, graph: &Graph, identity: &Identity) -> Option<TorusConfig> {
+    let guid = |switch: SwitchId| identity.subnet.node(identity.switches[switch.index()]).guid;
+    let (mut sizes, mut mesh, mut links) = ([1; 3], [true; 3], [None; 6]);
+    if shape.dimensions.len() > sizes.len() {
+        return None;
+    }
+    let origin = SwitchId(0);
+    for (dimension, (&radix, &wrap)) in shape.dimensions.iter().zip(&shape.wrap).enumerate() {
+        sizes[dimension] = radix as usize;
+        mesh[dimension] = !wrap || radix <= 2;
+        for up in [false, true].into_iter().filter(|_| !mesh[dimension] || radix > 1) {
+            let neighbour = shape.port(origin, dimension, up).and_then(|port| beyond(graph, origin, port));
+            if let Some(End { node: Node::Switch(neighbour), .. }) = neighbour {
+                links[2 * dimension + usize::from(up)] = Some((guid(origin), guid(neighbour)));
+            }
+        }
+    }
+    let group = graph.switches.iter().map(|switch| switch.ports.len() + 1).max()?;
+    Some(TorusConfig {
+        sizes,
+        mesh,
+        seeds: vec![Seed { links, datelines: [0; 3] }],
+        port_order: Vec::new(),
+        group,
+    })
 }
 
 #[cfg(test)]

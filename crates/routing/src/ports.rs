@@ -3,7 +3,7 @@
 use fabricsim_model::{Hop, Lanes, Packet, RouteState};
 use fabricsim_units::{HostId, PortNo, SwitchId, Vl};
 
-use crate::lanes::{Exit, LanePolicy, LinkRole, Step};
+use crate::lanes::{Exit, LanePolicy, LinkRole, ServiceLevels, Step};
 use crate::{At, BroadcastOutputs, RouteTable, RoutingFunction, View};
 
 /// A routing algorithm on a given graph: it proposes output ports. Its [`RoutingFunction`] adds the lanes of its [`LanePolicy`].
@@ -30,6 +30,12 @@ pub trait PortRouting {
 
     /// The hops of all switches to all hosts, compiled at assembly from exits and lane policy.
     fn route_table(&self) -> Option<&RouteTable> {
+        None
+    }
+
+    /// The lane policy, if it reads service levels: a packet's is [`RouteState::place`].
+    #[inline]
+    fn service_levels(&self) -> Option<&ServiceLevels> {
         None
     }
 
@@ -116,8 +122,22 @@ pub trait PortRouting {
 
 impl<T: PortRouting> RoutingFunction for T {
     #[inline]
-    fn injection_lanes(&self, from: HostId, to: HostId) -> Lanes {
-        self.lanes().injection(from, to)
+    fn injection_lanes(&self, from: HostId, to: HostId, class: u8) -> Lanes {
+        self.lanes().injection(from, to, class)
+    }
+
+    #[inline]
+    fn service_level(&self, from: HostId, to: HostId, class: u8) -> u8 {
+        PortRouting::service_levels(self).map_or(class, |levels| levels.level(from, to, class))
+    }
+
+    fn has_levels_of_paths(&self) -> bool {
+        PortRouting::service_levels(self).is_some_and(ServiceLevels::has_paths)
+    }
+
+    fn starts(&self, from: HostId, to: HostId) -> Vec<(u8, RouteState)> {
+        let levels = PortRouting::service_levels(self).map_or(0..1, |levels| levels.levels(from, to));
+        levels.map(|level| (level, RouteState::default().at(level))).collect()
     }
 
     fn lane_policy(&self) -> &dyn LanePolicy {

@@ -1,13 +1,13 @@
 //! Forwarding tables: for each switch and destination the one port to go on by (InfiniBand's linear forwarding
 //! tables).
 
-use fabricsim_model::Hop;
+use fabricsim_model::{Hop, Packet, RouteState};
 use fabricsim_spec::SpecError;
 use fabricsim_topology::Graph;
 use fabricsim_units::{HostId, PortNo, SwitchId, Vl};
 
-use crate::lanes::{AnyPolicy, Exit, LinkRole};
-use crate::{At, PortRouting, Router, RoutingError, RoutingFunction};
+use crate::lanes::{AnyPolicy, Exit, LinkRole, ServiceLevels};
+use crate::{At, PortRouting, Router, RoutingError, RoutingFunction, View};
 
 /// Most memory that tables may take, in bytes.
 const LIMIT: usize = 1 << 30;
@@ -118,12 +118,15 @@ impl ForwardingTables {
 pub struct TableRouting {
     tables: ForwardingTables,
     lanes: AnyPolicy,
+    /// True with a policy by service levels.
+    keeps_state: bool,
 }
 
 impl TableRouting {
     /// Routing by `tables`, which have an entry for every switch and host, with a lane policy.
     pub fn new(tables: ForwardingTables, lanes: impl Into<AnyPolicy>) -> Self {
-        Self { tables, lanes: lanes.into() }
+        let lanes = lanes.into();
+        Self { tables, keeps_state: matches!(lanes, AnyPolicy::ServiceLevels(_)), lanes }
     }
 
     /// The same routing by `tables`, whose longest route has `longest` links between switches; if there are lanes for fewer, both
@@ -131,7 +134,7 @@ impl TableRouting {
     pub(crate) fn with_tables(&self, tables: ForwardingTables, longest: u32) -> Result<Self, (u32, u32)> {
         match &self.lanes {
             AnyPolicy::Hops(ladder) if longest > ladder.rungs() => Err((longest, ladder.rungs())),
-            lanes => Ok(Self { tables, lanes: lanes.clone() }),
+            lanes => Ok(Self::new(tables, lanes.clone())),
         }
     }
 
@@ -142,6 +145,7 @@ impl TableRouting {
 
     /// Sets the lane policy.
     pub(crate) fn set_lanes(&mut self, lanes: AnyPolicy) {
+        self.keeps_state = matches!(lanes, AnyPolicy::ServiceLevels(_));
         self.lanes = lanes;
     }
 
@@ -166,7 +170,29 @@ impl PortRouting for TableRouting {
 
     #[inline(always)]
     fn only_hop(&self, at: At, to: HostId) -> Option<Hop> {
+        if self.keeps_state {
+            return None;
+        }
         let port = self.tables.port(at.switch, to)?;
         Some(self.hop(at, Exit { port, role: LinkRole::Either }))
+    }
+
+    #[inline]
+    fn service_levels(&self) -> Option<&ServiceLevels> {
+        if let AnyPolicy::ServiceLevels(levels) = &self.lanes { Some(levels) } else { None }
+    }
+
+    #[inline]
+    fn keeps_state(&self) -> bool {
+        self.keeps_state
+    }
+
+    fn choose<V: View>(&self, at: At, packet: &Packet, state: &mut RouteState, _: &mut V) -> Option<Hop> {
+        if !self.keeps_state {
+            return None;
+        }
+        let port = self.tables.port(at.switch, packet.destination)?;
+        *state = state.at(packet.service_level);
+        Some(self.take(at, Exit { port, role: LinkRole::Either }, state))
     }
 }

@@ -106,6 +106,7 @@ pub(crate) fn packet(source: HostId, destination: HostId) -> Packet {
         hops: 0,
         tag: 0,
         age: 0,
+        service_level: 0,
         kind: PacketKind::Data,
         fecn: false,
         becn: false,

@@ -4,8 +4,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Capture, CongestionControl, Faults, Host, Job, Links, Measure, Routing, Run, SubnetManager, Sweep,
-    Switch, Topology, Traffic, Transport, Tune,
+    Capture, CongestionControl, Faults, Host, Job, Links, Measure, Routing, RoutingEngine, Run,
+    SubnetManager, Sweep, Switch, Topology, Traffic, Transport, Tune,
 };
 
 /// One experiment: a network, its traffic, and the measurement.
@@ -71,6 +71,23 @@ pub struct Experiment {
     /// Objectives and parameters of `fabricsim tune`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tune: Option<Tune>,
+}
+
+impl Experiment {
+    /// Number of service levels that traffic may have, if SL2VL tables say their virtual lanes. `None` without such tables: each
+    /// service class has lanes of its own.
+    pub fn service_levels(&self) -> Option<u8> {
+        use RoutingEngine::{Dfsssp, Lash, Nue, Torus2Qos};
+        let Routing { engine, path_sls, sl2vl: file, .. } = &self.routing;
+        let number = match (&self.switch.sl2vl, file) {
+            (Some(lanes), _) => lanes.len().min(16) as u8,
+            (None, Some(_)) => 16,
+            (None, None) if *engine == Some(Torus2Qos) => 1,
+            (None, None) => return None,
+        };
+        let are_of_paths = path_sls.is_some() || matches!(engine, Some(Dfsssp | Lash | Nue | Torus2Qos));
+        Some(if are_of_paths { 1 } else { number })
+    }
 }
 
 const fn one() -> u64 {

@@ -31,6 +31,14 @@ pub struct Routing {
     /// (`lane_policy = "layers"`).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub path_sls: Option<String>,
+    /// For `table` with tables by LID: virtual lanes of service levels at every pair of an input and an output, relative to the experiment
+    /// file, as `opensm-sl2vl.dump` has them. Then `service_class` of traffic is its service level, 0 to 15, unless `path_sls` has the
+    /// levels of paths (`lane_policy = "service-levels"`).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sl2vl: Option<String>,
+    /// For `opensm` with `torus-2QoS`: the description of the torus (`torus-2QoS.conf`), relative to the experiment file; by default the engine finds it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub torus: Option<String>,
     /// Virtual lanes that a packet may take, from those of its service class; by default what makes the algorithm free of deadlock on its
     /// topology, or `all`. A policy that does not fit the algorithm is refused with those that do.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -116,6 +124,10 @@ pub enum RoutingEngine {
     /// Paths that are free of deadlock within the given virtual lanes, by routing in the graph of channel dependencies.
     #[serde(rename = "nue")]
     Nue,
+    /// Dimension order on a torus of two or three dimensions, free of deadlock by service levels whose lanes depend on input and output,
+    /// also with a failed switch.
+    #[serde(rename = "torus-2QoS")]
+    Torus2Qos,
 }
 
 /// The routing algorithm.
@@ -197,6 +209,9 @@ pub enum LanePolicy {
     Slots,
     /// The lane of the layer that the engine has put a path into, on all its links: for `opensm`, and for `table` with `path_sls`.
     Layers,
+    /// The lane of the packet's service level by the SL2VL table of its input and output: with `switch.sl2vl` or `routing.sl2vl`, and for the engine
+    /// `torus-2QoS`.
+    ServiceLevels,
 }
 
 /// Load of a port.

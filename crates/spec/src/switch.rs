@@ -36,6 +36,11 @@ pub struct Switch {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     #[schemars(inner(range(max = 15)), extend("x-unit" = "1"))]
     pub priority_classes: Vec<u8>,
+    /// The virtual lane of each service level, from level 0, at all ports (InfiniBand's SL2VL table). Then `service_class` of traffic is its
+    /// service level, and lanes of different levels are not kept apart: several levels may share a lane. At most 16 levels.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(inner(range(max = 15)), extend("x-unit" = "1"))]
+    pub sl2vl: Option<Vec<u8>>,
     /// InfiniBand's arbitration among virtual lanes; by default the arbiter chooses among packets of all lanes alike.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub vl_arbitration: Option<VlArbitration>,
@@ -73,6 +78,7 @@ impl Default for Switch {
             virtual_lanes: 1,
             service_classes: 1,
             priority_classes: Vec::new(),
+            sl2vl: None,
             vl_arbitration: None,
             flow_control_unit: Bytes(64),
             credit_return: CreditReturn::default(),

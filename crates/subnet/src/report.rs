@@ -225,11 +225,8 @@ pub fn assign_missing_lids(
         .iter()
         .flat_map(|node| node.end_ports().map(|port| node.ports[usize::from(port)].lid))
         .collect();
-    let assigns = if are_tables_given {
-        lids.iter().all(|&lid| lid == 0)
-    } else {
-        lmc.is_some() || lids.contains(&0)
-    };
+    let assigns =
+        if are_tables_given { lids.iter().all(|&lid| lid == 0) } else { lmc.is_some() || lids.contains(&0) };
     if assigns { assign_lids(subnet, options) } else { Ok(0) }
 }
 

@@ -8,7 +8,6 @@ use std::sync::Arc;
 use fabricsim_fabric::{Outbox, PartitionContext, Slot, send};
 use fabricsim_model::{ExtensionHeaders, LossCause, NullObserver, Observer, Packet, PacketKind};
 use fabricsim_routing::RoutingFunction;
-use fabricsim_routing::lanes::ServiceClasses;
 use fabricsim_units::{HostId, Time, Vl};
 use fabricsim_workload::{Message, Source};
 
@@ -25,7 +24,7 @@ pub(crate) struct Chain {
     /// Congestion control, if there is any.
     pub(crate) pacing: Option<Box<Pacing>>,
     /// The first lane of the service class of each stream.
-    pub(crate) class_bases: Arc<[u8]>,
+    pub(crate) service_classes: Arc<[u8]>,
     /// Packets sent so far.
     pub(crate) sent: u64,
     /// No more messages are opened.
@@ -178,10 +177,10 @@ impl Chain {
             return Err(ready);
         }
         let Some(packet) = pacing.answer(now) else { return Err(Time::MAX) };
-        let base = pacing.class_base();
-        let lane = self.choose_lane(context, packet.destination, packet.bytes, base)?;
+        let class = pacing.service_class();
+        let lane = self.choose_lane(context, packet.destination, packet.bytes, class)?;
         let extensions = self.pacing.as_mut().map(|pacing| pacing.answered()).unwrap_or_default();
-        self.put_on_link(packet, Some(extensions), lane, context);
+        self.put_on_link(packet, Some(extensions), (class, lane), context);
         Ok(())
     }
 
@@ -191,9 +190,10 @@ impl Chain {
         answer: Candidate,
         context: &mut PartitionContext<R, B, O>,
     ) -> Result<(), Time> {
-        let lane = self.choose_lane(context, answer.destination, answer.bytes, endpoint.class_base())?;
+        let class = endpoint.service_class();
+        let lane = self.choose_lane(context, answer.destination, answer.bytes, class)?;
         let Some(outgoing) = endpoint.send_answer(context.now) else { return Err(Time::MAX) };
-        self.send_outgoing(endpoint, outgoing, lane, context);
+        self.send_outgoing(endpoint, outgoing, (class, lane), context);
         Ok(())
     }
 
@@ -205,15 +205,15 @@ impl Chain {
         (turn, candidate): (usize, Candidate),
         context: &mut PartitionContext<R, B, O>,
     ) -> Result<(), Time> {
-        let base = match candidate.stream {
-            Some(stream) => self.class_bases[usize::from(stream)],
-            None => endpoint.class_base(),
+        let class = match candidate.stream {
+            Some(stream) => self.service_classes[usize::from(stream)],
+            None => endpoint.service_class(),
         };
-        let lane = self.choose_lane(context, candidate.destination, candidate.bytes, base)?;
+        let lane = self.choose_lane(context, candidate.destination, candidate.bytes, class)?;
         let app = &mut self.app;
         let draw = |stream| app.draws_per_packet(stream).then(|| app.destination(stream));
         let Some(outgoing) = endpoint.send(turn, context.now, draw) else { return Err(Time::MAX) };
-        self.send_outgoing(endpoint, outgoing, lane, context);
+        self.send_outgoing(endpoint, outgoing, (class, lane), context);
         Ok(())
     }
 
@@ -222,7 +222,7 @@ impl Chain {
         &mut self,
         endpoint: &E,
         mut outgoing: OutgoingPacket,
-        lane: Vl,
+        class_and_lane: (u8, Vl),
         context: &mut PartitionContext<R, B, O>,
     ) {
         let now = context.now;
@@ -235,7 +235,7 @@ impl Chain {
         let extensions = outgoing
             .label
             .map(|label| ExtensionHeaders { label: Some(label), ..ExtensionHeaders::default() });
-        let end = self.put_on_link(outgoing.packet, extensions, lane, context);
+        let end = self.put_on_link(outgoing.packet, extensions, class_and_lane, context);
         if !is_data {
             return;
         }
@@ -253,10 +253,14 @@ impl Chain {
         &mut self,
         mut packet: Packet,
         extensions: Option<ExtensionHeaders>,
-        lane: Vl,
+        (class, lane): (u8, Vl),
         context: &mut PartitionContext<R, B, O>,
     ) -> Time {
         packet.sequence = self.sent as u32;
+        packet.service_level = class;
+        if context.rules.has_levels_of_paths {
+            packet.service_level = context.routing.service_level(self.id, packet.destination, class);
+        }
         self.sent += 1;
         let blocks = packet.bytes.div_ceil(context.ports.ramps.unit());
         let slot = Slot::new(packet, blocks);
@@ -292,7 +296,7 @@ impl Chain {
         is_open || packet.kind != PacketKind::Data || !self.app.is_request(packet.stream)
     }
 
-    /// The lane on which a packet can be sent now, in the service class whose lanes begin at `base`; or the time at which there may be
+    /// The lane on which a packet of a service class can be sent now; or the time at which there may be
     /// credits for it.
     #[inline(always)]
     fn choose_lane<R: RoutingFunction, B, O: Outbox>(
@@ -300,11 +304,10 @@ impl Chain {
         context: &mut PartitionContext<R, B, O>,
         destination: HostId,
         bytes: u32,
-        base: u8,
+        class: u8,
     ) -> Result<Vl, Time> {
         let blocks = bytes.div_ceil(context.ports.ramps.unit());
-        let lanes = context.routing.injection_lanes(self.id, destination);
-        let lanes = ServiceClasses::on_link(base, lanes);
+        let lanes = context.routing.injection_lanes(self.id, destination, class);
         let flow = self.id.0.wrapping_mul(31).wrapping_add(destination.0);
         let chosen = context.ports.choose_lane(self.port, lanes, blocks, context.now, flow);
         if chosen.is_err() {

@@ -112,7 +112,7 @@ impl Endpoint for DatagramEndpoint {
     }
 
     #[inline(always)]
-    fn class_base(&self) -> u8 {
+    fn service_class(&self) -> u8 {
         0
     }
 

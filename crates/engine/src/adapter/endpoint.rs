@@ -71,7 +71,7 @@ pub(crate) trait Endpoint {
     ) -> Option<OutgoingPacket>;
 
     /// First lane of the service class of the protocol's own packets.
-    fn class_base(&self) -> u8;
+    fn service_class(&self) -> u8;
 
     /// A packet goes on the link.
     fn on_link<B: Observer>(&self, _outgoing: &OutgoingPacket, _now: Time, _observer: &mut B) {}

@@ -20,7 +20,7 @@ pub(crate) struct PacingRules {
     /// Size of an answer, in bytes.
     pub(crate) bytes: u32,
     /// First lane of the service class of answers.
-    pub(crate) class_base: u8,
+    pub(crate) service_class: u8,
     pub(crate) first: bool,
     pub(crate) delay: Time,
     pub(crate) control: ControlPer,
@@ -261,8 +261,8 @@ impl Pacing {
     }
 
     /// First lane of the service class of answers.
-    pub(crate) fn class_base(&self) -> u8 {
-        self.rules.class_base
+    pub(crate) fn service_class(&self) -> u8 {
+        self.rules.service_class
     }
 
     /// The first answer is sent. Returns the extension headers of its packet.

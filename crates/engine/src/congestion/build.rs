@@ -11,7 +11,6 @@ use fabricsim_protocols::pacing::{
     InfiniBandSource, NsccRules, NsccSource, SwiftRules, SwiftSource,
 };
 use fabricsim_routing::Router;
-use fabricsim_routing::lanes::ServiceClasses;
 use fabricsim_spec::{
     CongestionAlgorithm, ControlPer, Dcqcn, Experiment, InfiniBandCongestion, NotifyBy, Nscc, OrderingMode,
     PortCongestion, ThresholdOn, VictimMask,
@@ -24,10 +23,9 @@ use super::ports;
 use crate::adapter::{Pacing, PacingRules};
 use crate::round_trip::round_trip;
 
-/// The first lane of the service class of each stream.
-pub(crate) fn class_bases(experiment: &Experiment, streams: &[StreamInfo]) -> Arc<[u8]> {
-    let classes = ServiceClasses::new(experiment.switch.lanes_per_class());
-    streams.iter().map(|stream| classes.first_lane(stream.service_class)).collect()
+/// The service class of each stream.
+pub(crate) fn service_classes(streams: &[StreamInfo]) -> Arc<[u8]> {
+    streams.iter().map(|stream| stream.service_class).collect()
 }
 
 /// Builder of the parts of an algorithm for switches and hosts.
@@ -84,8 +82,7 @@ impl<'a> Builder<'a> {
         let rules = PacingRules {
             feedback_mode: feedback_mode(experiment),
             bytes: notification.size.0 as u32,
-            class_base: ServiceClasses::new(experiment.switch.lanes_per_class())
-                .first_lane(notification.service_class),
+            service_class: notification.service_class,
             first: notification.first,
             delay: notification.delay,
             control: match control.algorithm {

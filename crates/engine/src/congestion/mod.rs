@@ -3,5 +3,5 @@
 mod build;
 mod ports;
 
-pub(crate) use build::{Builder, class_bases};
+pub(crate) use build::{Builder, service_classes};
 pub(crate) use ports::check;

@@ -102,7 +102,7 @@ impl<'a> Dependencies<'a> {
     pub(super) fn walk<R: RoutingFunction>(&mut self, router: &R, from: &[HostId], to: HostId) {
         for &source in from.iter().filter(|&&source| source != to) {
             let host = &self.graph.hosts[source.index()];
-            for lane in router.injection_lanes(source, to).iter() {
+            for lane in router.injection_lanes(source, to, 0).iter() {
                 self.hops.clear();
                 router.hops(host.switch, host.port, lane, to, &mut self.hops);
                 self.enter(host.switch, None, to);
@@ -143,11 +143,13 @@ impl<'a> Dependencies<'a> {
     pub(super) fn walk_states<R: RoutingFunction>(&mut self, router: &R, from: &[HostId], to: HostId) {
         for &source in from.iter().filter(|&&source| source != to) {
             let host = &self.graph.hosts[source.index()];
-            for lane in router.injection_lanes(source, to).iter() {
-                let at = At { switch: host.switch, in_port: host.port, lane };
-                self.states.options.clear();
-                router.options(at, to, RouteState::default(), &mut self.states.options);
-                self.enter_with_states(host.switch, None, to);
+            for (class, state) in router.starts(source, to) {
+                for lane in router.injection_lanes(source, to, class).iter() {
+                    let at = At { switch: host.switch, in_port: host.port, lane };
+                    self.states.options.clear();
+                    router.options(at, to, state, &mut self.states.options);
+                    self.enter_with_states(host.switch, None, to);
+                }
             }
         }
         while let Some((channel, state)) = self.states.stack.pop() {

@@ -13,11 +13,6 @@ impl ServiceClasses {
         Self { lanes }
     }
 
-    /// The first lane of a class.
-    pub const fn first_lane(self, class: u8) -> u8 {
-        class * self.lanes
-    }
-
     /// The first lane of the class of `lane`.
     #[inline]
     pub const fn base(self, lane: Vl) -> u8 {
@@ -47,7 +42,6 @@ mod tests {
     fn classes_are_groups_of_adjacent_lanes() {
         let classes = ServiceClasses::new(3);
         assert_eq!([0, 2, 3, 5, 6].map(|lane| classes.base(Vl(lane))), [0, 0, 3, 3, 6]);
-        assert_eq!(classes.first_lane(2), 6);
         let hop = Hop { port: PortNo(1), lanes: Lanes::new(1, 2) };
         assert_eq!(ServiceClasses::hop(3, hop).lanes, Lanes::new(4, 2));
     }

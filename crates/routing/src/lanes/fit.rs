@@ -4,6 +4,7 @@ use fabricsim_spec::{Algorithm, Experiment, LanePolicy as Name, SpecError, name}
 use fabricsim_topology::{Graph, Shape};
 
 use super::{AllLanes, AnyPolicy, Dateline, HopLadder};
+use crate::service_levels::of_traffic;
 
 const KEY: &str = "routing.lane_policy";
 
@@ -64,6 +65,9 @@ pub(crate) fn chosen(
     longest: impl FnOnce() -> u32,
     file: &str,
 ) -> Result<AnyPolicy, SpecError> {
+    if let Some(policy) = of_traffic(experiment, graph, file)? {
+        return Ok(policy);
+    }
     let lanes = experiment.switch.lanes_per_class();
     let default = fitting(algorithm, graph).first().copied();
     Ok(match experiment.routing.lane_policy.or(default) {
@@ -71,7 +75,9 @@ pub(crate) fn chosen(
         Some(Name::Hops) => HopLadder::new(graph, longest(), lanes)
             .map_err(|needed| too_few_for_hops(needed, lanes, file))?
             .into(),
-        Some(Name::All | Name::Legs | Name::Slots | Name::Layers) | None => AllLanes::new(lanes).into(),
+        Some(Name::All | Name::Legs | Name::Slots | Name::Layers | Name::ServiceLevels) | None => {
+            AllLanes::new(lanes).into()
+        }
     })
 }
 

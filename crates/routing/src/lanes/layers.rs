@@ -19,6 +19,17 @@ pub struct Layers {
 }
 
 impl Layers {
+    /// The layer of the path between two hosts.
+    #[inline]
+    pub(crate) fn of(&self, from: HostId, to: HostId) -> u8 {
+        self.of_path[self.rows[from.index()] as usize * self.hosts + to.index()]
+    }
+
+    /// Number of layers, empty ones included.
+    pub(crate) fn count(&self) -> u8 {
+        self.of_path.iter().max().map_or(1, |&last| last + 1)
+    }
+
     /// Layers on a number of `lanes`. `lane` returns the lane of the path between two hosts, below that number.
     pub(crate) fn new(hosts: usize, lanes: u8, lane: impl Fn(HostId, HostId) -> u8) -> Self {
         let mut known = std::collections::BTreeMap::new();
@@ -42,9 +53,8 @@ impl LanePolicy for Layers {
     }
 
     #[inline]
-    fn injection(&self, from: HostId, to: HostId) -> Lanes {
-        let row = self.rows[from.index()] as usize * self.hosts;
-        Lanes::new(self.of_path[row + to.index()], 1)
+    fn injection(&self, from: HostId, to: HostId, class: u8) -> Lanes {
+        Lanes::new(class * self.lanes + self.of(from, to), 1)
     }
 
     #[inline]
@@ -65,7 +75,9 @@ mod tests {
     fn a_path_stays_on_the_lane_that_it_was_injected_on() {
         let layers = Layers::new(4, 3, |from, to| ((from.0 % 2 + to.0) % 3) as u8);
         assert_eq!((layers.rows.clone(), layers.of_path.len()), (vec![0, 1, 0, 1], 8));
-        assert_eq!(layers.injection(HostId(3), HostId(1)), Lanes::new(2, 1));
+        assert_eq!(layers.injection(HostId(3), HostId(1), 0), Lanes::new(2, 1));
+        assert_eq!(layers.injection(HostId(3), HostId(1), 2), Lanes::new(8, 1));
+        assert_eq!(layers.count(), 3);
         let at = At { switch: SwitchId(0), in_port: PortNo(0), lane: Vl(2) };
         let exit = Exit { port: PortNo(1), role: LinkRole::Either };
         assert_eq!(layers.lanes(Step { at, exit, stage: 0 }), (Lanes::new(2, 1), 0));

@@ -9,6 +9,9 @@
 //! into a class and lanes within it, and back, before and after a policy is evaluated. So every policy gives every class its own copy
 //! of the same lanes, and no channel of a class depends on one of another: what is free of deadlock with one class is so with all.
 //!
+//! **Service levels.** With SL2VL tables ([`ServiceLevels`]) the level of a packet takes the place of its class: levels may share lanes, and there is
+//! one service class of all lanes.
+//!
 //! A new policy is one file with its tests, one line in the list below, and its name in [`fabricsim_spec::LanePolicy`]. `fit.rs` says with
 //! which algorithms it can be combined.
 
@@ -19,6 +22,7 @@ mod fit;
 mod hops;
 mod layers;
 mod legs;
+mod service_levels;
 mod slots;
 
 pub use all::AllLanes;
@@ -27,9 +31,11 @@ pub use dateline::Dateline;
 pub use hops::HopLadder;
 pub use layers::Layers;
 pub use legs::Legs;
+pub use service_levels::ServiceLevels;
 pub use slots::{Kind, Slots};
 
 pub(crate) use fit::{chosen, refuse_unfit};
+pub(crate) use service_levels::{LEVELS, LanesOfLevels, Sl2VlTables};
 pub(crate) use slots::{PortKinds, templates};
 
 use fabricsim_model::{Hop, Lanes};
@@ -84,10 +90,11 @@ pub trait LanePolicy {
     /// The lanes of a service class. A host injects on any of them, and the last link of a route may be on any.
     fn all(&self) -> Lanes;
 
-    /// The lanes of a service class on which `from` injects packets for `to`.
+    /// The lanes of the link on which `from` injects packets of a service class, or of a service level, for `to`.
     #[inline]
-    fn injection(&self, _from: HostId, _to: HostId) -> Lanes {
-        self.all()
+    fn injection(&self, _from: HostId, _to: HostId, class: u8) -> Lanes {
+        let all = self.all();
+        ServiceClasses::on_link(class * all.count, all)
     }
 
     /// The lanes of a link that does not have the role [`LinkRole::ToHost`], and the stage of a packet that has passed it.
@@ -141,9 +148,9 @@ macro_rules! policies {
             }
 
             #[inline]
-            fn injection(&self, from: HostId, to: HostId) -> Lanes {
+            fn injection(&self, from: HostId, to: HostId, class: u8) -> Lanes {
                 match self {
-                    $(Self::$name(policy) => policy.injection(from, to),)*
+                    $(Self::$name(policy) => policy.injection(from, to, class),)*
                 }
             }
 
@@ -202,4 +209,6 @@ policies! {
     Slots(Slots),
     /// The lane of the path's layer.
     Layers(Layers),
+    /// The lane of the service level at an input and output.
+    ServiceLevels(ServiceLevels),
 }

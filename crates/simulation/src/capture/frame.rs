@@ -19,7 +19,6 @@ pub(super) struct Framer {
     /// LID of each host.
     lids: Vec<Lid>,
     /// Lanes of a service class.
-    lanes_per_class: u8,
     buffer: Vec<u8>,
 }
 
@@ -33,8 +32,8 @@ pub(super) struct Frame<'a> {
 }
 
 impl Framer {
-    pub(super) fn new(lids: Vec<Lid>, lanes_per_class: u8) -> Self {
-        Self { lids, lanes_per_class, buffer: vec![0; LONGEST as usize] }
+    pub(super) fn new(lids: Vec<Lid>) -> Self {
+        Self { lids, buffer: vec![0; LONGEST as usize] }
     }
 
     /// The bytes of a packet on `lane`. A packet with payload takes as many bytes as the simulated packet, but for up to three:
@@ -49,7 +48,7 @@ impl Framer {
         let lid = |host: HostId| self.lids[host.index()];
         let lrh = Lrh {
             vl: lane,
-            sl: Sl(lane.0 / self.lanes_per_class),
+            sl: Sl(packet.service_level),
             slid: lid(packet.source),
             dlid: lid(packet.destination),
             ..Lrh::default()
@@ -145,12 +144,12 @@ mod tests {
     use super::*;
 
     fn framer() -> Framer {
-        Framer::new(vec![Lid(3), Lid(7)], 2)
+        Framer::new(vec![Lid(3), Lid(7)])
     }
 
     fn packet(kind: PacketKind, bytes: u32) -> Packet {
         let packet = Packet::new(kind, (HostId(1), HostId(0)), bytes, Time::ZERO);
-        Packet { sequence: 0x0100_0005, stream: 2, fecn: true, first: false, ..packet }
+        Packet { sequence: 0x0100_0005, stream: 2, service_level: 1, fecn: true, first: false, ..packet }
     }
 
     #[test]

@@ -63,7 +63,7 @@ impl CapturePlan {
         let lids = (0..graph.hosts.len() as u32).map(lid).collect();
         Ok(Self {
             names: ports.iter().map(|&port| links::interface_name(graph, &identity, port)).collect(),
-            framer: Framer::new(lids, experiment.switch.lanes_per_class()),
+            framer: Framer::new(lids),
             packets: capture.packets,
             slice: links::slice(graph, &ports),
             filter: CaptureFilter { ports, from: capture.from, until: capture.to.unwrap_or(Time::MAX) },
@@ -289,7 +289,7 @@ mod tests {
         };
         let plan = CapturePlan::new(&capture, &prepared, "f.toml").unwrap();
         let mut progress = Progress::new(&plan, &prepared, Vec::new()).unwrap();
-        let mut framer = Framer::new(vec![Lid(1), Lid(2)], 1);
+        let mut framer = Framer::new(vec![Lid(1), Lid(2)]);
         let ends = (HostId(0), HostId(1));
         let packet = fabricsim_model::Packet::new(fabricsim_model::PacketKind::Data, ends, 100, Time::ZERO);
         let data = framer.frame(&packet, fabricsim_units::Vl(0), None).bytes.to_vec();

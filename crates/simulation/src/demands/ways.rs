@@ -101,7 +101,7 @@ impl Ways<'_> {
 
     fn start(&self, flow: &Flow) -> State {
         let host = &self.prepared.graph.hosts[flow.source.index()];
-        let lanes = self.prepared.router.injection_lanes(flow.source, flow.destination);
+        let lanes = self.prepared.router.injection_lanes(flow.source, flow.destination, 0);
         (host.switch, host.port, lanes.first, RouteState::default())
     }
 

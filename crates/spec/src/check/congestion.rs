@@ -48,11 +48,14 @@ fn classes(experiment: &Experiment) -> Result<(), Found> {
         );
         return fail("switch.service_classes", message);
     }
+    let levels = experiment.service_levels();
+    let classes = levels.unwrap_or(classes);
     let in_range = |key: String, class: u8| {
         if class < classes {
             return Ok(());
         }
-        let message = format!("{class} is not allowed: service classes are 0 to {}", classes - 1);
+        let what = if levels.is_some() { "service levels" } else { "service classes" };
+        let message = format!("{class} is not allowed: {what} are 0 to {}", classes - 1);
         fail(key, message)
     };
     if !priority_classes.is_empty() && experiment.switch.allocation == Allocation::Separable {

@@ -17,7 +17,7 @@ pub(super) fn check(experiment: &Experiment) -> Result<(), Found> {
             format!("{answer} is not allowed: give at least 1 B and at most the MTU of {mtu}"),
         );
     }
-    let classes = experiment.switch.service_classes;
+    let classes = experiment.service_levels().unwrap_or(experiment.switch.service_classes);
     if transport.service_class >= classes {
         let given = transport.service_class;
         let message = format!("{given} is not allowed: service classes are 0 to {}", classes - 1);

@@ -89,8 +89,8 @@ impl Endpoint for OrderingEndpoint {
         self.send_request(id, now)
     }
 
-    fn class_base(&self) -> u8 {
-        self.rules.class_base
+    fn service_class(&self) -> u8 {
+        self.rules.service_class
     }
 
     fn on_link<B: Observer>(&self, packet_to_send: &OutgoingPacket, now: Time, observer: &mut B) {

@@ -4,7 +4,6 @@ use std::sync::Arc;
 
 use fabricsim_model::{Packet, Random};
 use fabricsim_protocols::ordering::{Mode, SourceOptions, TargetOptions};
-use fabricsim_routing::lanes::ServiceClasses;
 use fabricsim_spec::{Experiment, OrderingMode};
 use fabricsim_units::Time;
 use fabricsim_workload::StreamInfo;
@@ -25,8 +24,8 @@ pub(crate) struct Rules {
     pub(crate) exactly_once: bool,
     /// Size of an answer or a FIN, in bytes.
     pub(crate) answer: u32,
-    /// First lane of their service class.
-    pub(crate) class_base: u8,
+    /// Their service class.
+    pub(crate) service_class: u8,
     pub(crate) memory_delay: Time,
     pub(crate) lifetime: Time,
     /// Streams being sent at a time.
@@ -53,8 +52,7 @@ impl Rules {
             modes: streams.iter().map(|stream| mode(stream.ordering)).collect(),
             exactly_once: spec.exactly_once,
             answer: spec.answer.0 as u32,
-            class_base: ServiceClasses::new(experiment.switch.lanes_per_class())
-                .first_lane(spec.service_class),
+            service_class: spec.service_class,
             memory_delay: spec.memory_delay,
             lifetime: spec.lifetime,
             limit: experiment.host.open_messages,
