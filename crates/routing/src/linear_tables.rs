@@ -1,5 +1,6 @@
 //! Linear forwarding tables: InfiniBand's, by LID and physical port, as tables of the simulated fabric.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use fabricsim_spec::{Experiment, SpecError};
@@ -27,7 +28,7 @@ pub(crate) fn read(bytes: &[u8], file: &str, graph: &Graph) -> Result<Forwarding
     let identity = with_lids(graph, "routing.tables", file)?;
     let (tables, _) =
         TableFile::read(bytes, file).and_then(|read| read.bind(&identity.subnet)).map_err(of_file)?;
-    let found = convert(&tables, &identity.by_node(), graph, identity, file)?;
+    let found = convert(&tables, &identity.by_node(), graph, &identity, file)?;
     verify(&found, graph).map_err(|(_, problem)| TablesError {
         file: file.to_owned(),
         line: None,
@@ -56,13 +57,12 @@ pub(crate) fn read_levels(
     let tables = tables.map(|(bytes, name)| Sl2Vl::read(&bytes, &name, &identity.subnet));
     let (levels, tables) = (levels.transpose().map_err(of_file)?, tables.transpose().map_err(of_file)?);
     let given = (levels.as_ref(), tables.as_ref());
-    Ok(of_subnet(experiment, graph, identity, given, experiment_file)?)
+    Ok(of_subnet(experiment, graph, &identity, given, experiment_file)?)
 }
 
-fn with_lids<'a>(graph: &'a Graph, key: &str, file: &str) -> Result<&'a Identity, SpecError> {
-    let message =
-        "files by LID need a fabric with LIDs: a topology from a file of ibnetdiscover, ibsim or OpenSM";
-    graph.identity.as_deref().ok_or_else(|| SpecError::at_key(file, key, message))
+/// The identity of the fabric. One that is not from a subnet has the LIDs with which `fabricsim route` and `fabricsim export` write it.
+fn with_lids<'a>(graph: &'a Graph, key: &str, file: &str) -> Result<Cow<'a, Identity>, SpecError> {
+    crate::opensm::identity(graph).map_err(|message| SpecError::at_key(file, key, message))
 }
 
 fn of_file(error: FileError) -> TablesError {
@@ -100,9 +100,8 @@ mod tests {
     use fabricsim_subnet::{Engine, Format, Options};
 
     use crate::deadlock::{Verdict, check};
-    use crate::lanes::LanePolicy as _;
     use crate::samples::{experiment, graph, hosts};
-    use crate::{PortRouting, Router, TableRouting};
+    use crate::{Router, RoutingFunction, TableRouting};
 
     const TORUS: &str = "torus = { dimensions = [5, 5] }";
 
@@ -117,29 +116,51 @@ mod tests {
         let found = Engine::Dfsssp.route(&identity.subnet, &Options::default()).unwrap();
         std::fs::write(folder.join("lfts"), found.tables.to_dump(&identity.subnet)).unwrap();
         std::fs::write(folder.join("sls"), found.sls.unwrap().to_dump(&identity.subnet)).unwrap();
-        let build = |routing: &str| {
-            let experiment = experiment("file = { path = \"torus.txt\" }", routing, 8);
+        let torus_2qos = crate::opensm::engine(
+            &experiment(TORUS, "algorithm = \"opensm\"\nengine = \"torus-2QoS\"", 8),
+            &torus,
+            &identity,
+            "sample.toml",
+        );
+        let (engine, options) = torus_2qos.unwrap();
+        let by_levels = engine.route(&identity.subnet, &options).unwrap();
+        std::fs::write(folder.join("qos"), by_levels.tables.to_dump(&identity.subnet)).unwrap();
+        std::fs::write(folder.join("qos-sls"), by_levels.sls.unwrap().to_dump(&identity.subnet)).unwrap();
+        std::fs::write(folder.join("sl2vl"), by_levels.sl2vl.to_dump(&identity.subnet)).unwrap();
+        let of_file = "file = { path = \"torus.txt\" }";
+        let build_on = |topology: &str, routing: &str| {
+            let experiment = experiment(topology, routing, 8);
             let graph = fabricsim_topology::build(&experiment, &folder, "sample.toml").unwrap();
             let router = crate::build(&experiment, &graph, &folder, "sample.toml");
             (graph, router)
         };
+        let build = |routing: &str| build_on(of_file, routing);
         let files = "algorithm = \"table\"\ntables = \"lfts\"\npath_sls = \"sls\"";
-        let (from_files, read) = build(files);
-        let (_, computed) = build("algorithm = \"opensm\"\nengine = \"dfsssp\"");
-        let (Router::TableRouting(read), Router::TableRouting(computed)) = (read.unwrap(), computed.unwrap())
-        else {
-            panic!("no tables")
-        };
-        assert!(read.tables() == computed.tables());
-        for from in hosts(&from_files) {
-            for to in hosts(&from_files).filter(|&to| to != from) {
-                let lanes = |routing: &TableRouting| routing.lanes().injection(from, to, 0);
-                assert_eq!(lanes(&read), lanes(&computed), "{from:?} {to:?}");
+        let with_sl2vl = "algorithm = \"table\"\ntables = \"qos\"\npath_sls = \"qos-sls\"\nsl2vl = \"sl2vl\"";
+        for (topology, files, engine) in
+            [(of_file, files, "dfsssp"), (TORUS, files, "dfsssp"), (TORUS, with_sl2vl, "torus-2QoS")]
+        {
+            let (graph, read) = build_on(topology, files);
+            let (_, computed) = build_on(topology, &format!("algorithm = \"opensm\"\nengine = \"{engine}\""));
+            let (Router::TableRouting(read), Router::TableRouting(computed)) =
+                (read.unwrap(), computed.unwrap())
+            else {
+                panic!("no tables")
+            };
+            assert!(read.tables() == computed.tables(), "{topology} {engine}");
+            let of_path = |routing: &TableRouting, from, to| {
+                (routing.injection_lanes(from, to, 0), routing.service_level(from, to, 0))
+            };
+            for from in hosts(&graph) {
+                for to in hosts(&graph).filter(|&to| to != from) {
+                    assert_eq!(of_path(&read, from, to), of_path(&computed, from, to), "{from:?} {to:?}");
+                }
             }
+            let verdict = check(&read.into(), &graph);
+            assert!(matches!(verdict, Verdict::Free { .. }), "{topology} {engine}: {verdict:?}");
         }
-        assert!(matches!(check(&read.into(), &from_files), Verdict::Free { .. }));
-        let (_, levelled) = build("algorithm = \"table\"\ntables = \"lfts\"");
-        assert!(matches!(check(&levelled.unwrap(), &from_files), Verdict::Cyclic { .. }));
+        let (from_files, level) = build("algorithm = \"table\"\ntables = \"lfts\"");
+        assert!(matches!(check(&level.unwrap(), &from_files), Verdict::Cyclic { .. }));
         let refused = |routing: &str| build(routing).1.unwrap_err().to_string();
         assert!(refused(&format!("{files}\nlane_policy = \"hops\"")).contains("use \"layers\""));
         assert!(

@@ -36,9 +36,6 @@ pub struct Routing {
     /// levels of paths (`lane_policy = "service-levels"`).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sl2vl: Option<String>,
-    /// For `opensm` with `torus-2QoS`: the description of the torus (`torus-2QoS.conf`), relative to the experiment file; by default the engine finds it.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub torus: Option<String>,
     /// Virtual lanes that a packet may take, from those of its service class; by default what makes the algorithm free of deadlock on its
     /// topology, or `all`. A policy that does not fit the algorithm is refused with those that do.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -124,8 +121,9 @@ pub enum RoutingEngine {
     /// Paths that are free of deadlock within the given virtual lanes, by routing in the graph of channel dependencies.
     #[serde(rename = "nue")]
     Nue,
-    /// Dimension order on a torus of two or three dimensions, free of deadlock by service levels whose lanes depend on input and output,
-    /// also with a failed switch.
+    /// Dimension order on a mesh or torus of up to three dimensions, free of deadlock with two virtual lanes by service levels whose lanes depend on
+    /// input and output, also with failed links or a failed switch. On a topology from a file: `table` with the files that
+    /// `fabricsim route --engine torus-2QoS` writes.
     #[serde(rename = "torus-2QoS")]
     Torus2Qos,
 }

@@ -65,6 +65,8 @@ pub struct Build<'a> {
     pub mtu: u32,
     /// The fabric of `[topology]`.
     pub graph: Graph,
+    /// True with `switch.sl2vl`.
+    pub has_sl2vl: bool,
 }
 
 impl Build<'_> {
@@ -131,7 +133,7 @@ impl Case {
         let (unit, mtu) = host::sizes(&mut draw);
         topology::write(space, &point, &mut draw, &mut draft);
         let graph = graph(&draft);
-        let mut build = Build { space, point: &point, draw, draft, unit, mtu, graph };
+        let mut build = Build { space, point: &point, draw, draft, unit, mtu, graph, has_sl2vl: false };
         for part in PARTS {
             (part.write)(&mut build);
         }

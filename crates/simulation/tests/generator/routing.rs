@@ -4,6 +4,7 @@ use std::path::Path;
 
 use fabricsim_routing::ForwardingTables;
 use fabricsim_routing::fdbs::{RowKeys, write as fdbs};
+use fabricsim_subnet::Sl2Vl;
 
 use super::space::Then::{self, Idle, Refused};
 use super::space::When::{Is, IsNot};
@@ -21,6 +22,7 @@ const UNFIT: Then = Refused("on this topology: use \"");
 
 pub const PART: Part = Part {
     dimensions: &[
+        Dimension { name: "levels", choices: &["none", "of-engine"] },
         Dimension {
             name: "routing",
             choices: &[
@@ -100,6 +102,17 @@ pub const PART: Part = Part {
             when: &[Is("routing", &["dal"]), Is("topology", TREES)],
             then: Refused("needs a dragonfly, megafly or HyperX"),
         },
+        // Engines with lanes by service level; where they do not fit the fabric, another one is taken.
+        Rule { when: &[Is("levels", &["of-engine"]), IsNot("routing", &["opensm"])], then: Idle },
+        Rule {
+            when: &[Is("levels", &["of-engine"]), IsNot("topology", &["torus", "mesh", "grid"])],
+            then: Idle,
+        },
+        Rule { when: &[Is("levels", &["of-engine"]), IsNot("manager", &["none"])], then: Idle },
+        Rule { when: &[Is("levels", &["of-engine"]), Is("classes", &["two"])], then: Idle },
+        Rule { when: &[Is("levels", &["of-engine"]), Is("priority", &["last"])], then: Idle },
+        Rule { when: &[Is("levels", &["of-engine"]), Is("arbiter", &["age-based"])], then: Idle },
+        Rule { when: &[Is("levels", &["of-engine"]), Is("lanes", &["one"])], then: Idle },
         Rule { when: &[Is("lane_policy", &["hops"]), Is("routing", &["look-up-tables"])], then: UNFIT },
         Rule { when: &[Is("lane_policy", &["hops"]), Is("routing", DRAGONFLIES)], then: UNFIT },
         Rule { when: &[Is("lane_policy", &["hops"]), Is("routing", &["opensm"])], then: UNFIT },
@@ -194,6 +207,8 @@ pub const PART: Part = Part {
 /// Virtual lanes that each service class needs.
 pub fn lanes(build: &Build) -> u8 {
     match (build.choice("topology"), build.choice("routing")) {
+        // For torus-2QoS.
+        ("torus" | "mesh" | "grid", "opensm") => 2,
         (
             _,
             "auto" | "dimension-order" | "up-down" | "up-down-adaptive" | "up-down-random" | "shortest-path"
@@ -258,18 +273,21 @@ fn write(build: &mut Build) {
     }
     let levels = algorithm == "table" && !build.is("lane_policy", "hops") && build.draw.chance(1, 2);
     let levels = levels.then(|| path_sls(build)).flatten();
-    let has_levels = levels.is_some();
-    if let Some(path) = levels {
+    if let Some(path) = &levels {
         build.draft.text("path_sls", path);
     }
-    if algorithm == "opensm" {
-        engine(build);
+    let has_lanes = algorithm == "table" && levels_fit(build) && build.draw.chance(1, 2);
+    let lanes = has_lanes.then(|| sl2vl(build)).flatten();
+    if let Some(path) = &lanes {
+        build.draft.text("sl2vl", path);
     }
+    let has_levels = levels.is_some() || lanes.is_some();
+    let engine = if algorithm == "opensm" { engine(build) } else { "" };
     if build.is("lane_policy", "hops") {
         build.draft.text("lane_policy", "hops");
     } else if !has_levels
         && build.draw.chance(1, 4)
-        && let Some(policy) = stated_policy(build)
+        && let Some(policy) = stated_policy(build, engine)
     {
         build.draft.text("lane_policy", policy);
     }
@@ -326,10 +344,12 @@ fn write(build: &mut Build) {
 }
 
 /// A lane policy other than `hops` that fits the algorithm, where there is one.
-fn stated_policy(build: &mut Build) -> Option<&'static str> {
+fn stated_policy(build: &mut Build, engine: &str) -> Option<&'static str> {
     match (build.choice("routing"), build.choice("topology")) {
         ("dimension-order" | "look-up-tables", _) => Some(build.draw.pick(&["all", "dateline"])),
+        ("shortest-path", _) if build.has_sl2vl => Some("service-levels"),
         ("up-down" | "up-down-adaptive" | "up-down-random" | "shortest-path" | "table", _) => Some("all"),
+        ("opensm", _) if engine == "torus-2QoS" => Some("service-levels"),
         ("opensm", _) => Some("layers"),
         (_, "dragonfly") => Some("slots"),
         ("minimal" | "valiant" | "ugal-l", "megafly" | "hyperx") => Some("legs"),
@@ -338,7 +358,8 @@ fn stated_policy(build: &mut Build) -> Option<&'static str> {
 }
 
 /// Engines, with a root for those that want one. Where one does not fit the fabric and its lanes, the next is taken.
-const ENGINES: [(&str, bool); 9] = [
+const ENGINES: [(&str, bool); 10] = [
+    ("torus-2QoS", false),
     ("minhop", false),
     ("updn", true),
     ("ftree", false),
@@ -351,14 +372,22 @@ const ENGINES: [(&str, bool); 9] = [
 ];
 
 /// The engine: one that routes this fabric on its lanes.
-fn engine(build: &mut Build) {
+fn engine(build: &mut Build) -> &'static str {
     // Few fabrics are trees, and only those fit this engine.
     let of_trees = ENGINES.iter().position(|engine| engine.0 == "ftree").unwrap_or(0);
     let is_tree = TREES.contains(&build.choice("topology")) && build.draw.chance(1, 2);
-    let first = if is_tree { of_trees } else { build.draw.below(ENGINES.len()) };
+    let first = match (is_tree, build.is("levels", "of-engine")) {
+        (true, _) => of_trees,
+        (_, true) => 0,
+        _ => build.draw.below(ENGINES.len()),
+    };
     let root = format!("[\"{}\"]", build.graph.switches[0].name);
     let text = format!("{}[run]\nduration = \"1 us\"\n", build.draft);
+    let levels_fit = levels_fit(build);
     let fits = |engine: &str, has_root: bool| {
+        if engine == "torus-2QoS" && !levels_fit {
+            return false;
+        }
         let mut overrides = vec![("routing.engine".to_owned(), format!("\"{engine}\""))];
         overrides.extend(has_root.then(|| ("routing.roots".to_owned(), root.clone())));
         let experiment = fabricsim_spec::read(&text, "generated.toml", &overrides)
@@ -367,11 +396,12 @@ fn engine(build: &mut Build) {
     };
     let turns = (0..ENGINES.len()).map(|turn| ENGINES[(first + turn) % ENGINES.len()]);
     let (engine, has_root) =
-        turns.into_iter().find(|&(engine, root)| fits(engine, root)).unwrap_or(ENGINES[0]);
+        turns.into_iter().find(|&(engine, root)| fits(engine, root)).unwrap_or(ENGINES[1]);
     build.draft.text("engine", engine);
     if has_root {
         build.draft.key("roots", root);
     }
+    engine
 }
 
 /// A file with the service level of the path from the first host to the second; none if there are not two.
@@ -381,6 +411,23 @@ fn path_sls(build: &mut Build) -> Option<String> {
     let (guid, lid) = (identity.subnet.port(from).guid, identity.subnet.port(to).lid);
     let text = format!("{guid} 0x{lid:04x} {}\n", build.draw.below(3));
     Some(written("levels", "sls", &text).display().to_string())
+}
+
+/// True if service levels take the place of the only service class.
+fn levels_fit(build: &Build) -> bool {
+    build.is("classes", "one")
+        && build.is("manager", "none")
+        && build.is("priority", "none")
+        && !build.is("arbiter", "age-based")
+        && !build.is("lane_policy", "hops")
+}
+
+/// A file with the SL2VL tables of all ports: lane of a level is the level modulo the number of lanes.
+fn sl2vl(build: &Build) -> Option<String> {
+    let identity = fabricsim_routing::identity(&build.graph).ok()?;
+    let lanes = if build.is("lanes", "spare") { 2 } else { 1 };
+    let text = Sl2Vl::modulo(lanes).to_dump(&identity.subnet);
+    Some(written("lanes", "dump", &text).display().to_string())
 }
 
 /// A file with the forwarding tables of shortest paths.

@@ -94,7 +94,14 @@ fn write(build: &mut Build) {
         build.draft.text(key, choice);
     }
     build.draft.key("virtual_lanes", lanes * classes);
-    build.draft.key("service_classes", classes);
+    if has_service_levels(build) {
+        // Requests and responses do not share a lane: that is a deadlock.
+        let table = [build.draw.below(lanes.into()), usize::from(lanes) + build.draw.below(lanes.into())];
+        build.draft.key("sl2vl", format!("{table:?}"));
+        build.has_sl2vl = true;
+    } else {
+        build.draft.key("service_classes", classes);
+    }
     if build.is("priority", "last") {
         build.draft.key("priority_classes", format!("[{}]", classes - 1));
     }
@@ -123,6 +130,14 @@ fn write(build: &mut Build) {
     if build.is("vl_arbitration", "tables") {
         vl_arbitration(build, lanes * classes);
     }
+}
+
+/// True if two service levels take the place of two service classes.
+fn has_service_levels(build: &mut Build) -> bool {
+    let has_tables = build.is("routing", "shortest-path") && !build.is("lane_policy", "hops");
+    let refused =
+        build.is("priority", "last") || build.is("arbiter", "age-based") || !build.is("manager", "none");
+    build.is("classes", "two") && has_tables && !refused && build.draw.chance(1, 2)
 }
 
 fn vl_arbitration(build: &mut Build, lanes: u8) {
