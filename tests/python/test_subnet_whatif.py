@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import csv
+import dataclasses
 import json
+import re
 from dataclasses import asdict
 from pathlib import Path
 
@@ -270,6 +272,20 @@ def test_layers_carry_over_to_the_simulation(torus: Path, tmp_path: Path) -> Non
     assert computed[0].status == "ok"
     cyclic = simulate(route(torus, "minhop"), patterns=["uniform"], duration="200 us")
     assert cyclic[0].status == "deadlock"
+
+
+def test_lanes_by_input_and_output_are_simulated(torus: Path, tmp_path: Path) -> None:
+    """Torus-2QoS needs its SL2VL tables: on two lanes it does not deadlock, and its routes without them do."""
+    switch = re.compile(r'^Switch\t\d+ "S-([0-9a-f]+)"\s+# "([^"]*)"', re.MULTILINE)
+    named = {name: f"0x{guid}" for guid, name in switch.findall(route(torus, "minhop").fabric)}
+    origin, right, down = named["S(0,0)"], named["S(1,0)"], named["S(0,1)"]
+    conf = f"torus 5 5 1m\nxp_link {origin} {right}\nyp_link {origin} {down}\n"
+    found = route(torus, "torus-2QoS", torus=written(tmp_path / "torus-2QoS.conf", conf))
+    settings = {"patterns": ["uniform"], "duration": "200 us"}
+    (by_levels,) = simulate(found, **settings)  # type: ignore[arg-type]
+    assert by_levels.status == "ok"
+    (without,) = simulate(dataclasses.replace(found, path_sls=""), **settings)  # type: ignore[arg-type]
+    assert without.status == "deadlock"
 
 
 def test_simulations_are_shown_side_by_side(command: Command, tmp_path: Path) -> None:

@@ -363,6 +363,11 @@ class Switch:
     """
     priority_classes: list[int] | None = None
     """Service classes that outputs serve before the others. Range: from 0 to 15."""
+    sl2vl: list[int] | None = None
+    """The virtual lane of each service level, from level 0, at all ports (InfiniBand's SL2VL table). Then
+    `service_class` of traffic is its service level, and lanes of different levels are not kept apart: several
+    levels may share a lane. At most 16 levels. Range: from 0 to 15.
+    """
     vl_arbitration: VlArbitration | None = None
     """InfiniBand's arbitration among virtual lanes; by default the arbiter chooses among packets of all lanes
     alike.
@@ -508,6 +513,7 @@ RoutingEngine = Literal[
     "sssp",
     "dfsssp",
     "nue",
+    "torus-2QoS",
 ]
 """A routing engine of OpenSM, by its name there (`routing_engine`).
 
@@ -521,6 +527,9 @@ RoutingEngine = Literal[
 - `dfsssp`: The paths of `sssp`, in layers free of deadlock.
 - `nue`: Paths that are free of deadlock within the given virtual lanes, by routing in the graph of channel
   dependencies.
+- `torus-2QoS`: Dimension order on a mesh or torus of up to three dimensions, free of deadlock with two
+  virtual lanes by service levels whose lanes depend on input and output, also with failed links or a failed
+  switch. On a topology from a file: `table` with the files that `fabricsim route --engine torus-2QoS` writes.
 """
 
 LanePolicy = Literal[
@@ -530,6 +539,7 @@ LanePolicy = Literal[
     "legs",
     "slots",
     "layers",
+    "service-levels",
 ]
 """Lane policy: the virtual lanes of its service class that a packet may take on a link between switches. The
 last link, to a host, is on any of them.
@@ -550,6 +560,8 @@ last link, to a host, is on any of them.
   apart (García et al., ICPP 2013): for all algorithms on a dragonfly.
 - `layers`: The lane of the layer that the engine has put a path into, on all its links: for `opensm`, and for
   `table` with `path_sls`.
+- `service-levels`: The lane of the packet's service level by the SL2VL table of its input and output: with
+  `switch.sl2vl` or `routing.sl2vl`, and for the engine `torus-2QoS`.
 """
 
 Via = Literal[
@@ -620,6 +632,12 @@ class Routing:
     """For `table` with tables by LID: service levels of paths, relative to the experiment file: path records
     as `fabricsim route --path-sls` writes them, or lines `0xGUID DLID SL`. A path is on the virtual lane of
     its level, modulo the number of lanes (`lane_policy = "layers"`).
+    """
+    sl2vl: str | None = None
+    """For `table` with tables by LID: virtual lanes of service levels at every pair of an input and an
+    output, relative to the experiment file, as `opensm-sl2vl.dump` has them. Then `service_class` of traffic
+    is its service level, 0 to 15, unless `path_sls` has the levels of paths (`lane_policy =
+    "service-levels"`).
     """
     lane_policy: LanePolicy | None = None
     """Virtual lanes that a packet may take, from those of its service class; by default what makes the

@@ -84,7 +84,7 @@ def simulate(
         seed: seed of all random choices.
 
     Raises:
-        InputError: tables with holes, lanes that depend on ports (`torus-2QoS`), a wrong pattern, or a subnet of less
+        InputError: tables with holes, a wrong pattern, or a subnet of less
             than four ports.
     """
     for pattern in patterns:
@@ -92,8 +92,6 @@ def simulate(
             raise InputError(f"no pattern {pattern!r}: expected some of {', '.join(PATTERNS)}")
     if len(routed.lids) < 4:
         raise InputError(f"{len(routed.lids)} ports of adapters: a simulation needs at least 4")
-    if routed.report["engine"] == "torus-2QoS":
-        raise InputError("torus-2QoS changes virtual lanes by input and output port, which is not simulated")
     with tempfile.TemporaryDirectory(prefix="fabricsim-") as folder:
         runs = _Runs(routed, Path(folder), load, duration, message, seed)
         return [_MEASURES[pattern](runs, pattern) for pattern in patterns]
@@ -107,15 +105,21 @@ class _Runs:
     ) -> None:
         self.load, self.message = load, message
         self.folder = folder
-        for name, text in (("fabric", routed.fabric), ("lfts", routed.lfts), ("sls", routed.path_sls)):
+        files = {"fabric": routed.fabric, "lfts": routed.lfts, "sls": routed.path_sls, "sl2vl": routed.sl2vl}
+        for name, text in files.items():
             (folder / name).write_text(text, encoding="utf-8")
         tree, self.overrides = _parameters(routed)
         levels = [int(level) for level in re.findall(r"^0x[0-9a-f]+ : (\d+)$", routed.path_sls, re.MULTILINE)]
-        tree["switch"] = {**tree.get("switch", {}), "virtual_lanes": max(levels, default=0) + 1}
+        lanes = [0]
+        if levels:
+            rows = re.findall(r"^\d+ +\d+ +:(.*)$", routed.sl2vl, re.MULTILINE)
+            used = sorted(set(levels))
+            lanes = [int(row.split()[level]) for row in rows for level in used]
+        tree["switch"] = {**tree.get("switch", {}), "virtual_lanes": max(lanes) + 1}
         tree["topology"] = {"file": {"path": "fabric"}}
         tree["routing"] = {"algorithm": "table", "tables": "lfts"}
         if levels:
-            tree["routing"]["path_sls"] = "sls"
+            tree["routing"] |= {"path_sls": "sls", "sl2vl": "sl2vl"}
         tree["seed"] = seed
         tree["run"] = {"warmup": duration, "duration": duration, "allow_deadlock": True}
         self.tree = tree
