@@ -129,6 +129,49 @@ fn inputs_of_a_lane_take_turns() {
     assert!((found[0] - 1.0 / 3.0).abs() < 0.003 && (found[1] - 1.0 / 3.0).abs() < 0.003, "{found:?}");
 }
 
+/// The rate of each of six flows from three hosts to two, and that of the weights: at either output, lane 0 has a weight, and lanes 1 and 2 have 16.
+fn rates_at_two_outputs(weight: u8, reads: &str) -> Vec<(f64, f64)> {
+    let flows = [(0, 3, 0), (0, 4, 1), (1, 3, 1), (1, 4, 0), (2, 3, 2), (2, 4, 2)];
+    let entry = |(from, to, class)| {
+        format!(
+            r#"{{ sources = ["H{from}"], pattern = {{ to = "H{to}" }}, injection = "saturating", message = "1 GiB", service_class = {class} }}"#
+        )
+    };
+    let traffic = format!("[{}]", flows.map(entry).join(", "));
+    let arbitration = tables(&[], &[(0, weight), (1, 16), (2, 16)], 0);
+    let outcome = run(
+        STAR,
+        &[
+            ("topology", "{ single-switch = { hosts = 5 } }"),
+            ("traffic", &traffic),
+            ("host.open_messages", "2"),
+            ("links.all.reads", reads),
+            ("switch.vl_arbitration", &arbitration),
+        ],
+    );
+    let (rates, sources) = (numbers(&outcome, "flows", "accepted_gbps"), texts(&outcome, "flows", "source"));
+    let ends = sources.into_iter().zip(texts(&outcome, "flows", "destination"));
+    let expected = |(from, to): (String, String)| {
+        let is_lane_0 = matches!((from.as_str(), to.as_str()), ("H0", "H3") | ("H1", "H4"));
+        100.0 * f64::from(if is_lane_0 { weight } else { 16 }) / f64::from(weight + 32)
+    };
+    rates.into_iter().zip(ends.map(expected)).collect()
+}
+
+/// Where inputs serve several outputs, shares are those of the weights if they are read for several at once. If not, a lane may miss its
+/// turns; none starves.
+#[test]
+fn shares_hold_at_several_outputs_of_the_same_inputs() {
+    for weight in [16, 48, 112] {
+        for (rate, expected) in rates_at_two_outputs(weight, "2") {
+            assert!((rate - expected).abs() < 0.3, "{weight}: {rate} instead of {expected}");
+        }
+        for (rate, expected) in rates_at_two_outputs(weight, "1") {
+            assert!(rate > 0.5 * expected, "{weight}: {rate} instead of {expected}");
+        }
+    }
+}
+
 #[test]
 fn equal_in_any_number_of_partitions() {
     let arbitration = tables(&[(2, 255)], &[(0, 16), (1, 32)], 3);

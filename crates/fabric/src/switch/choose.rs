@@ -222,8 +222,11 @@ impl Switch {
         if self.counts_missed {
             self.miss_turns::<OPTIONAL_FEATURES, R, B, O>(context, output, &mut delay);
         }
+        let mut sendable = 0;
         let found = if OPTIONAL_FEATURES && self.vl_arbitration.is_some() {
-            self.best_of_lanes(context, output, &mut delay)
+            let found = self.best_of_lanes(context, output, &mut delay, None);
+            sendable = found.map_or(0, |(_, lanes)| lanes);
+            found.map(|(candidate, _)| candidate)
         } else {
             self.best::<OPTIONAL_FEATURES, R, B, O>(context, output, &mut delay, None)
         };
@@ -232,6 +235,9 @@ impl Switch {
         };
         if self.overdue > 0 && self.waits_for_overdue::<OPTIONAL_FEATURES, R, B, O>(context, output, packet) {
             return;
+        }
+        if OPTIONAL_FEATURES {
+            self.note_sendable(sendable);
         }
         let position = self.layout.position(usize::from(input), lane, output);
         self.grant::<OPTIONAL_FEATURES, R, B, O>(context, position, packet, out_lane);

@@ -64,11 +64,8 @@ impl Switch {
             };
             context.observer.forwarded(context.now, &grant);
         }
-        if OPTIONAL_FEATURES
-            && lost.is_none()
-            && let Some(arbitration) = &mut self.vl_arbitration
-        {
-            arbitration.charge(output, input, (out_lane, bytes));
+        if OPTIONAL_FEATURES && let Some(arbitration) = &mut self.vl_arbitration {
+            arbitration.charge(output, input, out_lane, lost.is_none().then_some(bytes));
         }
         let state = &mut self.outputs[output];
         state.queued -= blocks;

@@ -150,6 +150,12 @@ impl Switch {
                 return false;
             }
         }
+        if OPTIONAL_FEATURES && self.vl_arbitration.is_some() {
+            // Only the lane whose turn it is goes: an overdue packet of another one waits for the tables.
+            let best = self.best_of_lanes(context, output, &mut Delay::default(), None);
+            let Some((_, lanes)) = best.filter(|(best, _)| best.out_lane == out_lane) else { return false };
+            self.note_sendable(lanes);
+        }
         let (turn, deferred_input) = (self.outputs[output].last_input, self.outputs[output].deferred_input);
         self.grant::<OPTIONAL_FEATURES, R, B, O>(context, position, packet, out_lane);
         if usize::from(deferred_input) == input {
@@ -206,8 +212,12 @@ impl Switch {
         if usize::from(self.outputs[output].deferred_input) == input {
             return self.ends_too_late(context, output, (input, packet));
         }
-        let chosen =
-            self.best::<OPTIONAL_FEATURES, R, B, O>(context, output, &mut Delay::default(), Some(input));
+        let mut delay = Delay::default();
+        let chosen = if OPTIONAL_FEATURES && self.vl_arbitration.is_some() {
+            self.best_of_lanes(context, output, &mut delay, Some(input)).map(|(candidate, _)| candidate)
+        } else {
+            self.best::<OPTIONAL_FEATURES, R, B, O>(context, output, &mut delay, Some(input))
+        };
         if chosen.is_none_or(|candidate| usize::from(candidate.input) != input) {
             return false;
         }

@@ -36,10 +36,17 @@ pub struct VlTables {
 }
 
 /// The entry of a table whose turn it is, and the bytes that it may still send.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Turn {
     entry: usize,
     left: u32,
+}
+
+impl Default for Turn {
+    /// Before the first entry.
+    fn default() -> Self {
+        Self { entry: usize::MAX, left: 0 }
+    }
 }
 
 impl Turn {
@@ -54,7 +61,8 @@ impl Turn {
             return Some(self);
         }
         let count = entries.len();
-        let next = (1..=count).map(|step| (self.entry + step) % count.max(1)).find(|&entry| may(entry))?;
+        let next =
+            (1..=count).map(|step| self.entry.wrapping_add(step) % count.max(1)).find(|&entry| may(entry))?;
         Some(Self { entry: next, left: u32::from(entries[next].1) * UNIT })
     }
 }
@@ -110,16 +118,16 @@ impl OutputTurns {
 pub(super) struct VlArbitration {
     tables: Arc<VlTables>,
     outputs: Vec<OutputTurns>,
-    /// Lanes that could send when an output chose last, until its packet leaves.
+    /// Lanes among which the packet that leaves next was chosen; 0 if it was not chosen among several.
     sendable: u16,
 }
 
 impl VlArbitration {
-    /// A packet leaves by an output.
+    /// A packet of some bytes leaves by an output; none if it is lost there.
     #[inline(never)]
-    pub(super) fn charge(&mut self, output: usize, input: usize, (lane, bytes): (Vl, u32)) {
-        // One that did not wait, or that is overdue, is alone.
+    pub(super) fn charge(&mut self, output: usize, input: usize, lane: Vl, bytes: Option<u32>) {
         let lanes = std::mem::take(&mut self.sendable) | 1 << lane.0;
+        let Some(bytes) = bytes else { return };
         let turns = &mut self.outputs[output];
         turns.sent(&self.tables, lanes, (lane, bytes));
         turns.last_inputs[lane.index()] = input as u16;
@@ -137,14 +145,23 @@ impl Switch {
         self
     }
 
-    /// The packet that an output sends: of the lane whose turn it is, from the next input after the one served last on that lane.
+    /// The next packet is chosen among those of a set of lanes.
+    pub(super) fn note_sendable(&mut self, lanes: u16) {
+        if let Some(arbitration) = &mut self.vl_arbitration {
+            arbitration.sendable = lanes;
+        }
+    }
+
+    /// The packet that an output sends, or would send if the input `assumed` were not being read: of the lane whose turn it is, from the next
+    /// input after the one served last on that lane. And the lanes that could send.
     #[inline(never)]
     pub(super) fn best_of_lanes<R: RoutingFunction, B: Observer, O: Outbox>(
         &mut self,
         context: &mut PartitionContext<R, B, O>,
         output: usize,
         delay: &mut Delay,
-    ) -> Option<Candidate> {
+        assumed: Option<usize>,
+    ) -> Option<(Candidate, u16)> {
         let port = self.first_port + output as u32;
         let mut first: [Option<Candidate>; 16] = [None; 16];
         let ports = self.layout.ports;
@@ -156,7 +173,7 @@ impl Switch {
         while let Some(input) = at {
             let readable_at = context.ports.receivers[self.first_port as usize + input].readable_at;
             let mut lanes = self.requests[self.layout.request(output, input)].lanes;
-            if readable_at > context.now {
+            if readable_at > context.now && assumed != Some(input) {
                 delay.retry = delay.retry.min(readable_at);
                 lanes = 0;
             }
@@ -180,10 +197,9 @@ impl Switch {
             at = self.outputs[output].inputs.first_after(input).filter(|&next| next > input);
         }
         let sendable = (0..16).filter(|&lane| first[lane].is_some()).fold(0, |all, lane| all | 1 << lane);
-        let arbitration = self.vl_arbitration.as_mut()?;
+        let arbitration = self.vl_arbitration.as_ref()?;
         let lane = arbitration.outputs[output].lane(&arbitration.tables, sendable)?;
-        arbitration.sendable = sendable;
-        first[lane.index()]
+        Some((first[lane.index()]?, sendable))
     }
 }
 
@@ -211,17 +227,17 @@ mod tests {
     fn whole_packets_by_weight() {
         // Weights of 2 and 4 units: a packet of 128 bytes, then two.
         let low = tables(&[], &[(0, 2), (1, 4)], 0);
-        assert_eq!(order(&low, 0b11, |_| 128, 7), [1, 1, 0, 1, 1, 0, 1]);
+        assert_eq!(order(&low, 0b11, |_| 128, 7), [0, 1, 1, 0, 1, 1, 0]);
         // What exceeds the weight is still sent whole: 300 bytes count as 320, 1 byte as 64.
-        assert_eq!(order(&low, 0b11, |_| 300, 4), [1, 0, 1, 0]);
-        assert_eq!(order(&low, 0b11, |_| 1, 7), [1, 1, 1, 1, 0, 0, 1]);
+        assert_eq!(order(&low, 0b11, |_| 300, 4), [0, 1, 0, 1]);
+        assert_eq!(order(&low, 0b11, |_| 1, 7), [0, 0, 1, 1, 1, 1, 0]);
     }
 
     #[test]
     fn entries_without_weight_or_packets_are_skipped() {
         let low = tables(&[], &[(0, 1), (1, 0), (2, 1), (3, 1)], 0);
-        assert_eq!(order(&low, 0b1111, |_| 64, 5), [2, 3, 0, 2, 3]);
-        assert_eq!(order(&low, 0b0101, |_| 64, 4), [2, 0, 2, 0]);
+        assert_eq!(order(&low, 0b1111, |_| 64, 5), [0, 2, 3, 0, 2]);
+        assert_eq!(order(&low, 0b0101, |_| 64, 4), [0, 2, 0, 2]);
         assert_eq!(OutputTurns::default().lane(&low, 0b0010), None);
         assert_eq!(OutputTurns::default().lane(&low, 0), None);
     }
