@@ -1,9 +1,9 @@
 """Numbers in the prose of the pages have rows.
 
-What texts, notes, choices, tolerances and differences of `expected.toml` state, with a unit or decimals, is found by its
-form. It is proven if a row or table of its section has the value, rounded as written, or if a file of the section's runs
-has the setting. A section with so many numbers that any would be found proves nothing but by named rows. All others are
-listed in `stated/SEED.toml`, by section, as
+What texts, notes, choices, tolerances and differences of `expected.toml` state, with a unit or decimals, is found by
+its form. It is proven if a row or table of its section has the value, rounded as written, or if a file of the section's
+runs has the setting. A section with so many numbers that any would be found proves nothing but by named rows. All
+others are listed in `stated/SEED.toml`, by section, as
 
     also = ["figure-9", "threshold/trigger 0.1, ratio"]  # sections, or their rows that begin so, that count as well
     "9.1 %" = { is = 'ours("h512", "on") / 19.8 - 1' }   # follows from rows, `%` as a fraction; or arithmetic
