@@ -137,3 +137,28 @@ def both_ways(runs: Runs) -> pd.DataFrame:
         "Total throughput in GB/s: ours with H512 sending, ours with H512 silent, and in brackets that of table 4.9."
     )
     return frame
+
+
+def over_seeds(runs: Runs) -> pd.DataFrame:
+    """C1 to C4 with three seeds: off / on."""
+    rows = []
+    for experiment in ("C1", "C2", "C3", "C4"):
+        cells = {"experiment": experiment}
+        for seed in (1, 2, 3):
+            off, on = (OURS["total"]({"": runs[f"{experiment}/{c}/{seed}"]}) for c in ("off", "on"))
+            cells[f"seed {seed}"] = f"{off:.1f} / {on:.1f}"
+        rows.append(cells)
+    frame = pd.DataFrame(rows)
+    frame.attrs["caption"] = "Averages without / with congestion control, GB/s."
+    return frame
+
+
+def accepted_loads(runs: Runs) -> pd.DataFrame:
+    """Accepted load of each case with each setting."""
+    loads: dict[str, dict[str, float]] = {}
+    for name, run in runs.items():
+        case, setting, _ = name.rsplit("/", maxsplit=2)
+        loads.setdefault(case, {})[setting] = float(run.summary["accepted_load"])
+    frame = pd.DataFrame([{"case": case, **row} for case, row in loads.items()])
+    frame.attrs["caption"] = "Accepted load, a fraction of the hosts' links."
+    return frame

@@ -133,6 +133,36 @@ def single_runs(runs: Runs) -> pd.DataFrame:
     return frame
 
 
+def over_seeds(runs: Runs) -> pd.DataFrame:
+    """Figures 9 and 11 with one seed at a time."""
+    rows = []
+    for name in _cells(runs):
+        found = [{f"{name}/1": run} for run in OURS["seeds"](runs, name)]
+        shares = [100.0 * OURS["reordered"](run, name) for run in found]
+        rows.append(_spread(name, "out of order", "%", shares))
+        if name.startswith("11"):
+            rows.append(
+                _spread(name, "in the buffer, mean", "packets", [OURS["held"](run, name) for run in found])
+            )
+            most = [OURS["largest"](run, name, "most_reordering") for run in found]
+            rows.append(_spread(name, "most in the buffer", "packets", most))
+            rows.append(_spread(name, "accepted", "%", [100.0 * OURS["load"](run, name) for run in found]))
+    frame = pd.DataFrame(rows)
+    frame.attrs["caption"] = "Deviation: standard deviation of the five seeds; relative: over their mean."
+    return frame
+
+
+def _spread(name: str, what: str, unit: str, values: list[float]) -> dict[str, str]:
+    """A row of single runs."""
+    series = pd.Series(values)
+    row = {"figure": name, "quantity": what, "unit": unit}
+    row |= {f"seed {seed}": f"{value:.3g}" for seed, value in enumerate(values, start=1)}
+    return row | {
+        "deviation": f"{series.std():.2g}",
+        "relative": f"{100.0 * series.std() / series.mean():.2g}%",
+    }
+
+
 def _of_grid(runs: Runs) -> Runs:
     """The runs that are not those of figure 11(a), which stand beside for comparison."""
     return {name: run for name, run in runs.items() if name.count("/") == 3}
