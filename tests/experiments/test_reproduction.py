@@ -11,7 +11,7 @@ from fabricsim.reproduce import Figure, Outcome, Seed
 from fabricsim.reproduce.record import differences, digest, read_record
 
 PAGES = Path(__file__).resolve().parents[2] / "docs/reproduction"
-SEEDS = ["age-based-arbitration", "thesis", "wire-speed-ordering"]
+SEEDS = ["age-based-arbitration", "infiniband-verbs-mpi", "thesis", "wire-speed-ordering"]
 TIES = "probe, mesh, age, period 1: largest share over smallest"
 SETTINGS = [
     "round robin",
@@ -43,6 +43,11 @@ DIFFERS = {
         "jobs: period 8: bias 3, 2, 1 over 1, 1, 1",
         "period 4: decades between the largest and the smallest group",
         "default, 4096; 1, 1, 1: latency over round robin's",
+    ],
+    "infiniband-verbs-mpi": [
+        "step 4: A, as printed",
+        "step 4: P, as printed",
+        "packets marked at port x",
     ],
     "thesis": [
         "largest of the contributors, from 0.05 s",

@@ -28,7 +28,7 @@ from fabricsim.reproduce.expressions import evaluate
 
 HERE = Path(__file__).resolve().parent
 PAGES = HERE.parents[1] / "docs/reproduction"
-SEEDS = ["age-based-arbitration", "thesis", "wire-speed-ordering"]
+SEEDS = ["age-based-arbitration", "infiniband-verbs-mpi", "thesis", "wire-speed-ordering"]
 ORIGINS = ("in print: ", "setting: ", "not run again: ", "theory: ")
 
 SCALES = {

@@ -207,8 +207,6 @@ pub const PART: Part = Part {
 /// Virtual lanes that each service class needs.
 pub fn lanes(build: &Build) -> u8 {
     match (build.choice("topology"), build.choice("routing")) {
-        // For torus-2QoS.
-        ("torus" | "mesh" | "grid", "opensm") => 2,
         (
             _,
             "auto" | "dimension-order" | "up-down" | "up-down-adaptive" | "up-down-random" | "shortest-path"

@@ -1,0 +1,69 @@
+"""Figures of the tutorial's examples, drawn from our runs. Each function takes the runs of its figure by name."""
+
+from __future__ import annotations
+
+import numpy as np
+from matplotlib.figure import Figure
+
+from fabricsim.plots.theme import COLOURS, new_figure, style
+from fabricsim.reproduce.quantities import Runs
+from fabricsim.results import Result
+
+SENDERS = ("A", "B", "C", "P")
+
+
+def shares(runs: Runs) -> Figure:
+    """Figure 12: what each sender gets in each step."""
+    with style():
+        figure = new_figure(7.0, 3.2)
+        axes = figure.subplots()
+        width = 0.8 / len(SENDERS)
+        for number, sender in enumerate(SENDERS):
+            places = np.arange(len(runs)) + (number - 1.5) * width
+            heights = [_rate(run, sender) / 100.0 for run in runs.values()]
+            axes.bar(
+                places,
+                heights,
+                width,
+                color=COLOURS[number],
+                label=f"{sender} to {'Q' if sender == 'P' else 'R'}",
+            )
+        axes.axhline(1 / 6, color="black", linewidth=0.8, linestyle=":")
+        axes.annotate(
+            "1/6, printed for step 4", (1.25, 1 / 6), xytext=(0, 2), textcoords="offset points", fontsize=7
+        )
+        axes.set_xticks(range(len(runs)), [name.replace(", ", ",\n") for name in runs])
+        axes.set_ylabel("throughput (of a link)")
+        axes.set_title("Figure 12: congestion spreads to P")
+        axes.legend(ncols=4, fontsize=8)
+    return figure
+
+
+def rates(runs: Runs) -> Figure:
+    """Figure 13: throughput over time, without and with congestion control, and when congestion ends."""
+    named = {
+        "off": "without congestion control",
+        "on": "with congestion control",
+        "end": "B and C stop after 10 ms",
+    }
+    with style():
+        figure = new_figure(9.0, 3.0)
+        for place, (axes, (name, title)) in enumerate(
+            zip(figure.subplots(1, 3, sharey=True), named.items(), strict=True)
+        ):
+            series = runs[name].table("series")
+            for number, sender in enumerate(SENDERS):
+                one = series[series["source"] == sender]
+                binned = one.assign(bin=one["time_ns"] // 1e6).groupby("bin")["gbps"].mean()
+                axes.plot(binned.index + 0.5, binned, color=COLOURS[number], label=sender)
+            axes.set_title(f"Figure 13: {title}", fontsize=8)
+            axes.set_xlabel("time (ms)")
+            if place == 0:
+                axes.set_ylabel("throughput (Gb/s)")
+                axes.legend(ncols=2, fontsize=8)
+    return figure
+
+
+def _rate(run: Result, sender: str) -> float:
+    flows = run.flows
+    return float(flows.loc[flows["source"] == sender, "accepted_gbps"].sum())
