@@ -4,6 +4,8 @@ tables and pictures.
 
 from __future__ import annotations
 
+import re
+import tempfile
 import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -15,6 +17,7 @@ from matplotlib.figure import Figure
 import fabricsim as fs
 from fabricsim.plots import links, load_latency, save, sequence
 from fabricsim.plots.theme import COLOURS, line_look, new_figure, plain_log, style
+from fabricsim.subnets import route
 
 ROOT = Path(__file__).resolve().parents[1]
 EXPERIMENTS = ROOT / "experiments/gallery"
@@ -22,7 +25,7 @@ PAGE = ROOT / "docs/gallery.md"
 PICTURES = "gallery"
 INTRODUCTION = """# Gallery
 
-Thirteen experiments to begin with. Each is a file in `experiments/gallery/`, runs in
+Fifteen experiments to begin with. Each is a file in `experiments/gallery/`, runs in
 seconds, and is there to be changed: `--set key=value` replaces a value, `--vary key=a,b,c` runs over several. The
 tables and pictures here come from `python scripts/gallery.py`.
 """
@@ -92,6 +95,21 @@ BRING_UP = """
 With one request outstanding the time is the sum of all round trips: {each} µs for each request of the largest tree.
 With more, the manager's first switch is the bottleneck: it passes on every request and every answer, {least} µs for
 each request at best. The work is the same in all columns.
+"""
+
+
+ENGINES_TREE = """
+`ftree` gives all that a switch sends upwards different links, and carries {ftree}. `minhop`, and with it `updn` and
+`dnup`, sends much of it over the same few: {minhop}. `lash` does not balance links, and has {fullest} paths on one:
+{lash}. `sssp` counts the paths on links as it goes; `dfsssp` has the same paths and spreads them over the lanes.
+"""
+
+
+ENGINES_TORUS = """
+`minhop`, `dor`, `sssp` and `dnup` have cycles of buffers round the rings. Whether one of them closes is a matter of
+luck; the static check finds it before the traffic does. Their paths are all on service level 0, and so on lane 0.
+`lash`, `dfsssp` and `torus-2QoS` break the cycles with two to four lanes, and all paths stay as short as can be; `nue`
+does it with a single lane, by detours and fuller links: {nue}.
 """
 
 
@@ -563,6 +581,122 @@ def subnet_link_fails(file: Path) -> Shown:
     return Shown(["fabricsim run FILE --plot", "fabricsim sweep FILE"], _table(header, rows), TRAPS, figure)
 
 
+def engines_tree(file: Path) -> Shown:
+    engines, patterns = _axis(file, "routing.engine"), _axis(file, "traffic.0.pattern")
+    named = {"uniform": "uniform", "tornado": "half the tree away"}
+    loads = {
+        pattern: [
+            fs.run(file, set={"routing.engine": engine, "traffic.0.pattern": pattern}).summary[
+                "accepted_load"
+            ]
+            for engine in engines
+        ]
+        for pattern in patterns
+    }
+    reports = [route(file, engine).report for engine in engines]
+    rows = [
+        [
+            f"`{engine}`",
+            f"{report['link_load']['max']} of {report['link_load']['mean']:.0f}",
+            str(report["layers"]),
+            *(_percent(loads[pattern][number]) for pattern in patterns),
+        ]
+        for number, (engine, report) in enumerate(zip(engines, reports, strict=True))
+    ]
+    with style():
+        figure = new_figure(7.0, 3.2)
+        axes = figure.add_subplot()
+        for number, pattern in enumerate(patterns):
+            places = [place + 0.4 * (number - 0.5) for place in range(len(engines))]
+            heights = [100 * load for load in loads[pattern]]
+            axes.bar(places, heights, 0.38, color=COLOURS[number], label=named[pattern])
+        axes.set_xticks(range(len(engines)), engines)
+        axes.set(ylabel="accepted load (% of hosts' links)", ylim=(0, 105))
+        axes.set_title("4-ary 3-tree: what the tables of engines carry")
+        axes.legend(title="saturating traffic")
+    header = [
+        "engine",
+        "paths on the fullest link, of the mean",
+        "lanes",
+        *(named[pattern] for pattern in patterns),
+    ]
+    by_engine = dict(zip(engines, zip(reports, loads["uniform"], strict=True), strict=True))
+    reading = ENGINES_TREE.format(
+        ftree=_percent(by_engine["ftree"][1]),
+        minhop=_percent(by_engine["minhop"][1]),
+        lash=_percent(by_engine["lash"][1]),
+        fullest=by_engine["lash"][0]["link_load"]["max"],
+    )
+    return Shown(
+        ["fabricsim sweep FILE", "fabricsim route FILE --engine ftree --against minhop"],
+        _table(header, rows),
+        reading,
+        figure,
+    )
+
+
+def engines_torus(file: Path) -> Shown:
+    torus_2qos = "torus-2QoS"
+    engines = [*_axis(file, "routing.engine"), torus_2qos]
+    text = re.sub(r"^sl2vl = .*\n", "", file.read_text(encoding="utf-8"), flags=re.MULTILINE)
+    own_lanes = fs.Experiment(text=text, base=str(file.parent))
+    runs = {
+        engine: fs.run(own_lanes if engine == torus_2qos else file, set={"routing.engine": engine})
+        for engine in engines
+    }
+    with tempfile.TemporaryDirectory() as folder:
+        conf = Path(folder) / "torus-2QoS.conf"
+        conf.write_text(_torus_conf(file), encoding="utf-8")
+        reports = {
+            engine: route(file, engine, torus=conf if engine == torus_2qos else None).report
+            for engine in engines
+        }
+    rows = [
+        [
+            f"`{engine}`",
+            f"{reports[engine]['link_load']['max']} of {reports[engine]['link_load']['mean']:.0f}",
+            str(reports[engine]["layers"]),
+            "no cycle" if reports[engine]["deadlock"]["free"] else "cycle",
+            "deadlock" if run.status == "deadlock" else _percent(run.summary["accepted_load"]),
+        ]
+        for engine, run in runs.items()
+    ]
+    with style():
+        figure = new_figure(7.0, 3.2)
+        axes = figure.add_subplot()
+        loads = [
+            0.0 if run.status == "deadlock" else 100 * run.summary["accepted_load"] for run in runs.values()
+        ]
+        axes.bar(range(len(engines)), loads, 0.6, color=COLOURS[0])
+        for place, run in enumerate(runs.values()):
+            if run.status == "deadlock":
+                axes.annotate("deadlock", (place, 2), ha="center", rotation=90, fontsize=8)
+        axes.set_xticks(range(len(engines)), engines)
+        axes.set(ylabel="accepted load (% of hosts' links)", ylim=(0, 105))
+        axes.set_title("5x5 torus, saturating uniform traffic: engines")
+    header = ["engine", "paths on the fullest link, of the mean", "lanes", "deadlock check", "accepted"]
+    reading = ENGINES_TORUS.format(nue=_percent(runs["nue"].summary["accepted_load"]))
+    return Shown(
+        ["fabricsim sweep FILE", "fabricsim route FILE --engine dfsssp --against minhop"],
+        _table(header, rows),
+        reading,
+        figure,
+    )
+
+
+def _torus_conf(file: Path) -> str:
+    """The description of the torus for OpenSM: its size, and links of the first switch."""
+    guids = {
+        name: guid
+        for guid, name in re.findall(
+            r'^Switch.*"S-([0-9a-f]+)".*# "([^"]*)"', route(file, "minhop").fabric, re.MULTILINE
+        )
+    }
+    x, y = tomllib.loads(file.read_text(encoding="utf-8"))["topology"]["torus"]["dimensions"]
+    origin, right, up = (f"0x{guids[name]}" for name in ("S(0,0)", "S(1,0)", "S(0,1)"))
+    return f"torus {x} {y} 1m\nxp_link {origin} {right}\nyp_link {origin} {up}\n"
+
+
 GALLERY: Mapping[str, Callable[[Path], Shown]] = {
     "mesh-patterns": mesh_patterns,
     "torus-load": torus_load,
@@ -577,6 +711,8 @@ GALLERY: Mapping[str, Callable[[Path], Shown]] = {
     "ordered-transfers": ordered_transfers,
     "subnet-bring-up": subnet_bring_up,
     "subnet-link-fails": subnet_link_fails,
+    "engines-tree": engines_tree,
+    "engines-torus": engines_torus,
 }
 
 

@@ -19,7 +19,7 @@ CURE = {"routing.algorithm": "dimension-order", "switch.virtual_lanes": 2}
 def test_the_page_shows_every_file(experiments: Path) -> None:
     page = PAGE.read_text(encoding="utf-8")
     files = sorted((experiments / "gallery").glob("*.toml"))
-    assert len(files) == 13
+    assert len(files) == 15
     for file in files:
         assert f"experiments/gallery/{file.name}" in page
     pictures = re.findall(r"\]\((gallery/[^)]+)\)", page)
@@ -27,7 +27,15 @@ def test_the_page_shows_every_file(experiments: Path) -> None:
     assert all((PAGE.parent / picture).is_file() for picture in pictures)
 
 
-QUICK = ["mesh-patterns", "ring-deadlock", "parking-lot-fairness", "torus-link-fails", "subnet-link-fails"]
+QUICK = [
+    "mesh-patterns",
+    "ring-deadlock",
+    "parking-lot-fairness",
+    "torus-link-fails",
+    "subnet-link-fails",
+    "engines-tree",
+    "engines-torus",
+]
 """Experiments whose runs take a few seconds together. The others have larger tables of the same make."""
 
 
