@@ -44,6 +44,7 @@ fn packet(source: u32, destination: u32, kind: PacketKind, fecn: bool) -> Packet
         hops: 1,
         tag: 0,
         age: 0,
+        service_level: 0,
         kind,
         fecn,
         becn: kind == PacketKind::Notification,

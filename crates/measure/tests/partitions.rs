@@ -53,6 +53,7 @@ fn packet() -> impl Strategy<Value = (Packet, Time)> {
                 hops,
                 tag: 0,
                 age: 0,
+                service_level: 0,
                 kind: PacketKind::Data,
                 fecn: false,
                 becn: false,

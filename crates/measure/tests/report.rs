@@ -42,6 +42,7 @@ fn packet(source: u32, destination: u32, created: Time, injected: Time) -> Packe
         hops: 2,
         tag: 0,
         age: 0,
+        service_level: 0,
         kind: PacketKind::Data,
         fecn: false,
         becn: false,

@@ -328,6 +328,7 @@ mod tests {
             hops: 1,
             tag: 0,
             age: 0,
+            service_level: 0,
             kind: fabricsim_model::PacketKind::Data,
             fecn: false,
             becn: false,
