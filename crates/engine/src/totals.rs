@@ -57,3 +57,52 @@ pub(crate) fn fingerprint(packet: &Packet, delivered: u64) -> u64 {
     h = (h ^ (h >> 33)).wrapping_mul(0xc4ce_b9fe_1a85_ec53);
     h ^ (h >> 33)
 }
+
+#[cfg(test)]
+mod tests {
+    use fabricsim_model::PacketKind;
+    use fabricsim_units::{HostId, Time};
+
+    use super::*;
+
+    /// Each bit of what is hashed counts: another source, destination, number of hops or time is another fingerprint.
+    #[test]
+    fn fingerprints_depend_on_every_bit() {
+        let of = |source: u32, destination: u32, sequence: u32, hops: u16, delivered: u64| {
+            let packet = Packet {
+                first: true,
+                source: HostId(source),
+                destination: HostId(destination),
+                created: Time::ZERO,
+                injected: Time::ZERO,
+                bytes: 1,
+                sequence,
+                stream: 0,
+                hops,
+                tag: 0,
+                age: 0,
+                kind: PacketKind::Data,
+                fecn: false,
+                becn: false,
+                last: false,
+            };
+            fingerprint(&packet, delivered)
+        };
+        for (number, id, hops, time) in
+            [(0, 0, 0, 0), (u32::MAX, u32::MAX, u16::MAX, u64::MAX), (77, 1234, 5, 678_901_234)]
+        {
+            let plain = of(id, id, number, hops, time);
+            for bit in 0..32 {
+                assert_ne!(plain, of(id ^ 1 << bit, id, number, hops, time), "source, bit {bit}");
+                assert_ne!(plain, of(id, id ^ 1 << bit, number, hops, time), "destination, bit {bit}");
+                assert_ne!(plain, of(id, id, number ^ 1 << bit, hops, time), "sequence, bit {bit}");
+            }
+            for bit in 0..16 {
+                assert_ne!(plain, of(id, id, number, hops ^ 1 << bit, time), "hops, bit {bit}");
+            }
+            for bit in 0..64 {
+                assert_ne!(plain, of(id, id, number, hops, time ^ 1 << bit), "time, bit {bit}");
+            }
+        }
+    }
+}

@@ -76,4 +76,24 @@ mod tests {
             }
         }
     }
+
+    /// Epochs left out after a pause are those that can no longer be visible.
+    #[test]
+    fn epochs_that_can_be_visible_are_needed() {
+        for delay in [Time(1), Time(2), Time(7), Time::ns(40)] {
+            let mut load_broadcast = LoadBroadcast::new(1, delay);
+            let mut epoch = 0;
+            for now in [3, 9, 10, 57, 1000].map(|pause| pause * delay.0 + pause % 3) {
+                let first = load_broadcast.next_needed(epoch, Time(now));
+                let visible = (now - delay.0) / load_broadcast.period.0;
+                assert!(first >= epoch && first <= visible.max(epoch) && visible < first + DEPTH, "{first}");
+                epoch = first;
+                while load_broadcast.time_of(epoch) <= Time(now) {
+                    load_broadcast.publish(epoch, 0, epoch as u32);
+                    epoch += 1;
+                }
+                assert_eq!(u64::from(load_broadcast.seen(0, Time(now))), visible);
+            }
+        }
+    }
 }

@@ -70,3 +70,31 @@ pub(crate) fn any<T, V: crate::View>(of: impl Iterator<Item = T>, view: &mut V) 
     }
     chosen
 }
+
+#[cfg(test)]
+mod tests {
+    use fabricsim_model::Random;
+
+    use super::any;
+    use crate::testing::Recorded;
+
+    /// Each of n is drawn with probability 1/n: within five standard deviations of a binomial distribution.
+    #[test]
+    fn any_of_several_is_as_probable_as_another() {
+        const DRAWS: u32 = 4000;
+        let mut view = Recorded { random: Random::new(1, 2, 3), asked: Vec::new() };
+        assert_eq!(any(std::iter::empty::<usize>(), &mut view), None);
+        for n in 1..6_usize {
+            let mut counts = vec![0_u32; n];
+            (0..DRAWS).for_each(|_| counts[any(0..n, &mut view).unwrap()] += 1);
+            let probability = 1.0 / n as f64;
+            let deviation = (f64::from(DRAWS) * probability * (1.0 - probability)).sqrt();
+            for count in counts {
+                assert!(
+                    (f64::from(count) - f64::from(DRAWS) * probability).abs() <= 5.0 * deviation,
+                    "{count} of {n}"
+                );
+            }
+        }
+    }
+}

@@ -272,7 +272,7 @@ mod tests {
     use super::*;
     use crate::deadlock::{Verdict, check_among};
     use crate::samples::{graph, hosts, try_router};
-    use crate::testing::{arrives, network};
+    use crate::testing::{arrives, network, route};
     use crate::{check, path};
 
     const TOPOLOGIES: [(&str, u8); 4] = [
@@ -313,6 +313,26 @@ mod tests {
             let router = HyperX::new(&graph, shape, policy, 16).unwrap().on_one_lane();
             let verdict = check_among(&router, 1, &graph, &[hosts(&graph).collect()]);
             assert!(matches!(verdict, Verdict::Cyclic { .. }), "{policy:?}: {verdict:?}");
+        }
+    }
+
+    /// Valiant's via is any switch with the same probability. From the first to the second of five switches that is a detour in
+    /// three of five cases, within five standard deviations of a binomial distribution.
+    #[test]
+    fn valiant_draws_any_switch() {
+        const DRAWS: u32 = 2000;
+        let (graph, router) = network(TOPOLOGIES[0].0, "algorithm = \"valiant\"", 2);
+        let mut counts = [0_u32; 5];
+        for seed in 0..u64::from(DRAWS) {
+            let taken = route(&graph, &router, (HostId(0), HostId(1)), seed);
+            counts[taken[0].0.index()] += 1;
+        }
+        for (count, probability) in counts.into_iter().zip([0.0, 0.4, 0.2, 0.2, 0.2]) {
+            let mean = f64::from(DRAWS) * probability;
+            assert!(
+                (f64::from(count) - mean).abs() <= 5.0 * (mean * (1.0 - probability)).sqrt(),
+                "{counts:?}"
+            );
         }
     }
 }

@@ -139,7 +139,10 @@ fn a_switch_loses_what_is_in_its_buffers() {
     assert_eq!((on_links, inside, outcome.totals.injected), (5, 25, 81));
     let outcome = run(LINE, &[slow, ("faults.plan", &failing("S(1)")), ("faults.waiting", "\"hold\"")]);
     balanced(&outcome);
-    assert_eq!(lost(&outcome).0, 5);
+    // The second switch is as fast as the link: one packet comes in, one goes out. The sender's switch takes all others.
+    let (on_links, inside) = lost(&outcome);
+    assert_eq!((on_links, outcome.totals.injected), (5, 100));
+    assert!(inside <= 2, "{inside}");
 }
 
 /// A link of a switch that comes back before the link does is held, or discards, as any other failed link.

@@ -304,6 +304,12 @@ mod tests {
         detector.waits((0, Vl(0)), (2, Vl(0)), 20);
         assert!(!detector.leaves(departure(0, 1), false, || Random::new(1, 1, 1)).marked);
         assert!(leaves(&mut detector, departure(0, 1)).marked);
+        let red = Red::new(RedRule { k_min: 4, k_max: 8, p_max: 0.5 });
+        let mut detector = Detector::new(3, 1, Detection::Red(red));
+        detector.waits((0, Vl(0)), (2, Vl(0)), 9);
+        assert!(!detector.leaves(departure(0, 1), false, || Random::new(1, 1, 1)).marked);
+        assert!(leaves(&mut detector, departure(0, 4)).marked, "8 blocks wait");
+        assert!(!leaves(&mut detector, departure(0, 1)).marked, "4 blocks wait");
     }
 
     #[test]

@@ -115,3 +115,100 @@ impl Switch {
         context.routing.choose(at, &slot.packet, &mut slot.route_state, &mut local_load_view)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use fabricsim_model::PacketKind;
+    use fabricsim_spec::{Arbiter, CreditReturn, Queueing, Selection, Switching};
+    use fabricsim_units::{HostId, Vl};
+
+    use super::*;
+    use crate::{LaneCredits, RampPool};
+
+    const PACKET: Packet = Packet {
+        first: true,
+        source: HostId(0),
+        destination: HostId(1),
+        created: Time::ZERO,
+        injected: Time::ZERO,
+        bytes: 1,
+        sequence: 0,
+        stream: 0,
+        hops: 0,
+        tag: 0,
+        age: 0,
+        kind: PacketKind::Data,
+        fecn: false,
+        becn: false,
+        last: false,
+    };
+
+    fn rules(load_of_lane: bool) -> Rules {
+        Rules {
+            queueing: Queueing::Voq,
+            switching: Switching::CutThrough,
+            credit_return: CreditReturn::Block,
+            credit_delay: Time::ZERO,
+            arbiter: Arbiter::RoundRobin,
+            lanes_per_class: 2,
+            priority_lanes: 0,
+            least_space: 0,
+            report_grants: false,
+            hop_choices: 0,
+            waiting_mask: u32::MAX,
+            load_of_lane,
+            seed: 0,
+        }
+    }
+
+    /// Two classes of two lanes; buffers of 10, 20 and 30 blocks at the ports' other ends, of which lane v has 1 << v in use.
+    #[test]
+    fn load_and_capacity_are_of_the_port_and_the_class() {
+        let lane = |capacity: u32, number: u32| {
+            let mut lane = LaneCredits::new(capacity);
+            lane.free -= 1 << number;
+            lane
+        };
+        let lanes = [10, 20, 30].into_iter().flat_map(|capacity| (0..4).map(move |v| lane(capacity, v)));
+        let mut ports = Ports {
+            senders: Table::new(Vec::new()),
+            receivers: Table::new(Vec::new()),
+            lanes: Table::new(lanes.collect()),
+            whole: Table::new(Vec::new()),
+            lane_count: 4,
+            ramps: RampPool::new(64),
+            sinks: Table::new(Vec::new()),
+            retries: Table::new(Vec::new()),
+            selection: Selection::RoundRobin,
+        };
+        let outputs = Table::new([0, 100].map(|queued| Output { queued, ..Output::new(2) }).to_vec());
+        for (load_of_lane, first_class, expected) in [
+            (false, true, [3, 103]),
+            (false, false, [12, 112]),
+            (true, true, [2, 102]),
+            (true, false, [8, 108]),
+        ] {
+            let mut view = LocalLoadView {
+                outputs: &outputs,
+                ports: &mut ports,
+                rules: &rules(load_of_lane),
+                load_broadcast: &LoadBroadcast::default(),
+                packet: &PACKET,
+                at: SwitchId(0),
+                first_port: 1,
+                failures: None,
+                class: if first_class { 0..2 } else { 2..4 },
+                now: Time::ZERO,
+                random: None,
+            };
+            let second = Lanes { first: Vl(1), count: 1 };
+            for (port, expected) in [0, 1].map(PortNo).into_iter().zip(expected) {
+                assert_eq!(view.load(port, second), expected, "{port:?} {load_of_lane} {first_class}");
+                let capacity = 20 + 10 * u32::from(port.0);
+                assert_eq!(view.capacity(port, second), capacity);
+                assert_eq!(view.capacity(port, Lanes { first: Vl(0), count: 2 }), 2 * capacity);
+                assert!(view.exceeds(port, second, expected - 1) && !view.exceeds(port, second, expected));
+            }
+        }
+    }
+}
