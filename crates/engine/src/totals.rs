@@ -81,6 +81,7 @@ mod tests {
                 hops,
                 tag: 0,
                 age: 0,
+                service_level: 0,
                 kind: PacketKind::Data,
                 fecn: false,
                 becn: false,

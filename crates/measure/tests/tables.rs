@@ -57,6 +57,7 @@ fn packet(destination: u32, created: Time, injected: Time) -> Packet {
         hops: 2,
         tag: 0,
         age: 0,
+        service_level: 0,
         kind: PacketKind::Data,
         fecn: false,
         becn: false,

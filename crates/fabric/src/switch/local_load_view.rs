@@ -137,6 +137,7 @@ mod tests {
         hops: 0,
         tag: 0,
         age: 0,
+        service_level: 0,
         kind: PacketKind::Data,
         fecn: false,
         becn: false,
