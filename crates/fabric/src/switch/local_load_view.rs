@@ -152,6 +152,7 @@ mod tests {
             credit_delay: Time::ZERO,
             arbiter: Arbiter::RoundRobin,
             lanes_per_class: 2,
+            has_levels_of_paths: false,
             priority_lanes: 0,
             least_space: 0,
             report_grants: false,
