@@ -677,7 +677,7 @@ def engines_torus(file: Path) -> Shown:
     header = ["engine", "paths on the fullest link, of the mean", "lanes", "deadlock check", "accepted"]
     reading = ENGINES_TORUS.format(nue=_percent(runs["nue"].summary["accepted_load"]))
     return Shown(
-        ["fabricsim sweep FILE", "fabricsim route FILE --engine dfsssp --against minhop"],
+        ["fabricsim sweep FILE  # exit code 3", "fabricsim route FILE --engine dfsssp --against minhop"],
         _table(header, rows),
         reading,
         figure,
