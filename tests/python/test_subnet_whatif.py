@@ -36,7 +36,8 @@ mtu = "1 KiB"
 duration = "1 us"
 """
 TREE = FABRIC.format(topology="fat-tree", size="arity = 4\nlevels = 3")
-TORUS = FABRIC.format(topology="torus", size="dimensions = [5, 5]")
+# With buffers for four packets, so that a cycle of buffers closes soon.
+TORUS = FABRIC.format(topology="torus", size="dimensions = [5, 5]").replace("16 KiB", "4 KiB")
 MESH = FABRIC.format(topology="mesh", size="dimensions = [3, 3]")
 
 
