@@ -205,7 +205,7 @@ impl<'a> Balancer<'a> {
         if self.lmc == 0 || port == 0 {
             return;
         }
-        let (node, back) = self.behind(port);
+        let Some((node, back)) = self.behind(port) else { return };
         let by_port = self.rules.dimension_order;
         let used = &mut self.used[end];
         match used.iter_mut().find(|used| used.node == node && (!by_port || used.port == back)) {
@@ -214,15 +214,15 @@ impl<'a> Balancer<'a> {
         }
     }
 
-    /// Node and port at the other end of a port.
-    fn behind(&self, port: usize) -> (usize, u8) {
+    /// Node and port at the other end of a port; none if nothing is known there, as while a cable fails in a sweep.
+    fn behind(&self, port: usize) -> Option<(usize, u8)> {
         match self.fabric.peers(self.at)[port] {
-            Peer::Switch(next, back) => (self.fabric.switches[next as usize].index(), back),
+            Peer::Switch(next, back) => Some((self.fabric.switches[next as usize].index(), back)),
             Peer::End(end) if end != NONE => {
                 let id = self.fabric.ends[end as usize].id;
-                (id.node.index(), id.port)
+                Some((id.node.index(), id.port))
             }
-            _ => (usize::MAX, 0),
+            _ => None,
         }
     }
 
@@ -258,8 +258,8 @@ impl<'a> Balancer<'a> {
         if self.rules.dimension_order
             && let Some(&first) = ports.first()
         {
-            let node = self.behind(first).0;
-            ports.retain(|&port| self.behind(port).0 == node);
+            let node = self.behind(first).map(|behind| behind.0);
+            ports.retain(|&port| self.behind(port).map(|behind| behind.0) == node);
         }
         let candidates: Vec<Candidate> = ports.into_iter().map(|port| self.candidate(end, port)).collect();
         let mut choice = Choice::default();
@@ -295,7 +295,7 @@ impl<'a> Balancer<'a> {
         if self.lmc == 0 {
             return candidate;
         }
-        let (node, back) = self.behind(port);
+        let Some((node, back)) = self.behind(port) else { return candidate };
         let nodes = &self.fabric.subnet.nodes;
         let used = &self.used[end];
         let same: Option<&Used> = if self.rules.dimension_order {

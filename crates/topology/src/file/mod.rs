@@ -139,8 +139,11 @@ fn line_at(bytes: &[u8], at: usize) -> usize {
 pub(crate) fn build(context: &BuilderInput<'_>, path: &str) -> Result<Graph, SpecError> {
     let key = "topology.file.path";
     let full = context.base_dir.join(path);
-    let failed =
-        |error: std::io::Error| context.error(key, format!("cannot read {}: {error}", full.display()));
+    // Other endings are those of InfiniBand subnets; or a slip.
+    let failed = |error: std::io::Error| {
+        let ending = Format::of_path(&full).err().map(|message| format!("; {message}")).unwrap_or_default();
+        context.error(key, format!("cannot read {}: {error}{ending}", full.display()))
+    };
     let mut bytes = Vec::new();
     let file = std::fs::File::open(&full).map_err(failed)?;
     file.take(LARGEST_FILE + 1).read_to_end(&mut bytes).map_err(failed)?;
