@@ -16,7 +16,14 @@ pub struct Known {
     pub rare: bool,
 }
 
-pub const KNOWN: &[Known] = &[];
+pub const KNOWN: &[Known] = &[Known {
+    name: "After a failure, some transfers take longer to end than one can wait: go-back-N whose copies fill the fabric, and rate control over \
+           links on which nearly every packet has bit errors, sent tens of milliseconds for microseconds of traffic.",
+    when: |space, point| space.choice(point, "faults") != "none" && space.choice(point, "drain") == "empty",
+    check: "an emptied run is empty",
+    message: "",
+    rare: false,
+}];
 
 /// The number of the known defect that a failure is of.
 pub fn known(space: &Space, point: &Point, check: &str, message: &str) -> Option<usize> {
