@@ -79,7 +79,10 @@ def test_run_prints_a_short_section(file: Path, command: Command) -> None:
     assert "requests: requests retransmitted" in " ".join(lines)
     (heading,) = [line for line in lines if line.startswith("┃ messages of ")]
     assert heading.count("completion") == 5
-    assert {line.split()[1] for line in lines if line.startswith(("│ long ", "│ short "))} == {"long", "short"}
+    assert {line.split()[1] for line in lines if line.startswith(("│ long ", "│ short "))} == {
+        "long",
+        "short",
+    }
     assert (
         "transport"
         not in command("run", file, "--set", "transport.mode=none", "--set", "transport.loss=0").out
