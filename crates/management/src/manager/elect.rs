@@ -33,10 +33,17 @@ impl Manager {
     /// Answers a question of another manager, or obeys it.
     pub fn answer(&mut self, request: &DirectedSmp, now: Time) -> DirectedSmp {
         self.act_count += 1;
-        if request.method == Method::SET && request.modifier == HAND_OVER && self.state == SmState::STANDBY {
-            self.state = SmState::MASTER;
-            self.requests.clear();
-            self.begin_sweep(SweepCause::HandOver, now);
+        if request.method == Method::SET && request.modifier == HAND_OVER {
+            match self.state {
+                SmState::STANDBY => {
+                    self.state = SmState::MASTER;
+                    self.requests.clear();
+                    self.begin_sweep(SweepCause::HandOver, now);
+                }
+                // Two parts of a subnet, each with a master, have become one: its part is larger now.
+                SmState::MASTER => self.sweep_soon(SweepCause::HandOver, now),
+                _ => {}
+            }
         }
         let answer = DirectedSmp { method: Method::GET_RESP, ..*request };
         answer.with(&SmpAttribute::SMInfo(self.info()), request.modifier).unwrap_or(answer)
@@ -68,7 +75,7 @@ impl Manager {
             (_, _, best) => best,
         };
         let Some(ahead) = ahead else { return true };
-        if is_master && ahead.info.state == SmState::STANDBY {
+        if is_master {
             let attribute = SmpAttribute::SMInfo(self.info());
             self.requests.push(Request::set(Purpose::HandOver, attribute, HAND_OVER, &ahead.path));
         }

@@ -227,7 +227,8 @@ impl Manager {
         self.counters.traps += 1;
         let header = trap.header.response();
         self.ready.push(Outgoing::ByLid(lid, Smp { header, ..*trap }));
-        if self.state == SmState::MASTER {
+        // The first discovery may have passed the place already.
+        if matches!(self.state, SmState::MASTER | SmState::DISCOVERING) {
             self.sweep_soon(SweepCause::Trap, now);
         }
     }

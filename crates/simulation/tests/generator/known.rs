@@ -17,9 +17,9 @@ pub struct Known {
 }
 
 pub const KNOWN: &[Known] = &[Known {
-    name: "After a failure, some transfers take longer to end than one can wait: go-back-N whose copies fill the fabric, and rate control over \
-           links on which nearly every packet has bit errors, sent tens of milliseconds for microseconds of traffic.",
-    when: |space, point| space.choice(point, "faults") != "none" && space.choice(point, "drain") == "empty",
+    name: "A link that comes back while a manager's sweep has passed it stays inactive, if there are no traps: the manager clears the \
+           switch's PortStateChange when it sets the table, as OpenSM does.",
+    when: |space, point| space.choice(point, "faults") != "none" && space.choice(point, "manager") != "none",
     check: "an emptied run is empty",
     message: "",
     rare: false,

@@ -95,7 +95,9 @@ fn write(build: &mut Build) {
     draft.text("close", draw.pick(&["idle", "end"]));
     // Longer than a packet can be in these networks: with less, copies fill the network and every one of them is late.
     draft.text("timeout", format!("{} us", draw.pick(&[40, 50]) * hosts.div_ceil(8)));
-    draft.text("lifetime", draw.pick(&["1 ms", "2 ms"]));
+    // Many senders wait for few connections of a target, each of which lasts as long as this.
+    let lifetimes = if scarce && hosts > 16 { ["50 us", "100 us"] } else { ["1 ms", "2 ms"] };
+    draft.text("lifetime", draw.pick(&lifetimes));
     if scarce {
         let packets = draw.range(1, 4);
         draft.section("[transport.target]");
