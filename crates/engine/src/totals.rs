@@ -69,24 +69,8 @@ mod tests {
     #[test]
     fn fingerprints_depend_on_every_bit() {
         let of = |source: u32, destination: u32, sequence: u32, hops: u16, delivered: u64| {
-            let packet = Packet {
-                first: true,
-                source: HostId(source),
-                destination: HostId(destination),
-                created: Time::ZERO,
-                injected: Time::ZERO,
-                bytes: 1,
-                sequence,
-                stream: 0,
-                hops,
-                tag: 0,
-                age: 0,
-                service_level: 0,
-                kind: PacketKind::Data,
-                fecn: false,
-                becn: false,
-                last: false,
-            };
+            let ends = (HostId(source), HostId(destination));
+            let packet = Packet { sequence, hops, ..Packet::new(PacketKind::Data, ends, 1, Time::ZERO) };
             fingerprint(&packet, delivered)
         };
         for (number, id, hops, time) in

@@ -32,24 +32,9 @@ fn recorder(algorithm: CongestionAlgorithm) -> Recorder {
 }
 
 fn packet(source: u32, destination: u32, kind: PacketKind, fecn: bool) -> Packet {
-    Packet {
-        first: true,
-        source: HostId(source),
-        destination: HostId(destination),
-        created: Time(0),
-        injected: Time(0),
-        bytes: 64,
-        sequence: 0,
-        stream: 0,
-        hops: 1,
-        tag: 0,
-        age: 0,
-        service_level: 0,
-        kind,
-        fecn,
-        becn: kind == PacketKind::Notification,
-        last: false,
-    }
+    let ends = (HostId(source), HostId(destination));
+    let becn = kind == PacketKind::Notification;
+    Packet { hops: 1, fecn, becn, last: false, ..Packet::new(kind, ends, 64, Time::ZERO) }
 }
 
 fn report(recorder: &Recorder, hosts: u32, end: u64) -> Report {

@@ -41,24 +41,9 @@ fn packet() -> impl Strategy<Value = (Packet, Time)> {
     (ends, 0_u64..10_000, 0_u64..3_000, 0_u64..3_000).prop_map(
         |((source, destination, hops, bytes), made, wait, travel)| {
             let injected = Time(made + wait);
-            let packet = Packet {
-                first: true,
-                source: HostId(source),
-                destination: HostId(destination),
-                created: Time(made),
-                injected,
-                bytes,
-                sequence: 0,
-                stream: 0,
-                hops,
-                tag: 0,
-                age: 0,
-                service_level: 0,
-                kind: PacketKind::Data,
-                fecn: false,
-                becn: false,
-                last: false,
-            };
+            let ends = (HostId(source), HostId(destination));
+            let packet = Packet::new(PacketKind::Data, ends, bytes, injected);
+            let packet = Packet { created: Time(made), hops, last: false, ..packet };
             (packet, injected + Time(travel))
         },
     )

@@ -30,24 +30,8 @@ fn names(hosts: u32, ports: u32) -> Names {
 }
 
 fn packet(source: u32, destination: u32, created: Time, injected: Time) -> Packet {
-    Packet {
-        first: true,
-        source: HostId(source),
-        destination: HostId(destination),
-        created,
-        injected,
-        bytes: SIZE,
-        sequence: 0,
-        stream: 0,
-        hops: 2,
-        tag: 0,
-        age: 0,
-        service_level: 0,
-        kind: PacketKind::Data,
-        fecn: false,
-        becn: false,
-        last: false,
-    }
+    let ends = (HostId(source), HostId(destination));
+    Packet { created, hops: 2, last: false, ..Packet::new(PacketKind::Data, ends, SIZE, injected) }
 }
 
 fn outcome(end: Time, hosts: u32, offers: &[(u32, Option<u32>, u64)]) -> Outcome {

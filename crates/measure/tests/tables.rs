@@ -45,24 +45,8 @@ fn outcome() -> Outcome {
 }
 
 fn packet(destination: u32, created: Time, injected: Time) -> Packet {
-    Packet {
-        first: true,
-        source: HostId(0),
-        destination: HostId(destination),
-        created,
-        injected,
-        bytes: 1000,
-        sequence: 0,
-        stream: 0,
-        hops: 2,
-        tag: 0,
-        age: 0,
-        service_level: 0,
-        kind: PacketKind::Data,
-        fecn: false,
-        becn: false,
-        last: false,
-    }
+    let ends = (HostId(0), HostId(destination));
+    Packet { created, hops: 2, last: false, ..Packet::new(PacketKind::Data, ends, 1000, injected) }
 }
 
 fn column(report: &Report, table: &str, name: &str) -> Data {

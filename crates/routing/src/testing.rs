@@ -95,24 +95,7 @@ impl View for RefCell<LanesAsked> {
 
 /// A packet that has not moved.
 pub(crate) fn packet(source: HostId, destination: HostId) -> Packet {
-    Packet {
-        source,
-        destination,
-        created: Time::ZERO,
-        injected: Time::ZERO,
-        bytes: 64,
-        sequence: 0,
-        stream: 0,
-        hops: 0,
-        tag: 0,
-        age: 0,
-        service_level: 0,
-        kind: PacketKind::Data,
-        fecn: false,
-        becn: false,
-        first: true,
-        last: true,
-    }
+    Packet::new(PacketKind::Data, (source, destination), 64, Time::ZERO)
 }
 
 /// The route of a packet among loads and draws of `seed`: the switch at the end of each link between switches, and the lane.

@@ -125,25 +125,6 @@ mod tests {
     use super::*;
     use crate::{LaneCredits, RampPool};
 
-    const PACKET: Packet = Packet {
-        first: true,
-        source: HostId(0),
-        destination: HostId(1),
-        created: Time::ZERO,
-        injected: Time::ZERO,
-        bytes: 1,
-        sequence: 0,
-        stream: 0,
-        hops: 0,
-        tag: 0,
-        age: 0,
-        service_level: 0,
-        kind: PacketKind::Data,
-        fecn: false,
-        becn: false,
-        last: false,
-    };
-
     fn rules(load_of_lane: bool) -> Rules {
         Rules {
             queueing: Queueing::Voq,
@@ -183,6 +164,7 @@ mod tests {
             retries: Table::new(Vec::new()),
             selection: Selection::RoundRobin,
         };
+        let packet = Packet::new(PacketKind::Data, (HostId(0), HostId(1)), 1, Time::ZERO);
         let outputs = Table::new([0, 100].map(|queued| Output { queued, ..Output::new(2) }).to_vec());
         for (load_of_lane, first_class, expected) in [
             (false, true, [3, 103]),
@@ -195,7 +177,7 @@ mod tests {
                 ports: &mut ports,
                 rules: &rules(load_of_lane),
                 load_broadcast: &LoadBroadcast::default(),
-                packet: &PACKET,
+                packet: &packet,
                 at: SwitchId(0),
                 first_port: 1,
                 failures: None,

@@ -316,24 +316,9 @@ mod tests {
     use crate::grid::Grid;
 
     fn packet(source: u32, destination: u32) -> Packet {
-        Packet {
-            first: true,
-            source: HostId(source),
-            destination: HostId(destination),
-            created: Time(0),
-            injected: Time(0),
-            bytes: 10,
-            sequence: 0,
-            stream: 0,
-            hops: 1,
-            tag: 0,
-            age: 0,
-            service_level: 0,
-            kind: fabricsim_model::PacketKind::Data,
-            fecn: false,
-            becn: false,
-            last: false,
-        }
+        let ends = (HostId(source), HostId(destination));
+        let packet = Packet::new(fabricsim_model::PacketKind::Data, ends, 10, Time::ZERO);
+        Packet { hops: 1, last: false, ..packet }
     }
 
     fn axis() -> Axis {
