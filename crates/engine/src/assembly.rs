@@ -5,10 +5,10 @@ mod ports;
 
 use std::sync::Arc;
 
-use fabricsim_fabric::{Ports, ReadPorts, Rules, Sender, StagingRules, Switch, Table, VlTables};
+use fabricsim_fabric::{Ports, ReadPorts, Rules, Sender, StagingRules, Switch, Table, VlTables, VlTurns};
 use fabricsim_model::Observer;
 use fabricsim_routing::{Router, RoutingFunction};
-use fabricsim_spec::{Allocation, Experiment, Load, Queueing, SendWhen, Staging, VlWeight};
+use fabricsim_spec::{Allocation, Experiment, Load, Queueing, SendWhen, Staging, VlArbitration, VlWeight};
 use fabricsim_topology::{Graph, Node};
 use fabricsim_units::{Bytes, HostId, LinkId, Rate, Time, Vl};
 use fabricsim_workload::{Source, StreamInfo};
@@ -69,7 +69,8 @@ pub(crate) fn assemble<B: Observer>(
                 rules: &rules,
                 control: control.as_ref(),
                 ages: ages.as_ref(),
-                vl_tables: vl_tables(experiment),
+                vl_tables: experiment.switch.vl_arbitration.as_ref().map(vl_tables),
+                vl_tables_of_hosts: experiment.host.vl_arbitration.as_ref().map(vl_tables),
                 classes: &classes,
                 transport: transport.as_ref(),
             };
@@ -133,8 +134,9 @@ struct Common<'a> {
     rules: &'a Rules,
     control: Option<&'a Builder<'a>>,
     ages: Option<&'a AgingBuilder>,
-    /// Arbitration among virtual lanes.
+    /// Arbitration among virtual lanes at switches, and at adapters.
     vl_tables: Option<Arc<VlTables>>,
+    vl_tables_of_hosts: Option<Arc<VlTables>>,
     /// The service class of each stream.
     classes: &'a Arc<[u8]>,
     transport: Option<&'a Arc<OrderingRules>>,
@@ -198,12 +200,11 @@ fn entities(common: &Common<'_>, places: &[PortPlan], ports: Ports, sources: &mu
     parts
 }
 
-/// The tables of arbitration among virtual lanes, if the experiment has them.
-fn vl_tables(experiment: &Experiment) -> Option<Arc<VlTables>> {
-    let given = experiment.switch.vl_arbitration.as_ref()?;
+/// Tables of arbitration among virtual lanes.
+fn vl_tables(given: &VlArbitration) -> Arc<VlTables> {
     let entries = |list: &[VlWeight]| list.iter().map(|entry| (Vl(entry.vl), entry.weight)).collect();
     let (high, low) = (entries(&given.high), entries(&given.low));
-    Some(Arc::new(VlTables { high, low, high_limit: given.high_limit }))
+    Arc::new(VlTables { high, low, high_limit: given.high_limit })
 }
 
 fn staging(experiment: &Experiment) -> StagingRules {
@@ -232,10 +233,13 @@ fn adapter(common: &Common<'_>, id: HostId, (port, sender): (u32, &Sender), app:
             Protocol::Datagram(DatagramEndpoint::new(id, spec.mtu.0 as u32, usize::from(spec.open_messages)))
         }
     };
+    let vl_turns = common.vl_tables_of_hosts.as_ref().map(|tables| Box::new(VlTurns::new(tables)));
     let chain = Chain {
         id,
         port,
         app,
+        is_plain: common.control.is_none() && vl_turns.is_none(),
+        vl_turns,
         pacing: common.control.map(|control| Box::new(control.pacing(id, sender))),
         service_classes: Arc::clone(common.classes),
         sent: 0,

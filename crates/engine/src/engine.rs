@@ -252,7 +252,7 @@ impl<B: Observer> Engine<B> {
     }
 
     /// A host, as its number in its partition.
-    fn host(&mut self, id: HostId) -> (&mut Partition<B>, usize) {
+    pub(crate) fn host(&mut self, id: HostId) -> (&mut Partition<B>, usize) {
         let found = self.partitions.iter().enumerate().find_map(|(number, partition)| {
             // The adapters of a partition are in the order of their hosts.
             let place = partition.adapters.binary_search_by_key(&id, Adapter::id).ok()?;

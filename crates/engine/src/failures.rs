@@ -7,6 +7,7 @@
 
 use std::sync::Arc;
 
+use fabricsim_fabric::VlTables;
 use fabricsim_model::Observer;
 use fabricsim_routing::Router;
 use fabricsim_units::{HostId, LinkId, PortNo, SwitchId};
@@ -90,13 +91,44 @@ impl<B: Observer> Engine<B> {
         Arc::make_mut(&mut partition.context.routing).set_entry(switch, to, port)
     }
 
-    /// Gives every path the lane of its layer, if the routing has forwarding tables: packets that hosts send from now on take it. `lane`
-    /// returns the lane between two of the `hosts`, less than `lanes`.
-    pub fn set_layers(&mut self, hosts: usize, lanes: u8, lane: impl Fn(HostId, HostId) -> u8) {
+    /// Gives every path between hosts a service level, if the routing has forwarding tables: packets that hosts send from now on have it.
+    /// Without SL2VL tables their lane is the level modulo `lanes`.
+    pub fn set_levels(&mut self, hosts: usize, lanes: u8, level: impl Fn(HostId, HostId) -> u8) {
         for partition in &mut self.partitions {
             // Each partition keeps the entries of its own switches.
-            Arc::make_mut(&mut partition.context.routing).set_layers(hosts, lanes, &lane);
+            Arc::make_mut(&mut partition.context.routing).set_levels(hosts, lanes, &level);
+            partition.context.rules.has_levels_of_paths = true;
         }
+    }
+
+    /// Sets the SL2VL table of a host: packets that it sends from now on take these lanes. False if the routing has no such tables.
+    pub fn set_lanes_of_host(&mut self, host: HostId, lanes: [u8; 16]) -> bool {
+        let (partition, _) = self.host(host);
+        Arc::make_mut(&mut partition.context.routing).set_lanes_of_host(host, lanes)
+    }
+
+    /// Sets the SL2VL table of a switch from an input to an output: packets that arrive from now on take these lanes. False if the
+    /// routing has no such tables.
+    pub fn set_lanes_of_switch(
+        &mut self,
+        switch: SwitchId,
+        ports: (PortNo, PortNo),
+        lanes: [u8; 16],
+    ) -> bool {
+        let (number, _) = self.place_of(switch);
+        Arc::make_mut(&mut self.partitions[number].context.routing).set_lanes_of_switch(switch, ports, lanes)
+    }
+
+    /// Sets the tables of an output of a switch for arbitration among virtual lanes. False if the switch does not arbitrate so.
+    pub fn set_vl_tables(&mut self, switch: SwitchId, output: PortNo, tables: &Arc<VlTables>) -> bool {
+        let (number, s) = self.place_of(switch);
+        self.partitions[number].switches[s].set_vl_tables(output.index(), tables)
+    }
+
+    /// Sets the tables of a host's adapter for arbitration among virtual lanes. False if the adapter does not arbitrate so.
+    pub fn set_vl_tables_of_host(&mut self, host: HostId, tables: &Arc<VlTables>) -> bool {
+        let (partition, adapter) = self.host(host);
+        partition.adapters[adapter].set_vl_tables(tables)
     }
 
     fn is_down(&self, link: LinkId) -> bool {

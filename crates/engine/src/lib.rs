@@ -26,6 +26,7 @@ mod totals;
 pub use adapter::{HostTransport, Refused, transport_bytes, warnings};
 pub use assembly::Assembly;
 pub use engine::{Advance, CreditError, Engine};
+pub use fabricsim_fabric::VlTables;
 pub use fault_plan::{FabricChange, FaultPlan, PlannedChange};
 pub use losses::Losses;
 pub use prepare::{BuildStep, PrepareError, Prepared, hosts};

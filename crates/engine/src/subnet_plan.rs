@@ -2,11 +2,14 @@
 
 use std::sync::Arc;
 
-use fabricsim_management::Settings;
-use fabricsim_spec::{Experiment, SpecError, SubnetManager, SubnetStart, nearest};
+use fabricsim_management::{Quality, Settings, Weights};
+use fabricsim_spec::{Experiment, SpecError, SubnetManager, SubnetStart, VlArbitration, VlWeight, nearest};
 use fabricsim_subnet::{LidOptions, PortId, assign_lids};
 use fabricsim_topology::{Graph, Identity, failed_links};
-use fabricsim_units::{LinkId, Time};
+use fabricsim_units::{LinkId, Time, Vl};
+
+/// Lane of service levels whose packets are discarded.
+const DISCARDED: u8 = 15;
 
 /// Subnet management of an experiment.
 #[derive(Clone, Debug)]
@@ -77,6 +80,7 @@ impl SubnetPlan {
             poll_retries: given.poll_retries,
             priority: 15 - number.min(15) as u8,
             routing_time: given.routing_time,
+            quality: quality(experiment),
         };
         Ok(Some(Arc::new(Self {
             managers: places
@@ -108,6 +112,24 @@ impl SubnetPlan {
         assign_lids(&mut identity.subnet, options).ok()?;
         Some(identity)
     }
+}
+
+/// What managers set for quality of service.
+fn quality(experiment: &Experiment) -> Quality {
+    let lanes = experiment.switch.sl2vl.as_ref();
+    // Levels that no traffic has get the lane by which packets are discarded.
+    let lanes =
+        lanes.map(|lanes| std::array::from_fn(|level| lanes.get(level).copied().unwrap_or(DISCARDED)));
+    Quality {
+        lanes,
+        of_switches: experiment.switch.vl_arbitration.as_ref().map(weights),
+        of_adapters: experiment.host.vl_arbitration.as_ref().map(weights),
+    }
+}
+
+fn weights(given: &VlArbitration) -> Weights {
+    let entries = |list: &[VlWeight]| list.iter().map(|entry| (Vl(entry.vl), entry.weight)).collect();
+    Weights { low: entries(&given.low), high: entries(&given.high), high_limit: given.high_limit }
 }
 
 fn manager_places(

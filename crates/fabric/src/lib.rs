@@ -21,6 +21,7 @@ mod sink;
 mod switch;
 mod table;
 mod transmit;
+mod vl_turns;
 
 pub use arena::{Arena, NONE, Slot};
 pub use columns::{Column, Columns, Sending};
@@ -29,6 +30,7 @@ pub use credit::{LaneCredits, Ramp, RampPool};
 pub use load_broadcast::LoadBroadcast;
 pub use port::{FarEnd, Ports, ReadPorts, Receiver, Sender};
 pub use sink::SinkState;
-pub use switch::{StagingRules, Switch, VlEntry, VlTables};
+pub use switch::{StagingRules, Switch};
 pub use table::Table;
 pub use transmit::{leaving, return_space, send};
+pub use vl_turns::{VlEntry, VlTables, VlTurns};

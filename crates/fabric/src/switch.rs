@@ -37,7 +37,6 @@ mod vl_arbitration;
 
 use telemetry::Telemetry;
 use vl_arbitration::VlArbitration;
-pub use vl_arbitration::{VlEntry, VlTables};
 
 /// A switch: its queues and their requests for outputs.
 #[derive(Clone, Debug)]

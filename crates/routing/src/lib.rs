@@ -336,12 +336,30 @@ routers!(
 );
 
 impl Router {
-    /// Gives every path the lane of its layer, if the algorithm has forwarding tables. `lane` returns the lane between two hosts, less
-    /// than `lanes`.
-    pub fn set_layers(&mut self, hosts: usize, lanes: u8, lane: impl Fn(HostId, HostId) -> u8) {
-        if let Self::TableRouting(router) = self {
-            router.set_lanes(lanes::Layers::new(hosts, lanes, lane).into());
+    /// Gives every path between hosts a service level, if the algorithm has forwarding tables. Without SL2VL tables its lane is the level
+    /// modulo `lanes`.
+    pub fn set_levels(&mut self, hosts: usize, lanes: u8, level: impl Fn(HostId, HostId) -> u8) {
+        let Self::TableRouting(router) = self else { return };
+        match router.service_levels_mut() {
+            Some(levels) => levels.set_paths(lanes::Layers::new(hosts, lanes::LEVELS as u8, level)),
+            None => router.set_lanes(lanes::Layers::new(hosts, lanes, level).into()),
         }
+    }
+
+    /// Sets the SL2VL table of a host. False if the algorithm has no such tables.
+    pub fn set_lanes_of_host(&mut self, host: HostId, lanes: [u8; 16]) -> bool {
+        let Self::TableRouting(router) = self else { return false };
+        let Some(levels) = router.service_levels_mut() else { return false };
+        levels.set_of_host(host, lanes);
+        true
+    }
+
+    /// Sets the SL2VL table of a switch from an input to an output. False if the algorithm has no such tables.
+    pub fn set_lanes_of_switch(&mut self, at: SwitchId, ports: (PortNo, PortNo), lanes: [u8; 16]) -> bool {
+        let Self::TableRouting(router) = self else { return false };
+        let Some(levels) = router.service_levels_mut() else { return false };
+        levels.set_of_switch(at, ports, lanes);
+        true
     }
 
     /// Sets an entry of a switch's forwarding table, or none. False if the algorithm has no such tables.

@@ -128,11 +128,11 @@ impl<T: PortRouting> RoutingFunction for T {
 
     #[inline]
     fn service_level(&self, from: HostId, to: HostId, class: u8) -> u8 {
-        PortRouting::service_levels(self).map_or(class, |levels| levels.level(from, to, class))
+        self.lanes().level(from, to, class)
     }
 
     fn has_levels_of_paths(&self) -> bool {
-        PortRouting::service_levels(self).is_some_and(ServiceLevels::has_paths)
+        self.lanes().has_levels_of_paths()
     }
 
     fn starts(&self, from: HostId, to: HostId) -> Vec<(u8, RouteState)> {

@@ -70,7 +70,7 @@ pub(crate) fn of_subnet(
     }
     let lanes = experiment.switch.lanes_per_class();
     Ok(match levels {
-        Some(levels) => Layers::new(hosts, lanes, |from, to| level(levels, from, to) % lanes).into(),
+        Some(levels) => Layers::new(hosts, lanes, |from, to| level(levels, from, to)).into(),
         None => AllLanes::new(lanes).into(),
     })
 }
@@ -85,6 +85,7 @@ fn by_level(
     let lanes = experiment.switch.virtual_lanes;
     let levels = experiment.service_levels().unwrap_or(1);
     match ServiceLevels::new(graph, tables, (lanes, levels), paths) {
+        Ok(policy) if experiment.subnet_manager.is_some() => Ok(policy.expanded(graph).into()),
         Ok(policy) => Ok(policy.into()),
         Err(NONE) => {
             let message = "the engine's paths have more service levels than this key has lanes";

@@ -149,6 +149,11 @@ impl TableRouting {
         self.lanes = lanes;
     }
 
+    /// The lane policy, if it is one by service levels.
+    pub(crate) fn service_levels_mut(&mut self) -> Option<&mut ServiceLevels> {
+        if let AnyPolicy::ServiceLevels(levels) = &mut self.lanes { Some(levels) } else { None }
+    }
+
     /// The tables.
     pub fn tables(&self) -> &ForwardingTables {
         &self.tables

@@ -2,44 +2,10 @@
 
 mod common;
 
-use common::tables::{numbers, texts};
+use common::star::{self, star};
 use common::{everything, run};
-use fabricsim_simulation::Outcome;
 
-/// Three hosts saturate the link of a fourth, each with a service level of its own.
-const STAR: &str = r#"
-topology.single-switch = { hosts = 4 }
-[links.all]
-rate = "100 Gb/s"
-latency = "10 ns"
-buffer = "16 KiB"
-[switch]
-virtual_lanes = 3
-sl2vl = [0, 1, 2]
-[host]
-mtu = "1 KiB"
-[[traffic]]
-sources = ["H0"]
-pattern = { to = "H3" }
-injection = "saturating"
-message = "4 KiB"
-service_class = 0
-[[traffic]]
-sources = ["H1"]
-pattern = { to = "H3" }
-injection = "saturating"
-message = "4 KiB"
-service_class = 1
-[[traffic]]
-sources = ["H2"]
-pattern = { to = "H3" }
-injection = "saturating"
-message = "4 KiB"
-service_class = 2
-[run]
-warmup = "20 us"
-duration = "400 us"
-"#;
+const LEVELS: &str = "sl2vl = [0, 1, 2]";
 
 /// Torus-2QoS at saturation.
 const TORUS: &str = r#"
@@ -67,29 +33,16 @@ drain = "empty"
 
 const WEIGHTS: &str = "{ low = [{ vl = 0, weight = 16 }, { vl = 1, weight = 32 }, { vl = 2, weight = 16 }] }";
 
-/// Parts of the link that the hosts' flows got.
-fn shares(outcome: &Outcome) -> Vec<f64> {
-    assert!(outcome.invariants.packets_ok && outcome.invariants.credits_ok, "{}", outcome.defect);
-    let rates = numbers(outcome, "flows", "accepted_gbps");
-    let total: f64 = rates.iter().sum();
-    let mut found: Vec<(String, f64)> = texts(outcome, "flows", "source").into_iter().zip(rates).collect();
-    found.sort_by(|a, b| a.0.cmp(&b.0));
-    found.into_iter().map(|(_, rate)| rate / total).collect()
-}
-
 fn assert_shares(set: &[(&str, &str)], expected: [f64; 3]) {
-    let found = shares(&run(STAR, set));
-    for (found, expected) in found.iter().zip(expected) {
-        assert!((found - expected).abs() < 0.003, "{set:?}: {found} instead of {expected}");
-    }
+    star::assert_shares(&star(LEVELS), set, &expected);
 }
 
 /// With a lane for each level, levels are what service classes are.
 #[test]
 fn a_lane_for_each_level_is_a_service_class() {
-    let classes = STAR.replace("sl2vl = [0, 1, 2]", "service_classes = 3");
     let settings = [("switch.vl_arbitration", WEIGHTS)];
-    assert_eq!(run(STAR, &settings).totals.fingerprint, run(&classes, &settings).totals.fingerprint);
+    let [levels, classes] = [LEVELS, "service_classes = 3"].map(|lanes| run(&star(lanes), &settings));
+    assert_eq!(levels.totals.fingerprint, classes.totals.fingerprint);
 }
 
 /// Levels that share a lane share its weight.
@@ -125,4 +78,43 @@ fn results_do_not_depend_on_partitions() {
             "{partitions} partitions"
         );
     }
+}
+
+/// A manager sets the tables of all ports and the weights of switches and adapters by datagrams; until then a switch has those of power-on,
+/// by which the three hosts would get a third each.
+#[test]
+fn a_manager_sets_what_the_experiment_says() {
+    let manager = [
+        ("routing", r#"{ algorithm = "opensm", engine = "minhop" }"#),
+        ("subnet_manager", r#"{ response_time = "1 us" }"#),
+        ("run.warmup", "\"1 ms\""),
+    ];
+    let weights = ("switch.vl_arbitration", WEIGHTS);
+    let with = |set: &[(&'static str, &'static str)]| [&manager[..], set].concat();
+    for start in ["\"unconfigured\"", "\"configured\""] {
+        let start = ("subnet_manager.start", start);
+        assert_shares(&with(&[weights, start]), [0.25, 0.5, 0.25]);
+        assert_shares(
+            &with(&[weights, start, ("switch.sl2vl", "[1, 0, 0]")]),
+            [2.0 / 3.0, 1.0 / 6.0, 1.0 / 6.0],
+        );
+    }
+    let set = with(&[weights]);
+    let one = everything(&run(&star(LEVELS), &set));
+    for partitions in ["2", "3", "7"] {
+        let set = [&set[..], &[("run.partitions", partitions)]].concat();
+        assert_eq!(everything(&run(&star(LEVELS), &set)), one, "{partitions} partitions");
+    }
+}
+
+/// Torus-2QoS with a manager: the tables of the switches are those that the manager has computed and set. Rings of the second dimension are so
+/// long that lanes by the parity of the level, as after power-on, deadlock.
+#[test]
+fn a_manager_sets_the_tables_of_torus_2qos() {
+    let manager = ("subnet_manager", r#"{ response_time = "1 us", smps_on_wire = 16, vl15_buffer = 16 }"#);
+    let torus = ("topology.torus.dimensions", "[3, 9]");
+    let outcome =
+        run(TORUS, &[manager, torus, ("run.duration", "\"40 ms\""), ("run.allow_deadlock", "true")]);
+    assert!(outcome.deadlock.is_empty() && outcome.invariants.packets_ok, "{}", outcome.defect);
+    assert_eq!((outcome.invariants.in_flight, outcome.totals.delivered > 0), (0, true));
 }

@@ -2,99 +2,41 @@
 
 mod common;
 
+use common::star::{self, shares, star, weights};
 use common::tables::{numbers, texts};
 use common::{everything, run};
-use fabricsim_simulation::Outcome;
 
-/// Three hosts saturate the link of a fourth, each in a service class with a lane of its own.
-const STAR: &str = r#"
-topology.single-switch = { hosts = 4 }
-[links.all]
-rate = "100 Gb/s"
-latency = "10 ns"
-buffer = "16 KiB"
-[switch]
-virtual_lanes = 3
-service_classes = 3
-[host]
-mtu = "1 KiB"
-[[traffic]]
-sources = ["H0"]
-pattern = { to = "H3" }
-injection = "saturating"
-message = "4 KiB"
-service_class = 0
-[[traffic]]
-sources = ["H1"]
-pattern = { to = "H3" }
-injection = "saturating"
-message = "4 KiB"
-service_class = 1
-[[traffic]]
-sources = ["H2"]
-pattern = { to = "H3" }
-injection = "saturating"
-message = "4 KiB"
-service_class = 2
-[run]
-warmup = "20 us"
-duration = "400 us"
-"#;
+const CLASSES: &str = "service_classes = 3";
 
-fn entries(weights: &[(u8, u8)]) -> String {
-    let all: Vec<String> =
-        weights.iter().map(|(vl, weight)| format!("{{ vl = {vl}, weight = {weight} }}")).collect();
-    format!("[{}]", all.join(", "))
-}
-
-fn tables(high: &[(u8, u8)], low: &[(u8, u8)], limit: u8) -> String {
-    format!("{{ high = {}, low = {}, high_limit = {limit} }}", entries(high), entries(low))
-}
-
-/// Parts of the link that the hosts' flows got.
-fn shares(outcome: &Outcome) -> Vec<f64> {
-    assert!(outcome.invariants.packets_ok && outcome.invariants.credits_ok, "{}", outcome.defect);
-    let rates = numbers(outcome, "flows", "accepted_gbps");
-    let total: f64 = rates.iter().sum();
-    assert!(total > 99.0, "the link is full: {rates:?}");
-    let mut found: Vec<(String, f64)> = texts(outcome, "flows", "source").into_iter().zip(rates).collect();
-    found.sort_by(|a, b| a.0.cmp(&b.0));
-    found.into_iter().map(|(_, rate)| rate / total).collect()
-}
-
-/// A turn of bytes is at most a packet more or less in the measurement: 1 KiB of 5 MB.
 fn assert_shares(arbitration: &str, further: &[(&str, &str)], expected: &[f64]) {
     let mut set = vec![("switch.vl_arbitration", arbitration)];
     set.extend_from_slice(further);
-    let found = shares(&run(STAR, &set));
-    for (found, expected) in found.iter().zip(expected) {
-        assert!((found - expected).abs() < 0.003, "{arbitration}: {found} instead of {expected}");
-    }
+    star::assert_shares(&star(CLASSES), &set, expected);
 }
 
 #[test]
 fn shares_are_those_of_the_weights() {
     // Weights are whole packets of 16 units.
-    assert_shares(&tables(&[], &[(0, 16), (1, 32), (2, 48)], 0), &[], &[1.0 / 6.0, 2.0 / 6.0, 3.0 / 6.0]);
-    assert_shares(&tables(&[], &[(0, 16), (1, 16), (2, 16)], 0), &[], &[1.0 / 3.0; 3]);
+    assert_shares(&weights(&[], &[(0, 16), (1, 32), (2, 48)], 0), &[], &[1.0 / 6.0, 2.0 / 6.0, 3.0 / 6.0]);
+    assert_shares(&weights(&[], &[(0, 16), (1, 16), (2, 16)], 0), &[], &[1.0 / 3.0; 3]);
     // A packet that exceeds the weight is sent whole: 17 units are two packets, 1 unit is one.
-    assert_shares(&tables(&[], &[(0, 17), (1, 1), (2, 1)], 0), &[], &[0.5, 0.25, 0.25]);
+    assert_shares(&weights(&[], &[(0, 17), (1, 1), (2, 1)], 0), &[], &[0.5, 0.25, 0.25]);
     // A lane in two entries.
-    assert_shares(&tables(&[], &[(0, 16), (1, 16), (0, 16), (2, 16)], 0), &[], &[0.5, 0.25, 0.25]);
+    assert_shares(&weights(&[], &[(0, 16), (1, 16), (0, 16), (2, 16)], 0), &[], &[0.5, 0.25, 0.25]);
 }
 
 #[test]
 fn bytes_count_and_not_packets() {
     let small = [("traffic.0.message", "\"256 B\"")];
-    assert_shares(&tables(&[], &[(0, 64), (1, 64), (2, 64)], 0), &small, &[1.0 / 3.0; 3]);
+    assert_shares(&weights(&[], &[(0, 64), (1, 64), (2, 64)], 0), &small, &[1.0 / 3.0; 3]);
     // The control: the arbiter alone takes packets of all sizes in turn, a quarter of the bytes for the small ones.
-    let alone = shares(&run(STAR, &small));
+    let alone = shares(&run(&star(CLASSES), &small));
     assert!((alone[0] - 1.0 / 9.0).abs() < 0.01, "{alone:?}");
 }
 
 #[test]
 fn high_priority_has_its_limit() {
-    let high = |limit| tables(&[(2, 255)], &[(0, 16), (1, 16)], limit);
+    let high = |limit| weights(&[(2, 255)], &[(0, 16), (1, 16)], limit);
     // A packet of low priority after a packet, and after 4096 bytes.
     assert_shares(&high(0), &[], &[0.25, 0.25, 0.5]);
     assert_shares(&high(1), &[], &[0.1, 0.1, 0.8]);
@@ -109,8 +51,8 @@ fn what_a_lane_does_not_use_others_get() {
         r#"{ sources = ["H2"], pattern = { to = "H3" }, injection = "poisson", load = 0.1, message = "1 KiB", service_class = 2 }"#,
     )];
     let found = shares(&run(
-        STAR,
-        &[("switch.vl_arbitration", &tables(&[], &[(0, 16), (1, 32), (2, 255)], 0)), idle[0]],
+        &star(CLASSES),
+        &[("switch.vl_arbitration", &weights(&[], &[(0, 16), (1, 32), (2, 255)], 0)), idle[0]],
     ));
     let rest = 1.0 - found[2];
     assert!((found[2] - 0.1).abs() < 0.02, "{found:?}");
@@ -124,8 +66,10 @@ fn what_a_lane_does_not_use_others_get() {
 #[test]
 fn inputs_of_a_lane_take_turns() {
     let both = ("traffic.1.service_class", "0");
-    let found =
-        shares(&run(STAR, &[("switch.vl_arbitration", &tables(&[], &[(0, 32), (1, 16), (2, 16)], 0)), both]));
+    let found = shares(&run(
+        &star(CLASSES),
+        &[("switch.vl_arbitration", &weights(&[], &[(0, 32), (1, 16), (2, 16)], 0)), both],
+    ));
     assert!((found[0] - 1.0 / 3.0).abs() < 0.003 && (found[1] - 1.0 / 3.0).abs() < 0.003, "{found:?}");
 }
 
@@ -138,9 +82,9 @@ fn rates_at_two_outputs(weight: u8, reads: &str) -> Vec<(f64, f64)> {
         )
     };
     let traffic = format!("[{}]", flows.map(entry).join(", "));
-    let arbitration = tables(&[], &[(0, weight), (1, 16), (2, 16)], 0);
+    let arbitration = weights(&[], &[(0, weight), (1, 16), (2, 16)], 0);
     let outcome = run(
-        STAR,
+        &star(CLASSES),
         &[
             ("topology", "{ single-switch = { hosts = 5 } }"),
             ("traffic", &traffic),
@@ -174,16 +118,52 @@ fn shares_hold_at_several_outputs_of_the_same_inputs() {
 
 #[test]
 fn equal_in_any_number_of_partitions() {
-    let arbitration = tables(&[(2, 255)], &[(0, 16), (1, 32)], 3);
+    let arbitration = weights(&[(2, 255)], &[(0, 16), (1, 32)], 3);
     let mesh = ("topology", "{ mesh = { dimensions = [2, 2] } }");
     let traffic = (
         "traffic",
         r#"[{ pattern = "uniform", injection = "saturating", message = "2 KiB" }, { pattern = "uniform", injection = "poisson", load = 0.3, message = "512 B", service_class = 2 }]"#,
     );
     let set = [("switch.vl_arbitration", arbitration.as_str()), mesh, traffic];
-    let one = everything(&run(STAR, &set));
+    let one = everything(&run(&star(CLASSES), &set));
     for partitions in ["2", "3", "7"] {
         let all = [&set[..], &[("run.partitions", partitions)]].concat();
-        assert_eq!(one, everything(&run(STAR, &all)), "{partitions}");
+        assert_eq!(one, everything(&run(&star(CLASSES), &all)), "{partitions}");
+    }
+}
+
+/// A host with three messages of different lanes, each to a host of its own: its own link is full.
+const SPREAD: &str = r#"[
+    { sources = ["H0"], pattern = { to = "H1" }, injection = "saturating", message = "1 GiB", service_class = 0 },
+    { sources = ["H0"], pattern = { to = "H2" }, injection = "saturating", message = "1 GiB", service_class = 1 },
+    { sources = ["H0"], pattern = { to = "H3" }, injection = "saturating", message = "1 GiB", service_class = 2 },
+]"#;
+
+/// An adapter has tables of its own; without them, the messages that it sends take turns.
+#[test]
+fn adapters_arbitrate_by_their_tables() {
+    let spread = [("traffic", SPREAD), ("host.open_messages", "3")];
+    let with = |tables: &str, expected: &[f64]| {
+        let set = [&spread[..], &[("host.vl_arbitration", tables)]].concat();
+        star::assert_shares(&star(CLASSES), &set, expected);
+    };
+    with(&weights(&[], &[(0, 16), (1, 32), (2, 48)], 0), &[1.0 / 6.0, 2.0 / 6.0, 3.0 / 6.0]);
+    with(&weights(&[(2, 255)], &[(0, 16), (1, 16)], 1), &[0.1, 0.1, 0.8]);
+    star::assert_shares(&star(CLASSES), &spread, &[1.0 / 3.0; 3]);
+}
+
+/// With congestion control and with acknowledgements, adapters send more than data.
+#[test]
+fn adapters_with_protocols_arbitrate() {
+    let tables = weights(&[], &[(0, 16), (1, 32), (2, 48)], 0);
+    let base = [("traffic", SPREAD), ("host.open_messages", "3"), ("host.vl_arbitration", &tables)];
+    for further in
+        [("congestion_control", r#"{ algorithm = "infiniband" }"#), ("transport", r#"{ mode = "ordered" }"#)]
+    {
+        let set = [&base[..], &[further, ("run.drain", "\"empty\""), ("run.partitions", "2")]].concat();
+        let outcome = run(&star(CLASSES), &set);
+        assert!(outcome.invariants.packets_ok && outcome.invariants.credits_ok, "{}", outcome.defect);
+        let rates = numbers(&outcome, "flows", "accepted_gbps");
+        assert!(rates[0] < 0.7 * rates[1] && rates[1] < 0.9 * rates[2], "{further:?}: {rates:?}");
     }
 }

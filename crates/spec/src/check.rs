@@ -40,7 +40,10 @@ type Found = (String, String);
 /// rules between values. The error names the key.
 pub fn check(experiment: &Experiment, file: &str) -> Result<(), SpecError> {
     ranges(experiment, file)?;
-    let checks = [run(&experiment.run), switch(&experiment.switch), host(&experiment.host)];
+    let of_hosts = experiment.host.vl_arbitration.as_ref();
+    let arbitration =
+        of_hosts.map_or(Ok(()), |tables| vl_arbitration::check_hosts(&experiment.switch, tables));
+    let checks = [run(&experiment.run), switch(&experiment.switch), host(&experiment.host), arbitration];
     let found = checks.into_iter().find_map(Result::err).map(|(key, message)| (key.to_owned(), message));
     let found = found.map_or_else(|| service_levels::check(experiment), Err);
     let found = found.and_then(|()| congestion::check(experiment));

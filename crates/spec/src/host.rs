@@ -2,6 +2,8 @@ use fabricsim_units::{Bytes, Rate, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::VlArbitration;
+
 /// Sending and receiving at every host.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
@@ -15,6 +17,9 @@ pub struct Host {
     pub open_messages: u16,
     /// Rate at which the host reads received packets from the input buffer.
     pub sink: Sink,
+    /// InfiniBand's arbitration among the virtual lanes of adapters; by default open messages take turns, whatever their lanes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub vl_arbitration: Option<VlArbitration>,
     /// Maximum number of pending responses of a host, 1 or more. While this number of responses has been created and not wholly sent,
     /// requests stay in its input buffer, with the packets behind them on their virtual lane. By default no limit.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -24,7 +29,13 @@ pub struct Host {
 
 impl Default for Host {
     fn default() -> Self {
-        Self { mtu: Bytes(2048), open_messages: 1, sink: Sink::default(), response_queue: None }
+        Self {
+            mtu: Bytes(2048),
+            open_messages: 1,
+            sink: Sink::default(),
+            vl_arbitration: None,
+            response_queue: None,
+        }
     }
 }
 

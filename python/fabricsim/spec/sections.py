@@ -426,6 +426,10 @@ class Host:
     """
     sink: Sink | None = None
     """Rate at which the host reads received packets from the input buffer."""
+    vl_arbitration: VlArbitration | None = None
+    """InfiniBand's arbitration among the virtual lanes of adapters; by default open messages take turns,
+    whatever their lanes.
+    """
     response_queue: int | None = None
     """Maximum number of pending responses of a host, 1 or more. While this number of responses has been
     created and not wholly sent, requests stay in its input buffer, with the packets behind them on their

@@ -2,10 +2,11 @@
 //! pacing and credits allow it.
 
 mod application;
+mod arbitration;
 
 use std::sync::Arc;
 
-use fabricsim_fabric::{Outbox, PartitionContext, Slot, send};
+use fabricsim_fabric::{Outbox, PartitionContext, Slot, VlTurns, send};
 use fabricsim_model::{ExtensionHeaders, LossCause, NullObserver, Observer, Packet, PacketKind};
 use fabricsim_routing::RoutingFunction;
 use fabricsim_units::{HostId, Time, Vl};
@@ -29,6 +30,10 @@ pub(crate) struct Chain {
     pub(crate) sent: u64,
     /// No more messages are opened.
     pub(crate) stopped: bool,
+    /// Turns of virtual lanes, if tables of weights arbitrate among them.
+    pub(crate) vl_turns: Option<Box<VlTurns>>,
+    /// True without congestion control and without tables of weights.
+    pub(crate) is_plain: bool,
     /// Packets that wait to be accepted, if the number of pending responses is limited.
     pub(crate) admission: Option<Box<AdmissionGate>>,
 }
@@ -77,13 +82,16 @@ impl Chain {
         context: &mut PartitionContext<R, B, O>,
     ) -> Result<(), Time> {
         let mut retry = Time::MAX;
+        if !self.is_plain && self.vl_turns.is_some() {
+            return self.send_arbitrated(endpoint, context);
+        }
         if let Some(answer) = endpoint.answer() {
             match self.try_answer(endpoint, answer, context) {
                 Ok(()) => return Ok(()),
                 Err(at) => retry = at,
             }
         }
-        if self.pacing.is_some() {
+        if !self.is_plain {
             return self.send_paced(endpoint, context).map_err(|at| at.min(retry));
         }
         for turn in 0..endpoint.turns() {
@@ -205,10 +213,7 @@ impl Chain {
         (turn, candidate): (usize, Candidate),
         context: &mut PartitionContext<R, B, O>,
     ) -> Result<(), Time> {
-        let class = match candidate.stream {
-            Some(stream) => self.service_classes[usize::from(stream)],
-            None => endpoint.service_class(),
-        };
+        let class = self.class(endpoint, candidate);
         let lane = self.choose_lane(context, candidate.destination, candidate.bytes, class)?;
         let app = &mut self.app;
         let draw = |stream| app.draws_per_packet(stream).then(|| app.destination(stream));
@@ -294,6 +299,15 @@ impl Chain {
         let pending_responses = self.app.responses() + responses;
         let is_open = self.admission.as_ref().is_none_or(|gate| gate.is_open(pending_responses));
         is_open || packet.kind != PacketKind::Data || !self.app.is_request(packet.stream)
+    }
+
+    /// The service class of a packet.
+    #[inline(always)]
+    fn class<E: Endpoint>(&self, endpoint: &E, candidate: Candidate) -> u8 {
+        match candidate.stream {
+            Some(stream) => self.service_classes[usize::from(stream)],
+            None => endpoint.service_class(),
+        }
     }
 
     /// The lane on which a packet of a service class can be sent now; or the time at which there may be

@@ -12,7 +12,9 @@ mod endpoint;
 mod ordering;
 mod pacing;
 
-use fabricsim_fabric::{Outbox, PartitionContext};
+use std::sync::Arc;
+
+use fabricsim_fabric::{Outbox, PartitionContext, VlTables, VlTurns};
 use fabricsim_model::{ExtensionHeaders, LossCause, Observer, Packet};
 use fabricsim_routing::RoutingFunction;
 use fabricsim_units::{HostId, Time};
@@ -84,6 +86,11 @@ impl Adapter {
             return ArrivalFilter::All;
         }
         self.chain.pacing.as_ref().map_or(ArrivalFilter::Nothing, |pacing| pacing.arrival_filter())
+    }
+
+    /// Sets the tables of weights by which the adapter arbitrates among virtual lanes. False if it does not.
+    pub(crate) fn set_vl_tables(&mut self, tables: &Arc<VlTables>) -> bool {
+        self.chain.set_vl_turns(VlTurns::new(tables))
     }
 
     /// The host of the adapter.

@@ -1,5 +1,4 @@
-//! InfiniBand's arbitration among the virtual lanes of an output (section 7.6.9): two tables of weights, and a limit on what the one of high
-//! priority may send while the other waits.
+//! Arbitration among the virtual lanes of an output by tables ([`VlTurns`]).
 
 use std::sync::Arc;
 
@@ -10,113 +9,19 @@ use fabricsim_units::Vl;
 use super::Switch;
 use super::choose::{Delay, examine};
 use crate::arbiter::Candidate;
-use crate::{Outbox, PartitionContext};
-
-/// Bytes of a unit of weight.
-const UNIT: u32 = 64;
-
-/// Bytes of a unit of the limit of high priority.
-const LIMIT_UNIT: u64 = 4096;
-
-/// Value of the limit that stands for none.
-const NO_LIMIT: u8 = 255;
-
-/// An entry of a table: a lane and its weight in units of 64 bytes. Weight 0 skips the entry.
-pub type VlEntry = (Vl, u8);
-
-/// The tables of all outputs.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct VlTables {
-    /// Of high priority.
-    pub high: Vec<VlEntry>,
-    /// Of low priority.
-    pub low: Vec<VlEntry>,
-    /// What is sent of high priority while low priority waits: 0 a packet, 255 without a limit, else in units of 4096 bytes.
-    pub high_limit: u8,
-}
-
-/// The entry of a table whose turn it is, and the bytes that it may still send.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Turn {
-    entry: usize,
-    left: u32,
-}
-
-impl Default for Turn {
-    /// Before the first entry.
-    fn default() -> Self {
-        Self { entry: usize::MAX, left: 0 }
-    }
-}
-
-impl Turn {
-    /// The turn with which `entries` go on if the lanes of a set (a bit each) have something to send: the same as long as it has weight
-    /// left, else the next. None if no entry has a lane of the set.
-    fn next(self, entries: &[VlEntry], lanes: u16) -> Option<Self> {
-        let may = |entry: usize| {
-            let (lane, weight) = entries[entry];
-            weight > 0 && lanes >> lane.0 & 1 == 1
-        };
-        if self.left > 0 && self.entry < entries.len() && may(self.entry) {
-            return Some(self);
-        }
-        let count = entries.len();
-        let next =
-            (1..=count).map(|step| self.entry.wrapping_add(step) % count.max(1)).find(|&entry| may(entry))?;
-        Some(Self { entry: next, left: u32::from(entries[next].1) * UNIT })
-    }
-}
+use crate::{Outbox, PartitionContext, VlTables, VlTurns};
 
 /// State of an output.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 struct OutputTurns {
-    high: Turn,
-    low: Turn,
-    /// Bytes of high priority since low priority began to wait.
-    high_bytes: u64,
+    lanes: VlTurns,
     /// Input of each lane that was served last.
     last_inputs: [u16; 16],
-}
-
-impl OutputTurns {
-    /// True if high priority goes first although low priority waits.
-    fn within_limit(&self, limit: u8) -> bool {
-        limit == NO_LIMIT || self.high_bytes < (u64::from(limit) * LIMIT_UNIT).max(1)
-    }
-
-    /// The lane that sends next, among those of a set; none if no table has one.
-    fn lane(&self, tables: &VlTables, lanes: u16) -> Option<Vl> {
-        let (high, low) = (self.high.next(&tables.high, lanes), self.low.next(&tables.low, lanes));
-        match (high, low) {
-            (Some(turn), low) if low.is_none() || self.within_limit(tables.high_limit) => {
-                Some(tables.high[turn.entry].0)
-            }
-            (_, Some(turn)) => Some(tables.low[turn.entry].0),
-            (high, None) => high.map(|turn| tables.high[turn.entry].0),
-        }
-    }
-
-    /// A packet of `bytes` leaves on `lane`, which was chosen among a set of lanes.
-    fn sent(&mut self, tables: &VlTables, lanes: u16, (lane, bytes): (Vl, u32)) {
-        let (high, low) = (self.high.next(&tables.high, lanes), self.low.next(&tables.low, lanes));
-        let weighed = bytes.next_multiple_of(UNIT);
-        let charged = |turn: Turn| Turn { left: turn.left.saturating_sub(weighed), ..turn };
-        if let Some(turn) = high.filter(|turn| tables.high[turn.entry].0 == lane)
-            && (low.is_none() || self.within_limit(tables.high_limit))
-        {
-            self.high = charged(turn);
-            self.high_bytes = if low.is_some() { self.high_bytes + u64::from(bytes) } else { 0 };
-        } else if let Some(turn) = low.filter(|turn| tables.low[turn.entry].0 == lane) {
-            self.low = charged(turn);
-            self.high_bytes = 0;
-        }
-    }
 }
 
 /// Arbitration of a switch.
 #[derive(Clone, Debug)]
 pub(super) struct VlArbitration {
-    tables: Arc<VlTables>,
     outputs: Vec<OutputTurns>,
     /// Lanes among which the packet that leaves next was chosen; 0 if it was not chosen among several.
     sendable: u16,
@@ -129,7 +34,7 @@ impl VlArbitration {
         let lanes = std::mem::take(&mut self.sendable) | 1 << lane.0;
         let Some(bytes) = bytes else { return };
         let turns = &mut self.outputs[output];
-        turns.sent(&self.tables, lanes, (lane, bytes));
+        turns.lanes.sent(lanes, (lane, bytes));
         turns.last_inputs[lane.index()] = input as u16;
     }
 }
@@ -137,12 +42,19 @@ impl VlArbitration {
 impl Switch {
     /// Arbitrates among virtual lanes by tables.
     pub fn with_vl_arbitration(mut self, tables: &Arc<VlTables>) -> Self {
-        let outputs = vec![OutputTurns::default(); self.layout.ports];
-        self.vl_arbitration =
-            Some(Box::new(VlArbitration { tables: Arc::clone(tables), outputs, sendable: 0 }));
+        let turns = OutputTurns { lanes: VlTurns::new(tables), last_inputs: [0; 16] };
+        let outputs = vec![turns; self.layout.ports];
+        self.vl_arbitration = Some(Box::new(VlArbitration { outputs, sendable: 0 }));
         self.has_optional_features = true;
         self.in_turn = false;
         self
+    }
+
+    /// Sets the tables of an output, which begin before their first entries. False if the switch does not arbitrate by tables.
+    pub fn set_vl_tables(&mut self, output: usize, tables: &Arc<VlTables>) -> bool {
+        let Some(arbitration) = &mut self.vl_arbitration else { return false };
+        arbitration.outputs[output].lanes = VlTurns::new(tables);
+        true
     }
 
     /// The next packet is chosen among those of a set of lanes.
@@ -198,76 +110,7 @@ impl Switch {
         }
         let sendable = (0..16).filter(|&lane| first[lane].is_some()).fold(0, |all, lane| all | 1 << lane);
         let arbitration = self.vl_arbitration.as_ref()?;
-        let lane = arbitration.outputs[output].lane(&arbitration.tables, sendable)?;
+        let lane = arbitration.outputs[output].lanes.lane(sendable)?;
         Some((first[lane.index()]?, sendable))
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn tables(high: &[(u8, u8)], low: &[(u8, u8)], high_limit: u8) -> VlTables {
-        let entries = |list: &[(u8, u8)]| list.iter().map(|&(lane, weight)| (Vl(lane), weight)).collect();
-        VlTables { high: entries(high), low: entries(low), high_limit }
-    }
-
-    /// Lanes that send in turn, if all of `lanes` always have packets of these sizes.
-    fn order(tables: &VlTables, lanes: u16, bytes: impl Fn(u8) -> u32, count: usize) -> Vec<u8> {
-        let mut turns = OutputTurns::default();
-        let send = |_| {
-            let lane = turns.lane(tables, lanes).unwrap();
-            turns.sent(tables, lanes, (lane, bytes(lane.0)));
-            lane.0
-        };
-        (0..count).map(send).collect()
-    }
-
-    #[test]
-    fn whole_packets_by_weight() {
-        // Weights of 2 and 4 units: a packet of 128 bytes, then two.
-        let low = tables(&[], &[(0, 2), (1, 4)], 0);
-        assert_eq!(order(&low, 0b11, |_| 128, 7), [0, 1, 1, 0, 1, 1, 0]);
-        // What exceeds the weight is still sent whole: 300 bytes count as 320, 1 byte as 64.
-        assert_eq!(order(&low, 0b11, |_| 300, 4), [0, 1, 0, 1]);
-        assert_eq!(order(&low, 0b11, |_| 1, 7), [0, 0, 1, 1, 1, 1, 0]);
-    }
-
-    #[test]
-    fn entries_without_weight_or_packets_are_skipped() {
-        let low = tables(&[], &[(0, 1), (1, 0), (2, 1), (3, 1)], 0);
-        assert_eq!(order(&low, 0b1111, |_| 64, 5), [0, 2, 3, 0, 2]);
-        assert_eq!(order(&low, 0b0101, |_| 64, 4), [0, 2, 0, 2]);
-        assert_eq!(OutputTurns::default().lane(&low, 0b0010), None);
-        assert_eq!(OutputTurns::default().lane(&low, 0), None);
-    }
-
-    #[test]
-    fn high_priority_goes_first_within_its_limit() {
-        let of = |limit| tables(&[(1, 255)], &[(0, 255)], limit);
-        assert_eq!(order(&of(0), 0b11, |_| 1024, 4), [1, 0, 1, 0], "a packet each");
-        // 4096 bytes, then a packet of low priority.
-        assert_eq!(order(&of(1), 0b11, |_| 1024, 11), [1, 1, 1, 1, 0, 1, 1, 1, 1, 0, 1]);
-        assert_eq!(order(&of(255), 0b11, |_| 1024, 4), [1, 1, 1, 1], "without a limit");
-        assert_eq!(order(&of(0), 0b01, |_| 1024, 2), [0, 0]);
-        assert_eq!(order(&of(0), 0b10, |_| 1024, 2), [1, 1]);
-    }
-
-    #[test]
-    fn only_what_is_sent_while_low_priority_waits_counts_against_the_limit() {
-        let tables = tables(&[(1, 255)], &[(0, 255)], 1);
-        let mut turns = OutputTurns::default();
-        (0..10).for_each(|_| turns.sent(&tables, 0b10, (Vl(1), 1024)));
-        assert_eq!(turns.lane(&tables, 0b11), Some(Vl(1)));
-        (0..4).for_each(|_| turns.sent(&tables, 0b11, (Vl(1), 1024)));
-        assert_eq!(turns.lane(&tables, 0b11), Some(Vl(0)));
-    }
-
-    #[test]
-    fn a_lane_in_several_entries_has_their_sum() {
-        let low = tables(&[], &[(0, 1), (1, 1), (0, 1)], 0);
-        let sent = order(&low, 0b11, |_| 64, 300);
-        let of_0: usize = sent.iter().map(|&lane| usize::from(lane == 0)).sum();
-        assert_eq!(of_0, 200);
     }
 }

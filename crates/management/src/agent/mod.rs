@@ -38,6 +38,10 @@ pub enum Effect {
     Lid(u8),
     /// Entries of the forwarding table of a block of 64 LIDs changed; the first of them.
     Routes(u16),
+    /// The SL2VL table from an input to an output port changed; of an adapter the input is 0.
+    Lanes(u8, u8),
+    /// What a port arbitrates by among virtual lanes changed.
+    Arbitration(u8),
 }
 
 /// Agent of a node.

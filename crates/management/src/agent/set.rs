@@ -9,6 +9,7 @@ use fabricsim_wire::mad::smp::{
 };
 
 use super::{Agent, BLOCK, Effect, INVALID, NOT_SUPPORTED};
+use crate::Weights;
 
 impl Agent {
     /// Sets an attribute. An error is the status of the answer; then nothing has changed.
@@ -27,6 +28,7 @@ impl Agent {
                 let ports = self.lane_ports(modifier, in_port)?;
                 // Virtual lane 15 is for subnet management: a service level with it is discarded, which is said with 15.
                 self.sl_to_vl.insert(ports, *lanes);
+                effects.push(Effect::Lanes(ports.0, ports.1));
                 Ok(())
             }
             SmpAttribute::VLArbitrationTable(half) => {
@@ -36,6 +38,7 @@ impl Agent {
                     return Err(INVALID);
                 }
                 self.arbitration.insert(place, *half);
+                effects.push(Effect::Arbitration(place.0));
                 Ok(())
             }
             SmpAttribute::P_KeyTable(keys) => {
@@ -71,7 +74,10 @@ impl Agent {
         }
         port.neighbor_mtu = wanted.neighbor_mtu;
         port.operational_vls = wanted.operational_vls;
-        port.vl_high_limit = wanted.vl_high_limit;
+        if port.vl_high_limit != wanted.vl_high_limit {
+            port.vl_high_limit = wanted.vl_high_limit;
+            effects.push(Effect::Arbitration(number));
+        }
         (port.hoq_life, port.vl_stall_count) = (wanted.hoq_life, wanted.vl_stall_count);
         if state != port.port_state {
             port.port_state = state;
@@ -123,10 +129,24 @@ impl Agent {
         self.sl_to_vl.get(&(input, output)).map(|SlToVlMappingTable { vls }| vls)
     }
 
+    /// Weights by which a port arbitrates; `None` if no manager has set them.
+    pub fn weights(&self, port: u8) -> Option<Weights> {
+        let entries = |first: u8| -> Vec<(Vl, u8)> {
+            let halves =
+                [first, first + 1].into_iter().filter_map(|half| self.arbitration.get(&(port, half)));
+            let all = halves.flat_map(|half| half.entries.0.iter());
+            all.filter(|entry| entry.weight > 0).map(|entry| (entry.vl, entry.weight)).collect()
+        };
+        let (low, high) = (entries(1), entries(3));
+        let high_limit = self.port(port)?.vl_high_limit;
+        (!low.is_empty() || !high.is_empty()).then_some(Weights { low, high, high_limit })
+    }
+
     /// All has been lost but what the vendor has written: power was off. Ports are down.
     pub fn power_off(&mut self) {
         for port in &mut self.ports {
             (port.lid, port.lmc, port.master_sm_lid) = (Lid(0), 0, Lid(0));
+            port.vl_high_limit = 0;
         }
         for number in 1..=self.info.num_ports {
             self.link_down(number);

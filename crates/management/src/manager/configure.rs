@@ -1,12 +1,9 @@
 //! Configuration: LIDs, tables, states of ports.
 
 use fabricsim_subnet::{Engine, LidOptions, NO_PORT, Routing, Subnet, assign_lids};
-use fabricsim_units::Vl;
 use fabricsim_wire::field::Table;
 use fabricsim_wire::ids::Lid;
-use fabricsim_wire::mad::smp::{
-    LinearForwardingTable, Mtu, PortInfo, PortState, SlToVlMappingTable, SmpAttribute, SwitchInfo,
-};
+use fabricsim_wire::mad::smp::{LinearForwardingTable, Mtu, PortInfo, PortState, SmpAttribute, SwitchInfo};
 
 use super::requests::{Purpose, Request};
 use super::{Manager, Stage};
@@ -61,7 +58,7 @@ impl Manager {
     }
 
     /// Ports by which a request gets to a port of a node: to an adapter over the port itself, which has its own agent.
-    fn path_to(&self, node: usize, port: u8) -> Box<[u8]> {
+    pub(super) fn path_to(&self, node: usize, port: u8) -> Box<[u8]> {
         let found = &self.found.nodes[node];
         match found.peers.get(&port) {
             Some(&(from, through)) if !found.is_switch() && node != 0 => {
@@ -87,7 +84,7 @@ impl Manager {
         for (row, id) in switches.into_iter().enumerate() {
             blocks += self.program_switch(id.index(), routing.tables.row(row));
         }
-        self.program_lanes(&routing);
+        self.program_quality(&routing);
         self.routing = Some(routing);
         if let Some(sweep) = self.sweep() {
             sweep.blocks = blocks;
@@ -134,30 +131,6 @@ impl Manager {
         blocks
     }
 
-    /// Sets the tables of virtual lanes, where they differ by port (Torus-2QoS).
-    fn program_lanes(&mut self, routing: &Routing) {
-        if routing.sl2vl.is_uniform() {
-            return;
-        }
-        for (id, node) in self.subnet.ids() {
-            let outputs = 1..=node.num_ports();
-            let path = &self.found.nodes[id.index()].path;
-            for (input, output) in
-                outputs.clone().flat_map(|input| outputs.clone().map(move |output| (input, output)))
-            {
-                if !node.is_switch() || node.ports[usize::from(output)].peer.is_none() {
-                    continue;
-                }
-                let lane = |level: usize| Vl(routing.sl2vl.lane(id, input, output, level as u8));
-                let attribute = SmpAttribute::SLtoVLMappingTable(SlToVlMappingTable {
-                    vls: Table(std::array::from_fn(lane)),
-                });
-                let modifier = u32::from(input) << 8 | u32::from(output);
-                self.requests.push(Request::set(Purpose::Set, attribute, modifier, path));
-            }
-        }
-    }
-
     /// Arms the ports that wait to be configured.
     pub(super) fn arm(&mut self) {
         self.stage = Stage::Arming;
@@ -185,8 +158,9 @@ impl Manager {
                 .collect();
             for (port, info) in ports {
                 if self.found.nodes[node].peers.contains_key(&port) {
-                    let given = self.subnet_port(node, port);
-                    let wanted = PortInfo { port_state: state, ..given.unwrap_or(info) };
+                    let given = self.subnet_port(node, port).unwrap_or(info);
+                    let vl_high_limit = self.high_limit(node).unwrap_or(given.vl_high_limit);
+                    let wanted = PortInfo { port_state: state, vl_high_limit, ..given };
                     self.set_port(node, port, wanted);
                     count += 1;
                 }

@@ -57,6 +57,7 @@ impl Manager {
         // A switch that was without power has forgotten its table.
         if info.linear_fdb_top.0 == 0 {
             self.known_tables.remove(&guid);
+            self.known_quality.forget(guid);
         }
     }
 

@@ -7,6 +7,7 @@ mod configure;
 mod discover;
 mod discovered;
 mod elect;
+mod quality;
 mod requests;
 mod settings;
 mod sweep;
@@ -20,8 +21,9 @@ use fabricsim_wire::mad::{Method, MgmtClass, smp::Smp};
 
 use self::discovered::Discovered;
 use self::elect::Other;
+use self::quality::KnownQuality;
 use self::requests::{Purpose, Request, Requests};
-pub use self::settings::{Counters, Outgoing, Settings};
+pub use self::settings::{Counters, Outgoing, Quality, Settings};
 pub use self::sweep::{Sweep, SweepCause};
 
 /// Stage of a sweep.
@@ -61,6 +63,9 @@ pub struct Manager {
     others: Vec<Other>,
     /// Tables as they were set, by GUID of the switch.
     known_tables: BTreeMap<u64, Vec<u8>>,
+    known_quality: KnownQuality,
+    /// True once it has set SL2VL tables: later ones are set as well, even if no level needs a lane of its own any more.
+    sets_lanes: bool,
     /// The subnet with LIDs, and its routes, after the last sweep that computed them.
     subnet: Subnet,
     routing: Option<Routing>,
@@ -99,6 +104,8 @@ impl Manager {
             found: Discovered::default(),
             others: Vec::new(),
             known_tables: BTreeMap::new(),
+            known_quality: KnownQuality::default(),
+            sets_lanes: false,
             subnet: Subnet::default(),
             routing: None,
             due: None,
@@ -377,6 +384,10 @@ impl Manager {
                 // What the switch has is not known any more.
                 let guid = self.found.nodes[node].info.node_guid.0;
                 self.known_tables.remove(&guid);
+                self.is_incomplete = true;
+            }
+            Purpose::Quality { node } => {
+                self.known_quality.forget(self.found.nodes[node].info.node_guid.0);
                 self.is_incomplete = true;
             }
             Purpose::Set => self.is_incomplete = true,

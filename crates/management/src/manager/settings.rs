@@ -4,6 +4,8 @@ use fabricsim_subnet::{Engine, Options};
 use fabricsim_units::Time;
 use fabricsim_wire::mad::smp::{DirectedSmp, Smp};
 
+use crate::Weights;
+
 /// Options of a manager, with OpenSM's names in brackets.
 #[derive(Clone, Debug)]
 pub struct Settings {
@@ -29,6 +31,19 @@ pub struct Settings {
     pub priority: u8,
     /// Time for the computation of tables.
     pub routing_time: Time,
+    /// What it sets for quality of service besides what the engine needs.
+    pub quality: Quality,
+}
+
+/// Quality of service that a manager sets (`qos`).
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Quality {
+    /// Lane of each service level at all ports (`qos_sl2vl`).
+    pub lanes: Option<[u8; 16]>,
+    /// Weights at switches (`qos_swe_vlarb_low`, `..._high`, `qos_swe_high_limit`).
+    pub of_switches: Option<Weights>,
+    /// Weights at adapters (`qos_ca_...`).
+    pub of_adapters: Option<Weights>,
 }
 
 /// Counters of a manager.

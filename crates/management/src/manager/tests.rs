@@ -48,6 +48,7 @@ fn settings() -> Settings {
         poll_retries: 4,
         priority: 0,
         routing_time: Time::ZERO,
+        quality: Quality::default(),
     }
 }
 

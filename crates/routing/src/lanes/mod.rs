@@ -97,6 +97,17 @@ pub trait LanePolicy {
         ServiceClasses::on_link(class * all.count, all)
     }
 
+    /// The service level of packets that `from` sends to `to` and whose traffic has the level or class `class`.
+    #[inline]
+    fn level(&self, _from: HostId, _to: HostId, class: u8) -> u8 {
+        class
+    }
+
+    /// True if [`LanePolicy::level`] depends on the path.
+    fn has_levels_of_paths(&self) -> bool {
+        false
+    }
+
     /// The lanes of a link that does not have the role [`LinkRole::ToHost`], and the stage of a packet that has passed it.
     fn lanes(&self, step: Step) -> (Lanes, u8);
 
@@ -151,6 +162,19 @@ macro_rules! policies {
             fn injection(&self, from: HostId, to: HostId, class: u8) -> Lanes {
                 match self {
                     $(Self::$name(policy) => policy.injection(from, to, class),)*
+                }
+            }
+
+            #[inline]
+            fn level(&self, from: HostId, to: HostId, class: u8) -> u8 {
+                match self {
+                    $(Self::$name(policy) => policy.level(from, to, class),)*
+                }
+            }
+
+            fn has_levels_of_paths(&self) -> bool {
+                match self {
+                    $(Self::$name(policy) => policy.has_levels_of_paths(),)*
                 }
             }
 

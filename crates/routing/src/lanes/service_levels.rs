@@ -94,12 +94,6 @@ impl ServiceLevels {
         Ok(Self { lanes, levels, of_path, tables: known.tables, at_host, at_switch, first })
     }
 
-    /// The service level of a packet on the path between two hosts that its traffic gives `level`.
-    #[inline]
-    pub(crate) fn level(&self, from: HostId, to: HostId, level: u8) -> u8 {
-        self.of_path.as_ref().map_or(level, |paths| paths.of(from, to))
-    }
-
     /// Service levels that packets between two hosts may have.
     pub(crate) fn levels(&self, from: HostId, to: HostId) -> std::ops::Range<u8> {
         match &self.of_path {
@@ -111,19 +105,59 @@ impl ServiceLevels {
         }
     }
 
-    /// True if paths have service levels of their own.
-    pub(crate) fn has_paths(&self) -> bool {
-        self.of_path.is_some()
+    /// The same tables, one for each port, so that each can be set.
+    pub(crate) fn expanded(mut self, graph: &Graph) -> Self {
+        if self.at_switch.is_empty() {
+            for switch in &graph.switches {
+                let ports = switch.ports.len();
+                self.first.push((self.at_switch.len() as u32, ports as u16));
+                self.at_switch.resize(self.at_switch.len() + ports * ports, 0);
+            }
+        }
+        self
+    }
+
+    /// Gives paths service levels of their own.
+    pub(crate) fn set_paths(&mut self, of_path: Layers) {
+        self.of_path = Some(of_path);
+    }
+
+    /// Sets the table of a host.
+    pub(crate) fn set_of_host(&mut self, host: HostId, table: LanesOfLevels) {
+        self.at_host[host.index()] = self.number(table);
+    }
+
+    /// Sets the table of a switch from an input to an output.
+    pub(crate) fn set_of_switch(
+        &mut self,
+        switch: SwitchId,
+        (input, output): (PortNo, PortNo),
+        table: LanesOfLevels,
+    ) {
+        let number = self.number(table);
+        let place = self.place(switch, input, output);
+        self.at_switch[place] = number;
+    }
+
+    /// The number of a table, which may be new.
+    fn number(&mut self, table: LanesOfLevels) -> u16 {
+        let known = self.tables.iter().position(|other| *other == table);
+        let number = known.unwrap_or(self.tables.len());
+        if known.is_none() {
+            self.tables.push(table);
+        }
+        number as u16
+    }
+
+    #[inline]
+    fn place(&self, at: SwitchId, input: PortNo, output: PortNo) -> usize {
+        let (first, ports) = self.first[at.index()];
+        first as usize + usize::from(input.0) * usize::from(ports) + output.index()
     }
 
     #[inline]
     fn lane(&self, at: SwitchId, input: PortNo, output: PortNo, level: u8) -> u8 {
-        let table = if self.at_switch.is_empty() {
-            0
-        } else {
-            let (first, ports) = self.first[at.index()];
-            self.at_switch[first as usize + usize::from(input.0) * usize::from(ports) + output.index()]
-        };
+        let table = if self.at_switch.is_empty() { 0 } else { self.at_switch[self.place(at, input, output)] };
         self.tables[usize::from(table)][usize::from(level) % LEVELS]
     }
 }
@@ -165,6 +199,15 @@ impl LanePolicy for ServiceLevels {
         let level = self.level(from, to, class);
         let table = &self.tables[usize::from(self.at_host[from.index()])];
         Lanes::new(table[usize::from(level) % LEVELS], 1)
+    }
+
+    #[inline]
+    fn level(&self, from: HostId, to: HostId, class: u8) -> u8 {
+        self.of_path.as_ref().map_or(class, |paths| paths.of(from, to))
+    }
+
+    fn has_levels_of_paths(&self) -> bool {
+        self.of_path.is_some()
     }
 
     #[inline]

@@ -23,6 +23,8 @@ impl SubnetState {
                     self.apply_route(node, host, engine);
                 }
             }
+            Effect::Lanes(input, output) => self.apply_lanes(node, (input, output), engine),
+            Effect::Arbitration(port) => self.apply_weights(node, port, engine),
             Effect::Routes(first) => {
                 let hosts: Vec<HostId> =
                     self.host_of.range(Agent::block(first)).map(|(_, &host)| host).collect();
@@ -38,6 +40,7 @@ impl SubnetState {
         self.hosts().for_each(|host| self.note_lid(host));
         for node in 0..self.nodes.len() {
             self.apply_routes(node, engine);
+            self.apply_quality(node, engine);
         }
         for link in 0..self.ends.len() {
             self.update_link(LinkId(link as u32), engine);
@@ -81,7 +84,7 @@ impl SubnetState {
         }
     }
 
-    fn host_at(&self, node: usize, port: u8) -> Option<HostId> {
+    pub(super) fn host_at(&self, node: usize, port: u8) -> Option<HostId> {
         let is_it = |of: &fabricsim_subnet::PortId| of.node.index() == node && of.port == port;
         self.plan.identity.hosts.iter().position(is_it).map(|host| HostId(host as u32))
     }
@@ -108,8 +111,7 @@ impl SubnetState {
         let routing = self.managers[number].manager.routing();
         let Some(levels) = routing.and_then(|routing| routing.sls.as_ref()) else { return };
         let lids: Vec<u16> = self.hosts().map(|host| self.lid(host)).collect();
-        let lanes = self.plan.lanes;
-        let lane = |from: HostId, to: HostId| levels.level(lids[from.index()], lids[to.index()]) % lanes;
-        engine.set_layers(lids.len(), lanes, lane);
+        let level = |from: HostId, to: HostId| levels.level(lids[from.index()], lids[to.index()]);
+        engine.set_levels(lids.len(), self.plan.lanes, level);
     }
 }

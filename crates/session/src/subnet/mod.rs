@@ -8,6 +8,7 @@ mod bytes;
 mod carry;
 mod effects;
 mod links;
+mod quality;
 mod report;
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};

@@ -3,6 +3,7 @@
 
 pub mod observers;
 pub mod random;
+pub mod star;
 pub mod tables;
 
 use std::path::Path;

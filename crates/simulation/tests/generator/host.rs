@@ -1,16 +1,17 @@
 //! Hosts: packets, sinks, responses owed.
 
-use super::Build;
 use super::draw::Draw;
 use super::space::Then::{Idle, Refused};
 use super::space::When::{Is, IsNot};
 use super::space::{Dimension, Part, Rule};
+use super::{Build, switch};
 
 pub const PART: Part = Part {
     dimensions: &[
         Dimension { name: "open_messages", choices: &["one", "several"] },
         Dimension { name: "sink", choices: &["fast", "rate", "pauses", "rate-and-pauses"] },
         Dimension { name: "response_queue", choices: &["unlimited", "short"] },
+        Dimension { name: "vl_arbitration_of_hosts", choices: &["none", "tables"] },
     ],
     rules: &[
         Rule {
@@ -18,6 +19,11 @@ pub const PART: Part = Part {
             then: Refused("with `host.sink` the sink alone decides"),
         },
         Rule { when: &[Is("response_queue", &["short"]), Is("response", &["none"])], then: Idle },
+        // A ladder of hops may get more lanes later, which the tables lack.
+        Rule {
+            when: &[Is("vl_arbitration_of_hosts", &["tables"]), Is("lane_policy", &["hops"])],
+            then: Idle,
+        },
     ],
     write,
 };
@@ -37,9 +43,16 @@ fn write(build: &mut Build) {
     if short {
         draft.key("response_queue", draw.range(1, 3));
     }
-    if sink == "fast" {
-        return;
+    if sink != "fast" {
+        write_sink(build, sink);
     }
+    if build.is("vl_arbitration_of_hosts", "tables") {
+        switch::vl_arbitration(build, "[host.vl_arbitration]");
+    }
+}
+
+fn write_sink(build: &mut Build, sink: &str) {
+    let Build { draw, draft, .. } = build;
     draft.section("[host.sink]");
     if sink != "pauses" {
         draft.text("rate", draw.rate());

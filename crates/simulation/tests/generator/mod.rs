@@ -67,6 +67,8 @@ pub struct Build<'a> {
     pub graph: Graph,
     /// True with `switch.sl2vl`.
     pub has_sl2vl: bool,
+    /// Virtual lanes, once they are written.
+    pub lanes: u8,
 }
 
 impl Build<'_> {
@@ -133,7 +135,8 @@ impl Case {
         let (unit, mtu) = host::sizes(&mut draw);
         topology::write(space, &point, &mut draw, &mut draft);
         let graph = graph(&draft);
-        let mut build = Build { space, point: &point, draw, draft, unit, mtu, graph, has_sl2vl: false };
+        let mut build =
+            Build { space, point: &point, draw, draft, unit, mtu, graph, has_sl2vl: false, lanes: 1 };
         for part in PARTS {
             (part.write)(&mut build);
         }

@@ -108,7 +108,6 @@ pub const PART: Part = Part {
             when: &[Is("levels", &["of-engine"]), IsNot("topology", &["torus", "mesh", "grid"])],
             then: Idle,
         },
-        Rule { when: &[Is("levels", &["of-engine"]), IsNot("manager", &["none"])], then: Idle },
         Rule { when: &[Is("levels", &["of-engine"]), Is("classes", &["two"])], then: Idle },
         Rule { when: &[Is("levels", &["of-engine"]), Is("priority", &["last"])], then: Idle },
         Rule { when: &[Is("levels", &["of-engine"]), Is("arbiter", &["age-based"])], then: Idle },
@@ -284,7 +283,7 @@ fn write(build: &mut Build) {
     if build.is("lane_policy", "hops") {
         build.draft.text("lane_policy", "hops");
     } else if !has_levels
-        && build.draw.chance(1, 4)
+        && build.draw.chance(if build.has_sl2vl || engine == "torus-2QoS" { 3 } else { 1 }, 4)
         && let Some(policy) = stated_policy(build, engine)
     {
         build.draft.text("lane_policy", policy);

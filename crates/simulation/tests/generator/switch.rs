@@ -93,7 +93,8 @@ fn write(build: &mut Build) {
         let choice = build.choice(key);
         build.draft.text(key, choice);
     }
-    build.draft.key("virtual_lanes", lanes * classes);
+    build.lanes = lanes * classes;
+    build.draft.key("virtual_lanes", build.lanes);
     if has_service_levels(build) {
         // Requests and responses do not share a lane: that is a deadlock.
         let table = [build.draw.below(lanes.into()), usize::from(lanes) + build.draw.below(lanes.into())];
@@ -128,7 +129,7 @@ fn write(build: &mut Build) {
         age(build);
     }
     if build.is("vl_arbitration", "tables") {
-        vl_arbitration(build, lanes * classes);
+        vl_arbitration(build, "[switch.vl_arbitration]");
     }
 }
 
@@ -140,11 +141,12 @@ fn has_service_levels(build: &mut Build) -> bool {
     build.is("classes", "two") && has_tables && !refused && build.draw.chance(1, 2)
 }
 
-fn vl_arbitration(build: &mut Build, lanes: u8) {
-    let Build { draw, draft, .. } = build;
-    draft.section("[switch.vl_arbitration]");
+/// Tables of weights with every lane.
+pub fn vl_arbitration(build: &mut Build, section: &str) {
+    let Build { draw, draft, lanes, .. } = build;
+    draft.section(section);
     let mut tables = [Vec::new(), Vec::new()];
-    for vl in 0..lanes {
+    for vl in 0..*lanes {
         let table = draw.below(2);
         tables[table].push(format!("{{ vl = {vl}, weight = {} }}", draw.range(1, 255)));
     }

@@ -45,12 +45,6 @@ pub(super) fn check(experiment: &Experiment) -> Result<(), Found> {
             "`age-based` counts requests and responses by service class, not by service level",
         );
     }
-    if experiment.subnet_manager.is_some() {
-        return fail(
-            "subnet_manager",
-            "it sets no SL2VL tables yet: leave out `switch.sl2vl`, `routing.sl2vl` and `torus-2QoS`",
-        );
-    }
     Ok(())
 }
 
@@ -101,7 +95,6 @@ mod tests {
             (format!("{two}switch.priority_classes = [0]"), "use `switch.vl_arbitration`"),
             (format!("{two}switch.arbiter = \"age-based\""), "`age-based` counts"),
             (format!("{two}routing.sl2vl = \"x\""), "tables come from one place"),
-            (format!("{two}subnet_manager.traps = true"), "it sets no SL2VL tables"),
         ] {
             assert!(message(&keys).contains(expected), "{keys}: {}", message(&keys));
         }

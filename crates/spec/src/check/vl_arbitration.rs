@@ -4,6 +4,7 @@ use super::Problem;
 use crate::{Allocation, Arbiter, Queueing, Switch, VlArbitration};
 
 const KEY: &str = "switch.vl_arbitration";
+const KEY_OF_HOSTS: &str = "host.vl_arbitration";
 
 /// Most entries of a table.
 const MOST: usize = 64;
@@ -20,16 +21,27 @@ pub(super) fn check(switch: &Switch, tables: &VlArbitration) -> Result<(), Probl
             "the tables decide between lanes: leave `arbiter` and `priority_classes` at their defaults";
         return fail(message.to_owned());
     }
+    weights(KEY, switch.virtual_lanes, tables)
+}
+
+/// Checks the tables of adapters.
+pub(super) fn check_hosts(switch: &Switch, tables: &VlArbitration) -> Result<(), Problem> {
+    weights(KEY_OF_HOSTS, switch.virtual_lanes, tables)
+}
+
+/// Checks that entries are of lanes that exist, and that every lane has a weight.
+fn weights(key: &'static str, lanes: u8, tables: &VlArbitration) -> Result<(), Problem> {
+    let fail = |message: String| Err((key, message));
     for (name, entries) in [("high", &tables.high), ("low", &tables.low)] {
         if entries.len() > MOST {
             return fail(format!("{} entries of `{name}`: give at most {MOST}", entries.len()));
         }
     }
     let all = || tables.high.iter().chain(&tables.low);
-    if let Some(entry) = all().find(|entry| entry.vl >= switch.virtual_lanes) {
-        return fail(format!("lane {}: links have {} lanes", entry.vl, switch.virtual_lanes));
+    if let Some(entry) = all().find(|entry| entry.vl >= lanes) {
+        return fail(format!("lane {}: links have {lanes} lanes", entry.vl));
     }
-    match (0..switch.virtual_lanes).find(|&lane| !all().any(|entry| entry.vl == lane && entry.weight > 0)) {
+    match (0..lanes).find(|&lane| !all().any(|entry| entry.vl == lane && entry.weight > 0)) {
         Some(lane) => fail(format!(
             "lane {lane} has no weight in either table, so that its packets would wait for ever"
         )),
@@ -46,6 +58,14 @@ mod tests {
             format!("topology.mesh = {{ dimensions = [2, 2] }}\nrun.duration = \"1 us\"\n[switch]\n{switch}");
         let experiment = read(&text, "e.toml", &[]).unwrap();
         crate::check(&experiment, "e.toml").err().map(|error| error.to_string()).unwrap_or_default()
+    }
+
+    #[test]
+    fn every_lane_of_adapters_has_a_weight() {
+        let low = |entries: &str| format!("virtual_lanes = 2\n[host]\nvl_arbitration.low = [{entries}]");
+        assert_eq!(message(&low("{ vl = 0, weight = 1 }, { vl = 1, weight = 1 }")), "");
+        let message = message(&low("{ vl = 0, weight = 1 }"));
+        assert!(message.contains("host.vl_arbitration: lane 1 has no weight"), "{message}");
     }
 
     #[test]
