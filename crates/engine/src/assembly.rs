@@ -14,7 +14,7 @@ use fabricsim_units::{Bytes, HostId, LinkId, Rate, Time, Vl};
 use fabricsim_workload::{Source, StreamInfo};
 
 use crate::adapter::{
-    Adapter, AdmissionGate, Chain, DatagramEndpoint, OrderingEndpoint, OrderingRules, Protocol,
+    Adapter, AdmissionGate, Chain, DatagramEndpoint, OrderingEndpoint, OrderingRules, PathChooser, Protocol,
 };
 use crate::ages::AgingBuilder;
 use crate::congestion::{Builder, service_classes};
@@ -99,6 +99,7 @@ fn rules(experiment: &Experiment, router: &Router) -> Rules {
         arbiter: switch.arbiter,
         lanes_per_class: switch.lanes_per_class(),
         has_levels_of_paths: router.has_levels_of_paths(),
+        paths: router.paths(),
         priority_lanes: priority_lanes(switch),
         least_space: match switch.send_when {
             SendWhen::PacketFits => 0,
@@ -234,10 +235,13 @@ fn adapter(common: &Common<'_>, id: HostId, (port, sender): (u32, &Sender), app:
         }
     };
     let vl_turns = common.vl_tables_of_hosts.as_ref().map(|tables| Box::new(VlTurns::new(tables)));
+    let paths =
+        PathChooser::new(experiment.routing.paths, (id, common.rules.paths), common.graph.hosts.len());
     let chain = Chain {
         id,
         port,
         app,
+        paths: paths.map(Box::new),
         is_plain: common.control.is_none() && vl_turns.is_none(),
         vl_turns,
         pacing: common.control.map(|control| Box::new(control.pacing(id, sender))),

@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use fabricsim_fabric::VlTables;
 use fabricsim_model::Observer;
-use fabricsim_routing::Router;
+use fabricsim_routing::{Destination, Router};
 use fabricsim_units::{HostId, LinkId, PortNo, SwitchId};
 
 use crate::engine::Engine;
@@ -79,9 +79,9 @@ impl<B: Observer> Engine<B> {
         }
     }
 
-    /// Sets an entry of a switch's forwarding table: packets for `to` that arrive there from now on leave by `port`, or are discarded
+    /// Sets an entry of a switch's forwarding table: packets for a LID of a host that arrive there from now on leave by `port`, or are discarded
     /// if there is none. False if the switch has no table that can be set.
-    pub fn set_route(&mut self, switch: SwitchId, to: HostId, port: Option<PortNo>) -> bool {
+    pub fn set_route(&mut self, switch: SwitchId, to: Destination, port: Option<PortNo>) -> bool {
         let (number, s) = self.place_of(switch);
         let partition = &mut self.partitions[number];
         if port.is_none() {
@@ -93,7 +93,7 @@ impl<B: Observer> Engine<B> {
 
     /// Gives every path between hosts a service level, if the routing has forwarding tables: packets that hosts send from now on have it.
     /// Without SL2VL tables their lane is the level modulo `lanes`.
-    pub fn set_levels(&mut self, hosts: usize, lanes: u8, level: impl Fn(HostId, HostId) -> u8) {
+    pub fn set_levels(&mut self, hosts: usize, lanes: u8, level: impl Fn(HostId, Destination) -> u8) {
         for partition in &mut self.partitions {
             // Each partition keeps the entries of its own switches.
             Arc::make_mut(&mut partition.context.routing).set_levels(hosts, lanes, &level);

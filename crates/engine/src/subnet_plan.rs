@@ -3,7 +3,9 @@
 use std::sync::Arc;
 
 use fabricsim_management::{Quality, Settings, Weights};
-use fabricsim_spec::{Experiment, SpecError, SubnetManager, SubnetStart, VlArbitration, VlWeight, nearest};
+use fabricsim_spec::{
+    Experiment, PathChoice, SpecError, SubnetManager, SubnetStart, VlArbitration, VlWeight, nearest,
+};
 use fabricsim_subnet::{LidOptions, PortId, assign_lids};
 use fabricsim_topology::{Graph, Identity, failed_links};
 use fabricsim_units::{LinkId, Time, Vl};
@@ -36,6 +38,8 @@ pub struct SubnetPlan {
     pub failed: Vec<LinkId>,
     /// Virtual lanes of data.
     pub lanes: u8,
+    /// LIDs of each host to which packets are sent.
+    pub paths: u8,
 }
 
 /// A manager.
@@ -98,6 +102,7 @@ impl SubnetPlan {
             trap_timeout: given.timeout,
             failed: failed_links(graph, &experiment.links, file)?,
             lanes: experiment.switch.lanes_per_class(),
+            paths: if experiment.routing.paths == PathChoice::First { 1 } else { 1 << given.lmc },
         })))
     }
 }

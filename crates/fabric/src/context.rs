@@ -49,6 +49,8 @@ pub struct Rules {
     pub lanes_per_class: u8,
     /// True if the service level of a packet depends on its path ([`fabricsim_routing::RoutingFunction::service_level`]).
     pub has_levels_of_paths: bool,
+    /// Number of LIDs of a host to which packets are sent ([`fabricsim_routing::RoutingFunction::paths`]).
+    pub paths: u8,
     /// Lanes, a bit for each, whose packets go before all others.
     pub priority_lanes: u16,
     /// Minimum number of blocks free at the other end of a link before a switch sends a packet of any size.

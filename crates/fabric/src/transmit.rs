@@ -178,8 +178,9 @@ fn report_crossing<R, B: Observer, O>(
     index: u32,
     lane: Vl,
 ) {
+    let path = if context.rules.paths > 1 { context.arena[index].route_state.path() } else { 0 };
     let (packet, label, echo) = context.arena.with_headers(index);
-    let content = CrossingContent::Packet { packet, lane, label, echo };
+    let content = CrossingContent::Packet { packet, lane, path, label, echo };
     let port = context.ports.senders[port as usize].channel;
     context.observer.crossed(&Crossing { time: now, port, content });
 }

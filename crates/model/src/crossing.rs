@@ -22,6 +22,8 @@ pub enum CrossingContent<'a> {
         packet: &'a Packet,
         /// Virtual lane on this link.
         lane: Vl,
+        /// Which of its destination's LIDs it is sent to, from 0.
+        path: u8,
         /// Fields of its transport protocol.
         label: Option<&'a Label>,
         /// Content of an acknowledgement of congestion control.

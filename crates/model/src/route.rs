@@ -60,6 +60,20 @@ impl RouteState {
     pub const fn with_via(self, via: u32) -> Self {
         Self { via: [via as u16, (via >> 16) as u16], ..self }
     }
+    /// Stands for any LID, where the routes of a flow are listed.
+    pub const ANY_PATH: u8 = u8::MAX;
+
+    /// Which of its destination's LIDs a packet of forwarding tables is sent to: 0 for the first.
+    #[inline]
+    pub const fn path(self) -> u8 {
+        self.flags
+    }
+    /// The same for another LID.
+    #[inline]
+    #[must_use]
+    pub const fn with_path(self, path: u8) -> Self {
+        Self { flags: path, ..self }
+    }
     /// The same at another place.
     #[inline]
     #[must_use]

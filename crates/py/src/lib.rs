@@ -159,7 +159,8 @@ fn export(
                 return options.map_err(|error| bad_input(error.located(text, &overrides)));
             }
             "ibnetdiscover" | "ibnetdiscover-ports" | "ibsim" | "opensm-subnet" => {
-                let identity = fabricsim_routing::identity(graph).map_err(bad_input)?;
+                let identity =
+                    fabricsim_routing::identity(graph, prepared.experiment.lmc()).map_err(bad_input)?;
                 return Ok(identity.subnet.to_text(subnets::format(format)?));
             }
             other => {

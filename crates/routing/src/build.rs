@@ -1,11 +1,12 @@
 use std::io::Read;
 use std::path::Path;
 
-use fabricsim_spec::{Algorithm, Experiment, LanePolicy, Load, SpecError, Ties, name};
+use fabricsim_spec::{Algorithm, Experiment, LanePolicy, Load, PathChoice, SpecError, Ties, name};
 use fabricsim_topology::{Graph, GridShape, Shape, failed_links};
 
 use crate::algorithm::{MOST_LANES, resolve, unsuitable};
 use crate::lanes::{AnyPolicy, chosen, refuse_unfit};
+use crate::linear_tables::Paths;
 use crate::look_up_tables::table_request;
 use crate::route_lengths::{lengths, longest};
 use crate::service_levels::refuse;
@@ -68,13 +69,13 @@ pub fn build(
         | Algorithm::Par62
         | Algorithm::Dal => crate::direct::build(algorithm, experiment, graph, file)?,
         Algorithm::Table => {
-            let tables = read_tables(routing.tables.as_deref(), graph, base_dir, file)?;
+            let tables = read_tables(experiment, graph, base_dir, file)?;
             let lanes = if routing.path_sls.is_some() || routing.sl2vl.is_some() {
                 read_levels(experiment, graph, base_dir, file)?
             } else {
-                policy(&|| longest(&lengths(&tables, graph), graph))?
+                policy(&|| longest(&lengths(&tables[0], graph), graph))?
             };
-            TableRouting::new(tables, lanes).into()
+            TableRouting::with_paths(tables, lanes).into()
         }
         Algorithm::Opensm => crate::opensm::build(experiment, graph, file)?,
         Algorithm::ShortestPath | Algorithm::Auto => {
@@ -104,13 +105,15 @@ fn refuse_stray(
         UpDownAdaptive, Valiant,
     };
     let routing = &experiment.routing;
-    let keys: [(&str, bool, &[Algorithm]); 16] = [
+    let keys: [(&str, bool, &[Algorithm]); 18] = [
         ("routing.order", routing.order.is_some(), &[DimensionOrder, LookUpTables]),
         ("routing.ties", routing.ties.is_some(), &[DimensionOrder]),
         ("routing.partitions", routing.partitions.is_some(), &[LookUpTables]),
         ("routing.tables", routing.tables.is_some(), &[Table]),
         ("routing.path_sls", routing.path_sls.is_some(), &[Table]),
         ("routing.sl2vl", routing.sl2vl.is_some(), &[Table]),
+        ("routing.lmc", routing.lmc > 0, &[Table, Opensm]),
+        ("routing.paths", routing.paths != PathChoice::First, &[Table, Opensm]),
         ("routing.engine", routing.engine.is_some(), &[Opensm]),
         ("routing.roots", routing.roots.is_some(), &[Opensm]),
         ("routing.via", routing.via.is_some(), &[Valiant, UgalL, UgalG, Piggyback, Par]),
@@ -220,20 +223,24 @@ const fn upwards(algorithm: Algorithm) -> Upwards {
 }
 
 fn read_tables(
-    tables: Option<&str>,
+    experiment: &Experiment,
     graph: &Graph,
     base_dir: &Path,
     file: &str,
-) -> Result<ForwardingTables, RoutingError> {
-    let Some(name) = tables else {
+) -> Result<Vec<ForwardingTables>, RoutingError> {
+    let Some(name) = &experiment.routing.tables else {
         let message = "routing by `table` needs the key `tables`: a file of forwarding tables (.fdbs)";
         return Err(SpecError::at_key(file, "routing", message).into());
     };
-    let (bytes, name) = read_file(&base_dir.join(name), largest_file(graph))?;
+    let (bytes, name) = read_file(&base_dir.join(name), largest_file(graph) << experiment.lmc())?;
     if crate::linear_tables::is_linear(&bytes) {
-        return crate::linear_tables::read(&bytes, &name, graph);
+        return crate::linear_tables::read(&bytes, &name, graph, Paths::of(experiment));
     }
-    crate::fdbs::read(&bytes, &name, graph)
+    if experiment.lmc() > 0 {
+        let message = "only for tables by LID, not for `.fdbs`";
+        return Err(SpecError::at_key(file, "routing.lmc", message).into());
+    }
+    Ok(vec![crate::fdbs::read(&bytes, &name, graph)?])
 }
 
 /// The lanes of service levels in files: those of paths, and SL2VL tables.

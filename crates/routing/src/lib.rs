@@ -51,7 +51,7 @@ pub use dragonfly::Dragonfly;
 pub use error::{RoutingError, TablesError, TablesProblem};
 pub use hyperx::{HyperX, HyperXPolicy};
 pub use indirect::{Indirect, IndirectPolicy};
-pub use lanes::LanePolicy;
+pub use lanes::{Destination, LanePolicy};
 pub use look_up_tables::{LookUpTables, TableRequest};
 pub use megafly::{Megafly, MegaflyPolicy};
 pub use opensm::{engine, identity, subnet_without};
@@ -81,12 +81,17 @@ pub struct At {
 /// A routing algorithm on a given graph: it proposes hops; the switch chooses among them.
 pub trait RoutingFunction {
     /// Lanes on which `from` may inject a packet of a service class, or service level, for `to`.
-    fn injection_lanes(&self, from: HostId, to: HostId, class: u8) -> Lanes;
+    fn injection_lanes(&self, from: HostId, to: Destination, class: u8) -> Lanes;
 
     /// The service level of a packet on the path between two hosts whose traffic has service class, or service level, `class`.
     #[inline]
-    fn service_level(&self, _from: HostId, _to: HostId, class: u8) -> u8 {
+    fn service_level(&self, _from: HostId, _to: Destination, class: u8) -> u8 {
         class
+    }
+
+    /// Number of LIDs of a host that sources use, each with routes of its own.
+    fn paths(&self) -> u8 {
+        1
     }
 
     /// True if [`RoutingFunction::service_level`] depends on the path.
@@ -198,16 +203,22 @@ macro_rules! routers {
 
         impl RoutingFunction for Router {
             #[inline]
-            fn injection_lanes(&self, from: HostId, to: HostId, class: u8) -> Lanes {
+            fn injection_lanes(&self, from: HostId, to: Destination, class: u8) -> Lanes {
                 match self {
                     $(Self::$name(router) => RoutingFunction::injection_lanes(router, from, to, class),)*
                 }
             }
 
             #[inline]
-            fn service_level(&self, from: HostId, to: HostId, class: u8) -> u8 {
+            fn service_level(&self, from: HostId, to: Destination, class: u8) -> u8 {
                 match self {
                     $(Self::$name(router) => RoutingFunction::service_level(router, from, to, class),)*
+                }
+            }
+
+            fn paths(&self) -> u8 {
+                match self {
+                    $(Self::$name(router) => RoutingFunction::paths(router),)*
                 }
             }
 
@@ -338,11 +349,12 @@ routers!(
 impl Router {
     /// Gives every path between hosts a service level, if the algorithm has forwarding tables. Without SL2VL tables its lane is the level
     /// modulo `lanes`.
-    pub fn set_levels(&mut self, hosts: usize, lanes: u8, level: impl Fn(HostId, HostId) -> u8) {
+    pub fn set_levels(&mut self, hosts: usize, lanes: u8, level: impl Fn(HostId, Destination) -> u8) {
         let Self::TableRouting(router) = self else { return };
+        let paths = (hosts, PortRouting::paths(router));
         match router.service_levels_mut() {
-            Some(levels) => levels.set_paths(lanes::Layers::new(hosts, lanes::LEVELS as u8, level)),
-            None => router.set_lanes(lanes::Layers::new(hosts, lanes, level).into()),
+            Some(levels) => levels.set_paths(lanes::Layers::new(paths, lanes::LEVELS as u8, level)),
+            None => router.set_lanes(lanes::Layers::new(paths, lanes, level).into()),
         }
     }
 
@@ -363,7 +375,7 @@ impl Router {
     }
 
     /// Sets an entry of a switch's forwarding table, or none. False if the algorithm has no such tables.
-    pub fn set_entry(&mut self, at: SwitchId, to: HostId, port: Option<PortNo>) -> bool {
+    pub fn set_entry(&mut self, at: SwitchId, to: Destination, port: Option<PortNo>) -> bool {
         let Self::TableRouting(router) = self else { return false };
         router.set(at, to, port);
         true

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-use fabricsim_spec::{Experiment, SpecError};
+use fabricsim_spec::{Experiment, PathChoice, SpecError};
 use fabricsim_subnet::{FileError, NO_PORT, NodeId, PathSls, Sl2Vl, TableFile, Tables};
 use fabricsim_topology::{Graph, Identity};
 use fabricsim_units::{HostId, PortNo, SwitchId};
@@ -24,17 +24,41 @@ pub(crate) fn is_linear(bytes: &[u8]) -> bool {
 /// # Errors
 ///
 /// A file that does not parse or that is not of this subnet, a host without LID, a hole or a loop.
-pub(crate) fn read(bytes: &[u8], file: &str, graph: &Graph) -> Result<ForwardingTables, RoutingError> {
-    let identity = with_lids(graph, "routing.tables", file)?;
+pub(crate) fn read(
+    bytes: &[u8],
+    file: &str,
+    graph: &Graph,
+    paths: Paths,
+) -> Result<Vec<ForwardingTables>, RoutingError> {
+    let identity = with_lids(graph, paths.lmc, "routing.tables", file)?;
     let (tables, _) =
         TableFile::read(bytes, file).and_then(|read| read.bind(&identity.subnet)).map_err(of_file)?;
-    let found = convert(&tables, &identity.by_node(), graph, &identity, file)?;
-    verify(&found, graph).map_err(|(_, problem)| TablesError {
-        file: file.to_owned(),
-        line: None,
-        problem: Box::new(problem),
-    })?;
+    let found = convert(&tables, &identity.by_node(), graph, (&identity, paths), file)?;
+    for tables in &found {
+        verify(tables, graph).map_err(|(_, problem)| TablesError {
+            file: file.to_owned(),
+            line: None,
+            problem: Box::new(problem),
+        })?;
+    }
     Ok(found)
+}
+
+/// LIDs of hosts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Paths {
+    /// LID mask control: a host has 2^`lmc` LIDs.
+    pub(crate) lmc: u8,
+    /// Number of those that sources use.
+    pub(crate) used: u8,
+}
+
+impl Paths {
+    /// The LIDs of an experiment.
+    pub(crate) fn of(experiment: &Experiment) -> Self {
+        let lmc = experiment.lmc();
+        Self { lmc, used: if experiment.routing.paths == PathChoice::First { 1 } else { 1 << lmc } }
+    }
 }
 
 /// A file and its name for messages.
@@ -52,7 +76,7 @@ pub(crate) fn read_levels(
     experiment_file: &str,
 ) -> Result<AnyPolicy, RoutingError> {
     let key = if levels.is_some() { "routing.path_sls" } else { "routing.sl2vl" };
-    let identity = with_lids(graph, key, experiment_file)?;
+    let identity = with_lids(graph, experiment.lmc(), key, experiment_file)?;
     let levels = levels.map(|(bytes, name)| PathSls::read(&bytes, &name, &identity.subnet));
     let tables = tables.map(|(bytes, name)| Sl2Vl::read(&bytes, &name, &identity.subnet));
     let (levels, tables) = (levels.transpose().map_err(of_file)?, tables.transpose().map_err(of_file)?);
@@ -61,8 +85,8 @@ pub(crate) fn read_levels(
 }
 
 /// The identity of the fabric. One that is not from a subnet has the LIDs with which `fabricsim route` and `fabricsim export` write it.
-fn with_lids<'a>(graph: &'a Graph, key: &str, file: &str) -> Result<Cow<'a, Identity>, SpecError> {
-    crate::opensm::identity(graph).map_err(|message| SpecError::at_key(file, key, message))
+fn with_lids<'a>(graph: &'a Graph, lmc: u8, key: &str, file: &str) -> Result<Cow<'a, Identity>, SpecError> {
+    crate::opensm::identity(graph, lmc).map_err(|message| SpecError::at_key(file, key, message))
 }
 
 fn of_file(error: FileError) -> TablesError {
@@ -70,19 +94,32 @@ fn of_file(error: FileError) -> TablesError {
     TablesError { file: error.file, line: error.line, problem }
 }
 
-/// The entries for the base LIDs of the hosts, with the `switches` of the tables' nodes. Entries that lead nowhere are left out.
+/// The entries for the LIDs of the hosts, tables for the first LIDs first, with the `switches` of the tables' nodes. Entries that lead nowhere are
+/// left out.
 pub(crate) fn convert(
     tables: &Tables,
     switches: &BTreeMap<NodeId, SwitchId>,
     graph: &Graph,
-    identity: &Identity,
+    (identity, paths): (&Identity, Paths),
+    file: &str,
+) -> Result<Vec<ForwardingTables>, RoutingError> {
+    (0..paths.used).map(|path| of_path(tables, switches, graph, (identity, path), file)).collect()
+}
+
+/// The entries for one of the LIDs of each host.
+fn of_path(
+    tables: &Tables,
+    switches: &BTreeMap<NodeId, SwitchId>,
+    graph: &Graph,
+    (identity, path): (&Identity, u8),
     file: &str,
 ) -> Result<ForwardingTables, RoutingError> {
     let mut found = ForwardingTables::empty(graph, file)?;
     for (row, node) in tables.switches().iter().enumerate() {
         let Some(&switch) = switches.get(node) else { continue };
         for host in (0..graph.hosts.len() as u32).map(HostId) {
-            let entry = tables.row(row).get(usize::from(identity.lid(host))).copied().unwrap_or(NO_PORT);
+            let lid = usize::from(identity.lid(host)) + usize::from(path);
+            let entry = tables.row(row).get(lid).copied().unwrap_or(NO_PORT);
             let port: Option<PortNo> =
                 Some(entry).filter(|&port| port != NO_PORT).and_then(|port| identity.port(switch, port));
             if let Some(port) = port {
@@ -111,7 +148,7 @@ mod tests {
         let folder = std::env::temp_dir().join(format!("fabricsim-levels-{}", std::process::id()));
         std::fs::create_dir_all(&folder).unwrap();
         let torus = graph(TORUS);
-        let identity = crate::opensm::identity(&torus).unwrap();
+        let identity = crate::opensm::identity(&torus, 0).unwrap();
         std::fs::write(folder.join("torus.txt"), identity.subnet.to_text(Format::Ibnetdiscover)).unwrap();
         let found = Engine::Dfsssp.route(&identity.subnet, &Options::default()).unwrap();
         std::fs::write(folder.join("lfts"), found.tables.to_dump(&identity.subnet)).unwrap();
@@ -148,7 +185,8 @@ mod tests {
                 panic!("no tables")
             };
             assert!(read.tables() == computed.tables(), "{topology} {engine}");
-            let of_path = |routing: &TableRouting, from, to| {
+            let of_path = |routing: &TableRouting, from, to: fabricsim_units::HostId| {
+                let to = to.into();
                 (routing.injection_lanes(from, to, 0), routing.service_level(from, to, 0))
             };
             for from in hosts(&graph) {

@@ -12,10 +12,10 @@ use fabricsim_units::{HostId, LinkId, SwitchId};
 
 use crate::failed::check_whole;
 use crate::fdbs::verify;
-use crate::linear_tables::convert;
+use crate::linear_tables::{Paths, convert};
 use crate::service_levels::of_subnet;
 use crate::wiring::beyond;
-use crate::{ForwardingTables, Router, RoutingError, TableRouting};
+use crate::{Router, RoutingError, TableRouting};
 
 const KEY: &str = "routing.engine";
 
@@ -32,24 +32,27 @@ pub(crate) fn around(
     experiment: &Experiment,
     graph: &Graph,
     failed: &[LinkId],
-    otherwise: Option<&ForwardingTables>,
+    otherwise: Option<&TableRouting>,
     file: &str,
 ) -> Result<Router, RoutingError> {
     let wrong = |key: &str, message: String| SpecError::at_key(file, key, message);
-    let identity = identity(graph).map_err(|message| wrong("routing.algorithm", message))?;
+    let paths = Paths::of(experiment);
+    let identity = identity(graph, paths.lmc).map_err(|message| wrong("routing.algorithm", message))?;
     let (engine, options) = engine(experiment, graph, &identity, file)?;
     let (subnet, switches) = what_is_left(graph, &identity, failed);
     let found = engine.route(&subnet, &options).map_err(|error| wrong(KEY, error.to_string()))?;
-    let mut tables = convert(&found.tables, &switches, graph, &identity, file)?;
-    match otherwise {
-        Some(otherwise) => tables.fill(otherwise, graph),
-        None => {
-            verify(&tables, graph).map_err(|(_, problem)| wrong(KEY, format!("`{engine}`: {problem}")))?;
+    let mut tables = convert(&found.tables, &switches, graph, (&identity, paths), file)?;
+    for (path, tables) in (0..).zip(&mut tables) {
+        match otherwise {
+            Some(otherwise) => tables.fill(otherwise.of_path(path), graph),
+            None => {
+                verify(tables, graph).map_err(|(_, problem)| wrong(KEY, format!("`{engine}`: {problem}")))?;
+            }
         }
     }
     let sl2vl = (engine == Engine::Torus2Qos).then_some(&found.sl2vl);
     let policy = of_subnet(experiment, graph, &identity, (found.sls.as_ref(), sl2vl), file)?;
-    Ok(TableRouting::new(tables, policy).into())
+    Ok(TableRouting::with_paths(tables, policy).into())
 }
 
 /// The subnet without the links `failed`, and its switches: the part with the manager, or the largest.
@@ -118,8 +121,12 @@ pub fn engine(
     Ok((engine, options))
 }
 
-/// The identity of the fabric: as it was read, with LIDs that are missing assigned, or made up.
-pub fn identity(graph: &Graph) -> Result<Cow<'_, Identity>, String> {
+/// The identity of the fabric: as it was read, with LIDs that are missing assigned, or made up, 2^`lmc` for each host.
+///
+/// # Errors
+///
+/// No LIDs are left, or a host of a file has fewer.
+pub fn identity(graph: &Graph, lmc: u8) -> Result<Cow<'_, Identity>, String> {
     let mut identity = match graph.identity.as_deref() {
         Some(known) => Cow::Borrowed(known),
         None => Cow::Owned(Identity::of(graph)?),
@@ -127,10 +134,20 @@ pub fn identity(graph: &Graph) -> Result<Cow<'_, Identity>, String> {
     let lacks_lids = (0..graph.hosts.len() as u32).any(|host| identity.lid(HostId(host)) == 0)
         || identity.switches.iter().any(|&node| identity.subnet.node(node).ports[0].lid == 0);
     if lacks_lids {
-        assign_lids(&mut identity.to_mut().subnet, LidOptions::default())
+        assign_lids(&mut identity.to_mut().subnet, LidOptions { lmc, reassign: false })
             .map_err(|error| error.to_string())?;
     }
-    Ok(identity)
+    let fewer = identity.hosts.iter().position(|&port| identity.subnet.port(port).lmc < lmc);
+    match fewer {
+        Some(host) => {
+            let given = identity.subnet.port(identity.hosts[host]).lmc;
+            Err(format!(
+                "host {} has LMC {given} in the file of the fabric, not {lmc}",
+                graph.hosts[host].name
+            ))
+        }
+        None => Ok(identity),
+    }
 }
 
 /// GUIDs of root switches.
@@ -179,10 +196,10 @@ mod tests {
     use fabricsim_subnet::{Engine, Options};
     use fabricsim_units::{HostId, SwitchId};
 
-    use crate::Router;
     use crate::deadlock::{Verdict, check};
-    use crate::linear_tables::convert;
+    use crate::linear_tables::{Paths, convert};
     use crate::samples::{experiment, graph, network, try_router};
+    use crate::{Destination, Router, RoutingFunction};
 
     const FABRICS: [&str; 4] = [
         "mesh = { dimensions = [3, 4], hosts_per_switch = 2 }",
@@ -218,6 +235,7 @@ mod tests {
         }
     }
 
+    const ONE: Paths = Paths { lmc: 0, used: 1 };
     const AROUND: &str = "[links]\nfailed = [\"S(0,0)-S(0,1)\", \"S(2,2)-S(3,2)\"]";
 
     /// Tables around failed links are those of the engine on the subnet without these cables.
@@ -227,15 +245,49 @@ mod tests {
         for engine in ["minhop", "dor", "sssp", "dfsssp", "nue"] {
             let routing = format!("algorithm = \"opensm\"\nengine = \"{engine}\"\n{AROUND}");
             let router = try_router(&graph, topology, &routing, 8).unwrap();
-            let identity = super::identity(&graph).unwrap();
+            let identity = super::identity(&graph, 0).unwrap();
             let mut left = identity.subnet.clone();
             assert_eq!((left.fail("S(0,0)->S(0,1)"), left.fail("S(2,2)->S(3,2)")), (Ok(1), Ok(1)));
             let options = Options { vls: 8, ..Options::default() };
             let found = engine.parse::<Engine>().unwrap().route(&left, &options).unwrap();
             let expected =
-                convert(&found.tables, &identity.by_node(), &graph, &identity, "sample.toml").unwrap();
+                convert(&found.tables, &identity.by_node(), &graph, (&identity, ONE), "sample.toml").unwrap();
             let Router::TableRouting(tables) = router else { panic!("{engine}") };
-            assert!(*tables.tables() == expected, "{engine}");
+            assert!(*tables.tables() == expected[0], "{engine}");
+        }
+    }
+
+    /// Each LID of a host has the routes that the engine gives it, on the lanes of its level, and they are free of deadlock together.
+    #[test]
+    fn each_lid_has_its_routes() {
+        const LMC: u8 = 2;
+        for (topology, engine) in [(FABRICS[1], "dfsssp"), (FABRICS[0], "lash"), (FABRICS[2], "minhop")] {
+            let keys =
+                format!("algorithm = \"opensm\"\nengine = \"{engine}\"\nlmc = {LMC}\npaths = \"in-turn\"");
+            let (graph, router) = network(topology, &keys, 8);
+            let identity = super::identity(&graph, LMC).unwrap();
+            let options = Options { vls: 8, ..Options::default() };
+            let found = engine.parse::<Engine>().unwrap().route(&identity.subnet, &options).unwrap();
+            let verdict = check(&router, &graph);
+            assert!(matches!(verdict, Verdict::Free { .. }), "{topology} {engine}: {verdict:?}");
+            let Router::TableRouting(tables) = &router else { panic!("{engine}") };
+            let mut differ = 0;
+            for to in (0..graph.hosts.len() as u32).map(HostId) {
+                for path in 0..1 << LMC {
+                    let lid = identity.lid(to) + u16::from(path);
+                    for (row, node) in found.tables.switches().iter().enumerate() {
+                        let at = identity.by_node()[node];
+                        let port = identity.port(at, found.tables.row(row)[usize::from(lid)]);
+                        assert_eq!(tables.of_path(path).port(at, to), port, "{engine} {at:?} {to:?} {path}");
+                        differ += usize::from(port != tables.tables().port(at, to));
+                    }
+                    let (from, to) = (HostId(0), Destination { host: to, path });
+                    let level = found.sls.as_ref().map_or(0, |sls| sls.level(identity.lid(from), lid));
+                    assert_eq!(router.service_level(from, to, 0), level, "{engine} {to:?}");
+                }
+            }
+            // LASH has one route for all LIDs of a host.
+            assert_eq!(differ > 0, engine != "lash", "{engine}");
         }
     }
 
@@ -278,6 +330,8 @@ mod tests {
                 "algorithm = \"opensm\"\nengine = \"updn\"\nroots = [\"S(0,9)\"]",
                 "routing.roots: no switch S(0,9); did you mean S(0,0)?",
             ),
+            (FABRICS[0], "lmc = 1", "routing.lmc: only for `table` and `opensm`, not for `dimension-order`"),
+            (FABRICS[2], "algorithm = \"opensm\"\nengine = \"ftree\"\nlmc = 1", "routing.engine: ftree"),
             (
                 FABRICS[1],
                 "algorithm = \"opensm\"\nengine = \"lash\"",

@@ -13,7 +13,7 @@ pub fn path(router: &Router, graph: &Graph, from: HostId, to: HostId) -> Vec<(Sw
     let mut hops = Vec::new();
     let host = &graph.hosts[from.index()];
     let (mut at, mut in_port) = (host.switch, host.port);
-    let mut lane = router.injection_lanes(from, to, 0).first;
+    let mut lane = router.injection_lanes(from, to.into(), 0).first;
     while walked.len() <= 2 * graph.links.len() {
         hops.clear();
         router.hops(at, in_port, lane, to, &mut hops);

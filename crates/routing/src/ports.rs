@@ -3,7 +3,7 @@
 use fabricsim_model::{Hop, Lanes, Packet, RouteState};
 use fabricsim_units::{HostId, PortNo, SwitchId, Vl};
 
-use crate::lanes::{Exit, LanePolicy, LinkRole, ServiceLevels, Step};
+use crate::lanes::{Destination, Exit, LanePolicy, LinkRole, ServiceLevels, Step};
 use crate::{At, BroadcastOutputs, RouteTable, RoutingFunction, View};
 
 /// A routing algorithm on a given graph: it proposes output ports. Its [`RoutingFunction`] adds the lanes of its [`LanePolicy`].
@@ -37,6 +37,12 @@ pub trait PortRouting {
     #[inline]
     fn service_levels(&self) -> Option<&ServiceLevels> {
         None
+    }
+
+    /// Number of LIDs of a host, each with routes of its own: [`RouteState::path`] is that of a packet.
+    #[inline]
+    fn paths(&self) -> u8 {
+        1
     }
 
     /// True if packets carry a [`RouteState`].
@@ -122,12 +128,12 @@ pub trait PortRouting {
 
 impl<T: PortRouting> RoutingFunction for T {
     #[inline]
-    fn injection_lanes(&self, from: HostId, to: HostId, class: u8) -> Lanes {
+    fn injection_lanes(&self, from: HostId, to: Destination, class: u8) -> Lanes {
         self.lanes().injection(from, to, class)
     }
 
     #[inline]
-    fn service_level(&self, from: HostId, to: HostId, class: u8) -> u8 {
+    fn service_level(&self, from: HostId, to: Destination, class: u8) -> u8 {
         self.lanes().level(from, to, class)
     }
 
@@ -136,8 +142,16 @@ impl<T: PortRouting> RoutingFunction for T {
     }
 
     fn starts(&self, from: HostId, to: HostId) -> Vec<(u8, RouteState)> {
-        let levels = PortRouting::service_levels(self).map_or(0..1, |levels| levels.levels(from, to));
-        levels.map(|level| (level, RouteState::default().at(level))).collect()
+        let of_path = |path: u8| {
+            let to = Destination { host: to, path };
+            let levels = PortRouting::service_levels(self).map_or(0..1, |levels| levels.levels(from, to));
+            levels.map(move |level| (level, RouteState::default().at(level).with_path(path)))
+        };
+        (0..PortRouting::paths(self)).flat_map(of_path).collect()
+    }
+
+    fn paths(&self) -> u8 {
+        PortRouting::paths(self)
     }
 
     fn lane_policy(&self) -> &dyn LanePolicy {

@@ -28,7 +28,7 @@ pub fn reroute(
     let error = |message: String| SpecError::at_key(file, KEY, message);
     match router {
         Router::TableRouting(tables) if experiment.routing.algorithm == Algorithm::Opensm => {
-            crate::opensm::around(experiment, graph, failed, Some(tables.tables()), file).map_err(|cause| {
+            crate::opensm::around(experiment, graph, failed, Some(tables), file).map_err(|cause| {
                 let cause = match cause {
                     RoutingError::Experiment(cause) => cause.message,
                     cause => cause.to_string(),

@@ -5,7 +5,10 @@ use fabricsim_subnet::{PathSls, Sl2Vl};
 use fabricsim_topology::{Graph, Identity};
 use fabricsim_units::{HostId, PortNo, SwitchId};
 
-use crate::lanes::{AllLanes, AnyPolicy, LEVELS, LanesOfLevels, Layers, ServiceLevels, Sl2VlTables};
+use crate::lanes::{
+    AllLanes, AnyPolicy, Destination, LEVELS, LanesOfLevels, Layers, ServiceLevels, Sl2VlTables,
+};
+use crate::linear_tables::Paths;
 
 /// A level without a lane.
 const NONE: u8 = u8::MAX;
@@ -59,8 +62,10 @@ pub(crate) fn of_subnet(
     (levels, tables): (Option<&PathSls>, Option<&Sl2Vl>),
     file: &str,
 ) -> Result<AnyPolicy, SpecError> {
-    let hosts = identity.hosts.len();
-    let level = |levels: &PathSls, from, to| levels.level(identity.lid(from), identity.lid(to));
+    let hosts = (identity.hosts.len(), Paths::of(experiment).used);
+    let level = |levels: &PathSls, from, to: Destination| {
+        levels.level(identity.lid(from), identity.lid(to.host) + u16::from(to.path))
+    };
     let paths = || levels.map(|levels| Layers::new(hosts, LEVELS as u8, |from, to| level(levels, from, to)));
     if let Some(tables) = tables {
         return by_level(experiment, graph, paths(), &OfSubnet { tables, identity }, file);

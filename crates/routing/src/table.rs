@@ -6,7 +6,7 @@ use fabricsim_spec::SpecError;
 use fabricsim_topology::Graph;
 use fabricsim_units::{HostId, PortNo, SwitchId, Vl};
 
-use crate::lanes::{AnyPolicy, Exit, LinkRole, ServiceLevels};
+use crate::lanes::{AnyPolicy, Destination, Exit, LinkRole, ServiceLevels};
 use crate::{At, PortRouting, Router, RoutingError, RoutingFunction, View};
 
 /// Most memory that tables may take, in bytes.
@@ -117,16 +117,32 @@ impl ForwardingTables {
 #[derive(Clone, Debug)]
 pub struct TableRouting {
     tables: ForwardingTables,
+    /// Tables for further LIDs of the hosts, where sources use several.
+    further: Vec<ForwardingTables>,
     lanes: AnyPolicy,
-    /// True with a policy by service levels.
+    /// True with a policy by service levels, or with several LIDs.
     keeps_state: bool,
 }
 
 impl TableRouting {
     /// Routing by `tables`, which have an entry for every switch and host, with a lane policy.
     pub fn new(tables: ForwardingTables, lanes: impl Into<AnyPolicy>) -> Self {
+        Self::with_paths(vec![tables], lanes)
+    }
+
+    /// Routing by tables, one or more: those for the first LIDs of hosts, then those for the LIDs that follow.
+    pub(crate) fn with_paths(mut tables: Vec<ForwardingTables>, lanes: impl Into<AnyPolicy>) -> Self {
         let lanes = lanes.into();
-        Self { tables, keeps_state: matches!(lanes, AnyPolicy::ServiceLevels(_)), lanes }
+        let further = tables.split_off(1);
+        let tables = tables.remove(0);
+        let keeps_state = !further.is_empty() || matches!(lanes, AnyPolicy::ServiceLevels(_));
+        Self { tables, further, lanes, keeps_state }
+    }
+
+    /// The tables for one of the LIDs of each host.
+    #[inline]
+    pub(crate) fn of_path(&self, path: u8) -> &ForwardingTables {
+        if path == 0 { &self.tables } else { &self.further[usize::from(path) - 1] }
     }
 
     /// The same routing by `tables`, whose longest route has `longest` links between switches; if there are lanes for fewer, both
@@ -139,13 +155,17 @@ impl TableRouting {
     }
 
     /// Sets an entry, or none. The port must be one of the graph's.
-    pub(crate) fn set(&mut self, at: SwitchId, to: HostId, port: Option<PortNo>) {
-        self.tables.set_optional(at, to, port);
+    pub(crate) fn set(&mut self, at: SwitchId, to: Destination, port: Option<PortNo>) {
+        let tables = match to.path {
+            0 => &mut self.tables,
+            path => &mut self.further[usize::from(path) - 1],
+        };
+        tables.set_optional(at, to.host, port);
     }
 
     /// Sets the lane policy.
     pub(crate) fn set_lanes(&mut self, lanes: AnyPolicy) {
-        self.keeps_state = matches!(lanes, AnyPolicy::ServiceLevels(_));
+        self.keeps_state = !self.further.is_empty() || matches!(lanes, AnyPolicy::ServiceLevels(_));
         self.lanes = lanes;
     }
 
@@ -188,16 +208,38 @@ impl PortRouting for TableRouting {
     }
 
     #[inline]
+    fn paths(&self) -> u8 {
+        1 + self.further.len() as u8
+    }
+
+    #[inline]
     fn keeps_state(&self) -> bool {
         self.keeps_state
+    }
+
+    fn exit_options(&self, at: At, to: HostId, state: RouteState, each: &mut impl FnMut(Exit, RouteState)) {
+        let path = state.path();
+        let paths = if path == RouteState::ANY_PATH { 0..PortRouting::paths(self) } else { path..path + 1 };
+        for path in paths {
+            if let Some(port) = self.of_path(path).port(at.switch, to) {
+                each(Exit { port, role: LinkRole::Either }, state.with_path(path));
+            }
+        }
+    }
+
+    /// Packets for LIDs after the first take routes of their own.
+    fn takes_detours(&self) -> bool {
+        !self.further.is_empty()
     }
 
     fn choose<V: View>(&self, at: At, packet: &Packet, state: &mut RouteState, _: &mut V) -> Option<Hop> {
         if !self.keeps_state {
             return None;
         }
-        let port = self.tables.port(at.switch, packet.destination)?;
-        *state = state.at(packet.service_level);
+        let port = self.of_path(state.path()).port(at.switch, packet.destination)?;
+        if matches!(self.lanes, AnyPolicy::ServiceLevels(_)) {
+            *state = state.at(packet.service_level);
+        }
         Some(self.take(at, Exit { port, role: LinkRole::Either }, state))
     }
 }

@@ -116,7 +116,7 @@ impl<B: Observer> Session<B> {
                 if port.0 >= ports {
                     return Err(ChangeError::NoPort { port: port.0, ports });
                 }
-                if !self.engine.set_route(switch, to, Some(port)) {
+                if !self.engine.set_route(switch, to.into(), Some(port)) {
                     return Err(ChangeError::NoTables);
                 }
             }

@@ -28,8 +28,8 @@ pub struct Captured {
 /// Content of a [`Captured`]: [`CrossingContent`], owned.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum CapturedContent {
-    /// A simulated packet on a lane, with its label and echo, if it has any.
-    Packet(Packet, Vl, Option<Box<ExtensionHeaders>>),
+    /// A simulated packet, its lane and which of its destination's LIDs it is sent to, with its label and echo, if it has any.
+    Packet(Packet, (Vl, u8), Option<Box<ExtensionHeaders>>),
     /// Bytes of a packet, from LRH to VCRC, and a comment.
     Bytes(Box<[u8]>, Box<str>),
     /// Bytes of a flow-control packet, and a comment.
@@ -39,12 +39,12 @@ pub enum CapturedContent {
 impl From<CrossingContent<'_>> for CapturedContent {
     fn from(content: CrossingContent<'_>) -> Self {
         match content {
-            CrossingContent::Packet { packet, lane, label, echo } => {
+            CrossingContent::Packet { packet, lane, path, label, echo } => {
                 let headers = (label.is_some() || echo.is_some()).then(|| {
                     let (label, echo) = (label.copied(), echo.copied());
                     Box::new(ExtensionHeaders { label, echo, telemetry: Vec::new() })
                 });
-                Self::Packet(*packet, lane, headers)
+                Self::Packet(*packet, (lane, path), headers)
             }
             CrossingContent::Bytes { bytes, comment } => Self::Bytes(bytes.into(), comment.into()),
             CrossingContent::FlowControl { bytes, comment } => {

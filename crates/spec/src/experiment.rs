@@ -74,6 +74,11 @@ pub struct Experiment {
 }
 
 impl Experiment {
+    /// LID mask control: a host has two to the power of this LIDs.
+    pub fn lmc(&self) -> u8 {
+        self.subnet_manager.as_ref().map_or(self.routing.lmc, |manager| manager.lmc)
+    }
+
     /// Number of service levels that traffic may have, if SL2VL tables say their virtual lanes. `None` without such tables: each
     /// service class has lanes of its own.
     pub fn service_levels(&self) -> Option<u8> {

@@ -56,7 +56,7 @@ pub use link::{LinkOverride, LinkParameters, LinkRetry, Links};
 pub use name::name;
 pub use range::{OutOfRange, out_of_range, range_in_words};
 pub use read::read;
-pub use routing::{Algorithm, LanePolicy, Load, Routing, RoutingEngine, Selection, Ties, Via};
+pub use routing::{Algorithm, LanePolicy, Load, PathChoice, Routing, RoutingEngine, Selection, Ties, Via};
 pub use run::{Drain, FlowDetail, Measure, Run, SteadyState};
 pub use schema::{json_schema, schema_of};
 pub use subnet_manager::{SubnetManager, SubnetStart};

@@ -36,6 +36,12 @@ pub struct Routing {
     /// levels of paths (`lane_policy = "service-levels"`).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sl2vl: Option<String>,
+    /// For `opensm`, and `table` with tables by LID: LID mask control. A host has 2^`lmc` LIDs, with routes of their own. With a subnet manager:
+    /// `subnet_manager.lmc`.
+    #[schemars(range(max = 7), extend("x-unit" = "1"))]
+    pub lmc: u8,
+    /// For hosts with several LIDs: the one to which a packet is sent.
+    pub paths: PathChoice,
     /// Virtual lanes that a packet may take, from those of its service class; by default what makes the algorithm free of deadlock on its
     /// topology, or `all`. A policy that does not fit the algorithm is refused with those that do.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -89,6 +95,21 @@ pub struct Routing {
     pub ratio: Option<f64>,
     /// Choice among the virtual lanes that the algorithm allows a packet.
     pub lane_selection: Selection,
+}
+
+/// Choice among the LIDs of a destination.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum PathChoice {
+    /// Always the first.
+    #[default]
+    First,
+    /// In turn, for each packet from a source to a destination: packets may overtake each other.
+    InTurn,
+    /// By source, destination and entry of the traffic list: a flow has one path.
+    Hashed,
+    /// The one to which the source has sent the fewest bytes; ties to the first. Packets may overtake each other.
+    LeastLoaded,
 }
 
 /// A routing engine of OpenSM, by its name there (`routing_engine`).

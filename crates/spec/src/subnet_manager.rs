@@ -35,7 +35,7 @@ pub struct SubnetManager {
     pub poll_retries: u32,
     /// True if switches report changed links with trap 128; else light sweeps find them.
     pub traps: bool,
-    /// LID mask control of adapters: each has 2^`lmc` LIDs (`lmc`). Packets of the simulation use the first.
+    /// LID mask control of adapters: each has 2^`lmc` LIDs (`lmc`). `routing.paths` says which of them packets are sent to.
     #[schemars(range(max = 7), extend("x-unit" = "1"))]
     pub lmc: u8,
     /// Time of a manager for the computation of tables.

@@ -36,6 +36,7 @@ __all__ = [
     "Links",
     "Load",
     "Measure",
+    "PathChoice",
     "Pattern",
     "PatternName",
     "Permutation",
@@ -536,6 +537,21 @@ RoutingEngine = Literal[
   switch. On a topology from a file: `table` with the files that `fabricsim route --engine torus-2QoS` writes.
 """
 
+PathChoice = Literal[
+    "first",
+    "in-turn",
+    "hashed",
+    "least-loaded",
+]
+"""Choice among the LIDs of a destination.
+
+- `first`: Always the first.
+- `in-turn`: In turn, for each packet from a source to a destination: packets may overtake each other.
+- `hashed`: By source, destination and entry of the traffic list: a flow has one path.
+- `least-loaded`: The one to which the source has sent the fewest bytes; ties to the first. Packets may
+  overtake each other.
+"""
+
 LanePolicy = Literal[
     "all",
     "dateline",
@@ -643,6 +659,12 @@ class Routing:
     is its service level, 0 to 15, unless `path_sls` has the levels of paths (`lane_policy =
     "service-levels"`).
     """
+    lmc: int | None = None
+    """For `opensm`, and `table` with tables by LID: LID mask control. A host has 2^`lmc` LIDs, with routes of
+    their own. With a subnet manager: `subnet_manager.lmc`. Range: from 0 to 7. Default: 0.
+    """
+    paths: PathChoice | None = None
+    """For hosts with several LIDs: the one to which a packet is sent. Default: "first"."""
     lane_policy: LanePolicy | None = None
     """Virtual lanes that a packet may take, from those of its service class; by default what makes the
     algorithm free of deadlock on its topology, or `all`. A policy that does not fit the algorithm is refused

@@ -65,8 +65,8 @@ class SubnetManager:
     traps: bool | None = None
     """True if switches report changed links with trap 128; else light sweeps find them. Default: true."""
     lmc: int | None = None
-    """LID mask control of adapters: each has 2^`lmc` LIDs (`lmc`). Packets of the simulation use the first.
-    Range: from 0 to 7. Default: 0.
+    """LID mask control of adapters: each has 2^`lmc` LIDs (`lmc`). `routing.paths` says which of them packets
+    are sent to. Range: from 0 to 7. Default: 0.
     """
     routing_time: str | None = None
     """Time of a manager for the computation of tables. Range: at most 3600 s. Default: "0 ns"."""

@@ -8,12 +8,20 @@ use std::sync::Arc;
 
 use fabricsim_fabric::{Outbox, PartitionContext, Slot, VlTurns, send};
 use fabricsim_model::{ExtensionHeaders, LossCause, NullObserver, Observer, Packet, PacketKind};
-use fabricsim_routing::RoutingFunction;
+use fabricsim_routing::{Destination, RoutingFunction};
 use fabricsim_units::{HostId, Time, Vl};
 use fabricsim_workload::{Message, Source};
 
 use super::pacing::NextToSend;
-use super::{AdmissionGate, Candidate, Endpoint, OutgoingPacket, Pacing};
+use super::{AdmissionGate, Candidate, Endpoint, OutgoingPacket, Pacing, PathChooser};
+
+/// Where a packet begins: its service class or level, its lane on the host's link, and which of its destination's LIDs it is sent to.
+#[derive(Clone, Copy, Debug)]
+struct Entry {
+    class: u8,
+    lane: Vl,
+    path: u8,
+}
 
 /// The parts of an adapter besides its endpoint.
 #[derive(Clone, Debug)]
@@ -30,6 +38,8 @@ pub(crate) struct Chain {
     pub(crate) sent: u64,
     /// No more messages are opened.
     pub(crate) stopped: bool,
+    /// The LIDs to which packets are sent, if hosts have several.
+    pub(crate) paths: Option<Box<PathChooser>>,
     /// Turns of virtual lanes, if tables of weights arbitrate among them.
     pub(crate) vl_turns: Option<Box<VlTurns>>,
     /// True without congestion control and without tables of weights.
@@ -186,9 +196,9 @@ impl Chain {
         }
         let Some(packet) = pacing.answer(now) else { return Err(Time::MAX) };
         let class = pacing.service_class();
-        let lane = self.choose_lane(context, packet.destination, packet.bytes, class)?;
+        let entry = self.choose_lane(context, Candidate::of(&packet), class)?;
         let extensions = self.pacing.as_mut().map(|pacing| pacing.answered()).unwrap_or_default();
-        self.put_on_link(packet, Some(extensions), (class, lane), context);
+        self.put_on_link(packet, Some(extensions), entry, context);
         Ok(())
     }
 
@@ -199,9 +209,9 @@ impl Chain {
         context: &mut PartitionContext<R, B, O>,
     ) -> Result<(), Time> {
         let class = endpoint.service_class();
-        let lane = self.choose_lane(context, answer.destination, answer.bytes, class)?;
+        let entry = self.choose_lane(context, answer, class)?;
         let Some(outgoing) = endpoint.send_answer(context.now) else { return Err(Time::MAX) };
-        self.send_outgoing(endpoint, outgoing, (class, lane), context);
+        self.send_outgoing(endpoint, outgoing, entry, context);
         Ok(())
     }
 
@@ -214,11 +224,11 @@ impl Chain {
         context: &mut PartitionContext<R, B, O>,
     ) -> Result<(), Time> {
         let class = self.class(endpoint, candidate);
-        let lane = self.choose_lane(context, candidate.destination, candidate.bytes, class)?;
+        let entry = self.choose_lane(context, candidate, class)?;
         let app = &mut self.app;
         let draw = |stream| app.draws_per_packet(stream).then(|| app.destination(stream));
         let Some(outgoing) = endpoint.send(turn, context.now, draw) else { return Err(Time::MAX) };
-        self.send_outgoing(endpoint, outgoing, (class, lane), context);
+        self.send_outgoing(endpoint, outgoing, entry, context);
         Ok(())
     }
 
@@ -227,7 +237,7 @@ impl Chain {
         &mut self,
         endpoint: &E,
         mut outgoing: OutgoingPacket,
-        class_and_lane: (u8, Vl),
+        entry: Entry,
         context: &mut PartitionContext<R, B, O>,
     ) {
         let now = context.now;
@@ -240,7 +250,7 @@ impl Chain {
         let extensions = outgoing
             .label
             .map(|label| ExtensionHeaders { label: Some(label), ..ExtensionHeaders::default() });
-        let end = self.put_on_link(outgoing.packet, extensions, class_and_lane, context);
+        let end = self.put_on_link(outgoing.packet, extensions, entry, context);
         if !is_data {
             return;
         }
@@ -258,17 +268,22 @@ impl Chain {
         &mut self,
         mut packet: Packet,
         extensions: Option<ExtensionHeaders>,
-        (class, lane): (u8, Vl),
+        Entry { class, lane, path }: Entry,
         context: &mut PartitionContext<R, B, O>,
     ) -> Time {
         packet.sequence = self.sent as u32;
         packet.service_level = class;
+        if let Some(paths) = &mut self.paths {
+            paths.sent(packet.destination, path, packet.bytes);
+        }
         if context.rules.has_levels_of_paths {
-            packet.service_level = context.routing.service_level(self.id, packet.destination, class);
+            let to = Destination { host: packet.destination, path };
+            packet.service_level = context.routing.service_level(self.id, to, class);
         }
         self.sent += 1;
         let blocks = packet.bytes.div_ceil(context.ports.ramps.unit());
-        let slot = Slot::new(packet, blocks);
+        let mut slot = Slot::new(packet, blocks);
+        slot.route_state = slot.route_state.with_path(path);
         let index = match extensions {
             Some(extensions) => context.arena.insert_with(slot, extensions),
             None => context.arena.insert(slot),
@@ -310,24 +325,25 @@ impl Chain {
         }
     }
 
-    /// The lane on which a packet of a service class can be sent now; or the time at which there may be
+    /// The lane and path on which a packet of a service class can be sent now; or the time at which there may be
     /// credits for it.
     #[inline(always)]
     fn choose_lane<R: RoutingFunction, B, O: Outbox>(
         &self,
         context: &mut PartitionContext<R, B, O>,
-        destination: HostId,
-        bytes: u32,
+        Candidate { destination, bytes, stream }: Candidate,
         class: u8,
-    ) -> Result<Vl, Time> {
+    ) -> Result<Entry, Time> {
         let blocks = bytes.div_ceil(context.ports.ramps.unit());
-        let lanes = context.routing.injection_lanes(self.id, destination, class);
+        let path = self.paths.as_ref().map_or(0, |paths| paths.next(destination, stream));
+        let to = Destination { host: destination, path };
+        let lanes = context.routing.injection_lanes(self.id, to, class);
         let flow = self.id.0.wrapping_mul(31).wrapping_add(destination.0);
         let chosen = context.ports.choose_lane(self.port, lanes, blocks, context.now, flow);
         if chosen.is_err() {
             context.ports.senders[self.port as usize].stall(context.now, lanes.first);
         }
-        chosen
+        chosen.map(|lane| Entry { class, lane, path })
     }
 
     /// Longest time for which congestion control still rate-limits one of these messages.

@@ -16,6 +16,13 @@ pub(crate) struct Candidate {
     pub(crate) stream: Option<u16>,
 }
 
+impl Candidate {
+    /// A packet of the adapter itself.
+    pub(crate) fn of(packet: &Packet) -> Self {
+        Self { destination: packet.destination, bytes: packet.bytes, stream: None }
+    }
+}
+
 /// Packet that an endpoint sends.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct OutgoingPacket {

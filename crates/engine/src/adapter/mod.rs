@@ -11,6 +11,7 @@ mod datagram;
 mod endpoint;
 mod ordering;
 mod pacing;
+mod paths;
 
 use std::sync::Arc;
 
@@ -28,6 +29,7 @@ pub(crate) use endpoint::{Candidate, Endpoint, Finished, OutgoingPacket};
 pub use ordering::{HostTransport, transport_bytes, warnings};
 pub(crate) use ordering::{OrderingEndpoint, OrderingRules};
 pub(crate) use pacing::{Pacing, PacingRules};
+pub(crate) use paths::PathChooser;
 
 /// The protocol of an adapter.
 #[derive(Clone, Debug)]

@@ -134,6 +134,7 @@ mod tests {
             arbiter: Arbiter::RoundRobin,
             lanes_per_class: 2,
             has_levels_of_paths: false,
+            paths: 1,
             priority_lanes: 0,
             least_space: 0,
             report_grants: false,

@@ -4,6 +4,7 @@ use fabricsim_model::{Hop, RouteState};
 use fabricsim_topology::{Graph, Node};
 use fabricsim_units::{HostId, PortNo, SwitchId, Vl};
 
+use crate::lanes::Destination;
 use crate::wiring::{arrival, sending_port};
 use crate::{At, RoutingFunction};
 
@@ -102,7 +103,7 @@ impl<'a> Dependencies<'a> {
     pub(super) fn walk<R: RoutingFunction>(&mut self, router: &R, from: &[HostId], to: HostId) {
         for &source in from.iter().filter(|&&source| source != to) {
             let host = &self.graph.hosts[source.index()];
-            for lane in router.injection_lanes(source, to, 0).iter() {
+            for lane in router.injection_lanes(source, to.into(), 0).iter() {
                 self.hops.clear();
                 router.hops(host.switch, host.port, lane, to, &mut self.hops);
                 self.enter(host.switch, None, to);
@@ -144,7 +145,9 @@ impl<'a> Dependencies<'a> {
         for &source in from.iter().filter(|&&source| source != to) {
             let host = &self.graph.hosts[source.index()];
             for (class, state) in router.starts(source, to) {
-                for lane in router.injection_lanes(source, to, class).iter() {
+                for lane in
+                    router.injection_lanes(source, Destination { host: to, path: state.path() }, class).iter()
+                {
                     let at = At { switch: host.switch, in_port: host.port, lane };
                     self.states.options.clear();
                     router.options(at, to, state, &mut self.states.options);

@@ -4,7 +4,7 @@
 use fabricsim_model::Lanes;
 use fabricsim_units::HostId;
 
-use super::{LanePolicy, Step};
+use super::{Destination, LanePolicy, Step};
 
 /// The service level of every path, which is its layer.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -14,15 +14,19 @@ pub struct Layers {
     /// Row of each source in `of_path`.
     rows: Vec<u32>,
     hosts: usize,
-    /// Level by row of the source and destination. Sources whose paths have the same levels share a row.
+    /// LIDs of each host.
+    paths: u8,
+    /// Level by row of the source, destination and LID. Sources whose paths have the same levels share a row.
     of_path: Vec<u8>,
 }
 
 impl Layers {
     /// The level of the path between two hosts.
     #[inline]
-    pub(crate) fn of(&self, from: HostId, to: HostId) -> u8 {
-        self.of_path[self.rows[from.index()] as usize * self.hosts + to.index()]
+    pub(crate) fn of(&self, from: HostId, to: Destination) -> u8 {
+        let paths = usize::from(self.paths);
+        let row = self.rows[from.index()] as usize * self.hosts;
+        self.of_path[(row + to.host.index()) * paths + usize::from(to.path)]
     }
 
     /// Number of layers, empty ones included.
@@ -30,12 +34,18 @@ impl Layers {
         self.of_path.iter().max().map_or(1, |&last| last + 1)
     }
 
-    /// Layers on a number of `lanes`. `level` returns the service level of the path between two hosts; its lane is the level modulo that number.
-    pub(crate) fn new(hosts: usize, lanes: u8, level: impl Fn(HostId, HostId) -> u8) -> Self {
+    /// Layers on a number of `lanes`, for hosts with a number of LIDs each. `level` returns the service level of the path between two hosts; its lane is the level modulo that number.
+    pub(crate) fn new(
+        (hosts, paths): (usize, u8),
+        lanes: u8,
+        level: impl Fn(HostId, Destination) -> u8,
+    ) -> Self {
         let mut known = std::collections::BTreeMap::new();
         let (mut rows, mut of_path) = (Vec::with_capacity(hosts), Vec::new());
         for from in (0..hosts as u32).map(HostId) {
-            let row: Vec<u8> = (0..hosts as u32).map(|to| level(from, HostId(to))).collect();
+            let to = (0..hosts as u32).map(HostId);
+            let to = to.flat_map(|host| (0..paths).map(move |path| Destination { host, path }));
+            let row: Vec<u8> = to.map(|to| level(from, to)).collect();
             let next = known.len() as u32;
             let number = *known.entry(row).or_insert_with_key(|row| {
                 of_path.extend_from_slice(row);
@@ -43,7 +53,7 @@ impl Layers {
             });
             rows.push(number);
         }
-        Self { lanes, rows, hosts, of_path }
+        Self { lanes, rows, hosts, paths, of_path }
     }
 }
 
@@ -53,12 +63,12 @@ impl LanePolicy for Layers {
     }
 
     #[inline]
-    fn injection(&self, from: HostId, to: HostId, class: u8) -> Lanes {
+    fn injection(&self, from: HostId, to: Destination, class: u8) -> Lanes {
         Lanes::new(class * self.lanes + self.of(from, to) % self.lanes, 1)
     }
 
     #[inline]
-    fn level(&self, from: HostId, to: HostId, _: u8) -> u8 {
+    fn level(&self, from: HostId, to: Destination, _: u8) -> u8 {
         self.of(from, to)
     }
 
@@ -82,15 +92,26 @@ mod tests {
 
     #[test]
     fn a_path_stays_on_the_lane_that_it_was_injected_on() {
-        let layers = Layers::new(4, 3, |from, to| (from.0 % 2 + to.0) as u8);
+        let layers = Layers::new((4, 1), 3, |from, to| (from.0 % 2 + to.host.0) as u8);
         assert_eq!((layers.rows.clone(), layers.of_path.len()), (vec![0, 1, 0, 1], 8));
-        assert_eq!(layers.injection(HostId(3), HostId(1), 0), Lanes::new(2, 1));
-        assert_eq!(layers.injection(HostId(3), HostId(1), 2), Lanes::new(8, 1));
-        assert_eq!(layers.injection(HostId(1), HostId(3), 0), Lanes::new(1, 1));
-        assert_eq!((layers.level(HostId(1), HostId(3), 0), layers.count()), (4, 5));
+        assert_eq!(layers.injection(HostId(3), HostId(1).into(), 0), Lanes::new(2, 1));
+        assert_eq!(layers.injection(HostId(3), HostId(1).into(), 2), Lanes::new(8, 1));
+        assert_eq!(layers.injection(HostId(1), HostId(3).into(), 0), Lanes::new(1, 1));
+        assert_eq!((layers.level(HostId(1), HostId(3).into(), 0), layers.count()), (4, 5));
         let at = At { switch: SwitchId(0), in_port: PortNo(0), lane: Vl(2) };
         let exit = Exit { port: PortNo(1), role: LinkRole::Either };
         assert_eq!(layers.lanes(Step { at, exit, stage: 0 }), (Lanes::new(2, 1), 0));
         assert_eq!(layers.all(), Lanes::new(0, 3));
+    }
+
+    #[test]
+    fn each_lid_of_a_host_has_its_level() {
+        let layers = Layers::new((3, 2), 8, |from, to| (from.0 + 2 * to.host.0) as u8 + 8 * to.path);
+        let to = Destination { host: HostId(2), path: 1 };
+        assert_eq!(
+            (layers.level(HostId(1), to, 0), layers.injection(HostId(1), to, 0)),
+            (13, Lanes::new(5, 1))
+        );
+        assert_eq!(layers.level(HostId(1), HostId(2).into(), 0), 5);
     }
 }

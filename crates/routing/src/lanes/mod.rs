@@ -85,6 +85,23 @@ pub struct Step {
     pub stage: u8,
 }
 
+/// Destination of a packet: a host, and which of its LIDs, counted from 0.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Destination {
+    /// The host.
+    pub host: HostId,
+    /// The LID, less the first one.
+    pub path: u8,
+}
+
+impl From<HostId> for Destination {
+    /// The first LID of a host.
+    #[inline]
+    fn from(host: HostId) -> Self {
+        Self { host, path: 0 }
+    }
+}
+
 /// A rule by which packets get the lanes of a link, of one service class.
 pub trait LanePolicy {
     /// The lanes of a service class. A host injects on any of them, and the last link of a route may be on any.
@@ -92,14 +109,14 @@ pub trait LanePolicy {
 
     /// The lanes of the link on which `from` injects packets of a service class, or of a service level, for `to`.
     #[inline]
-    fn injection(&self, _from: HostId, _to: HostId, class: u8) -> Lanes {
+    fn injection(&self, _from: HostId, _to: Destination, class: u8) -> Lanes {
         let all = self.all();
         ServiceClasses::on_link(class * all.count, all)
     }
 
     /// The service level of packets that `from` sends to `to` and whose traffic has the level or class `class`.
     #[inline]
-    fn level(&self, _from: HostId, _to: HostId, class: u8) -> u8 {
+    fn level(&self, _from: HostId, _to: Destination, class: u8) -> u8 {
         class
     }
 
@@ -159,14 +176,14 @@ macro_rules! policies {
             }
 
             #[inline]
-            fn injection(&self, from: HostId, to: HostId, class: u8) -> Lanes {
+            fn injection(&self, from: HostId, to: Destination, class: u8) -> Lanes {
                 match self {
                     $(Self::$name(policy) => policy.injection(from, to, class),)*
                 }
             }
 
             #[inline]
-            fn level(&self, from: HostId, to: HostId, class: u8) -> u8 {
+            fn level(&self, from: HostId, to: Destination, class: u8) -> u8 {
                 match self {
                     $(Self::$name(policy) => policy.level(from, to, class),)*
                 }

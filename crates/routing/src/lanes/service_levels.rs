@@ -7,7 +7,7 @@ use fabricsim_model::Lanes;
 use fabricsim_topology::Graph;
 use fabricsim_units::{HostId, PortNo, SwitchId};
 
-use super::{LanePolicy, Layers, Step};
+use super::{Destination, LanePolicy, Layers, Step};
 
 /// Number of service levels.
 pub(crate) const LEVELS: usize = 16;
@@ -95,7 +95,7 @@ impl ServiceLevels {
     }
 
     /// Service levels that packets between two hosts may have.
-    pub(crate) fn levels(&self, from: HostId, to: HostId) -> std::ops::Range<u8> {
+    pub(crate) fn levels(&self, from: HostId, to: Destination) -> std::ops::Range<u8> {
         match &self.of_path {
             Some(paths) => {
                 let level = paths.of(from, to);
@@ -195,14 +195,14 @@ impl LanePolicy for ServiceLevels {
     }
 
     #[inline]
-    fn injection(&self, from: HostId, to: HostId, class: u8) -> Lanes {
+    fn injection(&self, from: HostId, to: Destination, class: u8) -> Lanes {
         let level = self.level(from, to, class);
         let table = &self.tables[usize::from(self.at_host[from.index()])];
         Lanes::new(table[usize::from(level) % LEVELS], 1)
     }
 
     #[inline]
-    fn level(&self, from: HostId, to: HostId, class: u8) -> u8 {
+    fn level(&self, from: HostId, to: Destination, class: u8) -> u8 {
         self.of_path.as_ref().map_or(class, |paths| paths.of(from, to))
     }
 
@@ -260,19 +260,19 @@ mod tests {
                 }
             }
         }
-        assert_eq!(policy.injection(HostId(2), HostId(0), 4), Lanes::new((2 + 3 + 4) % 7, 1));
-        assert_eq!(policy.levels(HostId(0), HostId(1)), 0..16);
+        assert_eq!(policy.injection(HostId(2), HostId(0).into(), 4), Lanes::new((2 + 3 + 4) % 7, 1));
+        assert_eq!(policy.levels(HostId(0), HostId(1).into()), 0..16);
     }
 
     #[test]
     fn paths_have_their_own_levels() {
         let graph = graph("mesh = { dimensions = [2, 2] }");
-        let paths = Layers::new(4, 3, |from, to| ((from.0 + 2 * to.0) % 3) as u8);
+        let paths = Layers::new((4, 1), 3, |from, to| ((from.0 + 2 * to.host.0) % 3) as u8);
         let table: LanesOfLevels = std::array::from_fn(|level| (level as u8 + 1) % 3);
         let policy = ServiceLevels::new(&graph, &table, (3, 1), Some(paths)).unwrap();
         assert!(policy.at_switch.is_empty());
-        assert_eq!(policy.levels(HostId(1), HostId(2)), 2..3);
-        assert_eq!(policy.injection(HostId(1), HostId(2), 0), Lanes::new(0, 1));
+        assert_eq!(policy.levels(HostId(1), HostId(2).into()), 2..3);
+        assert_eq!(policy.injection(HostId(1), HostId(2).into(), 0), Lanes::new(0, 1));
         assert_eq!(policy.lanes(step(0, 1, 2, 1)), (Lanes::new(2, 1), 1));
     }
 

@@ -3,6 +3,7 @@
 use fabricsim_engine::Engine;
 use fabricsim_management::{Agent, Effect};
 use fabricsim_model::Observer;
+use fabricsim_routing::Destination;
 use fabricsim_units::{HostId, LinkId};
 
 use super::SubnetState;
@@ -26,8 +27,10 @@ impl SubnetState {
             Effect::Lanes(input, output) => self.apply_lanes(node, (input, output), engine),
             Effect::Arbitration(port) => self.apply_weights(node, port, engine),
             Effect::Routes(first) => {
-                let hosts: Vec<HostId> =
-                    self.host_of.range(Agent::block(first)).map(|(_, &host)| host).collect();
+                // The block may begin within the LIDs of a host.
+                let block = Agent::block(first);
+                let block = block.start.saturating_sub(u16::from(self.plan.paths) - 1)..block.end;
+                let hosts: Vec<HostId> = self.host_of.range(block).map(|(_, &host)| host).collect();
                 for host in hosts {
                     self.apply_route(node, host, engine);
                 }
@@ -57,9 +60,12 @@ impl SubnetState {
     fn apply_route<B: Observer>(&self, node: usize, host: HostId, engine: &mut Engine<B>) {
         let state = &self.nodes[node];
         let Some(switch) = state.switch else { return };
-        let port = Some(self.lid(host)).filter(|&lid| lid > 0).and_then(|lid| state.agent.route(lid));
-        let port = port.and_then(|port| self.plan.identity.port(switch, port));
-        engine.set_route(switch, host, port);
+        for path in 0..self.plan.paths {
+            let lid = Some(self.lid(host)).filter(|&lid| lid > 0).map(|lid| lid + u16::from(path));
+            let port = lid.and_then(|lid| state.agent.route(lid));
+            let port = port.and_then(|port| self.plan.identity.port(switch, port));
+            engine.set_route(switch, Destination { host, path }, port);
+        }
     }
 
     pub(super) fn hosts(&self) -> impl Iterator<Item = HostId> + use<> {
@@ -111,7 +117,9 @@ impl SubnetState {
         let routing = self.managers[number].manager.routing();
         let Some(levels) = routing.and_then(|routing| routing.sls.as_ref()) else { return };
         let lids: Vec<u16> = self.hosts().map(|host| self.lid(host)).collect();
-        let level = |from: HostId, to: HostId| levels.level(lids[from.index()], lids[to.index()]);
+        let level = |from: HostId, to: Destination| {
+            levels.level(lids[from.index()], lids[to.host.index()] + u16::from(to.path))
+        };
         engine.set_levels(lids.len(), self.plan.lanes, level);
     }
 }

@@ -36,12 +36,12 @@ impl Framer {
         Self { lids, buffer: vec![0; LONGEST as usize] }
     }
 
-    /// The bytes of a packet on `lane`. A packet with payload takes as many bytes as the simulated packet, but for up to three:
+    /// The bytes of a packet on a lane to one of its destination's LIDs. A packet with payload takes as many bytes as the simulated packet, but for up to three:
     /// InfiniBand's packets have a multiple of 4 and two more.
     pub(super) fn frame(
         &mut self,
         packet: &Packet,
-        lane: Vl,
+        (lane, path): (Vl, u8),
         extensions: Option<&ExtensionHeaders>,
     ) -> Frame<'_> {
         let transport = headers(packet, ordering(extensions).as_ref());
@@ -50,7 +50,7 @@ impl Framer {
             vl: lane,
             sl: Sl(packet.service_level),
             slid: lid(packet.source),
-            dlid: lid(packet.destination),
+            dlid: Lid(lid(packet.destination).0 + u16::from(path)),
             ..Lrh::default()
         };
         let least = Lrh::LEN + transport.len() + ICRC_LEN + VCRC_LEN;
@@ -156,7 +156,7 @@ mod tests {
     fn a_packet_takes_the_bytes_of_the_simulated_one() {
         for bytes in 26..4000 {
             let mut framer = framer();
-            let frame = framer.frame(&packet(PacketKind::Data, bytes), Vl(3), None);
+            let frame = framer.frame(&packet(PacketKind::Data, bytes), (Vl(3), 0), None);
             assert!(
                 frame.len == frame.bytes.len()
                     && frame.len <= bytes as usize
@@ -171,7 +171,7 @@ mod tests {
     #[test]
     fn headers_have_the_meaning_of_the_packet() {
         let mut framer = framer();
-        let frame = framer.frame(&packet(PacketKind::Data, 100), Vl(3), None);
+        let frame = framer.frame(&packet(PacketKind::Data, 100), (Vl(3), 0), None);
         let found = PacketView::new(frame.bytes).unwrap().packet().unwrap();
         let lrh = found.lrh;
         assert_eq!((lrh.vl, lrh.sl, lrh.slid, lrh.dlid), (Vl(3), Sl(1), Lid(7), Lid(3)));
@@ -188,7 +188,11 @@ mod tests {
             (PacketKind::Acknowledgement, 64, 30),
             (PacketKind::Acknowledgement, 30, 30),
         ] {
-            assert_eq!(framer().frame(&packet(kind, bytes), Vl(0), None).len, len, "{kind:?}, {bytes} B");
+            assert_eq!(
+                framer().frame(&packet(kind, bytes), (Vl(0), 0), None).len,
+                len,
+                "{kind:?}, {bytes} B"
+            );
         }
     }
 
@@ -196,11 +200,11 @@ mod tests {
     fn a_packet_that_is_too_small_is_cut() {
         for (kind, len) in [(PacketKind::Data, 26), (PacketKind::Acknowledgement, 30)] {
             let mut framer = framer();
-            let frame = framer.frame(&packet(kind, 8), Vl(0), None);
+            let frame = framer.frame(&packet(kind, 8), (Vl(0), 0), None);
             assert_eq!((frame.bytes.len(), frame.len), (8, len));
         }
         let mut framer = framer();
-        let frame = framer.frame(&packet(PacketKind::Data, 100_000), Vl(0), None);
+        let frame = framer.frame(&packet(PacketKind::Data, 100_000), (Vl(0), 0), None);
         assert_eq!((frame.bytes.len(), frame.len), (8190, 8190));
     }
 

@@ -55,7 +55,10 @@ impl CapturePlan {
         }
         let managed = prepared.subnet.as_ref().and_then(|plan| plan.addressed());
         let identity = managed
-            .map_or_else(|| fabricsim_routing::identity(graph), |identity| Ok(Cow::Owned(identity)))
+            .map_or_else(
+                || fabricsim_routing::identity(graph, experiment.lmc()),
+                |identity| Ok(Cow::Owned(identity)),
+            )
             .map_err(|problem| SpecError::at_key(file, "capture", format!("no subnet: {problem}")))?;
         let mut ports = links::choose(capture, graph, &identity, file)?;
         ports.sort_unstable();
@@ -213,8 +216,8 @@ impl<'a, W: Write> Progress<'a, W> {
         };
         let mut interface = self.interfaces[place].0;
         match &captured.content {
-            CapturedContent::Packet(packet, lane, extensions) => {
-                let frame = self.framer.frame(packet, *lane, extensions.as_deref());
+            CapturedContent::Packet(packet, lane_and_path, extensions) => {
+                let frame = self.framer.frame(packet, *lane_and_path, extensions.as_deref());
                 comment::write(&mut self.comment, self.prepared, packet, extensions.as_deref(), &frame);
                 self.report.cut += u64::from(frame.bytes.len() < frame.len);
                 (record.bytes, record.packet_len) = (frame.bytes, frame.len);
@@ -292,7 +295,7 @@ mod tests {
         let mut framer = Framer::new(vec![Lid(1), Lid(2)]);
         let ends = (HostId(0), HostId(1));
         let packet = fabricsim_model::Packet::new(fabricsim_model::PacketKind::Data, ends, 100, Time::ZERO);
-        let data = framer.frame(&packet, fabricsim_units::Vl(0), None).bytes.to_vec();
+        let data = framer.frame(&packet, (fabricsim_units::Vl(0), 0), None).bytes.to_vec();
         let mut fcp = [0; Fcp::WIRE_LEN];
         let credits = Fcp { op: FcpOp::Normal, total_blocks_sent: 3, credit_limit: 9, ..Fcp::default() };
         credits.emit_packet(&mut fcp).unwrap();

@@ -101,8 +101,10 @@ impl Ways<'_> {
 
     fn start(&self, flow: &Flow) -> State {
         let host = &self.prepared.graph.hosts[flow.source.index()];
-        let lanes = self.prepared.router.injection_lanes(flow.source, flow.destination, 0);
-        (host.switch, host.port, lanes.first, RouteState::default())
+        let lanes = self.prepared.router.injection_lanes(flow.source, flow.destination.into(), 0);
+        let state = RouteState::default();
+        let path = if self.prepared.router.paths() > 1 { RouteState::ANY_PATH } else { 0 };
+        (host.switch, host.port, lanes.first, state.with_path(path))
     }
 
     /// The arcs from a state: link and next state.

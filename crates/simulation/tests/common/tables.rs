@@ -13,11 +13,13 @@ fn table<'a>(outcome: &'a Outcome, name: &str) -> Option<&'a Table> {
     outcome.tables.iter().find(|table| table.name == name)
 }
 
+/// A column of a table; none if there is no such table. A table without the column is a mistake of the test.
 fn column<'a>(outcome: &'a Outcome, of: &str, name: &str) -> Option<&'a Data> {
-    table(outcome, of)?.columns.iter().find(|column| column.name == name).map(|column| &column.data)
+    let found = table(outcome, of)?.columns.iter().find(|column| column.name == name);
+    Some(&found.unwrap_or_else(|| panic!("table {of} has no column {name}")).data)
 }
 
-/// A column of numbers; empty if there is none.
+/// A column of numbers; empty if there is no such table.
 pub fn numbers(outcome: &Outcome, of: &str, name: &str) -> Vec<f64> {
     match column(outcome, of, name) {
         Some(Data::Real(values)) => values.clone(),
@@ -26,7 +28,7 @@ pub fn numbers(outcome: &Outcome, of: &str, name: &str) -> Vec<f64> {
     }
 }
 
-/// A column of texts; empty if there is none.
+/// A column of texts; empty if there is no such table.
 pub fn texts(outcome: &Outcome, of: &str, name: &str) -> Vec<String> {
     match column(outcome, of, name) {
         Some(Data::Text(values)) => values.clone(),

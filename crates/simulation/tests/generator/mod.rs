@@ -69,6 +69,8 @@ pub struct Build<'a> {
     pub has_sl2vl: bool,
     /// Virtual lanes, once they are written.
     pub lanes: u8,
+    /// LID mask control.
+    pub lmc: u8,
 }
 
 impl Build<'_> {
@@ -136,7 +138,7 @@ impl Case {
         topology::write(space, &point, &mut draw, &mut draft);
         let graph = graph(&draft);
         let mut build =
-            Build { space, point: &point, draw, draft, unit, mtu, graph, has_sl2vl: false, lanes: 1 };
+            Build { space, point: &point, draw, draft, unit, mtu, graph, has_sl2vl: false, lanes: 1, lmc: 0 };
         for part in PARTS {
             (part.write)(&mut build);
         }

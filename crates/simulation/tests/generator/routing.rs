@@ -22,7 +22,8 @@ const UNFIT: Then = Refused("on this topology: use \"");
 
 pub const PART: Part = Part {
     dimensions: &[
-        Dimension { name: "levels", choices: &["none", "of-engine"] },
+        Dimension { name: "engine", choices: &["any", "torus-2QoS", "ftree"] },
+        Dimension { name: "paths", choices: &["first", "in-turn", "hashed", "least-loaded"] },
         Dimension {
             name: "routing",
             choices: &[
@@ -103,15 +104,20 @@ pub const PART: Part = Part {
             then: Refused("needs a dragonfly, megafly or HyperX"),
         },
         // Engines with lanes by service level; where they do not fit the fabric, another one is taken.
-        Rule { when: &[Is("levels", &["of-engine"]), IsNot("routing", &["opensm"])], then: Idle },
+        Rule { when: &[Is("engine", &["torus-2QoS"]), IsNot("routing", &["opensm"])], then: Idle },
+        Rule { when: &[Is("engine", &["ftree"]), IsNot("routing", &["opensm"])], then: Idle },
+        Rule { when: &[Is("engine", &["ftree"]), IsNot("topology", TREES)], then: Idle },
+        // It routes one LID of a host.
+        Rule { when: &[Is("engine", &["ftree"]), IsNot("paths", &["first"])], then: Idle },
+        Rule { when: &[IsNot("paths", &["first"]), IsNot("routing", &["opensm"])], then: Idle },
         Rule {
-            when: &[Is("levels", &["of-engine"]), IsNot("topology", &["torus", "mesh", "grid"])],
+            when: &[Is("engine", &["torus-2QoS"]), IsNot("topology", &["torus", "mesh", "grid"])],
             then: Idle,
         },
-        Rule { when: &[Is("levels", &["of-engine"]), Is("classes", &["two"])], then: Idle },
-        Rule { when: &[Is("levels", &["of-engine"]), Is("priority", &["last"])], then: Idle },
-        Rule { when: &[Is("levels", &["of-engine"]), Is("arbiter", &["age-based"])], then: Idle },
-        Rule { when: &[Is("levels", &["of-engine"]), Is("lanes", &["one"])], then: Idle },
+        Rule { when: &[Is("engine", &["torus-2QoS"]), Is("classes", &["two"])], then: Idle },
+        Rule { when: &[Is("engine", &["torus-2QoS"]), Is("priority", &["last"])], then: Idle },
+        Rule { when: &[Is("engine", &["torus-2QoS"]), Is("arbiter", &["age-based"])], then: Idle },
+        Rule { when: &[Is("engine", &["torus-2QoS"]), Is("lanes", &["one"])], then: Idle },
         Rule { when: &[Is("lane_policy", &["hops"]), Is("routing", &["look-up-tables"])], then: UNFIT },
         Rule { when: &[Is("lane_policy", &["hops"]), Is("routing", DRAGONFLIES)], then: UNFIT },
         Rule { when: &[Is("lane_policy", &["hops"]), Is("routing", &["opensm"])], then: UNFIT },
@@ -279,7 +285,7 @@ fn write(build: &mut Build) {
         build.draft.text("sl2vl", path);
     }
     let has_levels = levels.is_some() || lanes.is_some();
-    let engine = if algorithm == "opensm" { engine(build) } else { "" };
+    let engine = if algorithm == "opensm" { write_engine(build) } else { "" };
     if build.is("lane_policy", "hops") {
         build.draft.text("lane_policy", "hops");
     } else if !has_levels
@@ -368,24 +374,35 @@ const ENGINES: [(&str, bool); 10] = [
     ("nue", false),
 ];
 
+/// LIDs of hosts, and the engine that routes them.
+fn write_engine(build: &mut Build) -> &'static str {
+    let (paths, is_managed) = (build.choice("paths"), !build.is("manager", "none"));
+    build.lmc = match (paths, is_managed) {
+        ("first", false) => 0,
+        ("first", true) if !build.is("engine", "ftree") => build.draw.range(0, 2) as u8,
+        ("first", true) => 0,
+        _ => build.draw.range(1, 2) as u8,
+    };
+    build.draft.text("paths", paths);
+    if !is_managed {
+        build.draft.key("lmc", build.lmc);
+    }
+    engine(build)
+}
+
 /// The engine: one that routes this fabric on its lanes.
 fn engine(build: &mut Build) -> &'static str {
-    // Few fabrics are trees, and only those fit this engine.
-    let of_trees = ENGINES.iter().position(|engine| engine.0 == "ftree").unwrap_or(0);
-    let is_tree = TREES.contains(&build.choice("topology")) && build.draw.chance(1, 2);
-    let first = match (is_tree, build.is("levels", "of-engine")) {
-        (true, _) => of_trees,
-        (_, true) => 0,
-        _ => build.draw.below(ENGINES.len()),
-    };
+    let chosen = ENGINES.iter().position(|engine| build.is("engine", engine.0));
+    let first = chosen.unwrap_or_else(|| build.draw.below(ENGINES.len()));
     let root = format!("[\"{}\"]", build.graph.switches[0].name);
     let text = format!("{}[run]\nduration = \"1 us\"\n", build.draft);
-    let levels_fit = levels_fit(build);
+    let (levels_fit, lmc) = (levels_fit(build), build.lmc);
     let fits = |engine: &str, has_root: bool| {
         if engine == "torus-2QoS" && !levels_fit {
             return false;
         }
         let mut overrides = vec![("routing.engine".to_owned(), format!("\"{engine}\""))];
+        overrides.push(("routing.lmc".to_owned(), lmc.to_string()));
         overrides.extend(has_root.then(|| ("routing.roots".to_owned(), root.clone())));
         let experiment = fabricsim_spec::read(&text, "generated.toml", &overrides)
             .unwrap_or_else(|error| panic!("{error}\n{text}"));
@@ -403,7 +420,7 @@ fn engine(build: &mut Build) -> &'static str {
 
 /// A file with the service level of the path from the first host to the second; none if there are not two.
 fn path_sls(build: &mut Build) -> Option<String> {
-    let identity = fabricsim_routing::identity(&build.graph).ok()?;
+    let identity = fabricsim_routing::identity(&build.graph, 0).ok()?;
     let (from, to) = (*identity.hosts.first()?, *identity.hosts.get(1)?);
     let (guid, lid) = (identity.subnet.port(from).guid, identity.subnet.port(to).lid);
     let text = format!("{guid} 0x{lid:04x} {}\n", build.draw.below(3));
@@ -413,7 +430,6 @@ fn path_sls(build: &mut Build) -> Option<String> {
 /// True if service levels take the place of the only service class.
 fn levels_fit(build: &Build) -> bool {
     build.is("classes", "one")
-        && build.is("manager", "none")
         && build.is("priority", "none")
         && !build.is("arbiter", "age-based")
         && !build.is("lane_policy", "hops")
@@ -421,7 +437,7 @@ fn levels_fit(build: &Build) -> bool {
 
 /// A file with the SL2VL tables of all ports: lane of a level is the level modulo the number of lanes.
 fn sl2vl(build: &Build) -> Option<String> {
-    let identity = fabricsim_routing::identity(&build.graph).ok()?;
+    let identity = fabricsim_routing::identity(&build.graph, 0).ok()?;
     let lanes = if build.is("lanes", "spare") { 2 } else { 1 };
     let text = Sl2Vl::modulo(lanes).to_dump(&identity.subnet);
     Some(written("lanes", "dump", &text).display().to_string())

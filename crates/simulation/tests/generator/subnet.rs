@@ -39,13 +39,13 @@ fn write(build: &mut Build) {
     let count = if build.is("manager", "standby") { 2.min(hosts.len()) } else { 1 };
     let first = build.draw.below(hosts.len());
     let chosen: Vec<&str> = (0..count).map(|turn| hosts[(first + turn) % hosts.len()].as_str()).collect();
-    let Build { draw, draft, .. } = build;
+    let Build { draw, draft, lmc, .. } = build;
     draft.section("[subnet_manager]");
     draft.key("nodes", format!("{chosen:?}"));
     draft.text("start", start);
     draft.key("smps_on_wire", draw.range(1, 16));
     draft.key("vl15_buffer", draw.range(2, 8));
-    draft.key("lmc", draw.range(0, 2));
+    draft.key("lmc", *lmc);
     draft.key("retries", draw.range(0, 6));
     draft.key("traps", traps);
     // Runs take some microseconds: management must be as fast.

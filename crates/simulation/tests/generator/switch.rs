@@ -30,11 +30,21 @@ pub const PART: Part = Part {
         // Of each service class: the number that the routing needs, more, or one.
         Dimension { name: "lanes", choices: &["needed", "spare", "one"] },
         Dimension { name: "classes", choices: &["one", "two"] },
+        Dimension { name: "service_levels", choices: &["none", "of-traffic"] },
         Dimension { name: "priority", choices: &["none", "last"] },
         Dimension { name: "vl_arbitration", choices: &["none", "tables"] },
         Dimension { name: "delays", choices: &["some", "none"] },
     ],
     rules: &[
+        // Two levels take the place of two classes.
+        Rule { when: &[Is("service_levels", &["of-traffic"]), IsNot("classes", &["two"])], then: Idle },
+        Rule {
+            when: &[Is("service_levels", &["of-traffic"]), IsNot("routing", &["shortest-path"])],
+            then: Idle,
+        },
+        Rule { when: &[Is("service_levels", &["of-traffic"]), Is("lane_policy", &["hops"])], then: Idle },
+        Rule { when: &[Is("service_levels", &["of-traffic"]), Is("priority", &["last"])], then: Idle },
+        Rule { when: &[Is("service_levels", &["of-traffic"]), Is("arbiter", &["age-based"])], then: Idle },
         Rule {
             when: &[Is("allocation", &["separable"]), IsNot("queueing", &["fifo"])],
             then: Refused("`separable` is for `queueing = \"fifo\"` only"),
@@ -95,7 +105,7 @@ fn write(build: &mut Build) {
     }
     build.lanes = lanes * classes;
     build.draft.key("virtual_lanes", build.lanes);
-    if has_service_levels(build) {
+    if build.is("service_levels", "of-traffic") {
         // Requests and responses do not share a lane: that is a deadlock.
         let table = [build.draw.below(lanes.into()), usize::from(lanes) + build.draw.below(lanes.into())];
         build.draft.key("sl2vl", format!("{table:?}"));
@@ -131,14 +141,6 @@ fn write(build: &mut Build) {
     if build.is("vl_arbitration", "tables") {
         vl_arbitration(build, "[switch.vl_arbitration]");
     }
-}
-
-/// True if two service levels take the place of two service classes.
-fn has_service_levels(build: &mut Build) -> bool {
-    let has_tables = build.is("routing", "shortest-path") && !build.is("lane_policy", "hops");
-    let refused =
-        build.is("priority", "last") || build.is("arbiter", "age-based") || !build.is("manager", "none");
-    build.is("classes", "two") && has_tables && !refused && build.draw.chance(1, 2)
 }
 
 /// Tables of weights with every lane.

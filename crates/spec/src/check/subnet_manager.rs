@@ -1,13 +1,21 @@
 //! Subnet managers: what does not depend on the network.
 
 use super::Found;
-use crate::{Algorithm, Allocation, Experiment, Queueing};
+use crate::{Algorithm, Allocation, Experiment, PathChoice, Queueing};
 
 /// Most managers: priorities are 0 to 15.
 const MOST: usize = 16;
 
 pub(super) fn check(experiment: &Experiment) -> Result<(), Found> {
+    if experiment.routing.paths != PathChoice::First && experiment.lmc() == 0 {
+        let message = "hosts have one LID: give `routing.lmc`, or `subnet_manager.lmc` with a subnet manager";
+        return Err(("routing.paths".to_owned(), message.to_owned()));
+    }
     let Some(manager) = &experiment.subnet_manager else { return Ok(()) };
+    if experiment.routing.lmc > 0 {
+        let message = "a subnet manager assigns the LIDs: give `subnet_manager.lmc` instead";
+        return Err(("routing.lmc".to_owned(), message.to_owned()));
+    }
     let wrong = |key: &str, message: &str| Err((format!("subnet_manager{key}"), message.to_owned()));
     if experiment.routing.algorithm != Algorithm::Opensm {
         return wrong(
@@ -62,6 +70,9 @@ mod tests {
             (&format!("{OPENSM}lmc = 8"), "subnet_manager.lmc: 8 is not allowed"),
             (&format!("{OPENSM}timeout = \"0 s\""), "subnet_manager.timeout: 0"),
             (&format!("{OPENSM}nodes = [\"a\"]"), ""),
+            (&OPENSM.replace("[subnet", "paths = \"in-turn\"\n[subnet"), "routing.paths: hosts have one LID"),
+            (&OPENSM.replace("[subnet", "lmc = 1\n[subnet"), "routing.lmc: a subnet manager assigns"),
+            (&format!("{}lmc = 1", OPENSM.replace("[subnet", "paths = \"hashed\"\n[subnet")), ""),
         ] {
             let message = message(text);
             assert!(message.contains(part) && message.is_empty() == part.is_empty(), "{text}: {message}");

@@ -54,8 +54,8 @@ impl Chain {
     ) -> Result<(), Time> {
         let (mut sendable, mut retry) = (Sendable::default(), Time::MAX);
         if let Some(answer) = endpoint.answer() {
-            match self.choose_lane(context, answer.destination, answer.bytes, endpoint.service_class()) {
-                Ok(lane) => sendable.add(lane, Choice::Answer(answer)),
+            match self.choose_lane(context, answer, endpoint.service_class()) {
+                Ok(entry) => sendable.add(entry.lane, Choice::Answer(answer)),
                 Err(at) => retry = at,
             }
         }
@@ -98,8 +98,8 @@ impl Chain {
             return ready;
         }
         let Some(packet) = pacing.answer(now) else { return Time::MAX };
-        match self.choose_lane(context, packet.destination, packet.bytes, pacing.service_class()) {
-            Ok(lane) => sendable.add(lane, Choice::Notification(packet.bytes)),
+        match self.choose_lane(context, Candidate::of(&packet), pacing.service_class()) {
+            Ok(entry) => sendable.add(entry.lane, Choice::Notification(packet.bytes)),
             Err(at) => return at,
         }
         Time::MAX
@@ -124,13 +124,8 @@ impl Chain {
                     continue;
                 }
             }
-            match self.choose_lane(
-                context,
-                candidate.destination,
-                candidate.bytes,
-                self.class(endpoint, candidate),
-            ) {
-                Ok(lane) => sendable.add(lane, Choice::Turn(turn, candidate)),
+            match self.choose_lane(context, candidate, self.class(endpoint, candidate)) {
+                Ok(entry) => sendable.add(entry.lane, Choice::Turn(turn, candidate)),
                 Err(at) => {
                     retry = retry.min(at);
                     starved |= candidate.stream.is_some();
