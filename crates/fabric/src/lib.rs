@@ -29,6 +29,6 @@ pub use credit::{LaneCredits, Ramp, RampPool};
 pub use load_broadcast::LoadBroadcast;
 pub use port::{FarEnd, Ports, ReadPorts, Receiver, Sender};
 pub use sink::SinkState;
-pub use switch::{StagingRules, Switch, VlEntry, VlTables};
+pub use switch::{LifetimeRules, StagingRules, Switch, VlEntry, VlTables};
 pub use table::Table;
 pub use transmit::{leaving, return_space, send};

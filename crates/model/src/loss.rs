@@ -11,4 +11,10 @@ pub enum LossCause {
     SwitchFailed,
     /// Its switch has no entry for its destination in the forwarding table.
     NoRoute,
+    /// It was at the head of a queue of a switch for longer than `switch.head_of_queue_lifetime`.
+    HeadOfQueueLifetime,
+    /// Its lane was stalled at an output of a switch (`switch.vl_stall_count`).
+    VlStalled,
+    /// It was in a switch for longer than `switch.lifetime_limit`.
+    SwitchLifetime,
 }

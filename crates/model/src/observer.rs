@@ -26,6 +26,10 @@ pub trait Observer {
     /// A packet is lost: its link or its switch has failed.
     #[inline]
     fn lost(&mut self, _now: Time, _packet: &Packet, _cause: LossCause) {}
+    /// A packet is lost behind `port`, on `lane`: its switch discards it instead of sending it, because its time is over.
+    /// [`Observer::lost`] reports it as well.
+    #[inline]
+    fn lost_at(&mut self, _now: Time, _port: u32, _lane: Vl, _cause: LossCause) {}
     /// A packet occupies a sending port from `start` to `end` (its overhead included).
     #[inline]
     fn transmitted(&mut self, _port: u32, _lane: Vl, _bytes: u32, _start: Time, _end: Time) {}

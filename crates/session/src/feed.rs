@@ -206,6 +206,9 @@ impl<B: Observer> Observer for Feed<B> {
         self.add(|of| of.losses, now, EventKind::Lost(cause), packet);
         self.inner.lost(now, packet, cause);
     }
+    fn lost_at(&mut self, now: Time, port: u32, lane: Vl, cause: LossCause) {
+        self.inner.lost_at(now, port, lane, cause);
+    }
     #[inline]
     fn transmitted(&mut self, port: u32, lane: Vl, bytes: u32, start: Time, end: Time) {
         self.inner.transmitted(port, lane, bytes, start, end);

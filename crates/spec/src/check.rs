@@ -87,6 +87,7 @@ fn steady_state(rule: &SteadyState, duration: Time) -> Result<(), Problem> {
 fn switch(switch: &Switch) -> Result<(), Problem> {
     head_delay(switch)?;
     unit_interval(switch)?;
+    lifetimes(switch)?;
     switch.vl_arbitration.as_ref().map_or(Ok(()), |tables| vl_arbitration::check(switch, tables))?;
     if switch.allocation == Allocation::Maximal {
         if !switch.speculative {
@@ -127,6 +128,21 @@ fn unit_interval(switch: &Switch) -> Result<(), Problem> {
     if switch.unit_interval > Time::ZERO && !fits {
         let message = "only for `queueing = \"fifo\"` and `\"voq\"` with `allocation = \"maximal\"`";
         return Err((KEY, message.to_owned()));
+    }
+    Ok(())
+}
+
+fn lifetimes(switch: &Switch) -> Result<(), Problem> {
+    if switch.vl_stall_count > 0 && switch.head_of_queue_lifetime.is_none() {
+        let message = "`head_of_queue_lifetime` is missing: it says which packets are counted";
+        return Err(("switch.vl_stall_count", message.to_owned()));
+    }
+    if switch.has_lifetimes() && switch.allocation == Allocation::Separable {
+        let key = match switch.head_of_queue_lifetime {
+            Some(_) => "switch.head_of_queue_lifetime",
+            None => "switch.lifetime_limit",
+        };
+        return Err((key, "not with `allocation = \"separable\"`: use \"maximal\"".to_owned()));
     }
     Ok(())
 }
@@ -254,6 +270,19 @@ duration = '1 ms'
                 "switch",
                 "{ allocation = 'separable', queueing = 'fifo', arbiter = 'random' }",
                 "`separable` is for the arbiters `round-robin` and `oldest-first` only",
+            ),
+            ("switch.vl_stall_count", "3", "switch.vl_stall_count: `head_of_queue_lifetime` is missing"),
+            ("switch.vl_stall_count", "8", "switch.vl_stall_count: 8 is not allowed"),
+            ("switch.head_of_queue_lifetime", "0 ns", "switch.head_of_queue_lifetime: 0 is not allowed"),
+            (
+                "switch",
+                "{ head_of_queue_lifetime = '1 us', queueing = 'fifo', allocation = 'separable' }",
+                "switch.head_of_queue_lifetime: not with `allocation",
+            ),
+            (
+                "switch",
+                "{ lifetime_limit = '1 us', queueing = 'fifo', allocation = 'separable' }",
+                "switch.lifetime_limit: not with `allocation",
             ),
             ("host.open_messages", "0", "host.open_messages: 0 is not allowed"),
             ("host.sink", "{ pause_for = '1 us' }", "host.sink.pause_for: `pause_every` is missing"),

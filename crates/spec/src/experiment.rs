@@ -88,6 +88,11 @@ impl Experiment {
         let are_of_paths = path_sls.is_some() || matches!(engine, Some(Dfsssp | Lash | Nue | Torus2Qos));
         Some(if are_of_paths { 1 } else { number })
     }
+
+    /// True if packets may be lost in the network: by failures of the plan, or by their lifetimes.
+    pub fn network_loses_packets(&self) -> bool {
+        !self.faults.plan.is_empty() || self.switch.has_lifetimes()
+    }
 }
 
 const fn one() -> u64 {

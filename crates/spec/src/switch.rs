@@ -65,6 +65,21 @@ pub struct Switch {
     pub send_when: SendWhen,
     /// For `arbiter = "age-based"`: aging of packets.
     pub age: Age,
+    /// Longest time that a packet may be at the head of its queue for an output before it is discarded (InfiniBand: `PortInfo.HOQLife`, 4.096
+    /// us times a power of two; OpenSM sets 1.07 s). By default there is no limit. For `allocation = "maximal"`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("x-exclusiveMinimum" = "0 s", "x-maximum" = "60 s"))]
+    pub head_of_queue_lifetime: Option<Time>,
+    /// Packets in a row that `head_of_queue_lifetime` discards at a lane of an output, without one that is sent, after which the lane
+    /// is stalled (InfiniBand: `VLStallCount`; OpenSM sets 7): for 8 times that lifetime it discards every packet that comes to the head of a queue.
+    /// 0: lanes are never stalled.
+    #[schemars(range(max = 7), extend("x-unit" = "packets"))]
+    pub vl_stall_count: u8,
+    /// Longest time that a packet may be in a switch: one that is or comes to the head of its queue later is discarded (InfiniBand:
+    /// `SwitchInfo.LifeTimeValue`). By default there is no limit. For `allocation = "maximal"`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("x-exclusiveMinimum" = "0 s", "x-maximum" = "60 s"))]
+    pub lifetime_limit: Option<Time>,
 }
 
 impl Default for Switch {
@@ -89,6 +104,9 @@ impl Default for Switch {
             staging: Staging::default(),
             send_when: SendWhen::default(),
             age: Age::default(),
+            head_of_queue_lifetime: None,
+            vl_stall_count: 0,
+            lifetime_limit: None,
         }
     }
 }
@@ -101,6 +119,11 @@ impl Switch {
             return link;
         }
         link.max(ByteTime::spread(self.unit_interval, self.flow_control_unit.0 as u32))
+    }
+
+    /// True if packets have lifetimes in switches.
+    pub fn has_lifetimes(&self) -> bool {
+        self.head_of_queue_lifetime.is_some() || self.lifetime_limit.is_some()
     }
 
     /// Virtual lanes of each service class.

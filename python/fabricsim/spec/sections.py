@@ -397,6 +397,22 @@ class Switch:
     """
     age: Age | None = None
     """For `arbiter = "age-based"`: aging of packets."""
+    head_of_queue_lifetime: str | None = None
+    """Longest time that a packet may be at the head of its queue for an output before it is discarded
+    (InfiniBand: `PortInfo.HOQLife`, 4.096 us times a power of two; OpenSM sets 1.07 s). By default there is
+    no limit. For `allocation = "maximal"`. Range: above 0 and at most 60 s.
+    """
+    vl_stall_count: int | None = None
+    """Packets in a row that `head_of_queue_lifetime` discards at a lane of an output, without one that is
+    sent, after which the lane is stalled (InfiniBand: `VLStallCount`; OpenSM sets 7): for 8 times that
+    lifetime it discards every packet that comes to the head of a queue. 0: lanes are never stalled. Range:
+    from 0 to 7. Unit: packets. Default: 0.
+    """
+    lifetime_limit: str | None = None
+    """Longest time that a packet may be in a switch: one that is or comes to the head of its queue later is
+    discarded (InfiniBand: `SwitchInfo.LifeTimeValue`). By default there is no limit. For `allocation =
+    "maximal"`. Range: above 0 and at most 60 s.
+    """
 
 
 @dataclass(frozen=True)

@@ -66,6 +66,12 @@ impl Switch {
             // Another packet has come to the head of its queue since.
             self.enqueue_sole::<OPTIONAL_FEATURES, R, B, O>(context, output);
         }
+        if OPTIONAL_FEATURES && self.lifetimes.is_some() {
+            self.discard_expired(context, output);
+            if self.outputs[output].inputs.is_empty() {
+                return;
+            }
+        }
         if OPTIONAL_FEATURES && self.failures.is_some() {
             self.discard_without_route(context, output);
             if self.outputs[output].inputs.is_empty() {

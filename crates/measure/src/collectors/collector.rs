@@ -90,6 +90,7 @@ macro_rules! plain_events {
             #[inline]
             injected(now: Time, packet: &Packet);
             lost(now: Time, packet: &Packet, cause: LossCause);
+            lost_at(now: Time, port: u32, lane: Vl, cause: LossCause);
             #[inline]
             stalled(port: u32, lane: Vl, start: Time, end: Time);
             #[inline]
