@@ -21,6 +21,7 @@ use crate::adapter::{
 use crate::ages::AgingBuilder;
 use crate::congestion::{Builder, service_classes};
 use crate::partition::{Owner, Partition, Parts};
+use crate::switch_errors::SwitchErrors;
 
 pub(crate) use places::Directory;
 use places::{Cut, PortPlan, numbered, places};
@@ -150,6 +151,7 @@ fn entities(common: &Common<'_>, places: &[PortPlan], ports: Ports, sources: &mu
         adapters: Vec::new(),
         owners: Table::new(Vec::new()),
         ports,
+        switch_errors: SwitchErrors::new(experiment.seed, experiment.switch.bit_error_rate),
     };
     for (port, place, own) in numbered(places) {
         match place.node {

@@ -21,6 +21,7 @@ mod publisher;
 mod round_trip;
 mod snapshot;
 mod subnet_plan;
+mod switch_errors;
 mod totals;
 
 pub use adapter::{HostTransport, Refused, transport_bytes, warnings};

@@ -22,6 +22,10 @@ pub struct Losses {
     pub vl_stalled: u64,
     /// Lost in a switch after the switch's lifetime limit.
     pub switch_lifetime: u64,
+    /// Lost at the end of a link, which found a bit error of the link.
+    pub vcrc: u64,
+    /// Lost at their receiver, which found a bit error of a switch.
+    pub icrc: u64,
 }
 
 impl Losses {
@@ -36,6 +40,8 @@ impl Losses {
             LossCause::HeadOfQueueLifetime => &mut self.head_of_queue_lifetime,
             LossCause::VlStalled => &mut self.vl_stalled,
             LossCause::SwitchLifetime => &mut self.switch_lifetime,
+            LossCause::Vcrc => &mut self.vcrc,
+            LossCause::Icrc => &mut self.icrc,
         } += 1;
     }
 
@@ -49,6 +55,8 @@ impl Losses {
             head_of_queue_lifetime,
             vl_stalled,
             switch_lifetime,
+            vcrc,
+            icrc,
         } = other;
         self.transport_loss += transport_loss;
         self.lifetime += lifetime;
@@ -58,6 +66,8 @@ impl Losses {
         self.head_of_queue_lifetime += head_of_queue_lifetime;
         self.vl_stalled += vl_stalled;
         self.switch_lifetime += switch_lifetime;
+        self.vcrc += vcrc;
+        self.icrc += icrc;
     }
 
     /// Those that reached their receiver's port, which did not accept them.
@@ -75,9 +85,14 @@ impl Losses {
         self.head_of_queue_lifetime + self.vl_stalled + self.switch_lifetime
     }
 
+    /// Those with bit errors.
+    pub const fn by_errors(&self) -> u64 {
+        self.vcrc + self.icrc
+    }
+
     /// Those lost in the network, and not by the draw or the lifetime of a transport.
     pub const fn in_network(&self) -> u64 {
-        self.by_failures() + self.by_lifetimes()
+        self.by_failures() + self.by_lifetimes() + self.by_errors()
     }
 
     /// The sum over all causes.

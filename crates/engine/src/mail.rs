@@ -1,6 +1,6 @@
 //! What leaves an entity: events for the queue of its partition, and mail to other partitions.
 
-use fabricsim_fabric::{Outbox, Ramp, Slot};
+use fabricsim_fabric::{NONE, Outbox, Ramp, Slot};
 use fabricsim_model::{ExtensionHeaders, LossCause};
 use fabricsim_units::{Time, Vl};
 
@@ -40,7 +40,10 @@ impl Outbox for PartitionOutbox {
     }
     #[inline]
     fn look(&mut self, at: Time, port: u32) {
-        self.calendar.push(Event::new(at.0, Kind::Look, port, 0));
+        self.calendar.push(Event::new(at.0, Kind::Look, port, NONE));
+    }
+    fn lose(&mut self, at: Time, port: u32, packet: u32) {
+        self.calendar.push(Event::new(at.0, Kind::Look, port, packet));
     }
     fn discard(&mut self, packet: u32, cause: LossCause) {
         self.discarded.push((packet, cause));

@@ -5,6 +5,7 @@ use fabricsim_routing::RoutingFunction;
 use fabricsim_spec::{CreditReturn, Switching};
 use fabricsim_units::{ByteTime, Time, Vl};
 
+use crate::link_layer::Failed;
 use crate::{FarEnd, NONE, Outbox, PartitionContext, Ramp};
 
 /// Sends a packet: occupies the link, uses the credits, notifies the far end. Returns the time at which its last byte has
@@ -38,7 +39,7 @@ pub(crate) fn transmit<const OPTIONAL_FEATURES: bool, R: RoutingFunction, B: Obs
     if OPTIONAL_FEATURES && context.ports.senders[port as usize].is_paced() {
         return transmit_paced(context, context.now, port, index, (bytes, blocks), lane, more);
     }
-    transmit_at::<false, R, B, O>(context, context.now, port, index, (bytes, blocks), lane, more)
+    transmit_at::<false, false, R, B, O>(context, context.now, port, index, (bytes, blocks), lane, more)
 }
 
 /// [`transmit`] over a link with errors. The packet is sent as if it began later, by the time that the link layer takes for retransmitted
@@ -54,16 +55,26 @@ fn transmit_with_errors<R: RoutingFunction, B: Observer, O: Outbox>(
     more: bool,
 ) -> Time {
     let sender = &context.ports.senders[port as usize];
-    let errors = &mut context.ports.retries[sender.retry as usize];
-    let failures = errors.failures(size.0 + sender.overhead);
-    if failures > 0 {
-        context.observer.retried(context.now, sender.channel, lane, failures);
-    }
-    let start = context.now + errors.round_trip() * u64::from(failures);
-    if sender.is_paced() {
+    let (channel, is_paced) = (sender.channel, sender.is_paced());
+    let failed = context.ports.retries[sender.retry as usize].send(size.0 + sender.overhead);
+    let delay = match failed {
+        Failed::Nothing => Time::ZERO,
+        Failed::Retransmitted(failures, delay) => {
+            context.observer.retried(context.now, channel, lane, failures);
+            delay
+        }
+        Failed::Lost if is_paced => {
+            return transmit_at::<true, true, R, B, O>(context, context.now, port, index, size, lane, more);
+        }
+        Failed::Lost => {
+            return transmit_at::<false, true, R, B, O>(context, context.now, port, index, size, lane, more);
+        }
+    };
+    let start = context.now + delay;
+    if is_paced {
         return transmit_paced(context, start, port, index, size, lane, more);
     }
-    transmit_at::<false, R, B, O>(context, start, port, index, size, lane, more)
+    transmit_at::<false, false, R, B, O>(context, start, port, index, size, lane, more)
 }
 
 /// [`transmit_at`] where the switch sends the units of a packet at longer intervals than the link needs.
@@ -78,13 +89,13 @@ fn transmit_paced<R: RoutingFunction, B: Observer, O: Outbox>(
     lane: Vl,
     more: bool,
 ) -> Time {
-    transmit_at::<true, R, B, O>(context, now, port, index, size, lane, more)
+    transmit_at::<true, false, R, B, O>(context, now, port, index, size, lane, more)
 }
 
 /// Occupies the link from now on, and sends the packet at `now`. `PACED`: the switch sends its units at longer intervals than
-/// the link needs.
+/// the link needs. `LOST`: a bit error damages it, and it is lost at the far end.
 #[inline(always)]
-fn transmit_at<const PACED: bool, R: RoutingFunction, B: Observer, O: Outbox>(
+fn transmit_at<const PACED: bool, const LOST: bool, R: RoutingFunction, B: Observer, O: Outbox>(
     context: &mut PartitionContext<R, B, O>,
     now: Time,
     port: u32,
@@ -123,6 +134,10 @@ fn transmit_at<const PACED: bool, R: RoutingFunction, B: Observer, O: Outbox>(
     }
     let credits = &mut context.ports.lanes[port as usize * context.ports.lane_count + lane.index()];
     context.ports.ramps.take(credits, blocks);
+    if LOST {
+        lose_at_far_end(context, now + duration, port, index, (bytes, blocks), lane);
+        return end;
+    }
     let late = if context.rules.switching == Switching::StoreAndForward { duration } else { Time::ZERO };
     if let FarEnd::Switch(peer) = sender.far_end {
         slot.port = peer;
@@ -167,6 +182,36 @@ fn transmit_at<const PACED: bool, R: RoutingFunction, B: Observer, O: Outbox>(
         }
     }
     end
+}
+
+/// A packet whose last byte leaves `port` at `end` is lost as it arrives at the far end, which returns its space.
+#[cold]
+#[inline(never)]
+fn lose_at_far_end<R, B, O: Outbox>(
+    context: &mut PartitionContext<R, B, O>,
+    end: Time,
+    port: u32,
+    index: u32,
+    (bytes, blocks): (u32, u32),
+    lane: Vl,
+) {
+    let sender = &context.ports.senders[port as usize];
+    let (arrival, far_end) = (end + sender.latency, sender.far_end);
+    // All its blocks at once: the far end knows only from its last bytes, the CRC, that it does not keep it.
+    let base = end + sender.sink_credit_delay;
+    let ramp = Ramp { base, byte_time: ByteTime::default(), bytes, blocks };
+    // The sender computes its credits by itself, as behind a sink.
+    context.arena[index].port = NONE;
+    if matches!(far_end, FarEnd::Host(_) | FarEnd::SlowHost(_)) {
+        let credits = &mut context.ports.lanes[port as usize * context.ports.lane_count + lane.index()];
+        context.ports.ramps.give_back(credits, ramp);
+    } else {
+        context.ports.use_whole(port, blocks, context.now);
+        if let Some(at) = context.ports.credit(port, lane, ramp, context.now) {
+            context.ports.ensure_wake(port, at, &mut context.out);
+        }
+    }
+    context.out.lose(arrival, port, index);
 }
 
 /// Reports a packet whose first byte leaves at `now` to an observer that captures it.

@@ -17,4 +17,8 @@ pub enum LossCause {
     VlStalled,
     /// It was in a switch for longer than `switch.lifetime_limit`.
     SwitchLifetime,
+    /// The receiving end of a link found a bit error of the link.
+    Vcrc,
+    /// Its receiver found a bit error of a switch.
+    Icrc,
 }

@@ -26,8 +26,8 @@ pub trait Observer {
     /// A packet is lost: its link or its switch has failed.
     #[inline]
     fn lost(&mut self, _now: Time, _packet: &Packet, _cause: LossCause) {}
-    /// A packet is lost behind `port`, on `lane`: its switch discards it instead of sending it, because its time is over.
-    /// [`Observer::lost`] reports it as well.
+    /// A packet is lost behind `port`, on `lane`: its switch discards it instead of sending it, because its time is over, or it arrives at
+    /// the other end of the link with a bit error. [`Observer::lost`] reports it as well.
     #[inline]
     fn lost_at(&mut self, _now: Time, _port: u32, _lane: Vl, _cause: LossCause) {}
     /// A packet occupies a sending port from `start` to `end` (its overhead included).

@@ -68,6 +68,12 @@ pub struct LostPackets {
     /// Packets lost in switches after `switch.lifetime_limit`.
     #[schemars(title = "lost by the switch lifetime limit")]
     pub switch_lifetime: u64,
+    /// Packets lost at the ends of links that found bit errors of the link (`links.errors`).
+    #[schemars(title = "lost by bit errors on links (VCRC)")]
+    pub vcrc: u64,
+    /// Packets lost at their receivers, which found bit errors of switches (`switch.bit_error_rate`).
+    #[schemars(title = "lost by bit errors in switches (ICRC)")]
+    pub icrc: u64,
 }
 
 impl From<Losses> for LostPackets {
@@ -81,6 +87,8 @@ impl From<Losses> for LostPackets {
             head_of_queue_lifetime,
             vl_stalled,
             switch_lifetime,
+            vcrc,
+            icrc,
         } = lost;
         Self {
             transport_loss,
@@ -91,6 +99,8 @@ impl From<Losses> for LostPackets {
             head_of_queue_lifetime,
             vl_stalled,
             switch_lifetime,
+            vcrc,
+            icrc,
         }
     }
 }

@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Capture, CongestionControl, Faults, Host, Job, Links, Measure, Routing, RoutingEngine, Run,
+    Capture, CongestionControl, Faults, Host, Job, LinkErrors, Links, Measure, Routing, RoutingEngine, Run,
     SubnetManager, Sweep, Switch, Topology, Traffic, Transport, Tune,
 };
 
@@ -89,9 +89,10 @@ impl Experiment {
         Some(if are_of_paths { 1 } else { number })
     }
 
-    /// True if packets may be lost in the network: by failures of the plan, or by their lifetimes.
+    /// True if packets may be lost in the network: by failures of the plan, by their lifetimes, or by bit errors.
     pub fn network_loses_packets(&self) -> bool {
-        !self.faults.plan.is_empty() || self.switch.has_lifetimes()
+        let has_errors = self.links.errors == LinkErrors::Lose || self.switch.bit_error_rate > 0.0;
+        !self.faults.plan.is_empty() || self.switch.has_lifetimes() || has_errors
     }
 }
 

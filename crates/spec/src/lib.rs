@@ -52,7 +52,7 @@ pub use job::{
     AllGather, AllGatherAlgorithm, AllReduce, AllReduceAlgorithm, AllToAll, AllToAllAlgorithm, Barrier,
     Broadcast, Fft, Job, NeighbourExchange, Placement, Program,
 };
-pub use link::{LinkOverride, LinkParameters, LinkRetry, Links};
+pub use link::{LinkErrors, LinkOverride, LinkParameters, LinkRetry, Links};
 pub use name::name;
 pub use range::{OutOfRange, out_of_range, range_in_words};
 pub use read::read;

@@ -80,6 +80,10 @@ pub struct Switch {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("x-exclusiveMinimum" = "0 s", "x-maximum" = "60 s"))]
     pub lifetime_limit: Option<Time>,
+    /// Chance that a bit of a packet changes in a switch that it passes: from 0 to 0.001. No link finds it, since the switch computes the VCRC
+    /// anew: the packet is lost at its receiver, which finds it by the ICRC.
+    #[schemars(range(min = 0.0, max = 0.001), extend("x-unit" = "1"))]
+    pub bit_error_rate: f64,
 }
 
 impl Default for Switch {
@@ -107,6 +111,7 @@ impl Default for Switch {
             head_of_queue_lifetime: None,
             vl_stall_count: 0,
             lifetime_limit: None,
+            bit_error_rate: 0.0,
         }
     }
 }

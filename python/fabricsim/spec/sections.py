@@ -30,6 +30,7 @@ __all__ = [
     "HotSpot",
     "Injection",
     "LanePolicy",
+    "LinkErrors",
     "LinkOverride",
     "LinkParameters",
     "LinkRetry",
@@ -80,14 +81,26 @@ class LinkParameters:
     `maxBeingSent`); 0: the number of outputs. Range: from 0 to 65535. Unit: packets. Default: 1.
     """
     bit_error_rate: float | None = None
-    """Chance that a bit on the wire fails, in each direction: from 0 to 0.001. Failed micropackets are
-    retransmitted, see `links.retry`. Range: from 0 to 0.001. Default: 0.0.
+    """Chance that a bit on the wire fails, in each direction: from 0 to 0.001. The consequence is in
+    `links.errors`: by default, failed micropackets are retransmitted. Range: from 0 to 0.001. Default: 0.0.
     """
 
 
 @dataclass(frozen=True)
 class LinkOverride(LinkParameters):
     """A subset of a link's parameters."""
+
+
+LinkErrors = Literal[
+    "retry",
+    "lose",
+]
+"""Consequence of bit errors on a link.
+
+- `retry`: The link layer retransmits what fails (`links.retry`): nothing is lost.
+- `lose`: A packet with a bit error is lost at the end of the link, which finds it by the packet's CRC
+  (InfiniBand: VCRC). Only a transport retransmits it.
+"""
 
 
 @dataclass(frozen=True)
@@ -135,8 +148,10 @@ class Links:
     """Links that have failed, by the names of their ends as in `named`: they carry nothing. `look-up-tables`,
     `shortest-path` and `opensm` find routes around them.
     """
+    errors: LinkErrors | None = None
+    """Consequence of bit errors. Default: "retry"."""
     retry: LinkRetry | None = None
-    """Treatment of errors by links with a bit error rate."""
+    """Retransmission by links with a bit error rate, with `errors = "retry"`."""
 
 
 Queueing = Literal[
@@ -412,6 +427,11 @@ class Switch:
     """Longest time that a packet may be in a switch: one that is or comes to the head of its queue later is
     discarded (InfiniBand: `SwitchInfo.LifeTimeValue`). By default there is no limit. For `allocation =
     "maximal"`. Range: above 0 and at most 60 s.
+    """
+    bit_error_rate: float | None = None
+    """Chance that a bit of a packet changes in a switch that it passes: from 0 to 0.001. No link finds it,
+    since the switch computes the VCRC anew: the packet is lost at its receiver, which finds it by the ICRC.
+    Range: from 0 to 0.001. Default: 0.0.
     """
 
 

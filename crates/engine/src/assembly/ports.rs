@@ -42,7 +42,7 @@ pub(super) fn ports(
             sender.sink = ports.sinks.len() as u32;
             ports.sinks.push(sink(experiment));
         }
-        if let Some(errors) = RetryState::new(experiment.seed, channel, parameters, &experiment.links.retry) {
+        if let Some(errors) = RetryState::new(experiment.seed, channel, parameters, &experiment.links) {
             sender.retry = ports.retries.len() as u32;
             ports.retries.push(errors);
         }

@@ -106,6 +106,32 @@ impl<B: Observer> Partition<B> {
         self.lose(packet, cause, links);
     }
 
+    /// Loses a packet that the sender of `port` has sent: the far end has found a bit error. Its space has been returned.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn lose_damaged(&mut self, port: u32, packet: u32, now: Time) {
+        self.context.now = now;
+        let (channel, slot) =
+            (self.context.ports.senders[port as usize].channel, &self.context.arena[packet]);
+        let links = u64::from(slot.packet.hops) + 1;
+        self.context.observer.lost_at(now, channel, slot.lane, LossCause::Vcrc);
+        self.lose(packet, LossCause::Vcrc, links);
+    }
+
+    /// True if a packet that has arrived at a host was damaged in a switch.
+    #[inline(never)]
+    pub(super) fn is_damaged(&self, packet: u32) -> bool {
+        let packet = &self.context.arena[packet].packet;
+        self.switch_errors.as_ref().is_some_and(|errors| errors.damage(packet))
+    }
+
+    /// Loses a packet that has arrived at a host.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn lose_at_host(&mut self, port: u32, packet: u32, now: Time) {
+        self.lose_in_flight(port, packet, LossCause::Icrc, now);
+    }
+
     /// Loses the packets that switches have discarded at this time step.
     #[cold]
     #[inline(never)]

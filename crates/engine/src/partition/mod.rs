@@ -16,6 +16,7 @@ use crate::calendar::{Calendar, Event, Kind};
 use crate::failed::FailedPorts;
 use crate::mail::{Mail, PartitionOutbox};
 use crate::publisher::Publisher;
+use crate::switch_errors::SwitchErrors;
 use crate::totals::{Totals, fingerprint};
 
 /// The entity that a port belongs to.
@@ -55,17 +56,21 @@ pub(crate) struct Partition<B> {
     transported: bool,
     /// Sending ports whose links have failed.
     pub(crate) failed: FailedPorts,
+    /// Bit errors in switches, if there are any.
+    switch_errors: Option<SwitchErrors>,
 }
 
 impl<B: Observer> Partition<B> {
     pub(crate) fn new(parts: Parts, routing: Arc<Router>, rules: Rules, observer: B) -> Self {
-        let Parts { switches, adapters, owners, ports } = parts;
+        let Parts { switches, adapters, owners, ports, switch_errors } = parts;
         let transported = adapters.iter().any(|adapter| adapter.ordering().is_some());
         let arrival_filter = adapters.iter().map(Adapter::arrival_filter).max().unwrap_or_default();
         let has_admission_control = adapters.iter().any(|adapter| adapter.chain.admission.is_some());
         let has_errors = ports.senders.iter().any(|sender| sender.retry != NONE);
-        let has_optional_features =
-            has_admission_control || has_errors || switches.iter().any(Switch::has_optional_features);
+        let has_optional_features = has_admission_control
+            || has_errors
+            || switch_errors.is_some()
+            || switches.iter().any(Switch::has_optional_features);
         let published = Publisher::new(&routing, switches.iter().map(Switch::id));
         let (publisher, load_broadcast) =
             published.map_or_else(Default::default, |(p, load_broadcast)| (Some(p), load_broadcast));
@@ -104,6 +109,7 @@ impl<B: Observer> Partition<B> {
             accepted: Vec::new(),
             transported,
             failed: FailedPorts::default(),
+            switch_errors,
         }
     }
 
@@ -163,7 +169,7 @@ impl<B: Observer> Partition<B> {
             Kind::Arrive => self.arrive::<OPTIONAL_FEATURES>(port, event.packet),
             Kind::Wake => self.wake::<OPTIONAL_FEATURES>(port, time),
             Kind::Deliver => self.deliver::<OPTIONAL_FEATURES>(port, event.packet, time),
-            Kind::Look => self.look(port, time),
+            Kind::Look => self.look(port, event.packet, time),
         }
     }
 
@@ -195,7 +201,10 @@ impl<B: Observer> Partition<B> {
     }
 
     #[inline(never)]
-    fn look(&mut self, port: u32, time: u64) {
+    fn look(&mut self, port: u32, packet: u32, time: u64) {
+        if packet != NONE {
+            return self.lose_damaged(port, packet, Time(time));
+        }
         if let Owner::Switch(s) = self.owners[port as usize]
             && self.switches[s as usize].look(port, Time(time))
         {
@@ -205,6 +214,9 @@ impl<B: Observer> Partition<B> {
 
     #[inline]
     fn deliver<const OPTIONAL_FEATURES: bool>(&mut self, port: u32, index: u32, time: u64) {
+        if OPTIONAL_FEATURES && self.switch_errors.is_some() && self.is_damaged(index) {
+            return self.lose_at_host(port, index, Time(time));
+        }
         if OPTIONAL_FEATURES && self.has_admission_control && !self.try_admit(port, index) {
             return;
         }
@@ -341,4 +353,5 @@ pub(crate) struct Parts {
     pub(crate) adapters: Vec<Adapter>,
     pub(crate) owners: Table<Owner>,
     pub(crate) ports: Ports,
+    pub(crate) switch_errors: Option<SwitchErrors>,
 }

@@ -1,5 +1,6 @@
 //! Packets and credits.
 
+use fabricsim_spec::LinkErrors;
 use serde_json::Value;
 
 use super::{Failure, Seen, ensure};
@@ -60,6 +61,10 @@ pub fn losses(seen: &Seen) -> Result<(), Failure> {
         (lost.vl_stalled, switch.vl_stall_count > 0),
         (lost.switch_lifetime, switch.lifetime_limit.is_some()),
     ];
+    let may_err =
+        [(lost.vcrc, experiment.links.errors == LinkErrors::Lose), (lost.icrc, switch.bit_error_rate > 0.0)];
+    let holds = may_err.into_iter().all(|(lost, may)| lost == 0 || may);
+    ensure("losses have causes", holds, || format!("{} lost without errors", lost.by_errors()))?;
     let holds = may_expire.into_iter().all(|(lost, may)| lost == 0 || may);
     ensure("losses have causes", holds, || format!("{expired} lost without a lifetime"))
 }

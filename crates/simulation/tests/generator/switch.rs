@@ -35,6 +35,7 @@ pub const PART: Part = Part {
         Dimension { name: "delays", choices: &["some", "none"] },
         // Of packets in switches: longer than the run, or short enough to be over.
         Dimension { name: "lifetime", choices: &["none", "long", "short"] },
+        Dimension { name: "switch-errors", choices: &["none", "some"] },
     ],
     rules: &[
         Rule {
@@ -114,6 +115,9 @@ fn write(build: &mut Build) {
     let (delays, staged) = (build.is("delays", "some"), build.is("queueing", "cioq"));
     let maximal = build.is("allocation", "maximal");
     lifetimes(build);
+    if build.is("switch-errors", "some") {
+        build.draft.key("bit_error_rate", "2e-5");
+    }
     let Build { draw, draft, unit, .. } = build;
     draft.text("flow_control_unit", format!("{unit} B"));
     let router_delay = if delays { draw.time() } else { "0 ns".to_owned() };

@@ -25,6 +25,8 @@ pub(crate) struct Links {
     retries: Vec<u64>,
     /// Packets that switches discarded instead of sending them; empty as long as there were none.
     discarded: Vec<u64>,
+    /// Packets that arrived at the other end with a bit error and were lost; empty as long as there were none.
+    damaged: Vec<u64>,
     series: Option<Series>,
     /// Every transmission from now on that ends by then lies within the window, and only its counters take it. Zero if
     /// that is not known.
@@ -147,6 +149,7 @@ impl Collector for Links {
             counters: vec![[0; 4]; ports * lanes],
             retries: Vec::new(),
             discarded: Vec::new(),
+            damaged: Vec::new(),
             series,
             inside_until: Time::ZERO,
         }
@@ -197,16 +200,18 @@ impl Collector for Links {
         }
     }
 
-    fn lost_at(&mut self, timeline: &mut Timeline, now: Time, port: u32, lane: Vl, _cause: LossCause) {
+    fn lost_at(&mut self, timeline: &mut Timeline, now: Time, port: u32, lane: Vl, cause: LossCause) {
         if timeline.window.contains(now) {
             let place = (self.place(port, lane), self.counters.len());
-            count(&mut self.discarded, place, 1);
+            let column = if cause == LossCause::Vcrc { &mut self.damaged } else { &mut self.discarded };
+            count(column, place, 1);
         }
     }
 
     fn merge(&mut self, other: &Self) {
         merge(&mut self.retries, &other.retries);
         merge(&mut self.discarded, &other.discarded);
+        merge(&mut self.damaged, &other.damaged);
         for (mine, theirs) in self.counters.iter_mut().zip(&other.counters) {
             if *theirs != [0; 4] {
                 mine.iter_mut().zip(theirs).for_each(|(mine, theirs)| *mine += theirs);

@@ -49,6 +49,9 @@ pub(super) fn links(links: &Links, input: &TableInput<'_>) -> Table {
     table.whole("retries", "", text, rare(&links.retries));
     let text = "Packets that the switch discarded in the measurement instead of sending them, because their time was over or the lane was stalled";
     table.whole("discarded", "", text, rare(&links.discarded));
+    let text =
+        "Packets that arrived at the other end in the measurement with a bit error and were lost (VCRC)";
+    table.whole("damaged", "", text, rare(&links.damaged));
     input.recorder.collectors.columns(input, &Rows::Links(&shown), &mut table);
     table
 }
