@@ -12,6 +12,7 @@ mod columns;
 pub mod congestion;
 mod context;
 mod credit;
+pub mod flow_control;
 pub mod link_layer;
 mod load_broadcast;
 mod port;
