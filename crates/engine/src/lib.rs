@@ -11,6 +11,7 @@ mod engine;
 mod failed;
 mod failures;
 mod fault_plan;
+mod flow_control;
 mod losses;
 mod mail;
 mod management;

@@ -48,6 +48,9 @@ pub trait Observer {
     /// Micropackets of a packet that leaves a sending port on `lane` fail, `times` in all, and are retransmitted.
     #[inline]
     fn retried(&mut self, _now: Time, _port: u32, _lane: Vl, _times: u32) {}
+    /// A sending port sends flow-control packets.
+    #[inline]
+    fn flow_controlled(&mut self, _now: Time, _port: u32, _packets: u32) {}
     /// A packet is marked (FECN) as it leaves a sending port on `lane`.
     #[inline]
     fn marked(&mut self, _now: Time, _port: u32, _lane: Vl, _packet: &Packet) {}

@@ -230,6 +230,10 @@ impl<B: Observer> Observer for Feed<B> {
         self.inner.retried(now, port, lane, times);
     }
     #[inline]
+    fn flow_controlled(&mut self, now: Time, port: u32, packets: u32) {
+        self.inner.flow_controlled(now, port, packets);
+    }
+    #[inline]
     fn marked(&mut self, now: Time, port: u32, lane: Vl, packet: &Packet) {
         self.add(|of| of.marks, now, EventKind::Marked { port, lane }, packet);
         self.inner.marked(now, port, lane, packet);

@@ -17,7 +17,8 @@ pub use congestion::warnings;
 
 use crate::allowed::SCHEMA;
 use crate::{
-    Allocation, Arbiter, Experiment, Host, Queueing, Run, Sink, SpecError, SteadyState, Switch, out_of_range,
+    Allocation, Arbiter, Experiment, FlowControlBy, Host, Queueing, Run, Sink, SpecError, SteadyState,
+    Switch, out_of_range,
 };
 
 /// Longest warm-up and measurement together: with a steady-state search (twice as long) and the default drain (ten
@@ -88,6 +89,7 @@ fn switch(switch: &Switch) -> Result<(), Problem> {
     head_delay(switch)?;
     unit_interval(switch)?;
     lifetimes(switch)?;
+    flow_control(switch)?;
     switch.vl_arbitration.as_ref().map_or(Ok(()), |tables| vl_arbitration::check(switch, tables))?;
     if switch.allocation == Allocation::Maximal {
         if !switch.speculative {
@@ -143,6 +145,22 @@ fn lifetimes(switch: &Switch) -> Result<(), Problem> {
             None => "switch.lifetime_limit",
         };
         return Err((key, "not with `allocation = \"separable\"`: use \"maximal\"".to_owned()));
+    }
+    Ok(())
+}
+
+fn flow_control(switch: &Switch) -> Result<(), Problem> {
+    const KEY: &str = "switch.flow_control";
+    if switch.flow_control == FlowControlBy::Ideal {
+        return Ok(());
+    }
+    if switch.flow_control_unit != Bytes(64) {
+        let unit = switch.flow_control_unit;
+        let message = format!("`flow_control_unit` is {unit}: flow-control packets count blocks of 64 B");
+        return Err((KEY, message));
+    }
+    if switch.allocation == Allocation::Separable {
+        return Err((KEY, "\"packets\" is not for `allocation = \"separable\"`".to_owned()));
     }
     Ok(())
 }
@@ -284,6 +302,17 @@ duration = '1 ms'
                 "{ lifetime_limit = '1 us', queueing = 'fifo', allocation = 'separable' }",
                 "switch.lifetime_limit: not with `allocation",
             ),
+            (
+                "switch",
+                "{ flow_control = 'packets', flow_control_unit = '8 B' }",
+                "switch.flow_control: `flow_control_unit` is 8 B: flow-control packets count blocks of 64 B",
+            ),
+            (
+                "switch",
+                "{ flow_control = 'packets', queueing = 'fifo', allocation = 'separable' }",
+                "switch.flow_control: \"packets\" is not for `allocation",
+            ),
+            ("switch.flow_control_period", "0 ns", "switch.flow_control_period: 0 is not allowed"),
             ("host.open_messages", "0", "host.open_messages: 0 is not allowed"),
             ("host.sink", "{ pause_for = '1 us' }", "host.sink.pause_for: `pause_every` is missing"),
             ("host.sink", "{ pause_every = '1 us' }", "host.sink.pause_every: `pause_for` is missing"),

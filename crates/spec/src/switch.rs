@@ -49,6 +49,12 @@ pub struct Switch {
     pub flow_control_unit: Bytes,
     /// Time at which buffer space is returned to the sender.
     pub credit_return: CreditReturn,
+    /// Transport of credits from the end of a link that receives packets to the one that sends them.
+    pub flow_control: FlowControlBy,
+    /// With `flow_control = "packets"`: least time between two flow-control packets of a port for a lane. (The specification has only the
+    /// longest time, 65 536 symbols.)
+    #[schemars(extend("x-exclusiveMinimum" = "0 s", "x-maximum" = "1 ms"))]
+    pub flow_control_period: Time,
     /// Processing time of a credit, beyond the link's latency.
     #[schemars(extend("x-maximum" = "1 s"))]
     pub credit_delay: Time,
@@ -101,6 +107,8 @@ impl Default for Switch {
             vl_arbitration: None,
             flow_control_unit: Bytes(64),
             credit_return: CreditReturn::default(),
+            flow_control: FlowControlBy::default(),
+            flow_control_period: Time::ns(200),
             credit_delay: Time::ZERO,
             arbiter: Arbiter::default(),
             allocation: Allocation::default(),
@@ -249,6 +257,18 @@ pub enum CreditReturn {
     Block,
     /// All at once, when the packet's tail has left.
     Packet,
+}
+
+/// Transport of credits.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum FlowControlBy {
+    /// They take no part of the link's rate: the sender learns of each as it is free, one latency later.
+    #[default]
+    Ideal,
+    /// InfiniBand's flow-control packets (section 7.9 of the specification), which take part of the link's rate, and which bit errors may lose:
+    /// 8 bytes for each lane with news. For `flow_control_unit = "64 B"`, buffers of at most 128 KiB and `allocation = "maximal"`.
+    Packets,
 }
 
 /// Output arbitration policy.

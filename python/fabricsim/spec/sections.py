@@ -24,6 +24,7 @@ __all__ = [
     "CreditReturn",
     "Drain",
     "DrawPer",
+    "FlowControlBy",
     "FlowDetail",
     "GroupOffset",
     "Host",
@@ -221,6 +222,18 @@ CreditReturn = Literal[
 - `packet`: All at once, when the packet's tail has left.
 """
 
+FlowControlBy = Literal[
+    "ideal",
+    "packets",
+]
+"""Transport of credits.
+
+- `ideal`: They take no part of the link's rate: the sender learns of each as it is free, one latency later.
+- `packets`: InfiniBand's flow-control packets (section 7.9 of the specification), which take part of the
+  link's rate, and which bit errors may lose: 8 bytes for each lane with news. For `flow_control_unit = "64
+  B"`, buffers of at most 128 KiB and `allocation = "maximal"`.
+"""
+
 Arbiter = Literal[
     "round-robin",
     "strict-round-robin",
@@ -393,6 +406,15 @@ class Switch:
     """
     credit_return: CreditReturn | None = None
     """Time at which buffer space is returned to the sender. Default: "block"."""
+    flow_control: FlowControlBy | None = None
+    """Transport of credits from the end of a link that receives packets to the one that sends them. Default:
+    "ideal".
+    """
+    flow_control_period: str | None = None
+    """With `flow_control = "packets"`: least time between two flow-control packets of a port for a lane. (The
+    specification has only the longest time, 65 536 symbols.) Range: above 0 and at most 1 ms. Default: "200
+    ns".
+    """
     credit_delay: str | None = None
     """Processing time of a credit, beyond the link's latency. Range: at most 1 s. Default: "0 ns"."""
     arbiter: Arbiter | None = None

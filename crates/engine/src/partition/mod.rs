@@ -6,6 +6,7 @@ mod publish;
 
 use std::sync::Arc;
 
+use fabricsim_fabric::flow_control::send_flow_control;
 use fabricsim_fabric::{Arena, NONE, Outbox, PartitionContext, Ports, Rules, Switch, Table};
 use fabricsim_model::{ExtensionHeaders, Observer, Packet, PacketKind};
 use fabricsim_routing::{Router, RoutingFunction};
@@ -14,7 +15,7 @@ use fabricsim_units::Time;
 use crate::adapter::{Adapter, ArrivalFilter};
 use crate::calendar::{Calendar, Event, Kind};
 use crate::failed::FailedPorts;
-use crate::mail::{Mail, PartitionOutbox};
+use crate::mail::{CONTROL, Mail, PartitionOutbox};
 use crate::publisher::Publisher;
 use crate::switch_errors::SwitchErrors;
 use crate::totals::{Totals, fingerprint};
@@ -58,6 +59,8 @@ pub(crate) struct Partition<B> {
     pub(crate) failed: FailedPorts,
     /// Bit errors in switches, if there are any.
     switch_errors: Option<SwitchErrors>,
+    /// Ports whose flow control is due in the current time step.
+    controls: Vec<u32>,
 }
 
 impl<B: Observer> Partition<B> {
@@ -110,6 +113,7 @@ impl<B: Observer> Partition<B> {
             transported,
             failed: FailedPorts::default(),
             switch_errors,
+            controls: Vec::new(),
         }
     }
 
@@ -202,8 +206,10 @@ impl<B: Observer> Partition<B> {
 
     #[inline(never)]
     fn look(&mut self, port: u32, packet: u32, time: u64) {
-        if packet != NONE {
-            return self.lose_damaged(port, packet, Time(time));
+        match packet {
+            NONE => {}
+            CONTROL => return self.controls.push(port),
+            packet => return self.lose_damaged(port, packet, Time(time)),
         }
         if let Owner::Switch(s) = self.owners[port as usize]
             && self.switches[s as usize].look(port, Time(time))
@@ -270,6 +276,9 @@ impl<B: Observer> Partition<B> {
 
     #[inline]
     fn settle<const OPTIONAL_FEATURES: bool>(&mut self) {
+        if OPTIONAL_FEATURES && !self.controls.is_empty() {
+            self.send_flow_control();
+        }
         if !self.accepted.is_empty() {
             self.notify_adapters();
         }
@@ -288,6 +297,17 @@ impl<B: Observer> Partition<B> {
             }
         }
         self.unsettled_adapters.clear();
+    }
+
+    /// Flow-control packets go before data: they leave before anything is chosen.
+    #[cold]
+    #[inline(never)]
+    fn send_flow_control(&mut self) {
+        let mut ports = std::mem::take(&mut self.controls);
+        for port in ports.drain(..) {
+            send_flow_control(&mut self.context, port);
+        }
+        self.controls = ports;
     }
 
     #[inline(always)]
@@ -314,6 +334,12 @@ impl<B: Observer> Partition<B> {
             Mail::Credit { lane, ramp, .. } => {
                 if let Some(at) = self.context.ports.credit(port, lane, ramp, now) {
                     self.context.ports.ensure_wake(port, at, &mut self.context.out);
+                }
+            }
+            Mail::Release { lane, ramp, .. } => {
+                let flow = self.context.ports.flow.as_mut();
+                if let Some(at) = flow.and_then(|flow| flow.release(port, lane, ramp, now)) {
+                    self.context.out.control(at, port);
                 }
             }
             Mail::Published { epoch, output, blocks } => {

@@ -77,7 +77,9 @@ impl LinkEnd {
     fn due(&self, lane: &Lane) -> Time {
         match lane.announced {
             None => Time::ZERO,
-            Some((last, at)) if last != lane.counters.announce() => at + self.times.period,
+            Some((last, at)) if last.credit_limit != lane.counters.announce().credit_limit => {
+                at + self.times.period
+            }
             Some((_, at)) => at + self.times.refresh,
         }
     }

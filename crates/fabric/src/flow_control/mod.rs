@@ -10,10 +10,14 @@
 //! promises space that is not there.
 
 mod end;
+mod ports;
+mod send;
 #[cfg(test)]
 mod tests;
 
 pub use end::{FlowTimes, LinkEnd};
+pub use ports::{FlowControl, NO_ERRORS};
+pub use send::{WIRE_BYTES, send_flow_control};
 
 /// Size of a block in bytes.
 pub const BLOCK: u32 = 64;

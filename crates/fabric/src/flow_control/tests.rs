@@ -115,12 +115,14 @@ struct Pair {
     towards: [VecDeque<Option<Carried>>; 2],
     held: [u32; 2],
     capacity: [u32; 2],
+    /// Blocks that have left the buffer of an end, and those of which it has heard that they were lost.
+    released: [u32; 2],
 }
 
 impl Pair {
     fn new(capacity: [u32; 2]) -> Self {
         let ends = capacity.map(LaneCounters::new);
-        Self { ends, towards: [VecDeque::new(), VecDeque::new()], held: [0; 2], capacity }
+        Self { ends, towards: [VecDeque::new(), VecDeque::new()], held: [0; 2], capacity, released: [0; 2] }
     }
 
     fn take(&mut self, end: usize, step: Step) {
@@ -133,6 +135,11 @@ impl Pair {
             Step::Data(..) => {}
             Step::Control(lost) => {
                 let credits = self.ends[end].announce();
+                if self.capacity[end] <= WINDOW.into() {
+                    // What the engine counts.
+                    let limit = (self.capacity[end] + self.released[end]) % u32::from(MODULUS);
+                    assert_eq!(u32::from(credits.credit_limit), limit);
+                }
                 self.towards[other].push_back((!lost).then_some(Carried::Control(credits)));
             }
             Step::Arrive => match self.towards[end].pop_front().flatten() {
@@ -140,12 +147,17 @@ impl Pair {
                     assert!(self.ends[end].receive(blocks), "an overrun: {:?}", self.ends);
                     self.held[end] += u32::from(blocks);
                 }
-                Some(Carried::Control(credits)) => self.ends[end].hear(credits),
+                Some(Carried::Control(credits)) => {
+                    let known = self.ends[end].adjusted_blocks_received;
+                    self.released[end] += u32::from(difference(credits.total_blocks_sent, known));
+                    self.ends[end].hear(credits);
+                }
                 None => {}
             },
             Step::Release(blocks) => {
                 let blocks = u32::from(blocks).min(self.held[end]);
                 self.held[end] -= blocks;
+                self.released[end] += blocks;
                 self.ends[end].release(blocks);
             }
         }

@@ -94,7 +94,13 @@ impl Switch {
         let late =
             if watched { self.mark(context, (output, out_lane), (input, lane), packet) } else { Time::ZERO };
         if !(OPTIONAL_FEATURES && self.unstage(context, position, (bytes, blocks), byte_time)) {
-            return_space(context, in_port, lane, (byte_time, late), (bytes, blocks));
+            return_space::<OPTIONAL_FEATURES, R, B, O>(
+                context,
+                in_port,
+                lane,
+                (byte_time, late),
+                (bytes, blocks),
+            );
         }
         let end = if let Some(cause) = lost {
             context.out.discard(packet, cause);

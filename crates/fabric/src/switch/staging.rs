@@ -194,7 +194,7 @@ impl Switch {
         let state = &mut staging.inputs[input];
         state.reads.occupy(&mut state.readable_at, end);
         state.last_lane = lane.0;
-        return_space(context, in_port, lane, (byte_time, Time::ZERO), (bytes, blocks));
+        return_space::<true, R, B, O>(context, in_port, lane, (byte_time, Time::ZERO), (bytes, blocks));
         self.offer::<OPTIONAL_FEATURES, R, B, O>(context, position, packet);
     }
 

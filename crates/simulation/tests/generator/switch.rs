@@ -36,6 +36,7 @@ pub const PART: Part = Part {
         // Of packets in switches: longer than the run, or short enough to be over.
         Dimension { name: "lifetime", choices: &["none", "long", "short"] },
         Dimension { name: "switch-errors", choices: &["none", "some"] },
+        Dimension { name: "flow_control", choices: &["ideal", "packets"] },
     ],
     rules: &[
         Rule {
@@ -70,6 +71,14 @@ pub const PART: Part = Part {
             when: &[IsNot("lifetime", &["none"]), Is("allocation", &["separable"])],
             then: Refused("not with `allocation = \"separable\"`"),
         },
+        Rule {
+            when: &[Is("flow_control", &["packets"]), Is("allocation", &["separable"])],
+            then: Refused("\"packets\" is not for `allocation = \"separable\"`"),
+        },
+        Rule {
+            when: &[Is("flow_control", &["packets"]), IsNot("manager", &["none"])],
+            then: Refused("not with `switch.flow_control = \"packets\"`"),
+        },
         // A ladder of hops may get more lanes later, which the tables lack.
         Rule { when: &[Is("vl_arbitration", &["tables"]), Is("lane_policy", &["hops"])], then: Idle },
         Rule {
@@ -96,7 +105,9 @@ fn write(build: &mut Build) {
     };
     let classes = build.classes();
     build.draft.section("[switch]");
-    for key in ["queueing", "switching", "arbiter", "allocation", "send_when", "credit_return"] {
+    for key in
+        ["queueing", "switching", "arbiter", "allocation", "send_when", "credit_return", "flow_control"]
+    {
         let choice = build.choice(key);
         build.draft.text(key, choice);
     }
@@ -115,6 +126,10 @@ fn write(build: &mut Build) {
     let (delays, staged) = (build.is("delays", "some"), build.is("queueing", "cioq"));
     let maximal = build.is("allocation", "maximal");
     lifetimes(build);
+    if build.is("flow_control", "packets") {
+        let period = build.draw.range(20, 1_000);
+        build.draft.text("flow_control_period", format!("{period} ns"));
+    }
     if build.is("switch-errors", "some") {
         build.draft.key("bit_error_rate", "2e-5");
     }

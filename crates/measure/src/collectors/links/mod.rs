@@ -27,6 +27,8 @@ pub(crate) struct Links {
     discarded: Vec<u64>,
     /// Packets that arrived at the other end with a bit error and were lost; empty as long as there were none.
     damaged: Vec<u64>,
+    /// Flow-control packets of each port, at its first lane; empty as long as there were none.
+    flow_control: Vec<u64>,
     series: Option<Series>,
     /// Every transmission from now on that ends by then lies within the window, and only its counters take it. Zero if
     /// that is not known.
@@ -150,6 +152,7 @@ impl Collector for Links {
             retries: Vec::new(),
             discarded: Vec::new(),
             damaged: Vec::new(),
+            flow_control: Vec::new(),
             series,
             inside_until: Time::ZERO,
         }
@@ -200,6 +203,13 @@ impl Collector for Links {
         }
     }
 
+    fn flow_controlled(&mut self, timeline: &mut Timeline, now: Time, port: u32, packets: u32) {
+        if timeline.window.contains(now) {
+            let place = self.place(port, Vl(0));
+            count(&mut self.flow_control, (place, self.counters.len()), packets.into());
+        }
+    }
+
     fn lost_at(&mut self, timeline: &mut Timeline, now: Time, port: u32, lane: Vl, cause: LossCause) {
         if timeline.window.contains(now) {
             let place = (self.place(port, lane), self.counters.len());
@@ -212,6 +222,7 @@ impl Collector for Links {
         merge(&mut self.retries, &other.retries);
         merge(&mut self.discarded, &other.discarded);
         merge(&mut self.damaged, &other.damaged);
+        merge(&mut self.flow_control, &other.flow_control);
         for (mine, theirs) in self.counters.iter_mut().zip(&other.counters) {
             if *theirs != [0; 4] {
                 mine.iter_mut().zip(theirs).for_each(|(mine, theirs)| *mine += theirs);

@@ -52,6 +52,10 @@ pub(super) fn links(links: &Links, input: &TableInput<'_>) -> Table {
     let text =
         "Packets that arrived at the other end in the measurement with a bit error and were lost (VCRC)";
     table.whole("damaged", "", text, rare(&links.damaged));
+    let of_port =
+        |&place: &usize| links.flow_control.get(place - place % links.lanes).copied().unwrap_or(0) as i64;
+    let text = "Flow-control packets that the port sent in the measurement, for all lanes together";
+    table.whole("flow_control", "", text, shown.iter().map(of_port).collect());
     input.recorder.collectors.columns(input, &Rows::Links(&shown), &mut table);
     table
 }
