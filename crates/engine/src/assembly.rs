@@ -5,7 +5,9 @@ mod ports;
 
 use std::sync::Arc;
 
-use fabricsim_fabric::{Ports, ReadPorts, Rules, Sender, StagingRules, Switch, Table, VlTables, VlTurns};
+use fabricsim_fabric::{
+    LifetimeRules, Ports, ReadPorts, Rules, Sender, StagingRules, Switch, Table, VlTables, VlTurns,
+};
 use fabricsim_model::Observer;
 use fabricsim_routing::{Router, RoutingFunction};
 use fabricsim_spec::{Allocation, Experiment, Load, Queueing, SendWhen, Staging, VlArbitration, VlWeight};
@@ -19,6 +21,7 @@ use crate::adapter::{
 use crate::ages::AgingBuilder;
 use crate::congestion::{Builder, service_classes};
 use crate::partition::{Owner, Partition, Parts};
+use crate::switch_errors::SwitchErrors;
 
 pub(crate) use places::Directory;
 use places::{Cut, PortPlan, numbered, places};
@@ -151,6 +154,7 @@ fn entities(common: &Common<'_>, places: &[PortPlan], ports: Ports, sources: &mu
         adapters: Vec::new(),
         owners: Table::new(Vec::new()),
         ports,
+        switch_errors: SwitchErrors::new(experiment.seed, experiment.switch.bit_error_rate),
     };
     for (port, place, own) in numbered(places) {
         match place.node {
@@ -166,6 +170,9 @@ fn entities(common: &Common<'_>, places: &[PortPlan], ports: Ports, sources: &mu
                             own.iter().any(|sender| sender.byte_time != sender.link_byte_time),
                         )
                         .with_mixed_rates(own.windows(2).any(|pair| pair[0].byte_time != pair[1].byte_time));
+                    if experiment.switch.has_lifetimes() {
+                        switch = switch.with_lifetimes(lifetimes(experiment));
+                    }
                     if let Some(tables) = &common.vl_tables {
                         switch = switch.with_vl_arbitration(tables);
                     }
@@ -206,6 +213,15 @@ fn vl_tables(given: &VlArbitration) -> Arc<VlTables> {
     let entries = |list: &[VlWeight]| list.iter().map(|entry| (Vl(entry.vl), entry.weight)).collect();
     let (high, low) = (entries(&given.high), entries(&given.low));
     Arc::new(VlTables { high, low, high_limit: given.high_limit })
+}
+
+fn lifetimes(experiment: &Experiment) -> LifetimeRules {
+    let switch = &experiment.switch;
+    LifetimeRules {
+        head: switch.head_of_queue_lifetime.unwrap_or(Time::MAX),
+        switch: switch.lifetime_limit.unwrap_or(Time::MAX),
+        stall_count: switch.vl_stall_count,
+    }
 }
 
 fn staging(experiment: &Experiment) -> StagingRules {

@@ -147,7 +147,9 @@ impl<B: Observer> Engine<B> {
             let mut mail = std::mem::take(&mut self.partitions[i].context.out.mail);
             for message in mail.drain(..) {
                 let (to, port) = match &message {
-                    Mail::Packet { channel, .. } => self.directory.receiver[*channel as usize],
+                    Mail::Packet { channel, .. } | Mail::Release { channel, .. } => {
+                        self.directory.receiver[*channel as usize]
+                    }
                     Mail::Credit { channel, .. } => self.directory.sender[*channel as usize],
                     Mail::Published { .. } => {
                         for partition in &mut self.partitions {
@@ -307,11 +309,13 @@ impl<B: Observer> Engine<B> {
                 }
             }
         }
+        let unannounced = self.unannounced(lane_count);
         for partition in &self.partitions {
             for (port, sender) in partition.context.ports.senders.iter().enumerate() {
                 for lane in 0..lane_count {
                     let (accounted, capacity) = partition.context.ports.accounted(port as u32, lane);
                     let occupied = occupied[sender.channel as usize * lane_count + lane];
+                    let accounted = accounted + unannounced[sender.channel as usize * lane_count + lane];
                     if accounted + occupied != capacity {
                         return Err(CreditError {
                             channel: sender.channel,
@@ -325,6 +329,23 @@ impl<B: Observer> Engine<B> {
             }
         }
         Ok(())
+    }
+
+    /// Blocks that have left the buffer behind each channel and lane, or will, or were lost on it, and that flow-control packets have not
+    /// announced.
+    fn unannounced(&self, lane_count: usize) -> Vec<u32> {
+        let mut blocks = vec![0; self.directory.sender.len() * lane_count];
+        for ports in self.partitions.iter().map(|partition| &partition.context.ports) {
+            let Some(flow) = &ports.flow else { continue };
+            for (port, (sender, receiver)) in ports.senders.iter().zip(ports.receivers.iter()).enumerate() {
+                for lane in 0..lane_count {
+                    blocks[receiver.channel as usize * lane_count + lane] +=
+                        flow.unannounced(port as u32, lane);
+                    blocks[sender.channel as usize * lane_count + lane] += flow.lost(port as u32, lane);
+                }
+            }
+        }
+        blocks
     }
 
     /// The requests that hosts do not accept at present, because they have too many pending responses, in order of hosts and lanes.

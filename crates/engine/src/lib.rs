@@ -11,6 +11,7 @@ mod engine;
 mod failed;
 mod failures;
 mod fault_plan;
+mod flow_control;
 mod losses;
 mod mail;
 mod management;
@@ -21,6 +22,7 @@ mod publisher;
 mod round_trip;
 mod snapshot;
 mod subnet_plan;
+mod switch_errors;
 mod totals;
 
 pub use adapter::{HostTransport, Refused, transport_bytes, warnings};

@@ -1,10 +1,13 @@
 //! What leaves an entity: events for the queue of its partition, and mail to other partitions.
 
-use fabricsim_fabric::{Outbox, Ramp, Slot};
+use fabricsim_fabric::{NONE, Outbox, Ramp, Slot};
 use fabricsim_model::{ExtensionHeaders, LossCause};
 use fabricsim_units::{Time, Vl};
 
 use crate::calendar::{Calendar, Event, Kind};
+
+/// Packet of the event of a port's flow control: there is none with this number.
+pub(crate) const CONTROL: u32 = NONE - 1;
 
 /// Message from one partition to another.
 #[derive(Clone, Debug)]
@@ -13,6 +16,8 @@ pub(crate) enum Mail {
     Packet { at: Time, channel: u32, slot: Slot, extensions: Option<Box<ExtensionHeaders>> },
     /// Credits for the sender of a channel.
     Credit { channel: u32, lane: Vl, ramp: Ramp },
+    /// Blocks that leave the input buffer behind a channel, or will not come.
+    Release { channel: u32, lane: Vl, ramp: Ramp },
     /// Load of an output, for all partitions.
     Published { epoch: u64, output: u32, blocks: u32 },
 }
@@ -40,7 +45,16 @@ impl Outbox for PartitionOutbox {
     }
     #[inline]
     fn look(&mut self, at: Time, port: u32) {
-        self.calendar.push(Event::new(at.0, Kind::Look, port, 0));
+        self.calendar.push(Event::new(at.0, Kind::Look, port, NONE));
+    }
+    fn lose(&mut self, at: Time, port: u32, packet: u32) {
+        self.calendar.push(Event::new(at.0, Kind::Look, port, packet));
+    }
+    fn control(&mut self, at: Time, port: u32) {
+        self.calendar.push(Event::new(at.0, Kind::Look, port, CONTROL));
+    }
+    fn remote_release(&mut self, channel: u32, lane: Vl, ramp: Ramp) {
+        self.mail.push(Mail::Release { channel, lane, ramp });
     }
     fn discard(&mut self, packet: u32, cause: LossCause) {
         self.discarded.push((packet, cause));

@@ -18,6 +18,12 @@ pub trait Outbox {
     fn wake(&mut self, at: Time, port: u32);
     /// The input buffer of `port`, of a switch that is input- and output-queued, must be checked again.
     fn look(&mut self, at: Time, port: u32);
+    /// The packet, which the sender of `port` has sent, is lost at `at`, as it arrives at the far end with a bit error.
+    fn lose(&mut self, at: Time, port: u32, packet: u32);
+    /// The flow control of `port` is due.
+    fn control(&mut self, at: Time, port: u32);
+    /// The receiver at the far end of `channel`, in another partition, learns that blocks leave its input buffer, or will not come.
+    fn remote_release(&mut self, channel: u32, lane: Vl, ramp: Ramp);
     /// The packet, which is in no buffer any more, is lost: its link or its switch has failed.
     fn discard(&mut self, packet: u32, cause: LossCause);
     /// As [`Outbox::arrive`], at a switch of another partition; `channel` leads to it.

@@ -14,6 +14,7 @@ use std::ops::Range;
 use fabricsim_spec::Selection;
 use fabricsim_units::{Time, Vl};
 
+use crate::flow_control::FlowControl;
 use crate::link_layer::RetryState;
 use crate::{LaneCredits, Outbox, Ramp, RampPool, SinkState, Table};
 
@@ -39,6 +40,8 @@ pub struct Ports {
     pub retries: Table<RetryState>,
     /// Choice among several allowed lanes.
     pub selection: Selection,
+    /// Flow-control packets, if they are simulated: then every sender has a [`Sender::retry`].
+    pub flow: Option<Box<FlowControl>>,
 }
 
 impl Ports {

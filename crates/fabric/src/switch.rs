@@ -7,11 +7,13 @@ use fabricsim_routing::RoutingFunction;
 use fabricsim_spec::{Arbiter, Queueing, Switching};
 use fabricsim_units::{SwitchId, Time};
 
+pub use self::lifetime::LifetimeRules;
 pub use self::staging::StagingRules;
 
 use self::aging::Aging;
 use self::failures::Failures;
 use self::head_delay::HeadDelay;
+use self::lifetime::Lifetimes;
 use self::queues::{Layout, Output, Request};
 use self::staging::Staging;
 use crate::bits::Bits;
@@ -26,6 +28,7 @@ mod choose;
 mod failures;
 mod forward;
 mod head_delay;
+mod lifetime;
 mod local_load_view;
 mod mark;
 mod missed;
@@ -84,6 +87,8 @@ pub struct Switch {
     vl_arbitration: Option<Box<VlArbitration>>,
     /// Outputs whose links have failed, if any have.
     failures: Option<Box<Failures>>,
+    /// Lifetimes of packets, if they are limited.
+    lifetimes: Option<Box<Lifetimes>>,
     /// True if the detector needs the lanes that wait for credits.
     needs_credits: bool,
     /// True if there are several service classes.
@@ -132,6 +137,7 @@ impl Switch {
             detector: None,
             vl_arbitration: None,
             failures: None,
+            lifetimes: None,
             needs_credits: false,
             has_classes: usize::from(rules.lanes_per_class) < lanes,
             has_optional_features: rules.least_space > 0
@@ -198,7 +204,7 @@ impl Switch {
         settled
     }
 
-    /// True if packets age or collect telemetry, if there are staging buffers or a delay at the head of a queue, if the switch asks for more space
+    /// True if packets age, collect telemetry or have lifetimes, if there are staging buffers or a delay at the head of a queue, if the switch asks for more space
     /// than a packet takes, if it has more ports than a word has bits, or if an observer receives every grant. These features
     /// are monomorphised separately, so plain switches pay nothing for them.
     pub fn has_optional_features(&self) -> bool {

@@ -5,6 +5,8 @@ use fabricsim_routing::RoutingFunction;
 use fabricsim_spec::{CreditReturn, Switching};
 use fabricsim_units::{ByteTime, Time, Vl};
 
+use crate::flow_control::NO_ERRORS;
+use crate::link_layer::Failed;
 use crate::{FarEnd, NONE, Outbox, PartitionContext, Ramp};
 
 /// Sends a packet: occupies the link, uses the credits, notifies the far end. Returns the time at which its last byte has
@@ -38,7 +40,15 @@ pub(crate) fn transmit<const OPTIONAL_FEATURES: bool, R: RoutingFunction, B: Obs
     if OPTIONAL_FEATURES && context.ports.senders[port as usize].is_paced() {
         return transmit_paced(context, context.now, port, index, (bytes, blocks), lane, more);
     }
-    transmit_at::<false, R, B, O>(context, context.now, port, index, (bytes, blocks), lane, more)
+    transmit_at::<false, false, false, R, B, O>(
+        context,
+        context.now,
+        port,
+        index,
+        (bytes, blocks),
+        lane,
+        more,
+    )
 }
 
 /// [`transmit`] over a link with errors. The packet is sent as if it began later, by the time that the link layer takes for retransmitted
@@ -54,16 +64,45 @@ fn transmit_with_errors<R: RoutingFunction, B: Observer, O: Outbox>(
     more: bool,
 ) -> Time {
     let sender = &context.ports.senders[port as usize];
-    let errors = &mut context.ports.retries[sender.retry as usize];
-    let failures = errors.failures(size.0 + sender.overhead);
-    if failures > 0 {
-        context.observer.retried(context.now, sender.channel, lane, failures);
+    let (channel, is_paced) = (sender.channel, sender.is_paced());
+    let failed = match sender.retry {
+        NO_ERRORS => Failed::Nothing,
+        number => context.ports.retries[number as usize].send(size.0 + sender.overhead),
+    };
+    let delay = match failed {
+        Failed::Nothing => Time::ZERO,
+        Failed::Retransmitted(failures, delay) => {
+            context.observer.retried(context.now, channel, lane, failures);
+            delay
+        }
+        Failed::Lost if is_paced => {
+            return transmit_at::<true, true, true, R, B, O>(
+                context,
+                context.now,
+                port,
+                index,
+                size,
+                lane,
+                more,
+            );
+        }
+        Failed::Lost => {
+            return transmit_at::<false, true, true, R, B, O>(
+                context,
+                context.now,
+                port,
+                index,
+                size,
+                lane,
+                more,
+            );
+        }
+    };
+    let start = context.now + delay;
+    if is_paced {
+        return transmit_at::<true, false, true, R, B, O>(context, start, port, index, size, lane, more);
     }
-    let start = context.now + errors.round_trip() * u64::from(failures);
-    if sender.is_paced() {
-        return transmit_paced(context, start, port, index, size, lane, more);
-    }
-    transmit_at::<false, R, B, O>(context, start, port, index, size, lane, more)
+    transmit_at::<false, false, true, R, B, O>(context, start, port, index, size, lane, more)
 }
 
 /// [`transmit_at`] where the switch sends the units of a packet at longer intervals than the link needs.
@@ -78,13 +117,20 @@ fn transmit_paced<R: RoutingFunction, B: Observer, O: Outbox>(
     lane: Vl,
     more: bool,
 ) -> Time {
-    transmit_at::<true, R, B, O>(context, now, port, index, size, lane, more)
+    transmit_at::<true, false, false, R, B, O>(context, now, port, index, size, lane, more)
 }
 
 /// Occupies the link from now on, and sends the packet at `now`. `PACED`: the switch sends its units at longer intervals than
-/// the link needs.
+/// the link needs. `LOST`: a bit error damages it, and it is lost at the far end. `SPECIAL`: the port may send flow-control packets.
 #[inline(always)]
-fn transmit_at<const PACED: bool, R: RoutingFunction, B: Observer, O: Outbox>(
+fn transmit_at<
+    const PACED: bool,
+    const LOST: bool,
+    const SPECIAL: bool,
+    R: RoutingFunction,
+    B: Observer,
+    O: Outbox,
+>(
     context: &mut PartitionContext<R, B, O>,
     now: Time,
     port: u32,
@@ -114,8 +160,11 @@ fn transmit_at<const PACED: bool, R: RoutingFunction, B: Observer, O: Outbox>(
     }
     let carried_until =
         if PACED { now + sender.link_byte_time.duration(bytes + sender.overhead) } else { sender.busy_until };
-    if PACED {
+    if PACED || SPECIAL {
         sender.carried_until = carried_until;
+    }
+    if SPECIAL && let Some(flow) = &mut context.ports.flow {
+        flow.sent(port, lane, blocks);
     }
     context.observer.transmitted(sender.channel, lane, bytes, context.now, carried_until);
     if sender.stalled_since != Time::MAX {
@@ -123,6 +172,10 @@ fn transmit_at<const PACED: bool, R: RoutingFunction, B: Observer, O: Outbox>(
     }
     let credits = &mut context.ports.lanes[port as usize * context.ports.lane_count + lane.index()];
     context.ports.ramps.take(credits, blocks);
+    if LOST {
+        lose_at_far_end(context, now + duration, port, index, (bytes, blocks), lane);
+        return end;
+    }
     let late = if context.rules.switching == Switching::StoreAndForward { duration } else { Time::ZERO };
     if let FarEnd::Switch(peer) = sender.far_end {
         slot.port = peer;
@@ -132,6 +185,25 @@ fn transmit_at<const PACED: bool, R: RoutingFunction, B: Observer, O: Outbox>(
     }
     match sender.far_end {
         FarEnd::Switch(_) => {}
+        FarEnd::Host(peer) if SPECIAL && context.ports.flow.is_some() => {
+            let arrival = now + sender.latency;
+            let ramp = leaving(context.rules.credit_return, arrival, sender.byte_time, bytes, blocks);
+            slot.port = peer;
+            context.out.deliver(arrival + duration, peer, index);
+            context.ports.use_whole(port, blocks, context.now);
+            release_by_packets(context, peer, lane, ramp);
+        }
+        FarEnd::SlowHost(peer) if SPECIAL && context.ports.flow.is_some() => {
+            slot.port = peer;
+            slot.arrived = now + sender.latency;
+            let sink = &mut context.ports.sinks[sender.sink as usize];
+            let (start, end) = sink.take(now + sender.latency, bytes, sender.byte_time);
+            let spread = ByteTime::spread(end - start, bytes);
+            let ramp = leaving(context.rules.credit_return, start, spread, bytes, blocks);
+            context.out.deliver(end, peer, index);
+            context.ports.use_whole(port, blocks, context.now);
+            release_by_packets(context, peer, lane, ramp);
+        }
         FarEnd::Host(peer) => {
             // A sink that accepts every byte as it comes has no state: its credits follow from the sending alone.
             slot.port = peer;
@@ -169,6 +241,43 @@ fn transmit_at<const PACED: bool, R: RoutingFunction, B: Observer, O: Outbox>(
     end
 }
 
+/// A packet whose last byte leaves `port` at `end` is lost as it arrives at the far end, which returns its space.
+#[cold]
+#[inline(never)]
+fn lose_at_far_end<R, B, O: Outbox>(
+    context: &mut PartitionContext<R, B, O>,
+    end: Time,
+    port: u32,
+    index: u32,
+    (bytes, blocks): (u32, u32),
+    lane: Vl,
+) {
+    let sender = &context.ports.senders[port as usize];
+    let (arrival, far_end) = (end + sender.latency, sender.far_end);
+    // All its blocks at once: the far end knows only from its last bytes, the CRC, that it does not keep it.
+    let base = end + sender.sink_credit_delay;
+    let ramp = Ramp { base, byte_time: ByteTime::default(), bytes, blocks };
+    context.arena[index].port = NONE;
+    if let Some(flow) = &mut context.ports.flow {
+        if let Some(at) = flow.lose(port, lane, blocks, context.now) {
+            context.out.control(at, port);
+        }
+        context.ports.use_whole(port, blocks, context.now);
+        return context.out.lose(arrival, port, index);
+    }
+    // The sender computes its credits by itself, as behind a sink.
+    if matches!(far_end, FarEnd::Host(_) | FarEnd::SlowHost(_)) {
+        let credits = &mut context.ports.lanes[port as usize * context.ports.lane_count + lane.index()];
+        context.ports.ramps.give_back(credits, ramp);
+    } else {
+        context.ports.use_whole(port, blocks, context.now);
+        if let Some(at) = context.ports.credit(port, lane, ramp, context.now) {
+            context.ports.ensure_wake(port, at, &mut context.out);
+        }
+    }
+    context.out.lose(arrival, port, index);
+}
+
 /// Reports a packet whose first byte leaves at `now` to an observer that captures it.
 #[inline(never)]
 fn report_crossing<R, B: Observer, O>(
@@ -198,14 +307,19 @@ pub fn leaving(how: CreditReturn, base: Time, byte_time: ByteTime, bytes: u32, b
 
 /// Returns the buffer space of a packet that starts to leave receiving port `port` now, at `byte_time` a byte, later by
 /// `late` than it could be.
+/// `OPTIONAL_FEATURES`: flow-control packets may do that.
 #[inline(always)]
-pub fn return_space<R: RoutingFunction, B: Observer, O: Outbox>(
+pub fn return_space<const OPTIONAL_FEATURES: bool, R: RoutingFunction, B: Observer, O: Outbox>(
     context: &mut PartitionContext<R, B, O>,
     port: u32,
     lane: Vl,
     (byte_time, late): (ByteTime, Time),
     size: (u32, u32),
 ) {
+    if OPTIONAL_FEATURES && context.ports.flow.is_some() {
+        let ramp = leaving(context.rules.credit_return, context.now + late, byte_time, size.0, size.1);
+        return release_by_packets(context, port, lane, ramp);
+    }
     let receiver = &context.ports.receivers[port as usize];
     let base = context.now + receiver.credit_latency + late;
     let ramp = leaving(context.rules.credit_return, base, byte_time, size.0, size.1);
@@ -216,5 +330,21 @@ pub fn return_space<R: RoutingFunction, B: Observer, O: Outbox>(
             }
         }
         None => context.out.remote_credit(receiver.channel, lane, ramp),
+    }
+}
+
+/// Blocks leave the input buffer of `port`, which announces them by flow-control packets.
+#[cold]
+#[inline(never)]
+fn release_by_packets<R, B, O: Outbox>(
+    context: &mut PartitionContext<R, B, O>,
+    port: u32,
+    lane: Vl,
+    ramp: Ramp,
+) {
+    if let Some(flow) = &mut context.ports.flow
+        && let Some(at) = flow.release(port, lane, ramp, context.now)
+    {
+        context.out.control(at, port);
     }
 }

@@ -11,4 +11,14 @@ pub enum LossCause {
     SwitchFailed,
     /// Its switch has no entry for its destination in the forwarding table.
     NoRoute,
+    /// It was at the head of a queue of a switch for longer than `switch.head_of_queue_lifetime`.
+    HeadOfQueueLifetime,
+    /// Its lane was stalled at an output of a switch (`switch.vl_stall_count`).
+    VlStalled,
+    /// It was in a switch for longer than `switch.lifetime_limit`.
+    SwitchLifetime,
+    /// The receiving end of a link found a bit error of the link.
+    Vcrc,
+    /// Its receiver found a bit error of a switch.
+    Icrc,
 }

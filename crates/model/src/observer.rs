@@ -26,6 +26,10 @@ pub trait Observer {
     /// A packet is lost: its link or its switch has failed.
     #[inline]
     fn lost(&mut self, _now: Time, _packet: &Packet, _cause: LossCause) {}
+    /// A packet is lost behind `port`, on `lane`: its switch discards it instead of sending it, because its time is over, or it arrives at
+    /// the other end of the link with a bit error. [`Observer::lost`] reports it as well.
+    #[inline]
+    fn lost_at(&mut self, _now: Time, _port: u32, _lane: Vl, _cause: LossCause) {}
     /// A packet occupies a sending port from `start` to `end` (its overhead included).
     #[inline]
     fn transmitted(&mut self, _port: u32, _lane: Vl, _bytes: u32, _start: Time, _end: Time) {}
@@ -44,6 +48,9 @@ pub trait Observer {
     /// Micropackets of a packet that leaves a sending port on `lane` fail, `times` in all, and are retransmitted.
     #[inline]
     fn retried(&mut self, _now: Time, _port: u32, _lane: Vl, _times: u32) {}
+    /// A sending port sends flow-control packets.
+    #[inline]
+    fn flow_controlled(&mut self, _now: Time, _port: u32, _packets: u32) {}
     /// A packet is marked (FECN) as it leaves a sending port on `lane`.
     #[inline]
     fn marked(&mut self, _now: Time, _port: u32, _lane: Vl, _packet: &Packet) {}

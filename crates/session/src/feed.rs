@@ -206,6 +206,9 @@ impl<B: Observer> Observer for Feed<B> {
         self.add(|of| of.losses, now, EventKind::Lost(cause), packet);
         self.inner.lost(now, packet, cause);
     }
+    fn lost_at(&mut self, now: Time, port: u32, lane: Vl, cause: LossCause) {
+        self.inner.lost_at(now, port, lane, cause);
+    }
     #[inline]
     fn transmitted(&mut self, port: u32, lane: Vl, bytes: u32, start: Time, end: Time) {
         self.inner.transmitted(port, lane, bytes, start, end);
@@ -225,6 +228,10 @@ impl<B: Observer> Observer for Feed<B> {
     #[inline]
     fn retried(&mut self, now: Time, port: u32, lane: Vl, times: u32) {
         self.inner.retried(now, port, lane, times);
+    }
+    #[inline]
+    fn flow_controlled(&mut self, now: Time, port: u32, packets: u32) {
+        self.inner.flow_controlled(now, port, packets);
     }
     #[inline]
     fn marked(&mut self, now: Time, port: u32, lane: Vl, packet: &Packet) {

@@ -164,10 +164,10 @@ impl<B: Observer> Session<B> {
         self.subnet.as_ref().map(|subnet| subnet.report())
     }
 
-    /// True if a link or a switch has failed and has not been restored, or packets were lost with one.
+    /// True if a link or a switch has failed and has not been restored, or packets were lost.
     pub fn has_lost_or_failed(&self) -> bool {
         let lost = self.engine.totals().lost;
-        self.engine.has_failures() || lost.link_failed + lost.switch_failed + lost.no_route > 0
+        self.engine.has_failures() || lost.in_network() > 0
     }
 
     /// The state of the fabric now, as a value of its own.

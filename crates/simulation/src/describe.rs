@@ -3,7 +3,7 @@
 use fabricsim_engine::Prepared;
 use fabricsim_routing::deadlock::Verdict;
 use fabricsim_routing::{Router, check, path, port_competition};
-use fabricsim_spec::{Queueing, SpecError, Switching};
+use fabricsim_spec::{LinkErrors, Queueing, SpecError, Switching};
 use fabricsim_topology::{Facts, Node, Shape, facts, largest_packet};
 use fabricsim_units::{Bytes, HostId, SwitchId, Time};
 use serde_json::{Value, json};
@@ -170,7 +170,11 @@ fn round(prepared: &Prepared, at: SwitchId) -> Time {
 }
 
 fn bit_errors(prepared: &Prepared) -> Option<BitErrors> {
-    let retry = &prepared.experiment.links.retry;
+    let links = &prepared.experiment.links;
+    if links.errors == LinkErrors::Lose {
+        return None;
+    }
+    let retry = &links.retry;
     let packet = largest_packet(&prepared.experiment);
     let mut found = BitErrors { links: 0, failure: 0.0, throughput: 1.0, wait_ps: 0.0 };
     for link in prepared.graph.links.iter().map(|link| &link.parameters) {

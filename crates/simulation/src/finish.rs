@@ -88,8 +88,7 @@ impl<P: Deref<Target = Prepared>, B: Recording> Run<P, B> {
         let mut warnings = self.watch.waiting.warnings(graph, measured);
         if self.watch.waits_for_lost {
             warnings.push(format!(
-                "nothing moves any more: hosts wait for packets that were lost with failed links, or for these links; {} packets are in \
-                 flight",
+                "nothing moves any more: hosts wait for packets that were lost, or for failed links; {} packets are in flight",
                 totals.in_flight
             ));
         }

@@ -59,11 +59,49 @@ pub struct LostPackets {
     /// Packets lost in switches whose forwarding table had no entry for them.
     #[schemars(title = "lost without a route")]
     pub no_route: u64,
+    /// Packets lost at the head of a queue of a switch after `switch.head_of_queue_lifetime`.
+    #[schemars(title = "lost by the head-of-queue lifetime")]
+    pub head_of_queue_lifetime: u64,
+    /// Packets lost for lanes that were stalled (`switch.vl_stall_count`).
+    #[schemars(title = "lost by stalled lanes")]
+    pub vl_stalled: u64,
+    /// Packets lost in switches after `switch.lifetime_limit`.
+    #[schemars(title = "lost by the switch lifetime limit")]
+    pub switch_lifetime: u64,
+    /// Packets lost at the ends of links that found bit errors of the link (`links.errors`).
+    #[schemars(title = "lost by bit errors on links (VCRC)")]
+    pub vcrc: u64,
+    /// Packets lost at their receivers, which found bit errors of switches (`switch.bit_error_rate`).
+    #[schemars(title = "lost by bit errors in switches (ICRC)")]
+    pub icrc: u64,
 }
 
 impl From<Losses> for LostPackets {
-    fn from(Losses { transport_loss, lifetime, link_failed, switch_failed, no_route }: Losses) -> Self {
-        Self { transport_loss, lifetime, link_failed, switch_failed, no_route }
+    fn from(lost: Losses) -> Self {
+        let Losses {
+            transport_loss,
+            lifetime,
+            link_failed,
+            switch_failed,
+            no_route,
+            head_of_queue_lifetime,
+            vl_stalled,
+            switch_lifetime,
+            vcrc,
+            icrc,
+        } = lost;
+        Self {
+            transport_loss,
+            lifetime,
+            link_failed,
+            switch_failed,
+            no_route,
+            head_of_queue_lifetime,
+            vl_stalled,
+            switch_lifetime,
+            vcrc,
+            icrc,
+        }
     }
 }
 

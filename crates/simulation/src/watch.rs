@@ -21,6 +21,8 @@ pub(crate) struct DeadlockWatch {
     pub(crate) is_silent: bool,
     /// True if everything has stopped because links or switches have failed.
     pub(crate) waits_for_lost: bool,
+    /// True if lifetimes of packets end every cyclic dependency: then none is a deadlock.
+    ends_cycles: bool,
     pub(crate) waiting: Waiting,
     pub(crate) refusals: Refusals,
 }
@@ -33,6 +35,7 @@ impl DeadlockWatch {
             deadlock: Vec::new(),
             is_silent: false,
             waits_for_lost: false,
+            ends_cycles: prepared.experiment.switch.has_lifetimes(),
             waiting: Waiting::default(),
             refusals: Refusals::new(&prepared.experiment.transport),
         }
@@ -66,6 +69,9 @@ impl DeadlockWatch {
     }
 
     pub(crate) fn search(&mut self, snapshot: &Snapshot, graph: &Graph, status: &mut Option<Status>) {
+        if self.ends_cycles {
+            return;
+        }
         if let Some(found) = find_deadlock(snapshot) {
             self.deadlock = deadlock_lines(&found, graph);
             *status = Some(Status::Deadlock);

@@ -17,7 +17,8 @@ pub use congestion::warnings;
 
 use crate::allowed::SCHEMA;
 use crate::{
-    Allocation, Arbiter, Experiment, Host, Queueing, Run, Sink, SpecError, SteadyState, Switch, out_of_range,
+    Allocation, Arbiter, Experiment, FlowControlBy, Host, Queueing, Run, Sink, SpecError, SteadyState,
+    Switch, out_of_range,
 };
 
 /// Longest warm-up and measurement together: with a steady-state search (twice as long) and the default drain (ten
@@ -90,6 +91,8 @@ fn steady_state(rule: &SteadyState, duration: Time) -> Result<(), Problem> {
 fn switch(switch: &Switch) -> Result<(), Problem> {
     head_delay(switch)?;
     unit_interval(switch)?;
+    lifetimes(switch)?;
+    flow_control(switch)?;
     switch.vl_arbitration.as_ref().map_or(Ok(()), |tables| vl_arbitration::check(switch, tables))?;
     if switch.allocation == Allocation::Maximal {
         if !switch.speculative {
@@ -130,6 +133,37 @@ fn unit_interval(switch: &Switch) -> Result<(), Problem> {
     if switch.unit_interval > Time::ZERO && !fits {
         let message = "only for `queueing = \"fifo\"` and `\"voq\"` with `allocation = \"maximal\"`";
         return Err((KEY, message.to_owned()));
+    }
+    Ok(())
+}
+
+fn lifetimes(switch: &Switch) -> Result<(), Problem> {
+    if switch.vl_stall_count > 0 && switch.head_of_queue_lifetime.is_none() {
+        let message = "`head_of_queue_lifetime` is missing: it says which packets are counted";
+        return Err(("switch.vl_stall_count", message.to_owned()));
+    }
+    if switch.has_lifetimes() && switch.allocation == Allocation::Separable {
+        let key = match switch.head_of_queue_lifetime {
+            Some(_) => "switch.head_of_queue_lifetime",
+            None => "switch.lifetime_limit",
+        };
+        return Err((key, "not with `allocation = \"separable\"`: use \"maximal\"".to_owned()));
+    }
+    Ok(())
+}
+
+fn flow_control(switch: &Switch) -> Result<(), Problem> {
+    const KEY: &str = "switch.flow_control";
+    if switch.flow_control == FlowControlBy::Ideal {
+        return Ok(());
+    }
+    if switch.flow_control_unit != Bytes(64) {
+        let unit = switch.flow_control_unit;
+        let message = format!("`flow_control_unit` is {unit}: flow-control packets count blocks of 64 B");
+        return Err((KEY, message));
+    }
+    if switch.allocation == Allocation::Separable {
+        return Err((KEY, "\"packets\" is not for `allocation = \"separable\"`".to_owned()));
     }
     Ok(())
 }
@@ -258,6 +292,30 @@ duration = '1 ms'
                 "{ allocation = 'separable', queueing = 'fifo', arbiter = 'random' }",
                 "`separable` is for the arbiters `round-robin` and `oldest-first` only",
             ),
+            ("switch.vl_stall_count", "3", "switch.vl_stall_count: `head_of_queue_lifetime` is missing"),
+            ("switch.vl_stall_count", "8", "switch.vl_stall_count: 8 is not allowed"),
+            ("switch.head_of_queue_lifetime", "0 ns", "switch.head_of_queue_lifetime: 0 is not allowed"),
+            (
+                "switch",
+                "{ head_of_queue_lifetime = '1 us', queueing = 'fifo', allocation = 'separable' }",
+                "switch.head_of_queue_lifetime: not with `allocation",
+            ),
+            (
+                "switch",
+                "{ lifetime_limit = '1 us', queueing = 'fifo', allocation = 'separable' }",
+                "switch.lifetime_limit: not with `allocation",
+            ),
+            (
+                "switch",
+                "{ flow_control = 'packets', flow_control_unit = '8 B' }",
+                "switch.flow_control: `flow_control_unit` is 8 B: flow-control packets count blocks of 64 B",
+            ),
+            (
+                "switch",
+                "{ flow_control = 'packets', queueing = 'fifo', allocation = 'separable' }",
+                "switch.flow_control: \"packets\" is not for `allocation",
+            ),
+            ("switch.flow_control_period", "0 ns", "switch.flow_control_period: 0 is not allowed"),
             ("host.open_messages", "0", "host.open_messages: 0 is not allowed"),
             ("host.sink", "{ pause_for = '1 us' }", "host.sink.pause_for: `pause_every` is missing"),
             ("host.sink", "{ pause_every = '1 us' }", "host.sink.pause_every: `pause_for` is missing"),

@@ -52,7 +52,7 @@ pub use job::{
     AllGather, AllGatherAlgorithm, AllReduce, AllReduceAlgorithm, AllToAll, AllToAllAlgorithm, Barrier,
     Broadcast, Fft, Job, NeighbourExchange, Placement, Program,
 };
-pub use link::{LinkOverride, LinkParameters, LinkRetry, Links};
+pub use link::{LinkErrors, LinkOverride, LinkParameters, LinkRetry, Links};
 pub use name::name;
 pub use range::{OutOfRange, out_of_range, range_in_words};
 pub use read::read;
@@ -62,8 +62,8 @@ pub use schema::{json_schema, schema_of};
 pub use subnet_manager::{SubnetManager, SubnetStart};
 pub use sweep::{Drawn, RandomPoints, Range, Sampling, Scale, Sweep};
 pub use switch::{
-    Allocation, Arbiter, CreditReturn, Queueing, SendWhen, Staging, Switch, Switching, VlArbitration,
-    VlWeight,
+    Allocation, Arbiter, CreditReturn, FlowControlBy, Queueing, SendWhen, Staging, Switch, Switching,
+    VlArbitration, VlWeight,
 };
 pub use topology::{Arrangement, Dragonfly, Grid, Jellyfish, Megafly, Naming, SlimFly, Topology, Xpander};
 pub use traffic::{

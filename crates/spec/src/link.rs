@@ -25,8 +25,22 @@ pub struct Links {
     /// and `opensm` find routes around them.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub failed: Vec<String>,
-    /// Treatment of errors by links with a bit error rate.
+    /// Consequence of bit errors.
+    pub errors: LinkErrors,
+    /// Retransmission by links with a bit error rate, with `errors = "retry"`.
     pub retry: LinkRetry,
+}
+
+/// Consequence of bit errors on a link.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum LinkErrors {
+    /// The link layer retransmits what fails (`links.retry`): nothing is lost.
+    #[default]
+    Retry,
+    /// A packet with a bit error is lost at the end of the link, which finds it by the packet's CRC (InfiniBand: VCRC). Only a transport
+    /// retransmits it.
+    Lose,
 }
 
 /// The link layer of links with errors: go-back-N, by default in micropackets as the Cray SeaStar's (Abts & Weisser, SC07,
@@ -105,7 +119,8 @@ pub struct LinkParameters {
     /// `maxBeingSent`); 0: the number of outputs.
     #[schemars(extend("x-unit" = "packets"))]
     pub reads: u16,
-    /// Chance that a bit on the wire fails, in each direction: from 0 to 0.001. Failed micropackets are retransmitted, see `links.retry`.
+    /// Chance that a bit on the wire fails, in each direction: from 0 to 0.001. The consequence is in `links.errors`: by default,
+    /// failed micropackets are retransmitted.
     #[schemars(range(min = 0.0, max = 0.001), extend("x-unit" = "1"))]
     pub bit_error_rate: f64,
 }

@@ -49,6 +49,12 @@ pub struct Switch {
     pub flow_control_unit: Bytes,
     /// Time at which buffer space is returned to the sender.
     pub credit_return: CreditReturn,
+    /// Transport of credits from the end of a link that receives packets to the one that sends them.
+    pub flow_control: FlowControlBy,
+    /// With `flow_control = "packets"`: least time between two flow-control packets of a port for a lane. (The specification has only the
+    /// longest time, 65 536 symbols.)
+    #[schemars(extend("x-exclusiveMinimum" = "0 s", "x-maximum" = "1 ms"))]
+    pub flow_control_period: Time,
     /// Processing time of a credit, beyond the link's latency.
     #[schemars(extend("x-maximum" = "1 s"))]
     pub credit_delay: Time,
@@ -65,6 +71,25 @@ pub struct Switch {
     pub send_when: SendWhen,
     /// For `arbiter = "age-based"`: aging of packets.
     pub age: Age,
+    /// Longest time that a packet may be at the head of its queue for an output before it is discarded (InfiniBand: `PortInfo.HOQLife`, 4.096
+    /// us times a power of two; OpenSM sets 1.07 s). By default there is no limit. For `allocation = "maximal"`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("x-exclusiveMinimum" = "0 s", "x-maximum" = "60 s"))]
+    pub head_of_queue_lifetime: Option<Time>,
+    /// Packets in a row that `head_of_queue_lifetime` discards at a lane of an output, without one that is sent, after which the lane
+    /// is stalled (InfiniBand: `VLStallCount`; OpenSM sets 7): for 8 times that lifetime it discards every packet that comes to the head of a queue.
+    /// 0: lanes are never stalled.
+    #[schemars(range(max = 7), extend("x-unit" = "packets"))]
+    pub vl_stall_count: u8,
+    /// Longest time that a packet may be in a switch: one that is or comes to the head of its queue later is discarded (InfiniBand:
+    /// `SwitchInfo.LifeTimeValue`). By default there is no limit. For `allocation = "maximal"`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("x-exclusiveMinimum" = "0 s", "x-maximum" = "60 s"))]
+    pub lifetime_limit: Option<Time>,
+    /// Chance that a bit of a packet changes in a switch that it passes: from 0 to 0.001. No link finds it, since the switch computes the VCRC
+    /// anew: the packet is lost at its receiver, which finds it by the ICRC.
+    #[schemars(range(min = 0.0, max = 0.001), extend("x-unit" = "1"))]
+    pub bit_error_rate: f64,
 }
 
 impl Default for Switch {
@@ -82,6 +107,8 @@ impl Default for Switch {
             vl_arbitration: None,
             flow_control_unit: Bytes(64),
             credit_return: CreditReturn::default(),
+            flow_control: FlowControlBy::default(),
+            flow_control_period: Time::ns(200),
             credit_delay: Time::ZERO,
             arbiter: Arbiter::default(),
             allocation: Allocation::default(),
@@ -89,6 +116,10 @@ impl Default for Switch {
             staging: Staging::default(),
             send_when: SendWhen::default(),
             age: Age::default(),
+            head_of_queue_lifetime: None,
+            vl_stall_count: 0,
+            lifetime_limit: None,
+            bit_error_rate: 0.0,
         }
     }
 }
@@ -101,6 +132,11 @@ impl Switch {
             return link;
         }
         link.max(ByteTime::spread(self.unit_interval, self.flow_control_unit.0 as u32))
+    }
+
+    /// True if packets have lifetimes in switches.
+    pub fn has_lifetimes(&self) -> bool {
+        self.head_of_queue_lifetime.is_some() || self.lifetime_limit.is_some()
     }
 
     /// Virtual lanes of each service class.
@@ -221,6 +257,18 @@ pub enum CreditReturn {
     Block,
     /// All at once, when the packet's tail has left.
     Packet,
+}
+
+/// Transport of credits.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum FlowControlBy {
+    /// They take no part of the link's rate: the sender learns of each as it is free, one latency later.
+    #[default]
+    Ideal,
+    /// InfiniBand's flow-control packets (section 7.9 of the specification), which take part of the link's rate, and which bit errors may lose:
+    /// 8 bytes for each lane with news. For `flow_control_unit = "64 B"`, buffers of at most 128 KiB and `allocation = "maximal"`.
+    Packets,
 }
 
 /// Output arbitration policy.

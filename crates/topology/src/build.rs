@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use fabricsim_spec::{Experiment, SpecError, Topology};
+use fabricsim_spec::{Experiment, LinkErrors, SpecError, Topology};
 
 use crate::builder_input::BuilderInput;
 use crate::builders::{
@@ -45,7 +45,9 @@ pub fn build(experiment: &Experiment, base_dir: &Path, file: &str) -> Result<Gra
         Topology::File { path } => crate::file::build(&context, path),
     }?;
     apply_named(&mut graph, &experiment.links, file)?;
-    retry::check_windows(&graph, &experiment.links.retry, file)?;
+    if experiment.links.errors == LinkErrors::Retry {
+        retry::check_windows(&graph, &experiment.links.retry, file)?;
+    }
     validate(&graph, experiment, file)?;
     Ok(graph)
 }

@@ -24,12 +24,14 @@ __all__ = [
     "CreditReturn",
     "Drain",
     "DrawPer",
+    "FlowControlBy",
     "FlowDetail",
     "GroupOffset",
     "Host",
     "HotSpot",
     "Injection",
     "LanePolicy",
+    "LinkErrors",
     "LinkOverride",
     "LinkParameters",
     "LinkRetry",
@@ -81,14 +83,26 @@ class LinkParameters:
     `maxBeingSent`); 0: the number of outputs. Range: from 0 to 65535. Unit: packets. Default: 1.
     """
     bit_error_rate: float | None = None
-    """Chance that a bit on the wire fails, in each direction: from 0 to 0.001. Failed micropackets are
-    retransmitted, see `links.retry`. Range: from 0 to 0.001. Default: 0.0.
+    """Chance that a bit on the wire fails, in each direction: from 0 to 0.001. The consequence is in
+    `links.errors`: by default, failed micropackets are retransmitted. Range: from 0 to 0.001. Default: 0.0.
     """
 
 
 @dataclass(frozen=True)
 class LinkOverride(LinkParameters):
     """A subset of a link's parameters."""
+
+
+LinkErrors = Literal[
+    "retry",
+    "lose",
+]
+"""Consequence of bit errors on a link.
+
+- `retry`: The link layer retransmits what fails (`links.retry`): nothing is lost.
+- `lose`: A packet with a bit error is lost at the end of the link, which finds it by the packet's CRC
+  (InfiniBand: VCRC). Only a transport retransmits it.
+"""
 
 
 @dataclass(frozen=True)
@@ -136,8 +150,10 @@ class Links:
     """Links that have failed, by the names of their ends as in `named`: they carry nothing. `look-up-tables`,
     `shortest-path` and `opensm` find routes around them.
     """
+    errors: LinkErrors | None = None
+    """Consequence of bit errors. Default: "retry"."""
     retry: LinkRetry | None = None
-    """Treatment of errors by links with a bit error rate."""
+    """Retransmission by links with a bit error rate, with `errors = "retry"`."""
 
 
 Queueing = Literal[
@@ -205,6 +221,18 @@ CreditReturn = Literal[
 
 - `block`: Block by block, as the packet leaves.
 - `packet`: All at once, when the packet's tail has left.
+"""
+
+FlowControlBy = Literal[
+    "ideal",
+    "packets",
+]
+"""Transport of credits.
+
+- `ideal`: They take no part of the link's rate: the sender learns of each as it is free, one latency later.
+- `packets`: InfiniBand's flow-control packets (section 7.9 of the specification), which take part of the
+  link's rate, and which bit errors may lose: 8 bytes for each lane with news. For `flow_control_unit = "64
+  B"`, buffers of at most 128 KiB and `allocation = "maximal"`.
 """
 
 Arbiter = Literal[
@@ -379,6 +407,15 @@ class Switch:
     """
     credit_return: CreditReturn | None = None
     """Time at which buffer space is returned to the sender. Default: "block"."""
+    flow_control: FlowControlBy | None = None
+    """Transport of credits from the end of a link that receives packets to the one that sends them. Default:
+    "ideal".
+    """
+    flow_control_period: str | None = None
+    """With `flow_control = "packets"`: least time between two flow-control packets of a port for a lane. (The
+    specification has only the longest time, 65 536 symbols.) Range: above 0 and at most 1 ms. Default: "200
+    ns".
+    """
     credit_delay: str | None = None
     """Processing time of a credit, beyond the link's latency. Range: at most 1 s. Default: "0 ns"."""
     arbiter: Arbiter | None = None
@@ -398,6 +435,27 @@ class Switch:
     """
     age: Age | None = None
     """For `arbiter = "age-based"`: aging of packets."""
+    head_of_queue_lifetime: str | None = None
+    """Longest time that a packet may be at the head of its queue for an output before it is discarded
+    (InfiniBand: `PortInfo.HOQLife`, 4.096 us times a power of two; OpenSM sets 1.07 s). By default there is
+    no limit. For `allocation = "maximal"`. Range: above 0 and at most 60 s.
+    """
+    vl_stall_count: int | None = None
+    """Packets in a row that `head_of_queue_lifetime` discards at a lane of an output, without one that is
+    sent, after which the lane is stalled (InfiniBand: `VLStallCount`; OpenSM sets 7): for 8 times that
+    lifetime it discards every packet that comes to the head of a queue. 0: lanes are never stalled. Range:
+    from 0 to 7. Unit: packets. Default: 0.
+    """
+    lifetime_limit: str | None = None
+    """Longest time that a packet may be in a switch: one that is or comes to the head of its queue later is
+    discarded (InfiniBand: `SwitchInfo.LifeTimeValue`). By default there is no limit. For `allocation =
+    "maximal"`. Range: above 0 and at most 60 s.
+    """
+    bit_error_rate: float | None = None
+    """Chance that a bit of a packet changes in a switch that it passes: from 0 to 0.001. No link finds it,
+    since the switch computes the VCRC anew: the packet is lost at its receiver, which finds it by the ICRC.
+    Range: from 0 to 0.001. Default: 0.0.
+    """
 
 
 @dataclass(frozen=True)

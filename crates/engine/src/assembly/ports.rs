@@ -1,10 +1,11 @@
 //! Ports: both ends of links, with their credits.
 
+use fabricsim_fabric::flow_control::{FlowControl, NO_ERRORS};
 use fabricsim_fabric::link_layer::RetryState;
 use fabricsim_fabric::{
     FarEnd, LaneCredits, NONE, Ports, RampPool, ReadPorts, Receiver, Sender, SinkState, Table,
 };
-use fabricsim_spec::{Experiment, LinkParameters, Queueing};
+use fabricsim_spec::{Experiment, FlowControlBy, LinkParameters, Queueing};
 use fabricsim_topology::{Graph, Node};
 use fabricsim_units::{Time, Vl};
 
@@ -29,7 +30,9 @@ pub(super) fn ports(
         sinks: Table::new(Vec::new()),
         retries: Table::new(Vec::new()),
         selection: experiment.routing.lane_selection,
+        flow: None,
     };
+    let is_controlled = experiment.switch.flow_control == FlowControlBy::Packets;
     for (_, place, own) in numbered(places) {
         let parameters = &graph.links[place.link.index()].parameters;
         let channel = channel_from(graph, place.link, place.node, own);
@@ -42,10 +45,14 @@ pub(super) fn ports(
             sender.sink = ports.sinks.len() as u32;
             ports.sinks.push(sink(experiment));
         }
-        if let Some(errors) = RetryState::new(experiment.seed, channel, parameters, &experiment.links.retry) {
+        if let Some(errors) = RetryState::new(experiment.seed, channel, parameters, &experiment.links) {
             sender.retry = ports.retries.len() as u32;
             ports.retries.push(errors);
         }
+        if is_controlled && sender.retry == NONE {
+            sender.retry = NO_ERRORS;
+        }
+        sender.is_controlled = is_controlled;
         ports.senders.push(sender);
         let mut receiver = receiver(experiment, parameters, channel ^ 1, directory, number, place.node);
         if matches!(far_end_node, Node::Switch(_)) {
@@ -55,7 +62,24 @@ pub(super) fn ports(
         let capacity = (parameters.buffer.0 / u64::from(unit)).min(u64::from(u32::MAX)) as u32;
         (0..lane_count).for_each(|_| ports.lanes.push(LaneCredits::new(capacity)));
     }
+    if is_controlled {
+        ports.flow = Some(Box::new(flow_control(experiment, graph, places)));
+    }
     ports
+}
+
+/// Flow-control packets; every port has the same buffer for each lane.
+fn flow_control(experiment: &Experiment, graph: &Graph, places: &[PortPlan]) -> FlowControl {
+    let switch = &experiment.switch;
+    let unit = switch.flow_control_unit.0 as u32;
+    let port = |place: &PortPlan| {
+        let parameters = &graph.links[place.link.index()].parameters;
+        // 65 536 symbols on each of four physical lanes.
+        let refresh = parameters.rate.byte_time().duration(4 * 65_536);
+        (refresh, (parameters.buffer.0 / u64::from(unit)) as u32)
+    };
+    let lanes = usize::from(switch.virtual_lanes);
+    FlowControl::new(switch.flow_control_period, lanes, unit, places.iter().map(port))
 }
 
 fn sender(
@@ -96,6 +120,7 @@ fn sender(
         stalled_lane: Vl(0),
         last_lane: Vl(0),
         starving: false,
+        is_controlled: false,
     }
 }
 

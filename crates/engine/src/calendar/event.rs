@@ -15,7 +15,8 @@ pub(crate) enum Kind {
     Wake,
     /// A host accepts the last byte of a packet.
     Deliver,
-    /// An input buffer of a switch must be checked again.
+    /// A port of a switch must be checked again; or, if the event has a packet, that is lost at the far end of the port's link; or its flow
+    /// control is due.
     Look,
 }
 

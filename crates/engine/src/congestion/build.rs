@@ -89,9 +89,8 @@ impl<'a> Builder<'a> {
                 CongestionAlgorithm::Infiniband => control.infiniband.control,
                 _ => ControlPer::QueuePair,
             },
-            // Only transports, and links and switches that fail, lose packets.
             timeout: match experiment.transport.mode {
-                OrderingMode::None if experiment.faults.plan.is_empty() => Time::MAX,
+                OrderingMode::None if !experiment.network_loses_packets() => Time::MAX,
                 _ => experiment.transport.timeout,
             },
             classes: streams.iter().map(|stream| stream.service_class).collect(),

@@ -1,6 +1,6 @@
 //! Links and switches of a partition that fail and come back, and the packets that are lost.
 
-use fabricsim_fabric::{FarEnd, return_space};
+use fabricsim_fabric::{FarEnd, Outbox, return_space};
 use fabricsim_model::{LossCause, Observer};
 use fabricsim_units::{ByteTime, Time};
 
@@ -46,6 +46,10 @@ impl<B: Observer> Partition<B> {
         let sender = &mut self.context.ports.senders[port as usize];
         sender.restore(busy_until);
         sender.wake(port, busy_until.max(now), &mut self.context.out);
+        let flow = self.context.ports.flow.as_mut();
+        if let Some(at) = flow.and_then(|flow| flow.restore(port, busy_until.max(now))) {
+            self.context.out.control(at, port);
+        }
         if let Owner::Switch(s) = self.owners[port as usize] {
             self.switches[s as usize].restore_output(port);
         }
@@ -99,11 +103,43 @@ impl<B: Observer> Partition<B> {
         if returns_space {
             let slot = &self.context.arena[packet];
             let (lane, size) = (slot.lane, (slot.packet.bytes, slot.blocks));
-            return_space(&mut self.context, port, lane, (ByteTime::default(), Time::ZERO), size);
+            return_space::<true, _, _, _>(
+                &mut self.context,
+                port,
+                lane,
+                (ByteTime::default(), Time::ZERO),
+                size,
+            );
         }
         // It has occupied the link.
         let links = u64::from(self.context.arena[packet].packet.hops) + 1;
         self.lose(packet, cause, links);
+    }
+
+    /// Loses a packet that the sender of `port` has sent: the far end has found a bit error. Its space has been returned.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn lose_damaged(&mut self, port: u32, packet: u32, now: Time) {
+        self.context.now = now;
+        let (channel, slot) =
+            (self.context.ports.senders[port as usize].channel, &self.context.arena[packet]);
+        let links = u64::from(slot.packet.hops) + 1;
+        self.context.observer.lost_at(now, channel, slot.lane, LossCause::Vcrc);
+        self.lose(packet, LossCause::Vcrc, links);
+    }
+
+    /// True if a packet that has arrived at a host was damaged in a switch.
+    #[inline(never)]
+    pub(super) fn is_damaged(&self, packet: u32) -> bool {
+        let packet = &self.context.arena[packet].packet;
+        self.switch_errors.as_ref().is_some_and(|errors| errors.damage(packet))
+    }
+
+    /// Loses a packet that has arrived at a host.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn lose_at_host(&mut self, port: u32, packet: u32, now: Time) {
+        self.lose_in_flight(port, packet, LossCause::Icrc, now);
     }
 
     /// Loses the packets that switches have discarded at this time step.

@@ -6,6 +6,7 @@ mod publish;
 
 use std::sync::Arc;
 
+use fabricsim_fabric::flow_control::send_flow_control;
 use fabricsim_fabric::{Arena, NONE, Outbox, PartitionContext, Ports, Rules, Switch, Table};
 use fabricsim_model::{ExtensionHeaders, Observer, Packet, PacketKind};
 use fabricsim_routing::{Router, RoutingFunction};
@@ -14,8 +15,9 @@ use fabricsim_units::Time;
 use crate::adapter::{Adapter, ArrivalFilter};
 use crate::calendar::{Calendar, Event, Kind};
 use crate::failed::FailedPorts;
-use crate::mail::{Mail, PartitionOutbox};
+use crate::mail::{CONTROL, Mail, PartitionOutbox};
 use crate::publisher::Publisher;
+use crate::switch_errors::SwitchErrors;
 use crate::totals::{Totals, fingerprint};
 
 /// The entity that a port belongs to.
@@ -55,17 +57,23 @@ pub(crate) struct Partition<B> {
     transported: bool,
     /// Sending ports whose links have failed.
     pub(crate) failed: FailedPorts,
+    /// Bit errors in switches, if there are any.
+    switch_errors: Option<SwitchErrors>,
+    /// Ports whose flow control is due in the current time step.
+    controls: Vec<u32>,
 }
 
 impl<B: Observer> Partition<B> {
     pub(crate) fn new(parts: Parts, routing: Arc<Router>, rules: Rules, observer: B) -> Self {
-        let Parts { switches, adapters, owners, ports } = parts;
+        let Parts { switches, adapters, owners, ports, switch_errors } = parts;
         let transported = adapters.iter().any(|adapter| adapter.ordering().is_some());
         let arrival_filter = adapters.iter().map(Adapter::arrival_filter).max().unwrap_or_default();
         let has_admission_control = adapters.iter().any(|adapter| adapter.chain.admission.is_some());
         let has_errors = ports.senders.iter().any(|sender| sender.retry != NONE);
-        let has_optional_features =
-            has_admission_control || has_errors || switches.iter().any(Switch::has_optional_features);
+        let has_optional_features = has_admission_control
+            || has_errors
+            || switch_errors.is_some()
+            || switches.iter().any(Switch::has_optional_features);
         let published = Publisher::new(&routing, switches.iter().map(Switch::id));
         let (publisher, load_broadcast) =
             published.map_or_else(Default::default, |(p, load_broadcast)| (Some(p), load_broadcast));
@@ -104,6 +112,8 @@ impl<B: Observer> Partition<B> {
             accepted: Vec::new(),
             transported,
             failed: FailedPorts::default(),
+            switch_errors,
+            controls: Vec::new(),
         }
     }
 
@@ -163,7 +173,7 @@ impl<B: Observer> Partition<B> {
             Kind::Arrive => self.arrive::<OPTIONAL_FEATURES>(port, event.packet),
             Kind::Wake => self.wake::<OPTIONAL_FEATURES>(port, time),
             Kind::Deliver => self.deliver::<OPTIONAL_FEATURES>(port, event.packet, time),
-            Kind::Look => self.look(port, time),
+            Kind::Look => self.look(port, event.packet, time),
         }
     }
 
@@ -195,7 +205,12 @@ impl<B: Observer> Partition<B> {
     }
 
     #[inline(never)]
-    fn look(&mut self, port: u32, time: u64) {
+    fn look(&mut self, port: u32, packet: u32, time: u64) {
+        match packet {
+            NONE => {}
+            CONTROL => return self.controls.push(port),
+            packet => return self.lose_damaged(port, packet, Time(time)),
+        }
         if let Owner::Switch(s) = self.owners[port as usize]
             && self.switches[s as usize].look(port, Time(time))
         {
@@ -205,6 +220,9 @@ impl<B: Observer> Partition<B> {
 
     #[inline]
     fn deliver<const OPTIONAL_FEATURES: bool>(&mut self, port: u32, index: u32, time: u64) {
+        if OPTIONAL_FEATURES && self.switch_errors.is_some() && self.is_damaged(index) {
+            return self.lose_at_host(port, index, Time(time));
+        }
         if OPTIONAL_FEATURES && self.has_admission_control && !self.try_admit(port, index) {
             return;
         }
@@ -258,6 +276,9 @@ impl<B: Observer> Partition<B> {
 
     #[inline]
     fn settle<const OPTIONAL_FEATURES: bool>(&mut self) {
+        if OPTIONAL_FEATURES && !self.controls.is_empty() {
+            self.send_flow_control();
+        }
         if !self.accepted.is_empty() {
             self.notify_adapters();
         }
@@ -276,6 +297,17 @@ impl<B: Observer> Partition<B> {
             }
         }
         self.unsettled_adapters.clear();
+    }
+
+    /// Flow-control packets go before data: they leave before anything is chosen.
+    #[cold]
+    #[inline(never)]
+    fn send_flow_control(&mut self) {
+        let mut ports = std::mem::take(&mut self.controls);
+        for port in ports.drain(..) {
+            send_flow_control(&mut self.context, port);
+        }
+        self.controls = ports;
     }
 
     #[inline(always)]
@@ -302,6 +334,12 @@ impl<B: Observer> Partition<B> {
             Mail::Credit { lane, ramp, .. } => {
                 if let Some(at) = self.context.ports.credit(port, lane, ramp, now) {
                     self.context.ports.ensure_wake(port, at, &mut self.context.out);
+                }
+            }
+            Mail::Release { lane, ramp, .. } => {
+                let flow = self.context.ports.flow.as_mut();
+                if let Some(at) = flow.and_then(|flow| flow.release(port, lane, ramp, now)) {
+                    self.context.out.control(at, port);
                 }
             }
             Mail::Published { epoch, output, blocks } => {
@@ -341,4 +379,5 @@ pub(crate) struct Parts {
     pub(crate) adapters: Vec<Adapter>,
     pub(crate) owners: Table<Owner>,
     pub(crate) ports: Ports,
+    pub(crate) switch_errors: Option<SwitchErrors>,
 }

@@ -28,7 +28,7 @@ use fabricsim_units::Time;
 
 pub use micropacket::{Data, Micropacket, WIRE_BITS, WIRE_BYTES};
 pub use receiver::{AckFields, Receiver};
-pub use retry::RetryState;
+pub use retry::{Failed, RetryState};
 pub use transmitter::{Sending, Transmitter};
 pub use window::{MAX_SEQUENCE_BITS, Window, WindowError};
 

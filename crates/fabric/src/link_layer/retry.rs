@@ -1,8 +1,9 @@
 use fabricsim_model::Random;
-use fabricsim_spec::{LinkParameters, LinkRetry};
+use fabricsim_spec::{LinkErrors, LinkParameters, LinkRetry, Links};
 use fabricsim_units::Time;
 
-/// Failures of micropackets in one direction of a link.
+/// Failures of micropackets in one direction of a link; or of bytes, where the link retransmits nothing and a packet with a failure is
+/// lost.
 ///
 /// Bits fail independently. The distance to the next micropacket that fails is drawn once and counted down, so that packets
 /// without errors cost a subtraction. The draws depend only on the packets of this direction, in their order.
@@ -15,22 +16,39 @@ pub struct RetryState {
     intact: u64,
     /// Bytes of data in a micropacket.
     data: u32,
-    round_trip: Time,
+    /// Delay of each failure; none if packets with failures are lost.
+    round_trip: Option<Time>,
+}
+
+/// Consequence of the failures of a packet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Failed {
+    /// Nothing failed.
+    Nothing,
+    /// As many micropackets were retransmitted, which took this time.
+    Retransmitted(u32, Time),
+    /// The packet is lost.
+    Lost,
 }
 
 impl RetryState {
     /// The errors of a direction of a link; `None` if it has none.
-    pub fn new(seed: u64, channel: u32, link: &LinkParameters, retry: &LinkRetry) -> Option<Self> {
+    pub fn new(seed: u64, channel: u32, link: &LinkParameters, links: &Links) -> Option<Self> {
         const LINK_ERRORS: u64 = 0x6c69_6e6b;
         if link.bit_error_rate <= 0.0 {
             return None;
         }
+        let LinkRetry { data, bits, .. } = links.retry;
+        let (data, bits, round_trip) = match links.errors {
+            LinkErrors::Retry => (data.0 as u32, bits, Some(links.retry.round_trip(link))),
+            LinkErrors::Lose => (1, 8, None),
+        };
         let mut state = Self {
             random: Random::new(seed, LINK_ERRORS, u64::from(channel)),
-            scale: 1.0 / (f64::from(retry.bits) * libm::log1p(-link.bit_error_rate)),
+            scale: 1.0 / (f64::from(bits) * libm::log1p(-link.bit_error_rate)),
             intact: 0,
-            data: retry.data.0 as u32,
-            round_trip: retry.round_trip(link),
+            data,
+            round_trip,
         };
         state.intact = state.draw();
         Some(state)
@@ -64,8 +82,13 @@ impl RetryState {
         failures
     }
 
-    /// Delay of each failure: the time from the start of a micropacket to the start of its repetition.
-    pub fn round_trip(&self) -> Time {
-        self.round_trip
+    /// Consequence of the failures of a packet of `bytes`, which is sent now.
+    #[inline]
+    pub fn send(&mut self, bytes: u32) -> Failed {
+        match (self.failures(bytes), self.round_trip) {
+            (0, _) => Failed::Nothing,
+            (failures, Some(round_trip)) => Failed::Retransmitted(failures, round_trip * u64::from(failures)),
+            (_, None) => Failed::Lost,
+        }
     }
 }

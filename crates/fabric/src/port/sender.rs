@@ -24,7 +24,7 @@ pub enum FarEnd {
 pub struct Sender {
     /// Time until which a packet occupies the link.
     pub busy_until: Time,
-    /// Time from which on a paced link carries nothing, although the packet still keeps it.
+    /// Time from which on a link that is paced or sends flow-control packets carries no data, although it may be busy.
     pub carried_until: Time,
     /// The earliest wake-up that is scheduled for this port; [`Time::MAX`] if none is.
     pub wake_at: Time,
@@ -39,7 +39,7 @@ pub struct Sender {
     pub sink_credit_delay: Time,
     /// Number of the limited sink at the far end, if there is one.
     pub sink: u32,
-    /// Number of the link's errors, if it has any: in [`Ports::retries`].
+    /// Number of the link's errors in [`Ports::retries`]; [`crate::flow_control::NO_ERRORS`] if it has none and sends flow-control packets.
     pub retry: u32,
     /// Number of this direction of the link in the whole fabric.
     pub channel: u32,
@@ -58,13 +58,15 @@ pub struct Sender {
     pub last_lane: Vl,
     /// True if some lane has a packet that waits for credits.
     pub starving: bool,
+    /// True if it sends flow-control packets: then the link is busy for longer than it carries data.
+    pub is_controlled: bool,
 }
 
 impl Sender {
     /// The time at which the transmission in progress ends on a link that is busy until `busy_until`: by [`Sender::busy_until`], or as
     /// [`Sender::fail`] has returned it.
     pub fn transmitting_until(&self, busy_until: Time) -> Time {
-        if self.is_paced() { self.carried_until } else { busy_until }
+        if self.is_paced() || self.is_controlled { self.carried_until } else { busy_until }
     }
 
     /// True if the switch sends the units of a packet at longer intervals than the link needs.

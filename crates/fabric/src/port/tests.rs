@@ -41,6 +41,7 @@ fn sender(last_lane: u8) -> Sender {
         stalled_lane: Vl(0),
         last_lane: Vl(last_lane),
         starving: false,
+        is_controlled: false,
     }
 }
 
@@ -57,6 +58,7 @@ fn ports(free: &[[u32; LANES]], last: &[u8], selection: Selection) -> Ports {
         lanes: Table::new(free.iter().flatten().map(lane).collect()),
         whole: Table::new(Vec::new()),
         lane_count: LANES,
+        flow: None,
         ramps: RampPool::new(64),
         sinks: Table::new(Vec::new()),
         retries: Table::new(Vec::new()),

@@ -123,7 +123,7 @@ impl Switch {
             self.enqueue_sole::<OPTIONAL_FEATURES, R, B, O>(context, output);
         } else if state.inputs.is_empty()
             && sender.busy_until <= context.now
-            && !(OPTIONAL_FEATURES && input == output)
+            && !(OPTIONAL_FEATURES && (input == output || self.lifetimes.is_some()))
         {
             state.sole = packet;
             state.sole_input = input as u16;

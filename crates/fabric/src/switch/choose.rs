@@ -66,6 +66,12 @@ impl Switch {
             // Another packet has come to the head of its queue since.
             self.enqueue_sole::<OPTIONAL_FEATURES, R, B, O>(context, output);
         }
+        if OPTIONAL_FEATURES && self.lifetimes.is_some() {
+            self.discard_expired(context, output);
+            if self.outputs[output].inputs.is_empty() {
+                return;
+            }
+        }
         if OPTIONAL_FEATURES && self.failures.is_some() {
             self.discard_without_route(context, output);
             if self.outputs[output].inputs.is_empty() {
@@ -123,6 +129,12 @@ impl Switch {
         let (packet, input) = (state.sole, state.sole_input);
         let in_port = self.first_port + u32::from(input);
         let port = self.first_port + output as u32;
+        if OPTIONAL_FEATURES && context.ports.senders[port as usize].busy_until > context.now {
+            // A flow-control packet has taken the link in this time step.
+            self.enqueue_sole::<OPTIONAL_FEATURES, R, B, O>(context, output);
+            self.dirty.set_as::<OPTIONAL_FEATURES>(output);
+            return;
+        }
         let slot = &context.arena[packet];
         let lane = slot.lane;
         let readable_at = context.ports.receivers[in_port as usize].readable_at;

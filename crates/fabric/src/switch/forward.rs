@@ -20,7 +20,7 @@ impl Switch {
         packet: u32,
         out_lane: Vl,
     ) {
-        let QueuePosition { input, lane, output, .. } = position;
+        let QueuePosition { input, lane, output, queue, .. } = position;
         let next = context.arena[packet].next;
         self.dequeue::<OPTIONAL_FEATURES>(position, next);
         let more = !self.outputs[output].inputs.is_empty();
@@ -29,7 +29,11 @@ impl Switch {
             self.expose::<OPTIONAL_FEATURES, R, B, O>(context, input, lane, next);
         }
         if OPTIONAL_FEATURES && self.head_delay.is_some() && next != NONE {
-            self.delay_head(context, position.queue, next);
+            self.delay_head(context, queue, next);
+        }
+        if OPTIONAL_FEATURES && self.lifetimes.is_some() && next != NONE {
+            let output = context.arena[next].hop.port.index();
+            self.begin_lifetime(context, (queue, output), next);
         }
     }
 
@@ -52,8 +56,11 @@ impl Switch {
         let (bytes, blocks, waited_for) = (slot.packet.bytes, slot.blocks, slot.hop.lanes.first);
         let by_age = OPTIONAL_FEATURES
             && self.aging.as_mut().is_some_and(|aging| aging.send(&mut slot.packet.age, position));
-        let lost =
+        let mut lost =
             if OPTIONAL_FEATURES && self.failures.is_some() { self.loss_cause(output, input) } else { None };
+        if OPTIONAL_FEATURES && self.lifetimes.is_some() {
+            lost = self.expired(output, out_lane).or(lost);
+        }
         if OPTIONAL_FEATURES && lost.is_none() {
             let grant = Grant {
                 input: context.ports.receivers[in_port as usize].channel,
@@ -87,15 +94,29 @@ impl Switch {
         let late =
             if watched { self.mark(context, (output, out_lane), (input, lane), packet) } else { Time::ZERO };
         if !(OPTIONAL_FEATURES && self.unstage(context, position, (bytes, blocks), byte_time)) {
-            return_space(context, in_port, lane, (byte_time, late), (bytes, blocks));
+            return_space::<OPTIONAL_FEATURES, R, B, O>(
+                context,
+                in_port,
+                lane,
+                (byte_time, late),
+                (bytes, blocks),
+            );
         }
         let end = if let Some(cause) = lost {
             context.out.discard(packet, cause);
             context.now
         } else {
-            transmit::<OPTIONAL_FEATURES, R, B, O>(context, port, packet, (bytes, blocks), out_lane, more)
+            let end = transmit::<OPTIONAL_FEATURES, R, B, O>(
+                context,
+                port,
+                packet,
+                (bytes, blocks),
+                out_lane,
+                more,
+            );
+            context.ports.receivers[in_port as usize].occupy(end);
+            end
         };
-        context.ports.receivers[in_port as usize].occupy(end);
         if OPTIONAL_FEATURES && self.head_delay.is_some() {
             self.leave_queue(queue, end);
         }

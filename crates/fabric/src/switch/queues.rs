@@ -129,6 +129,10 @@ impl Switch {
         let first = self.queues[self.layout.queue(input, lane, output)].push(&mut context.arena, packet);
         if first {
             self.set_request::<OPTIONAL_FEATURES>(output, input, lane);
+            if OPTIONAL_FEATURES && self.lifetimes.is_some() {
+                let queue = self.layout.queue(input, lane, output);
+                self.begin_lifetime(context, (queue, output), packet);
+            }
         }
         first
     }

@@ -194,23 +194,24 @@ impl Switch {
         let state = &mut staging.inputs[input];
         state.reads.occupy(&mut state.readable_at, end);
         state.last_lane = lane.0;
-        return_space(context, in_port, lane, (byte_time, Time::ZERO), (bytes, blocks));
+        return_space::<true, R, B, O>(context, in_port, lane, (byte_time, Time::ZERO), (bytes, blocks));
         self.offer::<OPTIONAL_FEATURES, R, B, O>(context, position, packet);
     }
 
-    /// The input buffer of `port` must be checked again. True if the switch has to settle, and had not until now.
+    /// The input buffer of `port`, or its output, must be checked again. True if the switch has to settle, and had not until now.
     #[inline]
     pub fn look(&mut self, port: u32, time: Time) -> bool {
         let input = (port - self.first_port) as usize;
-        let Some(staging) = &mut self.staging else { return false };
-        let state = &mut staging.inputs[input];
-        if state.look_at != time {
-            return false;
-        }
-        state.look_at = Time::MAX;
         let settled = self.is_settled();
-        self.moves.set(input);
-        settled
+        self.look_for_deadline(input, time);
+        if let Some(staging) = &mut self.staging {
+            let state = &mut staging.inputs[input];
+            if state.look_at == time {
+                state.look_at = Time::MAX;
+                self.moves.set(input);
+            }
+        }
+        settled && !self.is_settled()
     }
 
     /// Moves what can be moved from the input buffers that are to be looked at, if there are any.

@@ -90,6 +90,7 @@ macro_rules! plain_events {
             #[inline]
             injected(now: Time, packet: &Packet);
             lost(now: Time, packet: &Packet, cause: LossCause);
+            lost_at(now: Time, port: u32, lane: Vl, cause: LossCause);
             #[inline]
             stalled(port: u32, lane: Vl, start: Time, end: Time);
             #[inline]
@@ -97,6 +98,7 @@ macro_rules! plain_events {
             #[inline]
             blocked(port: u32, lane: Vl, start: Time, end: Time);
             retried(now: Time, port: u32, lane: Vl, times: u32);
+            flow_controlled(now: Time, port: u32, packets: u32);
             marked(now: Time, port: u32, lane: Vl, packet: &Packet);
             answered(now: Time, stream: u16, created: Time);
             iterated(job: u16, iteration: u32, start: Time, end: Time, bytes: u64);

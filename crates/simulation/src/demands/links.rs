@@ -2,6 +2,7 @@
 
 use fabricsim_engine::Prepared;
 use fabricsim_model::Table;
+use fabricsim_spec::{LinkErrors, Links};
 use fabricsim_topology::LinkClass;
 use fabricsim_units::HostId;
 
@@ -35,10 +36,11 @@ pub(super) fn table(prepared: &Prepared) -> Table {
         LinkClass::Plain => "plain".to_owned(),
     };
     let mut classes: Vec<String> = ports.clone().map(class).collect();
-    let retry = &prepared.experiment.links.retry;
+    let Links { errors, retry, .. } = &prepared.experiment.links;
     let rate = |port: u32| {
         let link = &graph.links[(port / 2) as usize].parameters;
-        link.rate.as_gbps() * retry.throughput(link)
+        let carried = if *errors == LinkErrors::Retry { retry.throughput(link) } else { 1.0 };
+        link.rate.as_gbps() * carried
     };
     let mut rates: Vec<f64> = ports.map(rate).collect();
     if let Some(sink) = sink_rate(prepared) {

@@ -1,5 +1,6 @@
 //! Packets and credits.
 
+use fabricsim_spec::LinkErrors;
 use serde_json::Value;
 
 use super::{Failure, Seen, ensure};
@@ -46,11 +47,24 @@ pub fn losses(seen: &Seen) -> Result<(), Failure> {
     ensure("losses are counted", by_transports == at_hosts, || {
         format!("{at_hosts} lost at hosts, {invariants}")
     })?;
-    let failed = lost.link_failed + lost.switch_failed + lost.no_route;
+    let failed = lost.by_failures();
     let experiment = &seen.prepared.experiment;
     let may_fail = !experiment.faults.plan.is_empty();
     ensure("losses have causes", lost.no_route == 0 || experiment.subnet_manager.is_some(), || {
         format!("{} lost without a route", lost.no_route)
     })?;
-    ensure("losses have causes", failed == 0 || may_fail, || format!("{failed} lost without a failure"))
+    ensure("losses have causes", failed == 0 || may_fail, || format!("{failed} lost without a failure"))?;
+    let expired = lost.by_lifetimes();
+    let switch = &experiment.switch;
+    let may_expire = [
+        (lost.head_of_queue_lifetime, switch.head_of_queue_lifetime.is_some()),
+        (lost.vl_stalled, switch.vl_stall_count > 0),
+        (lost.switch_lifetime, switch.lifetime_limit.is_some()),
+    ];
+    let may_err =
+        [(lost.vcrc, experiment.links.errors == LinkErrors::Lose), (lost.icrc, switch.bit_error_rate > 0.0)];
+    let holds = may_err.into_iter().all(|(lost, may)| lost == 0 || may);
+    ensure("losses have causes", holds, || format!("{} lost without errors", lost.by_errors()))?;
+    let holds = may_expire.into_iter().all(|(lost, may)| lost == 0 || may);
+    ensure("losses have causes", holds, || format!("{expired} lost without a lifetime"))
 }

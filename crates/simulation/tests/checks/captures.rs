@@ -17,7 +17,10 @@ pub fn captured(text: &str, alone: &Outcome) -> Result<(), Failure> {
     ensure(CHECK, records.len() as u64 == report.packets, || format!("{} of {report:?}", records.len()))?;
     let wrong = records.iter().find(|record| {
         let packet = &record.packet;
-        let is_right = packet.icrc.is_some_and(|sum| sum.ok) && packet.vcrc.is_some_and(|sum| sum.ok);
+        let is_right = match &packet.fcp {
+            Some(fcp) => fcp.lpcrc.ok,
+            None => packet.icrc.is_some_and(|sum| sum.ok) && packet.vcrc.is_some_and(|sum| sum.ok),
+        };
         !is_right && packet.problem.is_none()
     });
     ensure(CHECK, wrong.is_none(), || format!("a checksum is wrong: {wrong:?}"))?;

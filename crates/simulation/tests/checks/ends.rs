@@ -38,7 +38,7 @@ pub fn emptied(seen: &Seen) -> Result<(), Failure> {
     })?;
     let limit = seen.prepared.experiment.run.drain_limit.unwrap_or_default();
     // Hosts may wait for ever for what was lost on the way.
-    if outcome.warnings.iter().any(|line| line.contains("lost with failed links")) {
+    if outcome.warnings.iter().any(|line| line.contains("packets that were lost")) {
         return Ok(());
     }
     ensure("an emptied run is empty", outcome.end < limit, || {

@@ -1,7 +1,9 @@
 //! Rates, buffers and errors of links.
 
 use super::Build;
-use super::space::{Dimension, Part};
+use super::space::Then::Idle;
+use super::space::When::Is;
+use super::space::{Dimension, Part, Rule};
 
 pub const PART: Part = Part {
     dimensions: &[
@@ -11,8 +13,9 @@ pub const PART: Part = Part {
         Dimension { name: "reads", choices: &["one", "two", "all"] },
         Dimension { name: "overhead", choices: &["none", "some"] },
         Dimension { name: "bit-errors", choices: &["none", "some", "many"] },
+        Dimension { name: "errors", choices: &["retry", "lose"] },
     ],
-    rules: &[],
+    rules: &[Rule { when: &[Is("bit-errors", &["none"]), Is("errors", &["lose"])], then: Idle }],
     write,
 };
 
@@ -44,6 +47,9 @@ fn write(build: &mut Build) {
         draft.key("bits", bits);
         draft.key("window", 65535);
         draft.text("delay", draw.time());
+    }
+    if build.is("errors", "lose") {
+        build.draft.set("[links]", "errors", "\"lose\"");
     }
     if build.is("failed", "one") {
         let name = first(build);

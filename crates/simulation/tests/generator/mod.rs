@@ -135,6 +135,8 @@ impl Case {
         draft.section("");
         draft.key("seed", draw.below(1000));
         let (unit, mtu) = host::sizes(&mut draw);
+        // Flow-control packets count blocks of 64 bytes.
+        let unit = if space.choice(&point, "flow_control") == "packets" { 64 } else { unit };
         topology::write(space, &point, &mut draw, &mut draft);
         let graph = graph(&draft);
         let mut build =

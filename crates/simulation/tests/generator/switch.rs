@@ -34,6 +34,10 @@ pub const PART: Part = Part {
         Dimension { name: "priority", choices: &["none", "last"] },
         Dimension { name: "vl_arbitration", choices: &["none", "tables"] },
         Dimension { name: "delays", choices: &["some", "none"] },
+        // Of packets in switches: longer than the run, or short enough to be over.
+        Dimension { name: "lifetime", choices: &["none", "long", "short"] },
+        Dimension { name: "switch-errors", choices: &["none", "some"] },
+        Dimension { name: "flow_control", choices: &["ideal", "packets"] },
     ],
     rules: &[
         // Two levels take the place of two classes.
@@ -73,6 +77,18 @@ pub const PART: Part = Part {
             when: &[Is("vl_arbitration", &["tables"]), IsNot("arbiter", &["round-robin"])],
             then: Refused("the tables decide between lanes"),
         },
+        Rule {
+            when: &[IsNot("lifetime", &["none"]), Is("allocation", &["separable"])],
+            then: Refused("not with `allocation = \"separable\"`"),
+        },
+        Rule {
+            when: &[Is("flow_control", &["packets"]), Is("allocation", &["separable"])],
+            then: Refused("\"packets\" is not for `allocation = \"separable\"`"),
+        },
+        Rule {
+            when: &[Is("flow_control", &["packets"]), IsNot("manager", &["none"])],
+            then: Refused("not with `switch.flow_control = \"packets\"`"),
+        },
         // A ladder of hops may get more lanes later, which the tables lack.
         Rule { when: &[Is("vl_arbitration", &["tables"]), Is("lane_policy", &["hops"])], then: Idle },
         Rule {
@@ -99,7 +115,9 @@ fn write(build: &mut Build) {
     };
     let classes = build.classes();
     build.draft.section("[switch]");
-    for key in ["queueing", "switching", "arbiter", "allocation", "send_when", "credit_return"] {
+    for key in
+        ["queueing", "switching", "arbiter", "allocation", "send_when", "credit_return", "flow_control"]
+    {
         let choice = build.choice(key);
         build.draft.text(key, choice);
     }
@@ -118,6 +136,14 @@ fn write(build: &mut Build) {
     }
     let (delays, staged) = (build.is("delays", "some"), build.is("queueing", "cioq"));
     let maximal = build.is("allocation", "maximal");
+    lifetimes(build);
+    if build.is("flow_control", "packets") {
+        let period = build.draw.range(20, 1_000);
+        build.draft.text("flow_control_period", format!("{period} ns"));
+    }
+    if build.is("switch-errors", "some") {
+        build.draft.key("bit_error_rate", "2e-5");
+    }
     let Build { draw, draft, unit, .. } = build;
     draft.text("flow_control_unit", format!("{unit} B"));
     let router_delay = if delays { draw.time() } else { "0 ns".to_owned() };
@@ -140,6 +166,27 @@ fn write(build: &mut Build) {
     }
     if build.is("vl_arbitration", "tables") {
         vl_arbitration(build, "[switch.vl_arbitration]");
+    }
+}
+
+fn lifetimes(build: &mut Build) {
+    let lifetime = build.choice("lifetime");
+    let Build { draw, draft, .. } = build;
+    let time = match lifetime {
+        "long" => (1, 60, "s"),
+        "short" => (100, 3_000, "ns"),
+        _ => return,
+    };
+    let mut draw_time = || format!("{} {}", draw.range(time.0, time.1), time.2);
+    let (head, limit) = (draw_time(), draw_time());
+    match draw.range(0, 2) {
+        0 => draft.text("head_of_queue_lifetime", head),
+        1 => draft.text("lifetime_limit", limit),
+        _ => {
+            draft.text("head_of_queue_lifetime", head);
+            draft.text("lifetime_limit", limit);
+            draft.key("vl_stall_count", draw.range(0, 7));
+        }
     }
 }
 

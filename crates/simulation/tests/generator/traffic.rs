@@ -47,7 +47,8 @@ pub const PART: Part = Part {
         },
         Rule {
             when: &[Is("response", &["other-class"]), Is("classes", &["one"])],
-            then: Refused("service classes are 0 to 0"),
+            // Service classes, or levels with `engine = "torus-2QoS"`.
+            then: Refused("are 0 to 0"),
         },
         Rule {
             when: &[Is("pattern", &["group-offset"]), IsNot("topology", &["dragonfly", "megafly"])],

@@ -1,7 +1,7 @@
 //! Subnet managers: what does not depend on the network.
 
 use super::Found;
-use crate::{Algorithm, Allocation, Experiment, PathChoice, Queueing};
+use crate::{Algorithm, Allocation, Experiment, FlowControlBy, PathChoice, Queueing};
 
 /// Most managers: priorities are 0 to 15.
 const MOST: usize = 16;
@@ -25,6 +25,9 @@ pub(super) fn check(experiment: &Experiment) -> Result<(), Found> {
     }
     if experiment.switch.allocation == Allocation::Separable {
         return wrong("", "not with `switch.allocation = \"separable\"`: use \"maximal\"");
+    }
+    if experiment.switch.flow_control == FlowControlBy::Packets {
+        return wrong("", "not with `switch.flow_control = \"packets\"`: use \"ideal\"");
     }
     if experiment.switch.queueing == Queueing::Cioq {
         return wrong("", "not with `switch.queueing = \"cioq\"`: use \"fifo\" or \"voq\"");

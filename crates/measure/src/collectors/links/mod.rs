@@ -2,6 +2,7 @@
 
 mod tables;
 
+use fabricsim_model::LossCause;
 use fabricsim_units::{Time, Vl};
 
 use crate::collectors::{Collector, NoKeys, ResultTable, Timeline};
@@ -22,10 +23,30 @@ pub(crate) struct Links {
     pub(crate) counters: Vec<[u64; 4]>,
     /// Micropackets that failed and were retransmitted; empty as long as there were none.
     retries: Vec<u64>,
+    /// Packets that switches discarded instead of sending them; empty as long as there were none.
+    discarded: Vec<u64>,
+    /// Packets that arrived at the other end with a bit error and were lost; empty as long as there were none.
+    damaged: Vec<u64>,
+    /// Flow-control packets of each port, at its first lane; empty as long as there were none.
+    flow_control: Vec<u64>,
     series: Option<Series>,
     /// Every transmission from now on that ends by then lies within the window, and only its counters take it. Zero if
     /// that is not known.
     inside_until: Time,
+}
+
+/// Adds `times` at `place` of a column of `length` rows, which is empty as long as all are zero.
+fn count(column: &mut Vec<u64>, (place, length): (usize, usize), times: u64) {
+    column.resize(length, 0);
+    column[place] += times;
+}
+
+/// Adds the rows of another column, either of which may be empty.
+fn merge(mine: &mut Vec<u64>, theirs: &[u64]) {
+    if !theirs.is_empty() {
+        mine.resize(theirs.len(), 0);
+        mine.iter_mut().zip(theirs).for_each(|(mine, theirs)| *mine += theirs);
+    }
 }
 
 /// Picoseconds busy and stalled per sending port (all lanes) and bin, over the whole run.
@@ -129,6 +150,9 @@ impl Collector for Links {
             lanes,
             counters: vec![[0; 4]; ports * lanes],
             retries: Vec::new(),
+            discarded: Vec::new(),
+            damaged: Vec::new(),
+            flow_control: Vec::new(),
             series,
             inside_until: Time::ZERO,
         }
@@ -174,17 +198,31 @@ impl Collector for Links {
 
     fn retried(&mut self, timeline: &mut Timeline, now: Time, port: u32, lane: Vl, times: u32) {
         if timeline.window.contains(now) {
-            self.retries.resize(self.counters.len(), 0);
             let place = self.place(port, lane);
-            self.retries[place] += u64::from(times);
+            count(&mut self.retries, (place, self.counters.len()), u64::from(times));
+        }
+    }
+
+    fn flow_controlled(&mut self, timeline: &mut Timeline, now: Time, port: u32, packets: u32) {
+        if timeline.window.contains(now) {
+            let place = self.place(port, Vl(0));
+            count(&mut self.flow_control, (place, self.counters.len()), packets.into());
+        }
+    }
+
+    fn lost_at(&mut self, timeline: &mut Timeline, now: Time, port: u32, lane: Vl, cause: LossCause) {
+        if timeline.window.contains(now) {
+            let place = (self.place(port, lane), self.counters.len());
+            let column = if cause == LossCause::Vcrc { &mut self.damaged } else { &mut self.discarded };
+            count(column, place, 1);
         }
     }
 
     fn merge(&mut self, other: &Self) {
-        if !other.retries.is_empty() {
-            self.retries.resize(self.counters.len(), 0);
-            self.retries.iter_mut().zip(&other.retries).for_each(|(mine, theirs)| *mine += theirs);
-        }
+        merge(&mut self.retries, &other.retries);
+        merge(&mut self.discarded, &other.discarded);
+        merge(&mut self.damaged, &other.damaged);
+        merge(&mut self.flow_control, &other.flow_control);
         for (mine, theirs) in self.counters.iter_mut().zip(&other.counters) {
             if *theirs != [0; 4] {
                 mine.iter_mut().zip(theirs).for_each(|(mine, theirs)| *mine += theirs);

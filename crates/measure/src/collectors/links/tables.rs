@@ -13,7 +13,8 @@ pub(super) fn links(links: &Links, input: &TableInput<'_>) -> Table {
         .filter(|place| {
             let of_port = &links.counters[place - place % links.lanes..][..links.lanes];
             let unused = of_port.iter().all(|counters| *counters == [0; 4]);
-            links.counters[*place] != [0; 4] || (unused && place % links.lanes == 0)
+            let discards = links.discarded.get(*place).is_some_and(|&discarded| discarded > 0);
+            links.counters[*place] != [0; 4] || discards || (unused && place % links.lanes == 0)
         })
         .collect();
     let names = &input.names.ports;
@@ -41,9 +42,20 @@ pub(super) fn links(links: &Links, input: &TableInput<'_>) -> Table {
     let text =
         "Fraction of the measurement in which the idle port had a packet of the lane, but no credits for it";
     table.real("stalled", "fraction", text, fraction(STALLED));
-    let retries = shown.iter().map(|&place| links.retries.get(place).copied().unwrap_or(0) as i64).collect();
+    let rare = |column: &[u64]| {
+        shown.iter().map(|&place| column.get(place).copied().unwrap_or(0) as i64).collect::<Vec<_>>()
+    };
     let text = "Micropackets of the packets whose sending began in the measurement that failed and were retransmitted";
-    table.whole("retries", "", text, retries);
+    table.whole("retries", "", text, rare(&links.retries));
+    let text = "Packets that the switch discarded in the measurement instead of sending them, because their time was over or the lane was stalled";
+    table.whole("discarded", "", text, rare(&links.discarded));
+    let text =
+        "Packets that arrived at the other end in the measurement with a bit error and were lost (VCRC)";
+    table.whole("damaged", "", text, rare(&links.damaged));
+    let of_port =
+        |&place: &usize| links.flow_control.get(place - place % links.lanes).copied().unwrap_or(0) as i64;
+    let text = "Flow-control packets that the port sent in the measurement, for all lanes together";
+    table.whole("flow_control", "", text, shown.iter().map(of_port).collect());
     input.recorder.collectors.columns(input, &Rows::Links(&shown), &mut table);
     table
 }

@@ -1,0 +1,27 @@
+use fabricsim_model::{Packet, Random};
+
+/// Bit errors in switches. A switch computes the VCRC of a packet anew as it sends it, so only the receiving adapter finds them, by the
+/// ICRC; whether there is one is drawn there, for all switches together.
+#[derive(Clone, Debug)]
+pub(crate) struct SwitchErrors {
+    seed: u64,
+    /// Logarithm of the chance that a byte passes a switch unchanged.
+    intact: f64,
+}
+
+impl SwitchErrors {
+    /// Errors at a bit error rate; `None` if that is zero.
+    pub(crate) fn new(seed: u64, bit_error_rate: f64) -> Option<Self> {
+        (bit_error_rate > 0.0).then(|| Self { seed, intact: 8.0 * libm::log1p(-bit_error_rate) })
+    }
+
+    /// True if a packet was damaged in one of the switches that it has passed. The draw depends on the packet alone, not on the order of
+    /// arrivals.
+    pub(crate) fn damage(&self, packet: &Packet) -> bool {
+        const SWITCH_ERRORS: u64 = 0x7377_6572;
+        let identity = u64::from(packet.source.0) << 32 | u64::from(packet.sequence);
+        let mut random = Random::new(self.seed, SWITCH_ERRORS ^ packet.injected.0 << 32, identity);
+        let bytes = f64::from(packet.bytes) * f64::from(packet.hops);
+        random.unit() > libm::exp(bytes * self.intact)
+    }
+}
