@@ -99,6 +99,11 @@ class Result:
         return self.table("router_dimensions")
 
     @property
+    def port_counters(self) -> pd.DataFrame:
+        """A row for each port: its counters by their names in InfiniBand, with `measure.port_counters`."""
+        return self.table("port_counters")
+
+    @property
     def messages(self) -> pd.DataFrame:
         """A row for each entry of the traffic list: completion times of its messages, with a transport."""
         return self.table("messages")

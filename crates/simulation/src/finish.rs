@@ -11,7 +11,7 @@ use crate::control::{Control, Phase};
 use crate::outcome::{Invariants, Outcome, Status};
 use crate::plan::Run;
 use crate::recording::{self, Recording};
-use crate::{nodes, subnet, transports};
+use crate::{nodes, port_counters, subnet, transports};
 
 impl<P: Deref<Target = Prepared>, B: Recording> Run<P, B> {
     /// Ends the run now, and with it a measurement that has not ended. A run that has not come to its end is
@@ -32,6 +32,7 @@ impl<P: Deref<Target = Prepared>, B: Recording> Run<P, B> {
         let managed = self.session.subnet();
         let mut warnings = self.warnings(status, &totals);
         warnings.extend(managed.iter().flat_map(subnet::warnings));
+        let length = self.window.map_or(end, |(from, to)| to.min(end).saturating_sub(from));
         let credits = self.session.engine().check_credits();
         let measured = self.measured(end);
         let names = recording::names(&self.prepared);
@@ -49,6 +50,9 @@ impl<P: Deref<Target = Prepared>, B: Recording> Run<P, B> {
         tables.extend(transports::table(&transports, &names.hosts));
         if let Some(report) = &managed {
             tables.push(subnet::table(&report.sweeps));
+        }
+        if prepared.experiment.measure.port_counters {
+            tables.push(port_counters::table(&prepared, &tables, (end, length)));
         }
         tables.push(nodes::table(&prepared.graph));
         Outcome {

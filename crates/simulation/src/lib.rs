@@ -14,6 +14,7 @@ mod nodes;
 mod opensm;
 mod outcome;
 mod plan;
+mod port_counters;
 mod recording;
 mod refusals;
 mod routers;

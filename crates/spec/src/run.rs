@@ -95,6 +95,9 @@ pub struct Measure {
     /// Performance counters of every port of every switch, as the SeaStar router has them (Abts & Weisser, SC07, table 4):
     /// tables `router_ports` and `router_dimensions`. Their cycle is `switch.age.cycle`.
     pub router_counters: bool,
+    /// Counters of every port of every switch and adapter by their names in InfiniBand (`PortXmitData`, `PortXmitWait`, ...), as `perfquery`
+    /// prints them: table `port_counters`.
+    pub port_counters: bool,
     /// With a `transport` that orders: number of first events of its packets at hosts that are recorded one by one, for sequence
     /// charts (table `exchanges`), 0 to 1000000.
     #[schemars(range(min = 0, max = 1_000_000), extend("x-unit" = "events"))]
@@ -110,6 +113,7 @@ impl Default for Measure {
             congestion_fill: 0.5,
             congestion_interval: None,
             router_counters: false,
+            port_counters: false,
             exchanges: 0,
         }
     }

@@ -1051,6 +1051,10 @@ class Measure:
     SC07, table 4): tables `router_ports` and `router_dimensions`. Their cycle is `switch.age.cycle`. Default:
     false.
     """
+    port_counters: bool | None = None
+    """Counters of every port of every switch and adapter by their names in InfiniBand (`PortXmitData`,
+    `PortXmitWait`, ...), as `perfquery` prints them: table `port_counters`. Default: false.
+    """
     exchanges: int | None = None
     """With a `transport` that orders: number of first events of its packets at hosts that are recorded one by
     one, for sequence charts (table `exchanges`), 0 to 1000000. Range: from 0 to 1000000. Unit: events.
