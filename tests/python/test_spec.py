@@ -17,7 +17,7 @@ from jsonschema import Draft202012Validator
 
 import fabricsim as fs
 from fabricsim import spec
-from fabricsim.spec import sections
+from fabricsim.spec import traffic as traffic_module
 from fabricsim.spec.plain import to_plain
 
 SCHEMA: dict[str, Any] = json.loads((ROOT / "schema" / "experiment.schema.json").read_text())
@@ -107,7 +107,7 @@ def test_programs_are_those_of_the_schema() -> None:
 
 def test_patterns_are_those_of_the_schema() -> None:
     found = variants("Pattern")
-    assert set(get_args(sections.PatternName)) == {name for name, content in found.items() if content is None}
+    assert set(get_args(traffic_module.PatternName)) == {name for name, content in found.items() if content is None}
     tagged = {"to", "permutation", "hot-spot", "group-offset"}
     assert {name for name, content in found.items() if content is not None} == tagged
 

@@ -25,7 +25,7 @@ const fn module(name: &'static str, doc: &'static str, roots: &'static [&'static
 }
 
 /// A type belongs to the first module that reaches it.
-const MODULES: [Module; 9] = [
+const MODULES: [Module; 12] = [
     module(
         "transport",
         "Ordering and completeness of messages over a network that keeps no order.",
@@ -36,11 +36,10 @@ const MODULES: [Module; 9] = [
     module("faults", "Links and switches that fail while traffic flows.", &["Faults"]),
     module("subnet_manager", "InfiniBand's subnet manager in packets.", &["SubnetManager"]),
     module("jobs", "Jobs: parallel programs whose ranks wait for each other.", &["Job"]),
-    module(
-        "sections",
-        "Sections of an experiment.",
-        &["Links", "Switch", "Host", "Routing", "Traffic", "Run", "Measure", "Capture"],
-    ),
+    module("network", "Links, switches and hosts.", &["Links", "Switch", "Host"]),
+    module("routing", "Routing of packets.", &["Routing"]),
+    module("traffic", "Streams of messages, and partitions of hosts.", &["Traffic", "Partition"]),
+    module("measurement", "Phases of a run, and what is recorded.", &["Run", "Measure", "Capture"]),
     Module {
         name: "sweep",
         doc: "The points of a sweep, as they stand in the section `[sweep]` of an experiment file.",
@@ -132,20 +131,20 @@ mod tests {
 
     #[test]
     fn fields_have_type_default_range_and_unit() {
-        let sections = file("sections.py");
+        let network = file("network.py");
         let lanes =
             "    virtual_lanes: int | None = None\n    \"\"\"Virtual lanes (virtual channels) of every link";
-        assert!(sections.contains(lanes), "{sections}");
-        assert!(sections.contains("Range: from 1 to 16. Unit: lanes. Default: 1."), "{sections}");
-        assert!(sections.contains("    arbiter: Arbiter | None = None\n"), "{sections}");
-        assert!(sections.contains("    duration: str\n"), "{sections}");
+        assert!(network.contains(lanes), "{network}");
+        assert!(network.contains("Range: from 1 to 16. Unit: lanes. Default: 1."), "{network}");
+        assert!(network.contains("    arbiter: Arbiter | None = None\n"), "{network}");
+        assert!(file("measurement.py").contains("    duration: str\n"));
         assert!(file("sweep.py").contains("    scale: Scale = \"linear\"\n"));
     }
 
     #[test]
     fn required_fields_come_first_and_all_else_is_in_order() {
-        let sections = file("sections.py");
-        let traffic = &sections[sections.find("class Traffic:").unwrap()..];
+        let traffic = file("traffic.py");
+        let traffic = &traffic[traffic.find("class Traffic:").unwrap()..];
         let place = |field: &str| traffic.find(&format!("\n    {field}: ")).unwrap();
         assert!(place("pattern") < place("message") && place("message") < place("name"));
         assert!(place("name") < place("sources") && place("packet_load") < place("response"));
@@ -158,9 +157,9 @@ mod tests {
             assert!(topologies.contains(&format!("\nclass {class}:\n")), "{class}");
         }
         assert!(topologies.contains("    kind: ClassVar[str] = \"fat-tree\"\n"));
-        let sections = file("sections.py");
-        assert!(sections.contains("\n    _content: ClassVar[str] = \"host\"\n    host: str\n"), "{sections}");
-        assert!(sections.contains("Pattern = PatternName | "));
+        let traffic = file("traffic.py");
+        assert!(traffic.contains("\n    _content: ClassVar[str] = \"host\"\n    host: str\n"), "{traffic}");
+        assert!(traffic.contains("Pattern = PatternName | "));
         assert!(file("congestion.py").contains("    cct: str | Mapping[str, Any] | None = None\n"));
         assert!(file("jobs.py").contains("Placement = PlacementName | Mapping[str, int]\n"));
     }

@@ -13,7 +13,7 @@ use fabricsim_routing::{Router, RoutingFunction};
 use fabricsim_spec::{Allocation, Experiment, Load, Queueing, SendWhen, Staging, VlArbitration, VlWeight};
 use fabricsim_topology::{Graph, Node};
 use fabricsim_units::{Bytes, HostId, LinkId, Rate, Time, Vl};
-use fabricsim_workload::{Source, StreamInfo};
+use fabricsim_workload::{Partitions, Source, StreamInfo};
 
 use crate::adapter::{
     Adapter, AdmissionGate, Chain, DatagramEndpoint, OrderingEndpoint, OrderingRules, PathChooser, Protocol,
@@ -39,13 +39,15 @@ pub struct Assembly<'a> {
     pub sources: Vec<Source>,
     /// The streams of messages.
     pub streams: &'a [StreamInfo],
+    /// Partitions of InfiniBand, if there are others than the default one.
+    pub partitions: Option<Arc<Partitions>>,
 }
 
 pub(crate) fn assemble<B: Observer>(
     assembly: Assembly<'_>,
     mut observer: impl FnMut() -> B,
 ) -> (Vec<Partition<B>>, Directory) {
-    let Assembly { experiment, graph, router, sources, streams } = assembly;
+    let Assembly { experiment, graph, router, sources, streams, partitions: keys } = assembly;
     let cut = Cut::new(graph, experiment.run.partitions);
     let places = places(graph, &cut);
     let directory = places::directory(graph, &cut, &places);
@@ -75,6 +77,7 @@ pub(crate) fn assemble<B: Observer>(
                 vl_tables: experiment.switch.vl_arbitration.as_ref().map(vl_tables),
                 vl_tables_of_hosts: experiment.host.vl_arbitration.as_ref().map(vl_tables),
                 classes: &classes,
+                keys: keys.as_ref(),
                 transport: transport.as_ref(),
             };
             let parts = entities(&common, places, ports, &mut sources);
@@ -144,6 +147,7 @@ struct Common<'a> {
     /// The service class of each stream.
     classes: &'a Arc<[u8]>,
     transport: Option<&'a Arc<OrderingRules>>,
+    keys: Option<&'a Arc<Partitions>>,
 }
 
 fn entities(common: &Common<'_>, places: &[PortPlan], ports: Ports, sources: &mut [Option<Source>]) -> Parts {
@@ -155,6 +159,7 @@ fn entities(common: &Common<'_>, places: &[PortPlan], ports: Ports, sources: &mu
         owners: Table::new(Vec::new()),
         ports,
         switch_errors: SwitchErrors::new(experiment.seed, experiment.switch.bit_error_rate),
+        partitions: common.keys.map(Arc::clone),
     };
     for (port, place, own) in numbered(places) {
         match place.node {

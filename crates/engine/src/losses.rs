@@ -26,6 +26,8 @@ pub struct Losses {
     pub vcrc: u64,
     /// Lost at their receiver, which found a bit error of a switch.
     pub icrc: u64,
+    /// Lost at their receiver, which is not in their partition.
+    pub p_key: u64,
 }
 
 impl Losses {
@@ -42,6 +44,7 @@ impl Losses {
             LossCause::SwitchLifetime => &mut self.switch_lifetime,
             LossCause::Vcrc => &mut self.vcrc,
             LossCause::Icrc => &mut self.icrc,
+            LossCause::PartitionKey => &mut self.p_key,
         } += 1;
     }
 
@@ -57,6 +60,7 @@ impl Losses {
             switch_lifetime,
             vcrc,
             icrc,
+            p_key,
         } = other;
         self.transport_loss += transport_loss;
         self.lifetime += lifetime;
@@ -68,6 +72,7 @@ impl Losses {
         self.switch_lifetime += switch_lifetime;
         self.vcrc += vcrc;
         self.icrc += icrc;
+        self.p_key += p_key;
     }
 
     /// Those that reached their receiver's port, which did not accept them.
@@ -92,7 +97,7 @@ impl Losses {
 
     /// Those lost in the network, and not by the draw or the lifetime of a transport.
     pub const fn in_network(&self) -> u64 {
-        self.by_failures() + self.by_lifetimes() + self.by_errors()
+        self.by_failures() + self.by_lifetimes() + self.by_errors() + self.p_key
     }
 
     /// The sum over all causes.

@@ -116,6 +116,7 @@ impl Prepared {
             router: Arc::clone(&self.router),
             sources: self.workload.sources.clone(),
             streams: &self.workload.streams,
+            partitions: self.workload.partitions.clone(),
         };
         Engine::new(assembly, observer)
     }

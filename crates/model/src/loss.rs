@@ -21,4 +21,6 @@ pub enum LossCause {
     Vcrc,
     /// Its receiver found a bit error of a switch.
     Icrc,
+    /// Its receiver is not in its partition.
+    PartitionKey,
 }

@@ -74,6 +74,9 @@ pub struct LostPackets {
     /// Packets lost at their receivers, which found bit errors of switches (`switch.bit_error_rate`).
     #[schemars(title = "lost by bit errors in switches (ICRC)")]
     pub icrc: u64,
+    /// Packets lost at receivers that are not in their partition (`partitions`).
+    #[schemars(title = "lost by P_Keys")]
+    pub p_key: u64,
 }
 
 impl From<Losses> for LostPackets {
@@ -89,6 +92,7 @@ impl From<Losses> for LostPackets {
             switch_lifetime,
             vcrc,
             icrc,
+            p_key,
         } = lost;
         Self {
             transport_loss,
@@ -101,6 +105,7 @@ impl From<Losses> for LostPackets {
             switch_lifetime,
             vcrc,
             icrc,
+            p_key,
         }
     }
 }

@@ -4,8 +4,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Capture, CongestionControl, Faults, Host, Job, LinkErrors, Links, Measure, Routing, RoutingEngine, Run,
-    SubnetManager, Sweep, Switch, Topology, Traffic, Transport, Tune,
+    Capture, CongestionControl, Faults, Host, Job, LinkErrors, Links, Measure, Partition, Routing,
+    RoutingEngine, Run, SubnetManager, Sweep, Switch, Topology, Traffic, Transport, Tune,
 };
 
 /// One experiment: a network, its traffic, and the measurement.
@@ -51,6 +51,9 @@ pub struct Experiment {
     /// Names for sets of hosts, each a list of host names, patterns with `*`, or other groups.
     #[serde(default)]
     pub groups: BTreeMap<String, Vec<String>>,
+    /// Partitions of an InfiniBand subnet, besides the default one.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub partitions: Vec<Partition>,
     /// Traffic. Every entry is a stream of messages on each of its sources.
     #[serde(default)]
     pub traffic: Vec<Traffic>,

@@ -20,6 +20,7 @@ mod link;
 mod locate;
 mod name;
 mod overrides;
+mod partition;
 mod range;
 mod read;
 mod routing;
@@ -54,6 +55,7 @@ pub use job::{
 };
 pub use link::{LinkErrors, LinkOverride, LinkParameters, LinkRetry, Links};
 pub use name::name;
+pub use partition::Partition;
 pub use range::{OutOfRange, out_of_range, range_in_words};
 pub use read::read;
 pub use routing::{Algorithm, LanePolicy, Load, PathChoice, Routing, RoutingEngine, Selection, Ties, Via};

@@ -54,6 +54,9 @@ pub struct Traffic {
     #[serde(default)]
     #[schemars(range(max = 15), extend("x-unit" = "1"))]
     pub service_class: u8,
+    /// Partition of its packets; by default the default partition. Its sources are members.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub partition: Option<String>,
     /// Size of a message: `"64 KiB"`, or a distribution.
     pub message: MessageSize,
     /// Time at which the sources start.

@@ -9,6 +9,7 @@ use crate::closed::{Closed, RequestResponse, Requests, Shared};
 use crate::error::ErrorLocation;
 use crate::injection::{self, Timing};
 use crate::job::{self, Job, JobInfo, NO_RANK, Rank};
+use crate::partitions::Partitions;
 use crate::pattern::{self, Draw, Plan};
 use crate::select::Selector;
 use crate::size::Sizes;
@@ -28,6 +29,8 @@ pub struct Workload {
     pub jobs: Vec<JobInfo>,
     /// Sources whose only destination would be themselves: they send nothing.
     pub silent: Vec<SilentSource>,
+    /// Partitions, if there are others than the default one.
+    pub partitions: Option<Arc<Partitions>>,
 }
 
 /// Description of a stream for tables.
@@ -46,6 +49,8 @@ pub struct StreamInfo {
     pub service_class: u8,
     /// Ordering of its packets.
     pub ordering: OrderingMode,
+    /// Number of the partition of its packets; none for the default partition.
+    pub partition: Option<u16>,
 }
 
 /// Kind of a stream.
@@ -93,6 +98,7 @@ pub fn build(experiment: &Experiment, hosts: &Hosts, file: &str) -> Result<Workl
         return Err(general("traffic", Problem::TooManyEntries(count)));
     }
     let selector = Selector::new(file, &hosts.names, &experiment.groups)?;
+    let partitions = Partitions::new(experiment, &selector, hosts.names.len())?;
     let mut of_host: Vec<Vec<MessageStream>> = vec![Vec::new(); hosts.names.len()];
     let mut streams = Vec::new();
     let mut responses = Vec::new();
@@ -101,7 +107,15 @@ pub fn build(experiment: &Experiment, hosts: &Hosts, file: &str) -> Result<Workl
     for (entry, traffic) in experiment.traffic.iter().enumerate() {
         let place = ErrorLocation { file, list: "traffic", entry };
         let ordering = traffic.ordering.unwrap_or(experiment.transport.mode);
-        let builder = Builder { seed: experiment.seed, hosts, selector: &selector, place, traffic, ordering };
+        let builder = Builder {
+            seed: experiment.seed,
+            hosts,
+            selector: &selector,
+            place,
+            traffic,
+            ordering,
+            partitions: partitions.as_ref(),
+        };
         let (info, sizes) = builder.add(&mut of_host, &mut silent)?;
         if let Some(response) = &traffic.response {
             let number = (experiment.traffic.len() + exchanges.len()) as u16;
@@ -120,6 +134,7 @@ pub fn build(experiment: &Experiment, hosts: &Hosts, file: &str) -> Result<Workl
         mean_bytes: f64::NAN,
         service_class: spec.service_class,
         ordering: experiment.transport.mode,
+        partition: None,
     }));
     let (jobs, infos): (Vec<Arc<Job>>, Vec<JobInfo>) = jobs.into_iter().unzip();
     let closing = Closing {
@@ -133,7 +148,9 @@ pub fn build(experiment: &Experiment, hosts: &Hosts, file: &str) -> Result<Workl
         Source::new(streams, closed)
     };
     let sources = of_host.into_iter().enumerate().map(source).collect();
-    Ok(Workload { sources, streams, jobs: infos, silent })
+    let partitions =
+        partitions.map(|known| Arc::new(known.with_streams(streams.iter().map(|stream| stream.partition))));
+    Ok(Workload { sources, streams, jobs: infos, silent, partitions })
 }
 
 fn response_info(
@@ -149,6 +166,7 @@ fn response_info(
         mean_bytes: exchange.responses.mean(),
         service_class: response.service_class,
         ordering: request.ordering,
+        partition: request.partition,
     }
 }
 
@@ -189,6 +207,7 @@ struct Builder<'a> {
     place: ErrorLocation<'a>,
     traffic: &'a Traffic,
     ordering: OrderingMode,
+    partitions: Option<&'a Partitions>,
 }
 
 impl Builder<'_> {
@@ -200,6 +219,7 @@ impl Builder<'_> {
         let stream = self.place.entry as u16;
         self.check_span()?;
         let sources = self.selector.select(&self.traffic.sources, &self.place.key("sources"))?.hosts;
+        let partition = self.partition(&sources)?;
         let sizes = Arc::new(Sizes::new(&self.traffic.message, &self.place, "")?);
         let Plan { draw, marks } = self.plan(&sources)?;
         let draw = Arc::new(draw);
@@ -230,6 +250,7 @@ impl Builder<'_> {
             mean_bytes: sizes.mean(),
             service_class: self.traffic.service_class,
             ordering: self.ordering,
+            partition,
         };
         Ok((info, sizes))
     }
@@ -276,6 +297,14 @@ impl Builder<'_> {
     fn plan(&self, sources: &[HostId]) -> Result<Plan, WorkloadError> {
         let &Self { seed, hosts, selector, place, traffic, .. } = self;
         pattern::plan(&pattern::PatternInput { place, seed, hosts, selector, traffic, sources })
+    }
+
+    fn partition(&self, sources: &[HostId]) -> Result<Option<u16>, WorkloadError> {
+        let (Some(partitions), Some(name)) = (self.partitions, &self.traffic.partition) else {
+            return Ok(None);
+        };
+        let found = partitions.of_sources(name, sources, &self.hosts.names);
+        found.map_err(|problem| self.place.error("partition", problem))
     }
 
     fn check_span(&self) -> Result<(), WorkloadError> {
@@ -345,6 +374,7 @@ message = '64 B'
             mean_bytes,
             service_class: 0,
             ordering: OrderingMode::None,
+            partition: None,
         };
         assert_eq!(workload.streams, [info("background", 4, 150.0), info("to", 3, 64.0)]);
         assert_eq!(workload.silent, [SilentSource { stream: 1, host: HostId(1) }]);

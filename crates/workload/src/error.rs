@@ -58,6 +58,14 @@ pub enum Problem {
         /// Number of hosts for which it stands.
         count: usize,
     },
+    /// A source that is no member of the partition of its packets.
+    #[error("{host} is no member of `{partition}`: leave it out of `sources`, or name it in the partition")]
+    NoMember {
+        /// The source.
+        host: String,
+        /// The partition.
+        partition: String,
+    },
     /// A bit pattern on a number of hosts that has no whole number of bits.
     #[error("`{pattern}` needs a number of hosts that is a power of two{}, not {hosts}", exponent(*.even))]
     PowerOfTwo {

@@ -16,6 +16,7 @@ mod error;
 mod injected;
 mod injection;
 mod job;
+mod partitions;
 mod pattern;
 mod programs;
 #[cfg(test)]
@@ -35,6 +36,7 @@ pub use closed::{Arrival, Event};
 pub use demand::Demand;
 pub use error::{Problem, WorkloadError};
 pub use job::JobInfo;
+pub use partitions::Partitions;
 pub use programs::{After, Program, Step};
 pub use select::{matches, select};
 pub use source::Source;

@@ -84,6 +84,7 @@ prop_compose! {
         let traffic = Traffic {
             name: String::new(), sources, destinations, pattern, self_flows, draw_per, injection, load, rate, slot, on, off,
             message, start: start.unwrap_or_default(), stop, messages, service_class: 0,
+            partition: None,
             window: window.map(|n| n.min(u64::from(u32::MAX)) as u32),
             response: response.map(|message| Response { message, service_class: 0, delay: Time::ZERO }),
             ordering: None, packet_load: None,

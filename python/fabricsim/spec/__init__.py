@@ -24,31 +24,22 @@ from fabricsim.spec.jobs import (
     NeighbourExchange,
     Program,
 )
-from fabricsim.spec.sections import (
+from fabricsim.spec.measurement import Capture, Measure, Run, SteadyState
+from fabricsim.spec.network import (
     Age,
     Bias,
-    Capture,
-    GroupOffset,
     Host,
-    HotSpot,
     LinkOverride,
     LinkParameters,
     LinkRetry,
     Links,
-    Measure,
-    Permutation,
-    Response,
-    Routing,
-    Run,
     Sink,
     Staging,
-    SteadyState,
     Switch,
-    To,
-    Traffic,
     VlArbitration,
     VlWeight,
 )
+from fabricsim.spec.routing import Routing
 from fabricsim.spec.subnet_manager import SubnetManager
 from fabricsim.spec.sweep import RandomPoints, Range
 from fabricsim.spec.topologies import (
@@ -70,6 +61,7 @@ from fabricsim.spec.topologies import (
     Xgft,
     Xpander,
 )
+from fabricsim.spec.traffic import GroupOffset, HotSpot, Partition, Permutation, Response, To, Traffic
 from fabricsim.spec.transport import OrderingMode, Transport, TransportTarget
 from fabricsim.spec.tuning import Tune, TuneConstraint, TuneObjective, TuneParameter, TuneReport, TuneScenario
 from fabricsim.spec.values import parse_assignment, split_values, toml_value
@@ -114,6 +106,7 @@ __all__ = [
     "Nscc",
     "OrderingMode",
     "ParkingLot",
+    "Partition",
     "Permutation",
     "PortCongestion",
     "Program",

@@ -17,10 +17,13 @@ from fabricsim.native import Overrides, bad_input, native, waited
 from fabricsim.spec.congestion import CongestionControl
 from fabricsim.spec.faults import Faults
 from fabricsim.spec.jobs import Job
+from fabricsim.spec.measurement import Capture, Measure, Run
+from fabricsim.spec.network import Host, Links, Switch
 from fabricsim.spec.plain import to_plain
-from fabricsim.spec.sections import Capture, Host, Links, Measure, Routing, Run, Switch, Traffic
+from fabricsim.spec.routing import Routing
 from fabricsim.spec.subnet_manager import SubnetManager
 from fabricsim.spec.topologies import Topology
+from fabricsim.spec.traffic import Partition, Traffic
 from fabricsim.spec.transport import Transport
 from fabricsim.spec.tuning import Tune
 from fabricsim.spec.values import override, put, require_text
@@ -76,6 +79,7 @@ class Experiment:
         faults: Faults | None = None,
         subnet_manager: SubnetManager | None = None,
         groups: Mapping[str, list[str]] | None = None,
+        partitions: Partition | list[Partition] | None = None,
         measure: Measure | None = None,
         capture: Capture | None = None,
         sweep: Mapping[str, Any] | None = None,
@@ -97,6 +101,7 @@ class Experiment:
             "faults": faults,
             "subnet_manager": subnet_manager,
             "groups": groups,
+            "partitions": [partitions] if isinstance(partitions, Partition) else partitions,
             "traffic": [traffic] if isinstance(traffic, Traffic) else traffic,
             "jobs": [jobs] if isinstance(jobs, Job) else jobs,
             "run": run,

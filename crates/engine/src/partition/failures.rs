@@ -128,18 +128,22 @@ impl<B: Observer> Partition<B> {
         self.lose(packet, LossCause::Vcrc, links);
     }
 
-    /// True if a packet that has arrived at a host was damaged in a switch.
+    /// The cause if a packet that has arrived at a host is lost there: it was damaged in a switch, or is of another partition.
     #[inline(never)]
-    pub(super) fn is_damaged(&self, packet: u32) -> bool {
+    pub(super) fn loss_on_arrival(&self, packet: u32) -> Option<LossCause> {
         let packet = &self.context.arena[packet].packet;
-        self.switch_errors.as_ref().is_some_and(|errors| errors.damage(packet))
+        if self.switch_errors.as_ref().is_some_and(|errors| errors.damage(packet)) {
+            return Some(LossCause::Icrc);
+        }
+        let is_admitted = self.partitions.as_ref().is_none_or(|partitions| partitions.admits(packet));
+        (!is_admitted).then_some(LossCause::PartitionKey)
     }
 
     /// Loses a packet that has arrived at a host.
     #[cold]
     #[inline(never)]
-    pub(super) fn lose_at_host(&mut self, port: u32, packet: u32, now: Time) {
-        self.lose_in_flight(port, packet, LossCause::Icrc, now);
+    pub(super) fn lose_at_host(&mut self, port: u32, packet: u32, cause: LossCause, now: Time) {
+        self.lose_in_flight(port, packet, cause, now);
     }
 
     /// Loses the packets that switches have discarded at this time step.

@@ -11,6 +11,7 @@ use fabricsim_fabric::{Arena, NONE, Outbox, PartitionContext, Ports, Rules, Swit
 use fabricsim_model::{ExtensionHeaders, Observer, Packet, PacketKind};
 use fabricsim_routing::{Router, RoutingFunction};
 use fabricsim_units::Time;
+use fabricsim_workload::Partitions;
 
 use crate::adapter::{Adapter, ArrivalFilter};
 use crate::calendar::{Calendar, Event, Kind};
@@ -57,15 +58,19 @@ pub(crate) struct Partition<B> {
     transported: bool,
     /// Sending ports whose links have failed.
     pub(crate) failed: FailedPorts,
+    /// True if hosts lose packets that arrive: because of errors, or of their partition.
+    refuses_arrivals: bool,
     /// Bit errors in switches, if there are any.
     switch_errors: Option<SwitchErrors>,
+    /// Partitions of InfiniBand, if there are any.
+    partitions: Option<Arc<Partitions>>,
     /// Ports whose flow control is due in the current time step.
     controls: Vec<u32>,
 }
 
 impl<B: Observer> Partition<B> {
     pub(crate) fn new(parts: Parts, routing: Arc<Router>, rules: Rules, observer: B) -> Self {
-        let Parts { switches, adapters, owners, ports, switch_errors } = parts;
+        let Parts { switches, adapters, owners, ports, switch_errors, partitions } = parts;
         let transported = adapters.iter().any(|adapter| adapter.ordering().is_some());
         let arrival_filter = adapters.iter().map(Adapter::arrival_filter).max().unwrap_or_default();
         let has_admission_control = adapters.iter().any(|adapter| adapter.chain.admission.is_some());
@@ -73,6 +78,7 @@ impl<B: Observer> Partition<B> {
         let has_optional_features = has_admission_control
             || has_errors
             || switch_errors.is_some()
+            || partitions.is_some()
             || switches.iter().any(Switch::has_optional_features);
         let published = Publisher::new(&routing, switches.iter().map(Switch::id));
         let (publisher, load_broadcast) =
@@ -112,7 +118,9 @@ impl<B: Observer> Partition<B> {
             accepted: Vec::new(),
             transported,
             failed: FailedPorts::default(),
+            refuses_arrivals: switch_errors.is_some() || partitions.is_some(),
             switch_errors,
+            partitions,
             controls: Vec::new(),
         }
     }
@@ -220,8 +228,11 @@ impl<B: Observer> Partition<B> {
 
     #[inline]
     fn deliver<const OPTIONAL_FEATURES: bool>(&mut self, port: u32, index: u32, time: u64) {
-        if OPTIONAL_FEATURES && self.switch_errors.is_some() && self.is_damaged(index) {
-            return self.lose_at_host(port, index, Time(time));
+        if OPTIONAL_FEATURES
+            && self.refuses_arrivals
+            && let Some(cause) = self.loss_on_arrival(index)
+        {
+            return self.lose_at_host(port, index, cause, Time(time));
         }
         if OPTIONAL_FEATURES && self.has_admission_control && !self.try_admit(port, index) {
             return;
@@ -380,4 +391,5 @@ pub(crate) struct Parts {
     pub(crate) owners: Table<Owner>,
     pub(crate) ports: Ports,
     pub(crate) switch_errors: Option<SwitchErrors>,
+    pub(crate) partitions: Option<Arc<Partitions>>,
 }

@@ -63,6 +63,10 @@ pub fn losses(seen: &Seen) -> Result<(), Failure> {
     ];
     let may_err =
         [(lost.vcrc, experiment.links.errors == LinkErrors::Lose), (lost.icrc, switch.bit_error_rate > 0.0)];
+    let may_refuse = !experiment.partitions.is_empty();
+    ensure("losses have causes", lost.p_key == 0 || may_refuse, || {
+        format!("{} lost without partitions", lost.p_key)
+    })?;
     let holds = may_err.into_iter().all(|(lost, may)| lost == 0 || may);
     ensure("losses have causes", holds, || format!("{} lost without errors", lost.by_errors()))?;
     let holds = may_expire.into_iter().all(|(lost, may)| lost == 0 || may);

@@ -289,7 +289,7 @@ fn write(build: &mut Build) {
     if build.is("lane_policy", "hops") {
         build.draft.text("lane_policy", "hops");
     } else if !has_levels
-        && build.draw.chance(if build.has_sl2vl || engine == "torus-2QoS" { 3 } else { 1 }, 4)
+        && build.draw.chance(if build.has_sl2vl || engine == "torus-2QoS" { 3 } else { 2 }, 4)
         && let Some(policy) = stated_policy(build, engine)
     {
         build.draft.text("lane_policy", policy);

@@ -107,10 +107,12 @@ fn write(build: &mut Build) {
     // The number of lanes by hops is that of the links of the longest route.
     let one = build.is("lanes", "one") && !build.is("lane_policy", "hops");
     let needed = if one { 1 } else { routing::lanes(build) };
-    let spare = (MOST_LANES / build.classes() / needed).min(3);
+    // Lane 15 is for the datagrams of a manager.
+    let most = if build.is("manager", "none") { MOST_LANES } else { MOST_LANES - 1 };
+    let spare = (most / build.classes() / needed).min(3);
     let lanes = match build.choice("lanes") {
         "spare" if spare > 1 => needed * build.draw.range(2, spare.into()) as u8,
-        "spare" if needed < MOST_LANES / build.classes() => needed + 1,
+        "spare" if needed < most / build.classes() => needed + 1,
         _ => needed,
     };
     let classes = build.classes();

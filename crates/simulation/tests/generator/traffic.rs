@@ -35,8 +35,14 @@ pub const PART: Part = Part {
         Dimension { name: "draw_per", choices: &["message", "packet"] },
         Dimension { name: "response", choices: &["none", "same-class", "other-class"] },
         Dimension { name: "span", choices: &["whole", "part", "messages"] },
+        // Of the first entry: all hosts accept its packets, or some do not.
+        Dimension { name: "partition", choices: &["default", "all", "limited"] },
     ],
     rules: &[
+        Rule { when: &[IsNot("partition", &["default"]), Is("entries", &["none"])], then: Idle },
+        // Who waits for an answer to what is lost waits for ever.
+        Rule { when: &[Is("partition", &["limited"]), IsNot("transport", &["none"])], then: Idle },
+        Rule { when: &[Is("partition", &["limited"]), IsNot("response", &["none"])], then: Idle },
         Rule {
             when: &[Is("injection", &["window"]), Is("response", &["none"])],
             then: Refused("the next message is created when a response arrives"),
@@ -85,9 +91,23 @@ fn write(build: &mut Build) {
         let (a, b) = (&hosts[first].name, &hosts[(first + 1) % hosts.len()].name);
         build.draft.key("some", format!("[\"{a}\", \"{b}\"]"));
     }
+    let partition = build.choice("partition");
+    if entries > 0 && partition != "default" {
+        build.draft.section("[[partitions]]");
+        build.draft.text("name", "first");
+        let key = build.draw.range(1, 32_766);
+        build.draft.key("key", key);
+        build.draft.key(if partition == "all" { "members" } else { "limited" }, "[\"*\"]");
+        if partition == "limited" && build.draw.chance(1, 2) {
+            build.draft.key("members", "[\"some\"]");
+        }
+    }
     for entry in 0..entries {
         let other = entry > 0;
         build.draft.section("[[traffic]]");
+        if !other && partition != "default" {
+            build.draft.text("partition", "first");
+        }
         build.draft.text("name", format!("entry {entry}"));
         pattern(build, other);
         injection(build, other);

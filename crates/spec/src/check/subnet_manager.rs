@@ -3,6 +3,9 @@
 use super::Found;
 use crate::{Algorithm, Allocation, Experiment, FlowControlBy, PathChoice, Queueing};
 
+/// Virtual lanes of data.
+const DATA_LANES: u8 = 15;
+
 /// Most managers: priorities are 0 to 15.
 const MOST: usize = 16;
 
@@ -31,6 +34,13 @@ pub(super) fn check(experiment: &Experiment) -> Result<(), Found> {
     }
     if experiment.switch.queueing == Queueing::Cioq {
         return wrong("", "not with `switch.queueing = \"cioq\"`: use \"fifo\" or \"voq\"");
+    }
+    if experiment.switch.virtual_lanes > DATA_LANES {
+        let message = format!(
+            "{} are not allowed with a subnet manager: lane 15 is for its datagrams, so give at most {DATA_LANES}",
+            experiment.switch.virtual_lanes
+        );
+        return Err(("switch.virtual_lanes".to_owned(), message));
     }
     if experiment.faults.reroute_after.is_some() {
         return Err((
@@ -73,6 +83,8 @@ mod tests {
             (&format!("{OPENSM}lmc = 8"), "subnet_manager.lmc: 8 is not allowed"),
             (&format!("{OPENSM}timeout = \"0 s\""), "subnet_manager.timeout: 0"),
             (&format!("{OPENSM}nodes = [\"a\"]"), ""),
+            (&format!("switch.virtual_lanes = 16\n{OPENSM}"), "switch.virtual_lanes: 16 are not allowed"),
+            (&format!("switch.virtual_lanes = 15\n{OPENSM}"), ""),
             (&OPENSM.replace("[subnet", "paths = \"in-turn\"\n[subnet"), "routing.paths: hosts have one LID"),
             (&OPENSM.replace("[subnet", "lmc = 1\n[subnet"), "routing.lmc: a subnet manager assigns"),
             (&format!("{}lmc = 1", OPENSM.replace("[subnet", "paths = \"hashed\"\n[subnet")), ""),
