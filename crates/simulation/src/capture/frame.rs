@@ -1,5 +1,7 @@
 //! InfiniBand packets that stand for simulated ones.
 
+use std::sync::Arc;
+
 use fabricsim_model::{ExtensionHeaders, Packet, PacketKind};
 use fabricsim_protocols::ordering::{Header, Kind, Reason};
 use fabricsim_units::{HostId, Vl};
@@ -9,6 +11,7 @@ use fabricsim_wire::headers::{
 use fabricsim_wire::ids::{Lid, Msn, PKey, Qpn, Sl};
 use fabricsim_wire::packet::{self, ICRC_LEN, VCRC_LEN};
 use fabricsim_wire::{Psn, Record};
+use fabricsim_workload::Partitions;
 
 /// Longest packet that LRH can express, from LRH to VCRC: 2047 words of 4 bytes and VCRC.
 pub(super) const LONGEST: u32 = 2047 * 4 + VCRC_LEN as u32;
@@ -18,7 +21,8 @@ pub(super) const LONGEST: u32 = 2047 * 4 + VCRC_LEN as u32;
 pub(super) struct Framer {
     /// LID of each host.
     lids: Vec<Lid>,
-    /// Lanes of a service class.
+    /// Partitions, if there are others than the default one.
+    partitions: Option<Arc<Partitions>>,
     buffer: Vec<u8>,
 }
 
@@ -33,7 +37,12 @@ pub(super) struct Frame<'a> {
 
 impl Framer {
     pub(super) fn new(lids: Vec<Lid>) -> Self {
-        Self { lids, buffer: vec![0; LONGEST as usize] }
+        Self { lids, partitions: None, buffer: vec![0; LONGEST as usize] }
+    }
+
+    /// The same for a fabric with partitions.
+    pub(super) fn with_partitions(self, partitions: Option<Arc<Partitions>>) -> Self {
+        Self { partitions, ..self }
     }
 
     /// The bytes of a packet on a lane to one of its destination's LIDs. A packet with payload takes as many bytes as the simulated packet, but for up to three:
@@ -44,7 +53,10 @@ impl Framer {
         (lane, path): (Vl, u8),
         extensions: Option<&ExtensionHeaders>,
     ) -> Frame<'_> {
-        let transport = headers(packet, ordering(extensions).as_ref());
+        let mut transport = headers(packet, ordering(extensions).as_ref());
+        if let Some(partitions) = self.partitions.as_ref().filter(|_| packet.kind == PacketKind::Data) {
+            transport.bth.p_key = PKey(partitions.key(packet.stream, packet.source));
+        }
         let lid = |host: HostId| self.lids[host.index()];
         let lrh = Lrh {
             vl: lane,

@@ -66,7 +66,7 @@ impl CapturePlan {
         let lids = (0..graph.hosts.len() as u32).map(lid).collect();
         Ok(Self {
             names: ports.iter().map(|&port| links::interface_name(graph, &identity, port)).collect(),
-            framer: Framer::new(lids),
+            framer: Framer::new(lids).with_partitions(prepared.workload.partitions.clone()),
             packets: capture.packets,
             slice: links::slice(graph, &ports),
             filter: CaptureFilter { ports, from: capture.from, until: capture.to.unwrap_or(Time::MAX) },
