@@ -1,7 +1,8 @@
 //! Estimate of the memory of a run, made before its fabric is built, and the memory that is available.
 
 use fabricsim_engine::{Prepared, transport_bytes};
-use fabricsim_spec::Queueing;
+use fabricsim_routing::RoutingFunction;
+use fabricsim_spec::{PathChoice, Queueing};
 
 use crate::RunError;
 
@@ -35,7 +36,17 @@ pub fn needed(prepared: &Prepared) -> u64 {
     };
     let switches: u64 = prepared.graph.switches.iter().map(|s| of_switch(s.ports.len() as u64)).sum();
     let host = HOST + PORT + lanes * LANE + TRANSPORT * transport_bytes(&prepared.experiment);
-    BASE + switches + prepared.graph.hosts.len() as u64 * host
+    let hosts = prepared.graph.hosts.len() as u64;
+    BASE + switches + hosts * (host + hosts * path_bytes(prepared))
+}
+
+/// Bytes that a host keeps for the choice among the LIDs of another.
+fn path_bytes(prepared: &Prepared) -> u64 {
+    match prepared.experiment.routing.paths {
+        PathChoice::First | PathChoice::Hashed => 0,
+        PathChoice::InTurn => 1,
+        PathChoice::LeastLoaded => 8 * u64::from(prepared.router.paths()),
+    }
 }
 
 /// Refuses a fabric that needs more bytes than the limit: the given one, else the available memory.
@@ -148,6 +159,20 @@ mod tests {
         assert_eq!(needed_of(small, "fifo") * 10, needed_of(large, "fifo"));
         assert!(needed_of(large, "voq") > 16_000_000);
         assert!(needed_of(large, "voq") > 50 * needed_of(small, "voq"));
+    }
+
+    #[test]
+    fn choices_among_lids_count() {
+        let bytes = |paths: &str| {
+            let text = format!(
+                "topology = {{ single-switch = {{ hosts = 200 }} }}\nrun = {{ duration = '1 us' }}\n\
+                 routing = {{ algorithm = 'opensm', engine = 'minhop', lmc = 2, paths = '{paths}' }}"
+            );
+            let experiment = fabricsim_spec::read(&text, "e.toml", &[]).unwrap();
+            needed(&Prepared::new(experiment, Path::new("."), "e.toml").unwrap())
+        };
+        assert_eq!(bytes("least-loaded") - bytes("first"), 200 * 200 * 4 * 8);
+        assert_eq!(bytes("in-turn") - bytes("hashed"), 200 * 200);
     }
 
     #[test]
