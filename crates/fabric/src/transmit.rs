@@ -63,6 +63,9 @@ fn transmit_with_errors<R: RoutingFunction, B: Observer, O: Outbox>(
     lane: Vl,
     more: bool,
 ) -> Time {
+    if let Some(flow) = &mut context.ports.flow {
+        flow.sent(port, lane, size.1);
+    }
     let sender = &context.ports.senders[port as usize];
     let (channel, is_paced) = (sender.channel, sender.is_paced());
     let failed = match sender.retry {
@@ -163,9 +166,6 @@ fn transmit_at<
     if PACED || SPECIAL {
         sender.carried_until = carried_until;
     }
-    if SPECIAL && let Some(flow) = &mut context.ports.flow {
-        flow.sent(port, lane, blocks);
-    }
     context.observer.transmitted(sender.channel, lane, bytes, context.now, carried_until);
     if sender.stalled_since != Time::MAX {
         sender.end_stall(context.now, &mut context.observer);
@@ -183,27 +183,12 @@ fn transmit_at<
         context.ports.use_whole(port, blocks, context.now);
         return end;
     }
+    if SPECIAL && context.ports.flow.is_some() && sender.far_end.sink().is_some() {
+        deliver_by_packets(context, (now, duration), port, index, (bytes, blocks), lane);
+        return end;
+    }
     match sender.far_end {
         FarEnd::Switch(_) => {}
-        FarEnd::Host(peer) if SPECIAL && context.ports.flow.is_some() => {
-            let arrival = now + sender.latency;
-            let ramp = leaving(context.rules.credit_return, arrival, sender.byte_time, bytes, blocks);
-            slot.port = peer;
-            context.out.deliver(arrival + duration, peer, index);
-            context.ports.use_whole(port, blocks, context.now);
-            release_by_packets(context, peer, lane, ramp);
-        }
-        FarEnd::SlowHost(peer) if SPECIAL && context.ports.flow.is_some() => {
-            slot.port = peer;
-            slot.arrived = now + sender.latency;
-            let sink = &mut context.ports.sinks[sender.sink as usize];
-            let (start, end) = sink.take(now + sender.latency, bytes, sender.byte_time);
-            let spread = ByteTime::spread(end - start, bytes);
-            let ramp = leaving(context.rules.credit_return, start, spread, bytes, blocks);
-            context.out.deliver(end, peer, index);
-            context.ports.use_whole(port, blocks, context.now);
-            release_by_packets(context, peer, lane, ramp);
-        }
         FarEnd::Host(peer) => {
             // A sink that accepts every byte as it comes has no state: its credits follow from the sending alone.
             slot.port = peer;
@@ -266,7 +251,7 @@ fn lose_at_far_end<R, B, O: Outbox>(
         return context.out.lose(arrival, port, index);
     }
     // The sender computes its credits by itself, as behind a sink.
-    if matches!(far_end, FarEnd::Host(_) | FarEnd::SlowHost(_)) {
+    if far_end.sink().is_some() {
         let credits = &mut context.ports.lanes[port as usize * context.ports.lane_count + lane.index()];
         context.ports.ramps.give_back(credits, ramp);
     } else {
@@ -331,6 +316,36 @@ pub fn return_space<const OPTIONAL_FEATURES: bool, R: RoutingFunction, B: Observ
         }
         None => context.out.remote_credit(receiver.channel, lane, ramp),
     }
+}
+
+/// A packet that begins to leave `port` at `now`, and takes `duration`, goes to a host that announces the space of its sink by flow-control
+/// packets.
+#[cold]
+#[inline(never)]
+fn deliver_by_packets<R, B, O: Outbox>(
+    context: &mut PartitionContext<R, B, O>,
+    (now, duration): (Time, Time),
+    port: u32,
+    index: u32,
+    (bytes, blocks): (u32, u32),
+    lane: Vl,
+) {
+    let sender = &context.ports.senders[port as usize];
+    let Some(peer) = sender.far_end.sink() else { return };
+    let arrival = now + sender.latency;
+    let (start, end, byte_time) = if matches!(sender.far_end, FarEnd::SlowHost(_)) {
+        let sink = &mut context.ports.sinks[sender.sink as usize];
+        let (start, end) = sink.take(arrival, bytes, sender.byte_time);
+        (start, end, ByteTime::spread(end - start, bytes))
+    } else {
+        (arrival, arrival + duration, sender.byte_time)
+    };
+    let slot = &mut context.arena[index];
+    (slot.port, slot.arrived) = (peer, arrival);
+    context.out.deliver(end, peer, index);
+    context.ports.use_whole(port, blocks, context.now);
+    let ramp = leaving(context.rules.credit_return, start, byte_time, bytes, blocks);
+    release_by_packets(context, peer, lane, ramp);
 }
 
 /// Blocks leave the input buffer of `port`, which announces them by flow-control packets.

@@ -18,6 +18,16 @@ pub enum FarEnd {
     Remote,
 }
 
+impl FarEnd {
+    /// The port of a host whose sink returns the space of a packet by itself.
+    pub(crate) fn sink(self) -> Option<u32> {
+        match self {
+            Self::Host(port) | Self::SlowHost(port) => Some(port),
+            Self::Switch(_) | Self::GatedHost(_) | Self::Remote => None,
+        }
+    }
+}
+
 /// The sending side of a port: one direction of a link. Aligned so that its place in a table is found by a shift.
 #[derive(Clone, Debug)]
 #[repr(align(128))]
