@@ -331,6 +331,11 @@ fn what_cannot_be_had_is_named() {
             "[1, 1, 1] makes a partition of 8192 switches: the local table has 4096 entries. Give more blocks, for example [2, 1, 1]",
         ),
         (
+            "torus = { dimensions = [2, 128, 64] }",
+            "partitions = [1, 1, 1]",
+            "the local table has 4096 entries. Give more blocks, for example [2, 2, 1]",
+        ),
+        (
             "torus = { dimensions = [33, 32, 32] }",
             "",
             "routing.algorithm: `look-up-tables` have room for 32768 switches (8 partitions of 4096), not for 33792",

@@ -164,6 +164,15 @@ fn a_connection_is_set_up_before_packets_follow_if_that_is_wanted() {
 }
 
 #[test]
+fn unordered_packets_wait_for_no_connection() {
+    let source = SourceOptions { speculative: false, ..SourceOptions::default() };
+    let plan = [Planned::new(Mode::Unordered, false, 3)];
+    let mut stage = Stage::new(source, TargetOptions::default(), &plan);
+    assert_eq!(stage.send_all(), [(Req, 0), (Req, 1), (Req, 2)]);
+    stage.finish();
+}
+
+#[test]
 fn sequence_numbers_wrap() {
     let source = SourceOptions {
         sequence_bits: 3,
