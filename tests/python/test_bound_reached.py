@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+from typing import cast
+
+import pandas as pd
 import pytest
 
 import fabricsim as fs
@@ -111,3 +115,17 @@ response = { message = "1000 B" }
     assert sweep.points["message"].tolist() == [
         "no bound: responses and jobs have none, and their throughput is part of what is accepted"
     ]
+
+
+def test_a_bin_that_ends_with_the_part_belongs_to_it() -> None:
+    # In floating point, 65 us are a little less than 65,000 ns.
+    end_s = 6.5e-5
+    assert end_s * 1e9 < 65_000.0
+    series = pd.DataFrame({"time_ns": [0.0, 13_000.0, 39_000.0, 65_000.0], "gbps": [1.0, 2.0, 6.0, 0.0]})
+    summary = {"accepted_gbps": 2.0, "measured_from_ns": 0.0, "measured_ns": 91_000.0, "simulated_s": 9.1e-5}
+    run = SimpleNamespace(manifest={"summary": summary}, frames={"run_series": series})
+    found = SimpleNamespace(facts={"from_s": 0.0, "to_s": end_s}, fraction=lambda accepted: accepted / 10.0)
+    part = reached(cast("fs.Result", run), cast("fs.Bound", found))
+    # Bins of one, two and two fifths.
+    assert part.accepted_gbps == pytest.approx(3.4)
+    assert (part.fraction, part.whole) == (pytest.approx(0.34), False)

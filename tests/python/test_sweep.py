@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -91,6 +92,20 @@ def test_pool_hands_over_every_result(jobs: int) -> None:
     done: dict[int, int] = {}
     assert work_through(range(7), square, done.__setitem__, jobs=jobs)
     assert done == {n: n * n for n in range(7)}
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_pool_draws_a_task_when_a_process_is_idle(jobs: int) -> None:
+    done: list[int] = []
+    busy: list[int] = []
+
+    def tasks() -> Iterator[int]:
+        for number in range(7):
+            busy.append(number - len(done))
+            yield number
+
+    assert work_through(tasks(), square, lambda task, result: done.append(task), jobs=jobs)
+    assert max(busy) == jobs - 1
 
 
 @pytest.mark.parametrize("jobs", [1, 2])

@@ -96,6 +96,19 @@ fn small(algorithm: CongestionAlgorithm) -> Report {
     report(&recorder, HOSTS, 8_000)
 }
 
+/// A flow without packets and without offered load in the window has no part in fairness and means, though it is still limited.
+#[test]
+fn flows_outside_the_window_have_no_part_in_fairness() {
+    let mut recorder = recorder(CongestionAlgorithm::Infiniband);
+    for (source, at) in [(0, 3_000), (1, 3_500), (2, 1_000)] {
+        recorder.delivered(Time(at), &packet(source, 3, PacketKind::Data, false));
+    }
+    recorder.rate_limited(HostId(2), Some(HostId(3)), Time(1_000), Time(5_000), 10);
+    let summary = report(&recorder, HOSTS, 8_000).summary;
+    assert_eq!((summary.flows.flow_count, summary.flows.jain), (2, 1.0));
+    assert_eq!(summary.congestion.map(|congestion| congestion.ccti_mean), Some(Some(0.0)));
+}
+
 #[test]
 fn an_index_is_zero_where_nothing_is_held_back() {
     let report = small(CongestionAlgorithm::Infiniband);

@@ -282,6 +282,9 @@ fn what_cannot_be_routed_around_is_an_error() {
     let after = ("faults.reroute_after", "\"1 us\"");
     let message = error(&[plan, after, ("routing", "{ algorithm = \"dimension-order\" }")]);
     assert!(message.contains("faults.reroute_after: the routing algorithm does not find"), "{message}");
+    // Nor for the failures that a session may add.
+    let message = error(&[("faults.plan", "[]"), after, ("routing", "{ algorithm = \"dimension-order\" }")]);
+    assert!(message.contains("faults.reroute_after: the routing algorithm does not find"), "{message}");
     // 4 lanes are enough for the torus' longest route of 4 links; around both links of a corner's row the way is longer.
     let more = r#"[{ link = "S(0,0)-S(1,0)", at = "3 us" }, { link = "S(0,0)-S(3,0)", at = "3 us" }, { link = "S(0,0)-S(0,1)", at = "3 us" }]"#;
     let message = error(&[("faults.plan", more), after, ("switch.virtual_lanes", "4")]);

@@ -75,3 +75,19 @@ fn a_cancelled_run_reports_what_it_has() {
     assert!(outcome.invariants.packets_ok && outcome.invariants.credits_ok, "{:?}", outcome.invariants);
     assert!(outcome.invariants.delivered > 0 && outcome.summary.hosts.packets > 0);
 }
+
+/// Partitions whose links are short exchange mail every few nanoseconds: the caller is asked after each thousand of such windows.
+#[test]
+fn the_caller_is_asked_until_the_end_of_a_run_of_short_windows() {
+    let short = [("run.partitions", "2"), ("links.dimension.x.latency", "10 ns")];
+    let mut engine = prepare(BUSY, &short).engine(|| NullObserver);
+    let end = Time::us(200);
+    let mut looks = vec![Time::ZERO];
+    engine.advance(end, &mut |now, _| {
+        looks.push(now);
+        true
+    });
+    looks.push(end);
+    let longest = looks.windows(2).map(|pair| pair[1] - pair[0]).max().unwrap_or(end);
+    assert!(longest <= end / 4, "no look for {longest} of {end}");
+}

@@ -93,6 +93,17 @@ fn fast_increase_where_there_is_no_queue() {
     assert!(!source.flows.get(3).unwrap().grows_fast);
 }
 
+/// As much as a window, and no more, is not enough.
+#[test]
+fn fast_increase_begins_beyond_a_window() {
+    for (packets, expected) in [(20, false), (21, true)] {
+        let mut source = settled();
+        source.flows.get(3).unwrap().window = 20.0 * 4096.0;
+        acknowledge(&mut source, Time::us(101), Time::ZERO, false, packets);
+        assert_eq!(source.flows.get(3).unwrap().grows_fast, expected, "{packets} packets");
+    }
+}
+
 /// Far beyond the target: what got through since the last period, base round trip and target long, becomes the window, and what was
 /// in flight says nothing more.
 #[test]

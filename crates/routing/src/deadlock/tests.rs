@@ -69,6 +69,18 @@ fn counts_of_a_chain() {
     assert_eq!(verdict("mesh = { dimensions = [5] }", "", 2), expected);
 }
 
+/// The hosts of a switch have no part in cycles: the channels of switches with many ports wait for the same ones. (A row of bits for
+/// 42 ports and two lanes is longer than a word.)
+#[test]
+fn many_hosts_change_no_verdict() {
+    for lanes in 1..=4 {
+        let few = verdict("mesh = { dimensions = [5] }", SHORTEST, lanes);
+        let many = verdict("mesh = { dimensions = [5], hosts_per_switch = 40 }", SHORTEST, lanes);
+        assert_eq!(few, many, "{lanes} lanes");
+        assert!(!free("ring = { switches = 5, hosts_per_switch = 40 }", SHORTEST, lanes), "{lanes} lanes");
+    }
+}
+
 #[test]
 fn the_cycle_of_a_ring_goes_once_around_by_names() {
     let (graph, router) = network("ring = { switches = 5 }", "", 1);

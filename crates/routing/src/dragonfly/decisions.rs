@@ -7,7 +7,7 @@ use fabricsim_model::{Lanes, RouteState};
 use fabricsim_topology::{Graph, Node, Shape};
 use fabricsim_units::{HostId, PortNo, SwitchId, Vl};
 
-use super::{Dragonfly, Policy, Via};
+use super::{Detours, Dragonfly, Policy, Via};
 use crate::samples::{graph, hosts};
 use crate::testing::packet;
 use crate::wiring::beyond;
@@ -254,4 +254,23 @@ fn progressive_routing_decides_again_at_the_second_router() {
         }
     }
     assert!(counts.iter().all(|&count| count > 10), "{counts:?}");
+}
+
+/// PAR-6/2 looks for another output if more than T is ahead at the minimal one, and at least the part `trigger` of the buffers behind it.
+/// Of the 1000 units of these, 250 are a quarter.
+#[test]
+fn par_6_2_leaves_beyond_the_threshold_and_from_the_trigger_on() {
+    let network = Network::new(TWO_GLOBALS, Via::Group);
+    for (threshold, trigger, most) in [(0, 0, 0), (300, 0, 300), (0, 1 << 14, 249), (300, 1 << 14, 300)] {
+        let detours = Detours { threshold, trigger, ratio: 1 << 15, of_lane: false };
+        let router = network.router(Policy::Detours(detours));
+        for choice in network.pairs() {
+            for (q_min, expected) in [(most, true), (most + 1, false)] {
+                let loads = Loads { draw: choice.draw, ..Loads::default() }.with(choice.minimal[0], q_min);
+                let path = network.walk(&router, choice.ends, loads);
+                let found = path[0] == choice.minimal[0];
+                assert_eq!(found, expected, "{q_min} {threshold} {trigger} {choice:?}");
+            }
+        }
+    }
 }

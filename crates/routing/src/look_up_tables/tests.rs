@@ -1,3 +1,5 @@
+use std::collections::BTreeMap;
+
 use fabricsim_model::Lanes;
 use fabricsim_topology::{Graph, Node, Shape};
 use fabricsim_units::{HostId, SwitchId};
@@ -92,6 +94,25 @@ fn with_one_partition_all_ways_are_minimal() {
         for lanes in [1, 2, 3, 4] {
             assert_eq!(walk_all(topology, routing, lanes, order).0, 0, "{topology}");
         }
+    }
+}
+
+/// Packets to the opposite side of a ring go up from odd coordinates and down from even ones: with a packet for each pair of
+/// hosts, all links of a ring of a multiple of four carry the same load.
+#[test]
+fn both_directions_of_a_ring_carry_the_same_load() {
+    for radix in [4_u32, 8, 12] {
+        let (graph, router) = network(&format!("ring = {{ switches = {radix} }}"), TABLES, 2);
+        let mut loads = BTreeMap::new();
+        for (from, to) in hosts(&graph).flat_map(|from| hosts(&graph).map(move |to| (from, to))) {
+            let route = path(&router, &graph, from, to);
+            for (at, hop) in &route[..route.len() - 1] {
+                *loads.entry((*at, hop.port)).or_insert(0) += 1;
+            }
+        }
+        // The links of all routes, r^2 / 4 from each switch, over two directions.
+        assert_eq!(loads.len(), 2 * radix as usize);
+        assert!(loads.values().all(|load| *load == radix * radix / 8), "{radix}: {loads:?}");
     }
 }
 
@@ -308,6 +329,11 @@ fn what_cannot_be_had_is_named() {
             "torus = { dimensions = [32, 32, 8] }",
             "partitions = [1, 1, 1]",
             "[1, 1, 1] makes a partition of 8192 switches: the local table has 4096 entries. Give more blocks, for example [2, 1, 1]",
+        ),
+        (
+            "torus = { dimensions = [2, 128, 64] }",
+            "partitions = [1, 1, 1]",
+            "the local table has 4096 entries. Give more blocks, for example [2, 2, 1]",
         ),
         (
             "torus = { dimensions = [33, 32, 32] }",

@@ -98,6 +98,34 @@ fn overflow_is_rejected_and_sent_again_when_it_is_the_oldest() {
     }
 }
 
+/// Packets that are acknowledged after their time-out wait for nothing: a packet that finds the buffer full later has to wait for an
+/// acknowledgement of its own.
+#[test]
+fn late_answers_permit_no_retransmission() {
+    let source = SourceOptions {
+        resend: Resend::Progress,
+        timed_out: TimedOut::Oldest,
+        outstanding: 4,
+        ..SourceOptions::default()
+    };
+    let target = TargetOptions { reorder_capacity: 1, ..TargetOptions::default() };
+    let mut stage = Stage::new(source, target, &[Planned::new(Mode::Ordered, false, 8)]);
+    stage.send_all();
+    (0..4).for_each(|seq| stage.arrive(Req, seq));
+    stage.wait();
+    (0..4).for_each(|seq| stage.arrive(Ack, seq));
+    assert_eq!(stage.send_all(), [(Req, 4), (Req, 5), (Req, 6), (Req, 7)]);
+    stage.arrive(Req, 7);
+    stage.arrive(Req, 6);
+    assert_eq!(stage.packet(Nack, 6).header.reason, Reason::BufferFull);
+    stage.arrive(Nack, 6);
+    assert_eq!(stage.send_all(), []);
+    stage.arrive(Req, 4);
+    stage.arrive(Ack, 4);
+    assert_eq!(stage.send_all(), [(Req, 6)]);
+    stage.finish();
+}
+
 #[test]
 fn exhausted_replay_buffers_are_freed_by_the_oldest_packet() {
     let target = TargetOptions { replay: 2, ..TargetOptions::default() };
@@ -132,6 +160,15 @@ fn a_connection_is_set_up_before_packets_follow_if_that_is_wanted() {
     stage.arrive(Req, 0);
     stage.arrive(Ack, 0);
     assert_eq!(stage.send_all(), [(Req, 1), (Req, 2)]);
+    stage.finish();
+}
+
+#[test]
+fn unordered_packets_wait_for_no_connection() {
+    let source = SourceOptions { speculative: false, ..SourceOptions::default() };
+    let plan = [Planned::new(Mode::Unordered, false, 3)];
+    let mut stage = Stage::new(source, TargetOptions::default(), &plan);
+    assert_eq!(stage.send_all(), [(Req, 0), (Req, 1), (Req, 2)]);
     stage.finish();
 }
 
