@@ -31,7 +31,7 @@ struct Direction {
 #[derive(Clone, Debug, Default)]
 struct Port {
     node: String,
-    port: u8,
+    number: u8,
     lid: u16,
     guid: String,
     sent: Direction,
@@ -83,7 +83,7 @@ fn named(graph: &Graph, identity: Option<&Identity>, end: End, counters: Port) -
         Node::Switch(switch) => (&graph.switches[switch.index()].name, end.port.0 as u8 + 1),
         Node::Host(host) => (&graph.hosts[host.index()].name, 1),
     };
-    let named = Port { node: node.clone(), port: number, ..counters };
+    let named = Port { node: node.clone(), number, ..counters };
     let Some(identity) = identity else { return named };
     let (port, lid_of) = match end.node {
         Node::Switch(switch) => (identity.number(switch, end.port), identity.switches[switch.index()]),
@@ -91,7 +91,7 @@ fn named(graph: &Graph, identity: Option<&Identity>, end: End, counters: Port) -
     };
     let node = identity.subnet.node(lid_of);
     let addressed = &node.ports[usize::from(node.addressed_port(port))];
-    Port { port, lid: addressed.lid, guid: node.guid.to_string(), ..named }
+    Port { number: port, lid: addressed.lid, guid: node.guid.to_string(), ..named }
 }
 
 /// The sums over lanes by the name of a direction.
@@ -127,7 +127,9 @@ fn downs(prepared: &Prepared, end: Time) -> Vec<u64> {
             Failing::Links(links) => links,
             Failing::Switch(switch) => &prepared.graph.switches[switch.index()].ports,
         };
-        links.iter().for_each(|link| downs[link.index()] += 1);
+        for link in links {
+            downs[link.index()] += 1;
+        }
     }
     downs
 }
@@ -143,7 +145,7 @@ fn table_of(ports: &[Port]) -> Table {
         "LID of the port, of a switch that of its port 0; 0 if there is none",
         whole(|port| port.lid.into()),
     );
-    table.whole("port", "", "Physical number of the port", whole(|port| port.port.into()));
+    table.whole("port", "", "Physical number of the port", whole(|port| port.number.into()));
     let text = "Data of packets whose sending began in the measurement, in words of 4 bytes";
     table.whole("PortXmitData", "4 B", text, whole(|port| port.sent.bytes / WORD));
     let text = "Data of packets that the other end began to send in the measurement, in words of 4 bytes";

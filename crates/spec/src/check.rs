@@ -228,9 +228,18 @@ duration = '1 ms'
         check(&experiment, "e.toml").map_err(|e| e.located(SMALL, &overrides).to_string())
     }
 
+    /// Asserts that each value of a key is refused with a message.
+    fn assert_refused(cases: &[(&str, &str, &str)]) {
+        for (key, value, expected) in cases {
+            let error = checked(key, value).unwrap_err();
+            assert!(error.starts_with("e.toml: ") && error.contains(expected), "{error}");
+            assert!(error.contains(" (set on top of the file"), "{error}");
+        }
+    }
+
     #[test]
-    fn what_makes_no_sense_is_refused() {
-        let cases = [
+    fn runs_that_make_no_sense_are_refused() {
+        assert_refused(&[
             ("run.duration", "0 ns", "run.duration: 0 is not allowed"),
             (
                 "run.duration",
@@ -248,6 +257,12 @@ duration = '1 ms'
             ("run.steady_state.batch", "0 ns", "run.steady_state.batch: 0 is not allowed"),
             ("run.steady_state.batch", "101 us", "needs room for 10 batches"),
             ("measure.bin", "0 ns", "measure.bin: 0 is not allowed"),
+        ]);
+    }
+
+    #[test]
+    fn switches_that_make_no_sense_are_refused() {
+        assert_refused(&[
             (
                 "switch.router_delay",
                 "1001 ms",
@@ -294,6 +309,12 @@ duration = '1 ms'
                 "{ allocation = 'separable', queueing = 'fifo', arbiter = 'random' }",
                 "`separable` is for the arbiters `round-robin` and `oldest-first` only",
             ),
+        ]);
+    }
+
+    #[test]
+    fn link_layers_that_make_no_sense_are_refused() {
+        assert_refused(&[
             ("switch.vl_stall_count", "3", "switch.vl_stall_count: `head_of_queue_lifetime` is missing"),
             ("switch.vl_stall_count", "8", "switch.vl_stall_count: 8 is not allowed"),
             ("switch.head_of_queue_lifetime", "0 ns", "switch.head_of_queue_lifetime: 0 is not allowed"),
@@ -318,6 +339,12 @@ duration = '1 ms'
                 "switch.flow_control: \"packets\" is not for `allocation",
             ),
             ("switch.flow_control_period", "0 ns", "switch.flow_control_period: 0 is not allowed"),
+        ]);
+    }
+
+    #[test]
+    fn hosts_that_make_no_sense_are_refused() {
+        assert_refused(&[
             ("host.open_messages", "0", "host.open_messages: 0 is not allowed"),
             ("host.sink", "{ pause_for = '1 us' }", "host.sink.pause_for: `pause_every` is missing"),
             ("host.sink", "{ pause_every = '1 us' }", "host.sink.pause_every: `pause_for` is missing"),
@@ -327,12 +354,7 @@ duration = '1 ms'
                 "{ rate = '1 Mb/s', pause_every = '1 ps', pause_for = '1 s' }",
                 "would take more than a day for a packet of 2048 B",
             ),
-        ];
-        for (key, value, expected) in cases {
-            let error = checked(key, value).unwrap_err();
-            assert!(error.starts_with("e.toml: ") && error.contains(expected), "{error}");
-            assert!(error.contains(" (set on top of the file"), "{error}");
-        }
+        ]);
     }
 
     #[test]

@@ -44,7 +44,9 @@ impl Partitions {
             for ((key, list), membership) in lists.into_iter().zip([Membership::Limited, Membership::Full]) {
                 if !list.is_empty() {
                     let chosen = selector.select(list, &format!("partitions.{number}.{key}"))?.hosts;
-                    chosen.into_iter().for_each(|host| row[host.index()] = membership);
+                    for host in chosen {
+                        row[host.index()] = membership;
+                    }
                 }
             }
             members.push(row);

@@ -377,10 +377,9 @@ const ENGINES: [(&str, bool); 10] = [
 /// LIDs of hosts, and the engine that routes them.
 fn write_engine(build: &mut Build) -> &'static str {
     let (paths, is_managed) = (build.choice("paths"), !build.is("manager", "none"));
-    build.lmc = match (paths, is_managed) {
-        ("first", false) => 0,
-        ("first", true) if !build.is("engine", "ftree") => build.draw.range(0, 2) as u8,
-        ("first", true) => 0,
+    build.lmc = match paths {
+        "first" if is_managed && !build.is("engine", "ftree") => build.draw.range(0, 2) as u8,
+        "first" => 0,
         _ => build.draw.range(1, 2) as u8,
     };
     build.draft.text("paths", paths);
