@@ -107,7 +107,9 @@ def test_programs_are_those_of_the_schema() -> None:
 
 def test_patterns_are_those_of_the_schema() -> None:
     found = variants("Pattern")
-    assert set(get_args(traffic_module.PatternName)) == {name for name, content in found.items() if content is None}
+    assert set(get_args(traffic_module.PatternName)) == {
+        name for name, content in found.items() if content is None
+    }
     tagged = {"to", "permutation", "hot-spot", "group-offset"}
     assert {name for name, content in found.items() if content is not None} == tagged
 

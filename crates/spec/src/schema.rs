@@ -182,6 +182,9 @@ mod tests {
     fn keys_are_in_the_order_of_their_fields() {
         let schema = json_schema();
         let keys = schema["$defs"]["Host"]["properties"].as_object().unwrap().keys();
-        assert_eq!(keys.collect::<Vec<_>>(), ["mtu", "open_messages", "sink", "vl_arbitration", "response_queue"]);
+        assert_eq!(
+            keys.collect::<Vec<_>>(),
+            ["mtu", "open_messages", "sink", "vl_arbitration", "response_queue"]
+        );
     }
 }
