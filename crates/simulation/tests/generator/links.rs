@@ -70,9 +70,11 @@ fn link(build: &mut Build, section: &str) {
         _ => 0,
     };
     let overhead = if build.is("overhead", "some") { build.draw.range(1, 40) } else { 0 };
+    // Errors that lose a packet are repaired by its transport, over all its links: they are fewer.
+    let (some, many) = if build.is("errors", "lose") { ("1e-6", "1e-5") } else { ("1e-5", "2e-4") };
     let errors = match build.choice("bit-errors") {
-        "some" => build.draw.pick(&["0", "1e-5"]),
-        "many" => "2e-4",
+        "some" => build.draw.pick(&["0", some]),
+        "many" => many,
         _ => "0",
     };
     let Build { draw, draft, .. } = build;

@@ -144,7 +144,7 @@ fn write(build: &mut Build) {
         build.draft.text("flow_control_period", format!("{period} ns"));
     }
     if build.is("switch-errors", "some") {
-        build.draft.key("bit_error_rate", "2e-5");
+        build.draft.key("bit_error_rate", "2e-6");
     }
     let Build { draw, draft, unit, .. } = build;
     draft.text("flow_control_unit", format!("{unit} B"));
