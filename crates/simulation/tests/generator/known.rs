@@ -25,7 +25,7 @@ pub const KNOWN: &[Known] = &[
         },
         check: "an emptied run is empty",
         message: "",
-        rare: false,
+        rare: true,
     },
     Known {
         name: "With `lane_policy = \"hops\"`, a switch that fails and `reroute_after`, packets for its hosts may go to and fro between two \
@@ -37,7 +37,7 @@ pub const KNOWN: &[Known] = &[
         },
         check: "deadlocks are foretold",
         message: "",
-        rare: false,
+        rare: true,
     },
 ];
 

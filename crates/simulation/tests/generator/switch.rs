@@ -173,12 +173,14 @@ fn write(build: &mut Build) {
 
 fn lifetimes(build: &mut Build) {
     let lifetime = build.choice("lifetime");
-    let Build { draw, draft, .. } = build;
     let time = match lifetime {
         "long" => (1, 60, "s"),
+        // With a transport, packets that never get through would be retransmitted for ever.
+        "short" if !build.is("transport", "none") => (20, 60, "us"),
         "short" => (100, 3_000, "ns"),
         _ => return,
     };
+    let Build { draw, draft, .. } = build;
     let mut draw_time = || format!("{} {}", draw.range(time.0, time.1), time.2);
     let (head, limit) = (draw_time(), draw_time());
     match draw.range(0, 2) {
