@@ -47,7 +47,8 @@ pub(crate) fn shortest_paths_or(
                 continue;
             }
             candidates.clear();
-            let nearer = around.iter().filter(|(next, _)| distance[*next].saturating_add(1) == distance[at]);
+            let nearer =
+                around.iter().filter(|(next, _)| distance[*next].checked_add(1) == Some(distance[at]));
             candidates.extend(nearer.map(|&(_, port)| port));
             if candidates.is_empty() {
                 if let Some(otherwise) = otherwise {
@@ -134,6 +135,27 @@ mod tests {
     use super::*;
     use crate::path;
     use crate::samples::{graph, hosts, network};
+
+    /// A switch that is cut off has no other switch nearer to it: all entries for its hosts are the old ones.
+    #[test]
+    fn entries_for_what_is_cut_off_are_the_old_ones() {
+        for topology in
+            ["grid = { dimensions = [3, 3], wrap = [true, false] }", "fat-tree = { arity = 2, levels = 3 }"]
+        {
+            let graph = graph(topology);
+            let whole = shortest_paths(&graph, &[], "sample.toml").unwrap();
+            for (lost, switch) in (0..).map(SwitchId).zip(&graph.switches) {
+                let mut failed = switch.ports.clone();
+                failed.sort();
+                let left = shortest_paths_or(&graph, &failed, Some(&whole), "sample.toml").unwrap();
+                for to in hosts(&graph).filter(|to| graph.hosts[to.index()].switch == lost) {
+                    for at in (0..graph.switches.len() as u32).map(SwitchId) {
+                        assert_eq!(left.port(at, to), whole.port(at, to), "{topology}: {at:?} to {to:?}");
+                    }
+                }
+            }
+        }
+    }
 
     /// Every leaf uses its roots for destinations elsewhere alike, to within one.
     #[test]
