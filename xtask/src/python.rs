@@ -38,7 +38,11 @@ const MODULES: [Module; 12] = [
     module("jobs", "Jobs: parallel programs whose ranks wait for each other.", &["Job"]),
     module("network", "Links, switches and hosts.", &["Links", "Switch", "Host"]),
     module("routing", "Routing of packets.", &["Routing"]),
-    module("traffic", "Streams of messages, and partitions of hosts.", &["Traffic", "Partition"]),
+    module(
+        "traffic",
+        "Streams of messages, partitions of hosts, and multicast groups.",
+        &["Traffic", "Partition", "MulticastGroup"],
+    ),
     module("measurement", "Phases of a run, and what is recorded.", &["Run", "Measure", "Capture"]),
     Module {
         name: "sweep",

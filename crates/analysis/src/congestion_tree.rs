@@ -11,7 +11,7 @@ use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 use fabricsim_engine::{Queue, Snapshot};
-use fabricsim_routing::{Router, RoutingFunction};
+use fabricsim_routing::{MulticastTables, Router, RoutingFunction};
 use fabricsim_spec::Queueing;
 use fabricsim_topology::{End, Graph, Node};
 use fabricsim_units::{HostId, PortNo, SwitchId, Vl};
@@ -81,7 +81,7 @@ type Places = BTreeMap<OutputLane, Option<(OutputLane, u32)>>;
 pub fn congestion_trees(
     snapshot: &Snapshot,
     graph: &Graph,
-    router: &Router,
+    (router, multicast): (&Router, &MulticastTables),
     fill: Option<f64>,
 ) -> Vec<CongestionTree> {
     let (mut piles, mut states) = (Vec::new(), States::new());
@@ -94,7 +94,7 @@ pub fn congestion_trees(
     piles.sort_unstable_by_key(|pile| (pile.buffer, pile.outlet));
     let places = places(&states, &mut parents(&states, &piles));
     let mut trees = grow(&states, &places);
-    let mut ways = Ways { graph, router, snapshot, hops: Vec::new() };
+    let mut ways = Ways { graph, router, multicast, snapshot, hops: Vec::new() };
     sort_flows(&mut ways, &piles, &places, &mut trees);
     trees.into_values().collect()
 }
@@ -241,6 +241,7 @@ fn sort_flows(
 struct Ways<'a> {
     graph: &'a Graph,
     router: &'a Router,
+    multicast: &'a MulticastTables,
     snapshot: &'a Snapshot,
     hops: Vec<fabricsim_model::Hop>,
 }
@@ -249,6 +250,9 @@ impl Ways<'_> {
     /// True if the path of a packet from a pile leads through a sending port. If the routing leaves a choice: the path that
     /// always takes the first hop. `behind`: the packet may be for another output than the pile's.
     fn lead_through(&mut self, port: u32, pile: &Backlog<'_>, behind: bool, to: HostId) -> bool {
+        if let Some(group) = to.group() {
+            return self.tree_leads_through(port, pile, behind, group);
+        }
         let (mut at, mut lane) = (pile.outlet.port, Vl(pile.outlet.lane));
         if behind {
             (at, lane) = self.next((pile.queue.switch, pile.queue.in_port), pile.queue.lane, to);
@@ -265,6 +269,36 @@ impl Ways<'_> {
         false
     }
 
+    /// [`Ways::lead_through`] for a packet for a multicast group: one of its copies takes the port.
+    fn tree_leads_through(&self, port: u32, pile: &Backlog<'_>, behind: bool, group: u16) -> bool {
+        let outputs = |at: SwitchId, input: PortNo| {
+            let ports = self.multicast.ports(at, group).iter().filter(move |&&port| port != input);
+            ports.map(move |&port| self.sending_port(at, port))
+        };
+        let mut left: Vec<u32> = if behind {
+            outputs(pile.queue.switch, pile.queue.in_port).collect()
+        } else {
+            vec![pile.outlet.port]
+        };
+        // Tables that change meanwhile could lead in a cycle.
+        for _ in 0..2 * self.graph.links.len() {
+            let Some(at) = left.pop() else { return false };
+            if at == port {
+                return true;
+            }
+            if let End { node: Node::Switch(switch), port } = arrival(self.graph, at) {
+                left.extend(outputs(switch, port));
+            }
+        }
+        false
+    }
+
+    fn sending_port(&self, at: SwitchId, port: PortNo) -> u32 {
+        let link = self.graph.switches[at.index()].ports[port.index()];
+        let from_a = self.graph.links[link.index()].a == End { node: Node::Switch(at), port };
+        2 * link.0 + u32::from(!from_a)
+    }
+
     fn next(&mut self, (at, in_port): (SwitchId, PortNo), lane: Vl, to: HostId) -> (u32, Vl) {
         // The routing knows the lanes of one service class.
         let class = self.snapshot.class_base(lane);
@@ -275,9 +309,7 @@ impl Ways<'_> {
             self.router.hops(at, in_port, lane, to, &mut self.hops);
             self.hops[0]
         });
-        let link = self.graph.switches[at.index()].ports[hop.port.index()];
-        let from_a = self.graph.links[link.index()].a == End { node: Node::Switch(at), port: hop.port };
-        (2 * link.0 + u32::from(!from_a), Vl(hop.lanes.first.0 + class))
+        (self.sending_port(at, hop.port), Vl(hop.lanes.first.0 + class))
     }
 }
 

@@ -8,7 +8,7 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::ops::Range;
 
-use fabricsim_engine::{BufferKind, Queue, Snapshot};
+use fabricsim_engine::{BufferKind, Queue, SharedSpace, Snapshot};
 use fabricsim_model::Packet;
 use fabricsim_units::{PortNo, SwitchId, Vl};
 
@@ -46,6 +46,8 @@ struct Waiting {
     /// The buffer that it is in, and the blocks that it holds there.
     buffer: Buffer,
     holds: u32,
+    /// The copies in it, which hold the space of their packets together with copies in other queues.
+    copies: Vec<SharedSpace>,
     /// The buffers that its head could go to, `first_need` and those after it, and the blocks that it takes.
     first_need: Buffer,
     needs: usize,
@@ -63,12 +65,18 @@ struct Waits {
     queues: Vec<Waiting>,
     /// By buffer; `None` for those without a waiting queue.
     room: Vec<Option<u32>>,
+    /// Copies in such queues of each packet that has copies.
+    copies: Vec<u32>,
 }
 
 /// Packets that can never move again; `None` if all can move some day.
 pub fn find_deadlock(snapshot: &Snapshot) -> Option<Deadlock> {
     let inputs = snapshot.sending_ports * snapshot.lane_count;
-    let mut waits = Waits { queues: Vec::new(), room: vec![None; inputs + snapshot.staging_buffers] };
+    let mut waits = Waits {
+        queues: Vec::new(),
+        room: vec![None; inputs + snapshot.staging_buffers],
+        copies: vec![0; snapshot.shared_packets],
+    };
     for queue in &snapshot.queues {
         gather(snapshot, queue, inputs, &mut waits);
     }
@@ -106,7 +114,9 @@ fn gather(snapshot: &Snapshot, queue: &Queue, inputs: usize, waits: &mut Waits) 
         packet: queue.head,
         output: queue.out_port,
     };
-    waits.queues.push(Waiting { blocked, buffer, holds: queue.blocks, first_need, needs, blocks });
+    let copies = snapshot.shared(queue).to_vec();
+    let holds = queue.blocks - copies.iter().map(|copy| copy.blocks).sum::<u32>();
+    waits.queues.push(Waiting { blocked, buffer, holds, copies, first_need, needs, blocks });
 }
 
 /// The queues that wait for each buffer, in one list; where the part of each buffer starts, and at last its end.
@@ -139,11 +149,16 @@ impl Waiters {
 impl Waits {
     /// Those queues that no spreading of liveness reaches.
     fn stuck(self) -> Vec<Waiting> {
-        let Self { queues, mut room } = self;
+        let Self { queues, mut room, mut copies } = self;
         let waiters = Waiters::new(&queues, room.len());
         for queue in &queues {
+            let mut held = queue.holds;
+            for copy in &queue.copies {
+                held += if copies[copy.packet] == 0 { copy.blocks } else { 0 };
+                copies[copy.packet] += 1;
+            }
             if let Some(room) = &mut room[queue.buffer] {
-                *room -= queue.holds;
+                *room -= held;
             }
         }
         let mut live = vec![false; queues.len()];
@@ -157,8 +172,13 @@ impl Waits {
                     continue;
                 }
                 live[i as usize] = true;
+                let mut freed = queue.holds;
+                for copy in &queue.copies {
+                    copies[copy.packet] -= 1;
+                    freed += if copies[copy.packet] == 0 { copy.blocks } else { 0 };
+                }
                 if let Some(room) = &mut room[queue.buffer] {
-                    *room += queue.holds;
+                    *room += freed;
                     changed.push_back(queue.buffer);
                 }
             }

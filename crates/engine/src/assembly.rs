@@ -9,7 +9,7 @@ use fabricsim_fabric::{
     LifetimeRules, Ports, ReadPorts, Rules, Sender, StagingRules, Switch, Table, VlTables, VlTurns,
 };
 use fabricsim_model::Observer;
-use fabricsim_routing::{Router, RoutingFunction};
+use fabricsim_routing::{MulticastTables, Router, RoutingFunction};
 use fabricsim_spec::{Allocation, Experiment, Load, Queueing, SendWhen, Staging, VlArbitration, VlWeight};
 use fabricsim_topology::{Graph, Node};
 use fabricsim_units::{Bytes, HostId, LinkId, Rate, Time, Vl};
@@ -35,6 +35,8 @@ pub struct Assembly<'a> {
     pub graph: &'a Graph,
     /// Its routing.
     pub router: Arc<Router>,
+    /// Forwarding tables of multicast groups.
+    pub multicast: Arc<MulticastTables>,
     /// A source for every host.
     pub sources: Vec<Source>,
     /// The streams of messages.
@@ -47,7 +49,7 @@ pub(crate) fn assemble<B: Observer>(
     assembly: Assembly<'_>,
     mut observer: impl FnMut() -> B,
 ) -> (Vec<Partition<B>>, Directory) {
-    let Assembly { experiment, graph, router, sources, streams, partitions: keys } = assembly;
+    let Assembly { experiment, graph, router, multicast, sources, streams, partitions: keys } = assembly;
     let cut = Cut::new(graph, experiment.run.partitions);
     let places = places(graph, &cut);
     let directory = places::directory(graph, &cut, &places);
@@ -78,10 +80,11 @@ pub(crate) fn assemble<B: Observer>(
                 vl_tables_of_hosts: experiment.host.vl_arbitration.as_ref().map(vl_tables),
                 classes: &classes,
                 keys: keys.as_ref(),
+                replicates: !multicast.is_empty(),
                 transport: transport.as_ref(),
             };
             let parts = entities(&common, places, ports, &mut sources);
-            Partition::new(parts, Arc::clone(&router), rules.clone(), observer())
+            Partition::new(parts, (Arc::clone(&router), Arc::clone(&multicast)), rules.clone(), observer())
         })
         .collect();
     (partitions, directory)
@@ -148,6 +151,8 @@ struct Common<'a> {
     classes: &'a Arc<[u8]>,
     transport: Option<&'a Arc<OrderingRules>>,
     keys: Option<&'a Arc<Partitions>>,
+    /// True if there are multicast groups.
+    replicates: bool,
 }
 
 fn entities(common: &Common<'_>, places: &[PortPlan], ports: Ports, sources: &mut [Option<Source>]) -> Parts {
@@ -175,6 +180,9 @@ fn entities(common: &Common<'_>, places: &[PortPlan], ports: Ports, sources: &mu
                             own.iter().any(|sender| sender.byte_time != sender.link_byte_time),
                         )
                         .with_mixed_rates(own.windows(2).any(|pair| pair[0].byte_time != pair[1].byte_time));
+                    if common.replicates {
+                        switch = switch.with_multicast();
+                    }
                     if experiment.switch.has_lifetimes() {
                         switch = switch.with_lifetimes(lifetimes(experiment));
                     }

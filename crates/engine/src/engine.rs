@@ -295,17 +295,17 @@ impl<B: Observer> Engine<B> {
         let lane_count = self.partitions.first().map_or(1, |p| p.context.ports.lane_count);
         let mut occupied = vec![0_u32; self.directory.sender.len() * lane_count];
         for partition in &self.partitions {
-            for (_, slot) in partition.context.arena.iter() {
+            for (port, lane, blocks) in partition.context.arena.occupancies() {
                 // The space at a sink is returned, in advance, as the packet is sent; that of an input buffer as the packet
                 // moves on into a staging buffer; at a host with admission control it is returned as the host admits the packet.
-                let returns_space = match partition.owners.get(slot.port as usize) {
+                let returns_space = match partition.owners.get(port as usize) {
                     Some(Owner::Switch(_)) => true,
                     Some(Owner::Adapter(_)) => partition.has_admission_control(),
                     None => false,
                 };
                 if returns_space {
-                    let channel = partition.context.ports.receivers[slot.port as usize].channel as usize;
-                    occupied[channel * lane_count + slot.lane.index()] += slot.blocks;
+                    let channel = partition.context.ports.receivers[port as usize].channel as usize;
+                    occupied[channel * lane_count + lane.index()] += blocks;
                 }
             }
         }

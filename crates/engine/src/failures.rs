@@ -9,10 +9,11 @@ use std::sync::Arc;
 
 use fabricsim_fabric::VlTables;
 use fabricsim_model::Observer;
-use fabricsim_routing::{Destination, Router};
+use fabricsim_routing::Destination;
 use fabricsim_units::{HostId, LinkId, PortNo, SwitchId};
 
 use crate::engine::Engine;
+use crate::fault_plan::Routes;
 use crate::partition::Owner;
 
 impl<B: Observer> Engine<B> {
@@ -72,10 +73,11 @@ impl<B: Observer> Engine<B> {
         !self.failed.links.is_empty() || !self.failed.switches.is_empty()
     }
 
-    /// Replaces the routing: packets that arrive at a switch from now on follow it.
-    pub fn set_router(&mut self, router: &Arc<Router>) {
+    /// Replaces the routes of all packets. Those that have a hop keep it.
+    pub fn set_routes(&mut self, routes: &Routes) {
         for context in self.partitions.iter_mut().map(|partition| &mut partition.context) {
-            context.set_routing(router);
+            context.set_routing(&routes.router);
+            context.multicast = Arc::clone(&routes.multicast);
         }
     }
 

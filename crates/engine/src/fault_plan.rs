@@ -3,10 +3,13 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use fabricsim_routing::{Router, RoutingError, check_reroutes, reroute};
+use fabricsim_routing::{MulticastTables, Router, RoutingError, check_reroutes, reroute};
 use fabricsim_spec::{Experiment, WaitingPackets};
 use fabricsim_topology::{Failing, Failure, Graph, failed_links, failures};
 use fabricsim_units::{LinkId, SwitchId, Time};
+use fabricsim_workload::MulticastGroup;
+
+use crate::prepare::trees;
 
 /// Change of the fabric at a time.
 #[derive(Clone, Debug)]
@@ -25,7 +28,16 @@ pub enum FabricChange {
     /// Something fails.
     Fail(Failing),
     /// The routing is replaced.
-    Route(Arc<Router>),
+    Route(Routes),
+}
+
+/// Routes of all packets.
+#[derive(Clone, Debug)]
+pub struct Routes {
+    /// Those of packets for hosts.
+    pub router: Arc<Router>,
+    /// Those of packets for multicast groups.
+    pub multicast: Arc<MulticastTables>,
 }
 
 /// The planned changes of an experiment, in order of time.
@@ -38,7 +50,7 @@ pub struct FaultPlan {
 }
 
 impl FaultPlan {
-    /// The plan of `experiment` on `graph`, whose routing is `router` at first.
+    /// The plan of `experiment` on `graph`, whose routing is `router` at first, with multicast `groups`.
     ///
     /// # Errors
     ///
@@ -47,7 +59,7 @@ impl FaultPlan {
     pub(crate) fn new(
         experiment: &Experiment,
         graph: &Graph,
-        router: &Arc<Router>,
+        (router, groups): (&Arc<Router>, &[MulticastGroup]),
         file: &str,
     ) -> Result<Self, RoutingError> {
         let faults = &experiment.faults;
@@ -63,14 +75,18 @@ impl FaultPlan {
             check_reroutes(experiment, graph, router, file)?;
             let times: BTreeSet<Time> = changes.iter().map(|change| change.at + after).collect();
             let initially = failed_links(graph, &experiment.links, file)?;
-            let mut routers = BTreeMap::from([(initially.clone(), Arc::clone(router))]);
+            let at_first = Routes { router: Arc::clone(router), multicast: trees(graph, &initially, groups) };
+            let mut routes = BTreeMap::from([(initially.clone(), at_first)]);
             for at in times {
                 let failed = failed_at(graph, &found, &initially, at);
-                let of_state = match routers.get(&failed) {
-                    Some(known) => Arc::clone(known),
-                    None => Arc::new(reroute(experiment, graph, router, &failed, file)?),
+                let of_state = match routes.get(&failed) {
+                    Some(known) => known.clone(),
+                    None => Routes {
+                        router: Arc::new(reroute(experiment, graph, router, &failed, file)?),
+                        multicast: trees(graph, &failed, groups),
+                    },
                 };
-                routers.insert(failed, Arc::clone(&of_state));
+                routes.insert(failed, of_state.clone());
                 changes.push(PlannedChange { at, change: FabricChange::Route(of_state) });
             }
         }

@@ -29,11 +29,12 @@ pub use adapter::{HostTransport, Refused, transport_bytes, warnings};
 pub use assembly::Assembly;
 pub use engine::{Advance, CreditError, Engine};
 pub use fabricsim_fabric::VlTables;
-pub use fault_plan::{FabricChange, FaultPlan, PlannedChange};
+pub use fault_plan::{FabricChange, FaultPlan, PlannedChange, Routes};
 pub use losses::Losses;
 pub use prepare::{BuildStep, PrepareError, Prepared, hosts};
 pub use snapshot::{
-    BufferKind, Extent, HostState, LaneAhead, LaneState, PendingMessage, Queue, QueuedPacket, Snapshot,
+    BufferKind, Extent, HostState, LaneAhead, LaneState, PendingMessage, Queue, QueuedPacket, SharedSpace,
+    Snapshot,
 };
 pub use subnet_plan::{ManagerPlan, SubnetPlan};
 pub use totals::Totals;

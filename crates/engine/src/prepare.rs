@@ -4,10 +4,11 @@ use std::path::Path;
 use std::sync::Arc;
 
 use fabricsim_model::Observer;
-use fabricsim_routing::{Router, RoutingError};
+use fabricsim_routing::{MulticastTables, Participants, Router, RoutingError, Verdict, check_with_multicast};
 use fabricsim_spec::{Experiment, SpecError};
-use fabricsim_topology::{Graph, LinkClass, Shape};
-use fabricsim_workload::{HostGrid, Hosts, Workload, WorkloadError};
+use fabricsim_topology::{Graph, LinkClass, Shape, failed_links};
+use fabricsim_units::{HostId, LinkId};
+use fabricsim_workload::{HostGrid, Hosts, MulticastGroup, Workload, WorkloadError};
 
 use crate::ages::AgingBuilder;
 use crate::fault_plan::FaultPlan;
@@ -65,6 +66,8 @@ pub struct Prepared {
     pub graph: Graph,
     /// Its routing.
     pub router: Arc<Router>,
+    /// Forwarding tables of its multicast groups.
+    pub multicast: Arc<MulticastTables>,
     /// Failures while it runs.
     pub faults: FaultPlan,
     /// Its subnet managers; none if forwarding tables are there from the start.
@@ -101,11 +104,13 @@ impl Prepared {
         AgingBuilder::new(&experiment, &graph, file)?;
         begin(BuildStep::Routing)?;
         let router = Arc::new(fabricsim_routing::build(&experiment, &graph, base, file)?);
-        let faults = FaultPlan::new(&experiment, &graph, &router, file)?;
         let subnet = SubnetPlan::new(&experiment, &graph, file)?;
         begin(BuildStep::Workload)?;
         let workload = fabricsim_workload::build(&experiment, &hosts(&graph), file)?;
-        Ok(Self { experiment, graph, router, faults, subnet, workload })
+        let failed = failed_links(&graph, &experiment.links, file)?;
+        let multicast = trees(&graph, &failed, &workload.groups);
+        let faults = FaultPlan::new(&experiment, &graph, (&router, &workload.groups), file)?;
+        Ok(Self { experiment, graph, router, multicast, faults, subnet, workload })
     }
 
     /// A fabric ready to run; `observer` makes an observer for each partition.
@@ -114,12 +119,38 @@ impl Prepared {
             experiment: &self.experiment,
             graph: &self.graph,
             router: Arc::clone(&self.router),
+            multicast: Arc::clone(&self.multicast),
             sources: self.workload.sources.clone(),
             streams: &self.workload.streams,
             partitions: self.workload.partitions.clone(),
         };
         Engine::new(assembly, observer)
     }
+
+    /// Name of the destination of a packet: of a host, or of a multicast group.
+    pub fn destination_name(&self, destination: HostId) -> &str {
+        match destination.group() {
+            Some(group) => &self.workload.groups[usize::from(group)].name,
+            None => &self.graph.hosts[destination.index()].name,
+        }
+    }
+
+    /// The deadlock check of all packets, those for multicast groups included.
+    pub fn check_deadlock(&self) -> Verdict {
+        let streams = self.workload.streams.iter().filter(|stream| !stream.is_multicast);
+        let classes: Vec<u8> = streams.map(|stream| stream.service_class).collect();
+        let groups: Vec<Participants<'_>> = self.workload.groups.iter().map(participants).collect();
+        check_with_multicast(&self.router, &self.graph, (&self.multicast, &groups), &classes)
+    }
+}
+
+/// Forwarding tables of multicast groups without failed links.
+pub(crate) fn trees(graph: &Graph, failed: &[LinkId], groups: &[MulticastGroup]) -> Arc<MulticastTables> {
+    Arc::new(MulticastTables::new(graph, failed, groups.iter().map(participants)))
+}
+
+fn participants(group: &MulticastGroup) -> Participants<'_> {
+    Participants { members: &group.members, senders: &group.senders }
 }
 
 /// Returns the facts about the graph's hosts that the workload may use.

@@ -9,14 +9,18 @@ use crate::losses::Losses;
 pub struct Totals {
     /// Packets that left a host.
     pub injected: u64,
+    /// Copies of packets for multicast groups that switches made, besides the packets themselves.
+    pub replicated: u64,
     /// Packets that were accepted by a host.
     pub delivered: u64,
     /// Bytes of those packets.
     pub delivered_bytes: u64,
     /// Packets lost on purpose.
     pub lost: Losses,
-    /// Links that the delivered and the lost packets crossed.
+    /// Links on the routes of the delivered and the lost packets.
     pub packet_hops: u64,
+    /// Links on the routes of copies before they were made, on which they were one packet with another copy.
+    pub shared_links: u64,
     /// Sum of a hash over every delivered or lost packet, its times and its path length.
     pub fingerprint: u64,
     /// Packets within the fabric.
@@ -26,10 +30,12 @@ pub struct Totals {
 impl Totals {
     pub(crate) fn add(&mut self, other: &Self) {
         self.injected += other.injected;
+        self.replicated += other.replicated;
         self.delivered += other.delivered;
         self.delivered_bytes += other.delivered_bytes;
         self.lost.add(&other.lost);
         self.packet_hops += other.packet_hops;
+        self.shared_links += other.shared_links;
         self.fingerprint = self.fingerprint.wrapping_add(other.fingerprint);
         self.in_flight += other.in_flight;
     }
@@ -41,9 +47,14 @@ impl Totals {
         self.lost.count(cause);
     }
 
-    /// True if every injected packet is delivered, lost, or in the fabric.
+    /// Links that the delivered and the lost packets crossed, each copy of a packet from where it was made.
+    pub const fn links_crossed(&self) -> u64 {
+        self.packet_hops.saturating_sub(self.shared_links)
+    }
+
+    /// True if every packet that was injected, or made as a copy, is delivered, lost, or in the fabric.
     pub const fn is_balanced(&self) -> bool {
-        self.injected == self.delivered + self.lost.total() + self.in_flight
+        self.injected + self.replicated == self.delivered + self.lost.total() + self.in_flight
     }
 }
 

@@ -1,7 +1,7 @@
 use fabricsim_model::{Echo, ExtensionHeaders, Hop, HopTelemetry, Label, Lanes, Packet, RouteState};
 use fabricsim_units::{HostId, PortNo, Time, Vl};
 
-use crate::{Columns, Sending, Table};
+use crate::{Columns, Copies, Sending, Table};
 
 /// "No packet" in a link of a list.
 pub const NONE: u32 = u32::MAX;
@@ -35,13 +35,21 @@ pub struct Arena {
     slots: Table<Slot>,
     /// Extension headers of packets.
     pub columns: Columns,
+    /// Packets of which several copies wait in a switch.
+    pub copies: Copies,
     free: u32,
     live: u32,
 }
 
 impl Default for Arena {
     fn default() -> Self {
-        Self { slots: Table::new(Vec::new()), columns: Columns::default(), free: NONE, live: 0 }
+        Self {
+            slots: Table::new(Vec::new()),
+            columns: Columns::default(),
+            copies: Copies::default(),
+            free: NONE,
+            live: 0,
+        }
     }
 }
 
@@ -118,6 +126,13 @@ impl Arena {
     /// Number of packets.
     pub fn live(&self) -> u32 {
         self.live
+    }
+
+    /// The packets in buffers and on links to them: port, lane, and blocks. Copies of a packet in an input buffer are one.
+    pub fn occupancies(&self) -> impl Iterator<Item = (u32, Vl, u32)> {
+        let alone = self.iter().filter(|&(index, _)| !self.copies.has(index));
+        let alone = alone.map(|(_, slot)| (slot.port, slot.lane, slot.blocks));
+        alone.chain(self.copies.iter().map(|packet| (packet.port, packet.lane, packet.blocks)))
     }
 
     /// The packets with their numbers, in order of number.

@@ -2,7 +2,7 @@ use std::sync::Arc;
 
 use fabricsim_model::{ExtensionHeaders, Hop, LossCause, Packet, Random};
 use fabricsim_routing::lanes::ServiceClasses;
-use fabricsim_routing::{RouteTable, RoutingFunction};
+use fabricsim_routing::{MulticastTables, RouteTable, RoutingFunction};
 use fabricsim_spec::{Arbiter, CreditReturn, Queueing, Switching};
 use fabricsim_units::{SwitchId, Time, Vl};
 
@@ -108,6 +108,8 @@ pub struct PartitionContext<R, B, O> {
     pub observer: B,
     /// Routing function.
     pub routing: Arc<R>,
+    /// Forwarding tables of multicast groups.
+    pub multicast: Arc<MulticastTables>,
     /// Rules of the experiment.
     pub rules: Rules,
     /// The routing's table; empty if it has none.

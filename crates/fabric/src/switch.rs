@@ -32,6 +32,7 @@ mod lifetime;
 mod local_load_view;
 mod mark;
 mod missed;
+mod multicast;
 mod queues;
 mod round;
 mod staging;
@@ -89,6 +90,9 @@ pub struct Switch {
     failures: Option<Box<Failures>>,
     /// Lifetimes of packets, if they are limited.
     lifetimes: Option<Box<Lifetimes>>,
+    /// True if it replicates packets for multicast groups; and the copies of the packet being admitted.
+    replicates: bool,
+    copies: Vec<u32>,
     /// True if the detector needs the lanes that wait for credits.
     needs_credits: bool,
     /// True if there are several service classes.
@@ -138,6 +142,8 @@ impl Switch {
             vl_arbitration: None,
             failures: None,
             lifetimes: None,
+            replicates: false,
+            copies: Vec::new(),
             needs_credits: false,
             has_classes: usize::from(rules.lanes_per_class) < lanes,
             has_optional_features: rules.least_space > 0

@@ -23,6 +23,7 @@ pub mod lanes;
 mod linear_tables;
 mod look_up_tables;
 mod megafly;
+mod multicast;
 mod opensm;
 mod path;
 mod ports;
@@ -45,7 +46,7 @@ mod worked_example;
 
 pub use build::build;
 pub use competition::port_competition;
-pub use deadlock::{Verdict, check};
+pub use deadlock::{Verdict, check, check_with_multicast};
 pub use dimension_order::DimensionOrder;
 pub use dragonfly::Dragonfly;
 pub use error::{RoutingError, TablesError, TablesProblem};
@@ -54,6 +55,7 @@ pub use indirect::{Indirect, IndirectPolicy};
 pub use lanes::{Destination, LanePolicy};
 pub use look_up_tables::{LookUpTables, TableRequest};
 pub use megafly::{Megafly, MegaflyPolicy};
+pub use multicast::{MulticastTables, Participants};
 pub use opensm::{engine, identity, subnet_without};
 pub use path::path;
 pub use ports::PortRouting;
@@ -66,6 +68,8 @@ pub use view::{BroadcastOutputs, View};
 
 use fabricsim_model::{Hop, Lanes, Packet, RouteState};
 use fabricsim_units::{HostId, PortNo, SwitchId, Vl};
+
+use lanes::{Exit, LinkRole, ServiceClasses};
 
 /// Position of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -106,6 +110,21 @@ pub trait RoutingFunction {
 
     /// The lane policy, for messages. Its lanes are in the hops already.
     fn lane_policy(&self) -> &dyn LanePolicy;
+
+    /// The lanes on which a host injects packets of a service class, or service level, for a multicast group.
+    fn tree_injection(&self, from: HostId, class: u8) -> Lanes {
+        self.lane_policy().tree_injection(from, class)
+    }
+
+    /// The hop of a packet for a multicast group by one of its ports; `at.lane` is the lane of the link on which it has arrived.
+    #[inline(never)]
+    fn tree_hop(&self, at: At, port: PortNo, level: u8) -> Hop {
+        let policy = self.lane_policy();
+        let class = ServiceClasses::new(policy.all().count).base(at.lane);
+        let at = At { lane: Vl(at.lane.0 - class), ..at };
+        let lanes = policy.tree_lanes(at, Exit { port, role: LinkRole::Either }, level);
+        ServiceClasses::hop(class, Hop { port, lanes })
+    }
 
     /// The hops that a packet for `to` may take from switch `at`, having come in by `in_port` on `lane`; appended to
     /// `hops`, which is empty. At the destination's switch that is the host's port. Never none.
@@ -356,6 +375,11 @@ impl Router {
             Some(levels) => levels.set_paths(lanes::Layers::new(paths, lanes::LEVELS as u8, level)),
             None => router.set_lanes(lanes::Layers::new(paths, lanes, level).into()),
         }
+    }
+
+    /// True if lanes follow the service levels of packets (SL2VL tables).
+    pub fn has_service_levels(&self) -> bool {
+        matches!(self, Self::TableRouting(router) if router.service_levels().is_some())
     }
 
     /// Sets the SL2VL table of a host. False if the algorithm has no such tables.

@@ -122,7 +122,7 @@ impl<B: Observer> Session<B> {
                     }
                 }
                 FabricChange::Restore(Failing::Switch(switch)) => self.restore_switch(switch),
-                FabricChange::Route(router) => self.engine.set_router(&router),
+                FabricChange::Route(routes) => self.engine.set_routes(&routes),
             }
             self.next_change += 1;
         }

@@ -18,7 +18,7 @@ pub fn catalogue() -> Vec<TableEntry> {
     links.text("link", "", Vec::new());
     links.whole("lane", "", "", Vec::new());
     let mut tables = vec![links];
-    Trees::empty(1, 0, Time::ps(1)).report(&mut tables, &[], &[]);
+    Trees::empty(1, 0, Time::ps(1)).report(&mut tables, &[], &|_| String::new());
     for table in &tables {
         add_table(&mut all, if table.name == "congestion_flows" { FLOWS_ROW } else { TREES_ROW }, table);
     }

@@ -150,7 +150,8 @@ impl Trees {
         let now = session.now();
         self.count_until(now, window);
         let snapshot = session.snapshot(Extent::Queues);
-        self.current = congestion_trees(&snapshot, &prepared.graph, &prepared.router, self.fill);
+        self.current =
+            congestion_trees(&snapshot, &prepared.graph, (&prepared.router, &prepared.multicast), self.fill);
         let before = std::mem::take(&mut self.since);
         let since = |root: OutputLane| before.get(&root).copied().unwrap_or(now);
         self.since = self.current.iter().map(|tree| (tree.root, since(tree.root))).collect();
@@ -279,13 +280,13 @@ impl Trees {
     }
 
     /// Adds the port states to the table `links`, and appends the tables of trees and of flows in them. `ports` are the
-    /// names of the sending ports, `hosts` those of the hosts.
-    pub(crate) fn report(&self, tables: &mut Vec<Table>, ports: &[String], hosts: &[String]) {
+    /// names of the sending ports; `name` returns the name of a source or destination.
+    pub(crate) fn report(&self, tables: &mut Vec<Table>, ports: &[String], name: &dyn Fn(HostId) -> String) {
         if let Some(links) = tables.iter_mut().find(|table| table.name == "links") {
             self.add_states(links, ports);
         }
         tables.push(self.trees(ports));
-        tables.push(self.flows(ports, hosts));
+        tables.push(self.flows(ports, name));
     }
 
     fn add_states(&self, links: &mut Table, ports: &[String]) {
@@ -342,11 +343,11 @@ impl Trees {
         table
     }
 
-    fn flows(&self, ports: &[String], hosts: &[String]) -> Table {
+    fn flows(&self, ports: &[String], name_of: &dyn Fn(HostId) -> String) -> Table {
         let mut table = Table::new("congestion_flows");
         let name = |&(source, destination): &Key| {
-            let to = destination.map_or("*", |host| &hosts[host.index()]);
-            format!("{}->{to}", hosts[source.index()])
+            let to = destination.map_or_else(|| "*".to_owned(), name_of);
+            format!("{}->{to}", name_of(source))
         };
         table.text("flow", "Source and destination: from->to", self.flows.keys().map(name).collect());
         let ns = |value: fn(&Part) -> u64| self.flows.values().map(|part| self.ns(value(part))).collect();

@@ -2,7 +2,7 @@
 
 use fabricsim_engine::Prepared;
 use fabricsim_routing::deadlock::Verdict;
-use fabricsim_routing::{Router, check, path, port_competition};
+use fabricsim_routing::{Router, path, port_competition};
 use fabricsim_spec::{LinkErrors, Queueing, SpecError, Switching};
 use fabricsim_topology::{Facts, Node, Shape, facts, largest_packet};
 use fabricsim_units::{Bytes, HostId, SwitchId, Time};
@@ -70,7 +70,7 @@ pub struct Description {
 
 /// Describes an experiment.
 pub fn describe(prepared: &Prepared) -> Description {
-    let verdict = check(&prepared.router, &prepared.graph);
+    let verdict = prepared.check_deadlock();
     let cycle = match &verdict {
         Verdict::Cyclic { cycle } => cycle
             .iter()

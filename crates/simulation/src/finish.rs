@@ -5,7 +5,8 @@ use std::ops::Deref;
 use fabricsim_engine::{Engine, Extent, Prepared, Totals};
 use fabricsim_measure::{self as measure, OfferedLoad, Steady};
 use fabricsim_model::Table;
-use fabricsim_units::Time;
+use fabricsim_units::{HostId, Time};
+use fabricsim_workload::MulticastGroup;
 
 use crate::control::{Control, Phase};
 use crate::outcome::{Invariants, Outcome, Status};
@@ -21,7 +22,7 @@ impl<P: Deref<Target = Prepared>, B: Recording> Run<P, B> {
         let snapshot = self.session.snapshot(Extent::Queues);
         if status == Status::Ok {
             let mut found = None;
-            self.watch.search(&snapshot, &self.prepared.graph, &mut found);
+            self.watch.search(&snapshot, &self.prepared, &mut found);
             status = found.unwrap_or(status);
         }
         control.enter(Phase::Done);
@@ -46,7 +47,8 @@ impl<P: Deref<Target = Prepared>, B: Recording> Run<P, B> {
             .then(|| format!("stalled: {} packets in flight, no cyclic dependency", totals.in_flight));
         let mut tables: Vec<Table> = report.tables;
         let ports: Vec<String> = names.ports.into_iter().map(|port| port.link).collect();
-        trees.report(&mut tables, &ports, &names.hosts);
+        let name = |host| prepared.destination_name(host).to_owned();
+        trees.report(&mut tables, &ports, &name);
         tables.extend(transports::table(&transports, &names.hosts));
         if let Some(report) = &managed {
             tables.push(subnet::table(&report.sweeps));
@@ -121,7 +123,7 @@ impl<P: Deref<Target = Prepared>, B: Recording> Run<P, B> {
         measure::Outcome {
             end,
             rates: graph.hosts.iter().map(|h| graph.links[h.link.index()].parameters.rate).collect(),
-            offers: offers(self.session.engine_mut(), end),
+            offers: to_members(offers(self.session.engine_mut(), end), &self.prepared.workload.groups),
             steady: self.steady.as_ref().map(Steady::steady),
             congestion_events: self.session.engine().congestion_events(),
             transport: None,
@@ -158,4 +160,16 @@ fn offers<B: Recording>(engine: &mut Engine<B>, end: Time) -> Vec<OfferedLoad> {
     }
     offers.sort_by_key(|offer| (offer.source, offer.destination));
     offers
+}
+
+/// Offered loads where one to a multicast group is one to each of its members but the source.
+fn to_members(offers: Vec<OfferedLoad>, groups: &[MulticastGroup]) -> Vec<OfferedLoad> {
+    let members = |offer: OfferedLoad| match offer.destination.and_then(HostId::group) {
+        Some(group) => {
+            let members = groups[usize::from(group)].members.iter().filter(|&&host| host != offer.source);
+            members.map(|&host| OfferedLoad { destination: Some(host), ..offer }).collect()
+        }
+        None => vec![offer],
+    };
+    offers.into_iter().flat_map(members).collect()
 }

@@ -17,13 +17,12 @@ impl<P: Deref<Target = Prepared>, B: Recording> Run<P, B> {
     /// The cycle of buffers that can never move, a line for each, if there is one now; or requests that hosts will never
     /// accept, because nothing moves any more.
     pub fn find_deadlock(&self) -> Option<Vec<String>> {
-        let graph = &self.prepared.graph;
         if let Some(found) = find_deadlock(&self.session.snapshot(Extent::Queues)) {
-            return Some(deadlock_lines(&found, graph));
+            return Some(deadlock_lines(&found, &self.prepared));
         }
         let refused = self.session.engine().refused();
         let is_stuck = !refused.is_empty() && self.status == Some(crate::Status::Deadlock);
-        is_stuck.then(|| refused_lines(&refused, graph))
+        is_stuck.then(|| refused_lines(&refused, &self.prepared.graph))
     }
 }
 
@@ -31,7 +30,7 @@ impl<P: Deref<Target = Prepared>, B: Recording> Run<P, B> {
 pub fn snapshot_tables(snapshot: &Snapshot, prepared: &Prepared) -> Vec<Table> {
     let Prepared { graph, .. } = prepared;
     let names: Vec<String> = (0..snapshot.sending_ports as u32).map(|port| graph.port_name(port)).collect();
-    vec![ports(snapshot, &names), hosts(snapshot, graph), waiting(snapshot, graph, &names)]
+    vec![ports(snapshot, &names), hosts(snapshot, graph), waiting(snapshot, prepared, &names)]
 }
 
 fn ports(snapshot: &Snapshot, names: &[String]) -> Table {
@@ -93,7 +92,8 @@ fn hosts(snapshot: &Snapshot, graph: &Graph) -> Table {
     table
 }
 
-fn waiting(snapshot: &Snapshot, graph: &Graph, names: &[String]) -> Table {
+fn waiting(snapshot: &Snapshot, prepared: &Prepared, names: &[String]) -> Table {
+    let graph = &prepared.graph;
     let all = waits(snapshot);
     let text = |value: &dyn Fn(&Wait) -> String| all.iter().map(value).collect::<Vec<_>>();
     let whole = |value: &dyn Fn(&Wait) -> i64| all.iter().map(value).collect::<Vec<_>>();
@@ -120,7 +120,7 @@ fn waiting(snapshot: &Snapshot, graph: &Graph, names: &[String]) -> Table {
     );
     let words = "Reason: credits, output, turn, router delay, failed link, rate limit or acknowledgement";
     table.text("reason", words, text(&|wait| wait.reason.name().to_owned()));
-    let host = |host: fabricsim_units::HostId| graph.hosts[host.index()].name.clone();
+    let host = |host| prepared.destination_name(host).to_owned();
     table.text("source", "Sender of the first packet", text(&|wait| host(wait.ends.0)));
     table.text("destination", "Receiver of the first packet", text(&|wait| host(wait.ends.1)));
     table.whole("count", "", "Packets of the queue; messages of a host", whole(&|wait| wait.count as i64));
@@ -145,7 +145,7 @@ pub fn events_table(events: &[Event], prepared: &Prepared) -> Table {
         EventKind::Lost(_) => "lost",
     };
     table.text("event", "marked, delivered, completed or lost", text(&|event| kind(event).to_owned()));
-    let host = |host: fabricsim_units::HostId| graph.hosts[host.index()].name.clone();
+    let host = |host| prepared.destination_name(host).to_owned();
     table.text("source", "Sender of the packet", text(&|event| host(event.packet.source)));
     table.text("destination", "Receiver of the packet", text(&|event| host(event.packet.destination)));
     let entry = |event: &Event| workload.streams[usize::from(event.packet.stream)].name.clone();

@@ -1,5 +1,5 @@
 use fabricsim_analysis::{Blocked, Deadlock};
-use fabricsim_engine::{Losses, Refused, Totals};
+use fabricsim_engine::{Losses, Prepared, Refused, Totals};
 use fabricsim_measure::Summary;
 use fabricsim_model::Table;
 use fabricsim_topology::Graph;
@@ -27,6 +27,8 @@ pub enum Status {
 pub struct Invariants {
     /// Packets that left a host.
     pub injected: u64,
+    /// Copies that switches made of packets for multicast groups.
+    pub replicated: u64,
     /// Packets accepted by a host.
     pub delivered: u64,
     /// Packets within the fabric.
@@ -35,7 +37,7 @@ pub struct Invariants {
     pub dropped: u64,
     /// The same by cause.
     pub lost: LostPackets,
-    /// True if injected packets equal delivered, in flight and dropped.
+    /// True if injected and replicated packets equal delivered, in flight and dropped.
     pub packets_ok: bool,
     /// True if the credits of every link and lane add up.
     pub credits_ok: bool,
@@ -115,6 +117,7 @@ impl Invariants {
     pub(crate) fn of(totals: &Totals, credits_ok: bool) -> Self {
         Self {
             injected: totals.injected,
+            replicated: totals.replicated,
             delivered: totals.delivered,
             in_flight: totals.in_flight,
             dropped: totals.lost.total(),
@@ -211,7 +214,7 @@ impl Outcome {
             seed,
             status: self.status,
             simulated_s: self.end.as_secs_f64(),
-            packet_hops: self.totals.packet_hops,
+            packet_hops: self.totals.links_crossed(),
             fingerprint: format!("{:016x}", self.totals.fingerprint),
             summary: &self.summary,
             invariants: &self.invariants,
@@ -230,7 +233,8 @@ impl Outcome {
 }
 
 /// The cycle of a deadlock, a line for each buffer: switch, port, lane, packet at its head, and the output that it waits for.
-pub(crate) fn deadlock_lines(deadlock: &Deadlock, graph: &Graph) -> Vec<String> {
+pub(crate) fn deadlock_lines(deadlock: &Deadlock, prepared: &Prepared) -> Vec<String> {
+    let graph = &prepared.graph;
     let line = |blocked: &Blocked| {
         let switch = &graph.switches[blocked.switch.index()];
         let behind = graph
@@ -242,7 +246,7 @@ pub(crate) fn deadlock_lines(deadlock: &Deadlock, graph: &Graph) -> Vec<String> 
             blocked.lane,
             blocked.packet.sequence,
             graph.hosts[blocked.packet.source.index()].name,
-            graph.hosts[blocked.packet.destination.index()].name,
+            prepared.destination_name(blocked.packet.destination),
             blocked.output,
             graph.name(behind.node),
         )

@@ -54,7 +54,7 @@ pub fn permit(prepared: &Prepared, limit: Option<u64>, file: &str) -> Result<(),
     if prepared.experiment.run.allow_deadlock {
         return Ok(());
     }
-    let verdict = fabricsim_routing::check(&prepared.router, &prepared.graph);
+    let verdict = prepared.check_deadlock();
     if let Cycles::Cyclic { .. } = verdict {
         let verdict = verdict.describe(&prepared.graph);
         return Err(RunError::Cyclic { file: file.to_owned(), verdict });

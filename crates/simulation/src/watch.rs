@@ -55,7 +55,7 @@ impl DeadlockWatch {
         if stuck || self.checkpoints == self.next_search {
             self.next_search = self.checkpoints * 3 / 2 + 1;
             let snapshot = session.snapshot(Extent::Queues);
-            self.search(&snapshot, &prepared.graph, status);
+            self.search(&snapshot, prepared, status);
             self.waiting.look(&snapshot, prepared);
         }
         if stuck || self.refusals.look(session.engine()) {
@@ -68,12 +68,12 @@ impl DeadlockWatch {
         self.is_silent &= !self.waits_for_lost;
     }
 
-    pub(crate) fn search(&mut self, snapshot: &Snapshot, graph: &Graph, status: &mut Option<Status>) {
+    pub(crate) fn search(&mut self, snapshot: &Snapshot, prepared: &Prepared, status: &mut Option<Status>) {
         if self.ends_cycles {
             return;
         }
         if let Some(found) = find_deadlock(snapshot) {
-            self.deadlock = deadlock_lines(&found, graph);
+            self.deadlock = deadlock_lines(&found, prepared);
             *status = Some(Status::Deadlock);
         }
     }

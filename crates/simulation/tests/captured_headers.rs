@@ -78,3 +78,24 @@ fn packets_carry_the_key_of_their_partition() {
         assert_eq!(values(link, &[], "/bth/p_key"), BTreeSet::from([key]), "{link}");
     }
 }
+
+/// A packet for a multicast group is a datagram to the group's LID and GID, and to all queue pairs of its receivers.
+#[test]
+fn packets_for_a_group_are_datagrams() {
+    let group = (
+        "multicast_groups",
+        r#"[{ name = "one", members = ["H2"] }, { name = "two", members = ["H6", "H7"] }]"#,
+    );
+    let traffic = (
+        "traffic",
+        r#"[{ sources = ["H0"], pattern = { multicast = "two" }, load = 0.1, message = "900 B" }]"#,
+    );
+    let field = |link: &str, field: &str| values(link, &[group, traffic], field);
+    for link in ["H0->*", "*->H6", "*->H7"] {
+        assert_eq!(field(link, "/lrh/dlid"), BTreeSet::from([0xc001]), "{link}");
+        assert_eq!(field(link, "/bth/opcode"), BTreeSet::from([0x64]), "{link}");
+        assert_eq!(field(link, "/bth/dest_qp"), BTreeSet::from([0xff_ffff]), "{link}");
+        assert_eq!(field(link, "/grh/hop_limit"), BTreeSet::from([1]), "{link}");
+        assert_eq!(field(link, "/lrh/slid").len(), 1, "{link}");
+    }
+}

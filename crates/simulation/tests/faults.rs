@@ -181,6 +181,25 @@ fn changed_routes_avoid_the_failed_link() {
     assert!(near(losses[0], 1.0) && near(losses[1], 10.0), "{losses:?}");
 }
 
+/// Packets for the hosts of a failed switch end at it, by old routes or new ones: they do not go to and fro between other switches.
+#[test]
+fn packets_for_a_failed_switch_do_not_circle() {
+    let changes = [
+        ("topology", "{ grid = { dimensions = [3, 3], wrap = [true, false] } }"),
+        ("links.all.buffer", "\"64 B\""),
+        ("switch.virtual_lanes", "6"),
+        ("host.mtu", "\"64 B\""),
+        ("traffic.0.message", "\"64 B\""),
+        ("faults.plan", r#"[{ switch = "S(1,2)", at = "200 ns" }]"#),
+        ("faults.reroute_after", "\"600 ns\""),
+    ];
+    let outcome = run(TORUS, &changes);
+    balanced(&outcome);
+    assert_eq!(outcome.status, Status::Ok, "{:?}", outcome.deadlock);
+    let lost = outcome.invariants.lost;
+    assert!(lost.link_failed > 100, "{lost:?}");
+}
+
 /// A plan for a link that no packet takes, or after the end, changes nothing, though the switches do all that failures need.
 #[test]
 fn failures_of_unused_links_change_nothing() {

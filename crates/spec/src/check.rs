@@ -6,6 +6,7 @@ mod age;
 mod capture;
 mod congestion;
 mod faults;
+mod multicast;
 mod partitions;
 mod service_levels;
 mod subnet_manager;
@@ -49,6 +50,7 @@ pub fn check(experiment: &Experiment, file: &str) -> Result<(), SpecError> {
     let found = checks.into_iter().find_map(Result::err).map(|(key, message)| (key.to_owned(), message));
     let found = found.map_or_else(|| service_levels::check(experiment), Err);
     let found = found.and_then(|()| partitions::check(experiment));
+    let found = found.and_then(|()| multicast::check(experiment));
     let found = found.and_then(|()| congestion::check(experiment));
     let found = found.and_then(|()| age::check(experiment)).and_then(|()| transport::check(experiment));
     let found =

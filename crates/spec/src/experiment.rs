@@ -4,8 +4,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Capture, CongestionControl, Faults, Host, Job, LinkErrors, Links, Measure, Partition, Routing,
-    RoutingEngine, Run, SubnetManager, Sweep, Switch, Topology, Traffic, Transport, Tune,
+    Capture, CongestionControl, Faults, Host, Job, LinkErrors, Links, Measure, MulticastGroup, Partition,
+    Routing, RoutingEngine, Run, SubnetManager, Sweep, Switch, Topology, Traffic, Transport, Tune,
 };
 
 /// One experiment: a network, its traffic, and the measurement.
@@ -54,6 +54,9 @@ pub struct Experiment {
     /// Partitions of an InfiniBand subnet, besides the default one.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub partitions: Vec<Partition>,
+    /// Multicast groups.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub multicast_groups: Vec<MulticastGroup>,
     /// Traffic. Every entry is a stream of messages on each of its sources.
     #[serde(default)]
     pub traffic: Vec<Traffic>,

@@ -18,6 +18,7 @@ mod host;
 mod job;
 mod link;
 mod locate;
+mod multicast;
 mod name;
 mod overrides;
 mod partition;
@@ -54,6 +55,7 @@ pub use job::{
     Broadcast, Fft, Job, NeighbourExchange, Placement, Program,
 };
 pub use link::{LinkErrors, LinkOverride, LinkParameters, LinkRetry, Links};
+pub use multicast::MulticastGroup;
 pub use name::name;
 pub use partition::Partition;
 pub use range::{OutOfRange, out_of_range, range_in_words};

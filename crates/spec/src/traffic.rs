@@ -132,6 +132,8 @@ pub enum Pattern {
     Permutation(Vec<String>),
     /// All to one host.
     To(String),
+    /// To all members of a multicast group but oneself, in one packet that switches replicate.
+    Multicast(String),
     /// Some hosts are hot: they get a fraction of the messages, the rest are uniform.
     HotSpot(HotSpot),
     /// On a dragonfly or megafly: any host of the group that is this number further than the source's, wrapping (ADV+n).

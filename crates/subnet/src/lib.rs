@@ -8,6 +8,7 @@ mod error;
 mod fabric;
 mod guid;
 mod lids;
+pub mod multicast;
 mod options_file;
 mod read;
 pub mod report;

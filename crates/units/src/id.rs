@@ -49,3 +49,33 @@ identifier!(
     /// A virtual lane (InfiniBand) or virtual channel, counted from 0.
     Vl(u8)
 );
+
+impl HostId {
+    /// From this number on an identifier stands for a multicast group.
+    const GROUPS: u32 = 1 << 31;
+
+    /// The destination of packets for a multicast group, by the group's number.
+    pub const fn of_group(number: u16) -> Self {
+        Self(Self::GROUPS | number as u32)
+    }
+
+    /// The number of the multicast group that this destination stands for; `None` if it is a host.
+    #[inline]
+    pub const fn group(self) -> Option<u16> {
+        if self.0 & Self::GROUPS == 0 { None } else { Some(self.0 as u16) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_destination_is_a_host_or_a_group() {
+        assert_eq!((HostId(7).group(), HostId((1 << 31) - 1).group()), (None, None));
+        assert_eq!(
+            (HostId::of_group(0).group(), HostId::of_group(u16::MAX).group()),
+            (Some(0), Some(u16::MAX))
+        );
+    }
+}

@@ -2,13 +2,14 @@ use std::collections::BTreeMap;
 use std::collections::btree_map::Entry::{Occupied, Vacant};
 use std::sync::Arc;
 
-use fabricsim_spec::{DrawPer, Experiment, Injection, OrderingMode, Response, Traffic};
+use fabricsim_spec::{DrawPer, Experiment, Injection, OrderingMode, Pattern, Response, Traffic};
 use fabricsim_units::{HostId, Rate, Time};
 
 use crate::closed::{Closed, RequestResponse, Requests, Shared};
 use crate::error::ErrorLocation;
 use crate::injection::{self, Timing};
 use crate::job::{self, Job, JobInfo, NO_RANK, Rank};
+use crate::multicast::{self, MulticastGroup};
 use crate::partitions::Partitions;
 use crate::pattern::{self, Draw, Plan};
 use crate::select::Selector;
@@ -31,6 +32,8 @@ pub struct Workload {
     pub silent: Vec<SilentSource>,
     /// Partitions, if there are others than the default one.
     pub partitions: Option<Arc<Partitions>>,
+    /// Multicast groups, by number.
+    pub groups: Vec<MulticastGroup>,
 }
 
 /// Description of a stream for tables.
@@ -51,6 +54,8 @@ pub struct StreamInfo {
     pub ordering: OrderingMode,
     /// Number of the partition of its packets; none for the default partition.
     pub partition: Option<u16>,
+    /// True if its packets are for a multicast group.
+    pub is_multicast: bool,
 }
 
 /// Kind of a stream.
@@ -99,6 +104,7 @@ pub fn build(experiment: &Experiment, hosts: &Hosts, file: &str) -> Result<Workl
     }
     let selector = Selector::new(file, &hosts.names, &experiment.groups)?;
     let partitions = Partitions::new(experiment, &selector, hosts.names.len())?;
+    let groups = multicast::groups(experiment, &selector)?;
     let mut of_host: Vec<Vec<MessageStream>> = vec![Vec::new(); hosts.names.len()];
     let mut streams = Vec::new();
     let mut responses = Vec::new();
@@ -111,6 +117,7 @@ pub fn build(experiment: &Experiment, hosts: &Hosts, file: &str) -> Result<Workl
             seed: experiment.seed,
             hosts,
             selector: &selector,
+            groups: &groups,
             place,
             traffic,
             ordering,
@@ -135,6 +142,7 @@ pub fn build(experiment: &Experiment, hosts: &Hosts, file: &str) -> Result<Workl
         service_class: spec.service_class,
         ordering: experiment.transport.mode,
         partition: None,
+        is_multicast: false,
     }));
     let (jobs, infos): (Vec<Arc<Job>>, Vec<JobInfo>) = jobs.into_iter().unzip();
     let closing = Closing {
@@ -150,7 +158,7 @@ pub fn build(experiment: &Experiment, hosts: &Hosts, file: &str) -> Result<Workl
     let sources = of_host.into_iter().enumerate().map(source).collect();
     let partitions =
         partitions.map(|known| Arc::new(known.with_streams(streams.iter().map(|stream| stream.partition))));
-    Ok(Workload { sources, streams, jobs: infos, silent, partitions })
+    Ok(Workload { sources, streams, jobs: infos, silent, partitions, groups })
 }
 
 fn response_info(
@@ -167,6 +175,7 @@ fn response_info(
         service_class: response.service_class,
         ordering: request.ordering,
         partition: request.partition,
+        is_multicast: false,
     }
 }
 
@@ -204,6 +213,7 @@ struct Builder<'a> {
     seed: u64,
     hosts: &'a Hosts,
     selector: &'a Selector<'a>,
+    groups: &'a [MulticastGroup],
     place: ErrorLocation<'a>,
     traffic: &'a Traffic,
     ordering: OrderingMode,
@@ -251,6 +261,7 @@ impl Builder<'_> {
             service_class: self.traffic.service_class,
             ordering: self.ordering,
             partition,
+            is_multicast: matches!(self.traffic.pattern, Pattern::Multicast(_)),
         };
         Ok((info, sizes))
     }
@@ -295,8 +306,8 @@ impl Builder<'_> {
     }
 
     fn plan(&self, sources: &[HostId]) -> Result<Plan, WorkloadError> {
-        let &Self { seed, hosts, selector, place, traffic, .. } = self;
-        pattern::plan(&pattern::PatternInput { place, seed, hosts, selector, traffic, sources })
+        let &Self { seed, hosts, selector, groups, place, traffic, .. } = self;
+        pattern::plan(&pattern::PatternInput { place, seed, hosts, selector, groups, traffic, sources })
     }
 
     fn partition(&self, sources: &[HostId]) -> Result<Option<u16>, WorkloadError> {
@@ -375,6 +386,7 @@ message = '64 B'
             service_class: 0,
             ordering: OrderingMode::None,
             partition: None,
+            is_multicast: false,
         };
         assert_eq!(workload.streams, [info("background", 4, 150.0), info("to", 3, 64.0)]);
         assert_eq!(workload.silent, [SilentSource { stream: 1, host: HostId(1) }]);

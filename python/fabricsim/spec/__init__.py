@@ -61,7 +61,17 @@ from fabricsim.spec.topologies import (
     Xgft,
     Xpander,
 )
-from fabricsim.spec.traffic import GroupOffset, HotSpot, Partition, Permutation, Response, To, Traffic
+from fabricsim.spec.traffic import (
+    GroupOffset,
+    HotSpot,
+    Multicast,
+    MulticastGroup,
+    Partition,
+    Permutation,
+    Response,
+    To,
+    Traffic,
+)
 from fabricsim.spec.transport import OrderingMode, Transport, TransportTarget
 from fabricsim.spec.tuning import Tune, TuneConstraint, TuneObjective, TuneParameter, TuneReport, TuneScenario
 from fabricsim.spec.values import parse_assignment, split_values, toml_value
@@ -101,6 +111,8 @@ __all__ = [
     "Measure",
     "Megafly",
     "Mesh",
+    "Multicast",
+    "MulticastGroup",
     "NeighbourExchange",
     "Notification",
     "Nscc",

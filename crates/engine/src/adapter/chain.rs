@@ -273,10 +273,12 @@ impl Chain {
     ) -> Time {
         packet.sequence = self.sent as u32;
         packet.service_level = class;
-        if let Some(paths) = &mut self.paths {
+        if let Some(paths) = &mut self.paths
+            && packet.destination.group().is_none()
+        {
             paths.sent(packet.destination, path, packet.bytes);
         }
-        if context.rules.has_levels_of_paths {
+        if context.rules.has_levels_of_paths && packet.destination.group().is_none() {
             let to = Destination { host: packet.destination, path };
             packet.service_level = context.routing.service_level(self.id, to, class);
         }
@@ -335,9 +337,15 @@ impl Chain {
         class: u8,
     ) -> Result<Entry, Time> {
         let blocks = bytes.div_ceil(context.ports.ramps.unit());
-        let path = self.paths.as_ref().map_or(0, |paths| paths.next(destination, stream));
+        let is_group = destination.group().is_some();
+        let paths = self.paths.as_ref().filter(|_| !is_group);
+        let path = paths.map_or(0, |paths| paths.next(destination, stream));
         let to = Destination { host: destination, path };
-        let lanes = context.routing.injection_lanes(self.id, to, class);
+        let lanes = if is_group {
+            context.routing.tree_injection(self.id, class)
+        } else {
+            context.routing.injection_lanes(self.id, to, class)
+        };
         let flow = self.id.0.wrapping_mul(31).wrapping_add(destination.0);
         let chosen = context.ports.choose_lane(self.port, lanes, blocks, context.now, flow);
         if chosen.is_err() {

@@ -121,6 +121,10 @@ impl Pacing {
         now: Time,
         observer: &mut B,
     ) -> Time {
+        if destination.group().is_some() {
+            // No host answers a packet for a multicast group.
+            return now;
+        }
         let key = self.key(destination, stream);
         let allowed = self.pacer.allowed_at(key, now);
         if allowed > now || !self.has_windows() {
@@ -150,6 +154,10 @@ impl Pacing {
         (start, end): (Time, Time),
         observer: &mut B,
     ) {
+        if packet.destination.group().is_some() {
+            self.next_to_send = NextToSend::Answers;
+            return;
+        }
         let (key, host, per) = (self.key(packet.destination, packet.stream), self.host, self.rules.control);
         let mut report =
             |key, from, to, level| report_rate_limit(observer, host, per, (key, from, to, level));

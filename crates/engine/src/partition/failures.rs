@@ -2,7 +2,7 @@
 
 use fabricsim_fabric::{FarEnd, Outbox, return_space};
 use fabricsim_model::{LossCause, Observer};
-use fabricsim_units::{ByteTime, Time};
+use fabricsim_units::{ByteTime, HostId, Time};
 
 use super::{Owner, Partition};
 use crate::calendar::Kind;
@@ -130,9 +130,10 @@ impl<B: Observer> Partition<B> {
 
     /// The cause if a packet that has arrived at a host is lost there: it was damaged in a switch, or is of another partition.
     #[inline(never)]
-    pub(super) fn loss_on_arrival(&self, packet: u32) -> Option<LossCause> {
+    /// `copy_for` is the receiver of a copy for a multicast group.
+    pub(super) fn loss_on_arrival(&self, packet: u32, copy_for: Option<HostId>) -> Option<LossCause> {
         let packet = &self.context.arena[packet].packet;
-        if self.switch_errors.as_ref().is_some_and(|errors| errors.damage(packet)) {
+        if self.switch_errors.as_ref().is_some_and(|errors| errors.damage(packet, copy_for)) {
             return Some(LossCause::Icrc);
         }
         let is_admitted = self.partitions.as_ref().is_none_or(|partitions| partitions.admits(packet));

@@ -9,8 +9,8 @@ use std::sync::Arc;
 use fabricsim_fabric::flow_control::send_flow_control;
 use fabricsim_fabric::{Arena, NONE, Outbox, PartitionContext, Ports, Rules, Switch, Table};
 use fabricsim_model::{ExtensionHeaders, Observer, Packet, PacketKind};
-use fabricsim_routing::{Router, RoutingFunction};
-use fabricsim_units::Time;
+use fabricsim_routing::{MulticastTables, Router, RoutingFunction};
+use fabricsim_units::{HostId, Time};
 use fabricsim_workload::Partitions;
 
 use crate::adapter::{Adapter, ArrivalFilter};
@@ -69,7 +69,12 @@ pub(crate) struct Partition<B> {
 }
 
 impl<B: Observer> Partition<B> {
-    pub(crate) fn new(parts: Parts, routing: Arc<Router>, rules: Rules, observer: B) -> Self {
+    pub(crate) fn new(
+        parts: Parts,
+        (routing, multicast): (Arc<Router>, Arc<MulticastTables>),
+        rules: Rules,
+        observer: B,
+    ) -> Self {
         let Parts { switches, adapters, owners, ports, switch_errors, partitions } = parts;
         let transported = adapters.iter().any(|adapter| adapter.ordering().is_some());
         let arrival_filter = adapters.iter().map(Adapter::arrival_filter).max().unwrap_or_default();
@@ -102,6 +107,7 @@ impl<B: Observer> Partition<B> {
                 route_table: routing.route_table().cloned().unwrap_or_default(),
                 is_adaptive: routing.is_adaptive(),
                 routing,
+                multicast,
                 rules,
                 hops: Vec::new(),
                 load_broadcast,
@@ -228,9 +234,10 @@ impl<B: Observer> Partition<B> {
 
     #[inline]
     fn deliver<const OPTIONAL_FEATURES: bool>(&mut self, port: u32, index: u32, time: u64) {
+        let copy_for = if OPTIONAL_FEATURES { self.address_copy(port, index) } else { None };
         if OPTIONAL_FEATURES
             && self.refuses_arrivals
-            && let Some(cause) = self.loss_on_arrival(index)
+            && let Some(cause) = self.loss_on_arrival(index, copy_for)
         {
             return self.lose_at_host(port, index, cause, Time(time));
         }
@@ -238,6 +245,16 @@ impl<B: Observer> Partition<B> {
             return;
         }
         self.accept(port, index, time);
+    }
+
+    /// Addresses a copy of a packet for a multicast group to the host at which it has arrived, and returns the host.
+    #[inline]
+    fn address_copy(&mut self, port: u32, index: u32) -> Option<HostId> {
+        let packet = &mut self.context.arena[index].packet;
+        packet.destination.group()?;
+        let Owner::Adapter(h) = self.owners[port as usize] else { return None };
+        packet.destination = self.adapters[h as usize].id();
+        Some(packet.destination)
     }
 
     /// A host accepts a packet.
@@ -374,7 +391,13 @@ impl<B: Observer> Partition<B> {
     }
 
     pub(crate) fn totals(&self) -> Totals {
-        Totals { in_flight: u64::from(self.context.arena.live()), ..self.totals }
+        let arena = &self.context.arena;
+        Totals {
+            in_flight: u64::from(arena.live()),
+            replicated: arena.copies.made,
+            shared_links: arena.copies.shared_links,
+            ..self.totals
+        }
     }
 }
 

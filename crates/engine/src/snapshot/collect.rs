@@ -2,7 +2,7 @@ use fabricsim_fabric::{FarEnd, NONE, Slot, Switch};
 use fabricsim_model::Observer;
 use fabricsim_units::PortNo;
 
-use super::{BufferKind, Extent, LaneAhead, Queue, QueuedPacket, Snapshot, hosts, ports};
+use super::{BufferKind, Extent, LaneAhead, Queue, QueuedPacket, SharedSpace, Snapshot, hosts, ports};
 use crate::engine::Engine;
 use crate::partition::Partition;
 
@@ -32,11 +32,14 @@ fn take<B: Observer>(engine: &Engine<B>, extent: Extent) -> Snapshot {
         refused: Vec::new(),
         packets: Vec::new(),
         ahead: Vec::new(),
+        shared: Vec::new(),
+        shared_packets: 0,
     };
     for partition in &engine.partitions {
         for switch in partition.switches.iter() {
             add_queues(&mut snapshot, partition, switch);
         }
+        snapshot.shared_packets += partition.context.arena.copies.numbers();
     }
     if extent == Extent::Everything {
         snapshot.lanes = ports::take(engine);
@@ -64,7 +67,8 @@ fn add_queues<B: Observer>(snapshot: &mut Snapshot, partition: &Partition<B>, sw
             BufferKind::Input
         };
         let (first_packet, first_ahead) = (snapshot.packets.len() as u32, snapshot.ahead.len() as u32);
-        let blocks = add_packets(snapshot, partition, head);
+        let first_shared = snapshot.shared.len() as u32;
+        let blocks = add_packets(snapshot, partition, index);
         add_lanes(snapshot, partition, (out_port, head));
         let detector = switch.detector();
         snapshot.queues.push(Queue {
@@ -84,16 +88,18 @@ fn add_queues<B: Observer>(snapshot: &mut Snapshot, partition: &Partition<B>, sw
             congested: detector.map(|of| of.is_congested(head.hop.port.index(), head.hop.lanes.first)),
             packets: first_packet..snapshot.packets.len() as u32,
             ahead: first_ahead..snapshot.ahead.len() as u32,
+            shared: first_shared..snapshot.shared.len() as u32,
         });
     }
 }
 
 /// Adds the packets of a queue; returns their blocks.
-fn add_packets<B: Observer>(snapshot: &mut Snapshot, partition: &Partition<B>, head: &Slot) -> u32 {
+fn add_packets<B: Observer>(snapshot: &mut Snapshot, partition: &Partition<B>, head: u32) -> u32 {
     let arena = &partition.context.arena;
-    let next = |slot: &&Slot| (slot.next != NONE).then(|| &arena[slot.next]);
+    let next = |&index: &u32| (arena[index].next != NONE).then(|| arena[index].next);
     let mut blocks = 0;
-    for slot in std::iter::successors(Some(head), next) {
+    for index in std::iter::successors(Some(head), next) {
+        let slot = &arena[index];
         blocks += slot.blocks;
         snapshot.packets.push(QueuedPacket {
             source: slot.packet.source,
@@ -101,6 +107,10 @@ fn add_packets<B: Observer>(snapshot: &mut Snapshot, partition: &Partition<B>, h
             stream: slot.packet.stream,
             sequence: slot.packet.sequence,
         });
+        if let Some(number) = arena.copies.number(index) {
+            let packet = snapshot.shared_packets + number;
+            snapshot.shared.push(SharedSpace { packet, blocks: slot.blocks });
+        }
     }
     blocks
 }

@@ -58,6 +58,9 @@ pub struct Snapshot {
     pub refused: Vec<Refused>,
     packets: Vec<QueuedPacket>,
     ahead: Vec<LaneAhead>,
+    shared: Vec<SharedSpace>,
+    /// Number of packets of which copies wait.
+    pub shared_packets: usize,
 }
 
 /// A queue of a switch that holds packets.
@@ -93,6 +96,16 @@ pub struct Queue {
     pub congested: Option<bool>,
     packets: Range<u32>,
     ahead: Range<u32>,
+    shared: Range<u32>,
+}
+
+/// A copy in a queue of a packet for a multicast group, which holds its space in the input buffer until all copies have left.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SharedSpace {
+    /// Number of the packet among those with copies.
+    pub packet: usize,
+    /// Blocks of the packet.
+    pub blocks: u32,
 }
 
 /// Buffer of a queue.
@@ -139,6 +152,11 @@ impl Snapshot {
     /// The packets of a queue, head first.
     pub fn packets(&self, queue: &Queue) -> &[QueuedPacket] {
         &self.packets[queue.packets.start as usize..queue.packets.end as usize]
+    }
+
+    /// The copies in a queue that share their space with others.
+    pub fn shared(&self, queue: &Queue) -> &[SharedSpace] {
+        &self.shared[queue.shared.start as usize..queue.shared.end as usize]
     }
 
     /// The lanes that the head of a queue may take, ascending: one or more.

@@ -32,11 +32,11 @@ pub(super) fn take<B: Observer>(engine: &Engine<B>) -> Vec<LaneState> {
                 (lane.capacity, lane.free, lane.returning) = (capacity, free, accounted - free);
             }
         }
-        for (_, slot) in context.arena.iter() {
-            if let Some(receiver) = context.ports.receivers.get(slot.port as usize) {
-                let lane = &mut lanes[receiver.channel as usize * lane_count + slot.lane.index()];
+        for (port, on_lane, blocks) in context.arena.occupancies() {
+            if let Some(receiver) = context.ports.receivers.get(port as usize) {
+                let lane = &mut lanes[receiver.channel as usize * lane_count + on_lane.index()];
                 lane.packets += 1;
-                lane.blocks += slot.blocks;
+                lane.blocks += blocks;
             }
         }
         for message in &context.out.mail {

@@ -48,7 +48,11 @@ impl Switch {
             aging.receive(&mut context.arena, input, packet, context.now);
         }
         let settled = self.is_settled();
-        if context.is_adaptive {
+        if self.replicates
+            && let Some(group) = context.arena[packet].destination().group()
+        {
+            self.replicate(context, (input, group), packet);
+        } else if context.is_adaptive {
             self.undecided.push((input, packet));
         } else if self.layout.queueing == Queueing::Cioq {
             self.admit_staged(context, input, packet);
@@ -86,7 +90,7 @@ impl Switch {
     }
 
     #[inline(always)]
-    fn admit<const OPTIONAL_FEATURES: bool, R: RoutingFunction, B: Observer, O: Outbox>(
+    pub(super) fn admit<const OPTIONAL_FEATURES: bool, R: RoutingFunction, B: Observer, O: Outbox>(
         &mut self,
         context: &mut PartitionContext<R, B, O>,
         input: usize,
@@ -208,7 +212,10 @@ impl Switch {
         (input, lane): (usize, Vl),
         packet: u32,
     ) -> usize {
-        let hop = self.hop_of_class(context, PortNo(input as u16), lane, packet);
+        let hop = match self.hop_of_copy(context, packet) {
+            Some(hop) => hop,
+            None => self.hop_of_class(context, PortNo(input as u16), lane, packet),
+        };
         let output = hop.port.index();
         let slot = &mut context.arena[packet];
         slot.hop = hop;

@@ -93,14 +93,11 @@ impl Switch {
             .is_some_and(|detector| !detector.leaves_quietly(input, (output, waited_for), blocks));
         let late =
             if watched { self.mark(context, (output, out_lane), (input, lane), packet) } else { Time::ZERO };
-        if !(OPTIONAL_FEATURES && self.unstage(context, position, (bytes, blocks), byte_time)) {
-            return_space::<OPTIONAL_FEATURES, R, B, O>(
-                context,
-                in_port,
-                lane,
-                (byte_time, late),
-                (bytes, blocks),
-            );
+        let is_staged = OPTIONAL_FEATURES && self.unstage(context, position, (bytes, blocks), byte_time);
+        if OPTIONAL_FEATURES && !is_staged {
+            self.free_input(context, (in_port, lane), packet, (byte_time, late), (bytes, blocks));
+        } else if !is_staged {
+            return_space::<false, R, B, O>(context, in_port, lane, (byte_time, late), (bytes, blocks));
         }
         let end = if let Some(cause) = lost {
             context.out.discard(packet, cause);

@@ -79,7 +79,9 @@ impl Switch {
             packet_time: sender.byte_time.duration(slot.packet.bytes),
         };
         let (id, rules) = (self.id, &context.rules);
-        let eligible = slot.packet.kind == PacketKind::Data && !is_lost;
+        // A packet for a group notifies no source: no host answers it.
+        let is_unicast = slot.packet.destination.group().is_none();
+        let eligible = slot.packet.kind == PacketKind::Data && is_unicast && !is_lost;
         let left = detector.leaves(departure, eligible, || rules.stream_at(id, &slot.packet));
         if left.marked {
             slot.packet.fecn = true;

@@ -8,7 +8,6 @@ use fabricsim_units::{ByteTime, Time, Vl};
 use super::Switch;
 use super::queues::QueuePosition;
 use crate::queue::Queue;
-use crate::transmit::return_space;
 use crate::{NONE, Outbox, PartitionContext, ReadPorts, Table};
 
 /// Properties common to all staging buffers of a switch.
@@ -194,7 +193,7 @@ impl Switch {
         let state = &mut staging.inputs[input];
         state.reads.occupy(&mut state.readable_at, end);
         state.last_lane = lane.0;
-        return_space::<true, R, B, O>(context, in_port, lane, (byte_time, Time::ZERO), (bytes, blocks));
+        self.free_input(context, (in_port, lane), packet, (byte_time, Time::ZERO), (bytes, blocks));
         self.offer::<OPTIONAL_FEATURES, R, B, O>(context, position, packet);
     }
 

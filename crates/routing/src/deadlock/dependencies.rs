@@ -6,7 +6,7 @@ use fabricsim_units::{HostId, PortNo, SwitchId, Vl};
 
 use crate::lanes::Destination;
 use crate::wiring::{arrival, sending_port};
-use crate::{At, RoutingFunction};
+use crate::{At, MulticastTables, Router, RoutingFunction};
 
 /// Stands for a port to a host.
 const TO_HOST: u32 = u32::MAX;
@@ -117,6 +117,45 @@ impl<'a> Dependencies<'a> {
             router.hops(at, in_port, Vl((channel % self.lanes) as u8), to, &mut self.hops);
             self.enter(at, Some(row), to);
         }
+    }
+
+    /// Follows packets for a multicast group from its senders along the tree. Lanes of service classes are those of class 0.
+    pub(super) fn walk_tree(
+        &mut self,
+        router: &Router,
+        tables: &MulticastTables,
+        group: u16,
+        ((class, level), senders): ((u8, u8), &[HostId]),
+    ) {
+        // Distinguishes groups and levels among those for which channels were walked.
+        let to = HostId(HostId::of_group(group).0 | u32::from(level) << 16);
+        for &source in senders {
+            let host = &self.graph.hosts[source.index()];
+            for lane in router.tree_injection(source, class).iter() {
+                let at = At { switch: host.switch, in_port: host.port, lane };
+                self.enter_tree(router, tables, (group, level), (at, None, to));
+            }
+        }
+        while let Some(channel) = self.stack.pop() {
+            let direction = &self.directions[channel / self.lanes];
+            let lane = Vl((channel % self.lanes) as u8);
+            let at = At { switch: direction.at, in_port: direction.in_port, lane };
+            let row = direction.row + lane.index() * direction.words;
+            self.enter_tree(router, tables, (group, level), (at, Some(row), to));
+        }
+    }
+
+    fn enter_tree(
+        &mut self,
+        router: &Router,
+        tables: &MulticastTables,
+        (group, level): (u16, u8),
+        (at, row, to): (At, Option<usize>, HostId),
+    ) {
+        self.hops.clear();
+        let ports = tables.ports(at.switch, group).iter().filter(|&&port| port != at.in_port);
+        self.hops.extend(ports.map(|&port| router.tree_hop(at, port, level)));
+        self.enter(at.switch, row, to);
     }
 
     /// Takes the hops from `at`: notes them in `row`, that of the channel which waits, and walks on.

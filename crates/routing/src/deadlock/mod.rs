@@ -16,12 +16,13 @@ mod grid;
 #[cfg(test)]
 mod tests;
 
+use std::collections::BTreeSet;
 use std::fmt::Write;
 
 use fabricsim_topology::{Graph, Shape};
 use fabricsim_units::{HostId, Vl};
 
-use crate::{Router, RoutingFunction};
+use crate::{MulticastTables, Participants, Router, RoutingFunction};
 use dependencies::Dependencies;
 
 /// Most steps that the check takes, each the routing of one packet state: about a minute.
@@ -111,15 +112,67 @@ pub fn check_among<R: RoutingFunction>(
     graph: &Graph,
     sets: &[Vec<HostId>],
 ) -> Verdict {
+    match dependencies_among(router, lanes, graph, sets) {
+        Ok(dependencies) => verdict(&dependencies),
+        Err(reason) => Verdict::NotChecked { reason },
+    }
+}
+
+/// [`check`] of packets among all hosts, together with those for multicast groups on the same lanes. `classes` are the service classes of
+/// packets that are not for groups.
+pub fn check_with_multicast(
+    router: &Router,
+    graph: &Graph,
+    (tables, groups): (&MulticastTables, &[Participants<'_>]),
+    classes: &[u8],
+) -> Verdict {
+    let mut found = check(router, graph);
+    let with_senders: BTreeSet<u8> =
+        groups.iter().flat_map(|group| group.senders).map(|&(class, _)| class).collect();
+    // Service levels may share lanes: all are checked together. Service classes do not.
+    let levels_share = router.has_service_levels();
+    let sets = if levels_share {
+        vec![with_senders]
+    } else {
+        with_senders.into_iter().map(|class| BTreeSet::from([class])).collect()
+    };
+    for classes_of_set in sets.into_iter().filter(|set| !set.is_empty()) {
+        if !matches!(found, Verdict::Free { .. }) {
+            return found;
+        }
+        let shared = levels_share || classes.iter().any(|class| classes_of_set.contains(class));
+        let among = if shared { (0..graph.hosts.len() as u32).map(HostId).collect() } else { Vec::new() };
+        let mut dependencies = match dependencies_among(router, router.virtual_lanes(), graph, &[among]) {
+            Ok(dependencies) => dependencies,
+            Err(reason) => return Verdict::NotChecked { reason },
+        };
+        for (number, group) in (0..).zip(groups) {
+            for &class in &classes_of_set {
+                let senders = group.senders.iter().filter(|sender| sender.0 == class);
+                let senders: Vec<HostId> = senders.map(|&(_, host)| host).collect();
+                let injected = if levels_share { class } else { 0 };
+                dependencies.walk_tree(router, tables, number, ((injected, class), &senders));
+            }
+        }
+        found = verdict(&dependencies);
+    }
+    found
+}
+
+/// The dependencies of packets among the hosts of each set; the reason if they are too many to be found.
+fn dependencies_among<'a, R: RoutingFunction>(
+    router: &R,
+    lanes: u8,
+    graph: &'a Graph,
+    sets: &[Vec<HostId>],
+) -> Result<Dependencies<'a>, String> {
     let bits = Dependencies::bits(graph, lanes.into());
     if bits > BITS_LIMIT {
-        let reason = format!("the dependencies take {} MiB, more than {}", bits >> 23, BITS_LIMIT >> 23);
-        return Verdict::NotChecked { reason };
+        return Err(format!("the dependencies take {} MiB, more than {}", bits >> 23, BITS_LIMIT >> 23));
     }
     let steps: u64 = sets.iter().map(|hosts| steps(graph, lanes, hosts)).sum();
     if steps > STEPS_LIMIT {
-        let reason = format!("it could take {steps} steps, more than {STEPS_LIMIT}");
-        return Verdict::NotChecked { reason };
+        return Err(format!("it could take {steps} steps, more than {STEPS_LIMIT}"));
     }
     let mut dependencies = Dependencies::new(graph, lanes.into());
     for hosts in sets {
@@ -131,6 +184,10 @@ pub fn check_among<R: RoutingFunction>(
             }
         }
     }
+    Ok(dependencies)
+}
+
+fn verdict(dependencies: &Dependencies<'_>) -> Verdict {
     let successors = dependencies.successors();
     match cycle::short_cycle(&successors) {
         Some(cycle) => {

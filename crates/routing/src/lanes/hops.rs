@@ -83,6 +83,10 @@ impl LanePolicy for HopLadder {
         if self.leads_to_host(at.switch, at.in_port) { 0 } else { at.lane.0 / self.width + 1 }
     }
 
+    fn tree_lanes(&self, at: At, exit: Exit, _: u8) -> Lanes {
+        self.lanes_on_arrival(at, exit)
+    }
+
     /// The last link only: at a switch, packets of all stages take the same ports.
     fn compile(&self, exit: Exit) -> Option<Route> {
         (exit.role == LinkRole::ToHost).then(|| entry(exit.port, self.all))

@@ -4,7 +4,8 @@
 use fabricsim_model::Lanes;
 use fabricsim_units::HostId;
 
-use super::{Destination, LanePolicy, Step};
+use super::{Destination, Exit, LanePolicy, Step};
+use crate::At;
 
 /// The service level of every path, which is its layer.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -65,6 +66,15 @@ impl LanePolicy for Layers {
     #[inline]
     fn injection(&self, from: HostId, to: Destination, class: u8) -> Lanes {
         Lanes::new(class * self.lanes + self.of(from, to) % self.lanes, 1)
+    }
+
+    /// The lane of the first layer.
+    fn tree_injection(&self, _: HostId, class: u8) -> Lanes {
+        Lanes::new(class * self.lanes, 1)
+    }
+
+    fn tree_lanes(&self, at: At, _: Exit, _: u8) -> Lanes {
+        Lanes::one(at.lane)
     }
 
     #[inline]

@@ -114,6 +114,20 @@ pub trait LanePolicy {
         ServiceClasses::on_link(class * all.count, all)
     }
 
+    /// The lanes of the link on which `from` injects packets of a service class, or of a service level, for a multicast group.
+    #[inline]
+    fn tree_injection(&self, _from: HostId, class: u8) -> Lanes {
+        let all = self.all();
+        ServiceClasses::on_link(class * all.count, all)
+    }
+
+    /// The lanes of a link of a multicast group's tree for a packet of a service level: all lanes, where the policy follows what only the
+    /// routing to a host knows.
+    #[inline]
+    fn tree_lanes(&self, _at: At, _exit: Exit, _level: u8) -> Lanes {
+        self.all()
+    }
+
     /// The service level of packets that `from` sends to `to` and whose traffic has the level or class `class`.
     #[inline]
     fn level(&self, _from: HostId, _to: Destination, class: u8) -> u8 {
@@ -179,6 +193,20 @@ macro_rules! policies {
             fn injection(&self, from: HostId, to: Destination, class: u8) -> Lanes {
                 match self {
                     $(Self::$name(policy) => policy.injection(from, to, class),)*
+                }
+            }
+
+            #[inline]
+            fn tree_injection(&self, from: HostId, class: u8) -> Lanes {
+                match self {
+                    $(Self::$name(policy) => policy.tree_injection(from, class),)*
+                }
+            }
+
+            #[inline]
+            fn tree_lanes(&self, at: At, exit: Exit, level: u8) -> Lanes {
+                match self {
+                    $(Self::$name(policy) => policy.tree_lanes(at, exit, level),)*
                 }
             }
 

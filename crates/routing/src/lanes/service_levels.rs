@@ -7,7 +7,8 @@ use fabricsim_model::Lanes;
 use fabricsim_topology::Graph;
 use fabricsim_units::{HostId, PortNo, SwitchId};
 
-use super::{Destination, LanePolicy, Layers, Step};
+use super::{Destination, Exit, LanePolicy, Layers, Step};
+use crate::At;
 
 /// Number of service levels.
 pub(crate) const LEVELS: usize = 16;
@@ -199,6 +200,15 @@ impl LanePolicy for ServiceLevels {
         let level = self.level(from, to, class);
         let table = &self.tables[usize::from(self.at_host[from.index()])];
         Lanes::new(table[usize::from(level) % LEVELS], 1)
+    }
+
+    fn tree_injection(&self, from: HostId, level: u8) -> Lanes {
+        let table = &self.tables[usize::from(self.at_host[from.index()])];
+        Lanes::new(table[usize::from(level) % LEVELS], 1)
+    }
+
+    fn tree_lanes(&self, at: At, exit: Exit, level: u8) -> Lanes {
+        Lanes::new(self.lane(at.switch, at.in_port, exit.port, level), 1)
     }
 
     #[inline]

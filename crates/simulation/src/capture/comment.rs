@@ -41,8 +41,8 @@ fn describe(
     {
         write!(text, " of {}", stream.name)?;
     }
-    let hosts = &prepared.graph.hosts;
-    let (from, to) = (&hosts[packet.source.index()].name, &hosts[packet.destination.index()].name);
+    let (from, to) =
+        (&prepared.graph.hosts[packet.source.index()].name, prepared.destination_name(packet.destination));
     write!(text, ", {from} to {to}, packet {} of the source", packet.sequence)?;
     let label = extensions.and_then(|extensions| extensions.label.as_ref());
     match label.filter(|_| packet.kind == PacketKind::Data) {

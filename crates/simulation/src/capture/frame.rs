@@ -6,12 +6,15 @@ use fabricsim_model::{ExtensionHeaders, Packet, PacketKind};
 use fabricsim_protocols::ordering::{Header, Kind, Reason};
 use fabricsim_units::{HostId, Vl};
 use fabricsim_wire::headers::{
-    Aeth, Bth, CreditCode, Headers, Lrh, NakCode, Opcode, Operands, Operation, RnrTimer, Service, Syndrome,
+    Aeth, Bth, CreditCode, Grh, Headers, Lrh, NakCode, Opcode, Operands, Operation, RnrTimer, Service,
+    Syndrome,
 };
 use fabricsim_wire::ids::{Lid, Msn, PKey, Qpn, Sl};
 use fabricsim_wire::packet::{self, ICRC_LEN, VCRC_LEN};
 use fabricsim_wire::{Psn, Record};
 use fabricsim_workload::Partitions;
+
+use super::multicast;
 
 /// Longest packet that LRH can express, from LRH to VCRC: 2047 words of 4 bytes and VCRC.
 pub(super) const LONGEST: u32 = 2047 * 4 + VCRC_LEN as u32;
@@ -21,6 +24,8 @@ pub(super) const LONGEST: u32 = 2047 * 4 + VCRC_LEN as u32;
 pub(super) struct Framer {
     /// LID of each host.
     lids: Vec<Lid>,
+    /// GUID of each host's port.
+    guids: Vec<u64>,
     /// Partitions, if there are others than the default one.
     partitions: Option<Arc<Partitions>>,
     buffer: Vec<u8>,
@@ -36,8 +41,8 @@ pub(super) struct Frame<'a> {
 }
 
 impl Framer {
-    pub(super) fn new(lids: Vec<Lid>) -> Self {
-        Self { lids, partitions: None, buffer: vec![0; LONGEST as usize] }
+    pub(super) fn new(lids: Vec<Lid>, guids: Vec<u64>) -> Self {
+        Self { lids, guids, partitions: None, buffer: vec![0; LONGEST as usize] }
     }
 
     /// The same for a fabric with partitions.
@@ -57,18 +62,35 @@ impl Framer {
         if let Some(partitions) = self.partitions.as_ref().filter(|_| packet.kind == PacketKind::Data) {
             transport.bth.p_key = PKey(partitions.key(packet.stream, packet.source));
         }
+        let group = packet.destination.group();
         let lid = |host: HostId| self.lids[host.index()];
         let lrh = Lrh {
             vl: lane,
             sl: Sl(packet.service_level),
             slid: lid(packet.source),
-            dlid: Lid(lid(packet.destination).0 + u16::from(path)),
+            dlid: group.map_or_else(|| Lid(lid(packet.destination).0 + u16::from(path)), multicast::lid),
             ..Lrh::default()
         };
+        if let Some(group) = group {
+            return self.datagram(packet, lrh, multicast::transport(packet, transport), group);
+        }
         let least = Lrh::LEN + transport.len() + ICRC_LEN + VCRC_LEN;
         let size = packet.bytes.min(LONGEST) as usize;
         let words = (size.saturating_sub(least) / 4).min(longest_payload(&transport) / 4);
         let Ok(len) = packet::emit_zeros(&lrh, &transport, words, &mut self.buffer) else {
+            unreachable!("headers fit their opcode, and the buffer the longest packet")
+        };
+        Frame { bytes: &self.buffer[..len.min(size)], len }
+    }
+
+    /// The bytes of a packet for a multicast group.
+    fn datagram(&mut self, packet: &Packet, lrh: Lrh, transport: Headers, group: u16) -> Frame<'_> {
+        let grh = multicast::grh(packet.source, group, &self.guids);
+        let least = Lrh::LEN + Grh::LEN + transport.len() + ICRC_LEN + VCRC_LEN;
+        let size = packet.bytes.min(LONGEST) as usize;
+        let payload = vec![0; size.saturating_sub(least) / 4 * 4];
+        let datagram = packet::Packet { lrh, grh: Some(grh), transport, payload: &payload };
+        let Ok(len) = datagram.emit(&mut self.buffer) else {
             unreachable!("headers fit their opcode, and the buffer the longest packet")
         };
         Frame { bytes: &self.buffer[..len.min(size)], len }
@@ -156,7 +178,7 @@ mod tests {
     use super::*;
 
     fn framer() -> Framer {
-        Framer::new(vec![Lid(3), Lid(7)])
+        Framer::new(vec![Lid(3), Lid(7)], vec![0x30, 0x70])
     }
 
     fn packet(kind: PacketKind, bytes: u32) -> Packet {

@@ -6,6 +6,7 @@
 mod comment;
 mod frame;
 mod links;
+mod multicast;
 
 use std::borrow::Cow;
 use std::io::{self, Write};
@@ -64,9 +65,10 @@ impl CapturePlan {
         ports.sort_unstable();
         let lid = |host| Lid(identity.lid(HostId(host)));
         let lids = (0..graph.hosts.len() as u32).map(lid).collect();
+        let guids = identity.hosts.iter().map(|&port| identity.subnet.port(port).guid.0).collect();
         Ok(Self {
             names: ports.iter().map(|&port| links::interface_name(graph, &identity, port)).collect(),
-            framer: Framer::new(lids).with_partitions(prepared.workload.partitions.clone()),
+            framer: Framer::new(lids, guids).with_partitions(prepared.workload.partitions.clone()),
             packets: capture.packets,
             slice: links::slice(graph, &ports),
             filter: CaptureFilter { ports, from: capture.from, until: capture.to.unwrap_or(Time::MAX) },
@@ -292,7 +294,7 @@ mod tests {
         };
         let plan = CapturePlan::new(&capture, &prepared, "f.toml").unwrap();
         let mut progress = Progress::new(&plan, &prepared, Vec::new()).unwrap();
-        let mut framer = Framer::new(vec![Lid(1), Lid(2)]);
+        let mut framer = Framer::new(vec![Lid(1), Lid(2)], vec![1, 2]);
         let ends = (HostId(0), HostId(1));
         let packet = fabricsim_model::Packet::new(fabricsim_model::PacketKind::Data, ends, 100, Time::ZERO);
         let data = framer.frame(&packet, (fabricsim_units::Vl(0), 0), None).bytes.to_vec();

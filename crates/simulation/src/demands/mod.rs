@@ -90,6 +90,17 @@ pub enum DemandsError {
         /// The experiment.
         file: String,
     },
+    /// Packets for multicast groups.
+    #[error(
+        "{file}: traffic.{entry}: a bound is for packets with one destination, not for those that switches replicate; leave the \
+         entry out"
+    )]
+    Multicast {
+        /// The experiment.
+        file: String,
+        /// Entry of the traffic list.
+        entry: usize,
+    },
     /// The routing does not lead to the destination.
     #[error("{file}: routing: packets from {from} to {to} do not arrive: the routing leads them in a cycle")]
     Circle {
@@ -111,6 +122,9 @@ fn uniform_hosts() -> usize {
 /// The traffic of `prepared` at one time: at `at`, or in that part of the measurement in which most flows are active
 /// (the last of several). `file` names the experiment in messages.
 pub fn demands(prepared: &Prepared, at: Option<Time>, file: &str) -> Result<Demands, DemandsError> {
+    if let Some(entry) = prepared.workload.streams.iter().position(|stream| stream.is_multicast) {
+        return Err(DemandsError::Multicast { file: file.to_owned(), entry });
+    }
     let active_period = ActivePeriod::choose(prepared, at, file)?;
     if active_period.flows > MOST_FLOWS {
         return Err(DemandsError::TooManyFlows { file: file.to_owned(), flows: active_period.flows });

@@ -9,6 +9,7 @@ mod bits;
 mod grid;
 mod group;
 mod hot_spot;
+mod multicast;
 mod permutation;
 mod set;
 mod to;
@@ -19,6 +20,7 @@ use fabricsim_spec::{Pattern, SelfFlows, Traffic, name};
 use fabricsim_units::HostId;
 
 use crate::error::ErrorLocation;
+use crate::multicast::MulticastGroup;
 use crate::select::Selector;
 use crate::{Hosts, Problem, WorkloadError};
 use hot_spot::HotSpots;
@@ -30,6 +32,7 @@ pub(crate) struct PatternInput<'a> {
     pub(crate) seed: u64,
     pub(crate) hosts: &'a Hosts,
     pub(crate) selector: &'a Selector<'a>,
+    pub(crate) groups: &'a [MulticastGroup],
     pub(crate) traffic: &'a Traffic,
     /// In the order of the entry's list.
     pub(crate) sources: &'a [HostId],
@@ -96,6 +99,7 @@ pub(crate) fn plan(context: &PatternInput) -> Result<Plan, WorkloadError> {
         Pattern::RandomPermutation => permutation::random(context),
         Pattern::Permutation(list) => permutation::list(context, list),
         Pattern::To(host) => to::plan(context, host),
+        Pattern::Multicast(name) => multicast::plan(context, name),
         Pattern::GroupOffset(offset) => group::offset(context, *offset),
     }?;
     if matches!(plan.draw, Draw::Fixed | Draw::Range) && context.traffic.destinations != ["*"] {
@@ -104,7 +108,10 @@ pub(crate) fn plan(context: &PatternInput) -> Result<Plan, WorkloadError> {
         return Err(context.place.error("destinations", problem));
     }
     if context.with_self()
-        && matches!(context.traffic.pattern, Pattern::RandomPermutation | Pattern::GroupOffset(_))
+        && matches!(
+            context.traffic.pattern,
+            Pattern::RandomPermutation | Pattern::GroupOffset(_) | Pattern::Multicast(_)
+        )
     {
         let why = "no host is its own destination; leave it out";
         let problem = Problem::NoMeaning { with: name(&context.traffic.pattern), why };

@@ -1,0 +1,157 @@
+//! Spanning trees of multicast groups, as OpenSM builds them (`osm_mcast_mgr.c`): around the switch from which the farthest member is the fewest
+//! hops away, along the first port, by number, of each shortest path.
+
+use std::collections::VecDeque;
+
+/// A cable from a switch to another one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Cable {
+    /// The port of this switch.
+    pub port: u16,
+    /// The place of the other switch in the list.
+    pub to: usize,
+    /// The port of the other switch.
+    pub to_port: u16,
+}
+
+/// The cables of each switch in ascending order of ports; switches in ascending order of GUIDs.
+pub type Cables = [Vec<Cable>];
+
+/// Ports between switches of the tree that connects the switches `members`, by switch, in ascending order: a tree of each connected part
+/// of the fabric.
+pub fn spanning_tree(cables: &Cables, members: &[usize]) -> Vec<Vec<u16>> {
+    let mut ports = vec![Vec::new(); cables.len()];
+    let mut left: Vec<usize> = members.to_vec();
+    left.sort_unstable();
+    left.dedup();
+    while let Some(&first) = left.first() {
+        let distance = distances(cables, first);
+        let (part, others): (Vec<_>, Vec<_>) = left.into_iter().partition(|&member| distance[member] != FAR);
+        add_tree(cables, &part, &mut ports);
+        left = others;
+    }
+    for ports in &mut ports {
+        ports.sort_unstable();
+        ports.dedup();
+    }
+    ports
+}
+
+/// Distance of a switch that cannot be reached.
+const FAR: u32 = u32::MAX;
+
+/// Adds the tree of members that can reach each other.
+fn add_tree(cables: &Cables, members: &[usize], ports: &mut [Vec<u16>]) {
+    let distances: Vec<Vec<u32>> = members.iter().map(|&member| distances(cables, member)).collect();
+    let farthest = |switch: usize| distances.iter().map(|distance| distance[switch]).max().unwrap_or(0);
+    let Some(root) = (0..cables.len()).min_by_key(|&switch| farthest(switch)) else { return };
+    for distance in &distances {
+        let mut at = root;
+        // The first port of every shortest path: two paths that meet have come the same way.
+        while let Some(cable) = first_nearer(&cables[at], distance, at) {
+            ports[at].push(cable.port);
+            ports[cable.to].push(cable.to_port);
+            at = cable.to;
+        }
+    }
+}
+
+/// The first cable that leads nearer to the switch to which `distance` is known; `None` there.
+fn first_nearer<'a>(cables: &'a [Cable], distance: &[u32], at: usize) -> Option<&'a Cable> {
+    cables.iter().find(|cable| distance[cable.to].checked_add(1) == Some(distance[at]))
+}
+
+/// Hops from every switch to `target`.
+fn distances(cables: &Cables, target: usize) -> Vec<u32> {
+    let mut distance = vec![FAR; cables.len()];
+    let mut queue = VecDeque::from([target]);
+    distance[target] = 0;
+    while let Some(at) = queue.pop_front() {
+        for cable in &cables[at] {
+            if distance[cable.to] == FAR {
+                distance[cable.to] = distance[at] + 1;
+                queue.push_back(cable.to);
+            }
+        }
+    }
+    distance
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// Cables between switches, each port in order of the list.
+    fn cables(switches: usize, pairs: &[(usize, usize)]) -> Vec<Vec<Cable>> {
+        let mut cables = vec![Vec::new(); switches];
+        for &(a, b) in pairs {
+            let (port, to_port) =
+                (cables[a].len() as u16 + 1, cables[b].len() as u16 + 1 + u16::from(a == b));
+            cables[a].push(Cable { port, to: b, to_port });
+            cables[b].push(Cable { port: to_port, to: a, to_port: port });
+        }
+        cables
+    }
+
+    /// Switches that a packet reaches, each with the number of its copies that arrive there, from `from`.
+    fn reached(cables: &Cables, ports: &[Vec<u16>], from: usize) -> Vec<u32> {
+        let mut count = vec![0; cables.len()];
+        let mut copies = vec![(from, 0_u16)];
+        while let Some((at, input)) = copies.pop() {
+            count[at] += 1;
+            assert!(count[at] < 3, "a copy comes back");
+            for cable in
+                cables[at].iter().filter(|cable| cable.port != input && ports[at].contains(&cable.port))
+            {
+                copies.push((cable.to, cable.to_port));
+            }
+        }
+        count
+    }
+
+    /// A chain of five: its middle is the root, and the ends of the chain without members are left out.
+    #[test]
+    fn a_tree_has_no_more_than_it_needs() {
+        let chain = cables(5, &[(0, 1), (1, 2), (2, 3), (3, 4)]);
+        assert_eq!(spanning_tree(&chain, &[1, 3]), [vec![], vec![2], vec![1, 2], vec![1], vec![]]);
+        assert_eq!(spanning_tree(&chain, &[2]), vec![Vec::<u16>::new(); 5]);
+    }
+
+    /// Of a ring of four with members everywhere, the first switch is the root, and the far one is reached by its first port.
+    #[test]
+    fn the_first_switch_and_the_first_port_are_chosen() {
+        let ring = cables(4, &[(0, 1), (1, 2), (2, 3), (3, 0)]);
+        // 0 - 1 - 2 and 0 - 3: the cable 2 - 3 is not used.
+        assert_eq!(spanning_tree(&ring, &[0, 1, 2, 3]), [vec![1, 2], vec![1, 2], vec![1], vec![2]]);
+    }
+
+    #[test]
+    fn each_part_of_a_fabric_has_its_tree() {
+        let parts = cables(5, &[(0, 1), (3, 4)]);
+        assert_eq!(spanning_tree(&parts, &[0, 1, 3, 4]), [vec![1], vec![1], vec![], vec![1], vec![1]]);
+    }
+
+    proptest! {
+        /// From any member, every member of its part is reached by exactly one copy, whatever the fabric: several cables between two
+        /// switches, cycles, parts.
+        #[test]
+        fn one_copy_reaches_each_member(
+            switches in 1_usize..12,
+            pairs in prop::collection::vec((0_usize..12, 0_usize..12), 0..30),
+            members in prop::collection::vec(0_usize..12, 1..8),
+        ) {
+            let pairs: Vec<_> = pairs.into_iter().map(|(a, b)| (a % switches, b % switches)).filter(|(a, b)| a != b).collect();
+            let members: Vec<usize> = members.into_iter().map(|member| member % switches).collect();
+            let cables = cables(switches, &pairs);
+            let ports = spanning_tree(&cables, &members);
+            for &from in &members {
+                let (reached, distance) = (reached(&cables, &ports, from), distances(&cables, from));
+                for &to in &members {
+                    prop_assert_eq!(reached[to], u32::from(distance[to] != FAR));
+                }
+            }
+        }
+    }
+}
