@@ -1,7 +1,9 @@
 //! Spanning trees of multicast groups, as OpenSM builds them (`osm_mcast_mgr.c`): around the switch from which the farthest member is the fewest
 //! hops away, along the first port, by number, of each shortest path.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+
+use crate::{NodeId, PortId, Subnet};
 
 /// A cable from a switch to another one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -16,6 +18,39 @@ pub struct Cable {
 
 /// The cables of each switch in ascending order of ports; switches in ascending order of GUIDs.
 pub type Cables = [Vec<Cable>];
+
+/// The first multicast LID. The last is 0xFFFE.
+pub const FIRST_MULTICAST_LID: u16 = 0xc000;
+
+/// Ports by which the switches of a subnet send packets for a group, but for the one that a packet comes in by: those of the tree that connects the
+/// switches of `members` and `senders`, and those to members.
+pub fn ports(subnet: &Subnet, members: &[PortId], senders: &[PortId]) -> BTreeMap<NodeId, BTreeSet<u8>> {
+    let mut switches: Vec<NodeId> =
+        subnet.ids().filter(|(_, node)| node.is_switch()).map(|(id, _)| id).collect();
+    switches.sort_by_key(|&id| subnet.node(id).guid);
+    let place: BTreeMap<NodeId, usize> = (0..).zip(&switches).map(|(place, &id)| (id, place)).collect();
+    let cables = |&id: &NodeId| {
+        let ports = (0_u16..).zip(&subnet.node(id).ports).skip(1);
+        let cable = |(port, state): (u16, &crate::Port)| {
+            let peer = state.peer?;
+            Some(Cable { port, to: *place.get(&peer.node)?, to_port: peer.port.into() })
+        };
+        ports.filter_map(cable).collect()
+    };
+    let cables: Vec<Vec<Cable>> = switches.iter().map(cables).collect();
+    let beside = |&port: &PortId| subnet.port(port).peer.filter(|peer| place.contains_key(&peer.node));
+    let ends: Vec<usize> =
+        members.iter().chain(senders).filter_map(beside).map(|port| place[&port.node]).collect();
+    let between = spanning_tree(&cables, &ends);
+    let mut all: BTreeMap<NodeId, BTreeSet<u8>> = BTreeMap::new();
+    for (&switch, ports) in switches.iter().zip(between).filter(|(_, ports)| !ports.is_empty()) {
+        all.insert(switch, ports.into_iter().map(|port| port as u8).collect());
+    }
+    for port in members.iter().filter_map(beside) {
+        all.entry(port.node).or_default().insert(port.port);
+    }
+    all
+}
 
 /// Ports between switches of the tree that connects the switches `members`, by switch, in ascending order: a tree of each connected part
 /// of the fabric.

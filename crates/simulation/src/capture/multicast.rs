@@ -7,8 +7,8 @@ use fabricsim_wire::ids::{Gid, Guid, Lid, QKey, Qpn};
 
 /// The first multicast LID. Groups have the LIDs from here on in their order.
 const FIRST_LID: u16 = 0xc000;
-/// First half of the GIDs: transient, of the local subnet; groups are numbered in the second half.
-const PREFIX: u64 = 0xff12_a01b_fe80_0000;
+/// First half of the GIDs: transient, of the local site; groups are numbered in the second half.
+const PREFIX: u64 = 0xff15_a01b_fe80_0000;
 /// Queue pair of all receivers.
 const ALL: Qpn = Qpn(0xff_ffff);
 const Q_KEY: QKey = QKey(0x0b1b);

@@ -73,9 +73,9 @@ pub fn all_hops(seen: &Seen) -> Result<(), Failure> {
     if !seen.is_whole() {
         return Ok(());
     }
-    let holds =
-        if totals.in_flight == 0 { crossed == totals.packet_hops } else { crossed >= totals.packet_hops };
-    ensure("hops and links", holds, || format!("{crossed} on links, {} packet-hops", totals.packet_hops))
+    let hops = totals.links_crossed();
+    let holds = if totals.in_flight == 0 { crossed == hops } else { crossed >= hops };
+    ensure("hops and links", holds, || format!("{crossed} on links, {hops} packet-hops"))
 }
 
 /// A port is busy for the time of its packets, and never for more than all of the time.

@@ -163,7 +163,7 @@ fn unguarded(text: &str, waived: &dyn Fn(&Failure) -> bool) -> Result<Report, Fa
         _ => Ok(()),
     };
     let prepared = prepare(text, &[]).map_err(|message| Failure { check: "accepted", message })?;
-    let verdict = fabricsim_routing::check(&prepared.router, &prepared.graph);
+    let verdict = prepared.check_deadlock();
     let cyclic = matches!(verdict, Verdict::Cyclic { .. });
     pass(permission(&prepared, cyclic))?;
     let run = |overrides: &[(&str, &str)]| run(text, overrides);

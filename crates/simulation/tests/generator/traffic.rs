@@ -25,6 +25,7 @@ pub const PART: Part = Part {
                 "to",
                 "hot-spot",
                 "group-offset",
+                "multicast",
             ],
         },
         Dimension {
@@ -60,6 +61,24 @@ pub const PART: Part = Part {
             when: &[Is("pattern", &["group-offset"]), IsNot("topology", &["dragonfly", "megafly"])],
             then: Refused("the topology has no groups"),
         },
+        Rule {
+            when: &[Is("pattern", &["multicast"]), IsNot("transport", &["none"])],
+            then: Refused("multicast is for datagrams"),
+        },
+        Rule {
+            when: &[Is("pattern", &["multicast"]), Is("congestion-control", &["swift", "hpcc", "nscc"])],
+            then: Refused("multicast is for datagrams"),
+        },
+        Rule {
+            when: &[Is("pattern", &["multicast"]), IsNot("response", &["none"])],
+            then: Refused("not with a multicast pattern"),
+        },
+        Rule {
+            when: &[Is("pattern", &["multicast"]), IsNot("manager", &["none"])],
+            then: Refused("the simulated manager knows no groups yet"),
+        },
+        // A group is one destination.
+        Rule { when: &[Is("pattern", &["multicast"]), Is("draw_per", &["packet"])], then: Idle },
         Rule {
             when: &[Is("pattern", &["tornado"]), Is("topology", &["hypercube"])],
             then: Refused("sources has a destination other than itself"),
@@ -102,6 +121,12 @@ fn write(build: &mut Build) {
             build.draft.key("members", "[\"some\"]");
         }
     }
+    if entries > 0 && build.is("pattern", "multicast") {
+        build.draft.section("[[multicast_groups]]");
+        build.draft.text("name", "group");
+        let members = build.draw.pick(&["*", "some"]);
+        build.draft.key("members", format!("[\"{members}\"]"));
+    }
     for entry in 0..entries {
         let other = entry > 0;
         build.draft.section("[[traffic]]");
@@ -131,6 +156,7 @@ fn pattern(build: &mut Build, other: bool) {
         }
         "to" => format!("{{ to = \"{host}\" }}"),
         "hot-spot" => format!("{{ hot-spot = {{ hosts = [\"{host}\"], fraction = 0.3 }} }}"),
+        "multicast" => "{ multicast = \"group\" }".to_owned(),
         "group-offset" => format!("{{ group-offset = {} }}", draw.range(1, 2)),
         plain => format!("\"{plain}\""),
     };

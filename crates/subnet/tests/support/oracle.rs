@@ -49,7 +49,20 @@ impl Drop for Running {
 }
 
 /// Routes a subnet with OpenSM. `config` is added to its options. None if it did not finish.
+#[allow(dead_code)]
 pub(crate) fn route(subnet: &Subnet, name: &str, config: &str) -> Option<Outcome> {
+    route_until(subnet, name, config, |_| true)
+}
+
+/// [`route`], which ends when the dumps in the folder are as wanted, or after some seconds without.
+pub(crate) fn route_until(
+    subnet: &Subnet,
+    name: &str,
+    config: &str,
+    is_complete: impl Fn(&Path) -> bool,
+) -> Option<Outcome> {
+    const PATIENCE: usize = 100;
+    let mut is_up_for = 0;
     let folder = std::env::temp_dir().join(format!("fabricsim-opensm-{}-{name}", std::process::id()));
     let _ = fs::remove_dir_all(&folder);
     fs::create_dir_all(folder.join("cache")).unwrap();
@@ -100,6 +113,10 @@ pub(crate) fn route(subnet: &Subnet, name: &str, config: &str) -> Option<Outcome
             return Some(Outcome { folder, engine: String::new(), log });
         }
         if log.contains("SUBNET UP") {
+            is_up_for += 1;
+            if !is_complete(&folder) && is_up_for < PATIENCE {
+                continue;
+            }
             let line = log.lines().rev().find(|line| line.contains("tables configured on all switches"));
             let engine = line.and_then(|line| line.split("osm_ucast_mgr_process: ").nth(1));
             let engine = engine.and_then(|rest| rest.split(' ').next()).unwrap_or("").to_owned();
