@@ -32,7 +32,7 @@ struct Table {
 
 impl MulticastTables {
     /// Tables of groups without the links `failed`: a spanning tree of the switches of members and senders, as OpenSM builds it, and the ports
-    /// to members.
+    /// to members; of these the ports that lead to members.
     pub fn new<'a>(
         graph: &Graph,
         failed: &[LinkId],
@@ -93,15 +93,12 @@ impl Fabric {
 
     fn table(&self, graph: &Graph, failed: &[LinkId], group: Participants<'_>) -> Table {
         let works = |host: &&HostId| failed.binary_search(&graph.hosts[host.index()].link).is_err();
-        let senders = group.senders.iter().map(|(_, host)| host);
-        let ends: Vec<usize> = group
-            .members
-            .iter()
-            .chain(senders)
-            .filter(works)
-            .map(|host| self.place[graph.hosts[host.index()].switch.index()])
-            .collect();
-        let between = spanning_tree(&self.cables, &ends);
+        let switches = |hosts: &mut dyn Iterator<Item = &HostId>| -> Vec<usize> {
+            hosts.filter(works).map(|host| self.place[graph.hosts[host.index()].switch.index()]).collect()
+        };
+        let members = switches(&mut group.members.iter());
+        let senders = switches(&mut group.senders.iter().map(|(_, host)| host));
+        let between = spanning_tree(&self.cables, &members, &senders);
         let mut of_switch = vec![Vec::new(); self.switches.len()];
         for (switch, ports) in self.switches.iter().zip(between) {
             of_switch[switch.index()].extend(ports.into_iter().map(PortNo));

@@ -267,6 +267,7 @@ fn every_kind_of_switch_replicates() {
             ("routing", "{ algorithm = \"shortest-path\" }"),
             ("switch.sl2vl", "[0, 9]"),
         ],
+        &[("switch.arbiter", "\"age-based\"")],
         &[("faults.plan", FAULTS)],
         &[("faults.plan", FAULTS), ("faults.reroute_after", "\"1 us\"")],
         &[("faults.plan", FAULTS), ("faults.waiting", "\"hold\""), ("faults.reroute_after", "\"1 us\"")],

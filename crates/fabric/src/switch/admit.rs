@@ -44,10 +44,11 @@ impl Switch {
         input: usize,
         packet: u32,
     ) -> bool {
-        if let Some(aging) = &mut self.aging {
+        let settled = self.is_settled();
+        let is_for_group = self.replicates && context.arena[packet].destination().group().is_some();
+        if let Some(aging) = self.aging.as_mut().filter(|_| !is_for_group) {
             aging.receive(&mut context.arena, input, packet, context.now);
         }
-        let settled = self.is_settled();
         if self.replicates
             && let Some(group) = context.arena[packet].destination().group()
         {

@@ -42,6 +42,9 @@ impl Switch {
             context.arena.copies.share((port, lane), size.1, &slots);
         }
         for copy in slots.drain(..) {
+            if let Some(aging) = &mut self.aging {
+                aging.receive(&mut context.arena, input, copy, context.now);
+            }
             if self.layout.queueing == Queueing::Cioq {
                 self.admit_staged(context, input, copy);
             } else {
