@@ -93,6 +93,20 @@ impl<B: Observer> Engine<B> {
         Arc::make_mut(&mut partition.context.routing).set_entry(switch, to, port)
     }
 
+    /// Sets the ports to which a switch sends packets for a multicast group.
+    pub fn set_multicast_ports(&mut self, switch: SwitchId, group: u16, ports: &[PortNo]) {
+        let (number, _) = self.place_of(switch);
+        let tables = &mut self.partitions[number].context.multicast;
+        if tables.ports(switch, group) != ports {
+            Arc::make_mut(tables).set_ports(switch, group, ports);
+        }
+    }
+
+    /// Number of multicast groups.
+    pub fn multicast_groups(&self) -> u16 {
+        self.partitions.first().map_or(0, |partition| partition.context.multicast.group_count())
+    }
+
     /// Gives every path between hosts a service level, if the routing has forwarding tables: packets that hosts send from now on have it.
     /// Without SL2VL tables their lane is the level modulo `lanes`.
     pub fn set_levels(&mut self, hosts: usize, lanes: u8, level: impl Fn(HostId, Destination) -> u8) {

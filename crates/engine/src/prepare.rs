@@ -104,9 +104,9 @@ impl Prepared {
         AgingBuilder::new(&experiment, &graph, file)?;
         begin(BuildStep::Routing)?;
         let router = Arc::new(fabricsim_routing::build(&experiment, &graph, base, file)?);
-        let subnet = SubnetPlan::new(&experiment, &graph, file)?;
         begin(BuildStep::Workload)?;
         let workload = fabricsim_workload::build(&experiment, &hosts(&graph), file)?;
+        let subnet = SubnetPlan::new(&experiment, &graph, &workload.groups, file)?;
         let failed = failed_links(&graph, &experiment.links, file)?;
         let multicast = trees(&graph, &failed, &workload.groups);
         let faults = FaultPlan::new(&experiment, &graph, (&router, &workload.groups), file)?;

@@ -2,13 +2,13 @@
 
 use std::sync::Arc;
 
-use fabricsim_management::{Quality, Settings, Weights};
+use fabricsim_management::{MulticastGroup, Quality, Settings, Weights};
 use fabricsim_spec::{
     Experiment, PathChoice, SpecError, SubnetManager, SubnetStart, VlArbitration, VlWeight, nearest,
 };
 use fabricsim_subnet::{LidOptions, PortId, assign_lids};
 use fabricsim_topology::{Graph, Identity, failed_links};
-use fabricsim_units::{LinkId, Time, Vl};
+use fabricsim_units::{HostId, LinkId, Time, Vl};
 
 /// Lane of service levels whose packets are discarded.
 const DISCARDED: u8 = 15;
@@ -62,6 +62,7 @@ impl SubnetPlan {
     pub(crate) fn new(
         experiment: &Experiment,
         graph: &Graph,
+        groups: &[fabricsim_workload::MulticastGroup],
         file: &str,
     ) -> Result<Option<Arc<Self>>, SpecError> {
         let Some(given) = &experiment.subnet_manager else { return Ok(None) };
@@ -85,6 +86,7 @@ impl SubnetPlan {
             priority: 15 - number.min(15) as u8,
             routing_time: given.routing_time,
             quality: quality(experiment),
+            groups: groups.iter().map(|group| joined(group, &identity)).collect(),
         };
         Ok(Some(Arc::new(Self {
             managers: places
@@ -116,6 +118,21 @@ impl SubnetPlan {
         let options = LidOptions { lmc: manager.settings.lmc, reassign: false };
         assign_lids(&mut identity.subnet, options).ok()?;
         Some(identity)
+    }
+}
+
+/// A group as managers know it.
+fn joined(group: &fabricsim_workload::MulticastGroup, identity: &Identity) -> MulticastGroup {
+    let guids = |hosts: &mut dyn Iterator<Item = HostId>| {
+        let mut guids: Vec<u64> =
+            hosts.map(|host| identity.subnet.port(identity.hosts[host.index()]).guid.0).collect();
+        guids.sort_unstable();
+        guids.dedup();
+        guids
+    };
+    MulticastGroup {
+        members: guids(&mut group.members.iter().copied()),
+        senders: guids(&mut group.senders.iter().map(|&(_, host)| host)),
     }
 }
 

@@ -24,10 +24,8 @@ pub struct MulticastTables {
 /// The ports of a group.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct Table {
-    /// All ports, switch by switch.
-    ports: Vec<PortNo>,
-    /// End of the ports of each switch.
-    ends: Vec<u32>,
+    /// By switch.
+    ports: Vec<Box<[PortNo]>>,
 }
 
 impl MulticastTables {
@@ -50,9 +48,17 @@ impl MulticastTables {
     /// Ports of a switch to which packets for a group are sent, but for the one that they come in by, in ascending order.
     #[inline]
     pub fn ports(&self, at: SwitchId, group: u16) -> &[PortNo] {
-        let Some(table) = self.groups.get(usize::from(group)) else { return &[] };
-        let start = at.index().checked_sub(1).map_or(0, |before| table.ends[before]);
-        &table.ports[start as usize..table.ends[at.index()] as usize]
+        self.groups.get(usize::from(group)).map_or(&[], |table| &table.ports[at.index()])
+    }
+
+    /// Sets the ports of a switch for a group, which are in ascending order.
+    pub fn set_ports(&mut self, at: SwitchId, group: u16, ports: &[PortNo]) {
+        self.groups[usize::from(group)].ports[at.index()] = ports.into();
+    }
+
+    /// Number of groups.
+    pub fn group_count(&self) -> u16 {
+        self.groups.len() as u16
     }
 }
 
@@ -106,12 +112,9 @@ impl Fabric {
         for host in group.members.iter().filter(works).map(|host| &graph.hosts[host.index()]) {
             of_switch[host.switch.index()].push(host.port);
         }
-        let mut table = Table::default();
-        for mut ports in of_switch {
+        for ports in &mut of_switch {
             ports.sort_unstable();
-            table.ports.extend(ports);
-            table.ends.push(table.ports.len() as u32);
         }
-        table
+        Table { ports: of_switch.into_iter().map(Vec::into_boxed_slice).collect() }
     }
 }

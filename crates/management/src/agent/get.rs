@@ -35,6 +35,9 @@ impl Agent {
                 let found = self.arbitration.get(&self.arbitration_half(modifier, in_port)?).copied();
                 Ok(SmpAttribute::VLArbitrationTable(found.unwrap_or_default()))
             }
+            SmpAttribute::MulticastForwardingTable(_) => {
+                self.get_multicast(modifier).map(SmpAttribute::MulticastForwardingTable)
+            }
             SmpAttribute::LinearForwardingTable(_) => {
                 let first = self.first_lid(modifier)?;
                 let entry = |offset: usize| self.routes.get(first + offset).copied().unwrap_or(NO_PORT);

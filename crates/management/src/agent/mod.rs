@@ -1,6 +1,7 @@
 //! Subnet management agent: what a node knows and does for a manager.
 
 mod get;
+mod multicast;
 mod set;
 mod state;
 
@@ -11,8 +12,8 @@ use fabricsim_wire::field::Text;
 use fabricsim_wire::ids::{Guid, Lid, PKey};
 use fabricsim_wire::mad::Method;
 use fabricsim_wire::mad::smp::{
-    DirectedSmp, Mtu, NodeDescription, NodeInfo, NodeType, PKeyTable, PortInfo, PortPhysicalState, PortState,
-    SlToVlMappingTable, SwitchInfo, VlArbitrationTable,
+    DirectedSmp, Mtu, MulticastForwardingTable, NodeDescription, NodeInfo, NodeType, PKeyTable, PortInfo,
+    PortPhysicalState, PortState, SlToVlMappingTable, SwitchInfo, VlArbitrationTable,
 };
 
 /// Status of an answer: the combination of method and attribute is not supported.
@@ -25,6 +26,9 @@ const BLOCK: usize = 64;
 
 /// Largest multiple of [`BLOCK`] up to which a linear forwarding table reaches.
 const TABLE: u16 = 0xc000;
+
+/// Entries of a multicast forwarding table.
+const MULTICAST_TABLE: u16 = 0x3fff;
 
 /// `PortInfo.CapabilityMask`: a subnet manager runs on the port.
 pub(crate) const IS_SM: u32 = 1 << 1;
@@ -42,6 +46,8 @@ pub enum Effect {
     Lanes(u8, u8),
     /// What a port arbitrates by among virtual lanes changed.
     Arbitration(u8),
+    /// Entries of the multicast forwarding table of a block of 32 LIDs changed; the first of them.
+    Multicast(u16),
 }
 
 /// Agent of a node.
@@ -60,6 +66,8 @@ pub struct Agent {
     sl_to_vl: BTreeMap<(u8, u8), SlToVlMappingTable>,
     /// Halves of tables by port.
     arbitration: BTreeMap<(u8, u8), VlArbitrationTable>,
+    /// Blocks of multicast forwarding tables by attribute modifier.
+    multicast: BTreeMap<u32, MulticastForwardingTable>,
     /// Blocks by port.
     p_keys: BTreeMap<(u8, u16), PKeyTable>,
 }
@@ -75,6 +83,7 @@ impl Agent {
         let is_switch = node.is_switch();
         let switch = is_switch.then(|| SwitchInfo {
             linear_fdb_cap: TABLE,
+            multicast_fdb_cap: MULTICAST_TABLE,
             life_time_value: 0x12,
             enhanced_port_0: node.enhanced_port_0,
             ..SwitchInfo::default()
@@ -100,6 +109,7 @@ impl Agent {
             routes: Vec::new(),
             sl_to_vl: BTreeMap::new(),
             arbitration: BTreeMap::new(),
+            multicast: BTreeMap::new(),
             p_keys: BTreeMap::new(),
         }
     }

@@ -41,6 +41,7 @@ impl Agent {
                 effects.push(Effect::Arbitration(place.0));
                 Ok(())
             }
+            SmpAttribute::MulticastForwardingTable(block) => self.set_multicast(block, modifier, effects),
             SmpAttribute::P_KeyTable(keys) => {
                 let place = self.key_block(modifier, in_port)?;
                 self.p_keys.insert(place, *keys);
@@ -157,6 +158,7 @@ impl Agent {
         self.routes.clear();
         self.sl_to_vl.clear();
         self.arbitration.clear();
+        self.multicast.clear();
         self.p_keys.clear();
     }
 }

@@ -85,6 +85,7 @@ impl Manager {
             blocks += self.program_switch(id.index(), routing.tables.row(row));
         }
         self.program_quality(&routing);
+        self.program_multicast();
         self.routing = Some(routing);
         if let Some(sweep) = self.sweep() {
             sweep.blocks = blocks;

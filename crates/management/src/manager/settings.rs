@@ -33,6 +33,17 @@ pub struct Settings {
     pub routing_time: Time,
     /// What it sets for quality of service besides what the engine needs.
     pub quality: Quality,
+    /// Multicast groups, each with the LID of its place in the list.
+    pub groups: Vec<MulticastGroup>,
+}
+
+/// A multicast group, whose members have joined before the manager starts.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct MulticastGroup {
+    /// GUIDs of the ports that receive its packets, in ascending order.
+    pub members: Vec<u64>,
+    /// GUIDs of the ports that send to it, in ascending order.
+    pub senders: Vec<u64>,
 }
 
 /// Quality of service that a manager sets (`qos`).

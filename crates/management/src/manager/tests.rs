@@ -49,6 +49,7 @@ fn settings() -> Settings {
         priority: 0,
         routing_time: Time::ZERO,
         quality: Quality::default(),
+        groups: Vec::new(),
     }
 }
 

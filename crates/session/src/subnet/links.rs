@@ -94,6 +94,7 @@ impl SubnetState {
         self.calendar.retain(|_, event| !matches!(event, Event::Handled { node: of } if *of == node));
         self.apply_routes(node, engine);
         self.apply_quality(node, engine);
+        self.apply_multicast(node, engine);
     }
 
     /// A switch works again, with those of its links that have not failed on their own.

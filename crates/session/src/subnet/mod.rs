@@ -8,6 +8,7 @@ mod bytes;
 mod carry;
 mod effects;
 mod links;
+mod multicast;
 mod quality;
 mod report;
 

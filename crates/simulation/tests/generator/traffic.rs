@@ -73,10 +73,6 @@ pub const PART: Part = Part {
             when: &[Is("pattern", &["multicast"]), IsNot("response", &["none"])],
             then: Refused("not with a multicast pattern"),
         },
-        Rule {
-            when: &[Is("pattern", &["multicast"]), IsNot("manager", &["none"])],
-            then: Refused("the simulated manager knows no groups yet"),
-        },
         // A group is one destination.
         Rule { when: &[Is("pattern", &["multicast"]), Is("draw_per", &["packet"])], then: Idle },
         Rule {

@@ -18,13 +18,6 @@ pub(super) fn check(experiment: &Experiment) -> Result<(), Found> {
             return Err((format!("multicast_groups.{number}.name"), message));
         }
     }
-    if let (Some(_), Some(group)) = (&experiment.subnet_manager, groups.first()) {
-        let message = format!(
-            "`{}` with [subnet_manager]: the simulated manager knows no groups yet; leave one out",
-            group.name
-        );
-        return Err(("multicast_groups.0".to_owned(), message));
-    }
     for (number, traffic) in experiment.traffic.iter().enumerate() {
         if let Pattern::Multicast(name) = &traffic.pattern {
             of_traffic(experiment, traffic, name)
