@@ -6,7 +6,7 @@ use fabricsim_model::Table;
 use fabricsim_units::Time;
 
 use crate::grid::Grid;
-use crate::report::gbps;
+use crate::input::gbps;
 
 /// Maximum number of rows of a table of series: with more, bins are merged. At about ten bytes a row a table stays below 4 MB.
 const MOST_ROWS: usize = 400_000;

@@ -8,7 +8,6 @@ use fabricsim_units::Time;
 use serde::Serialize;
 
 use crate::collectors::ResultTable;
-use crate::report::TableInput;
 use crate::{JobName, Names, Outcome, Recorder, RecorderConfig, TransportCounts, Window};
 
 /// A table that runs may have.
@@ -95,7 +94,7 @@ pub fn catalogue() -> Vec<TableEntry> {
             transport: Some(TransportCounts::default()),
         };
         let names = Names { jobs: vec![JobName::default()], ..Names::default() };
-        let input = TableInput::new(&recorder, &names, &outcome);
+        let input = recorder.table_input(&names, &outcome);
         for ResultTable { table, row, .. } in recorder.collectors.tables(&input) {
             add_table(&mut all, row, &table);
         }

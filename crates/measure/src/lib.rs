@@ -10,28 +10,36 @@ mod catalogue;
 mod collectors;
 mod config;
 mod fairness;
+mod flow;
 mod grid;
 mod histogram;
+mod input;
 mod moments;
+mod names;
+mod optional;
+mod outcome;
 mod recorder;
 mod report;
 mod steady;
 mod summary;
+mod timeline;
 mod window;
 
 pub use batch::{Batch, FEWEST, Interval, interval};
 pub use catalogue::{ColumnEntry, ColumnKind, TableEntry, add_table, catalogue, label};
 pub use collectors::{
     BatchesSummary, Confidence, CongestionSummary, FlowSummary, FlowsSummary, Hops, HostsSummary,
-    IterationTimes, JobName, JobSummary, JobsSummary, LatencySummary, MOST_FLOWS, NoKeys, RouterPort,
-    RouterSummaries, RouterSummary, SATURATED, StreamName, StreamSummary, Summary, TransportCounts,
-    TransportSummary,
+    IterationTimes, JobSummary, JobsSummary, LatencySummary, NoKeys, RouterSummaries, RouterSummary,
+    SATURATED, StreamSummary, Summary, TransportCounts, TransportSummary,
 };
 pub use config::RecorderConfig;
 pub use fairness::{STARVING, jain};
+pub use flow::MOST_FLOWS;
 pub use histogram::{Bucket, Histogram};
+pub use names::{JobName, Names, PortName, RouterPort, StreamName};
+pub use outcome::{OfferedLoad, Outcome};
 pub use recorder::Recorder;
-pub use report::{Names, OfferedLoad, Outcome, PortName, Report};
+pub use report::Report;
 pub use steady::{Steady, Verdict, truncation};
 pub use summary::Latency;
 pub use window::Window;

@@ -1,11 +1,10 @@
 use fabricsim_model::{Exchange, Grant, LossCause, Observer, Packet};
 use fabricsim_units::{HostId, Time, Vl};
 
-use crate::collectors::{
-    Collector, Collectors, Delivery, Timeline, each, plain_events, report_to_each, rows_of_hosts,
-};
+use crate::collectors::{Collector, Collectors, each, plain_events, report_to_each, rows_of_hosts};
 use crate::grid::{Axis, capacity};
-use crate::{RecorderConfig, Window};
+use crate::timeline::{Delivery, Timeline};
+use crate::{Batch, RecorderConfig, Window};
 
 /// Counts the reports of a partition of a run, in bounded space.
 ///
@@ -49,6 +48,37 @@ impl Recorder {
     pub fn merge(&mut self, other: &Self) {
         self.collectors.merge(&other.collectors);
         self.timeline.axis.merge(&other.timeline.axis);
+    }
+
+    /// The packets delivered since the last call, the input of [`Steady`](crate::Steady) when summed over all
+    /// partitions.
+    pub fn take_batch(&mut self) -> Batch {
+        self.collectors.run.take_batch()
+    }
+
+    /// Number of iterations of jobs that single ranks have completed so far, and the end of the last.
+    pub fn job_progress(&self) -> (u64, Time) {
+        self.collectors.jobs.as_ref().map_or((0, Time::ZERO), |jobs| jobs.progress())
+    }
+
+    /// The window has just been opened: counts the part of a transmission in progress that lies within it.
+    pub fn reach_into(&mut self, port: u32, lane: Vl, end: Time) {
+        self.collectors.links.reach_into(self.timeline.window, port, lane, end);
+    }
+
+    /// The window will be closed at `to`: drops the part of a transmission in progress that lies beyond.
+    pub fn cut_off(&mut self, to: Time, port: u32, lane: Vl, end: Time) {
+        self.collectors.links.cut_off(self.timeline.window, to, (port, lane), end);
+    }
+
+    /// The run ends at `now`, before a transmission on `port` that ends at `end`: drops the rest of it in series.
+    pub fn cut_off_series(&mut self, port: u32, now: Time, end: Time) {
+        self.collectors.links.cut_off_series(port, now, end);
+    }
+
+    /// The run has ended at `now`; [`Recorder::cut_off_series`] was called for each transmission in progress.
+    pub fn end_series(&mut self, now: Time) {
+        self.collectors.links.end_series(now);
     }
 
     /// [`Observer::transmitted`] but for the usual case.

@@ -6,7 +6,7 @@ use fabricsim_topology::{Graph, GridShape, Shape, failed_links};
 
 use crate::algorithm::{MOST_LANES, resolve, unsuitable};
 use crate::lanes::{AnyPolicy, chosen, refuse_unfit};
-use crate::linear_tables::Paths;
+use crate::lids::Paths;
 use crate::look_up_tables::table_request;
 use crate::route_lengths::{lengths, longest};
 use crate::service_levels::refuse;

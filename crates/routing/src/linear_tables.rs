@@ -3,13 +3,14 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-use fabricsim_spec::{Experiment, PathChoice, SpecError};
+use fabricsim_spec::{Experiment, SpecError};
 use fabricsim_subnet::{FileError, NO_PORT, NodeId, PathSls, Sl2Vl, TableFile, Tables};
 use fabricsim_topology::{Graph, Identity};
 use fabricsim_units::{HostId, PortNo, SwitchId};
 
 use crate::fdbs::verify;
 use crate::lanes::AnyPolicy;
+use crate::lids::{Paths, identity};
 use crate::service_levels::of_subnet;
 use crate::{ForwardingTables, RoutingError, TablesError, TablesProblem};
 
@@ -44,23 +45,6 @@ pub(crate) fn read(
     Ok(found)
 }
 
-/// LIDs of hosts.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Paths {
-    /// LID mask control: a host has 2^`lmc` LIDs.
-    pub(crate) lmc: u8,
-    /// Number of those that sources use.
-    pub(crate) used: u8,
-}
-
-impl Paths {
-    /// The LIDs of an experiment.
-    pub(crate) fn of(experiment: &Experiment) -> Self {
-        let lmc = experiment.lmc();
-        Self { lmc, used: if experiment.routing.paths == PathChoice::First { 1 } else { 1 << lmc } }
-    }
-}
-
 /// A file and its name for messages.
 pub(crate) type Named = (Vec<u8>, String);
 
@@ -86,7 +70,7 @@ pub(crate) fn read_levels(
 
 /// The identity of the fabric. One that is not from a subnet has the LIDs with which `fabricsim route` and `fabricsim export` write it.
 fn with_lids<'a>(graph: &'a Graph, lmc: u8, key: &str, file: &str) -> Result<Cow<'a, Identity>, SpecError> {
-    crate::opensm::identity(graph, lmc).map_err(|message| SpecError::at_key(file, key, message))
+    identity(graph, lmc).map_err(|message| SpecError::at_key(file, key, message))
 }
 
 fn of_file(error: FileError) -> TablesError {
@@ -148,7 +132,7 @@ mod tests {
         let folder = std::env::temp_dir().join(format!("fabricsim-levels-{}", std::process::id()));
         std::fs::create_dir_all(&folder).unwrap();
         let torus = graph(TORUS);
-        let identity = crate::opensm::identity(&torus, 0).unwrap();
+        let identity = crate::identity(&torus, 0).unwrap();
         std::fs::write(folder.join("torus.txt"), identity.subnet.to_text(Format::Ibnetdiscover)).unwrap();
         let found = Engine::Dfsssp.route(&identity.subnet, &Options::default()).unwrap();
         std::fs::write(folder.join("lfts"), found.tables.to_dump(&identity.subnet)).unwrap();

@@ -4,15 +4,14 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use fabricsim_spec::{Experiment, SpecError, name};
-use fabricsim_subnet::{
-    Engine, Guid, LidOptions, NodeId, Options, PortId, Seed, Subnet, TorusConfig, assign_lids,
-};
+use fabricsim_subnet::{Engine, Guid, NodeId, Options, PortId, Seed, Subnet, TorusConfig};
 use fabricsim_topology::{End, Graph, GridShape, Identity, Node, Shape, failed_links};
-use fabricsim_units::{HostId, LinkId, SwitchId};
+use fabricsim_units::{LinkId, SwitchId};
 
 use crate::failed::check_whole;
 use crate::fdbs::verify;
-use crate::linear_tables::{Paths, convert};
+use crate::lids::{Paths, identity};
+use crate::linear_tables::convert;
 use crate::service_levels::of_subnet;
 use crate::wiring::beyond;
 use crate::{Router, RoutingError, TableRouting};
@@ -121,35 +120,6 @@ pub fn engine(
     Ok((engine, options))
 }
 
-/// The identity of the fabric: as it was read, with LIDs that are missing assigned, or made up, 2^`lmc` for each host.
-///
-/// # Errors
-///
-/// No LIDs are left, or a host of a file has fewer.
-pub fn identity(graph: &Graph, lmc: u8) -> Result<Cow<'_, Identity>, String> {
-    let mut identity = match graph.identity.as_deref() {
-        Some(known) => Cow::Borrowed(known),
-        None => Cow::Owned(Identity::of(graph)?),
-    };
-    let lacks_lids = (0..graph.hosts.len() as u32).any(|host| identity.lid(HostId(host)) == 0)
-        || identity.switches.iter().any(|&node| identity.subnet.node(node).ports[0].lid == 0);
-    if lacks_lids {
-        assign_lids(&mut identity.to_mut().subnet, LidOptions { lmc, reassign: false })
-            .map_err(|error| error.to_string())?;
-    }
-    let fewer = identity.hosts.iter().position(|&port| identity.subnet.port(port).lmc < lmc);
-    match fewer {
-        Some(host) => {
-            let given = identity.subnet.port(identity.hosts[host]).lmc;
-            Err(format!(
-                "host {} has LMC {given} in the file of the fabric, not {lmc}",
-                graph.hosts[host].name
-            ))
-        }
-        None => Ok(identity),
-    }
-}
-
 /// GUIDs of root switches.
 fn roots(names: &[String], graph: &Graph, identity: &Identity) -> Result<Vec<Guid>, String> {
     let guid = |name: &String| {
@@ -197,7 +167,8 @@ mod tests {
     use fabricsim_units::{HostId, SwitchId};
 
     use crate::deadlock::{Verdict, check};
-    use crate::linear_tables::{Paths, convert};
+    use crate::lids::Paths;
+    use crate::linear_tables::convert;
     use crate::samples::{experiment, graph, network, try_router};
     use crate::{Destination, Router, RoutingFunction};
 

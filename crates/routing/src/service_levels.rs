@@ -8,7 +8,7 @@ use fabricsim_units::{HostId, PortNo, SwitchId};
 use crate::lanes::{
     AllLanes, AnyPolicy, Destination, LEVELS, LanesOfLevels, Layers, ServiceLevels, Sl2VlTables,
 };
-use crate::linear_tables::Paths;
+use crate::lids::Paths;
 
 /// A level without a lane.
 const NONE: u8 = u8::MAX;

@@ -5,11 +5,12 @@ use fabricsim_units::Time;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::{Collector, Delivery, ResultTable, Timeline};
+use super::collector::{Collector, ResultTable};
 use crate::RecorderConfig;
 use crate::batch::{Batch, Interval, interval};
 use crate::grid::Grid;
-use crate::report::{TableInput, gbps};
+use crate::input::{TableInput, gbps};
+use crate::timeline::{Delivery, Timeline};
 
 /// Maximum number of batches of a measurement; then neighbours are merged.
 const MOST_BATCHES: usize = 2048;
@@ -82,7 +83,7 @@ impl Collector for Batches {
 
     fn tables(&self, input: &TableInput<'_>) -> Vec<ResultTable> {
         let (batches, length) = self.whole(input);
-        let start = input.recorder.timeline.window.from;
+        let start = input.timeline.window.from;
         let begin = |batch: usize| start.saturating_add(length * batch as u64).as_ns_f64();
         let mut table = Table::new("batches");
         table.real("from_ns", "ns", "Start of the batch", (0..batches.len()).map(begin).collect());
@@ -97,7 +98,7 @@ impl Collector for Batches {
 
     fn summarize(&self, input: &TableInput<'_>) -> BatchesSummary {
         let (batches, length) = self.whole(input);
-        let level = input.recorder.config.confidence;
+        let level = input.config.confidence;
         let confidence = |found: Interval| Confidence {
             half_width_ns: found.half_width * 1e-3,
             relative: found.half_width / found.mean,

@@ -2,64 +2,13 @@
 
 use fabricsim_model::{Exchange, Grant, LossCause, Packet, Table};
 use fabricsim_units::{HostId, Time, Vl};
+use schemars::JsonSchema;
+use serde::Serialize;
 
-use crate::collectors::flows::Key;
-use crate::grid::{Axis, Bin};
-use crate::report::TableInput;
-use crate::{Batch, RecorderConfig, Window};
-
-/// Times that all collectors share.
-#[derive(Clone, Debug)]
-pub(crate) struct Timeline {
-    /// The measurement.
-    pub(crate) window: Window,
-    /// The bins of all series but those of links and transports.
-    pub(crate) axis: Axis,
-}
-
-/// Delivery of a packet, computed once for all collectors.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Delivery {
-    /// Bin of the time of delivery.
-    pub(crate) bin: Bin,
-    /// True if the packet was delivered within the window.
-    pub(crate) accepted: bool,
-    /// True if it was created within the window.
-    pub(crate) created_within: bool,
-    /// From creation to delivery, in picoseconds.
-    pub(crate) total: u64,
-    /// From the first byte on the wire to delivery, in picoseconds.
-    pub(crate) network: u64,
-}
-
-impl Delivery {
-    #[inline]
-    pub(crate) fn new(timeline: &mut Timeline, now: Time, packet: &Packet) -> Self {
-        Self {
-            bin: timeline.axis.bin(now),
-            accepted: timeline.window.contains(now),
-            created_within: timeline.window.contains(packet.created),
-            total: (now - packet.created).0,
-            network: (now - packet.injected).0,
-        }
-    }
-
-    /// The packet alone.
-    #[inline]
-    pub(crate) fn batch(&self, packet: &Packet) -> Batch {
-        Batch { packets: 1, latency: u128::from(self.total), bytes: u64::from(packet.bytes) }
-    }
-}
-
-/// Rows of a table to which collectors may add columns.
-pub(crate) enum Rows<'a> {
-    /// The table `flows`: the rows of [`TableInput::flows`].
-    Flows,
-    /// The table `links`: place of each row among the lanes of all sending ports.
-    Links(&'a [usize]),
-    /// The table `run_series`: the bins of [`Timeline::axis`].
-    Run,
-}
+use crate::RecorderConfig;
+use crate::flow::Key;
+use crate::input::{Rows, TableInput};
+use crate::timeline::{Delivery, Timeline};
 
 /// A table, and its place in the results.
 pub(crate) struct ResultTable {
@@ -194,7 +143,8 @@ pub(crate) trait Collector: Sized {
     fn summarize(&self, input: &TableInput<'_>) -> Self::Summary;
 }
 
-/// A collector that is there only if it is configured, by a method of [`Recorder`](crate::Recorder) in its file. Without
+/// A collector that is there only if it is configured, by a method of
+/// [`Recorder`](crate::Recorder) in `optional.rs`. Without
 /// it the summary has the default of its keys.
 impl<C: Collector<Summary: Default>> Collector for Option<Box<C>> {
     type Summary = C::Summary;
@@ -254,3 +204,7 @@ impl<C: Collector<Summary: Default>> Collector for Option<Box<C>> {
         self.as_ref().map_or_else(C::Summary::default, |collector| collector.summarize(input))
     }
 }
+
+/// Keys of a collector that has tables only.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct NoKeys {}

@@ -5,11 +5,13 @@ use fabricsim_units::{HostId, Time};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::{Collector, Delivery, MOST_FLOWS, ResultTable, Timeline};
+use super::collector::{Collector, ResultTable};
 use crate::RecorderConfig;
 use crate::bins::{Bins, head};
+use crate::flow::MOST_FLOWS;
 use crate::grid::{Bin, Cells, Grid};
-use crate::report::TableInput;
+use crate::input::TableInput;
+use crate::timeline::{Delivery, Timeline};
 
 const INJECTED_PACKETS: usize = 0;
 const INJECTED_BYTES: usize = 1;
@@ -81,7 +83,7 @@ impl Hosts {
     }
 
     /// Packets received within the window, and their bytes.
-    pub(crate) fn accepted(&self) -> (u64, u64) {
+    fn accepted(&self) -> (u64, u64) {
         let total = |counter: usize| self.counters.iter().map(|counters| counters[counter]).sum();
         (total(DELIVERED_PACKETS), total(DELIVERED_BYTES))
     }
@@ -125,7 +127,7 @@ impl Hosts {
     /// Injected and delivered throughput of every host over time (`*`: of all together, if there are many).
     fn series(&self, input: &TableInput<'_>) -> Table {
         let names = if self.each { input.names.hosts.clone() } else { vec!["*".to_owned()] };
-        let axis = &input.recorder.timeline.axis;
+        let axis = &input.timeline.axis;
         let injected = Bins::new(Grid::of(axis, &self.injected), names.len(), input.outcome.end);
         let delivered = Bins::new(Grid::of(axis, &self.delivered), names.len(), input.outcome.end);
         let mut table = Table::new("hosts_series");

@@ -5,9 +5,10 @@ use fabricsim_units::Time;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::{Collector, ResultTable, Timeline};
-use crate::report::TableInput;
-use crate::{Recorder, RecorderConfig};
+use super::collector::{Collector, ResultTable};
+use crate::input::TableInput;
+use crate::timeline::Timeline;
+use crate::{JobName, RecorderConfig};
 
 /// Iterations of all jobs.
 #[derive(Clone, Debug, Default)]
@@ -43,17 +44,6 @@ impl Iteration {
     fn time(&self) -> Time {
         self.end.saturating_sub(self.start)
     }
-}
-
-/// Name of a job in tables, and its size.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct JobName {
-    /// Its name.
-    pub name: String,
-    /// Its ranks.
-    pub ranks: u32,
-    /// Iterations that it is to do.
-    pub iterations: u32,
 }
 
 /// Jobs in numbers.
@@ -126,7 +116,7 @@ impl Jobs {
     }
 
     /// Number of iterations completed by single ranks, and the end of the last.
-    fn progress(&self) -> (u64, Time) {
+    pub(crate) fn progress(&self) -> (u64, Time) {
         (self.done, self.end)
     }
 
@@ -134,19 +124,6 @@ impl Jobs {
     fn complete(&self, job: usize, ranks: u32) -> &[Iteration] {
         let all = self.iterations.get(job).map_or(&[][..], Vec::as_slice);
         &all[..all.iter().position(|iteration| iteration.ranks < ranks).unwrap_or(all.len())]
-    }
-}
-
-impl Recorder {
-    /// Records jobs. No cost otherwise.
-    pub fn with_jobs(mut self) -> Self {
-        self.collectors.jobs = Some(Box::default());
-        self
-    }
-
-    /// Number of iterations of jobs that single ranks have completed so far, and the end of the last.
-    pub fn job_progress(&self) -> (u64, Time) {
-        self.collectors.jobs.as_ref().map_or((0, Time::ZERO), |jobs| jobs.progress())
     }
 }
 

@@ -5,8 +5,9 @@ use fabricsim_units::Time;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::{Collector, Delivery, ResultTable, Timeline};
-use crate::report::TableInput;
+use super::collector::{Collector, ResultTable};
+use crate::input::TableInput;
+use crate::timeline::{Delivery, Timeline};
 use crate::{Bucket, Histogram, Latency, RecorderConfig};
 
 /// Latencies and paths of the packets that were created within the window, of all flows together. Their exact mean and

@@ -8,173 +8,29 @@ mod hosts;
 mod jobs;
 mod latency;
 mod links;
+mod registry;
 mod routers;
 mod run;
 mod streams;
 mod transport;
 
-use fabricsim_model::Table;
-use fabricsim_units::{Time, Vl};
-use schemars::JsonSchema;
-use serde::Serialize;
-
 pub use batches::{BatchesSummary, Confidence};
+pub use collector::NoKeys;
 pub use congestion::CongestionSummary;
-pub use flows::{FlowSummary, FlowsSummary, MOST_FLOWS};
+pub use flows::{FlowSummary, FlowsSummary};
 pub use hosts::{HostsSummary, SATURATED};
-pub use jobs::{IterationTimes, JobName, JobSummary, JobsSummary};
+pub use jobs::{IterationTimes, JobSummary, JobsSummary};
 pub use latency::{Hops, LatencySummary};
-pub use routers::{RouterPort, RouterSummaries, RouterSummary};
-pub use streams::{StreamName, StreamSummary};
+pub use registry::Summary;
+pub use routers::{RouterSummaries, RouterSummary};
+pub use streams::StreamSummary;
 pub use transport::{TransportCounts, TransportSummary};
 
-pub(crate) use collector::{Collector, Delivery, ResultTable, Rows, Timeline, plain_events};
-pub(crate) use flows::{Flow, FlowRow, Key, rows as flow_rows};
+pub(crate) use collector::{Collector, ResultTable, plain_events};
+pub(crate) use congestion::Congestion;
 pub(crate) use hosts::rows as rows_of_hosts;
-
-use crate::RecorderConfig;
-use crate::report::TableInput;
-
-/// The list of all collectors: calls the macro `$then` with `[$arguments]` and a line for each. A line is the name of the
-/// collector, its type, and the type of its keys in the summary. Before it stand the attributes of that field of
-/// [`Summary`]: `flatten`, if the keys are on the top level.
-///
-/// Tables are in this order.
-macro_rules! registry {
-    ($then:ident $($arguments:tt)*) => {
-        $then! { [$($arguments)*]
-            /// Throughput of flows.
-            #[serde(flatten)]
-            flows: flows::Flows => FlowsSummary;
-            /// Throughput of hosts.
-            #[serde(flatten)]
-            hosts: hosts::Hosts => HostsSummary;
-            /// Use of links.
-            #[serde(flatten)]
-            links: links::Links => NoKeys;
-            /// The whole fabric over time.
-            #[serde(flatten)]
-            run: run::Course => NoKeys;
-            /// Latencies and paths of packets.
-            #[serde(flatten)]
-            latency: latency::Latencies => LatencySummary;
-            /// Batch means.
-            #[serde(flatten)]
-            batches: batches::Batches => BatchesSummary;
-            /// Activity of congestion control; none without any.
-            congestion: Option<Box<congestion::Congestion>> => Option<CongestionSummary>;
-            /// Streams of messages, if messages follow from others: entries of the traffic list, responses, jobs.
-            #[serde(skip_serializing_if = "Vec::is_empty")]
-            streams: Option<Box<streams::Streams>> => Vec<StreamSummary>;
-            /// Jobs.
-            #[serde(flatten)]
-            jobs: Option<Box<jobs::Jobs>> => JobsSummary;
-            /// Activity of ordering protocols; left out if nothing is acknowledged.
-            #[serde(skip_serializing_if = "Option::is_none")]
-            transport: Option<Box<transport::Transport>> => Option<TransportSummary>;
-            /// Performance counters of routers by direction (`"+x"`, `"-x"`, ..., `"host"`); left out unless requested.
-            #[serde(skip_serializing_if = "Option::is_none")]
-            routers: Option<Box<routers::Routers>> => Option<RouterSummaries>;
-        }
-    };
-}
-pub(crate) use registry;
-
-/// Reports an event to each collector of a recorder.
-macro_rules! each {
-    ($recorder:ident, $event:ident $arguments:tt) => {
-        $crate::collectors::registry!(report_to_each $recorder $event $arguments)
-    };
-}
-pub(crate) use each;
-
-macro_rules! report_to_each {
-    (
-        [$recorder:ident $event:ident $arguments:tt]
-        $($(#[$attribute:meta])* $field:ident: $collector:ty => $summary:ty;)*
-    ) => {
-        $($recorder.collectors.$field.$event $arguments;)*
-    };
-}
-pub(crate) use report_to_each;
-
-/// Declares the struct of all collectors, and the struct of all their keys.
-macro_rules! declare {
-    ([] $($(#[$attribute:meta])* $field:ident: $collector:ty => $summary:ty;)*) => {
-        /// All collectors of a recorder.
-        #[derive(Clone, Debug)]
-        pub(crate) struct Collectors {
-            $(pub(crate) $field: $collector,)*
-        }
-
-        impl Collectors {
-            /// Empty collectors.
-            pub(crate) fn new(config: &RecorderConfig, timeline: &Timeline) -> Self {
-                Self { $($field: Collector::new(config, timeline),)* }
-            }
-
-            /// A packet occupies a sending port. Returns true if a collector takes every transmission.
-            #[inline]
-            pub(crate) fn transmitted(
-                &mut self, timeline: &Timeline, at: (u32, Vl), bytes: u32, start: Time, end: Time,
-            ) -> bool {
-                let mut every = false;
-                $(every |= self.$field.transmitted(timeline, at, bytes, start, end);)*
-                every
-            }
-
-            /// Adds the counts of another partition.
-            pub(crate) fn merge(&mut self, other: &Self) {
-                $(self.$field.merge(&other.$field);)*
-            }
-
-            /// Flows that need a row in the table `flows`, even without packets.
-            pub(crate) fn further_flows(&self) -> Vec<Key> {
-                let mut all = Vec::new();
-                $(all.extend(self.$field.further_flows());)*
-                all
-            }
-
-            /// All tables.
-            pub(crate) fn tables(&self, input: &TableInput<'_>) -> Vec<ResultTable> {
-                let mut all = Vec::new();
-                $(all.extend(self.$field.tables(input));)*
-                all
-            }
-
-            /// Adds the columns of all collectors to a table of one of them.
-            pub(crate) fn columns(&self, input: &TableInput<'_>, rows: &Rows<'_>, table: &mut Table) {
-                $(self.$field.columns(input, rows, table);)*
-            }
-
-            /// All keys of the summary.
-            pub(crate) fn summarize(&self, input: &TableInput<'_>) -> Summary {
-                Summary {
-                    measured_from_ns: input.measured_from_ns(),
-                    measured_ns: input.measured.as_ns_f64(),
-                    steady: input.outcome.steady,
-                    $($field: self.$field.summarize(input),)*
-                }
-            }
-        }
-
-        /// The figures of a run. NaN (`null` in JSON) if not available.
-        #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
-        pub struct Summary {
-            /// Start of the measurement; none if it never began.
-            #[schemars(title = "start of the measurement", extend("x-unit" = "ns"))]
-            pub measured_from_ns: f64,
-            /// Length of the measurement.
-            #[schemars(title = "length of the measurement", extend("x-unit" = "ns"))]
-            pub measured_ns: f64,
-            /// With steady-state detection: true if the latency settled before the measurement.
-            pub steady: Option<bool>,
-            $($(#[$attribute])* pub $field: $summary,)*
-        }
-    };
-}
-registry!(declare);
-
-/// Keys of a collector that has tables only.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
-pub struct NoKeys {}
+pub(crate) use links::LaneCounters;
+pub(crate) use registry::{Collectors, each, registry, report_to_each};
+pub(crate) use routers::Routers;
+pub(crate) use streams::Streams;
+pub(crate) use transport::Transport;

@@ -3,30 +3,29 @@
 use fabricsim_model::{Packet, Table};
 use fabricsim_units::Time;
 
-use super::{Collector, Delivery, NoKeys, ResultTable, Rows, Timeline};
+use super::collector::{Collector, NoKeys, ResultTable};
 use crate::bins::Bins;
 use crate::grid::{Cells, Grid};
-use crate::report::{TableInput, gbps};
-use crate::{Batch, Recorder, RecorderConfig};
+use crate::input::{Rows, TableInput, gbps};
+use crate::timeline::{Delivery, Timeline};
+use crate::{Batch, RecorderConfig};
 
 /// Packets by time of delivery, over the whole run.
 #[derive(Clone, Debug)]
 pub(crate) struct Course {
     cells: Cells<Batch>,
-    /// Sum at the last call of [`Recorder::take_batch`].
+    /// Sum at the last call of [`Course::take_batch`].
     taken: Batch,
 }
 
-impl Recorder {
-    /// The packets delivered since the last call, the input of [`Steady`](crate::Steady) when summed over all
-    /// partitions.
-    pub fn take_batch(&mut self) -> Batch {
-        let Course { cells, taken } = &mut self.collectors.run;
-        let before = std::mem::replace(taken, cells.total());
+impl Course {
+    /// The packets delivered since the last call.
+    pub(crate) fn take_batch(&mut self) -> Batch {
+        let before = std::mem::replace(&mut self.taken, self.cells.total());
         Batch {
-            packets: taken.packets - before.packets,
-            latency: taken.latency - before.latency,
-            bytes: taken.bytes - before.bytes,
+            packets: self.taken.packets - before.packets,
+            latency: self.taken.latency - before.latency,
+            bytes: self.taken.bytes - before.bytes,
         }
     }
 }
@@ -49,7 +48,7 @@ impl Collector for Course {
     }
 
     fn tables(&self, input: &TableInput<'_>) -> Vec<ResultTable> {
-        let grid = Grid::of(&input.recorder.timeline.axis, &self.cells);
+        let grid = Grid::of(&input.timeline.axis, &self.cells);
         let bins = Bins::new(grid, 1, input.outcome.end);
         let mut table = Table::new("run_series");
         table.real("time_ns", "ns", "Start of the bin", bins.starts_ns().collect());
@@ -61,7 +60,7 @@ impl Collector for Course {
             bins.row(0).map(|(batch, _)| batch.latency as f64 / batch.packets as f64 * 1e-3).collect();
         let text = "Mean latency, from creation to delivery, of the packets delivered";
         table.real("latency_mean_ns", "ns", text, means);
-        input.recorder.collectors.columns(input, &Rows::Run, &mut table);
+        input.add_columns(&Rows::Run, &mut table);
         vec![ResultTable::new("time bin: the whole network", table)]
     }
 

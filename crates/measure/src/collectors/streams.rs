@@ -5,10 +5,11 @@ use fabricsim_units::Time;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::{Collector, Delivery, ResultTable, Timeline};
+use super::collector::{Collector, ResultTable};
+use crate::input::TableInput;
 use crate::moments::Moments;
-use crate::report::TableInput;
-use crate::{Histogram, Latency, Recorder, RecorderConfig};
+use crate::timeline::{Delivery, Timeline};
+use crate::{Histogram, Latency, RecorderConfig, StreamName};
 
 /// Counters of each stream, if messages follow from others.
 #[derive(Clone, Debug)]
@@ -53,20 +54,10 @@ pub struct StreamSummary {
     pub round_trip_ns: Option<Latency>,
 }
 
-/// Name and kind of a stream, for tables.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct StreamName {
-    /// Its name.
-    pub name: String,
-    /// Kind of the stream, one word.
-    pub kind: &'static str,
-}
-
-impl Recorder {
-    /// Keeps `count` streams of messages apart. No cost otherwise.
-    pub fn with_streams(mut self, count: usize) -> Self {
-        self.collectors.streams = Some(Box::new(Streams { counts: vec![StreamCounters::default(); count] }));
-        self
+impl Streams {
+    /// Of `count` streams.
+    pub(crate) fn of(count: usize) -> Self {
+        Self { counts: vec![StreamCounters::default(); count] }
     }
 }
 
@@ -75,7 +66,7 @@ impl Collector for Streams {
 
     /// No streams.
     fn new(_config: &RecorderConfig, _timeline: &Timeline) -> Self {
-        Self { counts: Vec::new() }
+        Self::of(0)
     }
 
     #[inline(never)]

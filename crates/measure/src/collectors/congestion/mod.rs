@@ -13,11 +13,12 @@ use fabricsim_units::{HostId, Time, Vl};
 pub use tables::CongestionSummary;
 
 use self::record::{FabricCongestion, FlowBin, FlowCongestion};
-use super::flows::Key;
-use super::{Collector, Delivery, MOST_FLOWS, ResultTable, Rows, Timeline};
+use super::collector::{Collector, ResultTable};
+use crate::RecorderConfig;
+use crate::flow::{Key, MOST_FLOWS};
 use crate::grid::{Axis, Bin, Cells};
-use crate::report::TableInput;
-use crate::{Recorder, RecorderConfig};
+use crate::input::{Rows, TableInput};
+use crate::timeline::{Delivery, Timeline};
 
 /// Activity of congestion control. By flow, in order of (source, destination). The destination is `None` for all of a
 /// source: if an algorithm rate-limits a source as a whole, and if there are more than [`MOST_FLOWS`] flows.
@@ -40,18 +41,12 @@ pub(crate) struct Congestion {
     series: Option<Cells<FlowBin>>,
 }
 
-impl Recorder {
-    /// Records congestion control as well. No cost without an algorithm.
-    pub fn with_congestion(mut self, algorithm: CongestionAlgorithm) -> Self {
-        if algorithm != CongestionAlgorithm::None {
-            let congestion = Congestion { algorithm, ..Congestion::new(&self.config, &self.timeline) };
-            self.collectors.congestion = Some(Box::new(congestion));
-        }
-        self
-    }
-}
-
 impl Congestion {
+    /// Of an algorithm.
+    pub(crate) fn of(algorithm: CongestionAlgorithm, config: &RecorderConfig, timeline: &Timeline) -> Self {
+        Self { algorithm, ..Self::new(config, timeline) }
+    }
+
     #[inline(never)]
     fn delivered_marked(&mut self, packet: &Packet, accepted: bool) {
         let place = self.place((packet.source, Some(packet.destination)));
@@ -141,7 +136,7 @@ impl Congestion {
     }
 
     /// Returns the record of a flow, together with that of its source as a whole; of a source: of all its flows.
-    fn of(&self, (source, destination): Key) -> FlowCongestion {
+    fn record(&self, (source, destination): Key) -> FlowCongestion {
         let mut known = FlowCongestion::default();
         let whole = (source, None);
         let all = self.places.range(whole..=(source, Some(HostId(u32::MAX))));

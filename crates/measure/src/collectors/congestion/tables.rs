@@ -6,11 +6,12 @@ use fabricsim_units::HostId;
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use super::Congestion;
 use super::record::{FabricCongestion, FlowCongestion};
-use super::{Congestion, Key};
 use crate::bins::{Bins, head};
+use crate::flow::Key;
 use crate::grid::Grid;
-use crate::report::TableInput;
+use crate::input::TableInput;
 
 /// Figures of congestion control, of the measurement.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
@@ -136,7 +137,7 @@ fn level(input: &TableInput<'_>, congestion: &Congestion, key: Key, flow: &FlowC
 
 /// Further columns of `flows`.
 pub(super) fn flows(congestion: &Congestion, input: &TableInput<'_>, table: &mut Table) {
-    let rows: Vec<_> = input.flows.iter().map(|row| (row.key, congestion.of(row.key))).collect();
+    let rows: Vec<_> = input.flows.iter().map(|row| (row.key, congestion.record(row.key))).collect();
     let whole = |value: fn(&FlowCongestion) -> u64| rows.iter().map(|row| value(&row.1) as i64).collect();
     let text = "Packets delivered in the measurement with a mark (FECN)";
     table.whole("fecn", "", text, whole(|f| f.fecn)).labelled("marked");
@@ -164,7 +165,7 @@ pub(super) fn links(congestion: &Congestion, shown: &[usize], table: &mut Table)
 
 /// Further columns of `run_series`, which has the same bins.
 pub(super) fn fabric(congestion: &Congestion, input: &TableInput<'_>, table: &mut Table) {
-    let grid = Grid::of(&input.recorder.timeline.axis, &congestion.fabric);
+    let grid = Grid::of(&input.timeline.axis, &congestion.fabric);
     let bins = Bins::new(grid, 1, input.outcome.end);
     let rows: Vec<_> = bins.row(0).collect();
     let whole = |value: fn(&FabricCongestion) -> u64| {
@@ -182,7 +183,7 @@ pub(super) fn fabric(congestion: &Congestion, input: &TableInput<'_>, table: &mu
 
 /// Rate limiting of flows over time: a row for each bin and each flow that was ever rate-limited.
 pub(super) fn series(congestion: &Congestion, input: &TableInput<'_>) -> Table {
-    let axis = &input.recorder.timeline.axis;
+    let axis = &input.timeline.axis;
     let empty = || Grid::new(axis.width(), axis.capacity(), 0);
     let grid = congestion.series().map_or_else(empty, |cells| Grid::of(axis, cells));
     let kept = congestion.series().is_some();
@@ -210,7 +211,8 @@ pub(super) fn series(congestion: &Congestion, input: &TableInput<'_>) -> Table {
 /// Congestion control in figures.
 pub(super) fn summary(congestion: &Congestion, input: &TableInput<'_>) -> CongestionSummary {
     let part = input.flows.iter().filter(|row| row.takes_part());
-    let levels: Vec<_> = part.map(|row| level(input, congestion, row.key, &congestion.of(row.key))).collect();
+    let levels: Vec<_> =
+        part.map(|row| level(input, congestion, row.key, &congestion.record(row.key))).collect();
     let by_rate = is_rate(congestion.algorithm);
     let strongest = levels.iter().map(|level| level.1).reduce(if by_rate { f64::min } else { f64::max });
     let (mean, strongest) = (

@@ -1,8 +1,7 @@
 //! Throughput and latency of flows.
 
+mod rows;
 mod tables;
-
-use std::collections::BTreeMap;
 
 use fabricsim_model::Packet;
 use fabricsim_spec::FlowDetail;
@@ -10,44 +9,18 @@ use fabricsim_units::{HostId, Time};
 
 pub use tables::{FlowSummary, FlowsSummary};
 
-use super::{Collector, Delivery, ResultTable, Timeline};
+use super::collector::{Collector, ResultTable};
+use crate::flow::{Flow, FlowHistogram, FlowRow, Key, MOST_FLOWS};
 use crate::grid::{Axis, Cells};
-use crate::moments::Moments;
-use crate::report::TableInput;
-use crate::{Histogram, Latency, OfferedLoad, Recorder, RecorderConfig};
-
-/// Maximum number of flows with their own latency histogram and time series; with [`FlowDetail::Auto`] also the most
-/// (source, destination) pairs that are kept apart.
-pub const MOST_FLOWS: usize = 4096;
+use crate::input::TableInput;
+use crate::timeline::{Delivery, Timeline};
+use crate::{OfferedLoad, RecorderConfig};
 
 /// Maximum number of hosts for which a table of all pairs holds the rows of flows: 4 MB.
 const SMALL: usize = 1024;
 
-/// Latencies of a flow in picoseconds; quantiles to 2^-6 = 1.6 %.
-pub(crate) type FlowHistogram = Histogram<5>;
-
 /// Stands for every destination of a source.
 const ANY: u32 = u32::MAX;
-
-/// Record of a flow.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Flow {
-    /// Packets delivered within the window.
-    pub(crate) packets: u64,
-    /// Bytes delivered within the window.
-    pub(crate) bytes: u64,
-    /// Packets created within the window and delivered.
-    pub(crate) created: u64,
-    /// Their latency, in picoseconds.
-    pub(crate) total: Moments,
-    /// Sum of the squares of their latencies.
-    pub(crate) squares: u128,
-    /// Their network latency, in picoseconds.
-    pub(crate) network: Moments,
-}
-
-/// A source and a destination, `None` for all of them.
-pub(crate) type Key = (HostId, Option<HostId>);
 
 /// Flows in the order of their first packets, with a sorted index per source. While there are at most
 /// [`MOST_FLOWS`] each has a histogram and a series. Pairs (in automatic mode), histograms and series are dropped,
@@ -93,56 +66,6 @@ impl Shortcut {
     fn at(&self, source: HostId, destination: u32) -> usize {
         source.index() * self.per_source + destination as usize * self.per_destination
     }
-}
-
-/// A flow with packets, or only with an offered load.
-pub(crate) struct FlowRow<'a> {
-    pub(crate) key: Key,
-    /// Bytes; NaN where not known.
-    pub(crate) offered: f64,
-    pub(crate) flow: Flow,
-    histogram: Option<&'a FlowHistogram>,
-    place: Option<usize>,
-}
-
-impl FlowRow<'_> {
-    fn latency(&self) -> Latency {
-        Latency::of(self.flow.created, &self.flow.total, self.histogram)
-    }
-
-    /// True if it offered or delivered packets within the window.
-    pub(crate) fn takes_part(&self) -> bool {
-        self.offered > 0.0 || self.flow.packets > 0 || self.flow.created > 0
-    }
-}
-
-/// The flows with packets, those with an offered load, and those that other collectors need, by source and destination.
-pub(crate) fn rows<'a>(recorder: &'a Recorder, offers: &[OfferedLoad]) -> Vec<FlowRow<'a>> {
-    let flows = &recorder.collectors.flows;
-    let mut rows = BTreeMap::new();
-    for (key, place, flow, histogram) in flows.sorted() {
-        rows.insert(key, FlowRow { key, offered: 0.0, flow: *flow, histogram, place: Some(place) });
-    }
-    let new = |key| FlowRow { key, offered: 0.0, flow: Flow::default(), histogram: None, place: None };
-    for (source, destination) in recorder.collectors.further_flows() {
-        let destination = destination.filter(|_| !flows.by_source());
-        if destination.is_some() || flows.by_source() {
-            rows.entry((source, destination)).or_insert_with(|| new((source, destination)));
-        }
-    }
-    let mut unknown = vec![offers.is_empty(); recorder.config.hosts as usize];
-    for offer in offers {
-        let destination = offer.destination.filter(|_| !flows.by_source());
-        if destination.is_none() && !flows.by_source() {
-            unknown[offer.source.index()] |= offer.bytes > 0;
-        } else if offer.bytes > 0 {
-            let key = (offer.source, destination);
-            rows.entry(key).or_insert_with(|| new(key)).offered += offer.bytes as f64;
-        }
-    }
-    let mut rows: Vec<_> = rows.into_values().collect();
-    rows.iter_mut().filter(|row| unknown[row.key.0.index()]).for_each(|row| row.offered = f64::NAN);
-    rows
 }
 
 impl Flows {
@@ -213,6 +136,11 @@ impl Flows {
         };
         sources.merge(self);
         *self = sources;
+    }
+
+    /// The flows with packets, those with an offered load, and `further` ones, by source and destination.
+    pub(crate) fn rows(&self, further: Vec<Key>, offers: &[OfferedLoad], hosts: u32) -> Vec<FlowRow<'_>> {
+        rows::rows(self, further, offers, hosts)
     }
 
     /// True if flows are distinguished by source only.
@@ -295,17 +223,6 @@ impl Collector for Flows {
 
     fn summarize(&self, input: &TableInput<'_>) -> FlowsSummary {
         tables::summary(input)
-    }
-}
-
-impl Flow {
-    pub(crate) fn add(&mut self, other: &Self) {
-        self.packets += other.packets;
-        self.bytes += other.bytes;
-        self.created += other.created;
-        self.total += other.total;
-        self.squares += other.squares;
-        self.network += other.network;
     }
 }
 

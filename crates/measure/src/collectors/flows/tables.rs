@@ -5,13 +5,13 @@ use fabricsim_units::HostId;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::{FlowRow, Flows, Key, MOST_FLOWS};
+use super::Flows;
 use crate::bins::{Bins, head};
-use crate::collectors::Rows;
 use crate::fairness::starves;
+use crate::flow::{FlowRow, Key, MOST_FLOWS};
 use crate::grid::Grid;
+use crate::input::{Rows, TableInput};
 use crate::moments::deviation;
-use crate::report::TableInput;
 use crate::{Latency, jain};
 
 /// Shares of flows.
@@ -96,7 +96,7 @@ pub(super) fn flows(input: &TableInput<'_>) -> Table {
     table.real("network_mean_ns", "ns", text, network).labelled("mean network latency");
     let text = "Largest latency from the first byte on the wire";
     table.real("network_max_ns", "ns", text, real(&network_max)).labelled("largest network latency");
-    input.recorder.collectors.columns(input, &Rows::Flows, &mut table);
+    input.add_columns(&Rows::Flows, &mut table);
     table
 }
 
@@ -106,7 +106,7 @@ pub(super) fn series(flows: &Flows, input: &TableInput<'_>) -> Table {
     let rows: Vec<_> = input.flows.iter().filter_map(|row| row.place.map(|place| (row.key, place))).collect();
     let kept = flows.series();
     let rows = if kept.is_some() { rows } else { Vec::new() };
-    let axis = &input.recorder.timeline.axis;
+    let axis = &input.timeline.axis;
     let grid =
         kept.map_or_else(|| Grid::new(axis.width(), axis.capacity(), 0), |cells| Grid::of(axis, cells));
     let bins = Bins::new(grid, rows.len(), input.outcome.end);
@@ -120,8 +120,8 @@ pub(super) fn series(flows: &Flows, input: &TableInput<'_>) -> Table {
 
 pub(super) fn summary(input: &TableInput<'_>) -> FlowsSummary {
     let part: Vec<&FlowRow> = input.flows.iter().filter(|row| row.takes_part()).collect();
-    let (packets, bytes) = input.recorder.collectors.hosts.accepted();
-    let (mean, packet) = (bytes as f64 / part.len() as f64, bytes as f64 / packets.max(1) as f64);
+    let all = input.all_flows();
+    let (mean, packet) = (all.bytes as f64 / part.len() as f64, all.bytes as f64 / all.packets.max(1) as f64);
     let starving = part.iter().filter(|row| starves(row.flow.bytes, row.offered, mean, packet)).count();
     FlowsSummary {
         jain: jain(part.iter().map(|row| row.flow.bytes)),

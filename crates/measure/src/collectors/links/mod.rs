@@ -1,26 +1,25 @@
 //! Use of every lane of every sending port.
 
+mod counters;
 mod tables;
 
 use fabricsim_model::LossCause;
 use fabricsim_units::{Time, Vl};
 
-use crate::collectors::{Collector, NoKeys, ResultTable, Timeline};
-use crate::grid::{Grid, capacity};
-use crate::report::TableInput;
-use crate::{Recorder, RecorderConfig, Window};
+pub(crate) use counters::{BUSY, BYTES, LaneCounters, PACKETS, STALLED};
 
-pub(crate) const BUSY: usize = 0;
-pub(crate) const BYTES: usize = 1;
-pub(crate) const PACKETS: usize = 2;
-pub(crate) const STALLED: usize = 3;
+use super::collector::{Collector, NoKeys, ResultTable};
+use crate::grid::{Grid, capacity};
+use crate::input::TableInput;
+use crate::timeline::Timeline;
+use crate::{RecorderConfig, Window};
 
 /// Use of every lane of every sending port within the window. The counters are arrays of integers so that they
 /// come zeroed from the system: a port that a partition never uses costs no memory.
 #[derive(Clone, Debug)]
 pub(crate) struct Links {
-    pub(crate) lanes: usize,
-    pub(crate) counters: Vec<[u64; 4]>,
+    lanes: usize,
+    pub(crate) counters: Vec<LaneCounters>,
     /// Micropackets that failed and were retransmitted; empty as long as there were none.
     retries: Vec<u64>,
     /// Packets that switches discarded instead of sending them; empty as long as there were none.
@@ -87,53 +86,31 @@ impl Links {
     }
 
     /// A transmission that began before `window` opened ends at `end`: adds its part within the window.
-    fn reach_into(&mut self, window: Window, port: u32, lane: Vl, end: Time) {
+    pub(crate) fn reach_into(&mut self, window: Window, port: u32, lane: Vl, end: Time) {
         let place = self.place(port, lane);
         self.counters[place][BUSY] += window.clip(window.from, end);
     }
 
     /// `window`, in which a transmission that ends at `end` was counted, closes at `to` instead: subtracts the part
     /// beyond it.
-    fn cut_off(&mut self, window: Window, to: Time, (port, lane): (u32, Vl), end: Time) {
+    pub(crate) fn cut_off(&mut self, window: Window, to: Time, (port, lane): (u32, Vl), end: Time) {
         let place = self.place(port, lane);
         self.counters[place][BUSY] -= window.clip(to, end);
     }
 
     /// The run ends at `now`, before a transmission that ends at `end`.
-    fn cut_off_series(&mut self, port: u32, now: Time, end: Time) {
+    pub(crate) fn cut_off_series(&mut self, port: u32, now: Time, end: Time) {
         if let Some(series) = &mut self.series {
             series.busy.remove_interval(port as usize, now, end);
         }
     }
 
     /// The run has ended at `now`, and [`Links::cut_off_series`] was called for each transmission in progress.
-    fn end_series(&mut self, now: Time) {
+    pub(crate) fn end_series(&mut self, now: Time) {
         if let Some(series) = &mut self.series {
             series.busy.end_at(now);
             series.stalled.end_at(now);
         }
-    }
-}
-
-impl Recorder {
-    /// The window has just been opened: counts the part of a transmission in progress that lies within it.
-    pub fn reach_into(&mut self, port: u32, lane: Vl, end: Time) {
-        self.collectors.links.reach_into(self.timeline.window, port, lane, end);
-    }
-
-    /// The window will be closed at `to`: drops the part of a transmission in progress that lies beyond.
-    pub fn cut_off(&mut self, to: Time, port: u32, lane: Vl, end: Time) {
-        self.collectors.links.cut_off(self.timeline.window, to, (port, lane), end);
-    }
-
-    /// The run ends at `now`, before a transmission on `port` that ends at `end`: drops the rest of it in series.
-    pub fn cut_off_series(&mut self, port: u32, now: Time, end: Time) {
-        self.collectors.links.cut_off_series(port, now, end);
-    }
-
-    /// The run has ended at `now`; [`Recorder::cut_off_series`] was called for each transmission in progress.
-    pub fn end_series(&mut self, now: Time) {
-        self.collectors.links.end_series(now);
     }
 }
 

@@ -4,8 +4,7 @@ use fabricsim_model::Table;
 
 use super::{BUSY, BYTES, Links, PACKETS, STALLED, Series};
 use crate::bins::{Bins, head};
-use crate::collectors::Rows;
-use crate::report::TableInput;
+use crate::input::{Rows, TableInput};
 
 /// A row per sending port and lane that was used or stalled; for ports that were not, their first lane.
 pub(super) fn links(links: &Links, input: &TableInput<'_>) -> Table {
@@ -56,7 +55,7 @@ pub(super) fn links(links: &Links, input: &TableInput<'_>) -> Table {
         |&place: &usize| links.flow_control.get(place - place % links.lanes).copied().unwrap_or(0) as i64;
     let text = "Flow-control packets that the port sent in the measurement, for all lanes together";
     table.whole("flow_control", "", text, shown.iter().map(of_port).collect());
-    input.recorder.collectors.columns(input, &Rows::Links(&shown), &mut table);
+    input.add_columns(&Rows::Links(&shown), &mut table);
     table
 }
 

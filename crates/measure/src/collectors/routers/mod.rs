@@ -9,9 +9,10 @@ use fabricsim_units::{Time, Vl};
 
 pub use tables::{RouterSummaries, RouterSummary};
 
-use super::{Collector, ResultTable, Timeline};
-use crate::report::TableInput;
-use crate::{Recorder, RecorderConfig};
+use super::collector::{Collector, ResultTable};
+use crate::RecorderConfig;
+use crate::input::TableInput;
+use crate::timeline::Timeline;
 
 /// Groups of ages in the histogram: 0-63, 64-127, 128-191, 192-255.
 const AGE_GROUPS: usize = 4;
@@ -34,21 +35,6 @@ struct RouterCounters {
     ages: [u64; AGE_GROUPS],
 }
 
-/// A port of a switch: an input and an output.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct RouterPort {
-    /// Name of the switch.
-    pub router: String,
-    /// Number of the port.
-    pub port: u16,
-    /// Direction in which it leads, as an index of [`Names::directions`](crate::Names::directions).
-    pub direction: usize,
-    /// Sending port of the link into this port.
-    pub input: u32,
-    /// Sending port of this port.
-    pub output: u32,
-}
-
 /// The counters of all sending ports within the window.
 #[derive(Clone, Debug)]
 pub(crate) struct Routers {
@@ -60,20 +46,16 @@ pub(crate) struct Routers {
     counters: Vec<RouterCounters>,
 }
 
-impl Recorder {
-    /// Records the performance counters of routers as well. No cost otherwise.
-    pub fn with_router_counters(mut self, switch: &Switch) -> Self {
-        let routers = Routers {
+impl Routers {
+    /// In units and cycles of `switch`.
+    pub(crate) fn of_switch(switch: &Switch, config: &RecorderConfig, timeline: &Timeline) -> Self {
+        Self {
             unit: u32::try_from(switch.flow_control_unit.0).unwrap_or(u32::MAX).max(1),
             cycle: switch.age.cycle.max(Time::ps(1)),
-            ..Routers::new(&self.config, &self.timeline)
-        };
-        self.collectors.routers = Some(Box::new(routers));
-        self
+            ..Self::new(config, timeline)
+        }
     }
-}
 
-impl Routers {
     #[inline]
     fn at(&mut self, port: u32, lane: Vl) -> &mut RouterCounters {
         &mut self.counters[port as usize * self.lanes + usize::from(lane.0)]

@@ -6,9 +6,10 @@ use fabricsim_model::Table;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::{RouterCounters, RouterPort, Routers};
+use super::{RouterCounters, Routers};
+use crate::RouterPort;
 use crate::collectors::links::{PACKETS, STALLED};
-use crate::report::TableInput;
+use crate::input::TableInput;
 
 /// By direction: `"+x"`, `"-x"`, ..., `"host"`.
 pub type RouterSummaries = BTreeMap<String, RouterSummary>;
@@ -48,8 +49,7 @@ struct Counts {
 
 impl Counts {
     fn of(input: &TableInput<'_>, routers: &Routers, port: &RouterPort, lane: usize) -> Self {
-        let links = &input.recorder.collectors.links;
-        let place = |channel: u32| &links.counters[channel as usize * links.lanes + lane];
+        let place = |channel: u32| &input.links[channel as usize * routers.lanes + lane];
         let received = &routers.of(port.input)[lane];
         let (input, output) = (place(port.input), place(port.output));
         Self {

@@ -10,11 +10,12 @@ use fabricsim_units::{HostId, Time};
 
 pub use summary::{TransportCounts, TransportSummary};
 
-use super::{Collector, ResultTable, Timeline};
+use super::collector::{Collector, ResultTable};
 use crate::grid::{Grid, capacity};
+use crate::input::TableInput;
 use crate::moments::Moments;
-use crate::report::TableInput;
-use crate::{Histogram, Latency, Recorder, RecorderConfig};
+use crate::timeline::Timeline;
+use crate::{Histogram, Latency, RecorderConfig};
 
 /// Amount over time, and its maximum.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -76,20 +77,16 @@ pub(crate) struct Transport {
     limit: usize,
 }
 
-impl Recorder {
-    /// Records transports, for `streams` streams of messages, and `exchanges` exchanges one by one.
-    pub fn with_transport(mut self, streams: usize, exchanges: u32) -> Self {
-        let transport = Transport {
+impl Transport {
+    /// For `streams` streams of messages, and `exchanges` exchanges one by one.
+    pub(crate) fn of(streams: usize, exchanges: u32, config: &RecorderConfig, timeline: &Timeline) -> Self {
+        Self {
             messages: vec![Messages::default(); streams],
             limit: exchanges as usize,
-            ..Transport::new(&self.config, &self.timeline)
-        };
-        self.collectors.transport = Some(Box::new(transport));
-        self
+            ..Self::new(config, timeline)
+        }
     }
-}
 
-impl Transport {
     fn row(&mut self, host: HostId) -> usize {
         let row = &mut self.rows[host.index()];
         if *row == u32::MAX {

@@ -7,7 +7,7 @@ use fabricsim_units::Time;
 use super::{Level, Transport};
 use crate::Latency;
 use crate::bins::{Bins, head};
-use crate::report::TableInput;
+use crate::input::TableInput;
 
 /// A row per stream of messages, with a transport.
 pub(super) fn messages(transport: &Transport, input: &TableInput<'_>) -> Table {

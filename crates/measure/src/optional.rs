@@ -1,0 +1,43 @@
+//! Collectors that a recorder has only on request. No cost otherwise.
+
+use fabricsim_spec::{CongestionAlgorithm, Switch};
+
+use crate::Recorder;
+use crate::collectors::{Congestion, Routers, Streams, Transport};
+
+impl Recorder {
+    /// Keeps `count` streams of messages apart.
+    pub fn with_streams(mut self, count: usize) -> Self {
+        self.collectors.streams = Some(Box::new(Streams::of(count)));
+        self
+    }
+
+    /// Records jobs.
+    pub fn with_jobs(mut self) -> Self {
+        self.collectors.jobs = Some(Box::default());
+        self
+    }
+
+    /// Records congestion control, unless there is no algorithm.
+    pub fn with_congestion(mut self, algorithm: CongestionAlgorithm) -> Self {
+        if algorithm != CongestionAlgorithm::None {
+            let congestion = Congestion::of(algorithm, &self.config, &self.timeline);
+            self.collectors.congestion = Some(Box::new(congestion));
+        }
+        self
+    }
+
+    /// Records the performance counters of routers.
+    pub fn with_router_counters(mut self, switch: &Switch) -> Self {
+        let routers = Routers::of_switch(switch, &self.config, &self.timeline);
+        self.collectors.routers = Some(Box::new(routers));
+        self
+    }
+
+    /// Records transports, for `streams` streams of messages, and `exchanges` exchanges one by one.
+    pub fn with_transport(mut self, streams: usize, exchanges: u32) -> Self {
+        let transport = Transport::of(streams, exchanges, &self.config, &self.timeline);
+        self.collectors.transport = Some(Box::new(transport));
+        self
+    }
+}

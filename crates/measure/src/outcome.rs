@@ -1,0 +1,34 @@
+//! Values that a report needs and no collector counts.
+
+use fabricsim_units::{HostId, Rate, Time};
+
+use crate::TransportCounts;
+
+/// End of the run, and the load that its sources requested.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Outcome {
+    /// Simulated time at its end.
+    pub end: Time,
+    /// Link rate of each host.
+    pub rates: Vec<Rate>,
+    /// Load offered within the window. Empty if that is not known.
+    pub offers: Vec<OfferedLoad>,
+    /// With steady-state detection: [`Steady::steady`](crate::Steady::steady).
+    pub steady: Option<bool>,
+    /// Number of times that a notification found or brought a flow to the level at which the congestion control reports
+    /// it.
+    pub congestion_events: u64,
+    /// Counters of transports, if there are any.
+    pub transport: Option<TransportCounts>,
+}
+
+/// Bytes that a source offered within the window. Offers of the same source and destination add up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct OfferedLoad {
+    /// The source.
+    pub source: HostId,
+    /// Its destination; `None` if destinations are drawn.
+    pub destination: Option<HostId>,
+    /// Bytes of the messages created within the window (of a saturating source: what its link would have carried).
+    pub bytes: u64,
+}
