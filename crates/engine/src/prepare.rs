@@ -102,9 +102,12 @@ impl Prepared {
         begin(BuildStep::Routing)?;
         let router = Arc::new(fabricsim_routing::build(&experiment, &graph, base, file)?);
         let faults = FaultPlan::new(&experiment, &graph, &router, file)?;
-        let subnet = SubnetPlan::new(&experiment, &graph, file)?;
+        let mut subnet = SubnetPlan::new(&experiment, &graph, file)?;
         begin(BuildStep::Workload)?;
         let workload = fabricsim_workload::build(&experiment, &hosts(&graph), file)?;
+        if let (Some(plan), Some(partitions)) = (&mut subnet, &workload.partitions) {
+            *plan = Arc::clone(plan).with_partitions((&experiment, &graph), partitions, file)?;
+        }
         Ok(Self { experiment, graph, router, faults, subnet, workload })
     }
 

@@ -77,6 +77,9 @@ pub struct LostPackets {
     /// Packets lost at receivers that are not in their partition (`partitions`).
     #[schemars(title = "lost by P_Keys")]
     pub p_key: u64,
+    /// Packets lost at ports of switches that enforce partitions (`switch.partition_enforcement`).
+    #[schemars(title = "lost by P_Keys in switches")]
+    pub p_key_switch: u64,
 }
 
 impl From<Losses> for LostPackets {
@@ -93,6 +96,7 @@ impl From<Losses> for LostPackets {
             vcrc,
             icrc,
             p_key,
+            p_key_switch,
         } = lost;
         Self {
             transport_loss,
@@ -106,6 +110,7 @@ impl From<Losses> for LostPackets {
             vcrc,
             icrc,
             p_key,
+            p_key_switch,
         }
     }
 }

@@ -26,12 +26,14 @@ struct Direction {
     discarded: u64,
     damaged: u64,
 }
+    p_key: u64,
 
 /// Counters of a port.
 #[derive(Clone, Debug, Default)]
 struct Port {
     node: String,
     number: u8,
+    is_switch: bool,
     lid: u16,
     guid: String,
     sent: Direction,
@@ -83,7 +85,8 @@ fn named(graph: &Graph, identity: Option<&Identity>, end: End, counters: Port) -
         Node::Switch(switch) => (&graph.switches[switch.index()].name, end.port.0 as u8 + 1),
         Node::Host(host) => (&graph.hosts[host.index()].name, 1),
     };
-    let named = Port { node: node.clone(), number, ..counters };
+    let is_switch = matches!(end.node, Node::Switch(_));
+    let named = Port { node: node.clone(), is_switch, number, ..counters };
     let Some(identity) = identity else { return named };
     let (port, lid_of) = match end.node {
         Node::Switch(switch) => (identity.number(switch, end.port), identity.switches[switch.index()]),
@@ -127,6 +130,7 @@ fn downs(prepared: &Prepared, end: Time) -> Vec<u64> {
             Failing::Links(links) => links,
             Failing::Switch(switch) => &prepared.graph.switches[switch.index()].ports,
         };
+        direction.p_key += whole("p_key", row);
         for link in links {
             downs[link.index()] += 1;
         }
@@ -166,3 +170,11 @@ fn table_of(ports: &[Port]) -> Table {
     table.whole("LinkDownedCounter", "", text, whole(|port| port.downs));
     table
 }
+    // Only switches discard packets because of P_Keys: at the far end of a link to a host there is none.
+    let at_switch = |port: &Port, of: Direction| if port.is_switch { of.p_key } else { 0 };
+    let text = "Packets from a host that the switch discarded as they arrived, because of their P_Key";
+    let column = ports.iter().map(|port| at_switch(port, port.received) as i64).collect();
+    table.whole("PortRcvConstraintErrors", "", text, column);
+    let text = "Packets for a host that the switch discarded instead of sending them, because of their P_Key";
+    let column = ports.iter().map(|port| at_switch(port, port.sent) as i64).collect();
+    table.whole("PortXmitConstraintErrors", "", text, column);

@@ -23,6 +23,9 @@ const INVALID: u16 = 0x1c;
 /// Entries of a block of a forwarding table.
 const BLOCK: usize = 64;
 
+/// Entries of a table of P_Keys.
+const KEYS: u16 = 32;
+
 /// Largest multiple of [`BLOCK`] up to which a linear forwarding table reaches.
 const TABLE: u16 = 0xc000;
 
@@ -42,6 +45,8 @@ pub enum Effect {
     Lanes(u8, u8),
     /// What a port arbitrates by among virtual lanes changed.
     Arbitration(u8),
+    /// The P_Keys of a port changed, or whether it checks them.
+    Keys(u8),
 }
 
 /// Agent of a node.
@@ -77,6 +82,9 @@ impl Agent {
             linear_fdb_cap: TABLE,
             life_time_value: 0x12,
             enhanced_port_0: node.enhanced_port_0,
+            partition_enforcement_cap: KEYS,
+            inbound_enforcement_cap: true,
+            outbound_enforcement_cap: true,
             ..SwitchInfo::default()
         });
         Self {
@@ -87,7 +95,7 @@ impl Agent {
                 num_ports: node.num_ports(),
                 system_image_guid: Guid(node.system_guid.0),
                 node_guid: Guid(node.guid.0),
-                partition_cap: 32,
+                partition_cap: KEYS,
                 device_id: node.device,
                 revision: node.revision,
                 vendor_id: node.vendor,

@@ -7,6 +7,7 @@ mod configure;
 mod discover;
 mod discovered;
 mod elect;
+mod partitions;
 mod quality;
 mod requests;
 mod settings;
@@ -23,7 +24,7 @@ use self::discovered::Discovered;
 use self::elect::Other;
 use self::quality::KnownQuality;
 use self::requests::{Purpose, Request, Requests};
-pub use self::settings::{Counters, Outgoing, Quality, Settings};
+pub use self::settings::{Counters, Outgoing, PartitionKeys, Quality, Settings};
 pub use self::sweep::{Sweep, SweepCause};
 
 /// Stage of a sweep.

@@ -13,10 +13,10 @@ use crate::Weights;
 /// Entries of half of an arbitration table.
 const HALF: usize = 32;
 
-/// A table of a port, as SMPs name it: the GUID of the node, the attribute's modifier and, of an adapter, the port.
-type Place = (u64, u32, u8);
+/// A table of a port, as SMPs name it: the GUID of the node, the attribute and its modifier and, of an adapter, the port.
+type Place = (u64, u16, u32, u8);
 
-/// Tables of quality of service as they were set.
+/// Tables of quality of service and partitions as they were set.
 #[derive(Clone, Debug, Default)]
 pub(super) struct KnownQuality(std::collections::BTreeMap<Place, SmpAttribute>);
 
@@ -91,10 +91,10 @@ impl Manager {
     }
 
     /// Sets a table of a port unless it has it.
-    fn set_quality(&mut self, node: usize, port: u8, modifier: u32, table: SmpAttribute) {
+    pub(super) fn set_quality(&mut self, node: usize, port: u8, modifier: u32, table: SmpAttribute) {
         let found = &self.found.nodes[node];
         let own = if found.is_switch() { 0 } else { port };
-        let place = (found.info.node_guid.0, modifier, own);
+        let place = (found.info.node_guid.0, table.id().0, modifier, own);
         if self.known_quality.0.get(&place) == Some(&table) {
             return;
         }

@@ -1,7 +1,10 @@
 //! Options and counters of a manager, and what it sends.
 
+use std::collections::BTreeMap;
+
 use fabricsim_subnet::{Engine, Options};
 use fabricsim_units::Time;
+use fabricsim_wire::ids::PKey;
 use fabricsim_wire::mad::smp::{DirectedSmp, Smp};
 
 use crate::Weights;
@@ -33,6 +36,8 @@ pub struct Settings {
     pub routing_time: Time,
     /// What it sets for quality of service besides what the engine needs.
     pub quality: Quality,
+    /// Partitions that it sets.
+    pub partitions: PartitionKeys,
 }
 
 /// Quality of service that a manager sets (`qos`).
@@ -44,6 +49,22 @@ pub struct Quality {
     pub of_switches: Option<Weights>,
     /// Weights at adapters (`qos_ca_...`).
     pub of_adapters: Option<Weights>,
+}
+
+/// Partitions that a manager sets besides the default one (`partition_config_file`).
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct PartitionKeys {
+    /// P_Keys of the ports of adapters, by GUID of the node and number of the port; at most [`PartitionKeys::MOST`] each.
+    pub keys: BTreeMap<(u64, u8), Vec<PKey>>,
+    /// Ports of switches to adapters check packets that arrive there (`part_enforce in`).
+    pub inbound: bool,
+    /// They check packets that leave there (`part_enforce out`).
+    pub outbound: bool,
+}
+
+impl PartitionKeys {
+    /// Keys that fit in a block of a table beside that of the default partition.
+    pub const MOST: usize = 31;
 }
 
 /// Counters of a manager.

@@ -26,6 +26,7 @@ impl SubnetState {
             }
             Effect::Lanes(input, output) => self.apply_lanes(node, (input, output), engine),
             Effect::Arbitration(port) => self.apply_weights(node, port, engine),
+            Effect::Keys(port) => self.apply_keys(node, port, engine),
             Effect::Routes(first) => {
                 // The block may begin within the LIDs of a host.
                 let block = Agent::block(first);
@@ -44,6 +45,7 @@ impl SubnetState {
         for node in 0..self.nodes.len() {
             self.apply_routes(node, engine);
             self.apply_quality(node, engine);
+            self.apply_all_keys(node, engine);
         }
         for link in 0..self.ends.len() {
             self.update_link(LinkId(link as u32), engine);

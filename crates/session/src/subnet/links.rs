@@ -89,6 +89,7 @@ impl SubnetState {
         state.agent.power_off();
         if let Some(number) = self.manager_at(node) {
             self.managers[number].manager.power_off();
+        self.apply_all_keys(node, engine);
             self.managers[number].wake_at = Time::MAX;
         }
         self.calendar.retain(|_, event| !matches!(event, Event::Handled { node: of } if *of == node));

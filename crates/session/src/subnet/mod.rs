@@ -8,6 +8,7 @@ mod bytes;
 mod carry;
 mod effects;
 mod links;
+mod partitions;
 mod quality;
 mod report;
 
