@@ -20,6 +20,7 @@ use crate::adapter::{
 };
 use crate::ages::AgingBuilder;
 use crate::congestion::{Builder, service_classes};
+use crate::p_keys::PKeys;
 use crate::partition::{Owner, Partition, Parts};
 use crate::switch_errors::SwitchErrors;
 
@@ -54,6 +55,8 @@ pub(crate) fn assemble<B: Observer>(
     let places = places(graph, &cut);
     let directory = places::directory(graph, &cut, &places);
     let rules = rules(experiment, &router);
+    let rule = experiment.switch.partition_enforcement;
+    let keys = keys.map(|keys| Arc::new(PKeys::new(&keys, rule, graph)));
     let control = Builder::new(experiment, graph, &router, streams);
     let Ok(ages) = AgingBuilder::new(experiment, graph, "") else {
         unreachable!("the experiment was checked when it was prepared");
@@ -150,7 +153,7 @@ struct Common<'a> {
     /// The service class of each stream.
     classes: &'a Arc<[u8]>,
     transport: Option<&'a Arc<OrderingRules>>,
-    keys: Option<&'a Arc<Partitions>>,
+    keys: Option<&'a Arc<PKeys>>,
     /// True if there are multicast groups.
     replicates: bool,
 }
@@ -164,7 +167,7 @@ fn entities(common: &Common<'_>, places: &[PortPlan], ports: Ports, sources: &mu
         owners: Table::new(Vec::new()),
         ports,
         switch_errors: SwitchErrors::new(experiment.seed, experiment.switch.bit_error_rate),
-        partitions: common.keys.map(Arc::clone),
+        p_keys: common.keys.map(Arc::clone),
     };
     for (port, place, own) in numbered(places) {
         match place.node {

@@ -11,9 +11,11 @@ use fabricsim_fabric::VlTables;
 use fabricsim_model::Observer;
 use fabricsim_routing::Destination;
 use fabricsim_units::{HostId, LinkId, PortNo, SwitchId};
+use fabricsim_wire::ids::PKey;
 
 use crate::engine::Engine;
 use crate::fault_plan::Routes;
+use crate::p_keys::{PKeys, SwitchPort};
 use crate::partition::Owner;
 
 impl<B: Observer> Engine<B> {
@@ -114,6 +116,30 @@ impl<B: Observer> Engine<B> {
             // Each partition keeps the entries of its own switches.
             Arc::make_mut(&mut partition.context.routing).set_levels(hosts, lanes, &level);
             partition.context.rules.has_levels_of_paths = true;
+        }
+    }
+
+    /// Sets the P_Keys that a host accepts from now on, besides that of the default partition. Nothing without partitions.
+    pub fn set_p_keys_of_host(&mut self, host: HostId, keys: &[PKey]) {
+        self.each_p_keys(|known| known.set_host(host, keys));
+    }
+
+    /// Sets what the port of the switch to a host checks from now on. Nothing without partitions.
+    pub fn set_p_keys_of_switch_port(&mut self, host: HostId, port: &SwitchPort) {
+        self.each_p_keys(|known| known.set_switch_port(host, port));
+    }
+
+    /// True if there are partitions of InfiniBand besides the default one.
+    pub fn has_p_keys(&self) -> bool {
+        self.partitions.iter().any(|partition| partition.p_keys.is_some())
+    }
+
+    fn each_p_keys(&mut self, change: impl Fn(&mut PKeys)) {
+        for partition in &mut self.partitions {
+            let Some(known) = &mut partition.p_keys else { continue };
+            let known = Arc::make_mut(known);
+            change(known);
+            partition.enforces_partitions = known.enforces();
         }
     }
 

@@ -16,6 +16,7 @@ mod losses;
 mod mail;
 mod management;
 mod management_traffic;
+mod p_keys;
 mod partition;
 mod prepare;
 mod publisher;
@@ -31,6 +32,7 @@ pub use engine::{Advance, CreditError, Engine};
 pub use fabricsim_fabric::VlTables;
 pub use fault_plan::{FabricChange, FaultPlan, PlannedChange, Routes};
 pub use losses::Losses;
+pub use p_keys::SwitchPort;
 pub use prepare::{BuildStep, PrepareError, Prepared, hosts};
 pub use snapshot::{
     BufferKind, Extent, HostState, LaneAhead, LaneState, PendingMessage, Queue, QueuedPacket, SharedSpace,

@@ -28,6 +28,8 @@ pub struct Losses {
     pub icrc: u64,
     /// Lost at their receiver, which is not in their partition.
     pub p_key: u64,
+    /// Lost at a port of a switch that enforces partitions.
+    pub p_key_switch: u64,
 }
 
 impl Losses {
@@ -45,6 +47,7 @@ impl Losses {
             LossCause::Vcrc => &mut self.vcrc,
             LossCause::Icrc => &mut self.icrc,
             LossCause::PartitionKey => &mut self.p_key,
+            LossCause::PartitionKeyAtSwitch => &mut self.p_key_switch,
         } += 1;
     }
 
@@ -61,6 +64,7 @@ impl Losses {
             vcrc,
             icrc,
             p_key,
+            p_key_switch,
         } = other;
         self.transport_loss += transport_loss;
         self.lifetime += lifetime;
@@ -73,6 +77,7 @@ impl Losses {
         self.vcrc += vcrc;
         self.icrc += icrc;
         self.p_key += p_key;
+        self.p_key_switch += p_key_switch;
     }
 
     /// Those that reached their receiver's port, which did not accept them.
@@ -95,9 +100,14 @@ impl Losses {
         self.vcrc + self.icrc
     }
 
+    /// Those of partitions that a host or a switch does not accept.
+    pub const fn by_partitions(&self) -> u64 {
+        self.p_key + self.p_key_switch
+    }
+
     /// Those lost in the network, and not by the draw or the lifetime of a transport.
     pub const fn in_network(&self) -> u64 {
-        self.by_failures() + self.by_lifetimes() + self.by_errors() + self.p_key
+        self.by_failures() + self.by_lifetimes() + self.by_errors() + self.by_partitions()
     }
 
     /// The sum over all causes.

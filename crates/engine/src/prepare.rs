@@ -106,7 +106,10 @@ impl Prepared {
         let router = Arc::new(fabricsim_routing::build(&experiment, &graph, base, file)?);
         begin(BuildStep::Workload)?;
         let workload = fabricsim_workload::build(&experiment, &hosts(&graph), file)?;
-        let subnet = SubnetPlan::new(&experiment, &graph, &workload.groups, file)?;
+        let mut subnet = SubnetPlan::new(&experiment, &graph, &workload.groups, file)?;
+        if let (Some(plan), Some(partitions)) = (&mut subnet, &workload.partitions) {
+            *plan = Arc::clone(plan).with_partitions((&experiment, &graph), partitions, file)?;
+        }
         let failed = failed_links(&graph, &experiment.links, file)?;
         let multicast = trees(&graph, &failed, &workload.groups);
         let faults = FaultPlan::new(&experiment, &graph, (&router, &workload.groups), file)?;

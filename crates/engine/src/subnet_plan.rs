@@ -2,13 +2,15 @@
 
 use std::sync::Arc;
 
-use fabricsim_management::{MulticastGroup, Quality, Settings, Weights};
+use fabricsim_management::{MulticastGroup, PartitionKeys, Quality, Settings, Weights};
 use fabricsim_spec::{
     Experiment, PathChoice, SpecError, SubnetManager, SubnetStart, VlArbitration, VlWeight, nearest,
 };
 use fabricsim_subnet::{LidOptions, PortId, assign_lids};
 use fabricsim_topology::{Graph, Identity, failed_links};
 use fabricsim_units::{HostId, LinkId, Time, Vl};
+use fabricsim_wire::ids::PKey;
+use fabricsim_workload::Partitions;
 
 /// Lane of service levels whose packets are discarded.
 const DISCARDED: u8 = 15;
@@ -87,6 +89,7 @@ impl SubnetPlan {
             routing_time: given.routing_time,
             quality: quality(experiment),
             groups: groups.iter().map(|group| joined(group, &identity)).collect(),
+            partitions: PartitionKeys::default(),
         };
         Ok(Some(Arc::new(Self {
             managers: places
@@ -110,6 +113,39 @@ impl SubnetPlan {
 }
 
 impl SubnetPlan {
+    /// The plan with the partitions that managers set.
+    ///
+    /// # Errors
+    ///
+    /// A host is in more partitions than a table has entries. It names the experiment `file`.
+    pub(crate) fn with_partitions(
+        mut self: Arc<Self>,
+        (experiment, graph): (&Experiment, &Graph),
+        partitions: &Partitions,
+        file: &str,
+    ) -> Result<Arc<Self>, SpecError> {
+        let rule = experiment.switch.partition_enforcement;
+        let mut given = PartitionKeys {
+            inbound: rule.is_inbound(),
+            outbound: rule.is_outbound(),
+            ..PartitionKeys::default()
+        };
+        for (host, port) in (0..).map(HostId).zip(&self.identity.hosts) {
+            let keys: Vec<PKey> = partitions.keys_of(host).into_iter().map(PKey).collect();
+            if keys.len() > PartitionKeys::MOST {
+                let (name, count, most) = (&graph.hosts[host.index()].name, keys.len(), PartitionKeys::MOST);
+                let message =
+                    format!("{name} is in {count}: with a subnet manager a host may be in {most} at most");
+                return Err(SpecError::at_key(file, "partitions", message));
+            }
+            given.keys.insert((self.identity.subnet.node(port.node).guid.0, port.port), keys);
+        }
+        for manager in &mut Arc::make_mut(&mut self).managers {
+            manager.settings.partitions = given.clone();
+        }
+        Ok(self)
+    }
+
     /// The identity with the LIDs that the first manager assigns to the whole subnet; none if there are too few.
     pub fn addressed(&self) -> Option<Identity> {
         let manager = self.managers.first()?;

@@ -15,7 +15,9 @@ mod weights;
 
 pub use agent::{Agent, Effect};
 pub use loopback::{Loopback, TooManySmps};
-pub use manager::{Counters, Manager, MulticastGroup, Outgoing, Quality, Settings, Sweep, SweepCause};
+pub use manager::{
+    Counters, Manager, MulticastGroup, Outgoing, PartitionKeys, Quality, Settings, Sweep, SweepCause,
+};
 pub use weights::Weights;
 
 /// Bytes of a datagram on a link: LRH 8, BTH 12, DETH 8, the datagram 256, ICRC 4, VCRC 2.

@@ -23,4 +23,6 @@ pub enum LossCause {
     Icrc,
     /// Its receiver is not in its partition.
     PartitionKey,
+    /// The port of a switch between it and a host has no P_Key that fits its own (`switch.partition_enforcement`).
+    PartitionKeyAtSwitch,
 }

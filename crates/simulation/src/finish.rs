@@ -54,7 +54,7 @@ impl<P: Deref<Target = Prepared>, B: Recording> Run<P, B> {
             tables.push(subnet::table(&report.sweeps));
         }
         if prepared.experiment.measure.port_counters {
-            tables.push(port_counters::table(&prepared, &tables, (end, length)));
+            tables.push(port_counters::table(&prepared, &tables, managed.as_ref(), (end, length)));
         }
         tables.push(nodes::table(&prepared.graph));
         Outcome {

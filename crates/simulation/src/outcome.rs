@@ -79,6 +79,9 @@ pub struct LostPackets {
     /// Packets lost at receivers that are not in their partition (`partitions`).
     #[schemars(title = "lost by P_Keys")]
     pub p_key: u64,
+    /// Packets lost at ports of switches that enforce partitions (`switch.partition_enforcement`).
+    #[schemars(title = "lost by P_Keys in switches")]
+    pub p_key_switch: u64,
 }
 
 impl From<Losses> for LostPackets {
@@ -95,6 +98,7 @@ impl From<Losses> for LostPackets {
             vcrc,
             icrc,
             p_key,
+            p_key_switch,
         } = lost;
         Self {
             transport_loss,
@@ -108,6 +112,7 @@ impl From<Losses> for LostPackets {
             vcrc,
             icrc,
             p_key,
+            p_key_switch,
         }
     }
 }

@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 
 use fabricsim_engine::{FabricChange, Prepared};
 use fabricsim_model::{Data, Table};
+use fabricsim_session::SubnetReport;
 use fabricsim_topology::{End, Failing, Graph, Identity, Node};
 use fabricsim_units::{LinkId, Time};
 
@@ -25,12 +26,14 @@ struct Direction {
     stalled: f64,
     discarded: u64,
     damaged: u64,
+    p_key: u64,
 }
 
 /// Counters of a port.
 #[derive(Clone, Debug, Default)]
 struct Port {
     node: String,
+    is_switch: bool,
     number: u8,
     lid: u16,
     guid: String,
@@ -40,14 +43,28 @@ struct Port {
     waited: u64,
     /// Failures of the link.
     downs: u64,
+    /// Datagrams of subnet management lost in the full buffer.
+    vl15_dropped: u64,
 }
 
 /// A row per port of a run until `end`, from the table `links` of a measurement of some length.
-pub(crate) fn table(prepared: &Prepared, links: &[Table], (end, measured): (Time, Time)) -> Table {
+pub(crate) fn table(
+    prepared: &Prepared,
+    links: &[Table],
+    subnet: Option<&SubnetReport>,
+    (end, measured): (Time, Time),
+) -> Table {
     let graph = &prepared.graph;
     let identity = fabricsim_routing::identity(graph, prepared.experiment.lmc()).ok();
     let directions = directions(links);
     let downs = downs(prepared, end);
+    let vl15_dropped = |end: End| match (&prepared.subnet, subnet) {
+        (Some(plan), Some(report)) => {
+            let port = plan.identity.port_at(end);
+            report.vl15_dropped[port.node.index()][usize::from(port.port)]
+        }
+        _ => 0,
+    };
     let mut ports = Vec::new();
     for (id, link) in (0..).map(LinkId).zip(&graph.links) {
         let both = [2 * id.0, 2 * id.0 + 1]
@@ -56,7 +73,8 @@ pub(crate) fn table(prepared: &Prepared, links: &[Table], (end, measured): (Time
         let tick = link.parameters.rate.byte_time().duration(WORD as u32).0.max(1);
         for (end, [sent, received]) in [(link.a, both), (link.b, [both[1], both[0]])] {
             let waited = (sent.stalled * measured.0 as f64 / tick as f64).round() as u64;
-            let counters = Port { sent, received, waited, downs: downs[id.index()], ..Port::default() };
+            let (downs, vl15_dropped) = (downs[id.index()], vl15_dropped(end));
+            let counters = Port { sent, received, waited, downs, vl15_dropped, ..Port::default() };
             ports.push((place(end), Port { ..named(graph, identity.as_deref(), end, counters) }));
         }
     }
@@ -83,7 +101,8 @@ fn named(graph: &Graph, identity: Option<&Identity>, end: End, counters: Port) -
         Node::Switch(switch) => (&graph.switches[switch.index()].name, end.port.0 as u8 + 1),
         Node::Host(host) => (&graph.hosts[host.index()].name, 1),
     };
-    let named = Port { node: node.clone(), number, ..counters };
+    let is_switch = matches!(end.node, Node::Switch(_));
+    let named = Port { node: node.clone(), is_switch, number, ..counters };
     let Some(identity) = identity else { return named };
     let (port, lid_of) = match end.node {
         Node::Switch(switch) => (identity.number(switch, end.port), identity.switches[switch.index()]),
@@ -111,6 +130,7 @@ fn directions(tables: &[Table]) -> BTreeMap<String, Direction> {
         direction.packets += whole("packets", row);
         direction.discarded += whole("discarded", row);
         direction.damaged += whole("damaged", row);
+        direction.p_key += whole("p_key", row);
         if let Some(Data::Real(stalled)) = column("stalled") {
             direction.stalled += stalled[row];
         }
@@ -160,9 +180,20 @@ fn table_of(ports: &[Port]) -> Table {
     table.whole("PortXmitDiscards", "", text, whole(|port| port.sent.discarded));
     let text = "Packets that arrived with a bit error";
     table.whole("PortRcvErrors", "", text, whole(|port| port.received.damaged));
+    // Only switches discard packets because of P_Keys: at the far end of a link to a host there is none.
+    let at_switch = |port: &Port, of: Direction| if port.is_switch { of.p_key } else { 0 };
+    let text = "Packets from a host that the switch discarded as they arrived, because of their P_Key";
+    let column = ports.iter().map(|port| at_switch(port, port.received) as i64).collect();
+    table.whole("PortRcvConstraintErrors", "", text, column);
+    let text = "Packets for a host that the switch discarded instead of sending them, because of their P_Key";
+    let column = ports.iter().map(|port| at_switch(port, port.sent) as i64).collect();
+    table.whole("PortXmitConstraintErrors", "", text, column);
     let text = "Bit errors that were noticed: one for each packet that arrived with any";
     table.whole("SymbolErrorCounter", "", text, whole(|port| port.received.damaged));
     let text = "Failures of the link or of a switch at its ends since the begin of the run";
     table.whole("LinkDownedCounter", "", text, whole(|port| port.downs));
+    let text =
+        "Datagrams of subnet management lost in the full buffer of the port since the begin of the run";
+    table.whole("VL15Dropped", "", text, whole(|port| port.vl15_dropped));
     table
 }

@@ -3,7 +3,7 @@
 mod common;
 
 use common::tables::{numbers, texts};
-use common::{everything, run};
+use common::{everything, prepare, run};
 use fabricsim_simulation::{Outcome, SubnetSummary};
 
 /// H(0).0 - S(0) - S(1) - H(1).0. A datagram of 290 bytes takes 390 ns from port to port.
@@ -357,4 +357,36 @@ fn trees_follow_the_sweeps() {
         changes.push(("run.partitions", partitions));
         assert_eq!(everything(&run(RING, &changes)), everything(&whole), "{partitions}");
     }
+}
+
+/// The manager asks the switch for its description, tables and ports 0, 1 and 2 at once: while the agent handles the first datagram one waits, and three
+/// are lost. They are repeated together after the timeout, when one of three is lost. The run ends before the next answer.
+#[test]
+fn datagrams_that_find_the_buffer_full_are_counted_at_the_port() {
+    let dropped = |buffer: &str| {
+        let manager = format!(
+            "{{ smps_on_wire = 5, vl15_buffer = {buffer}, timeout = \"100 us\", sweep_interval = \"0 s\" }}"
+        );
+        let set = [
+            ("subnet_manager", manager.as_str()),
+            ("run.duration", "\"120 us\""),
+            ("run.drain", "\"none\""),
+            ("measure.port_counters", "true"),
+        ];
+        let outcome = run(LINE, &set);
+        let counts = numbers(&outcome, "port_counters", "VL15Dropped").into_iter().map(|count| count as u64);
+        let places = texts(&outcome, "port_counters", "node").into_iter();
+        let ports = numbers(&outcome, "port_counters", "port").into_iter().map(|port| port as u64);
+        let all = places.zip(ports).zip(counts).filter(|(_, count)| *count > 0);
+        let found: Vec<(String, u64, u64)> = all.map(|((node, port), count)| (node, port, count)).collect();
+        assert_eq!(found.iter().map(|(.., count)| count).sum::<u64>(), summary(&outcome).overflowed);
+        found
+    };
+    let graph = prepare(LINE, &[]).graph;
+    let to_host = graph.hosts[0].link;
+    let port = graph.switches[0].ports.iter().position(|&link| link == to_host).unwrap() as u64 + 1;
+    assert_eq!(dropped("1"), [("S(0)".to_owned(), port, 3 + 1)]);
+    assert_eq!(dropped("2"), [("S(0)".to_owned(), port, 2)]);
+    // The control: with room for four none are lost.
+    assert_eq!(dropped("4"), []);
 }

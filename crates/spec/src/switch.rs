@@ -90,6 +90,9 @@ pub struct Switch {
     /// anew: the packet is lost at its receiver, which finds it by the ICRC.
     #[schemars(range(min = 0.0, max = 0.001), extend("x-unit" = "1"))]
     pub bit_error_rate: f64,
+    /// Ports between switches and hosts that discard packets whose P_Key is not in their table, which is that of the host (InfiniBand:
+    /// `PortInfo.PartitionEnforcementInbound` and `Outbound`; OpenSM's `part_enforce`). For experiments with `partitions`.
+    pub partition_enforcement: PartitionEnforcement,
 }
 
 impl Default for Switch {
@@ -120,6 +123,7 @@ impl Default for Switch {
             vl_stall_count: 0,
             lifetime_limit: None,
             bit_error_rate: 0.0,
+            partition_enforcement: PartitionEnforcement::default(),
         }
     }
 }
@@ -269,6 +273,33 @@ pub enum FlowControlBy {
     /// InfiniBand's flow-control packets (section 7.9 of the specification), which take part of the link's rate, and which bit errors may lose:
     /// 8 bytes for each lane with news. For `flow_control_unit = "64 B"`, buffers of at most 128 KiB and `allocation = "maximal"`.
     Packets,
+}
+
+/// Direction of the packets whose P_Key the ports of switches to hosts check.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum PartitionEnforcement {
+    /// None: only adapters check.
+    #[default]
+    Off,
+    /// Packets that arrive from hosts.
+    In,
+    /// Packets that leave to hosts.
+    Out,
+    /// Both, as OpenSM sets it.
+    Both,
+}
+
+impl PartitionEnforcement {
+    /// True if packets that arrive from hosts are checked.
+    pub fn is_inbound(self) -> bool {
+        matches!(self, Self::In | Self::Both)
+    }
+
+    /// True if packets that leave to hosts are checked.
+    pub fn is_outbound(self) -> bool {
+        matches!(self, Self::Out | Self::Both)
+    }
 }
 
 /// Output arbitration policy.

@@ -72,6 +72,16 @@ impl Identity {
         self.ports[switch.index()][port.index()]
     }
 
+    /// The port at an end of a link of the graph.
+    pub fn port_at(&self, end: End) -> PortId {
+        match end.node {
+            crate::Node::Switch(switch) => {
+                PortId { node: self.switches[switch.index()], port: self.number(switch, end.port) }
+            }
+            crate::Node::Host(host) => self.hosts[host.index()],
+        }
+    }
+
     /// The port of a switch with a physical number, if it has a cable.
     pub fn port(&self, switch: SwitchId, number: u8) -> Option<PortNo> {
         let found = self.ports[switch.index()].binary_search(&number).ok()?;

@@ -7,6 +7,9 @@ use fabricsim_units::HostId;
 use crate::error::{Problem, WorkloadError};
 use crate::select::Selector;
 
+/// Bit of a P_Key: full membership.
+const FULL: u16 = 0x8000;
+
 /// Membership of a host in a partition.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Membership {
@@ -80,24 +83,27 @@ impl Partitions {
         }
     }
 
-    /// True if the destination of a packet accepts it: both are members, and at least one of them is a full one. What answers data is of hosts that
-    /// have accepted it.
-    pub fn admits(&self, packet: &Packet) -> bool {
-        if packet.kind != PacketKind::Data {
-            return true;
-        }
-        let Some(&Some(number)) = self.of_stream.get(usize::from(packet.stream)) else { return true };
-        let of = |host: HostId| self.members[usize::from(number)][host.index()];
-        match (of(packet.source), of(packet.destination)) {
-            (Membership::None, _) | (_, Membership::None) => false,
-            (source, destination) => source == Membership::Full || destination == Membership::Full,
-        }
+    /// P_Key of a packet, if ports check it; `None` in the default partition, of which all are members, and for what answers data: that is of
+    /// hosts that have accepted the data.
+    pub fn checked_key(&self, packet: &Packet) -> Option<u16> {
+        let is_of_partition = self.of_stream.get(usize::from(packet.stream)).is_some_and(Option::is_some);
+        (packet.kind == PacketKind::Data && is_of_partition).then(|| self.key(packet.stream, packet.source))
+    }
+
+    /// P_Keys of a host besides that of the default partition, in the order of the partitions.
+    pub fn keys_of(&self, host: HostId) -> Vec<u16> {
+        let key = |(row, (_, key)): (&Vec<Membership>, &(String, u16))| match row[host.index()] {
+            Membership::None => None,
+            Membership::Limited => Some(*key),
+            Membership::Full => Some(key | FULL),
+        };
+        self.members.iter().zip(&self.names).filter_map(key).collect()
     }
 
     /// P_Key of the packets of a stream from a host, with the bit of full membership.
     pub fn key(&self, stream: u16, source: HostId) -> u16 {
         let Some(&Some(number)) = self.of_stream.get(usize::from(stream)) else { return 0xffff };
         let is_full = self.members[usize::from(number)][source.index()] == Membership::Full;
-        self.names[usize::from(number)].1 | u16::from(is_full) << 15
+        self.names[usize::from(number)].1 | if is_full { FULL } else { 0 }
     }
 }

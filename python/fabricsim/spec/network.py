@@ -25,6 +25,7 @@ __all__ = [
     "LinkParameters",
     "LinkRetry",
     "Links",
+    "PartitionEnforcement",
     "Queueing",
     "SendWhen",
     "Sink",
@@ -330,6 +331,21 @@ class Age:
     """
 
 
+PartitionEnforcement = Literal[
+    "off",
+    "in",
+    "out",
+    "both",
+]
+"""Direction of the packets whose P_Key the ports of switches to hosts check.
+
+- `off`: None: only adapters check.
+- `in`: Packets that arrive from hosts.
+- `out`: Packets that leave to hosts.
+- `both`: Both, as OpenSM sets it.
+"""
+
+
 @dataclass(frozen=True)
 class Switch:
     """Properties of every switch."""
@@ -427,6 +443,11 @@ class Switch:
     """Chance that a bit of a packet changes in a switch that it passes: from 0 to 0.001. No link finds it,
     since the switch computes the VCRC anew: the packet is lost at its receiver, which finds it by the ICRC.
     Range: from 0 to 0.001. Default: 0.0.
+    """
+    partition_enforcement: PartitionEnforcement | None = None
+    """Ports between switches and hosts that discard packets whose P_Key is not in their table, which is that
+    of the host (InfiniBand: `PortInfo.PartitionEnforcementInbound` and `Outbound`; OpenSM's `part_enforce`).
+    For experiments with `partitions`. Default: "off".
     """
 
 

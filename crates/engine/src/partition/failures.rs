@@ -136,7 +136,7 @@ impl<B: Observer> Partition<B> {
         if self.switch_errors.as_ref().is_some_and(|errors| errors.damage(packet, copy_for)) {
             return Some(LossCause::Icrc);
         }
-        let is_admitted = self.partitions.as_ref().is_none_or(|partitions| partitions.admits(packet));
+        let is_admitted = self.p_keys.as_ref().is_none_or(|keys| keys.admits(packet));
         (!is_admitted).then_some(LossCause::PartitionKey)
     }
 
@@ -145,6 +145,21 @@ impl<B: Observer> Partition<B> {
     #[inline(never)]
     pub(super) fn lose_at_host(&mut self, port: u32, packet: u32, cause: LossCause, now: Time) {
         self.lose_in_flight(port, packet, cause, now);
+    }
+
+    /// Loses a packet that arrives at a switch, if a port of it enforces partitions and does not accept the P_Key. A switch knows that
+    /// when the header arrives, so it decides before it queues the packet.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn is_refused(&mut self, s: u32, port: u32, packet: u32) -> bool {
+        let slot = &self.context.arena[packet];
+        let switch = self.switches[s as usize].id();
+        let refused = self.p_keys.as_ref().and_then(|keys| keys.refused_at(switch, &slot.packet));
+        let Some(channel) = refused else { return false };
+        let (now, lane, cause) = (self.context.now, slot.lane, LossCause::PartitionKeyAtSwitch);
+        self.context.observer.lost_at(now, channel, lane, cause);
+        self.lose_in_flight(port, packet, cause, now);
+        true
     }
 
     /// Loses the packets that switches have discarded at this time step.

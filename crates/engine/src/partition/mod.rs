@@ -11,12 +11,12 @@ use fabricsim_fabric::{Arena, NONE, Outbox, PartitionContext, Ports, Rules, Swit
 use fabricsim_model::{ExtensionHeaders, Observer, Packet, PacketKind};
 use fabricsim_routing::{MulticastTables, Router, RoutingFunction};
 use fabricsim_units::{HostId, Time};
-use fabricsim_workload::Partitions;
 
 use crate::adapter::{Adapter, ArrivalFilter};
 use crate::calendar::{Calendar, Event, Kind};
 use crate::failed::FailedPorts;
 use crate::mail::{CONTROL, Mail, PartitionOutbox};
+use crate::p_keys::PKeys;
 use crate::publisher::Publisher;
 use crate::switch_errors::SwitchErrors;
 use crate::totals::{Totals, fingerprint};
@@ -62,8 +62,10 @@ pub(crate) struct Partition<B> {
     refuses_arrivals: bool,
     /// Bit errors in switches, if there are any.
     switch_errors: Option<SwitchErrors>,
-    /// Partitions of InfiniBand, if there are any.
-    partitions: Option<Arc<Partitions>>,
+    /// P_Key tables, if there are partitions of InfiniBand.
+    pub(crate) p_keys: Option<Arc<PKeys>>,
+    /// True if switches check P_Keys.
+    pub(crate) enforces_partitions: bool,
     /// Ports whose flow control is due in the current time step.
     controls: Vec<u32>,
 }
@@ -75,7 +77,7 @@ impl<B: Observer> Partition<B> {
         rules: Rules,
         observer: B,
     ) -> Self {
-        let Parts { switches, adapters, owners, ports, switch_errors, partitions } = parts;
+        let Parts { switches, adapters, owners, ports, switch_errors, p_keys } = parts;
         let transported = adapters.iter().any(|adapter| adapter.ordering().is_some());
         let arrival_filter = adapters.iter().map(Adapter::arrival_filter).max().unwrap_or_default();
         let has_admission_control = adapters.iter().any(|adapter| adapter.chain.admission.is_some());
@@ -83,7 +85,7 @@ impl<B: Observer> Partition<B> {
         let has_optional_features = has_admission_control
             || has_errors
             || switch_errors.is_some()
-            || partitions.is_some()
+            || p_keys.is_some()
             || switches.iter().any(Switch::has_optional_features);
         let published = Publisher::new(&routing, switches.iter().map(Switch::id));
         let (publisher, load_broadcast) =
@@ -124,9 +126,10 @@ impl<B: Observer> Partition<B> {
             accepted: Vec::new(),
             transported,
             failed: FailedPorts::default(),
-            refuses_arrivals: switch_errors.is_some() || partitions.is_some(),
+            refuses_arrivals: switch_errors.is_some() || p_keys.is_some(),
             switch_errors,
-            partitions,
+            enforces_partitions: p_keys.as_ref().is_some_and(|keys| keys.enforces()),
+            p_keys,
             controls: Vec::new(),
         }
     }
@@ -196,6 +199,9 @@ impl<B: Observer> Partition<B> {
         let Owner::Switch(s) = self.owners[port as usize] else {
             unreachable!("the arrival of a packet at a host is scheduled when it is sent");
         };
+        if OPTIONAL_FEATURES && self.enforces_partitions && self.is_refused(s, port, packet) {
+            return;
+        }
         let switch = &mut self.switches[s as usize];
         if switch.arrive::<OPTIONAL_FEATURES, _, _, _>(&mut self.context, port, packet) {
             self.unsettled_switches.push(s);
@@ -414,5 +420,5 @@ pub(crate) struct Parts {
     pub(crate) owners: Table<Owner>,
     pub(crate) ports: Ports,
     pub(crate) switch_errors: Option<SwitchErrors>,
-    pub(crate) partitions: Option<Arc<Partitions>>,
+    pub(crate) p_keys: Option<Arc<PKeys>>,
 }

@@ -24,6 +24,9 @@ const INVALID: u16 = 0x1c;
 /// Entries of a block of a forwarding table.
 const BLOCK: usize = 64;
 
+/// Entries of a table of P_Keys.
+const KEYS: u16 = 32;
+
 /// Largest multiple of [`BLOCK`] up to which a linear forwarding table reaches.
 const TABLE: u16 = 0xc000;
 
@@ -48,6 +51,8 @@ pub enum Effect {
     Arbitration(u8),
     /// Entries of the multicast forwarding table of a block of 32 LIDs changed; the first of them.
     Multicast(u16),
+    /// The P_Keys of a port changed, or whether it checks them.
+    Keys(u8),
 }
 
 /// Agent of a node.
@@ -86,6 +91,9 @@ impl Agent {
             multicast_fdb_cap: MULTICAST_TABLE,
             life_time_value: 0x12,
             enhanced_port_0: node.enhanced_port_0,
+            partition_enforcement_cap: KEYS,
+            inbound_enforcement_cap: true,
+            outbound_enforcement_cap: true,
             ..SwitchInfo::default()
         });
         Self {
@@ -96,7 +104,7 @@ impl Agent {
                 num_ports: node.num_ports(),
                 system_image_guid: Guid(node.system_guid.0),
                 node_guid: Guid(node.guid.0),
-                partition_cap: 32,
+                partition_cap: KEYS,
                 device_id: node.device,
                 revision: node.revision,
                 vendor_id: node.vendor,

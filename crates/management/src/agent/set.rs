@@ -3,7 +3,7 @@
 use fabricsim_subnet::{MAX_LID, MAX_LMC, NO_PORT};
 use fabricsim_units::Vl;
 use fabricsim_wire::field::Table;
-use fabricsim_wire::ids::Lid;
+use fabricsim_wire::ids::{Lid, PKey};
 use fabricsim_wire::mad::smp::{
     LinearForwardingTable, PortInfo, PortState, SlToVlMappingTable, SmpAttribute, SwitchInfo,
 };
@@ -45,6 +45,7 @@ impl Agent {
             SmpAttribute::P_KeyTable(keys) => {
                 let place = self.key_block(modifier, in_port)?;
                 self.p_keys.insert(place, *keys);
+                effects.push(Effect::Keys(place.0));
                 Ok(())
             }
             _ => Err(NOT_SUPPORTED),
@@ -78,6 +79,11 @@ impl Agent {
         if port.vl_high_limit != wanted.vl_high_limit {
             port.vl_high_limit = wanted.vl_high_limit;
             effects.push(Effect::Arbitration(number));
+        }
+        let enforced = (wanted.partition_enforcement_inbound, wanted.partition_enforcement_outbound);
+        if enforced != (port.partition_enforcement_inbound, port.partition_enforcement_outbound) {
+            (port.partition_enforcement_inbound, port.partition_enforcement_outbound) = enforced;
+            effects.push(Effect::Keys(number));
         }
         (port.hoq_life, port.vl_stall_count) = (wanted.hoq_life, wanted.vl_stall_count);
         if state != port.port_state {
@@ -130,6 +136,13 @@ impl Agent {
         self.sl_to_vl.get(&(input, output)).map(|SlToVlMappingTable { vls }| vls)
     }
 
+    /// P_Keys of a port besides full membership of the default partition.
+    pub fn keys(&self, port: u8) -> Vec<PKey> {
+        let blocks = self.p_keys.range((port, 0)..=(port, u16::MAX));
+        let keys = blocks.flat_map(|(_, block)| block.p_keys.0);
+        keys.filter(|&key| key != PKey::default() && key != PKey::DEFAULT).collect()
+    }
+
     /// Weights by which a port arbitrates; `None` if no manager has set them.
     pub fn weights(&self, port: u8) -> Option<Weights> {
         let entries = |first: u8| -> Vec<(Vl, u8)> {
@@ -148,6 +161,7 @@ impl Agent {
         for port in &mut self.ports {
             (port.lid, port.lmc, port.master_sm_lid) = (Lid(0), 0, Lid(0));
             port.vl_high_limit = 0;
+            (port.partition_enforcement_inbound, port.partition_enforcement_outbound) = (false, false);
         }
         for number in 1..=self.info.num_ports {
             self.link_down(number);

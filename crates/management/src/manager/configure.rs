@@ -51,7 +51,7 @@ impl Manager {
         if found.is_switch() { vec![0] } else { found.ports.keys().copied().collect() }
     }
 
-    fn set_port(&mut self, node: usize, port: u8, wanted: PortInfo) {
+    pub(super) fn set_port(&mut self, node: usize, port: u8, wanted: PortInfo) {
         let path = self.path_to(node, port);
         let attribute = SmpAttribute::PortInfo(wanted);
         self.requests.push(Request::set(Purpose::Set, attribute, port.into(), &path));

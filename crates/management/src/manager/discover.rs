@@ -93,6 +93,7 @@ impl Manager {
         if self.elect(now) {
             self.state = SmState::MASTER;
             self.stage = Stage::Addressing;
+            self.program_partitions();
             self.address();
         }
     }

@@ -8,6 +8,7 @@ mod discover;
 mod discovered;
 mod elect;
 mod multicast;
+mod partitions;
 mod quality;
 mod requests;
 mod settings;
@@ -24,7 +25,7 @@ use self::discovered::Discovered;
 use self::elect::Other;
 use self::quality::KnownQuality;
 use self::requests::{Purpose, Request, Requests};
-pub use self::settings::{Counters, MulticastGroup, Outgoing, Quality, Settings};
+pub use self::settings::{Counters, MulticastGroup, Outgoing, PartitionKeys, Quality, Settings};
 pub use self::sweep::{Sweep, SweepCause};
 
 /// Stage of a sweep.

@@ -16,7 +16,7 @@ const HALF: usize = 32;
 /// A table of a port, as SMPs name it: the GUID of the node, the attribute and its modifier and, of an adapter, the port.
 type Place = (u64, u16, u32, u8);
 
-/// Tables of quality of service as they were set.
+/// Tables of quality of service and partitions as they were set.
 #[derive(Clone, Debug, Default)]
 pub(super) struct KnownQuality(std::collections::BTreeMap<Place, SmpAttribute>);
 

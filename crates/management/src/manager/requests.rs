@@ -26,7 +26,7 @@ pub(super) enum Purpose {
     Set,
     /// Setting this block of a switch's forwarding table.
     Block { node: usize },
-    /// Setting a table of quality of service of a node.
+    /// Setting a table of quality of service or partitions of a node.
     Quality { node: usize },
     /// A light sweep: has a port of the switch changed?
     Light,

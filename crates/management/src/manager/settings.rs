@@ -1,7 +1,10 @@
 //! Options and counters of a manager, and what it sends.
 
+use std::collections::BTreeMap;
+
 use fabricsim_subnet::{Engine, Options};
 use fabricsim_units::Time;
+use fabricsim_wire::ids::PKey;
 use fabricsim_wire::mad::smp::{DirectedSmp, Smp};
 
 use crate::Weights;
@@ -35,6 +38,8 @@ pub struct Settings {
     pub quality: Quality,
     /// Multicast groups, each with the LID of its place in the list.
     pub groups: Vec<MulticastGroup>,
+    /// Partitions that it sets.
+    pub partitions: PartitionKeys,
 }
 
 /// A multicast group, whose members have joined before the manager starts.
@@ -55,6 +60,22 @@ pub struct Quality {
     pub of_switches: Option<Weights>,
     /// Weights at adapters (`qos_ca_...`).
     pub of_adapters: Option<Weights>,
+}
+
+/// Partitions that a manager sets besides the default one (`partition_config_file`).
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct PartitionKeys {
+    /// P_Keys of the ports of adapters, by GUID of the node and number of the port; at most [`PartitionKeys::MOST`] each.
+    pub keys: BTreeMap<(u64, u8), Vec<PKey>>,
+    /// Ports of switches to adapters check packets that arrive there (`part_enforce in`).
+    pub inbound: bool,
+    /// They check packets that leave there (`part_enforce out`).
+    pub outbound: bool,
+}
+
+impl PartitionKeys {
+    /// Keys that fit in a block of a table beside that of the default partition.
+    pub const MOST: usize = 31;
 }
 
 /// Counters of a manager.

@@ -1,8 +1,9 @@
 use fabricsim_subnet::{Engine, LidOptions, NodeId, NodeKind, Options, assign_lids, read};
+use fabricsim_wire::ids::PKey;
 use fabricsim_wire::mad::smp::PortState;
 
 use super::*;
-use crate::Loopback;
+use crate::{Agent, Effect, Loopback};
 
 /// Two leaves, two spines, three adapters; a cable between leaf 1 and spine 1 is double.
 const TREE: &str = r#"
@@ -50,6 +51,7 @@ fn settings() -> Settings {
         routing_time: Time::ZERO,
         quality: Quality::default(),
         groups: Vec::new(),
+        partitions: PartitionKeys::default(),
     }
 }
 
@@ -182,6 +184,40 @@ fn a_port_is_left_alone_that_was_configured_before() {
             state == PortState::ACTIVE || state == PortState::DOWN
         })
     }));
+}
+
+/// Adapters get the keys of their partitions; the ports of switches to them the same, and check them; what is set is not set anew.
+#[test]
+fn partitions_are_set_once() {
+    let (subnet, node) = tree();
+    let guid = |name: &str| subnet.ids().find(|(_, node)| node.description == name).unwrap().1.guid.0;
+    let keys = [((guid("a"), 1), vec![PKey(0x8001)]), ((guid("c"), 1), vec![PKey(1), PKey(0x8002)])];
+    let partitions = PartitionKeys { keys: keys.clone().into(), inbound: true, outbound: true };
+    let settings = Settings { partitions, ..settings() };
+    let (mut loopback, mut manager) = bring_up(&subnet, node, settings.clone());
+    let agent = |loopback: &Loopback, name: &str| {
+        let (id, _) = subnet.ids().find(|(_, node)| node.description == name).unwrap();
+        loopback.agents[id.index()].clone()
+    };
+    for (name, leaf, port, expected) in
+        [("a", "leaf 1", 1, &keys[0].1), ("b", "leaf 1", 2, &vec![]), ("c", "leaf 2", 1, &keys[1].1)]
+    {
+        assert_eq!(agent(&loopback, name).keys(1), *expected, "{name}");
+        let leaf = agent(&loopback, leaf);
+        assert_eq!(leaf.keys(port), *expected, "{name}");
+        let info = leaf.port(port).unwrap();
+        assert!(info.partition_enforcement_inbound && info.partition_enforcement_outbound, "{name}");
+    }
+    let spine = agent(&loopback, "spine 1");
+    assert!(!spine.port(1).unwrap().partition_enforcement_inbound, "no adapter is there");
+    let mut changed = Vec::new();
+    manager.start(Time::us(1));
+    let mut note = |_, effect, _: &Agent| changed.extend(matches!(effect, Effect::Keys(_)).then_some(effect));
+    loopback.run(node, &mut manager, Time::us(1), &mut note).unwrap();
+    assert_eq!(changed, []);
+    // The control: without partitions there are no keys.
+    let (loopback, _) = bring_up(&subnet, node, self::settings());
+    assert_eq!(agent(&loopback, "c").keys(1), []);
 }
 
 proptest::proptest! {

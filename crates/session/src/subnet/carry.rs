@@ -50,6 +50,7 @@ impl SubnetState {
         let waiting = state.queue.iter().skip(1).filter(|(of, _)| *of == port).count();
         if port > 0 && waiting >= self.plan.buffer {
             self.datagrams.overflowed += 1;
+            state.vl15_dropped[usize::from(port)] += 1;
             return;
         }
         state.queue.push_back((port, datagram));

@@ -27,6 +27,7 @@ impl SubnetState {
             Effect::Lanes(input, output) => self.apply_lanes(node, (input, output), engine),
             Effect::Arbitration(port) => self.apply_weights(node, port, engine),
             Effect::Multicast(first) => self.apply_multicast_block(node, first, engine),
+            Effect::Keys(port) => self.apply_keys(node, port, engine),
             Effect::Routes(first) => {
                 // The block may begin within the LIDs of a host.
                 let block = Agent::block(first);
@@ -46,6 +47,7 @@ impl SubnetState {
             self.apply_routes(node, engine);
             self.apply_quality(node, engine);
             self.apply_multicast(node, engine);
+            self.apply_all_keys(node, engine);
         }
         for link in 0..self.ends.len() {
             self.update_link(LinkId(link as u32), engine);

@@ -2,7 +2,7 @@
 
 use fabricsim_engine::Engine;
 use fabricsim_model::Observer;
-use fabricsim_topology::{End, Graph, Identity, Node};
+use fabricsim_topology::{End, Graph, Identity};
 use fabricsim_units::{LinkId, SwitchId, Time};
 use fabricsim_wire::field::Octets;
 use fabricsim_wire::ids::{Lid, TransactionId};
@@ -13,14 +13,9 @@ use super::{Cable, Datagram, Event, NodeState, SubnetState};
 
 /// Puts the cables of a graph in; returns the ports at the ends of each link.
 pub(super) fn connect(nodes: &mut [NodeState], graph: &Graph, identity: &Identity) -> Vec<[(usize, u8); 2]> {
-    let place = |end: End| match end.node {
-        Node::Switch(switch) => {
-            (identity.switches[switch.index()].index(), identity.number(switch, end.port))
-        }
-        Node::Host(host) => {
-            let port = identity.hosts[host.index()];
-            (port.node.index(), port.port)
-        }
+    let place = |end: End| {
+        let port = identity.port_at(end);
+        (port.node.index(), port.port)
     };
     let mut ends = Vec::with_capacity(graph.links.len());
     for (number, link) in graph.links.iter().enumerate() {
@@ -95,6 +90,7 @@ impl SubnetState {
         self.apply_routes(node, engine);
         self.apply_quality(node, engine);
         self.apply_multicast(node, engine);
+        self.apply_all_keys(node, engine);
     }
 
     /// A switch works again, with those of its links that have not failed on their own.

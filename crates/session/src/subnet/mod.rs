@@ -9,6 +9,7 @@ mod carry;
 mod effects;
 mod links;
 mod multicast;
+mod partitions;
 mod quality;
 mod report;
 
@@ -67,6 +68,8 @@ struct NodeState {
     cables: Vec<Option<Cable>>,
     /// Datagrams that wait for the agent, with the port by which they came; the first is being handled.
     queue: VecDeque<(u8, Datagram)>,
+    /// Datagrams lost in the full buffer of each port.
+    vl15_dropped: Vec<u64>,
     is_dead: bool,
     /// True while a trap waits to be acknowledged.
     trap: bool,
@@ -164,6 +167,7 @@ impl SubnetState {
                 agent: Agent::new(node),
                 cables: vec![None; node.ports.len()],
                 queue: VecDeque::new(),
+                vl15_dropped: vec![0; node.ports.len()],
                 is_dead: false,
                 trap: false,
                 switch: None,

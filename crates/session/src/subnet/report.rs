@@ -37,6 +37,8 @@ pub struct SubnetReport {
     pub crossed: u64,
     /// Datagrams lost in full buffers.
     pub overflowed: u64,
+    /// Those of them at each port, by node of the plan's identity and number of the port.
+    pub vl15_dropped: Vec<Vec<u64>>,
     /// Datagrams lost on failed links, at failed nodes, or without a route.
     pub lost: u64,
 }
@@ -73,6 +75,7 @@ impl SubnetState {
             traps: self.datagrams.traps,
             crossed: self.datagrams.crossed,
             overflowed: self.datagrams.overflowed,
+            vl15_dropped: self.nodes.iter().map(|node| node.vl15_dropped.clone()).collect(),
             lost: self.datagrams.lost,
         }
     }

@@ -1,6 +1,6 @@
 //! Packets and credits.
 
-use fabricsim_spec::LinkErrors;
+use fabricsim_spec::{LinkErrors, PartitionEnforcement};
 use serde_json::Value;
 
 use super::{Failure, Seen, ensure};
@@ -69,6 +69,15 @@ pub fn losses(seen: &Seen) -> Result<(), Failure> {
     let may_refuse = !experiment.partitions.is_empty();
     ensure("losses have causes", lost.p_key == 0 || may_refuse, || {
         format!("{} lost without partitions", lost.p_key)
+    })?;
+    let enforces = switch.partition_enforcement != PartitionEnforcement::Off;
+    ensure("losses have causes", lost.p_key_switch == 0 || enforces, || {
+        format!("{} lost without enforcement", lost.p_key_switch)
+    })?;
+    // What a port to a host refuses would be refused there. A manager may set one table, and not the other.
+    let may_pass = !switch.partition_enforcement.is_outbound() || experiment.subnet_manager.is_some();
+    ensure("losses have causes", lost.p_key == 0 || may_pass, || {
+        format!("{} passed a port that enforces partitions", lost.p_key)
     })?;
     let holds = may_err.into_iter().all(|(lost, may)| lost == 0 || may);
     ensure("losses have causes", holds, || format!("{} lost without errors", lost.by_errors()))?;

@@ -38,6 +38,7 @@ pub const PART: Part = Part {
         Dimension { name: "lifetime", choices: &["none", "long", "short"] },
         Dimension { name: "switch-errors", choices: &["none", "some"] },
         Dimension { name: "flow_control", choices: &["ideal", "packets"] },
+        Dimension { name: "enforcement", choices: &["off", "in", "out", "both"] },
     ],
     rules: &[
         // Two levels take the place of two classes.
@@ -89,6 +90,10 @@ pub const PART: Part = Part {
             when: &[Is("flow_control", &["packets"]), IsNot("manager", &["none"])],
             then: Refused("not with `switch.flow_control = \"packets\"`"),
         },
+        Rule {
+            when: &[IsNot("enforcement", &["off"]), Is("partition", &["default"])],
+            then: Refused("only for experiments with `partitions`"),
+        },
         // A ladder of hops may get more lanes later, which the tables lack.
         Rule { when: &[Is("vl_arbitration", &["tables"]), Is("lane_policy", &["hops"])], then: Idle },
         Rule {
@@ -139,6 +144,8 @@ fn write(build: &mut Build) {
     let (delays, staged) = (build.is("delays", "some"), build.is("queueing", "cioq"));
     let maximal = build.is("allocation", "maximal");
     lifetimes(build);
+    let enforcement = build.choice("enforcement");
+    build.draft.text("partition_enforcement", enforcement);
     if build.is("flow_control", "packets") {
         let period = build.draw.range(20, 1_000);
         build.draft.text("flow_control_period", format!("{period} ns"));

@@ -1,10 +1,14 @@
 //! Partitions: what does not depend on the network.
 
 use super::Found;
-use crate::{Experiment, nearest};
+use crate::{Experiment, PartitionEnforcement, nearest};
 
 pub(super) fn check(experiment: &Experiment) -> Result<(), Found> {
     let partitions = &experiment.partitions;
+    if partitions.is_empty() && experiment.switch.partition_enforcement != PartitionEnforcement::Off {
+        let message = "only for experiments with `partitions`: state them, or leave it out".to_owned();
+        return Err(("switch.partition_enforcement".to_owned(), message));
+    }
     for (number, partition) in partitions.iter().enumerate() {
         let fail = |key: &str, message: String| Err((format!("partitions.{number}.{key}"), message));
         let before = &partitions[..number];
@@ -54,7 +58,10 @@ mod tests {
                 "{ONE}[[traffic]]\npattern = \"uniform\"\nload = 0.1\nmessage = \"1 KiB\"\npartition = \"{name}\""
             )
         };
+        let enforced = "switch.partition_enforcement = \"both\"\n";
         for (text, part) in [
+            (format!("{enforced}{ONE}"), ""),
+            (enforced.to_owned(), "switch.partition_enforcement: only for experiments with `partitions`"),
             (ONE.to_owned(), ""),
             (second("other", 2), ""),
             (second("storage", 2), "partitions.1.name: a second partition `storage`"),

@@ -26,6 +26,8 @@ pub(crate) struct Links {
     discarded: Vec<u64>,
     /// Packets that arrived at the other end with a bit error and were lost; empty as long as there were none.
     damaged: Vec<u64>,
+    /// Packets that the switch at one of the ends discarded because of their P_Key; empty as long as there were none.
+    p_key: Vec<u64>,
     /// Flow-control packets of each port, at its first lane; empty as long as there were none.
     flow_control: Vec<u64>,
     series: Option<Series>,
@@ -129,6 +131,7 @@ impl Collector for Links {
             retries: Vec::new(),
             discarded: Vec::new(),
             damaged: Vec::new(),
+            p_key: Vec::new(),
             flow_control: Vec::new(),
             series,
             inside_until: Time::ZERO,
@@ -190,7 +193,11 @@ impl Collector for Links {
     fn lost_at(&mut self, timeline: &mut Timeline, now: Time, port: u32, lane: Vl, cause: LossCause) {
         if timeline.window.contains(now) {
             let place = (self.place(port, lane), self.counters.len());
-            let column = if cause == LossCause::Vcrc { &mut self.damaged } else { &mut self.discarded };
+            let column = match cause {
+                LossCause::Vcrc => &mut self.damaged,
+                LossCause::PartitionKeyAtSwitch => &mut self.p_key,
+                _ => &mut self.discarded,
+            };
             count(column, place, 1);
         }
     }
@@ -199,6 +206,7 @@ impl Collector for Links {
         merge(&mut self.retries, &other.retries);
         merge(&mut self.discarded, &other.discarded);
         merge(&mut self.damaged, &other.damaged);
+        merge(&mut self.p_key, &other.p_key);
         merge(&mut self.flow_control, &other.flow_control);
         for (mine, theirs) in self.counters.iter_mut().zip(&other.counters) {
             if *theirs != [0; 4] {

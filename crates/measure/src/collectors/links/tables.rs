@@ -12,7 +12,9 @@ pub(super) fn links(links: &Links, input: &TableInput<'_>) -> Table {
         .filter(|place| {
             let of_port = &links.counters[place - place % links.lanes..][..links.lanes];
             let unused = of_port.iter().all(|counters| *counters == [0; 4]);
-            let discards = links.discarded.get(*place).is_some_and(|&discarded| discarded > 0);
+            let discards = [&links.discarded, &links.p_key]
+                .into_iter()
+                .any(|column| column.get(*place).is_some_and(|&count| count > 0));
             links.counters[*place] != [0; 4] || discards || (unused && place % links.lanes == 0)
         })
         .collect();
@@ -51,6 +53,8 @@ pub(super) fn links(links: &Links, input: &TableInput<'_>) -> Table {
     let text =
         "Packets that arrived at the other end in the measurement with a bit error and were lost (VCRC)";
     table.whole("damaged", "", text, rare(&links.damaged));
+    let text = "Packets that the switch at one of the ends discarded in the measurement because of their P_Key: from a host as they arrived, to a host instead of sending them";
+    table.whole("p_key", "", text, rare(&links.p_key));
     let of_port =
         |&place: &usize| links.flow_control.get(place - place % links.lanes).copied().unwrap_or(0) as i64;
     let text = "Flow-control packets that the port sent in the measurement, for all lanes together";

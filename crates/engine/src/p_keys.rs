@@ -1,0 +1,122 @@
+//! P_Key tables in operation: those of hosts, and those of the ports of switches that lead to them.
+
+use std::sync::Arc;
+
+use fabricsim_model::Packet;
+use fabricsim_spec::PartitionEnforcement;
+use fabricsim_topology::{Graph, Node};
+use fabricsim_units::{HostId, SwitchId};
+use fabricsim_wire::ids::PKey;
+use fabricsim_workload::Partitions;
+
+/// P_Keys that ports accept besides that of the default partition, and the ports that check.
+#[derive(Clone, Debug)]
+pub(crate) struct PKeys {
+    partitions: Arc<Partitions>,
+    /// By host.
+    ports: Vec<HostPort>,
+    /// True if a switch checks.
+    enforces: bool,
+}
+
+/// The two ports of the link of a host.
+#[derive(Clone, Debug)]
+struct HostPort {
+    keys: Vec<PKey>,
+    at_switch: SwitchPort,
+    switch: SwitchId,
+    /// Directions of the link from the host and to it.
+    channels: [u32; 2],
+}
+
+/// Port of a switch to a host: the P_Keys of its table besides that of the default partition, and the directions that it checks.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct SwitchPort {
+    /// The keys.
+    pub keys: Vec<PKey>,
+    /// Checks packets from the host.
+    pub inbound: bool,
+    /// Checks packets to the host.
+    pub outbound: bool,
+}
+
+impl PKeys {
+    /// Tables as the experiment states them.
+    pub(crate) fn new(partitions: &Arc<Partitions>, rule: PartitionEnforcement, graph: &Graph) -> Self {
+        let port = |(number, host): (u32, &fabricsim_topology::HostNode)| {
+            let host_is_a = graph.links[host.link.index()].a.node == Node::Host(HostId(number));
+            let from_host = 2 * host.link.0 + u32::from(!host_is_a);
+            let keys: Vec<PKey> = partitions.keys_of(HostId(number)).into_iter().map(PKey).collect();
+            let at_switch =
+                SwitchPort { keys: keys.clone(), inbound: rule.is_inbound(), outbound: rule.is_outbound() };
+            HostPort { keys, at_switch, switch: host.switch, channels: [from_host, from_host ^ 1] }
+        };
+        let ports = (0..).zip(&graph.hosts).map(port).collect();
+        Self { partitions: Arc::clone(partitions), ports, enforces: rule != PartitionEnforcement::Off }
+    }
+
+    /// True if a switch checks.
+    pub(crate) fn enforces(&self) -> bool {
+        self.enforces
+    }
+
+    /// Sets the table of a host.
+    pub(crate) fn set_host(&mut self, host: HostId, keys: &[PKey]) {
+        self.ports[host.index()].keys = keys.to_vec();
+    }
+
+    /// Sets the port of a switch to a host.
+    pub(crate) fn set_switch_port(&mut self, host: HostId, port: &SwitchPort) {
+        self.ports[host.index()].at_switch = port.clone();
+        self.enforces = self.ports.iter().any(|of| of.at_switch.inbound || of.at_switch.outbound);
+    }
+
+    /// True if the destination of a packet accepts it.
+    pub(crate) fn admits(&self, packet: &Packet) -> bool {
+        let keys = &self.ports[packet.destination.index()].keys;
+        self.partitions.checked_key(packet).is_none_or(|key| accepts(keys, PKey(key)))
+    }
+
+    /// The direction of the link whose port of `switch` does not let a packet pass that arrives there; `None` if it goes on.
+    pub(crate) fn refused_at(&self, switch: SwitchId, packet: &Packet) -> Option<u32> {
+        let key = PKey(self.partitions.checked_key(packet)?);
+        let from = &self.ports[packet.source.index()];
+        if packet.hops == 0 && from.at_switch.inbound && !may_send(&from.at_switch.keys, key) {
+            return Some(from.channels[0]);
+        }
+        let to = &self.ports[packet.destination.index()];
+        let is_refused = to.switch == switch && to.at_switch.outbound && !accepts(&to.at_switch.keys, key);
+        is_refused.then_some(to.channels[1])
+    }
+}
+
+/// True if a port with a table accepts a packet with `key` (section 10.9.3): an entry of the same partition, and one of the two of a full member.
+fn accepts(table: &[PKey], key: PKey) -> bool {
+    table.iter().any(|entry| entry.matches(key))
+}
+
+/// True if a host with a table may send with `key`. Stated from memory of the specification: a limited member sends with the key of its table,
+/// which two limited members would not match, so entries are compared whole; and a full member's table includes the limited key.
+fn may_send(table: &[PKey], key: PKey) -> bool {
+    table.iter().any(|entry| *entry == key || entry.is_full_member() && entry.matches(key))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_limited_member_sends_with_its_key_and_accepts_that_of_full_members() {
+        let (full, limited, other) = (PKey(0x8001), PKey(0x0001), PKey(0x8002));
+        for (table, key, accepted, sent) in [
+            (full, full, true, true),
+            (full, limited, true, true),
+            (limited, full, true, false),
+            (limited, limited, false, true),
+            (other, full, false, false),
+        ] {
+            assert_eq!((accepts(&[table], key), may_send(&[table], key)), (accepted, sent), "{table} {key}");
+        }
+        assert!(!accepts(&[], full) && !may_send(&[], limited));
+    }
+}
