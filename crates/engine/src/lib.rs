@@ -30,7 +30,7 @@ pub use assembly::Assembly;
 pub use engine::{Advance, CreditError, Engine};
 pub use fabricsim_fabric::VlTables;
 pub use fault_plan::{FabricChange, FaultPlan, PlannedChange};
-pub use losses::Losses;
+pub use losses::LostPackets;
 pub use prepare::{BuildStep, PrepareError, Prepared, hosts};
 pub use snapshot::{
     BufferKind, Extent, HostState, LaneAhead, LaneState, PendingMessage, Queue, QueuedPacket, Snapshot,

@@ -2,7 +2,7 @@
 
 use fabricsim_model::{LossCause, Packet};
 
-use crate::losses::Losses;
+use crate::losses::LostPackets;
 
 /// Counters of a partition. All are sums, so that those of several partitions add up.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -14,7 +14,7 @@ pub struct Totals {
     /// Bytes of those packets.
     pub delivered_bytes: u64,
     /// Packets lost on purpose.
-    pub lost: Losses,
+    pub lost: LostPackets,
     /// Links that the delivered and the lost packets crossed.
     pub packet_hops: u64,
     /// Sum of a hash over every delivered or lost packet, its times and its path length.
