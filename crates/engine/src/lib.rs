@@ -31,7 +31,7 @@ pub use assembly::Assembly;
 pub use engine::{Advance, CreditError, Engine};
 pub use fabricsim_fabric::VlTables;
 pub use fault_plan::{FabricChange, FaultPlan, PlannedChange, Routes};
-pub use losses::Losses;
+pub use losses::LostPackets;
 pub use p_keys::SwitchPort;
 pub use prepare::{BuildStep, PrepareError, Prepared, hosts};
 pub use snapshot::{

@@ -1,86 +1,74 @@
 //! Packets lost, by cause.
 
 use fabricsim_model::LossCause;
+use schemars::JsonSchema;
+use serde::Serialize;
 
-/// Numbers of packets lost, by cause. Those of a transport reached their receiver's port, which did not accept them: requests,
-/// FINs, and the answers to both. Those of failed links and switches did not.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Losses {
-    /// Lost by the draw of `transport.loss`.
-    pub transport_loss: u64,
-    /// Lost because they arrived after `transport.lifetime`.
-    pub lifetime: u64,
-    /// Lost with a link that failed.
-    pub link_failed: u64,
-    /// Lost with a switch that failed.
-    pub switch_failed: u64,
-    /// Lost in a switch whose forwarding table had no entry for the destination.
-    pub no_route: u64,
-    /// Lost at the head of a queue of a switch after the head-of-queue lifetime.
-    pub head_of_queue_lifetime: u64,
-    /// Lost for a stalled lane.
-    pub vl_stalled: u64,
-    /// Lost in a switch after the switch's lifetime limit.
-    pub switch_lifetime: u64,
-    /// Lost at the end of a link, which found a bit error of the link.
-    pub vcrc: u64,
-    /// Lost at their receiver, which found a bit error of a switch.
-    pub icrc: u64,
-    /// Lost at their receiver, which is not in their partition.
-    pub p_key: u64,
-    /// Lost at a port of a switch that enforces partitions.
-    pub p_key_switch: u64,
+/// Declares the counters: a row for each, with its text and heading in results, its name, and the cause that it counts.
+macro_rules! counters {
+    ($($(#[$attribute:meta])* $counter:ident: $cause:ident;)*) => {
+        /// Packets lost, by cause: with and without data, acknowledgements included.
+        #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
+        pub struct LostPackets {
+            $($(#[$attribute])* pub $counter: u64,)*
+        }
+
+        impl LostPackets {
+            /// Counts one packet.
+            pub(crate) fn count(&mut self, cause: LossCause) {
+                *match cause {
+                    $(LossCause::$cause => &mut self.$counter,)*
+                } += 1;
+            }
+
+            pub(crate) fn add(&mut self, other: &Self) {
+                $(self.$counter += other.$counter;)*
+            }
+        }
+    };
 }
 
-impl Losses {
-    /// Counts one packet.
-    pub(crate) fn count(&mut self, cause: LossCause) {
-        *match cause {
-            LossCause::TransportLoss => &mut self.transport_loss,
-            LossCause::Lifetime => &mut self.lifetime,
-            LossCause::LinkFailed => &mut self.link_failed,
-            LossCause::SwitchFailed => &mut self.switch_failed,
-            LossCause::NoRoute => &mut self.no_route,
-            LossCause::HeadOfQueueLifetime => &mut self.head_of_queue_lifetime,
-            LossCause::VlStalled => &mut self.vl_stalled,
-            LossCause::SwitchLifetime => &mut self.switch_lifetime,
-            LossCause::Vcrc => &mut self.vcrc,
-            LossCause::Icrc => &mut self.icrc,
-            LossCause::PartitionKey => &mut self.p_key,
-            LossCause::PartitionKeyAtSwitch => &mut self.p_key_switch,
-        } += 1;
-    }
+counters! {
+    /// Packets lost by the draw of `transport.loss`.
+    #[schemars(title = "lost by the draw of transport.loss")]
+    transport_loss: TransportLoss;
+    /// Packets lost because they arrived after `transport.lifetime`.
+    #[schemars(title = "lost by their lifetime")]
+    lifetime: Lifetime;
+    /// Packets lost with links that failed.
+    #[schemars(title = "lost with failed links")]
+    link_failed: LinkFailed;
+    /// Packets lost with switches that failed.
+    #[schemars(title = "lost with failed switches")]
+    switch_failed: SwitchFailed;
+    /// Packets lost in switches whose forwarding table had no entry for them.
+    #[schemars(title = "lost without a route")]
+    no_route: NoRoute;
+    /// Packets lost at the head of a queue of a switch after `switch.head_of_queue_lifetime`.
+    #[schemars(title = "lost by the head-of-queue lifetime")]
+    head_of_queue_lifetime: HeadOfQueueLifetime;
+    /// Packets lost for lanes that were stalled (`switch.vl_stall_count`).
+    #[schemars(title = "lost by stalled lanes")]
+    vl_stalled: VlStalled;
+    /// Packets lost in switches after `switch.lifetime_limit`.
+    #[schemars(title = "lost by the switch lifetime limit")]
+    switch_lifetime: SwitchLifetime;
+    /// Packets lost at the ends of links that found bit errors of the link (`links.errors`).
+    #[schemars(title = "lost by bit errors on links (VCRC)")]
+    vcrc: Vcrc;
+    /// Packets lost at their receivers, which found bit errors of switches (`switch.bit_error_rate`).
+    #[schemars(title = "lost by bit errors in switches (ICRC)")]
+    icrc: Icrc;
+    /// Packets lost at receivers that are not in their partition (`partitions`).
+    #[schemars(title = "lost by P_Keys")]
+    p_key: PartitionKey;
+    /// Packets lost at ports of switches that enforce partitions (`switch.partition_enforcement`).
+    #[schemars(title = "lost by P_Keys in switches")]
+    p_key_switch: PartitionKeyAtSwitch;
+}
 
-    pub(crate) fn add(&mut self, other: &Self) {
-        let Self {
-            transport_loss,
-            lifetime,
-            link_failed,
-            switch_failed,
-            no_route,
-            head_of_queue_lifetime,
-            vl_stalled,
-            switch_lifetime,
-            vcrc,
-            icrc,
-            p_key,
-            p_key_switch,
-        } = other;
-        self.transport_loss += transport_loss;
-        self.lifetime += lifetime;
-        self.link_failed += link_failed;
-        self.switch_failed += switch_failed;
-        self.no_route += no_route;
-        self.head_of_queue_lifetime += head_of_queue_lifetime;
-        self.vl_stalled += vl_stalled;
-        self.switch_lifetime += switch_lifetime;
-        self.vcrc += vcrc;
-        self.icrc += icrc;
-        self.p_key += p_key;
-        self.p_key_switch += p_key_switch;
-    }
-
-    /// Those that reached their receiver's port, which did not accept them.
+impl LostPackets {
+    /// Those of a transport: their receiver's port did not accept them. Requests, FINs, and the answers to both.
     const fn at_hosts(&self) -> u64 {
         self.transport_loss + self.lifetime
     }
@@ -100,7 +88,7 @@ impl Losses {
         self.vcrc + self.icrc
     }
 
-    /// Those of partitions that a host or a switch does not accept.
+    /// Those of packets of other partitions.
     pub const fn by_partitions(&self) -> u64 {
         self.p_key + self.p_key_switch
     }

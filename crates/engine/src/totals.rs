@@ -2,7 +2,7 @@
 
 use fabricsim_model::{LossCause, Packet};
 
-use crate::losses::Losses;
+use crate::losses::LostPackets;
 
 /// Counters of a partition. All are sums, so that those of several partitions add up.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -16,7 +16,7 @@ pub struct Totals {
     /// Bytes of those packets.
     pub delivered_bytes: u64,
     /// Packets lost on purpose.
-    pub lost: Losses,
+    pub lost: LostPackets,
     /// Links on the routes of the delivered and the lost packets.
     pub packet_hops: u64,
     /// Links on the routes of copies before they were made, on which they were one packet with another copy.

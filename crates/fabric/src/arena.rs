@@ -120,7 +120,13 @@ impl Arena {
     /// The states of the outputs that a packet left by.
     pub fn telemetry(&mut self, index: u32) -> &mut Vec<HopTelemetry> {
         let sending = self[index].sending();
-        self.columns.telemetry.list(index, sending)
+        self.columns.telemetry(index, sending)
+    }
+
+    /// Takes back extension headers that were read.
+    #[inline]
+    pub fn reuse(&mut self, extensions: ExtensionHeaders) {
+        self.columns.reuse(extensions);
     }
 
     /// Number of packets.

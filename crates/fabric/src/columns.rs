@@ -7,6 +7,9 @@ use fabricsim_units::{HostId, Time};
 /// Identity of a packet: its sender and its injection time. A sender sends one packet at a time.
 pub type Sending = (HostId, Time);
 
+/// Maximum number of empty lists that a partition keeps for further packets.
+const MOST_SPARE: usize = 1 << 16;
+
 /// Of no packet.
 const NO_SENDING: Sending = (HostId(u32::MAX), Time::MAX);
 
@@ -73,7 +76,9 @@ pub struct Columns {
     /// Contents of the acknowledgements of congestion control.
     pub echoes: Column<Echo>,
     /// States of the outputs that packets left by.
-    pub telemetry: Column<Vec<HopTelemetry>>,
+    telemetry: Column<Vec<HopTelemetry>>,
+    /// Empty lists of such states, which further packets use: so nothing is allocated per packet.
+    spare: Vec<Vec<HopTelemetry>>,
 }
 
 impl Columns {
@@ -88,6 +93,26 @@ impl Columns {
         }
         if !telemetry.is_empty() {
             self.telemetry.put(slot, of, telemetry);
+        }
+    }
+
+    /// The states of the outputs that the packet `of` in `slot` left by.
+    pub fn telemetry(&mut self, slot: u32, of: Sending) -> &mut Vec<HopTelemetry> {
+        let list = self.telemetry.list(slot, of);
+        if list.capacity() == 0
+            && let Some(spare) = self.spare.pop()
+        {
+            *list = spare;
+        }
+        list
+    }
+
+    /// Takes back extension headers that were read.
+    pub fn reuse(&mut self, extensions: ExtensionHeaders) {
+        let mut list = extensions.telemetry;
+        if list.capacity() > 0 && self.spare.len() < MOST_SPARE {
+            list.clear();
+            self.spare.push(list);
         }
     }
 
@@ -136,6 +161,19 @@ mod tests {
         assert_eq!(column.get(0, A), Some(&vec![1, 2, 3]));
         assert!(column.list(0, B).is_empty());
         assert_eq!(column.get(0, A), None);
+    }
+
+    #[test]
+    fn lists_of_hops_are_used_again() {
+        let mut columns = Columns::default();
+        columns.telemetry(0, A).extend([hop(1), hop(2)]);
+        let found = columns.take(0, A);
+        let storage = found.telemetry.as_ptr();
+        columns.reuse(found);
+        columns.reuse(ExtensionHeaders::default());
+        let again = columns.telemetry(7, B);
+        assert!(again.is_empty() && again.as_ptr() == storage);
+        assert_eq!(columns.telemetry(8, B).capacity(), 0, "a list is used by one packet at a time");
     }
 
     #[test]

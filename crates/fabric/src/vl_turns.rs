@@ -76,18 +76,13 @@ impl VlTurns {
         Self { tables: Arc::clone(tables), ..Self::default() }
     }
 
-    /// True if high priority goes first although low priority waits.
-    fn within_limit(&self, limit: u8) -> bool {
-        limit == NO_LIMIT || self.high_bytes < (u64::from(limit) * LIMIT_UNIT).max(1)
-    }
-
     /// The lane that sends next, among those of a set (a bit each); none if no table has one.
     #[must_use]
     pub fn lane(&self, lanes: u16) -> Option<Vl> {
         let tables = &*self.tables;
         let (high, low) = (self.high.next(&tables.high, lanes), self.low.next(&tables.low, lanes));
         match (high, low) {
-            (Some(turn), low) if low.is_none() || self.within_limit(tables.high_limit) => {
+            (Some(turn), low) if low.is_none() || within_limit(self.high_bytes, tables.high_limit) => {
                 Some(tables.high[turn.entry].0)
             }
             (_, Some(turn)) => Some(tables.low[turn.entry].0),
@@ -97,20 +92,25 @@ impl VlTurns {
 
     /// A packet of `bytes` leaves on `lane`, which was chosen among a set of lanes.
     pub fn sent(&mut self, lanes: u16, (lane, bytes): (Vl, u32)) {
-        let tables = Arc::clone(&self.tables);
-        let (high, low) = (self.high.next(&tables.high, lanes), self.low.next(&tables.low, lanes));
+        let Self { tables, high, low, high_bytes } = self;
+        let (next_high, next_low) = (high.next(&tables.high, lanes), low.next(&tables.low, lanes));
         let weighed = bytes.next_multiple_of(UNIT);
         let charged = |turn: Turn| Turn { left: turn.left.saturating_sub(weighed), ..turn };
-        if let Some(turn) = high.filter(|turn| tables.high[turn.entry].0 == lane)
-            && (low.is_none() || self.within_limit(tables.high_limit))
+        if let Some(turn) = next_high.filter(|turn| tables.high[turn.entry].0 == lane)
+            && (next_low.is_none() || within_limit(*high_bytes, tables.high_limit))
         {
-            self.high = charged(turn);
-            self.high_bytes = if low.is_some() { self.high_bytes + u64::from(bytes) } else { 0 };
-        } else if let Some(turn) = low.filter(|turn| tables.low[turn.entry].0 == lane) {
-            self.low = charged(turn);
-            self.high_bytes = 0;
+            *high = charged(turn);
+            *high_bytes = if next_low.is_some() { *high_bytes + u64::from(bytes) } else { 0 };
+        } else if let Some(turn) = next_low.filter(|turn| tables.low[turn.entry].0 == lane) {
+            *low = charged(turn);
+            *high_bytes = 0;
         }
     }
+}
+
+/// True if high priority goes first although low priority waits: it has sent `high_bytes` since.
+fn within_limit(high_bytes: u64, limit: u8) -> bool {
+    limit == NO_LIMIT || high_bytes < (u64::from(limit) * LIMIT_UNIT).max(1)
 }
 
 #[cfg(test)]

@@ -1,5 +1,5 @@
 use fabricsim_analysis::{Blocked, Deadlock};
-use fabricsim_engine::{Losses, Prepared, Refused, Totals};
+use fabricsim_engine::{LostPackets, Prepared, Refused, Totals};
 use fabricsim_measure::Summary;
 use fabricsim_model::Table;
 use fabricsim_topology::Graph;
@@ -43,80 +43,6 @@ pub struct Invariants {
     pub credits_ok: bool,
 }
 
-/// Packets lost, by cause: with and without data, acknowledgements included.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
-pub struct LostPackets {
-    /// Packets lost by the draw of `transport.loss`.
-    #[schemars(title = "lost by the draw of transport.loss")]
-    pub transport_loss: u64,
-    /// Packets lost because they arrived after `transport.lifetime`.
-    #[schemars(title = "lost by their lifetime")]
-    pub lifetime: u64,
-    /// Packets lost with links that failed.
-    #[schemars(title = "lost with failed links")]
-    pub link_failed: u64,
-    /// Packets lost with switches that failed.
-    #[schemars(title = "lost with failed switches")]
-    pub switch_failed: u64,
-    /// Packets lost in switches whose forwarding table had no entry for them.
-    #[schemars(title = "lost without a route")]
-    pub no_route: u64,
-    /// Packets lost at the head of a queue of a switch after `switch.head_of_queue_lifetime`.
-    #[schemars(title = "lost by the head-of-queue lifetime")]
-    pub head_of_queue_lifetime: u64,
-    /// Packets lost for lanes that were stalled (`switch.vl_stall_count`).
-    #[schemars(title = "lost by stalled lanes")]
-    pub vl_stalled: u64,
-    /// Packets lost in switches after `switch.lifetime_limit`.
-    #[schemars(title = "lost by the switch lifetime limit")]
-    pub switch_lifetime: u64,
-    /// Packets lost at the ends of links that found bit errors of the link (`links.errors`).
-    #[schemars(title = "lost by bit errors on links (VCRC)")]
-    pub vcrc: u64,
-    /// Packets lost at their receivers, which found bit errors of switches (`switch.bit_error_rate`).
-    #[schemars(title = "lost by bit errors in switches (ICRC)")]
-    pub icrc: u64,
-    /// Packets lost at receivers that are not in their partition (`partitions`).
-    #[schemars(title = "lost by P_Keys")]
-    pub p_key: u64,
-    /// Packets lost at ports of switches that enforce partitions (`switch.partition_enforcement`).
-    #[schemars(title = "lost by P_Keys in switches")]
-    pub p_key_switch: u64,
-}
-
-impl From<Losses> for LostPackets {
-    fn from(lost: Losses) -> Self {
-        let Losses {
-            transport_loss,
-            lifetime,
-            link_failed,
-            switch_failed,
-            no_route,
-            head_of_queue_lifetime,
-            vl_stalled,
-            switch_lifetime,
-            vcrc,
-            icrc,
-            p_key,
-            p_key_switch,
-        } = lost;
-        Self {
-            transport_loss,
-            lifetime,
-            link_failed,
-            switch_failed,
-            no_route,
-            head_of_queue_lifetime,
-            vl_stalled,
-            switch_lifetime,
-            vcrc,
-            icrc,
-            p_key,
-            p_key_switch,
-        }
-    }
-}
-
 impl Invariants {
     /// The balance of a run's counters. `credits_ok`: the credits of every link and lane add up.
     pub(crate) fn of(totals: &Totals, credits_ok: bool) -> Self {
@@ -126,7 +52,7 @@ impl Invariants {
             delivered: totals.delivered,
             in_flight: totals.in_flight,
             dropped: totals.lost.total(),
-            lost: totals.lost.into(),
+            lost: totals.lost,
             packets_ok: totals.is_balanced(),
             credits_ok,
         }

@@ -3,6 +3,7 @@
 
 mod application;
 mod arbitration;
+mod waits;
 
 use std::sync::Arc;
 
@@ -12,6 +13,7 @@ use fabricsim_routing::{Destination, RoutingFunction};
 use fabricsim_units::{HostId, Time, Vl};
 use fabricsim_workload::{Message, Source};
 
+use self::waits::Waits;
 use super::pacing::NextToSend;
 use super::{AdmissionGate, Candidate, Endpoint, OutgoingPacket, Pacing, PathChooser};
 
@@ -155,30 +157,19 @@ impl Chain {
         endpoint: &mut E,
         context: &mut PartitionContext<R, B, O>,
     ) -> Result<(), Time> {
-        let now = context.now;
-        let (mut retry, mut held, mut starved) = (Time::MAX, None, false);
+        let mut waits = Waits::default();
         for turn in 0..endpoint.turns() {
             let Some(candidate) = endpoint.candidate(turn) else { continue };
-            if let (Some(stream), Some(pacing)) = (candidate.stream, &mut self.pacing) {
-                let allowed = pacing.allowed_at((candidate.destination, stream), now, &mut context.observer);
-                if allowed > now {
-                    retry = retry.min(allowed);
-                    held.get_or_insert(candidate.destination);
-                    continue;
-                }
+            if self.is_rate_limited(candidate, &mut waits, context) {
+                continue;
             }
             match self.try_candidate(endpoint, (turn, candidate), context) {
                 Ok(()) => return Ok(()),
-                Err(at) => {
-                    retry = retry.min(at);
-                    starved |= candidate.stream.is_some();
-                }
+                Err(at) => waits.lacks_credits(candidate, at),
             }
         }
-        if let (Some(destination), Some(pacing), false) = (held, &mut self.pacing, starved) {
-            pacing.begin_blocking_by_cc(now, destination);
-        }
-        Err(retry)
+        self.no_data(&waits, context.now);
+        Err(waits.retry)
     }
 
     /// Sends the first notification or acknowledgement of congestion control, or returns the time at which there may be one and credits

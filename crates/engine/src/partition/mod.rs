@@ -302,6 +302,7 @@ impl<B: Observer> Partition<B> {
                 self.totals.lose(&packet, cause);
                 false
             });
+            self.context.arena.reuse(extensions);
             if more {
                 self.unsettled_adapters.push(h);
             }

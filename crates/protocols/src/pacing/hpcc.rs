@@ -8,7 +8,7 @@ use fabricsim_spec::Hpcc;
 use fabricsim_units::Time;
 
 use super::flows::Flows;
-use super::level::ReportedRate;
+use super::rate::{HasRate, ReportedRate, bandwidth_delay_product, rate_of, report_rates};
 use super::{Acknowledged, FlowKey, Pacer, Report};
 
 /// The rules of all sources.
@@ -41,7 +41,13 @@ struct Flow {
     acknowledged: u64,
     updated_at: u64,
     allowed: Time,
-    level: ReportedRate,
+    rate: ReportedRate,
+}
+
+impl HasRate for Flow {
+    fn rate(&mut self) -> &mut ReportedRate {
+        &mut self.rate
+    }
 }
 
 /// The flows of a host.
@@ -61,7 +67,7 @@ pub struct HpccSource {
 impl HpccSource {
     /// A source on a link of `line` Mb/s.
     pub fn new(rules: Arc<HpccRules>, line: f64) -> Self {
-        let product = line * rules.base_rtt.0 as f64 * 1e-6 / 8.0;
+        let product = bandwidth_delay_product(line, rules.base_rtt);
         let spec = &rules.spec;
         let share = product * (1.0 - spec.eta) / f64::from(spec.flows);
         let additive = spec.additive_increase.map_or(share, |bytes| bytes.0 as f64);
@@ -120,7 +126,7 @@ impl Pacer for HpccSource {
             acknowledged: 0,
             updated_at: 0,
             allowed: Time::ZERO,
-            level: ReportedRate::new(line, start),
+            rate: ReportedRate::new(line, start),
         });
         flow.sent += u64::from(bytes);
         // R = W / T.
@@ -158,7 +164,7 @@ impl Pacer for HpccSource {
                 flow.reference = flow.window;
                 flow.updated_at = flow.sent;
             }
-            flow.level.change(key, (flow.window, base, self.line), now, report);
+            flow.rate.change(key, (flow.window, base, self.line), now, report);
         }
         flow.links.clear();
         flow.links.extend_from_slice(acknowledged.telemetry);
@@ -167,15 +173,11 @@ impl Pacer for HpccSource {
     fn on_mark(&mut self, _: FlowKey, _: Time, _: Report<'_>) {}
 
     fn report(&mut self, now: Time, report: Report<'_>) {
-        let line = self.line;
-        for (key, flow) in self.flows.iter_mut() {
-            flow.level.report(key, line, now, report);
-        }
+        report_rates(&mut self.flows, self.line, now, report);
     }
 
     fn level(&mut self, key: FlowKey, _now: Time) -> Option<u32> {
-        let line = self.line;
-        self.flows.get(key).and_then(|flow| flow.level.of(line))
+        rate_of(&mut self.flows, key, self.line)
     }
 
     fn events(&self) -> u64 {

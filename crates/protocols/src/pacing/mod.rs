@@ -10,8 +10,8 @@ mod destination;
 mod flows;
 mod hpcc;
 mod infiniband;
-mod level;
 mod nscc;
+mod rate;
 mod swift;
 
 pub use cct::CongestionControlTable;

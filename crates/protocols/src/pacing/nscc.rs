@@ -9,7 +9,7 @@ use fabricsim_spec::Nscc;
 use fabricsim_units::Time;
 
 use super::flows::Flows;
-use super::level::ReportedRate;
+use super::rate::{HasRate, ReportedRate, bandwidth_delay_product, rate_of, report_rates};
 use super::{Acknowledged, FlowKey, Pacer, Report};
 
 /// Bandwidth-delay product of the network for which the factors are given: 100 Gb/s and 12 us, in bytes.
@@ -62,7 +62,13 @@ struct Flow {
     /// Bytes acknowledged without a queue, in a row; true while the window grows fast.
     without_queue: f64,
     grows_fast: bool,
-    level: ReportedRate,
+    rate: ReportedRate,
+}
+
+impl HasRate for Flow {
+    fn rate(&mut self) -> &mut ReportedRate {
+        &mut self.rate
+    }
 }
 
 /// The flows of a host.
@@ -83,7 +89,7 @@ pub struct NsccSource {
 impl NsccSource {
     /// A source on a link of `line` Mb/s.
     pub fn new(rules: Arc<NsccRules>, line: f64) -> Self {
-        let product = line * rules.base_rtt.0 as f64 * 1e-6 / 8.0;
+        let product = bandwidth_delay_product(line, rules.base_rtt);
         let (spec, mtu) = (&rules.spec, rules.mtu);
         let scale = product / REFERENCE_PRODUCT;
         Self {
@@ -112,7 +118,7 @@ impl NsccSource {
             to_ignore: 0.0,
             without_queue: 0.0,
             grows_fast: false,
-            level: ReportedRate::new(self.line, now),
+            rate: ReportedRate::new(self.line, now),
         }
     }
 }
@@ -250,7 +256,7 @@ impl Pacer for NsccSource {
         flow.adjust(eta, &limits, now);
         flow.window = flow.window.clamp(limits.mtu, limits.largest);
         if flow.window.to_bits() != before.to_bits() || adapted {
-            flow.level.change(key, (flow.window, limits.base_rtt, line), now, report);
+            flow.rate.change(key, (flow.window, limits.base_rtt, line), now, report);
         }
     }
 
@@ -261,20 +267,16 @@ impl Pacer for NsccSource {
         let Some(flow) = self.flows.get(key) else { return };
         if flow.quick_adapt(&limits, (true, false), 0, now) {
             self.events += 1;
-            flow.level.change(key, (flow.window, limits.base_rtt, line), now, report);
+            flow.rate.change(key, (flow.window, limits.base_rtt, line), now, report);
         }
     }
 
     fn report(&mut self, now: Time, report: Report<'_>) {
-        let line = self.line;
-        for (key, flow) in self.flows.iter_mut() {
-            flow.level.report(key, line, now, report);
-        }
+        report_rates(&mut self.flows, self.line, now, report);
     }
 
     fn level(&mut self, key: FlowKey, _now: Time) -> Option<u32> {
-        let line = self.line;
-        self.flows.get(key).and_then(|flow| flow.level.of(line))
+        rate_of(&mut self.flows, key, self.line)
     }
 
     fn events(&self) -> u64 {

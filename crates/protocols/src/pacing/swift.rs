@@ -8,7 +8,7 @@ use fabricsim_spec::Swift;
 use fabricsim_units::Time;
 
 use super::flows::Flows;
-use super::level::ReportedRate;
+use super::rate::{HasRate, ReportedRate, bandwidth_delay_product, rate_of, report_rates};
 use super::{Acknowledged, FlowKey, Pacer, Report};
 
 /// Parameters of all sources; times in picoseconds.
@@ -61,7 +61,13 @@ struct Flow {
     decreased: Time,
     /// Time at which the next packet may be sent while the window is less than a packet.
     allowed: Time,
-    level: ReportedRate,
+    rate: ReportedRate,
+}
+
+impl HasRate for Flow {
+    fn rate(&mut self) -> &mut ReportedRate {
+        &mut self.rate
+    }
 }
 
 /// The flows of a host.
@@ -81,10 +87,10 @@ impl SwiftSource {
     }
 
     fn new_flow(rules: &SwiftRules, line: f64, now: Time) -> Flow {
-        let product = line * rules.base_rtt.0 as f64 * 1e-6 / 8.0;
+        let product = bandwidth_delay_product(line, rules.base_rtt);
         let cwnd = (product / rules.mtu).max(1.0).min(rules.spec.max_cwnd);
-        let level = ReportedRate::new(line, now);
-        Flow { cwnd, rtt: rules.base_rtt, decreased: Time::ZERO, allowed: Time::ZERO, level }
+        let rate = ReportedRate::new(line, now);
+        Flow { cwnd, rtt: rules.base_rtt, decreased: Time::ZERO, allowed: Time::ZERO, rate }
     }
 
     /// Sets the window to `cwnd`.
@@ -97,7 +103,7 @@ impl SwiftSource {
             flow.decreased = now;
             self.events += 1;
         }
-        flow.level.change(key, (flow.cwnd * rules.mtu, flow.rtt, line), now, report);
+        flow.rate.change(key, (flow.cwnd * rules.mtu, flow.rtt, line), now, report);
     }
 }
 
@@ -155,15 +161,11 @@ impl Pacer for SwiftSource {
     }
 
     fn report(&mut self, now: Time, report: Report<'_>) {
-        let line = self.line;
-        for (key, flow) in self.flows.iter_mut() {
-            flow.level.report(key, line, now, report);
-        }
+        report_rates(&mut self.flows, self.line, now, report);
     }
 
     fn level(&mut self, key: FlowKey, _now: Time) -> Option<u32> {
-        let line = self.line;
-        self.flows.get(key).and_then(|flow| flow.level.of(line))
+        rate_of(&mut self.flows, key, self.line)
     }
 
     fn events(&self) -> u64 {

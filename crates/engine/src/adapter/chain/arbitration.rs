@@ -6,6 +6,7 @@ use fabricsim_routing::RoutingFunction;
 use fabricsim_units::{Time, Vl};
 
 use super::Chain;
+use super::waits::Waits;
 use crate::adapter::pacing::NextToSend;
 use crate::adapter::{Candidate, Endpoint};
 
@@ -112,31 +113,21 @@ impl Chain {
         context: &mut PartitionContext<R, B, O>,
         sendable: &mut Sendable,
     ) -> Time {
-        let now = context.now;
-        let (mut retry, mut held, mut starved) = (Time::MAX, None, false);
+        let mut waits = Waits::default();
         for turn in 0..endpoint.turns() {
             let Some(candidate) = endpoint.candidate(turn) else { continue };
-            if let (Some(stream), Some(pacing)) = (candidate.stream, &mut self.pacing) {
-                let allowed = pacing.allowed_at((candidate.destination, stream), now, &mut context.observer);
-                if allowed > now {
-                    retry = retry.min(allowed);
-                    held.get_or_insert(candidate.destination);
-                    continue;
-                }
+            if self.is_rate_limited(candidate, &mut waits, context) {
+                continue;
             }
             match self.choose_lane(context, candidate, self.class(endpoint, candidate)) {
                 Ok(entry) => sendable.add(entry.lane, Choice::Turn(turn, candidate)),
-                Err(at) => {
-                    retry = retry.min(at);
-                    starved |= candidate.stream.is_some();
-                }
+                Err(at) => waits.lacks_credits(candidate, at),
             }
         }
-        let is_idle = sendable.lanes == 0 && !starved;
-        if let (Some(destination), Some(pacing), true) = (held, &mut self.pacing, is_idle) {
-            pacing.begin_blocking_by_cc(now, destination);
+        if sendable.lanes == 0 {
+            self.no_data(&waits, context.now);
         }
-        retry
+        waits.retry
     }
 
     /// Begins to arbitrate among virtual lanes. False if the adapter does not.

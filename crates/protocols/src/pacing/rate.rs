@@ -1,6 +1,32 @@
+//! Rates of flows with windows, as they are reported.
+
 use fabricsim_units::Time;
 
+use super::flows::Flows;
 use super::{FlowKey, Report};
+
+/// Bytes that a link of `line` Mb/s carries in a round trip.
+pub(super) fn bandwidth_delay_product(line: f64, rtt: Time) -> f64 {
+    line * rtt.0 as f64 * 1e-6 / 8.0
+}
+
+/// A flow with a window.
+pub(super) trait HasRate {
+    /// Its reported rate.
+    fn rate(&mut self) -> &mut ReportedRate;
+}
+
+/// Reports the rates of all flows up to `now`.
+pub(super) fn report_rates<F: HasRate>(flows: &mut Flows<F>, line: f64, now: Time, report: Report<'_>) {
+    for (key, flow) in flows.iter_mut() {
+        flow.rate().report(key, line, now, report);
+    }
+}
+
+/// The rate of a flow in Mb/s, if it is less than that of its link.
+pub(super) fn rate_of<F: HasRate>(flows: &mut Flows<F>, key: FlowKey, line: f64) -> Option<u32> {
+    flows.get(key).and_then(|flow| flow.rate().of(line))
+}
 
 /// Reported rate of a flow with a window.
 #[derive(Clone, Copy, Debug)]
