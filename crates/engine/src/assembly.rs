@@ -9,7 +9,7 @@ use fabricsim_fabric::{
     LifetimeRules, Ports, ReadPorts, Rules, Sender, StagingRules, Switch, Table, VlTables, VlTurns,
 };
 use fabricsim_model::Observer;
-use fabricsim_routing::{Router, RoutingFunction};
+use fabricsim_routing::{Router, RoutingFunction, has_small_links};
 use fabricsim_spec::{Allocation, Experiment, Load, Queueing, SendWhen, Staging, VlArbitration, VlWeight};
 use fabricsim_topology::{Graph, Node};
 use fabricsim_units::{Bytes, HostId, LinkId, Rate, Time, Vl};
@@ -81,6 +81,7 @@ pub(crate) fn assemble<B: Observer>(
                 vl_tables_of_hosts: experiment.host.vl_arbitration.as_ref().map(vl_tables),
                 classes: &classes,
                 keys: keys.as_ref(),
+                has_small_links: has_small_links(graph, experiment.host.mtu),
                 transport: transport.as_ref(),
             };
             let parts = entities(&common, places, ports, &mut sources);
@@ -151,6 +152,8 @@ struct Common<'a> {
     classes: &'a Arc<[u8]>,
     transport: Option<&'a Arc<OrderingRules>>,
     keys: Option<&'a Arc<PKeys>>,
+    /// True if links carry smaller packets than hosts may send.
+    has_small_links: bool,
 }
 
 fn entities(common: &Common<'_>, places: &[PortPlan], ports: Ports, sources: &mut [Option<Source>]) -> Parts {
@@ -180,6 +183,11 @@ fn entities(common: &Common<'_>, places: &[PortPlan], ports: Ports, sources: &mu
                         .with_mixed_rates(own.windows(2).any(|pair| pair[0].byte_time != pair[1].byte_time));
                     if experiment.switch.has_lifetimes() {
                         switch = switch.with_lifetimes(lifetimes(experiment));
+                    }
+                    if common.has_small_links {
+                        let mtu = |link: &LinkId| graph.links[link.index()].parameters.mtu;
+                        let mtu = |link| mtu(link).map_or(u32::MAX, |mtu| mtu.0 as u32);
+                        switch = switch.with_mtus(graph.switches[id.index()].ports.iter().map(mtu));
                     }
                     if let Some(tables) = &common.vl_tables {
                         switch = switch.with_vl_arbitration(tables);

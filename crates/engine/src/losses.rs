@@ -30,6 +30,8 @@ pub struct Losses {
     pub p_key: u64,
     /// Lost at a port of a switch that enforces partitions.
     pub p_key_switch: u64,
+    /// Lost in a switch for a link whose MTU they exceed.
+    pub link_mtu: u64,
 }
 
 impl Losses {
@@ -48,6 +50,7 @@ impl Losses {
             LossCause::Icrc => &mut self.icrc,
             LossCause::PartitionKey => &mut self.p_key,
             LossCause::PartitionKeyAtSwitch => &mut self.p_key_switch,
+            LossCause::LinkMtu => &mut self.link_mtu,
         } += 1;
     }
 
@@ -65,6 +68,7 @@ impl Losses {
             icrc,
             p_key,
             p_key_switch,
+            link_mtu,
         } = other;
         self.transport_loss += transport_loss;
         self.lifetime += lifetime;
@@ -78,6 +82,7 @@ impl Losses {
         self.icrc += icrc;
         self.p_key += p_key;
         self.p_key_switch += p_key_switch;
+        self.link_mtu += link_mtu;
     }
 
     /// Those that reached their receiver's port, which did not accept them.
@@ -107,7 +112,7 @@ impl Losses {
 
     /// Those lost in the network, and not by the draw or the lifetime of a transport.
     pub const fn in_network(&self) -> u64 {
-        self.by_failures() + self.by_lifetimes() + self.by_errors() + self.by_partitions()
+        self.by_failures() + self.by_lifetimes() + self.by_errors() + self.by_partitions() + self.link_mtu
     }
 
     /// The sum over all causes.

@@ -89,6 +89,8 @@ pub struct Switch {
     failures: Option<Box<Failures>>,
     /// Lifetimes of packets, if they are limited.
     lifetimes: Option<Box<Lifetimes>>,
+    /// Largest packet of each output, if packets may exceed it.
+    mtus: Option<Box<[u32]>>,
     /// True if the detector needs the lanes that wait for credits.
     needs_credits: bool,
     /// True if there are several service classes.
@@ -138,6 +140,7 @@ impl Switch {
             vl_arbitration: None,
             failures: None,
             lifetimes: None,
+            mtus: None,
             needs_credits: false,
             has_classes: usize::from(rules.lanes_per_class) < lanes,
             has_optional_features: rules.least_space > 0
@@ -177,6 +180,13 @@ impl Switch {
         self
     }
 
+    /// Discards packets that are larger than what the link of their output carries.
+    pub fn with_mtus(mut self, mtus: impl Iterator<Item = u32>) -> Self {
+        self.mtus = Some(mtus.collect());
+        self.has_optional_features = true;
+        self
+    }
+
     /// Identifier of this switch.
     pub fn id(&self) -> SwitchId {
         self.id
@@ -204,7 +214,7 @@ impl Switch {
         settled
     }
 
-    /// True if packets age, collect telemetry or have lifetimes, if there are staging buffers or a delay at the head of a queue, if the switch asks for more space
+    /// True if packets age, collect telemetry, have lifetimes or may exceed the MTU of an output, if there are staging buffers or a delay at the head of a queue, if the switch asks for more space
     /// than a packet takes, if it has more ports than a word has bits, or if an observer receives every grant. These features
     /// are monomorphised separately, so plain switches pay nothing for them.
     pub fn has_optional_features(&self) -> bool {

@@ -80,6 +80,9 @@ pub struct LostPackets {
     /// Packets lost at ports of switches that enforce partitions (`switch.partition_enforcement`).
     #[schemars(title = "lost by P_Keys in switches")]
     pub p_key_switch: u64,
+    /// Packets lost in switches for links whose MTU they exceed (`links.all.mtu`).
+    #[schemars(title = "lost by the MTU of links")]
+    pub link_mtu: u64,
 }
 
 impl From<Losses> for LostPackets {
@@ -97,6 +100,7 @@ impl From<Losses> for LostPackets {
             icrc,
             p_key,
             p_key_switch,
+            link_mtu,
         } = lost;
         Self {
             transport_loss,
@@ -111,6 +115,7 @@ impl From<Losses> for LostPackets {
             icrc,
             p_key,
             p_key_switch,
+            link_mtu,
         }
     }
 }

@@ -176,7 +176,7 @@ fn table_of(ports: &[Port]) -> Table {
     table.whole("PortRcvPkts", "", text, whole(|port| port.received.packets));
     let text = "Times of a word in which the idle port had packets but no credits; counted for each lane";
     table.whole("PortXmitWait", "ticks", text, whole(|port| port.waited));
-    let text = "Packets that were discarded instead of being sent: too old, or of a stalled lane";
+    let text = "Packets that were discarded instead of being sent: too old, of a stalled lane, or larger than the MTU of the link";
     table.whole("PortXmitDiscards", "", text, whole(|port| port.sent.discarded));
     let text = "Packets that arrived with a bit error";
     table.whole("PortRcvErrors", "", text, whole(|port| port.received.damaged));

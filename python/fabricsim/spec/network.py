@@ -59,6 +59,10 @@ class LinkParameters:
     """Chance that a bit on the wire fails, in each direction: from 0 to 0.001. The consequence is in
     `links.errors`: by default, failed micropackets are retransmitted. Range: from 0 to 0.001. Default: 0.0.
     """
+    mtu: str | None = None
+    """Largest packet, in each direction, from 1 B to 1 MiB (InfiniBand: `PortInfo.NeighborMTU`). By default
+    `host.mtu`, or more. Sources cut messages at the least of their path. Range: from 1 B to 1 MiB.
+    """
 
 
 @dataclass(frozen=True)
