@@ -408,6 +408,11 @@ class Switch:
     specification has only the longest time, 65 536 symbols.) Range: above 0 and at most 1 ms. Default: "200
     ns".
     """
+    retraining_time: str | None = None
+    """With `flow_control = "packets"`: time for which a link carries nothing while it is trained anew,
+    because an end has not heard a flow-control packet for 400 000 symbol times. It depends on the device; the
+    default is an assumption. Range: above 0 and at most 1 s. Default: "1 ms".
+    """
     credit_delay: str | None = None
     """Processing time of a credit, beyond the link's latency. Range: at most 1 s. Default: "0 ns"."""
     arbiter: Arbiter | None = None
