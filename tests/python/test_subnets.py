@@ -12,7 +12,7 @@ from conftest import ROOT, SMALL, Command
 
 import fabricsim as fs
 from fabricsim.errors import InputError
-from fabricsim.subnets import CannotRouteError, read_subnet, route
+from fabricsim.subnets import FABRIC_FORMS, TABLE_FORMS, CannotRouteError, read_subnet, route
 
 pytestmark = pytest.mark.usefixtures("real")
 
@@ -198,3 +198,47 @@ def test_a_real_cluster_with_its_deployed_tables(opensm: Path) -> None:
     ).report
     assert deployed["link_load"]["max"] == 332
     assert deployed["deadlock"]["free"]
+
+
+@pytest.mark.parametrize("form", TABLE_FORMS)
+def test_tables_are_written_in_every_form(fabric: Path, tmp_path: Path, command: Command, form: str) -> None:
+    """What is written is read again as the same tables; hops and destinations are as the form has them."""
+    out, again = tmp_path / "tables", tmp_path / "again"
+    assert command("route", fabric, "--engine", "minhop", "--lfts", out, "--lfts-form", form).code == 0
+    heads = {
+        "opensm-lfts": "Unicast lids [0-7]",
+        "ibroute": "Unicast lids [0x0-0x7]",
+        "opensm-fdbs": "dump_u",
+    }
+    assert out.read_text().startswith(heads[form])
+    assert command("route", fabric, "--tables", out, "--lfts", again).code == 0
+    assert again.read_text() == route(fabric, "minhop").lfts
+    # The control: other tables are not these.
+    changed = out.read_text().replace(" 007", " 030")
+    assert changed != out.read_text()
+    out.write_text(changed)
+    assert command("route", fabric, "--tables", out, "--lfts", again, "--force").code == 0
+    assert again.read_text() != route(fabric, "minhop").lfts
+
+
+@pytest.mark.parametrize("form", FABRIC_FORMS)
+def test_subnets_are_written_in_every_form(fabric: Path, tmp_path: Path, command: Command, form: str) -> None:
+    """From each form the engine computes the same tables, but for names of nodes that a form leaves out."""
+    out = tmp_path / "subnet"
+    assert command("route", fabric, "--fabric-out", out, "--fabric-form", form).code == 0
+    found, expected = read_subnet(out), read_subnet(fabric)
+    assert found.counts == expected.counts
+    assert route(out).report["pairs"] == route(fabric).report["pairs"]
+    ran = command(
+        "route", fabric, "--fabric-out", out, "--fabric-form", form, "--fail", "node-b HCA-1", "--force"
+    )
+    assert ran.code == 0
+    # The control: without the adapter that has failed it is another subnet.
+    assert read_subnet(out).counts != expected.counts
+
+
+def test_unknown_forms_are_refused(fabric: Path, command: Command) -> None:
+    for option in ("--lfts-form", "--fabric-form"):
+        ran = command("route", fabric, option, "xml")
+        assert ran.code == 2
+        assert f"{option}: no form 'xml': expected one of" in ran.err

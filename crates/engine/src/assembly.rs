@@ -9,7 +9,7 @@ use fabricsim_fabric::{
     LifetimeRules, Ports, ReadPorts, Rules, Sender, StagingRules, Switch, Table, VlTables, VlTurns,
 };
 use fabricsim_model::Observer;
-use fabricsim_routing::{MulticastTables, Router, RoutingFunction};
+use fabricsim_routing::{MulticastTables, Router, RoutingFunction, has_small_links};
 use fabricsim_spec::{Allocation, Experiment, Load, Queueing, SendWhen, Staging, VlArbitration, VlWeight};
 use fabricsim_topology::{Graph, Node};
 use fabricsim_units::{Bytes, HostId, LinkId, Rate, Time, Vl};
@@ -84,6 +84,7 @@ pub(crate) fn assemble<B: Observer>(
                 classes: &classes,
                 keys: keys.as_ref(),
                 replicates: !multicast.is_empty(),
+                has_small_links: has_small_links(graph, experiment.host.mtu),
                 transport: transport.as_ref(),
             };
             let parts = entities(&common, places, ports, &mut sources);
@@ -156,6 +157,8 @@ struct Common<'a> {
     keys: Option<&'a Arc<PKeys>>,
     /// True if there are multicast groups.
     replicates: bool,
+    /// True if links carry smaller packets than hosts may send.
+    has_small_links: bool,
 }
 
 fn entities(common: &Common<'_>, places: &[PortPlan], ports: Ports, sources: &mut [Option<Source>]) -> Parts {
@@ -188,6 +191,11 @@ fn entities(common: &Common<'_>, places: &[PortPlan], ports: Ports, sources: &mu
                     }
                     if experiment.switch.has_lifetimes() {
                         switch = switch.with_lifetimes(lifetimes(experiment));
+                    }
+                    if common.has_small_links {
+                        let mtu = |link: &LinkId| graph.links[link.index()].parameters.mtu;
+                        let mtu = |link| mtu(link).map_or(u32::MAX, |mtu| mtu.0 as u32);
+                        switch = switch.with_mtus(graph.switches[id.index()].ports.iter().map(mtu));
                     }
                     if let Some(tables) = &common.vl_tables {
                         switch = switch.with_vl_arbitration(tables);

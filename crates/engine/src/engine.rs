@@ -10,6 +10,7 @@ use crate::failed::Failed;
 use crate::mail::Mail;
 use crate::management_traffic::ManagementTraffic;
 use crate::partition::{Owner, Partition};
+use crate::path_mtu::Paths;
 use crate::totals::Totals;
 
 /// Outcome of a call of [`Engine::advance`].
@@ -48,6 +49,8 @@ pub struct Engine<B> {
     pub(crate) directory: Directory,
     pub(crate) failed: Failed,
     pub(crate) management: ManagementTraffic,
+    /// The paths whose MTUs hosts have to know; none if all links carry what they send.
+    pub(crate) paths: Option<Box<Paths>>,
     now: Time,
 }
 
@@ -60,19 +63,23 @@ const WINDOWS: u32 = 1 << 10;
 impl<B: Observer> Engine<B> {
     /// Assembles a run; `observer` makes one observer for each partition.
     pub fn new(assembly: Assembly<'_>, observer: impl FnMut() -> B) -> Self {
+        let paths = Paths::new(assembly.graph, assembly.experiment.host.mtu);
         let (mut partitions, directory) = assemble(assembly, observer);
         partitions.iter_mut().for_each(Partition::start);
         let several = partitions.len() > 1;
         for partition in &mut partitions {
             partition.is_one_of_several = several;
         }
-        Self {
+        let mut engine = Self {
             partitions,
             directory,
             failed: Failed::default(),
             management: ManagementTraffic::default(),
+            paths,
             now: Time::ZERO,
-        }
+        };
+        engine.update_path_mtus();
+        engine
     }
 
     /// Everything before this time has happened.

@@ -75,12 +75,13 @@ impl<B: Observer> Engine<B> {
         !self.failed.links.is_empty() || !self.failed.switches.is_empty()
     }
 
-    /// Replaces the routes of all packets. Those that have a hop keep it.
+    /// Replaces the routes of all packets. Those that have a hop keep it. Hosts learn the MTUs of their new paths.
     pub fn set_routes(&mut self, routes: &Routes) {
         for context in self.partitions.iter_mut().map(|partition| &mut partition.context) {
             context.set_routing(&routes.router);
             context.multicast = Arc::clone(&routes.multicast);
         }
+        self.update_path_mtus();
     }
 
     /// Sets an entry of a switch's forwarding table: packets for a LID of a host that arrive there from now on leave by `port`, or are discarded
@@ -191,7 +192,7 @@ impl<B: Observer> Engine<B> {
     }
 
     /// A switch, as its partition and its number there.
-    fn place_of(&self, switch: SwitchId) -> (usize, usize) {
+    pub(crate) fn place_of(&self, switch: SwitchId) -> (usize, usize) {
         let found = self.partitions.iter().enumerate().find_map(|(number, partition)| {
             // The switches of a partition are in the order of their identifiers.
             let s = partition.switches.binary_search_by_key(&switch, fabricsim_fabric::Switch::id).ok()?;

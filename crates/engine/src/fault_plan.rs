@@ -111,6 +111,7 @@ fn failed_at(graph: &Graph, failures: &[Failure], initially: &[LinkId], at: Time
     for failure in failures.iter().filter(|failure| failure.at <= at && at < failure.until) {
         match &failure.what {
             Failing::Links(links) => failed.extend(links),
+            Failing::FlowControl(_) => {}
             Failing::Switch(SwitchId(switch)) => failed.extend(&graph.switches[*switch as usize].ports),
         }
     }

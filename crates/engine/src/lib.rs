@@ -18,6 +18,7 @@ mod management;
 mod management_traffic;
 mod p_keys;
 mod partition;
+mod path_mtu;
 mod prepare;
 mod publisher;
 mod round_trip;

@@ -65,6 +65,9 @@ counters! {
     /// Packets lost at ports of switches that enforce partitions (`switch.partition_enforcement`).
     #[schemars(title = "lost by P_Keys in switches")]
     p_key_switch: PartitionKeyAtSwitch;
+    /// Packets lost in switches for links whose MTU they exceed (`links.all.mtu`).
+    #[schemars(title = "lost by the MTU of links")]
+    link_mtu: LinkMtu;
 }
 
 impl LostPackets {
@@ -95,7 +98,7 @@ impl LostPackets {
 
     /// Those lost in the network, and not by the draw or the lifetime of a transport.
     pub const fn in_network(&self) -> u64 {
-        self.by_failures() + self.by_lifetimes() + self.by_errors() + self.by_partitions()
+        self.by_failures() + self.by_lifetimes() + self.by_errors() + self.by_partitions() + self.link_mtu
     }
 
     /// The sum over all causes.

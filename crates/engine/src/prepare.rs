@@ -101,6 +101,7 @@ impl Prepared {
         fabricsim_topology::validate(&graph, &experiment, file)?;
         crate::congestion::check(&experiment, &graph, file)?;
         crate::flow_control::check(&experiment, &graph, file)?;
+        crate::path_mtu::check(&experiment, &graph, file)?;
         AgingBuilder::new(&experiment, &graph, file)?;
         begin(BuildStep::Routing)?;
         let router = Arc::new(fabricsim_routing::build(&experiment, &graph, base, file)?);

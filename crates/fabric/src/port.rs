@@ -115,6 +115,17 @@ impl Ports {
         used.sum()
     }
 
+    /// Takes all free blocks of a lane of a sending port: the link is trained anew. Returns their number.
+    #[cold]
+    pub fn take_all(&mut self, port: u32, lane: usize, now: Time) -> u32 {
+        let credits = &mut self.lanes[port as usize * self.lane_count + lane];
+        self.ramps.collect(credits, now);
+        let blocks = credits.free;
+        self.ramps.take(credits, blocks);
+        self.use_whole(port, blocks, now);
+        blocks
+    }
+
     /// A packet is sent to a switch, or to a host with admission control: it also uses credits of all lanes together.
     #[inline]
     pub(crate) fn use_whole(&mut self, port: u32, blocks: u32, now: Time) {

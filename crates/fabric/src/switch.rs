@@ -93,6 +93,8 @@ pub struct Switch {
     /// True if it replicates packets for multicast groups; and the copies of the packet being admitted.
     replicates: bool,
     copies: Vec<u32>,
+    /// Largest packet of each output, if packets may exceed it.
+    mtus: Option<Box<[u32]>>,
     /// True if the detector needs the lanes that wait for credits.
     needs_credits: bool,
     /// True if there are several service classes.
@@ -144,6 +146,7 @@ impl Switch {
             lifetimes: None,
             replicates: false,
             copies: Vec::new(),
+            mtus: None,
             needs_credits: false,
             has_classes: usize::from(rules.lanes_per_class) < lanes,
             has_optional_features: rules.least_space > 0
@@ -183,6 +186,13 @@ impl Switch {
         self
     }
 
+    /// Discards packets that are larger than what the link of their output carries.
+    pub fn with_mtus(mut self, mtus: impl Iterator<Item = u32>) -> Self {
+        self.mtus = Some(mtus.collect());
+        self.has_optional_features = true;
+        self
+    }
+
     /// Identifier of this switch.
     pub fn id(&self) -> SwitchId {
         self.id
@@ -210,7 +220,7 @@ impl Switch {
         settled
     }
 
-    /// True if packets age, collect telemetry or have lifetimes, if there are staging buffers or a delay at the head of a queue, if the switch asks for more space
+    /// True if packets age, collect telemetry, have lifetimes or may exceed the MTU of an output, if there are staging buffers or a delay at the head of a queue, if the switch asks for more space
     /// than a packet takes, if it has more ports than a word has bits, or if an observer receives every grant. These features
     /// are monomorphised separately, so plain switches pay nothing for them.
     pub fn has_optional_features(&self) -> bool {

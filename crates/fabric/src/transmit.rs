@@ -5,7 +5,7 @@ use fabricsim_routing::RoutingFunction;
 use fabricsim_spec::{CreditReturn, Switching};
 use fabricsim_units::{ByteTime, Time, Vl};
 
-use crate::flow_control::NO_ERRORS;
+use crate::flow_control::{NO_ERRORS, refresh};
 use crate::link_layer::Failed;
 use crate::{FarEnd, NONE, Outbox, PartitionContext, Ramp};
 
@@ -63,8 +63,10 @@ fn transmit_with_errors<R: RoutingFunction, B: Observer, O: Outbox>(
     lane: Vl,
     more: bool,
 ) -> Time {
+    let mut begin = context.now;
     if let Some(flow) = &mut context.ports.flow {
         flow.sent(port, lane, size.1);
+        begin += refresh(context, port);
     }
     let sender = &context.ports.senders[port as usize];
     let (channel, is_paced) = (sender.channel, sender.is_paced());
@@ -79,29 +81,13 @@ fn transmit_with_errors<R: RoutingFunction, B: Observer, O: Outbox>(
             delay
         }
         Failed::Lost if is_paced => {
-            return transmit_at::<true, true, true, R, B, O>(
-                context,
-                context.now,
-                port,
-                index,
-                size,
-                lane,
-                more,
-            );
+            return transmit_at::<true, true, true, R, B, O>(context, begin, port, index, size, lane, more);
         }
         Failed::Lost => {
-            return transmit_at::<false, true, true, R, B, O>(
-                context,
-                context.now,
-                port,
-                index,
-                size,
-                lane,
-                more,
-            );
+            return transmit_at::<false, true, true, R, B, O>(context, begin, port, index, size, lane, more);
         }
     };
-    let start = context.now + delay;
+    let start = begin + delay;
     if is_paced {
         return transmit_at::<true, false, true, R, B, O>(context, start, port, index, size, lane, more);
     }

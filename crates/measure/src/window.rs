@@ -25,6 +25,13 @@ impl Window {
         end.min(self.to).0.saturating_sub(start.max(self.from).0)
     }
 
+    /// Number of `count` times within the window, of which the first is `first` and each is `every` after the one before.
+    pub(crate) fn times_within(&self, first: Time, every: Time, count: u64) -> u64 {
+        // Times before a bound.
+        let before = |bound: Time| bound.0.saturating_sub(first.0).div_ceil(every.0.max(1)).min(count);
+        before(self.to).saturating_sub(before(self.from))
+    }
+
     /// The window's length when the run ended at `end`.
     pub(crate) fn length(&self, end: Time) -> Time {
         Time(self.clip(Time::ZERO, end))
@@ -42,6 +49,15 @@ mod tests {
             let window = Window { from: Time(from), to: Time(from + length) };
             let moments = (start..start + busy).filter(|&t| window.contains(Time(t))).count() as u64;
             prop_assert_eq!(window.clip(Time(start), Time(start + busy)), moments);
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn times_at_intervals(from in 0_u64..60, length in 0_u64..60, first in 0_u64..60, every in 1_u64..20, count in 0_u64..20) {
+            let window = Window { from: Time(from), to: Time(from + length) };
+            let times = (0..count).filter(|number| window.contains(Time(first + number * every))).count() as u64;
+            prop_assert_eq!(window.times_within(Time(first), Time(every), count), times);
         }
     }
 

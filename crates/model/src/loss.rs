@@ -25,4 +25,6 @@ pub enum LossCause {
     PartitionKey,
     /// The port of a switch between it and a host has no P_Key that fits its own (`switch.partition_enforcement`).
     PartitionKeyAtSwitch,
+    /// It is larger than what the link can carry for which it was routed.
+    LinkMtu,
 }

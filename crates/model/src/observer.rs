@@ -51,6 +51,10 @@ pub trait Observer {
     /// A sending port sends flow-control packets.
     #[inline]
     fn flow_controlled(&mut self, _now: Time, _port: u32, _packets: u32) {}
+    /// A port has sent a number of flow-control packets without news, the first at `first` and then one `every` so often. Reported later: when it sends
+    /// something else.
+    #[inline]
+    fn flow_refreshed(&mut self, _first: Time, _every: Time, _port: u32, _packets: u64) {}
     /// A packet is marked (FECN) as it leaves a sending port on `lane`.
     #[inline]
     fn marked(&mut self, _now: Time, _port: u32, _lane: Vl, _packet: &Packet) {}

@@ -16,6 +16,8 @@ pub struct Outgoing {
     pub stream: u16,
     /// Its number, for the receiver.
     pub tag: u32,
+    /// Largest packet of its path.
+    pub mtu: u32,
     /// True if it answers another message.
     pub is_response: bool,
     /// True if a packet of it has been sent.
@@ -30,14 +32,13 @@ pub struct Datagram {
     responses: usize,
     limit: usize,
     turn: usize,
-    mtu: u32,
 }
 
 impl Datagram {
-    /// Packets of at most `mtu` bytes; at most `limit` messages open at once (1 or more), and the same number of responses
+    /// At most `limit` messages open at once (1 or more), and the same number of responses
     /// besides: a host that cannot send its requests must still be able to answer.
-    pub fn new(mtu: u32, limit: usize) -> Self {
-        Self { open: Vec::new(), responses: 0, limit: limit.max(1), turn: 0, mtu }
+    pub fn new(limit: usize) -> Self {
+        Self { open: Vec::new(), responses: 0, limit: limit.max(1), turn: 0 }
     }
 
     /// True if another message may be opened that is no response.
@@ -81,16 +82,17 @@ impl Datagram {
     #[inline]
     pub fn next_packet(&self, number: usize) -> (HostId, u32) {
         let message = &self.open[number];
-        (message.destination, message.left.min(u64::from(self.mtu)) as u32)
+        (message.destination, message.left.min(u64::from(message.mtu)) as u32)
     }
 
-    /// The next packet of message `number` is sent. `draw` gives the next packet's receiver, if it is another.
+    /// The next packet of message `number` is sent. `draw` gives the next packet's receiver, if it is another, and the largest packet of the
+    /// path to it.
     /// Returns the message as it was before.
     #[inline(always)]
-    pub fn sent(&mut self, number: usize, draw: impl FnOnce(u16) -> Option<HostId>) -> Outgoing {
+    pub fn sent(&mut self, number: usize, draw: impl FnOnce(u16) -> Option<(HostId, u32)>) -> Outgoing {
         let message = &mut self.open[number];
         let before = *message;
-        message.left -= message.left.min(u64::from(self.mtu));
+        message.left -= message.left.min(u64::from(message.mtu));
         if message.left == 0 {
             self.responses -= usize::from(before.is_response);
             // Later messages keep their order; the turn passes to the one that moves into this place.
@@ -101,8 +103,8 @@ impl Datagram {
             }
             self.turn = number;
         } else {
-            if let Some(destination) = draw(message.stream) {
-                message.destination = destination;
+            if let Some((destination, mtu)) = draw(message.stream) {
+                (message.destination, message.mtu) = (destination, mtu);
             }
             message.is_begun = true;
             self.turn = number + 1;
@@ -135,6 +137,7 @@ mod tests {
             left,
             stream: 0,
             tag: 0,
+            mtu: 100,
             is_response: false,
             is_begun: false,
         }
@@ -154,8 +157,8 @@ mod tests {
 
     #[test]
     fn a_message_is_cut_at_the_mtu() {
-        let mut datagram = Datagram::new(2048, 1);
-        datagram.open(message(3, 5000));
+        let mut datagram = Datagram::new(1);
+        datagram.open(Outgoing { mtu: 2048, ..message(3, 5000) });
         assert!(!datagram.has_room());
         assert_eq!(packets(&mut datagram), [(3, 2048), (3, 2048), (3, 904)]);
         assert!(datagram.is_empty());
@@ -163,7 +166,7 @@ mod tests {
 
     #[test]
     fn open_messages_take_turns() {
-        let mut datagram = Datagram::new(100, 3);
+        let mut datagram = Datagram::new(3);
         datagram.open(message(1, 250));
         datagram.open(message(2, 100));
         datagram.open(message(3, 200));
@@ -172,7 +175,7 @@ mod tests {
 
     #[test]
     fn responses_have_room_of_their_own() {
-        let mut datagram = Datagram::new(100, 1);
+        let mut datagram = Datagram::new(1);
         datagram.open(message(1, 100));
         assert!(!datagram.has_room() && datagram.has_room_for_response());
         datagram.open(Outgoing { is_response: true, ..message(2, 50) });
@@ -185,10 +188,10 @@ mod tests {
 
     #[test]
     fn a_packet_may_have_its_own_receiver() {
-        let mut datagram = Datagram::new(100, 1);
+        let mut datagram = Datagram::new(1);
         datagram.open(message(1, 200));
-        datagram.sent(0, |_| Some(HostId(9)));
-        assert_eq!(datagram.next_packet(0).0, HostId(9));
+        datagram.sent(0, |_| Some((HostId(9), 60)));
+        assert_eq!(datagram.next_packet(0), (HostId(9), 60));
         assert_eq!(datagram.backlog(), 100);
     }
 }

@@ -6,8 +6,8 @@ use std::path::Path;
 use fabricsim_routing::subnet_without;
 use fabricsim_subnet::report::{self, Question, RoutedError, Source, SubnetFiles};
 use fabricsim_subnet::{
-    Engine, Format, OptionFiles, Options, PathSls, RouteError, Sl2Vl, Subnet, TableFile, TorusConfig,
-    engine_options, table_options,
+    Engine, Format, OptionFiles, Options, PathSls, RouteError, Sl2Vl, Subnet, TableFile, TableForm,
+    TorusConfig, engine_options, table_options,
 };
 use fabricsim_topology::{Identity, failed_links};
 use pyo3::exceptions::PyRuntimeError;
@@ -34,6 +34,15 @@ pub(crate) fn format(name: &str) -> PyResult<Format> {
         "ibsim" => Ok(Format::Ibsim),
         "opensm-subnet" => Ok(Format::OpensmSubnet),
         other => Err(bad_input(format!("\"{other}\" is no format of a subnet"))),
+    }
+}
+
+fn table_form(name: &str) -> PyResult<TableForm> {
+    match name {
+        "opensm-lfts" => Ok(TableForm::Dump),
+        "ibroute" => Ok(TableForm::Ibroute),
+        "opensm-fdbs" => Ok(TableForm::Fdbs),
+        other => Err(bad_input(format!("\"{other}\" is no form of forwarding tables"))),
     }
 }
 
@@ -93,12 +102,15 @@ pub(crate) struct Request {
     fail: Vec<String>,
     /// Demands: sender, receiver, weight.
     matrix: Vec<(String, String, f64)>,
+    /// Forms in which tables and subnet are written.
+    table_form: Option<String>,
+    fabric_form: Option<String>,
 }
 
 /// Texts of an answer by name.
 type Texts = Vec<(&'static str, String)>;
 
-/// Routes a subnet. JSON objects `report` and `links`; `lfts`, `sl2vl`, `path_sls` as OpenSM dumps them; the `fabric` as `ibnetdiscover` prints it, and the `lids` of its adapters' ports, a JSON list.
+/// Routes a subnet. JSON objects `report` and `links`; `lfts`, `sl2vl`, `path_sls` as OpenSM dumps them; the `fabric` as `ibnetdiscover` prints it, both `_in_form` as requested, and the `lids` of its adapters' ports, a JSON list.
 #[pyfunction]
 pub(crate) fn route_subnet(py: Python<'_>, request: Request) -> PyResult<Texts> {
     py.detach(|| {
@@ -110,8 +122,17 @@ pub(crate) fn route_subnet(py: Python<'_>, request: Request) -> PyResult<Texts> 
         let assigned_lids = report::assign_missing_lids(&mut subnet, request.lmc, request.tables.is_some())
             .map_err(|error| PyRuntimeError::new_err(error.to_string()))?;
         let source = request.source(&subnet)?;
-        let question =
-            Question { source: &source, assigned_lids, failed: &request.fail, matrix: &request.matrix };
+        let forms = (
+            request.table_form.as_deref().map(table_form).transpose()?,
+            request.fabric_form.as_deref().map(format).transpose()?,
+        );
+        let question = Question {
+            source: &source,
+            assigned_lids,
+            failed: &request.fail,
+            matrix: &request.matrix,
+            forms,
+        };
         let routed = report::route(&subnet, &question).map_err(|error| match error {
             RoutedError::Route(RouteError::Lanes(_) | RouteError::RootsAbsent) => bad_input(error),
             RoutedError::Matrix(message) => bad_input(format!("--matrix: {message}")),
@@ -125,6 +146,8 @@ pub(crate) fn route_subnet(py: Python<'_>, request: Request) -> PyResult<Texts> 
             ("sl2vl", routed.sl2vl),
             ("path_sls", routed.path_sls),
             ("fabric", routed.fabric),
+            ("tables_in_form", routed.tables_in_form),
+            ("fabric_in_form", routed.fabric_in_form),
             ("lids", json(&routed.lids)?),
         ])
     })

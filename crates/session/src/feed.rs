@@ -234,6 +234,10 @@ impl<B: Observer> Observer for Feed<B> {
         self.inner.flow_controlled(now, port, packets);
     }
     #[inline]
+    fn flow_refreshed(&mut self, first: Time, every: Time, port: u32, packets: u64) {
+        self.inner.flow_refreshed(first, every, port, packets);
+    }
+    #[inline]
     fn marked(&mut self, now: Time, port: u32, lane: Vl, packet: &Packet) {
         self.add(|of| of.marks, now, EventKind::Marked { port, lane }, packet);
         self.inner.marked(now, port, lane, packet);

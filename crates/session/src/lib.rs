@@ -10,6 +10,7 @@ mod inject;
 mod session;
 mod subnet;
 mod tap;
+mod watchdog;
 
 pub use change::{Change, ChangeError};
 pub use feed::{Event, EventKind, Events, Feed, Subscription};

@@ -1,3 +1,5 @@
+use std::collections::BTreeMap;
+
 use fabricsim_engine::{
     Advance, Engine, Extent, FabricChange, FaultPlan, PlannedChange, Prepared, Snapshot, Totals,
 };
@@ -8,6 +10,7 @@ use fabricsim_units::{LinkId, SwitchId, Time};
 
 use crate::inject::{Entry, entries};
 use crate::subnet::{SubnetReport, SubnetState};
+use crate::watchdog::Watchdogs;
 
 /// Maximum size of an injected message, in bytes.
 const LARGEST_MESSAGE: u64 = 1 << 40;
@@ -24,6 +27,8 @@ pub struct Session<B> {
     pub(crate) is_draining: bool,
     /// Subnet managers, if there are any.
     subnet: Option<Box<SubnetState>>,
+    /// Links whose flow-control packets are lost.
+    watchdogs: Watchdogs,
     /// Failures to come.
     plan: FaultPlan,
     /// Number of the next change of the plan.
@@ -52,6 +57,7 @@ impl<B: Observer> Session<B> {
                 .min(prepared.experiment.host.mtu.0.saturating_mul(u64::from(u32::MAX))),
             injected: 0,
             is_draining: false,
+            watchdogs: Watchdogs::new(prepared.experiment.switch.retraining_time),
             plan: prepared.faults.clone(),
             next_change: 0,
             switch_ports: prepared.graph.switches.iter().map(|switch| switch.ports.len() as u16).collect(),
@@ -93,14 +99,16 @@ impl<B: Observer> Session<B> {
     /// True if a planned change or a subnet manager may still change the fabric.
     fn may_change(&self) -> bool {
         let is_planned = self.next_change < self.plan.changes.len();
-        is_planned || self.subnet.as_ref().is_some_and(|subnet| !subnet.is_settled())
+        is_planned
+            || self.watchdogs.next_time().is_some()
+            || self.subnet.as_ref().is_some_and(|subnet| !subnet.is_settled())
     }
 
     /// Time of the next planned change, or of the next event of subnet management.
     fn next_change_at(&self) -> Time {
         let planned = self.plan.changes.get(self.next_change).map(|change| change.at);
         let managed = self.subnet.as_ref().and_then(|subnet| subnet.next_time());
-        planned.into_iter().chain(managed).min().unwrap_or(Time::MAX)
+        planned.into_iter().chain(managed).chain(self.watchdogs.next_time()).min().unwrap_or(Time::MAX)
     }
 
     /// Makes the planned changes whose time has come, then handles the events of subnet management.
@@ -115,6 +123,16 @@ impl<B: Observer> Session<B> {
                         self.fail_link(link);
                     }
                 }
+                FabricChange::Fail(Failing::FlowControl(links)) => {
+                    for link in links {
+                        self.watchdogs.lose(link, &mut self.engine);
+                    }
+                }
+                FabricChange::Restore(Failing::FlowControl(links)) => {
+                    for link in links {
+                        self.watchdogs.hear(link, &mut self.engine);
+                    }
+                }
                 FabricChange::Fail(Failing::Switch(switch)) => self.fail_switch(switch),
                 FabricChange::Restore(Failing::Links(links)) => {
                     for link in links {
@@ -126,6 +144,7 @@ impl<B: Observer> Session<B> {
             }
             self.next_change += 1;
         }
+        self.watchdogs.run(&mut self.engine);
         if let Some(subnet) = &mut self.subnet {
             subnet.run(&mut self.engine);
         }
@@ -162,6 +181,11 @@ impl<B: Observer> Session<B> {
     /// What subnet managers have done so far; none without.
     pub fn subnet(&self) -> Option<SubnetReport> {
         self.subnet.as_ref().map(|subnet| subnet.report())
+    }
+
+    /// Number of times that each link was trained anew, because no flow-control packets arrived.
+    pub fn recoveries(&self) -> &BTreeMap<LinkId, u64> {
+        self.watchdogs.recoveries()
     }
 
     /// True if a link or a switch has failed and has not been restored, or packets were lost.

@@ -81,7 +81,9 @@ impl<P: Deref<Target = Prepared>, B> Run<P, B> {
         let found = fabricsim_topology::failing(&self.prepared.graph, name).map_err(NameError::Fabric)?;
         Ok(match found {
             Failing::Switch(switch) => vec![Change::Switch { switch, works }],
-            Failing::Links(links) => links.into_iter().map(|link| Change::Link { link, works }).collect(),
+            Failing::Links(links) | Failing::FlowControl(links) => {
+                links.into_iter().map(|link| Change::Link { link, works }).collect()
+            }
         })
     }
 

@@ -37,6 +37,7 @@ impl<P: Deref<Target = Prepared>, B: Recording> Run<P, B> {
         let credits = self.session.engine().check_credits();
         let measured = self.measured(end);
         let names = recording::names(&self.prepared);
+        let recoveries = self.session.recoveries().clone();
         let Self { prepared, session, trees, watch, .. } = self;
         let mut transports: Vec<_> = session.engine().transports().collect();
         transports.sort_by_key(|transport| transport.host);
@@ -54,7 +55,12 @@ impl<P: Deref<Target = Prepared>, B: Recording> Run<P, B> {
             tables.push(subnet::table(&report.sweeps));
         }
         if prepared.experiment.measure.port_counters {
-            tables.push(port_counters::table(&prepared, &tables, managed.as_ref(), (end, length)));
+            tables.push(port_counters::table(
+                &prepared,
+                &tables,
+                (managed.as_ref(), &recoveries),
+                (end, length),
+            ));
         }
         tables.push(nodes::table(&prepared.graph));
         Outcome {

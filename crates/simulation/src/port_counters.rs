@@ -45,13 +45,15 @@ struct Port {
     downs: u64,
     /// Datagrams of subnet management lost in the full buffer.
     vl15_dropped: u64,
+    /// Times that the link was trained anew.
+    recoveries: u64,
 }
 
 /// A row per port of a run until `end`, from the table `links` of a measurement of some length.
 pub(crate) fn table(
     prepared: &Prepared,
     links: &[Table],
-    subnet: Option<&SubnetReport>,
+    (subnet, recoveries): (Option<&SubnetReport>, &BTreeMap<LinkId, u64>),
     (end, measured): (Time, Time),
 ) -> Table {
     let graph = &prepared.graph;
@@ -74,7 +76,9 @@ pub(crate) fn table(
         for (end, [sent, received]) in [(link.a, both), (link.b, [both[1], both[0]])] {
             let waited = (sent.stalled * measured.0 as f64 / tick as f64).round() as u64;
             let (downs, vl15_dropped) = (downs[id.index()], vl15_dropped(end));
-            let counters = Port { sent, received, waited, downs, vl15_dropped, ..Port::default() };
+            let recoveries = recoveries.get(&id).copied().unwrap_or(0);
+            let counters =
+                Port { recoveries, sent, received, waited, downs, vl15_dropped, ..Port::default() };
             ports.push((place(end), Port { ..named(graph, identity.as_deref(), end, counters) }));
         }
     }
@@ -145,6 +149,7 @@ fn downs(prepared: &Prepared, end: Time) -> Vec<u64> {
         let FabricChange::Fail(failing) = &planned.change else { continue };
         let links = match failing {
             Failing::Links(links) => links,
+            Failing::FlowControl(_) => continue,
             Failing::Switch(switch) => &prepared.graph.switches[switch.index()].ports,
         };
         for link in links {
@@ -176,7 +181,7 @@ fn table_of(ports: &[Port]) -> Table {
     table.whole("PortRcvPkts", "", text, whole(|port| port.received.packets));
     let text = "Times of a word in which the idle port had packets but no credits; counted for each lane";
     table.whole("PortXmitWait", "ticks", text, whole(|port| port.waited));
-    let text = "Packets that were discarded instead of being sent: too old, or of a stalled lane";
+    let text = "Packets that were discarded instead of being sent: too old, of a stalled lane, or larger than the MTU of the link";
     table.whole("PortXmitDiscards", "", text, whole(|port| port.sent.discarded));
     let text = "Packets that arrived with a bit error";
     table.whole("PortRcvErrors", "", text, whole(|port| port.received.damaged));
@@ -190,6 +195,8 @@ fn table_of(ports: &[Port]) -> Table {
     table.whole("PortXmitConstraintErrors", "", text, column);
     let text = "Bit errors that were noticed: one for each packet that arrived with any";
     table.whole("SymbolErrorCounter", "", text, whole(|port| port.received.damaged));
+    let text = "Times since the begin of the run that the link was trained anew because an end heard no flow-control packets";
+    table.whole("LinkErrorRecoveryCounter", "", text, whole(|port| port.recoveries));
     let text = "Failures of the link or of a switch at its ends since the begin of the run";
     table.whole("LinkDownedCounter", "", text, whole(|port| port.downs));
     let text =

@@ -32,6 +32,9 @@ pub struct Fault {
     /// Switch, by its name: it fails with all its links, and the packets in its buffers are lost.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub switch: Option<String>,
+    /// What a link loses that fails.
+    #[serde(default)]
+    pub loses: Losing,
     /// Time at which it fails.
     #[schemars(extend("x-maximum" = "1209600 s"))]
     pub at: Time,
@@ -39,6 +42,18 @@ pub struct Fault {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(extend("x-maximum" = "1209600 s"))]
     pub until: Option<Time>,
+}
+
+/// What a link loses that fails.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Losing {
+    /// Everything: it carries nothing.
+    #[default]
+    All,
+    /// The flow-control packets of both directions, with `switch.flow_control = "packets"`, up to `until`: credits run out, and when an end has heard
+    /// none for 400 000 symbol times the link is trained anew (`switch.retraining_time`).
+    FlowControl,
 }
 
 /// Packets that a switch has routed to a failed link.

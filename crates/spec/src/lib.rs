@@ -48,7 +48,7 @@ pub use congestion::{
 };
 pub use error::SpecError;
 pub use experiment::Experiment;
-pub use faults::{Fault, Faults, WaitingPackets};
+pub use faults::{Fault, Faults, Losing, WaitingPackets};
 pub use host::{Host, Sink};
 pub use job::{
     AllGather, AllGatherAlgorithm, AllReduce, AllReduceAlgorithm, AllToAll, AllToAllAlgorithm, Barrier,

@@ -123,6 +123,11 @@ pub struct LinkParameters {
     /// failed micropackets are retransmitted.
     #[schemars(range(min = 0.0, max = 0.001), extend("x-unit" = "1"))]
     pub bit_error_rate: f64,
+    /// Largest packet, in each direction, from 1 B to 1 MiB (InfiniBand: `PortInfo.NeighborMTU`). By default `host.mtu`, or more. Sources cut messages
+    /// at the least of their path.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("x-minimum" = "1 B", "x-maximum" = "1 MiB"))]
+    pub mtu: Option<Bytes>,
 }
 
 impl Default for LinkParameters {
@@ -134,6 +139,7 @@ impl Default for LinkParameters {
             packet_overhead: Bytes(0),
             reads: 1,
             bit_error_rate: 0.0,
+            mtu: None,
         }
     }
 }
@@ -160,6 +166,9 @@ pub struct LinkOverride {
     /// See [`LinkParameters::bit_error_rate`].
     #[serde(skip_serializing_if = "Option::is_none")]
     pub bit_error_rate: Option<f64>,
+    /// See [`LinkParameters::mtu`].
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub mtu: Option<Bytes>,
 }
 
 impl LinkOverride {
@@ -176,5 +185,8 @@ impl LinkOverride {
         set(self.packet_overhead.as_ref(), &mut parameters.packet_overhead);
         set(self.reads.as_ref(), &mut parameters.reads);
         set(self.bit_error_rate.as_ref(), &mut parameters.bit_error_rate);
+        if self.mtu.is_some() {
+            parameters.mtu = self.mtu;
+        }
     }
 }

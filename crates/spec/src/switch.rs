@@ -55,6 +55,10 @@ pub struct Switch {
     /// longest time, 65 536 symbols.)
     #[schemars(extend("x-exclusiveMinimum" = "0 s", "x-maximum" = "1 ms"))]
     pub flow_control_period: Time,
+    /// With `flow_control = "packets"`: time for which a link carries nothing while it is trained anew, because an end has not heard a flow-control
+    /// packet for 400 000 symbol times. It depends on the device; the default is an assumption.
+    #[schemars(extend("x-exclusiveMinimum" = "0 s", "x-maximum" = "1 s"))]
+    pub retraining_time: Time,
     /// Processing time of a credit, beyond the link's latency.
     #[schemars(extend("x-maximum" = "1 s"))]
     pub credit_delay: Time,
@@ -112,6 +116,7 @@ impl Default for Switch {
             credit_return: CreditReturn::default(),
             flow_control: FlowControlBy::default(),
             flow_control_period: Time::ns(200),
+            retraining_time: Time::ms(1),
             credit_delay: Time::ZERO,
             arbiter: Arbiter::default(),
             allocation: Allocation::default(),

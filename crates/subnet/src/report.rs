@@ -6,8 +6,8 @@ use thiserror::Error;
 use crate::{
     Analysis, Counts, Cycle, Demand, Engine, FileError, Finding, Format, Guid, Import, LidError, LidOptions,
     LinkLoad, LinkRow, LinkUse, LostPath, Node, Options, Pairs, PathSls, Problem, RouteError, Sl2Vl, Spread,
-    Subnet, TableFile, Tables, Traffic, analyse, assign_lids, check_tables, link_rows, read, read_as,
-    traffic,
+    Subnet, TableFile, TableForm, Tables, Traffic, analyse, assign_lids, check_tables, link_rows, read,
+    read_as, traffic,
 };
 
 /// Engines that may cure a deadlock.
@@ -187,6 +187,10 @@ pub struct Routed {
     pub path_sls: String,
     /// The subnet with its LIDs, in the form of `ibnetdiscover`.
     pub fabric: String,
+    /// Forwarding tables in the requested form; empty if none was.
+    pub tables_in_form: String,
+    /// The subnet with its LIDs in the requested form; empty if none was.
+    pub fabric_in_form: String,
     /// Base LIDs of the ports of adapters and routers, by node and port.
     pub lids: Vec<u16>,
     /// Loads of all directions of links between switches.
@@ -241,6 +245,8 @@ pub struct Question<'a> {
     pub failed: &'a [String],
     /// Demands: sender, receiver, weight.
     pub matrix: &'a [(String, String, f64)],
+    /// Forms in which the tables and the subnet are requested besides the usual ones.
+    pub forms: (Option<TableForm>, Option<Format>),
 }
 
 /// Takes out what has failed from a subnet with LIDs, routes the rest and analyses the tables. LIDs are those before the failure.
@@ -256,15 +262,15 @@ pub fn route(whole: &Subnet, question: &Question<'_>) -> Result<Routed, RoutedEr
         cables += left.fail(name).map_err(RoutedError::Failed)?;
     }
     if question.failed.is_empty() {
-        let mut routed = routed(whole, question.source, question.matrix)?;
+        let mut routed = routed(whole, question.source, question.matrix, question.forms)?;
         routed.report.assigned_lids = assigned_lids;
         return Ok(routed);
     }
     let cut_off = cut_off(whole, &left);
     let left = left.connected();
-    let mut after = routed(&left, &question.source.after(whole, &left), question.matrix)?;
+    let mut after = routed(&left, &question.source.after(whole, &left), question.matrix, question.forms)?;
     // An engine may route what is left and not the whole: then there is nothing to compare.
-    let before = routed(whole, question.source, &[]).ok().map(|before| Before {
+    let before = routed(whole, question.source, &[], (None, None)).ok().map(|before| Before {
         pairs: before.report.pairs,
         hops_mean: before.report.hops_mean,
         link_load: before.report.link_load,
@@ -284,20 +290,33 @@ fn cut_off(whole: &Subnet, left: &Subnet) -> Vec<String> {
 }
 
 /// Routes and analyses a subnet with LIDs.
-fn routed(subnet: &Subnet, source: &Source, matrix: &[(String, String, f64)]) -> Result<Routed, RoutedError> {
+fn routed(
+    subnet: &Subnet,
+    source: &Source,
+    matrix: &[(String, String, f64)],
+    (table_form, format): (Option<TableForm>, Option<Format>),
+) -> Result<Routed, RoutedError> {
     let matrix = demands(subnet, matrix).map_err(RoutedError::Matrix)?;
+    let in_forms = |routed: Routed, tables: &Tables| -> Result<Routed, RoutedError> {
+        let form = |form| tables.to_text(subnet, form);
+        Ok(Routed {
+            tables_in_form: table_form.map(form).transpose()?.unwrap_or_default(),
+            fabric_in_form: format.map(|format| subnet.to_text(format)).unwrap_or_default(),
+            ..routed
+        })
+    };
     match source {
         Source::Engine(engine, options) => {
             let found = engine.route(subnet, options)?;
             let layers = Some(usize::from(found.layers));
             let answer = Answer { tables: &found.tables, sls: found.sls.as_ref(), sl2vl: &found.sl2vl };
-            answer.report(subnet, engine.to_string(), layers, source, &matrix)
+            in_forms(answer.report(subnet, engine.to_string(), layers, source, &matrix)?, &found.tables)
         }
         Source::Given(given) => {
             let (tables, sls, sl2vl) = given.as_ref();
             let sl2vl = sl2vl.clone().unwrap_or_else(|| Sl2Vl::modulo(8));
             let answer = Answer { tables, sls: sls.as_ref(), sl2vl: &sl2vl };
-            answer.report(subnet, "tables".to_owned(), None, source, &matrix)
+            in_forms(answer.report(subnet, "tables".to_owned(), None, source, &matrix)?, tables)
         }
     }
 }
@@ -338,6 +357,8 @@ impl Answer<'_> {
             sl2vl: self.sl2vl.to_dump(subnet),
             path_sls: self.sls.map(|sls| sls.to_dump(subnet)).unwrap_or_default(),
             fabric: subnet.to_text(Format::Ibnetdiscover),
+            tables_in_form: String::new(),
+            fabric_in_form: String::new(),
             lids: lids(subnet),
             links,
         })

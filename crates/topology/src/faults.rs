@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use fabricsim_spec::{Fault, SpecError, nearest};
+use fabricsim_spec::{Fault, Losing, SpecError, nearest};
 use fabricsim_units::{LinkId, SwitchId, Time};
 
 use crate::Graph;
@@ -15,6 +15,8 @@ pub enum Failing {
     Links(Vec<LinkId>),
     /// A switch with its links.
     Switch(SwitchId),
+    /// The flow-control packets of all links between two nodes.
+    FlowControl(Vec<LinkId>),
 }
 
 /// A failure from `at` until `until`.
@@ -49,7 +51,13 @@ pub fn failures(graph: &Graph, plan: &[Fault], file: &str) -> Result<Vec<Failure
     let mut all = Vec::new();
     for (number, fault) in plan.iter().enumerate() {
         let what = match (&fault.link, &fault.switch) {
-            (Some(link), _) => Failing::Links(links.get(link.as_str()).cloned().unwrap_or_default()),
+            (Some(link), _) => {
+                let links = links.get(link.as_str()).cloned().unwrap_or_default();
+                match fault.loses {
+                    Losing::All => Failing::Links(links),
+                    Losing::FlowControl => Failing::FlowControl(links),
+                }
+            }
             (None, switch) => {
                 let name = switch.as_deref().unwrap_or_default();
                 Failing::Switch(find_switch(graph, name).map_err(|message| {
@@ -102,7 +110,9 @@ fn refuse_overlaps(failures: &[Failure], file: &str) -> Result<(), SpecError> {
     let mut last: BTreeMap<(bool, u32), usize> = BTreeMap::new();
     for number in order {
         let ids = match &failures[number].what {
-            Failing::Links(links) => links.iter().map(|link| (false, link.0)).collect(),
+            Failing::Links(links) | Failing::FlowControl(links) => {
+                links.iter().map(|link| (false, link.0)).collect()
+            }
             Failing::Switch(switch) => vec![(true, switch.0)],
         };
         for id in ids {

@@ -119,6 +119,7 @@ fn check_values(defaults: &Defaults<'_>) -> Result<(), SpecError> {
         buffer: Some(links.all.buffer),
         packet_overhead: Some(links.all.packet_overhead),
         bit_error_rate: Some(links.all.bit_error_rate),
+        mtu: links.all.mtu,
         ..LinkOverride::default()
     };
     check_override(file, "links.all", &all, unit)?;
@@ -151,6 +152,9 @@ fn check_override(file: &str, path: &str, given: &LinkOverride, unit: Bytes) -> 
 /// Most bytes that a packet occupies on a link beyond its own.
 const LARGEST_OVERHEAD: Bytes = Bytes(1 << 16);
 
+/// Largest packet of a link.
+const LARGEST_MTU: Bytes = Bytes(1 << 20);
+
 /// Highest bit error rate: one micropacket in six of the SeaStar fails.
 const HIGHEST_ERROR_RATE: f64 = 1e-3;
 
@@ -173,6 +177,9 @@ pub(crate) fn check_parameters(given: &LinkOverride, unit: Bytes) -> Result<(), 
     if let Some(rate) = given.bit_error_rate.filter(|rate| !(0.0..=HIGHEST_ERROR_RATE).contains(rate)) {
         let allowed = format!("give a number from 0 to {HIGHEST_ERROR_RATE}");
         return Err(("bit_error_rate", format!("{rate} is not allowed: {allowed}")));
+    }
+    if let Some(mtu) = given.mtu.filter(|mtu| !(Bytes(1)..=LARGEST_MTU).contains(mtu)) {
+        return Err(("mtu", format!("{mtu} is not allowed: give a size from 1 B to {LARGEST_MTU}")));
     }
     Ok(())
 }

@@ -18,7 +18,7 @@ from fabricsim.cli.numbers import fixed
 from fabricsim.cli.state import Json, Set, output, print_json, tell
 from fabricsim.errors import InputError
 from fabricsim.spec import parse_assignment
-from fabricsim.subnets import ENGINES, Routed, compared, read_matrix
+from fabricsim.subnets import ENGINES, FABRIC_FORMS, TABLE_FORMS, Routed, compared, read_matrix
 from fabricsim.subnets import route as route_subnet
 from fabricsim.subnets import simulate as simulate_routes
 
@@ -99,6 +99,16 @@ def route(
     lfts: Annotated[
         Path | None, typer.Option("--lfts", metavar="OUT", help="Write the forwarding tables there.")
     ] = None,
+    lfts_form: Annotated[
+        str, typer.Option("--lfts-form", help=f"For --lfts: {', '.join(TABLE_FORMS)}.")
+    ] = TABLE_FORMS[0],
+    fabric_out: Annotated[
+        Path | None,
+        typer.Option("--fabric-out", metavar="OUT", help="Write the subnet with its LIDs there."),
+    ] = None,
+    fabric_form: Annotated[
+        str, typer.Option("--fabric-form", help=f"For --fabric-out: {', '.join(FABRIC_FORMS)}.")
+    ] = FABRIC_FORMS[0],
     sl2vl: Annotated[
         Path | None, typer.Option("--sl2vl", metavar="OUT", help="Write the SL2VL tables there.")
     ] = None,
@@ -139,10 +149,7 @@ def route(
     json: Json = False,
 ) -> None:
     """Forwarding tables of a subnet as OpenSM computes them, or given ones: reach, balance, deadlock verdict."""
-    if plot is not None and plot.suffix not in _PICTURES:
-        raise InputError(f"--plot: {plot}: expected a name that ends in one of {', '.join(_PICTURES)}")
-    if engine is not None and engine.lower() not in {name.lower() for name in ENGINES}:
-        raise InputError(f"--engine: no engine {engine!r}: expected one of {', '.join(ENGINES)}")
+    _check(plot, engine, lfts_form, fabric_form)
     common: dict[str, Any] = {
         "roots": roots,
         "torus": torus,
@@ -157,9 +164,19 @@ def route(
         "matrix": [] if matrix is None else read_matrix(matrix),
         "overrides": [parse_assignment(text) for text in set or []],
     }
-    found = route_subnet(fabric, engine, tables=tables, path_sls=table_levels, sl2vl=table_lanes, **common)
+    found = route_subnet(
+        fabric,
+        engine,
+        tables=tables,
+        path_sls=table_levels,
+        sl2vl=table_lanes,
+        table_form=None if lfts is None else lfts_form,
+        fabric_form=None if fabric_out is None else fabric_form,
+        **common,
+    )
     written = [
-        (lfts, found.lfts),
+        (lfts, found.tables_in_form),
+        (fabric_out, found.fabric_in_form),
         (sl2vl, found.sl2vl),
         (path_sls, found.path_sls),
         (opensm_conf, found.opensm_conf(lfts)),
@@ -183,6 +200,17 @@ def route(
         print_json(found.report if other is None else {**found.report, "against": other.report})
     else:
         print_routed(answers, output())
+
+
+def _check(plot: Path | None, engine: str | None, lfts_form: str, fabric_form: str) -> None:
+    """Refuses names that are not known."""
+    if plot is not None and plot.suffix not in _PICTURES:
+        raise InputError(f"--plot: {plot}: expected a name that ends in one of {', '.join(_PICTURES)}")
+    if engine is not None and engine.lower() not in {name.lower() for name in ENGINES}:
+        raise InputError(f"--engine: no engine {engine!r}: expected one of {', '.join(ENGINES)}")
+    for option, form, forms in (("lfts", lfts_form, TABLE_FORMS), ("fabric", fabric_form, FABRIC_FORMS)):
+        if form not in forms:
+            raise InputError(f"--{option}-form: no form {form!r}: expected one of {', '.join(forms)}")
 
 
 def _draw(answers: Sequence[Routed], fabric: Path, out: Path, force: bool) -> None:

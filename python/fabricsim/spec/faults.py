@@ -13,8 +13,21 @@ from typing import Literal
 __all__ = [
     "Fault",
     "Faults",
+    "Losing",
     "WaitingPackets",
 ]
+
+Losing = Literal[
+    "all",
+    "flow-control",
+]
+"""What a link loses that fails.
+
+- `all`: Everything: it carries nothing.
+- `flow-control`: The flow-control packets of both directions, with `switch.flow_control = "packets"`, up to
+  `until`: credits run out, and when an end has heard none for 400 000 symbol times the link is trained anew
+  (`switch.retraining_time`).
+"""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -27,6 +40,8 @@ class Fault:
     """
     switch: str | None = None
     """Switch, by its name: it fails with all its links, and the packets in its buffers are lost."""
+    loses: Losing | None = None
+    """What a link loses that fails. Default: "all"."""
     at: str
     """Time at which it fails. Range: at most 1209600 s."""
     until: str | None = None

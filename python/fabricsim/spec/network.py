@@ -59,6 +59,10 @@ class LinkParameters:
     """Chance that a bit on the wire fails, in each direction: from 0 to 0.001. The consequence is in
     `links.errors`: by default, failed micropackets are retransmitted. Range: from 0 to 0.001. Default: 0.0.
     """
+    mtu: str | None = None
+    """Largest packet, in each direction, from 1 B to 1 MiB (InfiniBand: `PortInfo.NeighborMTU`). By default
+    `host.mtu`, or more. Sources cut messages at the least of their path. Range: from 1 B to 1 MiB.
+    """
 
 
 @dataclass(frozen=True)
@@ -403,6 +407,11 @@ class Switch:
     """With `flow_control = "packets"`: least time between two flow-control packets of a port for a lane. (The
     specification has only the longest time, 65 536 symbols.) Range: above 0 and at most 1 ms. Default: "200
     ns".
+    """
+    retraining_time: str | None = None
+    """With `flow_control = "packets"`: time for which a link carries nothing while it is trained anew,
+    because an end has not heard a flow-control packet for 400 000 symbol times. It depends on the device; the
+    default is an assumption. Range: above 0 and at most 1 s. Default: "1 ms".
     """
     credit_delay: str | None = None
     """Processing time of a credit, beyond the link's latency. Range: at most 1 s. Default: "0 ns"."""

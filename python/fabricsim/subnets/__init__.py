@@ -8,13 +8,23 @@ from fabricsim.subnets.advice import Advice, advice, compared
 from fabricsim.subnets.experiment import experiment_text
 from fabricsim.subnets.matrix import read_matrix
 from fabricsim.subnets.reading import FORMATS, Finding, Subnet, read_subnet
-from fabricsim.subnets.routing import ENGINES, CannotRouteError, Routed, Settings, route
+from fabricsim.subnets.routing import (
+    ENGINES,
+    FABRIC_FORMS,
+    TABLE_FORMS,
+    CannotRouteError,
+    Routed,
+    Settings,
+    route,
+)
 from fabricsim.subnets.simulation import PATTERNS, Simulated, simulate
 
 __all__ = [
     "ENGINES",
+    "FABRIC_FORMS",
     "FORMATS",
     "PATTERNS",
+    "TABLE_FORMS",
     "Advice",
     "CannotRouteError",
     "Finding",

@@ -14,6 +14,12 @@ from fabricsim.native import bad_input, native, waited
 from fabricsim.subnets.advice import advice
 from fabricsim.subnets.files import load, load_optional
 
+TABLE_FORMS = ("opensm-lfts", "ibroute", "opensm-fdbs")
+"""Forms of forwarding tables: of `opensm-lfts.dump`, `ibroute` and `dump_lfts.sh`, `opensm.fdbs`."""
+
+FABRIC_FORMS = ("ibnetdiscover", "ibnetdiscover-ports", "ibsim", "opensm-subnet")
+"""Forms of a subnet: of `ibnetdiscover`, `ibnetdiscover -p`, ibsim's netlists, `opensm-subnet.lst`."""
+
 ENGINES = ("minhop", "updn", "dnup", "ftree", "dor", "torus-2QoS", "lash", "sssp", "dfsssp", "nue")
 """OpenSM's routing engines."""
 
@@ -58,6 +64,10 @@ class Routed:
     """Service levels of paths; empty if all are 0."""
     fabric: str
     """The subnet with its LIDs, without what has failed, as `ibnetdiscover` prints it."""
+    tables_in_form: str
+    """The tables in the `table_form` that was requested; empty if none was."""
+    fabric_in_form: str
+    """The subnet with its LIDs in the `fabric_form` that was requested; empty if none was."""
     lids: list[int]
     """Base LIDs of the adapters' ports, in the order of `fabric`."""
     links: list[dict[str, Any]]
@@ -111,6 +121,8 @@ def route(
     fail: Sequence[str] = (),
     matrix: Sequence[tuple[str, str, float]] = (),
     overrides: Sequence[tuple[str, str]] = (),
+    table_form: str | None = None,
+    fabric_form: str | None = None,
 ) -> Routed:
     """Routes a subnet with an engine, or analyses given tables.
 
@@ -134,6 +146,8 @@ def route(
             out.
         matrix: demands whose load is counted: sender, receiver (descriptions or GUIDs), weight.
         overrides: settings of the experiment.
+        table_form: one of `TABLE_FORMS`, for `Routed.tables_in_form`.
+        fabric_form: one of `FABRIC_FORMS`, for `Routed.fabric_in_form`.
 
     Raises:
         InputError: a file cannot be read or does not parse, or a name or option is wrong.
@@ -162,6 +176,8 @@ def route(
         "nue_vls": nue_vls,
         "fail": list(fail),
         "matrix": list(matrix),
+        "table_form": table_form,
+        "fabric_form": fabric_form,
     }
     begin = time.process_time()
     try:
@@ -177,6 +193,8 @@ def route(
         sl2vl=texts["sl2vl"],
         path_sls=texts["path_sls"],
         fabric=texts["fabric"],
+        tables_in_form=texts["tables_in_form"],
+        fabric_in_form=texts["fabric_in_form"],
         lids=json.loads(texts["lids"]),
         links=json.loads(texts["links"]),
         settings=Settings(

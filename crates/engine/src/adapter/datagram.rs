@@ -5,19 +5,26 @@ use fabricsim_protocols::{Datagram, Outgoing};
 use fabricsim_units::{HostId, Time};
 use fabricsim_workload::{Arrival, Message};
 
+use super::mtu::Mtus;
 use super::{Candidate, Endpoint, OutgoingPacket};
 
 /// The endpoint of unacknowledged packets.
 #[derive(Clone, Debug)]
 pub(crate) struct DatagramEndpoint {
     host: HostId,
+    mtus: Mtus,
     datagram: Datagram,
     arrived: Option<Arrival>,
 }
 
 impl DatagramEndpoint {
     pub(crate) fn new(host: HostId, mtu: u32, open_messages: usize) -> Self {
-        Self { host, datagram: Datagram::new(mtu, open_messages), arrived: None }
+        Self { host, mtus: Mtus::new(mtu), datagram: Datagram::new(open_messages), arrived: None }
+    }
+
+    /// Sets the largest packets by destination.
+    pub(crate) fn set_path_mtus(&mut self, paths: &[u32]) {
+        self.mtus.set_paths(paths);
     }
 
     /// Messages being sent.
@@ -58,6 +65,7 @@ impl Endpoint for DatagramEndpoint {
             left: bytes,
             stream,
             tag,
+            mtu: self.mtus.to(destination),
             is_response,
             is_begun: false,
         });
@@ -99,7 +107,8 @@ impl Endpoint for DatagramEndpoint {
     ) -> Option<OutgoingPacket> {
         let number = self.datagram.in_turn(turn);
         let (destination, bytes) = self.datagram.next_packet(number);
-        let Outgoing { created, left, stream, tag, is_begun, .. } = self.datagram.sent(number, draw);
+        let Outgoing { created, left, stream, tag, is_begun, .. } =
+            self.datagram.sent(number, |stream| draw(stream).map(|to| (to, self.mtus.to(to))));
         let packet = Packet {
             created,
             stream,

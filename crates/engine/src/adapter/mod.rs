@@ -9,6 +9,7 @@ mod arrival_filter;
 mod chain;
 mod datagram;
 mod endpoint;
+mod mtu;
 mod ordering;
 mod pacing;
 mod paths;

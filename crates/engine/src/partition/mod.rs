@@ -6,7 +6,7 @@ mod publish;
 
 use std::sync::Arc;
 
-use fabricsim_fabric::flow_control::send_flow_control;
+use fabricsim_fabric::flow_control::{refresh, send_flow_control};
 use fabricsim_fabric::{Arena, NONE, Outbox, PartitionContext, Ports, Rules, Switch, Table};
 use fabricsim_model::{ExtensionHeaders, Observer, Packet, PacketKind};
 use fabricsim_routing::{MulticastTables, Router, RoutingFunction};
@@ -389,6 +389,11 @@ impl<B: Observer> Partition<B> {
             sender.report_stall(now, &mut self.context.observer);
         }
         self.context.now = now;
+        if self.context.ports.flow.is_some() {
+            for port in 0..self.context.ports.senders.len() as u32 {
+                refresh(&mut self.context, port);
+            }
+        }
         for switch in self.switches.iter_mut() {
             switch.finish(&mut self.context);
         }

@@ -6,7 +6,7 @@ use super::{Credits, LaneCounters};
 const REFRESH: u64 = 65_536;
 
 /// Symbol times without a flow-control packet for a lane after which the link is trained anew: nominal, least and most.
-const WATCHDOG: u64 = 400_000;
+pub(super) const WATCHDOG: u64 = 400_000;
 const WATCHDOG_RANGE: std::ops::RangeInclusive<u64> = 196_000..=412_000;
 
 /// Times of the flow control of a link.

@@ -17,7 +17,10 @@ mod tests;
 
 pub use end::{FlowTimes, LinkEnd};
 pub use ports::{FlowControl, NO_ERRORS};
-pub use send::{WIRE_BYTES, send_flow_control};
+pub use send::{WIRE_BYTES, refresh, send_flow_control};
+
+/// Symbol times without a flow-control packet for a lane after which a link is trained anew, as bytes of four physical lanes.
+pub const WATCHDOG_BYTES: u32 = 4 * end::WATCHDOG as u32;
 
 /// Size of a block in bytes.
 pub const BLOCK: u32 = 64;

@@ -30,6 +30,8 @@ struct Port {
     due: Time,
     /// True if that is the time at which the link is free, or if the link has failed.
     waits: bool,
+    /// True if all its flow-control packets are lost.
+    loses: bool,
 }
 
 /// A lane of the input buffer of a port.
@@ -45,6 +47,8 @@ struct Lane {
     sent: u16,
     /// FCCL.
     limit: u16,
+    /// Time of the last flow-control packet.
+    sent_at: Time,
 }
 
 /// Content of a flow-control packet.
@@ -65,13 +69,15 @@ impl FlowControl {
         unit: u32,
         ports: impl Iterator<Item = (Time, u32)> + Clone,
     ) -> Self {
-        let port = |(refresh, _)| Port { refresh, sent_at: Time::ZERO, due: Time::MAX, waits: false };
+        let port =
+            |(refresh, _)| Port { refresh, sent_at: Time::ZERO, due: Time::MAX, waits: false, loses: false };
         let lane = |(_, blocks): (Time, u32)| Lane {
             space: LaneCredits::new(0),
             repeated: 0,
             lost: 0,
             sent: 0,
             limit: (blocks % u32::from(MODULUS)) as u16,
+            sent_at: Time::ZERO,
         };
         let lanes = ports.clone().flat_map(|port| std::iter::repeat_n(lane(port), lane_count));
         Self {
@@ -139,9 +145,61 @@ impl FlowControl {
         (state.due, state.waits) = (until, true);
     }
 
+    /// Sends the flow-control packets without news that are due by `now`: of each lane one for each 65 536 symbol times. No event does so: they
+    /// make no difference but to what the port sends next. The link is idle since `idle_since`, or will be; a packet takes `wire`. Calls `each` with
+    /// the time of the first and the number of the packets of a lane. Returns the time for which they keep the link from now on.
+    pub(super) fn refresh(
+        &mut self,
+        port: u32,
+        (idle_since, now): (Time, Time),
+        wire: Time,
+        mut each: impl FnMut(Time, u64),
+    ) -> Time {
+        let every = self.ports[port as usize].refresh;
+        let first = port as usize * self.lane_count;
+        let mut busy = Time::ZERO;
+        for lane in self.lanes.iter_mut().skip(first).take(self.lane_count) {
+            let begin = (lane.sent_at + every).max(idle_since);
+            // What is to be repeated has an event.
+            if begin > now || lane.repeated > 0 || lane.lost > 0 {
+                continue;
+            }
+            let more = (now - begin).0 / every.0.max(1);
+            lane.sent_at = begin + every * more;
+            each(begin, more + 1);
+            if lane.sent_at + wire > now {
+                busy += wire;
+            }
+        }
+        busy
+    }
+
+    /// Longest time between two flow-control packets of a lane.
+    pub(super) fn refresh_time(&self, port: u32) -> Time {
+        self.ports[port as usize].refresh
+    }
+
+    /// From now on all flow-control packets that a port sends are lost, or none but those with bit errors.
+    pub fn set_loses(&mut self, port: u32, loses: bool) {
+        self.ports[port as usize].loses = loses;
+    }
+
+    pub(super) fn loses(&self, port: u32) -> bool {
+        self.ports[port as usize].loses
+    }
+
+    /// Time of the last flow-control packet of the lane that has sent none for longest.
+    pub fn last_sent(&self, port: u32) -> Time {
+        let first = port as usize * self.lane_count;
+        let lanes = self.lanes.iter().skip(first).take(self.lane_count);
+        lanes.map(|lane| lane.sent_at).min().unwrap_or_default()
+    }
+
     /// The link of a port works again, and is free from `at` on. Returns the time of an event that is to be scheduled.
     #[must_use]
     pub fn restore(&mut self, port: u32, at: Time) -> Option<Time> {
+        let first = port as usize * self.lane_count;
+        self.lanes.iter_mut().skip(first).take(self.lane_count).for_each(|lane| lane.sent_at = at);
         let state = &mut self.ports[port as usize];
         let waits = state.waits && state.due == Time::MAX;
         if waits {
@@ -161,6 +219,7 @@ impl FlowControl {
         if released == lane.repeated && !repeats {
             return None;
         }
+        lane.sent_at = now;
         let limit = (u32::from(lane.limit) + released) % u32::from(MODULUS);
         let counters = Credits { total_blocks_sent: lane.sent, credit_limit: limit as u16 };
         Some(Announcement { released, lost: lane.lost, counters })

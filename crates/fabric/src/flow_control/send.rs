@@ -47,7 +47,7 @@ fn send_all<R, B: Observer, O: Outbox>(
     let sender = &context.ports.senders[port as usize];
     let (time, latency, channel, retry) =
         (sender.link_byte_time.duration(WIRE_BYTES), sender.latency, sender.channel, sender.retry);
-    let (mut end, mut count) = (now, 0);
+    let (mut end, mut count) = (now + refresh_with(context, flow, port), 0);
     for lane in (0..context.ports.lane_count as u8).map(Vl) {
         let Some(announcement) = flow.announce(port, lane, now) else { continue };
         if B::CAPTURES && context.observer.captures(end, channel) {
@@ -56,7 +56,8 @@ fn send_all<R, B: Observer, O: Outbox>(
         end += time;
         count += 1;
         let errors = &mut context.ports.retries;
-        let arrives = retry >= NO_ERRORS || errors[retry as usize].send(WIRE_BYTES) != Failed::Lost;
+        let arrives = !flow.loses(port)
+            && (retry >= NO_ERRORS || errors[retry as usize].send(WIRE_BYTES) != Failed::Lost);
         flow.settle(port, lane, &announcement, arrives);
         if arrives {
             credit(context, port, lane, announcement.released, end + latency);
@@ -67,6 +68,29 @@ fn send_all<R, B: Observer, O: Outbox>(
         context.observer.flow_controlled(now, channel, count);
     }
     end
+}
+
+/// Sends the flow-control packets of a port without news that are due. Returns the time for which they keep its link from now on.
+#[cold]
+#[inline(never)]
+pub fn refresh<R, B: Observer, O>(context: &mut PartitionContext<R, B, O>, port: u32) -> Time {
+    let Some(mut flow) = context.ports.flow.take() else { return Time::ZERO };
+    let busy = refresh_with(context, &mut flow, port);
+    context.ports.flow = Some(flow);
+    busy
+}
+
+fn refresh_with<R, B: Observer, O>(
+    context: &mut PartitionContext<R, B, O>,
+    flow: &mut super::FlowControl,
+    port: u32,
+) -> Time {
+    let sender = &context.ports.senders[port as usize];
+    let (wire, channel) = (sender.link_byte_time.duration(WIRE_BYTES), sender.channel);
+    let (every, observer) = (flow.refresh_time(port), &mut context.observer);
+    flow.refresh(port, (sender.busy_until, context.now), wire, |first, count| {
+        observer.flow_refreshed(first, every, channel, count);
+    })
 }
 
 fn ramp(base: Time, blocks: u32, unit: u32) -> Ramp {

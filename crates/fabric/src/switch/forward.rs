@@ -1,6 +1,6 @@
 //! Forwarding of the packet that an output has chosen.
 
-use fabricsim_model::{Grant, Observer};
+use fabricsim_model::{Grant, LossCause, Observer};
 use fabricsim_routing::RoutingFunction;
 use fabricsim_spec::Queueing;
 use fabricsim_units::{Time, Vl};
@@ -37,6 +37,12 @@ impl Switch {
         }
     }
 
+    /// True if a packet is larger than what the link of an output carries (section 18.2.5.2: PortXmitDiscards).
+    #[inline]
+    fn exceeds_mtu(&self, output: usize, bytes: u32) -> bool {
+        self.mtus.as_ref().is_some_and(|mtus| bytes > mtus[output])
+    }
+
     /// Sends a packet from an input buffer to an output, for which there is `more` or not. Every packet that leaves the
     /// switch does so here.
     #[inline(always)]
@@ -60,6 +66,13 @@ impl Switch {
             if OPTIONAL_FEATURES && self.failures.is_some() { self.loss_cause(output, input) } else { None };
         if OPTIONAL_FEATURES && self.lifetimes.is_some() {
             lost = self.expired(output, out_lane).or(lost);
+        }
+        if OPTIONAL_FEATURES && lost.is_none() && self.exceeds_mtu(output, bytes) {
+            lost = Some(LossCause::LinkMtu);
+            let channel = context.ports.senders[port as usize].channel;
+            context.observer.lost_at(context.now, channel, out_lane, LossCause::LinkMtu);
+            // Nothing wakes the output, since its link stays free.
+            self.dirty.set(output);
         }
         if OPTIONAL_FEATURES && lost.is_none() {
             let grant = Grant {

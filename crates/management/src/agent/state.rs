@@ -69,6 +69,14 @@ impl Agent {
         }
     }
 
+    /// Sets the largest packet that a port can take: the largest size of InfiniBand that is not above `bytes`.
+    pub fn set_mtu(&mut self, number: u8, bytes: u64) {
+        if let Some(port) = self.ports.get_mut(usize::from(number)) {
+            // Codes 1 to 5: 256 to 4096 bytes.
+            port.mtu_cap = Mtu((1..=5).rev().find(|code| 128 << code <= bytes).unwrap_or(1));
+        }
+    }
+
     /// GUID of a port; all ports of a switch have that of port 0.
     pub fn port_guid(&self, number: u8) -> Guid {
         let number = if self.is_switch() { 0 } else { usize::from(number) };

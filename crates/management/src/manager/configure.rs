@@ -33,7 +33,7 @@ impl Manager {
                     lmc: given.lmc,
                     master_sm_lid: Lid(own),
                     port_state: PortState::NO_CHANGE,
-                    neighbor_mtu: Mtu(5),
+                    neighbor_mtu: self.neighbor_mtu(node, port),
                     operational_vls: info.vl_cap,
                     ..info
                 };
@@ -43,6 +43,15 @@ impl Manager {
                 }
             }
         }
+    }
+
+    /// Largest packet that both ends of a port's cable can take (OpenSM's `osm_physp_calc_link_mtu`).
+    fn neighbor_mtu(&self, node: usize, port: u8) -> Mtu {
+        let can = |(node, port): (usize, u8)| {
+            self.found.nodes[node].ports.get(&port).map_or(Mtu(5), |info| info.mtu_cap)
+        };
+        let peer = self.found.nodes[node].peers.get(&port);
+        can((node, port)).min(peer.map_or(Mtu(5), |&peer| can(peer)))
     }
 
     /// The ports of a node that have LIDs.
@@ -161,7 +170,8 @@ impl Manager {
                 if self.found.nodes[node].peers.contains_key(&port) {
                     let given = self.subnet_port(node, port).unwrap_or(info);
                     let vl_high_limit = self.high_limit(node).unwrap_or(given.vl_high_limit);
-                    let wanted = PortInfo { port_state: state, vl_high_limit, ..given };
+                    let neighbor_mtu = self.neighbor_mtu(node, port);
+                    let wanted = PortInfo { port_state: state, vl_high_limit, neighbor_mtu, ..given };
                     self.set_port(node, port, wanted);
                     count += 1;
                 }

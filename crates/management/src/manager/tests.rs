@@ -186,6 +186,24 @@ fn a_port_is_left_alone_that_was_configured_before() {
     }));
 }
 
+/// Both ends of a cable get the least of what they can take.
+#[test]
+fn neighbours_agree_on_the_largest_packet() {
+    let (subnet, node) = tree();
+    let id = |name: &str| subnet.ids().find(|(_, node)| node.description == name).unwrap().0.index();
+    let mut loopback = Loopback::new(&subnet);
+    loopback.agents[id("leaf 1")].set_mtu(3, 2048);
+    loopback.agents[id("b")].set_mtu(1, 1500);
+    let mut manager = manager(&subnet, node, settings());
+    manager.start(Time::ZERO);
+    loopback.run(node, &mut manager, Time::ZERO, &mut |_, _, _| {}).unwrap();
+    let mtu = |name: &str, port: u8| loopback.agents[id(name)].port(port).unwrap().neighbor_mtu.0;
+    assert_eq!((mtu("leaf 1", 3), mtu("spine 1", 1)), (4, 4), "2048 bytes");
+    assert_eq!((mtu("leaf 1", 2), mtu("b", 1)), (3, 3), "1024 bytes");
+    // The control: what no end limits.
+    assert_eq!((mtu("leaf 1", 1), mtu("a", 1), mtu("leaf 1", 4)), (5, 5, 5));
+}
+
 /// Adapters get the keys of their partitions; the ports of switches to them the same, and check them; what is set is not set anew.
 #[test]
 fn partitions_are_set_once() {

@@ -48,6 +48,7 @@ macro_rules! plain_events {
             blocked(port: u32, lane: Vl, start: Time, end: Time);
             retried(now: Time, port: u32, lane: Vl, times: u32);
             flow_controlled(now: Time, port: u32, packets: u32);
+            flow_refreshed(first: Time, every: Time, port: u32, packets: u64);
             marked(now: Time, port: u32, lane: Vl, packet: &Packet);
             answered(now: Time, stream: u16, created: Time);
             iterated(job: u16, iteration: u32, start: Time, end: Time, bytes: u64);

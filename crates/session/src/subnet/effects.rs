@@ -112,6 +112,7 @@ impl SubnetState {
         self.layers_of = ended;
         let Some(master) = self.managers.iter().position(|of| of.manager.is_up()) else { return };
         self.take_layers_of(master, engine);
+        engine.update_path_mtus();
         if !std::mem::replace(&mut self.was_up, true) {
             (0..self.ends.len()).for_each(|link| self.update_link(LinkId(link as u32), engine));
         }

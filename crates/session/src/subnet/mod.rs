@@ -177,6 +177,13 @@ impl SubnetState {
             nodes[id.index()].switch = Some(SwitchId(number as u32));
         }
         let ends = links::connect(&mut nodes, graph, &plan.identity);
+        for (link, of_link) in graph.links.iter().zip(&ends) {
+            if let Some(mtu) = link.parameters.mtu {
+                for &(node, port) in of_link {
+                    nodes[node].agent.set_mtu(port, mtu.0);
+                }
+            }
+        }
         let failed: BTreeSet<LinkId> = plan.failed.iter().copied().collect();
         for (number, of_link) in ends.iter().enumerate() {
             if !failed.contains(&LinkId(number as u32)) {

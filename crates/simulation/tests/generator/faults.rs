@@ -62,6 +62,7 @@ fn write(build: &mut Build) {
         }
     }
     let (waiting, reroutes) = (build.choice("waiting"), build.is("reroute", "soon"));
+    let by_packets = build.is("flow_control", "packets");
     let Build { draw, draft, .. } = build;
     draft.section("[faults]");
     draft.text("waiting", waiting);
@@ -73,6 +74,8 @@ fn write(build: &mut Build) {
         let until = draw.range(at + 1, SPAN);
         draft.section("[[faults.plan]]");
         draft.text(key, name);
+        let loses = if by_packets && key == "link" && draw.chance(1, 4) { "flow-control" } else { "all" };
+        draft.text("loses", loses);
         draft.text("at", format!("{at} ns"));
         draft.text("until", format!("{until} ns"));
     }

@@ -2,7 +2,7 @@
 
 use super::Build;
 use super::space::Then::Idle;
-use super::space::When::Is;
+use super::space::When::{Is, IsNot};
 use super::space::{Dimension, Part, Rule};
 
 pub const PART: Part = Part {
@@ -14,8 +14,15 @@ pub const PART: Part = Part {
         Dimension { name: "overhead", choices: &["none", "some"] },
         Dimension { name: "bit-errors", choices: &["none", "some", "many"] },
         Dimension { name: "errors", choices: &["retry", "lose"] },
+        // Of all links: that of hosts, or less.
+        Dimension { name: "link-mtu", choices: &["none", "less"] },
     ],
-    rules: &[Rule { when: &[Is("bit-errors", &["none"]), Is("errors", &["lose"])], then: Idle }],
+    rules: &[
+        Rule { when: &[Is("bit-errors", &["none"]), Is("errors", &["lose"])], then: Idle },
+        // Packets that allocation in rounds does not discard, and such that are lost with new routes as often as they are sent.
+        Rule { when: &[Is("link-mtu", &["less"]), Is("allocation", &["separable"])], then: Idle },
+        Rule { when: &[Is("link-mtu", &["less"]), IsNot("faults", &["none"])], then: Idle },
+    ],
     write,
 };
 
@@ -77,8 +84,13 @@ fn link(build: &mut Build, section: &str) {
         "many" => many,
         _ => "0",
     };
+    // Answers and notifications, of at most 64 bytes, are not cut.
+    let less = build.is("link-mtu", "less") && mtu > 64;
     let Build { draw, draft, .. } = build;
     draft.section(&format!("[links.{section}]"));
+    if less {
+        draft.text("mtu", format!("{} B", draw.range(64, mtu)));
+    }
     draft.text("rate", draw.rate());
     draft.text("latency", draw.time());
     draft.text("buffer", format!("{buffer} B"));

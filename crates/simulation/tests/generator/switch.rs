@@ -149,6 +149,7 @@ fn write(build: &mut Build) {
     if build.is("flow_control", "packets") {
         let period = build.draw.range(20, 1_000);
         build.draft.text("flow_control_period", format!("{period} ns"));
+        build.draft.text("retraining_time", "10 us");
     }
     if build.is("switch-errors", "some") {
         build.draft.key("bit_error_rate", "2e-6");

@@ -1,7 +1,7 @@
 //! Failures: what does not depend on the network.
 
 use super::Found;
-use crate::{Allocation, Experiment, Fault};
+use crate::{Allocation, Experiment, Fault, FlowControlBy, Losing};
 
 /// Most entries of a plan: each changes the state of the whole fabric.
 const MOST: usize = 10_000;
@@ -13,7 +13,8 @@ pub(super) fn check(experiment: &Experiment) -> Result<(), Found> {
         return Err(("faults.plan".to_owned(), message));
     }
     for (number, fault) in faults.plan.iter().enumerate() {
-        entry(fault).map_err(|(key, message)| (format!("faults.plan.{number}{key}"), message))?;
+        let by_packets = experiment.switch.flow_control == FlowControlBy::Packets;
+        entry(fault, by_packets).map_err(|(key, message)| (format!("faults.plan.{number}{key}"), message))?;
     }
     if !faults.plan.is_empty() && experiment.switch.allocation == Allocation::Separable {
         let message = "links cannot fail with `switch.allocation = \"separable\"`: use \"maximal\"";
@@ -22,7 +23,21 @@ pub(super) fn check(experiment: &Experiment) -> Result<(), Found> {
     Ok(())
 }
 
-fn entry(fault: &Fault) -> Result<(), (&'static str, String)> {
+fn entry(fault: &Fault, by_packets: bool) -> Result<(), (&'static str, String)> {
+    if fault.loses == Losing::FlowControl {
+        let message = if !by_packets {
+            "\"flow-control\" is for `switch.flow_control = \"packets\"` only"
+        } else if fault.link.is_none() {
+            "\"flow-control\" is for a `link`"
+        } else if fault.until.is_none() {
+            "\"flow-control\" needs `until`"
+        } else {
+            ""
+        };
+        if !message.is_empty() {
+            return Err((".loses", message.to_owned()));
+        }
+    }
     match (&fault.link, &fault.switch) {
         (Some(_), Some(_)) => return Err(("", "give `link` or `switch`, not both".to_owned())),
         (None, None) => return Err(("", "give `link` or `switch`: what fails".to_owned())),
@@ -50,6 +65,14 @@ mod tests {
     #[test]
     fn each_entry_names_one_thing_and_ends_after_it_begins() {
         for (faults, part) in [
+            (
+                "plan = [{ link = \"a-b\", loses = \"flow-control\", at = \"1 us\", until = \"2 us\" }]",
+                "faults.plan.0.loses: \"flow-control\" is for `switch",
+            ),
+            (
+                "plan = [{ link = \"a-b\", loses = \"flow-control\", at = \"1 us\" }]\n[switch]\nflow_control = \"packets\"",
+                "faults.plan.0.loses: \"flow-control\" needs `until`",
+            ),
             ("plan = [{ at = \"1 us\" }]", "faults.plan.0: give `link` or `switch`"),
             ("plan = [{ link = \"a-b\", switch = \"a\", at = \"1 us\" }]", "faults.plan.0: give `link` or"),
             (

@@ -5,7 +5,7 @@ use std::fmt::Write;
 use serde::Serialize;
 
 use super::Tables;
-use crate::engines::{HopMatrix, NO_PATH, NO_PORT};
+use crate::engines::{Engine, HopMatrix, NO_PATH, NO_PORT, Options};
 use crate::subnet::{Node, NodeKind, PortId, Subnet};
 use crate::{RouteError, Routing, fabric::Fabric, fabric::NONE};
 
@@ -125,14 +125,36 @@ impl Routing {
     ///
     /// The subnet is not the one that was routed.
     pub fn to_fdbs(&self, subnet: &Subnet) -> Result<String, RouteError> {
+        self.tables.to_fdbs(subnet, &self.hops)
+    }
+}
+
+impl Tables {
+    /// Text of the tables in a form. Hops in `opensm.fdbs` are those of shortest paths.
+    ///
+    /// # Errors
+    ///
+    /// The subnet has no shortest paths: it cannot be routed.
+    pub fn to_text(&self, subnet: &Subnet, form: TableForm) -> Result<String, RouteError> {
+        match form {
+            TableForm::Dump => Ok(self.to_dump(subnet)),
+            TableForm::Ibroute => Ok(self.to_ibroute(subnet)),
+            TableForm::Fdbs => {
+                let shortest = Engine::MinHop.route(subnet, &Options::default())?;
+                self.to_fdbs(subnet, &shortest.hops)
+            }
+        }
+    }
+
+    fn to_fdbs(&self, subnet: &Subnet, hops: &HopMatrix) -> Result<String, RouteError> {
         let fabric = Fabric::new(subnet)?;
         let mut text = String::new();
-        for (at, &id) in self.tables.switches().iter().enumerate() {
+        for (at, &id) in self.switches().iter().enumerate() {
             let guid = subnet.node(id).guid;
             line(&mut text, format_args!("dump_ucast_routes: Switch {guid}\nLID    : Port : Hops : Optimal"));
-            for (lid, &port) in self.tables.row(at).iter().enumerate().skip(1) {
+            for (lid, &port) in self.row(at).iter().enumerate().skip(1) {
                 let _ = write!(text, "0x{lid:04X} : ");
-                fdbs_entry(&mut text, &fabric, &self.hops, at, lid, port);
+                fdbs_entry(&mut text, &fabric, hops, at, lid, port);
                 text.push('\n');
             }
         }

@@ -25,6 +25,7 @@ fn every_form_is_read_as_it_is_written() {
         (routing.to_fdbs(&subnet).unwrap(), TableForm::Fdbs),
     ];
     for (text, form) in texts {
+        assert_eq!(tables.to_text(&subnet, form).unwrap(), text, "hops of MinHop are the shortest");
         let file = TableFile::read(text.as_bytes(), "t").unwrap();
         assert_eq!(file.form, form);
         let (read, findings) = file.bind(&subnet).unwrap();

@@ -35,6 +35,9 @@ fn write_all(graph: &Graph, text: &mut String) -> std::fmt::Result {
         if p.bit_error_rate > 0.0 {
             writeln!(text, "bit_error_rate = {:?}", p.bit_error_rate)?;
         }
+        if let Some(mtu) = p.mtu {
+            writeln!(text, "mtu = \"{mtu}\"")?;
+        }
     }
     Ok(())
 }

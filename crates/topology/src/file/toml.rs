@@ -47,6 +47,7 @@ struct Link {
     packet_overhead: Option<Bytes>,
     reads: Option<u16>,
     bit_error_rate: Option<f64>,
+    mtu: Option<Bytes>,
 }
 
 pub(super) fn read(text: &str, file: &str) -> Result<Draft, SpecError> {
@@ -63,10 +64,10 @@ pub(super) fn read(text: &str, file: &str) -> Result<Draft, SpecError> {
     };
     let link = |entry: Spanned<Link>| {
         let line = lines.of(entry.span().start);
-        let Link { a, a_port, b, b_port, rate, latency, buffer, packet_overhead, reads, bit_error_rate } =
+        let Link { a, a_port, b, b_port, rate, latency, buffer, packet_overhead, reads, bit_error_rate, mtu } =
             entry.into_inner();
         let ends = [DraftEnd { node: a, port: a_port }, DraftEnd { node: b, port: b_port }];
-        let given = LinkOverride { rate, latency, buffer, packet_overhead, reads, bit_error_rate };
+        let given = LinkOverride { rate, latency, buffer, packet_overhead, reads, bit_error_rate, mtu };
         DraftLink { ends, line, given }
     };
     Ok(Draft {

@@ -26,7 +26,8 @@ impl Endpoint for OrderingEndpoint {
         if self.outgoing.len() <= place {
             self.outgoing.resize(place + 1, None);
         }
-        let packets = message.bytes.div_ceil(u64::from(self.rules.mtu)) as u32;
+        let mtu = self.mtus.to(message.destination);
+        let packets = message.bytes.div_ceil(u64::from(mtu)) as u32;
         let ready_at = now + self.gap(&message, 0);
         let number = self.opened;
         self.opened = self.opened.wrapping_add(1);
@@ -38,6 +39,7 @@ impl Endpoint for OrderingEndpoint {
             ready_at,
             sending: true,
             is_response,
+            mtu,
         });
         self.sending += 1;
         self.responding += u16::from(is_response);

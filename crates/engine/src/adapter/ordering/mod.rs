@@ -10,6 +10,7 @@ mod rules;
 use std::collections::VecDeque;
 use std::sync::Arc;
 
+use crate::adapter::mtu::Mtus;
 use fabricsim_model::{Exchange, ExchangeStep, Label, Observer, Packet, PacketKind};
 use fabricsim_protocols::ordering::{Header, Source, SourceOutbox, StreamId, Target, TargetOutbox, Ticket};
 use fabricsim_units::{ByteTime, HostId, Time};
@@ -59,6 +60,8 @@ struct UnfinishedMessage {
     /// It counts among those that are being sent.
     sending: bool,
     is_response: bool,
+    /// Largest packet of its path.
+    mtu: u32,
 }
 
 /// An operation in target memory.
@@ -106,6 +109,7 @@ impl TargetOutbox<Request> for RequestedActions {
 pub(crate) struct OrderingEndpoint {
     host: HostId,
     rules: Arc<OrderingRules>,
+    mtus: Mtus,
     /// Time of a packet of the MTU's size on this host's link.
     slot: Time,
     /// The payload of a request is its number in its message.
@@ -148,6 +152,7 @@ impl OrderingEndpoint {
         Self {
             host,
             rules: Arc::clone(rules),
+            mtus: Mtus::new(rules.mtu),
             slot: byte_time.duration(rules.mtu),
             source,
             target,
@@ -164,6 +169,11 @@ impl OrderingEndpoint {
         }
     }
 
+    /// Sets the largest packets by destination.
+    pub(crate) fn set_path_mtus(&mut self, paths: &[u32]) {
+        self.mtus.set_paths(paths);
+    }
+
     /// Responses being sent.
     pub(crate) fn responses(&self) -> usize {
         usize::from(self.responding)
@@ -171,7 +181,7 @@ impl OrderingEndpoint {
 
     /// Size of a packet of a message.
     fn bytes(&self, outgoing: &UnfinishedMessage, number: u32) -> u32 {
-        let mtu = u64::from(self.rules.mtu);
+        let mtu = u64::from(outgoing.mtu);
         (outgoing.message.bytes - u64::from(number) * mtu).min(mtu) as u32
     }
 

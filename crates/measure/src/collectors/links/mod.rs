@@ -190,6 +190,14 @@ impl Collector for Links {
         }
     }
 
+    fn flow_refreshed(&mut self, timeline: &mut Timeline, first: Time, every: Time, port: u32, packets: u64) {
+        let within = timeline.window.times_within(first, every, packets);
+        if within > 0 {
+            let place = self.place(port, Vl(0));
+            count(&mut self.flow_control, (place, self.counters.len()), within);
+        }
+    }
+
     fn lost_at(&mut self, timeline: &mut Timeline, now: Time, port: u32, lane: Vl, cause: LossCause) {
         if timeline.window.contains(now) {
             let place = (self.place(port, lane), self.counters.len());

@@ -48,7 +48,7 @@ pub(super) fn links(links: &Links, input: &TableInput<'_>) -> Table {
     };
     let text = "Micropackets of the packets whose sending began in the measurement that failed and were retransmitted";
     table.whole("retries", "", text, rare(&links.retries));
-    let text = "Packets that the switch discarded in the measurement instead of sending them, because their time was over or the lane was stalled";
+    let text = "Packets that the switch discarded in the measurement instead of sending them, because their time was over, the lane was stalled, or they exceed the MTU of the link";
     table.whole("discarded", "", text, rare(&links.discarded));
     let text =
         "Packets that arrived at the other end in the measurement with a bit error and were lost (VCRC)";
