@@ -201,7 +201,8 @@ impl Request {
         }
         let text = std::str::from_utf8(bytes).map_err(|_| bad_input(format!("{name}: not UTF-8 text")))?;
         let experiment = fabricsim_spec::read(text, name, &self.overrides).map_err(bad_input)?;
-        let graph = fabricsim_topology::build(&experiment, Path::new(&self.base), name)
+        let graph = fabricsim_spec::check_ranges(&experiment, name)
+            .and_then(|()| fabricsim_topology::build(&experiment, Path::new(&self.base), name))
             .map_err(|error| bad_input(error.located(text, &self.overrides)))?;
         let failed = failed_links(&graph, &experiment.links, name).map_err(bad_input)?;
         let identity = match graph.identity.as_deref() {

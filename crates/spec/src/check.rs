@@ -42,7 +42,7 @@ type Found = (String, String);
 /// Checks values that are invalid for every network: first the range of every field, as the field states it, then
 /// rules between values. The error names the key.
 pub fn check(experiment: &Experiment, file: &str) -> Result<(), SpecError> {
-    ranges(experiment, file)?;
+    check_ranges(experiment, file)?;
     let of_hosts = experiment.host.vl_arbitration.as_ref();
     let arbitration =
         of_hosts.map_or(Ok(()), |tables| vl_arbitration::check_hosts(&experiment.switch, tables));
@@ -62,7 +62,8 @@ pub fn check(experiment: &Experiment, file: &str) -> Result<(), SpecError> {
     }
 }
 
-fn ranges(experiment: &Experiment, file: &str) -> Result<(), SpecError> {
+/// Checks the range of every field, as the field states it. The error names the key.
+pub fn check_ranges(experiment: &Experiment, file: &str) -> Result<(), SpecError> {
     match out_of_range(&SCHEMA, experiment) {
         Ok(None) => Ok(()),
         Ok(Some(found)) => Err(SpecError::at_key(file, &found.key, found.message())),

@@ -40,7 +40,7 @@ mod wording;
 pub use age::{Age, AgePhase, Bias, RrSelect};
 pub use capture::Capture;
 pub use cct::{Cct, ExponentialCct, LinearCct, MOST_ENTRIES, QuadraticCct};
-pub use check::{check, warnings};
+pub use check::{check, check_ranges, warnings};
 pub use congestion::{
     CctEntry, CctiTimer, CongestionAlgorithm, CongestionControl, ControlPer, Dcqcn, DelayRelativeTo,
     InfiniBandCongestion, LARGEST_MULTIPLIER, MarkingRateCounts, Notification, NotifyBy, PortCongestion,

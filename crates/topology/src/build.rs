@@ -13,7 +13,7 @@ use crate::links::apply_named;
 use crate::{Graph, retry, validate};
 
 /// Builds the graph of an experiment's `[topology]`, sets the parameters of its links by `[links]`, and checks it
-/// by [`validate`]. Paths are relative to `base_dir`; `file` is the experiment file's name, for messages.
+/// by [`validate`]. Values of the experiment are in their ranges ([`fabricsim_spec::check_ranges`]). Paths are relative to `base_dir`; `file` is the experiment file's name, for messages.
 ///
 /// # Errors
 ///

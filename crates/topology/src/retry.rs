@@ -1,34 +1,17 @@
 //! `[links.retry]`: the link layer of links with errors.
 
 use fabricsim_spec::{LinkRetry, SpecError};
-use fabricsim_units::{Bytes, LinkId, Time};
+use fabricsim_units::LinkId;
 
 use crate::Graph;
 
-/// Maximum bytes and bits of a micropacket.
-const LARGEST_DATA: Bytes = Bytes(4096);
-const MOST_BITS: u32 = 65_536;
-
-/// Longest processing of errors.
-const LONGEST_DELAY: Time = Time::ms(1);
-
-/// Checks the values themselves.
+/// Refuses micropackets with fewer bits than their data.
 pub(crate) fn check_values(retry: &LinkRetry, file: &str) -> Result<(), SpecError> {
-    let wrong =
-        |key: &str, message: String| Err(SpecError::at_key(file, &format!("links.retry.{key}"), message));
-    if !(Bytes(1)..=LARGEST_DATA).contains(&retry.data) {
-        return wrong(
-            "data",
-            format!("{} is not allowed: give a size from 1 B to {LARGEST_DATA}", retry.data),
-        );
-    }
     let carried = retry.data.0 * 8;
-    if u64::from(retry.bits) < carried || retry.bits > MOST_BITS {
-        let allowed = format!("give from {carried} (the bits of the {} of data) to {MOST_BITS}", retry.data);
-        return wrong("bits", format!("{} is not allowed: {allowed}", retry.bits));
-    }
-    if retry.delay > LONGEST_DELAY {
-        return wrong("delay", format!("{} is not allowed: give at most {LONGEST_DELAY}", retry.delay));
+    if u64::from(retry.bits) < carried {
+        let allowed = format!("give at least {carried}, the bits of the {} of data", retry.data);
+        let message = format!("{} is not allowed: {allowed}", retry.bits);
+        return Err(SpecError::at_key(file, "links.retry.bits", message));
     }
     Ok(())
 }

@@ -10,16 +10,13 @@ use fabricsim_units::{PortNo, SwitchId};
 use super::global;
 use crate::assemble::Assembler;
 use crate::builder_input::BuilderInput;
-use crate::limits::{links, nodes, ports, within};
+use crate::limits::{links, nodes, ports};
 use crate::links::Classes;
 use crate::{DragonflyShape, Graph, LinkClass, Shape};
 
 pub(crate) fn build(context: &BuilderInput<'_>, spec: &Dragonfly) -> Result<Graph, SpecError> {
     let key = |name: &str| format!("topology.dragonfly.{name}");
     let (p, a, h) = (spec.p, spec.a, spec.h);
-    for (name, value) in [("p", p), ("a", a), ("h", h)] {
-        within(context, &key(name), u64::from(value), 1, 1024)?;
-    }
     ports(context, &key("a"), u64::from(p) + u64::from(a - 1) + u64::from(h))?;
     let groups = global::groups(context, "topology.dragonfly.g", (a, "a", h), spec.g, spec.arrangement)?;
     let g = groups.count;

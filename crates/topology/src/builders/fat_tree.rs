@@ -5,11 +5,8 @@ use fabricsim_spec::SpecError;
 use super::xgft;
 use crate::Graph;
 use crate::builder_input::BuilderInput;
-use crate::limits::{MAX_DIMENSIONS, MAX_PORTS, within};
 
 pub(crate) fn build(context: &BuilderInput<'_>, arity: u32, levels: u32) -> Result<Graph, SpecError> {
-    within(context, "topology.fat-tree.arity", u64::from(arity), 2, MAX_PORTS / 2)?;
-    within(context, "topology.fat-tree.levels", u64::from(levels), 1, MAX_DIMENSIONS as u64)?;
     let children = vec![arity; levels as usize];
     let mut parents = children.clone();
     parents[0] = 1;

@@ -60,10 +60,6 @@ fn from_spec(
             return Err(context.error(&key("wrap"), message));
         }
     };
-    if let Some(d) = spec.dimensions.iter().position(|&k| k == 0) {
-        let message = format!("the radix of dimension {d} is 0: each must be 1 or more");
-        return Err(context.error(&key("dimensions"), message));
-    }
     let scheme = match spec.naming {
         Naming::Coordinates => Scheme::Coordinates,
         Naming::Thesis => Layout::new(&spec.dimensions, &wrap, spec.hosts_per_switch)
@@ -105,9 +101,6 @@ impl Plan {
         let key = |name: &str| format!("topology.{}.{name}", self.kind);
         let hosts_key = key("hosts_per_switch");
         let dimensions = self.dimensions.len();
-        if self.hosts_per_switch == 0 {
-            return Err(context.error(&hosts_key, "0 is not allowed: every switch has 1 host or more"));
-        }
         let sink = u32::from(self.sink);
         let most_ports = u64::from(self.hosts_per_switch) + u64::from(sink) + 2 * dimensions as u64;
         ports(context, &hosts_key, most_ports)?;

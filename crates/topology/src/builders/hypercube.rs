@@ -6,14 +6,12 @@ use super::grid::Plan;
 use super::naming::Scheme;
 use crate::Graph;
 use crate::builder_input::BuilderInput;
-use crate::limits::within;
 
 pub(crate) fn build(
     context: &BuilderInput<'_>,
     dimensions: u32,
     hosts_per_switch: u32,
 ) -> Result<Graph, SpecError> {
-    within(context, "topology.hypercube.dimensions", u64::from(dimensions), 1, 20)?;
     let plan = Plan {
         kind: "hypercube",
         size_key: "dimensions",

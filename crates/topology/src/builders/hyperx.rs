@@ -9,7 +9,7 @@ use fabricsim_units::{PortNo, SwitchId};
 
 use crate::assemble::Assembler;
 use crate::builder_input::BuilderInput;
-use crate::limits::{MAX_DIMENSIONS, links, nodes, ports, within};
+use crate::limits::{MAX_DIMENSIONS, links, nodes, ports};
 use crate::links::Classes;
 use crate::{Graph, HyperXShape, LinkClass, Shape};
 
@@ -25,10 +25,6 @@ pub(crate) fn build(
         let message = format!("{count} dimensions are not allowed: give 1 to {MAX_DIMENSIONS} sizes");
         return Err(context.error(KEY, message));
     }
-    if let Some(d) = dimensions.iter().position(|&size| size == 0) {
-        return Err(context.error(KEY, format!("the size of dimension {d} is 0: each must be 1 or more")));
-    }
-    within(context, "topology.hyperx.hosts_per_switch", u64::from(hosts_per_switch), 1, 1024)?;
     let towards = dimensions.iter().map(|&size| u64::from(size - 1)).sum::<u64>();
     ports(context, KEY, u64::from(hosts_per_switch) + towards)?;
     let switches = nodes(context, KEY, dimensions.iter().copied(), hosts_per_switch, 0)?;

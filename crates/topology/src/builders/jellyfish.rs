@@ -23,9 +23,7 @@ const ATTEMPTS: u64 = 100;
 
 pub(crate) fn build(context: &BuilderInput<'_>, spec: &Jellyfish) -> Result<Graph, SpecError> {
     let Jellyfish { switches, degree, hosts_per_switch, seed } = *spec;
-    within(context, "topology.jellyfish.hosts_per_switch", hosts_per_switch.into(), 1, 1024)?;
     nodes(context, &format!("{KEY}.switches"), [switches].into_iter(), hosts_per_switch, 0)?;
-    within(context, &format!("{KEY}.switches"), switches.into(), 2, u64::from(u32::MAX))?;
     let key = format!("{KEY}.degree");
     within(context, &key, degree.into(), 1, u64::from(switches) - 1)?;
     ports(context, &key, u64::from(hosts_per_switch) + u64::from(degree))?;

@@ -10,16 +10,13 @@ use fabricsim_units::{PortNo, SwitchId};
 use super::global;
 use crate::assemble::Assembler;
 use crate::builder_input::BuilderInput;
-use crate::limits::{MAX_NODES, links, ports, within};
+use crate::limits::{MAX_NODES, links, ports};
 use crate::links::Classes;
 use crate::{Graph, LinkClass, MegaflyShape, Shape};
 
 pub(crate) fn build(context: &BuilderInput<'_>, spec: &Megafly) -> Result<Graph, SpecError> {
     let key = |name: &str| format!("topology.megafly.{name}");
     let (p, leaves, spines, h) = (spec.p, spec.leaves, spec.spines, spec.h);
-    for (name, value) in [("p", p), ("leaves", leaves), ("spines", spines), ("h", h)] {
-        within(context, &key(name), u64::from(value), 1, 1024)?;
-    }
     ports(context, &key("spines"), u64::from(p) + u64::from(spines))?;
     ports(context, &key("leaves"), u64::from(leaves) + u64::from(h))?;
     let groups =

@@ -8,14 +8,12 @@ use super::grid::Plan;
 use super::naming::Scheme;
 use crate::Graph;
 use crate::builder_input::BuilderInput;
-use crate::limits::{MAX_NODES, within};
 
 pub(crate) fn build(
     context: &BuilderInput<'_>,
     switches: u32,
     hosts_per_switch: u32,
 ) -> Result<Graph, SpecError> {
-    within(context, "topology.parking-lot.switches", u64::from(switches), 1, MAX_NODES)?;
     let plan = Plan {
         kind: "parking-lot",
         size_key: "switches",

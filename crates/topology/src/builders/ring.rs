@@ -6,14 +6,12 @@ use super::grid::Plan;
 use super::naming::Scheme;
 use crate::Graph;
 use crate::builder_input::BuilderInput;
-use crate::limits::{MAX_NODES, within};
 
 pub(crate) fn build(
     context: &BuilderInput<'_>,
     switches: u32,
     hosts_per_switch: u32,
 ) -> Result<Graph, SpecError> {
-    within(context, "topology.ring.switches", u64::from(switches), 3, MAX_NODES)?;
     let plan = Plan {
         kind: "ring",
         size_key: "switches",

@@ -4,12 +4,10 @@ use fabricsim_spec::SpecError;
 
 use crate::assemble::Assembler;
 use crate::builder_input::BuilderInput;
-use crate::limits::{MAX_PORTS, within};
 use crate::links::Classes;
 use crate::{Graph, Shape};
 
 pub(crate) fn build(context: &BuilderInput<'_>, hosts: u32) -> Result<Graph, SpecError> {
-    within(context, "topology.single-switch.hosts", u64::from(hosts), 1, MAX_PORTS)?;
     let parameters = context.parameters(Classes::Plain)?;
     let mut assembler = Assembler::new(1, hosts as usize, hosts as usize);
     let switch = assembler.switch("S0".to_owned(), vec![0], hosts as usize);

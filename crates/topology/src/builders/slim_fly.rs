@@ -10,18 +10,14 @@ use fabricsim_spec::{SlimFly, SpecError};
 use super::field::Field;
 use super::plug::{Cable, Direct, per_switch};
 use crate::builder_input::BuilderInput;
-use crate::limits::{links, nodes, ports, within};
+use crate::limits::{links, nodes, ports};
 use crate::links::Classes;
 use crate::{Graph, LinkClass};
 
 const KEY: &str = "topology.slim-fly.q";
 
-/// More switches than [`crate::MAX_NODES`] from here on.
-const MOST: u32 = 2828;
-
 pub(crate) fn build(context: &BuilderInput<'_>, spec: &SlimFly) -> Result<Graph, SpecError> {
     let q = spec.q;
-    within(context, KEY, q.into(), 3, MOST.into())?;
     let field = Field::new(q).ok_or_else(|| {
         let fits = |q: &u32| Field::new(*q).is_some();
         let below = (3..q).rev().find(fits).unwrap_or(3);
@@ -31,7 +27,6 @@ pub(crate) fn build(context: &BuilderInput<'_>, spec: &SlimFly) -> Result<Graph,
     })?;
     let degree = degree(q);
     let hosts_per_switch = spec.hosts_per_switch.unwrap_or(degree.div_ceil(2));
-    within(context, "topology.slim-fly.hosts_per_switch", hosts_per_switch.into(), 1, 1024)?;
     ports(context, KEY, u64::from(hosts_per_switch + degree))?;
     let switches = nodes(context, KEY, [2, q, q].into_iter(), hosts_per_switch, 0)?;
     let total = u64::from(switches) * (2 * u64::from(hosts_per_switch) + u64::from(degree)) / 2;

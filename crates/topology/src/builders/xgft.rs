@@ -29,11 +29,6 @@ pub(crate) fn build(
             format!("{} levels of parents do not fit {} of children", parents.len(), children.len());
         return Err(context.error(keys[1], message));
     }
-    for (key, numbers) in keys.iter().zip([children, parents]) {
-        if let Some(level) = numbers.iter().position(|&n| n == 0) {
-            return Err(context.error(key, format!("entry {level} is 0: each must be 1 or more")));
-        }
-    }
     if parents[0] != 1 {
         let message = format!("{} is not allowed as the first: a host has one link", parents[0]);
         return Err(context.error(keys[1], message));

@@ -9,9 +9,9 @@ use fabricsim_spec::{SpecError, Xpander};
 
 use super::plug::{Direct, is_connected, per_switch};
 use crate::builder_input::BuilderInput;
-use crate::limits::{links, nodes, ports, within};
+use crate::limits::{links, nodes, ports};
 use crate::links::Classes;
-use crate::{Graph, LinkClass, MAX_PORTS};
+use crate::{Graph, LinkClass};
 
 const KEY: &str = "topology.xpander.degree";
 
@@ -20,9 +20,6 @@ const ATTEMPTS: u64 = 100;
 
 pub(crate) fn build(context: &BuilderInput<'_>, spec: &Xpander) -> Result<Graph, SpecError> {
     let Xpander { degree, lift, hosts_per_switch, seed } = *spec;
-    within(context, KEY, degree.into(), 1, MAX_PORTS)?;
-    within(context, "topology.xpander.lift", lift.into(), 1, u64::from(u32::MAX))?;
-    within(context, "topology.xpander.hosts_per_switch", hosts_per_switch.into(), 1, 1024)?;
     ports(context, KEY, u64::from(hosts_per_switch) + u64::from(degree))?;
     let switches = nodes(context, KEY, [degree + 1, lift].into_iter(), hosts_per_switch, 0)?;
     let total = u64::from(switches) * (2 * u64::from(hosts_per_switch) + u64::from(degree)) / 2;

@@ -12,7 +12,9 @@ pub(crate) fn experiment(text: &str) -> Experiment {
 }
 
 pub(crate) fn try_graph(text: &str) -> Result<Graph, String> {
-    build(&experiment(text), Path::new("."), "test.toml").map_err(|error| error.to_string())
+    let experiment = experiment(text);
+    let checked = fabricsim_spec::check_ranges(&experiment, "test.toml");
+    checked.and_then(|()| build(&experiment, Path::new("."), "test.toml")).map_err(|error| error.to_string())
 }
 
 pub(crate) fn graph(text: &str) -> Graph {

@@ -88,7 +88,7 @@ fn what_is_wrong_is_named() {
         (
             MESH,
             "[links.hosts]\nlatency = \"2 s\"",
-            "links.hosts.latency: 2 s is not allowed: give at most 1 s",
+            "links.hosts.latency: 2 s is not allowed: a link takes at least 1 ps, and at most 1 s",
         ),
         (
             MESH,
