@@ -84,6 +84,10 @@ impl PKeys {
         if packet.hops == 0 && from.at_switch.inbound && !may_send(&from.at_switch.keys, key) {
             return Some(from.channels[0]);
         }
+        if packet.destination.group().is_some() {
+            // Each receiver of a copy checks it.
+            return None;
+        }
         let to = &self.ports[packet.destination.index()];
         let is_refused = to.switch == switch && to.at_switch.outbound && !accepts(&to.at_switch.keys, key);
         is_refused.then_some(to.channels[1])

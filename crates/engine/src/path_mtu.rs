@@ -31,18 +31,21 @@ impl<B: Observer> Engine<B> {
             let (number, _) = self.place_of(switch);
             &*self.partitions[number].context.routing
         });
+        // A group's tree may lead over any link.
+        let links = paths.graph.links.iter().filter_map(|link| link.parameters.mtu);
+        let groups = links.fold(paths.host_mtu, Bytes::min).0 as u32;
         for adapter in self.partitions.iter_mut().flat_map(|partition| &mut partition.adapters) {
-            adapter.set_path_mtus(&mtus[adapter.id().index()]);
+            adapter.set_path_mtus(&mtus[adapter.id().index()], groups);
         }
         self.paths = Some(paths);
     }
 }
 
 impl Adapter {
-    fn set_path_mtus(&mut self, mtus: &[u32]) {
+    fn set_path_mtus(&mut self, mtus: &[u32], groups: u32) {
         match &mut self.protocol {
-            Protocol::Datagram(endpoint) => endpoint.set_path_mtus(mtus),
-            Protocol::Ordering(endpoint) => endpoint.set_path_mtus(mtus),
+            Protocol::Datagram(endpoint) => endpoint.set_path_mtus(mtus, groups),
+            Protocol::Ordering(endpoint) => endpoint.set_path_mtus(mtus, groups),
         }
     }
 }

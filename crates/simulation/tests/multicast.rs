@@ -268,6 +268,15 @@ fn every_kind_of_switch_replicates() {
             ("switch.sl2vl", "[0, 9]"),
         ],
         &[("switch.arbiter", "\"age-based\"")],
+        &[("links.dimension.y.mtu", "\"128 B\"")],
+        &[
+            (
+                "partitions",
+                r#"[{ name = "p", key = 1, members = ["H(*,0).*"], limited = ["H(*,1).*", "H(*,2).*"] }]"#,
+            ),
+            ("traffic.0.partition", "\"p\""),
+            ("switch.partition_enforcement", "\"both\""),
+        ],
         &[("faults.plan", FAULTS)],
         &[("faults.plan", FAULTS), ("faults.reroute_after", "\"1 us\"")],
         &[("faults.plan", FAULTS), ("faults.waiting", "\"hold\""), ("faults.reroute_after", "\"1 us\"")],

@@ -23,8 +23,8 @@ impl DatagramEndpoint {
     }
 
     /// Sets the largest packets by destination.
-    pub(crate) fn set_path_mtus(&mut self, paths: &[u32]) {
-        self.mtus.set_paths(paths);
+    pub(crate) fn set_path_mtus(&mut self, paths: &[u32], groups: u32) {
+        self.mtus.set_paths(paths, groups);
     }
 
     /// Messages being sent.

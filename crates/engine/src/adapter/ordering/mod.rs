@@ -170,8 +170,8 @@ impl OrderingEndpoint {
     }
 
     /// Sets the largest packets by destination.
-    pub(crate) fn set_path_mtus(&mut self, paths: &[u32]) {
-        self.mtus.set_paths(paths);
+    pub(crate) fn set_path_mtus(&mut self, paths: &[u32], groups: u32) {
+        self.mtus.set_paths(paths, groups);
     }
 
     /// Responses being sent.
