@@ -6,7 +6,7 @@ use fabricsim_engine::Engine;
 use fabricsim_model::Observer;
 use fabricsim_units::{LinkId, Time};
 
-/// Links whose flow-control packets are lost, and what becomes of them.
+/// Links whose flow-control packets are lost, and the outcome.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Watchdogs {
     /// Time for which a link is trained.

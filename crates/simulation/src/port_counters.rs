@@ -78,7 +78,7 @@ pub(crate) fn table(
             let (downs, vl15_dropped) = (downs[id.index()], vl15_dropped(end));
             let recoveries = recoveries.get(&id).copied().unwrap_or(0);
             let counters =
-                Port { recoveries, sent, received, waited, downs, vl15_dropped, ..Port::default() };
+                Port { sent, received, waited, downs, vl15_dropped, recoveries, ..Port::default() };
             ports.push((place(end), Port { ..named(graph, identity.as_deref(), end, counters) }));
         }
     }

@@ -1,4 +1,4 @@
-//! Links with an MTU of their own: sources cut messages at the least of their path, and switches discard what exceeds it.
+//! Links with an MTU of their own: sources cut messages at the smallest of their path, and switches discard what exceeds it.
 
 mod common;
 
@@ -178,9 +178,7 @@ fn hosts_learn_the_paths_of_a_subnet_manager() {
 
 #[test]
 fn what_links_do_not_carry_is_refused_where_it_cannot_be_cut() {
-    let message = |set: &[(&str, &str)]| {
-        try_prepare(LINE, set).err().map(|error| error.to_string()).unwrap_or_default()
-    };
+    let message = |set: &[(&str, &str)]| try_prepare(LINE, set).err().unwrap_or_default();
     let small = ("links.dimension.x.mtu", "\"16 B\"");
     let answers = ("transport", r#"{ mode = "ordered", answer = "20 B" }"#);
     let found = message(&[small, answers]);

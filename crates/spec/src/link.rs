@@ -124,7 +124,7 @@ pub struct LinkParameters {
     #[schemars(range(min = 0.0, max = 0.001), extend("x-unit" = "1"))]
     pub bit_error_rate: f64,
     /// Largest packet, in each direction, from 1 B to 1 MiB (InfiniBand: `PortInfo.NeighborMTU`). By default `host.mtu`, or more. Sources cut messages
-    /// at the least of their path.
+    /// at the smallest of their path.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("x-minimum" = "1 B", "x-maximum" = "1 MiB"))]
     pub mtu: Option<Bytes>,

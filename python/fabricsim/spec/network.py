@@ -61,7 +61,7 @@ class LinkParameters:
     """
     mtu: str | None = None
     """Largest packet, in each direction, from 1 B to 1 MiB (InfiniBand: `PortInfo.NeighborMTU`). By default
-    `host.mtu`, or more. Sources cut messages at the least of their path. Range: from 1 B to 1 MiB.
+    `host.mtu`, or more. Sources cut messages at the smallest of their path. Range: from 1 B to 1 MiB.
     """
 
 

@@ -73,7 +73,7 @@ impl Endpoint for OrderingEndpoint {
         let id = self.source.in_turn(turn - 1);
         let (destination, number) = self.source.peek(id)?;
         let outgoing = self.outgoing[usize::from(id.0)].as_ref()?;
-        let bytes = self.bytes(outgoing, number);
+        let bytes = outgoing.bytes(number);
         Some(Candidate { destination, bytes, stream: Some(outgoing.message.stream) })
     }
 
@@ -191,7 +191,7 @@ impl OrderingEndpoint {
     fn send_request(&mut self, id: StreamId, now: Time) -> Option<OutgoingPacket> {
         let (_, number) = self.source.peek(id)?;
         let outgoing = self.outgoing[usize::from(id.0)]?;
-        let (message, bytes) = (outgoing.message, self.bytes(&outgoing, number));
+        let (message, bytes) = (outgoing.message, outgoing.bytes(number));
         let request = self.source.send(id, now)?;
         let last = number + 1 == outgoing.packets;
         if last && self.rules.modes[usize::from(message.stream)] != Mode::SourceOrdered {

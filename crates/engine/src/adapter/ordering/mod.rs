@@ -64,6 +64,14 @@ struct UnfinishedMessage {
     mtu: u32,
 }
 
+impl UnfinishedMessage {
+    /// Size of a packet.
+    fn bytes(&self, number: u32) -> u32 {
+        let mtu = u64::from(self.mtu);
+        (self.message.bytes - u64::from(number) * mtu).min(mtu) as u32
+    }
+}
+
 /// An operation in target memory.
 #[derive(Clone, Copy, Debug)]
 struct Execution {
@@ -177,12 +185,6 @@ impl OrderingEndpoint {
     /// Responses being sent.
     pub(crate) fn responses(&self) -> usize {
         usize::from(self.responding)
-    }
-
-    /// Size of a packet of a message.
-    fn bytes(&self, outgoing: &UnfinishedMessage, number: u32) -> u32 {
-        let mtu = u64::from(outgoing.mtu);
-        (outgoing.message.bytes - u64::from(number) * mtu).min(mtu) as u32
     }
 
     /// A message no longer counts among those being sent.
