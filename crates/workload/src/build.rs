@@ -88,7 +88,7 @@ pub struct SilentSource {
 }
 
 /// Builds the sources of `experiment` on `hosts`; `file` is the experiment's name in errors. An experiment without
-/// traffic gives sources without streams.
+/// traffic gives sources without streams. Its values are in their ranges ([`fabricsim_spec::check_ranges`]).
 pub fn build(experiment: &Experiment, hosts: &Hosts, file: &str) -> Result<Workload, WorkloadError> {
     let general = |key: &str, problem| WorkloadError { file: file.to_owned(), key: key.to_owned(), problem };
     consistent(hosts).map_err(|why| general("topology", Problem::Hosts(why)))?;
@@ -308,9 +308,6 @@ impl Builder<'_> {
     }
 
     fn check_span(&self) -> Result<(), WorkloadError> {
-        if self.traffic.messages == Some(0) {
-            return Err(self.place.range("messages", &0, "at least 1"));
-        }
         match self.traffic.stop {
             Some(stop) if stop <= self.traffic.start => {
                 Err(self.place.range("stop", &stop, "later than `start`"))
@@ -399,9 +396,7 @@ message = '64 B'
     #[test]
     fn spans_are_checked() {
         let message = |rest: &str| refused(&hosts(4), &format!("pattern = 'uniform'\nload = 0.1\n{rest}"));
-        assert!(
-            message("messages = 0").contains("traffic.0.messages: 0 is out of range: it must be at least 1")
-        );
+        assert!(message("messages = 0").contains("traffic.0.messages: 0 is not allowed: give"));
         let error = message("start = '1 us'\nstop = '1 us'");
         assert!(
             error.contains("traffic.0.stop: 1 us is out of range: it must be later than `start`"),
