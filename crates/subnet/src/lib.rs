@@ -7,6 +7,7 @@ mod engines;
 mod error;
 mod fabric;
 mod guid;
+mod guids;
 mod lids;
 mod options_file;
 mod read;
