@@ -90,6 +90,7 @@ pub struct AllToAll {
     #[serde(default)]
     pub algorithm: AllToAllAlgorithm,
     /// Size of the block for each other rank.
+    #[schemars(extend("x-minimum" = "1 B", "x-maximum" = "256 TiB"))]
     pub message: Bytes,
 }
 
@@ -115,6 +116,7 @@ pub struct AllReduce {
     #[serde(default)]
     pub algorithm: AllReduceAlgorithm,
     /// Size of the vector.
+    #[schemars(extend("x-minimum" = "1 B", "x-maximum" = "256 TiB"))]
     pub message: Bytes,
 }
 
@@ -141,6 +143,7 @@ pub struct AllGather {
     #[serde(default)]
     pub algorithm: AllGatherAlgorithm,
     /// Size of each rank's block.
+    #[schemars(extend("x-minimum" = "1 B", "x-maximum" = "256 TiB"))]
     pub message: Bytes,
 }
 
@@ -164,6 +167,7 @@ pub struct Broadcast {
     #[schemars(extend("x-unit" = "1"))]
     pub root: u32,
     /// Its size.
+    #[schemars(extend("x-minimum" = "1 B", "x-maximum" = "256 TiB"))]
     pub message: Bytes,
 }
 
@@ -172,6 +176,7 @@ pub struct Broadcast {
 #[serde(deny_unknown_fields, default)]
 pub struct Barrier {
     /// Size of a message.
+    #[schemars(extend("x-minimum" = "1 B", "x-maximum" = "256 TiB"))]
     pub message: Bytes,
 }
 
@@ -190,6 +195,7 @@ pub struct Fft {
     pub elements: u64,
     /// Size of an element (a complex number of double precision has 16 B).
     #[serde(default = "complex")]
+    #[schemars(extend("x-minimum" = "1 B", "x-maximum" = "256 TiB"))]
     pub element_size: Bytes,
     /// Algorithm of each transpose.
     #[serde(default)]
@@ -214,6 +220,7 @@ pub struct NeighbourExchange {
     #[serde(default = "yes")]
     pub periodic: bool,
     /// Size of the message to each neighbour.
+    #[schemars(extend("x-minimum" = "1 B", "x-maximum" = "256 TiB"))]
     pub message: Bytes,
     /// Time that a rank computes after each exchange.
     #[serde(default)]

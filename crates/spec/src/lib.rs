@@ -9,6 +9,7 @@ mod age;
 mod allowed;
 mod capture;
 mod cct;
+mod ccti;
 mod check;
 mod congestion;
 mod error;
@@ -40,11 +41,11 @@ mod wording;
 pub use age::{Age, AgePhase, Bias, RrSelect};
 pub use capture::Capture;
 pub use cct::{Cct, ExponentialCct, LinearCct, MOST_ENTRIES, QuadraticCct};
+pub use ccti::{CctEntry, CctiTimer, LARGEST_MULTIPLIER};
 pub use check::{check, check_ranges, warnings};
 pub use congestion::{
-    CctEntry, CctiTimer, CongestionAlgorithm, CongestionControl, ControlPer, Dcqcn, DelayRelativeTo,
-    InfiniBandCongestion, LARGEST_MULTIPLIER, MarkingRateCounts, Notification, NotifyBy, PortCongestion,
-    ThresholdOn, TimerStart, VictimMask,
+    CongestionAlgorithm, CongestionControl, ControlPer, Dcqcn, DelayRelativeTo, InfiniBandCongestion,
+    MarkingRateCounts, Notification, NotifyBy, PortCongestion, ThresholdOn, TimerStart, VictimMask,
 };
 pub use error::SpecError;
 pub use experiment::Experiment;

@@ -43,6 +43,7 @@ pub struct Traffic {
     /// For `bernoulli`: the time slot in which a message is created or not; by default the time of the message's
     /// mean size on the source's link.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("x-exclusiveMinimum" = "0 s"))]
     pub slot: Option<Time>,
     /// For `on-off`: mean length of a burst (exponential).
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -198,7 +199,7 @@ pub enum Injection {
 #[serde(untagged)]
 pub enum MessageSize {
     /// Always the same.
-    Fixed(Bytes),
+    Fixed(#[schemars(extend("x-minimum" = "1 B", "x-maximum" = "256 TiB"))] Bytes),
     /// Drawn for every message.
     Drawn(SizeDistribution),
 }
@@ -229,9 +230,11 @@ impl<'de> Deserialize<'de> for MessageSize {
 pub enum SizeDistribution {
     /// Every size from `min` to `max` with equal probability.
     Uniform {
-        /// Smallest size, at least 1 B.
+        /// Smallest size.
+        #[schemars(extend("x-minimum" = "1 B", "x-maximum" = "256 TiB"))]
         min: Bytes,
         /// Largest size.
+        #[schemars(extend("x-minimum" = "1 B", "x-maximum" = "256 TiB"))]
         max: Bytes,
     },
     /// One of a list, by weight.
@@ -239,8 +242,10 @@ pub enum SizeDistribution {
     /// Exponential, rounded up to a byte, cut at `max`.
     Exponential {
         /// Mean before cutting.
+        #[schemars(extend("x-minimum" = "1 B", "x-maximum" = "256 TiB"))]
         mean: Bytes,
         /// Largest size.
+        #[schemars(extend("x-minimum" = "1 B", "x-maximum" = "256 TiB"))]
         max: Bytes,
     },
 }
@@ -250,6 +255,7 @@ pub enum SizeDistribution {
 #[serde(deny_unknown_fields)]
 pub struct WeightedSize {
     /// The size.
+    #[schemars(extend("x-minimum" = "1 B", "x-maximum" = "256 TiB"))]
     pub size: Bytes,
     /// Its weight, relative to the others.
     #[schemars(range(min = 0.0), extend("x-unit" = "1"))]

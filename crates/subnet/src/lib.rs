@@ -7,6 +7,7 @@ mod engines;
 mod error;
 mod fabric;
 mod guid;
+mod guids;
 mod lids;
 pub mod multicast;
 mod options_file;

@@ -16,7 +16,7 @@ use crate::select::Selector;
 use crate::size::Sizes;
 use crate::source::Source;
 use crate::stream::{Entry, MessageStream};
-use crate::{Hosts, Problem, WorkloadError};
+use crate::{Hosts, Problem, SilentSource, StreamInfo, StreamKind, WorkloadError};
 
 /// The traffic of an experiment, ready to run.
 #[derive(Clone, Debug)]
@@ -36,64 +36,8 @@ pub struct Workload {
     pub groups: Vec<MulticastGroup>,
 }
 
-/// Description of a stream for tables.
-#[derive(Clone, Debug, PartialEq)]
-pub struct StreamInfo {
-    /// Its name: that of the entry, or of its pattern where it has none; of the responses to it "<name> response"; that of
-    /// the job.
-    pub name: String,
-    /// Kind of the stream.
-    pub kind: StreamKind,
-    /// Hosts that send; of responses those that may have to.
-    pub sources: usize,
-    /// Exact mean size of a message, in bytes; NaN for jobs, whose messages are of many sizes.
-    pub mean_bytes: f64,
-    /// Service class of its packets.
-    pub service_class: u8,
-    /// Ordering of its packets.
-    pub ordering: OrderingMode,
-    /// Number of the partition of its packets; none for the default partition.
-    pub partition: Option<u16>,
-    /// True if its packets are for a multicast group.
-    pub is_multicast: bool,
-}
-
-/// Kind of a stream.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum StreamKind {
-    /// An entry of the traffic list whose messages are not answered.
-    Traffic,
-    /// An entry whose messages are answered.
-    Request,
-    /// The answers to the messages of an entry.
-    Response,
-    /// The messages of a job.
-    Job,
-}
-
-impl StreamKind {
-    /// Returns the kind in one word, for tables.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Traffic => "traffic",
-            Self::Request => "request",
-            Self::Response => "response",
-            Self::Job => "job",
-        }
-    }
-}
-
-/// A host that an entry names as a source and that sends nothing.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct SilentSource {
-    /// Entry of the traffic list.
-    pub stream: u16,
-    /// The host.
-    pub host: HostId,
-}
-
 /// Builds the sources of `experiment` on `hosts`; `file` is the experiment's name in errors. An experiment without
-/// traffic gives sources without streams.
+/// traffic gives sources without streams. Its values are in their ranges ([`fabricsim_spec::check_ranges`]).
 pub fn build(experiment: &Experiment, hosts: &Hosts, file: &str) -> Result<Workload, WorkloadError> {
     let general = |key: &str, problem| WorkloadError { file: file.to_owned(), key: key.to_owned(), problem };
     consistent(hosts).map_err(|why| general("topology", Problem::Hosts(why)))?;
@@ -319,9 +263,6 @@ impl Builder<'_> {
     }
 
     fn check_span(&self) -> Result<(), WorkloadError> {
-        if self.traffic.messages == Some(0) {
-            return Err(self.place.range("messages", &0, "at least 1"));
-        }
         match self.traffic.stop {
             Some(stop) if stop <= self.traffic.start => {
                 Err(self.place.range("stop", &stop, "later than `start`"))
@@ -411,9 +352,7 @@ message = '64 B'
     #[test]
     fn spans_are_checked() {
         let message = |rest: &str| refused(&hosts(4), &format!("pattern = 'uniform'\nload = 0.1\n{rest}"));
-        assert!(
-            message("messages = 0").contains("traffic.0.messages: 0 is out of range: it must be at least 1")
-        );
+        assert!(message("messages = 0").contains("traffic.0.messages: 0 is not allowed: give"));
         let error = message("start = '1 us'\nstop = '1 us'");
         assert!(
             error.contains("traffic.0.stop: 1 us is out of range: it must be later than `start`"),

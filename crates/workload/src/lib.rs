@@ -27,12 +27,13 @@ mod select;
 mod size;
 mod source;
 mod stream;
+mod stream_info;
 #[cfg(test)]
 mod testing;
 
 use fabricsim_units::{HostId, Rate, Time};
 
-pub use build::{SilentSource, StreamInfo, StreamKind, Workload, build};
+pub use build::{Workload, build};
 pub use closed::{Arrival, Event};
 pub use demand::Demand;
 pub use error::{Problem, WorkloadError};
@@ -42,6 +43,7 @@ pub use partitions::Partitions;
 pub use programs::{After, Program, Step};
 pub use select::{matches, select};
 pub use source::Source;
+pub use stream_info::{SilentSource, StreamInfo, StreamKind};
 
 /// Facts about the hosts that a workload uses.
 #[derive(Clone, Debug)]

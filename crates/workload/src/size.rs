@@ -2,14 +2,9 @@
 
 use fabricsim_model::Random;
 use fabricsim_spec::{MessageSize, SizeDistribution, WeightedSize};
-use fabricsim_units::Bytes;
 
 use crate::error::ErrorLocation;
 use crate::{Problem, WorkloadError};
-
-/// Largest message, in bytes: 256 TiB. Far beyond use, and small enough that sums of sizes do not overflow.
-const LARGEST: u64 = 1 << 48;
-const SIZE_RANGE: &str = "from 1 B to 256 TiB";
 
 /// A distribution of sizes, checked.
 #[derive(Clone, Debug, PartialEq)]
@@ -40,45 +35,24 @@ impl Sizes {
         place: &ErrorLocation,
         under: &str,
     ) -> Result<Self, WorkloadError> {
-        let size = |bytes: Bytes, key: &str| match bytes.get() {
-            size @ 1..=LARGEST => Ok(size),
-            _ => Err(place.range(&format!("{under}{key}"), &bytes, SIZE_RANGE)),
-        };
         match message {
-            MessageSize::Fixed(bytes) => Ok(Self::Fixed(size(*bytes, "message")?)),
+            MessageSize::Fixed(bytes) => Ok(Self::Fixed(bytes.get())),
             MessageSize::Drawn(SizeDistribution::Uniform { min, max }) => {
-                let (low, high) = (size(*min, "message.uniform.min")?, size(*max, "message.uniform.max")?);
+                let (low, high) = (min.get(), max.get());
                 if low > high {
                     return Err(place.range(&format!("{under}message.uniform.min"), &min, "at most `max`"));
                 }
                 Ok(Self::Uniform { min: low, span: high - low + 1 })
             }
             MessageSize::Drawn(SizeDistribution::Exponential { mean, max }) => {
-                let mean = size(*mean, "message.exponential.mean")? as f64;
-                Ok(Self::Exponential { mean, max: size(*max, "message.exponential.max")? })
+                Ok(Self::Exponential { mean: mean.get() as f64, max: max.get() })
             }
-            MessageSize::Drawn(SizeDistribution::Choice(choices)) => {
-                let sizes = choices
-                    .iter()
-                    .enumerate()
-                    .map(|(i, c)| size(c.size, &format!("message.choice.{i}.size")));
-                Self::choice(sizes.collect::<Result<_, _>>()?, choices, place, under)
-            }
+            MessageSize::Drawn(SizeDistribution::Choice(choices)) => Self::choice(choices, place, under),
         }
     }
 
-    fn choice(
-        sizes: Vec<u64>,
-        choices: &[WeightedSize],
-        place: &ErrorLocation,
-        under: &str,
-    ) -> Result<Self, WorkloadError> {
-        for (i, choice) in choices.iter().enumerate() {
-            if !(choice.weight.is_finite() && choice.weight >= 0.0) {
-                let key = format!("{under}message.choice.{i}.weight");
-                return Err(place.range(&key, &choice.weight, "a number that is not negative"));
-            }
-        }
+    fn choice(choices: &[WeightedSize], place: &ErrorLocation, under: &str) -> Result<Self, WorkloadError> {
+        let sizes: Vec<u64> = choices.iter().map(|choice| choice.size.get()).collect();
         let total: f64 = choices.iter().map(|c| c.weight).sum();
         if !(total.is_finite() && total > 0.0) {
             let with = "choice";
@@ -143,6 +117,8 @@ impl Sizes {
 
 #[cfg(test)]
 mod tests {
+    use fabricsim_units::Bytes;
+
     use super::*;
 
     const PLACE: ErrorLocation = ErrorLocation { file: "f.toml", list: "traffic", entry: 3 };
@@ -211,23 +187,39 @@ mod tests {
     }
 
     #[test]
+    fn sizes_and_weights_outside_their_ranges_are_named() {
+        let message = |size: &str| {
+            let entry = format!("pattern = 'uniform'\nmessage = {size}");
+            crate::testing::refused(&crate::testing::hosts(2), &entry)
+        };
+        for (size, expected) in [
+            ("'0 B'", "message: 0 B is not allowed: give a size from 1 B to 256 TiB"),
+            ("{ uniform = { min = '0 B', max = '8 B' } }", "message.uniform.min: 0 B"),
+            ("{ exponential = { mean = '0 B', max = '8 B' } }", "message.exponential.mean: 0 B"),
+            ("{ exponential = { mean = '8 B', max = '257 TiB' } }", "message.exponential.max: 263168 GiB"),
+            (
+                "{ choice = [{ size = '8 B', weight = 1.0 }, { size = '8 B', weight = nan }] }",
+                "message.choice.1.weight: ",
+            ),
+            (
+                "{ choice = [{ size = '8 B', weight = 1.0 }, { size = '0 B', weight = 1.0 }] }",
+                "message.choice.1.size: 0 B",
+            ),
+        ] {
+            let error = message(size);
+            assert!(error.contains(&format!("test.toml: traffic.0.{expected}")), "{error}");
+        }
+    }
+
+    #[test]
     fn misuse_is_named() {
         let message = |m: &MessageSize| Sizes::new(m, &PLACE, "").unwrap_err().to_string();
         assert_eq!(
-            message(&MessageSize::Fixed(Bytes(0))),
-            "f.toml: traffic.3.message: 0 B is out of range: it must be from 1 B to 256 TiB"
+            message(&uniform(9, 8)),
+            "f.toml: traffic.3.message.uniform.min: 9 B is out of range: it must be at most `max`"
         );
-        assert!(
-            message(&uniform(9, 8))
-                .contains("traffic.3.message.uniform.min: 9 B is out of range: it must be at")
-        );
-        assert!(message(&uniform(0, 8)).contains("message.uniform.min: 0 B"));
-        assert!(message(&exponential(0, 8)).contains("message.exponential.mean: 0 B"));
-        assert!(message(&exponential(8, u64::MAX)).contains("message.exponential.max"));
         assert!(message(&choice(&[])).contains("message.choice: `choice` needs it"));
         assert!(message(&choice(&[(8, 0.0)])).contains("message.choice: `choice` needs it"));
-        assert!(message(&choice(&[(8, 1.0), (8, f64::NAN)])).contains("message.choice.1.weight: NaN"));
-        assert!(message(&choice(&[(8, 1.0), (0, 1.0)])).contains("message.choice.1.size: 0 B"));
         assert!(message(&choice(&[(8, f64::MAX), (8, f64::MAX)])).contains("whose sum is a number"));
     }
 }

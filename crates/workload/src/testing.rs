@@ -1,6 +1,6 @@
 //! Shared test code of this crate.
 
-use fabricsim_spec::Experiment;
+use fabricsim_spec::{Experiment, check_ranges};
 use fabricsim_units::{Rate, Time};
 
 use crate::{HostGrid, Hosts, Message, Source, Workload, build};
@@ -60,7 +60,13 @@ pub(crate) fn build_all(hosts: &Hosts, traffic: &str) -> Workload {
 
 /// The error message for an entry.
 pub(crate) fn refused(hosts: &Hosts, rest: &str) -> String {
-    build(&experiment(&entry(rest)), hosts, "test.toml").err().unwrap_or_else(|| panic!("{rest}")).to_string()
+    let experiment = experiment(&entry(rest));
+    match check_ranges(&experiment, "test.toml") {
+        Ok(()) => {
+            build(&experiment, hosts, "test.toml").err().unwrap_or_else(|| panic!("{rest}")).to_string()
+        }
+        Err(error) => error.to_string(),
+    }
 }
 
 /// Hosts that the entry silences.

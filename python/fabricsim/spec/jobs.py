@@ -62,7 +62,7 @@ class AllToAll:
 
     kind: ClassVar[str] = "all-to-all"
     message: str
-    """Size of the block for each other rank."""
+    """Size of the block for each other rank. Range: from 1 B to 256 TiB."""
     algorithm: AllToAllAlgorithm | None = None
     """Algorithm. Default: "pairwise"."""
 
@@ -88,7 +88,7 @@ class AllReduce:
 
     kind: ClassVar[str] = "all-reduce"
     message: str
-    """Size of the vector."""
+    """Size of the vector. Range: from 1 B to 256 TiB."""
     algorithm: AllReduceAlgorithm | None = None
     """Algorithm. Default: "recursive-doubling"."""
 
@@ -110,7 +110,7 @@ class AllGather:
 
     kind: ClassVar[str] = "all-gather"
     message: str
-    """Size of each rank's block."""
+    """Size of each rank's block. Range: from 1 B to 256 TiB."""
     algorithm: AllGatherAlgorithm | None = None
     """Algorithm. Default: "ring"."""
 
@@ -121,7 +121,7 @@ class Broadcast:
 
     kind: ClassVar[str] = "broadcast"
     message: str
-    """Its size."""
+    """Its size. Range: from 1 B to 256 TiB."""
     root: int | None = None
     """The rank that has it. Range: at least 0. Default: 0."""
 
@@ -132,7 +132,7 @@ class Barrier:
 
     kind: ClassVar[str] = "barrier"
     message: str | None = None
-    """Size of a message. Default: "8 B"."""
+    """Size of a message. Range: from 1 B to 256 TiB. Default: "8 B"."""
 
 
 @dataclass(frozen=True)
@@ -143,7 +143,9 @@ class Fft:
     elements: int
     """Elements of the whole vector, n. Range: at least 1. Unit: elements."""
     element_size: str | None = None
-    """Size of an element (a complex number of double precision has 16 B). Default: "16 B"."""
+    """Size of an element (a complex number of double precision has 16 B). Range: from 1 B to 256 TiB.
+    Default: "16 B".
+    """
     algorithm: AllToAllAlgorithm | None = None
     """Algorithm of each transpose. Default: "pairwise"."""
     compute: str | None = None
@@ -160,7 +162,7 @@ class NeighbourExchange:
     least 1. Unit: ranks.
     """
     message: str
-    """Size of the message to each neighbour."""
+    """Size of the message to each neighbour. Range: from 1 B to 256 TiB."""
     periodic: bool | None = None
     """True if the ranks at opposite ends of a dimension have each other as neighbours. Default: true."""
     compute: str | None = None

@@ -187,7 +187,7 @@ class Traffic:
     """Offered load of each source as a rate."""
     slot: str | None = None
     """For `bernoulli`: the time slot in which a message is created or not; by default the time of the
-    message's mean size on the source's link.
+    message's mean size on the source's link. Range: above 0.
     """
     on: str | None = None
     """For `on-off`: mean length of a burst (exponential)."""

@@ -1,5 +1,7 @@
 //! A source endpoint: streams, connection identifiers, and the selection of the next packet.
 
+mod answers;
+
 use fabricsim_units::{HostId, Time};
 
 use super::identifiers::Identifiers;
@@ -8,8 +10,7 @@ use super::options::Close;
 use super::outbox::{SourceOutbox, StreamId};
 use super::stream::{Mode, SELECTIVE_WINDOW, SYNCHRONIZED_WINDOW, SourceStream};
 use super::tally::Tally;
-use super::window::State;
-use super::{Cid, Header, Kind, OptionError, Reason, Seq, SequenceSpace, SourceOptions, Transfer};
+use super::{Cid, Header, Kind, OptionError, Seq, SequenceSpace, SourceOptions, Transfer};
 
 /// Counters of a source endpoint.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -279,81 +280,6 @@ impl<P: Copy> Source<P> {
         answer
             && stream
                 .is_some_and(|stream| stream.open && stream.destination == from && stream.expects(header))
-    }
-
-    /// An ACK for one packet.
-    #[inline]
-    fn single(&mut self, id: StreamId, header: &Header, out: &mut impl SourceOutbox<P>) {
-        let stream = &mut self.streams[usize::from(id.0)];
-        let Some(position) = stream.window.position(header.seq, self.space) else { return };
-        if let Some(payload) = stream.acknowledge(position, &self.options) {
-            out.acknowledged(id, payload, header.result());
-        }
-        if self.options.mutated(Mutation::CloseOnLastAck) && position + 1 == stream.window.len() {
-            stream.window.clear(self.space);
-            (stream.copies, stream.waiting, stream.permits, stream.acknowledged) = (0, 0, 0, 0);
-        }
-    }
-
-    /// An ACK with a bitmap.
-    fn selective(&mut self, id: StreamId, header: &Header, out: &mut impl SourceOutbox<P>) {
-        let stream = &mut self.streams[usize::from(id.0)];
-        let base = self.space.distance(stream.window.base, header.seq);
-        // Answers overtake one another: one that is behind the window reports packets after its SEQ, too.
-        let behind = self.space.precedes(header.seq, stream.window.base);
-        let skip = if behind { self.space.distance(header.seq, stream.window.base) } else { 0 };
-        if !behind && base > stream.window.sent {
-            return;
-        }
-        for position in 0..stream.window.sent {
-            let arrived = if behind {
-                let bit = u32::from(skip) + u32::from(position);
-                header.bitmap().checked_shr(bit).unwrap_or(0) & 1 == 1
-            } else if position < base {
-                true
-            } else {
-                header.bitmap().checked_shr(u32::from(position - base)).unwrap_or(0) & 1 == 1
-            };
-            if arrived && let Some(payload) = stream.acknowledge(position, &self.options) {
-                out.acknowledged(id, payload, 0);
-            }
-        }
-    }
-
-    /// Go-back-N: an ACK reports that all before SEQ is visible; a NACK requests the packets from SEQ on.
-    fn cumulative(&mut self, id: StreamId, header: &Header, out: &mut impl SourceOutbox<P>) {
-        let stream = &mut self.streams[usize::from(id.0)];
-        let position = self.space.distance(stream.window.base, header.seq);
-        if position > stream.window.len() {
-            return;
-        }
-        if header.kind == Kind::Nack {
-            stream.halted |= header.reason == Reason::NoConnection && !stream.connected;
-            return stream.go_back(position);
-        }
-        for before in 0..position {
-            // An answer to a copy from before going back may report packets that count as not sent since.
-            if stream.window.get(before).state == State::Unsent {
-                stream.window.get_mut(before).state = State::Flying;
-            }
-            if let Some(payload) = stream.acknowledge(before, &self.options) {
-                out.acknowledged(id, payload, 0);
-            }
-        }
-        stream.window.sent = stream.window.sent.max(position);
-    }
-
-    fn reject(&mut self, id: StreamId, header: &Header) {
-        match header.reason {
-            Reason::NoConnection => self.counters.no_connection.count(),
-            Reason::BufferFull => self.counters.buffer_full.count(),
-            Reason::NoReplay => self.counters.no_replay.count(),
-            Reason::None | Reason::Held | Reason::OutOfSequence => {}
-        }
-        let stream = &mut self.streams[usize::from(id.0)];
-        if let Some(position) = stream.window.position(header.seq, self.space) {
-            stream.reject(position, header.reason, &self.options);
-        }
     }
 
     /// Closes the connection of a stream that has nothing outstanding, and the stream if it has ended.

@@ -148,13 +148,12 @@ impl InjectionInput<'_> {
                 (rate.bits_per_second() as f64 / link, rate.bits_per_second() as f64, "rate")
             }
         };
-        if load > 0.0 && load <= LARGEST_LOAD {
-            return Ok(Some(Demand { load, bits_per_second, key }));
+        match self.traffic.rate {
+            Some(rate) if load > LARGEST_LOAD => {
+                Err(self.place.range("rate", &rate, "at most 10 times the rate of the source's link"))
+            }
+            _ => Ok(Some(Demand { load, bits_per_second, key })),
         }
-        Err(match self.traffic.rate {
-            Some(rate) => self.place.range("rate", &rate, "at most 10 times the rate of the source's link"),
-            None => self.place.range("load", &load, "a number above 0 and at most 10"),
-        })
     }
 
     fn needed_demand(&self) -> Result<Demand, WorkloadError> {

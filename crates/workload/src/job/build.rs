@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use fabricsim_spec::{Experiment, Job as Spec, Placement, name};
+use fabricsim_spec::{Experiment, Job as Spec, name};
 
 use super::{Job, JobInfo, NO_RANK, placement};
 use crate::error::ErrorLocation;
@@ -44,7 +44,6 @@ fn job(
     selector: &Selector<'_>,
     (all, stream): (usize, usize),
 ) -> Result<Job, WorkloadError> {
-    check(spec, &place)?;
     let number = place.entry as u16;
     let hosts = selector.select(&spec.hosts, &place.key("hosts"))?.hosts;
     let ranks = spec.ranks.unwrap_or(hosts.len() as u32);
@@ -82,16 +81,4 @@ fn job(
         outstanding: spec.outstanding as usize,
         step_delay: spec.step_delay,
     })
-}
-
-fn check(spec: &Spec, place: &ErrorLocation<'_>) -> Result<(), WorkloadError> {
-    for (key, value) in [("iterations", spec.iterations), ("outstanding", spec.outstanding)] {
-        if value == 0 {
-            return Err(place.range(key, &value, "at least 1"));
-        }
-    }
-    if spec.placement == Placement::Strided(0) {
-        return Err(place.range("placement.strided", &0, "at least 1"));
-    }
-    Ok(())
 }

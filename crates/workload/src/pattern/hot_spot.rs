@@ -58,9 +58,6 @@ impl HotSpots {
 pub(super) fn plan(context: &PatternInput, hot_spot: &HotSpot) -> Result<Plan, WorkloadError> {
     const KEY: &str = "pattern.hot-spot";
     let fraction = hot_spot.fraction;
-    if !(0.0..=1.0).contains(&fraction) {
-        return Err(context.place.range(&format!("{KEY}.fraction"), &fraction, "a number from 0 to 1"));
-    }
     let hot = context.selector.select(&hot_spot.hosts, &context.place.key(&format!("{KEY}.hosts")))?;
     let hot = HostSet::new(hot.hosts, context.hosts.names.len());
     let rest = destinations(context)?;

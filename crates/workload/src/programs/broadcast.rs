@@ -20,7 +20,7 @@ impl Binomial {
             let problem = Problem::NoSuchRank { rank: root, last: p - 1 };
             return Err(refused(context, "program.broadcast.root", problem));
         }
-        Ok(Self { p, root, bytes: context.bytes("program.broadcast.message", spec.message)? })
+        Ok(Self { p, root, bytes: spec.message.get() })
     }
 }
 

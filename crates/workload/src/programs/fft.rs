@@ -18,6 +18,9 @@ pub(super) struct Fft {
 
 const TRANSPOSES: u64 = 3;
 
+/// Largest block, in bytes: 256 TiB, as of all messages.
+const LARGEST_BLOCK: u64 = 1 << 48;
+
 impl Fft {
     pub(super) fn new(context: &ProgramInput, spec: &Spec) -> Result<Self, WorkloadError> {
         let p = u64::from(context.ranks);
@@ -26,9 +29,10 @@ impl Fft {
             let problem = Problem::FftElements { elements, ranks: context.ranks, unit: pairs };
             return Err(refused(context, "program.fft.elements", problem));
         }
-        let element = context.bytes("program.fft.element_size", spec.element_size)?;
-        let block =
-            context.bytes("program.fft.elements", Bytes((elements / pairs).saturating_mul(element)))?;
+        let block = (elements / pairs).saturating_mul(spec.element_size.get());
+        if block > LARGEST_BLOCK {
+            return Err(context.place.range("program.fft.elements", &Bytes(block), "from 1 B to 256 TiB"));
+        }
         Ok(Self { transpose: all_to_all::new(context.ranks, spec.algorithm, block), compute: spec.compute })
     }
 }

@@ -19,13 +19,10 @@ use std::fmt::Debug;
 use std::sync::Arc;
 
 use fabricsim_spec::{self as spec, Program as Kind};
-use fabricsim_units::{Bytes, Time};
+use fabricsim_units::Time;
 
 use crate::error::ErrorLocation;
 use crate::{Problem, WorkloadError};
-
-/// Largest message of a program, in bytes: 256 TiB.
-const LARGEST: u64 = 1 << 48;
 
 /// Steps of a rank that must be complete before one begins.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -98,37 +95,21 @@ pub(crate) struct ProgramInput<'a> {
     pub(crate) ranks: u32,
 }
 
-impl ProgramInput<'_> {
-    /// The size of a message, in bytes, found at `key`.
-    fn bytes(&self, key: &str, size: Bytes) -> Result<u64, WorkloadError> {
-        match size.get() {
-            bytes @ 1..=LARGEST => Ok(bytes),
-            _ => Err(self.place.range(key, &size, "from 1 B to 256 TiB")),
-        }
-    }
-}
-
 /// The registry of programs.
 pub(crate) fn new(context: &ProgramInput, program: &Kind) -> Result<Arc<dyn Program>, WorkloadError> {
     let p = context.ranks;
     Ok(match program {
         Kind::AllToAll(spec::AllToAll { algorithm, message }) => {
-            let block = context.bytes("program.all-to-all.message", *message)?;
-            all_to_all::new(p, *algorithm, block)
+            all_to_all::new(p, *algorithm, message.get())
         }
         Kind::AllReduce(spec::AllReduce { algorithm, message }) => {
-            let vector = context.bytes("program.all-reduce.message", *message)?;
-            all_reduce::new(p, *algorithm, vector)
+            all_reduce::new(p, *algorithm, message.get())
         }
         Kind::AllGather(spec::AllGather { algorithm, message }) => {
-            let block = context.bytes("program.all-gather.message", *message)?;
-            all_gather::new(p, *algorithm, block)
+            all_gather::new(p, *algorithm, message.get())
         }
         Kind::Broadcast(spec) => Arc::new(broadcast::Binomial::new(context, spec)?),
-        Kind::Barrier(barrier) => {
-            let bytes = context.bytes("program.barrier.message", barrier.message)?;
-            Arc::new(barrier::Dissemination::new(p, bytes))
-        }
+        Kind::Barrier(barrier) => Arc::new(barrier::Dissemination::new(p, barrier.message.get())),
         Kind::Fft(fft) => Arc::new(fft::Fft::new(context, fft)?),
         Kind::NeighbourExchange(exchange) => Arc::new(neighbour_exchange::Exchange::new(context, exchange)?),
     })

@@ -22,7 +22,7 @@ impl Exchange {
             let problem = Problem::GridRanks { grid: spec.grid.clone(), ranks: context.ranks };
             return Err(refused(context, "program.neighbour-exchange.grid", problem));
         }
-        let bytes = context.bytes("program.neighbour-exchange.message", spec.message)?;
+        let bytes = spec.message.get();
         Ok(Self { grid: spec.grid.clone(), periodic: spec.periodic, bytes, compute: spec.compute })
     }
 

@@ -1,0 +1,86 @@
+//! Rules between the keys of a switch.
+
+use fabricsim_units::{Bytes, Time};
+
+use super::Problem;
+use crate::{Allocation, Arbiter, FlowControlBy, Queueing, Switch};
+
+pub(super) fn check(switch: &Switch) -> Result<(), Problem> {
+    head_delay(switch)?;
+    unit_interval(switch)?;
+    lifetimes(switch)?;
+    flow_control(switch)?;
+    switch.vl_arbitration.as_ref().map_or(Ok(()), |tables| super::vl_arbitration::check(switch, tables))?;
+    if switch.allocation == Allocation::Maximal {
+        if !switch.speculative {
+            let message = "false is only for `allocation = \"separable\"`";
+            return Err(("switch.speculative", message.to_owned()));
+        }
+        return Ok(());
+    }
+    if switch.queueing != Queueing::Fifo {
+        return Err(("switch.allocation", "`separable` is for `queueing = \"fifo\"` only".to_owned()));
+    }
+    if !matches!(switch.arbiter, Arbiter::RoundRobin | Arbiter::OldestFirst) {
+        let message = "`separable` is for the arbiters `round-robin` and `oldest-first` only";
+        return Err(("switch.allocation", message.to_owned()));
+    }
+    Ok(())
+}
+
+fn head_delay(switch: &Switch) -> Result<(), Problem> {
+    const KEY: &str = "switch.head_delay";
+    if switch.head_delay > switch.router_delay {
+        let message = format!(
+            "{} is not allowed: it is part of `switch.router_delay`, so at most {}",
+            switch.head_delay, switch.router_delay
+        );
+        return Err((KEY, message));
+    }
+    if switch.head_delay > Time::ZERO && switch.queueing == Queueing::Cioq {
+        let message = "not for `queueing = \"cioq\"`: give `switch.staging.delay` instead";
+        return Err((KEY, message.to_owned()));
+    }
+    Ok(())
+}
+
+fn unit_interval(switch: &Switch) -> Result<(), Problem> {
+    const KEY: &str = "switch.unit_interval";
+    let fits = switch.queueing != Queueing::Cioq && switch.allocation == Allocation::Maximal;
+    if switch.unit_interval > Time::ZERO && !fits {
+        let message = "only for `queueing = \"fifo\"` and `\"voq\"` with `allocation = \"maximal\"`";
+        return Err((KEY, message.to_owned()));
+    }
+    Ok(())
+}
+
+fn lifetimes(switch: &Switch) -> Result<(), Problem> {
+    if switch.vl_stall_count > 0 && switch.head_of_queue_lifetime.is_none() {
+        let message = "`head_of_queue_lifetime` is missing: it says which packets are counted";
+        return Err(("switch.vl_stall_count", message.to_owned()));
+    }
+    if switch.has_lifetimes() && switch.allocation == Allocation::Separable {
+        let key = match switch.head_of_queue_lifetime {
+            Some(_) => "switch.head_of_queue_lifetime",
+            None => "switch.lifetime_limit",
+        };
+        return Err((key, "not with `allocation = \"separable\"`: use \"maximal\"".to_owned()));
+    }
+    Ok(())
+}
+
+fn flow_control(switch: &Switch) -> Result<(), Problem> {
+    const KEY: &str = "switch.flow_control";
+    if switch.flow_control == FlowControlBy::Ideal {
+        return Ok(());
+    }
+    if switch.flow_control_unit != Bytes(64) {
+        let unit = switch.flow_control_unit;
+        let message = format!("`flow_control_unit` is {unit}: flow-control packets count blocks of 64 B");
+        return Err((KEY, message));
+    }
+    if switch.allocation == Allocation::Separable {
+        return Err((KEY, "\"packets\" is not for `allocation = \"separable\"`".to_owned()));
+    }
+    Ok(())
+}
