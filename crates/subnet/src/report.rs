@@ -5,9 +5,9 @@ use thiserror::Error;
 
 use crate::{
     Analysis, Counts, Cycle, Demand, Engine, FileError, Finding, Format, Import, LidError, LidOptions,
-    LinkLoad, LinkRow, LinkUse, LostPath, Node, Options, Pairs, PathSls, RouteError, Sl2Vl, Spread,
-    Subnet, TableFile, TableForm, Tables, Traffic, analyse, assign_lids, check_tables, link_rows, read,
-    read_as, traffic,
+    LinkLoad, LinkRow, LinkUse, LostPath, Node, Options, Pairs, PathSls, RouteError, Sl2Vl, Spread, Subnet,
+    TableFile, TableForm, Tables, Traffic, analyse, assign_lids, check_tables, link_rows, read, read_as,
+    traffic,
 };
 
 pub use crate::guids::guids;
