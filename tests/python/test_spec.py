@@ -110,7 +110,7 @@ def test_patterns_are_those_of_the_schema() -> None:
     assert set(get_args(traffic_module.PatternName)) == {
         name for name, content in found.items() if content is None
     }
-    tagged = {"to", "permutation", "hot-spot", "group-offset"}
+    tagged = {"to", "multicast", "permutation", "hot-spot", "group-offset"}
     assert {name for name, content in found.items() if content is not None} == tagged
 
 

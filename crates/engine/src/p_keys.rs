@@ -99,8 +99,8 @@ fn accepts(table: &[PKey], key: PKey) -> bool {
     table.iter().any(|entry| entry.matches(key))
 }
 
-/// True if a host with a table may send with `key`. Stated from memory of the specification: a limited member sends with the key of its table,
-/// which two limited members would not match, so entries are compared whole; and a full member's table includes the limited key.
+/// True if a host with a table may send with `key`: a limited member sends with the key of its table, which two limited members would not match, so
+/// entries are compared whole; and a full member's table includes the limited key.
 fn may_send(table: &[PKey], key: PKey) -> bool {
     table.iter().any(|entry| *entry == key || entry.is_full_member() && entry.matches(key))
 }

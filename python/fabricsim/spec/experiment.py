@@ -23,7 +23,7 @@ from fabricsim.spec.plain import to_plain
 from fabricsim.spec.routing import Routing
 from fabricsim.spec.subnet_manager import SubnetManager
 from fabricsim.spec.topologies import Topology
-from fabricsim.spec.traffic import Partition, Traffic
+from fabricsim.spec.traffic import MulticastGroup, Partition, Traffic
 from fabricsim.spec.transport import Transport
 from fabricsim.spec.tuning import Tune
 from fabricsim.spec.values import override, put, require_text
@@ -80,6 +80,7 @@ class Experiment:
         subnet_manager: SubnetManager | None = None,
         groups: Mapping[str, list[str]] | None = None,
         partitions: Partition | list[Partition] | None = None,
+        multicast_groups: MulticastGroup | list[MulticastGroup] | None = None,
         measure: Measure | None = None,
         capture: Capture | None = None,
         sweep: Mapping[str, Any] | None = None,
@@ -102,6 +103,9 @@ class Experiment:
             "subnet_manager": subnet_manager,
             "groups": groups,
             "partitions": [partitions] if isinstance(partitions, Partition) else partitions,
+            "multicast_groups": (
+                [multicast_groups] if isinstance(multicast_groups, MulticastGroup) else multicast_groups
+            ),
             "traffic": [traffic] if isinstance(traffic, Traffic) else traffic,
             "jobs": [jobs] if isinstance(jobs, Job) else jobs,
             "run": run,
