@@ -5,7 +5,7 @@ use std::sync::Arc;
 use fabricsim_model::Packet;
 use fabricsim_spec::PartitionEnforcement;
 use fabricsim_topology::{Graph, Node};
-use fabricsim_units::{HostId, SwitchId};
+use fabricsim_units::{HostId, PortNo, SwitchId};
 use fabricsim_wire::ids::PKey;
 use fabricsim_workload::Partitions;
 
@@ -15,6 +15,8 @@ pub(crate) struct PKeys {
     partitions: Arc<Partitions>,
     /// By host.
     ports: Vec<HostPort>,
+    /// Hosts by switch.
+    of_switch: Vec<Vec<HostId>>,
     /// True if a switch checks.
     enforces: bool,
 }
@@ -25,6 +27,7 @@ struct HostPort {
     keys: Vec<PKey>,
     at_switch: SwitchPort,
     switch: SwitchId,
+    number: PortNo,
     /// Directions of the link from the host and to it.
     channels: [u32; 2],
 }
@@ -49,10 +52,21 @@ impl PKeys {
             let keys: Vec<PKey> = partitions.keys_of(HostId(number)).into_iter().map(PKey).collect();
             let at_switch =
                 SwitchPort { keys: keys.clone(), inbound: rule.is_inbound(), outbound: rule.is_outbound() };
-            HostPort { keys, at_switch, switch: host.switch, channels: [from_host, from_host ^ 1] }
+            HostPort {
+                keys,
+                at_switch,
+                switch: host.switch,
+                number: host.port,
+                channels: [from_host, from_host ^ 1],
+            }
         };
         let ports = (0..).zip(&graph.hosts).map(port).collect();
-        Self { partitions: Arc::clone(partitions), ports, enforces: rule != PartitionEnforcement::Off }
+        let mut of_switch = vec![Vec::new(); graph.switches.len()];
+        for (number, host) in (0..).zip(&graph.hosts) {
+            of_switch[host.switch.index()].push(HostId(number));
+        }
+        let enforces = rule != PartitionEnforcement::Off;
+        Self { partitions: Arc::clone(partitions), ports, of_switch, enforces }
     }
 
     /// True if a switch checks.
@@ -85,12 +99,26 @@ impl PKeys {
             return Some(from.channels[0]);
         }
         if packet.destination.group().is_some() {
-            // Each receiver of a copy checks it.
+            // Only copies of it leave.
             return None;
         }
         let to = &self.ports[packet.destination.index()];
-        let is_refused = to.switch == switch && to.at_switch.outbound && !accepts(&to.at_switch.keys, key);
-        is_refused.then_some(to.channels[1])
+        (to.switch == switch && to.refuses(key)).then_some(to.channels[1])
+    }
+
+    /// Puts into `refused` the ports of `switch` that do not let a copy of a packet pass which arrives there.
+    pub(crate) fn refuse_copies(&self, switch: SwitchId, packet: &Packet, refused: &mut Vec<PortNo>) {
+        refused.clear();
+        let Some(key) = self.partitions.checked_key(packet) else { return };
+        let ports = self.of_switch[switch.index()].iter().map(|host| &self.ports[host.index()]);
+        refused.extend(ports.filter(|port| port.refuses(PKey(key))).map(|port| port.number));
+    }
+}
+
+impl HostPort {
+    /// True if the port of the switch does not let a packet pass to the host.
+    fn refuses(&self, key: PKey) -> bool {
+        self.at_switch.outbound && !accepts(&self.at_switch.keys, key)
     }
 }
 

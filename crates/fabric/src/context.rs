@@ -4,7 +4,7 @@ use fabricsim_model::{ExtensionHeaders, Hop, LossCause, Packet, Random};
 use fabricsim_routing::lanes::ServiceClasses;
 use fabricsim_routing::{MulticastTables, RouteTable, RoutingFunction};
 use fabricsim_spec::{Arbiter, CreditReturn, Queueing, Switching};
-use fabricsim_units::{SwitchId, Time, Vl};
+use fabricsim_units::{PortNo, SwitchId, Time, Vl};
 
 use crate::{Arena, LoadBroadcast, Ports, Ramp, Slot};
 
@@ -110,6 +110,8 @@ pub struct PartitionContext<R, B, O> {
     pub routing: Arc<R>,
     /// Forwarding tables of multicast groups.
     pub multicast: Arc<MulticastTables>,
+    /// Ports of the switch at which a packet for a group arrives that do not let it pass because of its P_Key.
+    pub refused_ports: Vec<PortNo>,
     /// Rules of the experiment.
     pub rules: Rules,
     /// The routing's table; empty if it has none.

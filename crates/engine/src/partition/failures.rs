@@ -154,8 +154,11 @@ impl<B: Observer> Partition<B> {
     pub(super) fn is_refused(&mut self, s: u32, port: u32, packet: u32) -> bool {
         let slot = &self.context.arena[packet];
         let switch = self.switches[s as usize].id();
-        let refused = self.p_keys.as_ref().and_then(|keys| keys.refused_at(switch, &slot.packet));
-        let Some(channel) = refused else { return false };
+        let Some(keys) = &self.p_keys else { return false };
+        if slot.packet.destination.group().is_some() {
+            keys.refuse_copies(switch, &slot.packet, &mut self.context.refused_ports);
+        }
+        let Some(channel) = keys.refused_at(switch, &slot.packet) else { return false };
         let (now, lane, cause) = (self.context.now, slot.lane, LossCause::PartitionKeyAtSwitch);
         self.context.observer.lost_at(now, channel, lane, cause);
         self.lose_in_flight(port, packet, cause, now);

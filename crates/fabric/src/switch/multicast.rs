@@ -35,9 +35,12 @@ impl Switch {
         let (lane, size) = (slot.lane, (slot.packet.bytes, slot.blocks));
         let port = self.first_port + input as u32;
         if slots.is_empty() {
-            return_space::<true, R, B, O>(context, port, lane, (ByteTime::default(), Time::ZERO), size);
             context.arena[packet].packet.hops += 1;
             context.out.discard(packet, LossCause::NoRoute);
+        }
+        self.discard_refused(context, &mut slots);
+        if slots.is_empty() {
+            return_space::<true, R, B, O>(context, port, lane, (ByteTime::default(), Time::ZERO), size);
         } else {
             context.arena.copies.share((port, lane), size.1, &slots);
         }
@@ -79,6 +82,33 @@ impl Switch {
                 copies.shared_links += u64::from(original.packet.hops) + 1;
             }
         }
+    }
+
+    /// Loses the copies whose ports do not let them pass because of their P_Key.
+    fn discard_refused<R, B: Observer, O: Outbox>(
+        &self,
+        context: &mut PartitionContext<R, B, O>,
+        slots: &mut Vec<u32>,
+    ) {
+        let mut refused = std::mem::take(&mut context.refused_ports);
+        if refused.is_empty() {
+            return;
+        }
+        let cause = LossCause::PartitionKeyAtSwitch;
+        slots.retain(|&copy| {
+            let slot = &mut context.arena[copy];
+            let (port, lane) = (slot.hop.port, slot.lane);
+            let passes = !refused.contains(&port);
+            if !passes {
+                slot.packet.hops += 1;
+                let channel = context.ports.senders[(self.first_port + u32::from(port.0)) as usize].channel;
+                context.observer.lost_at(context.now, channel, lane, cause);
+                context.out.discard(copy, cause);
+            }
+            passes
+        });
+        refused.clear();
+        context.refused_ports = refused;
     }
 
     /// Queues a copy that is the only packet for its output. With one queue for all outputs the next copy is behind it.
