@@ -75,6 +75,24 @@ fn members_accept_packets_but_limited_ones_not_of_each_other() {
     assert_eq!((flows(&all).len(), all.invariants.lost.p_key), (12, 0));
 }
 
+/// Groups have all hosts as members. H0 sends 40 packets, and of four copies that of H4, which is in no partition, is lost; H2, a limited
+/// member, loses those for H3 and H4.
+#[test]
+fn switches_that_check_what_leaves_discard_copies_for_groups_as_hosts_do() {
+    let groups = ("multicast_groups", r#"[{ name = "all", members = ["*"] }]"#);
+    for (rule, at_hosts, at_switch) in [("off", 120, 0), ("in", 120, 0), ("out", 0, 120), ("both", 0, 120)] {
+        let outcome = enforced(rule, &[groups, ("traffic.0.pattern", r#"{ multicast = "all" }"#)]);
+        let invariants = &outcome.invariants;
+        assert!(invariants.packets_ok && invariants.credits_ok, "{rule}: {}", outcome.defect);
+        let lost = &invariants.lost;
+        assert_eq!((lost.p_key, lost.p_key_switch, invariants.in_flight), (at_hosts, at_switch, 0), "{rule}");
+        assert_eq!((invariants.injected, invariants.delivered), (120, 240), "{rule}");
+        let discarded = counted(&outcome, "PortXmitConstraintErrors");
+        let expected = [("S0".to_owned(), 4, 40), ("S0".to_owned(), 5, 80)];
+        assert_eq!(discarded, if at_switch > 0 { expected.to_vec() } else { vec![] }, "{rule}");
+    }
+}
+
 #[test]
 fn a_transport_gets_answers_from_members_only() {
     let set = [
@@ -92,6 +110,48 @@ fn results_do_not_depend_on_partitions_of_the_run() {
     let one = everything(&run(HOSTS, &[]));
     for partitions in ["2", "3", "7"] {
         assert_eq!(everything(&run(HOSTS, &[("run.partitions", partitions)])), one, "{partitions}");
+    }
+}
+
+/// Limited members that send to each other: a switch discards all of it, and returns the space of a packet at once. So credits can come exactly
+/// at the end of a window of the run's partitions, which has the length of the shortest link.
+const ALL_LIMITED: &str = r#"
+[topology.xgft]
+children = [2, 2, 4]
+parents = [1, 1, 2]
+[switch]
+partition_enforcement = "out"
+[links.all]
+buffer = "512 B"
+[host]
+mtu = "500 B"
+[[partitions]]
+name = "first"
+key = 11200
+limited = ["*"]
+[[traffic]]
+partition = "first"
+pattern = "bit-complement"
+injection = "saturating"
+message = "835 B"
+[[jobs]]
+ranks = 9
+[jobs.program.fft]
+elements = 243
+[run]
+duration = "8 us"
+"#;
+
+#[test]
+fn credits_at_the_end_of_a_window_wake_their_sender() {
+    let one = run(ALL_LIMITED, &[]);
+    assert!(one.invariants.lost.p_key_switch > 300, "{:?}", one.invariants);
+    for partitions in ["2", "3", "7"] {
+        assert_eq!(
+            everything(&run(ALL_LIMITED, &[("run.partitions", partitions)])),
+            everything(&one),
+            "{partitions}"
+        );
     }
 }
 

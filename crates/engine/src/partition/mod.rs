@@ -110,6 +110,7 @@ impl<B: Observer> Partition<B> {
                 is_adaptive: routing.is_adaptive(),
                 routing,
                 multicast,
+                refused_ports: Vec::new(),
                 rules,
                 hops: Vec::new(),
                 load_broadcast,
@@ -357,6 +358,8 @@ impl<B: Observer> Partition<B> {
 
     /// Receives mail from another partition; its events are at `now` or later.
     pub(crate) fn receive(&mut self, mail: Mail, port: u32, now: Time) {
+        // The sender has not been checked at `now`, so space that is free then is news to it.
+        let before = now.saturating_sub(Time(1));
         match mail {
             Mail::Packet { at, mut slot, extensions, .. } => {
                 slot.port = port;
@@ -367,13 +370,13 @@ impl<B: Observer> Partition<B> {
                 self.context.out.arrive(at, port, packet);
             }
             Mail::Credit { lane, ramp, .. } => {
-                if let Some(at) = self.context.ports.credit(port, lane, ramp, now) {
+                if let Some(at) = self.context.ports.credit(port, lane, ramp, before) {
                     self.context.ports.ensure_wake(port, at, &mut self.context.out);
                 }
             }
             Mail::Release { lane, ramp, .. } => {
                 let flow = self.context.ports.flow.as_mut();
-                if let Some(at) = flow.and_then(|flow| flow.release(port, lane, ramp, now)) {
+                if let Some(at) = flow.and_then(|flow| flow.release(port, lane, ramp, before)) {
                     self.context.out.control(at, port);
                 }
             }
