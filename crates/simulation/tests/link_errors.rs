@@ -183,7 +183,7 @@ fn what_is_wrong_is_named() {
         (
             "links.retry.bits",
             "127",
-            "links.retry.bits: 127 is not allowed: give from 128 (the bits of the 16 B of data) to 65536",
+            "links.retry.bits: 127 is not allowed: give at least 128, the bits of the 16 B of data",
         ),
         ("links.retry.delay", "1 s", "links.retry.delay: 1 s is not allowed: give at most 1 ms"),
         (

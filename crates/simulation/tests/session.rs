@@ -302,7 +302,7 @@ fn messages_that_cannot_be_sent_are_refused_with_a_reason() {
     assert_eq!(message(Injection { destination: HostId(99), ..good }), "host 99: must be less than 24");
     assert_eq!(message(Injection { stream: 2, ..good }), "traffic entry 2: must be less than 2");
     assert!(message(Injection { stream: 1, ..good }).contains("\"get\" has responses"));
-    assert_eq!(message(Injection { bytes: 0, ..good }), "size 0 B: must be 1 B to 1024 GiB");
+    assert_eq!(message(Injection { bytes: 0, ..good }), "size 0 B: must be 1 B to 1 TiB");
     assert_eq!(message(Injection { at: Time::ns(999), ..good }), "at 999 ns: must not be before now, 1 us");
     assert!(message(Injection { at: Time::MAX, ..good }).contains("must be at most"));
     assert!(run.session().inject(good).is_ok());

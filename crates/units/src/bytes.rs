@@ -56,9 +56,9 @@ impl FromStr for Bytes {
 impl fmt::Display for Bytes {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let units: &[_] = if self.0 > 0 && self.0.is_multiple_of(1024) {
-            &[("GiB", 1 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10), ("B", 1)]
+            &[("TiB", 1 << 40), ("GiB", 1 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10), ("B", 1)]
         } else {
-            &[("GB", 1_000_000_000), ("MB", 1_000_000), ("kB", 1_000), ("B", 1)]
+            &[("TB", 1_000_000_000_000), ("GB", 1_000_000_000), ("MB", 1_000_000), ("kB", 1_000), ("B", 1)]
         };
         if self.0 < 10_000 {
             return write!(f, "{} B", self.0);
