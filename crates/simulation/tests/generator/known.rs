@@ -22,7 +22,7 @@ pub const KNOWN: &[Known] = &[Known {
     when: |space, point| space.choice(point, "faults") != "none" && space.choice(point, "manager") != "none",
     check: "an emptied run is empty",
     message: "",
-    rare: false,
+    rare: true,
 }];
 
 /// The number of the known defect that a failure is of.
