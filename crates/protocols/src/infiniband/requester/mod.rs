@@ -32,6 +32,8 @@ pub struct RequesterOptions {
     pub reads: u8,
     /// A request for an acknowledgement with every so many packets of a message, besides its last one; 0: with none.
     pub ack_every: u32,
+    /// The responder reports credits: end-to-end flow control, on which both ends agree when they connect.
+    pub has_credits: bool,
 }
 
 /// Longest message in bytes, so that the packets of two fit into half of the packet numbers at any MTU; adapters have the same limit.
@@ -98,7 +100,7 @@ pub struct Requester {
     reads: u8,
     /// Number of the last message posted.
     posted: u32,
-    /// Highest number of a message that the responder has promised a receive request for; `None`: it does not report credits.
+    /// Highest number of a message that the responder has promised a receive request for; `None`: without limit.
     limit: Option<u32>,
     /// Retries left.
     retries: u8,
@@ -123,7 +125,7 @@ impl Requester {
             fresh: first,
             reads: 0,
             posted: 0,
-            limit: Some(0),
+            limit: options.has_credits.then_some(0),
             retries: options.retries,
             rnr_retries: options.rnr_retries,
             gap: None,

@@ -109,7 +109,6 @@ impl Requester {
         self.oldest = psn;
         self.retries = self.options.retries;
         self.rnr_retries = self.options.rnr_retries;
-        self.gap = None;
         if self.next.is_before(psn) {
             // Acknowledged before it was sent anew.
             self.next = psn;

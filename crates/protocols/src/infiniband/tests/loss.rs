@@ -41,7 +41,7 @@ proptest! {
         faults in (0_u64..20, 0_u64..10),
         seed: u64,
     ) {
-        let requester = crate::infiniband::RequesterOptions { ack_every, reads, ..requester_options() };
+        let requester = crate::infiniband::RequesterOptions { ack_every, reads, has_credits: reports_credits, ..requester_options() };
         let responder = crate::infiniband::ResponderOptions { reads, reports_credits, ..responder_options() };
         let mut link = Link::new((requester, responder), FIRST, faults, seed);
         link.far.region[WORD as usize..].fill(0);

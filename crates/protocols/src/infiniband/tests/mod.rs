@@ -4,6 +4,7 @@ mod hostile;
 mod link;
 mod loss;
 mod packets;
+mod rules;
 
 use fabricsim_wire::Psn;
 use fabricsim_wire::headers::RnrTimer;
@@ -23,6 +24,7 @@ fn requester_options() -> RequesterOptions {
         rnr_retries: 7,
         reads: 2,
         ack_every: 0,
+        has_credits: false,
     }
 }
 

@@ -118,7 +118,8 @@ fn a_timer_ends_a_connection_after_its_retries() {
 #[test]
 fn credits_limit_messages() {
     let options = ResponderOptions { reports_credits: true, ..responder_options() };
-    let mut link = Link::new((requester_options(), options), FIRST, (0, 0), 1);
+    let requester = RequesterOptions { has_credits: true, ..requester_options() };
+    let mut link = Link::new((requester, options), FIRST, (0, 0), 1);
     link.far.receives.extend((0..3).map(|id| Receive { id, length: 10 }));
     (1..=8).for_each(|id| link.post(work(id, Verb::Send, 10)));
     // The first is sent without credits; its acknowledgement tells of 2.
@@ -141,10 +142,11 @@ fn a_fence_waits_for_reads() {
     link.post(work(1, Verb::Read(at(0)), 10));
     link.post(work(2, Verb::Send, 10));
     link.post(Work { fence: true, ..work(3, Verb::Send, 10) });
+    link.post(work(4, Verb::Write(at(0)), 10));
     while link.send() {}
-    assert_eq!(link.requests.len(), 2);
+    assert_eq!(link.requests.len(), 2, "what follows the fence waits as well");
     link.settle();
-    assert_eq!(link.far.received.len(), 2);
+    assert_eq!((link.far.received.len(), statuses(&link).len()), (2, 4));
 }
 
 /// Of what is refused nothing is executed, both ends name the reason, and the rest is flushed.
