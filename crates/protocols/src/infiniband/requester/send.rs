@@ -19,7 +19,7 @@ impl Requester {
         }
         let entry = *self.queue.get(self.at)?;
         let is_new = !self.next.is_before(self.fresh);
-        if !self.may_send(&entry, is_new) {
+        if !self.may_send(&entry) {
             return None;
         }
         let number = self.next.distance(entry.first) as u32;
@@ -44,14 +44,13 @@ impl Requester {
         Some(packet)
     }
 
-    fn may_send(&self, entry: &Entry, is_new: bool) -> bool {
+    fn may_send(&self, entry: &Entry) -> bool {
         let begins = self.next == entry.first;
         let end = if entry.work.verb.is_read() { entry.end() } else { self.next.next() };
         let waits_for_reads = entry.work.fence && begins && self.reads > 0;
         let too_many_reads = entry.work.verb.is_read() && self.reads >= self.options.reads;
         // One message beyond the limit tells whether there are new credits.
-        let lacks_credit = is_new
-            && begins
+        let lacks_credit = begins
             && entry.work.takes_receive()
             && self.limit.is_some_and(|limit| Psn::new(limit + 1).is_before(Psn::new(entry.number)));
         !(waits_for_reads || too_many_reads || lacks_credit) && end.distance(self.oldest) < WINDOW

@@ -13,7 +13,7 @@ use crate::infiniband::{
     RequesterOutbox, Responder, ResponderOptions, ResponderOutbox, Work,
 };
 
-/// Memory of the requester, and what it was told.
+/// Memory of the requester, and its reports.
 #[derive(Default)]
 pub(super) struct Local {
     pub(super) completions: Vec<Completion>,
@@ -43,7 +43,7 @@ impl RequesterOutbox for Local {
     }
 }
 
-/// Memory of the responder, and what it was told.
+/// Memory of the responder, and its reports.
 #[derive(Default)]
 pub(super) struct Far {
     pub(super) region: Vec<u8>,

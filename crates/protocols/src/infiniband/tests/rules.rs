@@ -1,6 +1,6 @@
 //! Rules that schedules at random seldom show, one by one.
 
-use fabricsim_wire::headers::{Operands, Syndrome};
+use fabricsim_wire::headers::{NakCode, Operands, Operation, Syndrome};
 
 use super::link::Link;
 use super::{FIRST, MTU, at, requester_options, responder_options, work};
@@ -74,6 +74,100 @@ fn a_gap_has_one_nak() {
     assert_eq!(link.requests[0].0.bth.psn.distance(FIRST), 1, "the first packet is acknowledged by the NAK");
 }
 
+/// A second gap has a NAK of its own, and so has one after the receiver was not ready.
+#[test]
+fn every_gap_has_a_nak() {
+    let mut link = link(requester_options(), responder_options());
+    link.post(work(1, Verb::Send, 5));
+    link.post(work(2, Verb::Write(at(0)), 9 * MTU));
+    while link.send() {}
+    while link.arrive() | link.answer() {}
+    assert!(matches!(syndromes(&link)[..], [Some(Syndrome::RnrNak(_))]), "what follows is dropped silently");
+    link.far.receives.push_back(Receive { id: 0, length: 5 });
+    for lost in [2, 3] {
+        link.settle_answers();
+        link.requester.ready(&mut link.local);
+        while link.send() {}
+        link.requests.remove(lost);
+        while link.arrive() | link.answer() {}
+        let nak = Some(Syndrome::Nak(NakCode::PsnSequenceError));
+        assert_eq!(syndromes(&link).last(), Some(&nak), "{lost}");
+    }
+}
+
+/// Responses to a READ are lost twice, and the timer ends: then a later acknowledgement shows the gap once more.
+#[test]
+fn a_gap_is_found_again_after_the_timer() {
+    let mut link = link(requester_options(), responder_options());
+    link.post(work(1, Verb::Read(at(0)), 10));
+    link.post(work(2, Verb::Write(at(0)), 10));
+    for (is_found, ends) in [(true, false), (false, true), (true, false)] {
+        while link.send() | link.arrive() | link.answer() {}
+        link.responses.retain(|(headers, _)| headers.bth.opcode.operation() == Some(Operation::Acknowledge));
+        while link.return_one() {}
+        if ends {
+            assert!(!link.send());
+            link.requester.expire(&mut link.local);
+        }
+        assert_eq!(link.send(), is_found || ends);
+    }
+}
+
+/// Requests that come again while their responses wait are not answered twice, and others that look like them not at all.
+#[test]
+fn repeated_reads_are_answered_once() {
+    let mut link = link(requester_options(), responder_options());
+    link.post(work(1, Verb::Read(at(0)), 3 * MTU));
+    link.post(work(2, Verb::FetchAdd { remote: at(0), add: 1 }, 8));
+    while link.send() {}
+    let (read, atomic) = (link.requests[0].clone(), link.requests[1].clone());
+    let mut longer = read.clone();
+    if let Operands::Rdma(reth) = &mut longer.0.operands {
+        reth.dma_length += MTU;
+    }
+    link.requests.extend([read.clone(), atomic.clone(), longer.clone()]);
+    while link.arrive() {}
+    while link.answer() {}
+    assert_eq!(link.responses.len(), 4);
+    // Once they are sent, they are sent again.
+    link.requests.extend([read, atomic, longer]);
+    while link.arrive() {}
+    while link.answer() {}
+    assert_eq!(link.responses.len(), 8);
+}
+
+/// Two READs are outstanding, and the second can still be repeated after a third one was executed.
+#[test]
+fn results_are_kept_while_requests_may_come_again() {
+    let mut link = link(requester_options(), responder_options());
+    (1..=3).for_each(|id| link.post(work(id, Verb::Read(at(id)), 10)));
+    while link.send() | link.arrive() | link.answer() {}
+    // The first arrives, so that the third is sent; the second does not.
+    link.return_one();
+    link.responses.clear();
+    while link.send() | link.arrive() | link.answer() {}
+    link.responses.clear();
+    link.requester.expire(&mut link.local);
+    link.settle();
+    assert_eq!(link.local.completions.len(), 3);
+}
+
+/// An acknowledgement is sent before the data of an older READ that has come again, not left out.
+#[test]
+fn acknowledgements_are_not_replaced_by_older_data() {
+    let mut link = link(requester_options(), responder_options());
+    link.post(work(1, Verb::Read(at(0)), 10));
+    link.post(work(2, Verb::Write(at(0)), 10));
+    while link.send() | link.arrive() | link.answer() {}
+    link.responses.clear();
+    link.requester.expire(&mut link.local);
+    while link.send() {}
+    link.requests.swap(0, 1);
+    while link.arrive() {}
+    while link.answer() {}
+    assert_eq!(link.responses.len(), 2);
+}
+
 /// An acknowledgement from before others, that comes late, takes no credits back.
 #[test]
 fn old_acknowledgements_take_no_credits() {
@@ -126,6 +220,20 @@ fn an_atomic_operation_that_comes_again_has_its_first_result() {
 /// Packets of a length that does not fit their place in the message, or the length of the message.
 #[test]
 fn lengths_are_checked() {
+    for (verb, packet, bytes) in
+        [(Verb::Send, 0, MTU - 4), (Verb::Send, 1, MTU - 1), (Verb::Send, 2, 0), (Verb::Send, 0, MTU + 4)]
+    {
+        let mut link = link(requester_options(), responder_options());
+        link.far.receives.push_back(Receive { id: 0, length: 4096 });
+        link.post(work(1, verb, 3 * MTU));
+        while link.send() {}
+        link.requests[packet].1.resize(bytes as usize, 0);
+        link.settle();
+        assert_eq!(link.local.completions[0].status, Status::RemoteInvalidRequest, "{packet} {bytes}");
+        // The first packet takes the receive request, if it is right.
+        let flushed: Vec<Status> = link.far.received.iter().map(|done| done.status).collect();
+        assert_eq!(flushed, if packet == 0 { vec![] } else { vec![Status::Flushed] }, "{packet} {bytes}");
+    }
     for (length, packet, bytes) in [
         (3 * MTU, 0, MTU - 1),
         (3 * MTU, 1, MTU - 4),
