@@ -130,7 +130,7 @@ fn repeated_reads_are_answered_once() {
     while link.answer() {}
     assert_eq!(link.responses.len(), 4);
     // Once they are sent, they are sent again.
-    link.requests.extend([read, atomic, longer]);
+    link.requests.extend([longer, read, atomic]);
     while link.arrive() {}
     while link.answer() {}
     assert_eq!(link.responses.len(), 8);
