@@ -1,6 +1,7 @@
 //! Endpoint protocols: state machines that turn messages into packets. They know no clock and no network.
 
 mod datagram;
+pub mod infiniband;
 pub mod ordering;
 pub mod pacing;
 

@@ -1,0 +1,36 @@
+//! InfiniBand's reliable connection: requester and responder as state machines (IBA volume 1, section 9.7), and the states of a queue pair.
+//!
+//! They know no clock, no memory and no network. Packets are [`fabricsim_wire::headers::Headers`] with the place of their payload in its message;
+//! what a state machine wants of its driver goes to an outbox. `docs/design/transport.md` shows who calls whom.
+
+mod attributes;
+mod requester;
+mod responder;
+mod segment;
+mod state;
+#[cfg(test)]
+mod tests;
+
+mod work;
+
+pub use attributes::Attributes;
+pub use requester::{MAX_MESSAGE, PostError, Requester, RequesterOptions, RequesterOutbox};
+pub use responder::{Access, Atomic, Placement, Receive, Responder, ResponderOptions, ResponderOutbox};
+pub use segment::{Segment, packets, segment};
+pub use state::{QueuePairKind, QueuePairState, TransitionError, check_transition};
+pub use work::{Completion, Extra, Received, Remote, Status, Verb, Work};
+
+use fabricsim_wire::headers::Headers;
+
+/// A packet of a connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Packet {
+    /// Transport headers.
+    pub headers: Headers,
+    /// Identifier of the work request whose data it carries, or for which it carries data; 0 for acknowledgements.
+    pub message: u64,
+    /// Place of the payload in its message, in bytes.
+    pub offset: u32,
+    /// Bytes of payload.
+    pub length: u32,
+}

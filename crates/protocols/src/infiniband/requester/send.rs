@@ -1,0 +1,144 @@
+//! Request packets.
+
+use fabricsim_wire::Psn;
+use fabricsim_wire::headers::{
+    Address, AtomicEth, Bth, Headers, Ieth, ImmDt, Opcode, Operands, Operation, Position, Reth, Service,
+};
+
+use super::{Entry, Requester, RequesterOutbox};
+use crate::infiniband::{Extra, Packet, Verb, segment};
+
+/// Packets that may be sent and not acknowledged, so that numbers can be compared.
+const WINDOW: i32 = (1 << 23) - 1;
+
+impl Requester {
+    /// The next request packet, if one may be sent now.
+    pub fn next_packet(&mut self, out: &mut impl RequesterOutbox) -> Option<Packet> {
+        if self.is_waiting || self.is_broken {
+            return None;
+        }
+        let entry = *self.queue.get(self.at)?;
+        let is_new = !self.next.is_before(self.fresh);
+        if !self.may_send(&entry) {
+            return None;
+        }
+        let number = self.next.distance(entry.first) as u32;
+        let packet = self.packet(&entry, number);
+        if is_new && number == 0 && !entry.work.takes_receive() {
+            // What takes no receive request needs no credit.
+            self.limit = self.limit.map(|limit| (limit + 1) % Psn::MODULUS);
+        }
+        let is_read = entry.work.verb.is_read();
+        self.next = if is_read { entry.end() } else { self.next.next() };
+        if self.next == entry.end() {
+            self.at += 1;
+            self.reads += u8::from(is_read);
+        }
+        let was_idle = !self.awaits_responses();
+        if self.fresh.is_before(self.next) {
+            self.fresh = self.next;
+        }
+        if was_idle {
+            out.timer(true);
+        }
+        Some(packet)
+    }
+
+    fn may_send(&self, entry: &Entry) -> bool {
+        let begins = self.next == entry.first;
+        let end = if entry.work.verb.is_read() { entry.end() } else { self.next.next() };
+        let waits_for_reads = entry.work.fence && begins && self.reads > 0;
+        let too_many_reads = entry.work.verb.is_read() && self.reads >= self.options.reads;
+        // One message beyond the limit tells whether there are new credits.
+        let lacks_credit = begins
+            && entry.work.takes_receive()
+            && self.limit.is_some_and(|limit| Psn::new(limit + 1).is_before(Psn::new(entry.number)));
+        !(waits_for_reads || too_many_reads || lacks_credit) && end.distance(self.oldest) < WINDOW
+    }
+
+    fn packet(&self, entry: &Entry, number: u32) -> Packet {
+        let work = &entry.work;
+        let mtu = self.options.mtu;
+        let (operation, operands, offset, length, is_last) = match work.verb {
+            Verb::Read(remote) => {
+                let offset = number * mtu;
+                let reth = Reth {
+                    va: remote.va.wrapping_add(u64::from(offset)),
+                    r_key: remote.r_key,
+                    dma_length: work.length - offset,
+                };
+                (Operation::ReadRequest, Operands::Rdma(reth), 0, 0, true)
+            }
+            Verb::CompareSwap { remote, compare, swap } => {
+                let operands = AtomicEth { va: remote.va, r_key: remote.r_key, swap_or_add: swap, compare };
+                (Operation::CompareSwap, operands.into(), 0, 0, true)
+            }
+            Verb::FetchAdd { remote, add } => {
+                let operands = AtomicEth { va: remote.va, r_key: remote.r_key, swap_or_add: add, compare: 0 };
+                (Operation::FetchAdd, operands.into(), 0, 0, true)
+            }
+            Verb::Send | Verb::Write(_) => {
+                let part = segment(work.length, mtu, number);
+                let (operation, operands) = data_packet(entry, part.position);
+                let is_last = matches!(part.position, Position::Last | Position::Only);
+                (operation, operands, part.offset, part.length, is_last)
+            }
+        };
+        let every = self.options.ack_every;
+        let bth = Bth {
+            opcode: Opcode::new(Service::Rc, operation).unwrap_or_default(),
+            solicited: is_last && work.solicited && work.takes_receive(),
+            migrated: true,
+            p_key: self.options.p_key,
+            dest_qp: self.options.destination,
+            ack_request: is_last || every > 0 && (number + 1).is_multiple_of(every),
+            psn: self.next,
+            ..Bth::default()
+        };
+        let headers = Headers { bth, address: Address::None, operands };
+        Packet { headers, message: work.id, offset, length }
+    }
+}
+
+/// Operation and operands of a packet of a SEND or WRITE.
+fn data_packet(entry: &Entry, position: Position) -> (Operation, Operands) {
+    let work = &entry.work;
+    let ends = matches!(position, Position::Last | Position::Only);
+    let extra = if ends { work.extra } else { Extra::None };
+    if let Verb::Write(remote) = work.verb {
+        let reth = Reth { va: remote.va, r_key: remote.r_key, dma_length: work.length };
+        return match (position, extra) {
+            (Position::First, _) => (Operation::WriteFirst, Operands::Rdma(reth)),
+            (Position::Middle, _) => (Operation::WriteMiddle, Operands::None),
+            (Position::Last, Extra::Immediate(data)) => {
+                (Operation::WriteLastImm, Operands::Immediate(ImmDt { data }))
+            }
+            (Position::Last, _) => (Operation::WriteLast, Operands::None),
+            (Position::Only, Extra::Immediate(data)) => {
+                (Operation::WriteOnlyImm, Operands::RdmaImmediate(reth, ImmDt { data }))
+            }
+            (Position::Only, _) => (Operation::WriteOnly, Operands::Rdma(reth)),
+        };
+    }
+    let is_only = position == Position::Only;
+    match extra {
+        Extra::Immediate(data) => {
+            let operation = if is_only { Operation::SendOnlyImm } else { Operation::SendLastImm };
+            (operation, Operands::Immediate(ImmDt { data }))
+        }
+        Extra::Invalidate(r_key) => {
+            let operation =
+                if is_only { Operation::SendOnlyInvalidate } else { Operation::SendLastInvalidate };
+            (operation, Operands::Invalidate(Ieth { r_key }))
+        }
+        Extra::None => {
+            let operation = match position {
+                Position::First => Operation::SendFirst,
+                Position::Middle => Operation::SendMiddle,
+                Position::Last => Operation::SendLast,
+                Position::Only => Operation::SendOnly,
+            };
+            (operation, Operands::None)
+        }
+    }
+}

@@ -1,0 +1,100 @@
+//! Response packets.
+
+use fabricsim_wire::Psn;
+use fabricsim_wire::headers::{
+    Address, Aeth, AtomicAckEth, Bth, CreditCode, Headers, Opcode, Operands, Operation, Position, Service,
+    Syndrome,
+};
+use fabricsim_wire::ids::Msn;
+
+use super::{Answer, Content, Responder, ResponderOutbox};
+use crate::infiniband::{Packet, Remote, packets, segment};
+
+impl Responder {
+    /// The next response packet, with the address of its payload in memory. Of acknowledgements that wait one after the other only the last is sent.
+    pub fn next_packet(&mut self) -> Option<(Packet, Remote)> {
+        while let (Some(first), Some(second)) = (self.answers.front(), self.answers.get(1))
+            && is_ack(first)
+            && is_ack(second)
+        {
+            self.answers.pop_front();
+        }
+        let answer = self.answers.front_mut()?;
+        let Answer { psn, aeth, content, .. } = *answer;
+        match content {
+            Content::Read { remote, length, sent } => {
+                answer.content = Content::Read { remote, length, sent: sent + 1 };
+                if sent + 1 == packets(length, self.options.mtu) {
+                    self.answers.pop_front();
+                }
+                Some(self.read_response(psn + sent, remote, (length, sent), aeth))
+            }
+            Content::Atomic(original) => {
+                self.answers.pop_front();
+                let operands = Operands::AtomicAcknowledge(aeth, AtomicAckEth { original });
+                let packet = self.response(psn, Operation::AtomicAcknowledge, operands, (0, 0));
+                Some((packet, Remote::default()))
+            }
+            Content::Nothing => {
+                self.answers.pop_front();
+                let packet = self.response(psn, Operation::Acknowledge, Operands::Acknowledge(aeth), (0, 0));
+                Some((packet, Remote::default()))
+            }
+        }
+    }
+
+    fn read_response(
+        &self,
+        psn: Psn,
+        remote: Remote,
+        (length, number): (u32, u32),
+        aeth: Aeth,
+    ) -> (Packet, Remote) {
+        let part = segment(length, self.options.mtu, number);
+        let aeth = Operands::Acknowledge(aeth);
+        let (operation, operands) = match part.position {
+            Position::First => (Operation::ReadResponseFirst, aeth),
+            Position::Middle => (Operation::ReadResponseMiddle, Operands::None),
+            Position::Last => (Operation::ReadResponseLast, aeth),
+            Position::Only => (Operation::ReadResponseOnly, aeth),
+        };
+        let place = Remote { va: remote.va.wrapping_add(u64::from(part.offset)), ..remote };
+        (self.response(psn, operation, operands, (part.offset, part.length)), place)
+    }
+
+    fn response(
+        &self,
+        psn: Psn,
+        operation: Operation,
+        operands: Operands,
+        (offset, length): (u32, u32),
+    ) -> Packet {
+        let bth = Bth {
+            opcode: Opcode::new(Service::Rc, operation).unwrap_or_default(),
+            migrated: true,
+            p_key: self.options.p_key,
+            dest_qp: self.options.destination,
+            psn,
+            ..Bth::default()
+        };
+        Packet { headers: Headers { bth, address: Address::None, operands }, message: 0, offset, length }
+    }
+
+    /// A NAK for the expected packet.
+    pub(super) fn refuse(&mut self, syndrome: Syndrome) {
+        let aeth = Aeth { syndrome, msn: Msn(self.completed) };
+        let (psn, content) = (self.expected, Content::Nothing);
+        self.answers.push_back(Answer { psn, aeth, content, is_repeated: false });
+    }
+
+    /// AETH of a success, with credits where they are reported.
+    pub(super) fn positive(&self, out: &mut impl ResponderOutbox) -> Aeth {
+        let reports = self.options.reports_credits;
+        let code = if reports { CreditCode::at_most(out.receives_left()) } else { CreditCode::UNLIMITED };
+        Aeth { syndrome: Syndrome::Ack(code), msn: Msn(self.completed) }
+    }
+}
+
+fn is_ack(answer: &Answer) -> bool {
+    matches!((answer.content, answer.aeth.syndrome), (Content::Nothing, Syndrome::Ack(_)))
+}

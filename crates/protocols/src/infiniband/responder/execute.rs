@@ -1,0 +1,290 @@
+//! Execution of the expected request packet.
+
+use fabricsim_wire::Psn;
+use fabricsim_wire::headers::{Headers, NakCode, Operands, Operation, Reth, Syndrome};
+
+use super::{
+    Access, Answer, Atomic, Content, Executed, Message, Placement, Receive, Responder, ResponderOutbox,
+};
+use crate::infiniband::{Extra, MAX_MESSAGE, Received, Remote, Status, packets};
+
+/// Reason for which a packet is not executed.
+enum Refusal {
+    /// The requester sends it again after a time.
+    NotReady,
+    /// The queue pair goes to the error state.
+    Error(NakCode),
+    /// The same; the receive request is too short for the message.
+    TooShort(Receive),
+}
+
+/// What a packet ends: its message takes a receive request or not.
+type End = Option<(Receive, u32, bool)>;
+
+impl Responder {
+    pub(super) fn execute(
+        &mut self,
+        headers: &Headers,
+        operation: Operation,
+        length: u32,
+        out: &mut impl ResponderOutbox,
+    ) {
+        let done = match operation {
+            Operation::ReadRequest => self.read(headers, out),
+            Operation::CompareSwap | Operation::FetchAdd => self.atomic(headers, operation, out),
+            _ => self.data(headers, operation, length, out),
+        };
+        match done {
+            Ok(()) => {}
+            Err(Refusal::NotReady) => {
+                self.has_refused = true;
+                self.refuse(Syndrome::RnrNak(self.options.rnr_timer));
+            }
+            Err(Refusal::Error(code)) => self.break_off(code, out),
+            Err(Refusal::TooShort(receive)) => {
+                let received = Received {
+                    id: receive.id,
+                    status: Status::LocalLength,
+                    length: 0,
+                    extra: Extra::None,
+                    is_write: false,
+                    solicited: headers.bth.solicited,
+                };
+                self.message = None;
+                out.complete(received);
+                self.break_off(NakCode::InvalidRequest, out);
+            }
+        }
+    }
+
+    fn break_off(&mut self, code: NakCode, out: &mut impl ResponderOutbox) {
+        self.refuse(Syndrome::Nak(code));
+        self.is_broken = true;
+        if let Some(Message::Send { receive, .. }) = self.message.take() {
+            out.complete(super::flushed(receive));
+        }
+    }
+
+    /// A packet of a SEND or WRITE.
+    fn data(
+        &mut self,
+        headers: &Headers,
+        operation: Operation,
+        length: u32,
+        out: &mut impl ResponderOutbox,
+    ) -> Result<(), Refusal> {
+        let Some(part) = Part::of(operation) else { return Err(Refusal::Error(NakCode::InvalidRequest)) };
+        let is_right_length = match (part.begins, part.ends) {
+            (_, false) => length == self.options.mtu,
+            (false, true) => (1..=self.options.mtu).contains(&length),
+            (true, true) => length <= self.options.mtu,
+        };
+        if part.begins != self.message.is_none() || !is_right_length {
+            return Err(Refusal::Error(NakCode::InvalidRequest));
+        }
+        let begun = match self.message {
+            Some(message) => message,
+            None if part.is_write => begin_write(headers, out)?,
+            None => Message::Send { receive: take_receive(out)?, offset: 0 },
+        };
+        let end = match (begun, part.is_write) {
+            (Message::Send { receive, offset }, false) => {
+                self.send_part(receive, offset, length, part, out)?
+            }
+            (Message::Write { remote, length: whole, offset }, true) => {
+                self.write_part(remote, (whole, offset), length, part, out)?
+            }
+            _ => return Err(Refusal::Error(NakCode::InvalidRequest)),
+        };
+        if part.ends {
+            self.end_message(headers, end, out)?;
+        }
+        self.expected = self.expected.next();
+        if headers.bth.ack_request {
+            self.answer(headers.bth.psn, Content::Nothing, out);
+        }
+        Ok(())
+    }
+
+    fn send_part(
+        &mut self,
+        receive: Receive,
+        offset: u32,
+        length: u32,
+        part: Part,
+        out: &mut impl ResponderOutbox,
+    ) -> Result<End, Refusal> {
+        if receive.length - offset < length {
+            return Err(Refusal::TooShort(receive));
+        }
+        out.place(Placement::Receive { id: receive.id, offset }, length);
+        let offset = offset + length;
+        self.message = (!part.ends).then_some(Message::Send { receive, offset });
+        Ok(Some((receive, offset, false)))
+    }
+
+    fn write_part(
+        &mut self,
+        remote: Remote,
+        (whole, offset): (u32, u32),
+        length: u32,
+        part: Part,
+        out: &mut impl ResponderOutbox,
+    ) -> Result<End, Refusal> {
+        let left = whole - offset;
+        if length > left || part.ends && length != left {
+            return Err(Refusal::Error(NakCode::InvalidRequest));
+        }
+        let receive = if part.has_immediate { Some(take_receive(out)?) } else { None };
+        let place = Remote { va: remote.va.wrapping_add(u64::from(offset)), ..remote };
+        out.place(Placement::Region(place), length);
+        let offset = offset + length;
+        self.message = (!part.ends).then_some(Message::Write { remote, length: whole, offset });
+        Ok(receive.map(|receive| (receive, whole, true)))
+    }
+
+    fn end_message(
+        &mut self,
+        headers: &Headers,
+        end: End,
+        out: &mut impl ResponderOutbox,
+    ) -> Result<(), Refusal> {
+        let extra = match headers.operands {
+            Operands::Immediate(immediate) | Operands::RdmaImmediate(_, immediate) => {
+                Extra::Immediate(immediate.data)
+            }
+            Operands::Invalidate(ieth) if out.invalidate(ieth.r_key) => Extra::Invalidate(ieth.r_key),
+            Operands::Invalidate(_) => {
+                if let Some((receive, ..)) = end {
+                    out.complete(super::flushed(receive));
+                }
+                return Err(Refusal::Error(NakCode::RemoteAccessError));
+            }
+            _ => Extra::None,
+        };
+        self.completed = (self.completed + 1) & 0x00ff_ffff;
+        if let Some((receive, length, is_write)) = end {
+            let solicited = headers.bth.solicited;
+            let status = Status::Success;
+            out.complete(Received { id: receive.id, status, length, extra, is_write, solicited });
+        }
+        Ok(())
+    }
+
+    fn read(&mut self, headers: &Headers, out: &mut impl ResponderOutbox) -> Result<(), Refusal> {
+        let Operands::Rdma(Reth { va, r_key, dma_length: length }) = headers.operands else {
+            return Err(Refusal::Error(NakCode::InvalidRequest));
+        };
+        let remote = Remote { va, r_key };
+        if self.message.is_some() || length > MAX_MESSAGE || self.has_too_many_reads() {
+            return Err(Refusal::Error(NakCode::InvalidRequest));
+        }
+        if length > 0 && !out.allows(remote, length, Access::Read) {
+            return Err(Refusal::Error(NakCode::RemoteAccessError));
+        }
+        let count = packets(length, self.options.mtu);
+        self.keep(Executed { first: self.expected, packets: count, original: None });
+        self.answer(self.expected, Content::Read { remote, length, sent: 0 }, out);
+        self.expected = self.expected + count;
+        Ok(())
+    }
+
+    fn atomic(
+        &mut self,
+        headers: &Headers,
+        operation: Operation,
+        out: &mut impl ResponderOutbox,
+    ) -> Result<(), Refusal> {
+        let Operands::Atomic { va, r_key, swap_or_add, compare } = headers.operands else {
+            return Err(Refusal::Error(NakCode::InvalidRequest));
+        };
+        let remote = Remote { va, r_key };
+        if self.message.is_some() || !va.is_multiple_of(8) || self.has_too_many_reads() {
+            return Err(Refusal::Error(NakCode::InvalidRequest));
+        }
+        if !out.allows(remote, 8, Access::Atomic) {
+            return Err(Refusal::Error(NakCode::RemoteAccessError));
+        }
+        let atomic = if operation == Operation::CompareSwap {
+            Atomic::CompareSwap { compare, swap: swap_or_add }
+        } else {
+            Atomic::FetchAdd(swap_or_add)
+        };
+        let original = out.atomic(remote, atomic);
+        self.keep(Executed { first: self.expected, packets: 1, original: Some(original) });
+        self.answer(self.expected, Content::Atomic(original), out);
+        self.expected = self.expected.next();
+        Ok(())
+    }
+
+    fn answer(&mut self, psn: Psn, content: Content, out: &mut impl ResponderOutbox) {
+        let aeth = self.positive(out);
+        self.answers.push_back(Answer { psn, aeth, content, is_repeated: false });
+    }
+
+    /// True if the requester has more RDMA READs and atomic operations outstanding than agreed.
+    fn has_too_many_reads(&self) -> bool {
+        let is_read = |answer: &&Answer| !answer.is_repeated && !matches!(answer.content, Content::Nothing);
+        let reads = self.answers.iter().filter(is_read);
+        reads.count() >= usize::from(self.options.reads)
+    }
+
+    /// Counts an executed RDMA READ or atomic operation, and keeps its result while the requester may send it again.
+    fn keep(&mut self, executed: Executed) {
+        self.completed = (self.completed + 1) & 0x00ff_ffff;
+        if self.executed.len() == usize::from(self.options.reads) {
+            self.executed.pop_front();
+        }
+        self.executed.push_back(executed);
+    }
+}
+
+/// A packet's part of a SEND or WRITE.
+#[derive(Clone, Copy)]
+struct Part {
+    is_write: bool,
+    begins: bool,
+    ends: bool,
+    /// A WRITE that takes a receive request.
+    has_immediate: bool,
+}
+
+impl Part {
+    fn of(operation: Operation) -> Option<Self> {
+        let (is_write, begins, ends) = match operation {
+            Operation::SendFirst => (false, true, false),
+            Operation::SendMiddle => (false, false, false),
+            Operation::SendLast | Operation::SendLastImm | Operation::SendLastInvalidate => {
+                (false, false, true)
+            }
+            Operation::SendOnly | Operation::SendOnlyImm | Operation::SendOnlyInvalidate => {
+                (false, true, true)
+            }
+            Operation::WriteFirst => (true, true, false),
+            Operation::WriteMiddle => (true, false, false),
+            Operation::WriteLast | Operation::WriteLastImm => (true, false, true),
+            Operation::WriteOnly | Operation::WriteOnlyImm => (true, true, true),
+            _ => return None,
+        };
+        let has_immediate = matches!(operation, Operation::WriteLastImm | Operation::WriteOnlyImm);
+        Some(Self { is_write, begins, ends, has_immediate })
+    }
+}
+
+fn take_receive(out: &mut impl ResponderOutbox) -> Result<Receive, Refusal> {
+    out.take_receive().ok_or(Refusal::NotReady)
+}
+
+fn begin_write(headers: &Headers, out: &mut impl ResponderOutbox) -> Result<Message, Refusal> {
+    let (Operands::Rdma(reth) | Operands::RdmaImmediate(reth, _)) = headers.operands else {
+        return Err(Refusal::Error(NakCode::InvalidRequest));
+    };
+    let (remote, length) = (Remote { va: reth.va, r_key: reth.r_key }, reth.dma_length);
+    if length > MAX_MESSAGE {
+        return Err(Refusal::Error(NakCode::InvalidRequest));
+    }
+    if length > 0 && !out.allows(remote, length, Access::Write) {
+        return Err(Refusal::Error(NakCode::RemoteAccessError));
+    }
+    Ok(Message::Write { remote, length, offset: 0 })
+}

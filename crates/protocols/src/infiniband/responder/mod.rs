@@ -1,0 +1,187 @@
+//! Responder of a reliable connection: request packets to memory, receive completions and responses (IBA volume 1, sections 9.7.4 and 9.7.5).
+
+mod answers;
+mod execute;
+mod receive;
+
+use std::collections::VecDeque;
+
+use fabricsim_wire::Psn;
+use fabricsim_wire::headers::{Aeth, RnrTimer};
+use fabricsim_wire::ids::{PKey, Qpn, RKey};
+
+use super::{Extra, Received, Remote};
+
+/// Settings of a responder.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ResponderOptions {
+    /// Path MTU in bytes.
+    pub mtu: u32,
+    /// Queue pair of the requester.
+    pub destination: Qpn,
+    /// Partition.
+    pub p_key: PKey,
+    /// RDMA READs and atomic operations whose results it keeps, for requests that come again; at least 1.
+    pub reads: u8,
+    /// Time of its RNR NAKs.
+    pub rnr_timer: RnrTimer,
+    /// Acknowledgements tell how many receive requests there are.
+    pub reports_credits: bool,
+}
+
+/// Use of remote memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Access {
+    /// RDMA WRITE.
+    Write,
+    /// RDMA READ.
+    Read,
+    /// Atomic operation.
+    Atomic,
+}
+
+/// A receive request that a message has taken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Receive {
+    /// Its identifier.
+    pub id: u64,
+    /// Bytes of its memory.
+    pub length: u32,
+}
+
+/// Memory for the payload of a packet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Placement {
+    /// Memory of a receive request, from `offset` on.
+    Receive {
+        /// Identifier of the receive request.
+        id: u64,
+        /// First byte.
+        offset: u32,
+    },
+    /// Memory of a region.
+    Region(Remote),
+}
+
+/// An atomic operation on 8 bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Atomic {
+    /// Sets `swap` if the value is `compare`.
+    CompareSwap {
+        /// The value compared with.
+        compare: u64,
+        /// The new value.
+        swap: u64,
+    },
+    /// Adds to the value.
+    FetchAdd(u64),
+}
+
+/// What a responder needs of its adapter.
+pub trait ResponderOutbox {
+    /// True if the key allows the use of `length` bytes.
+    fn allows(&mut self, remote: Remote, length: u32, access: Access) -> bool;
+    /// Takes the next receive request.
+    fn take_receive(&mut self) -> Option<Receive>;
+    /// Receive requests that are left.
+    fn receives_left(&mut self) -> u32;
+    /// The payload of the packet that is being received goes to memory.
+    fn place(&mut self, placement: Placement, length: u32);
+    /// Executes an atomic operation; returns the value before.
+    fn atomic(&mut self, remote: Remote, operation: Atomic) -> u64;
+    /// Makes a key invalid; false if that is not allowed.
+    fn invalidate(&mut self, r_key: RKey) -> bool;
+    /// A receive request has ended.
+    fn complete(&mut self, received: Received);
+}
+
+/// A message of several packets that is being received.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Message {
+    Send { receive: Receive, offset: u32 },
+    Write { remote: Remote, length: u32, offset: u32 },
+}
+
+/// An executed RDMA READ or atomic operation.
+#[derive(Clone, Copy, Debug)]
+struct Executed {
+    first: Psn,
+    packets: u32,
+    /// Result of an atomic operation; `None` for a READ.
+    original: Option<u64>,
+}
+
+/// A response that is to be sent.
+#[derive(Clone, Copy, Debug)]
+struct Answer {
+    psn: Psn,
+    aeth: Aeth,
+    content: Content,
+    /// The request has come again.
+    is_repeated: bool,
+}
+
+/// What a response tells besides.
+#[derive(Clone, Copy, Debug)]
+enum Content {
+    Nothing,
+    /// Data of an RDMA READ, whose first `sent` packets are sent.
+    Read {
+        remote: Remote,
+        length: u32,
+        sent: u32,
+    },
+    /// The value before an atomic operation.
+    Atomic(u64),
+}
+
+/// Responder of a reliable connection.
+#[derive(Clone, Debug)]
+pub struct Responder {
+    options: ResponderOptions,
+    expected: Psn,
+    /// Messages completed, modulo 2^24.
+    completed: u32,
+    message: Option<Message>,
+    /// A NAK was sent for the expected packet: packets behind it are dropped silently.
+    has_refused: bool,
+    executed: VecDeque<Executed>,
+    answers: VecDeque<Answer>,
+    is_broken: bool,
+}
+
+impl Responder {
+    /// A responder that expects the packet number `first`.
+    pub fn new(options: ResponderOptions, first: Psn) -> Self {
+        Self {
+            options,
+            expected: first,
+            completed: 0,
+            message: None,
+            has_refused: false,
+            executed: VecDeque::new(),
+            answers: VecDeque::new(),
+            is_broken: false,
+        }
+    }
+
+    /// True if it has refused a request for good: the queue pair is in the error state.
+    pub fn is_broken(&self) -> bool {
+        self.is_broken
+    }
+
+    /// Brings the queue pair into the error state. A receive request that a message has taken ends as flushed; the driver ends the others.
+    pub fn flush(&mut self, out: &mut impl ResponderOutbox) {
+        self.is_broken = true;
+        self.answers.clear();
+        if let Some(Message::Send { receive, .. }) = self.message.take() {
+            out.complete(flushed(receive));
+        }
+    }
+}
+
+/// The end of a receive request in the error state.
+fn flushed(receive: Receive) -> Received {
+    let status = super::Status::Flushed;
+    Received { id: receive.id, status, length: 0, extra: Extra::None, is_write: false, solicited: false }
+}
