@@ -94,16 +94,14 @@ fn step(kind: QueuePairKind, from: QueuePairState, to: QueuePairState) -> Option
     use QueuePairState::{Error, Init, ReadyToReceive, ReadyToSend, Reset, SendQueueDrain, SendQueueError};
     let none = Attributes::NONE;
     match (from, to) {
-        (_, Reset) => Some((none, none)),
         (Reset, Error) => None,
-        (_, Error) => Some((none, none)),
+        (_, Reset | Error) => Some((none, none)),
         (Reset, Init) => Some((init(kind), none)),
         (Init, Init) => Some((none, init(kind))),
         (Init, ReadyToReceive) => Some(ready_to_receive(kind)),
         (ReadyToReceive, ReadyToSend) => Some((ready_to_send(kind), while_sending(kind))),
-        (ReadyToSend, ReadyToSend) => Some((none, while_sending(kind))),
         (ReadyToSend, SendQueueDrain) => Some((none, Attributes::EN_SQD_ASYNC_NOTIFY)),
-        (SendQueueDrain, ReadyToSend) => Some((none, while_sending(kind))),
+        (ReadyToSend | SendQueueDrain, ReadyToSend) => Some((none, while_sending(kind))),
         (SendQueueDrain, SendQueueDrain) => Some((none, while_drained(kind))),
         (SendQueueError, ReadyToSend) if matches!(kind, QueuePairKind::Uc | QueuePairKind::Ud) => {
             Some((none, while_sending(kind)))

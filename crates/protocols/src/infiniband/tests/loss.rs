@@ -46,7 +46,9 @@ proptest! {
         let mut link = Link::new((requester, responder), FIRST, faults, seed);
         link.far.region[WORD as usize..].fill(0);
         let works: Vec<Work> = (1..).zip(&kinds).map(|(id, kind)| request(id, *kind)).collect();
-        works.iter().for_each(|work| link.post(*work));
+        for work in &works {
+            link.post(*work);
+        }
         let (mut steps, mut posted) = (0_u64, 0);
         while link.step() {
             steps += 1;
