@@ -129,7 +129,7 @@ fn repeated_reads_are_answered_once() {
     while link.arrive() {}
     while link.answer() {}
     assert_eq!(link.responses.len(), 4);
-    // Once they are sent, they are sent again.
+    // Those that have been answered are answered once more.
     link.requests.extend([longer, read, atomic]);
     while link.arrive() {}
     while link.answer() {}
