@@ -1,10 +1,10 @@
 use std::sync::Arc;
 
-use fabricsim_model::{ExtensionHeaders, Hop, LossCause, Packet, Random};
+use fabricsim_model::{ExtensionHeaders, Hop, Lanes, LossCause, Packet, Random};
 use fabricsim_routing::lanes::ServiceClasses;
-use fabricsim_routing::{MulticastTables, RouteTable, RoutingFunction};
+use fabricsim_routing::{Destination, MulticastTables, RouteTable, RoutingFunction};
 use fabricsim_spec::{Arbiter, CreditReturn, Queueing, Switching};
-use fabricsim_units::{PortNo, SwitchId, Time, Vl};
+use fabricsim_units::{HostId, PortNo, SwitchId, Time, Vl};
 
 use crate::{Arena, LoadBroadcast, Ports, Ramp, Slot};
 
@@ -116,6 +116,8 @@ pub struct PartitionContext<R, B, O> {
     pub rules: Rules,
     /// The routing's table; empty if it has none.
     pub route_table: RouteTable,
+    /// The lanes on which every host injects all packets; `None` if they differ ([`injection_lanes`]).
+    pub injection_lanes: Option<Lanes>,
     /// True if the routing chooses by load ([`fabricsim_routing::RoutingFunction::is_adaptive`], cached).
     pub is_adaptive: bool,
     /// Scratch space for the hops that a routing function proposes.
@@ -130,5 +132,14 @@ impl<R: RoutingFunction, B, O> PartitionContext<R, B, O> {
         self.routing = Arc::clone(routing);
         self.route_table = routing.route_table().cloned().unwrap_or_default();
         self.is_adaptive = routing.is_adaptive();
+        self.injection_lanes = injection_lanes(routing.as_ref(), &self.rules, self.ports.lane_count);
     }
+}
+
+/// The lanes on which every host injects all packets: with one service class, unless the lane policy has others for some hosts.
+pub fn injection_lanes<R: RoutingFunction>(routing: &R, rules: &Rules, lanes: usize) -> Option<Lanes> {
+    let policy = routing.lane_policy();
+    let any = Destination { host: HostId(0), path: 0 };
+    let has_one_class = usize::from(rules.lanes_per_class) == lanes;
+    (has_one_class && policy.injects_by_class()).then(|| policy.injection(HostId(0), any, 0))
 }

@@ -27,7 +27,7 @@ mod vl_turns;
 
 pub use arena::{Arena, NONE, Slot};
 pub use columns::{Column, Columns, Sending};
-pub use context::{Outbox, PartitionContext, Rules};
+pub use context::{Outbox, PartitionContext, Rules, injection_lanes};
 pub use copies::{Copies, SharedPacket};
 pub use credit::{LaneCredits, Ramp, RampPool};
 pub use load_broadcast::LoadBroadcast;

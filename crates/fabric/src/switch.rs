@@ -254,25 +254,40 @@ impl Switch {
         if !self.undecided.is_empty() {
             self.decide(context);
         }
-        if self.rounds.is_some() {
+        if OPTIONAL_FEATURES && self.rounds.is_some() {
             return self.settle_in_rounds(context);
         }
         if OPTIONAL_FEATURES {
             self.settle_moves(context);
         }
         while !self.dirty.is_empty() {
-            let next = if self.overdue == 0 {
-                self.dirty.first_after_as::<OPTIONAL_FEATURES>(self.last_output)
-            } else {
-                self.most_overdue()
-            };
+            if self.has_arbitration_features {
+                self.settle_next_with_features::<OPTIONAL_FEATURES, R, B, O>(context);
+                continue;
+            }
+            let next = self.dirty.first_after_as::<OPTIONAL_FEATURES>(self.last_output);
             let Some(output) = next else { return };
             self.dirty.clear_as::<OPTIONAL_FEATURES>(output);
-            if self.has_arbitration_features {
-                self.arbitrate_with_features::<OPTIONAL_FEATURES, R, B, O>(context, output);
-            } else {
-                self.arbitrate::<OPTIONAL_FEATURES, false, R, B, O>(context, output);
-            }
+            self.arbitrate::<OPTIONAL_FEATURES, false, R, B, O>(context, output);
+        }
+    }
+
+    /// The next output chooses, with [`Switch::has_arbitration_features`].
+    #[inline(never)]
+    fn settle_next_with_features<
+        const OPTIONAL_FEATURES: bool,
+        R: RoutingFunction,
+        B: Observer,
+        O: Outbox,
+    >(
+        &mut self,
+        context: &mut PartitionContext<R, B, O>,
+    ) {
+        let next =
+            if self.overdue == 0 { self.dirty.first_after(self.last_output) } else { self.most_overdue() };
+        if let Some(output) = next {
+            self.dirty.clear(output);
+            self.arbitrate::<OPTIONAL_FEATURES, true, R, B, O>(context, output);
         }
     }
 }

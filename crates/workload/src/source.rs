@@ -70,11 +70,16 @@ impl Source {
 
     /// Returns the time at which the next message is created: up to `now` if it is ready, later if not; `None`
     /// when the source has ended. A saturating stream has a message at `now`, or at its start if that is later.
-    #[inline]
+    #[inline(always)]
     pub fn next(&self, now: Time) -> Option<Time> {
-        if !self.saturating {
-            return (self.next < Time::MAX).then_some(self.next);
+        if self.saturating {
+            return self.next_with_saturating(now);
         }
+        (self.next < Time::MAX).then_some(self.next)
+    }
+
+    #[inline(never)]
+    fn next_with_saturating(&self, now: Time) -> Option<Time> {
         let closed = self.closed.as_ref().map(|closed| closed.next()).filter(|&at| at < Time::MAX);
         let injected = self.injected.as_ref().map(|injected| injected.next()).filter(|&at| at < Time::MAX);
         self.streams.iter().filter_map(|stream| stream.next(now)).chain(closed).chain(injected).min()

@@ -64,7 +64,9 @@ impl Chain {
             context.ports.ensure_wake(self.port, busy_until, &mut context.out);
             return;
         }
-        if let Some(pacing) = &mut self.pacing {
+        if !self.is_plain
+            && let Some(pacing) = &mut self.pacing
+        {
             pacing.end_blocking_by_cc(now, &mut context.observer);
             pacing.expire(now);
         }
@@ -74,11 +76,10 @@ impl Chain {
         }
         self.open_messages(endpoint, now);
         context.ports.forget_awaited(self.port);
-        let overdue = self.pacing.as_ref().map_or(Time::MAX, |pacing| pacing.wake_at());
-        let idle = self.next_opening(endpoint, now).min(endpoint.wake_at()).min(overdue);
+        let overdue = self.pacing_wakes_at();
         let retry = match self.send_next(endpoint, context) {
             Ok(()) => self.after_sending(endpoint, context),
-            Err(at) => idle.min(at),
+            Err(at) => at.min(overdue).min(endpoint.wake_at()).min(self.next_opening(endpoint, now)),
         };
         if retry < Time::MAX {
             context.ports.ensure_wake(self.port, retry.max(Time(now.0 + 1)), &mut context.out);
@@ -146,9 +147,19 @@ impl Chain {
     fn after_sending<E: Endpoint, R, B, O>(&self, endpoint: &E, context: &PartitionContext<R, B, O>) -> Time {
         let busy_until = context.ports.senders[self.port as usize].busy_until;
         let data = if endpoint.has_more() { busy_until } else { self.next_opening(endpoint, context.now) };
+        if self.is_plain {
+            return data.max(busy_until);
+        }
         let answer = self.pacing.as_ref().and_then(|pacing| pacing.answer_ready()).unwrap_or(Time::MAX);
-        let overdue = self.pacing.as_ref().map_or(Time::MAX, |pacing| pacing.wake_at());
-        data.min(answer).min(overdue).max(busy_until)
+        data.min(answer).min(self.pacing_wakes_at()).max(busy_until)
+    }
+
+    #[inline(always)]
+    fn pacing_wakes_at(&self) -> Time {
+        match &self.pacing {
+            Some(pacing) if !self.is_plain => pacing.wake_at(),
+            _ => Time::MAX,
+        }
     }
 
     /// Sends the first packet whose flow is not rate-limited, or returns the time at which there may be one.
@@ -245,7 +256,9 @@ impl Chain {
         if !is_data {
             return;
         }
-        if let Some(pacing) = &mut self.pacing {
+        if !self.is_plain
+            && let Some(pacing) = &mut self.pacing
+        {
             pacing.sent(&outgoing.packet, outgoing.retransmitted, (now, end), &mut context.observer);
         }
         if !E::ACKNOWLEDGES && outgoing.packet.last && self.app.is_closed() {
@@ -329,14 +342,18 @@ impl Chain {
     ) -> Result<Entry, Time> {
         let blocks = bytes.div_ceil(context.ports.ramps.unit());
         let is_group = destination.group().is_some();
-        let paths = self.paths.as_ref().filter(|_| !is_group);
-        let path = paths.map_or(0, |paths| paths.next(destination, stream));
-        let to = Destination { host: destination, path };
-        let lanes = if is_group {
-            context.routing.tree_injection(self.id, class)
-        } else {
-            context.routing.injection_lanes(self.id, to, class)
+        let path = match &self.paths {
+            Some(paths) if !is_group => paths.next(destination, stream),
+            _ => 0,
         };
+        let of_policy = |routing: &R| {
+            if is_group {
+                return routing.tree_injection(self.id, class);
+            }
+            routing.injection_lanes(self.id, Destination { host: destination, path }, class)
+        };
+        let lanes = context.injection_lanes.unwrap_or_else(|| of_policy(&context.routing));
+        debug_assert_eq!(lanes, of_policy(&context.routing));
         let flow = self.id.0.wrapping_mul(31).wrapping_add(destination.0);
         let chosen = context.ports.choose_lane(self.port, lanes, blocks, context.now, flow);
         if chosen.is_err() {

@@ -63,12 +63,25 @@ pub(crate) struct Adapter {
 
 impl Adapter {
     /// Sends a packet if the link is free and one is ready; schedules the next wake-up.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn settle<R: RoutingFunction, B: Observer, O: Outbox>(
         &mut self,
         context: &mut PartitionContext<R, B, O>,
     ) {
-        with_endpoint!(&mut self.protocol, endpoint => self.chain.settle(endpoint, context));
+        match &mut self.protocol {
+            Protocol::Datagram(endpoint) => self.chain.settle(endpoint, context),
+            Protocol::Ordering(_) => self.settle_ordering(context),
+        }
+    }
+
+    #[inline(never)]
+    fn settle_ordering<R: RoutingFunction, B: Observer, O: Outbox>(
+        &mut self,
+        context: &mut PartitionContext<R, B, O>,
+    ) {
+        if let Protocol::Ordering(endpoint) = &mut self.protocol {
+            self.chain.settle(&mut **endpoint, context);
+        }
     }
 
     /// Processes an arrived packet: its marks, then the packet at the endpoint and the application. True if

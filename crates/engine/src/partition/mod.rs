@@ -7,7 +7,7 @@ mod publish;
 use std::sync::Arc;
 
 use fabricsim_fabric::flow_control::{refresh, send_flow_control};
-use fabricsim_fabric::{Arena, NONE, Outbox, PartitionContext, Ports, Rules, Switch, Table};
+use fabricsim_fabric::{Arena, NONE, Outbox, PartitionContext, Ports, Rules, Switch, Table, injection_lanes};
 use fabricsim_model::{ExtensionHeaders, Observer, Packet, PacketKind};
 use fabricsim_routing::{MulticastTables, Router, RoutingFunction};
 use fabricsim_units::{HostId, Time};
@@ -91,6 +91,7 @@ impl<B: Observer> Partition<B> {
         let (publisher, load_broadcast) =
             published.map_or_else(Default::default, |(p, load_broadcast)| (Some(p), load_broadcast));
         let step = ports.senders.iter().map(|sender| sender.latency).min().unwrap_or_default();
+        let injection_lanes = injection_lanes(routing.as_ref(), &rules, ports.lane_count);
         Self {
             has_optional_features,
             switches,
@@ -107,6 +108,7 @@ impl<B: Observer> Partition<B> {
                 },
                 observer,
                 route_table: routing.route_table().cloned().unwrap_or_default(),
+                injection_lanes,
                 is_adaptive: routing.is_adaptive(),
                 routing,
                 multicast,

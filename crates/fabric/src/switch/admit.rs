@@ -102,7 +102,7 @@ impl Switch {
             let queue = &mut self.queues[self.layout.queue(input, lane, 0)];
             if queue.head().is_some() {
                 queue.push(&mut context.arena, packet);
-                return self.plan_anew(input);
+                return self.plan_anew::<OPTIONAL_FEATURES>(input);
             }
         }
         let output = self.route(context, input, lane, packet);
@@ -138,14 +138,14 @@ impl Switch {
         if self.enqueue::<OPTIONAL_FEATURES, R, B, O>(context, output, input, lane, packet) {
             self.request_arbitration::<OPTIONAL_FEATURES, R, B, O>(context, output);
         }
-        self.plan_anew(output);
+        self.plan_anew::<OPTIONAL_FEATURES>(output);
     }
 
     /// If allocation is in rounds, the switch settles after every arrival: the arrival may change what the next round has
     /// to do.
     #[inline(always)]
-    fn plan_anew(&mut self, port: usize) {
-        if self.rounds.is_some() {
+    fn plan_anew<const OPTIONAL_FEATURES: bool>(&mut self, port: usize) {
+        if OPTIONAL_FEATURES && self.rounds.is_some() {
             self.dirty.set_as::<true>(port);
         }
     }

@@ -87,7 +87,7 @@ impl Switch {
             return;
         }
         let mut lacking = Delay::default();
-        if self.sendable::<OPTIONAL_FEATURES, R, B, O>(context, (output, input), &mut lacking).is_none() {
+        if !self.has_sendable::<OPTIONAL_FEATURES, R, B, O>(context, (output, input), &mut lacking) {
             delay.retry = delay.retry.min(lacking.retry);
             return;
         }
@@ -163,6 +163,28 @@ impl Switch {
             self.outputs[output].deferred_input = NO_INPUT;
         }
         true
+    }
+
+    /// True if [`Switch::sendable`] finds a packet.
+    #[inline(always)]
+    fn has_sendable<const OPTIONAL_FEATURES: bool, R, B, O: Outbox>(
+        &self,
+        context: &mut PartitionContext<R, B, O>,
+        (output, input): (usize, usize),
+        delay: &mut Delay,
+    ) -> bool {
+        let port = self.first_port + output as u32;
+        let request = self.requests[self.layout.request(output, input)];
+        let mut lanes = request.lanes;
+        while lanes != 0 {
+            let lane = request.first_lane(lanes);
+            lanes &= !(1 << lane.0);
+            let packet = self.queues[self.layout.queue(input, lane, output)].first();
+            if examine::<OPTIONAL_FEATURES, R, B, O>(context, port, packet, delay).is_some() {
+                return true;
+            }
+        }
+        false
     }
 
     /// The packet of an input port that `output` could send, if the port could be read: of the lanes in turn the first.

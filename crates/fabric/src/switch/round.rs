@@ -15,6 +15,7 @@ impl Switch {
     pub fn with_rounds(mut self, cycle: Time, speculative: bool) -> Self {
         let rounds = Separable::new((cycle, speculative), self.layout.ports, self.layout.lanes);
         self.rounds = Some(Box::new(rounds));
+        self.has_optional_features = true;
         self
     }
 

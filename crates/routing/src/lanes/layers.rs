@@ -68,6 +68,10 @@ impl LanePolicy for Layers {
         Lanes::new(class * self.lanes + self.of(from, to) % self.lanes, 1)
     }
 
+    fn injects_by_class(&self) -> bool {
+        false
+    }
+
     /// The lane of the first layer.
     fn tree_injection(&self, _: HostId, class: u8) -> Lanes {
         Lanes::new(class * self.lanes, 1)

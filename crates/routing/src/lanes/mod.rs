@@ -114,6 +114,12 @@ pub trait LanePolicy {
         ServiceClasses::on_link(class * all.count, all)
     }
 
+    /// True if the lanes of [`LanePolicy::injection`] depend on the service class alone, and those of [`LanePolicy::tree_injection`] are
+    /// the same: so it is with the provided methods.
+    fn injects_by_class(&self) -> bool {
+        true
+    }
+
     /// The lanes of the link on which `from` injects packets of a service class, or of a service level, for a multicast group.
     #[inline]
     fn tree_injection(&self, _from: HostId, class: u8) -> Lanes {
@@ -193,6 +199,12 @@ macro_rules! policies {
             fn injection(&self, from: HostId, to: Destination, class: u8) -> Lanes {
                 match self {
                     $(Self::$name(policy) => policy.injection(from, to, class),)*
+                }
+            }
+
+            fn injects_by_class(&self) -> bool {
+                match self {
+                    $(Self::$name(policy) => policy.injects_by_class(),)*
                 }
             }
 

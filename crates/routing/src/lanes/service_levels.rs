@@ -202,6 +202,10 @@ impl LanePolicy for ServiceLevels {
         Lanes::new(table[usize::from(level) % LEVELS], 1)
     }
 
+    fn injects_by_class(&self) -> bool {
+        false
+    }
+
     fn tree_injection(&self, from: HostId, level: u8) -> Lanes {
         let table = &self.tables[usize::from(self.at_host[from.index()])];
         Lanes::new(table[usize::from(level) % LEVELS], 1)
