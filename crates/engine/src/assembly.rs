@@ -17,6 +17,7 @@ use fabricsim_workload::{Partitions, Source, StreamInfo};
 
 use crate::adapter::{
     Adapter, AdmissionGate, Chain, DatagramEndpoint, OrderingEndpoint, OrderingRules, PathChooser, Protocol,
+    QueuePairEndpoint, QueuePairRules,
 };
 use crate::ages::AgingBuilder;
 use crate::congestion::{Builder, service_classes};
@@ -63,6 +64,7 @@ pub(crate) fn assemble<B: Observer>(
     };
     let classes = service_classes(streams);
     let transport = OrderingRules::new(experiment, streams);
+    let queue_pairs = QueuePairRules::new(experiment, streams);
     let mut sources: Vec<Option<Source>> = sources.into_iter().map(Some).collect();
     let partitions = places
         .iter()
@@ -86,6 +88,7 @@ pub(crate) fn assemble<B: Observer>(
                 replicates: !multicast.is_empty(),
                 has_small_links: has_small_links(graph, experiment.host.mtu),
                 transport: transport.as_ref(),
+                queue_pairs: queue_pairs.as_ref(),
             };
             let parts = entities(&common, places, ports, &mut sources);
             Partition::new(parts, (Arc::clone(&router), Arc::clone(&multicast)), rules.clone(), observer())
@@ -154,6 +157,7 @@ struct Common<'a> {
     /// The service class of each stream.
     classes: &'a Arc<[u8]>,
     transport: Option<&'a Arc<OrderingRules>>,
+    queue_pairs: Option<&'a Arc<QueuePairRules>>,
     keys: Option<&'a Arc<PKeys>>,
     /// True if there are multicast groups.
     replicates: bool,
@@ -268,9 +272,12 @@ fn adapter(common: &Common<'_>, id: HostId, (port, sender): (u32, &Sender), app:
     let experiment = common.experiment;
     let spec = &experiment.host;
     let lanes = experiment.switch.virtual_lanes;
-    let protocol = match common.transport {
-        Some(rules) => Protocol::Ordering(Box::new(OrderingEndpoint::new(id, rules, sender.byte_time))),
-        None => {
+    let protocol = match (common.queue_pairs, common.transport) {
+        (Some(rules), _) => Protocol::QueuePairs(Box::new(QueuePairEndpoint::new(id, rules))),
+        (None, Some(rules)) => {
+            Protocol::Ordering(Box::new(OrderingEndpoint::new(id, rules, sender.byte_time)))
+        }
+        (None, None) => {
             Protocol::Datagram(DatagramEndpoint::new(id, spec.mtu.0 as u32, usize::from(spec.open_messages)))
         }
     };

@@ -365,14 +365,14 @@ impl<B: Observer> Engine<B> {
     /// Progress of transports, all hosts together: operations that became visible for the first
     /// time, and messages that were sent. `None` without transports, and if a response that has been created is due later.
     pub fn transport_progress(&self) -> Option<u64> {
-        if self.adapters().all(|adapter| adapter.ordering().is_none()) {
+        if !self.adapters().any(Adapter::acknowledges) {
             return None;
         }
         let is_later = |due: Option<Time>| due.is_some_and(|due| due > self.now);
         if self.adapters().any(|adapter| is_later(adapter.chain.app.next_response())) {
             return None;
         }
-        Some(self.adapters().filter_map(Adapter::ordering).map(OrderingEndpoint::progress).sum())
+        Some(self.adapters().map(Adapter::progress).sum())
     }
 
     /// Longest remaining time for which congestion control rate-limits a host that refuses requests.
@@ -385,7 +385,7 @@ impl<B: Observer> Engine<B> {
     }
 
     /// The adapters of all hosts, in order of partitions.
-    fn adapters(&self) -> impl Iterator<Item = &Adapter> {
+    pub(crate) fn adapters(&self) -> impl Iterator<Item = &Adapter> {
         self.partitions.iter().flat_map(|p| &p.adapters)
     }
 

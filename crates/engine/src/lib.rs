@@ -27,7 +27,7 @@ mod subnet_plan;
 mod switch_errors;
 mod totals;
 
-pub use adapter::{HostTransport, Refused, transport_bytes, warnings};
+pub use adapter::{HostTransport, QueuePairCounters, QueuePairReport, Refused, transport_bytes, warnings};
 pub use assembly::Assembly;
 pub use engine::{Advance, CreditError, Engine};
 pub use fabricsim_fabric::VlTables;

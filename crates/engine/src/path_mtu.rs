@@ -27,10 +27,13 @@ impl<B: Observer> Engine<B> {
     /// Hosts learn the MTUs of their paths, as the routes are now: messages that they open from now on are cut at them.
     pub fn update_path_mtus(&mut self) {
         let Some(paths) = self.paths.take() else { return };
-        let mtus = path_mtus(&paths.graph, paths.host_mtu, |switch: SwitchId| {
+        let mut mtus = path_mtus(&paths.graph, paths.host_mtu, |switch: SwitchId| {
             let (number, _) = self.place_of(switch);
             &*self.partitions[number].context.routing
         });
+        if self.adapters().any(|adapter| adapter.queue_pairs().is_some()) {
+            take_less_of_both_directions(&mut mtus);
+        }
         // A group's tree may lead over any link.
         let links = paths.graph.links.iter().filter_map(|link| link.parameters.mtu);
         let groups = links.fold(paths.host_mtu, Bytes::min).0 as u32;
@@ -46,6 +49,18 @@ impl Adapter {
         match &mut self.protocol {
             Protocol::Datagram(endpoint) => endpoint.set_path_mtus(mtus, groups),
             Protocol::Ordering(endpoint) => endpoint.set_path_mtus(mtus, groups),
+            Protocol::QueuePairs(endpoint) => endpoint.set_path_mtus(mtus, groups),
+        }
+    }
+}
+
+/// Both ends of a connection have the same path MTU.
+fn take_less_of_both_directions(mtus: &mut [Vec<u32>]) {
+    for a in 1..mtus.len() {
+        let (before, from) = mtus.split_at_mut(a);
+        for (there, back) in from[0].iter_mut().zip(before) {
+            let least = (*there).min(back[a]);
+            (*there, back[a]) = (least, least);
         }
     }
 }
@@ -62,6 +77,14 @@ pub(crate) fn check(experiment: &Experiment, graph: &Graph, file: &str) -> Resul
     if experiment.switch.allocation == Allocation::Separable {
         let message =
             format!("{mtu} on {name}, less than `host.mtu`: not with `switch.allocation = \"separable\"`");
+        return Err(SpecError::at_key(file, "links.all.mtu", message));
+    }
+    if let Some(queue_pairs) = &experiment.queue_pairs
+        && queue_pairs.path_mtu(mtu).is_none()
+    {
+        let message = format!(
+            "{mtu} on {name} is too little for the packets of queue pairs, whose least path MTU is 256 B"
+        );
         return Err(SpecError::at_key(file, "links.all.mtu", message));
     }
     let answers = experiment.transport.mode != OrderingMode::None;

@@ -102,6 +102,7 @@ impl Prepared {
         crate::congestion::check(&experiment, &graph, file)?;
         crate::flow_control::check(&experiment, &graph, file)?;
         crate::path_mtu::check(&experiment, &graph, file)?;
+        crate::adapter::check_queue_pairs(&experiment, graph.hosts.len(), file)?;
         AgingBuilder::new(&experiment, &graph, file)?;
         begin(BuildStep::Routing)?;
         let router = Arc::new(fabricsim_routing::build(&experiment, &graph, base, file)?);

@@ -1,4 +1,4 @@
-use fabricsim_model::{Echo, ExtensionHeaders, Hop, HopTelemetry, Label, Lanes, Packet, RouteState};
+use fabricsim_model::{CrossingContent, ExtensionHeaders, Hop, HopTelemetry, Lanes, Packet, RouteState};
 use fabricsim_units::{HostId, PortNo, Time, Vl};
 
 use crate::{Columns, Copies, Sending, Table};
@@ -110,11 +110,18 @@ impl Arena {
         (!extensions.is_empty()).then(|| Box::new(extensions))
     }
 
-    /// A packet, its label, and the content of an acknowledgement of congestion control.
-    pub fn with_headers(&self, index: u32) -> (&Packet, Option<&Label>, Option<&Echo>) {
+    /// A packet that begins to cross a link on a lane, to one of its destination's LIDs, for an observer that captures it.
+    pub fn crossing(&self, index: u32, lane: Vl, path: u8) -> CrossingContent<'_> {
         let slot = &self[index];
         let of = slot.sending();
-        (&slot.packet, self.columns.labels.get(index, of), self.columns.echoes.get(index, of))
+        CrossingContent::Packet {
+            packet: &slot.packet,
+            lane,
+            path,
+            label: self.columns.labels.get(index, of),
+            transport: self.columns.transports.get(index, of),
+            echo: self.columns.echoes.get(index, of),
+        }
     }
 
     /// The states of the outputs that a packet left by.
@@ -199,7 +206,7 @@ impl Slot {
 
 #[cfg(test)]
 mod tests {
-    use fabricsim_model::PacketKind;
+    use fabricsim_model::{Label, PacketKind};
 
     use super::*;
 

@@ -1,7 +1,7 @@
 //! Columns of an arena: values that a feature keeps for some packets, by slot. A value belongs to one packet, so that
 //! a value left by an earlier packet in the same slot is never read for the current one.
 
-use fabricsim_model::{Echo, ExtensionHeaders, HopTelemetry, Label};
+use fabricsim_model::{Echo, ExtensionHeaders, HopTelemetry, Label, TransportHeaders};
 use fabricsim_units::{HostId, Time};
 
 /// Identity of a packet: its sender and its injection time. A sender sends one packet at a time.
@@ -71,8 +71,10 @@ impl<T> Column<Vec<T>> {
 /// The columns of an arena, a field for each feature.
 #[derive(Clone, Debug, Default)]
 pub struct Columns {
-    /// Labels of transports.
+    /// Labels of ordering protocols.
     pub labels: Column<Label>,
+    /// Headers of queue pairs.
+    pub transports: Column<TransportHeaders>,
     /// Contents of the acknowledgements of congestion control.
     pub echoes: Column<Echo>,
     /// States of the outputs that packets left by.
@@ -84,9 +86,12 @@ pub struct Columns {
 impl Columns {
     /// Stores the extension headers of the packet `of` in `slot`.
     pub fn put(&mut self, slot: u32, of: Sending, extensions: ExtensionHeaders) {
-        let ExtensionHeaders { label, echo, telemetry } = extensions;
+        let ExtensionHeaders { label, transport, echo, telemetry } = extensions;
         if let Some(label) = label {
             self.labels.put(slot, of, label);
+        }
+        if let Some(transport) = transport {
+            self.transports.put(slot, of, transport);
         }
         if let Some(echo) = echo {
             self.echoes.put(slot, of, echo);
@@ -119,13 +124,17 @@ impl Columns {
     /// True if no packet has had extension headers.
     #[inline]
     pub fn are_unused(&self) -> bool {
-        self.labels.values.is_empty() && self.echoes.values.is_empty() && self.telemetry.values.is_empty()
+        self.labels.values.is_empty()
+            && self.transports.values.is_empty()
+            && self.echoes.values.is_empty()
+            && self.telemetry.values.is_empty()
     }
 
     /// Removes and returns the extension headers of the packet `of` in `slot`.
     pub fn take(&mut self, slot: u32, of: Sending) -> ExtensionHeaders {
         ExtensionHeaders {
             label: self.labels.take(slot, of),
+            transport: self.transports.take(slot, of),
             echo: self.echoes.take(slot, of),
             telemetry: self.telemetry.take(slot, of).unwrap_or_default(),
         }

@@ -1,6 +1,6 @@
 //! A packet leaves: over a link, and out of the buffer in which it was.
 
-use fabricsim_model::{Crossing, CrossingContent, Observer};
+use fabricsim_model::{Crossing, Observer};
 use fabricsim_routing::RoutingFunction;
 use fabricsim_spec::{CreditReturn, Switching};
 use fabricsim_units::{ByteTime, Time, Vl};
@@ -259,8 +259,7 @@ fn report_crossing<R, B: Observer, O>(
     lane: Vl,
 ) {
     let path = if context.rules.paths > 1 { context.arena[index].route_state.path() } else { 0 };
-    let (packet, label, echo) = context.arena.with_headers(index);
-    let content = CrossingContent::Packet { packet, lane, path, label, echo };
+    let content = context.arena.crossing(index, lane, path);
     let port = context.ports.senders[port as usize].channel;
     context.observer.crossed(&Crossing { time: now, port, content });
 }

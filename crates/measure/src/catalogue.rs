@@ -92,6 +92,7 @@ pub fn catalogue() -> Vec<TableEntry> {
             steady: None,
             congestion_events: 0,
             transport: Some(TransportCounts::default()),
+            queue_pairs: None,
         };
         let names = Names { jobs: vec![JobName::default()], ..Names::default() };
         let input = recorder.table_input(&names, &outcome);

@@ -29,8 +29,8 @@ pub use batch::{Batch, FEWEST, Interval, interval};
 pub use catalogue::{ColumnEntry, ColumnKind, TableEntry, add_table, catalogue, label};
 pub use collectors::{
     BatchesSummary, Confidence, CongestionSummary, FlowSummary, FlowsSummary, Hops, HostsSummary,
-    IterationTimes, JobSummary, JobsSummary, LatencySummary, NoKeys, RouterSummaries, RouterSummary,
-    SATURATED, StreamSummary, Summary, TransportCounts, TransportSummary,
+    IterationTimes, JobSummary, JobsSummary, LatencySummary, NoKeys, QueuePairCounts, QueuePairSummary,
+    RouterSummaries, RouterSummary, SATURATED, StreamSummary, Summary, TransportCounts, TransportSummary,
 };
 pub use config::RecorderConfig;
 pub use fairness::{STARVING, jain};

@@ -40,4 +40,10 @@ impl Recorder {
         self.collectors.transport = Some(Box::new(transport));
         self
     }
+
+    /// Records queue pairs, for `streams` streams of messages.
+    pub fn with_queue_pairs(mut self, streams: usize) -> Self {
+        self.collectors.queue_pairs = Some(Box::default());
+        self.with_transport(streams, 0)
+    }
 }

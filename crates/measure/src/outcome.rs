@@ -2,7 +2,7 @@
 
 use fabricsim_units::{HostId, Rate, Time};
 
-use crate::TransportCounts;
+use crate::{QueuePairCounts, TransportCounts};
 
 /// End of the run, and the load that its sources requested.
 #[derive(Clone, Debug, PartialEq)]
@@ -20,6 +20,8 @@ pub struct Outcome {
     pub congestion_events: u64,
     /// Counters of transports, if there are any.
     pub transport: Option<TransportCounts>,
+    /// Counters of queue pairs, if there are any.
+    pub queue_pairs: Option<QueuePairCounts>,
 }
 
 /// Bytes that a source offered within the window. Offers of the same source and destination add up.

@@ -51,6 +51,7 @@ fn report(recorder: &Recorder, hosts: u32, end: u64) -> Report {
         steady: None,
         congestion_events: 7,
         transport: None,
+        queue_pairs: None,
     };
     recorder.report(&names, &outcome)
 }

@@ -116,6 +116,7 @@ fn report(recorder: &Recorder) -> Report {
         steady: None,
         congestion_events: 0,
         transport: None,
+        queue_pairs: None,
     };
     recorder.report(&names, &outcome)
 }

@@ -48,6 +48,7 @@ fn outcome(end: Time, hosts: u32, offers: &[(u32, Option<u32>, u64)]) -> Outcome
         steady: None,
         congestion_events: 0,
         transport: None,
+        queue_pairs: None,
     }
 }
 

@@ -41,6 +41,7 @@ fn outcome() -> Outcome {
         steady: None,
         congestion_events: 0,
         transport: Some(TransportCounts::default()),
+        queue_pairs: None,
     }
 }
 

@@ -1,6 +1,6 @@
 use fabricsim_units::{Time, Vl};
 
-use crate::{Echo, Label, Packet};
+use crate::{Echo, Label, Packet, TransportHeaders};
 
 /// Something that begins to cross a link, for captures.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,8 +24,10 @@ pub enum CrossingContent<'a> {
         lane: Vl,
         /// Which of its destination's LIDs it is sent to, from 0.
         path: u8,
-        /// Fields of its transport protocol.
+        /// Fields of its ordering protocol.
         label: Option<&'a Label>,
+        /// Headers of its queue pair.
+        transport: Option<&'a TransportHeaders>,
         /// Content of an acknowledgement of congestion control.
         echo: Option<&'a Echo>,
     },

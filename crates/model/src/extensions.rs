@@ -2,13 +2,15 @@
 
 use fabricsim_units::{ByteTime, Time};
 
-use crate::Label;
+use crate::{Label, TransportHeaders};
 
 /// Optional headers and metadata of a packet.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ExtensionHeaders {
-    /// Fields of a transport protocol.
+    /// Fields of an ordering protocol.
     pub label: Option<Label>,
+    /// Headers of a queue pair.
+    pub transport: Option<TransportHeaders>,
     /// Acknowledged packets, on an acknowledgement of congestion control.
     pub echo: Option<Echo>,
     /// In-band telemetry: state of the outputs that the packet left by, in order. An acknowledgement carries that of the packet
@@ -19,7 +21,7 @@ pub struct ExtensionHeaders {
 impl ExtensionHeaders {
     /// True if the packet has none.
     pub fn is_empty(&self) -> bool {
-        self.label.is_none() && self.echo.is_none() && self.telemetry.is_empty()
+        self.label.is_none() && self.transport.is_none() && self.echo.is_none() && self.telemetry.is_empty()
     }
 }
 

@@ -8,6 +8,7 @@ mod packet;
 mod random;
 mod route;
 mod table;
+mod transport;
 
 pub use crossing::{Crossing, CrossingContent};
 pub use extensions::{Echo, ExtensionHeaders, HopTelemetry};
@@ -17,3 +18,4 @@ pub use packet::{Label, Packet, PacketKind};
 pub use random::Random;
 pub use route::{Hop, Lanes, RouteState};
 pub use table::{Column, Data, Table};
+pub use transport::TransportHeaders;

@@ -39,11 +39,10 @@ pub enum CapturedContent {
 impl From<CrossingContent<'_>> for CapturedContent {
     fn from(content: CrossingContent<'_>) -> Self {
         match content {
-            CrossingContent::Packet { packet, lane, path, label, echo } => {
-                let headers = (label.is_some() || echo.is_some()).then(|| {
-                    let (label, echo) = (label.copied(), echo.copied());
-                    Box::new(ExtensionHeaders { label, echo, telemetry: Vec::new() })
-                });
+            CrossingContent::Packet { packet, lane, path, label, transport, echo } => {
+                let (label, transport, echo) = (label.copied(), transport.copied(), echo.copied());
+                let headers = ExtensionHeaders { label, transport, echo, telemetry: Vec::new() };
+                let headers = (!headers.is_empty()).then(|| Box::new(headers));
                 Self::Packet(*packet, (lane, path), headers)
             }
             CrossingContent::Bytes { bytes, comment } => Self::Bytes(bytes.into(), comment.into()),

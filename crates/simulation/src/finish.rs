@@ -12,7 +12,7 @@ use crate::control::{Control, Phase};
 use crate::outcome::{Invariants, Outcome, Status};
 use crate::plan::Run;
 use crate::recording::{self, Recording};
-use crate::{nodes, port_counters, subnet, transports};
+use crate::{nodes, port_counters, queue_pairs, subnet, transports};
 
 impl<P: Deref<Target = Prepared>, B: Recording> Run<P, B> {
     /// Ends the run now, and with it a measurement that has not ended. A run that has not come to its end is
@@ -41,7 +41,13 @@ impl<P: Deref<Target = Prepared>, B: Recording> Run<P, B> {
         let Self { prepared, session, trees, watch, .. } = self;
         let mut transports: Vec<_> = session.engine().transports().collect();
         transports.sort_by_key(|transport| transport.host);
-        let measured = measure::Outcome { transport: transports::counts(&transports), ..measured };
+        let mut pairs: Vec<_> = session.engine().queue_pairs().collect();
+        pairs.sort_by_key(|pair| (pair.host, pair.number));
+        let measured = measure::Outcome {
+            transport: transports::counts(&transports),
+            queue_pairs: prepared.experiment.queue_pairs.is_some().then(|| queue_pairs::counts(&pairs)),
+            ..measured
+        };
         let report = recorder(session.into_engine()).report(&names, &measured);
         let silence = watch
             .is_silent
@@ -51,6 +57,7 @@ impl<P: Deref<Target = Prepared>, B: Recording> Run<P, B> {
         let name = |host| prepared.destination_name(host).to_owned();
         trees.report(&mut tables, &ports, &name);
         tables.extend(transports::table(&transports, &names.hosts));
+        tables.extend(queue_pairs::table(&pairs, &names.hosts));
         if let Some(report) = &managed {
             tables.push(subnet::table(&report.sweeps));
         }
@@ -104,6 +111,7 @@ impl<P: Deref<Target = Prepared>, B: Recording> Run<P, B> {
                 totals.in_flight
             ));
         }
+        warnings.extend(queue_pairs::warning(self.session.engine(), graph));
         if status == Status::Ok {
             warnings.extend(self.watch.refusals.warning(self.session.engine(), graph));
             warnings.extend(self.unfinished_drain(totals));
@@ -133,6 +141,7 @@ impl<P: Deref<Target = Prepared>, B: Recording> Run<P, B> {
             steady: self.steady.as_ref().map(Steady::steady),
             congestion_events: self.session.engine().congestion_events(),
             transport: None,
+            queue_pairs: None,
         }
     }
 }

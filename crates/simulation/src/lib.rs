@@ -15,6 +15,7 @@ mod opensm;
 mod outcome;
 mod plan;
 mod port_counters;
+mod queue_pairs;
 mod recording;
 mod refusals;
 mod routers;

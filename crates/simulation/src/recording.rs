@@ -57,6 +57,9 @@ pub(crate) fn recorder(config: &RecorderConfig, prepared: &Prepared) -> Recorder
     if workload.streams.iter().any(|stream| stream.kind != StreamKind::Traffic) {
         recorder = recorder.with_streams(workload.streams.len()).with_jobs();
     }
+    if experiment.queue_pairs.is_some() {
+        recorder = recorder.with_queue_pairs(workload.streams.len());
+    }
     if experiment.transport.mode != OrderingMode::None {
         recorder = recorder.with_transport(workload.streams.len(), experiment.measure.exchanges);
     }

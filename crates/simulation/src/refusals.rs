@@ -2,7 +2,7 @@
 
 use fabricsim_engine::{Engine, Refused};
 use fabricsim_model::Observer;
-use fabricsim_spec::Transport;
+use fabricsim_spec::{Experiment, Transport};
 use fabricsim_topology::Graph;
 use fabricsim_units::Time;
 
@@ -22,10 +22,14 @@ pub(crate) struct Refusals {
 }
 
 impl Refusals {
-    pub(crate) fn new(transport: &Transport) -> Self {
-        let longest = transport.timeout.0.saturating_add(transport.lifetime.0);
+    pub(crate) fn new(experiment: &Experiment) -> Self {
+        let Transport { mut timeout, lifetime, .. } = experiment.transport;
+        if let Some(queue_pairs) = &experiment.queue_pairs {
+            timeout = timeout.max(queue_pairs.ack_timeout().unwrap_or_default());
+        }
+        let longest = timeout.0.saturating_add(lifetime.0);
         let patience = Time(longest.saturating_mul(PATIENCE));
-        let once = Time(longest.saturating_add(transport.lifetime.0));
+        let once = Time(longest.saturating_add(lifetime.0));
         Self { patience, once, last: Vec::new(), progress: None, since: Time::ZERO, rate_limited: Time::ZERO }
     }
 

@@ -37,7 +37,7 @@ impl DeadlockWatch {
             waits_for_lost: false,
             ends_cycles: prepared.experiment.switch.has_lifetimes(),
             waiting: Waiting::default(),
-            refusals: Refusals::new(&prepared.experiment.transport),
+            refusals: Refusals::new(&prepared.experiment),
         }
     }
 

@@ -8,6 +8,7 @@ mod congestion;
 mod faults;
 mod multicast;
 mod partitions;
+mod queue_pairs;
 mod service_levels;
 mod subnet_manager;
 mod switch;
@@ -50,6 +51,7 @@ pub fn check(experiment: &Experiment, file: &str) -> Result<(), SpecError> {
     let found = found.map_or_else(|| service_levels::check(experiment), Err);
     let found = found.and_then(|()| partitions::check(experiment));
     let found = found.and_then(|()| multicast::check(experiment));
+    let found = found.and_then(|()| queue_pairs::check(experiment));
     let found = found.and_then(|()| congestion::check(experiment));
     let found = found.and_then(|()| age::check(experiment)).and_then(|()| transport::check(experiment));
     let found =

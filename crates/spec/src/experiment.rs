@@ -5,7 +5,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     Capture, CongestionControl, Faults, Host, Job, LinkErrors, Links, Measure, MulticastGroup, Partition,
-    Routing, RoutingEngine, Run, SubnetManager, Sweep, Switch, Topology, Traffic, Transport, Tune,
+    QueuePairs, Routing, RoutingEngine, Run, SubnetManager, Sweep, Switch, Topology, Traffic, Transport,
+    Tune,
 };
 
 /// One experiment: a network, its traffic, and the measurement.
@@ -36,6 +37,9 @@ pub struct Experiment {
     /// Ordering and completeness of messages.
     #[serde(default)]
     pub transport: Transport,
+    /// Queue pairs of InfiniBand, by which hosts send their messages; none by default.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub queue_pairs: Option<QueuePairs>,
     /// Routing of packets.
     #[serde(default)]
     pub routing: Routing,
@@ -104,6 +108,12 @@ impl Experiment {
     pub fn network_loses_packets(&self) -> bool {
         let has_errors = self.links.errors == LinkErrors::Lose || self.switch.bit_error_rate > 0.0;
         !self.faults.plan.is_empty() || self.switch.has_lifetimes() || has_errors
+    }
+
+    /// True if packets may be lost in the network or at their receivers.
+    pub fn loses_packets(&self) -> bool {
+        let queue_pairs_lose = self.queue_pairs.as_ref().is_some_and(|queue_pairs| queue_pairs.loss > 0.0);
+        self.network_loses_packets() || self.transport.loss > 0.0 || queue_pairs_lose
     }
 }
 

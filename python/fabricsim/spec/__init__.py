@@ -39,6 +39,7 @@ from fabricsim.spec.network import (
     VlArbitration,
     VlWeight,
 )
+from fabricsim.spec.queue_pairs import QueuePairs
 from fabricsim.spec.routing import Routing
 from fabricsim.spec.subnet_manager import SubnetManager
 from fabricsim.spec.sweep import RandomPoints, Range
@@ -122,6 +123,7 @@ __all__ = [
     "Permutation",
     "PortCongestion",
     "Program",
+    "QueuePairs",
     "RandomPoints",
     "Range",
     "Response",

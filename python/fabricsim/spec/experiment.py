@@ -20,6 +20,7 @@ from fabricsim.spec.jobs import Job
 from fabricsim.spec.measurement import Capture, Measure, Run
 from fabricsim.spec.network import Host, Links, Switch
 from fabricsim.spec.plain import to_plain
+from fabricsim.spec.queue_pairs import QueuePairs
 from fabricsim.spec.routing import Routing
 from fabricsim.spec.subnet_manager import SubnetManager
 from fabricsim.spec.topologies import Topology
@@ -74,6 +75,7 @@ class Experiment:
         switch: Switch | None = None,
         host: Host | None = None,
         transport: Transport | None = None,
+        queue_pairs: QueuePairs | None = None,
         routing: Routing | None = None,
         congestion_control: CongestionControl | None = None,
         faults: Faults | None = None,
@@ -97,6 +99,7 @@ class Experiment:
             "switch": switch,
             "host": host,
             "transport": transport,
+            "queue_pairs": queue_pairs,
             "routing": routing,
             "congestion_control": congestion_control,
             "faults": faults,

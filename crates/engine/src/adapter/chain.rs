@@ -210,7 +210,7 @@ impl Chain {
         answer: Candidate,
         context: &mut PartitionContext<R, B, O>,
     ) -> Result<(), Time> {
-        let class = endpoint.service_class();
+        let class = endpoint.answer_class();
         let entry = self.choose_lane(context, answer, class)?;
         let Some(outgoing) = endpoint.send_answer(context.now) else { return Err(Time::MAX) };
         self.send_outgoing(endpoint, outgoing, entry, context);
@@ -246,12 +246,13 @@ impl Chain {
         let is_data = outgoing.packet.kind == PacketKind::Data;
         outgoing.packet.sequence = self.sent as u32;
         if is_data && !outgoing.retransmitted {
-            context.observer.injected(now, &outgoing.packet);
+            context.observer.injected(now, &endpoint.reported(&outgoing));
         }
         endpoint.on_link(&outgoing, now, &mut context.observer);
-        let extensions = outgoing
-            .label
-            .map(|label| ExtensionHeaders { label: Some(label), ..ExtensionHeaders::default() });
+        let OutgoingPacket { label, transport, .. } = outgoing;
+        let has_headers = label.is_some() || transport.is_some();
+        let extensions =
+            has_headers.then(|| ExtensionHeaders { label, transport, ..ExtensionHeaders::default() });
         let end = self.put_on_link(outgoing.packet, extensions, entry, context);
         if !is_data {
             return;
@@ -305,12 +306,12 @@ impl Chain {
         now: Time,
         observer: &mut B,
     ) -> Result<bool, LossCause> {
-        if let Some(cause) = endpoint.lose(packet, extensions.label.as_ref(), now, observer) {
+        if let Some(cause) = endpoint.lose(packet, extensions, now, observer) {
             return Err(cause);
         }
         let answer =
             self.pacing.as_mut().is_some_and(|pacing| pacing.arrived(packet, extensions, now, observer));
-        let more = endpoint.arrive(packet, extensions.label.as_ref(), now, observer);
+        let more = endpoint.arrive(packet, extensions, now, observer);
         let notified = self.notify_application(endpoint, now, observer);
         Ok(answer || more || notified)
     }

@@ -1,6 +1,6 @@
 //! Datagrams at an adapter: nothing is acknowledged.
 
-use fabricsim_model::{Label, Observer, Packet, PacketKind};
+use fabricsim_model::{ExtensionHeaders, Observer, Packet, PacketKind};
 use fabricsim_protocols::{Datagram, Outgoing};
 use fabricsim_units::{HostId, Time};
 use fabricsim_workload::{Arrival, Message};
@@ -117,7 +117,7 @@ impl Endpoint for DatagramEndpoint {
             last: left <= u64::from(bytes),
             ..Packet::new(PacketKind::Data, (self.host, destination), bytes, now)
         };
-        Some(OutgoingPacket { packet, label: None, retransmitted: false })
+        Some(OutgoingPacket { packet, label: None, transport: None, retransmitted: false })
     }
 
     #[inline(always)]
@@ -125,7 +125,7 @@ impl Endpoint for DatagramEndpoint {
         0
     }
 
-    fn arrive<B: Observer>(&mut self, packet: &Packet, _: Option<&Label>, _: Time, _: &mut B) -> bool {
+    fn arrive<B: Observer>(&mut self, packet: &Packet, _: &ExtensionHeaders, _: Time, _: &mut B) -> bool {
         let Packet { kind, source, stream, tag, bytes, .. } = *packet;
         self.arrived = (kind == PacketKind::Data).then_some(Arrival { source, stream, tag, bytes });
         false

@@ -1,6 +1,6 @@
 //! The narrow interface between a protocol and the rest of an adapter.
 
-use fabricsim_model::{Label, LossCause, Observer, Packet};
+use fabricsim_model::{ExtensionHeaders, Label, LossCause, Observer, Packet, TransportHeaders};
 use fabricsim_units::{HostId, Time};
 use fabricsim_workload::{Arrival, Message};
 
@@ -28,8 +28,10 @@ impl Candidate {
 pub(crate) struct OutgoingPacket {
     /// The packet; its sender, its number and the time are the adapter's.
     pub(crate) packet: Packet,
-    /// Header of the protocol.
+    /// Header of an ordering protocol.
     pub(crate) label: Option<Label>,
+    /// Headers of a queue pair.
+    pub(crate) transport: Option<TransportHeaders>,
     /// True if a copy was sent before.
     pub(crate) retransmitted: bool,
 }
@@ -80,6 +82,17 @@ pub(crate) trait Endpoint {
     /// First lane of the service class of the protocol's own packets.
     fn service_class(&self) -> u8;
 
+    /// Service class of the packet of [`Endpoint::answer`].
+    fn answer_class(&self) -> u8 {
+        self.service_class()
+    }
+
+    /// The packet as it is reported to observers: with the bytes of data that it carries.
+    #[inline(always)]
+    fn reported(&self, outgoing: &OutgoingPacket) -> Packet {
+        outgoing.packet
+    }
+
     /// A packet goes on the link.
     fn on_link<B: Observer>(&self, _outgoing: &OutgoingPacket, _now: Time, _observer: &mut B) {}
 
@@ -87,7 +100,7 @@ pub(crate) trait Endpoint {
     fn lose<B: Observer>(
         &mut self,
         _packet: &Packet,
-        _label: Option<&Label>,
+        _extensions: &ExtensionHeaders,
         _now: Time,
         _observer: &mut B,
     ) -> Option<LossCause> {
@@ -98,7 +111,7 @@ pub(crate) trait Endpoint {
     fn arrive<B: Observer>(
         &mut self,
         packet: &Packet,
-        label: Option<&Label>,
+        extensions: &ExtensionHeaders,
         now: Time,
         observer: &mut B,
     ) -> bool;

@@ -13,6 +13,7 @@ mod mtu;
 mod ordering;
 mod pacing;
 mod paths;
+mod queue_pairs;
 
 use std::sync::Arc;
 
@@ -31,6 +32,8 @@ pub use ordering::{HostTransport, transport_bytes, warnings};
 pub(crate) use ordering::{OrderingEndpoint, OrderingRules};
 pub(crate) use pacing::{Pacing, PacingRules};
 pub(crate) use paths::PathChooser;
+pub use queue_pairs::{QueuePairCounters, QueuePairReport};
+pub(crate) use queue_pairs::{QueuePairEndpoint, QueuePairRules, check as check_queue_pairs};
 
 /// The protocol of an adapter.
 #[derive(Clone, Debug)]
@@ -39,6 +42,8 @@ pub(crate) enum Protocol {
     Datagram(DatagramEndpoint),
     /// Ordered, synchronized and unordered transfers with acknowledgements.
     Ordering(Box<OrderingEndpoint>),
+    /// InfiniBand's reliable connections.
+    QueuePairs(Box<QueuePairEndpoint>),
 }
 
 /// Evaluates an expression with the endpoint of any type; static dispatch once for each call.
@@ -47,6 +52,10 @@ macro_rules! with_endpoint {
         match $protocol {
             Protocol::Datagram($endpoint) => $work,
             Protocol::Ordering(boxed) => {
+                let $endpoint = &mut **boxed;
+                $work
+            }
+            Protocol::QueuePairs(boxed) => {
                 let $endpoint = &mut **boxed;
                 $work
             }
@@ -71,6 +80,7 @@ impl Adapter {
         match &mut self.protocol {
             Protocol::Datagram(endpoint) => self.chain.settle(endpoint, context),
             Protocol::Ordering(_) => self.settle_ordering(context),
+            Protocol::QueuePairs(_) => self.settle_queue_pairs(context),
         }
     }
 
@@ -80,6 +90,16 @@ impl Adapter {
         context: &mut PartitionContext<R, B, O>,
     ) {
         if let Protocol::Ordering(endpoint) = &mut self.protocol {
+            self.chain.settle(&mut **endpoint, context);
+        }
+    }
+
+    #[inline(never)]
+    fn settle_queue_pairs<R: RoutingFunction, B: Observer, O: Outbox>(
+        &mut self,
+        context: &mut PartitionContext<R, B, O>,
+    ) {
+        if let Protocol::QueuePairs(endpoint) = &mut self.protocol {
             self.chain.settle(&mut **endpoint, context);
         }
     }
@@ -98,7 +118,7 @@ impl Adapter {
 
     /// Arrivals that are reported to the adapter.
     pub(crate) fn arrival_filter(&self) -> ArrivalFilter {
-        if self.chain.app.is_closed() || self.ordering().is_some() {
+        if self.chain.app.is_closed() || self.acknowledges() {
             return ArrivalFilter::All;
         }
         self.chain.pacing.as_ref().map_or(ArrivalFilter::Nothing, |pacing| pacing.arrival_filter())
@@ -117,8 +137,30 @@ impl Adapter {
     /// The ordering protocols, if they are the adapter's protocol.
     pub(crate) fn ordering(&self) -> Option<&OrderingEndpoint> {
         match &self.protocol {
-            Protocol::Datagram(_) => None,
             Protocol::Ordering(endpoint) => Some(endpoint),
+            Protocol::Datagram(_) | Protocol::QueuePairs(_) => None,
+        }
+    }
+
+    /// Its queue pairs, if it has any.
+    pub(crate) fn queue_pairs(&self) -> Option<&QueuePairEndpoint> {
+        match &self.protocol {
+            Protocol::QueuePairs(endpoint) => Some(endpoint),
+            Protocol::Datagram(_) | Protocol::Ordering(_) => None,
+        }
+    }
+
+    /// True if its protocol acknowledges what it receives.
+    pub(crate) fn acknowledges(&self) -> bool {
+        !matches!(self.protocol, Protocol::Datagram(_))
+    }
+
+    /// Progress of its transport: operations that became visible for the first time, and messages that have ended.
+    pub(crate) fn progress(&self) -> u64 {
+        match &self.protocol {
+            Protocol::Datagram(_) => 0,
+            Protocol::Ordering(endpoint) => endpoint.progress(),
+            Protocol::QueuePairs(endpoint) => endpoint.progress(),
         }
     }
 
@@ -126,6 +168,7 @@ impl Adapter {
         match &self.protocol {
             Protocol::Datagram(endpoint) => endpoint.responses(),
             Protocol::Ordering(endpoint) => endpoint.responses(),
+            Protocol::QueuePairs(endpoint) => endpoint.responses(),
         }
     }
 
@@ -141,7 +184,11 @@ impl Adapter {
 
     /// Longest time for which congestion control still rate-limits a message that is being sent.
     pub(crate) fn rate_limited_for(&self, now: Time) -> Time {
-        self.ordering().map_or(Time::ZERO, |endpoint| self.chain.rate_limited_for(endpoint.sending(), now))
+        match &self.protocol {
+            Protocol::Datagram(_) => Time::ZERO,
+            Protocol::Ordering(endpoint) => self.chain.rate_limited_for(endpoint.sending(), now),
+            Protocol::QueuePairs(endpoint) => self.chain.rate_limited_for(endpoint.sending(), now),
+        }
     }
 
     /// True if it has sent all that it opened, and answered every request.
@@ -149,6 +196,7 @@ impl Adapter {
         let idle = match &self.protocol {
             Protocol::Datagram(endpoint) => endpoint.is_idle(),
             Protocol::Ordering(endpoint) => endpoint.is_idle(),
+            Protocol::QueuePairs(endpoint) => endpoint.is_idle(),
         };
         idle && self.chain.is_drained()
     }
@@ -158,6 +206,7 @@ impl Adapter {
         let sent = match &self.protocol {
             Protocol::Datagram(endpoint) => endpoint.has_finished_before(time),
             Protocol::Ordering(endpoint) => endpoint.has_finished_before(time),
+            Protocol::QueuePairs(endpoint) => endpoint.has_finished_before(time),
         };
         let is_later = |next: Option<Time>| next.is_none_or(|next| next >= time);
         sent && is_later(self.chain.app.next(now)) && is_later(self.chain.app.next_response())

@@ -279,7 +279,7 @@ impl Pacing {
         let Some(Pending { answer, telemetry, .. }) = self.answers.pop_front() else {
             return ExtensionHeaders::default();
         };
-        ExtensionHeaders { label: None, echo: answer.echo, telemetry }
+        ExtensionHeaders { echo: answer.echo, telemetry, ..ExtensionHeaders::default() }
     }
 
     /// Called when the link is checked: reports the time for which it was blocked by congestion control.

@@ -90,7 +90,7 @@ impl<'a> Builder<'a> {
                 _ => ControlPer::QueuePair,
             },
             timeout: match experiment.transport.mode {
-                OrderingMode::None if !experiment.network_loses_packets() => Time::MAX,
+                OrderingMode::None if !experiment.loses_packets() => Time::MAX,
                 _ => experiment.transport.timeout,
             },
             classes: streams.iter().map(|stream| stream.service_class).collect(),

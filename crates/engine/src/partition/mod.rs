@@ -2,20 +2,23 @@
 
 mod admission;
 mod failures;
+mod incoming;
+mod parts;
 mod publish;
 
 use std::sync::Arc;
 
 use fabricsim_fabric::flow_control::{refresh, send_flow_control};
-use fabricsim_fabric::{Arena, NONE, Outbox, PartitionContext, Ports, Rules, Switch, Table, injection_lanes};
+use fabricsim_fabric::{Arena, NONE, PartitionContext, Rules, Switch, Table, injection_lanes};
 use fabricsim_model::{ExtensionHeaders, Observer, Packet, PacketKind};
 use fabricsim_routing::{MulticastTables, Router, RoutingFunction};
 use fabricsim_units::{HostId, Time};
 
+pub(crate) use self::parts::Parts;
 use crate::adapter::{Adapter, ArrivalFilter};
 use crate::calendar::{Calendar, Event, Kind};
 use crate::failed::FailedPorts;
-use crate::mail::{CONTROL, Mail, PartitionOutbox};
+use crate::mail::{CONTROL, PartitionOutbox};
 use crate::p_keys::PKeys;
 use crate::publisher::Publisher;
 use crate::switch_errors::SwitchErrors;
@@ -78,7 +81,7 @@ impl<B: Observer> Partition<B> {
         observer: B,
     ) -> Self {
         let Parts { switches, adapters, owners, ports, switch_errors, p_keys } = parts;
-        let transported = adapters.iter().any(|adapter| adapter.ordering().is_some());
+        let transported = adapters.iter().any(Adapter::acknowledges);
         let arrival_filter = adapters.iter().map(Adapter::arrival_filter).max().unwrap_or_default();
         let has_admission_control = adapters.iter().any(|adapter| adapter.chain.admission.is_some());
         let has_errors = ports.senders.iter().any(|sender| sender.retry != NONE);
@@ -358,36 +361,6 @@ impl<B: Observer> Partition<B> {
         }
     }
 
-    /// Receives mail from another partition; its events are at `now` or later.
-    pub(crate) fn receive(&mut self, mail: Mail, port: u32, now: Time) {
-        // The sender has not been checked at `now`, so space that is free then is news to it.
-        let before = now.saturating_sub(Time(1));
-        match mail {
-            Mail::Packet { at, mut slot, extensions, .. } => {
-                slot.port = port;
-                let packet = match extensions {
-                    Some(extensions) => self.context.arena.insert_with(slot, *extensions),
-                    None => self.context.arena.insert(slot),
-                };
-                self.context.out.arrive(at, port, packet);
-            }
-            Mail::Credit { lane, ramp, .. } => {
-                if let Some(at) = self.context.ports.credit(port, lane, ramp, before) {
-                    self.context.ports.ensure_wake(port, at, &mut self.context.out);
-                }
-            }
-            Mail::Release { lane, ramp, .. } => {
-                let flow = self.context.ports.flow.as_mut();
-                if let Some(at) = flow.and_then(|flow| flow.release(port, lane, ramp, before)) {
-                    self.context.out.control(at, port);
-                }
-            }
-            Mail::Published { epoch, output, blocks } => {
-                self.context.load_broadcast.publish(epoch, output, blocks);
-            }
-        }
-    }
-
     /// Reports the ports that are still stalled at the end to the observer.
     pub(crate) fn finish(&mut self, now: Time) {
         for sender in self.context.ports.senders.iter_mut() {
@@ -423,13 +396,3 @@ const _: fn() = || {
     fn is_send<T: Send>() {}
     is_send::<Partition<fabricsim_model::NullObserver>>();
 };
-
-/// Components of a partition.
-pub(crate) struct Parts {
-    pub(crate) switches: Table<Switch>,
-    pub(crate) adapters: Vec<Adapter>,
-    pub(crate) owners: Table<Owner>,
-    pub(crate) ports: Ports,
-    pub(crate) switch_errors: Option<SwitchErrors>,
-    pub(crate) p_keys: Option<Arc<PKeys>>,
-}

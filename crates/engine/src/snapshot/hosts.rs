@@ -1,5 +1,6 @@
 use fabricsim_model::{NullObserver, Observer};
 use fabricsim_units::{HostId, Time};
+use fabricsim_workload::Message;
 
 use crate::adapter::{Adapter, Protocol};
 use crate::engine::Engine;
@@ -56,7 +57,7 @@ pub(super) fn take<B: Observer>(engine: &Engine<B>) -> Vec<HostState> {
                 host: chain.id,
                 port: sender.channel,
                 is_stopped: chain.stopped,
-                has_transport: adapter.ordering().is_some(),
+                has_transport: adapter.acknowledges(),
                 sent: chain.sent,
                 link_busy_until: sender.busy_until,
                 blocked_since: Some(sender.stalled_since).filter(|&since| since < now),
@@ -73,16 +74,15 @@ pub(super) fn take<B: Observer>(engine: &Engine<B>) -> Vec<HostState> {
 }
 
 fn messages(adapter: &Adapter) -> Vec<PendingMessage> {
+    let whole = |message: &Message| PendingMessage {
+        destination: message.destination,
+        stream: message.stream,
+        created: message.created,
+        bytes: message.bytes,
+    };
     match &adapter.protocol {
-        Protocol::Ordering(endpoint) => endpoint
-            .sending()
-            .map(|message| PendingMessage {
-                destination: message.destination,
-                stream: message.stream,
-                created: message.created,
-                bytes: message.bytes,
-            })
-            .collect(),
+        Protocol::Ordering(endpoint) => endpoint.sending().map(whole).collect(),
+        Protocol::QueuePairs(endpoint) => endpoint.sending().map(whole).collect(),
         Protocol::Datagram(endpoint) => endpoint
             .messages()
             .iter()

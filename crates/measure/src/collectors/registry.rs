@@ -6,7 +6,9 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::collector::{Collector, NoKeys, ResultTable};
-use super::{batches, congestion, flows, hosts, jobs, latency, links, routers, run, streams, transport};
+use super::{
+    batches, congestion, flows, hosts, jobs, latency, links, queue_pairs, routers, run, streams, transport,
+};
 use crate::RecorderConfig;
 use crate::flow::Key;
 use crate::input::{AddedColumns, Rows, TableInput};
@@ -49,6 +51,9 @@ macro_rules! registry {
             /// Activity of ordering protocols; left out if nothing is acknowledged.
             #[serde(skip_serializing_if = "Option::is_none")]
             transport: Option<Box<transport::Transport>> => Option<transport::TransportSummary>;
+            /// Activity of queue pairs; left out without any.
+            #[serde(skip_serializing_if = "Option::is_none")]
+            queue_pairs: Option<Box<queue_pairs::QueuePairs>> => Option<queue_pairs::QueuePairSummary>;
             /// Performance counters of routers by direction (`"+x"`, `"-x"`, ..., `"host"`); left out unless requested.
             #[serde(skip_serializing_if = "Option::is_none")]
             routers: Option<Box<routers::Routers>> => Option<routers::RouterSummaries>;

@@ -58,7 +58,11 @@ impl Framer {
         (lane, path): (Vl, u8),
         extensions: Option<&ExtensionHeaders>,
     ) -> Frame<'_> {
-        let mut transport = headers(packet, ordering(extensions).as_ref());
+        let of_queue_pair = extensions.and_then(|extensions| extensions.transport);
+        let mut transport = match &of_queue_pair {
+            Some(transport) => with_marks(transport.headers, packet),
+            None => headers(packet, ordering(extensions).as_ref()),
+        };
         if let Some(partitions) = self.partitions.as_ref().filter(|_| packet.kind == PacketKind::Data) {
             transport.bth.p_key = PKey(partitions.key(packet.stream, packet.source));
         }
@@ -74,6 +78,9 @@ impl Framer {
         if let Some(group) = group {
             return self.datagram(packet, lrh, multicast::transport(packet, transport), group);
         }
+        if let Some(of_queue_pair) = of_queue_pair {
+            return self.of_queue_pair(lrh, transport, of_queue_pair.payload);
+        }
         let least = Lrh::LEN + transport.len() + ICRC_LEN + VCRC_LEN;
         let size = packet.bytes.min(LONGEST) as usize;
         let words = (size.saturating_sub(least) / 4).min(longest_payload(&transport) / 4);
@@ -81,6 +88,21 @@ impl Framer {
             unreachable!("headers fit their opcode, and the buffer the longest packet")
         };
         Frame { bytes: &self.buffer[..len.min(size)], len }
+    }
+
+    /// The bytes of a packet of a queue pair, with as many bytes of payload as it has.
+    fn of_queue_pair(&mut self, lrh: Lrh, transport: Headers, payload: u32) -> Frame<'_> {
+        let emitted = if payload.is_multiple_of(4) {
+            packet::emit_zeros(&lrh, &transport, payload as usize / 4, &mut self.buffer)
+        } else {
+            // BTH tells the bytes of padding.
+            let payload = vec![0; payload as usize];
+            packet::Packet { lrh, grh: None, transport, payload: &payload }.emit(&mut self.buffer)
+        };
+        let Ok(len) = emitted else {
+            unreachable!("headers fit their opcode, and the buffer the longest packet")
+        };
+        Frame { bytes: &self.buffer[..len], len }
     }
 
     /// The bytes of a packet for a multicast group.
@@ -130,6 +152,11 @@ pub(super) fn headers(packet: &Packet, ordering: Option<&Header>) -> Headers {
         ..Bth::default()
     };
     Headers { bth, operands, ..Headers::default() }
+}
+
+/// Headers with the marks of congestion control that a packet has now.
+fn with_marks(headers: Headers, packet: &Packet) -> Headers {
+    Headers { bth: Bth { fecn: packet.fecn, becn: packet.becn, ..headers.bth }, ..headers }
 }
 
 /// SEND of a part of a message.

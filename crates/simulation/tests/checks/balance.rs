@@ -41,7 +41,9 @@ pub fn credits(seen: &Seen) -> Result<(), Failure> {
 
 /// Packets that hosts count as lost are lost in the balance.
 pub fn losses(seen: &Seen) -> Result<(), Failure> {
-    let at_hosts = seen.tables.sum("transport", "lost") + seen.tables.sum("transport", "late");
+    let at_hosts = seen.tables.sum("transport", "lost")
+        + seen.tables.sum("transport", "late")
+        + seen.tables.sum("queue_pairs", "lost");
     let invariants = serde_json::to_value(&seen.outcome.invariants).unwrap_or(Value::Null);
     let lost = seen.outcome.totals.lost;
     let by_transports = lost.transport_loss + lost.lifetime;

@@ -59,12 +59,12 @@ impl Seen<'_> {
     /// True if only data is sent: no notifications, acknowledgements or answers.
     pub fn only_data(&self) -> bool {
         let experiment = &self.prepared.experiment;
-        experiment.congestion_control.algorithm == fabricsim_spec::CongestionAlgorithm::None
-            && experiment.transport.mode == fabricsim_spec::OrderingMode::None
+        experiment.congestion_control.algorithm == fabricsim_spec::CongestionAlgorithm::None && !self.orders()
     }
 
     pub fn orders(&self) -> bool {
-        self.prepared.experiment.transport.mode != fabricsim_spec::OrderingMode::None
+        let experiment = &self.prepared.experiment;
+        experiment.transport.mode != fabricsim_spec::OrderingMode::None || experiment.queue_pairs.is_some()
     }
 
     pub fn measured_ps(&self) -> f64 {
@@ -111,6 +111,7 @@ const CHECKS: &[Check] = &[
     others::congestion,
     others::trees,
     others::transport,
+    others::queue_pairs,
     others::jobs,
 ];
 

@@ -103,6 +103,32 @@ pub fn transport(seen: &Seen) -> Result<(), Failure> {
     ensure("exchanges are in order", times.len() <= limit, || format!("{} rows of {limit}", times.len()))
 }
 
+/// Counters of queue pairs.
+pub fn queue_pairs(seen: &Seen) -> Result<(), Failure> {
+    let Some(found) = &seen.outcome.summary.queue_pairs else { return Ok(()) };
+    let tables = &seen.tables;
+    let summary = serde_json::to_value(found).unwrap_or(Value::Null);
+    let columns = tables.get("queue_pairs").map_or(&[][..], |table| &table.columns[..]);
+    let counters = columns.iter().map(|column| column.name).filter(|name| summary[*name].is_u64());
+    for name in counters.filter(|name| *name != "messages") {
+        let sum = tables.sum("queue_pairs", name);
+        ensure("sums of queue pairs", summary[name] == sum, || {
+            format!("{name}: {sum} over queue pairs, {} in the summary", summary[name])
+        })?;
+    }
+    equal("messages", &[("summary", found.messages), ("messages", tables.sum("messages", "messages"))])?;
+    let counts = &found.counts;
+    let once = counts.packets - counts.retransmitted;
+    ensure("each packet is executed once", counts.executed <= once, || format!("{once} sent, {counts:?}"))?;
+    let shown = tables.sum("run_series", "packets");
+    equal("executed", &[("queue pairs", counts.executed), ("run_series", shown)])?;
+    let has_ended = seen.outcome.invariants.in_flight == 0 && counts.errors == 0;
+    let failed = counts.failed == 0 || counts.errors > 0;
+    ensure("messages fail with their queue pair", failed, || format!("{counts:?}"))?;
+    let is_whole = seen.prepared.experiment.run.drain == fabricsim_spec::Drain::Empty && has_ended;
+    ensure("all packets are executed", !is_whole || counts.executed == once, || format!("{once}: {counts:?}"))
+}
+
 /// Iterations of jobs.
 pub fn jobs(seen: &Seen) -> Result<(), Failure> {
     let tables = &seen.tables;

@@ -4,6 +4,7 @@ use super::Build;
 use super::space::Then::Idle;
 use super::space::When::{Is, IsNot};
 use super::space::{Dimension, Part, Rule};
+use super::transport::{LEAST_MTU, QUEUE_PAIRS};
 
 pub const PART: Part = Part {
     dimensions: &[
@@ -85,11 +86,13 @@ fn link(build: &mut Build, section: &str) {
         _ => "0",
     };
     // Answers and notifications, of at most 64 bytes, are not cut.
-    let less = build.is("link-mtu", "less") && mtu > 64;
+    let has_queue_pairs = QUEUE_PAIRS.contains(&build.choice("transport"));
+    let least = if has_queue_pairs { LEAST_MTU } else { 64 };
+    let less = build.is("link-mtu", "less") && mtu > least;
     let Build { draw, draft, .. } = build;
     draft.section(&format!("[links.{section}]"));
     if less {
-        draft.text("mtu", format!("{} B", draw.range(64, mtu)));
+        draft.text("mtu", format!("{} B", draw.range(least, mtu)));
     }
     draft.text("rate", draw.rate());
     draft.text("latency", draw.time());

@@ -137,6 +137,8 @@ impl Case {
         let (unit, mtu) = host::sizes(&mut draw);
         // Flow-control packets count blocks of 64 bytes.
         let unit = if space.choice(&point, "flow_control") == "packets" { 64 } else { unit };
+        let has_queue_pairs = transport::QUEUE_PAIRS.contains(&space.choice(&point, "transport"));
+        let mtu = if has_queue_pairs { mtu.max(transport::LEAST_MTU) } else { mtu };
         topology::write(space, &point, &mut draw, &mut draft);
         let graph = graph(&draft);
         let mut build =

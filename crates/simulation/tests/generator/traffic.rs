@@ -214,6 +214,7 @@ fn rest(build: &mut Build, other: bool) {
     let response = if other { "none" } else { build.choice("response") };
     let (span, draw_per) = (build.choice("span"), build.choice("draw_per"));
     let (last_class, mode) = (build.classes() - 1, build.choice("transport"));
+    let orders = mode != "none" && !super::transport::QUEUE_PAIRS.contains(&mode);
     let exact = build.is("exactly_once", "yes");
     if !other && span == "part" {
         let start = build.draw.range(0, 2000);
@@ -231,7 +232,7 @@ fn rest(build: &mut Build, other: bool) {
     } else {
         build.draft.text("draw_per", draw_per);
     }
-    if other && mode != "none" && build.draw.chance(1, 2) {
+    if other && orders && build.draw.chance(1, 2) {
         let modes: &[&str] = if exact {
             &["ordered", "source-ordered", "synchronized", "source-synchronized"]
         } else {
@@ -240,7 +241,7 @@ fn rest(build: &mut Build, other: bool) {
         let ordering = build.draw.pick(modes);
         build.draft.text("ordering", ordering);
     }
-    if other && mode != "none" && build.draw.chance(1, 3) {
+    if other && orders && build.draw.chance(1, 3) {
         build.draft.key("packet_load", "0.5");
     }
     if response != "none" {

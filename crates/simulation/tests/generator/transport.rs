@@ -8,6 +8,9 @@ use super::space::{Dimension, Part, Rule};
 /// Modes whose connections keep results.
 const EXACT: &[&str] = &["ordered", "source-ordered", "synchronized", "source-synchronized"];
 
+/// Reliable connections of InfiniBand.
+pub const QUEUE_PAIRS: &[&str] = &["queue-pairs-write", "queue-pairs-send"];
+
 pub const PART: Part = Part {
     dimensions: &[
         Dimension {
@@ -22,6 +25,8 @@ pub const PART: Part = Part {
                 "go-back-n",
                 "selective",
                 "selective-ordered",
+                "queue-pairs-write",
+                "queue-pairs-send",
             ],
         },
         Dimension { name: "loss", choices: &["none", "some"] },
@@ -45,14 +50,23 @@ pub const PART: Part = Part {
             ),
         },
         Rule {
+            when: &[IsNot("exchanges", &["none"]), Is("transport", QUEUE_PAIRS)],
+            then: Refused("no exchanges occur: choose another mode"),
+        },
+        Rule { when: &[Is("target", &["scarce"]), Is("transport", &["queue-pairs-write"])], then: Idle },
+        Rule {
             when: &[Is("draw_per", &["packet"]), IsNot("transport", &["none"])],
-            then: Refused("all packets of a stream go to one host"),
+            // Of a stream, or with queue pairs of a message.
+            then: Refused("go to one host"),
         },
     ],
     write,
 };
 
 fn write(build: &mut Build) {
+    if QUEUE_PAIRS.contains(&build.choice("transport")) {
+        return write_queue_pairs(build);
+    }
     let (mode, loss) = (build.choice("transport"), build.is("loss", "some"));
     let (narrow, scarce) = (build.is("window", "narrow"), build.is("target", "scarce"));
     let (exact, last_class, mtu) = (build.is("exactly_once", "yes"), build.classes() - 1, build.mtu);
@@ -108,3 +122,36 @@ fn write(build: &mut Build) {
         draft.key("replay_buffers", draw.range(1, 8));
     }
 }
+
+fn write_queue_pairs(build: &mut Build) {
+    let sends = build.is("transport", "queue-pairs-send");
+    let (narrow, scarce) = (build.is("window", "narrow"), build.is("target", "scarce"));
+    let (loss, mtu, exact) = (build.is("loss", "some"), build.mtu, build.is("exactly_once", "yes"));
+    let hosts = build.graph.hosts.len();
+    let Build { draw, draft, .. } = build;
+    draft.section("[transport]");
+    draft.key("exactly_once", exact);
+    draft.section("[queue_pairs]");
+    draft.text("verb", if sends { "send" } else { "write" });
+    if mtu >= LEAST_MTU + 256 && draw.chance(1, 2) {
+        draft.text("path_mtu", "512 B");
+    }
+    draft.key("per_pair", draw.range(1, 3));
+    draft.key("ack_every", if narrow { draw.range(1, 3) } else { 0 });
+    // Longer than a packet can be in these networks: with less, copies fill the network.
+    let timeout = draw.pick(&[4, 5]) + u32::from(hosts > 8) + u32::from(hosts > 16);
+    draft.key("timeout", timeout);
+    draft.key("retry_count", 7);
+    draft.key("rnr_retry", 7);
+    if loss {
+        draft.key("loss", draw.pick(&["0.01", "0.05"]));
+    }
+    if scarce && sends {
+        draft.key("receives", draw.range(1, 3));
+        draft.text("receive_delay", draw.time());
+        draft.text("min_rnr_timer", "10 us");
+    }
+}
+
+/// Least MTU of hosts with queue pairs: 256 bytes and headers.
+pub const LEAST_MTU: u32 = 302;

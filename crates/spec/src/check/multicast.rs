@@ -45,6 +45,10 @@ fn of_traffic(experiment: &Experiment, traffic: &Traffic, name: &str) -> Result<
         let message = "not with `transport.mode`: multicast is for datagrams, which are not acknowledged";
         return Err(("pattern.multicast", message.to_owned()));
     }
+    if experiment.queue_pairs.is_some() {
+        let message = "not with `queue_pairs`: multicast is for datagrams, which are not acknowledged";
+        return Err(("pattern.multicast", message.to_owned()));
+    }
     if experiment.congestion_control.algorithm.has_windows() {
         let algorithm = crate::name(&experiment.congestion_control.algorithm);
         let message = format!(

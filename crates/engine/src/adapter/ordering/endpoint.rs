@@ -1,6 +1,6 @@
 //! The ordering protocols as the endpoint of an adapter.
 
-use fabricsim_model::{ExchangeStep, Label, LossCause, Observer, Packet, PacketKind};
+use fabricsim_model::{ExchangeStep, ExtensionHeaders, Label, LossCause, Observer, Packet, PacketKind};
 use fabricsim_protocols::ordering::{Header, Kind, Mode, StreamId};
 use fabricsim_units::{HostId, Time};
 use fabricsim_workload::{Arrival, Message};
@@ -106,11 +106,11 @@ impl Endpoint for OrderingEndpoint {
     fn lose<B: Observer>(
         &mut self,
         packet: &Packet,
-        label: Option<&Label>,
+        extensions: &ExtensionHeaders,
         now: Time,
         observer: &mut B,
     ) -> Option<LossCause> {
-        let label = label.filter(|_| is_ours(packet))?;
+        let label = extensions.label.as_ref().filter(|_| is_ours(packet))?;
         let cause = if now.saturating_sub(packet.injected) > self.rules.lifetime {
             Some(LossCause::Lifetime)
         } else {
@@ -126,11 +126,11 @@ impl Endpoint for OrderingEndpoint {
     fn arrive<B: Observer>(
         &mut self,
         packet: &Packet,
-        label: Option<&Label>,
+        extensions: &ExtensionHeaders,
         now: Time,
         observer: &mut B,
     ) -> bool {
-        let Some(label) = label.filter(|_| is_ours(packet)) else { return false };
+        let Some(label) = extensions.label.as_ref().filter(|_| is_ours(packet)) else { return false };
         let Some(header) = Header::from_bytes(&label.header) else {
             unreachable!("the endpoint labels its packets with headers");
         };
@@ -184,7 +184,7 @@ impl OrderingEndpoint {
     fn outgoing_packet_of(&self, to: HostId, header: Header, now: Time) -> OutgoingPacket {
         let packet = Packet::new(PacketKind::Transport, (self.host, to), self.rules.answer, now);
         let label = Label { header: header.to_bytes(), ..Label::default() };
-        OutgoingPacket { packet, label: Some(label), retransmitted: false }
+        OutgoingPacket { packet, label: Some(label), transport: None, retransmitted: false }
     }
 
     /// Sends the next packet of a stream.
@@ -208,6 +208,11 @@ impl OrderingEndpoint {
             retransmitted: request.retransmitted,
         };
         let packet = Packet { created, stream, tag, first: number == 0, last, ..packet };
-        Some(OutgoingPacket { packet, label: Some(label), retransmitted: request.retransmitted })
+        Some(OutgoingPacket {
+            packet,
+            label: Some(label),
+            transport: None,
+            retransmitted: request.retransmitted,
+        })
     }
 }

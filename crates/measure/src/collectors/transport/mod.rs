@@ -42,18 +42,25 @@ struct Held {
 
 /// Messages of a stream that were created within the window and are complete.
 #[derive(Clone, Debug, Default)]
-struct Messages {
-    count: u64,
+pub(super) struct Messages {
+    pub(super) count: u64,
     time: Moments,
     histogram: Histogram<7>,
 }
 
 impl Messages {
-    fn latency(&self) -> Latency {
+    /// A message took a time.
+    pub(super) fn record(&mut self, time: Time) {
+        self.count += 1;
+        self.time.record(time.0);
+        self.histogram.record(time.0);
+    }
+
+    pub(super) fn latency(&self) -> Latency {
         Latency::of(self.count, &self.time, Some(&self.histogram))
     }
 
-    fn merge(&mut self, other: &Self) {
+    pub(super) fn merge(&mut self, other: &Self) {
         self.count += other.count;
         self.time += other.time;
         self.histogram.merge(&other.histogram);
@@ -156,10 +163,7 @@ impl Collector for Transport {
 
     fn completed(&mut self, timeline: &mut Timeline, now: Time, packet: &Packet) {
         if timeline.window.contains(packet.created) {
-            let messages = &mut self.messages[usize::from(packet.stream)];
-            messages.count += 1;
-            messages.time.record((now - packet.created).0);
-            messages.histogram.record((now - packet.created).0);
+            self.messages[usize::from(packet.stream)].record(now - packet.created);
         }
     }
 

@@ -12,17 +12,35 @@ use crate::infiniband::{Extra, Packet, Verb, segment};
 const WINDOW: i32 = (1 << 23) - 1;
 
 impl Requester {
-    /// The next request packet, if one may be sent now.
-    pub fn next_packet(&mut self, out: &mut impl RequesterOutbox) -> Option<Packet> {
+    /// The request packet that [`Requester::next_packet`] would return.
+    pub fn peek(&self) -> Option<Packet> {
+        let (entry, number) = self.sendable()?;
+        Some(self.packet(&entry, number))
+    }
+
+    /// True if the next request packet was sent before.
+    pub fn repeats(&self) -> bool {
+        self.next.is_before(self.fresh)
+    }
+
+    /// True if there are requests of which packets are to be sent, now or later.
+    pub fn has_more(&self) -> bool {
+        self.at < self.queue.len()
+    }
+
+    /// The request whose packet is next, and the packet's number in it, if it may be sent now.
+    fn sendable(&self) -> Option<(Entry, u32)> {
         if self.is_waiting || self.is_broken {
             return None;
         }
         let entry = *self.queue.get(self.at)?;
-        let is_new = !self.next.is_before(self.fresh);
-        if !self.may_send(&entry) {
-            return None;
-        }
-        let number = self.next.distance(entry.first) as u32;
+        self.may_send(&entry).then(|| (entry, self.next.distance(entry.first) as u32))
+    }
+
+    /// The next request packet, if one may be sent now.
+    pub fn next_packet(&mut self, out: &mut impl RequesterOutbox) -> Option<Packet> {
+        let is_new = !self.repeats();
+        let (entry, number) = self.sendable()?;
         let packet = self.packet(&entry, number);
         if is_new && number == 0 && !entry.work.takes_receive() {
             // What takes no receive request needs no credit.

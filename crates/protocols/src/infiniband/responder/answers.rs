@@ -11,6 +11,19 @@ use super::{Answer, Content, Responder, ResponderOutbox};
 use crate::infiniband::{Packet, Remote, packets, segment};
 
 impl Responder {
+    /// The next response packet, or one of the same size.
+    pub fn peek(&self) -> Option<Packet> {
+        let Answer { psn, aeth, content, .. } = *self.answers.front()?;
+        let (packet, _) = match content {
+            Content::Read { remote, length, sent } => {
+                self.read_response(psn + sent, remote, (length, sent), aeth)
+            }
+            Content::Atomic(original) => self.atomic_response(psn, aeth, original),
+            Content::Nothing => self.acknowledgement(psn, aeth),
+        };
+        Some(packet)
+    }
+
     /// The next response packet, with the address of its payload in memory. Of acknowledgements that wait one after the other only the last is sent.
     pub fn next_packet(&mut self) -> Option<(Packet, Remote)> {
         while let (Some(first), Some(second)) = (self.answers.front(), self.answers.get(1))
@@ -31,16 +44,23 @@ impl Responder {
             }
             Content::Atomic(original) => {
                 self.answers.pop_front();
-                let operands = Operands::AtomicAcknowledge(aeth, AtomicAckEth { original });
-                let packet = self.response(psn, Operation::AtomicAcknowledge, operands, (0, 0));
-                Some((packet, Remote::default()))
+                Some(self.atomic_response(psn, aeth, original))
             }
             Content::Nothing => {
                 self.answers.pop_front();
-                let packet = self.response(psn, Operation::Acknowledge, Operands::Acknowledge(aeth), (0, 0));
-                Some((packet, Remote::default()))
+                Some(self.acknowledgement(psn, aeth))
             }
         }
+    }
+
+    fn atomic_response(&self, psn: Psn, aeth: Aeth, original: u64) -> (Packet, Remote) {
+        let operands = Operands::AtomicAcknowledge(aeth, AtomicAckEth { original });
+        (self.response(psn, Operation::AtomicAcknowledge, operands, (0, 0)), Remote::default())
+    }
+
+    fn acknowledgement(&self, psn: Psn, aeth: Aeth) -> (Packet, Remote) {
+        let operands = Operands::Acknowledge(aeth);
+        (self.response(psn, Operation::Acknowledge, operands, (0, 0)), Remote::default())
     }
 
     fn read_response(

@@ -1,0 +1,263 @@
+//! Queue pairs as the endpoint of an adapter.
+
+use fabricsim_model::{ExtensionHeaders, LossCause, Observer, Packet, PacketKind, TransportHeaders};
+use fabricsim_protocols::infiniband::{MAX_MESSAGE, Packet as QueuePairPacket};
+use fabricsim_units::{HostId, Time};
+use fabricsim_wire::Record;
+use fabricsim_wire::headers::{Lrh, NakCode, Operands, Operation, RnrTimer, Syndrome};
+use fabricsim_wire::packet::{ICRC_LEN, VCRC_LEN};
+use fabricsim_workload::{Arrival, Message};
+
+use super::connection::{RequesterReports, ResponderReports};
+use super::timers::Timer;
+use super::{OpenMessage, QueuePairEndpoint};
+use crate::adapter::{Candidate, Endpoint, Finished, OutgoingPacket};
+
+/// Size of a packet on the link, from LRH to VCRC.
+fn size(packet: &QueuePairPacket) -> u32 {
+    let headers = Lrh::LEN + packet.headers.len() + ICRC_LEN + VCRC_LEN;
+    headers as u32 + packet.length.next_multiple_of(4)
+}
+
+fn transport(packet: &QueuePairPacket, retransmitted: bool) -> TransportHeaders {
+    TransportHeaders { headers: packet.headers, payload: packet.length, retransmitted }
+}
+
+impl Endpoint for QueuePairEndpoint {
+    const ACKNOWLEDGES: bool = true;
+
+    fn has_room(&self, is_response: bool) -> bool {
+        let open = if is_response { self.responding } else { self.sending - self.responding };
+        open < self.rules.limit
+    }
+
+    fn open(&mut self, message: Message, is_response: bool, _now: Time) {
+        let slot = self.rules.slot(message.stream, self.opened);
+        self.opened = self.opened.wrapping_add(1);
+        let parts = message.bytes.div_ceil(u64::from(MAX_MESSAGE)).max(1);
+        let open = OpenMessage { message, parts: parts as u32, is_response, has_failed: false };
+        let place = self.free.pop().unwrap_or_else(|| {
+            self.messages.push(None);
+            self.messages.len() as u32 - 1
+        });
+        self.messages[place as usize] = Some(open);
+        self.sending += 1;
+        self.responding += usize::from(is_response);
+        let number = self.connection(message.destination, slot);
+        self.post(number, &message, place);
+        self.carry_out(number, None, None, Time::ZERO);
+    }
+
+    /// There may be a timer, which counts only where nothing can be sent.
+    fn has_more(&self) -> bool {
+        true
+    }
+
+    fn answer(&self) -> Option<Candidate> {
+        let &number = self.answering.front()?;
+        let connection = &self.connections[number as usize];
+        let packet = connection.responder.peek()?;
+        Some(Candidate { destination: connection.peer, bytes: size(&packet), stream: None })
+    }
+
+    fn send_answer(&mut self, now: Time) -> Option<OutgoingPacket> {
+        let number = self.answering.pop_front()?;
+        let connection = &mut self.connections[number as usize];
+        let (packet, _) = connection.responder.next_packet()?;
+        connection.is_answering = connection.responder.peek().is_some();
+        if connection.is_answering {
+            self.answering.push_back(number);
+        }
+        let counters = &mut connection.counters;
+        match packet.headers.operands {
+            Operands::Acknowledge(aeth) => match aeth.syndrome {
+                Syndrome::Nak(NakCode::PsnSequenceError) => counters.sequence_naks += 1,
+                Syndrome::RnrNak(_) => counters.rnr_naks += 1,
+                _ => counters.acknowledgements += 1,
+            },
+            _ => counters.acknowledgements += 1,
+        }
+        let ends = (self.host, connection.peer);
+        let sent = Packet::new(PacketKind::Transport, ends, size(&packet), now);
+        Some(OutgoingPacket {
+            packet: sent,
+            label: None,
+            transport: Some(transport(&packet, false)),
+            retransmitted: false,
+        })
+    }
+
+    fn answer_class(&self) -> u8 {
+        let first = self.answering.front();
+        first.map_or(0, |&number| self.rules.class(self.connections[number as usize].slot))
+    }
+
+    fn turns(&self) -> usize {
+        self.listed.len()
+    }
+
+    fn candidate(&self, turn: usize) -> Option<Candidate> {
+        let connection = &self.connections[self.listed[turn] as usize];
+        let packet = connection.requester.peek()?;
+        let open = self.messages[packet.message as u32 as usize].as_ref()?;
+        let stream = Some(open.message.stream);
+        Some(Candidate { destination: connection.peer, bytes: size(&packet), stream })
+    }
+
+    fn send(
+        &mut self,
+        turn: usize,
+        now: Time,
+        _: impl FnOnce(u16) -> Option<HostId>,
+    ) -> Option<OutgoingPacket> {
+        let number = self.listed.remove(turn)?;
+        let connection = &mut self.connections[number as usize];
+        connection.is_listed = false;
+        let retransmitted = connection.requester.repeats();
+        let mut reports = RequesterReports::new(&mut self.completions);
+        let packet = connection.requester.next_packet(&mut reports)?;
+        let timer = reports.timer;
+        connection.counters.packets += 1;
+        connection.counters.retransmitted += u64::from(retransmitted);
+        let ends = (self.host, connection.peer);
+        self.carry_out(number, timer, None, now);
+        let open = self.messages[packet.message as u32 as usize].as_ref()?;
+        let Message { created, stream, tag, bytes, .. } = open.message;
+        let part = (packet.message >> 32) * u64::from(MAX_MESSAGE);
+        let offset = part + u64::from(packet.offset);
+        let sent = Packet {
+            created,
+            stream,
+            tag,
+            first: offset == 0,
+            last: offset + u64::from(packet.length) == bytes,
+            ..Packet::new(PacketKind::Data, ends, size(&packet), now)
+        };
+        Some(OutgoingPacket {
+            packet: sent,
+            label: None,
+            transport: Some(transport(&packet, retransmitted)),
+            retransmitted,
+        })
+    }
+
+    fn service_class(&self) -> u8 {
+        0
+    }
+
+    fn reported(&self, outgoing: &OutgoingPacket) -> Packet {
+        let bytes = outgoing.transport.map_or(outgoing.packet.bytes, |transport| transport.payload);
+        Packet { bytes, ..outgoing.packet }
+    }
+
+    fn lose<B: Observer>(
+        &mut self,
+        packet: &Packet,
+        extensions: &ExtensionHeaders,
+        _now: Time,
+        _observer: &mut B,
+    ) -> Option<LossCause> {
+        let transport = extensions.transport?;
+        if !self.rules.is_lost(packet) {
+            return None;
+        }
+        let slot = self.rules.slot_of(transport.headers.bth.dest_qp, packet.source)?;
+        let number = self.connection(packet.source, slot);
+        self.connections[number as usize].counters.lost += 1;
+        Some(LossCause::TransportLoss)
+    }
+
+    fn arrive<B: Observer>(
+        &mut self,
+        packet: &Packet,
+        extensions: &ExtensionHeaders,
+        now: Time,
+        observer: &mut B,
+    ) -> bool {
+        let Some(TransportHeaders { headers, payload, .. }) = extensions.transport else { return false };
+        let Some(slot) = self.rules.slot_of(headers.bth.dest_qp, packet.source) else { return false };
+        let number = self.connection(packet.source, slot);
+        let connection = &mut self.connections[number as usize];
+        if headers.bth.opcode.operation().is_some_and(Operation::is_response) {
+            let mut reports = RequesterReports::new(&mut self.completions);
+            connection.requester.receive(&headers, payload, &mut reports);
+            let (timer, wait) = (reports.timer, reports.wait.map(RnrTimer::time));
+            self.carry_out(number, timer, wait, now);
+            return true;
+        }
+        let receives = self.rules.receives().is_some().then_some(&mut connection.receives);
+        let mut reports = ResponderReports { receives, placed: None, ended: 0 };
+        connection.responder.receive(&headers, payload, &mut reports);
+        let ResponderReports { placed, ended, .. } = reports;
+        if connection.responder.peek().is_some() && !connection.is_answering {
+            connection.is_answering = true;
+            self.answering.push_back(number);
+        }
+        if placed.is_some() {
+            connection.counters.executed += 1;
+        } else {
+            connection.counters.dropped += 1;
+        }
+        if self.rules.receives().is_some() {
+            for _ in 0..ended {
+                self.timers.set(now + self.rules.receive_delay(), number, Timer::Receive);
+            }
+        }
+        if let Some(bytes) = placed {
+            self.show(&Packet { bytes, ..*packet }, now, observer);
+        }
+        true
+    }
+
+    fn expire<B: Observer>(&mut self, now: Time, _observer: &mut B) {
+        while let Some((number, timer)) = self.timers.take(now) {
+            let connection = &mut self.connections[number as usize];
+            let mut reports = RequesterReports::new(&mut self.completions);
+            match timer {
+                Timer::Receive => connection.receives += 1,
+                Timer::Ready => connection.requester.ready(&mut reports),
+                Timer::Retry => {
+                    connection.scheduled = Time::MAX;
+                    if connection.deadline > now {
+                        // It was set anew since.
+                        if connection.deadline < Time::MAX {
+                            connection.scheduled = connection.deadline;
+                            self.timers.set(connection.deadline, number, Timer::Retry);
+                        }
+                        continue;
+                    }
+                    connection.deadline = Time::MAX;
+                    connection.counters.timeouts += 1;
+                    connection.requester.expire(&mut reports);
+                }
+            }
+            let timer = reports.timer;
+            self.carry_out(number, timer, None, now);
+        }
+    }
+
+    fn wake_at(&self) -> Time {
+        self.timers.next()
+    }
+
+    fn next_finished(&mut self) -> Option<Finished> {
+        self.finished.pop()
+    }
+
+    fn arrivals(&mut self) -> impl Iterator<Item = Arrival> {
+        self.arrivals.drain(..)
+    }
+}
+
+impl QueuePairEndpoint {
+    /// Data of a packet is in memory: `packet` with the bytes of its payload.
+    fn show<B: Observer>(&mut self, packet: &Packet, now: Time, observer: &mut B) {
+        let Packet { source, stream, tag, bytes, .. } = *packet;
+        observer.delivered(now, packet);
+        if packet.last {
+            observer.completed(now, packet);
+        }
+        self.progress += 1;
+        self.arrivals.push(Arrival { source, stream, tag, bytes });
+    }
+}

@@ -1,0 +1,12 @@
+use fabricsim_wire::headers::Headers;
+
+/// InfiniBand's transport headers of a packet of a queue pair, with what a simulator needs besides.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct TransportHeaders {
+    /// BTH and extension headers.
+    pub headers: Headers,
+    /// Bytes of payload.
+    pub payload: u32,
+    /// True if a copy was sent before.
+    pub retransmitted: bool,
+}
