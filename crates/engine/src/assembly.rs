@@ -13,11 +13,12 @@ use fabricsim_routing::{MulticastTables, Router, RoutingFunction, has_small_link
 use fabricsim_spec::{Allocation, Experiment, Load, Queueing, SendWhen, Staging, VlArbitration, VlWeight};
 use fabricsim_topology::{Graph, Node};
 use fabricsim_units::{Bytes, HostId, LinkId, Rate, Time, Vl};
+use fabricsim_verbs::{Costs, Device};
 use fabricsim_workload::{Partitions, Source, StreamInfo};
 
 use crate::adapter::{
     Adapter, AdmissionGate, Chain, DatagramEndpoint, OrderingEndpoint, OrderingRules, PathChooser, Protocol,
-    QueuePairEndpoint, QueuePairRules,
+    QueuePairEndpoint, QueuePairRules, VerbsEndpoint,
 };
 use crate::ages::AgingBuilder;
 use crate::congestion::{Builder, service_classes};
@@ -43,6 +44,8 @@ pub struct Assembly<'a> {
     pub sources: Vec<Source>,
     /// The streams of messages.
     pub streams: &'a [StreamInfo],
+    /// Hosts with programs that use verbs, in order, and the times of their adapters. Their packets are of the last stream.
+    pub devices: &'a [(HostId, Costs)],
     /// Partitions of InfiniBand, if there are others than the default one.
     pub partitions: Option<Arc<Partitions>>,
 }
@@ -51,7 +54,8 @@ pub(crate) fn assemble<B: Observer>(
     assembly: Assembly<'_>,
     mut observer: impl FnMut() -> B,
 ) -> (Vec<Partition<B>>, Directory) {
-    let Assembly { experiment, graph, router, multicast, sources, streams, partitions: keys } = assembly;
+    let Assembly { experiment, graph, router, multicast, sources, streams, devices, partitions: keys } =
+        assembly;
     let cut = Cut::new(graph, experiment.run.partitions);
     let places = places(graph, &cut);
     let directory = places::directory(graph, &cut, &places);
@@ -89,6 +93,8 @@ pub(crate) fn assemble<B: Observer>(
                 has_small_links: has_small_links(graph, experiment.host.mtu),
                 transport: transport.as_ref(),
                 queue_pairs: queue_pairs.as_ref(),
+                devices,
+                device_stream: streams.len().saturating_sub(1) as u16,
             };
             let parts = entities(&common, places, ports, &mut sources);
             Partition::new(parts, (Arc::clone(&router), Arc::clone(&multicast)), rules.clone(), observer())
@@ -158,6 +164,9 @@ struct Common<'a> {
     classes: &'a Arc<[u8]>,
     transport: Option<&'a Arc<OrderingRules>>,
     queue_pairs: Option<&'a Arc<QueuePairRules>>,
+    /// Hosts with programs that use verbs, and the stream of their packets.
+    devices: &'a [(HostId, Costs)],
+    device_stream: u16,
     keys: Option<&'a Arc<PKeys>>,
     /// True if there are multicast groups.
     replicates: bool,
@@ -272,12 +281,15 @@ fn adapter(common: &Common<'_>, id: HostId, (port, sender): (u32, &Sender), app:
     let experiment = common.experiment;
     let spec = &experiment.host;
     let lanes = experiment.switch.virtual_lanes;
-    let protocol = match (common.queue_pairs, common.transport) {
-        (Some(rules), _) => Protocol::QueuePairs(Box::new(QueuePairEndpoint::new(id, rules))),
-        (None, Some(rules)) => {
+    let device = common.devices.binary_search_by_key(&id, |&(host, _)| host).ok();
+    let device = device.map(|place| Device::new(id, common.devices[place].1));
+    let protocol = match (device, common.queue_pairs, common.transport) {
+        (Some(device), ..) => Protocol::Verbs(Box::new(VerbsEndpoint::new(device, common.device_stream))),
+        (None, Some(rules), _) => Protocol::QueuePairs(Box::new(QueuePairEndpoint::new(id, rules))),
+        (None, None, Some(rules)) => {
             Protocol::Ordering(Box::new(OrderingEndpoint::new(id, rules, sender.byte_time)))
         }
-        (None, None) => {
+        (None, None, None) => {
             Protocol::Datagram(DatagramEndpoint::new(id, spec.mtu.0 as u32, usize::from(spec.open_messages)))
         }
     };

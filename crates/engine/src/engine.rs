@@ -122,7 +122,7 @@ impl<B: Observer> Engine<B> {
         }
     }
 
-    fn next_time(&mut self) -> Option<Time> {
+    pub(crate) fn next_time(&mut self) -> Option<Time> {
         self.partitions.iter_mut().filter_map(|p| p.context.out.calendar.next_time()).min().map(Time)
     }
 

@@ -7,6 +7,7 @@ mod ages;
 mod assembly;
 mod calendar;
 mod congestion;
+mod devices;
 mod engine;
 mod failed;
 mod failures;

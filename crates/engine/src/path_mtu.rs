@@ -50,6 +50,8 @@ impl Adapter {
             Protocol::Datagram(endpoint) => endpoint.set_path_mtus(mtus, groups),
             Protocol::Ordering(endpoint) => endpoint.set_path_mtus(mtus, groups),
             Protocol::QueuePairs(endpoint) => endpoint.set_path_mtus(mtus, groups),
+            // The program sets the path MTU of each queue pair.
+            Protocol::Verbs(_) => {}
         }
     }
 }

@@ -1,14 +1,16 @@
 //! Construction and validation of all parts of a run from an experiment.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 
 use fabricsim_model::Observer;
 use fabricsim_routing::{MulticastTables, Participants, Router, RoutingError, Verdict, check_with_multicast};
-use fabricsim_spec::{Experiment, SpecError};
+use fabricsim_spec::{Experiment, OrderingMode, SpecError};
 use fabricsim_topology::{Graph, LinkClass, Shape, failed_links};
 use fabricsim_units::{HostId, LinkId};
-use fabricsim_workload::{HostGrid, Hosts, MulticastGroup, Workload, WorkloadError};
+use fabricsim_verbs::Costs;
+use fabricsim_workload::{HostGrid, Hosts, MulticastGroup, StreamInfo, StreamKind, Workload, WorkloadError};
 
 use crate::ages::AgingBuilder;
 use crate::fault_plan::FaultPlan;
@@ -74,6 +76,8 @@ pub struct Prepared {
     pub subnet: Option<Arc<SubnetPlan>>,
     /// Its workload.
     pub workload: Workload,
+    /// Hosts with programs that use verbs, in order, and the times of their adapters.
+    pub devices: Vec<(HostId, Costs)>,
 }
 
 impl Prepared {
@@ -115,7 +119,24 @@ impl Prepared {
         let failed = failed_links(&graph, &experiment.links, file)?;
         let multicast = trees(&graph, &failed, &workload.groups);
         let faults = FaultPlan::new(&experiment, &graph, (&router, &workload.groups), file)?;
-        Ok(Self { experiment, graph, router, multicast, faults, subnet, workload })
+        Ok(Self { experiment, graph, router, multicast, faults, subnet, workload, devices: Vec::new() })
+    }
+
+    /// Gives hosts adapters for programs that use verbs. Their packets are a stream of its own, named `verbs`.
+    #[must_use]
+    pub fn with_devices(mut self, hosts: &BTreeMap<HostId, Costs>) -> Self {
+        self.devices = hosts.iter().map(|(&host, &costs)| (host, costs)).collect();
+        self.workload.streams.push(StreamInfo {
+            name: "verbs".to_owned(),
+            kind: StreamKind::Traffic,
+            sources: hosts.len(),
+            mean_bytes: f64::NAN,
+            service_class: 0,
+            ordering: OrderingMode::None,
+            partition: None,
+            is_multicast: false,
+        });
+        self
     }
 
     /// A fabric ready to run; `observer` makes an observer for each partition.
@@ -127,6 +148,7 @@ impl Prepared {
             multicast: Arc::clone(&self.multicast),
             sources: self.workload.sources.clone(),
             streams: &self.workload.streams,
+            devices: &self.devices,
             partitions: self.workload.partitions.clone(),
         };
         Engine::new(assembly, observer)

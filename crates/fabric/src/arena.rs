@@ -120,6 +120,7 @@ impl Arena {
             path,
             label: self.columns.labels.get(index, of),
             transport: self.columns.transports.get(index, of),
+            payload: self.columns.contents.get(index, of).map(|content| &**content),
             echo: self.columns.echoes.get(index, of),
         }
     }

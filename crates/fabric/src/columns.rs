@@ -75,6 +75,8 @@ pub struct Columns {
     pub labels: Column<Label>,
     /// Headers of queue pairs.
     pub transports: Column<TransportHeaders>,
+    /// Bytes of the payloads of queue pairs.
+    pub contents: Column<Box<[u8]>>,
     /// Contents of the acknowledgements of congestion control.
     pub echoes: Column<Echo>,
     /// States of the outputs that packets left by.
@@ -86,12 +88,15 @@ pub struct Columns {
 impl Columns {
     /// Stores the extension headers of the packet `of` in `slot`.
     pub fn put(&mut self, slot: u32, of: Sending, extensions: ExtensionHeaders) {
-        let ExtensionHeaders { label, transport, echo, telemetry } = extensions;
+        let ExtensionHeaders { label, transport, content, echo, telemetry } = extensions;
         if let Some(label) = label {
             self.labels.put(slot, of, label);
         }
         if let Some(transport) = transport {
             self.transports.put(slot, of, transport);
+        }
+        if let Some(content) = content {
+            self.contents.put(slot, of, content);
         }
         if let Some(echo) = echo {
             self.echoes.put(slot, of, echo);
@@ -126,6 +131,7 @@ impl Columns {
     pub fn are_unused(&self) -> bool {
         self.labels.values.is_empty()
             && self.transports.values.is_empty()
+            && self.contents.values.is_empty()
             && self.echoes.values.is_empty()
             && self.telemetry.values.is_empty()
     }
@@ -135,6 +141,7 @@ impl Columns {
         ExtensionHeaders {
             label: self.labels.take(slot, of),
             transport: self.transports.take(slot, of),
+            content: self.contents.take(slot, of),
             echo: self.echoes.take(slot, of),
             telemetry: self.telemetry.take(slot, of).unwrap_or_default(),
         }

@@ -28,6 +28,8 @@ pub enum CrossingContent<'a> {
         label: Option<&'a Label>,
         /// Headers of its queue pair.
         transport: Option<&'a TransportHeaders>,
+        /// Bytes of its payload, if they are known.
+        payload: Option<&'a [u8]>,
         /// Content of an acknowledgement of congestion control.
         echo: Option<&'a Echo>,
     },

@@ -11,6 +11,8 @@ pub struct ExtensionHeaders {
     pub label: Option<Label>,
     /// Headers of a queue pair.
     pub transport: Option<TransportHeaders>,
+    /// Bytes of the payload of a queue pair's packet, if its memory holds any.
+    pub content: Option<Box<[u8]>>,
     /// Acknowledged packets, on an acknowledgement of congestion control.
     pub echo: Option<Echo>,
     /// In-band telemetry: state of the outputs that the packet left by, in order. An acknowledgement carries that of the packet
@@ -21,7 +23,11 @@ pub struct ExtensionHeaders {
 impl ExtensionHeaders {
     /// True if the packet has none.
     pub fn is_empty(&self) -> bool {
-        self.label.is_none() && self.transport.is_none() && self.echo.is_none() && self.telemetry.is_empty()
+        self.label.is_none()
+            && self.transport.is_none()
+            && self.content.is_none()
+            && self.echo.is_none()
+            && self.telemetry.is_empty()
     }
 }
 

@@ -7,6 +7,7 @@
 mod change;
 mod feed;
 mod inject;
+mod programs;
 mod session;
 mod subnet;
 mod tap;
@@ -15,6 +16,7 @@ mod watchdog;
 pub use change::{Change, ChangeError};
 pub use feed::{Event, EventKind, Events, Feed, Subscription};
 pub use inject::{InjectError, Injection, MessageId};
+pub use programs::{Ended, Program, ProgramHost, Programs, Wait};
 pub use session::Session;
 pub use subnet::{SubnetReport, SweepReport};
 pub use tap::{CaptureFilter, Captured, CapturedContent};

@@ -111,6 +111,11 @@ impl<B: Observer> Session<B> {
         planned.into_iter().chain(managed).chain(self.watchdogs.next_time()).min().unwrap_or(Time::MAX)
     }
 
+    /// Time of the next change of the fabric that is planned, or that a subnet manager makes.
+    pub(crate) fn next_change(&self) -> Time {
+        self.next_change_at()
+    }
+
     /// Makes the planned changes whose time has come, then handles the events of subnet management.
     fn make_due_changes(&mut self) {
         let now = self.now();

@@ -39,9 +39,10 @@ pub enum CapturedContent {
 impl From<CrossingContent<'_>> for CapturedContent {
     fn from(content: CrossingContent<'_>) -> Self {
         match content {
-            CrossingContent::Packet { packet, lane, path, label, transport, echo } => {
+            CrossingContent::Packet { packet, lane, path, label, transport, payload, echo } => {
                 let (label, transport, echo) = (label.copied(), transport.copied(), echo.copied());
-                let headers = ExtensionHeaders { label, transport, echo, telemetry: Vec::new() };
+                let content = payload.map(Into::into);
+                let headers = ExtensionHeaders { label, transport, content, echo, telemetry: Vec::new() };
                 let headers = (!headers.is_empty()).then(|| Box::new(headers));
                 Self::Packet(*packet, (lane, path), headers)
             }

@@ -86,6 +86,9 @@ pub struct ByteTime(u64);
 const FRACTION: u32 = 20;
 
 impl ByteTime {
+    /// No time: as many bytes as one likes at once.
+    pub const ZERO: Self = Self(0);
+
     /// The time of a byte at `rate`, rounded to the nearest 2^-20 ps.
     pub const fn of(rate: Rate) -> Self {
         let numerator = 8_000_000_000_000_u128 << FRACTION;

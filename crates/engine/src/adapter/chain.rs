@@ -249,21 +249,25 @@ impl Chain {
             context.observer.injected(now, &endpoint.reported(&outgoing));
         }
         endpoint.on_link(&outgoing, now, &mut context.observer);
-        let OutgoingPacket { label, transport, .. } = outgoing;
+        let OutgoingPacket { packet, label, transport, content, retransmitted } = outgoing;
         let has_headers = label.is_some() || transport.is_some();
-        let extensions =
-            has_headers.then(|| ExtensionHeaders { label, transport, ..ExtensionHeaders::default() });
-        let end = self.put_on_link(outgoing.packet, extensions, entry, context);
+        let extensions = has_headers.then(|| ExtensionHeaders {
+            label,
+            transport,
+            content,
+            ..ExtensionHeaders::default()
+        });
+        let end = self.put_on_link(packet, extensions, entry, context);
         if !is_data {
             return;
         }
         if !self.is_plain
             && let Some(pacing) = &mut self.pacing
         {
-            pacing.sent(&outgoing.packet, outgoing.retransmitted, (now, end), &mut context.observer);
+            pacing.sent(&packet, retransmitted, (now, end), &mut context.observer);
         }
-        if !E::ACKNOWLEDGES && outgoing.packet.last && self.app.is_closed() {
-            self.left(now, end, &outgoing.packet, &mut context.observer);
+        if !E::ACKNOWLEDGES && packet.last && self.app.is_closed() {
+            self.left(now, end, &packet, &mut context.observer);
         }
     }
 

@@ -117,7 +117,7 @@ impl Endpoint for DatagramEndpoint {
             last: left <= u64::from(bytes),
             ..Packet::new(PacketKind::Data, (self.host, destination), bytes, now)
         };
-        Some(OutgoingPacket { packet, label: None, transport: None, retransmitted: false })
+        Some(OutgoingPacket { packet, label: None, transport: None, content: None, retransmitted: false })
     }
 
     #[inline(always)]

@@ -24,7 +24,7 @@ impl Candidate {
 }
 
 /// Packet that an endpoint sends.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct OutgoingPacket {
     /// The packet; its sender, its number and the time are the adapter's.
     pub(crate) packet: Packet,
@@ -32,6 +32,8 @@ pub(crate) struct OutgoingPacket {
     pub(crate) label: Option<Label>,
     /// Headers of a queue pair.
     pub(crate) transport: Option<TransportHeaders>,
+    /// Bytes of its payload, if its memory holds any.
+    pub(crate) content: Option<Box<[u8]>>,
     /// True if a copy was sent before.
     pub(crate) retransmitted: bool,
 }

@@ -14,6 +14,7 @@ mod ordering;
 mod pacing;
 mod paths;
 mod queue_pairs;
+mod verbs;
 
 use std::sync::Arc;
 
@@ -21,6 +22,7 @@ use fabricsim_fabric::{Outbox, PartitionContext, VlTables, VlTurns};
 use fabricsim_model::{ExtensionHeaders, LossCause, Observer, Packet};
 use fabricsim_routing::RoutingFunction;
 use fabricsim_units::{HostId, Time};
+use fabricsim_verbs::Device;
 
 pub(crate) use admission::AdmissionGate;
 pub use admission::Refused;
@@ -34,6 +36,7 @@ pub(crate) use pacing::{Pacing, PacingRules};
 pub(crate) use paths::PathChooser;
 pub use queue_pairs::{QueuePairCounters, QueuePairReport};
 pub(crate) use queue_pairs::{QueuePairEndpoint, QueuePairRules, check as check_queue_pairs};
+pub(crate) use verbs::VerbsEndpoint;
 
 /// The protocol of an adapter.
 #[derive(Clone, Debug)]
@@ -44,6 +47,8 @@ pub(crate) enum Protocol {
     Ordering(Box<OrderingEndpoint>),
     /// InfiniBand's reliable connections.
     QueuePairs(Box<QueuePairEndpoint>),
+    /// A channel adapter that a program uses by verbs.
+    Verbs(Box<VerbsEndpoint>),
 }
 
 /// Evaluates an expression with the endpoint of any type; static dispatch once for each call.
@@ -56,6 +61,10 @@ macro_rules! with_endpoint {
                 $work
             }
             Protocol::QueuePairs(boxed) => {
+                let $endpoint = &mut **boxed;
+                $work
+            }
+            Protocol::Verbs(boxed) => {
                 let $endpoint = &mut **boxed;
                 $work
             }
@@ -81,6 +90,7 @@ impl Adapter {
             Protocol::Datagram(endpoint) => self.chain.settle(endpoint, context),
             Protocol::Ordering(_) => self.settle_ordering(context),
             Protocol::QueuePairs(_) => self.settle_queue_pairs(context),
+            Protocol::Verbs(_) => self.settle_verbs(context),
         }
     }
 
@@ -100,6 +110,16 @@ impl Adapter {
         context: &mut PartitionContext<R, B, O>,
     ) {
         if let Protocol::QueuePairs(endpoint) = &mut self.protocol {
+            self.chain.settle(&mut **endpoint, context);
+        }
+    }
+
+    #[inline(never)]
+    fn settle_verbs<R: RoutingFunction, B: Observer, O: Outbox>(
+        &mut self,
+        context: &mut PartitionContext<R, B, O>,
+    ) {
+        if let Protocol::Verbs(endpoint) = &mut self.protocol {
             self.chain.settle(&mut **endpoint, context);
         }
     }
@@ -138,7 +158,7 @@ impl Adapter {
     pub(crate) fn ordering(&self) -> Option<&OrderingEndpoint> {
         match &self.protocol {
             Protocol::Ordering(endpoint) => Some(endpoint),
-            Protocol::Datagram(_) | Protocol::QueuePairs(_) => None,
+            Protocol::Datagram(_) | Protocol::QueuePairs(_) | Protocol::Verbs(_) => None,
         }
     }
 
@@ -146,7 +166,15 @@ impl Adapter {
     pub(crate) fn queue_pairs(&self) -> Option<&QueuePairEndpoint> {
         match &self.protocol {
             Protocol::QueuePairs(endpoint) => Some(endpoint),
-            Protocol::Datagram(_) | Protocol::Ordering(_) => None,
+            Protocol::Datagram(_) | Protocol::Ordering(_) | Protocol::Verbs(_) => None,
+        }
+    }
+
+    /// The device that its programs use, if they use verbs.
+    pub(crate) fn device(&mut self) -> Option<&mut Device> {
+        match &mut self.protocol {
+            Protocol::Verbs(endpoint) => Some(&mut endpoint.device),
+            Protocol::Datagram(_) | Protocol::Ordering(_) | Protocol::QueuePairs(_) => None,
         }
     }
 
@@ -161,6 +189,7 @@ impl Adapter {
             Protocol::Datagram(_) => 0,
             Protocol::Ordering(endpoint) => endpoint.progress(),
             Protocol::QueuePairs(endpoint) => endpoint.progress(),
+            Protocol::Verbs(endpoint) => endpoint.device.counters().progress,
         }
     }
 
@@ -169,6 +198,7 @@ impl Adapter {
             Protocol::Datagram(endpoint) => endpoint.responses(),
             Protocol::Ordering(endpoint) => endpoint.responses(),
             Protocol::QueuePairs(endpoint) => endpoint.responses(),
+            Protocol::Verbs(_) => 0,
         }
     }
 
@@ -185,7 +215,7 @@ impl Adapter {
     /// Longest time for which congestion control still rate-limits a message that is being sent.
     pub(crate) fn rate_limited_for(&self, now: Time) -> Time {
         match &self.protocol {
-            Protocol::Datagram(_) => Time::ZERO,
+            Protocol::Datagram(_) | Protocol::Verbs(_) => Time::ZERO,
             Protocol::Ordering(endpoint) => self.chain.rate_limited_for(endpoint.sending(), now),
             Protocol::QueuePairs(endpoint) => self.chain.rate_limited_for(endpoint.sending(), now),
         }
@@ -197,6 +227,7 @@ impl Adapter {
             Protocol::Datagram(endpoint) => endpoint.is_idle(),
             Protocol::Ordering(endpoint) => endpoint.is_idle(),
             Protocol::QueuePairs(endpoint) => endpoint.is_idle(),
+            Protocol::Verbs(endpoint) => !endpoint.device.is_busy(),
         };
         idle && self.chain.is_drained()
     }
@@ -207,6 +238,7 @@ impl Adapter {
             Protocol::Datagram(endpoint) => endpoint.has_finished_before(time),
             Protocol::Ordering(endpoint) => endpoint.has_finished_before(time),
             Protocol::QueuePairs(endpoint) => endpoint.has_finished_before(time),
+            Protocol::Verbs(endpoint) => !endpoint.device.is_busy(),
         };
         let is_later = |next: Option<Time>| next.is_none_or(|next| next >= time);
         sent && is_later(self.chain.app.next(now)) && is_later(self.chain.app.next_response())

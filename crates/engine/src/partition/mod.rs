@@ -279,7 +279,7 @@ impl<B: Observer> Partition<B> {
         self.totals.fingerprint = self.totals.fingerprint.wrapping_add(fingerprint(packet, time));
         if packet.kind != PacketKind::Data {
             self.context.observer.controlled(Time(time), packet);
-        } else if !self.transported {
+        } else if !self.transported || self.is_datagram_host(port) {
             self.context.observer.delivered(Time(time), packet);
         }
         let is_reported = match self.arrival_filter {
@@ -294,6 +294,14 @@ impl<B: Observer> Partition<B> {
             self.accepted.push((h, packet, extensions));
         }
         self.context.arena.release(index);
+    }
+
+    /// True if the host at a port acknowledges nothing, so that data is delivered as it is accepted.
+    fn is_datagram_host(&self, port: u32) -> bool {
+        match self.owners[port as usize] {
+            Owner::Adapter(h) => !self.adapters[h as usize].acknowledges(),
+            Owner::Switch(_) => false,
+        }
     }
 
     /// Notifies adapters of the packets accepted in this time step. A sink that has paused may accept several at once, in no

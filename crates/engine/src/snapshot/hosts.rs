@@ -83,6 +83,7 @@ fn messages(adapter: &Adapter) -> Vec<PendingMessage> {
     match &adapter.protocol {
         Protocol::Ordering(endpoint) => endpoint.sending().map(whole).collect(),
         Protocol::QueuePairs(endpoint) => endpoint.sending().map(whole).collect(),
+        Protocol::Verbs(_) => Vec::new(),
         Protocol::Datagram(endpoint) => endpoint
             .messages()
             .iter()

@@ -102,6 +102,8 @@ pub enum Status {
     LocalLength,
     /// `IBV_WC_LOC_QP_OP_ERR`: the request does not agree with the queue pair.
     LocalQueuePair,
+    /// `IBV_WC_LOC_PROT_ERR`: the request names local memory that it may not use.
+    LocalProtection,
     /// `IBV_WC_WR_FLUSH_ERR`: the queue pair was in the error state.
     Flushed,
     /// `IBV_WC_BAD_RESP_ERR`: the response does not fit the request.

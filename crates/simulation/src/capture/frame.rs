@@ -59,6 +59,7 @@ impl Framer {
         extensions: Option<&ExtensionHeaders>,
     ) -> Frame<'_> {
         let of_queue_pair = extensions.and_then(|extensions| extensions.transport);
+        let content = extensions.and_then(|extensions| extensions.content.as_deref());
         let mut transport = match &of_queue_pair {
             Some(transport) => with_marks(transport.headers, packet),
             None => headers(packet, ordering(extensions).as_ref()),
@@ -79,7 +80,7 @@ impl Framer {
             return self.datagram(packet, lrh, multicast::transport(packet, transport), group);
         }
         if let Some(of_queue_pair) = of_queue_pair {
-            return self.of_queue_pair(lrh, transport, of_queue_pair.payload);
+            return self.of_queue_pair(lrh, transport, of_queue_pair.payload, content);
         }
         let least = Lrh::LEN + transport.len() + ICRC_LEN + VCRC_LEN;
         let size = packet.bytes.min(LONGEST) as usize;
@@ -90,9 +91,17 @@ impl Framer {
         Frame { bytes: &self.buffer[..len.min(size)], len }
     }
 
-    /// The bytes of a packet of a queue pair, with as many bytes of payload as it has.
-    fn of_queue_pair(&mut self, lrh: Lrh, transport: Headers, payload: u32) -> Frame<'_> {
-        let emitted = if payload.is_multiple_of(4) {
+    /// The bytes of a packet of a queue pair, with `payload` bytes of payload: `content`, or zeros.
+    fn of_queue_pair(
+        &mut self,
+        lrh: Lrh,
+        transport: Headers,
+        payload: u32,
+        content: Option<&[u8]>,
+    ) -> Frame<'_> {
+        let emitted = if let Some(payload) = content {
+            packet::Packet { lrh, grh: None, transport, payload }.emit(&mut self.buffer)
+        } else if payload.is_multiple_of(4) {
             packet::emit_zeros(&lrh, &transport, payload as usize / 4, &mut self.buffer)
         } else {
             // BTH tells the bytes of padding.

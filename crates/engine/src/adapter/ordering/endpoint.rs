@@ -184,7 +184,7 @@ impl OrderingEndpoint {
     fn outgoing_packet_of(&self, to: HostId, header: Header, now: Time) -> OutgoingPacket {
         let packet = Packet::new(PacketKind::Transport, (self.host, to), self.rules.answer, now);
         let label = Label { header: header.to_bytes(), ..Label::default() };
-        OutgoingPacket { packet, label: Some(label), transport: None, retransmitted: false }
+        OutgoingPacket { packet, label: Some(label), transport: None, content: None, retransmitted: false }
     }
 
     /// Sends the next packet of a stream.
@@ -212,6 +212,7 @@ impl OrderingEndpoint {
             packet,
             label: Some(label),
             transport: None,
+            content: None,
             retransmitted: request.retransmitted,
         })
     }

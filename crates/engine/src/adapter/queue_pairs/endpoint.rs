@@ -14,12 +14,12 @@ use super::{OpenMessage, QueuePairEndpoint};
 use crate::adapter::{Candidate, Endpoint, Finished, OutgoingPacket};
 
 /// Size of a packet on the link, from LRH to VCRC.
-fn size(packet: &QueuePairPacket) -> u32 {
+pub(in crate::adapter) fn size(packet: &QueuePairPacket) -> u32 {
     let headers = Lrh::LEN + packet.headers.len() + ICRC_LEN + VCRC_LEN;
     headers as u32 + packet.length.next_multiple_of(4)
 }
 
-fn transport(packet: &QueuePairPacket, retransmitted: bool) -> TransportHeaders {
+pub(in crate::adapter) fn transport(packet: &QueuePairPacket, retransmitted: bool) -> TransportHeaders {
     TransportHeaders { headers: packet.headers, payload: packet.length, retransmitted }
 }
 
@@ -83,6 +83,7 @@ impl Endpoint for QueuePairEndpoint {
             packet: sent,
             label: None,
             transport: Some(transport(&packet, false)),
+            content: None,
             retransmitted: false,
         })
     }
@@ -137,6 +138,7 @@ impl Endpoint for QueuePairEndpoint {
             packet: sent,
             label: None,
             transport: Some(transport(&packet, retransmitted)),
+            content: None,
             retransmitted,
         })
     }

@@ -2,7 +2,7 @@
 //! [`fabricsim_protocols::infiniband`]. A queue pair exists from the first message or packet on that it carries.
 
 mod connection;
-mod endpoint;
+pub(super) mod endpoint;
 mod report;
 mod rules;
 mod timers;

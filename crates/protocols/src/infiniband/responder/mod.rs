@@ -170,6 +170,16 @@ impl Responder {
         self.is_broken
     }
 
+    /// Responses that are to be sent; those with data count once, until their last packet is sent.
+    pub fn answers(&self) -> usize {
+        self.answers.len()
+    }
+
+    /// True if data of RDMA READs is to be sent.
+    pub fn has_data(&self) -> bool {
+        self.answers.iter().any(|answer| matches!(answer.content, Content::Read { .. }))
+    }
+
     /// Brings the queue pair into the error state. A receive request that a message has taken ends as flushed; the driver ends the others.
     pub fn flush(&mut self, out: &mut impl ResponderOutbox) {
         self.is_broken = true;

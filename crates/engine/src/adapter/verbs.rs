@@ -1,0 +1,137 @@
+//! A channel adapter that a program uses by verbs, as the endpoint of an adapter.
+
+use fabricsim_model::{ExtensionHeaders, Observer, Packet, PacketKind, TransportHeaders};
+use fabricsim_units::{HostId, Time};
+use fabricsim_verbs::{Device, Outgoing};
+use fabricsim_wire::headers::Operation;
+use fabricsim_workload::{Arrival, Message};
+
+use super::queue_pairs::endpoint::{size, transport};
+use super::{Candidate, Endpoint, OutgoingPacket};
+
+/// The device of a host. Its programs are outside the engine: they call it between two advances.
+#[derive(Clone, Debug)]
+pub(crate) struct VerbsEndpoint {
+    host: HostId,
+    pub(crate) device: Device,
+    /// Stream of its packets, for measurement.
+    stream: u16,
+}
+
+impl VerbsEndpoint {
+    pub(crate) fn new(device: Device, stream: u16) -> Self {
+        Self { host: device.host(), device, stream }
+    }
+
+    fn candidate_of(
+        &self,
+        (destination, packet): (HostId, fabricsim_protocols::infiniband::Packet),
+    ) -> Candidate {
+        Candidate { destination, bytes: size(&packet), stream: Some(self.stream) }
+    }
+
+    fn outgoing(&self, sent: Outgoing, kind: PacketKind, now: Time) -> OutgoingPacket {
+        let Outgoing { destination, packet, is_retransmitted, content } = sent;
+        let operation = packet.headers.bth.opcode.operation();
+        let sent = Packet {
+            stream: self.stream,
+            first: packet.offset == 0,
+            last: operation.is_some_and(ends_message),
+            ..Packet::new(kind, (self.host, destination), size(&packet), now)
+        };
+        let transport = Some(transport(&packet, is_retransmitted));
+        OutgoingPacket { packet: sent, label: None, transport, content, retransmitted: is_retransmitted }
+    }
+}
+
+/// True if a packet is the last of its message.
+fn ends_message(operation: Operation) -> bool {
+    !matches!(
+        operation,
+        Operation::SendFirst
+            | Operation::SendMiddle
+            | Operation::WriteFirst
+            | Operation::WriteMiddle
+            | Operation::ReadResponseFirst
+            | Operation::ReadResponseMiddle
+    )
+}
+
+impl Endpoint for VerbsEndpoint {
+    const ACKNOWLEDGES: bool = true;
+
+    fn has_room(&self, _is_response: bool) -> bool {
+        false
+    }
+
+    fn open(&mut self, _: Message, _: bool, _: Time) {}
+
+    /// There may be a timer, which counts only where nothing can be sent.
+    fn has_more(&self) -> bool {
+        true
+    }
+
+    fn answer(&self) -> Option<Candidate> {
+        self.device.answer().map(|answer| self.candidate_of(answer))
+    }
+
+    fn send_answer(&mut self, now: Time) -> Option<OutgoingPacket> {
+        let sent = self.device.send_answer(now)?;
+        Some(self.outgoing(sent, PacketKind::Transport, now))
+    }
+
+    fn turns(&self) -> usize {
+        self.device.turns()
+    }
+
+    fn candidate(&self, turn: usize) -> Option<Candidate> {
+        self.device.candidate(turn).map(|packet| self.candidate_of(packet))
+    }
+
+    fn send(
+        &mut self,
+        turn: usize,
+        now: Time,
+        _: impl FnOnce(u16) -> Option<HostId>,
+    ) -> Option<OutgoingPacket> {
+        let sent = self.device.send(turn, now)?;
+        Some(self.outgoing(sent, PacketKind::Data, now))
+    }
+
+    fn service_class(&self) -> u8 {
+        0
+    }
+
+    fn reported(&self, outgoing: &OutgoingPacket) -> Packet {
+        let bytes = outgoing.transport.map_or(outgoing.packet.bytes, |transport| transport.payload);
+        Packet { bytes, ..outgoing.packet }
+    }
+
+    fn arrive<B: Observer>(
+        &mut self,
+        packet: &Packet,
+        extensions: &ExtensionHeaders,
+        now: Time,
+        observer: &mut B,
+    ) -> bool {
+        let Some(TransportHeaders { headers, payload, .. }) = extensions.transport else { return false };
+        let before = self.device.counters().progress;
+        self.device.receive(packet.source, &headers, (payload, extensions.content.as_deref()), now);
+        if packet.kind == PacketKind::Data && self.device.counters().progress > before {
+            observer.delivered(now, &Packet { bytes: payload, ..*packet });
+        }
+        true
+    }
+
+    fn expire<B: Observer>(&mut self, now: Time, _observer: &mut B) {
+        self.device.expire(now);
+    }
+
+    fn wake_at(&self) -> Time {
+        self.device.wake_at()
+    }
+
+    fn arrivals(&mut self) -> impl Iterator<Item = Arrival> {
+        std::iter::empty()
+    }
+}

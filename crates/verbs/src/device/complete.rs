@@ -1,0 +1,262 @@
+//! Ends of work requests, and what the two state machines of a connection need of their adapter.
+
+use std::collections::VecDeque;
+
+use fabricsim_protocols::infiniband::{
+    Access, Atomic, Completion, Extra, Placement, Receive, Received, Remote, RequesterOutbox,
+    ResponderOutbox, Status,
+};
+use fabricsim_units::Time;
+use fabricsim_wire::headers::RnrTimer;
+use fabricsim_wire::ids::RKey;
+
+use super::{AsyncEvent, Device};
+use crate::completion::{WcOpcode, WorkCompletion};
+use crate::handles::Cq;
+use crate::handles::Pd;
+use crate::memory::{AccessFlags, Memory, number};
+use crate::queue_pair::Posted;
+use crate::work::ReceiveRequest;
+
+impl Device {
+    /// Completes the work requests that have ended.
+    pub(super) fn end_sends(&mut self, index: u32, now: Time) {
+        let mut completions = std::mem::take(&mut self.completions);
+        for completion in completions.drain(..) {
+            self.end_send(index, completion, now);
+        }
+        self.completions = completions;
+    }
+
+    fn end_send(&mut self, index: u32, completion: Completion, now: Time) {
+        let visible = now + self.costs.receive + self.costs.completion;
+        let Some(qp) = &mut self.qps[index as usize] else { return };
+        let Some(place) = completion.id.checked_sub(qp.first_send) else { return };
+        let Some(posted) = qp.sends.get_mut(place as usize) else { return };
+        posted.has_ended = true;
+        let mut status = completion.status;
+        if qp.unprotected == Some(completion.id) {
+            status = Status::LocalProtection;
+            qp.unprotected = None;
+        }
+        let is_atomic = matches!(posted.opcode, WcOpcode::CompSwap | WcOpcode::FetchAdd);
+        if is_atomic && status == Status::Success {
+            self.memory.scatter(&posted.list, 0, &completion.original.to_ne_bytes());
+        }
+        if status == Status::Success && !posted.signaled {
+            return;
+        }
+        let entry = WorkCompletion {
+            wr_id: posted.wr_id,
+            status,
+            opcode: posted.opcode,
+            byte_len: posted.length,
+            qp_num: qp.number,
+            extra: Extra::None,
+            solicited: false,
+            visible,
+        };
+        let cq = qp.init.send_cq;
+        self.complete(cq, entry, Some(completion.id));
+    }
+
+    /// Completes a receive request.
+    pub(super) fn end_receive(
+        &mut self,
+        index: u32,
+        receive: &ReceiveRequest,
+        (status, opcode, byte_len, extra): (Status, WcOpcode, u32, Extra),
+        (solicited, visible): (bool, Time),
+    ) {
+        let Some(qp) = &self.qps[index as usize] else { return };
+        let visible = visible + self.costs.completion;
+        let wr_id = receive.wr_id;
+        let entry =
+            WorkCompletion { wr_id, status, opcode, byte_len, qp_num: qp.number, extra, solicited, visible };
+        let cq = qp.init.receive_cq;
+        self.complete(cq, entry, None);
+    }
+
+    pub(super) fn flush_receive(&mut self, index: u32, receive: &ReceiveRequest, now: Time) {
+        self.end_receive(index, receive, (Status::Flushed, WcOpcode::Recv, 0, Extra::None), (false, now));
+    }
+
+    fn complete(&mut self, cq: Cq, entry: WorkCompletion, send: Option<u64>) {
+        let qp = entry.qp_num;
+        let Some(Some(queue)) = self.cqs.get_mut(cq.0 as usize) else { return };
+        let overflowed_before = queue.has_overflowed;
+        if !queue.add(entry, send) && !overflowed_before {
+            self.events.push_back(AsyncEvent::CompletionQueueError(cq));
+            self.events.push_back(AsyncEvent::QueuePairFatal(qp));
+        }
+    }
+}
+
+/// Reports of a requester in one call.
+pub(super) struct RequesterReports<'a> {
+    memory: &'a mut Memory,
+    sends: &'a VecDeque<Posted>,
+    first: u64,
+    /// Bytes of the packet that is being received.
+    pub(super) content: Option<&'a [u8]>,
+    /// Data of a READ has arrived.
+    pub(super) is_executed: bool,
+    /// The timer is to be set (true) or stopped.
+    pub(super) timer: Option<bool>,
+    /// Nothing is sent for a time.
+    pub(super) wait: Option<RnrTimer>,
+    completions: &'a mut Vec<Completion>,
+}
+
+impl<'a> RequesterReports<'a> {
+    pub(super) fn new(
+        memory: &'a mut Memory,
+        sends: &'a VecDeque<Posted>,
+        first: u64,
+        completions: &'a mut Vec<Completion>,
+    ) -> Self {
+        Self { memory, sends, first, content: None, is_executed: false, timer: None, wait: None, completions }
+    }
+}
+
+impl RequesterOutbox for RequesterReports<'_> {
+    fn timer(&mut self, runs: bool) {
+        self.timer = Some(runs);
+    }
+
+    fn wait(&mut self, time: RnrTimer) {
+        self.wait = Some(time);
+    }
+
+    fn read(&mut self, id: u64, offset: u32, _length: u32) {
+        self.is_executed = true;
+        let posted = id.checked_sub(self.first).and_then(|place| self.sends.get(place as usize));
+        if let (Some(posted), Some(content)) = (posted, self.content) {
+            self.memory.scatter(&posted.list, offset, content);
+        }
+    }
+
+    fn complete(&mut self, completion: Completion) {
+        self.completions.push(completion);
+    }
+}
+
+/// Reports of a responder in one call, and the memory that it uses.
+pub(super) struct ResponderReports<'a> {
+    pub(super) memory: &'a mut Memory,
+    pub(super) pd: Pd,
+    pub(super) access: AccessFlags,
+    pub(super) receives: &'a mut VecDeque<ReceiveRequest>,
+    pub(super) taken: &'a mut Option<ReceiveRequest>,
+    /// Bytes of the packet that is being received.
+    pub(super) content: Option<&'a [u8]>,
+    /// Key of the memory to which a WRITE has gone.
+    pub(super) written: Option<u32>,
+    /// The packet was executed.
+    pub(super) is_executed: bool,
+    /// Memory was used that may not be.
+    pub(super) has_access_error: bool,
+    /// The receive request that has ended.
+    pub(super) ended: Option<(ReceiveRequest, Received)>,
+}
+
+impl ResponderOutbox for ResponderReports<'_> {
+    fn allows(&mut self, remote: Remote, length: u32, access: Access) -> bool {
+        let needed = match access {
+            Access::Write => AccessFlags::REMOTE_WRITE,
+            Access::Read => AccessFlags::REMOTE_READ,
+            Access::Atomic => AccessFlags::REMOTE_ATOMIC,
+        };
+        let range = (remote.va, u64::from(length));
+        let is_allowed =
+            self.access.has(needed) && self.memory.allows(self.pd, number(remote.r_key), range, needed);
+        self.has_access_error |= !is_allowed;
+        self.is_executed |= is_allowed;
+        is_allowed
+    }
+
+    fn take_receive(&mut self) -> Option<Receive> {
+        let receive = self.receives.pop_front()?;
+        let length = receive.list.iter().fold(0_u32, |sum, sge| sum.saturating_add(sge.length));
+        let id = receive.wr_id;
+        *self.taken = Some(receive);
+        Some(Receive { id, length })
+    }
+
+    fn receives_left(&mut self) -> u32 {
+        self.receives.len() as u32
+    }
+
+    fn place(&mut self, placement: Placement, _length: u32) {
+        self.is_executed = true;
+        match placement {
+            Placement::Receive { offset, .. } => {
+                if let (Some(receive), Some(content)) = (&*self.taken, self.content) {
+                    self.memory.scatter(&receive.list, offset, content);
+                }
+            }
+            Placement::Region(remote) => {
+                let key = number(remote.r_key);
+                self.written = Some(key);
+                if let Some(content) = self.content {
+                    self.memory.put(key, remote.va, content);
+                }
+            }
+        }
+    }
+
+    fn atomic(&mut self, remote: Remote, operation: Atomic) -> u64 {
+        self.is_executed = true;
+        let key = number(remote.r_key);
+        let word = self.memory.bytes(key, remote.va, 8).and_then(|bytes| bytes.try_into().ok());
+        let original = word.map_or(0, u64::from_ne_bytes);
+        let new = match operation {
+            Atomic::CompareSwap { compare, swap } if compare == original => swap,
+            Atomic::CompareSwap { .. } => original,
+            Atomic::FetchAdd(add) => original.wrapping_add(add),
+        };
+        self.memory.put(key, remote.va, &new.to_ne_bytes());
+        original
+    }
+
+    fn invalidate(&mut self, _: RKey) -> bool {
+        // Only keys of memory windows and of fast registration can be made invalid by the other end.
+        self.has_access_error = true;
+        false
+    }
+
+    fn complete(&mut self, received: Received) {
+        if let Some(receive) = self.taken.take() {
+            self.ended = Some((receive, received));
+        }
+    }
+}
+
+/// Reports of a responder that ends: its receive request is flushed with the others.
+pub(super) struct Ignored;
+
+impl ResponderOutbox for Ignored {
+    fn allows(&mut self, _: Remote, _: u32, _: Access) -> bool {
+        false
+    }
+
+    fn take_receive(&mut self) -> Option<Receive> {
+        None
+    }
+
+    fn receives_left(&mut self) -> u32 {
+        0
+    }
+
+    fn place(&mut self, _: Placement, _: u32) {}
+
+    fn atomic(&mut self, _: Remote, _: Atomic) -> u64 {
+        0
+    }
+
+    fn invalidate(&mut self, _: RKey) -> bool {
+        false
+    }
+
+    fn complete(&mut self, _: Received) {}
+}

@@ -1,0 +1,194 @@
+//! A channel adapter as programs see it: its objects, and the calls that use them.
+
+mod complete;
+mod create;
+mod modify;
+mod post;
+mod receive;
+mod transmit;
+
+use std::collections::VecDeque;
+
+use fabricsim_protocols::infiniband::Completion;
+use fabricsim_units::{HostId, Time};
+use fabricsim_wire::ids::Qpn;
+
+pub use self::transmit::Outgoing;
+use crate::completion::CompletionQueue;
+use crate::costs::Costs;
+use crate::error::{VerbsError, invalid};
+use crate::handles::{Cq, Mr, Pd};
+use crate::memory::Memory;
+use crate::queue_pair::{Counters, QueuePair};
+use crate::timers::Timers;
+
+/// The first number of a queue pair that is not reserved: 0 and 1 are for management.
+const FIRST_QPN: u32 = 2;
+
+/// Reason to wake a queue pair.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Timer {
+    /// The requester's timer may have ended.
+    Retry,
+    /// The time of an RNR NAK is over.
+    Ready,
+    /// The data of the next request is there.
+    Request,
+    /// The data of the next answer is there.
+    Answer,
+}
+
+/// Side of a connection that sends a packet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Side {
+    Request,
+    Answer,
+}
+
+/// Asynchronous event (`ibv_async_event`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AsyncEvent {
+    /// `IBV_EVENT_CQ_ERR`: a completion queue has overflowed.
+    CompletionQueueError(Cq),
+    /// `IBV_EVENT_QP_FATAL`: a queue pair cannot go on.
+    QueuePairFatal(Qpn),
+    /// `IBV_EVENT_QP_ACCESS_ERR`: the other end used memory that it may not.
+    QueuePairAccess(Qpn),
+    /// `IBV_EVENT_QP_REQ_ERR`: the other end sent an invalid request.
+    QueuePairRequest(Qpn),
+}
+
+/// Counters of an adapter.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct DeviceCounters {
+    /// Packets for queue pairs that are not there.
+    pub unknown: u64,
+    /// Packets executed: requests, and data of READs.
+    pub progress: u64,
+}
+
+/// A channel adapter of a host. It has no clock: every call gets the time.
+#[derive(Clone, Debug)]
+pub struct Device {
+    host: HostId,
+    costs: Costs,
+    /// Protection domains; false if one was deallocated.
+    pds: Vec<bool>,
+    memory: Memory,
+    cqs: Vec<Option<CompletionQueue>>,
+    qps: Vec<Option<QueuePair>>,
+    /// Queue pairs with a request or with data of a READ that can be sent, the next one first.
+    listed: VecDeque<(u32, Side)>,
+    /// Queue pairs with another answer that can be sent.
+    answering: VecDeque<u32>,
+    timers: Timers<(u32, Timer)>,
+    /// Time at which the adapter can begin to fetch the data of another packet.
+    fetch_free: Time,
+    events: VecDeque<AsyncEvent>,
+    counters: DeviceCounters,
+    /// Ended work requests, between calls.
+    completions: Vec<Completion>,
+}
+
+impl Device {
+    /// The adapter of a host.
+    pub fn new(host: HostId, costs: Costs) -> Self {
+        Self {
+            host,
+            costs,
+            pds: Vec::new(),
+            memory: Memory::default(),
+            cqs: Vec::new(),
+            qps: Vec::new(),
+            listed: VecDeque::new(),
+            answering: VecDeque::new(),
+            timers: Timers::default(),
+            fetch_free: Time::ZERO,
+            events: VecDeque::new(),
+            counters: DeviceCounters::default(),
+            completions: Vec::new(),
+        }
+    }
+
+    /// Its host.
+    pub fn host(&self) -> HostId {
+        self.host
+    }
+
+    /// Its times.
+    pub fn costs(&self) -> &Costs {
+        &self.costs
+    }
+
+    /// Its counters.
+    pub fn counters(&self) -> DeviceCounters {
+        self.counters
+    }
+
+    /// Counters of a queue pair.
+    pub fn queue_pair_counters(&self, qp: Qpn) -> Result<Counters, VerbsError> {
+        Ok(self.qp(qp)?.counters)
+    }
+
+    /// The queue pairs, by number, with their counters.
+    pub fn queue_pairs(&self) -> impl Iterator<Item = (Qpn, Counters)> {
+        self.qps.iter().flatten().map(|qp| (qp.number, qp.counters))
+    }
+
+    /// Takes the oldest asynchronous event.
+    pub fn async_event(&mut self) -> Option<AsyncEvent> {
+        self.events.pop_front()
+    }
+
+    /// True if a queue pair has work that has not ended, or answers to send.
+    pub fn is_busy(&self) -> bool {
+        self.qps.iter().flatten().any(|qp| {
+            qp.requester.as_ref().is_some_and(|requester| requester.pending() > 0)
+                || qp.responder.as_ref().is_some_and(|responder| responder.peek().is_some())
+        })
+    }
+
+    fn qp(&self, qp: Qpn) -> Result<&QueuePair, VerbsError> {
+        let found = self.index(qp).and_then(|index| self.qps[index as usize].as_ref());
+        found.ok_or_else(|| invalid(format!("there is no queue pair {}", qp.0)))
+    }
+
+    /// Place of a queue pair in the table.
+    fn index(&self, qp: Qpn) -> Option<u32> {
+        let index = qp.0.checked_sub(FIRST_QPN)?;
+        self.qps.get(index as usize)?.as_ref().map(|_| index)
+    }
+
+    fn checked_index(&self, qp: Qpn) -> Result<u32, VerbsError> {
+        self.index(qp).ok_or_else(|| invalid(format!("there is no queue pair {}", qp.0)))
+    }
+
+    fn cq(&self, cq: Cq) -> Result<&CompletionQueue, VerbsError> {
+        self.cqs.get(cq.0 as usize).and_then(Option::as_ref).ok_or_else(|| no_queue(cq))
+    }
+
+    fn cq_mut(&mut self, cq: Cq) -> Result<&mut CompletionQueue, VerbsError> {
+        self.cqs.get_mut(cq.0 as usize).and_then(Option::as_mut).ok_or_else(|| no_queue(cq))
+    }
+
+    fn check_pd(&self, pd: Pd) -> Result<(), VerbsError> {
+        match self.pds.get(pd.0 as usize) {
+            Some(true) => Ok(()),
+            _ => Err(invalid(format!("there is no protection domain {}", pd.0))),
+        }
+    }
+
+    /// Copies bytes out of a region of memory.
+    pub fn read_memory(&self, mr: Mr, offset: u64, length: u64) -> Result<Vec<u8>, VerbsError> {
+        self.memory.read(mr, offset, length)
+    }
+
+    /// Copies bytes into a region of memory.
+    pub fn write_memory(&mut self, mr: Mr, offset: u64, data: &[u8]) -> Result<(), VerbsError> {
+        self.memory.write(mr, offset, data)
+    }
+}
+
+fn no_queue(cq: Cq) -> VerbsError {
+    invalid(format!("there is no completion queue {}", cq.0))
+}

@@ -1,0 +1,145 @@
+//! Packets that arrive at the adapter.
+
+use fabricsim_protocols::infiniband::{QueuePairState, Received, Responder};
+use fabricsim_units::{HostId, Time};
+use fabricsim_wire::headers::{Headers, Operation, RnrTimer};
+
+use super::complete::{RequesterReports, ResponderReports};
+use super::{AsyncEvent, Device};
+use crate::completion::WcOpcode;
+use crate::queue_pair::{Deferred, QueuePair};
+
+impl Device {
+    /// A packet has arrived from a host, with `length` bytes of payload, of which `content` are the bytes if its memory holds any. Packets that fit no
+    /// queue pair are dropped and counted.
+    pub fn receive(
+        &mut self,
+        source: HostId,
+        headers: &Headers,
+        (length, content): (u32, Option<&[u8]>),
+        now: Time,
+    ) {
+        let Some(index) = self.index(headers.bth.dest_qp) else {
+            self.counters.unknown += 1;
+            return;
+        };
+        let Some(qp) = &mut self.qps[index as usize] else { return };
+        let Some(operation) = headers.bth.opcode.operation().filter(|_| accepts(qp, source)) else {
+            qp.counters.dropped += 1;
+            return;
+        };
+        let is_atomic = matches!(operation, Operation::CompareSwap | Operation::FetchAdd);
+        if operation.is_response() {
+            self.receive_response(index, headers, (length, content), now);
+        } else if !qp.deferred.is_empty() || is_atomic && has_data_to_send(qp) {
+            let content = content.map(Into::into);
+            qp.deferred.push_back(Deferred { headers: *headers, length, content });
+        } else {
+            self.receive_request(index, (headers, operation), (length, content), now);
+        }
+    }
+
+    /// Executes the requests that waited for the data of READs, as far as they need not wait any more.
+    pub(super) fn execute_deferred(&mut self, index: u32, now: Time) {
+        while let Some(qp) = &mut self.qps[index as usize]
+            && !has_data_to_send(qp)
+            && let Some(Deferred { headers, length, content }) = qp.deferred.pop_front()
+        {
+            let Some(operation) = headers.bth.opcode.operation() else { continue };
+            self.receive_request(index, (&headers, operation), (length, content.as_deref()), now);
+        }
+    }
+
+    fn receive_response(
+        &mut self,
+        index: u32,
+        headers: &Headers,
+        (length, content): (u32, Option<&[u8]>),
+        now: Time,
+    ) {
+        let Some(qp) = &mut self.qps[index as usize] else { return };
+        let Some(requester) = &mut qp.requester else {
+            qp.counters.dropped += 1;
+            return;
+        };
+        let mut reports =
+            RequesterReports::new(&mut self.memory, &qp.sends, qp.first_send, &mut self.completions);
+        reports.content = content;
+        requester.receive(headers, length, &mut reports);
+        self.counters.progress += u64::from(reports.is_executed);
+        let (timer, wait) = (reports.timer, reports.wait.map(RnrTimer::time));
+        self.carry_out(index, timer, wait, now);
+    }
+
+    fn receive_request(
+        &mut self,
+        index: u32,
+        (headers, operation): (&Headers, Operation),
+        (length, content): (u32, Option<&[u8]>),
+        now: Time,
+    ) {
+        let Some(qp) = &mut self.qps[index as usize] else { return };
+        let Some(responder) = &mut qp.responder else {
+            qp.counters.dropped += 1;
+            return;
+        };
+        let mut reports = ResponderReports {
+            memory: &mut self.memory,
+            pd: qp.pd,
+            access: qp.attributes.access.unwrap_or_default(),
+            receives: &mut qp.receives,
+            taken: &mut qp.taken,
+            content,
+            written: None,
+            is_executed: false,
+            has_access_error: false,
+            ended: None,
+        };
+        responder.receive(headers, length, &mut reports);
+        let ResponderReports { written, is_executed, has_access_error, ended, .. } = reports;
+        let executed = now + self.costs.receive;
+        while qp.answer_times.len() < responder.answers() {
+            qp.answer_times.push_back(executed);
+        }
+        let (is_broken, number) = (responder.is_broken(), qp.number);
+        self.counters.progress += u64::from(is_executed);
+        let visible = executed + self.costs.payload_write;
+        if let Some(key) = written.filter(|_| ends_write(operation)) {
+            self.memory.written(key, visible);
+        }
+        if let Some((receive, received)) = ended {
+            let Received { status, length, extra, is_write, solicited, .. } = received;
+            let opcode = if is_write { WcOpcode::RecvRdmaWithImm } else { WcOpcode::Recv };
+            self.end_receive(index, &receive, (status, opcode, length, extra), (solicited, visible));
+        }
+        self.schedule_answer(index, now);
+        if is_broken {
+            self.events.push_back(if has_access_error {
+                AsyncEvent::QueuePairAccess(number)
+            } else {
+                AsyncEvent::QueuePairRequest(number)
+            });
+            self.break_off(index, now);
+        }
+    }
+}
+
+/// True if data of READs is still to be sent. An atomic operation behind a READ is executed after it (IBA volume 1, section 9.5, ordering
+/// rules for the responder), and the data of a READ is what is in memory when its packet leaves.
+fn has_data_to_send(qp: &QueuePair) -> bool {
+    qp.responder.as_ref().is_some_and(Responder::has_data)
+}
+
+/// True if a queue pair receives, and from this host.
+fn accepts(qp: &QueuePair, source: HostId) -> bool {
+    let receives = !matches!(qp.state, QueuePairState::Reset | QueuePairState::Init | QueuePairState::Error);
+    receives && qp.attributes.destination == Some(source)
+}
+
+/// True if a packet is the last of a WRITE.
+fn ends_write(operation: Operation) -> bool {
+    matches!(
+        operation,
+        Operation::WriteLast | Operation::WriteLastImm | Operation::WriteOnly | Operation::WriteOnlyImm
+    )
+}

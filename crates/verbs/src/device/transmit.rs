@@ -1,0 +1,285 @@
+//! Packets that leave the adapter: whose turn it is, and when their data has been fetched from memory.
+
+use fabricsim_protocols::infiniband::{Packet, QueuePairState, Requester, Responder};
+use fabricsim_units::{HostId, Time};
+use fabricsim_wire::headers::{NakCode, Operands, Syndrome};
+
+use super::complete::RequesterReports;
+use super::{Device, Side, Timer};
+use crate::completion::WcOpcode;
+use crate::memory::Memory;
+use crate::queue_pair::{Posted, Stage};
+
+/// A packet that is put on the link.
+#[derive(Clone, Debug)]
+pub struct Outgoing {
+    /// Host to which it goes.
+    pub destination: HostId,
+    /// Headers, and length of the payload.
+    pub packet: Packet,
+    /// It was sent before.
+    pub is_retransmitted: bool,
+    /// Its payload; `None` if its memory holds no bytes.
+    pub content: Option<Box<[u8]>>,
+}
+
+impl Device {
+    /// Number of packets that take turns on the link: the next request of a queue pair, or the next data of a READ.
+    pub fn turns(&self) -> usize {
+        self.listed.len()
+    }
+
+    /// The packet of a turn, from 0 to [`Device::turns`] - 1: the first turn's is due first.
+    pub fn candidate(&self, turn: usize) -> Option<(HostId, Packet)> {
+        let &(index, side) = self.listed.get(turn)?;
+        let qp = self.qps[index as usize].as_ref()?;
+        let packet = match side {
+            Side::Request => qp.requester.as_ref()?.peek()?,
+            Side::Answer => qp.responder.as_ref()?.peek()?,
+        };
+        Some((qp.attributes.destination?, packet))
+    }
+
+    /// Sends the packet of a turn.
+    pub fn send(&mut self, turn: usize, now: Time) -> Option<Outgoing> {
+        match self.listed.remove(turn)? {
+            (index, Side::Request) => self.send_request(index, now),
+            (index, Side::Answer) => self.send_response(index, now),
+        }
+    }
+
+    fn send_request(&mut self, index: u32, now: Time) -> Option<Outgoing> {
+        let qp = self.qps[index as usize].as_mut()?;
+        qp.requests = Stage::Idle;
+        let destination = qp.attributes.destination?;
+        let requester = qp.requester.as_mut()?;
+        let is_retransmitted = requester.repeats();
+        let mut reports =
+            RequesterReports::new(&mut self.memory, &qp.sends, qp.first_send, &mut self.completions);
+        let packet = requester.next_packet(&mut reports)?;
+        let timer = reports.timer;
+        qp.counters.packets += 1;
+        qp.counters.retransmitted += u64::from(is_retransmitted);
+        let posted = if packet.length == 0 { None } else { qp.send(packet.message) };
+        let content = posted.and_then(|posted| content(posted, &self.memory, packet.offset, packet.length));
+        self.set_timer(index, timer, now);
+        self.schedule_request(index, now);
+        Some(Outgoing { destination, packet, is_retransmitted, content })
+    }
+
+    /// The next answer without data, an acknowledgement or the result of an atomic operation. It takes no turn.
+    pub fn answer(&self) -> Option<(HostId, Packet)> {
+        let qp = self.qps[*self.answering.front()? as usize].as_ref()?;
+        Some((qp.attributes.destination?, qp.responder.as_ref()?.peek()?))
+    }
+
+    /// Sends the packet of [`Device::answer`], or one of the same size.
+    pub fn send_answer(&mut self, now: Time) -> Option<Outgoing> {
+        let index = self.answering.pop_front()?;
+        self.send_response(index, now)
+    }
+
+    fn send_response(&mut self, index: u32, now: Time) -> Option<Outgoing> {
+        let qp = self.qps[index as usize].as_mut()?;
+        qp.answers = Stage::Idle;
+        let destination = qp.attributes.destination?;
+        let responder = qp.responder.as_mut()?;
+        let (packet, place) = responder.next_packet()?;
+        while qp.answer_times.len() > responder.answers() {
+            qp.answer_times.pop_front();
+        }
+        qp.counters.responses += 1;
+        if let Operands::Acknowledge(aeth) = packet.headers.operands {
+            match aeth.syndrome {
+                Syndrome::Nak(NakCode::PsnSequenceError) => qp.counters.sequence_naks += 1,
+                Syndrome::RnrNak(_) => qp.counters.rnr_naks += 1,
+                _ => {}
+            }
+        }
+        let bytes =
+            if packet.length == 0 { None } else { self.memory.bytes(place.r_key.0, place.va, packet.length) };
+        let content = bytes.map(Into::into);
+        self.execute_deferred(index, now);
+        self.schedule_answer(index, now);
+        Some(Outgoing { destination, packet, is_retransmitted: false, content })
+    }
+
+    /// Ends of timers, and of fetches, up to `now`.
+    pub fn expire(&mut self, now: Time) {
+        while let Some((index, timer)) = self.timers.take(now) {
+            let Some(qp) = &mut self.qps[index as usize] else { continue };
+            match timer {
+                Timer::Request => {
+                    if qp.requests == Stage::Fetched {
+                        self.list_request(index);
+                    }
+                }
+                Timer::Answer => {
+                    if qp.answers == Stage::Fetched {
+                        self.list_answer(index);
+                    }
+                }
+                Timer::Ready | Timer::Retry => self.expire_connection(index, timer, now),
+            }
+        }
+    }
+
+    fn expire_connection(&mut self, index: u32, timer: Timer, now: Time) {
+        let Some(qp) = &mut self.qps[index as usize] else { return };
+        if timer == Timer::Retry {
+            qp.scheduled = Time::MAX;
+            if qp.deadline > now {
+                // It was set anew since.
+                if qp.deadline < Time::MAX {
+                    qp.scheduled = qp.deadline;
+                    self.timers.set(qp.deadline, (index, Timer::Retry));
+                }
+                return;
+            }
+            qp.deadline = Time::MAX;
+            qp.counters.timeouts += 1;
+        }
+        let Some(requester) = &mut qp.requester else { return };
+        let mut reports =
+            RequesterReports::new(&mut self.memory, &qp.sends, qp.first_send, &mut self.completions);
+        if timer == Timer::Retry {
+            requester.expire(&mut reports);
+        } else {
+            requester.ready(&mut reports);
+        }
+        let timer = reports.timer;
+        self.carry_out(index, timer, None, now);
+    }
+
+    /// The earliest time at which [`Device::expire`] has something to do.
+    pub fn wake_at(&self) -> Time {
+        self.timers.next()
+    }
+
+    pub(super) fn set_timer(&mut self, index: u32, timer: Option<bool>, now: Time) {
+        let Some(qp) = &mut self.qps[index as usize] else { return };
+        let (Some(runs), Some(time)) = (timer, qp.timeout()) else { return };
+        qp.deadline = if runs { now + time } else { Time::MAX };
+        if qp.deadline < qp.scheduled {
+            qp.scheduled = qp.deadline;
+            self.timers.set(qp.deadline, (index, Timer::Retry));
+        }
+    }
+
+    /// Carries out the reports of a requester.
+    pub(super) fn carry_out(&mut self, index: u32, timer: Option<bool>, wait: Option<Time>, now: Time) {
+        self.set_timer(index, timer, now);
+        if let Some(time) = wait {
+            self.timers.set(now + time, (index, Timer::Ready));
+        }
+        self.end_sends(index, now);
+        let Some(qp) = &self.qps[index as usize] else { return };
+        if qp.requester.as_ref().is_some_and(Requester::is_broken) {
+            self.break_off(index, now);
+            return;
+        }
+        self.schedule_request(index, now);
+    }
+
+    fn list_request(&mut self, index: u32) {
+        if let Some(qp) = &mut self.qps[index as usize] {
+            qp.requests = Stage::Listed;
+            self.listed.push_back((index, Side::Request));
+        }
+    }
+
+    fn list_answer(&mut self, index: u32) {
+        let Some(qp) = &mut self.qps[index as usize] else { return };
+        qp.answers = Stage::Listed;
+        let has_data =
+            qp.responder.as_ref().and_then(Responder::peek).is_some_and(|packet| packet.length > 0);
+        if has_data {
+            self.listed.push_back((index, Side::Answer));
+        } else {
+            self.answering.push_back(index);
+        }
+    }
+
+    /// Begins to fetch the data of the next request of a queue pair, if there is one that may be sent.
+    pub(super) fn schedule_request(&mut self, index: u32, now: Time) {
+        let Some(qp) = &mut self.qps[index as usize] else { return };
+        let Some(requester) = &qp.requester else { return };
+        let next = requester.peek();
+        if qp.requests == Stage::Listed && next.is_none() {
+            // It was acknowledged while it waited to be sent anew.
+            qp.requests = Stage::Idle;
+            self.listed.retain(|&other| other != (index, Side::Request));
+        }
+        if qp.requests != Stage::Idle || qp.state == QueuePairState::Error {
+            return;
+        }
+        let Some(packet) = next else {
+            qp.was_blocked = requester.has_more();
+            return;
+        };
+        let is_late = std::mem::take(&mut qp.was_blocked) || requester.repeats();
+        let Some(posted) = qp.send(packet.message) else { return };
+        let is_read = !matches!(posted.opcode, WcOpcode::Send | WcOpcode::RdmaWrite);
+        if packet.offset == 0
+            && posted.inline.is_none()
+            && !self.memory.allows_list(qp.pd, &posted.list, is_read)
+        {
+            qp.unprotected = Some(packet.message);
+            self.break_off(index, now);
+            return;
+        }
+        let since = if is_late { posted.since.max(now) } else { posted.since };
+        let message = if packet.offset == 0 { self.costs.message } else { Time::ZERO };
+        let (bus, latency) = if posted.inline.is_some() || packet.length == 0 {
+            (Time::ZERO, Time::ZERO)
+        } else {
+            let va = posted.list.first().map_or(0, |sge| sge.addr).wrapping_add(u64::from(packet.offset));
+            (self.costs.fetch(va, packet.length), self.costs.payload_fetch)
+        };
+        let work = self.costs.packet.max(message).max(bus);
+        let ready = self.fetch(since, work) + latency;
+        if ready <= now {
+            self.list_request(index);
+        } else if let Some(qp) = &mut self.qps[index as usize] {
+            qp.requests = Stage::Fetched;
+            self.timers.set(ready, (index, Timer::Request));
+        }
+    }
+
+    /// Begins to fetch the data of the next answer of a queue pair, if there is one.
+    pub(super) fn schedule_answer(&mut self, index: u32, now: Time) {
+        let Some(qp) = &self.qps[index as usize] else { return };
+        let Some(packet) = qp.responder.as_ref().and_then(Responder::peek) else { return };
+        if qp.answers != Stage::Idle {
+            return;
+        }
+        let since = qp.answer_times.front().copied().unwrap_or(now);
+        let ready = if packet.length == 0 {
+            since
+        } else {
+            let work = self.costs.packet.max(self.costs.fetch(0, packet.length));
+            self.fetch(since, work) + self.costs.payload_fetch
+        };
+        if ready <= now {
+            self.list_answer(index);
+        } else if let Some(qp) = &mut self.qps[index as usize] {
+            qp.answers = Stage::Fetched;
+            self.timers.set(ready, (index, Timer::Answer));
+        }
+    }
+
+    /// Uses the bus for `work` from `since` on, or as soon as it is free. Returns the end.
+    fn fetch(&mut self, since: Time, work: Time) -> Time {
+        self.fetch_free = since.max(self.fetch_free) + work;
+        self.fetch_free
+    }
+}
+
+/// Bytes of a part of a work request's data, as they are now.
+fn content(posted: &Posted, memory: &Memory, offset: u32, length: u32) -> Option<Box<[u8]>> {
+    let (start, end) = (offset as usize, (offset + length) as usize);
+    match &posted.inline {
+        Some(data) => data.get(start..end).map(Into::into),
+        None => memory.gather(&posted.list, offset, length),
+    }
+}

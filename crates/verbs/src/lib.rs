@@ -1,0 +1,27 @@
+//! Channel adapters as programs see them, with the objects and rules of the verbs (IBA volume 1, chapter 11): protection domains, memory
+//! regions, completion queues, queue pairs; and the times that an adapter takes.
+//!
+//! A [`Device`] is a state machine without clock, queue or network. A program calls it; a driver, which is an adapter of the simulation, takes
+//! packets from it, gives it packets, and wakes it. `docs/design/verbs.md` shows the stages of a message.
+
+mod completion;
+mod costs;
+mod device;
+mod error;
+mod handles;
+mod memory;
+mod queue_pair;
+#[cfg(test)]
+mod tests;
+mod timers;
+mod work;
+
+pub use completion::{WcOpcode, WorkCompletion};
+pub use costs::{Costs, LINE};
+pub use device::{AsyncEvent, Device, DeviceCounters, Outgoing};
+pub use error::{Errno, VerbsError};
+pub use handles::{Cq, Mr, Pd};
+pub use memory::{AccessFlags, Sge};
+pub use queue_pair::{Capacities, Counters, QueuePairAttributes, QueuePairInit};
+pub use timers::Timers;
+pub use work::{ReceiveRequest, SendRequest};

@@ -1,0 +1,375 @@
+//! Memory that an adapter may use: regions, their keys and permissions (IBA volume 1, section 10.6).
+
+use fabricsim_units::Time;
+use fabricsim_wire::ids::RKey;
+
+use crate::error::{VerbsError, invalid};
+use crate::handles::{Mr, Pd};
+
+/// Permissions of a region and of a queue pair: the bits of `ibv_access_flags`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct AccessFlags(pub u32);
+
+impl AccessFlags {
+    /// `IBV_ACCESS_LOCAL_WRITE`: the adapter may write, for receive requests, READs and atomic operations of its own.
+    pub const LOCAL_WRITE: Self = Self(1);
+    /// `IBV_ACCESS_REMOTE_WRITE`.
+    pub const REMOTE_WRITE: Self = Self(1 << 1);
+    /// `IBV_ACCESS_REMOTE_READ`.
+    pub const REMOTE_READ: Self = Self(1 << 2);
+    /// `IBV_ACCESS_REMOTE_ATOMIC`.
+    pub const REMOTE_ATOMIC: Self = Self(1 << 3);
+    /// `IBV_ACCESS_MW_BIND`.
+    pub const MW_BIND: Self = Self(1 << 4);
+    /// Those that exist here.
+    const KNOWN: Self = Self(0x1f);
+
+    /// True if all of `other` are in it.
+    pub const fn has(self, other: Self) -> bool {
+        self.0 & other.0 == other.0
+    }
+
+    /// Those of both.
+    #[must_use]
+    pub const fn with(self, other: Self) -> Self {
+        Self(self.0 | other.0)
+    }
+}
+
+/// A piece of local memory of a work request (`ibv_sge`).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Sge {
+    /// Virtual address of its first byte.
+    pub addr: u64,
+    /// Bytes.
+    pub length: u32,
+    /// Key of its region.
+    pub lkey: u32,
+}
+
+/// What a region holds.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Content {
+    /// Bytes.
+    Real(Vec<u8>),
+    /// A length only: packets of it carry no content. For measurements, where content costs time and tells nothing.
+    Void(u64),
+}
+
+/// A registered region of memory.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Region {
+    pub(crate) pd: Pd,
+    key: u32,
+    address: u64,
+    content: Content,
+    access: AccessFlags,
+    /// Times at which data of remote WRITEs became visible that the program has not looked for; `None` if it does not look.
+    writes: Option<std::collections::VecDeque<Time>>,
+}
+
+impl Region {
+    fn len(&self) -> u64 {
+        match &self.content {
+            Content::Real(bytes) => bytes.len() as u64,
+            Content::Void(length) => *length,
+        }
+    }
+
+    /// Place of `length` bytes at `va`, if all of them are in the region.
+    fn place(&self, va: u64, length: u64) -> Option<usize> {
+        let offset = va.checked_sub(self.address)?;
+        (offset.checked_add(length)? <= self.len()).then_some(offset as usize)
+    }
+}
+
+/// First virtual address of a host's regions.
+const FIRST_ADDRESS: u64 = 0x1_0000_0000;
+
+/// Regions begin at multiples of a page.
+const PAGE: u64 = 4096;
+
+/// The regions of an adapter.
+#[derive(Clone, Debug)]
+pub(crate) struct Memory {
+    /// By number; `None` if it was deregistered.
+    regions: Vec<Option<Region>>,
+    next_address: u64,
+}
+
+impl Default for Memory {
+    fn default() -> Self {
+        Self { regions: Vec::new(), next_address: FIRST_ADDRESS }
+    }
+}
+
+impl Memory {
+    /// Registers new memory, filled with zeros, and returns its handle.
+    pub(crate) fn register(
+        &mut self,
+        pd: Pd,
+        length: u64,
+        access: AccessFlags,
+        is_void: bool,
+    ) -> Result<Mr, VerbsError> {
+        if length == 0 {
+            return Err(invalid("reg_mr: length = 0: must be at least 1 B"));
+        }
+        if !AccessFlags::KNOWN.has(access) {
+            return Err(invalid(format!(
+                "reg_mr: access flags {:#x} are not known: must be in 0x1f",
+                access.0
+            )));
+        }
+        let remote = AccessFlags::REMOTE_WRITE.with(AccessFlags::REMOTE_ATOMIC);
+        if access.0 & remote.0 != 0 && !access.has(AccessFlags::LOCAL_WRITE) {
+            return Err(invalid("reg_mr: remote write and remote atomic need local write as well"));
+        }
+        let number = self.regions.len() as u32;
+        // Keys of the form of Mellanox adapters: an index and eight bits that make guesses fail.
+        let key = (number + 1) << 8 | (number.wrapping_mul(0x9e37_79b9) >> 24);
+        let address = self.next_address;
+        self.next_address = (address + length + PAGE).next_multiple_of(PAGE);
+        let content = if is_void { Content::Void(length) } else { Content::Real(vec![0; length as usize]) };
+        self.regions.push(Some(Region { pd, key, address, content, access, writes: None }));
+        Ok(Mr(number))
+    }
+
+    /// Ends a region: its keys are not valid any more.
+    pub(crate) fn deregister(&mut self, mr: Mr) -> Result<(), VerbsError> {
+        self.get(mr)?;
+        self.regions[mr.0 as usize] = None;
+        Ok(())
+    }
+
+    pub(crate) fn get(&self, mr: Mr) -> Result<&Region, VerbsError> {
+        self.regions.get(mr.0 as usize).and_then(Option::as_ref).ok_or_else(|| no_region(mr))
+    }
+
+    fn get_mut(&mut self, mr: Mr) -> Result<&mut Region, VerbsError> {
+        self.regions.get_mut(mr.0 as usize).and_then(Option::as_mut).ok_or_else(|| no_region(mr))
+    }
+
+    /// Key of a region: local and remote key are the same.
+    pub(crate) fn key(&self, mr: Mr) -> Result<u32, VerbsError> {
+        Ok(self.get(mr)?.key)
+    }
+
+    /// Virtual address of the first byte of a region.
+    pub(crate) fn address(&self, mr: Mr) -> Result<u64, VerbsError> {
+        Ok(self.get(mr)?.address)
+    }
+
+    /// True if a region of the domain is registered.
+    pub(crate) fn uses(&self, pd: Pd) -> bool {
+        self.regions.iter().flatten().any(|region| region.pd == pd)
+    }
+
+    fn by_key(&self, key: u32) -> Option<&Region> {
+        let number = (key >> 8).checked_sub(1)? as usize;
+        self.regions.get(number)?.as_ref().filter(|region| region.key == key)
+    }
+
+    fn by_key_mut(&mut self, key: u32) -> Option<&mut Region> {
+        let number = (key >> 8).checked_sub(1)? as usize;
+        self.regions.get_mut(number)?.as_mut().filter(|region| region.key == key)
+    }
+
+    /// True if the key is valid in the domain, and allows `access` to all of the bytes.
+    pub(crate) fn allows(&self, pd: Pd, key: u32, (va, length): (u64, u64), access: AccessFlags) -> bool {
+        self.by_key(key).is_some_and(|region| {
+            region.pd == pd && region.access.has(access) && region.place(va, length).is_some()
+        })
+    }
+
+    /// True if the domain may use all of the pieces; `writes` if the adapter writes to them.
+    pub(crate) fn allows_list(&self, pd: Pd, list: &[Sge], writes: bool) -> bool {
+        let access = if writes { AccessFlags::LOCAL_WRITE } else { AccessFlags::default() };
+        list.iter().all(|sge| {
+            sge.length == 0 || self.allows(pd, sge.lkey, (sge.addr, u64::from(sge.length)), access)
+        })
+    }
+
+    /// The bytes at an address; `None` if the key is not valid, or the region holds none.
+    pub(crate) fn bytes(&self, key: u32, va: u64, length: u32) -> Option<&[u8]> {
+        let region = self.by_key(key)?;
+        let start = region.place(va, u64::from(length))?;
+        match &region.content {
+            Content::Real(bytes) => bytes.get(start..start + length as usize),
+            Content::Void(_) => None,
+        }
+    }
+
+    /// Writes to an address, if the key is valid and the region holds bytes.
+    pub(crate) fn put(&mut self, key: u32, va: u64, data: &[u8]) {
+        let Some(region) = self.by_key_mut(key) else { return };
+        let Some(start) = region.place(va, data.len() as u64) else { return };
+        if let Content::Real(bytes) = &mut region.content
+            && let Some(place) = bytes.get_mut(start..start + data.len())
+        {
+            place.copy_from_slice(data);
+        }
+    }
+
+    /// Collects `length` bytes from `offset` of the memory of a work request; `None` if a part of it holds no bytes.
+    pub(crate) fn gather(&self, list: &[Sge], offset: u32, length: u32) -> Option<Box<[u8]>> {
+        let mut found = Vec::with_capacity(length as usize);
+        for (key, va, length) in pieces(list, offset, length) {
+            found.extend_from_slice(self.bytes(key, va, length)?);
+        }
+        (found.len() == length as usize).then(|| found.into_boxed_slice())
+    }
+
+    /// Distributes data over the memory of a work request, from `offset` on.
+    pub(crate) fn scatter(&mut self, list: &[Sge], offset: u32, data: &[u8]) {
+        let mut rest = data;
+        for (key, va, length) in pieces(list, offset, data.len() as u32) {
+            let (part, after) = rest.split_at(length as usize);
+            self.put(key, va, part);
+            rest = after;
+        }
+    }
+
+    /// Copies bytes out of a region.
+    pub(crate) fn read(&self, mr: Mr, offset: u64, length: u64) -> Result<Vec<u8>, VerbsError> {
+        let region = self.get(mr)?;
+        let start = within(region, mr, offset, length)?;
+        match &region.content {
+            Content::Real(bytes) => Ok(bytes[start..start + length as usize].to_vec()),
+            Content::Void(_) => Err(invalid(format!("region {} holds no bytes", mr.0))),
+        }
+    }
+
+    /// Copies bytes into a region.
+    pub(crate) fn write(&mut self, mr: Mr, offset: u64, data: &[u8]) -> Result<(), VerbsError> {
+        let region = self.get_mut(mr)?;
+        let start = within(region, mr, offset, data.len() as u64)?;
+        match &mut region.content {
+            Content::Real(bytes) => bytes[start..start + data.len()].copy_from_slice(data),
+            Content::Void(_) => return Err(invalid(format!("region {} holds no bytes", mr.0))),
+        }
+        Ok(())
+    }
+
+    /// From now on the times of remote WRITEs to a region are kept.
+    pub(crate) fn watch(&mut self, mr: Mr) -> Result<(), VerbsError> {
+        self.get_mut(mr)?.writes.get_or_insert_default();
+        Ok(())
+    }
+
+    /// The last byte of a remote WRITE is visible at `time`.
+    pub(crate) fn written(&mut self, key: u32, time: Time) {
+        if let Some(writes) = self.by_key_mut(key).and_then(|region| region.writes.as_mut()) {
+            writes.push_back(time);
+        }
+    }
+
+    /// Time of the first remote WRITE to a watched region that the program has not taken.
+    pub(crate) fn next_write(&self, mr: Mr) -> Option<Time> {
+        self.get(mr).ok()?.writes.as_ref()?.front().copied()
+    }
+
+    /// Takes the first remote WRITE to a watched region, if it is visible by `now`.
+    pub(crate) fn take_write(&mut self, mr: Mr, now: Time) -> Result<bool, VerbsError> {
+        let Some(writes) = &mut self.get_mut(mr)?.writes else {
+            return Err(invalid(format!("region {} is not watched", mr.0)));
+        };
+        let is_there = writes.front().is_some_and(|&at| at <= now);
+        if is_there {
+            writes.pop_front();
+        }
+        Ok(is_there)
+    }
+}
+
+/// Key, address and length of the pieces of a list in which the bytes from `offset` on are.
+fn pieces(list: &[Sge], offset: u32, length: u32) -> impl Iterator<Item = (u32, u64, u32)> {
+    let (mut skip, mut left) = (offset, length);
+    list.iter().filter_map(move |sge| {
+        let skipped = skip.min(sge.length);
+        skip -= skipped;
+        let part = (sge.length - skipped).min(left);
+        left -= part;
+        (part > 0).then_some((sge.lkey, sge.addr + u64::from(skipped), part))
+    })
+}
+
+/// The remote key of a packet as a number.
+pub(crate) const fn number(key: RKey) -> u32 {
+    key.0
+}
+
+fn within(region: &Region, mr: Mr, offset: u64, length: u64) -> Result<usize, VerbsError> {
+    let is_in = offset.checked_add(length).is_some_and(|end| end <= region.len());
+    let text = || {
+        invalid(format!("{length} B from {offset} are not in region {}, which has {} B", mr.0, region.len()))
+    };
+    if is_in { Ok(offset as usize) } else { Err(text()) }
+}
+
+fn no_region(mr: Mr) -> VerbsError {
+    invalid(format!("there is no memory region {}", mr.0))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn memory() -> (Memory, Mr, u32, u64) {
+        let mut memory = Memory::default();
+        let all = AccessFlags(0x1f);
+        memory.register(Pd(0), 10, all, false).unwrap();
+        let mr = memory.register(Pd(1), 100, all, false).unwrap();
+        let (key, address) = (memory.key(mr).unwrap(), memory.address(mr).unwrap());
+        (memory, mr, key, address)
+    }
+
+    #[test]
+    fn keys_protect_domains_ranges_and_permissions() {
+        let (mut memory, mr, key, address) = memory();
+        let write = AccessFlags::REMOTE_WRITE;
+        assert!(memory.allows(Pd(1), key, (address, 100), write));
+        assert!(!memory.allows(Pd(0), key, (address, 100), write));
+        assert!(!memory.allows(Pd(1), key ^ 1, (address, 100), write));
+        assert!(!memory.allows(Pd(1), key ^ 0x100, (address, 100), write));
+        assert!(!memory.allows(Pd(1), key, (address, 101), write));
+        assert!(!memory.allows(Pd(1), key, (address - 1, 1), write));
+        assert!(!memory.allows(Pd(1), key, (u64::MAX, 2), write));
+        let only_local = memory.register(Pd(1), 8, AccessFlags::LOCAL_WRITE, false).unwrap();
+        let (key_2, address_2) = (memory.key(only_local).unwrap(), memory.address(only_local).unwrap());
+        assert!(!memory.allows(Pd(1), key_2, (address_2, 8), write));
+        memory.deregister(mr).unwrap();
+        assert!(!memory.allows(Pd(1), key, (address, 100), write));
+        assert!(memory.get(mr).is_err() && memory.deregister(mr).is_err());
+    }
+
+    #[test]
+    fn lists_are_gathered_and_scattered_piece_by_piece() {
+        let (mut memory, mr, lkey, addr) = memory();
+        memory.write(mr, 0, &(0..100).collect::<Vec<u8>>()).unwrap();
+        let list = [
+            Sge { addr: addr + 10, length: 3, lkey },
+            Sge { addr: addr + 50, length: 0, lkey },
+            Sge { addr: addr + 20, length: 4, lkey },
+        ];
+        assert_eq!(*memory.gather(&list, 0, 7).unwrap(), [10, 11, 12, 20, 21, 22, 23]);
+        assert_eq!(*memory.gather(&list, 2, 3).unwrap(), [12, 20, 21]);
+        assert_eq!(memory.gather(&list, 2, 6), None);
+        memory.scatter(&list, 1, &[201, 202, 203]);
+        assert_eq!(memory.read(mr, 10, 3).unwrap(), [10, 201, 202]);
+        assert_eq!(memory.read(mr, 20, 2).unwrap(), [203, 21]);
+        let error = memory.read(mr, 90, 11).unwrap_err();
+        assert_eq!(error.to_string(), "EINVAL: 11 B from 90 are not in region 1, which has 100 B");
+    }
+
+    #[test]
+    fn arguments_of_registration_are_checked() {
+        let mut memory = Memory::default();
+        let error = memory.register(Pd(0), 0, AccessFlags::LOCAL_WRITE, false).unwrap_err();
+        assert_eq!(error.to_string(), "EINVAL: reg_mr: length = 0: must be at least 1 B");
+        let error = memory.register(Pd(0), 1, AccessFlags::REMOTE_WRITE, false).unwrap_err();
+        assert!(error.message.contains("need local write"), "{error}");
+        let error = memory.register(Pd(0), 1, AccessFlags(0x40), false).unwrap_err();
+        assert!(error.message.contains("not known"), "{error}");
+    }
+}

@@ -1,0 +1,10 @@
+//! Two adapters at a wire, with a clock of the tests.
+
+mod completions;
+mod loss;
+mod pair;
+mod protection;
+mod rules;
+mod times;
+
+use pair::{Pair, connected, remote, sge};

@@ -1,0 +1,148 @@
+//! Wrong keys, ranges, permissions and domains: the status at both ends, the error state, and not a byte is written.
+
+use fabricsim_protocols::infiniband::{QueuePairState, Remote, Status, Verb};
+use fabricsim_units::Time;
+use fabricsim_wire::ids::RKey;
+
+use super::pair::{End, SIZE};
+use super::{Pair, connected, remote, sge};
+use crate::{AccessFlags, AsyncEvent, Capacities, Costs, ReceiveRequest, SendRequest, Sge};
+
+fn pair() -> (Pair, [End; 2]) {
+    let mut pair = Pair::new(Costs::LEAST);
+    let ends = connected(&mut pair, Capacities::default());
+    pair.devices[0].write_memory(ends[0].mr, 0, &vec![1; SIZE as usize]).unwrap();
+    pair.devices[1].write_memory(ends[1].mr, 0, &vec![2; SIZE as usize]).unwrap();
+    (pair, ends)
+}
+
+/// Posts a bad request between two good ones. Returns the statuses at the sender.
+fn statuses(pair: &mut Pair, ends: &[End; 2], bad: SendRequest) -> Vec<Status> {
+    let [a, b] = ends;
+    pair.devices[1].post_recv(b.qp, ReceiveRequest { wr_id: 70, list: sge(b, 0, 8) }, pair.now).unwrap();
+    for request in [
+        SendRequest::write(1, sge(a, 0, 4), remote(b, 100)),
+        bad,
+        SendRequest::write(3, sge(a, 0, 4), remote(b, 200)),
+    ] {
+        pair.devices[0].post_send(a.qp, request, pair.now).unwrap();
+    }
+    pair.run(Time::ms(1000));
+    assert_eq!(pair.devices[0].state(a.qp).unwrap(), QueuePairState::Error);
+    let done = pair.poll(0, a.cq);
+    assert_eq!(done.iter().map(|done| done.wr_id).collect::<Vec<_>>(), [1, 2, 3]);
+    done.iter().map(|done| done.status).collect()
+}
+
+#[test]
+fn remote_memory_is_protected() {
+    let other_domain = |pair: &mut Pair| {
+        let pd = pair.devices[1].alloc_pd();
+        let mr = pair.devices[1].reg_mr(pd, 64, AccessFlags(0xf)).unwrap();
+        Remote { va: pair.devices[1].address(mr).unwrap(), r_key: RKey(pair.devices[1].key(mr).unwrap()) }
+    };
+    let read_only = |pair: &mut Pair, pd| {
+        let mr = pair.devices[1].reg_mr(pd, 64, AccessFlags::REMOTE_READ).unwrap();
+        Remote { va: pair.devices[1].address(mr).unwrap(), r_key: RKey(pair.devices[1].key(mr).unwrap()) }
+    };
+    for case in 0..6 {
+        let (mut pair, ends) = pair();
+        let [a, b] = ends;
+        let good = remote(&b, 304);
+        let (list, verb) = match case {
+            0 => (8, Verb::Write(Remote { r_key: RKey(good.r_key.0 ^ 1), ..good })),
+            1 => (8, Verb::Write(remote(&b, SIZE - 7))),
+            2 => (8, Verb::Read(remote(&b, SIZE - 7))),
+            3 => (8, Verb::Write(other_domain(&mut pair))),
+            4 => (8, Verb::Write(read_only(&mut pair, b.pd))),
+            _ => (8, Verb::FetchAdd { remote: Remote { r_key: RKey(0), ..good }, add: 1 }),
+        };
+        let bad = SendRequest::new(2, verb, sge(&a, 0, list));
+        let found = statuses(&mut pair, &ends, bad);
+        assert_eq!(found, [Status::Success, Status::RemoteAccess, Status::Flushed], "case {case}");
+        assert_eq!(pair.devices[1].state(b.qp).unwrap(), QueuePairState::Error);
+        assert_eq!(pair.devices[1].async_event(), Some(AsyncEvent::QueuePairAccess(b.qp)));
+        // The receiver's own request is flushed; of its memory only the good WRITE is changed.
+        let flushed = pair.poll(1, b.cq);
+        assert_eq!((flushed.len(), flushed[0].status, flushed[0].wr_id), (1, Status::Flushed, 70));
+        let mut expected = vec![2; SIZE as usize];
+        expected[100..104].copy_from_slice(&[1; 4]);
+        assert!(pair.devices[1].read_memory(b.mr, 0, SIZE).unwrap() == expected, "case {case}");
+        assert!(pair.devices[0].read_memory(a.mr, 0, SIZE).unwrap() == vec![1; SIZE as usize], "case {case}");
+    }
+}
+
+/// Permissions of the queue pair count as well as those of the memory.
+#[test]
+fn a_queue_pair_that_allows_nothing_refuses_writes() {
+    let (mut pair, ends) = pair();
+    let deny = crate::QueuePairAttributes {
+        state: Some(QueuePairState::ReadyToSend),
+        access: Some(AccessFlags::default()),
+        ..crate::QueuePairAttributes::default()
+    };
+    pair.devices[1].modify_qp(ends[1].qp, deny, Time::ZERO).unwrap();
+    let [a, b] = ends;
+    pair.devices[0].post_send(a.qp, SendRequest::write(1, sge(&a, 0, 4), remote(&b, 0)), Time::ZERO).unwrap();
+    pair.run(Time::ms(1000));
+    assert_eq!(pair.poll(0, a.cq)[0].status, Status::RemoteAccess);
+}
+
+#[test]
+fn local_memory_is_protected() {
+    for case in 0..3 {
+        let (mut pair, ends) = pair();
+        let [a, b] = ends;
+        let other = pair.devices[0].alloc_pd();
+        let theirs = pair.devices[0].reg_mr(other, 64, AccessFlags(0xf)).unwrap();
+        let constant = pair.devices[0].reg_mr(a.pd, 64, AccessFlags::default()).unwrap();
+        let whole = |pair: &Pair, mr| {
+            vec![Sge {
+                addr: pair.devices[0].address(mr).unwrap(),
+                length: 8,
+                lkey: pair.devices[0].key(mr).unwrap(),
+            }]
+        };
+        let bad = match case {
+            0 => SendRequest::write(2, vec![Sge { lkey: a.key ^ 1, ..sge(&a, 0, 8)[0] }], remote(&b, 300)),
+            1 => SendRequest::write(2, whole(&pair, theirs), remote(&b, 300)),
+            // A READ writes to local memory.
+            _ => SendRequest::read(2, whole(&pair, constant), remote(&b, 300)),
+        };
+        let found = statuses(&mut pair, &ends, bad);
+        assert_eq!(found[1..], [Status::LocalProtection, Status::Flushed], "case {case}");
+        let at_300 = pair.devices[1].read_memory(b.mr, 300, 8).unwrap();
+        assert_eq!(at_300, [2; 8]);
+    }
+}
+
+#[test]
+fn too_long_a_message_ends_both_queue_pairs() {
+    let (mut pair, ends) = pair();
+    let [a, b] = ends;
+    let found = statuses(&mut pair, &ends, SendRequest::send(2, sge(&a, 0, 9)));
+    assert_eq!(found, [Status::Success, Status::RemoteInvalidRequest, Status::Flushed]);
+    let received = pair.poll(1, b.cq);
+    assert_eq!((received[0].status, received[0].wr_id), (Status::LocalLength, 70));
+    assert_eq!(pair.devices[1].async_event(), Some(AsyncEvent::QueuePairRequest(b.qp)));
+}
+
+/// Packets for queue pairs that are not there, or from a host that is not connected, are counted and change nothing.
+#[test]
+fn packets_of_others_are_dropped() {
+    let (mut pair, [a, b]) = pair();
+    pair.devices[0].post_send(a.qp, SendRequest::write(1, sge(&a, 0, 4), remote(&b, 0)), Time::ZERO).unwrap();
+    pair.devices[0].expire(Time::us(1));
+    let mut sent = pair.devices[0].send(0, Time::us(1)).unwrap();
+    let content = sent.content.as_deref();
+    let from = fabricsim_units::HostId;
+    pair.devices[1].receive(from(5), &sent.packet.headers, (4, content), Time::us(2));
+    assert_eq!(pair.devices[1].queue_pair_counters(b.qp).unwrap().dropped, 1);
+    sent.packet.headers.bth.dest_qp.0 += 1;
+    pair.devices[1].receive(from(0), &sent.packet.headers, (4, content), Time::us(2));
+    assert_eq!(pair.devices[1].counters().unknown, 1);
+    assert_eq!(pair.devices[1].read_memory(b.mr, 0, 4).unwrap(), [2; 4]);
+    sent.packet.headers.bth.dest_qp.0 -= 1;
+    pair.devices[1].receive(from(0), &sent.packet.headers, (4, content), Time::us(2));
+    assert_eq!(pair.devices[1].read_memory(b.mr, 0, 4).unwrap(), [1; 4]);
+}
