@@ -13,6 +13,7 @@ mod memory;
 mod nodes;
 mod opensm;
 mod outcome;
+pub mod perftest;
 mod plan;
 mod port_counters;
 mod queue_pairs;

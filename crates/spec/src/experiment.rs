@@ -4,9 +4,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Capture, CongestionControl, Faults, Host, Job, LinkErrors, Links, Measure, MulticastGroup, Partition,
-    QueuePairs, Routing, RoutingEngine, Run, SubnetManager, Sweep, Switch, Topology, Traffic, Transport,
-    Tune,
+    Adapter, Capture, CongestionControl, Faults, Host, Job, LinkErrors, Links, Measure, MulticastGroup,
+    Partition, QueuePairs, Routing, RoutingEngine, Run, SubnetManager, Sweep, Switch, Topology, Traffic,
+    Transport, Tune,
 };
 
 /// One experiment: a network, its traffic, and the measurement.
@@ -40,6 +40,9 @@ pub struct Experiment {
     /// Queue pairs of InfiniBand, by which hosts send their messages; none by default.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub queue_pairs: Option<QueuePairs>,
+    /// Channel adapters of programs that use verbs.
+    #[serde(default)]
+    pub adapter: Adapter,
     /// Routing of packets.
     #[serde(default)]
     pub routing: Routing,

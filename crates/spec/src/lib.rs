@@ -5,6 +5,7 @@
 //! values that are invalid for every network; the layers that build the network check the rest, such as the existence of
 //! a host.
 
+mod adapter;
 mod age;
 mod allowed;
 mod capture;
@@ -39,6 +40,7 @@ mod tune;
 mod windows;
 mod wording;
 
+pub use adapter::{Adapter, AdapterProfile, AdapterValues, Pcie};
 pub use age::{Age, AgePhase, Bias, RrSelect};
 pub use capture::Capture;
 pub use cct::{Cct, ExponentialCct, LinearCct, MOST_ENTRIES, QuadraticCct};

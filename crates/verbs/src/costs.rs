@@ -13,7 +13,9 @@ pub const LINE: u64 = 64;
 pub struct Costs {
     /// Processor time of a call that posts a work request.
     pub post: Time,
-    /// Processor time of a call that polls a completion queue.
+    /// Processor time of a call that posts a receive request.
+    pub post_receive: Time,
+    /// Processor time of a call that polls a completion queue and finds something.
     pub poll: Time,
     /// From the end of a posting call until the adapter has the work request; at least 1 ns.
     pub doorbell: Time,
@@ -43,6 +45,7 @@ impl Costs {
     /// No time but the least: 1 ns for the doorbell, for data and for completions.
     pub const LEAST: Self = Self {
         post: Time::ZERO,
+        post_receive: Time::ZERO,
         poll: Time::ZERO,
         doorbell: Time::ns(1),
         payload_fetch: Time::ZERO,

@@ -37,20 +37,25 @@ impl<'a> ProgramHost<'a> {
         self.device.post_send(qp, request, self.clock)
     }
 
-    /// Posts a receive request (`ibv_post_recv`). The call takes as long.
+    /// Posts a receive request (`ibv_post_recv`). The call takes [`fabricsim_verbs::Costs::post_receive`].
     pub fn post_recv(&mut self, qp: Qpn, request: ReceiveRequest) -> Result<(), VerbsError> {
-        self.compute(self.device.costs().post);
+        self.compute(self.device.costs().post_receive);
         self.device.post_recv(qp, request, self.clock)
     }
 
-    /// Takes a completion, if one is visible (`ibv_poll_cq`). The call takes [`fabricsim_verbs::Costs::poll`]; a program that polls in a loop finds a
-    /// completion as soon as it is visible.
-    pub fn poll(&mut self, cq: Cq) -> Result<Option<WorkCompletion>, VerbsError> {
-        let found = self.device.poll_cq(cq, self.clock)?;
-        if found.is_some() {
+    /// Moves up to `most` completions that are visible to `found` (`ibv_poll_cq`). A call that finds any takes
+    /// [`fabricsim_verbs::Costs::poll`]: a program that polls in a loop finds a completion as soon as it is visible.
+    pub fn poll(&mut self, cq: Cq, most: usize, found: &mut Vec<WorkCompletion>) -> Result<(), VerbsError> {
+        let before = found.len();
+        while found.len() - before < most
+            && let Some(completion) = self.device.poll_cq(cq, self.clock)?
+        {
+            found.push(completion);
+        }
+        if found.len() > before {
             self.compute(self.device.costs().poll);
         }
-        Ok(found)
+        Ok(())
     }
 
     /// Takes a remote WRITE to a watched region, if one is visible. The look takes as long.

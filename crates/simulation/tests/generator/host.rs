@@ -12,6 +12,10 @@ pub const PART: Part = Part {
         Dimension { name: "sink", choices: &["fast", "rate", "pauses", "rate-and-pauses"] },
         Dimension { name: "response_queue", choices: &["unlimited", "short"] },
         Dimension { name: "vl_arbitration_of_hosts", choices: &["none", "tables"] },
+        Dimension {
+            name: "adapter",
+            choices: &["connectx3-fdr", "connectx4-edr", "connectx6-hdr", "connectx7-ndr"],
+        },
     ],
     rules: &[
         Rule {
@@ -46,9 +50,32 @@ fn write(build: &mut Build) {
     if sink != "fast" {
         write_sink(build, sink);
     }
+    write_adapter(build);
     if build.is("vl_arbitration_of_hosts", "tables") {
         switch::vl_arbitration(build, "[host.vl_arbitration]");
     }
+}
+
+/// Nothing uses verbs here: it changes nothing.
+fn write_adapter(build: &mut Build) {
+    let profile = build.choice("adapter");
+    let Build { draw, draft, .. } = build;
+    draft.section("[adapter]");
+    draft.text("profile", profile);
+    if draw.chance(1, 2) {
+        return;
+    }
+    for key in
+        ["post", "post_receive", "poll", "payload_fetch", "message_gap", "packet_gap", "receive", "wake_up"]
+    {
+        draft.text(key, draw.time());
+    }
+    for key in ["doorbell", "payload_write", "completion"] {
+        draft.text(key, "7 ns");
+    }
+    draft.key("unaligned_blocks", draw.range(1, 8));
+    draft.text("max_inline", "64 B");
+    draft.key("pcie", "{ generation = 4, lanes = 8, payload = \"128 B\" }");
 }
 
 fn write_sink(build: &mut Build, sink: &str) {

@@ -29,7 +29,7 @@ impl Device {
     }
 
     fn end_send(&mut self, index: u32, completion: Completion, now: Time) {
-        let visible = now + self.costs.receive + self.costs.completion;
+        let executed = now + self.costs.receive;
         let Some(qp) = &mut self.qps[index as usize] else { return };
         let Some(place) = completion.id.checked_sub(qp.first_send) else { return };
         let Some(posted) = qp.sends.get_mut(place as usize) else { return };
@@ -39,6 +39,10 @@ impl Device {
             status = Status::LocalProtection;
             qp.unprotected = None;
         }
+        // A completion is written behind the data that it is of.
+        let has_data = matches!(posted.opcode, WcOpcode::RdmaRead | WcOpcode::CompSwap | WcOpcode::FetchAdd);
+        let write = if has_data && status == Status::Success { self.costs.payload_write } else { Time::ZERO };
+        let visible = executed + write + self.costs.completion;
         let is_atomic = matches!(posted.opcode, WcOpcode::CompSwap | WcOpcode::FetchAdd);
         if is_atomic && status == Status::Success {
             self.memory.scatter(&posted.list, 0, &completion.original.to_ne_bytes());

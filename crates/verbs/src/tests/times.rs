@@ -10,6 +10,7 @@ use crate::{Capacities, Costs, ReceiveRequest, SendRequest};
 fn costs() -> Costs {
     Costs {
         post: Time::ns(1),
+        post_receive: Time::ns(3),
         poll: Time::ns(2),
         doorbell: Time::ns(1_000),
         payload_fetch: Time::ns(20_000),
@@ -73,7 +74,7 @@ fn a_read_takes_the_way_there_and_back_and_the_fetch_there() {
     let executed = Time::ns(1_000 + 7) + WIRE + LATENCY + Time::us(300);
     let back = executed + Time::ns(128 + 20_000) + WIRE + LATENCY;
     let done = pair.poll(0, a.cq);
-    assert_eq!(done[0].visible, back + Time::us(300) + Time::ms(50));
+    assert_eq!(done[0].visible, back + Time::us(300) + Time::ms(4) + Time::ms(50));
     assert_eq!(pair.devices[0].read_memory(a.mr, 0, 101).unwrap(), [&[7; 100][..], &[0]].concat());
 }
 
