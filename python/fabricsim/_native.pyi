@@ -58,6 +58,21 @@ def check(text: str, file: str, base: str, overrides: list[tuple[str, str]]) -> 
     pairs like `("traffic.0.load", "0.4")` with values as they would be written in the file.
     """
 
+def run_perftest(
+    experiment: tuple[str, str, str, list[tuple[str, str]]],
+    ends: tuple[str | None, str | None],
+    options: str,
+    control: Control,
+) -> str:
+    """Tests of latency or bandwidth between two hosts, one after the other: `options` is a JSON list.
+
+    Returns a JSON list of `figures` and `expected`, the closed form.
+
+    Args:
+        experiment: text, name for messages, folder and overrides, as for `check`.
+        ends: names of client and server; by default the first two hosts.
+    """
+
 def warnings(text: str, file: str, base: str, overrides: list[tuple[str, str]]) -> list[str]:
     """Warnings about settings that are allowed and probably not intended, a text for each.
 

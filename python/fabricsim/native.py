@@ -120,6 +120,13 @@ class Native(Protocol):
         nue_vls: int,
     ) -> str: ...
     def route_subnet(self, request: dict[str, Any]) -> list[tuple[str, str]]: ...
+    def run_perftest(
+        self,
+        experiment: tuple[str, str, str, Overrides],
+        ends: tuple[str | None, str | None],
+        options: str,
+        control: NativeControl,
+    ) -> str: ...
     def dissect_capture(self, bytes: bytes, file: str) -> str: ...
     def OrderingStop(self) -> NativeOrderingStop: ...  # noqa: N802 - a class
     def OrderingNetwork(self, settings: str) -> NativeOrderingNetwork: ...  # noqa: N802 - a class

@@ -5,6 +5,7 @@
 
 mod captures;
 mod ordering;
+mod perftest;
 mod session;
 mod subnets;
 
@@ -356,6 +357,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(subnets::import_subnet, module)?)?;
     module.add_function(wrap_pyfunction!(subnets::route_subnet, module)?)?;
     module.add_function(wrap_pyfunction!(subnets::opensm_options, module)?)?;
+    module.add_function(wrap_pyfunction!(perftest::run_perftest, module)?)?;
     module.add_function(wrap_pyfunction!(available_memory, module)?)?;
     module.add("CancelledError", module.py().get_type::<CancelledError>())?;
     module.add_class::<Control>()?;

@@ -176,6 +176,9 @@ fn practical_experience() {
         by_depth.windows(2).all(|pair| pair[1] >= 0.999 * pair[0]) && by_depth[4] > 3.0 * by_depth[0],
         "{by_depth:?}"
     );
+    // One at a time: the way there and the acknowledgement.
+    let one = Options { tx_depth: 1, cq_mod: 1, ..options(Operation::Write, Quantity::Bandwidth, 4096) };
+    assert!((by_depth[0] / expected(&prepared, ENDS, &one).value - 1.0).abs() < 0.01);
     let latency = |inline| write(Quantity::Latency, 64, &|options| options.inline = inline);
     assert!(latency(220) < latency(0) - 0.3);
 }

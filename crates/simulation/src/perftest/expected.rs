@@ -164,6 +164,14 @@ impl Model<'_> {
         Expected { value: sum, parts: parts.into_iter().map(|(name, time)| (name, us(time))).collect() }
     }
 
+    /// From the post of a SEND or WRITE until its completion has been polled.
+    fn acknowledged(&self) -> Time {
+        let Costs { post, poll, doorbell, receive, completion, .. } = self.costs;
+        let (start, size) = self.pipeline();
+        let there = post + doorbell + start + self.network(size, true) + receive;
+        there + self.network(HEADERS + AETH, false) + receive + completion + poll
+    }
+
     /// Every stage works on another message: the slowest decides.
     fn bandwidth(&self) -> Expected {
         let Options { bytes, operation, tx_depth, cq_mod, outstanding_reads, .. } = *self.options;
@@ -200,8 +208,7 @@ impl Model<'_> {
             let round_trip = alone - us(calls);
             parts.push(("round trip of outstanding READs", round_trip / f64::from(outstanding_reads)));
         }
-        let acknowledged = alone + us(self.network(HEADERS + AETH, false)) + us(self.costs.completion);
-        let rounds = if of_read { alone } else { acknowledged };
+        let rounds = if of_read { alone } else { us(self.acknowledged()) };
         parts.push(("round trip of outstanding messages", rounds / f64::from(tx_depth)));
         let slowest = parts.iter().map(|(_, time)| *time).fold(0.0, f64::max);
         Expected { value: f64::from(bytes) / 1_048_576.0 / (slowest / 1e6), parts }

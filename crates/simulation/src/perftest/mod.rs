@@ -10,6 +10,7 @@ use fabricsim_model::NullObserver;
 use fabricsim_session::{Ended, Programs, Session};
 use fabricsim_units::{HostId, Time};
 use fabricsim_verbs::VerbsError;
+use serde::Deserialize;
 
 pub use expected::{Expected, expected};
 pub use figures::{Bandwidth, Figures, Latency};
@@ -20,7 +21,8 @@ use programs::{Role, Test};
 use setup::connect;
 
 /// Operation of a test.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Operation {
     /// SEND to a receive request.
     Send,
@@ -31,7 +33,8 @@ pub enum Operation {
 }
 
 /// Quantity that a test measures.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Quantity {
     /// Time of a message: half of a ping-pong of SEND or WRITE, a whole READ.
     Latency,
@@ -40,7 +43,8 @@ pub enum Quantity {
 }
 
 /// How a program waits for completions.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Waiting {
     /// It polls all the time.
     Busy,
@@ -49,7 +53,8 @@ pub enum Waiting {
 }
 
 /// Options of a test, with the names of perftest.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Options {
     /// Operation.
     pub operation: Operation,

@@ -93,7 +93,7 @@ fn completions_keep_their_order() {
 fn events_come_once_for_a_request_and_if_asked_for_solicited_ones_only() {
     let mut queue = CompletionQueue::new(8);
     queue.add(entry(1, Time::ns(10), false), None);
-    assert_eq!(queue.next_event(), None, "nobody requested one");
+    assert_eq!(queue.next_event(), None, "no request was made");
     queue.request_event(true, Time::ns(10));
     queue.add(entry(2, Time::ns(20), false), None);
     assert_eq!(queue.next_event(), None);

@@ -1,0 +1,133 @@
+"""`fabricsim perftest`."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Annotated, Any
+
+import pandas as pd
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from fabricsim.cli.state import Json, Set, output, read, show
+from fabricsim.errors import InputError
+from fabricsim.perftest import ALL_SIZES, FABRIC, TESTS, Test
+from fabricsim.perftest import perftest as run_tests
+from fabricsim.spec import Experiment, parse_assignment
+
+_LATENCY = {
+    "bytes": ("#bytes", 0),
+    "iterations": ("#iterations", 0),
+    "t_min_us": ("t_min µs", 3),
+    "t_max_us": ("t_max µs", 3),
+    "t_typical_us": ("t_typical µs", 3),
+    "t_avg_us": ("t_avg µs", 3),
+    "t_stdev_us": ("t_stdev µs", 3),
+    "p99_us": ("99 % µs", 3),
+    "p999_us": ("99.9 % µs", 3),
+    "expected": ("closed form µs", 3),
+}
+_BANDWIDTH = {
+    "bytes": ("#bytes", 0),
+    "iterations": ("#iterations", 0),
+    "bw_peak_mib_s": ("BW peak MiB/s", 2),
+    "bw_average_mib_s": ("BW average MiB/s", 2),
+    "msg_rate_mpps": ("MsgRate Mpps", 6),
+    "expected": ("closed form MiB/s", 2),
+}
+
+
+def perftest(
+    test: Annotated[str, typer.Argument(metavar="TEST", help=f"{', '.join(TESTS)}.")],
+    size: Annotated[
+        int | None,
+        typer.Option("--size", "-s", min=1, help="Bytes of a message; by default 2 for latency, 65536."),
+    ] = None,
+    all_sizes: Annotated[bool, typer.Option("--all", "-a", help="Sizes from 2 to 2^23 bytes.")] = False,
+    iters: Annotated[
+        int | None,
+        typer.Option("--iters", "-n", min=2, help="Messages; by default 1000, fewer if they are long."),
+    ] = None,
+    experiment: Annotated[
+        Path | None,
+        typer.Option(
+            "--experiment",
+            metavar="FILE",
+            help="An experiment without traffic; by default two ConnectX-3 FDR adapters at a switch.",
+        ),
+    ] = None,
+    set: Set = None,
+    client: Annotated[
+        str | None, typer.Option("--client", metavar="HOST", help="By default the first.")
+    ] = None,
+    server: Annotated[
+        str | None, typer.Option("--server", metavar="HOST", help="By default the second.")
+    ] = None,
+    mtu: Annotated[int, typer.Option("--mtu", "-m", help="Path MTU in bytes.")] = 2048,
+    tx_depth: Annotated[int, typer.Option("--tx-depth", "-t", help="Messages outstanding (bw).")] = 128,
+    rx_depth: Annotated[int, typer.Option("--rx-depth", "-r", help="Receive requests (send).")] = 512,
+    cq_mod: Annotated[
+        int, typer.Option("--cq-mod", "-Q", help="A completion with every so many messages (bw).")
+    ] = 100,
+    inline_size: Annotated[
+        int | None,
+        typer.Option(
+            "--inline_size", "-I", min=0, help="Largest inline payload; by default 220 (lat), 0 (bw)."
+        ),
+    ] = None,
+    outs: Annotated[int, typer.Option("--outs", "-o", help="READs outstanding.")] = 16,
+    qp: Annotated[int, typer.Option("--qp", "-q", help="Queue pairs (bw).")] = 1,
+    offset: Annotated[
+        int, typer.Option("--offset", help="Messages begin this many bytes behind a multiple of 64.")
+    ] = 0,
+    use_event: Annotated[
+        bool, typer.Option("--use-event", "-e", help="Sleep until a completion instead of polling.")
+    ] = False,
+    json: Json = False,
+) -> None:
+    """Latency or bandwidth of SEND, RDMA WRITE or RDMA READ between two adapters, with perftest's options."""
+    if all_sizes and size is not None:
+        raise InputError("--all and --size exclude each other: give one of them")
+    one = Test(
+        test,
+        iterations=iters,
+        tx_depth=tx_depth,
+        rx_depth=rx_depth,
+        cq_mod=cq_mod,
+        inline_size=inline_size,
+        outs=outs,
+        mtu=mtu,
+        qp=qp,
+        offset=offset,
+        use_event=use_event,
+    )
+    sizes = ALL_SIZES if all_sizes else (size or (2 if one.is_latency else 65536),)
+    assignments = [parse_assignment(text) for text in set or []]
+    if experiment is None:
+        fabric = replace(Experiment.from_text(FABRIC), file="perftest.toml").with_overrides(assignments)
+    else:
+        fabric = read(experiment, set)
+    found = run_tests([replace(one, size=bytes) for bytes in sizes], fabric, client=client, server=server)
+    show(json, lambda: _rows(found), lambda: _print(found, one, output()))
+
+
+def _rows(found: pd.DataFrame) -> dict[str, Any]:
+    return {"test": found["test"].iloc[0], "rows": found.drop(columns="test").to_dict("records")}
+
+
+def _print(found: pd.DataFrame, test: Test, console: Console) -> None:
+    columns = _LATENCY if test.is_latency else _BANDWIDTH
+    table = Table(box=None, pad_edge=False)
+    for name, _ in columns.values():
+        table.add_column(name, justify="right")
+    for _, row in found.iterrows():
+        table.add_row(*(f"{row[key]:.{digits}f}" for key, (_, digits) in columns.items()))
+    console.print(table)
+    if len(found) == 1:
+        parts = found["parts"].iloc[0]
+        title = (
+            "stages, µs" if test.is_latency else "time of each stage for a message, µs; the longest counts"
+        )
+        console.print(f"{title}: " + ", ".join(f"{name} {time:.3f}" for name, time in parts.items() if time))
