@@ -4,19 +4,24 @@
 //! what a state machine wants of its driver goes to an outbox. `docs/design/transport.md` shows who calls whom.
 
 mod attributes;
+#[cfg(test)]
+mod checks;
+mod data;
+mod mutation;
 mod requester;
 mod responder;
 mod segment;
+mod shared_receive_queue;
 mod state;
 #[cfg(test)]
 mod tests;
-
 mod work;
 
 pub use attributes::Attributes;
 pub use requester::{MAX_MESSAGE, PostError, Requester, RequesterOptions, RequesterOutbox};
 pub use responder::{Access, Atomic, Placement, Receive, Responder, ResponderOptions, ResponderOutbox};
 pub use segment::{Segment, packets, segment};
+pub use shared_receive_queue::{SharedQueueFull, SharedReceiveQueue, Taken};
 pub use state::{QueuePairKind, QueuePairState, TransitionError, check_transition};
 pub use work::{Completion, Extra, Received, Remote, Status, Verb, Work};
 

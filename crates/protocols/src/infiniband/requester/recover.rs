@@ -3,6 +3,7 @@
 use fabricsim_wire::headers::RnrTimer;
 
 use super::{Requester, RequesterOutbox};
+use crate::infiniband::mutation::Mutation;
 use crate::infiniband::{Completion, Status};
 
 /// The number of RNR retries that has no limit.
@@ -20,7 +21,9 @@ impl Requester {
 
     /// The time of an RNR NAK is over.
     pub fn ready(&mut self, out: &mut impl RequesterOutbox) {
-        if std::mem::take(&mut self.is_waiting) && !self.is_broken {
+        let waited = std::mem::take(&mut self.is_waiting);
+        self.is_waiting = waited && self.mutated(Mutation::StayWaiting);
+        if waited && !self.is_broken {
             out.timer(self.awaits_responses());
         }
     }
@@ -37,7 +40,9 @@ impl Requester {
             return;
         }
         self.retries -= 1;
-        self.go_back();
+        if !self.mutated(Mutation::StayInPlace) {
+            self.go_back();
+        }
         out.timer(true);
     }
 
@@ -76,12 +81,17 @@ impl Requester {
         if self.is_broken {
             return;
         }
-        self.is_broken = true;
+        self.is_broken = !self.mutated(Mutation::StayAliveAfterError);
         self.is_waiting = false;
         let mut status = status;
         for entry in std::mem::take(&mut self.queue) {
             out.complete(Completion { id: entry.work.id, status, original: 0 });
-            status = Status::Flushed;
+            if !self.mutated(Mutation::FlushWithCause) {
+                status = Status::Flushed;
+            }
+            if self.mutated(Mutation::LeaveTheRest) {
+                break;
+            }
         }
         (self.at, self.reads) = (0, 0);
         (self.oldest, self.next, self.fresh) = (self.end, self.end, self.end);

@@ -5,6 +5,7 @@ mod link;
 mod loss;
 mod packets;
 mod rules;
+mod xrc;
 
 use fabricsim_wire::Psn;
 use fabricsim_wire::headers::RnrTimer;
