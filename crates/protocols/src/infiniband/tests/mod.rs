@@ -5,6 +5,8 @@ mod link;
 mod loss;
 mod packets;
 mod rules;
+mod unreliable_connection;
+mod unreliable_datagram;
 mod xrc;
 
 use fabricsim_wire::Psn;
