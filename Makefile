@@ -21,7 +21,7 @@ test: ## everything that has to hold before a change is merged
 lint: ## formatting, lints, types and layers: all of `make test` but the tests
 	@scripts/test lint
 
-check-protocols: ## every schedule of small configurations of the ordering protocols and of reliable connections, and millions of random ones
+check-protocols: ## every schedule of small configurations of the endpoint protocols, and millions of random ones
 	@cargo test --quiet --profile test-fast --package fabricsim-protocols --lib checks:: -- --include-ignored --nocapture --test-threads=2
 	@cargo test --quiet --profile test-fast --package fabricsim-engine --test transfers -- --include-ignored
 

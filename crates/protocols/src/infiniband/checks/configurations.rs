@@ -81,9 +81,9 @@ fn huge() -> Vec<Configuration> {
             .capacity(4)
             .reordered(),
         of("WRITE, READ, WRITE of two packets, two losses", &[WRITE_2, READ_2, WRITE_2]).with(2, 0, 0),
-        of("WRITE, READ, WRITE, a loss, an early timer, packets overtake", &[WRITE, READ_2, WRITE])
+        of("WRITE, READ, WRITE, a loss, an early timer, packets overtake", &[WRITE, READ, WRITE])
             .with(1, 1, 0)
-            .capacity(4)
+            .capacity(3)
             .reordered(),
         of("READ, atomic, SEND, two losses, an early timer", &[READ_2, ATOMIC, SEND]).with(2, 1, 0),
         of("three atomic operations, a loss, a copy, packets overtake", &[ATOMIC, ATOMIC, ATOMIC])
