@@ -33,6 +33,10 @@ pub(crate) enum Mutation {
     StayAliveAfterError,
     /// Requester: it waits for ever after an RNR NAK.
     StayWaiting,
+    /// Requester: retries are not counted.
+    RetryForEver,
+    /// Requester: retries while the receiver is not ready are not counted.
+    RetryNotReadyForEver,
     /// Responder: a packet is executed although others before it are missing.
     ExecuteAhead,
     /// Responder: repeated packets are executed.

@@ -299,7 +299,7 @@ impl RoceQueuePair {
         }
     }
 
-    /// Sets the timers as the requester has asked for, after an error none.
+    /// Sets the timers as the requester has requested, after an error none.
     fn set_timers(&mut self, now: Time) {
         if !self.is_broken && (self.requester.is_broken() || self.responder.is_broken()) {
             self.break_off();

@@ -281,7 +281,7 @@ fn refused_requests_break_the_connection() {
     }
 }
 
-/// An end that nobody answers gives up after its retries.
+/// An end without answers gives up after its retries.
 #[test]
 fn an_end_gives_up_after_its_retries() {
     let (ports, stranger) = ports();

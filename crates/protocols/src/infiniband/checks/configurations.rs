@@ -4,7 +4,7 @@ use std::io::Write;
 
 use stateright::{Checker, Model};
 
-use super::model::{Configuration, Step};
+use super::model::{Configuration, FAILS, Step};
 use super::plan::{ATOMIC, Planned, READ, READ_2, READ_3, SEND, SEND_2, WRITE, WRITE_2};
 use crate::explore::{Verdict, explore};
 
@@ -37,6 +37,7 @@ pub(super) fn small() -> Vec<Configuration> {
         of("READ with a wrong key, a loss", &[WRITE, READ.bad(), SEND]).may_exceed().with(1, 0, 0),
         of("SEND that is too long", &[WRITE, SEND_2.bad(), SEND]),
         of("no retry, a loss", &[SEND, READ, SEND]).retries(0).with(1, 0, 0),
+        of("one retry, two losses", &[SEND, ATOMIC]).retries(1).with(2, 0, 0),
         of("unsignaled requests, a loss", &[WRITE.unsignaled(), SEND.unsignaled(), SEND]).with(1, 0, 0),
         of("requests for acknowledgements in the middle, a loss", &[WRITE_2, SEND])
             .requester(|options| options.ack_every = 1)
@@ -60,7 +61,6 @@ fn large() -> Vec<Configuration> {
             .receives(0, 2)
             .with(1, 1, 0),
         of("one by one, a loss, an early timer", &[SEND, READ, WRITE]).lazy().with(1, 1, 0),
-        of("one retry, two losses", &[SEND, ATOMIC]).retries(1).with(2, 0, 0),
         of("credits, a loss, an early timer", &[SEND, WRITE, SEND]).credits().receives(0, 2).with(1, 1, 0),
         of("WRITE with a wrong key, a loss, an early timer", &[SEND, WRITE.bad(), READ])
             .may_exceed()
@@ -148,11 +148,12 @@ fn narrate(configuration: &Configuration, steps: &[Step]) {
 
 /// The same with `stateright`, whose search is independent of ours.
 fn check_with_stateright(configuration: Configuration) -> usize {
-    let name = configuration.name.clone();
+    let (name, fails) = (configuration.name.clone(), configuration.fails);
     let checker = configuration.checker().spawn_bfs().join();
     for (property, path) in checker.discoveries() {
-        assert!(property.starts_with("it ends"), "{name}: \"{property}\" does not hold: {path:?}");
+        assert!(property.starts_with("it "), "{name}: \"{property}\" does not hold: {path:?}");
     }
+    assert_eq!(checker.discovery(FAILS).is_some(), fails.is_some(), "{name}");
     checker.unique_state_count()
 }
 

@@ -8,7 +8,10 @@ use super::local::Allowed;
 use super::plan::{MTU, Plan, Planned};
 use super::world::{Fault, Setting, Way, World};
 use crate::explore::Ending;
-use crate::infiniband::{RequesterOptions, ResponderOptions};
+use crate::infiniband::{RequesterOptions, ResponderOptions, Status};
+
+/// The property that a schedule has the failure which the configuration names.
+pub(super) const FAILS: &str = "it fails when all retries are used up";
 
 /// A configuration.
 #[derive(Clone, Debug)]
@@ -29,6 +32,8 @@ pub(super) struct Configuration {
     pub(super) receives: (u8, u8),
     /// Packets in flight in each direction, at most.
     pub(super) capacity: usize,
+    /// The failure that some schedule must have.
+    pub(super) fails: Option<Status>,
 }
 
 /// Everything in a time step.
@@ -91,6 +96,7 @@ impl Configuration {
             flushes: 0,
             receives: (takers, 0),
             capacity: 6,
+            fails: None,
         }
     }
 
@@ -139,10 +145,11 @@ impl Configuration {
     /// The connection has `retries`, and may fail when they are used up.
     pub(super) fn retries(mut self, retries: u8) -> Self {
         self.setting.requester.retries = retries;
+        self.fails = Some(Status::RetriesExceeded);
         self.may_exceed()
     }
 
-    /// The connection may fail for want of an answer: a responder in the error state has none, so a NAK that is lost stays lost.
+    /// The connection may fail because no answer comes: a responder in the error state has none, so a NAK that is lost stays lost.
     pub(super) fn may_exceed(mut self) -> Self {
         self.setting.allowed.retries_exceeded = true;
         self
@@ -158,6 +165,7 @@ impl Configuration {
     /// The receiver may be not ready so many times after the first.
     pub(super) fn rnr_retries(mut self, retries: u8) -> Self {
         self.setting.requester.rnr_retries = retries;
+        self.fails = Some(Status::ReceiverNotReady);
         self.setting.allowed.not_ready = true;
         self
     }
@@ -299,6 +307,10 @@ impl Model for Configuration {
             |_, state| state.world.fault != Some(Fault::Wait),
         ];
         let all = names.into_iter().zip(conditions).map(|(name, holds)| Property::always(name, holds));
-        all.chain([Property::sometimes("it ends, and nothing is left behind", Self::is_done)]).collect()
+        let ends = Property::sometimes("it ends, and nothing is left behind", Self::is_done);
+        let fails = Property::sometimes(FAILS, |model: &Self, state: &Snapshot| {
+            model.fails.is_some() && state.world.local.failed == model.fails
+        });
+        all.chain([ends, fails]).collect()
     }
 }

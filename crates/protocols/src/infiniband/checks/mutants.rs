@@ -1,6 +1,9 @@
 //! Deliberate defects: the checks have to find each of them, with the harm that it is known to do.
 
+use stateright::{Checker, Model};
+
 use super::configurations::small;
+use super::model::{Configuration, FAILS};
 use super::world::Fault;
 use crate::explore::{Verdict, explore};
 use crate::infiniband::mutation::Mutation;
@@ -12,9 +15,11 @@ enum Harm {
     Broken(Fault),
     /// A transfer can get into a state from which it cannot end, or leaves something behind.
     NoEnd,
+    /// A connection does not fail although its retries are used up.
+    NoFailure,
 }
 
-const ALL: [(Mutation, Harm); 32] = [
+const ALL: [(Mutation, Harm); 34] = [
     (Mutation::SendWhileWaiting, Harm::Broken(Fault::Wait)),
     (Mutation::IgnoreFence, Harm::Broken(Fault::Result)),
     (Mutation::ReadsWithoutLimit, Harm::Broken(Fault::Bounds)),
@@ -30,6 +35,8 @@ const ALL: [(Mutation, Harm); 32] = [
     (Mutation::FlushWithCause, Harm::Broken(Fault::Error)),
     (Mutation::StayAliveAfterError, Harm::Broken(Fault::Error)),
     (Mutation::StayWaiting, Harm::NoEnd),
+    (Mutation::RetryForEver, Harm::NoFailure),
+    (Mutation::RetryNotReadyForEver, Harm::NoFailure),
     (Mutation::ExecuteAhead, Harm::Broken(Fault::Order)),
     (Mutation::ExecuteAgain, Harm::Broken(Fault::ExactlyOnce)),
     (Mutation::IgnoreRepeated, Harm::Broken(Fault::Error)),
@@ -53,6 +60,9 @@ const ALL: [(Mutation, Harm); 32] = [
 fn found(mutation: Mutation, harm: Harm) -> Option<(String, usize)> {
     small().into_iter().find_map(|mut configuration| {
         configuration.setting.mutation = Some(mutation);
+        if harm == Harm::NoFailure {
+            return never_fails(configuration);
+        }
         let (seen, steps) = match explore(&configuration, 20_000) {
             Verdict::Broken(fault, steps) => (Harm::Broken(fault), steps.len()),
             Verdict::Endless(steps) => (Harm::NoEnd, steps.len()),
@@ -61,6 +71,14 @@ fn found(mutation: Mutation, harm: Harm) -> Option<(String, usize)> {
         };
         (seen == harm).then_some((configuration.name, steps))
     })
+}
+
+/// The name of a configuration of which no schedule has the failure that it must have.
+fn never_fails(configuration: Configuration) -> Option<(String, usize)> {
+    let name = configuration.name.clone();
+    configuration.fails?;
+    let checker = configuration.checker().spawn_bfs().join();
+    checker.discovery(FAILS).is_none().then_some((name, 0))
 }
 
 #[test]

@@ -39,7 +39,7 @@ impl Requester {
             self.fail(Status::RetriesExceeded, out);
             return;
         }
-        self.retries -= 1;
+        self.retries -= u8::from(!self.mutated(Mutation::RetryForEver));
         if !self.mutated(Mutation::StayInPlace) {
             self.go_back();
         }
@@ -61,7 +61,7 @@ impl Requester {
             self.fail(Status::ReceiverNotReady, out);
             return;
         }
-        if self.options.rnr_retries != FOR_EVER {
+        if self.options.rnr_retries != FOR_EVER && !self.mutated(Mutation::RetryNotReadyForEver) {
             self.rnr_retries -= 1;
         }
         self.go_back();
