@@ -89,7 +89,6 @@ macro_rules! mutations {
             }
 
             #[cfg(not(test))]
-            #[expect(clippy::unused_self, reason = "defects are a part of the state in tests only")]
             const fn mutated(&self, _: Mutation) -> bool {
                 false
             }

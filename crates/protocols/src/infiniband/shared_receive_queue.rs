@@ -1,4 +1,4 @@
-//! Shared receive queue: receive requests that messages of several queue pairs take (IBA volume 1, sections 10.2.9 and 10.8.4).
+//! Shared receive queue: receive requests that messages of several queue pairs take (IBA volume 1, section 10.2.9).
 
 use std::collections::VecDeque;
 

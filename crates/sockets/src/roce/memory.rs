@@ -109,7 +109,7 @@ impl ResponderOutbox for Execution<'_> {
         match placement {
             // Packets of a message are executed in order.
             Placement::Receive { id, .. } => {
-                self.memory.buffers.entry(id).or_default().extend_from_slice(payload)
+                self.memory.buffers.entry(id).or_default().extend_from_slice(payload);
             }
             Placement::Region(remote) => {
                 if let Some(bytes) = self.memory.slice(remote, payload.len() as u32) {

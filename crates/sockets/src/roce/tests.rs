@@ -9,7 +9,7 @@ use fabricsim_units::Time;
 use fabricsim_wire::Psn;
 use fabricsim_wire::dissect::{Dissection, Encapsulation, dissect};
 use fabricsim_wire::headers::{Bth, Headers, RnrTimer};
-use fabricsim_wire::ids::{Qpn, RKey};
+use fabricsim_wire::ids::{PKey, Qpn, RKey};
 use fabricsim_wire::roce::{FRAME_HEADERS, Ipv4Frame, UDP_PORT};
 use proptest::prelude::*;
 
@@ -311,13 +311,16 @@ fn datagrams_of_others_are_dropped_and_counted() {
         dest_qp: NUMBERS[0],
         psn: FIRST[1],
         opcode: fabricsim_wire::headers::Opcode(4),
+        p_key: PKey::DEFAULT,
         ..Bth::default()
     };
     let headers = Headers { bth: send, ..Headers::default() };
-    let mut buffer = [0; 200];
-    let frame = Ipv4Frame { source: ends.stranger, destination: here };
-    let length = frame.emit(&headers, b"guess", &mut buffer).unwrap();
-    let datagram = buffer[FRAME_HEADERS..length].to_vec();
+    let datagram_from = |source| {
+        let mut buffer = [0; 200];
+        let length = Ipv4Frame { source, destination: here }.emit(&headers, b"guess", &mut buffer).unwrap();
+        buffer[FRAME_HEADERS..length].to_vec()
+    };
+    let datagram = datagram_from(ends.stranger);
     stranger.send_to(&datagram, (here, UDP_PORT)).unwrap();
     let mut damaged = datagram.clone();
     damaged[20] ^= 1;
@@ -325,16 +328,18 @@ fn datagrams_of_others_are_dropped_and_counted() {
     stranger.send_to(b"short", (here, UDP_PORT)).unwrap();
     stranger.send_to(&[0; 5000], (here, UDP_PORT)).unwrap();
     // From another port of the right address.
-    UdpSocket::bind((there, 0)).unwrap().send_to(&datagram, (here, UDP_PORT)).unwrap();
+    UdpSocket::bind((there, 0)).unwrap().send_to(&datagram_from(there), (here, UDP_PORT)).unwrap();
+    let other_partition = Headers { bth: Bth { p_key: PKey(0x8001), ..send }, ..headers };
+    ends.ports[1].send(here, &other_partition, b"wrong", Time::ZERO).unwrap();
     let other_pair = Headers { bth: Bth { dest_qp: Qpn(9), ..send }, ..headers };
     ends.ports[1].send(here, &other_pair, b"wrong", Time::ZERO).unwrap();
     for _ in 0..20 {
         ends.poll();
     }
     let counters = *ends.ports[0].counters();
-    assert_eq!((counters.received, counters.wrong_checksum + counters.malformed), (2, 4), "{counters:?}");
+    assert_eq!((counters.received, counters.wrong_checksum + counters.malformed), (3, 4), "{counters:?}");
     assert!(counters.wrong_checksum > 0);
-    assert_eq!(ends.pairs[0].foreign(), 2);
+    assert_eq!(ends.pairs[0].foreign(), 3);
     assert!(received(&mut ends.pairs[0]).is_empty());
     ends.pairs[1].post_send(work(1, Verb::Send, 0), data(1, 50)).unwrap();
     ends.run();
@@ -376,7 +381,7 @@ proptest! {
                 bytes[20..24].copy_from_slice(&KEY.0.to_be_bytes());
             }
             let Ok(mut headers) = Headers::parse(&bytes) else { continue };
-            headers.bth = Bth { psn: FIRST[1] + ahead as u32, dest_qp: NUMBERS[0], p_key: fabricsim_wire::ids::PKey::DEFAULT, ..headers.bth };
+            headers.bth = Bth { psn: FIRST[1] + ahead as u32, dest_qp: NUMBERS[0], p_key: PKey::DEFAULT, ..headers.bth };
             pair.take(Incoming { from: peer, headers, payload: vec![9; length] }, Time::ZERO);
         }
         prop_assert!(pair.regions().first().is_none_or(|kept| kept.bytes == region(Permissions::default()).bytes));

@@ -100,7 +100,7 @@ mod tests {
     use crate::roce::{Network, RoceView};
 
     const FRAME: Ipv4Frame =
-        Ipv4Frame { source: Ipv4Addr::new(127, 0, 0, 1), destination: Ipv4Addr::new(127, 9, 8, 7) };
+        Ipv4Frame { source: Ipv4Addr::LOCALHOST, destination: Ipv4Addr::new(127, 9, 8, 7) };
 
     fn headers() -> Headers {
         let bth = Bth { opcode: Opcode(0x04), dest_qp: Qpn(17), ..Bth::default() };
@@ -117,6 +117,11 @@ mod tests {
             assert_eq!(view.transport().unwrap(), (headers(), payload));
             let Network::V2Ipv4(ip, udp) = view.network else { panic!("{:?}", view.network) };
             assert_eq!((usize::from(ip.total_length), usize::from(udp.length)), (len - 14, len - 34));
+            assert_eq!(
+                (ip.identification, ip.fragment),
+                (0, 0x4000),
+                "as Linux sends them, and ICRC covers them"
+            );
             // The sum over a header with its checksum is 0.
             assert_eq!(internet_checksum(&buffer[14..34]), 0);
             // What a socket received is read in the same way.

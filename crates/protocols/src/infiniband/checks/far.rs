@@ -2,7 +2,7 @@
 
 use fabricsim_wire::ids::RKey;
 
-use super::plan::{BLOCKS, KEY, Kind, MTU, Plan, WORD};
+use super::plan::{BLOCKS, KEY, Kind, MTU, Plan, Planned, WORD};
 use super::world::Fault;
 use crate::infiniband::{Access, Atomic, Placement, Receive, Received, Remote, ResponderOutbox, Status};
 
@@ -104,7 +104,7 @@ impl ResponderOutbox for Execution<'_> {
         let offset = u32::from(self.content.part) * MTU;
         let is_right = match placement {
             Placement::Receive { id, offset: place } => {
-                let expected = self.plan.before(self.far.executed, |message| message.takes_receive());
+                let expected = self.plan.before(self.far.executed, Planned::takes_receive);
                 self.check(Kind::Send) && (id, place) == (expected, offset)
             }
             Placement::Region(Remote { va, r_key }) => {
@@ -150,7 +150,7 @@ impl ResponderOutbox for Execution<'_> {
 
     fn complete(&mut self, received: Received) {
         let executed = self.far.executed;
-        let id = self.plan.before(executed, |message| message.takes_receive());
+        let id = self.plan.before(executed, Planned::takes_receive);
         self.far.ended += 1;
         let Some(message) = self.plan.get(executed) else { return self.report(Fault::ExactlyOnce) };
         if received.status != Status::Success {

@@ -66,7 +66,7 @@ pub(super) enum Step {
 impl Configuration {
     pub(super) fn new(name: &str, plan: &[Planned]) -> Self {
         let plan = Plan(plan.to_vec());
-        let takers = plan.before(plan.len(), |message| message.takes_receive()) as u8;
+        let takers = plan.before(plan.len(), Planned::takes_receive) as u8;
         let requester = RequesterOptions {
             mtu: MTU,
             destination: Qpn(7),

@@ -68,23 +68,23 @@ impl Planned {
         Self { is_bad: true, ..self }
     }
 
-    pub(super) fn takes_receive(&self) -> bool {
+    pub(super) fn takes_receive(self) -> bool {
         self.kind == Kind::Send || self.has_immediate
     }
 
     /// Bytes. The last packet of a SEND or WRITE is not full.
-    pub(super) fn length(&self) -> u32 {
+    pub(super) fn length(self) -> u32 {
         let full = u32::from(self.packets) * MTU;
         if matches!(self.kind, Kind::Send | Kind::Write) { full - 3 } else { full }
     }
 
     /// Data that it carries besides.
-    pub(super) fn extra(&self, index: u8) -> Extra {
+    pub(super) fn extra(self, index: u8) -> Extra {
         if self.has_immediate { Extra::Immediate(u32::from(index)) } else { Extra::None }
     }
 
     /// The work request in place `index` of the plan.
-    pub(super) fn work(&self, index: u8, turn: u64) -> Work {
+    pub(super) fn work(self, index: u8, turn: u64) -> Work {
         let r_key = if self.is_bad { RKey(KEY.0 + 1) } else { KEY };
         let (block, word) = (Remote { va: BLOCKS, r_key }, Remote { va: WORD, r_key });
         let verb = match self.kind {
@@ -127,8 +127,8 @@ impl Plan {
     }
 
     /// Messages before this one that fulfil a condition.
-    pub(super) fn before(&self, index: u8, condition: impl Fn(&Planned) -> bool) -> u64 {
-        self.0[..usize::from(index)].iter().filter(|message| condition(message)).count() as u64
+    pub(super) fn before(&self, index: u8, condition: impl Fn(Planned) -> bool) -> u64 {
+        self.0[..usize::from(index)].iter().filter(|message| condition(**message)).count() as u64
     }
 
     /// Value of the word that the atomic operation `index` must find.
@@ -139,7 +139,7 @@ impl Plan {
     /// True if the READ `index` may find that the WRITE `writer` was the last to write a block; 0: none, 1: the first message.
     ///
     /// Whatever was posted before has been executed. What was posted after may have been, unless a fence is between (IBA volume 1,
-    /// section 10.8.3.3, ordering of operations).
+    /// section 9.5, transaction ordering).
     pub(super) fn allows(&self, index: u8, block: u8, writer: u8) -> bool {
         let writes = |place: u8| {
             self.get(place).is_some_and(|message| message.kind == Kind::Write && block < message.packets)

@@ -173,6 +173,37 @@ fn what_does_not_fit_is_dropped_silently() {
     assert!(ends.far.region.iter().all(|byte| *byte == 0));
 }
 
+/// All but the last packet of a message are full, and those of a WRITE make up its length: else the message is dropped, and the next one comes.
+#[test]
+fn lengths_are_checked() {
+    let write = Verb::Write(at(0));
+    for (verb, packet, bytes) in [
+        (Verb::Send, 0, MTU - 4),
+        (Verb::Send, 1, MTU - 1),
+        (Verb::Send, 1, MTU + 4),
+        (Verb::Send, 2, 0),
+        (write, 0, MTU - 1),
+        (write, 1, MTU + 4),
+        (write, 2, MTU - 1),
+        (write, 2, 0),
+    ] {
+        let mut ends = Ends::new(1);
+        ends.post(work(1, verb, 3 * MTU));
+        ends.post(work(2, Verb::Send, 10));
+        let mut number = 0;
+        while let Some((headers, mut payload)) = ends.send() {
+            if number == packet {
+                payload.resize(bytes as usize, 0);
+            }
+            ends.arrive(&headers, payload);
+            number += 1;
+        }
+        let counters = *ends.responder.counters();
+        assert_eq!((counters.messages, counters.wrong_length), (1, 1), "{verb:?} {packet} {bytes}");
+        assert_eq!(ends.received(), [(0, 10, Extra::None)], "{verb:?} {packet} {bytes}");
+    }
+}
+
 #[test]
 fn only_its_operations_are_posted() {
     let mut ends = Ends::new(0);

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 use fabricsim_wire::Psn;
-use fabricsim_wire::headers::{Address, Bth, Headers, Opcode, Position, Service};
+use fabricsim_wire::headers::{Address, Bth, Headers, Opcode, Operation, Position, Service};
 use fabricsim_wire::ids::{PKey, Qpn};
 
 use super::UnreliablePostError;
@@ -84,7 +84,7 @@ impl UcRequester {
         let packet = self.packet(self.queue.front()?);
         self.next = self.next.next();
         self.sent += 1;
-        if packet.headers.bth.opcode.operation().is_some_and(|operation| operation.ends_message())
+        if packet.headers.bth.opcode.operation().is_some_and(Operation::ends_message)
             && let Some(work) = self.queue.pop_front()
         {
             self.sent = 0;

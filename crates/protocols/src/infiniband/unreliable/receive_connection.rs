@@ -1,4 +1,4 @@
-//! Responder of an unreliable connection (IBA volume 1, section 9.8.2.2).
+//! Responder of an unreliable connection (IBA volume 1, section 9.8.2).
 //!
 //! The expected packet is executed. A gap ends the message that is being received; then packets are dropped until one begins a message.
 //! The receive request of a SEND that does not end serves the next message, and has no completion.
@@ -83,7 +83,7 @@ impl UcResponder {
         }
         match self.message {
             Some(Message::Send { receive, offset }) => {
-                self.send_part(headers, (receive, offset), length, part, out)
+                self.send_part(headers, (receive, offset), length, part, out);
             }
             Some(Message::Write { remote, length: whole, offset }) => {
                 self.write_part(headers, remote, (whole, offset), length, part, out);

@@ -1,4 +1,4 @@
-//! Responder of unreliable datagrams (IBA volume 1, section 9.8.3.2).
+//! Responder of unreliable datagrams (IBA volume 1, section 9.8.3).
 
 use fabricsim_wire::headers::{Address, Headers, Operands, Operation, Service};
 use fabricsim_wire::ids::Qpn;
@@ -6,7 +6,8 @@ use fabricsim_wire::ids::Qpn;
 use super::{UdOptions, UnreliableCounters};
 use crate::infiniband::{Extra, Placement, Receive, Received, ResponderOutbox, Status};
 
-/// Bytes at the start of each receive request that are for the global route header; without one they stay as they are (section 11.4.1.2).
+/// Bytes at the start of each receive request that are for the global route header; without one they stay as they are
+/// (`ibv_post_recv(3)`).
 pub const GRH_BYTES: u32 = 40;
 
 /// The end of a receive request by a datagram.
