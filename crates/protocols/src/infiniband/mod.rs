@@ -34,6 +34,10 @@ pub use work::{Completion, Extra, Received, Remote, Status, Verb, Work};
 
 use fabricsim_wire::headers::Headers;
 
+/// An idle end of a reliable connection takes at most 256 bytes.
+#[cfg(not(test))]
+const _: () = assert!(size_of::<Requester>() + size_of::<Responder>() <= 256);
+
 /// A packet of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Packet {
