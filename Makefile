@@ -21,8 +21,8 @@ test: ## everything that has to hold before a change is merged
 lint: ## formatting, lints, types and layers: all of `make test` but the tests
 	@scripts/test lint
 
-check-protocols: ## every schedule of small configurations of the ordering protocols, and millions of random ones
-	@cargo test --quiet --profile test-fast --package fabricsim-protocols --lib ordering::checks -- --include-ignored --nocapture --test-threads=2
+check-protocols: ## every schedule of small configurations of the endpoint protocols, and millions of random ones
+	@cargo test --quiet --profile test-fast --package fabricsim-protocols --lib -- checks:: at_scale --include-ignored --nocapture --test-threads=2
 	@cargo test --quiet --profile test-fast --package fabricsim-engine --test transfers -- --include-ignored
 
 mutants: ## plant defects in the code and list those that no test notices: a day or more; SHARD=k/n takes every n-th

@@ -1,4 +1,7 @@
+use std::net::Ipv4Addr;
+
 use fabricsim_protocols::ordering::OptionError;
+use fabricsim_wire::WireError;
 use thiserror::Error;
 
 /// Possible errors.
@@ -18,6 +21,19 @@ pub enum SocketError {
         /// Report of the operating system.
         problem: String,
     },
+    /// A port of a loopback address.
+    #[error("cannot bind UDP port {port} of {address}: {problem}; choose another loopback address")]
+    Address {
+        /// The address.
+        address: Ipv4Addr,
+        /// The port's number.
+        port: u16,
+        /// Report of the operating system.
+        problem: String,
+    },
+    /// A packet that the format cannot express.
+    #[error(transparent)]
+    Packet(#[from] WireError),
     /// The operating system.
     #[error("the socket does not work: {0}")]
     Io(#[from] std::io::Error),

@@ -1,4 +1,4 @@
-//! The ordering protocols over UDP: the state machines of `fabricsim_protocols::ordering`, driven by sockets and a real
+//! Endpoint protocols over UDP. The ordering protocols: the state machines of `fabricsim_protocols::ordering`, driven by sockets and a real
 //! clock instead of the simulator. A [`Proxy`] between the two endpoints delays, reorders and drops.
 //!
 //! All sockets are bound to the loopback address. Every process of the machine can send to them, so that a datagram
@@ -11,6 +11,7 @@ mod datagram;
 mod error;
 mod port;
 mod proxy;
+mod roce;
 mod settings;
 mod source;
 mod target;
@@ -18,6 +19,10 @@ mod token;
 
 pub use error::SocketError;
 pub use proxy::{Proxy, ProxyReport, ProxySettings};
+pub use roce::{
+    FrameRecorder, Incoming, Permissions, PortCounters, ReceivedMessage, Region, RocePort, RoceQueuePair,
+    RoceSettings, SendDone,
+};
 pub use settings::{DemoMode, Settings};
 pub use source::{SourceReport, run_source};
 pub use target::{TargetReport, run_target};

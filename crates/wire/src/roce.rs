@@ -1,5 +1,9 @@
 //! InfiniBand's transport in Ethernet frames: RoCE v1 (annex A16) and v2 (annex A17).
 
+mod emit;
+
+pub use emit::{FRAME_HEADERS, Ipv4Frame};
+
 use serde::Serialize;
 
 use crate::crc;

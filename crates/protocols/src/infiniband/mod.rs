@@ -4,23 +4,39 @@
 //! what a state machine wants of its driver goes to an outbox. `docs/design/transport.md` shows who calls whom.
 
 mod attributes;
+#[cfg(test)]
+mod checks;
+mod data;
+mod migration;
+mod mutation;
 mod requester;
 mod responder;
 mod segment;
+mod shared_receive_queue;
 mod state;
 #[cfg(test)]
 mod tests;
-
+mod unreliable;
 mod work;
 
 pub use attributes::Attributes;
+pub use migration::{MigrationError, MigrationEvent, MigrationState, PathMigration};
 pub use requester::{MAX_MESSAGE, PostError, Requester, RequesterOptions, RequesterOutbox};
 pub use responder::{Access, Atomic, Placement, Receive, Responder, ResponderOptions, ResponderOutbox};
 pub use segment::{Segment, packets, segment};
+pub use shared_receive_queue::{SharedQueueFull, SharedReceiveQueue, Taken};
 pub use state::{QueuePairKind, QueuePairState, TransitionError, check_transition};
+pub use unreliable::{
+    DatagramAddress, GRH_BYTES, ReceivedDatagram, UcOptions, UcRequester, UcResponder, UdOptions,
+    UdRequester, UdResponder, UnreliableCounters, UnreliablePostError,
+};
 pub use work::{Completion, Extra, Received, Remote, Status, Verb, Work};
 
 use fabricsim_wire::headers::Headers;
+
+/// An idle end of a reliable connection takes at most 256 bytes.
+#[cfg(not(test))]
+const _: () = assert!(size_of::<Requester>() + size_of::<Responder>() <= 256);
 
 /// A packet of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

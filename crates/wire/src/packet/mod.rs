@@ -3,6 +3,7 @@
 mod emit;
 mod view;
 
+pub(crate) use emit::emit_transport;
 pub use emit::{Packet, emit_raw, emit_zeros, pad_count};
 pub use view::{Checksum, PacketView};
 pub(crate) use view::{check_grh, parse_transport};

@@ -10,13 +10,14 @@ mod send;
 use std::collections::VecDeque;
 
 use fabricsim_wire::Psn;
-use fabricsim_wire::headers::RnrTimer;
-use fabricsim_wire::ids::{PKey, Qpn};
+use fabricsim_wire::headers::{RnrTimer, Service};
+use fabricsim_wire::ids::{PKey, Qpn, Srqn};
 
+use super::mutation::{Mutation, mutations};
 use super::{Completion, Status, Work, packets};
 
 /// Settings of a requester.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct RequesterOptions {
     /// Path MTU in bytes.
     pub mtu: u32,
@@ -64,6 +65,7 @@ pub trait RequesterOutbox {
 
 /// A posted request.
 #[derive(Clone, Copy, Debug)]
+#[cfg_attr(test, derive(PartialEq, Hash))]
 struct Entry {
     work: Work,
     /// Number of its first packet.
@@ -72,6 +74,8 @@ struct Entry {
     packets: u32,
     /// Sequence number of the message, from 1, modulo 2^24.
     number: u32,
+    /// Shared receive queue of the receiver, of an extended reliable connection.
+    srq: Srqn,
 }
 
 impl Entry {
@@ -83,8 +87,10 @@ impl Entry {
 
 /// Requester of a reliable connection.
 #[derive(Clone, Debug)]
+#[cfg_attr(test, derive(PartialEq, Hash))]
 pub struct Requester {
     options: RequesterOptions,
+    service: Service,
     queue: VecDeque<Entry>,
     /// Number after that of the last packet of the queue.
     end: Psn,
@@ -110,6 +116,8 @@ pub struct Requester {
     gap: Option<Psn>,
     is_waiting: bool,
     is_broken: bool,
+    #[cfg(test)]
+    mutation: Option<Mutation>,
 }
 
 impl Requester {
@@ -117,6 +125,7 @@ impl Requester {
     pub fn new(options: RequesterOptions, first: Psn) -> Self {
         Self {
             options,
+            service: Service::Rc,
             queue: VecDeque::new(),
             end: first,
             oldest: first,
@@ -131,11 +140,28 @@ impl Requester {
             gap: None,
             is_waiting: false,
             is_broken: false,
+            #[cfg(test)]
+            mutation: None,
         }
+    }
+
+    /// A requester of an extended reliable connection (annex A14), whose first packet has the number `first`.
+    pub fn new_xrc(options: RequesterOptions, first: Psn) -> Self {
+        Self { service: Service::Xrc, ..Self::new(options, first) }
     }
 
     /// Adds a request of at most [`MAX_MESSAGE`] bytes to the send queue. In the error state it ends as flushed.
     pub fn post(&mut self, work: Work, out: &mut impl RequesterOutbox) -> Result<(), PostError> {
+        self.post_to(work, Srqn(0), out)
+    }
+
+    /// The same, for the shared receive queue `srq` at the other end of an extended reliable connection.
+    pub fn post_to(
+        &mut self,
+        work: Work,
+        srq: Srqn,
+        out: &mut impl RequesterOutbox,
+    ) -> Result<(), PostError> {
         if work.length > MAX_MESSAGE {
             return Err(PostError::TooLong { length: work.length });
         }
@@ -145,7 +171,7 @@ impl Requester {
         }
         let count = if work.verb.is_atomic() { 1 } else { packets(work.length, self.options.mtu) };
         self.posted = (self.posted + 1) % Psn::MODULUS;
-        self.queue.push_back(Entry { work, first: self.end, packets: count, number: self.posted });
+        self.queue.push_back(Entry { work, first: self.end, packets: count, number: self.posted, srq });
         self.end = self.end + count;
         Ok(())
     }
@@ -165,3 +191,5 @@ impl Requester {
         self.oldest != self.fresh
     }
 }
+
+mutations!(Requester);

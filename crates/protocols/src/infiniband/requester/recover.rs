@@ -3,6 +3,7 @@
 use fabricsim_wire::headers::RnrTimer;
 
 use super::{Requester, RequesterOutbox};
+use crate::infiniband::mutation::Mutation;
 use crate::infiniband::{Completion, Status};
 
 /// The number of RNR retries that has no limit.
@@ -20,7 +21,9 @@ impl Requester {
 
     /// The time of an RNR NAK is over.
     pub fn ready(&mut self, out: &mut impl RequesterOutbox) {
-        if std::mem::take(&mut self.is_waiting) && !self.is_broken {
+        let waited = std::mem::take(&mut self.is_waiting);
+        self.is_waiting = waited && self.mutated(Mutation::StayWaiting);
+        if waited && !self.is_broken {
             out.timer(self.awaits_responses());
         }
     }
@@ -36,8 +39,10 @@ impl Requester {
             self.fail(Status::RetriesExceeded, out);
             return;
         }
-        self.retries -= 1;
-        self.go_back();
+        self.retries -= u8::from(!self.mutated(Mutation::RetryForEver));
+        if !self.mutated(Mutation::StayInPlace) {
+            self.go_back();
+        }
         out.timer(true);
     }
 
@@ -56,7 +61,7 @@ impl Requester {
             self.fail(Status::ReceiverNotReady, out);
             return;
         }
-        if self.options.rnr_retries != FOR_EVER {
+        if self.options.rnr_retries != FOR_EVER && !self.mutated(Mutation::RetryNotReadyForEver) {
             self.rnr_retries -= 1;
         }
         self.go_back();
@@ -76,12 +81,17 @@ impl Requester {
         if self.is_broken {
             return;
         }
-        self.is_broken = true;
+        self.is_broken = !self.mutated(Mutation::StayAliveAfterError);
         self.is_waiting = false;
         let mut status = status;
         for entry in std::mem::take(&mut self.queue) {
             out.complete(Completion { id: entry.work.id, status, original: 0 });
-            status = Status::Flushed;
+            if !self.mutated(Mutation::FlushWithCause) {
+                status = Status::Flushed;
+            }
+            if self.mutated(Mutation::LeaveTheRest) {
+                break;
+            }
         }
         (self.at, self.reads) = (0, 0);
         (self.oldest, self.next, self.fresh) = (self.end, self.end, self.end);

@@ -4,12 +4,17 @@ use fabricsim_wire::Psn;
 use fabricsim_wire::headers::{Aeth, Headers, NakCode, Operands, Operation, Syndrome};
 
 use super::{Entry, Requester, RequesterOutbox};
+use crate::infiniband::mutation::Mutation;
 use crate::infiniband::{Completion, Status, Verb, segment};
 
 impl Requester {
     /// A response has arrived, with `length` bytes of payload.
     pub fn receive(&mut self, headers: &Headers, length: u32, out: &mut impl RequesterOutbox) {
-        let psn = headers.bth.psn;
+        let bth = headers.bth;
+        if bth.opcode.service() != Some(self.service) || !self.options.p_key.matches(bth.p_key) {
+            return;
+        }
+        let psn = bth.psn;
         let is_expected = !psn.is_before(self.oldest) && psn.is_before(self.fresh);
         if self.is_broken || !is_expected {
             // A response that comes again, or too late. An acknowledgement may bring credits.
@@ -18,7 +23,7 @@ impl Requester {
             }
             return;
         }
-        match (headers.bth.opcode.operation(), headers.operands) {
+        match (bth.opcode.operation(), headers.operands) {
             (Some(Operation::Acknowledge), Operands::Acknowledge(aeth)) => self.acknowledge(psn, aeth, out),
             (Some(Operation::AtomicAcknowledge), Operands::AtomicAcknowledge(aeth, result)) => {
                 self.take_credits(aeth);
@@ -41,7 +46,12 @@ impl Requester {
                 self.advance(psn.next(), out);
             }
             Syndrome::RnrNak(time) if self.advance(psn, out) => self.not_ready(time, out),
-            Syndrome::Nak(NakCode::PsnSequenceError) if self.advance(psn, out) => self.retry(out),
+            Syndrome::Nak(NakCode::PsnSequenceError) => {
+                let itself = u32::from(self.mutated(Mutation::NakAcknowledgesItself));
+                if self.advance(psn + itself, out) {
+                    self.retry(out);
+                }
+            }
             Syndrome::Nak(code) if self.advance(psn, out) => self.fail(
                 match code {
                     NakCode::InvalidRequest => Status::RemoteInvalidRequest,
@@ -87,7 +97,7 @@ impl Requester {
         let before = self.oldest;
         while self.oldest != psn {
             let Some(&entry) = self.queue.front() else { break };
-            if entry.work.verb.is_read() {
+            if entry.work.verb.is_read() && !self.mutated(Mutation::SkipMissingData) {
                 self.find_gap(out);
                 return false;
             }
@@ -99,7 +109,7 @@ impl Requester {
             }
         }
         if self.oldest != before {
-            out.timer(self.awaits_responses());
+            out.timer(self.awaits_responses() && !self.mutated(Mutation::StopTimerEarly));
         }
         true
     }
@@ -120,7 +130,8 @@ impl Requester {
         let Some(entry) = self.queue.pop_front() else { return };
         if self.at > 0 {
             self.at -= 1;
-            self.reads -= u8::from(entry.work.verb.is_read());
+            let is_read = entry.work.verb.is_read() && !self.mutated(Mutation::LeakReadSlots);
+            self.reads -= u8::from(is_read);
         }
         if entry.work.signaled {
             out.complete(Completion { id: entry.work.id, status: Status::Success, original });

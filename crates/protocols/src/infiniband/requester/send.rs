@@ -2,11 +2,13 @@
 
 use fabricsim_wire::Psn;
 use fabricsim_wire::headers::{
-    Address, AtomicEth, Bth, Headers, Ieth, ImmDt, Opcode, Operands, Operation, Position, Reth, Service,
+    Address, AtomicEth, Bth, Headers, Opcode, Operands, Operation, Position, Reth, Service, Xrceth,
 };
 
 use super::{Entry, Requester, RequesterOutbox};
-use crate::infiniband::{Extra, Packet, Verb, segment};
+use crate::infiniband::data::data_packet;
+use crate::infiniband::mutation::Mutation;
+use crate::infiniband::{Packet, Verb, segment};
 
 /// Packets that may be sent and not acknowledged, so that numbers can be compared.
 const WINDOW: i32 = (1 << 23) - 1;
@@ -30,7 +32,8 @@ impl Requester {
 
     /// The request whose packet is next, and the packet's number in it, if it may be sent now.
     fn sendable(&self) -> Option<(Entry, u32)> {
-        if self.is_waiting || self.is_broken {
+        let waits = self.is_waiting && !self.mutated(Mutation::SendWhileWaiting);
+        if waits || self.is_broken {
             return None;
         }
         let entry = *self.queue.get(self.at)?;
@@ -65,12 +68,17 @@ impl Requester {
     fn may_send(&self, entry: &Entry) -> bool {
         let begins = self.next == entry.first;
         let end = if entry.work.verb.is_read() { entry.end() } else { self.next.next() };
-        let waits_for_reads = entry.work.fence && begins && self.reads > 0;
-        let too_many_reads = entry.work.verb.is_read() && self.reads >= self.options.reads;
+        let waits_for_reads =
+            entry.work.fence && begins && self.reads > 0 && !self.mutated(Mutation::IgnoreFence);
+        let too_many_reads = entry.work.verb.is_read()
+            && self.reads >= self.options.reads
+            && !self.mutated(Mutation::ReadsWithoutLimit);
         // One message beyond the limit tells whether there are new credits.
+        let probe = u32::from(!self.mutated(Mutation::NoProbe));
         let lacks_credit = begins
             && entry.work.takes_receive()
-            && self.limit.is_some_and(|limit| Psn::new(limit + 1).is_before(Psn::new(entry.number)));
+            && self.limit.is_some_and(|limit| Psn::new(limit + probe).is_before(Psn::new(entry.number)))
+            && !self.mutated(Mutation::IgnoreCredits);
         !(waits_for_reads || too_many_reads || lacks_credit) && end.distance(self.oldest) < WINDOW
     }
 
@@ -80,8 +88,9 @@ impl Requester {
         let (operation, operands, offset, length, is_last) = match work.verb {
             Verb::Read(remote) => {
                 let offset = number * mtu;
+                let skipped = if self.mutated(Mutation::RestartReadAtItsStart) { 0 } else { offset };
                 let reth = Reth {
-                    va: remote.va.wrapping_add(u64::from(offset)),
+                    va: remote.va.wrapping_add(u64::from(skipped)),
                     r_key: remote.r_key,
                     dma_length: work.length - offset,
                 };
@@ -97,14 +106,14 @@ impl Requester {
             }
             Verb::Send | Verb::Write(_) => {
                 let part = segment(work.length, mtu, number);
-                let (operation, operands) = data_packet(entry, part.position);
+                let (operation, operands) = data_packet(work, part.position);
                 let is_last = matches!(part.position, Position::Last | Position::Only);
                 (operation, operands, part.offset, part.length, is_last)
             }
         };
         let every = self.options.ack_every;
         let bth = Bth {
-            opcode: Opcode::new(Service::Rc, operation).unwrap_or_default(),
+            opcode: Opcode::new(self.service, operation).unwrap_or_default(),
             solicited: is_last && work.solicited && work.takes_receive(),
             migrated: true,
             p_key: self.options.p_key,
@@ -113,50 +122,9 @@ impl Requester {
             psn: self.next,
             ..Bth::default()
         };
-        let headers = Headers { bth, address: Address::None, operands };
+        let is_xrc = self.service == Service::Xrc;
+        let address = if is_xrc { Address::Xrc(Xrceth { srq: entry.srq }) } else { Address::None };
+        let headers = Headers { bth, address, operands };
         Packet { headers, message: work.id, offset, length }
-    }
-}
-
-/// Operation and operands of a packet of a SEND or WRITE.
-fn data_packet(entry: &Entry, position: Position) -> (Operation, Operands) {
-    let work = &entry.work;
-    let ends = matches!(position, Position::Last | Position::Only);
-    let extra = if ends { work.extra } else { Extra::None };
-    if let Verb::Write(remote) = work.verb {
-        let reth = Reth { va: remote.va, r_key: remote.r_key, dma_length: work.length };
-        return match (position, extra) {
-            (Position::First, _) => (Operation::WriteFirst, Operands::Rdma(reth)),
-            (Position::Middle, _) => (Operation::WriteMiddle, Operands::None),
-            (Position::Last, Extra::Immediate(data)) => {
-                (Operation::WriteLastImm, Operands::Immediate(ImmDt { data }))
-            }
-            (Position::Last, _) => (Operation::WriteLast, Operands::None),
-            (Position::Only, Extra::Immediate(data)) => {
-                (Operation::WriteOnlyImm, Operands::RdmaImmediate(reth, ImmDt { data }))
-            }
-            (Position::Only, _) => (Operation::WriteOnly, Operands::Rdma(reth)),
-        };
-    }
-    let is_only = position == Position::Only;
-    match extra {
-        Extra::Immediate(data) => {
-            let operation = if is_only { Operation::SendOnlyImm } else { Operation::SendLastImm };
-            (operation, Operands::Immediate(ImmDt { data }))
-        }
-        Extra::Invalidate(r_key) => {
-            let operation =
-                if is_only { Operation::SendOnlyInvalidate } else { Operation::SendLastInvalidate };
-            (operation, Operands::Invalidate(Ieth { r_key }))
-        }
-        Extra::None => {
-            let operation = match position {
-                Position::First => Operation::SendFirst,
-                Position::Middle => Operation::SendMiddle,
-                Position::Last => Operation::SendLast,
-                Position::Only => Operation::SendOnly,
-            };
-            (operation, Operands::None)
-        }
     }
 }

@@ -2,8 +2,7 @@
 
 use fabricsim_wire::Psn;
 use fabricsim_wire::headers::{
-    Address, Aeth, AtomicAckEth, Bth, CreditCode, Headers, Opcode, Operands, Operation, Position, Service,
-    Syndrome,
+    Address, Aeth, AtomicAckEth, Bth, CreditCode, Headers, Opcode, Operands, Operation, Position, Syndrome,
 };
 use fabricsim_wire::ids::Msn;
 
@@ -90,7 +89,7 @@ impl Responder {
         (offset, length): (u32, u32),
     ) -> Packet {
         let bth = Bth {
-            opcode: Opcode::new(Service::Rc, operation).unwrap_or_default(),
+            opcode: Opcode::new(self.service, operation).unwrap_or_default(),
             migrated: true,
             p_key: self.options.p_key,
             dest_qp: self.options.destination,
@@ -102,8 +101,13 @@ impl Responder {
 
     /// A NAK for the expected packet.
     pub(super) fn refuse(&mut self, syndrome: Syndrome) {
+        self.answer_nak(self.expected, syndrome);
+    }
+
+    /// A NAK for the packet `psn`.
+    pub(super) fn answer_nak(&mut self, psn: Psn, syndrome: Syndrome) {
         let aeth = Aeth { syndrome, msn: Msn(self.completed) };
-        let (psn, content) = (self.expected, Content::Nothing);
+        let content = Content::Nothing;
         self.answers.push_back(Answer { psn, aeth, content, is_repeated: false });
     }
 

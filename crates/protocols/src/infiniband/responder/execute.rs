@@ -1,11 +1,13 @@
 //! Execution of the expected request packet.
 
 use fabricsim_wire::Psn;
-use fabricsim_wire::headers::{Headers, NakCode, Operands, Operation, Reth, Syndrome};
+use fabricsim_wire::headers::{Address, Headers, NakCode, Operands, Operation, Reth, Syndrome, Xrceth};
 
 use super::{
     Access, Answer, Atomic, Content, Executed, Message, Placement, Receive, Responder, ResponderOutbox,
 };
+use crate::infiniband::data::Part;
+use crate::infiniband::mutation::Mutation;
 use crate::infiniband::{Extra, MAX_MESSAGE, Received, Remote, Status, packets};
 
 /// Reason for which a packet is not executed.
@@ -36,6 +38,12 @@ impl Responder {
         };
         match done {
             Ok(()) => {}
+            Err(Refusal::NotReady) if self.mutated(Mutation::SkipNotReady) => {
+                self.expected = self.expected.next();
+            }
+            Err(Refusal::NotReady) if self.mutated(Mutation::AcknowledgeNotReady) => {
+                self.answer(self.expected, Content::Nothing, out);
+            }
             Err(Refusal::NotReady) => {
                 self.has_refused = true;
                 self.refuse(Syndrome::RnrNak(self.options.rnr_timer));
@@ -59,6 +67,10 @@ impl Responder {
 
     fn break_off(&mut self, code: NakCode, out: &mut impl ResponderOutbox) {
         self.refuse(Syndrome::Nak(code));
+        if self.mutated(Mutation::ContinueAfterRefusal) {
+            self.expected = self.expected.next();
+            return;
+        }
         self.is_broken = true;
         if let Some(Message::Send { receive, .. }) = self.message.take() {
             out.complete(super::flushed(receive));
@@ -74,36 +86,51 @@ impl Responder {
         out: &mut impl ResponderOutbox,
     ) -> Result<(), Refusal> {
         let Some(part) = Part::of(operation) else { return Err(Refusal::Error(NakCode::InvalidRequest)) };
-        let is_right_length = match (part.begins, part.ends) {
-            (_, false) => length == self.options.mtu,
-            (false, true) => (1..=self.options.mtu).contains(&length),
-            (true, true) => length <= self.options.mtu,
-        };
-        if part.begins != self.message.is_none() || !is_right_length {
+        if part.begins != self.message.is_none() || !part.allows(length, self.options.mtu) {
             return Err(Refusal::Error(NakCode::InvalidRequest));
         }
         let begun = match self.message {
+            Some(Message::Send { offset, .. }) if self.mutated(Mutation::TakeReceiveForEachPacket) => {
+                Message::Send { receive: take_receive(headers, out)?, offset }
+            }
             Some(message) => message,
-            None if part.is_write => begin_write(headers, out)?,
-            None => Message::Send { receive: take_receive(out)?, offset: 0 },
+            None if part.is_write => self.begin_write(headers, out)?,
+            None => Message::Send { receive: take_receive(headers, out)?, offset: 0 },
         };
         let end = match (begun, part.is_write) {
             (Message::Send { receive, offset }, false) => {
                 self.send_part(receive, offset, length, part, out)?
             }
             (Message::Write { remote, length: whole, offset }, true) => {
-                self.write_part(remote, (whole, offset), length, part, out)?
+                self.write_part(headers, (remote, whole, offset), length, part, out)?
             }
             _ => return Err(Refusal::Error(NakCode::InvalidRequest)),
         };
-        if part.ends {
+        if part.ends || part.begins && self.mutated(Mutation::CompleteAtFirst) {
             self.end_message(headers, end, out)?;
         }
+        self.completed += u32::from(self.mutated(Mutation::CountPackets));
         self.expected = self.expected.next();
         if headers.bth.ack_request {
             self.answer(headers.bth.psn, Content::Nothing, out);
         }
         Ok(())
+    }
+
+    /// The first packet of a WRITE.
+    fn begin_write(&self, headers: &Headers, out: &mut impl ResponderOutbox) -> Result<Message, Refusal> {
+        let (Operands::Rdma(reth) | Operands::RdmaImmediate(reth, _)) = headers.operands else {
+            return Err(Refusal::Error(NakCode::InvalidRequest));
+        };
+        let (remote, length) = (Remote { va: reth.va, r_key: reth.r_key }, reth.dma_length);
+        if length > MAX_MESSAGE {
+            return Err(Refusal::Error(NakCode::InvalidRequest));
+        }
+        let is_checked = length > 0 && !self.mutated(Mutation::WriteAnywhere);
+        if is_checked && !out.allows(remote, length, Access::Write) {
+            return Err(Refusal::Error(NakCode::RemoteAccessError));
+        }
+        Ok(Message::Write { remote, length, offset: 0 })
     }
 
     fn send_part(
@@ -125,8 +152,8 @@ impl Responder {
 
     fn write_part(
         &mut self,
-        remote: Remote,
-        (whole, offset): (u32, u32),
+        headers: &Headers,
+        (remote, whole, offset): (Remote, u32, u32),
         length: u32,
         part: Part,
         out: &mut impl ResponderOutbox,
@@ -135,7 +162,7 @@ impl Responder {
         if length > left || part.ends && length != left {
             return Err(Refusal::Error(NakCode::InvalidRequest));
         }
-        let receive = if part.has_immediate { Some(take_receive(out)?) } else { None };
+        let receive = if part.has_immediate { Some(take_receive(headers, out)?) } else { None };
         let place = Remote { va: remote.va.wrapping_add(u64::from(offset)), ..remote };
         out.place(Placement::Region(place), length);
         let offset = offset + length;
@@ -232,59 +259,25 @@ impl Responder {
     /// Counts an executed RDMA READ or atomic operation, and keeps its result while the requester may send it again.
     fn keep(&mut self, executed: Executed) {
         self.completed = (self.completed + 1) & 0x00ff_ffff;
-        if self.executed.len() == usize::from(self.options.reads) {
+        if self.mutated(Mutation::ForgetResults) {
+            return;
+        }
+        let kept = usize::from(self.options.reads) - usize::from(self.mutated(Mutation::KeepOneLess));
+        if self.executed.len() == kept {
             self.executed.pop_front();
         }
         self.executed.push_back(executed);
     }
 }
 
-/// A packet's part of a SEND or WRITE.
-#[derive(Clone, Copy)]
-struct Part {
-    is_write: bool,
-    begins: bool,
-    ends: bool,
-    /// A WRITE that takes a receive request.
-    has_immediate: bool,
-}
-
-impl Part {
-    fn of(operation: Operation) -> Option<Self> {
-        let (is_write, begins, ends) = match operation {
-            Operation::SendFirst => (false, true, false),
-            Operation::SendMiddle => (false, false, false),
-            Operation::SendLast | Operation::SendLastImm | Operation::SendLastInvalidate => {
-                (false, false, true)
-            }
-            Operation::SendOnly | Operation::SendOnlyImm | Operation::SendOnlyInvalidate => {
-                (false, true, true)
-            }
-            Operation::WriteFirst => (true, true, false),
-            Operation::WriteMiddle => (true, false, false),
-            Operation::WriteLast | Operation::WriteLastImm => (true, false, true),
-            Operation::WriteOnly | Operation::WriteOnlyImm => (true, true, true),
-            _ => return None,
-        };
-        let has_immediate = matches!(operation, Operation::WriteLastImm | Operation::WriteOnlyImm);
-        Some(Self { is_write, begins, ends, has_immediate })
-    }
-}
-
-fn take_receive(out: &mut impl ResponderOutbox) -> Result<Receive, Refusal> {
-    out.take_receive().ok_or(Refusal::NotReady)
-}
-
-fn begin_write(headers: &Headers, out: &mut impl ResponderOutbox) -> Result<Message, Refusal> {
-    let (Operands::Rdma(reth) | Operands::RdmaImmediate(reth, _)) = headers.operands else {
-        return Err(Refusal::Error(NakCode::InvalidRequest));
+/// The receive request for a message, of the shared receive queue that it names, if it names one.
+fn take_receive(headers: &Headers, out: &mut impl ResponderOutbox) -> Result<Receive, Refusal> {
+    let receive = match headers.address {
+        Address::Xrc(Xrceth { srq }) if !out.has_shared_queue(srq) => {
+            return Err(Refusal::Error(NakCode::InvalidRequest));
+        }
+        Address::Xrc(Xrceth { srq }) => out.take_shared_receive(srq),
+        _ => out.take_receive(),
     };
-    let (remote, length) = (Remote { va: reth.va, r_key: reth.r_key }, reth.dma_length);
-    if length > MAX_MESSAGE {
-        return Err(Refusal::Error(NakCode::InvalidRequest));
-    }
-    if length > 0 && !out.allows(remote, length, Access::Write) {
-        return Err(Refusal::Error(NakCode::RemoteAccessError));
-    }
-    Ok(Message::Write { remote, length, offset: 0 })
+    receive.ok_or(Refusal::NotReady)
 }

@@ -7,13 +7,14 @@ mod receive;
 use std::collections::VecDeque;
 
 use fabricsim_wire::Psn;
-use fabricsim_wire::headers::{Aeth, RnrTimer};
-use fabricsim_wire::ids::{PKey, Qpn, RKey};
+use fabricsim_wire::headers::{Aeth, RnrTimer, Service};
+use fabricsim_wire::ids::{PKey, Qpn, RKey, Srqn};
 
+use super::mutation::{Mutation, mutations};
 use super::{Extra, Received, Remote};
 
 /// Settings of a responder.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct ResponderOptions {
     /// Path MTU in bytes.
     pub mtu: u32,
@@ -41,7 +42,7 @@ pub enum Access {
 }
 
 /// A receive request that a message has taken.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Receive {
     /// Its identifier.
     pub id: u64,
@@ -83,6 +84,14 @@ pub trait ResponderOutbox {
     fn allows(&mut self, remote: Remote, length: u32, access: Access) -> bool;
     /// Takes the next receive request.
     fn take_receive(&mut self) -> Option<Receive>;
+    /// True if messages of an extended reliable connection may use this shared receive queue: it exists, in the connection's domain.
+    fn has_shared_queue(&mut self, _srq: Srqn) -> bool {
+        true
+    }
+    /// Takes the next receive request of a shared receive queue, for an extended reliable connection.
+    fn take_shared_receive(&mut self, _srq: Srqn) -> Option<Receive> {
+        self.take_receive()
+    }
     /// Receive requests that are left.
     fn receives_left(&mut self) -> u32;
     /// The payload of the packet that is being received goes to memory.
@@ -97,6 +106,7 @@ pub trait ResponderOutbox {
 
 /// A message of several packets that is being received.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(test, derive(Hash))]
 enum Message {
     Send { receive: Receive, offset: u32 },
     Write { remote: Remote, length: u32, offset: u32 },
@@ -104,6 +114,7 @@ enum Message {
 
 /// An executed RDMA READ or atomic operation.
 #[derive(Clone, Copy, Debug)]
+#[cfg_attr(test, derive(PartialEq, Hash))]
 struct Executed {
     first: Psn,
     packets: u32,
@@ -113,6 +124,7 @@ struct Executed {
 
 /// A response that is to be sent.
 #[derive(Clone, Copy, Debug)]
+#[cfg_attr(test, derive(PartialEq))]
 struct Answer {
     psn: Psn,
     aeth: Aeth,
@@ -121,8 +133,17 @@ struct Answer {
     is_repeated: bool,
 }
 
+#[cfg(test)]
+impl std::hash::Hash for Answer {
+    fn hash<H: std::hash::Hasher>(&self, state: &mut H) {
+        let aeth = (u8::from(self.aeth.syndrome), self.aeth.msn);
+        (self.psn, aeth, self.content, self.is_repeated).hash(state);
+    }
+}
+
 /// What a response tells besides.
 #[derive(Clone, Copy, Debug)]
+#[cfg_attr(test, derive(PartialEq, Hash))]
 enum Content {
     Nothing,
     /// Data of an RDMA READ, whose first `sent` packets are sent.
@@ -137,8 +158,10 @@ enum Content {
 
 /// Responder of a reliable connection.
 #[derive(Clone, Debug)]
+#[cfg_attr(test, derive(PartialEq, Hash))]
 pub struct Responder {
     options: ResponderOptions,
+    service: Service,
     expected: Psn,
     /// Messages completed, modulo 2^24.
     completed: u32,
@@ -148,13 +171,18 @@ pub struct Responder {
     executed: VecDeque<Executed>,
     answers: VecDeque<Answer>,
     is_broken: bool,
+    #[cfg(test)]
+    mutation: Option<Mutation>,
 }
+
+mutations!(Responder);
 
 impl Responder {
     /// A responder that expects the packet number `first`.
     pub fn new(options: ResponderOptions, first: Psn) -> Self {
         Self {
             options,
+            service: Service::Rc,
             expected: first,
             completed: 0,
             message: None,
@@ -162,7 +190,19 @@ impl Responder {
             executed: VecDeque::new(),
             answers: VecDeque::new(),
             is_broken: false,
+            #[cfg(test)]
+            mutation: None,
         }
+    }
+
+    /// A responder of an extended reliable connection (annex A14): each message names its shared receive queue.
+    pub fn new_xrc(options: ResponderOptions, first: Psn) -> Self {
+        Self { service: Service::Xrc, ..Self::new(options, first) }
+    }
+
+    /// Number of the next packet that it executes: `rq_psn` of `ibv_query_qp`.
+    pub fn expected(&self) -> Psn {
+        self.expected
     }
 
     /// True if it has refused a request for good: the queue pair is in the error state.

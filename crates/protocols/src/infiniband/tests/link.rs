@@ -5,12 +5,12 @@ use std::collections::{BTreeMap, VecDeque};
 use fabricsim_model::Random;
 use fabricsim_wire::Psn;
 use fabricsim_wire::headers::{Headers, RnrTimer};
-use fabricsim_wire::ids::RKey;
+use fabricsim_wire::ids::{RKey, Srqn};
 
 use super::{KEY, byte};
 use crate::infiniband::{
     Access, Atomic, Completion, Placement, Receive, Received, Remote, Requester, RequesterOptions,
-    RequesterOutbox, Responder, ResponderOptions, ResponderOutbox, Work,
+    RequesterOutbox, Responder, ResponderOptions, ResponderOutbox, SharedReceiveQueue, Taken, Work,
 };
 
 /// Memory of the requester, and its reports.
@@ -22,7 +22,7 @@ pub(super) struct Local {
     pub(super) timer_runs: bool,
     pub(super) waits: bool,
     /// Payload of the packet that is being received.
-    payload: Vec<u8>,
+    pub(super) payload: Vec<u8>,
 }
 
 impl RequesterOutbox for Local {
@@ -49,9 +49,13 @@ pub(super) struct Far {
     pub(super) region: Vec<u8>,
     pub(super) receives: VecDeque<Receive>,
     pub(super) received: Vec<Received>,
+    /// Shared receive queues, by number.
+    pub(super) shared: BTreeMap<u32, SharedReceiveQueue>,
+    /// Shared receive queues that have reported their limit.
+    pub(super) limits: Vec<u32>,
     pub(super) buffers: BTreeMap<u64, Vec<u8>>,
     pub(super) atomics: u32,
-    payload: Vec<u8>,
+    pub(super) payload: Vec<u8>,
 }
 
 impl ResponderOutbox for Far {
@@ -61,6 +65,14 @@ impl ResponderOutbox for Far {
     }
     fn take_receive(&mut self) -> Option<Receive> {
         self.receives.pop_front()
+    }
+    fn has_shared_queue(&mut self, srq: Srqn) -> bool {
+        self.shared.contains_key(&srq.0)
+    }
+    fn take_shared_receive(&mut self, srq: Srqn) -> Option<Receive> {
+        let Taken { receive, reached_limit } = self.shared.get_mut(&srq.0)?.take()?;
+        self.limits.extend(reached_limit.then_some(srq.0));
+        Some(receive)
     }
     fn receives_left(&mut self) -> u32 {
         self.receives.len() as u32

@@ -30,76 +30,117 @@ fn expected(works: &[Work]) -> Vec<(u64, u32, Extra, bool)> {
     (0..).zip(taking).map(|(id, work)| (id, work.length, work.extra, work.verb != Verb::Send)).collect()
 }
 
-proptest! {
-    #![proptest_config(ProptestConfig::with_cases(4000))]
+/// A schedule at random.
+#[derive(Debug, Clone)]
+struct Schedule {
+    kinds: Vec<(u8, u32)>,
+    ack_every: u32,
+    reads: u8,
+    reports_credits: bool,
+    /// Packets that are lost, and that come twice, of 100.
+    faults: (u64, u64),
+    seed: u64,
+}
 
-    #[test]
-    fn every_message_is_executed_once_and_in_order(
+prop_compose! {
+    fn schedules()(
         kinds in prop::collection::vec((0_u8..8, 0..=PART), 1..30),
         (ack_every, reads) in (0_u32..4, 1_u8..4),
         reports_credits: bool,
         faults in (0_u64..20, 0_u64..10),
         seed: u64,
-    ) {
-        let requester = crate::infiniband::RequesterOptions { ack_every, reads, has_credits: reports_credits, ..requester_options() };
-        let responder = crate::infiniband::ResponderOptions { reads, reports_credits, ..responder_options() };
-        let mut link = Link::new((requester, responder), FIRST, faults, seed);
-        link.far.region[WORD as usize..].fill(0);
-        let works: Vec<Work> = (1..).zip(&kinds).map(|(id, kind)| request(id, *kind)).collect();
-        for work in &works {
-            link.post(*work);
+    ) -> Schedule {
+        Schedule { kinds, ack_every, reads, reports_credits, faults, seed }
+    }
+}
+
+fn check(schedule: &Schedule) -> Result<(), TestCaseError> {
+    let &Schedule { ref kinds, ack_every, reads, reports_credits, faults, seed } = schedule;
+    let requester = crate::infiniband::RequesterOptions {
+        ack_every,
+        reads,
+        has_credits: reports_credits,
+        ..requester_options()
+    };
+    let responder = crate::infiniband::ResponderOptions { reads, reports_credits, ..responder_options() };
+    let mut link = Link::new((requester, responder), FIRST, faults, seed);
+    link.far.region[WORD as usize..].fill(0);
+    let works: Vec<Work> = (1..).zip(kinds).map(|(id, kind)| request(id, *kind)).collect();
+    for work in &works {
+        link.post(*work);
+    }
+    let (mut steps, mut posted) = (0_u64, 0);
+    while link.step() {
+        steps += 1;
+        prop_assert!(steps < 2_000_000, "no end: {:?}", link.requester);
+        // Receive requests come slowly, so that the receiver is not ready at times.
+        if steps.is_multiple_of(50) && posted < works.len() as u64 {
+            link.far.receives.push_back(Receive { id: posted, length: PART });
+            posted += 1;
         }
-        let (mut steps, mut posted) = (0_u64, 0);
-        while link.step() {
-            steps += 1;
-            prop_assert!(steps < 2_000_000, "no end: {:?}", link.requester);
-            // Receive requests come slowly, so that the receiver is not ready at times.
-            if steps.is_multiple_of(50) && posted < works.len() as u64 {
-                link.far.receives.push_back(Receive { id: posted, length: PART });
-                posted += 1;
+    }
+    let completions = &link.local.completions;
+    let failed = completions.iter().position(|completion| completion.status != Status::Success);
+    let succeeded = works.iter().filter(|work| work.signaled);
+    if let Some(failed) = failed {
+        // As many tries as allowed were lost. All that follow are flushed, and all before have ended in order.
+        prop_assert_eq!(completions[failed].status, Status::RetriesExceeded);
+        prop_assert!(completions[failed + 1..].iter().all(|other| other.status == Status::Flushed));
+        prop_assert_eq!(completions.last().map(|last| last.id), Some(works.len() as u64));
+        prop_assert!(faults != (0, 0), "nothing was lost");
+        return Ok(());
+    }
+    let (ids, all): (Vec<u64>, Vec<u64>) =
+        (completions.iter().map(|done| done.id).collect(), succeeded.map(|work| work.id).collect());
+    prop_assert_eq!(ids, all);
+    let received: Vec<_> =
+        link.far.received.iter().map(|done| (done.id, done.length, done.extra, done.is_write)).collect();
+    prop_assert_eq!(&received, &expected(&works));
+    let mut sum = 0;
+    let mut region: Vec<u8> = (0..PART).map(|at| at as u8).collect();
+    let mut receives = 0;
+    for work in &works {
+        match work.verb {
+            Verb::Send => {
+                let data: Vec<u8> = (0..work.length).map(|at| byte(work.id, at)).collect();
+                prop_assert_eq!(link.far.buffers.get(&receives), Some(&data));
+            }
+            Verb::Write(_) => (0..work.length).for_each(|at| region[at as usize] = byte(work.id, at)),
+            Verb::Read(_) => {
+                let data: Vec<u8> = (0..work.length).map(|at| (READS + u64::from(at)) as u8).collect();
+                prop_assert_eq!(link.local.reads.get(&work.id), Some(&data));
+            }
+            _ => {
+                let done = completions.iter().find(|done| done.id == work.id);
+                prop_assert!(done.is_none_or(|done| done.original == sum));
+                sum += work.id;
             }
         }
-        let completions = &link.local.completions;
-        let failed = completions.iter().position(|completion| completion.status != Status::Success);
-        let succeeded = works.iter().filter(|work| work.signaled);
-        if let Some(failed) = failed {
-            // As many tries as allowed were lost. All that follow are flushed, and all before have ended in order.
-            prop_assert_eq!(completions[failed].status, Status::RetriesExceeded);
-            prop_assert!(completions[failed + 1..].iter().all(|other| other.status == Status::Flushed));
-            prop_assert_eq!(completions.last().map(|last| last.id), Some(works.len() as u64));
-            prop_assert!(faults != (0, 0), "nothing was lost");
-            return Ok(());
-        }
-        let (ids, all): (Vec<u64>, Vec<u64>) = (completions.iter().map(|done| done.id).collect(), succeeded.map(|work| work.id).collect());
-        prop_assert_eq!(ids, all);
-        let received: Vec<_> = link.far.received.iter().map(|done| (done.id, done.length, done.extra, done.is_write)).collect();
-        prop_assert_eq!(&received, &expected(&works));
-        let mut sum = 0;
-        let mut region: Vec<u8> = (0..PART).map(|at| at as u8).collect();
-        let mut receives = 0;
-        for work in &works {
-            match work.verb {
-                Verb::Send => {
-                    let data: Vec<u8> = (0..work.length).map(|at| byte(work.id, at)).collect();
-                    prop_assert_eq!(link.far.buffers.get(&receives), Some(&data));
-                }
-                Verb::Write(_) => (0..work.length).for_each(|at| region[at as usize] = byte(work.id, at)),
-                Verb::Read(_) => {
-                    let data: Vec<u8> = (0..work.length).map(|at| (READS + u64::from(at)) as u8).collect();
-                    prop_assert_eq!(link.local.reads.get(&work.id), Some(&data));
-                }
-                _ => {
-                    let done = completions.iter().find(|done| done.id == work.id);
-                    prop_assert!(done.is_none_or(|done| done.original == sum));
-                    sum += work.id;
-                }
-            }
-            receives += u64::from(work.takes_receive());
-        }
-        prop_assert_eq!(&link.far.region[..PART as usize], &region[..]);
-        let word: [u8; 8] = link.far.region[WORD as usize..].try_into().unwrap();
-        prop_assert_eq!(u64::from_le_bytes(word), sum);
-        let atomics = works.iter().filter(|work| work.verb.is_atomic()).count();
-        prop_assert_eq!(link.far.atomics as usize, atomics);
+        receives += u64::from(work.takes_receive());
+    }
+    prop_assert_eq!(&link.far.region[..PART as usize], &region[..]);
+    let word: [u8; 8] = link.far.region[WORD as usize..].try_into().unwrap();
+    prop_assert_eq!(u64::from_le_bytes(word), sum);
+    let atomics = works.iter().filter(|work| work.verb.is_atomic()).count();
+    prop_assert_eq!(link.far.atomics as usize, atomics);
+    Ok(())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(4000))]
+
+    #[test]
+    fn every_message_is_executed_once_and_in_order(schedule in schedules()) {
+        check(&schedule)?;
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(400_000))]
+
+    #[test]
+    #[ignore = "minutes: make check-protocols"]
+    fn every_message_is_executed_once_and_in_order_at_scale(schedule in schedules()) {
+        check(&schedule)?;
     }
 }

@@ -5,6 +5,9 @@ mod link;
 mod loss;
 mod packets;
 mod rules;
+mod unreliable_connection;
+mod unreliable_datagram;
+mod xrc;
 
 use fabricsim_wire::Psn;
 use fabricsim_wire::headers::RnrTimer;

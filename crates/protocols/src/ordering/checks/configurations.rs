@@ -4,10 +4,10 @@ use std::io::Write;
 
 use stateright::{Checker, Model};
 
-use super::explore::{Verdict, explore};
 use super::model::{Configuration, Step};
 use super::plan::Planned;
 use super::windows;
+use crate::explore::{Verdict, explore};
 use crate::ordering::{Close, Mode, OnNoConnection, Recovery, Resend, StartOffset, TimedOut};
 
 const ORDERED: Planned = Planned::new(Mode::Ordered, false, 2);

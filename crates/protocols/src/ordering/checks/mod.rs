@@ -3,7 +3,6 @@
 
 mod anything;
 mod configurations;
-mod explore;
 mod figures;
 mod model;
 mod mutants;

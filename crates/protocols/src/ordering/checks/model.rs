@@ -5,6 +5,7 @@ use stateright::{Model, Property};
 
 use super::plan::Planned;
 use super::world::{FAULTS, Fault, World};
+use crate::explore::Ending;
 use crate::ordering::timers::Timer;
 use crate::ordering::{Cid, Header, Mode, Seq, SourceOptions, TargetOptions};
 
@@ -141,8 +142,16 @@ impl Configuration {
     fn needs_timers(&self) -> bool {
         self.plan.iter().any(|stream| stream.mode == Mode::GoBackN)
     }
+}
 
-    pub(super) fn is_done(&self, state: &Snapshot) -> bool {
+impl Ending for Configuration {
+    type Fault = Fault;
+
+    fn fault(&self, state: &Snapshot) -> Option<Fault> {
+        state.world.fault
+    }
+
+    fn is_done(&self, state: &Snapshot) -> bool {
         state.world.is_done(&self.plan)
     }
 }

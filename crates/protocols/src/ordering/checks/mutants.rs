@@ -1,9 +1,9 @@
 //! Deliberate defects: the checks have to find each of them, with the harm that it is known to do.
 
 use super::configurations::{large, small};
-use super::explore::{Verdict, explore};
 use super::windows;
 use super::world::Fault;
+use crate::explore::{Verdict, explore};
 use crate::ordering::mutation::Mutation;
 
 /// The harm that a defect does.

@@ -3,10 +3,10 @@
 //! Windows hold 1 to 4 packets, messages one packet more. Acknowledged packets fill a window as long as copies of them may be in
 //! the network, which only timers can decide after a loss.
 
-use super::explore::{Verdict, explore};
 use super::model::Configuration;
 use super::plan::Planned;
 use super::world::Fault;
+use crate::explore::{Verdict, explore};
 use crate::ordering::Mode;
 
 pub(super) const MODES: [Mode; 8] = [

@@ -8,24 +8,33 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 
 use stateright::Model;
 
-use super::model::{Configuration, Snapshot, Step};
-use super::world::Fault;
+/// A model whose states name the property that does not hold, and which can end.
+pub(crate) trait Ending: Model<State: Hash, Action: Copy> {
+    /// Kind of fault.
+    type Fault: Copy;
+
+    /// The property that does not hold in this state.
+    fn fault(&self, state: &Self::State) -> Option<Self::Fault>;
+
+    /// True if everything has come to an orderly end.
+    fn is_done(&self, state: &Self::State) -> bool;
+}
 
 /// Result of the search.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Verdict {
+pub(crate) enum Verdict<F, S> {
     /// All is well. Number of states, of transitions.
     Good(usize, usize),
     /// A property does not hold.
-    Broken(Fault, Vec<Step>),
+    Broken(F, Vec<S>),
     /// There is a way into a state from which no orderly end can be reached.
-    Endless(Vec<Step>),
+    Endless(Vec<S>),
     /// More states than were allowed; nothing was found in those that were visited.
     TooLarge(usize),
 }
 
 /// 128 bits of hash stand for a state, so that two states are not taken for one.
-fn fingerprint(state: &Snapshot) -> u128 {
+fn fingerprint(state: &impl Hash) -> u128 {
     let half = |salt: u64| {
         let mut hasher = DefaultHasher::new();
         salt.hash(&mut hasher);
@@ -36,18 +45,21 @@ fn fingerprint(state: &Snapshot) -> u128 {
 }
 
 /// The graph of states, as far as it is needed to go back.
-#[derive(Default)]
-struct Graph {
+struct Graph<S> {
     numbers: BTreeMap<u128, u32>,
     /// Step by which each state was reached first.
-    origin: Vec<Option<(u32, Step)>>,
+    origin: Vec<Option<(u32, S)>>,
     edges: Vec<(u32, u32)>,
     ends: Vec<u32>,
 }
 
-impl Graph {
+impl<S: Copy> Graph<S> {
+    fn new() -> Self {
+        Self { numbers: BTreeMap::new(), origin: Vec::new(), edges: Vec::new(), ends: Vec::new() }
+    }
+
     /// The state's number, and whether it is new.
-    fn number(&mut self, state: &Snapshot, origin: Option<(u32, Step)>) -> (u32, bool) {
+    fn number(&mut self, state: &impl Hash, origin: Option<(u32, S)>) -> (u32, bool) {
         let next = self.numbers.len() as u32;
         let number = *self.numbers.entry(fingerprint(state)).or_insert(next);
         if number == next {
@@ -56,7 +68,7 @@ impl Graph {
         (number, number == next)
     }
 
-    fn path(&self, mut number: u32) -> Vec<Step> {
+    fn path(&self, mut number: u32) -> Vec<S> {
         let mut steps = Vec::new();
         while let Some((before, step)) = self.origin[number as usize] {
             steps.push(step);
@@ -87,9 +99,9 @@ impl Graph {
 }
 
 /// Visits all states of a configuration, but no more than `limit`.
-pub(super) fn explore(configuration: &Configuration, limit: usize) -> Verdict {
-    let mut graph = Graph::default();
-    let mut front: Vec<(u32, Snapshot)> = Vec::new();
+pub(crate) fn explore<M: Ending>(configuration: &M, limit: usize) -> Verdict<M::Fault, M::Action> {
+    let mut graph = Graph::new();
+    let mut front: Vec<(u32, M::State)> = Vec::new();
     for state in configuration.init_states() {
         front.push((graph.number(&state, None).0, state));
     }
@@ -104,7 +116,7 @@ pub(super) fn explore(configuration: &Configuration, limit: usize) -> Verdict {
             configuration.actions(&state, &mut steps);
             for &step in &steps {
                 let Some(next) = configuration.next_state(&state, step) else { continue };
-                let fault = next.world.fault;
+                let fault = configuration.fault(&next);
                 let (next_number, is_new) = graph.number(&next, Some((number, step)));
                 if let Some(fault) = fault {
                     return Verdict::Broken(fault, graph.path(next_number));
@@ -125,7 +137,7 @@ pub(super) fn explore(configuration: &Configuration, limit: usize) -> Verdict {
     match graph.endless() {
         None => Verdict::Good(states, transitions),
         Some(number) => {
-            let graph = Graph { origin, ..Graph::default() };
+            let graph = Graph { origin, ..Graph::new() };
             Verdict::Endless(graph.path(number))
         }
     }
