@@ -1,6 +1,6 @@
 //! Links and switches of a partition that fail and come back, and the packets that are lost.
 
-use fabricsim_fabric::{FarEnd, Outbox, return_space};
+use fabricsim_fabric::{AllFeatures, FarEnd, Outbox, return_space};
 use fabricsim_model::{LossCause, Observer};
 use fabricsim_units::{ByteTime, HostId, Time};
 
@@ -103,7 +103,7 @@ impl<B: Observer> Partition<B> {
         if returns_space {
             let slot = &self.context.arena[packet];
             let (lane, size) = (slot.lane, (slot.packet.bytes, slot.blocks));
-            return_space::<true, _, _, _>(
+            return_space::<AllFeatures, _, _, _>(
                 &mut self.context,
                 port,
                 lane,

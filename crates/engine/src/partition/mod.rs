@@ -9,9 +9,13 @@ mod publish;
 use std::sync::Arc;
 
 use fabricsim_fabric::flow_control::{refresh, send_flow_control};
-use fabricsim_fabric::{Arena, NONE, PartitionContext, Rules, Switch, Table, injection_lanes};
+use fabricsim_fabric::{
+    AllFeatures, Arena, CommonFeatures, Features, NONE, PartitionContext, PlainFeatures, Ports, ReadPorts,
+    Receiver, Rules, Switch, Table, injection_lanes,
+};
 use fabricsim_model::{ExtensionHeaders, Observer, Packet, PacketKind};
 use fabricsim_routing::{MulticastTables, Router, RoutingFunction};
+use fabricsim_spec::{CreditReturn, Switching};
 use fabricsim_units::{HostId, Time};
 
 pub(crate) use self::parts::Parts;
@@ -46,6 +50,8 @@ pub(crate) struct Partition<B> {
     /// True if a feature adds work for every packet: one of [`Switch::has_optional_features`], errors of links, or admission
     /// control.
     pub(crate) has_optional_features: bool,
+    /// True if there is nothing but [`PlainFeatures`], as long as routing is not adaptive.
+    is_plain: bool,
     /// Arrivals that are reported to adapters.
     arrival_filter: ArrivalFilter,
     /// True if hosts have admission control.
@@ -90,6 +96,7 @@ impl<B: Observer> Partition<B> {
             || switch_errors.is_some()
             || p_keys.is_some()
             || switches.iter().any(Switch::has_optional_features);
+        let is_plain = !has_optional_features && is_plain(&switches, &owners, &ports, &rules);
         let published = Publisher::new(&routing, switches.iter().map(Switch::id));
         let (publisher, load_broadcast) =
             published.map_or_else(Default::default, |(p, load_broadcast)| (Some(p), load_broadcast));
@@ -97,6 +104,7 @@ impl<B: Observer> Partition<B> {
         let injection_lanes = injection_lanes(routing.as_ref(), &rules, ports.lane_count);
         Self {
             has_optional_features,
+            is_plain,
             switches,
             adapters,
             owners,
@@ -158,13 +166,15 @@ impl<B: Observer> Partition<B> {
     /// Handles the events before `until`, at most about `budget`. True if there are more before `until`.
     pub(crate) fn run(&mut self, until: Time, budget: u64) -> bool {
         if self.has_optional_features {
-            self.run_as::<true>(until, budget)
+            self.run_as::<AllFeatures>(until, budget)
+        } else if self.is_plain && !self.context.is_adaptive {
+            self.run_as::<PlainFeatures>(until, budget)
         } else {
-            self.run_as::<false>(until, budget)
+            self.run_as::<CommonFeatures>(until, budget)
         }
     }
 
-    fn run_as<const OPTIONAL_FEATURES: bool>(&mut self, until: Time, budget: u64) -> bool {
+    fn run_as<F: Features>(&mut self, until: Time, budget: u64) -> bool {
         self.events = 0;
         while let Some(time) = self.context.out.calendar.next_time() {
             if time >= until.0 {
@@ -179,9 +189,9 @@ impl<B: Observer> Partition<B> {
             self.context.now = Time(time);
             while let Some(event) = self.context.out.calendar.pop_at(time) {
                 self.events += 1;
-                self.note::<OPTIONAL_FEATURES>(event, time);
+                self.note::<F>(event, time);
             }
-            self.settle::<OPTIONAL_FEATURES>();
+            self.settle::<F>();
         }
         if self.publish_at < until {
             self.publish(until, false);
@@ -190,38 +200,38 @@ impl<B: Observer> Partition<B> {
     }
 
     #[inline]
-    fn note<const OPTIONAL_FEATURES: bool>(&mut self, event: Event, time: u64) {
+    fn note<F: Features>(&mut self, event: Event, time: u64) {
         let port = event.port();
         match event.kind() {
-            Kind::Arrive => self.arrive::<OPTIONAL_FEATURES>(port, event.packet),
-            Kind::Wake => self.wake::<OPTIONAL_FEATURES>(port, time),
-            Kind::Deliver => self.deliver::<OPTIONAL_FEATURES>(port, event.packet, time),
+            Kind::Arrive => self.arrive::<F>(port, event.packet),
+            Kind::Wake => self.wake::<F>(port, time),
+            Kind::Deliver => self.deliver::<F>(port, event.packet, time),
             Kind::Look => self.look(port, event.packet, time),
         }
     }
 
     #[inline]
-    fn arrive<const OPTIONAL_FEATURES: bool>(&mut self, port: u32, packet: u32) {
+    fn arrive<F: Features>(&mut self, port: u32, packet: u32) {
         let Owner::Switch(s) = self.owners[port as usize] else {
             unreachable!("the arrival of a packet at a host is scheduled when it is sent");
         };
-        if OPTIONAL_FEATURES && self.enforces_partitions && self.is_refused(s, port, packet) {
+        if F::OPTIONAL && self.enforces_partitions && self.is_refused(s, port, packet) {
             return;
         }
         let switch = &mut self.switches[s as usize];
-        if switch.arrive::<OPTIONAL_FEATURES, _, _, _>(&mut self.context, port, packet) {
+        if switch.arrive::<F, _, _, _>(&mut self.context, port, packet) {
             self.unsettled_switches.push(s);
         }
     }
 
     #[inline]
-    fn wake<const OPTIONAL_FEATURES: bool>(&mut self, port: u32, time: u64) {
+    fn wake<F: Features>(&mut self, port: u32, time: u64) {
         if !self.context.ports.senders[port as usize].is_woken(Time(time)) {
             return;
         }
         match self.owners[port as usize] {
             Owner::Switch(s) => {
-                if self.switches[s as usize].woken::<OPTIONAL_FEATURES>(port) {
+                if self.switches[s as usize].woken::<F>(port) {
                     self.unsettled_switches.push(s);
                 }
             }
@@ -245,15 +255,15 @@ impl<B: Observer> Partition<B> {
     }
 
     #[inline]
-    fn deliver<const OPTIONAL_FEATURES: bool>(&mut self, port: u32, index: u32, time: u64) {
-        let copy_for = if OPTIONAL_FEATURES { self.address_copy(port, index) } else { None };
-        if OPTIONAL_FEATURES
+    fn deliver<F: Features>(&mut self, port: u32, index: u32, time: u64) {
+        let copy_for = if F::OPTIONAL { self.address_copy(port, index) } else { None };
+        if F::OPTIONAL
             && self.refuses_arrivals
             && let Some(cause) = self.loss_on_arrival(index, copy_for)
         {
             return self.lose_at_host(port, index, cause, Time(time));
         }
-        if OPTIONAL_FEATURES && self.has_admission_control && !self.try_admit(port, index) {
+        if F::OPTIONAL && self.has_admission_control && !self.try_admit(port, index) {
             return;
         }
         self.accept(port, index, time);
@@ -316,8 +326,8 @@ impl<B: Observer> Partition<B> {
     }
 
     #[inline]
-    fn settle<const OPTIONAL_FEATURES: bool>(&mut self) {
-        if OPTIONAL_FEATURES && !self.controls.is_empty() {
+    fn settle<F: Features>(&mut self) {
+        if F::OPTIONAL && !self.controls.is_empty() {
             self.send_flow_control();
         }
         if !self.accepted.is_empty() {
@@ -325,14 +335,14 @@ impl<B: Observer> Partition<B> {
         }
         for &s in &self.unsettled_switches {
             let switch = &mut self.switches[s as usize];
-            switch.settle::<OPTIONAL_FEATURES, _, _, _>(&mut self.context);
+            switch.settle::<F, _, _, _>(&mut self.context);
         }
         self.unsettled_switches.clear();
-        if OPTIONAL_FEATURES && !self.context.out.discarded.is_empty() {
+        if F::OPTIONAL && !self.context.out.discarded.is_empty() {
             self.lose_discarded();
         }
         self.settle_adapters();
-        if OPTIONAL_FEATURES && self.has_admission_control {
+        if F::OPTIONAL && self.has_admission_control {
             while self.admit_waiting() {
                 self.settle_adapters();
             }
@@ -396,3 +406,14 @@ const _: fn() = || {
     fn is_send<T: Send>() {}
     is_send::<Partition<fabricsim_model::NullObserver>>();
 };
+
+/// True if the switches, links and rules of a partition have nothing but [`PlainFeatures`].
+fn is_plain(switches: &[Switch], owners: &[Owner], ports: &Ports, rules: &Rules) -> bool {
+    let is_of_switch = |(_, owner): &(&Receiver, &Owner)| matches!(owner, Owner::Switch(_));
+    let mut inputs = ports.receivers.iter().zip(owners).filter(is_of_switch);
+    rules.switching == Switching::CutThrough
+        && rules.credit_return == CreditReturn::Block
+        && ports.are_plain()
+        && switches.iter().all(Switch::is_plain)
+        && inputs.all(|(receiver, _)| matches!(receiver.reads, ReadPorts::One))
+}
