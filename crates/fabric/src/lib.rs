@@ -37,5 +37,5 @@ pub use port::{FarEnd, Ports, ReadPorts, Receiver, Sender};
 pub use sink::SinkState;
 pub use switch::{LifetimeRules, StagingRules, Switch};
 pub use table::Table;
-pub use transmit::{leaving, return_space, send};
+pub use transmit::{leaving, return_space, send, send_as};
 pub use vl_turns::{VlEntry, VlTables, VlTurns};

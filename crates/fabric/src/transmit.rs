@@ -23,6 +23,18 @@ pub fn send<R: RoutingFunction, B: Observer, O: Outbox>(
     transmit::<AllFeatures, R, B, O>(context, port, index, size, lane, false)
 }
 
+/// [`send`], inlined; `size` are the packet's bytes and blocks.
+#[inline(always)]
+pub fn send_as<F: Features, R: RoutingFunction, B: Observer, O: Outbox>(
+    context: &mut PartitionContext<R, B, O>,
+    port: u32,
+    index: u32,
+    size: (u32, u32),
+    lane: Vl,
+) -> Time {
+    transmit::<F, R, B, O>(context, port, index, size, lane, false)
+}
+
 /// [`send`], inlined for the switch; `size` are the packet's bytes and blocks. If there is `more` to send, the port is
 /// checked again as soon as the link is free. `F`: the link may have errors.
 #[inline(always)]

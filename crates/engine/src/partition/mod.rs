@@ -341,10 +341,10 @@ impl<B: Observer> Partition<B> {
         if F::OPTIONAL && !self.context.out.discarded.is_empty() {
             self.lose_discarded();
         }
-        self.settle_adapters();
+        self.settle_adapters::<F>();
         if F::OPTIONAL && self.has_admission_control {
             while self.admit_waiting() {
-                self.settle_adapters();
+                self.settle_adapters::<F>();
             }
         }
         self.unsettled_adapters.clear();
@@ -362,11 +362,11 @@ impl<B: Observer> Partition<B> {
     }
 
     #[inline(always)]
-    fn settle_adapters(&mut self) {
+    fn settle_adapters<F: Features>(&mut self) {
         for &h in &self.unsettled_adapters {
             let adapter = &mut self.adapters[h as usize];
             let before = adapter.chain.sent;
-            adapter.settle(&mut self.context);
+            adapter.settle::<F, _, _, _>(&mut self.context);
             self.totals.injected += adapter.chain.sent - before;
         }
     }

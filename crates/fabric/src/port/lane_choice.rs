@@ -28,7 +28,7 @@ impl Ports {
     /// The lane that [`Ports::choose_lane`] chooses in the common case: there is just one lane, or they
     /// are taken in turn, and the first has space.
     #[inline(always)]
-    pub(crate) fn lane_in_turn<F: Features>(
+    pub fn lane_in_turn<F: Features>(
         &mut self,
         port: u32,
         allowed: Lanes,
