@@ -27,6 +27,8 @@ const FULL: usize = CHUNK - 1;
 const EMPTY: u32 = 0;
 /// Events between two checks of the width of a bucket.
 const TUNE_EVERY: u64 = 1 << 14;
+/// Events before the first check; twice as many before each of the next ones.
+const TUNE_FIRST: u64 = 1 << 9;
 
 /// Behind the last event of a chunk: never due. In links, `packet` is the end of the next chunk's events.
 const SENTINEL: Event = Event { time: u64::MAX, tag: 0, packet: EMPTY };
@@ -55,6 +57,8 @@ pub(crate) struct Calendar {
     scratch: Vec<Event>,
     far: BinaryHeap<Reverse<Event>>,
     statistics: Statistics,
+    /// Events before the next check of the width.
+    tune_after: u64,
 }
 
 #[derive(Default)]
@@ -82,6 +86,7 @@ impl Calendar {
             scratch: Vec::new(),
             far: BinaryHeap::new(),
             statistics: Statistics::default(),
+            tune_after: TUNE_FIRST,
         }
     }
 
@@ -249,7 +254,7 @@ impl Calendar {
         if self.position != EMPTY as usize {
             return true;
         }
-        if self.statistics.events > TUNE_EVERY {
+        if self.statistics.events > self.tune_after {
             self.tune();
             if self.late {
                 self.enter_again();

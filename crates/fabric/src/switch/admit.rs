@@ -178,7 +178,9 @@ impl Switch {
         if !F::PLAIN && self.has_arrival_features {
             return self.route_with_features(context, (input, lane), packet);
         }
-        let hop = match context.route_table.hop(self.id, in_port, lane, to) {
+        let at = At { switch: self.id, in_port, lane };
+        let known = context.route_table.hop(self.id, in_port, lane, to);
+        let hop = match known.or_else(|| context.routing.hop_by_coordinates(at, to)) {
             Some(hop) => hop,
             None => self.search_hop(context, in_port, lane, packet),
         };
