@@ -203,10 +203,10 @@ impl<B: Observer> Partition<B> {
     fn note<F: Features>(&mut self, event: Event, time: u64) {
         let port = event.port();
         match event.kind() {
-            Kind::Arrive => self.arrive::<F>(port, event.packet),
+            Kind::Arrive => self.arrive::<F>(port, event.packet()),
             Kind::Wake => self.wake::<F>(port, time),
-            Kind::Deliver => self.deliver::<F>(port, event.packet, time),
-            Kind::Look => self.look(port, event.packet, time),
+            Kind::Deliver => self.deliver::<F>(port, event.packet(), time),
+            Kind::Look => self.look(port, event.packet(), time),
         }
     }
 

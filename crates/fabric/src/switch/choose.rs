@@ -184,7 +184,8 @@ impl Switch {
             if readable_at > context.now {
                 delay.retry = delay.retry.min(readable_at);
                 if self.counts_missed && self.missed_until[number] != readable_at {
-                    self.miss_turn::<F, R, B, O>(context, (output, input), &mut delay);
+                    let again_at = self.miss_turn::<F, R, B, O>(context, (output, input));
+                    delay.retry = delay.retry.min(again_at);
                     if !ARBITRATION_FEATURES && self.has_arbitration_features {
                         // The request has just become overdue.
                         return self.arbitrate_with_features::<F, R, B, O>(context, output);

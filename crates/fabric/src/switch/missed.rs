@@ -72,24 +72,22 @@ impl Switch {
         }
     }
 
-    /// The idle `output` finds that `input` is being read: it misses a turn if it could send its packet otherwise. If not yet, it looks
-    /// again when it can, so that the turn is missed in every partitioning.
+    /// The idle `output` finds that `input` is being read: it misses a turn if it could send its packet otherwise. If not yet, returns
+    /// the time at which it can, to look again then, so that the turn is missed in every partitioning.
     #[inline(never)]
     pub(super) fn miss_turn<F: Features, R, B, O: Outbox>(
         &mut self,
         context: &mut PartitionContext<R, B, O>,
         (output, input): (usize, usize),
-        delay: &mut Delay,
-    ) {
+    ) -> Time {
         let number = self.layout.request(output, input);
         let until = self.readable_at(context, input);
         if self.missed_until[number] == until {
-            return;
+            return Time::MAX;
         }
         let mut lacking = Delay::default();
         if !self.has_sendable::<F, R, B, O>(context, (output, input), &mut lacking) {
-            delay.retry = delay.retry.min(lacking.retry);
-            return;
+            return lacking.retry;
         }
         self.missed_until[number] = until;
         let missed = &mut self.requests[number].missed;
@@ -98,6 +96,7 @@ impl Switch {
             self.overdue += 1;
             self.has_arbitration_features = true;
         }
+        Time::MAX
     }
 
     /// Counts the turns that the idle `output` misses.
@@ -110,7 +109,8 @@ impl Switch {
         let mut input = self.outputs[output].inputs.first_after(self.layout.ports - 1);
         while let Some(at) = input {
             if self.readable_at(context, at) > context.now {
-                self.miss_turn::<F, R, B, O>(context, (output, at), delay);
+                let again_at = self.miss_turn::<F, R, B, O>(context, (output, at));
+                delay.retry = delay.retry.min(again_at);
             }
             input = self.outputs[output].inputs.first_after(at).filter(|&next| next > at);
         }
