@@ -20,7 +20,7 @@ pub(crate) use event::{Event, Kind};
 const BUCKETS: usize = 4096;
 /// Cells of a chunk. The last one, whose place is a multiple of this, links to another chunk; the others hold an event
 /// each.
-const CHUNK: usize = 8;
+const CHUNK: usize = 16;
 /// Events of a full chunk.
 const FULL: usize = CHUNK - 1;
 /// End of an empty bucket: a link that belongs to no chunk.
@@ -98,7 +98,7 @@ impl Calendar {
         self.next_time().is_none()
     }
 
-    #[inline]
+    #[inline(always)]
     pub(crate) fn push(&mut self, event: Event) {
         debug_assert!(event.time < u64::MAX);
         let bucket = event.time >> self.shift;
@@ -110,7 +110,7 @@ impl Calendar {
     }
 
     /// Into a bucket that has its place in the calendar.
-    #[inline]
+    #[inline(always)]
     fn push_near(&mut self, event: Event, bucket: u64) {
         let slot = bucket as usize % BUCKETS;
         let mut end = self.ends[slot];

@@ -31,7 +31,7 @@ pub use columns::{Column, Columns, Sending};
 pub use context::{Outbox, PartitionContext, Rules, injection_lanes};
 pub use copies::{Copies, SharedPacket};
 pub use credit::{LaneCredits, Ramp, RampPool};
-pub use features::{AllFeatures, CommonFeatures, Features, PlainFeatures};
+pub use features::{AdaptiveFeatures, AllFeatures, CommonFeatures, Features, PlainFeatures};
 pub use load_broadcast::LoadBroadcast;
 pub use port::{FarEnd, Ports, ReadPorts, Receiver, Sender};
 pub use sink::SinkState;

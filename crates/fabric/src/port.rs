@@ -52,10 +52,7 @@ impl Ports {
             let is_gated = matches!(sender.far_end, FarEnd::GatedHost(_));
             sender.overhead == 0 && !sender.is_paced() && sender.retry == NONE && !is_gated
         };
-        self.selection == Selection::RoundRobin
-            && self.whole.is_empty()
-            && self.flow.is_none()
-            && self.senders.iter().all(is_plain)
+        self.selection == Selection::RoundRobin && self.flow.is_none() && self.senders.iter().all(is_plain)
     }
 
     /// True if there is space for `blocks` on a lane now.
@@ -71,6 +68,11 @@ impl Ports {
     /// not reached.
     pub fn free_at(&self, port: u32, lane: Vl, now: Time) -> u32 {
         self.ramps.free_at(&self.lanes[port as usize * self.lane_count + lane.index()], now)
+    }
+
+    /// Blocks of the buffer behind a lane.
+    pub fn capacity(&self, port: u32, lane: Vl) -> u32 {
+        self.lanes[port as usize * self.lane_count + lane.index()].capacity
     }
 
     /// Clears the blocks that packets of a port wait for: the port is about to be checked.
@@ -91,7 +93,7 @@ impl Ports {
             self.ramps.tidy(self.lanes.iter_mut().chain(self.whole.iter_mut()), now);
         }
         let index = port as usize * self.lane_count + lane.index();
-        if !F::PLAIN
+        if F::MAY_ADAPT
             && let Some(whole) = self.whole.get_mut(port as usize)
         {
             self.ramps.give_back(whole, ramp);

@@ -213,7 +213,7 @@ impl Switch {
     pub fn woken<F: Features>(&mut self, port: u32) -> bool {
         let settled = if F::OPTIONAL {
             self.is_settled()
-        } else if F::PLAIN {
+        } else if !F::MAY_ADAPT {
             self.dirty.is_empty()
         } else {
             self.dirty.is_empty() && self.undecided.is_empty()
@@ -263,8 +263,8 @@ impl Switch {
         &mut self,
         context: &mut PartitionContext<R, B, O>,
     ) {
-        if !F::PLAIN && !self.undecided.is_empty() {
-            self.decide(context);
+        if F::MAY_ADAPT && !self.undecided.is_empty() {
+            self.decide::<F, R, B, O>(context);
         }
         if F::OPTIONAL && self.rounds.is_some() {
             return self.settle_in_rounds(context);

@@ -186,7 +186,7 @@ fn transmit_at<
     if let FarEnd::Switch(peer) = sender.far_end {
         slot.port = peer;
         context.out.arrive(now + sender.far_end_delay + late, peer, index);
-        if !F::PLAIN {
+        if F::MAY_ADAPT {
             context.ports.use_whole(port, blocks, context.now);
         }
         return end;

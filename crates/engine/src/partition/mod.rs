@@ -2,6 +2,7 @@
 
 mod admission;
 mod failures;
+mod features;
 mod incoming;
 mod parts;
 mod publish;
@@ -9,15 +10,12 @@ mod publish;
 use std::sync::Arc;
 
 use fabricsim_fabric::flow_control::{refresh, send_flow_control};
-use fabricsim_fabric::{
-    AllFeatures, Arena, CommonFeatures, Features, NONE, PartitionContext, PlainFeatures, Ports, ReadPorts,
-    Receiver, Rules, Switch, Table, injection_lanes,
-};
+use fabricsim_fabric::{Arena, Features, NONE, PartitionContext, Rules, Switch, Table, injection_lanes};
 use fabricsim_model::{ExtensionHeaders, Observer, Packet, PacketKind};
 use fabricsim_routing::{MulticastTables, Router, RoutingFunction};
-use fabricsim_spec::{CreditReturn, Switching};
 use fabricsim_units::{HostId, Time};
 
+use self::features::is_plain;
 pub(crate) use self::parts::Parts;
 use crate::adapter::{Adapter, ArrivalFilter};
 use crate::calendar::{Calendar, Event, Kind};
@@ -50,7 +48,7 @@ pub(crate) struct Partition<B> {
     /// True if a feature adds work for every packet: one of [`Switch::has_optional_features`], errors of links, or admission
     /// control.
     pub(crate) has_optional_features: bool,
-    /// True if there is nothing but [`PlainFeatures`], as long as routing is not adaptive.
+    /// True if there is nothing but [`PlainFeatures`] or, while routing is adaptive, [`AdaptiveFeatures`].
     is_plain: bool,
     /// Arrivals that are reported to adapters.
     arrival_filter: ArrivalFilter,
@@ -163,17 +161,7 @@ impl<B: Observer> Partition<B> {
         ports.ensure_wake(self.adapters[h].chain.port, at, out);
     }
 
-    /// Handles the events before `until`, at most about `budget`. True if there are more before `until`.
-    pub(crate) fn run(&mut self, until: Time, budget: u64) -> bool {
-        if self.has_optional_features {
-            self.run_as::<AllFeatures>(until, budget)
-        } else if self.is_plain && !self.context.is_adaptive {
-            self.run_as::<PlainFeatures>(until, budget)
-        } else {
-            self.run_as::<CommonFeatures>(until, budget)
-        }
-    }
-
+    /// [`Partition::run`] for certain features.
     fn run_as<F: Features>(&mut self, until: Time, budget: u64) -> bool {
         self.events = 0;
         while let Some(time) = self.context.out.calendar.next_time() {
@@ -406,14 +394,3 @@ const _: fn() = || {
     fn is_send<T: Send>() {}
     is_send::<Partition<fabricsim_model::NullObserver>>();
 };
-
-/// True if the switches, links and rules of a partition have nothing but [`PlainFeatures`].
-fn is_plain(switches: &[Switch], owners: &[Owner], ports: &Ports, rules: &Rules) -> bool {
-    let is_of_switch = |(_, owner): &(&Receiver, &Owner)| matches!(owner, Owner::Switch(_));
-    let mut inputs = ports.receivers.iter().zip(owners).filter(is_of_switch);
-    rules.switching == Switching::CutThrough
-        && rules.credit_return == CreditReturn::Block
-        && ports.are_plain()
-        && switches.iter().all(Switch::is_plain)
-        && inputs.all(|(receiver, _)| matches!(receiver.reads, ReadPorts::One))
-}

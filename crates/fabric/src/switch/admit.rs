@@ -27,7 +27,7 @@ impl Switch {
             slot.arrived = context.now;
             return self.arrive_with_features(context, input, packet);
         }
-        if !F::PLAIN && context.is_adaptive {
+        if F::MAY_ADAPT && (F::PLAIN || context.is_adaptive) {
             self.undecided.push((input, packet));
             return self.undecided.len() == 1 && self.dirty.is_empty();
         }
@@ -69,9 +69,8 @@ impl Switch {
 
     /// Admits the arrivals of this time step by input, reported in any order: the hop that is chosen for one
     /// adds to the load that the next one sees.
-    #[cold]
     #[inline(never)]
-    pub(super) fn decide<R: RoutingFunction, B: Observer, O: Outbox>(
+    pub(super) fn decide<F: Features, R: RoutingFunction, B: Observer, O: Outbox>(
         &mut self,
         context: &mut PartitionContext<R, B, O>,
     ) {
@@ -79,12 +78,12 @@ impl Switch {
         if undecided.len() > 1 {
             undecided.sort_unstable_by_key(|&(input, _)| input);
         }
-        let staged = self.layout.queueing == Queueing::Cioq;
+        let staged = F::OPTIONAL && self.layout.queueing == Queueing::Cioq;
         for (input, packet) in undecided.drain(..) {
             if staged {
                 self.admit_staged(context, input, packet);
             } else {
-                self.admit::<AllFeatures, R, B, O>(context, input, packet);
+                self.admit::<F, R, B, O>(context, input, packet);
             }
         }
         self.undecided = undecided;
@@ -179,8 +178,14 @@ impl Switch {
             return self.route_with_features(context, (input, lane), packet);
         }
         let at = At { switch: self.id, in_port, lane };
-        let known = context.route_table.hop(self.id, in_port, lane, to);
-        let hop = match known.or_else(|| context.routing.hop_by_coordinates(at, to)) {
+        let known = if F::PLAIN && F::MAY_ADAPT {
+            let only = context.routing.only_hop(self.id, in_port, lane, to);
+            only.or_else(|| self.chosen_hop(context, at, 0, packet))
+        } else {
+            let of_table = context.route_table.hop(self.id, in_port, lane, to);
+            of_table.or_else(|| context.routing.hop_by_coordinates(at, to))
+        };
+        let hop = match known {
             Some(hop) => hop,
             None => self.search_hop(context, in_port, lane, packet),
         };
