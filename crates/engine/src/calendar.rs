@@ -27,8 +27,6 @@ const FULL: usize = CHUNK - 1;
 const EMPTY: u32 = 0;
 /// Events between two checks of the width of a bucket.
 const TUNE_EVERY: u64 = 1 << 14;
-/// Events before the first check; twice as many before each of the next ones.
-const TUNE_FIRST: u64 = 1 << 9;
 
 /// Behind the last event of a chunk: never due. In links, the packet is the end of the next chunk's events.
 const SENTINEL: Event = Event::sentinel(EMPTY);
@@ -59,8 +57,6 @@ pub(crate) struct Calendar {
     scratch: Vec<Event>,
     far: BinaryHeap<Reverse<Event>>,
     statistics: Statistics,
-    /// Events before the next check of the width.
-    tune_after: u64,
 }
 
 #[derive(Default)]
@@ -89,7 +85,6 @@ impl Calendar {
             scratch: Vec::new(),
             far: BinaryHeap::new(),
             statistics: Statistics::default(),
-            tune_after: TUNE_FIRST,
         }
     }
 
@@ -262,7 +257,7 @@ impl Calendar {
         if self.position != EMPTY as usize {
             return true;
         }
-        if self.statistics.events > self.tune_after {
+        if self.statistics.events > TUNE_EVERY {
             self.tune();
             if self.late {
                 self.enter_again();

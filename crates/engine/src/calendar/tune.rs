@@ -4,18 +4,17 @@ use std::cmp::Reverse;
 
 use fabricsim_units::Time;
 
-use super::{BUCKETS, Calendar, EMPTY, Event, Statistics, TUNE_EVERY, first_of};
+use super::{BUCKETS, Calendar, EMPTY, Event, Statistics, first_of};
 
 impl Calendar {
     /// Fits the width of a bucket to the density of events. Does not change the times of events.
     pub(super) fn tune(&mut self) {
         let Statistics { events, buckets, sorted, far } = std::mem::take(&mut self.statistics);
-        self.tune_after = (2 * self.tune_after).min(TUNE_EVERY);
         let crowded = events > 8 * buckets && sorted * 2 > buckets;
         let sparse = far * 8 > events || events < buckets * 5 / 2;
         let shift = match (crowded, sparse) {
             (true, false) => self.shift.saturating_sub(1).max(4),
-            (false, true) => (self.shift + widening(events, buckets)).min(40),
+            (false, true) => (self.shift + 1).min(40),
             _ => return,
         };
         let now = self.at << self.shift;
@@ -61,9 +60,4 @@ impl Calendar {
             self.push(event);
         }
     }
-}
-
-/// Doublings of the width, at most six, after which buckets that now hold `events` are about as full as they should be.
-fn widening(events: u64, buckets: u64) -> u32 {
-    (1..6).find(|&doublings| events << doublings >= buckets * 5 / 2).unwrap_or(6)
 }

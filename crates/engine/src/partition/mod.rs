@@ -161,7 +161,8 @@ impl<B: Observer> Partition<B> {
         ports.ensure_wake(self.adapters[h].chain.port, at, out);
     }
 
-    /// [`Partition::run`] for certain features.
+    /// [`Partition::run`] for certain features, as one function: it is called once for many events.
+    #[inline(never)]
     fn run_as<F: Features>(&mut self, until: Time, budget: u64) -> bool {
         self.events = 0;
         while let Some(time) = self.context.out.calendar.next_time() {
@@ -187,7 +188,7 @@ impl<B: Observer> Partition<B> {
         false
     }
 
-    #[inline]
+    #[inline(always)]
     fn note<F: Features>(&mut self, event: Event, time: u64) {
         let port = event.port();
         match event.kind() {
@@ -198,7 +199,7 @@ impl<B: Observer> Partition<B> {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn arrive<F: Features>(&mut self, port: u32, packet: u32) {
         let Owner::Switch(s) = self.owners[port as usize] else {
             unreachable!("the arrival of a packet at a host is scheduled when it is sent");
@@ -212,7 +213,7 @@ impl<B: Observer> Partition<B> {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn wake<F: Features>(&mut self, port: u32, time: u64) {
         if !self.context.ports.senders[port as usize].is_woken(Time(time)) {
             return;
@@ -242,7 +243,7 @@ impl<B: Observer> Partition<B> {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn deliver<F: Features>(&mut self, port: u32, index: u32, time: u64) {
         let copy_for = if F::OPTIONAL { self.address_copy(port, index) } else { None };
         if F::OPTIONAL
@@ -313,7 +314,7 @@ impl<B: Observer> Partition<B> {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn settle<F: Features>(&mut self) {
         if F::OPTIONAL && !self.controls.is_empty() {
             self.send_flow_control();
