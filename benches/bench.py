@@ -91,8 +91,16 @@ class Bench:
         self.binary = binary
         self.valgrind = shutil.which("valgrind")
 
-    def run(self, case: Case, load: float | None, duration: str, prefix: Sequence[str] = ()) -> Run:
-        command = [*prefix, str(self.binary), str(ROOT / case.file)]
+    def run(
+        self,
+        case: Case,
+        load: float | None,
+        duration: str,
+        prefix: Sequence[str] = (),
+        keys: Sequence[str] = (),
+    ) -> Run:
+        """Runs a case; `prefix` is a program that runs ours, `keys` are more keys of the experiment."""
+        command = [*prefix, str(self.binary), str(ROOT / case.file), *keys]
         if duration:
             command.append(f"run.duration={duration}")
         if load is not None:
@@ -128,14 +136,22 @@ class Bench:
         if self.valgrind is None:
             return None
         durations = case.durations or tuple(self.duration_of(case, load, hops) for hops in case.counted_hops)
-        (less, few), (more, many) = (self._counted(case, load, duration) for duration in durations)
+        # By default there are 100 samples of congestion trees in a run of any duration, so that a short one has more of them
+        # for each packet-hop, and many in its warm-up: their instructions would be subtracted. As often as in a timed run:
+        keys = []
+        if case.durations is None:
+            timed = float(self.duration_of(case, load, TIMED_HOPS).removesuffix(" ns"))
+            keys = [f"measure.congestion_interval={timed * 10:.0f} ps"]
+        (less, few), (more, many) = (self._counted(case, load, duration, keys) for duration in durations)
         return round((more - less) / (many - few), 1)
 
-    def _counted(self, case: Case, load: float | None, duration: str) -> tuple[int, int]:
+    def _counted(
+        self, case: Case, load: float | None, duration: str, keys: Sequence[str]
+    ) -> tuple[int, int]:
         with tempfile.TemporaryDirectory() as folder:
             out = Path(folder) / "callgrind.out"
             tool = ["valgrind", "--quiet", "--tool=callgrind", f"--callgrind-out-file={out}"]
-            hops = self.run(case, load, duration, tool).hops
+            hops = self.run(case, load, duration, tool, keys).hops
             found = re.search(r"^(?:summary|totals): (\d+)", out.read_text(), re.MULTILINE)
         if found is None:
             sys.exit("bench: callgrind wrote no total")

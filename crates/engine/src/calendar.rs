@@ -20,7 +20,7 @@ pub(crate) use event::{Event, Kind};
 const BUCKETS: usize = 4096;
 /// Cells of a chunk. The last one, whose place is a multiple of this, links to another chunk; the others hold an event
 /// each.
-const CHUNK: usize = 8;
+const CHUNK: usize = 16;
 /// Events of a full chunk.
 const FULL: usize = CHUNK - 1;
 /// End of an empty bucket: a link that belongs to no chunk.
@@ -28,14 +28,16 @@ const EMPTY: u32 = 0;
 /// Events between two checks of the width of a bucket.
 const TUNE_EVERY: u64 = 1 << 14;
 
-/// Behind the last event of a chunk: never due. In links, `packet` is the end of the next chunk's events.
-const SENTINEL: Event = Event { time: u64::MAX, tag: 0, packet: EMPTY };
+/// Behind the last event of a chunk: never due. In links, the packet is the end of the next chunk's events.
+const SENTINEL: Event = Event::sentinel(EMPTY);
 
 pub(crate) struct Calendar {
     /// For each bucket the position behind the event last put into it; [`EMPTY`] if there is none.
     ends: [u32; BUCKETS],
     /// A bit for each bucket that holds events.
     occupied: [u64; BUCKETS / 64],
+    /// A bit for each bucket of which some chunk is not in order of time.
+    disordered: [u64; BUCKETS / 64],
     /// Chunks of all buckets. They are used again, the last freed first: so few are in use that they stay in the
     /// cache, which a vector for each bucket would not. Of a bucket all but the first chunk are full.
     cells: Table<Event>,
@@ -72,6 +74,7 @@ impl Calendar {
         Self {
             ends: [EMPTY; BUCKETS],
             occupied: [0; BUCKETS / 64],
+            disordered: [0; BUCKETS / 64],
             cells: Table::new(vec![SENTINEL]),
             free: EMPTY,
             shift: step.0.max(1).ilog2().clamp(9, 20),
@@ -90,7 +93,7 @@ impl Calendar {
         self.next_time().is_none()
     }
 
-    #[inline]
+    #[inline(always)]
     pub(crate) fn push(&mut self, event: Event) {
         debug_assert!(event.time < u64::MAX);
         let bucket = event.time >> self.shift;
@@ -102,12 +105,16 @@ impl Calendar {
     }
 
     /// Into a bucket that has its place in the calendar.
-    #[inline]
+    #[inline(always)]
     fn push_near(&mut self, event: Event, bucket: u64) {
         let slot = bucket as usize % BUCKETS;
         let mut end = self.ends[slot];
         if end.is_multiple_of(CHUNK as u32) {
             end = self.open_chunk(slot, end);
+        }
+        // Signed, so that the link before the first event of a chunk, whose time is that of the sentinel, is the lowest of all.
+        if event.time.cast_signed() < self.cells[end as usize - 1].time.cast_signed() {
+            self.disordered[slot / 64] |= 1 << (slot % 64);
         }
         self.cells[end as usize] = event;
         self.ends[slot] = end + 1;
@@ -128,9 +135,9 @@ impl Calendar {
             (0..CHUNK).for_each(|_| self.cells.push(SENTINEL));
             link = self.cells.len() as u32 - 1;
         } else {
-            self.free = self.cells[link as usize].packet;
+            self.free = self.cells[link as usize].packet();
         }
-        self.cells[link as usize].packet = end;
+        self.cells[link as usize] = Event::sentinel(end);
         link - FULL as u32
     }
 
@@ -160,7 +167,7 @@ impl Calendar {
         }
         // Behind the sentinel the bucket may go on.
         let link = after.next_multiple_of(CHUNK);
-        if self.cells[after].time == u64::MAX && self.cells[link].packet != EMPTY {
+        if self.cells[after].time == u64::MAX && self.cells[link].packet() != EMPTY {
             return false;
         }
         for place in self.position..after {
@@ -202,7 +209,8 @@ impl Calendar {
         if link == EMPTY as usize {
             return link;
         }
-        let end = std::mem::replace(&mut self.cells[link].packet, self.free) as usize;
+        let end = self.cells[link].packet() as usize;
+        self.cells[link] = Event::sentinel(self.free);
         self.free = link as u32;
         if end == EMPTY as usize { end } else { end - FULL }
     }
@@ -275,40 +283,43 @@ impl Calendar {
     #[inline]
     fn enter(&mut self) {
         let slot = self.at as usize % BUCKETS;
-        self.occupied[slot / 64] &= !(1 << (slot % 64));
+        let (word, bit) = (slot / 64, 1 << (slot % 64));
+        self.occupied[word] &= !bit;
+        let mut is_ordered = self.disordered[word] & bit == 0;
+        self.disordered[word] &= !bit;
         let end = std::mem::replace(&mut self.ends[slot], EMPTY) as usize;
         self.cells[end].time = u64::MAX;
         self.position = first_of(end);
-        self.statistics.events += (end - self.position) as u64;
-        let (mut place, mut latest) = (self.position, 0);
-        loop {
-            // Signed, so that the sentinel is the lowest of all: one comparison for an end and for disorder.
-            let time = self.cells[place].time.cast_signed();
-            if time >= latest {
-                latest = time;
-                place += 1;
-                continue;
-            }
-            if time != u64::MAX.cast_signed() {
-                if self.cells[end.next_multiple_of(CHUNK)].packet == EMPTY {
-                    return self.sort_chunk(place, end);
-                }
-                return self.sort();
-            }
-            let next = self.cells[place.next_multiple_of(CHUNK)].packet as usize;
-            if next == EMPTY as usize {
-                return;
-            }
-            place = next - FULL;
-            self.statistics.events += FULL as u64;
+        let (mut latest, mut events) = (end - 1, end - self.position);
+        let newest = end.next_multiple_of(CHUNK);
+        let mut older = self.cells[newest].packet() as usize;
+        while older != EMPTY as usize {
+            events += FULL;
+            is_ordered &= self.cells[latest].time <= self.cells[older - FULL].time;
+            latest = older - 1;
+            older = self.cells[older].packet() as usize;
+        }
+        self.statistics.events += events as u64;
+        if !is_ordered {
+            self.put_in_order(end);
         }
     }
 
-    /// Sorts the present bucket, which is one chunk that ends at `end` and is in order up to `from`.
-    #[inline]
-    fn sort_chunk(&mut self, from: usize, end: usize) {
+    /// Sorts the present bucket, whose newest chunk ends at `end`.
+    #[inline(never)]
+    fn put_in_order(&mut self, end: usize) {
         self.statistics.sorted += 1;
-        for place in from..end {
+        if self.cells[end.next_multiple_of(CHUNK)].packet() == EMPTY {
+            self.sort_chunk(end)
+        } else {
+            self.sort()
+        }
+    }
+
+    /// Sorts the present bucket, which is one chunk that ends at `end`.
+    #[inline]
+    fn sort_chunk(&mut self, end: usize) {
+        for place in self.position + 1..end {
             let event = self.cells[place];
             let mut to = place;
             while to > self.position && self.cells[to - 1].time > event.time {
@@ -323,7 +334,6 @@ impl Calendar {
     #[cold]
     #[inline(never)]
     fn sort(&mut self) {
-        self.statistics.sorted += 1;
         let mut events = std::mem::take(&mut self.scratch);
         self.empty(self.position, &mut events);
         events.sort_unstable_by_key(|event| event.time);

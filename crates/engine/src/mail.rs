@@ -31,7 +31,7 @@ pub(crate) struct PartitionOutbox {
 }
 
 impl Outbox for PartitionOutbox {
-    #[inline]
+    #[inline(always)]
     fn arrive(&mut self, at: Time, port: u32, packet: u32) {
         self.calendar.push(Event::new(at.0, Kind::Arrive, port, packet));
     }

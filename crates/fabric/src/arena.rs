@@ -173,6 +173,7 @@ impl std::ops::IndexMut<u32> for Arena {
 
 impl Slot {
     /// A packet that its host is about to send.
+    #[inline(always)]
     pub fn new(packet: Packet, blocks: u32) -> Self {
         Self {
             packet,

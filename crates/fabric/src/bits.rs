@@ -1,3 +1,5 @@
+use crate::Features;
+
 /// A set of small numbers: one word while they are below 64, as the ports of most switches are.
 #[derive(Clone, Debug)]
 pub(crate) struct Bits {
@@ -36,10 +38,10 @@ impl Bits {
         }
     }
 
-    /// [`Bits::set`]; with `ANY` false, for a set that fits in a word, without a check.
+    /// [`Bits::set`]; without [`Features::OPTIONAL`], for a set that fits in a word, without a check.
     #[inline(always)]
-    pub(crate) fn set_as<const ANY: bool>(&mut self, bit: usize) {
-        if ANY {
+    pub(crate) fn set_as<F: Features>(&mut self, bit: usize) {
+        if F::OPTIONAL {
             return self.set(bit);
         }
         debug_assert!(self.wide.is_none());
@@ -48,8 +50,8 @@ impl Bits {
 
     /// [`Bits::clear`] likewise.
     #[inline(always)]
-    pub(crate) fn clear_as<const ANY: bool>(&mut self, bit: usize) {
-        if ANY {
+    pub(crate) fn clear_as<F: Features>(&mut self, bit: usize) {
+        if F::OPTIONAL {
             return self.clear(bit);
         }
         debug_assert!(self.wide.is_none());
@@ -58,8 +60,8 @@ impl Bits {
 
     /// [`Bits::first_after`] likewise.
     #[inline(always)]
-    pub(crate) fn first_after_as<const ANY: bool>(&self, last: usize) -> Option<usize> {
-        if ANY {
+    pub(crate) fn first_after_as<F: Features>(&self, last: usize) -> Option<usize> {
+        if F::OPTIONAL {
             return self.first_after(last);
         }
         let (after, before) = self.split_after(last);

@@ -149,6 +149,7 @@ impl RampPool {
         std::iter::successors(node(first), move |n| node(n.next))
     }
 
+    #[inline(always)]
     fn allocate(&mut self, ramp: Ramp) -> u32 {
         let node = Node { end: ramp.base + ramp.byte_time.duration(ramp.bytes), ramp, taken: 0, next: NONE };
         if self.free == NONE {
@@ -162,7 +163,7 @@ impl RampPool {
     }
 
     /// Adds a ramp to a lane, in order of base time.
-    #[inline]
+    #[inline(always)]
     pub fn push(&mut self, lane: &mut LaneCredits, ramp: Ramp) {
         let new = self.allocate(ramp);
         if lane.head == NONE {
@@ -299,7 +300,7 @@ impl RampPool {
     }
 
     /// The blocks of a packet are announced: [`RampPool::push`] with a check, in debug builds, that none is lost.
-    #[inline]
+    #[inline(always)]
     pub fn give_back(&mut self, lane: &mut LaneCredits, ramp: Ramp) {
         self.push(lane, ramp);
         #[cfg(debug_assertions)]

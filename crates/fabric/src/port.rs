@@ -16,7 +16,7 @@ use fabricsim_units::{Time, Vl};
 
 use crate::flow_control::FlowControl;
 use crate::link_layer::RetryState;
-use crate::{LaneCredits, Outbox, Ramp, RampPool, SinkState, Table};
+use crate::{Features, LaneCredits, NONE, Outbox, Ramp, RampPool, SinkState, Table};
 
 /// The ports of a partition.
 #[derive(Clone, Debug)]
@@ -45,6 +45,16 @@ pub struct Ports {
 }
 
 impl Ports {
+    /// True if lanes are chosen in turn, and links have no overhead, no errors, no flow-control packets, and no host with admission control:
+    /// see [`PlainFeatures`](crate::PlainFeatures).
+    pub fn are_plain(&self) -> bool {
+        let is_plain = |sender: &Sender| {
+            let is_gated = matches!(sender.far_end, FarEnd::GatedHost(_));
+            sender.overhead == 0 && !sender.is_paced() && sender.retry == NONE && !is_gated
+        };
+        self.selection == Selection::RoundRobin && self.flow.is_none() && self.senders.iter().all(is_plain)
+    }
+
     /// True if there is space for `blocks` on a lane now.
     pub fn has_space(&mut self, port: u32, lane: Vl, blocks: u32, now: Time) -> bool {
         let lane = &mut self.lanes[port as usize * self.lane_count + lane.index()];
@@ -60,6 +70,11 @@ impl Ports {
         self.ramps.free_at(&self.lanes[port as usize * self.lane_count + lane.index()], now)
     }
 
+    /// Blocks of the buffer behind a lane.
+    pub fn capacity(&self, port: u32, lane: Vl) -> u32 {
+        self.lanes[port as usize * self.lane_count + lane.index()].capacity
+    }
+
     /// Clears the blocks that packets of a port wait for: the port is about to be checked.
     #[inline]
     pub fn forget_awaited(&mut self, port: u32) {
@@ -73,12 +88,14 @@ impl Ports {
 
     /// Adds credits of a sending port. Returns the time at which the port should be checked, if it waits for them.
     #[inline(always)]
-    pub fn credit(&mut self, port: u32, lane: Vl, ramp: Ramp, now: Time) -> Option<Time> {
+    pub fn credit<F: Features>(&mut self, port: u32, lane: Vl, ramp: Ramp, now: Time) -> Option<Time> {
         if self.ramps.is_full() {
             self.ramps.tidy(self.lanes.iter_mut().chain(self.whole.iter_mut()), now);
         }
         let index = port as usize * self.lane_count + lane.index();
-        if let Some(whole) = self.whole.get_mut(port as usize) {
+        if F::MAY_ADAPT
+            && let Some(whole) = self.whole.get_mut(port as usize)
+        {
             self.ramps.give_back(whole, ramp);
         }
         let lane = &mut self.lanes[index];

@@ -20,7 +20,7 @@ use crate::bits::Bits;
 use crate::congestion::Detector;
 use crate::queue::Queue;
 use crate::separable::Separable;
-use crate::{Outbox, PartitionContext, Rules, Table};
+use crate::{Features, Outbox, PartitionContext, Rules, Table};
 
 mod admit;
 mod aging;
@@ -210,9 +210,11 @@ impl Switch {
 
     /// The sender of `port` must be checked again. True if the switch has to settle, and had not until now.
     #[inline]
-    pub fn woken<const OPTIONAL_FEATURES: bool>(&mut self, port: u32) -> bool {
-        let settled = if OPTIONAL_FEATURES {
+    pub fn woken<F: Features>(&mut self, port: u32) -> bool {
+        let settled = if F::OPTIONAL {
             self.is_settled()
+        } else if !F::MAY_ADAPT {
+            self.dirty.is_empty()
         } else {
             self.dirty.is_empty() && self.undecided.is_empty()
         };
@@ -227,6 +229,16 @@ impl Switch {
         self.has_optional_features
     }
 
+    /// True if packets wait in virtual output queues that are served in turn, and no feature adds work: see [`PlainFeatures`](crate::PlainFeatures).
+    pub fn is_plain(&self) -> bool {
+        self.in_turn
+            && self.cut_through
+            && self.layout.queueing == Queueing::Voq
+            && self.detector.is_none()
+            && !self.has_arrival_features
+            && !self.has_optional_features
+    }
+
     /// True if there is nothing to do at the end of this time step so far.
     #[inline]
     fn is_settled(&self) -> bool {
@@ -236,50 +248,45 @@ impl Switch {
     /// Arbitrates at every output that has to choose. Called once at the end of a time step in which [`Switch::arrive`]
     /// or [`Switch::woken`] returned true.
     #[inline(always)]
-    pub fn settle<const OPTIONAL_FEATURES: bool, R: RoutingFunction, B: Observer, O: Outbox>(
+    pub fn settle<F: Features, R: RoutingFunction, B: Observer, O: Outbox>(
         &mut self,
         context: &mut PartitionContext<R, B, O>,
     ) {
-        if OPTIONAL_FEATURES && self.failures.is_some() {
+        if F::OPTIONAL && self.failures.is_some() {
             return self.settle_with_failures(context);
         }
-        self.settle_once::<OPTIONAL_FEATURES, R, B, O>(context);
+        self.settle_once::<F, R, B, O>(context);
     }
 
     #[inline(always)]
-    fn settle_once<const OPTIONAL_FEATURES: bool, R: RoutingFunction, B: Observer, O: Outbox>(
+    fn settle_once<F: Features, R: RoutingFunction, B: Observer, O: Outbox>(
         &mut self,
         context: &mut PartitionContext<R, B, O>,
     ) {
-        if !self.undecided.is_empty() {
-            self.decide(context);
+        if F::MAY_ADAPT && !self.undecided.is_empty() {
+            self.decide::<F, R, B, O>(context);
         }
-        if OPTIONAL_FEATURES && self.rounds.is_some() {
+        if F::OPTIONAL && self.rounds.is_some() {
             return self.settle_in_rounds(context);
         }
-        if OPTIONAL_FEATURES {
+        if F::OPTIONAL {
             self.settle_moves(context);
         }
         while !self.dirty.is_empty() {
             if self.has_arbitration_features {
-                self.settle_next_with_features::<OPTIONAL_FEATURES, R, B, O>(context);
+                self.settle_next_with_features::<F, R, B, O>(context);
                 continue;
             }
-            let next = self.dirty.first_after_as::<OPTIONAL_FEATURES>(self.last_output);
+            let next = self.dirty.first_after_as::<F>(self.last_output);
             let Some(output) = next else { return };
-            self.dirty.clear_as::<OPTIONAL_FEATURES>(output);
-            self.arbitrate::<OPTIONAL_FEATURES, false, R, B, O>(context, output);
+            self.dirty.clear_as::<F>(output);
+            self.arbitrate::<F, false, R, B, O>(context, output);
         }
     }
 
     /// The next output chooses, with [`Switch::has_arbitration_features`].
     #[inline(never)]
-    fn settle_next_with_features<
-        const OPTIONAL_FEATURES: bool,
-        R: RoutingFunction,
-        B: Observer,
-        O: Outbox,
-    >(
+    fn settle_next_with_features<F: Features, R: RoutingFunction, B: Observer, O: Outbox>(
         &mut self,
         context: &mut PartitionContext<R, B, O>,
     ) {
@@ -287,7 +294,7 @@ impl Switch {
             if self.overdue == 0 { self.dirty.first_after(self.last_output) } else { self.most_overdue() };
         if let Some(output) = next {
             self.dirty.clear(output);
-            self.arbitrate::<OPTIONAL_FEATURES, true, R, B, O>(context, output);
+            self.arbitrate::<F, true, R, B, O>(context, output);
         }
     }
 }

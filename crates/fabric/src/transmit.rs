@@ -7,7 +7,7 @@ use fabricsim_units::{ByteTime, Time, Vl};
 
 use crate::flow_control::{NO_ERRORS, refresh};
 use crate::link_layer::Failed;
-use crate::{FarEnd, NONE, Outbox, PartitionContext, Ramp};
+use crate::{AllFeatures, CommonFeatures, FarEnd, Features, NONE, Outbox, PartitionContext, Ramp, Rules};
 
 /// Sends a packet: occupies the link, uses the credits, notifies the far end. Returns the time at which its last byte has
 /// left.
@@ -20,13 +20,25 @@ pub fn send<R: RoutingFunction, B: Observer, O: Outbox>(
 ) -> Time {
     let slot = &context.arena[index];
     let size = (slot.packet.bytes, slot.blocks);
-    transmit::<true, R, B, O>(context, port, index, size, lane, false)
+    transmit::<AllFeatures, R, B, O>(context, port, index, size, lane, false)
+}
+
+/// [`send`], inlined; `size` are the packet's bytes and blocks.
+#[inline(always)]
+pub fn send_as<F: Features, R: RoutingFunction, B: Observer, O: Outbox>(
+    context: &mut PartitionContext<R, B, O>,
+    port: u32,
+    index: u32,
+    size: (u32, u32),
+    lane: Vl,
+) -> Time {
+    transmit::<F, R, B, O>(context, port, index, size, lane, false)
 }
 
 /// [`send`], inlined for the switch; `size` are the packet's bytes and blocks. If there is `more` to send, the port is
-/// checked again as soon as the link is free. `OPTIONAL_FEATURES`: the link may have errors.
+/// checked again as soon as the link is free. `F`: the link may have errors.
 #[inline(always)]
-pub(crate) fn transmit<const OPTIONAL_FEATURES: bool, R: RoutingFunction, B: Observer, O: Outbox>(
+pub(crate) fn transmit<F: Features, R: RoutingFunction, B: Observer, O: Outbox>(
     context: &mut PartitionContext<R, B, O>,
     port: u32,
     index: u32,
@@ -34,13 +46,13 @@ pub(crate) fn transmit<const OPTIONAL_FEATURES: bool, R: RoutingFunction, B: Obs
     lane: Vl,
     more: bool,
 ) -> Time {
-    if OPTIONAL_FEATURES && context.ports.senders[port as usize].retry != NONE {
+    if F::OPTIONAL && context.ports.senders[port as usize].retry != NONE {
         return transmit_with_errors(context, port, index, (bytes, blocks), lane, more);
     }
-    if OPTIONAL_FEATURES && context.ports.senders[port as usize].is_paced() {
+    if F::OPTIONAL && context.ports.senders[port as usize].is_paced() {
         return transmit_paced(context, context.now, port, index, (bytes, blocks), lane, more);
     }
-    transmit_at::<false, false, false, R, B, O>(
+    transmit_at::<F, false, false, false, R, B, O>(
         context,
         context.now,
         port,
@@ -81,17 +93,23 @@ fn transmit_with_errors<R: RoutingFunction, B: Observer, O: Outbox>(
             delay
         }
         Failed::Lost if is_paced => {
-            return transmit_at::<true, true, true, R, B, O>(context, begin, port, index, size, lane, more);
+            return transmit_at::<AllFeatures, true, true, true, R, B, O>(
+                context, begin, port, index, size, lane, more,
+            );
         }
         Failed::Lost => {
-            return transmit_at::<false, true, true, R, B, O>(context, begin, port, index, size, lane, more);
+            return transmit_at::<AllFeatures, false, true, true, R, B, O>(
+                context, begin, port, index, size, lane, more,
+            );
         }
     };
     let start = begin + delay;
     if is_paced {
-        return transmit_at::<true, false, true, R, B, O>(context, start, port, index, size, lane, more);
+        return transmit_at::<AllFeatures, true, false, true, R, B, O>(
+            context, start, port, index, size, lane, more,
+        );
     }
-    transmit_at::<false, false, true, R, B, O>(context, start, port, index, size, lane, more)
+    transmit_at::<AllFeatures, false, false, true, R, B, O>(context, start, port, index, size, lane, more)
 }
 
 /// [`transmit_at`] where the switch sends the units of a packet at longer intervals than the link needs.
@@ -106,13 +124,14 @@ fn transmit_paced<R: RoutingFunction, B: Observer, O: Outbox>(
     lane: Vl,
     more: bool,
 ) -> Time {
-    transmit_at::<true, false, false, R, B, O>(context, now, port, index, size, lane, more)
+    transmit_at::<AllFeatures, true, false, false, R, B, O>(context, now, port, index, size, lane, more)
 }
 
 /// Occupies the link from now on, and sends the packet at `now`. `PACED`: the switch sends its units at longer intervals than
 /// the link needs. `LOST`: a bit error damages it, and it is lost at the far end. `SPECIAL`: the port may send flow-control packets.
 #[inline(always)]
 fn transmit_at<
+    F: Features,
     const PACED: bool,
     const LOST: bool,
     const SPECIAL: bool,
@@ -138,7 +157,7 @@ fn transmit_at<
     let end = now + duration;
     sender.busy_until = if PACED {
         now + sender.held(bytes, context.ports.ramps.unit())
-    } else if sender.overhead == 0 {
+    } else if F::PLAIN || sender.overhead == 0 {
         end
     } else {
         now + sender.byte_time.duration(bytes + sender.overhead)
@@ -162,11 +181,14 @@ fn transmit_at<
         lose_at_far_end(context, now + duration, port, index, (bytes, blocks), lane);
         return end;
     }
-    let late = if context.rules.switching == Switching::StoreAndForward { duration } else { Time::ZERO };
+    let is_late = !F::PLAIN && context.rules.switching == Switching::StoreAndForward;
+    let late = if is_late { duration } else { Time::ZERO };
     if let FarEnd::Switch(peer) = sender.far_end {
         slot.port = peer;
         context.out.arrive(now + sender.far_end_delay + late, peer, index);
-        context.ports.use_whole(port, blocks, context.now);
+        if F::MAY_ADAPT {
+            context.ports.use_whole(port, blocks, context.now);
+        }
         return end;
     }
     if SPECIAL && context.ports.flow.is_some() && sender.far_end.sink().is_some() {
@@ -179,7 +201,7 @@ fn transmit_at<
             // A sink that accepts every byte as it comes has no state: its credits follow from the sending alone.
             slot.port = peer;
             let base = now + sender.sink_credit_delay;
-            let ramp = leaving(context.rules.credit_return, base, sender.byte_time, bytes, blocks);
+            let ramp = leaving_as::<F>(&context.rules, base, sender.byte_time, bytes, blocks);
             context.ports.ramps.give_back(credits, ramp);
             context.out.deliver(now + sender.latency + duration, peer, index);
         }
@@ -242,7 +264,7 @@ fn lose_at_far_end<R, B, O: Outbox>(
         context.ports.ramps.give_back(credits, ramp);
     } else {
         context.ports.use_whole(port, blocks, context.now);
-        if let Some(at) = context.ports.credit(port, lane, ramp, context.now) {
+        if let Some(at) = context.ports.credit::<CommonFeatures>(port, lane, ramp, context.now) {
             context.ports.ensure_wake(port, at, &mut context.out);
         }
     }
@@ -275,27 +297,34 @@ pub fn leaving(how: CreditReturn, base: Time, byte_time: ByteTime, bytes: u32, b
     }
 }
 
+/// [`leaving`] by the rules of the experiment.
+#[inline(always)]
+fn leaving_as<F: Features>(rules: &Rules, base: Time, byte_time: ByteTime, bytes: u32, blocks: u32) -> Ramp {
+    let how = if F::PLAIN { CreditReturn::Block } else { rules.credit_return };
+    leaving(how, base, byte_time, bytes, blocks)
+}
+
 /// Returns the buffer space of a packet that starts to leave receiving port `port` now, at `byte_time` a byte, later by
 /// `late` than it could be.
-/// `OPTIONAL_FEATURES`: flow-control packets may do that.
+/// `F`: flow-control packets may do that.
 #[inline(always)]
-pub fn return_space<const OPTIONAL_FEATURES: bool, R: RoutingFunction, B: Observer, O: Outbox>(
+pub fn return_space<F: Features, R: RoutingFunction, B: Observer, O: Outbox>(
     context: &mut PartitionContext<R, B, O>,
     port: u32,
     lane: Vl,
     (byte_time, late): (ByteTime, Time),
     size: (u32, u32),
 ) {
-    if OPTIONAL_FEATURES && context.ports.flow.is_some() {
+    if F::OPTIONAL && context.ports.flow.is_some() {
         let ramp = leaving(context.rules.credit_return, context.now + late, byte_time, size.0, size.1);
         return release_by_packets(context, port, lane, ramp);
     }
     let receiver = &context.ports.receivers[port as usize];
     let base = context.now + receiver.credit_latency + late;
-    let ramp = leaving(context.rules.credit_return, base, byte_time, size.0, size.1);
+    let ramp = leaving_as::<F>(&context.rules, base, byte_time, size.0, size.1);
     match receiver.upstream {
         Some(sender) => {
-            if let Some(at) = context.ports.credit(sender, lane, ramp, context.now) {
+            if let Some(at) = context.ports.credit::<F>(sender, lane, ramp, context.now) {
                 context.ports.ensure_wake(sender, at, &mut context.out);
             }
         }

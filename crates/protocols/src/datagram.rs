@@ -64,6 +64,12 @@ impl Datagram {
         self.open.is_empty()
     }
 
+    /// True if nothing is open, and messages are opened one after the other: then one that is a single packet need not be opened.
+    #[inline]
+    pub fn passes_messages(&self) -> bool {
+        self.open.is_empty() && self.limit == 1
+    }
+
     /// Opens a message; only while [`Datagram::has_room`], a response while [`Datagram::has_room_for_response`].
     #[inline]
     pub fn open(&mut self, message: Outgoing) {

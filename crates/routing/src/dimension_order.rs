@@ -161,20 +161,18 @@ impl DimensionOrder {
         (differing != 0).then(|| &self.axis_of_bit[differing.trailing_zeros() as usize % 64])
     }
 
-    /// The hop by the table of routes to coordinates.
-    #[inline]
-    fn hop_by_coordinate(&self, at: At, to: HostId) -> Hop {
+    /// The hop by the table of routes to coordinates; `None` if there is no table, or ties are broken at random.
+    #[inline(always)]
+    pub(crate) fn hop_by_coordinates(&self, at: At, to: HostId) -> Option<Hop> {
         let (here, target) = (self.places[at.switch.index()], &self.targets[to.index()]);
         let differing = here ^ target.place;
         if differing == 0 {
-            return Hop { port: target.port, lanes: self.by_host.dateline.all() };
+            return Some(Hop { port: target.port, lanes: self.by_host.dateline.all() });
         }
         let column = self.column_of_bit[differing.trailing_zeros() as usize % 64];
         let place = at.switch.index() * self.row + (column.routes + column.coordinate(target.place)) as usize;
-        match self.routes.get(place) {
-            Some(&route) => self.by_host.dateline.hop(route, at.in_port, at.lane),
-            None => self.computed_hop(at, to),
-        }
+        let route = *self.routes.get(place).filter(|_| !self.random_ties)?;
+        Some(self.by_host.dateline.hop(route, at.in_port, at.lane))
     }
 
     /// The hop where there is no table.
@@ -190,7 +188,7 @@ impl DimensionOrder {
         if self.random_ties && self.other_exit(at.switch, to).is_some() {
             return None;
         }
-        Some(self.hop_by_coordinate(at, to))
+        Some(self.hop_by_coordinates(at, to).unwrap_or_else(|| self.computed_hop(at, to)))
     }
 }
 

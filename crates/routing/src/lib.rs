@@ -140,6 +140,13 @@ pub trait RoutingFunction {
         None
     }
 
+    /// The hop, where tables by coordinates give it in a few instructions; else `None`, whatever [`RoutingFunction::only_hop`] finds. For
+    /// fabrics that are too large for a [`RouteTable`].
+    #[inline(always)]
+    fn hop_by_coordinates(&self, _at: At, _to: HostId) -> Option<Hop> {
+        None
+    }
+
     /// True if packets carry a [`RouteState`]. Then [`RoutingFunction::choose`] finds their hops.
     #[inline]
     fn keeps_state(&self) -> bool {
@@ -274,6 +281,14 @@ macro_rules! routers {
             fn only_hop(&self, at: SwitchId, in_port: PortNo, lane: Vl, to: HostId) -> Option<Hop> {
                 match self {
                     $(Self::$name(router) => RoutingFunction::only_hop(router, at, in_port, lane, to),)*
+                }
+            }
+
+            #[inline(always)]
+            fn hop_by_coordinates(&self, at: At, to: HostId) -> Option<Hop> {
+                match self {
+                    Self::DimensionOrder(router) => router.hop_by_coordinates(at, to),
+                    _ => None,
                 }
             }
 

@@ -98,7 +98,7 @@ impl Sizes {
     }
 
     /// One number of `random` at most.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn draw(&self, random: &mut Random) -> u64 {
         match self {
             Self::Fixed(size) => *size,

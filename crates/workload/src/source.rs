@@ -26,6 +26,8 @@ pub struct Source {
     /// The queue whose turn it is: 0 the open-loop streams, i + 1 the saturating stream i.
     turn: u16,
     saturating: bool,
+    /// True if there is one open-loop stream and nothing else, whose packets go where their message does.
+    is_single: bool,
     /// Time at which the next message is created, if no stream is saturating; [`Time::MAX`] when all have ended.
     next: Time,
     /// Messages that follow from others, if there are any.
@@ -38,12 +40,16 @@ impl Source {
     /// `streams` by entry.
     pub(crate) fn new(streams: Vec<MessageStream>, closed: Option<Closed>) -> Self {
         let saturating = streams.iter().any(MessageStream::is_saturating);
+        let is_single = !saturating
+            && closed.is_none()
+            && matches!(streams.as_slice(), [only] if !only.draws_per_packet());
         let mut source = Self {
             streams: streams.into(),
             from: Time::ZERO,
             to: Time::MAX,
             turn: 0,
             saturating,
+            is_single,
             next: Time::MAX,
             closed: closed.map(Box::new),
             injected: None,
@@ -99,8 +105,29 @@ impl Source {
         self.draw(index, created)
     }
 
+    /// Time at which the next message is created, [`Time::MAX`] if there is none, if the source has one open-loop stream whose packets go
+    /// where their message does, and nothing else; else `None`.
+    #[inline(always)]
+    pub fn next_of_only_stream(&self) -> Option<Time> {
+        self.is_single.then_some(self.next)
+    }
+
+    /// Takes the message of [`Source::next_of_only_stream`].
+    #[inline(always)]
+    pub fn take_of_only_stream(&mut self) -> Message {
+        let (created, stream) = (self.next, &mut self.streams[0]);
+        debug_assert!(self.is_single && created < Time::MAX);
+        let message = stream.take_open(created);
+        if created >= self.from && created < self.to {
+            stream.offered = stream.offered.saturating_add(message.bytes);
+        }
+        self.next = stream.next_open();
+        message
+    }
+
     /// Adds a message of the caller. It is created at its time, which must not lie before what has been taken.
     pub fn inject(&mut self, message: Message) {
+        self.is_single = false;
         self.injected.get_or_insert_default().push(message);
         self.schedule();
     }

@@ -127,6 +127,20 @@ impl MessageStream {
         Message { created, destination: self.destination(), bytes, stream: self.number, tag }
     }
 
+    /// [`MessageStream::take`] of a stream that is not saturating.
+    #[inline(always)]
+    pub(crate) fn take_open(&mut self, created: Time) -> Message {
+        let entry = &*self.entry;
+        let bytes = entry.sizes.draw(&mut self.sizes);
+        let tag = (entry.messages - self.left) as u32;
+        self.left -= 1;
+        entry.timing.advance(&mut self.process, bytes);
+        let time = self.process.clock.time().filter(|&time| self.left > 0 && time < entry.stop);
+        self.at = time.unwrap_or(Time::MAX);
+        let destination = entry.draw.destination(self.mark, &mut self.destinations);
+        Message { created, destination, bytes, stream: self.number, tag }
+    }
+
     /// A message at `now`, out of turn, while the stream has not ended.
     pub(crate) fn make(&mut self, now: Time) -> Option<Message> {
         let ended = self.left == 0 || now >= self.entry.stop;

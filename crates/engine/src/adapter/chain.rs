@@ -3,11 +3,12 @@
 
 mod application;
 mod arbitration;
+mod single;
 mod waits;
 
 use std::sync::Arc;
 
-use fabricsim_fabric::{Outbox, PartitionContext, Slot, VlTurns, send};
+use fabricsim_fabric::{Features, Outbox, PartitionContext, Slot, VlTurns, send};
 use fabricsim_model::{ExtensionHeaders, LossCause, NullObserver, Observer, Packet, PacketKind};
 use fabricsim_routing::{Destination, RoutingFunction};
 use fabricsim_units::{HostId, Time, Vl};
@@ -53,7 +54,7 @@ pub(crate) struct Chain {
 impl Chain {
     /// Sends a packet if the link is free and one is ready; schedules the next wake-up.
     #[inline]
-    pub(super) fn settle<E: Endpoint, R: RoutingFunction, B: Observer, O: Outbox>(
+    pub(super) fn settle<F: Features, E: Endpoint, R: RoutingFunction, B: Observer, O: Outbox>(
         &mut self,
         endpoint: &mut E,
         context: &mut PartitionContext<R, B, O>,
@@ -64,6 +65,19 @@ impl Chain {
             context.ports.ensure_wake(self.port, busy_until, &mut context.out);
             return;
         }
+        if !self.settle_single::<F, E, R, B, O>(endpoint, context) {
+            self.settle_open(endpoint, context);
+        }
+    }
+
+    /// [`Chain::settle`] on a free link: the messages are opened at the endpoint, which sends their packets.
+    #[inline(never)]
+    fn settle_open<E: Endpoint, R: RoutingFunction, B: Observer, O: Outbox>(
+        &mut self,
+        endpoint: &mut E,
+        context: &mut PartitionContext<R, B, O>,
+    ) {
+        let now = context.now;
         if !self.is_plain
             && let Some(pacing) = &mut self.pacing
         {

@@ -57,6 +57,16 @@ impl Endpoint for DatagramEndpoint {
     }
 
     #[inline(always)]
+    fn passes_single_packets(&self) -> bool {
+        self.datagram.passes_messages()
+    }
+
+    #[inline(always)]
+    fn fits_in_packet(&self, message: &Message) -> bool {
+        message.bytes <= u64::from(self.mtus.to(message.destination))
+    }
+
+    #[inline(always)]
     fn open(&mut self, message: Message, is_response: bool, _now: Time) {
         let Message { created, destination, bytes, stream, tag } = message;
         self.datagram.open(Outgoing {

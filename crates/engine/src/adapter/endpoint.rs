@@ -55,6 +55,18 @@ pub(crate) trait Endpoint {
     /// True if another message may be opened: a response, or one that is none.
     fn has_room(&self, is_response: bool) -> bool;
 
+    /// True if a message of one packet may be sent now without being opened: nothing is open, and the protocol adds nothing to it.
+    #[inline(always)]
+    fn passes_single_packets(&self) -> bool {
+        false
+    }
+
+    /// True if a message is one packet.
+    #[inline(always)]
+    fn fits_in_packet(&self, _message: &Message) -> bool {
+        false
+    }
+
     /// Opens a message; only while there is room.
     fn open(&mut self, message: Message, is_response: bool, now: Time);
 

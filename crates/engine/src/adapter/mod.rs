@@ -18,7 +18,7 @@ mod verbs;
 
 use std::sync::Arc;
 
-use fabricsim_fabric::{Outbox, PartitionContext, VlTables, VlTurns};
+use fabricsim_fabric::{AllFeatures, Features, Outbox, PartitionContext, VlTables, VlTurns};
 use fabricsim_model::{ExtensionHeaders, LossCause, Observer, Packet};
 use fabricsim_routing::RoutingFunction;
 use fabricsim_units::{HostId, Time};
@@ -82,12 +82,12 @@ pub(crate) struct Adapter {
 impl Adapter {
     /// Sends a packet if the link is free and one is ready; schedules the next wake-up.
     #[inline(always)]
-    pub(crate) fn settle<R: RoutingFunction, B: Observer, O: Outbox>(
+    pub(crate) fn settle<F: Features, R: RoutingFunction, B: Observer, O: Outbox>(
         &mut self,
         context: &mut PartitionContext<R, B, O>,
     ) {
         match &mut self.protocol {
-            Protocol::Datagram(endpoint) => self.chain.settle(endpoint, context),
+            Protocol::Datagram(endpoint) => self.chain.settle::<F, _, _, _, _>(endpoint, context),
             Protocol::Ordering(_) => self.settle_ordering(context),
             Protocol::QueuePairs(_) => self.settle_queue_pairs(context),
             Protocol::Verbs(_) => self.settle_verbs(context),
@@ -100,7 +100,7 @@ impl Adapter {
         context: &mut PartitionContext<R, B, O>,
     ) {
         if let Protocol::Ordering(endpoint) = &mut self.protocol {
-            self.chain.settle(&mut **endpoint, context);
+            self.chain.settle::<AllFeatures, _, _, _, _>(&mut **endpoint, context);
         }
     }
 
@@ -110,7 +110,7 @@ impl Adapter {
         context: &mut PartitionContext<R, B, O>,
     ) {
         if let Protocol::QueuePairs(endpoint) = &mut self.protocol {
-            self.chain.settle(&mut **endpoint, context);
+            self.chain.settle::<AllFeatures, _, _, _, _>(&mut **endpoint, context);
         }
     }
 

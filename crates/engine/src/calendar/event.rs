@@ -2,8 +2,8 @@
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Event {
     pub(crate) time: u64,
-    pub(super) tag: u32,
-    pub(crate) packet: u32,
+    /// Packet, kind and port in one word, so that an event is two words wherever it is copied.
+    tag: u64,
 }
 
 /// Kind of an event.
@@ -25,17 +25,23 @@ const PORT_BITS: u32 = 30;
 impl Event {
     pub(crate) fn new(time: u64, kind: Kind, port: u32, packet: u32) -> Self {
         debug_assert!(port < 1 << PORT_BITS);
-        Self { time, tag: (kind as u32) << PORT_BITS | port, packet }
+        Self { time, tag: u64::from(packet) << 32 | u64::from((kind as u32) << PORT_BITS | port) }
+    }
+
+    /// Never due, with a number instead of a packet.
+    pub(super) const fn sentinel(number: u32) -> Self {
+        Self { time: u64::MAX, tag: (number as u64) << 32 }
     }
 
     /// Comparisons in this order, of which the first two settle most: a table of jumps would cost more.
     #[inline(always)]
     pub(crate) fn kind(self) -> Kind {
-        if self.tag < 1 << PORT_BITS {
+        let tag = self.tag as u32;
+        if tag < 1 << PORT_BITS {
             Kind::Arrive
-        } else if self.tag < 2 << PORT_BITS {
+        } else if tag < 2 << PORT_BITS {
             Kind::Wake
-        } else if self.tag < 3 << PORT_BITS {
+        } else if tag < 3 << PORT_BITS {
             Kind::Deliver
         } else {
             Kind::Look
@@ -44,6 +50,11 @@ impl Event {
 
     #[inline]
     pub(crate) fn port(self) -> u32 {
-        self.tag & ((1 << PORT_BITS) - 1)
+        self.tag as u32 & ((1 << PORT_BITS) - 1)
+    }
+
+    #[inline]
+    pub(crate) fn packet(self) -> u32 {
+        (self.tag >> 32) as u32
     }
 }

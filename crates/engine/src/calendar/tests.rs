@@ -25,7 +25,7 @@ fn comes_out_in_order() {
                 if left > 0 {
                     left -= 1;
                     let later = time + 1 + random.below(spread);
-                    calendar.push(Event::new(later, Kind::Arrive, event.packet, event.packet));
+                    calendar.push(Event::new(later, Kind::Arrive, event.packet(), event.packet()));
                     model.push(Reverse(later));
                     pending += 1;
                 }

@@ -47,6 +47,7 @@ impl Calendar {
             self.empty(first_of(end), &mut events);
         }
         self.occupied.fill(0);
+        self.disordered.fill(0);
         events
     }
 

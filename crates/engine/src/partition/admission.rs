@@ -1,6 +1,6 @@
 //! Admission control: packets that hosts do not accept yet occupy buffer space.
 
-use fabricsim_fabric::return_space;
+use fabricsim_fabric::{AllFeatures, return_space};
 use fabricsim_model::Observer;
 use fabricsim_units::{ByteTime, Time, Vl};
 
@@ -29,7 +29,13 @@ impl<B: Observer> Partition<B> {
     fn release_buffer(&mut self, port: u32, index: u32) {
         let slot = &self.context.arena[index];
         let (lane, size) = (slot.lane, (slot.packet.bytes, slot.blocks));
-        return_space::<true, _, _, _>(&mut self.context, port, lane, (ByteTime::default(), Time::ZERO), size);
+        return_space::<AllFeatures, _, _, _>(
+            &mut self.context,
+            port,
+            lane,
+            (ByteTime::default(), Time::ZERO),
+            size,
+        );
     }
 
     /// Admits packets that wait at hosts that have just settled, as far as there is room by now. True if there

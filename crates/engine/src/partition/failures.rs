@@ -1,6 +1,6 @@
 //! Links and switches of a partition that fail and come back, and the packets that are lost.
 
-use fabricsim_fabric::{FarEnd, Outbox, return_space};
+use fabricsim_fabric::{AllFeatures, FarEnd, Outbox, return_space};
 use fabricsim_model::{LossCause, Observer};
 use fabricsim_units::{ByteTime, HostId, Time};
 
@@ -61,16 +61,16 @@ impl<B: Observer> Partition<B> {
         let lost = self.context.out.calendar.take_if(now, |event| {
             let head_at = |time: Time| match event.kind() {
                 Kind::Arrive => Some(time.saturating_sub(flight.delay)),
-                Kind::Deliver if flight.is_slow => Some(arena[event.packet].arrived),
+                Kind::Deliver if flight.is_slow => Some(arena[event.packet()].arrived),
                 Kind::Deliver => {
-                    Some(time.saturating_sub(flight.byte_time.duration(arena[event.packet].packet.bytes)))
+                    Some(time.saturating_sub(flight.byte_time.duration(arena[event.packet()].packet.bytes)))
                 }
                 Kind::Wake | Kind::Look => None,
             };
             event.port() == port && head_at(Time(event.time)).is_some_and(|at| at >= now)
         });
         for event in lost {
-            self.lose_in_flight(port, event.packet, LossCause::LinkFailed, now);
+            self.lose_in_flight(port, event.packet(), LossCause::LinkFailed, now);
         }
     }
 
@@ -89,7 +89,7 @@ impl<B: Observer> Partition<B> {
             .calendar
             .take_if(now, |event| event.kind() == Kind::Arrive && is_inside(event.port()));
         for event in arrived {
-            self.lose_in_flight(event.port(), event.packet, LossCause::SwitchFailed, now);
+            self.lose_in_flight(event.port(), event.packet(), LossCause::SwitchFailed, now);
         }
     }
 
@@ -103,7 +103,7 @@ impl<B: Observer> Partition<B> {
         if returns_space {
             let slot = &self.context.arena[packet];
             let (lane, size) = (slot.lane, (slot.packet.bytes, slot.blocks));
-            return_space::<true, _, _, _>(
+            return_space::<AllFeatures, _, _, _>(
                 &mut self.context,
                 port,
                 lane,

@@ -1,6 +1,6 @@
 //! What comes from other partitions.
 
-use fabricsim_fabric::Outbox;
+use fabricsim_fabric::{CommonFeatures, Outbox};
 use fabricsim_model::Observer;
 use fabricsim_units::Time;
 
@@ -22,7 +22,7 @@ impl<B: Observer> Partition<B> {
                 self.context.out.arrive(at, port, packet);
             }
             Mail::Credit { lane, ramp, .. } => {
-                if let Some(at) = self.context.ports.credit(port, lane, ramp, before) {
+                if let Some(at) = self.context.ports.credit::<CommonFeatures>(port, lane, ramp, before) {
                     self.context.ports.ensure_wake(port, at, &mut self.context.out);
                 }
             }

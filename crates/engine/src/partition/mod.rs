@@ -2,6 +2,7 @@
 
 mod admission;
 mod failures;
+mod features;
 mod incoming;
 mod parts;
 mod publish;
@@ -9,11 +10,12 @@ mod publish;
 use std::sync::Arc;
 
 use fabricsim_fabric::flow_control::{refresh, send_flow_control};
-use fabricsim_fabric::{Arena, NONE, PartitionContext, Rules, Switch, Table, injection_lanes};
+use fabricsim_fabric::{Arena, Features, NONE, PartitionContext, Rules, Switch, Table, injection_lanes};
 use fabricsim_model::{ExtensionHeaders, Observer, Packet, PacketKind};
 use fabricsim_routing::{MulticastTables, Router, RoutingFunction};
 use fabricsim_units::{HostId, Time};
 
+use self::features::is_plain;
 pub(crate) use self::parts::Parts;
 use crate::adapter::{Adapter, ArrivalFilter};
 use crate::calendar::{Calendar, Event, Kind};
@@ -46,6 +48,8 @@ pub(crate) struct Partition<B> {
     /// True if a feature adds work for every packet: one of [`Switch::has_optional_features`], errors of links, or admission
     /// control.
     pub(crate) has_optional_features: bool,
+    /// True if there is nothing but [`PlainFeatures`] or, while routing is adaptive, [`AdaptiveFeatures`].
+    is_plain: bool,
     /// Arrivals that are reported to adapters.
     arrival_filter: ArrivalFilter,
     /// True if hosts have admission control.
@@ -90,6 +94,7 @@ impl<B: Observer> Partition<B> {
             || switch_errors.is_some()
             || p_keys.is_some()
             || switches.iter().any(Switch::has_optional_features);
+        let is_plain = !has_optional_features && is_plain(&switches, &owners, &ports, &rules);
         let published = Publisher::new(&routing, switches.iter().map(Switch::id));
         let (publisher, load_broadcast) =
             published.map_or_else(Default::default, |(p, load_broadcast)| (Some(p), load_broadcast));
@@ -97,6 +102,7 @@ impl<B: Observer> Partition<B> {
         let injection_lanes = injection_lanes(routing.as_ref(), &rules, ports.lane_count);
         Self {
             has_optional_features,
+            is_plain,
             switches,
             adapters,
             owners,
@@ -155,16 +161,9 @@ impl<B: Observer> Partition<B> {
         ports.ensure_wake(self.adapters[h].chain.port, at, out);
     }
 
-    /// Handles the events before `until`, at most about `budget`. True if there are more before `until`.
-    pub(crate) fn run(&mut self, until: Time, budget: u64) -> bool {
-        if self.has_optional_features {
-            self.run_as::<true>(until, budget)
-        } else {
-            self.run_as::<false>(until, budget)
-        }
-    }
-
-    fn run_as<const OPTIONAL_FEATURES: bool>(&mut self, until: Time, budget: u64) -> bool {
+    /// [`Partition::run`] for certain features, as one function: it is called once for many events.
+    #[inline(never)]
+    fn run_as<F: Features>(&mut self, until: Time, budget: u64) -> bool {
         self.events = 0;
         while let Some(time) = self.context.out.calendar.next_time() {
             if time >= until.0 {
@@ -179,9 +178,9 @@ impl<B: Observer> Partition<B> {
             self.context.now = Time(time);
             while let Some(event) = self.context.out.calendar.pop_at(time) {
                 self.events += 1;
-                self.note::<OPTIONAL_FEATURES>(event, time);
+                self.note::<F>(event, time);
             }
-            self.settle::<OPTIONAL_FEATURES>();
+            self.settle::<F>();
         }
         if self.publish_at < until {
             self.publish(until, false);
@@ -189,39 +188,39 @@ impl<B: Observer> Partition<B> {
         false
     }
 
-    #[inline]
-    fn note<const OPTIONAL_FEATURES: bool>(&mut self, event: Event, time: u64) {
+    #[inline(always)]
+    fn note<F: Features>(&mut self, event: Event, time: u64) {
         let port = event.port();
         match event.kind() {
-            Kind::Arrive => self.arrive::<OPTIONAL_FEATURES>(port, event.packet),
-            Kind::Wake => self.wake::<OPTIONAL_FEATURES>(port, time),
-            Kind::Deliver => self.deliver::<OPTIONAL_FEATURES>(port, event.packet, time),
-            Kind::Look => self.look(port, event.packet, time),
+            Kind::Arrive => self.arrive::<F>(port, event.packet()),
+            Kind::Wake => self.wake::<F>(port, time),
+            Kind::Deliver => self.deliver::<F>(port, event.packet(), time),
+            Kind::Look => self.look(port, event.packet(), time),
         }
     }
 
-    #[inline]
-    fn arrive<const OPTIONAL_FEATURES: bool>(&mut self, port: u32, packet: u32) {
+    #[inline(always)]
+    fn arrive<F: Features>(&mut self, port: u32, packet: u32) {
         let Owner::Switch(s) = self.owners[port as usize] else {
             unreachable!("the arrival of a packet at a host is scheduled when it is sent");
         };
-        if OPTIONAL_FEATURES && self.enforces_partitions && self.is_refused(s, port, packet) {
+        if F::OPTIONAL && self.enforces_partitions && self.is_refused(s, port, packet) {
             return;
         }
         let switch = &mut self.switches[s as usize];
-        if switch.arrive::<OPTIONAL_FEATURES, _, _, _>(&mut self.context, port, packet) {
+        if switch.arrive::<F, _, _, _>(&mut self.context, port, packet) {
             self.unsettled_switches.push(s);
         }
     }
 
-    #[inline]
-    fn wake<const OPTIONAL_FEATURES: bool>(&mut self, port: u32, time: u64) {
+    #[inline(always)]
+    fn wake<F: Features>(&mut self, port: u32, time: u64) {
         if !self.context.ports.senders[port as usize].is_woken(Time(time)) {
             return;
         }
         match self.owners[port as usize] {
             Owner::Switch(s) => {
-                if self.switches[s as usize].woken::<OPTIONAL_FEATURES>(port) {
+                if self.switches[s as usize].woken::<F>(port) {
                     self.unsettled_switches.push(s);
                 }
             }
@@ -244,16 +243,16 @@ impl<B: Observer> Partition<B> {
         }
     }
 
-    #[inline]
-    fn deliver<const OPTIONAL_FEATURES: bool>(&mut self, port: u32, index: u32, time: u64) {
-        let copy_for = if OPTIONAL_FEATURES { self.address_copy(port, index) } else { None };
-        if OPTIONAL_FEATURES
+    #[inline(always)]
+    fn deliver<F: Features>(&mut self, port: u32, index: u32, time: u64) {
+        let copy_for = if F::OPTIONAL { self.address_copy(port, index) } else { None };
+        if F::OPTIONAL
             && self.refuses_arrivals
             && let Some(cause) = self.loss_on_arrival(index, copy_for)
         {
             return self.lose_at_host(port, index, cause, Time(time));
         }
-        if OPTIONAL_FEATURES && self.has_admission_control && !self.try_admit(port, index) {
+        if F::OPTIONAL && self.has_admission_control && !self.try_admit(port, index) {
             return;
         }
         self.accept(port, index, time);
@@ -323,9 +322,9 @@ impl<B: Observer> Partition<B> {
         }
     }
 
-    #[inline]
-    fn settle<const OPTIONAL_FEATURES: bool>(&mut self) {
-        if OPTIONAL_FEATURES && !self.controls.is_empty() {
+    #[inline(always)]
+    fn settle<F: Features>(&mut self) {
+        if F::OPTIONAL && !self.controls.is_empty() {
             self.send_flow_control();
         }
         if !self.accepted.is_empty() {
@@ -333,16 +332,16 @@ impl<B: Observer> Partition<B> {
         }
         for &s in &self.unsettled_switches {
             let switch = &mut self.switches[s as usize];
-            switch.settle::<OPTIONAL_FEATURES, _, _, _>(&mut self.context);
+            switch.settle::<F, _, _, _>(&mut self.context);
         }
         self.unsettled_switches.clear();
-        if OPTIONAL_FEATURES && !self.context.out.discarded.is_empty() {
+        if F::OPTIONAL && !self.context.out.discarded.is_empty() {
             self.lose_discarded();
         }
-        self.settle_adapters();
-        if OPTIONAL_FEATURES && self.has_admission_control {
+        self.settle_adapters::<F>();
+        if F::OPTIONAL && self.has_admission_control {
             while self.admit_waiting() {
-                self.settle_adapters();
+                self.settle_adapters::<F>();
             }
         }
         self.unsettled_adapters.clear();
@@ -360,11 +359,11 @@ impl<B: Observer> Partition<B> {
     }
 
     #[inline(always)]
-    fn settle_adapters(&mut self) {
+    fn settle_adapters<F: Features>(&mut self) {
         for &h in &self.unsettled_adapters {
             let adapter = &mut self.adapters[h as usize];
             let before = adapter.chain.sent;
-            adapter.settle(&mut self.context);
+            adapter.settle::<F, _, _, _>(&mut self.context);
             self.totals.injected += adapter.chain.sent - before;
         }
     }

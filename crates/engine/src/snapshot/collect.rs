@@ -119,8 +119,7 @@ fn add_packets<B: Observer>(snapshot: &mut Snapshot, partition: &Partition<B>, h
 fn add_lanes<B: Observer>(snapshot: &mut Snapshot, partition: &Partition<B>, (port, head): (u32, &Slot)) {
     let ports = &partition.context.ports;
     for lane in ports.selectable(head.hop.lanes, head.flow()).iter() {
-        let (_, capacity) = ports.accounted(port, lane.index());
-        let free = ports.free_at(port, lane, snapshot.now);
+        let (capacity, free) = (ports.capacity(port, lane), ports.free_at(port, lane, snapshot.now));
         snapshot.ahead.push(LaneAhead { lane, capacity, free });
     }
 }

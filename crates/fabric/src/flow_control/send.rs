@@ -7,7 +7,7 @@ use fabricsim_wire::fcp::{Fcp, FcpOp};
 use super::Credits;
 use super::ports::NO_ERRORS;
 use crate::link_layer::Failed;
-use crate::{FarEnd, Outbox, PartitionContext, Ramp};
+use crate::{CommonFeatures, FarEnd, Outbox, PartitionContext, Ramp};
 
 /// Bytes of a flow-control packet on a link: with its checksum and the delimiters.
 pub const WIRE_BYTES: u32 = 8;
@@ -112,7 +112,7 @@ fn credit<R, B, O: Outbox>(
     let receiver = &context.ports.receivers[port as usize];
     match receiver.upstream {
         Some(sender) => {
-            if let Some(at) = context.ports.credit(sender, lane, ramp, context.now) {
+            if let Some(at) = context.ports.credit::<CommonFeatures>(sender, lane, ramp, context.now) {
                 context.ports.ensure_wake(sender, at, &mut context.out);
             }
         }

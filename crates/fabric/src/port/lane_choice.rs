@@ -5,6 +5,7 @@ use fabricsim_spec::Selection;
 use fabricsim_units::{Time, Vl};
 
 use super::Ports;
+use crate::{CommonFeatures, Features};
 
 impl Ports {
     /// The lane among `allowed` on which `blocks` can be sent now, or the earliest known time at which
@@ -18,7 +19,7 @@ impl Ports {
         now: Time,
         flow: u32,
     ) -> Result<Vl, Time> {
-        match self.lane_in_turn(port, allowed, blocks, now) {
+        match self.lane_in_turn::<CommonFeatures>(port, allowed, blocks, now) {
             Some(lane) => Ok(lane),
             None => self.search_lane(port, allowed, blocks, now, flow),
         }
@@ -27,8 +28,14 @@ impl Ports {
     /// The lane that [`Ports::choose_lane`] chooses in the common case: there is just one lane, or they
     /// are taken in turn, and the first has space.
     #[inline(always)]
-    pub(crate) fn lane_in_turn(&mut self, port: u32, allowed: Lanes, blocks: u32, now: Time) -> Option<Vl> {
-        if allowed.count == 1 || self.selection == Selection::RoundRobin {
+    pub fn lane_in_turn<F: Features>(
+        &mut self,
+        port: u32,
+        allowed: Lanes,
+        blocks: u32,
+        now: Time,
+    ) -> Option<Vl> {
+        if F::PLAIN || allowed.count == 1 || self.selection == Selection::RoundRobin {
             let place = if allowed.count == 1 { 0 } else { self.after_last(port, allowed) };
             let lane = allowed.first.0 + place;
             let credits = &mut self.lanes[port as usize * self.lane_count + usize::from(lane)];

@@ -8,13 +8,13 @@ use fabricsim_units::{PortNo, Vl};
 
 use super::Switch;
 use super::queues::QueuePosition;
-use crate::{NONE, Outbox, PartitionContext};
+use crate::{AllFeatures, Features, NONE, Outbox, PartitionContext};
 
 impl Switch {
     /// A packet may be sent on from the input buffer of `port` from now on. True if the switch has to settle, and had
-    /// not until now. `OPTIONAL_FEATURES` is [`Switch::has_optional_features`].
+    /// not until now. `F` is [`Switch::has_optional_features`].
     #[inline(always)]
-    pub fn arrive<const OPTIONAL_FEATURES: bool, R: RoutingFunction, B: Observer, O: Outbox>(
+    pub fn arrive<F: Features, R: RoutingFunction, B: Observer, O: Outbox>(
         &mut self,
         context: &mut PartitionContext<R, B, O>,
         port: u32,
@@ -23,16 +23,16 @@ impl Switch {
         let input = (port - self.first_port) as usize;
         let slot = &mut context.arena[packet];
         slot.ready = context.now;
-        if OPTIONAL_FEATURES {
+        if F::OPTIONAL {
             slot.arrived = context.now;
             return self.arrive_with_features(context, input, packet);
         }
-        if context.is_adaptive {
+        if F::MAY_ADAPT && (F::PLAIN || context.is_adaptive) {
             self.undecided.push((input, packet));
             return self.undecided.len() == 1 && self.dirty.is_empty();
         }
         let settled = self.dirty.is_empty();
-        self.admit::<OPTIONAL_FEATURES, R, B, O>(context, input, packet);
+        self.admit::<F, R, B, O>(context, input, packet);
         settled && !self.dirty.is_empty()
     }
 
@@ -58,7 +58,7 @@ impl Switch {
         } else if self.layout.queueing == Queueing::Cioq {
             self.admit_staged(context, input, packet);
         } else {
-            self.admit::<true, R, B, O>(context, input, packet);
+            self.admit::<AllFeatures, R, B, O>(context, input, packet);
         }
         if self.failures.is_some() {
             // It may wait for an output that never asks for a packet: the switch settles in any case.
@@ -69,9 +69,8 @@ impl Switch {
 
     /// Admits the arrivals of this time step by input, reported in any order: the hop that is chosen for one
     /// adds to the load that the next one sees.
-    #[cold]
     #[inline(never)]
-    pub(super) fn decide<R: RoutingFunction, B: Observer, O: Outbox>(
+    pub(super) fn decide<F: Features, R: RoutingFunction, B: Observer, O: Outbox>(
         &mut self,
         context: &mut PartitionContext<R, B, O>,
     ) {
@@ -79,94 +78,94 @@ impl Switch {
         if undecided.len() > 1 {
             undecided.sort_unstable_by_key(|&(input, _)| input);
         }
-        let staged = self.layout.queueing == Queueing::Cioq;
+        let staged = F::OPTIONAL && self.layout.queueing == Queueing::Cioq;
         for (input, packet) in undecided.drain(..) {
             if staged {
                 self.admit_staged(context, input, packet);
             } else {
-                self.admit::<true, R, B, O>(context, input, packet);
+                self.admit::<F, R, B, O>(context, input, packet);
             }
         }
         self.undecided = undecided;
     }
 
     #[inline(always)]
-    pub(super) fn admit<const OPTIONAL_FEATURES: bool, R: RoutingFunction, B: Observer, O: Outbox>(
+    pub(super) fn admit<F: Features, R: RoutingFunction, B: Observer, O: Outbox>(
         &mut self,
         context: &mut PartitionContext<R, B, O>,
         input: usize,
         packet: u32,
     ) {
         let lane = context.arena[packet].lane;
-        if self.layout.queueing == Queueing::Fifo {
+        if !F::PLAIN && self.layout.queueing == Queueing::Fifo {
             let queue = &mut self.queues[self.layout.queue(input, lane, 0)];
             if queue.head().is_some() {
                 queue.push(&mut context.arena, packet);
-                return self.plan_anew::<OPTIONAL_FEATURES>(input);
+                return self.plan_anew::<F>(input);
             }
         }
-        let output = self.route(context, input, lane, packet);
-        let position = self.layout.position(input, lane, output);
-        if OPTIONAL_FEATURES && self.head_delay.is_some() && self.queues[position.queue].head().is_none() {
+        let output = self.route::<F, R, B, O>(context, input, lane, packet);
+        let position = self.layout.position_as::<F>(input, lane, output);
+        if F::OPTIONAL && self.head_delay.is_some() && self.queues[position.queue].head().is_none() {
             self.delay_head(context, position.queue, packet);
         }
-        self.offer::<OPTIONAL_FEATURES, R, B, O>(context, position, packet);
+        self.offer::<F, R, B, O>(context, position, packet);
     }
 
     /// Queues a packet for its chosen output.
     #[inline(always)]
-    pub(super) fn offer<const OPTIONAL_FEATURES: bool, R: RoutingFunction, B: Observer, O: Outbox>(
+    pub(super) fn offer<F: Features, R: RoutingFunction, B: Observer, O: Outbox>(
         &mut self,
         context: &mut PartitionContext<R, B, O>,
         position: QueuePosition,
         packet: u32,
     ) {
-        let QueuePosition { input, lane, output, .. } = position;
+        let QueuePosition { input, output, .. } = position;
         let sender = &context.ports.senders[self.first_port as usize + output];
         let state = &mut self.outputs[output];
         if state.sole != NONE {
-            self.enqueue_sole::<OPTIONAL_FEATURES, R, B, O>(context, output);
+            self.enqueue_sole::<F, R, B, O>(context, output);
         } else if state.inputs.is_empty()
             && sender.busy_until <= context.now
-            && !(OPTIONAL_FEATURES && (input == output || self.lifetimes.is_some()))
+            && !(F::OPTIONAL && (input == output || self.lifetimes.is_some()))
         {
             state.sole = packet;
             state.sole_input = input as u16;
-            self.dirty.set_as::<OPTIONAL_FEATURES>(output);
+            self.dirty.set_as::<F>(output);
             return;
         }
-        if self.enqueue::<OPTIONAL_FEATURES, R, B, O>(context, output, input, lane, packet) {
-            self.request_arbitration::<OPTIONAL_FEATURES, R, B, O>(context, output);
+        if self.enqueue::<F, R, B, O>(context, position, packet) {
+            self.request_arbitration::<F, R, B, O>(context, output);
         }
-        self.plan_anew::<OPTIONAL_FEATURES>(output);
+        self.plan_anew::<F>(output);
     }
 
     /// If allocation is in rounds, the switch settles after every arrival: the arrival may change what the next round has
     /// to do.
     #[inline(always)]
-    fn plan_anew<const OPTIONAL_FEATURES: bool>(&mut self, port: usize) {
-        if OPTIONAL_FEATURES && self.rounds.is_some() {
-            self.dirty.set_as::<true>(port);
+    fn plan_anew<F: Features>(&mut self, port: usize) {
+        if F::OPTIONAL && self.rounds.is_some() {
+            self.dirty.set_as::<AllFeatures>(port);
         }
     }
 
     /// The packet has come to the head of its queue, which it shares with packets for other outputs.
     #[inline(never)]
-    pub(super) fn expose<const OPTIONAL_FEATURES: bool, R: RoutingFunction, B: Observer, O: Outbox>(
+    pub(super) fn expose<F: Features, R: RoutingFunction, B: Observer, O: Outbox>(
         &mut self,
         context: &mut PartitionContext<R, B, O>,
         input: usize,
         lane: Vl,
         packet: u32,
     ) {
-        let output = self.route(context, input, lane, packet);
-        self.set_request::<OPTIONAL_FEATURES>(output, input, lane);
-        self.request_arbitration::<OPTIONAL_FEATURES, R, B, O>(context, output);
+        let output = self.route::<F, R, B, O>(context, input, lane, packet);
+        self.set_request::<F>(output, input, lane);
+        self.request_arbitration::<F, R, B, O>(context, output);
     }
 
     /// Routes the packet and computes the time from which it may leave; returns the output.
     #[inline(always)]
-    pub(super) fn route<R: RoutingFunction, B: Observer, O: Outbox>(
+    pub(super) fn route<F: Features, R: RoutingFunction, B: Observer, O: Outbox>(
         &mut self,
         context: &mut PartitionContext<R, B, O>,
         input: usize,
@@ -175,10 +174,18 @@ impl Switch {
     ) -> usize {
         let to = context.arena[packet].destination();
         let in_port = PortNo(input as u16);
-        if self.has_arrival_features {
+        if !F::PLAIN && self.has_arrival_features {
             return self.route_with_features(context, (input, lane), packet);
         }
-        let hop = match context.route_table.hop(self.id, in_port, lane, to) {
+        let at = At { switch: self.id, in_port, lane };
+        let known = if F::PLAIN && F::MAY_ADAPT {
+            let only = context.routing.only_hop(self.id, in_port, lane, to);
+            only.or_else(|| self.chosen_hop(context, at, 0, packet))
+        } else {
+            let of_table = context.route_table.hop(self.id, in_port, lane, to);
+            of_table.or_else(|| context.routing.hop_by_coordinates(at, to))
+        };
+        let hop = match known {
             Some(hop) => hop,
             None => self.search_hop(context, in_port, lane, packet),
         };

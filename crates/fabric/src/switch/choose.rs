@@ -6,9 +6,8 @@ use fabricsim_spec::Arbiter;
 use fabricsim_units::{Time, Vl};
 
 use super::Switch;
-use super::queues::QueuePosition;
 use crate::arbiter::{Candidate, Choice};
-use crate::{NONE, Outbox, PartitionContext, Rules};
+use crate::{Features, NONE, Outbox, PartitionContext, Rules};
 
 /// Reason why an output found nothing to send.
 pub(super) struct Delay {
@@ -42,7 +41,7 @@ impl Switch {
     /// Sends a packet at an output if possible; `ARBITRATION_FEATURES` where [`Switch::has_arbitration_features`].
     #[inline(always)]
     pub(super) fn arbitrate<
-        const OPTIONAL_FEATURES: bool,
+        F: Features,
         const ARBITRATION_FEATURES: bool,
         R: RoutingFunction,
         B: Observer,
@@ -52,27 +51,29 @@ impl Switch {
         context: &mut PartitionContext<R, B, O>,
         output: usize,
     ) {
-        if OPTIONAL_FEATURES && let Some(aging) = &mut self.aging {
+        if F::OPTIONAL
+            && let Some(aging) = &mut self.aging
+        {
             aging.advance(context.now);
         }
         let state = &self.outputs[output];
         if state.inputs.is_empty() {
             if state.sole != NONE {
-                self.send_sole::<OPTIONAL_FEATURES, R, B, O>(context, output);
+                self.send_sole::<F, R, B, O>(context, output);
             }
             return;
         }
         if state.sole != NONE {
             // Another packet has come to the head of its queue since.
-            self.enqueue_sole::<OPTIONAL_FEATURES, R, B, O>(context, output);
+            self.enqueue_sole::<F, R, B, O>(context, output);
         }
-        if OPTIONAL_FEATURES && self.lifetimes.is_some() {
+        if F::OPTIONAL && self.lifetimes.is_some() {
             self.discard_expired(context, output);
             if self.outputs[output].inputs.is_empty() {
                 return;
             }
         }
-        if OPTIONAL_FEATURES && self.failures.is_some() {
+        if F::OPTIONAL && self.failures.is_some() {
             self.discard_without_route(context, output);
             if self.outputs[output].inputs.is_empty() {
                 return;
@@ -90,37 +91,29 @@ impl Switch {
         if ARBITRATION_FEATURES && self.needs_credits {
             self.note_lanes_without_credits(context, output);
         }
-        if ARBITRATION_FEATURES
-            && self.overdue > 0
-            && self.serve_overdue::<OPTIONAL_FEATURES, R, B, O>(context, output)
-        {
+        if ARBITRATION_FEATURES && self.overdue > 0 && self.serve_overdue::<F, R, B, O>(context, output) {
             return;
         }
-        if self.in_turn {
-            self.send_next::<OPTIONAL_FEATURES, ARBITRATION_FEATURES, R, B, O>(context, output);
+        if F::PLAIN || self.in_turn {
+            self.send_next::<F, ARBITRATION_FEATURES, R, B, O>(context, output);
         } else {
-            self.send_best::<OPTIONAL_FEATURES, R, B, O>(context, output);
+            self.send_best::<F, R, B, O>(context, output);
         }
     }
 
     /// [`Switch::arbitrate`] with [`Switch::has_arbitration_features`].
     #[inline(never)]
-    pub(super) fn arbitrate_with_features<
-        const OPTIONAL_FEATURES: bool,
-        R: RoutingFunction,
-        B: Observer,
-        O: Outbox,
-    >(
+    pub(super) fn arbitrate_with_features<F: Features, R: RoutingFunction, B: Observer, O: Outbox>(
         &mut self,
         context: &mut PartitionContext<R, B, O>,
         output: usize,
     ) {
-        self.arbitrate::<OPTIONAL_FEATURES, true, R, B, O>(context, output);
+        self.arbitrate::<F, true, R, B, O>(context, output);
     }
 
     /// Sends the only packet of the time step; if that is not possible, queues it and finds the reason.
     #[inline(always)]
-    fn send_sole<const OPTIONAL_FEATURES: bool, R: RoutingFunction, B: Observer, O: Outbox>(
+    fn send_sole<F: Features, R: RoutingFunction, B: Observer, O: Outbox>(
         &mut self,
         context: &mut PartitionContext<R, B, O>,
         output: usize,
@@ -129,41 +122,41 @@ impl Switch {
         let (packet, input) = (state.sole, state.sole_input);
         let in_port = self.first_port + u32::from(input);
         let port = self.first_port + output as u32;
-        if OPTIONAL_FEATURES && context.ports.senders[port as usize].busy_until > context.now {
+        if F::OPTIONAL && context.ports.senders[port as usize].busy_until > context.now {
             // A flow-control packet has taken the link in this time step.
-            self.enqueue_sole::<OPTIONAL_FEATURES, R, B, O>(context, output);
-            self.dirty.set_as::<OPTIONAL_FEATURES>(output);
+            self.enqueue_sole::<F, R, B, O>(context, output);
+            self.dirty.set_as::<F>(output);
             return;
         }
         let slot = &context.arena[packet];
         let lane = slot.lane;
         let readable_at = context.ports.receivers[in_port as usize].readable_at;
-        let possible_at = slot.ready.max(readable_at);
+        let possible_at = if F::PLAIN { readable_at } else { slot.ready.max(readable_at) };
         if possible_at > context.now {
-            self.enqueue_sole::<OPTIONAL_FEATURES, R, B, O>(context, output);
+            self.enqueue_sole::<F, R, B, O>(context, output);
             context.ports.ensure_wake(port, possible_at, &mut context.out);
             return;
         }
-        let (allowed, blocks) = (slot.hop.lanes, space_for::<OPTIONAL_FEATURES>(slot.blocks, &context.rules));
-        let out_lane = context.ports.lane_in_turn(port, allowed, blocks, context.now).or_else(|| {
+        let (allowed, blocks) = (slot.hop.lanes, space_for::<F>(slot.blocks, &context.rules));
+        let out_lane = context.ports.lane_in_turn::<F>(port, allowed, blocks, context.now).or_else(|| {
             let flow = context.arena[packet].flow();
             context.ports.search_lane(port, allowed, blocks, context.now, flow).ok()
         });
         let Some(out_lane) = out_lane else {
-            self.enqueue_sole::<OPTIONAL_FEATURES, R, B, O>(context, output);
-            self.dirty.set_as::<OPTIONAL_FEATURES>(output);
+            self.enqueue_sole::<F, R, B, O>(context, output);
+            self.dirty.set_as::<F>(output);
             return;
         };
         state.sole = NONE;
-        let position = self.layout.position(usize::from(input), lane, output);
-        self.forward::<OPTIONAL_FEATURES, R, B, O>(context, position, packet, out_lane, false);
+        let position = self.layout.position_as::<F>(usize::from(input), lane, output);
+        self.forward::<F, R, B, O>(context, position, packet, out_lane, false);
     }
 
     /// Sends the first packet that `output` can send now, beginning after the input and lane served last: what the
     /// round-robin arbiter chooses, where the inputs fit in a word.
     #[inline(always)]
     fn send_next<
-        const OPTIONAL_FEATURES: bool,
+        F: Features,
         const ARBITRATION_FEATURES: bool,
         R: RoutingFunction,
         B: Observer,
@@ -191,10 +184,11 @@ impl Switch {
             if readable_at > context.now {
                 delay.retry = delay.retry.min(readable_at);
                 if self.counts_missed && self.missed_until[number] != readable_at {
-                    self.miss_turn::<OPTIONAL_FEATURES, R, B, O>(context, (output, input), &mut delay);
+                    let again_at = self.miss_turn::<F, R, B, O>(context, (output, input));
+                    delay.retry = delay.retry.min(again_at);
                     if !ARBITRATION_FEATURES && self.has_arbitration_features {
                         // The request has just become overdue.
-                        return self.arbitrate_with_features::<OPTIONAL_FEATURES, R, B, O>(context, output);
+                        return self.arbitrate_with_features::<F, R, B, O>(context, output);
                     }
                 }
                 continue;
@@ -204,19 +198,16 @@ impl Switch {
             while lanes != 0 {
                 let lane = request.first_lane(lanes);
                 lanes &= !(1 << lane.0);
-                let queue = self.layout.queue(input, lane, output);
-                let packet = self.queues[queue].first();
-                if let Some((_, out_lane)) =
-                    examine::<OPTIONAL_FEATURES, R, B, O>(context, port, packet, &mut delay)
-                {
+                let position = self.layout.position_of::<F>(number, (input, lane, output));
+                let packet = self.queues[position.queue].first();
+                if let Some((_, out_lane)) = examine::<F, R, B, O>(context, port, packet, &mut delay) {
                     if ARBITRATION_FEATURES
                         && self.overdue > 0
-                        && self.waits_for_overdue::<OPTIONAL_FEATURES, R, B, O>(context, output, packet)
+                        && self.waits_for_overdue::<F, R, B, O>(context, output, packet)
                     {
                         return;
                     }
-                    let position = QueuePosition { input, lane, output, queue, request: number };
-                    return self.grant::<OPTIONAL_FEATURES, R, B, O>(context, position, packet, out_lane);
+                    return self.grant::<F, R, B, O>(context, position, packet, out_lane);
                 }
             }
         }
@@ -225,39 +216,39 @@ impl Switch {
 
     /// Sends the packet that the arbiter chooses.
     #[inline(never)]
-    fn send_best<const OPTIONAL_FEATURES: bool, R: RoutingFunction, B: Observer, O: Outbox>(
+    fn send_best<F: Features, R: RoutingFunction, B: Observer, O: Outbox>(
         &mut self,
         context: &mut PartitionContext<R, B, O>,
         output: usize,
     ) {
         let mut delay = Delay::default();
         if self.counts_missed {
-            self.miss_turns::<OPTIONAL_FEATURES, R, B, O>(context, output, &mut delay);
+            self.miss_turns::<F, R, B, O>(context, output, &mut delay);
         }
         let mut sendable = 0;
-        let found = if OPTIONAL_FEATURES && self.vl_arbitration.is_some() {
+        let found = if F::OPTIONAL && self.vl_arbitration.is_some() {
             let found = self.best_of_lanes(context, output, &mut delay, None);
             sendable = found.map_or(0, |(_, lanes)| lanes);
             found.map(|(candidate, _)| candidate)
         } else {
-            self.best::<OPTIONAL_FEATURES, R, B, O>(context, output, &mut delay, None)
+            self.best::<F, R, B, O>(context, output, &mut delay, None)
         };
         let Some(Candidate { input, lane, packet, out_lane, .. }) = found else {
             return delay.note(context, self.first_port + output as u32);
         };
-        if self.overdue > 0 && self.waits_for_overdue::<OPTIONAL_FEATURES, R, B, O>(context, output, packet) {
+        if self.overdue > 0 && self.waits_for_overdue::<F, R, B, O>(context, output, packet) {
             return;
         }
-        if OPTIONAL_FEATURES {
+        if F::OPTIONAL {
             self.note_sendable(sendable);
         }
         let position = self.layout.position(usize::from(input), lane, output);
-        self.grant::<OPTIONAL_FEATURES, R, B, O>(context, position, packet, out_lane);
+        self.grant::<F, R, B, O>(context, position, packet, out_lane);
     }
 
     /// Offers the arbiter what can be sent to `output` now, beginning after the input and lane served last; and what could be if
     /// the input port `assumed` were not being read.
-    pub(super) fn best<const OPTIONAL_FEATURES: bool, R: RoutingFunction, B: Observer, O: Outbox>(
+    pub(super) fn best<F: Features, R: RoutingFunction, B: Observer, O: Outbox>(
         &mut self,
         context: &mut PartitionContext<R, B, O>,
         output: usize,
@@ -279,7 +270,7 @@ impl Switch {
                     let asking = (0..self.layout.lanes as u8).filter(|lane| lanes >> lane & 1 != 0).map(Vl);
                     let heads =
                         asking.map(|lane| self.queues[self.layout.queue(input, lane, output)].first());
-                    if could_send::<OPTIONAL_FEATURES, R, B, O>(context, port, heads) {
+                    if could_send::<F, R, B, O>(context, port, heads) {
                         return choice.winner();
                     }
                 }
@@ -293,12 +284,11 @@ impl Switch {
                     let lane = request.first_lane(lanes);
                     lanes &= !(1 << lane.0);
                     let packet = self.queues[self.layout.queue(input, lane, output)].first();
-                    let Some((injected, out_lane)) =
-                        examine::<OPTIONAL_FEATURES, R, B, O>(context, port, packet, delay)
+                    let Some((injected, out_lane)) = examine::<F, R, B, O>(context, port, packet, delay)
                     else {
                         continue;
                     };
-                    let aging = self.aging.as_ref().filter(|_| OPTIONAL_FEATURES);
+                    let aging = self.aging.as_ref().filter(|_| F::OPTIONAL);
                     let age = aging.map_or(0, |aging| aging.age(context.arena[packet].packet.age));
                     if choice.offer(Candidate { input: input as u16, lane, packet, injected, out_lane, age })
                     {
@@ -315,20 +305,18 @@ impl Switch {
 /// True if one of the packets at the heads of an input's queues is one that `port` could send now but for the input's read
 /// ports. The input is checked again as soon as it can be read.
 #[inline(never)]
-fn could_send<const OPTIONAL_FEATURES: bool, R, B, O>(
+fn could_send<F: Features, R, B, O>(
     context: &mut PartitionContext<R, B, O>,
     port: u32,
     mut heads: impl Iterator<Item = u32>,
 ) -> bool {
-    heads.any(|packet| {
-        examine::<OPTIONAL_FEATURES, R, B, O>(context, port, packet, &mut Delay::default()).is_some()
-    })
+    heads.any(|packet| examine::<F, R, B, O>(context, port, packet, &mut Delay::default()).is_some())
 }
 
 /// Blocks that must be free at the other end for a packet of `blocks` to be sent.
 #[inline(always)]
-fn space_for<const OPTIONAL_FEATURES: bool>(blocks: u32, rules: &Rules) -> u32 {
-    if OPTIONAL_FEATURES { blocks.max(rules.least_space) } else { blocks }
+fn space_for<F: Features>(blocks: u32, rules: &Rules) -> u32 {
+    if F::OPTIONAL { blocks.max(rules.least_space) } else { blocks }
 }
 
 /// True if `next` lies after `input` on the way round from `last`.
@@ -340,20 +328,20 @@ fn round_goes_on(last: usize, input: usize, next: usize) -> bool {
 /// If `port` can send the packet at a queue's head now, returns the time at which it was injected, and the lane on which
 /// it goes; if not, sets the time of the next check in `delay`.
 #[inline(always)]
-pub(super) fn examine<const OPTIONAL_FEATURES: bool, R, B, O>(
+pub(super) fn examine<F: Features, R, B, O>(
     context: &mut PartitionContext<R, B, O>,
     port: u32,
     packet: u32,
     delay: &mut Delay,
 ) -> Option<(Time, Vl)> {
     let slot = &context.arena[packet];
-    if slot.ready > context.now {
+    if !F::PLAIN && slot.ready > context.now {
         delay.retry = delay.retry.min(slot.ready);
         return None;
     }
     let (allowed, injected) = (slot.hop.lanes, slot.packet.injected);
-    let blocks = space_for::<OPTIONAL_FEATURES>(slot.blocks, &context.rules);
-    if let Some(lane) = context.ports.lane_in_turn(port, allowed, blocks, context.now) {
+    let blocks = space_for::<F>(slot.blocks, &context.rules);
+    if let Some(lane) = context.ports.lane_in_turn::<F>(port, allowed, blocks, context.now) {
         return Some((injected, lane));
     }
     let flow = context.arena[packet].flow();

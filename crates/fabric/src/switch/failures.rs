@@ -6,7 +6,7 @@ use fabricsim_routing::RoutingFunction;
 use fabricsim_units::{Time, Vl};
 
 use super::Switch;
-use crate::{Outbox, PartitionContext};
+use crate::{AllFeatures, Outbox, PartitionContext};
 
 /// Load of a failed output, in blocks, as adaptive routing sees it: more than any buffer, less than overflows with its weights.
 const LOAD: u32 = 1 << 28;
@@ -126,7 +126,7 @@ impl Switch {
         context: &mut PartitionContext<R, B, O>,
     ) {
         self.discard_waiting(context);
-        self.settle_once::<true, R, B, O>(context);
+        self.settle_once::<AllFeatures, R, B, O>(context);
         while self.discard_waiting(context) {
             if self.rounds.is_some() {
                 // This time's round is over; those exposed take part in the next one.
@@ -134,7 +134,7 @@ impl Switch {
                 context.ports.senders[self.first_port as usize].wake(self.first_port, at, &mut context.out);
                 return;
             }
-            self.settle_once::<true, R, B, O>(context);
+            self.settle_once::<AllFeatures, R, B, O>(context);
         }
     }
 
@@ -186,7 +186,7 @@ impl Switch {
         {
             rounds.release(input, position.lane, (output, lane), context.now);
         }
-        self.grant::<true, R, B, O>(context, position, packet, lane);
+        self.grant::<AllFeatures, R, B, O>(context, position, packet, lane);
     }
 
     /// Leaves out hops to failed outputs, if there are others.

@@ -16,7 +16,7 @@ use fabricsim_units::{Time, Vl};
 
 use super::Switch;
 use super::queues::QueuePosition;
-use crate::{Outbox, PartitionContext, Table};
+use crate::{AllFeatures, Outbox, PartitionContext, Table};
 
 /// Head lifetimes for which a lane is stalled.
 const STALL: u64 = 8;
@@ -201,7 +201,7 @@ impl Switch {
         if let Some(lifetimes) = &mut self.lifetimes {
             lifetimes.discards = Some(cause);
         }
-        self.grant::<true, R, B, O>(context, position, packet, lanes.first);
+        self.grant::<AllFeatures, R, B, O>(context, position, packet, lanes.first);
         if let Some(lifetimes) = &mut self.lifetimes {
             lifetimes.discards = None;
         }

@@ -28,7 +28,7 @@ use fabricsim_units::{Time, Vl};
 use super::Switch;
 use super::choose::{Delay, examine};
 use super::queues::{NO_INPUT, QueuePosition};
-use crate::{Outbox, PartitionContext};
+use crate::{Features, Outbox, PartitionContext};
 
 /// Missed turns from which a request is overdue: more than requests miss in a row in a busy network without locking.
 /// (With 4, a mesh with saturated uniform traffic delivers 2 % less; with 64, 0.5 % less at most.)
@@ -72,24 +72,22 @@ impl Switch {
         }
     }
 
-    /// The idle `output` finds that `input` is being read: it misses a turn if it could send its packet otherwise. If not yet, it looks
-    /// again when it can, so that the turn is missed in every partitioning.
+    /// The idle `output` finds that `input` is being read: it misses a turn if it could send its packet otherwise. If not yet, returns
+    /// the time at which it can, to look again then, so that the turn is missed in every partitioning.
     #[inline(never)]
-    pub(super) fn miss_turn<const OPTIONAL_FEATURES: bool, R, B, O: Outbox>(
+    pub(super) fn miss_turn<F: Features, R, B, O: Outbox>(
         &mut self,
         context: &mut PartitionContext<R, B, O>,
         (output, input): (usize, usize),
-        delay: &mut Delay,
-    ) {
+    ) -> Time {
         let number = self.layout.request(output, input);
         let until = self.readable_at(context, input);
         if self.missed_until[number] == until {
-            return;
+            return Time::MAX;
         }
         let mut lacking = Delay::default();
-        if !self.has_sendable::<OPTIONAL_FEATURES, R, B, O>(context, (output, input), &mut lacking) {
-            delay.retry = delay.retry.min(lacking.retry);
-            return;
+        if !self.has_sendable::<F, R, B, O>(context, (output, input), &mut lacking) {
+            return lacking.retry;
         }
         self.missed_until[number] = until;
         let missed = &mut self.requests[number].missed;
@@ -98,10 +96,11 @@ impl Switch {
             self.overdue += 1;
             self.has_arbitration_features = true;
         }
+        Time::MAX
     }
 
     /// Counts the turns that the idle `output` misses.
-    pub(super) fn miss_turns<const OPTIONAL_FEATURES: bool, R, B, O: Outbox>(
+    pub(super) fn miss_turns<F: Features, R, B, O: Outbox>(
         &mut self,
         context: &mut PartitionContext<R, B, O>,
         output: usize,
@@ -110,7 +109,8 @@ impl Switch {
         let mut input = self.outputs[output].inputs.first_after(self.layout.ports - 1);
         while let Some(at) = input {
             if self.readable_at(context, at) > context.now {
-                self.miss_turn::<OPTIONAL_FEATURES, R, B, O>(context, (output, at), delay);
+                let again_at = self.miss_turn::<F, R, B, O>(context, (output, at));
+                delay.retry = delay.retry.min(again_at);
             }
             input = self.outputs[output].inputs.first_after(at).filter(|&next| next > at);
         }
@@ -125,7 +125,7 @@ impl Switch {
     /// was sent in its turn, the turn does not move.
     #[cold]
     #[inline(never)]
-    pub(super) fn serve_overdue<const OPTIONAL_FEATURES: bool, R: RoutingFunction, B: Observer, O: Outbox>(
+    pub(super) fn serve_overdue<F: Features, R: RoutingFunction, B: Observer, O: Outbox>(
         &mut self,
         context: &mut PartitionContext<R, B, O>,
         output: usize,
@@ -138,26 +138,25 @@ impl Switch {
             return false;
         }
         let Some((position, packet, out_lane)) =
-            self.sendable::<OPTIONAL_FEATURES, R, B, O>(context, (output, input), &mut Delay::default())
+            self.sendable::<F, R, B, O>(context, (output, input), &mut Delay::default())
         else {
             return false;
         };
         let urgent = context.rules.priority_lanes;
         if urgent != 0 && urgent >> position.lane.0 & 1 == 0 {
-            let best =
-                self.best::<OPTIONAL_FEATURES, R, B, O>(context, output, &mut Delay::default(), Some(input));
+            let best = self.best::<F, R, B, O>(context, output, &mut Delay::default(), Some(input));
             if best.is_some_and(|candidate| urgent >> candidate.lane.0 & 1 != 0) {
                 return false;
             }
         }
-        if OPTIONAL_FEATURES && self.vl_arbitration.is_some() {
+        if F::OPTIONAL && self.vl_arbitration.is_some() {
             // Only the lane whose turn it is goes: an overdue packet of another one waits for the tables.
             let best = self.best_of_lanes(context, output, &mut Delay::default(), None);
             let Some((_, lanes)) = best.filter(|(best, _)| best.out_lane == out_lane) else { return false };
             self.note_sendable(lanes);
         }
         let (turn, deferred_input) = (self.outputs[output].last_input, self.outputs[output].deferred_input);
-        self.grant::<OPTIONAL_FEATURES, R, B, O>(context, position, packet, out_lane);
+        self.grant::<F, R, B, O>(context, position, packet, out_lane);
         if usize::from(deferred_input) == input {
             self.outputs[output].last_input = turn;
             self.outputs[output].deferred_input = NO_INPUT;
@@ -167,7 +166,7 @@ impl Switch {
 
     /// True if [`Switch::sendable`] finds a packet.
     #[inline(always)]
-    fn has_sendable<const OPTIONAL_FEATURES: bool, R, B, O: Outbox>(
+    fn has_sendable<F: Features, R, B, O: Outbox>(
         &self,
         context: &mut PartitionContext<R, B, O>,
         (output, input): (usize, usize),
@@ -180,7 +179,7 @@ impl Switch {
             let lane = request.first_lane(lanes);
             lanes &= !(1 << lane.0);
             let packet = self.queues[self.layout.queue(input, lane, output)].first();
-            if examine::<OPTIONAL_FEATURES, R, B, O>(context, port, packet, delay).is_some() {
+            if examine::<F, R, B, O>(context, port, packet, delay).is_some() {
                 return true;
             }
         }
@@ -188,7 +187,7 @@ impl Switch {
     }
 
     /// The packet of an input port that `output` could send, if the port could be read: of the lanes in turn the first.
-    fn sendable<const OPTIONAL_FEATURES: bool, R, B, O: Outbox>(
+    fn sendable<F: Features, R, B, O: Outbox>(
         &self,
         context: &mut PartitionContext<R, B, O>,
         (output, input): (usize, usize),
@@ -202,7 +201,7 @@ impl Switch {
             lanes &= !(1 << lane.0);
             let position = self.layout.position(input, lane, output);
             let packet = self.queues[position.queue].first();
-            if let Some((_, out_lane)) = examine::<OPTIONAL_FEATURES, R, B, O>(context, port, packet, delay) {
+            if let Some((_, out_lane)) = examine::<F, R, B, O>(context, port, packet, delay) {
                 return Some((position, packet, out_lane));
             }
         }
@@ -212,12 +211,7 @@ impl Switch {
     /// True if `output`, with an overdue request, waits for its input port instead of sending `packet`.
     #[cold]
     #[inline(never)]
-    pub(super) fn waits_for_overdue<
-        const OPTIONAL_FEATURES: bool,
-        R: RoutingFunction,
-        B: Observer,
-        O: Outbox,
-    >(
+    pub(super) fn waits_for_overdue<F: Features, R: RoutingFunction, B: Observer, O: Outbox>(
         &mut self,
         context: &mut PartitionContext<R, B, O>,
         output: usize,
@@ -225,9 +219,7 @@ impl Switch {
     ) -> bool {
         let Some((input, _)) = self.overdue_request(output) else { return false };
         if self.readable_at(context, input) <= context.now
-            || self
-                .sendable::<OPTIONAL_FEATURES, R, B, O>(context, (output, input), &mut Delay::default())
-                .is_none()
+            || self.sendable::<F, R, B, O>(context, (output, input), &mut Delay::default()).is_none()
         {
             return false;
         }
@@ -235,10 +227,10 @@ impl Switch {
             return self.ends_too_late(context, output, (input, packet));
         }
         let mut delay = Delay::default();
-        let chosen = if OPTIONAL_FEATURES && self.vl_arbitration.is_some() {
+        let chosen = if F::OPTIONAL && self.vl_arbitration.is_some() {
             self.best_of_lanes(context, output, &mut delay, Some(input)).map(|(candidate, _)| candidate)
         } else {
-            self.best::<OPTIONAL_FEATURES, R, B, O>(context, output, &mut delay, Some(input))
+            self.best::<F, R, B, O>(context, output, &mut delay, Some(input))
         };
         if chosen.is_none_or(|candidate| usize::from(candidate.input) != input) {
             return false;

@@ -8,7 +8,7 @@ use fabricsim_units::{ByteTime, PortNo, Time, Vl};
 
 use super::Switch;
 use crate::transmit::return_space;
-use crate::{NONE, Outbox, PartitionContext};
+use crate::{AllFeatures, NONE, Outbox, PartitionContext};
 
 impl Switch {
     /// Configures a switch that replicates packets for multicast groups.
@@ -40,7 +40,13 @@ impl Switch {
         }
         self.discard_refused(context, &mut slots);
         if slots.is_empty() {
-            return_space::<true, R, B, O>(context, port, lane, (ByteTime::default(), Time::ZERO), size);
+            return_space::<AllFeatures, R, B, O>(
+                context,
+                port,
+                lane,
+                (ByteTime::default(), Time::ZERO),
+                size,
+            );
         } else {
             context.arena.copies.share((port, lane), size.1, &slots);
         }
@@ -51,7 +57,7 @@ impl Switch {
             if self.layout.queueing == Queueing::Cioq {
                 self.admit_staged(context, input, copy);
             } else {
-                self.admit::<true, R, B, O>(context, input, copy);
+                self.admit::<AllFeatures, R, B, O>(context, input, copy);
                 self.queue_sole_copy(context, copy);
             }
         }
@@ -119,7 +125,7 @@ impl Switch {
     ) {
         let output = context.arena[copy].hop.port.index();
         if self.layout.queueing == Queueing::Fifo && self.outputs[output].sole == copy {
-            self.enqueue_sole::<true, R, B, O>(context, output);
+            self.enqueue_sole::<AllFeatures, R, B, O>(context, output);
             self.dirty.set(output);
         }
     }
@@ -152,6 +158,6 @@ impl Switch {
             let Some(read_until) = context.arena.copies.leave(packet, end) else { return };
             late = late.max(read_until - end);
         }
-        return_space::<true, R, B, O>(context, port, lane, (byte_time, late), size);
+        return_space::<AllFeatures, R, B, O>(context, port, lane, (byte_time, late), size);
     }
 }

@@ -5,7 +5,7 @@ use fabricsim_units::Vl;
 
 use super::Switch;
 use crate::bits::Bits;
-use crate::{NONE, Outbox, PartitionContext};
+use crate::{Features, NONE, Outbox, PartitionContext};
 
 /// Numbering of queues and requests. Requests by (output, input); queues by (output, input, lane) with virtual output
 /// queues, else by (input, lane).
@@ -42,6 +42,25 @@ impl Layout {
     #[inline(always)]
     pub(super) fn position(self, input: usize, lane: Vl, output: usize) -> QueuePosition {
         let (queue, request) = (self.queue(input, lane, output), self.request(output, input));
+        QueuePosition { input, lane, output, queue, request }
+    }
+
+    /// [`Layout::position`], with virtual output queues if the features are plain.
+    #[inline(always)]
+    pub(super) fn position_as<F: Features>(self, input: usize, lane: Vl, output: usize) -> QueuePosition {
+        self.position_of::<F>(self.request(output, input), (input, lane, output))
+    }
+
+    /// The same for a request whose number is known.
+    #[inline(always)]
+    pub(super) fn position_of<F: Features>(
+        self,
+        request: usize,
+        (input, lane, output): (usize, Vl, usize),
+    ) -> QueuePosition {
+        let queue =
+            if F::PLAIN { request * self.lanes + lane.index() } else { self.queue(input, lane, output) };
+        debug_assert_eq!(queue, self.queue(input, lane, output));
         QueuePosition { input, lane, output, queue, request }
     }
 
@@ -118,19 +137,18 @@ impl Request {
 impl Switch {
     /// Puts a packet into its queue; true if it is the first there and so requests its output from now on.
     #[inline(always)]
-    pub(super) fn enqueue<const OPTIONAL_FEATURES: bool, R, B, O: Outbox>(
+    pub(super) fn enqueue<F: Features, R, B, O: Outbox>(
         &mut self,
         context: &mut PartitionContext<R, B, O>,
-        output: usize,
-        input: usize,
-        lane: Vl,
+        position: QueuePosition,
         packet: u32,
     ) -> bool {
-        let first = self.queues[self.layout.queue(input, lane, output)].push(&mut context.arena, packet);
+        let QueuePosition { lane, output, queue, input, request } = position;
+        let first = self.queues[queue].push(&mut context.arena, packet);
         if first {
-            self.set_request::<OPTIONAL_FEATURES>(output, input, lane);
-            if OPTIONAL_FEATURES && self.lifetimes.is_some() {
-                let queue = self.layout.queue(input, lane, output);
+            self.outputs[output].inputs.set_as::<F>(input);
+            self.requests[request].lanes |= 1 << lane.0;
+            if F::OPTIONAL && self.lifetimes.is_some() {
                 self.begin_lifetime(context, (queue, output), packet);
             }
         }
@@ -139,7 +157,7 @@ impl Switch {
 
     /// The only packet of the time step becomes one of several, or cannot be sent at once.
     #[inline(never)]
-    pub(super) fn enqueue_sole<const OPTIONAL_FEATURES: bool, R, B, O: Outbox>(
+    pub(super) fn enqueue_sole<F: Features, R, B, O: Outbox>(
         &mut self,
         context: &mut PartitionContext<R, B, O>,
         output: usize,
@@ -148,24 +166,20 @@ impl Switch {
         let packet = std::mem::replace(&mut state.sole, NONE);
         let input = usize::from(state.sole_input);
         let lane = context.arena[packet].lane;
-        self.enqueue::<OPTIONAL_FEATURES, R, B, O>(context, output, input, lane, packet);
+        let position = self.layout.position_as::<F>(input, lane, output);
+        self.enqueue::<F, R, B, O>(context, position, packet);
     }
 
     /// Sets the request of the head of a queue for an output.
     #[inline(always)]
-    pub(super) fn set_request<const OPTIONAL_FEATURES: bool>(
-        &mut self,
-        output: usize,
-        input: usize,
-        lane: Vl,
-    ) {
-        self.outputs[output].inputs.set_as::<OPTIONAL_FEATURES>(input);
+    pub(super) fn set_request<F: Features>(&mut self, output: usize, input: usize, lane: Vl) {
+        self.outputs[output].inputs.set_as::<F>(input);
         self.requests[self.layout.request(output, input)].lanes |= 1 << lane.0;
     }
 
     /// Schedules arbitration at an output: at the end of this time step if its link is free, else as soon as it is.
     #[inline(always)]
-    pub(super) fn request_arbitration<const OPTIONAL_FEATURES: bool, R, B, O: Outbox>(
+    pub(super) fn request_arbitration<F: Features, R, B, O: Outbox>(
         &mut self,
         context: &mut PartitionContext<R, B, O>,
         output: usize,
@@ -175,20 +189,20 @@ impl Switch {
         if sender.busy_until > context.now {
             sender.wake(port, sender.busy_until, &mut context.out);
         } else {
-            self.dirty.set_as::<OPTIONAL_FEATURES>(output);
+            self.dirty.set_as::<F>(output);
         }
     }
 
     /// Removes the head of a queue; `next` is the packet behind it, or [`NONE`].
     #[inline(always)]
-    pub(super) fn dequeue<const OPTIONAL_FEATURES: bool>(&mut self, position: QueuePosition, next: u32) {
+    pub(super) fn dequeue<F: Features>(&mut self, position: QueuePosition, next: u32) {
         self.queues[position.queue].advance(next);
         // The packet behind it asks for the same output only if the queue is that output's.
-        if next == NONE || self.layout.queueing == Queueing::Fifo {
+        if next == NONE || !F::PLAIN && self.layout.queueing == Queueing::Fifo {
             let request = &mut self.requests[position.request];
             request.lanes &= !(1 << position.lane.0);
             if request.lanes == 0 {
-                self.outputs[position.output].inputs.clear_as::<OPTIONAL_FEATURES>(position.input);
+                self.outputs[position.output].inputs.clear_as::<F>(position.input);
             }
         }
     }

@@ -7,7 +7,7 @@ use fabricsim_units::{Time, Vl};
 
 use super::Switch;
 use crate::separable::{Head, Separable};
-use crate::{NONE, Outbox, PartitionContext};
+use crate::{AllFeatures, NONE, Outbox, PartitionContext};
 
 impl Switch {
     /// Configures allocation in rounds, one every `cycle`: lanes and the crossbar in the same round if it is `speculative`, else
@@ -38,7 +38,7 @@ impl Switch {
     ) {
         for output in 0..self.layout.ports {
             if self.outputs[output].sole != NONE {
-                self.enqueue_sole::<true, R, B, O>(context, output);
+                self.enqueue_sole::<AllFeatures, R, B, O>(context, output);
             }
         }
         if rounds.round_from(context.now) == context.now {
@@ -51,7 +51,7 @@ impl Switch {
         self.list_heads(context, rounds);
         self.plan_next_round(context, rounds);
         for output in 0..self.layout.ports {
-            self.dirty.clear_as::<true>(output);
+            self.dirty.clear_as::<AllFeatures>(output);
         }
     }
 
@@ -157,7 +157,7 @@ impl Switch {
             let own = own.filter(|&lane| context.ports.has_space(port, lane, head.blocks, context.now));
             let Some(out_lane) = own else { continue };
             let position = self.layout.position(head.input, head.lane, head.output);
-            self.grant::<true, R, B, O>(context, position, head.packet, out_lane);
+            self.grant::<AllFeatures, R, B, O>(context, position, head.packet, out_lane);
             rounds.leave(&head, out_lane, context.ports.senders[port as usize].busy_until);
             rounds.heads[i].got = None;
         }

@@ -8,7 +8,7 @@ use fabricsim_units::{ByteTime, Time, Vl};
 use super::Switch;
 use super::queues::QueuePosition;
 use crate::queue::Queue;
-use crate::{NONE, Outbox, PartitionContext, ReadPorts, Table};
+use crate::{AllFeatures, Features, NONE, Outbox, PartitionContext, ReadPorts, Table};
 
 /// Properties common to all staging buffers of a switch.
 #[derive(Clone, Copy, Debug)]
@@ -142,14 +142,14 @@ impl Switch {
             staging.buffers[buffer].queue.push(&mut context.arena, packet);
             return;
         }
-        let output = self.route(context, input, lane, packet);
+        let output = self.route::<AllFeatures, R, B, O>(context, input, lane, packet);
         let position = self.layout.position(input, lane, output);
         let Some(staging) = &mut self.staging else { return };
         if waiting == 0 && staging.inputs[input].readable_at <= context.now {
             let blocks = context.arena[packet].blocks;
             let unit = context.ports.ramps.unit();
             if let Space::Now = staging.space((position.queue, output), blocks, unit, context.now) {
-                return self.stage::<true, R, B, O>(context, position, packet, false);
+                return self.stage::<AllFeatures, R, B, O>(context, position, packet, false);
             }
         }
         staging.inputs[input].waiting |= 1 << lane.0;
@@ -159,7 +159,7 @@ impl Switch {
 
     /// Moves a packet from its input buffer into the staging buffer of its output, which has space for it.
     #[inline]
-    fn stage<const OPTIONAL_FEATURES: bool, R: RoutingFunction, B: Observer, O: Outbox>(
+    fn stage<F: Features, R: RoutingFunction, B: Observer, O: Outbox>(
         &mut self,
         context: &mut PartitionContext<R, B, O>,
         position: QueuePosition,
@@ -194,7 +194,7 @@ impl Switch {
         state.reads.occupy(&mut state.readable_at, end);
         state.last_lane = lane.0;
         self.free_input(context, (in_port, lane), packet, (byte_time, Time::ZERO), (bytes, blocks));
-        self.offer::<OPTIONAL_FEATURES, R, B, O>(context, position, packet);
+        self.offer::<F, R, B, O>(context, position, packet);
     }
 
     /// The input buffer of `port`, or its output, must be checked again. True if the switch has to settle, and had not until now.
@@ -291,9 +291,9 @@ impl Switch {
         }
         let output = context.arena[packet].hop.port.index();
         let position = self.layout.position(input, lane, output);
-        self.stage::<true, R, B, O>(context, position, packet, true);
+        self.stage::<AllFeatures, R, B, O>(context, position, packet, true);
         if next != NONE {
-            self.route(context, input, lane, next);
+            self.route::<AllFeatures, R, B, O>(context, input, lane, next);
         }
     }
 

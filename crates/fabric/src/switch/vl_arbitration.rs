@@ -9,7 +9,7 @@ use fabricsim_units::Vl;
 use super::Switch;
 use super::choose::{Delay, examine};
 use crate::arbiter::Candidate;
-use crate::{Outbox, PartitionContext, VlTables, VlTurns};
+use crate::{AllFeatures, Outbox, PartitionContext, VlTables, VlTurns};
 
 /// State of an output.
 #[derive(Clone, Debug)]
@@ -93,7 +93,8 @@ impl Switch {
                 let lane = Vl(lanes.trailing_zeros() as u8);
                 lanes &= lanes - 1;
                 let packet = self.queues[self.layout.queue(input, lane, output)].first();
-                let Some((injected, out_lane)) = examine::<true, R, B, O>(context, port, packet, delay)
+                let Some((injected, out_lane)) =
+                    examine::<AllFeatures, R, B, O>(context, port, packet, delay)
                 else {
                     continue;
                 };

@@ -40,11 +40,13 @@ impl Dateline {
     /// The hop of a table entry for a packet that arrived on `in_port` and `lane`.
     #[inline(always)]
     pub(crate) fn hop(self, route: Route, in_port: PortNo, lane: Vl) -> Hop {
-        if route.continues_from == in_port {
-            let class = usize::from(lane.0 >= self.split);
-            return Hop { port: route.hop.port, lanes: self.classes[class] };
-        }
-        route.hop
+        // Selected as whole words: field by field it takes twice as many instructions.
+        let word = |lanes: Lanes| u16::from_le_bytes([lanes.first.0, lanes.count]);
+        let [lower, upper] = self.classes.map(word);
+        let class = if lane.0 >= self.split { upper } else { lower };
+        let lanes = if route.continues_from == in_port { class } else { word(route.hop.lanes) };
+        let [first, count] = lanes.to_le_bytes();
+        Hop { port: route.hop.port, lanes: Lanes { first: Vl(first), count } }
     }
 
     #[inline]

@@ -35,14 +35,14 @@ impl Bernoulli {
         process.clock.advance(self.slot.times(failures));
     }
 
-    #[inline]
+    #[inline(always)]
     pub(super) fn advance(&self, process: &mut Process) {
         let failures = self.failures(process);
         process.clock.advance(self.slot.times(failures.saturating_add(1)));
     }
 
     /// Slots without a message before one with a message: P(n or more) = (1 - p)^n.
-    #[inline]
+    #[inline(always)]
     fn failures(&self, process: &mut Process) -> u64 {
         (libm::log(process.random.unit()) * self.inverse) as u64
     }

@@ -81,7 +81,7 @@ impl Timing {
     }
 
     /// From a message of `bytes` to the next.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn advance(&self, process: &mut Process, bytes: u64) {
         match self {
             Self::Bernoulli(p) => p.advance(process),
