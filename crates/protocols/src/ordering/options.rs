@@ -1,5 +1,8 @@
 //! Choices that the paper leaves open, as options, and their allowed values.
 
+use std::ops::RangeInclusive;
+use std::sync::LazyLock;
+
 use fabricsim_spec as spec;
 use fabricsim_units::Time;
 use thiserror::Error;
@@ -216,19 +219,46 @@ pub struct OptionError {
     pub problem: String,
 }
 
-fn within(option: &'static str, value: u32, least: u32, most: u32) -> Result<(), OptionError> {
-    if (least..=most).contains(&value) {
+/// Ranges of options, as the fields of an experiment's `transport` state them; read once, since every host checks its options.
+struct Ranges {
+    streams: RangeInclusive<u64>,
+    connections: RangeInclusive<u64>,
+    sequence_bits: RangeInclusive<u64>,
+    fast_from: RangeInclusive<u64>,
+    target_connections: RangeInclusive<u64>,
+    reorder_capacity: RangeInclusive<u64>,
+    reorder_ring: RangeInclusive<u64>,
+    replay: RangeInclusive<u64>,
+}
+
+static RANGES: LazyLock<Ranges> = LazyLock::new(|| {
+    let range = |field: &str| spec::numbers_at(&format!("transport.{field}"));
+    Ranges {
+        streams: range("streams"),
+        connections: range("connections"),
+        sequence_bits: range("sequence_bits"),
+        fast_from: range("fast_from"),
+        target_connections: range("target.connections"),
+        reorder_capacity: range("target.reorder_buffer"),
+        reorder_ring: range("target.reorder_ring"),
+        replay: range("target.replay_buffers"),
+    }
+});
+
+fn within(option: &'static str, value: u32, range: &RangeInclusive<u64>) -> Result<(), OptionError> {
+    if range.contains(&u64::from(value)) {
         return Ok(());
     }
+    let (least, most) = (range.start(), range.end());
     Err(OptionError { option, problem: format!("is {value}: must be from {least} to {most}") })
 }
 
 impl SourceOptions {
     /// Checks that all options are in range, and that they fit together.
     pub fn check(&self) -> Result<(), OptionError> {
-        within("streams", u32::from(self.streams), 1, 0x7fff)?;
-        within("connections", u32::from(self.connections), 1, 0x7fff)?;
-        within("sequence_bits", u32::from(self.sequence_bits), 3, 16)?;
+        within("streams", u32::from(self.streams), &RANGES.streams)?;
+        within("connections", u32::from(self.connections), &RANGES.connections)?;
+        within("sequence_bits", u32::from(self.sequence_bits), &RANGES.sequence_bits)?;
         let half = SequenceSpace::new(self.sequence_bits).half();
         if u32::from(self.outstanding) > half || self.outstanding == 0 {
             let bits = self.sequence_bits;
@@ -238,7 +268,8 @@ impl SourceOptions {
             );
             return Err(OptionError { option: "outstanding", problem });
         }
-        within("fast_from", u32::from(self.fast_from), 1, u32::from(self.outstanding))?;
+        let fast_from = *RANGES.fast_from.start()..=u64::from(self.outstanding);
+        within("fast_from", u32::from(self.fast_from), &fast_from)?;
         for (option, time) in [("timeout", self.timeout), ("lifetime", self.lifetime)] {
             if time == Time::ZERO {
                 return Err(OptionError { option, problem: "is 0: must be longer".to_owned() });
@@ -280,12 +311,14 @@ impl SourceOptions {
 impl TargetOptions {
     /// Checks that all options are in range.
     pub fn check(&self) -> Result<(), OptionError> {
-        within("connections", self.connections, 1, 1 << 24)?;
-        within("reorder_capacity", u32::from(self.reorder_capacity), 1, 0x7fff)?;
-        within("replay", u32::from(self.replay), 1, 0x7fff)?;
-        within("sequence_bits", u32::from(self.sequence_bits), 3, 16)?;
-        if !self.reorder_ring.is_power_of_two() || self.reorder_ring > 1 << 16 {
-            let problem = format!("is {}: must be a power of two from 1 to 65536", self.reorder_ring);
+        within("connections", self.connections, &RANGES.target_connections)?;
+        within("reorder_capacity", u32::from(self.reorder_capacity), &RANGES.reorder_capacity)?;
+        within("replay", u32::from(self.replay), &RANGES.replay)?;
+        within("sequence_bits", u32::from(self.sequence_bits), &RANGES.sequence_bits)?;
+        let ring = &RANGES.reorder_ring;
+        if !self.reorder_ring.is_power_of_two() || !ring.contains(&u64::from(self.reorder_ring)) {
+            let (least, most) = (ring.start(), ring.end());
+            let problem = format!("is {}: must be a power of two from {least} to {most}", self.reorder_ring);
             return Err(OptionError { option: "reorder_ring", problem });
         }
         Ok(())
