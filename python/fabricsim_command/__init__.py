@@ -18,13 +18,12 @@ def main() -> None:
     end_at_signals()
     _open_closed_streams()
     import atexit  # noqa: PLC0415 - see above
-    import importlib  # noqa: PLC0415 - see above
 
     atexit.register(_ignore_signals)  # the first that is registered is the last that is called
-    # By name: the command line depends on this module, and not the other way around.
-    program = importlib.import_module("fabricsim.cli")
+    from fabricsim.cli import main as fabricsim  # noqa: PLC0415 - see above
+
     try:
-        program.main()
+        fabricsim()
     except SystemExit as ended:
         _leave_threads(ended.code)
         # `python -m` ends by SIGINT if a KeyboardInterrupt left the last `exec` of a text, though it was caught later.
