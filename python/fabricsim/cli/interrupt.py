@@ -13,7 +13,7 @@ from fabricsim.cli.state import tell
 
 # The program that starts the command line has the same before this module can be imported; a test compares them.
 INTERRUPTED = 130
-SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+SIGNALS: tuple[int, ...] = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 Handler = Callable[[int, FrameType | None], None]
 
