@@ -234,6 +234,9 @@ impl Switch {
         if self.counts_missed {
             self.miss_turns::<OPTIONAL_FEATURES, R, B, O>(context, output, &mut delay);
         }
+        if self.overdue > 0 && self.waits_before_draw::<OPTIONAL_FEATURES, R, B, O>(context, output) {
+            return;
+        }
         let mut sendable = 0;
         let found = if OPTIONAL_FEATURES && self.vl_arbitration.is_some() {
             let found = self.best_of_lanes(context, output, &mut delay, None);
