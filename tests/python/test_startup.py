@@ -7,6 +7,9 @@ import sys
 
 import pytest
 
+import fabricsim_command
+from fabricsim.cli import interrupt
+
 SLOW = {"dask", "distributed", "jinja2", "matplotlib", "optuna", "scipy"}
 HELP = """
 import sys
@@ -35,3 +38,8 @@ def test_the_program_has_handlers_before_it_imports_anything() -> None:
     ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     loaded = {name.partition(".")[0] for name in ran.stdout.split()}
     assert loaded == {"fabricsim_command"}
+
+
+def test_signals_and_their_exit_code_are_the_same_before_and_after_the_command_line_is_loaded() -> None:
+    assert tuple(interrupt.SIGNALS) == fabricsim_command.SIGNALS
+    assert interrupt.INTERRUPTED == fabricsim_command.INTERRUPTED

@@ -3,6 +3,8 @@
 mod generate;
 mod layers;
 mod options;
+#[cfg(test)]
+mod parts;
 mod python;
 mod reference;
 mod results;

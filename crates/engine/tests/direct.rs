@@ -1,8 +1,9 @@
 //! Megaflies, HyperX and graphs whose routes are found by search, in operation: the same bits in any number of partitions, nothing lost, and the known limits of
 //! throughput.
 
-use std::path::Path;
+mod common;
 
+use common::{drained, prepare};
 use fabricsim_engine::{Prepared, Totals};
 use fabricsim_model::NullObserver;
 use fabricsim_units::Time;
@@ -40,20 +41,11 @@ fn prepared(topology: &str, algorithm: &str, traffic: &str, overrides: &[(&str, 
         "[topology]\n{topology}\n{REST}[routing]\nalgorithm = '{algorithm}'\n\
          [[traffic]]\nmessage = '128 B'\nslot = '1 ns'\n{traffic}"
     );
-    let overrides: Vec<_> = overrides.iter().map(|(k, v)| ((*k).to_owned(), (*v).to_owned())).collect();
-    let experiment = fabricsim_spec::read(&text, "direct.toml", &overrides).unwrap_or_else(|e| panic!("{e}"));
-    Prepared::new(experiment, Path::new("."), "direct.toml").unwrap_or_else(|e| panic!("{e}"))
+    prepare(&text, overrides)
 }
 
 fn run(prepared: &Prepared) -> Totals {
-    let mut engine = prepared.engine(|| NullObserver);
-    engine.advance(Time::us(4), &mut |_, _| true);
-    assert_eq!(engine.check_credits(), Ok(()));
-    engine.stop_sources();
-    engine.advance(Time::us(100), &mut |_, _| true);
-    let totals = engine.totals();
-    assert_eq!((totals.injected, totals.in_flight), (totals.delivered, 0), "all arrive once sources stop");
-    totals
+    drained(prepared, Time::us(4), Time::us(100))
 }
 
 #[test]

@@ -1,8 +1,11 @@
 //! Dragonflies in operation: the same bits in any number of partitions, nothing lost, and the known limits of throughput.
 
+mod common;
+
 use std::collections::BTreeMap;
 use std::path::Path;
 
+use common::{drained, prepare};
 use fabricsim_engine::{Prepared, Totals};
 use fabricsim_model::NullObserver;
 use fabricsim_topology::{Graph, LinkClass, Node, Shape};
@@ -56,21 +59,12 @@ const OF_LANE: [&[(&str, &str)]; 3] = [
 
 fn prepared(traffic: &str, overrides: &[(&str, &str)]) -> Prepared {
     let text = format!("{SMALL}[[traffic]]\nmessage = '128 B'\nslot = '1 ns'\n{traffic}");
-    let overrides: Vec<_> = overrides.iter().map(|(k, v)| ((*k).to_owned(), (*v).to_owned())).collect();
-    let experiment = fabricsim_spec::read(&text, "fly.toml", &overrides).unwrap_or_else(|e| panic!("{e}"));
-    Prepared::new(experiment, Path::new("."), "fly.toml").unwrap_or_else(|e| panic!("{e}"))
+    prepare(&text, overrides)
 }
 
 fn run(traffic: &str, overrides: &[(&str, &str)]) -> Totals {
     let prepared = prepared(traffic, overrides);
-    let mut engine = prepared.engine(|| NullObserver);
-    engine.advance(Time::us(4), &mut |_, _| true);
-    assert_eq!(engine.check_credits(), Ok(()));
-    engine.stop_sources();
-    engine.advance(Time::us(100), &mut |_, _| true);
-    let totals = engine.totals();
-    assert_eq!((totals.injected, totals.in_flight), (totals.delivered, 0), "all arrive once sources stop");
-    totals
+    drained(&prepared, Time::us(4), Time::us(100))
 }
 
 #[test]

@@ -1,9 +1,10 @@
 //! A delay that starts when a packet reaches the head of its queue.
 
-use std::path::Path;
+mod common;
 
+use common::{drained, prepare};
 use fabricsim_engine::{Prepared, Totals};
-use fabricsim_model::{NullObserver, Observer, Packet};
+use fabricsim_model::{Observer, Packet};
 use fabricsim_units::Time;
 
 const SWITCHES: &str = r#"
@@ -24,9 +25,7 @@ const TWO_HOSTS: &str = "topology = { single-switch = { hosts = 2 } }";
 
 fn prepared(topology: &str, traffic: &str, overrides: &[(&str, &str)]) -> Prepared {
     let text = format!("{topology}\n{SWITCHES}\n[[traffic]]\n{traffic}");
-    let overrides: Vec<_> = overrides.iter().map(|(k, v)| ((*k).to_owned(), (*v).to_owned())).collect();
-    let experiment = fabricsim_spec::read(&text, "head.toml", &overrides).unwrap_or_else(|e| panic!("{e}"));
-    Prepared::new(experiment, Path::new("."), "head.toml").unwrap_or_else(|e| panic!("{e}"))
+    prepare(&text, overrides)
 }
 
 /// Times of delivery.
@@ -118,14 +117,7 @@ fn totals(topology: &str, overrides: &[(&str, &str)]) -> Totals {
     let traffic = "pattern = 'uniform'\nload = 0.9\n\
          message = { choice = [{ size = '8 B', weight = 1 }, { size = '64 B', weight = 1 }] }";
     let prepared = prepared(topology, traffic, overrides);
-    let mut engine = prepared.engine(|| NullObserver);
-    engine.advance(Time::us(2), &mut |_, _| true);
-    assert_eq!(engine.check_credits(), Ok(()));
-    engine.stop_sources();
-    engine.advance(Time::us(30), &mut |_, _| true);
-    let totals = engine.totals();
-    assert_eq!((totals.injected, totals.in_flight), (totals.delivered, 0), "all arrive once sources stop");
-    totals
+    drained(&prepared, Time::us(2), Time::us(30))
 }
 
 #[test]

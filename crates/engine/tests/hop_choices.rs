@@ -1,9 +1,9 @@
 //! Up a tree by the better of some ports drawn at random.
 
-use std::path::Path;
+mod common;
 
-use fabricsim_engine::{Prepared, Totals};
-use fabricsim_model::NullObserver;
+use common::{drained, prepare};
+use fabricsim_engine::Totals;
 use fabricsim_units::Time;
 
 const TREE: &str = r#"
@@ -30,17 +30,8 @@ duration = "1 s"
 "#;
 
 fn totals(overrides: &[(&str, &str)]) -> Totals {
-    let overrides: Vec<_> = overrides.iter().map(|(k, v)| ((*k).to_owned(), (*v).to_owned())).collect();
-    let experiment = fabricsim_spec::read(TREE, "tree.toml", &overrides).unwrap_or_else(|e| panic!("{e}"));
-    let prepared = Prepared::new(experiment, Path::new("."), "tree.toml").unwrap_or_else(|e| panic!("{e}"));
-    let mut engine = prepared.engine(|| NullObserver);
-    engine.advance(Time::us(1), &mut |_, _| true);
-    assert_eq!(engine.check_credits(), Ok(()));
-    engine.stop_sources();
-    engine.advance(Time::us(60), &mut |_, _| true);
-    let totals = engine.totals();
-    assert_eq!((totals.injected, totals.in_flight), (totals.delivered, 0), "all arrive once sources stop");
-    totals
+    let prepared = prepare(TREE, overrides);
+    drained(&prepared, Time::us(1), Time::us(60))
 }
 
 #[test]

@@ -1,10 +1,11 @@
 //! Features that only the InfiniBand model for OMNeT++ has: outputs that wait for the input whose turn it is, and flow-control
 //! units of a queue that follow each other at intervals.
 
-use std::path::Path;
+mod common;
 
+use common::{drained, prepare};
 use fabricsim_engine::{Prepared, Totals};
-use fabricsim_model::{NullObserver, Observer, Packet};
+use fabricsim_model::{Observer, Packet};
 use fabricsim_units::{HostId, Time};
 
 const SWITCHES: &str = r#"
@@ -24,9 +25,7 @@ duration = "1 s"
 
 fn prepared(topology: &str, traffic: &str, overrides: &[(&str, &str)]) -> Prepared {
     let text = format!("topology = {{ {topology} }}\n{SWITCHES}\n{traffic}");
-    let overrides: Vec<_> = overrides.iter().map(|(k, v)| ((*k).to_owned(), (*v).to_owned())).collect();
-    let experiment = fabricsim_spec::read(&text, "model.toml", &overrides).unwrap_or_else(|e| panic!("{e}"));
-    Prepared::new(experiment, Path::new("."), "model.toml").unwrap_or_else(|e| panic!("{e}"))
+    prepare(&text, overrides)
 }
 
 /// Packets delivered from 10 us on, by source and destination.
@@ -111,14 +110,7 @@ fn units_of_a_queue_follow_each_other_at_intervals() {
 
 fn totals(topology: &str, traffic: &str, overrides: &[(&str, &str)]) -> Totals {
     let prepared = prepared(topology, traffic, overrides);
-    let mut engine = prepared.engine(|| NullObserver);
-    engine.advance(Time::us(3), &mut |_, _| true);
-    assert_eq!(engine.check_credits(), Ok(()));
-    engine.stop_sources();
-    engine.advance(Time::us(200), &mut |_, _| true);
-    let totals = engine.totals();
-    assert_eq!((totals.injected, totals.in_flight), (totals.delivered, 0), "all arrive once sources stop");
-    totals
+    drained(&prepared, Time::us(3), Time::us(200))
 }
 
 #[test]

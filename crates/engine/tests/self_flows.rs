@@ -1,9 +1,10 @@
 //! Flows from a host to itself: over its switch and back, on every topology and with every way of routing.
 
-use std::path::Path;
+mod common;
 
+use common::{drained, prepare};
 use fabricsim_engine::{Prepared, Totals};
-use fabricsim_model::{NullObserver, Observer, Packet};
+use fabricsim_model::{Observer, Packet};
 use fabricsim_units::Time;
 
 const REST: &str = r#"
@@ -38,9 +39,7 @@ fn prepared(topology: &str, algorithm: &str, traffic: &str, overrides: &[(&str, 
     let text = format!(
         "[topology]\n{topology}\n{REST}[routing]\nalgorithm = '{algorithm}'\n[[traffic]]\nself_flows = 'send'\n{traffic}"
     );
-    let overrides: Vec<_> = overrides.iter().map(|(k, v)| ((*k).to_owned(), (*v).to_owned())).collect();
-    let experiment = fabricsim_spec::read(&text, "self.toml", &overrides).unwrap_or_else(|e| panic!("{e}"));
-    Prepared::new(experiment, Path::new("."), "self.toml").unwrap_or_else(|e| panic!("{e}"))
+    prepare(&text, overrides)
 }
 
 /// Packets from hosts to themselves.
@@ -75,14 +74,7 @@ fn they_take_one_switch_everywhere() {
 }
 
 fn totals(prepared: &Prepared) -> Totals {
-    let mut engine = prepared.engine(|| NullObserver);
-    engine.advance(Time::us(3), &mut |_, _| true);
-    assert_eq!(engine.check_credits(), Ok(()));
-    engine.stop_sources();
-    engine.advance(Time::us(100), &mut |_, _| true);
-    let totals = engine.totals();
-    assert_eq!((totals.injected, totals.in_flight), (totals.delivered, 0), "all arrive once sources stop");
-    totals
+    drained(prepared, Time::us(3), Time::us(100))
 }
 
 #[test]

@@ -1,10 +1,11 @@
 //! Allocation in rounds, and hops drawn at random: same bits in any number of partitions, nothing lost, and no time
 //! lost without contention.
 
-use std::path::Path;
+mod common;
 
+use common::{drained, prepare};
 use fabricsim_engine::{Prepared, Totals};
-use fabricsim_model::{NullObserver, Observer, Packet};
+use fabricsim_model::{Observer, Packet};
 use fabricsim_units::Time;
 
 const SWITCHES: &str = r#"
@@ -24,23 +25,14 @@ duration = "1 s"
 
 fn prepared(topology: &str, more: &str, overrides: &[(&str, &str)]) -> Prepared {
     let text = format!("{more}\n[topology]\n{topology}\n{SWITCHES}");
-    let overrides: Vec<_> = overrides.iter().map(|(k, v)| ((*k).to_owned(), (*v).to_owned())).collect();
-    let experiment = fabricsim_spec::read(&text, "rounds.toml", &overrides).unwrap_or_else(|e| panic!("{e}"));
-    Prepared::new(experiment, Path::new("."), "rounds.toml").unwrap()
+    prepare(&text, overrides)
 }
 
 const UNIFORM: &str = "[[traffic]]\npattern = 'uniform'\nload = 0.9\nmessage = { choice = [{ size = '8 B', weight = 1 }, { size = '64 B', weight = 1 }] }";
 
 fn run(topology: &str, overrides: &[(&str, &str)]) -> Totals {
     let prepared = prepared(topology, UNIFORM, overrides);
-    let mut engine = prepared.engine(|| NullObserver);
-    engine.advance(Time::us(2), &mut |_, _| true);
-    assert_eq!(engine.check_credits(), Ok(()));
-    engine.stop_sources();
-    engine.advance(Time::us(20), &mut |_, _| true);
-    let totals = engine.totals();
-    assert_eq!((totals.injected, totals.in_flight), (totals.delivered, 0), "all arrive once sources stop");
-    totals
+    drained(&prepared, Time::us(2), Time::us(20))
 }
 
 #[test]

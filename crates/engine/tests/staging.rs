@@ -1,8 +1,9 @@
 //! A switch that is input- and output-queued: content of its buffers, and blocking.
 
-use std::path::Path;
+mod common;
 
-use fabricsim_engine::{Engine, Prepared};
+use common::prepare;
+use fabricsim_engine::Engine;
 use fabricsim_model::{Grant, Observer};
 use fabricsim_units::{Time, Vl};
 
@@ -29,12 +30,8 @@ router_counters = true
 
 /// Sources `H0` to `H1`, and what else.
 fn engine<B: Observer>(traffic: &str, overrides: &[(&str, &str)], observer: impl FnMut() -> B) -> Engine<B> {
-    let overrides: Vec<_> = overrides.iter().map(|(k, v)| ((*k).to_owned(), (*v).to_owned())).collect();
     let text = format!("{SWITCH}{traffic}");
-    let experiment =
-        fabricsim_spec::read(&text, "staging.toml", &overrides).unwrap_or_else(|e| panic!("{e}"));
-    let prepared =
-        Prepared::new(experiment, Path::new("."), "staging.toml").unwrap_or_else(|e| panic!("{e}"));
+    let prepared = prepare(&text, overrides);
     let mut engine = prepared.engine(observer);
     engine.advance(Time::us(100), &mut |_, _| true);
     assert_eq!(engine.check_credits(), Ok(()));

@@ -1,8 +1,10 @@
 //! The ordering protocols in the simulator's hosts, over a network that delivers out of order, and over one that loses packets.
 
-use std::collections::BTreeMap;
-use std::path::Path;
+mod common;
 
+use std::collections::BTreeMap;
+
+use common::prepare;
 use fabricsim_engine::{Engine, HostTransport, Prepared, Totals};
 use fabricsim_model::{Exchange, ExchangeStep, Observer, Packet};
 use fabricsim_units::{HostId, Time};
@@ -86,9 +88,7 @@ impl Observer for Watcher {
 
 fn prepared(text: &str, traffic: &str, overrides: &[(&str, &str)]) -> Prepared {
     let text = format!("{text}[[traffic]]\n{traffic}");
-    let overrides: Vec<_> = overrides.iter().map(|(k, v)| ((*k).to_owned(), (*v).to_owned())).collect();
-    let experiment = fabricsim_spec::read(&text, "t.toml", &overrides).unwrap_or_else(|e| panic!("{e}"));
-    Prepared::new(experiment, Path::new("."), "t.toml").unwrap_or_else(|e| panic!("{e}"))
+    prepare(&text, overrides)
 }
 
 struct Result {

@@ -115,7 +115,7 @@ impl Switch {
     /// A switch with `ports` ports, numbered from `first_port` in its partition.
     pub fn new(id: SwitchId, first_port: u32, ports: usize, lanes: usize, rules: &Rules) -> Self {
         let layout = Layout::new(rules.queueing, ports, lanes);
-        let counts_missed = lanes > 1 && rules.arbiter != Arbiter::Random;
+        let counts_missed = lanes > 1;
         let requests = ports * ports;
         Self {
             id,

@@ -1,6 +1,6 @@
 //! Estimate of the memory of a run, made before its fabric is built, and the memory that is available.
 
-use fabricsim_engine::{Prepared, transport_bytes};
+use fabricsim_engine::{Prepared, Snapshot, transport_bytes};
 use fabricsim_routing::RoutingFunction;
 use fabricsim_spec::{PathChoice, Queueing};
 
@@ -22,7 +22,7 @@ const HOST: u64 = 384;
 const TRANSPORT: u64 = 3;
 
 /// Bytes that a run allocates beyond its prepared experiment: ports, switches and hosts with empty buffers, counters,
-/// and tables of results. Packets in buffers and in source queues come on top.
+/// tables of results, and the snapshots in which it searches for deadlocks. Packets in buffers and in source queues come on top.
 pub fn needed(prepared: &Prepared) -> u64 {
     let switch = &prepared.experiment.switch;
     let lanes = u64::from(switch.virtual_lanes);
@@ -37,7 +37,31 @@ pub fn needed(prepared: &Prepared) -> u64 {
     let switches: u64 = prepared.graph.switches.iter().map(|s| of_switch(s.ports.len() as u64)).sum();
     let host = HOST + PORT + lanes * LANE + TRANSPORT * transport_bytes(&prepared.experiment);
     let hosts = prepared.graph.hosts.len() as u64;
-    BASE + switches + hosts * (host + hosts * path_bytes(prepared))
+    BASE + switches + hosts * (host + hosts * path_bytes(prepared)) + snapshot_bytes(prepared)
+}
+
+/// Bytes of a snapshot, of which a run has one at a time. A network that is offered less than its links carry holds few packets, and
+/// its snapshots are small. Otherwise all input buffers may be full.
+fn snapshot_bytes(prepared: &Prepared) -> u64 {
+    let switch = &prepared.experiment.switch;
+    let workload = &prepared.workload;
+    if workload.sources.iter().all(|source| source.nominal_load() < 1.0) {
+        return 0;
+    }
+    let mtu = prepared.experiment.host.mtu.get() as f64;
+    let smallest = workload.streams.iter().map(|stream| stream.mean_bytes).fold(mtu, f64::min).max(1.0);
+    let lanes = u64::from(switch.virtual_lanes);
+    let (mut queues, mut packets) = (0, 0);
+    for node in &prepared.graph.switches {
+        let of_lane = if switch.queueing == Queueing::Fifo { 1 } else { node.ports.len() as u64 };
+        for link in &node.ports {
+            let buffer = prepared.graph.links[link.index()].parameters.buffer.get() as f64;
+            let waiting = ((buffer / smallest) as u64).max(1);
+            packets += lanes * waiting;
+            queues += lanes * waiting.min(of_lane);
+        }
+    }
+    Snapshot::bytes_of(queues, packets, lanes)
 }
 
 /// Bytes that a host keeps for the choice among the LIDs of another.

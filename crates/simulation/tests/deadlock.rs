@@ -2,35 +2,15 @@
 
 mod common;
 
-use common::{everything, prepare, run};
+use common::{DEADLOCKING_RING, everything, prepare, run};
 use fabricsim_engine::Prepared;
 use fabricsim_simulation::{Control, Outcome, Status, permit, simulate};
 use fabricsim_units::Time;
 
-/// Every packet goes two switches further round a ring without a second lane, through buffers of one packet.
-const RING: &str = r#"
-[topology.ring]
-switches = 6
-hosts_per_switch = 3
-[links.all]
-rate = "8 Gb/s"
-buffer = "512 B"
-[host]
-mtu = "512 B"
-[[traffic]]
-sources = ["H(*).0"]
-pattern = "tornado"
-injection = "saturating"
-message = "512 B"
-{more}
-[run]
-duration = "2 ms"
-"#;
-
 const ALLOWED: (&str, &str) = ("run.allow_deadlock", "true");
 
 fn ring(more: &str, overrides: &[(&str, &str)]) -> Prepared {
-    prepare(&RING.replace("{more}", more), overrides)
+    prepare(&DEADLOCKING_RING.replace("[run]", &format!("{more}\n[run]")), overrides)
 }
 
 fn finish(prepared: &Prepared) -> Outcome {

@@ -4,7 +4,7 @@
 mod common;
 
 use common::observers::Deliveries;
-use common::prepare;
+use common::{prepare, run};
 use fabricsim_units::Time;
 use proptest::prelude::*;
 use proptest::sample::select;
@@ -73,8 +73,8 @@ impl Case {
     }
 
     /// Packets that each flow got from 2 ms on.
-    fn found(&self, time: Time) -> Vec<f64> {
-        let prepared = prepare(&self.text(), &[]);
+    fn found(&self, time: Time, overrides: &[(&str, &str)]) -> Vec<f64> {
+        let prepared = prepare(&self.text(), overrides);
         let mut engine = prepared.engine(Deliveries::default);
         let from = Time::ms(2);
         engine.advance(from + time, &mut |_, _| true);
@@ -107,7 +107,7 @@ fn ratios(sizes: &[u32], cases: usize) -> Vec<f64> {
     let mut ratios = Vec::new();
     for _ in 0..cases {
         let case = case(sizes.to_vec()).new_tree(&mut runner).unwrap().current();
-        let (found, fair) = (case.found(MEASURED), case.fair(MEASURED));
+        let (found, fair) = (case.found(MEASURED, &[]), case.fair(MEASURED));
         for (found, fair) in found.iter().zip(&fair) {
             // A third of the turns, but for 64 (see `fabricsim_fabric`, `switch::missed`).
             assert!(*found >= fair / 3.0 - 64.0, "{found} of {fair} packets: {case:?}");
@@ -128,4 +128,66 @@ fn no_flow_starves_beside_another_one() {
         println!("{sizes:?}: {fair} of {} flows have their share", ratios.len());
         assert!(fair as f64 >= most * ratios.len() as f64, "{sizes:?}: {fair} of {}", ratios.len());
     }
+}
+
+/// Least number of packets of a flow with a fair share of `fair`: a third of its turns, but for 64; at random arbiters less five standard
+/// deviations.
+fn least(arbiter: &str, fair: f64) -> f64 {
+    let drawn = if arbiter == "random" { 5.0 * fair.sqrt() } else { 0.0 };
+    fair / 3.0 - 64.0 - drawn
+}
+
+/// Cases with packets of all sizes, from a seed of their own.
+fn cases(number: usize) -> Vec<Case> {
+    let mut runner = TestRunner::deterministic();
+    let mut drawn = |_| case(vec![64, 300, 1000, 2048]).new_tree(&mut runner).unwrap().current();
+    (0..number).map(&mut drawn).collect()
+}
+
+#[test]
+fn arbiters_that_serve_all_let_no_flow_starve() {
+    for case in cases(40) {
+        let fair = case.fair(MEASURED);
+        for arbiter in ["round-robin", "strict-round-robin", "random"] {
+            let found = case.found(MEASURED, &[("switch.arbiter", arbiter)]);
+            for (found, fair) in found.iter().zip(&fair) {
+                assert!(*found >= least(arbiter, *fair), "{arbiter}: {found} of {fair} packets: {case:?}");
+            }
+        }
+    }
+}
+
+/// Each flow of which nothing arrives is one for which there is a warning, with every arbiter; without such a flow there is none.
+#[test]
+fn lanes_that_starve_are_warned_of() {
+    let mut starved = 0;
+    for case in cases(20) {
+        for arbiter in ["fixed-priority", "oldest-first", "age-based", "random", "round-robin"] {
+            let overrides =
+                [("switch.arbiter", arbiter), ("run.warmup", "1 ms"), ("run.duration", "\"10 ms\"")];
+            let outcome = run(&case.text(), &overrides);
+            let nothing = |rate: f64| rate == 0.0;
+            let flows = &outcome.summary.flows.flows;
+            let silent = flows.iter().filter(|flow| nothing(flow.accepted_gbps)).count();
+            assert!(
+                warned(&outcome.warnings) >= silent,
+                "{arbiter}: {silent}, {:?}: {case:?}",
+                outcome.warnings
+            );
+            if silent == 0 && arbiter != "fixed-priority" {
+                assert_eq!(warned(&outcome.warnings), 0, "{arbiter}: {:?}: {case:?}", outcome.warnings);
+            }
+            starved += silent;
+        }
+    }
+    assert!(starved > 20, "{starved} flows starve");
+}
+
+/// Number of queues that warnings say to starve.
+fn warned(warnings: &[String]) -> usize {
+    let number = |line: &String| match line.split_once(" more queue") {
+        Some((number, _)) => number.parse().unwrap(),
+        None => usize::from(line.contains(" starves at ")),
+    };
+    warnings.iter().map(number).sum()
 }

@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{ALL, everything, prepare, run, try_prepare};
+use common::{ALL, balanced, everything, prepare, run, try_prepare};
 use fabricsim_model::LossCause;
 use fabricsim_session::{Change, ChangeError, EventKind, Subscription};
 use fabricsim_simulation::{Control, Outcome, Run, Status};
@@ -62,11 +62,6 @@ type Case<'a> = (&'a str, &'a str, &'a [(&'a str, &'a str)]);
 
 fn lost(outcome: &Outcome) -> (u64, u64) {
     (outcome.invariants.lost.link_failed, outcome.invariants.lost.switch_failed)
-}
-
-fn balanced(outcome: &Outcome) {
-    assert!(outcome.invariants.packets_ok && outcome.invariants.credits_ok, "{:?}", outcome.invariants);
-    assert_eq!(outcome.defect, "");
 }
 
 /// The n-th packet (from 0) leaves its host at n us, can be sent on at n us + 200 ns, and its head is at the other switch 10 us later.

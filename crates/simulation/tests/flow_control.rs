@@ -3,8 +3,8 @@
 mod common;
 
 use common::tables::{numbers, texts};
-use common::{everything, prepare, run, try_prepare};
-use fabricsim_simulation::{CapturePlan, Capturing, Control, Outcome, Status, simulate_captured};
+use common::{balanced_and_ok, everything, prepare, run, try_prepare};
+use fabricsim_simulation::{CapturePlan, Capturing, Control, Outcome, simulate_captured};
 use fabricsim_spec::Capture;
 use fabricsim_units::Time;
 use fabricsim_wire::dissect::dissect;
@@ -32,12 +32,6 @@ duration = "1 ms"
 
 const IDEAL: (&str, &str) = ("switch.flow_control", "ideal");
 
-fn balanced(outcome: &Outcome) {
-    let invariants = &outcome.invariants;
-    assert!(invariants.packets_ok && invariants.credits_ok, "{}", outcome.defect);
-    assert_eq!((outcome.defect.as_str(), outcome.status), ("", Status::Ok));
-}
-
 /// Data packets and flow-control packets of a link.
 fn link(outcome: &Outcome, name: &str) -> (f64, f64) {
     let names = texts(outcome, "links", "link");
@@ -52,10 +46,10 @@ const LINKS: [&str; 6] =
 #[test]
 fn saturated_links_lose_the_bandwidth_of_flow_control_packets_and_no_more() {
     let ideal = run(LINE, &[IDEAL]);
-    balanced(&ideal);
+    balanced_and_ok(&ideal);
     for period in ["\"500 ns\"", "\"2 us\"", "\"10 us\""] {
         let outcome = run(LINE, &[("switch.flow_control_period", period)]);
-        balanced(&outcome);
+        balanced_and_ok(&outcome);
         for name in LINKS {
             let (packets, control) = link(&outcome, name);
             let (without, none) = link(&ideal, name);
@@ -78,7 +72,7 @@ fn saturated_links_lose_the_bandwidth_of_flow_control_packets_and_no_more() {
 fn one_direction_is_as_fast_as_with_ideal_credits() {
     let one = ("traffic.0.sources", r#"["H(0).0"]"#);
     let (packets, ideal) = (run(LINE, &[one]), run(LINE, &[one, IDEAL]));
-    balanced(&packets);
+    balanced_and_ok(&packets);
     assert!(ideal.totals.delivered - packets.totals.delivered <= 1);
     // In the measurement, from 100 us to 1100 us: those at 262.144 us and its multiples, each after the data packet in progress.
     assert!(link(&packets, "S(1)->S(0)").1 > 100.0);
@@ -102,7 +96,7 @@ fn idle_links_carry_flow_control_packets() {
         ("run.duration", "\"10 ms\""),
     ];
     let outcome = run(LINE, &set);
-    balanced(&outcome);
+    balanced_and_ok(&outcome);
     // Of the multiples of 262.144 us those from the 4th to the 41st: 1.048 to 10.748 ms.
     for name in ["S(1)->H(1).0", "S(0)->H(0).0"] {
         assert!((link(&outcome, name).1 - 3.0 * 38.0).abs() <= 3.0, "{name} {:?}", link(&outcome, name));
@@ -143,7 +137,7 @@ fn a_link_without_flow_control_packets_is_trained_anew() {
             .collect()
     };
     let outcome = with(&plan("20 ms"), &[]);
-    balanced(&outcome);
+    balanced_and_ok(&outcome);
     assert_eq!(recoveries(&outcome), [("S(0)".to_owned(), 7), ("S(1)".to_owned(), 7)]);
     // Without flow-control packets a link that was trained anew has no credits: nothing crosses from 3.9 ms until 20 ms; then packets of 1024 ns.
     let delivered = outcome.totals.delivered as f64;
@@ -174,7 +168,7 @@ fn a_link_that_is_trained_anew_keeps_its_credits() {
         ("run.drain", "empty"),
     ];
     let outcome = run(LINE, &set);
-    balanced(&outcome);
+    balanced_and_ok(&outcome);
     assert_eq!(outcome.totals.in_flight, 0, "{:?}", outcome.totals);
     assert!(outcome.totals.delivered > 1000);
     let one = everything(&outcome);
@@ -206,8 +200,8 @@ fn a_short_buffer_waits_for_flow_control_packets() {
     ];
     let of = |period| run(LINE, &[one[0], one[1], one[2], ("switch.flow_control_period", period)]);
     let (fast, slow) = (of("\"1 ns\""), of("\"20 us\""));
-    balanced(&fast);
-    balanced(&slow);
+    balanced_and_ok(&fast);
+    balanced_and_ok(&slow);
     let (fast, slow) = (fast.totals.delivered as f64, slow.totals.delivered as f64);
     // A packet for each period.
     assert!((slow - 1100.0 / 20.0).abs() <= 4.0 && fast > 500.0, "{fast} {slow}");
@@ -255,7 +249,7 @@ fn results_do_not_depend_on_partitions() {
     ] {
         let of = |partitions| run(TORUS, &[(key, value), ("run.partitions", partitions)]);
         let alone = of("1");
-        balanced(&alone);
+        balanced_and_ok(&alone);
         assert!(alone.totals.delivered > 300, "{key}: {:?}", alone.totals);
         for partitions in ["2", "3", "7"] {
             assert!(everything(&of(partitions)) == everything(&alone), "{key}, {partitions} partitions");
@@ -277,7 +271,7 @@ fn lost_credits_come_back() {
     ];
     for length in ["\"1 ms\"", "\"10 ms\""] {
         let outcome = run(LINE, &[&overrides[..], &[("run.duration", length)]].concat());
-        balanced(&outcome);
+        balanced_and_ok(&outcome);
         let lost = outcome.invariants.lost.vcrc as f64;
         assert!(
             outcome.totals.in_flight == 0 && lost > 0.5 * outcome.totals.injected as f64,

@@ -2,10 +2,10 @@
 
 mod common;
 
-use common::prepare;
+use common::{cancelled, prepare};
 use fabricsim_engine::Advance;
 use fabricsim_model::NullObserver;
-use fabricsim_simulation::{Control, Status, simulate};
+
 use fabricsim_units::Time;
 
 /// Two switches far from each other, so that a window of two partitions is long, and much happens in it on each of them.
@@ -61,16 +61,7 @@ fn what_has_happened_adds_up_wherever_a_run_is_stopped() {
 #[test]
 fn a_cancelled_run_reports_what_it_has() {
     let prepared = prepare(BUSY, &[("run.partitions", "2")]);
-    let control = Control::default();
-    let outcome = std::thread::scope(|scope| {
-        let run = scope.spawn(|| simulate(&prepared, &control));
-        while control.packet_hops() == 0 {
-            std::thread::yield_now();
-        }
-        control.cancel();
-        run.join().unwrap()
-    });
-    assert_eq!(outcome.status, Status::Interrupted);
+    let outcome = cancelled(&prepared);
     assert!(outcome.end > Time::ZERO && outcome.end < Time::us(200));
     assert!(outcome.invariants.packets_ok && outcome.invariants.credits_ok, "{:?}", outcome.invariants);
     assert!(outcome.invariants.delivered > 0 && outcome.summary.hosts.packets > 0);

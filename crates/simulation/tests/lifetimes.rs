@@ -2,10 +2,10 @@
 
 mod common;
 
-use common::{everything, prepare, run};
+use common::{balanced_and_ok, everything, prepare, run};
 use fabricsim_model::LossCause::{self, HeadOfQueueLifetime, SwitchLifetime, VlStalled};
 use fabricsim_session::{EventKind, Subscription};
-use fabricsim_simulation::{Control, Outcome, Run, Status};
+use fabricsim_simulation::{Control, Run, Status};
 use fabricsim_units::Time;
 
 /// Two switches in a line, a host each. The n-th packet (from 0) of 1000 bytes can be sent on by the first switch at n us + 200 ns, over a
@@ -37,11 +37,6 @@ drain_limit = "1 ms"
 
 const HEAD: (&str, &str) = ("switch.head_of_queue_lifetime", "\"5500 ns\"");
 
-fn balanced(outcome: &Outcome) {
-    assert!(outcome.invariants.packets_ok && outcome.invariants.credits_ok, "{:?}", outcome.invariants);
-    assert_eq!((outcome.defect.as_str(), outcome.status), ("", Status::Ok));
-}
-
 /// Times in nanoseconds at which packets are lost, with the causes.
 fn losses(text: &str, overrides: &[(&str, &str)]) -> Vec<(u64, LossCause)> {
     let prepared = prepare(text, overrides);
@@ -55,7 +50,7 @@ fn losses(text: &str, overrides: &[(&str, &str)]) -> Vec<(u64, LossCause)> {
     });
     run.advance_to(Time::MAX, &Control::default());
     let events = run.session().events().first;
-    balanced(&run.finish(&Control::default()));
+    balanced_and_ok(&run.finish(&Control::default()));
     let of = |kind| if let EventKind::Lost(cause) = kind { cause } else { panic!("{kind:?}") };
     events.iter().map(|event| (event.time.0 / 1000, of(event.kind))).collect()
 }
@@ -112,7 +107,7 @@ fn a_packet_that_is_sent_starts_the_count_anew() {
     let plan = r#"[{ link = "S(0)-S(1)", at = "0 s", until = "14 us" }, { link = "S(0)-S(1)", at = "30 us", until = "44 us" }]"#;
     let of = |plan, count| {
         let outcome = run(LINE, &[HEAD, ("switch.vl_stall_count", count), ("faults.plan", plan)]);
-        balanced(&outcome);
+        balanced_and_ok(&outcome);
         let lost = outcome.invariants.lost;
         (lost.head_of_queue_lifetime, lost.vl_stalled > 0)
     };
@@ -127,7 +122,7 @@ fn a_packet_that_is_sent_starts_the_count_anew() {
 fn the_space_of_discarded_packets_is_returned() {
     let small = ("links.hosts", r#"{ buffer = "2000 B" }"#);
     let outcome = run(LINE, &[HEAD, small]);
-    balanced(&outcome);
+    balanced_and_ok(&outcome);
     // Two in the buffer, and one more for each of those that are lost before 100 us.
     let measured = (100_000 - 200) / 5_500;
     assert_eq!((outcome.totals.injected, outcome.totals.lost.total()), (2 + measured, 2 + measured));
@@ -174,7 +169,7 @@ fn a_deadlock_ends_with_a_lifetime() {
         assert_eq!(stuck.status, Status::Deadlock);
         let lifetime = ("switch.head_of_queue_lifetime", "\"20 us\"");
         let outcome = run(RING, &[queueing, lifetime]);
-        balanced(&outcome);
+        balanced_and_ok(&outcome);
         let lost = outcome.invariants.lost.head_of_queue_lifetime;
         assert!(lost > 6 && outcome.end == Time::ms(2), "{lost}");
         let (before, now) = (stuck.totals.delivered, outcome.totals.delivered);
@@ -243,7 +238,7 @@ fn results_do_not_depend_on_partitions() {
             run(TORUS, &overrides)
         };
         let alone = of("1");
-        balanced(&alone);
+        balanced_and_ok(&alone);
         let lost = alone.invariants.lost;
         assert!(lost.head_of_queue_lifetime > 0 && lost.vl_stalled > 0, "{lost:?}");
         for partitions in ["2", "3", "7"] {

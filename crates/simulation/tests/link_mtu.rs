@@ -3,7 +3,7 @@
 mod common;
 
 use common::tables::{numbers, texts};
-use common::{everything, run, try_prepare};
+use common::{balanced_and_empty, everything, run, try_prepare};
 use fabricsim_simulation::Outcome;
 
 /// Two switches with two hosts each. H(0).0 sends to its neighbour at the switch and over the link between the switches, in turn.
@@ -64,15 +64,6 @@ duration = "1 ms"
 drain = "empty"
 "#;
 
-fn balanced(outcome: &Outcome) {
-    let invariants = &outcome.invariants;
-    assert!(
-        invariants.packets_ok && invariants.credits_ok && invariants.in_flight == 0,
-        "{}",
-        outcome.defect
-    );
-}
-
 /// Packets and bytes by direction of a link.
 fn link(outcome: &Outcome, name: &str) -> (u64, u64) {
     let rows = texts(outcome, "links", "link").into_iter();
@@ -92,7 +83,7 @@ fn sources_cut_messages_at_the_mtu_of_the_path() {
         (&[("links.all.mtu", "\"8 KiB\"")], 3, 3),
     ] {
         let outcome = run(LINE, set);
-        balanced(&outcome);
+        balanced_and_empty(&outcome);
         assert_eq!(link(&outcome, "S(0)->H(0).1"), (5 * near, 50_000), "{set:?}");
         assert_eq!(link(&outcome, "S(0)->S(1)"), (5 * far, 50_000), "{set:?}");
         assert_eq!(outcome.invariants.dropped, 0);
@@ -103,7 +94,7 @@ fn sources_cut_messages_at_the_mtu_of_the_path() {
 fn a_transport_cuts_messages_as_well() {
     let set = [("transport", r#"{ mode = "ordered" }"#), ("links.dimension.x.mtu", "\"2 KiB\"")];
     let outcome = run(LINE, &set);
-    balanced(&outcome);
+    balanced_and_empty(&outcome);
     assert_eq!(outcome.invariants.dropped, 0);
     let all = run(LINE, &set[..1]);
     // Each packet has an answer: two more each way for each of five messages.
@@ -123,7 +114,7 @@ fn large_links_change_nothing() {
 fn a_switch_discards_what_its_link_does_not_carry() {
     let small = ("links.named.\"S(3)-S(2)\".mtu", "\"500 B\"");
     let outcome = run(RING, &[small]);
-    balanced(&outcome);
+    balanced_and_empty(&outcome);
     let lost = &outcome.invariants.lost;
     assert!(lost.link_mtu > 20, "{lost:?}");
     // Of the first message 40 packets; of the others 80 each, all of which arrive.
@@ -166,7 +157,7 @@ fn hosts_learn_the_paths_of_a_subnet_manager() {
         ("run.duration", "\"10 ms\""),
     ];
     let outcome = run(RING, &managed);
-    balanced(&outcome);
+    balanced_and_empty(&outcome);
     let lost = &outcome.invariants.lost;
     // After the sweep each message is two packets.
     assert!(outcome.totals.injected > 250, "{} {lost:?}", outcome.totals.injected);

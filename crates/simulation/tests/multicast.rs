@@ -3,7 +3,7 @@
 mod common;
 
 use common::tables::{numbers, texts};
-use common::{everything, prepare, run};
+use common::{balanced_and_empty, balanced_and_ok, everything, prepare, run};
 use fabricsim_routing::Verdict;
 use fabricsim_simulation::{Control, Outcome, Status, simulate};
 
@@ -39,9 +39,8 @@ drain = "empty"
 "#;
 
 fn balanced(outcome: &Outcome) {
-    let found = &outcome.invariants;
-    assert!(found.packets_ok && found.credits_ok && found.in_flight == 0, "{}", outcome.defect);
-    assert_eq!(outcome.status, Status::Ok);
+    balanced_and_empty(outcome);
+    balanced_and_ok(outcome);
 }
 
 /// Destinations of the table `flows` with their accepted rates in Gb/s and mean network latencies in ns.

@@ -2,12 +2,12 @@
 
 mod common;
 
-use common::{ALL, everything, prepare, run};
+use common::{ALL, DEADLOCKING_RING, everything, prepare, run};
 use fabricsim_analysis::{Reason, find_deadlock, waits};
 use fabricsim_engine::{BufferKind, Extent, Prepared, Snapshot};
 use fabricsim_measure::Recorder;
 use fabricsim_session::{Change, Event, EventKind, Feed, InjectError, Injection, Subscription};
-use fabricsim_simulation::{Control, Outcome, Run, Status, Stop};
+use fabricsim_simulation::{Control, Outcome, Run, Status, Stop, describe};
 use fabricsim_units::{HostId, Time};
 
 const PARTITIONS: [&str; 4] = ["1", "2", "3", "7"];
@@ -38,25 +38,7 @@ drain = "measured"
 flows = "pairs"
 "#;
 
-/// Packets go two switches further round a ring without a second lane, through buffers of one packet.
-const RING: &str = r#"
-[topology.ring]
-switches = 6
-hosts_per_switch = 3
-[links.all]
-rate = "8 Gb/s"
-buffer = "512 B"
-[host]
-mtu = "512 B"
-[[traffic]]
-sources = ["H(*).0"]
-pattern = "tornado"
-injection = "saturating"
-message = "512 B"
-[run]
-duration = "2 ms"
-allow_deadlock = true
-"#;
+const ALLOWED: (&str, &str) = ("run.allow_deadlock", "true");
 
 fn prepared(text: &str, partitions: &str, overrides: &[(&str, &str)]) -> Prepared {
     let mut all = overrides.to_vec();
@@ -114,8 +96,13 @@ fn balances(snapshot: &Snapshot) {
 fn a_run_in_random_steps_is_the_same_as_one_without() {
     let steady = [("run.steady_state", "{ precision = 0.9 }")];
     let staged = [("switch.queueing", "\"cioq\""), ("switch.staging.buffer", "\"2 KiB\"")];
-    let cases: [(&str, &[(&str, &str)]); 5] =
-        [(ALL, &[("run.drain", "empty")]), (MESH, &[]), (MESH, &steady), (MESH, &staged), (RING, &[])];
+    let cases: [(&str, &[(&str, &str)]); 5] = [
+        (ALL, &[("run.drain", "empty")]),
+        (MESH, &[]),
+        (MESH, &steady),
+        (MESH, &staged),
+        (DEADLOCKING_RING, &[ALLOWED]),
+    ];
     for (number, (text, overrides)) in cases.into_iter().enumerate() {
         let alone = run(text, overrides);
         for (seed, partitions) in PARTITIONS.into_iter().enumerate() {
@@ -344,7 +331,7 @@ fn a_host_that_is_stopped_sends_nothing_until_it_is_resumed() {
 fn a_snapshot_has_the_deadlock_that_the_run_finds() {
     for queueing in ["\"fifo\"", "\"voq\""] {
         for partitions in PARTITIONS {
-            let prepared = prepared(RING, partitions, &[("switch.queueing", queueing)]);
+            let prepared = prepared(DEADLOCKING_RING, partitions, &[ALLOWED, ("switch.queueing", queueing)]);
             let control = Control::default();
             let mut run = Run::new(&prepared, &control);
             assert_eq!(run.find_deadlock(), None);
@@ -396,4 +383,32 @@ fn a_subscription_changes_nothing() {
     run.session().subscribe(EVENTS);
     run.advance_to(Time::MAX, &control);
     assert!(everything(&run.finish(&control)) == everything(&common::run(ALL, &[])));
+}
+
+/// The estimate of a run's memory has room for the snapshots of a saturated network. It is for full buffers, which few networks have.
+#[test]
+fn the_memory_of_snapshots_is_estimated() {
+    let text = |topology: &str, traffic: &str| {
+        format!(
+            "topology = {{ {topology} }}\nlinks.all = {{ rate = '8 Gb/s', buffer = '8 KiB' }}\nhost.mtu = '1 KiB'\n\
+             [[traffic]]\npattern = 'uniform'\nmessage = '1 KiB'\n{traffic}\n[run]\nduration = '1 ms'"
+        )
+    };
+    let cases: [(&str, &[(&str, &str)]); 4] = [
+        ("mesh = { dimensions = [8, 8] }", &[]),
+        ("mesh = { dimensions = [8, 8] }", &[("switch.queueing", "fifo"), ("switch.virtual_lanes", "4")]),
+        ("fat-tree = { arity = 4, levels = 3 }", &[("switch.virtual_lanes", "2")]),
+        ("single-switch = { hosts = 64 }", &[]),
+    ];
+    for (topology, overrides) in cases {
+        let idle = describe(&prepared(&text(topology, "load = 0.1"), "1", overrides)).memory;
+        let prepared = prepared(&text(topology, "injection = 'saturating'"), "1", overrides);
+        let estimate = describe(&prepared).memory - idle;
+        let mut run = Run::new(&prepared, &Control::default());
+        run.advance_to(Time::us(500), &Control::default());
+        let snapshot = run.session().snapshot(Extent::Queues).bytes() as u64;
+        println!("{topology} {overrides:?}: estimate {estimate}, snapshot {snapshot}");
+        assert!(snapshot > 10_000 && snapshot <= estimate, "{topology}: {snapshot} of {estimate}");
+        assert!(estimate < 16 * snapshot, "{topology}: {snapshot} of {estimate}");
+    }
 }

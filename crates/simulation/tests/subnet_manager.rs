@@ -3,7 +3,7 @@
 mod common;
 
 use common::tables::{numbers, texts};
-use common::{everything, prepare, run};
+use common::{balanced, everything, prepare, run};
 use fabricsim_simulation::{Outcome, SubnetSummary};
 
 /// H(0).0 - S(0) - S(1) - H(1).0. A datagram of 290 bytes takes 390 ns from port to port.
@@ -67,11 +67,6 @@ fn summary(outcome: &Outcome) -> &SubnetSummary {
 
 fn causes(outcome: &Outcome) -> Vec<String> {
     texts(outcome, "subnet_sweeps", "cause")
-}
-
-fn balanced(outcome: &Outcome) {
-    assert!(outcome.invariants.packets_ok && outcome.invariants.credits_ok, "{:?}", outcome.invariants);
-    assert_eq!(outcome.defect, "");
 }
 
 /// One request at a time. A round trip over n links takes 2n times 390 ns, twice 2 us at each switch that passes the datagram on,

@@ -4,8 +4,8 @@
 mod common;
 
 use common::tables::{check, numbers, texts};
-use common::{prepare, run};
-use fabricsim_simulation::{Control, Outcome, Status, simulate};
+use common::{cancelled, prepare, run};
+use fabricsim_simulation::{Outcome, Status};
 
 /// Packets that take 16 us on links that are never idle.
 const SLOW: &str = r#"
@@ -105,16 +105,7 @@ fn a_deadlock_ends_a_measurement_in_the_middle_of_packets() {
 #[test]
 fn a_cancelled_run_counts_no_more_than_its_time() {
     let prepared = prepare(&slow("", "").replace("400 us", "100 ms"), &[]);
-    let control = Control::default();
-    let outcome = std::thread::scope(|scope| {
-        let run = scope.spawn(|| simulate(&prepared, &control));
-        while control.packet_hops() == 0 {
-            std::thread::yield_now();
-        }
-        control.cancel();
-        run.join().unwrap()
-    });
-    assert_eq!(outcome.status, Status::Interrupted);
+    let outcome = cancelled(&prepared);
     assert_eq!(check(&outcome, PACKET), Ok(()));
 }
 

@@ -12,6 +12,7 @@ mod queue_pairs;
 mod service_levels;
 mod subnet_manager;
 mod switch;
+mod traffic;
 mod transport;
 mod tune;
 mod vl_arbitration;
@@ -48,7 +49,8 @@ pub fn check(experiment: &Experiment, file: &str) -> Result<(), SpecError> {
     let checks =
         [run(&experiment.run), switch::check(&experiment.switch), host(&experiment.host), arbitration];
     let found = checks.into_iter().find_map(Result::err).map(|(key, message)| (key.to_owned(), message));
-    let found = found.map_or_else(|| service_levels::check(experiment), Err);
+    let found = found.map_or_else(|| traffic::check(experiment), Err);
+    let found = found.and_then(|()| service_levels::check(experiment));
     let found = found.and_then(|()| partitions::check(experiment));
     let found = found.and_then(|()| multicast::check(experiment));
     let found = found.and_then(|()| queue_pairs::check(experiment));

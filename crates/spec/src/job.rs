@@ -2,6 +2,8 @@ use fabricsim_units::{Bytes, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::traffic::LARGEST_MESSAGE;
+
 /// A parallel program: ranks on hosts that send to each other, wait for each other and compute.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -90,7 +92,7 @@ pub struct AllToAll {
     #[serde(default)]
     pub algorithm: AllToAllAlgorithm,
     /// Size of the block for each other rank.
-    #[schemars(extend("x-minimum" = "1 B", "x-maximum" = "256 TiB"))]
+    #[schemars(extend("x-minimum" = "1 B", "x-maximum" = LARGEST_MESSAGE))]
     pub message: Bytes,
 }
 
@@ -116,7 +118,7 @@ pub struct AllReduce {
     #[serde(default)]
     pub algorithm: AllReduceAlgorithm,
     /// Size of the vector.
-    #[schemars(extend("x-minimum" = "1 B", "x-maximum" = "256 TiB"))]
+    #[schemars(extend("x-minimum" = "1 B", "x-maximum" = LARGEST_MESSAGE))]
     pub message: Bytes,
 }
 
@@ -143,7 +145,7 @@ pub struct AllGather {
     #[serde(default)]
     pub algorithm: AllGatherAlgorithm,
     /// Size of each rank's block.
-    #[schemars(extend("x-minimum" = "1 B", "x-maximum" = "256 TiB"))]
+    #[schemars(extend("x-minimum" = "1 B", "x-maximum" = LARGEST_MESSAGE))]
     pub message: Bytes,
 }
 
@@ -167,7 +169,7 @@ pub struct Broadcast {
     #[schemars(extend("x-unit" = "1"))]
     pub root: u32,
     /// Its size.
-    #[schemars(extend("x-minimum" = "1 B", "x-maximum" = "256 TiB"))]
+    #[schemars(extend("x-minimum" = "1 B", "x-maximum" = LARGEST_MESSAGE))]
     pub message: Bytes,
 }
 
@@ -176,7 +178,7 @@ pub struct Broadcast {
 #[serde(deny_unknown_fields, default)]
 pub struct Barrier {
     /// Size of a message.
-    #[schemars(extend("x-minimum" = "1 B", "x-maximum" = "256 TiB"))]
+    #[schemars(extend("x-minimum" = "1 B", "x-maximum" = LARGEST_MESSAGE))]
     pub message: Bytes,
 }
 
@@ -195,7 +197,7 @@ pub struct Fft {
     pub elements: u64,
     /// Size of an element (a complex number of double precision has 16 B).
     #[serde(default = "complex")]
-    #[schemars(extend("x-minimum" = "1 B", "x-maximum" = "256 TiB"))]
+    #[schemars(extend("x-minimum" = "1 B", "x-maximum" = LARGEST_MESSAGE))]
     pub element_size: Bytes,
     /// Algorithm of each transpose.
     #[serde(default)]
@@ -220,7 +222,7 @@ pub struct NeighbourExchange {
     #[serde(default = "yes")]
     pub periodic: bool,
     /// Size of the message to each neighbour.
-    #[schemars(extend("x-minimum" = "1 B", "x-maximum" = "256 TiB"))]
+    #[schemars(extend("x-minimum" = "1 B", "x-maximum" = LARGEST_MESSAGE))]
     pub message: Bytes,
     /// Time that a rank computes after each exchange.
     #[serde(default)]

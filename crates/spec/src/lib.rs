@@ -63,7 +63,7 @@ pub use multicast::MulticastGroup;
 pub use name::name;
 pub use partition::Partition;
 pub use queue_pairs::{MessageVerb, PATH_MTUS, QUEUE_PAIR_HEADERS, QueuePairs};
-pub use range::{OutOfRange, out_of_range, range_in_words};
+pub use range::{OutOfRange, numbers_at, out_of_range, range_in_words};
 pub use read::read;
 pub use routing::{Algorithm, LanePolicy, Load, PathChoice, Routing, RoutingEngine, Selection, Ties, Via};
 pub use run::{Drain, FlowDetail, Measure, Run, SteadyState};
@@ -76,8 +76,8 @@ pub use switch::{
 };
 pub use topology::{Arrangement, Dragonfly, Grid, Jellyfish, Megafly, Naming, SlimFly, Topology, Xpander};
 pub use traffic::{
-    DrawPer, HotSpot, Injection, MessageSize, Pattern, Response, SelfFlows, SizeDistribution, Traffic,
-    WeightedSize,
+    DrawPer, HotSpot, Injection, LARGEST_LOAD, LARGEST_MESSAGE, MessageSize, Pattern, Response, SelfFlows,
+    SizeDistribution, Traffic, WeightedSize,
 };
 pub use transport::{
     Close, OnNoConnection, OrderingMode, Recovery, Resend, StartOffset, TimedOut, Transport, TransportTarget,

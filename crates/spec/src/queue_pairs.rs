@@ -13,7 +13,7 @@ pub struct QueuePairs {
     /// Largest payload of a packet: 256 B, 512 B, 1 KiB, 2 KiB or 4 KiB. By default the largest of these whose packets, with up to 46 B of
     /// headers and checksums, fit in `host.mtu`.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(extend("x-minimum" = "256 B", "x-maximum" = "4 KiB"))]
+    #[schemars(extend("x-minimum" = "256 B", "x-maximum" = "4096 B"))]
     pub path_mtu: Option<Bytes>,
     /// Queue pairs of a host for each other host and each service class. Messages take them in turn; those of one queue pair are
     /// delivered in order.

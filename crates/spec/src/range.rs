@@ -1,13 +1,14 @@
 //! Ranges of numbers and quantities as their fields state them, and the check that follows from them.
 
 use std::cmp::Ordering;
+use std::ops::RangeInclusive;
 
 use fabricsim_units::{Bytes, Rate, Time};
 use serde::Serialize;
 use serde_json::Value;
 use toml::Value as Toml;
 
-use crate::allowed::alternatives;
+use crate::allowed::{alternatives, schema_at};
 use crate::schema::type_limit;
 
 /// A value outside the range of its field.
@@ -44,6 +45,13 @@ pub fn out_of_range<T: Serialize>(schema: &Value, value: &T) -> Result<Option<Ou
 pub fn range_in_words(schema: &Value) -> Option<String> {
     let bounds = Bounds::of(schema)?;
     Some(bounds.in_words(""))
+}
+
+/// Whole numbers that the field at a key of an experiment allows (`transport.streams`); all if it states no ends.
+pub fn numbers_at(key: &str) -> RangeInclusive<u64> {
+    let schema = schema_at(key).unwrap_or(&Value::Null);
+    let end = |name: &str, open: u64| schema[name].as_u64().unwrap_or(open);
+    end("minimum", 0)..=end("maximum", u64::MAX)
 }
 
 /// A walk through a value and its schema.
@@ -308,6 +316,14 @@ mod tests {
                 None
             );
         }
+    }
+
+    #[test]
+    fn numbers_that_a_field_allows() {
+        assert_eq!(numbers_at("transport.sequence_bits"), 3..=16);
+        assert_eq!(numbers_at("transport.target.reorder_cache"), 0..=32767);
+        assert_eq!(numbers_at("traffic.0.window"), 1..=65536);
+        assert_eq!(numbers_at("transport.nowhere"), 0..=u64::MAX);
     }
 
     #[test]

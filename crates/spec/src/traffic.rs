@@ -8,6 +8,12 @@ use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::OrderingMode;
 
+/// Largest size of a message.
+pub const LARGEST_MESSAGE: Bytes = Bytes(1 << 48);
+
+/// Largest load of a stream. More than 1 is more than the link accepts: a queue grows at the source.
+pub const LARGEST_LOAD: f64 = 10.0;
+
 /// A stream of messages on each of the sources.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -35,7 +41,7 @@ pub struct Traffic {
     /// Offered load as a fraction of the source's link rate. Give `load` or `rate`; neither for `saturating`
     /// and `window`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(range(max = 10.0), extend("exclusiveMinimum" = 0.0, "x-unit" = "1"))]
+    #[schemars(range(max = LARGEST_LOAD), extend("exclusiveMinimum" = 0.0, "x-unit" = "1"))]
     pub load: Option<f64>,
     /// Offered load of each source as a rate.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -199,7 +205,7 @@ pub enum Injection {
 #[serde(untagged)]
 pub enum MessageSize {
     /// Always the same.
-    Fixed(#[schemars(extend("x-minimum" = "1 B", "x-maximum" = "256 TiB"))] Bytes),
+    Fixed(#[schemars(extend("x-minimum" = "1 B", "x-maximum" = LARGEST_MESSAGE))] Bytes),
     /// Drawn for every message.
     Drawn(SizeDistribution),
 }
@@ -231,10 +237,10 @@ pub enum SizeDistribution {
     /// Every size from `min` to `max` with equal probability.
     Uniform {
         /// Smallest size.
-        #[schemars(extend("x-minimum" = "1 B", "x-maximum" = "256 TiB"))]
+        #[schemars(extend("x-minimum" = "1 B", "x-maximum" = LARGEST_MESSAGE))]
         min: Bytes,
         /// Largest size.
-        #[schemars(extend("x-minimum" = "1 B", "x-maximum" = "256 TiB"))]
+        #[schemars(extend("x-minimum" = "1 B", "x-maximum" = LARGEST_MESSAGE))]
         max: Bytes,
     },
     /// One of a list, by weight.
@@ -242,10 +248,10 @@ pub enum SizeDistribution {
     /// Exponential, rounded up to a byte, cut at `max`.
     Exponential {
         /// Mean before cutting.
-        #[schemars(extend("x-minimum" = "1 B", "x-maximum" = "256 TiB"))]
+        #[schemars(extend("x-minimum" = "1 B", "x-maximum" = LARGEST_MESSAGE))]
         mean: Bytes,
         /// Largest size.
-        #[schemars(extend("x-minimum" = "1 B", "x-maximum" = "256 TiB"))]
+        #[schemars(extend("x-minimum" = "1 B", "x-maximum" = LARGEST_MESSAGE))]
         max: Bytes,
     },
 }
@@ -255,7 +261,7 @@ pub enum SizeDistribution {
 #[serde(deny_unknown_fields)]
 pub struct WeightedSize {
     /// The size.
-    #[schemars(extend("x-minimum" = "1 B", "x-maximum" = "256 TiB"))]
+    #[schemars(extend("x-minimum" = "1 B", "x-maximum" = LARGEST_MESSAGE))]
     pub size: Bytes,
     /// Its weight, relative to the others.
     #[schemars(range(min = 0.0), extend("x-unit" = "1"))]

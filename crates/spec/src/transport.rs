@@ -97,6 +97,13 @@ impl Default for Transport {
     }
 }
 
+impl Transport {
+    /// Largest number of packets of a stream in flight that sequence numbers can tell apart: half of the numbers.
+    pub const fn most_outstanding(&self) -> u32 {
+        1 << (self.sequence_bits - 1)
+    }
+}
+
 /// Resources of a receiving host for the ordering protocols.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]

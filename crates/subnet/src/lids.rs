@@ -76,6 +76,29 @@ pub fn assign_lids(subnet: &mut Subnet, options: LidOptions) -> Result<usize, Li
     Ok(changed)
 }
 
+/// Assigns LIDs with a LID mask control, by default those that are missing; returns their number. LIDs that tables are given for stay as
+/// they are; a subnet without any, such as that of an experiment, gets those that an engine's tables would have. Files of tables and
+/// service levels name LIDs, so they are read after this.
+///
+/// # Errors
+///
+/// There are not enough LIDs.
+pub fn assign_missing_lids(
+    subnet: &mut Subnet,
+    lmc: Option<u8>,
+    are_tables_given: bool,
+) -> Result<usize, LidError> {
+    let options = LidOptions { lmc: lmc.unwrap_or(0), reassign: false };
+    let lids: Vec<u16> = subnet
+        .nodes
+        .iter()
+        .flat_map(|node| node.end_ports().map(|port| node.ports[usize::from(port)].lid))
+        .collect();
+    let assigns =
+        if are_tables_given { lids.iter().all(|&lid| lid == 0) } else { lmc.is_some() || lids.contains(&0) };
+    if assigns { assign_lids(subnet, options) } else { Ok(0) }
+}
+
 /// Number of LIDs of a port, and its LMC.
 fn block(subnet: &Subnet, id: PortId, lmc: u8) -> (u32, u8) {
     if subnet.node(id.node).is_switch() { (1, 0) } else { (1 << lmc, lmc) }

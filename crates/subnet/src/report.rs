@@ -4,13 +4,13 @@ use serde::Serialize;
 use thiserror::Error;
 
 use crate::{
-    Analysis, Counts, Cycle, Demand, Engine, FileError, Finding, Format, Import, LidError, LidOptions,
-    LinkLoad, LinkRow, LinkUse, LostPath, Node, Options, Pairs, PathSls, RouteError, Sl2Vl, Spread, Subnet,
-    TableFile, TableForm, Tables, Traffic, analyse, assign_lids, check_tables, link_rows, read, read_as,
-    traffic,
+    Analysis, Counts, Cycle, Demand, Engine, FileError, Finding, Format, Import, LinkLoad, LinkRow, LinkUse,
+    LostPath, Node, Options, Pairs, PathSls, RouteError, Sl2Vl, Spread, Subnet, TableFile, TableForm, Tables,
+    Traffic, analyse, check_tables, link_rows, read, read_as, traffic,
 };
 
 pub use crate::guids::guids;
+pub use crate::lids::assign_missing_lids;
 
 /// Engines that may cure a deadlock.
 const CURES: [Engine; 4] = [Engine::UpDown, Engine::Dfsssp, Engine::Lash, Engine::Nue];
@@ -211,29 +211,6 @@ pub enum RoutedError {
     /// The name of a failed part.
     #[error("{0}")]
     Failed(String),
-}
-
-/// Assigns LIDs with a LID mask control, by default those that are missing; returns their number. LIDs that tables are given for stay as
-/// they are; a subnet without any, such as that of an experiment, gets those that an engine's tables would have. Files of tables and
-/// service levels name LIDs, so they are read after this.
-///
-/// # Errors
-///
-/// There are not enough LIDs.
-pub fn assign_missing_lids(
-    subnet: &mut Subnet,
-    lmc: Option<u8>,
-    are_tables_given: bool,
-) -> Result<usize, LidError> {
-    let options = LidOptions { lmc: lmc.unwrap_or(0), reassign: false };
-    let lids: Vec<u16> = subnet
-        .nodes
-        .iter()
-        .flat_map(|node| node.end_ports().map(|port| node.ports[usize::from(port)].lid))
-        .collect();
-    let assigns =
-        if are_tables_given { lids.iter().all(|&lid| lid == 0) } else { lmc.is_some() || lids.contains(&0) };
-    if assigns { assign_lids(subnet, options) } else { Ok(0) }
 }
 
 /// What is asked of a subnet.

@@ -37,15 +37,11 @@ pub struct Workload {
 }
 
 /// Builds the sources of `experiment` on `hosts`; `file` is the experiment's name in errors. An experiment without
-/// traffic gives sources without streams. Its values are in their ranges ([`fabricsim_spec::check_ranges`]).
+/// traffic gives sources without streams. Its values are those that [`fabricsim_spec::check`] allows.
 pub fn build(experiment: &Experiment, hosts: &Hosts, file: &str) -> Result<Workload, WorkloadError> {
     let general = |key: &str, problem| WorkloadError { file: file.to_owned(), key: key.to_owned(), problem };
     consistent(hosts).map_err(|why| general("topology", Problem::Hosts(why)))?;
     let answered = experiment.traffic.iter().filter(|traffic| traffic.response.is_some()).count();
-    let count = experiment.traffic.len() + answered + experiment.jobs.len();
-    if count > usize::from(u16::MAX) + 1 {
-        return Err(general("traffic", Problem::TooManyEntries(count)));
-    }
     let selector = Selector::new(file, &hosts.names, &experiment.groups)?;
     let partitions = Partitions::new(experiment, &selector, hosts.names.len())?;
     let groups = multicast::groups(experiment, &selector)?;
@@ -171,10 +167,9 @@ impl Builder<'_> {
         silent: &mut Vec<SilentSource>,
     ) -> Result<(StreamInfo, Arc<Sizes>), WorkloadError> {
         let stream = self.place.entry as u16;
-        self.check_span()?;
         let sources = self.selector.select(&self.traffic.sources, &self.place.key("sources"))?.hosts;
         let partition = self.partition(&sources)?;
-        let sizes = Arc::new(Sizes::new(&self.traffic.message, &self.place, "")?);
+        let sizes = Arc::new(Sizes::new(&self.traffic.message));
         let Plan { draw, marks } = self.plan(&sources)?;
         let draw = Arc::new(draw);
         let mut by_rate: BTreeMap<Rate, Arc<Entry>> = BTreeMap::new();
@@ -228,7 +223,7 @@ impl Builder<'_> {
             delay: response.delay,
             seed: self.seed,
             requests,
-            responses: Arc::new(Sizes::new(&response.message, &self.place, "response.")?),
+            responses: Arc::new(Sizes::new(&response.message)),
         })
     }
 
@@ -260,15 +255,6 @@ impl Builder<'_> {
         };
         let found = partitions.of_sources(name, sources, &self.hosts.names);
         found.map_err(|problem| self.place.error("partition", problem))
-    }
-
-    fn check_span(&self) -> Result<(), WorkloadError> {
-        match self.traffic.stop {
-            Some(stop) if stop <= self.traffic.start => {
-                Err(self.place.range("stop", &stop, "later than `start`"))
-            }
-            _ => Ok(()),
-        }
     }
 
     fn name(&self) -> String {

@@ -148,9 +148,6 @@ pub enum Problem {
     /// An entry that can send nothing.
     #[error("none of the {0} sources has a destination other than itself: the entry would send nothing")]
     AllSilent(usize),
-    /// More entries than stream numbers.
-    #[error("{0} entries are too many: at most 65536 are allowed")]
-    TooManyEntries(usize),
     /// A number of ranks that the hosts cannot take.
     #[error("{ranks} ranks do not fit: there is one on each host, and `hosts` stands for {hosts}")]
     Ranks {

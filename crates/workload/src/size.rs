@@ -3,10 +3,7 @@
 use fabricsim_model::Random;
 use fabricsim_spec::{MessageSize, SizeDistribution, WeightedSize};
 
-use crate::error::ErrorLocation;
-use crate::{Problem, WorkloadError};
-
-/// A distribution of sizes, checked.
+/// A distribution of sizes.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Sizes {
     Fixed(u64),
@@ -29,37 +26,23 @@ pub(crate) enum Sizes {
 }
 
 impl Sizes {
-    /// `under` is put before the keys in errors: `""` or `"response."`.
-    pub(crate) fn new(
-        message: &MessageSize,
-        place: &ErrorLocation,
-        under: &str,
-    ) -> Result<Self, WorkloadError> {
+    /// The distribution of a message, whose values [`fabricsim_spec::check`] allows.
+    pub(crate) fn new(message: &MessageSize) -> Self {
         match message {
-            MessageSize::Fixed(bytes) => Ok(Self::Fixed(bytes.get())),
+            MessageSize::Fixed(bytes) => Self::Fixed(bytes.get()),
             MessageSize::Drawn(SizeDistribution::Uniform { min, max }) => {
-                let (low, high) = (min.get(), max.get());
-                if low > high {
-                    return Err(place.range(&format!("{under}message.uniform.min"), &min, "at most `max`"));
-                }
-                Ok(Self::Uniform { min: low, span: high - low + 1 })
+                Self::Uniform { min: min.get(), span: max.get() - min.get() + 1 }
             }
             MessageSize::Drawn(SizeDistribution::Exponential { mean, max }) => {
-                Ok(Self::Exponential { mean: mean.get() as f64, max: max.get() })
+                Self::Exponential { mean: mean.get() as f64, max: max.get() }
             }
-            MessageSize::Drawn(SizeDistribution::Choice(choices)) => Self::choice(choices, place, under),
+            MessageSize::Drawn(SizeDistribution::Choice(choices)) => Self::choice(choices),
         }
     }
 
-    fn choice(choices: &[WeightedSize], place: &ErrorLocation, under: &str) -> Result<Self, WorkloadError> {
+    fn choice(choices: &[WeightedSize]) -> Self {
         let sizes: Vec<u64> = choices.iter().map(|choice| choice.size.get()).collect();
         let total: f64 = choices.iter().map(|c| c.weight).sum();
-        if !(total.is_finite() && total > 0.0) {
-            let with = "choice";
-            let why = "give at least one size a weight greater than 0, and weights whose sum is a number";
-            let key = format!("{under}message.choice");
-            return Err(place.error(&key, Problem::Missing { with, why }));
-        }
         let mut sum = 0.0;
         let mut up_to: Vec<f64> = choices
             .iter()
@@ -71,7 +54,7 @@ impl Sizes {
         let last = choices.iter().rposition(|c| c.weight > 0.0).unwrap_or(0);
         up_to[last..].fill(1.0);
         let mean = sizes.iter().zip(choices).map(|(&size, c)| size as f64 * (c.weight / total)).sum();
-        Ok(Self::Choice { sizes, up_to, mean })
+        Self::Choice { sizes, up_to, mean }
     }
 
     /// The exact mean, in bytes.
@@ -121,8 +104,6 @@ mod tests {
 
     use super::*;
 
-    const PLACE: ErrorLocation = ErrorLocation { file: "f.toml", list: "traffic", entry: 3 };
-
     fn choice(list: &[(u64, f64)]) -> MessageSize {
         let weighted = |&(size, weight)| WeightedSize { size: Bytes(size), weight };
         MessageSize::Drawn(SizeDistribution::Choice(list.iter().map(weighted).collect()))
@@ -166,7 +147,7 @@ mod tests {
             exponential(20, 1000),
             exponential(1, 3),
         ] {
-            let sizes = Sizes::new(&message, &PLACE, "").unwrap();
+            let sizes = Sizes::new(&message);
             let table = probabilities(&message);
             let mean: f64 = table.iter().map(|&(s, p)| s as f64 * p).sum();
             let variance: f64 = table.iter().map(|&(s, p)| (s as f64 - mean).powi(2) * p).sum();
@@ -205,21 +186,11 @@ mod tests {
                 "{ choice = [{ size = '8 B', weight = 1.0 }, { size = '0 B', weight = 1.0 }] }",
                 "message.choice.1.size: 0 B",
             ),
+            ("{ uniform = { min = '9 B', max = '8 B' } }", "message.uniform.min: 9 B is out of range: "),
+            ("{ choice = [] }", "message.choice: `choice` needs it"),
         ] {
             let error = message(size);
             assert!(error.contains(&format!("test.toml: traffic.0.{expected}")), "{error}");
         }
-    }
-
-    #[test]
-    fn misuse_is_named() {
-        let message = |m: &MessageSize| Sizes::new(m, &PLACE, "").unwrap_err().to_string();
-        assert_eq!(
-            message(&uniform(9, 8)),
-            "f.toml: traffic.3.message.uniform.min: 9 B is out of range: it must be at most `max`"
-        );
-        assert!(message(&choice(&[])).contains("message.choice: `choice` needs it"));
-        assert!(message(&choice(&[(8, 0.0)])).contains("message.choice: `choice` needs it"));
-        assert!(message(&choice(&[(8, f64::MAX), (8, f64::MAX)])).contains("whose sum is a number"));
     }
 }

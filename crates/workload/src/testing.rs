@@ -1,6 +1,6 @@
 //! Shared test code of this crate.
 
-use fabricsim_spec::{Experiment, check_ranges};
+use fabricsim_spec::{Experiment, check};
 use fabricsim_units::{Rate, Time};
 
 use crate::{HostGrid, Hosts, Message, Source, Workload, build};
@@ -61,7 +61,7 @@ pub(crate) fn build_all(hosts: &Hosts, traffic: &str) -> Workload {
 /// The error message for an entry.
 pub(crate) fn refused(hosts: &Hosts, rest: &str) -> String {
     let experiment = experiment(&entry(rest));
-    match check_ranges(&experiment, "test.toml") {
+    match check(&experiment, "test.toml") {
         Ok(()) => {
             build(&experiment, hosts, "test.toml").err().unwrap_or_else(|| panic!("{rest}")).to_string()
         }

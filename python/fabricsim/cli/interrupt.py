@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import os
 import signal
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from types import FrameType, TracebackType
 from typing import Any
 
 from fabricsim.cli.state import tell
-from fabricsim_command import INTERRUPTED, SIGNALS, end
 
-__all__ = ["INTERRUPTED", "Interrupt", "interruptible"]
+# The program that starts the command line has the same before this module can be imported; a test compares them.
+INTERRUPTED = 130
+SIGNALS: tuple[int, ...] = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 Handler = Callable[[int, FrameType | None], None]
 
@@ -74,3 +76,10 @@ def _install(handler: Handler) -> dict[int, Any]:
 def _restore(before: dict[int, Any]) -> None:
     for number, handler in before.items():
         signal.signal(number, handler)
+
+
+def end(number: int, frame: FrameType | None) -> None:
+    """Ends the process at once."""
+    with suppress(OSError):  # the terminal may be gone
+        os.write(2, b"interrupted\n")
+    os._exit(INTERRUPTED)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from .cases import SHARES, SLOT, TOLERANCE, TOTALS, Quantity
+from .cases import HELD_TOTALS, SHARES, SLOT, TOLERANCE, TOTALS, Quantity
 
 TEXT = Path(__file__).resolve().parent / "page.md"
 
@@ -14,9 +14,18 @@ def write(folder: Path) -> Path:
     text = TEXT.read_text(encoding="utf-8")
     for mark, rows, binding in (("slot", SLOT, True), ("shares", SHARES, True), ("totals", TOTALS, False)):
         text = text.replace(f"<!-- {mark} -->", table(rows, binding=binding))
+    text = text.replace("<!-- held -->", bounds())
     path = folder / "omnetpp.md"
     path.write_text(text, encoding="utf-8")
     return path
+
+
+def bounds() -> str:
+    """The thesis between the runs in which every output, and none, is held."""
+    lines = ["| | all held | thesis | none held |", "|:--|--:|--:|--:|"]
+    for held, free in zip(HELD_TOTALS, TOTALS, strict=True):
+        lines.append(f"| {held.name} | {held.with_option:.2f} | {held.peer:g} | {free.with_option:.2f} |")
+    return "\n".join(lines)
 
 
 def table(rows: list[Quantity], *, binding: bool) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib.util
 
 import pytest
-from omnetpp.cases import SHARES, SLOT, TOLERANCE, Quantity
+from omnetpp.cases import HELD_TOTALS, PRECISION, SHARES, SLOT, TOLERANCE, TOTALS, Quantity
 
 pytestmark = pytest.mark.skipif(
     importlib.util.find_spec("fabricsim._native") is None, reason="the compiled module is not built"
@@ -20,3 +20,10 @@ def test_throughput_is_the_peers(quantity: Quantity) -> None:
 @pytest.mark.parametrize("quantity", SLOT[:2], ids=lambda quantity: quantity.name)
 def test_without_the_slot_sources_send_less(quantity: Quantity) -> None:
     assert quantity.without < (1.0 - 2 * TOLERANCE) * quantity.peer
+
+
+@pytest.mark.parametrize("number", range(len(TOTALS)), ids=lambda number: TOTALS[number].name)
+def test_the_thesis_lies_between_outputs_that_are_all_held_and_none(number: int) -> None:
+    held, free = HELD_TOTALS[number], TOTALS[number]
+    assert held.with_option < held.peer < free.with_option + PRECISION[free.name]
+    assert held.with_option < 0.95 * free.with_option, "holding outputs matters"

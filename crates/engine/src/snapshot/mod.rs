@@ -29,6 +29,9 @@ pub enum Extent {
     Everything,
 }
 
+/// Room of a growing vector as a multiple of what it holds, at most.
+const GROWTH: u64 = 2;
+
 /// The state of a fabric at an instant.
 #[derive(Clone, Debug)]
 pub struct Snapshot {
@@ -149,6 +152,24 @@ pub struct LaneAhead {
 }
 
 impl Snapshot {
+    /// Bytes of a snapshot with [`Extent::Queues`] of `queues` queues that hold `packets`, with `lanes` lanes ahead of each: at the end
+    /// of a vector's growth it has room for twice as many.
+    pub const fn bytes_of(queues: u64, packets: u64, lanes: u64) -> u64 {
+        let queue = size_of::<Queue>() as u64 + lanes * size_of::<LaneAhead>() as u64;
+        GROWTH * (queues * queue + packets * size_of::<QueuedPacket>() as u64)
+    }
+
+    /// Bytes that the lists of the snapshot occupy.
+    pub const fn bytes(&self) -> usize {
+        self.queues.capacity() * size_of::<Queue>()
+            + self.lanes.capacity() * size_of::<LaneState>()
+            + self.hosts.capacity() * size_of::<HostState>()
+            + self.refused.capacity() * size_of::<Refused>()
+            + self.packets.capacity() * size_of::<QueuedPacket>()
+            + self.ahead.capacity() * size_of::<LaneAhead>()
+            + self.shared.capacity() * size_of::<SharedSpace>()
+    }
+
     /// The packets of a queue, head first.
     pub fn packets(&self, queue: &Queue) -> &[QueuedPacket] {
         &self.packets[queue.packets.start as usize..queue.packets.end as usize]

@@ -225,6 +225,9 @@ impl Switch {
         if self.counts_missed {
             self.miss_turns::<F, R, B, O>(context, output, &mut delay);
         }
+        if self.overdue > 0 && self.waits_before_draw::<OPTIONAL_FEATURES, R, B, O>(context, output) {
+            return;
+        }
         let mut sendable = 0;
         let found = if F::OPTIONAL && self.vl_arbitration.is_some() {
             let found = self.best_of_lanes(context, output, &mut delay, None);

@@ -16,9 +16,14 @@
 //!   So it waits for less than the time of one packet. If it sends another packet in the meantime, it still owes the turn.
 //!
 //! So a request gets at least a third of its turns, but for `PATIENCE` of them: with m turns missed and s served, the count is at
-//! least m - 2 s while it is not overdue, and at most `PATIENCE`; while it is overdue, a turn is owed for each missed one. Arbiters
-//! other than `round-robin` have no turns. For them, an output waits if the arbiter would choose the overdue request; `random`
-//! outputs never wait.
+//! least m - 2 s while it is not overdue, and at most `PATIENCE`; while it is overdue, a turn is owed for each missed one.
+//!
+//! Arbiters other than `round-robin` have no turns. With `random`, every request would be drawn some time, if its input port were
+//! not being read whenever the output draws: overdue requests go first there, too. The output waits for them before it draws, so
+//! that it draws once for each packet, however often it looks. (With lanes of priority or arbitration by tables it does not wait.)
+//! A request that has been served is overdue again after as many missed turns as the output has inputs with requests: else its output
+//! would serve no other one while its input is being read all the time.
+//! With the others, an output waits if the arbiter would choose the overdue request.
 
 use fabricsim_model::Observer;
 use fabricsim_routing::RoutingFunction;
@@ -130,7 +135,7 @@ impl Switch {
         context: &mut PartitionContext<R, B, O>,
         output: usize,
     ) -> bool {
-        if context.rules.arbiter != Arbiter::RoundRobin {
+        if context.rules.arbiter != Arbiter::RoundRobin && !self.draws_without_order(context) {
             return false;
         }
         let Some((input, _)) = self.overdue_request(output) else { return false };
@@ -162,6 +167,37 @@ impl Switch {
             self.outputs[output].deferred_input = NO_INPUT;
         }
         true
+    }
+
+    /// True if outputs draw among all requests, of which none goes before others.
+    fn draws_without_order<R, B, O>(&self, context: &PartitionContext<R, B, O>) -> bool {
+        let rules = &context.rules;
+        rules.arbiter == Arbiter::Random && rules.priority_lanes == 0 && self.vl_arbitration.is_none()
+    }
+
+    /// True if `output`, which is about to draw, waits for the input port of its overdue request instead.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn waits_before_draw<const OPTIONAL_FEATURES: bool, R, B, O: Outbox>(
+        &self,
+        context: &mut PartitionContext<R, B, O>,
+        output: usize,
+    ) -> bool {
+        if !self.draws_without_order(context) {
+            return false;
+        }
+        let Some((input, _)) = self.overdue_request(output) else { return false };
+        let readable_at = self.readable_at(context, input);
+        let waits = readable_at > context.now
+            && self.has_sendable::<OPTIONAL_FEATURES, R, B, O>(
+                context,
+                (output, input),
+                &mut Delay::default(),
+            );
+        if waits {
+            context.ports.ensure_wake(self.first_port + output as u32, readable_at, &mut context.out);
+        }
+        waits
     }
 
     /// True if [`Switch::sendable`] finds a packet.
@@ -217,6 +253,9 @@ impl Switch {
         output: usize,
         packet: u32,
     ) -> bool {
+        if context.rules.arbiter == Arbiter::Random {
+            return false;
+        }
         let Some((input, _)) = self.overdue_request(output) else { return false };
         if self.readable_at(context, input) <= context.now
             || self.sendable::<F, R, B, O>(context, (output, input), &mut Delay::default()).is_none()
@@ -264,19 +303,30 @@ impl Switch {
     #[inline(always)]
     pub(super) fn forget_missed(&mut self, position: QueuePosition) {
         if self.requests[position.request].missed > 0 {
-            self.regain(position.request);
+            self.regain(position);
         }
     }
 
     #[inline(never)]
-    fn regain(&mut self, request: usize) {
-        let missed = &mut self.requests[request].missed;
+    fn regain(&mut self, position: QueuePosition) {
+        // Only outputs that draw have random numbers.
+        let again = if self.random.is_empty() { 1 } else { self.requesting(position) };
+        let missed = &mut self.requests[position.request].missed;
         if *missed < PATIENCE {
             *missed = missed.saturating_sub(REGAINED);
             return;
         }
-        *missed = PATIENCE - 1;
+        *missed = PATIENCE - again;
         self.overdue -= 1;
         self.has_arbitration_features = self.needs_credits || self.overdue > 0;
+    }
+
+    /// Number of inputs with a request for an output, the one that is being served included; at most [`PATIENCE`].
+    fn requesting(&self, QueuePosition { output, input, .. }: QueuePosition) -> u8 {
+        let inputs = &self.outputs[output].inputs;
+        let next = |&at: &usize| inputs.first_after(at).filter(|&next| next > at);
+        let all = std::iter::successors(inputs.first_after(self.layout.ports - 1), next);
+        let others = all.filter(|&other| other != input).take(usize::from(PATIENCE) - 1).count();
+        others as u8 + 1
     }
 }

@@ -13,6 +13,7 @@ mod header;
 mod identifiers;
 mod mutation;
 mod operation;
+mod option_ranges;
 mod options;
 mod ordered;
 mod outbox;
@@ -29,8 +30,9 @@ mod window;
 
 pub use header::{Cid, Flags, Header, Kind, Reason, Transfer};
 pub use operation::Operation;
+pub use option_ranges::OptionError;
 pub use options::{
-    Close, OnNoConnection, OptionError, Recovery, Resend, SourceOptions, StartOffset, TargetOptions, TimedOut,
+    Close, OnNoConnection, Recovery, Resend, SourceOptions, StartOffset, TargetOptions, TimedOut,
 };
 pub use outbox::{SourceOutbox, StreamId, TargetOutbox, Ticket};
 pub use reorder_buffer::{Refusal, ReorderBuffer};

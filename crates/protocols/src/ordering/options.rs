@@ -1,8 +1,7 @@
-//! Choices that the paper leaves open, as options, and their allowed values.
+//! Choices that the paper leaves open, as options.
 
 use fabricsim_spec as spec;
 use fabricsim_units::Time;
-use thiserror::Error;
 
 use super::{Seq, SequenceSpace, mutation::Mutation};
 
@@ -206,47 +205,7 @@ impl Default for TargetOptions {
     }
 }
 
-/// An option that is out of range: its name, and the problem.
-#[derive(Clone, Debug, PartialEq, Eq, Error)]
-#[error("{option} {problem}")]
-pub struct OptionError {
-    /// The field.
-    pub option: &'static str,
-    /// Description of the problem and of the allowed values.
-    pub problem: String,
-}
-
-fn within(option: &'static str, value: u32, least: u32, most: u32) -> Result<(), OptionError> {
-    if (least..=most).contains(&value) {
-        return Ok(());
-    }
-    Err(OptionError { option, problem: format!("is {value}: must be from {least} to {most}") })
-}
-
 impl SourceOptions {
-    /// Checks that all options are in range, and that they fit together.
-    pub fn check(&self) -> Result<(), OptionError> {
-        within("streams", u32::from(self.streams), 1, 0x7fff)?;
-        within("connections", u32::from(self.connections), 1, 0x7fff)?;
-        within("sequence_bits", u32::from(self.sequence_bits), 3, 16)?;
-        let half = SequenceSpace::new(self.sequence_bits).half();
-        if u32::from(self.outstanding) > half || self.outstanding == 0 {
-            let bits = self.sequence_bits;
-            let problem = format!(
-                "is {}: with {bits} bits of SEQ must be from 1 to {half}, half of the sequence numbers",
-                self.outstanding
-            );
-            return Err(OptionError { option: "outstanding", problem });
-        }
-        within("fast_from", u32::from(self.fast_from), 1, u32::from(self.outstanding))?;
-        for (option, time) in [("timeout", self.timeout), ("lifetime", self.lifetime)] {
-            if time == Time::ZERO {
-                return Err(OptionError { option, problem: "is 0: must be longer".to_owned() });
-            }
-        }
-        Ok(())
-    }
-
     /// Packets that a stream keeps: more than may be outstanding, since a packet that has been acknowledged stays while a
     /// copy of it may be in the network, and must not block the others.
     pub(crate) fn window(&self) -> u16 {
@@ -278,19 +237,6 @@ impl SourceOptions {
 }
 
 impl TargetOptions {
-    /// Checks that all options are in range.
-    pub fn check(&self) -> Result<(), OptionError> {
-        within("connections", self.connections, 1, 1 << 24)?;
-        within("reorder_capacity", u32::from(self.reorder_capacity), 1, 0x7fff)?;
-        within("replay", u32::from(self.replay), 1, 0x7fff)?;
-        within("sequence_bits", u32::from(self.sequence_bits), 3, 16)?;
-        if !self.reorder_ring.is_power_of_two() || self.reorder_ring > 1 << 16 {
-            let problem = format!("is {}: must be a power of two from 1 to 65536", self.reorder_ring);
-            return Err(OptionError { option: "reorder_ring", problem });
-        }
-        Ok(())
-    }
-
     /// True if this defect is built in.
     #[inline]
     #[cfg(test)]
@@ -303,92 +249,5 @@ impl TargetOptions {
     #[expect(clippy::unused_self, reason = "defects exist only in tests")]
     pub(crate) const fn mutated(&self, _: Mutation) -> bool {
         false
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn defaults_are_allowed() {
-        assert_eq!(SourceOptions::default().check(), Ok(()));
-        assert_eq!(TargetOptions::default().check(), Ok(()));
-    }
-
-    #[test]
-    fn the_sequence_space_has_to_hold_the_cap_twice() {
-        let options = SourceOptions { outstanding: 25, sequence_bits: 5, ..SourceOptions::default() };
-        let error = options.check().expect_err("32 numbers are too few for 25 packets");
-        assert_eq!(
-            error.to_string(),
-            "outstanding is 25: with 5 bits of SEQ must be from 1 to 16, half of the sequence numbers"
-        );
-        assert_eq!(SourceOptions { sequence_bits: 6, ..options }.check(), Ok(()));
-    }
-
-    #[test]
-    fn sizes_are_checked() {
-        let target = TargetOptions::default();
-        let told = |options: TargetOptions| options.check().map_err(|error| error.to_string());
-        for (options, message) in [
-            (
-                TargetOptions { reorder_capacity: 0, ..target },
-                "reorder_capacity is 0: must be from 1 to 32767",
-            ),
-            (TargetOptions { replay: 0, ..target }, "replay is 0: must be from 1 to 32767"),
-            (TargetOptions { connections: 0, ..target }, "connections is 0: must be from 1 to 16777216"),
-            (TargetOptions { sequence_bits: 2, ..target }, "sequence_bits is 2: must be from 3 to 16"),
-            (TargetOptions { sequence_bits: 17, ..target }, "sequence_bits is 17: must be from 3 to 16"),
-            (
-                TargetOptions { reorder_ring: 50, ..target },
-                "reorder_ring is 50: must be a power of two from 1 to 65536",
-            ),
-            (
-                TargetOptions { reorder_ring: 0, ..target },
-                "reorder_ring is 0: must be a power of two from 1 to 65536",
-            ),
-        ] {
-            assert_eq!(told(options), Err(message.to_owned()));
-        }
-        let source = SourceOptions::default();
-        let told = |options: SourceOptions| options.check().map_err(|error| error.to_string());
-        for (options, message) in [
-            (SourceOptions { connections: 0, ..source }, "connections is 0: must be from 1 to 32767"),
-            (
-                SourceOptions { connections: 40_000, ..source },
-                "connections is 40000: must be from 1 to 32767",
-            ),
-            (SourceOptions { streams: 0, ..source }, "streams is 0: must be from 1 to 32767"),
-            (SourceOptions { streams: 40_000, ..source }, "streams is 40000: must be from 1 to 32767"),
-            (SourceOptions { timeout: Time::ZERO, ..source }, "timeout is 0: must be longer"),
-            (SourceOptions { lifetime: Time::ZERO, ..source }, "lifetime is 0: must be longer"),
-            (
-                SourceOptions { outstanding: 0, ..source },
-                "outstanding is 0: with 16 bits of SEQ must be from 1 to 32768, half of the sequence numbers",
-            ),
-        ] {
-            assert_eq!(told(options), Err(message.to_owned()));
-        }
-    }
-
-    /// The reference of keys lists the experiment's defaults; the state machines and the sockets start from these.
-    #[test]
-    fn defaults_are_those_of_an_experiment() {
-        let transport = spec::Transport::default();
-        let (source, target) = (SourceOptions::default(), TargetOptions::default());
-        assert_eq!((source.timeout, source.lifetime), (transport.timeout, transport.lifetime));
-        assert_eq!((source.timeout, source.lifetime), (Time::ms(1), Time::ms(1)));
-        assert_eq!((target.connections, target.reorder_capacity, target.replay), (4096, 256, 1024));
-        assert_eq!((target.reorder_ring, target.reorder_cache), (512, 8));
-        assert_eq!((source.streams, source.connections, source.outstanding), (64, 256, 128));
-        assert_eq!((source.sequence_bits, target.sequence_bits), (16, 16));
-        assert_eq!((source.check(), target.check()), (Ok(()), Ok(())));
-    }
-
-    #[test]
-    fn a_lifetime_without_end_is_allowed() {
-        let options = SourceOptions { lifetime: Time::MAX, ..SourceOptions::default() };
-        assert_eq!((options.check(), options.quiet_time()), (Ok(()), Time::MAX));
     }
 }

@@ -9,7 +9,7 @@ pub mod tables;
 use std::path::Path;
 
 use fabricsim_engine::Prepared;
-use fabricsim_simulation::{Control, Outcome, simulate};
+use fabricsim_simulation::{Control, Outcome, Status, simulate};
 
 /// Transports that lose packets, jobs, responses, congestion control, counters of routers: all that makes a table.
 pub const ALL: &str = r#"
@@ -91,6 +91,61 @@ pub fn try_prepare(text: &str, overrides: &[(&str, &str)]) -> Result<Prepared, S
 /// Runs the experiment of a TOML text, with overrides.
 pub fn run(text: &str, overrides: &[(&str, &str)]) -> Outcome {
     simulate(&prepare(text, overrides), &Control::default())
+}
+
+/// Packets go two switches further round a ring without a second lane, through buffers of one packet. The last section is `run`.
+pub const DEADLOCKING_RING: &str = r#"
+[topology.ring]
+switches = 6
+hosts_per_switch = 3
+[links.all]
+rate = "8 Gb/s"
+buffer = "512 B"
+[host]
+mtu = "512 B"
+[[traffic]]
+sources = ["H(*).0"]
+pattern = "tornado"
+injection = "saturating"
+message = "512 B"
+[run]
+duration = "2 ms"
+"#;
+
+/// Asserts that packets and credits are balanced.
+#[track_caller]
+pub fn balanced(outcome: &Outcome) {
+    assert!(outcome.invariants.packets_ok && outcome.invariants.credits_ok, "{:?}", outcome.invariants);
+    assert_eq!(outcome.defect, "");
+}
+
+/// Asserts as well that the run ended as planned.
+#[track_caller]
+pub fn balanced_and_ok(outcome: &Outcome) {
+    balanced(outcome);
+    assert_eq!(outcome.status, Status::Ok);
+}
+
+/// Asserts as well that no packet is in flight.
+#[track_caller]
+pub fn balanced_and_empty(outcome: &Outcome) {
+    balanced(outcome);
+    assert_eq!(outcome.invariants.in_flight, 0, "{:?}", outcome.invariants);
+}
+
+/// A run that is cancelled once packets move.
+pub fn cancelled(prepared: &Prepared) -> Outcome {
+    let control = Control::default();
+    let outcome = std::thread::scope(|scope| {
+        let run = scope.spawn(|| simulate(prepared, &control));
+        while control.packet_hops() == 0 {
+            std::thread::yield_now();
+        }
+        control.cancel();
+        run.join().unwrap()
+    });
+    assert_eq!(outcome.status, Status::Interrupted);
+    outcome
 }
 
 /// Everything that a run found out, to the bit, as text.

@@ -11,16 +11,13 @@ mod saturating;
 mod window;
 
 use fabricsim_model::Random;
-use fabricsim_spec::{Injection, Traffic, name};
+use fabricsim_spec::{Injection, LARGEST_LOAD, Traffic, name};
 use fabricsim_units::{Rate, Time};
 
 use crate::clock::Clock;
 use crate::error::ErrorLocation;
 use crate::size::Sizes;
 use crate::{Problem, WorkloadError};
-
-/// Largest load of an open-loop stream. More than 1 is more than the link takes: a queue grows at the source.
-const LARGEST_LOAD: f64 = 10.0;
 
 /// Input of a process.
 pub(crate) struct InjectionInput<'a> {

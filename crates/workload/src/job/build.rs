@@ -51,8 +51,7 @@ fn job(
         return Err(place.error("ranks", Problem::Ranks { ranks, hosts: hosts.len() }));
     }
     if ranks < 2 {
-        let key = if spec.ranks.is_some() { "ranks" } else { "hosts" };
-        return Err(place.range(key, &format!("{ranks} rank"), "2 ranks or more"));
+        return Err(place.range("hosts", &format!("{ranks} rank"), "2 ranks or more"));
     }
     let program = programs::new(&programs::ProgramInput { place, ranks }, &spec.program)?;
     if spec.outstanding > 1 && !program.is_independent() {

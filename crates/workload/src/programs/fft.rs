@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use fabricsim_spec::Fft as Spec;
+use fabricsim_spec::{Fft as Spec, LARGEST_MESSAGE};
 use fabricsim_units::{Bytes, Time};
 
 use super::{After, Program, ProgramInput, Step, all_to_all, refused};
@@ -18,9 +18,6 @@ pub(super) struct Fft {
 
 const TRANSPOSES: u64 = 3;
 
-/// Largest block, in bytes: 256 TiB, as of all messages.
-const LARGEST_BLOCK: u64 = 1 << 48;
-
 impl Fft {
     pub(super) fn new(context: &ProgramInput, spec: &Spec) -> Result<Self, WorkloadError> {
         let p = u64::from(context.ranks);
@@ -30,7 +27,7 @@ impl Fft {
             return Err(refused(context, "program.fft.elements", problem));
         }
         let block = (elements / pairs).saturating_mul(spec.element_size.get());
-        if block > LARGEST_BLOCK {
+        if block > LARGEST_MESSAGE.get() {
             return Err(context.place.range("program.fft.elements", &Bytes(block), "from 1 B to 256 TiB"));
         }
         Ok(Self { transpose: all_to_all::new(context.ranks, spec.algorithm, block), compute: spec.compute })
