@@ -120,7 +120,7 @@ impl Adapter {
         context: &mut PartitionContext<R, B, O>,
     ) {
         if let Protocol::Verbs(endpoint) = &mut self.protocol {
-            self.chain.settle(&mut **endpoint, context);
+            self.chain.settle::<AllFeatures, _, _, _, _>(&mut **endpoint, context);
         }
     }
 

@@ -225,7 +225,7 @@ impl Switch {
         if self.counts_missed {
             self.miss_turns::<F, R, B, O>(context, output, &mut delay);
         }
-        if self.overdue > 0 && self.waits_before_draw::<OPTIONAL_FEATURES, R, B, O>(context, output) {
+        if self.overdue > 0 && self.waits_before_draw::<F, R, B, O>(context, output) {
             return;
         }
         let mut sendable = 0;

@@ -178,7 +178,7 @@ impl Switch {
     /// True if `output`, which is about to draw, waits for the input port of its overdue request instead.
     #[cold]
     #[inline(never)]
-    pub(super) fn waits_before_draw<const OPTIONAL_FEATURES: bool, R, B, O: Outbox>(
+    pub(super) fn waits_before_draw<F: Features, R, B, O: Outbox>(
         &self,
         context: &mut PartitionContext<R, B, O>,
         output: usize,
@@ -189,11 +189,7 @@ impl Switch {
         let Some((input, _)) = self.overdue_request(output) else { return false };
         let readable_at = self.readable_at(context, input);
         let waits = readable_at > context.now
-            && self.has_sendable::<OPTIONAL_FEATURES, R, B, O>(
-                context,
-                (output, input),
-                &mut Delay::default(),
-            );
+            && self.has_sendable::<F, R, B, O>(context, (output, input), &mut Delay::default());
         if waits {
             context.ports.ensure_wake(self.first_port + output as u32, readable_at, &mut context.out);
         }
