@@ -139,6 +139,9 @@ mod tests {
                     model.remove(&bit);
                 }
                 prop_assert_eq!(bits.is_empty(), model.is_empty());
+                for bit in 0..size {
+                    prop_assert_eq!(bits.contains(bit), model.contains(&bit));
+                }
                 if Bits::fit_in_a_word(size) {
                     let last = bit;
                     let (after, rest) = bits.split_after(last);

@@ -1,4 +1,5 @@
 use std::collections::BTreeMap;
+use std::fmt::Write;
 
 use fabricsim_model::Lanes;
 use fabricsim_topology::{Graph, Node, Shape};
@@ -430,4 +431,38 @@ fn tables_are_written_as_text() {
     let Router::LookUpTables(tables) = &router else { panic!("not look-up tables") };
     assert!(tables.depends_on_input());
     insta::assert_snapshot!("tables_with_a_failed_link", tables.text(&graph, shape));
+}
+
+/// Digests of all tables with every failed link, and with some pairs of them, where several partitions make detours turn.
+#[test]
+fn tables_with_failed_links_are_those_written_down() {
+    let mut lines = String::new();
+    for (topology, more) in [
+        ("mesh = { dimensions = [4, 4] }", ""),
+        ("mesh = { dimensions = [5, 4] }", "partitions = [1, 2]\norder = [1, 0]"),
+        ("mesh = { dimensions = [4, 3, 2] }", "partitions = [2, 1, 1]"),
+        ("torus = { dimensions = [8, 3] }", "partitions = [4, 1]"),
+        ("torus = { dimensions = [8, 4] }", "partitions = [2, 1]"),
+        ("grid = { dimensions = [6, 4], wrap = [true, false] }", "partitions = [3, 1]"),
+    ] {
+        let graph = graph(topology);
+        let Shape::Grid(shape) = &graph.shape else { panic!("not a grid") };
+        let cables = cables(&graph);
+        let pairs = (0..cables.len()).flat_map(|i| (1..4).map(move |step| (i, i + step * step)));
+        let pairs = pairs.map(|(i, j)| vec![cables[i].clone(), cables[j % cables.len()].clone()]);
+        let (mut digest, mut refused) = (0xcbf2_9ce4_8422_2325_u64, 0);
+        for failed in cables.iter().map(|cable| vec![cable.clone()]).chain(pairs) {
+            let Ok(Router::LookUpTables(tables)) = try_router(&graph, topology, &routing(more, &failed), 2)
+            else {
+                refused += 1;
+                continue;
+            };
+            for byte in tables.text(&graph, shape).bytes() {
+                digest = (digest ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
+            }
+        }
+        writeln!(lines, "{topology} {more:?}: {} links, {refused} refused, {digest:016x}", cables.len())
+            .unwrap();
+    }
+    insta::assert_snapshot!("tables_with_failed_links", lines);
 }
