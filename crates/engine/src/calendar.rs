@@ -310,9 +310,9 @@ impl Calendar {
     fn put_in_order(&mut self, end: usize) {
         self.statistics.sorted += 1;
         if self.cells[end.next_multiple_of(CHUNK)].packet() == EMPTY {
-            self.sort_chunk(end)
+            self.sort_chunk(end);
         } else {
-            self.sort()
+            self.sort();
         }
     }
 

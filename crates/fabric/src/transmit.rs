@@ -224,14 +224,27 @@ fn transmit_at<
             context.ports.use_whole(port, blocks, context.now);
         }
         FarEnd::Remote => {
-            let (at, channel) = (now + sender.far_end_delay + late, sender.channel);
-            let extensions = context.arena.take_boxed(index);
-            let slot = context.arena.remove(index);
-            context.ports.use_whole(port, blocks, context.now);
-            context.out.remote_packet(at, channel, slot, extensions);
+            let at = now + sender.far_end_delay + late;
+            send_to_partition(context, at, port, index, blocks);
         }
     }
     end
+}
+
+/// A packet leaves the partition: it may be sent on at a switch of another one at `at`.
+#[inline(always)]
+fn send_to_partition<R, B, O: Outbox>(
+    context: &mut PartitionContext<R, B, O>,
+    at: Time,
+    port: u32,
+    index: u32,
+    blocks: u32,
+) {
+    let channel = context.ports.senders[port as usize].channel;
+    let extensions = context.arena.take_boxed(index);
+    let slot = context.arena.remove(index);
+    context.ports.use_whole(port, blocks, context.now);
+    context.out.remote_packet(at, channel, slot, extensions);
 }
 
 /// A packet whose last byte leaves `port` at `end` is lost as it arrives at the far end, which returns its space.
