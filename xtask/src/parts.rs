@@ -19,7 +19,8 @@ fn problems(row: &str) -> Vec<String> {
     let cells: Vec<&str> = row.trim_matches('|').split('|').map(str::trim).collect();
     let [kind, _, files, registry, example] = cells[..] else { return vec![format!("{row}: five cells")] };
     let Some(first) = quoted(files).next() else { return vec![format!("{kind}: no file")] };
-    let folder = if first.ends_with(".rs") { Path::new(first).parent() } else { Some(Path::new(first)) };
+    let is_file = Path::new(first).extension().is_some();
+    let folder = if is_file { Path::new(first).parent() } else { Some(Path::new(first)) };
     let folder = folder.unwrap_or(Path::new("")).to_owned();
     let place =
         |name: &str| if name.starts_with("crates/") { PathBuf::from(name) } else { folder.join(name) };

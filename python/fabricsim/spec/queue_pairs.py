@@ -38,7 +38,7 @@ class QueuePairs:
     """Operation by which a message is sent. Default: "write"."""
     path_mtu: str | None = None
     """Largest payload of a packet: 256 B, 512 B, 1 KiB, 2 KiB or 4 KiB. By default the largest of these whose
-    packets, with up to 46 B of headers and checksums, fit in `host.mtu`. Range: from 256 B to 4 KiB.
+    packets, with up to 46 B of headers and checksums, fit in `host.mtu`. Range: from 256 B to 4096 B.
     """
     per_pair: int | None = None
     """Queue pairs of a host for each other host and each service class. Messages take them in turn; those of

@@ -91,8 +91,8 @@ SHARES = [
 """Experiment A without congestion control, its time axis divided by 20, when all send."""
 
 HELD: dict[str, Any] = {**STRICT, "switch.unit_interval": "64 ns"}
-"""A credit of 64 bytes every 64 ns from each queue, the rate of a host's link: a packet holds its output for as long as it
-takes to arrive over such a link."""
+"""A credit of 64 bytes every 64 ns from each queue, the rate of a host's link: a packet holds its output for as long
+as it takes to arrive over such a link."""
 
 _PRINTED = (("C1", "c1", 20.0), ("C2", "c2", 13.0), ("C3", "c3", 13.0), ("C4, D", "d", 15.9))
 PRECISION = {"C1": 0.5, "C2": 0.5, "C3": 0.5, "C4, D": 0.05}
