@@ -67,10 +67,12 @@ fn the_tables_say_what_is_computed() {
                     let at = At { switch: at, in_port, lane };
                     let computed = routing.computed_hop(at, to);
                     let by_host = PortRouting::only_hop(routing, at, to);
-                    assert_eq!(
-                        (by_host, routing.hop_by_coordinates(at, to)),
-                        (Some(computed), Some(computed))
-                    );
+                    let by_coordinate = routing.only_hop_by_coordinate(at, to);
+                    assert_eq!((by_host, by_coordinate), (Some(computed), Some(computed)));
+                    let tabulated = routing.hop_by_coordinates(at, to);
+                    let is_known =
+                        !routing.routes.is_empty() || routing.exit(at.switch, to).role == LinkRole::ToHost;
+                    assert_eq!(tabulated, is_known.then_some(computed));
                 }
             }
         }
