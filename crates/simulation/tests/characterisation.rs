@@ -8,6 +8,7 @@
 mod results;
 
 use std::collections::BTreeMap;
+use std::fmt::Write;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
@@ -81,8 +82,11 @@ fn frozen_experiments_have_the_same_tables() {
         });
         let parts = parts.into_inner().unwrap();
         assert!(parts.values().all(|found| !found.is_of_panic()), "an experiment panicked");
-        let text: String = parts.iter().map(|(name, found)| format!("\n== {name}\n{found}")).collect();
-        std::fs::write(golden(), format!("{HEAD}{text}")).unwrap_or_else(|e| panic!("{e}"));
+        let mut text = HEAD.to_owned();
+        for (name, found) in &parts {
+            let _ = write!(text, "\n== {name}\n{found}");
+        }
+        std::fs::write(golden(), text).unwrap_or_else(|e| panic!("{e}"));
     }
     let text = std::fs::read_to_string(golden()).unwrap_or_else(|e| panic!("{}: {e}", golden().display()));
     let expected = expected(&text);
@@ -101,8 +105,10 @@ fn frozen_experiments_have_the_same_tables() {
         wrong.len() < MOST_SHOWN
     });
     let wrong = wrong.into_inner().unwrap();
-    let shown: String =
-        wrong.iter().map(|(name, difference)| format!("experiment {name}: {difference}\n")).collect();
+    let mut shown = String::new();
+    for (name, difference) in &wrong {
+        let _ = writeln!(shown, "experiment {name}: {difference}");
+    }
     assert!(
         wrong.is_empty(),
         "\n{shown}CONTRIBUTING.md, \"Frozen experiments\", says when to run it with UPDATE_GOLDEN=1."

@@ -114,13 +114,17 @@ fn column(column: &Column) -> Option<String> {
     let mut digest = Digest::EMPTY;
     match &column.data {
         Data::Whole(values) => {
-            values.iter().for_each(|value| digest.add(&value.to_le_bytes()));
+            for value in values {
+                digest.add(&value.to_le_bytes());
+            }
             let sum: i128 = values.iter().map(|&value| i128::from(value)).sum();
             values.iter().any(|value| *value != 0).then(|| format!("{sum} {digest}"))
         }
         Data::Real(values) => {
             let bits = |value: f64| if value.is_nan() { f64::NAN.to_bits() } else { value.to_bits() };
-            values.iter().for_each(|value| digest.add(&bits(*value).to_le_bytes()));
+            for value in values {
+                digest.add(&bits(*value).to_le_bytes());
+            }
             values.iter().any(|value| *value != 0.0 && !value.is_nan()).then(|| digest.to_string())
         }
         Data::Text(_) => None,
