@@ -136,8 +136,9 @@ class Bench:
         if self.valgrind is None:
             return None
         durations = case.durations or tuple(self.duration_of(case, load, hops) for hops in case.counted_hops)
-        # By default there are 100 samples of congestion trees in a run of any duration, so that a short one has more of them
-        # for each packet-hop, and many in its warm-up: their instructions would be subtracted. As often as in a timed run:
+        # By default there are 100 samples of congestion trees in a run of any duration, so that a short one has more
+        # of them for each packet-hop, and many in its warm-up: their instructions would be subtracted. As often as in
+        # a timed run:
         keys = []
         if case.durations is None:
             timed = float(self.duration_of(case, load, TIMED_HOPS).removesuffix(" ns"))
@@ -145,9 +146,7 @@ class Bench:
         (less, few), (more, many) = (self._counted(case, load, duration, keys) for duration in durations)
         return round((more - less) / (many - few), 1)
 
-    def _counted(
-        self, case: Case, load: float | None, duration: str, keys: Sequence[str]
-    ) -> tuple[int, int]:
+    def _counted(self, case: Case, load: float | None, duration: str, keys: Sequence[str]) -> tuple[int, int]:
         with tempfile.TemporaryDirectory() as folder:
             out = Path(folder) / "callgrind.out"
             tool = ["valgrind", "--quiet", "--tool=callgrind", f"--callgrind-out-file={out}"]

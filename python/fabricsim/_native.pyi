@@ -25,6 +25,7 @@ __all__ = [
     "parse_size",
     "parse_time",
     "route_subnet",
+    "run_perftest",
     "schema",
     "version",
     "warnings",
