@@ -45,8 +45,16 @@ pub const PART: Part = Part {
         Rule { when: &[Is("partition", &["limited"]), IsNot("transport", &["none"])], then: Idle },
         Rule { when: &[Is("partition", &["limited"]), IsNot("response", &["none"])], then: Idle },
         Rule {
-            when: &[Is("injection", &["window"]), Is("response", &["none"])],
+            when: &[
+                Is("injection", &["window"]),
+                Is("response", &["none"]),
+                IsNot("pattern", &["multicast"]),
+            ],
             then: Refused("the next message is created when a response arrives"),
+        },
+        Rule {
+            when: &[Is("injection", &["window"]), Is("pattern", &["multicast"])],
+            then: Refused("not with a multicast pattern"),
         },
         Rule {
             when: &[Is("draw_per", &["packet"]), IsNot("response", &["none"])],

@@ -81,6 +81,10 @@ impl Network {
         for &switch in &order {
             let first = links.len();
             for (port, next, back) in fabric.switch_links(switch) {
+                // While a switch fails, a sweep may find one side of a link only: no path may go back on it.
+                if !fabric.switch_links(next).any(|(other, to, _)| other == back && to == switch) {
+                    continue;
+                }
                 link_of[fabric.first_port(switch) + port] = links.len() as u32;
                 links.push(Link {
                     from: node_of[switch] as u32,
