@@ -93,7 +93,7 @@ pub struct Pcie {
     #[schemars(range(min = 1, max = 32), extend("x-unit" = "lanes"))]
     pub lanes: u8,
     /// Largest payload of a transaction-layer packet.
-    #[schemars(extend("x-minimum" = "64 B", "x-maximum" = "4 KiB"))]
+    #[schemars(extend("x-minimum" = "64 B", "x-maximum" = "4096 B"))]
     pub payload: Bytes,
 }
 

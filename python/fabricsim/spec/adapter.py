@@ -40,7 +40,7 @@ class Pcie:
     lanes: int
     """Lanes: 1, 2, 4, 8, 16 or 32. Range: from 1 to 32. Unit: lanes."""
     payload: str
-    """Largest payload of a transaction-layer packet. Range: from 64 B to 4 KiB."""
+    """Largest payload of a transaction-layer packet. Range: from 64 B to 4096 B."""
 
 
 @dataclass(frozen=True)

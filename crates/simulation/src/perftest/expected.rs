@@ -96,7 +96,7 @@ impl Model<'_> {
         let (mut fetched, mut free, mut arrived, mut last) = (Time::ZERO, Time::ZERO, Time::ZERO, 0);
         for (number, (payload, size)) in self.data().into_iter().enumerate() {
             // A responder has no gap between messages.
-            fetched = fetched + self.work(payload, number == 0 && !of_read);
+            fetched += self.work(payload, number == 0 && !of_read);
             let start = (fetched + latency).max(free);
             free = start + self.link(size, !of_read);
             arrived = (start + self.network(size, !of_read)).max(arrived + self.link(size, of_read));

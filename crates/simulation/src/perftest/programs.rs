@@ -118,21 +118,19 @@ impl Test {
     }
 
     fn take(&mut self, host: &mut ProgramHost<'_>, done: &WorkCompletion) -> Result<(), VerbsError> {
-        {
-            if done.status != Status::Success {
-                self.problem = Some(format!("work request {} ended with {:?}", done.wr_id, done.status));
-                return Ok(());
-            }
-            if done.opcode == WcOpcode::Recv {
-                self.received += 1;
-                let is_short = self.options.iterations > self.received;
-                if is_short {
-                    self.post_receive(host, done.wr_id as usize)?;
-                }
-            } else {
-                self.ended = done.wr_id as u32 + 1;
-                self.times.ended.push((host.clock(), self.ended));
-            }
+        if done.status != Status::Success {
+            self.problem = Some(format!("work request {} ended with {:?}", done.wr_id, done.status));
+            return Ok(());
+        }
+        if done.opcode != WcOpcode::Recv {
+            // Requests of several queue pairs end in any order, and each has a completion.
+            self.ended = if self.side.qps.len() > 1 { self.ended + 1 } else { done.wr_id as u32 + 1 };
+            self.times.ended.push((host.clock(), self.ended));
+            return Ok(());
+        }
+        self.received += 1;
+        if self.received < self.options.iterations {
+            self.post_receive(host, done.wr_id as usize)?;
         }
         Ok(())
     }
@@ -221,7 +219,8 @@ impl Test {
         if self.posted < iterations && self.posted - self.ended < tx_depth {
             let number = self.posted + 1;
             // With several queue pairs each needs completions of its own to free its queue.
-            let is_signaled = self.side.qps.len() > 1 || number % cq_mod == 0 || number == iterations;
+            let is_signaled =
+                self.side.qps.len() > 1 || number.is_multiple_of(cq_mod) || number == iterations;
             self.post(host, is_signaled)?;
             return Ok(Wait::Until(host.clock()));
         }
