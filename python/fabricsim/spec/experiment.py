@@ -14,6 +14,7 @@ import tomli_w
 
 from fabricsim.errors import InputError
 from fabricsim.native import Overrides, bad_input, native, waited
+from fabricsim.spec.adapter import Adapter
 from fabricsim.spec.congestion import CongestionControl
 from fabricsim.spec.faults import Faults
 from fabricsim.spec.jobs import Job
@@ -76,6 +77,7 @@ class Experiment:
         host: Host | None = None,
         transport: Transport | None = None,
         queue_pairs: QueuePairs | None = None,
+        adapter: Adapter | None = None,
         routing: Routing | None = None,
         congestion_control: CongestionControl | None = None,
         faults: Faults | None = None,
@@ -100,6 +102,7 @@ class Experiment:
             "host": host,
             "transport": transport,
             "queue_pairs": queue_pairs,
+            "adapter": adapter,
             "routing": routing,
             "congestion_control": congestion_control,
             "faults": faults,
