@@ -64,7 +64,7 @@ class Test:
     rx_depth: int = 512
     """Receive requests of SEND."""
     cq_mod: int = 100
-    """A completion with every so many messages, of bandwidth."""
+    """Messages for each completion, of bandwidth."""
     inline_size: int | None = None
     """Largest payload that a work request holds itself; by default 220 B for latency, 0 for bandwidth."""
     outs: int = 16

@@ -68,9 +68,7 @@ def perftest(
     mtu: Annotated[int, typer.Option("--mtu", "-m", help="Path MTU in bytes.")] = 2048,
     tx_depth: Annotated[int, typer.Option("--tx-depth", "-t", help="Messages outstanding (bw).")] = 128,
     rx_depth: Annotated[int, typer.Option("--rx-depth", "-r", help="Receive requests (send).")] = 512,
-    cq_mod: Annotated[
-        int, typer.Option("--cq-mod", "-Q", help="A completion with every so many messages (bw).")
-    ] = 100,
+    cq_mod: Annotated[int, typer.Option("--cq-mod", "-Q", help="Messages for each completion (bw).")] = 100,
     inline_size: Annotated[
         int | None,
         typer.Option(

@@ -68,7 +68,7 @@ pub struct Options {
     pub tx_depth: u32,
     /// Receive requests (`--rx-depth`).
     pub rx_depth: u32,
-    /// A completion with every so many messages, of bandwidth (`--cq-mod`).
+    /// Messages for each completion, of bandwidth (`--cq-mod`).
     pub cq_mod: u32,
     /// Largest message that a work request holds itself (`--inline_size`).
     pub inline: u32,
