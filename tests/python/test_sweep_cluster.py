@@ -140,6 +140,27 @@ def test_ctrl_c_keeps_the_points(cluster: DaskProcesses, small: Path, tmp_path: 
     assert set(kept.points["status"]) == {"ok"}
 
 
+class SlowStart:
+    """Stands for `distributed` on a machine where the event loop does not start at once."""
+
+    def __init__(self, failures: int) -> None:
+        self.failures = failures
+
+    def Client(self, address: str, **settings: object) -> str:
+        if self.failures:
+            self.failures -= 1
+            raise AssertionError
+        return address
+
+
+def test_an_event_loop_that_starts_late_is_tried_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(on_dask, "import_distributed", lambda: SlowStart(on_dask.STARTS - 1))
+    assert on_dask.connect("tcp://host:1") == "tcp://host:1"
+    monkeypatch.setattr(on_dask, "import_distributed", lambda: SlowStart(on_dask.STARTS))
+    with pytest.raises(fs.InputError, match="overloaded"):
+        on_dask.connect("tcp://host:1")
+
+
 def test_no_scheduler_is_one_clear_message(command: Command, small: Path, tmp_path: Path) -> None:
     begun = time.monotonic()
     ran = command("sweep", small, "--dask", f"tcp://127.0.0.1:{free_port()}", "--vary", "seed=1,2")

@@ -19,6 +19,8 @@ T = TypeVar("T")
 R = TypeVar("R")
 CONNECT_S = 5.0
 """Seconds to wait for a scheduler."""
+STARTS = 3
+"""Attempts to start the event loop of a client."""
 IN_FLIGHT_PER_THREAD = 2
 """Tasks given to the scheduler per thread of its workers: one at work and one in reserve."""
 FEWEST_IN_FLIGHT = 4
@@ -72,17 +74,33 @@ def connect(address: str) -> Any:
     """A client of the scheduler at an address.
 
     Raises:
-        InputError: there is none, or it is not an address.
+        InputError: there is none, or it is not an address, or the machine cannot start a thread in time.
     """
     distributed = import_distributed()
     try:
-        return distributed.Client(address, timeout=CONNECT_S, set_as_default=False)
+        return _client(distributed, address)
     except (OSError, TimeoutError, ValueError) as error:
         reason = "nothing answers" if isinstance(error, OSError | TimeoutError) else str(error)
         raise InputError(
             f"{address}: there is no Dask scheduler there ({reason}); start one with `dask scheduler` and give the "
             "address that it prints, for example tcp://10.0.0.1:8786"
         ) from None
+    except AssertionError:
+        raise InputError(
+            f"{address}: the client of the Dask scheduler did not start in time; this machine is overloaded"
+        ) from None
+
+
+def _client(distributed: Any, address: str) -> Any:
+    """A client whose event loop has started.
+
+    distributed asserts that the thread of its event loop runs after 10 s. On a machine that is overloaded or was
+    suspended it does not, and nothing is wrong with the scheduler.
+    """
+    for _ in range(STARTS - 1):
+        with suppress(AssertionError):
+            return distributed.Client(address, timeout=CONNECT_S, set_as_default=False)
+    return distributed.Client(address, timeout=CONNECT_S, set_as_default=False)
 
 
 @contextmanager
