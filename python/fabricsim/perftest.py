@@ -21,6 +21,7 @@ TESTS = tuple(f"{operation}_{short}" for operation in OPERATIONS for short in QU
 ALL_SIZES = tuple(1 << power for power in range(1, 24))
 """Sizes of `--all`: 2 B to 8 MiB."""
 PATH_MTUS = (256, 512, 1024, 2048, 4096)
+CONNECTIONS = ("RC", "UC", "UD")
 LARGEST = 1 << 30
 ITERATIONS = 1000
 """Messages of a test, if they are not more than `MOST_BYTES`."""
@@ -75,6 +76,8 @@ class Test:
     """Queue pairs, of bandwidth."""
     offset: int = 0
     """Messages begin this many bytes behind a multiple of 64."""
+    connection: str = "RC"
+    """Transport service: `RC`, `UC` (SEND and WRITE) or `UD` (SEND of at most the MTU)."""
     use_event: bool = False
     """Both sides sleep until a completion instead of polling all the time."""
 
@@ -83,6 +86,8 @@ class Test:
             raise InputError(f"there is no test {self.name!r}: give one of {', '.join(TESTS)}")
         if self.mtu not in PATH_MTUS:
             raise InputError(f"mtu = {self.mtu}: must be one of {', '.join(map(str, PATH_MTUS))} B")
+        if self.connection not in CONNECTIONS:
+            raise InputError(f"connection = {self.connection!r}: must be one of {', '.join(CONNECTIONS)}")
         for key, least, most in (
             ("size", 1, LARGEST),
             ("tx_depth", 1, 32768),
@@ -124,6 +129,7 @@ class Test:
             "mtu": self.mtu,
             "queue_pairs": self.qp,
             "offset": self.offset,
+            "connection": self.connection,
             "waiting": "event" if self.use_event else "busy",
         }
 

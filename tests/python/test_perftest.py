@@ -40,6 +40,14 @@ def test_all_sizes_in_a_table() -> None:
     assert [line.split()[0] for line in lines[1:]] == [str(1 << power) for power in range(1, 24)]
 
 
+@pytest.mark.parametrize("connection", ["UC", "UD", "ud"])
+def test_unreliable_services(connection: str) -> None:
+    (row,) = json.loads(_run("send_lat", "--size", "64", "-c", connection, "--json"))["rows"]
+    assert row["t_typical_us"] == pytest.approx(row["expected"], abs=0.0015)
+    sizes = json.loads(_run("send_bw", "--all", "-n", "400", "-c", connection, "--json"))["rows"]
+    assert sizes[-1]["bytes"] == (1 << 23 if connection == "UC" else 2048)
+
+
 def test_another_adapter_and_link_are_faster() -> None:
     sets = {"adapter.profile": "connectx6-hdr", "links.all.rate": "200 Gb/s"}
     test = Perftest("write_bw", size=65536, iterations=600)

@@ -10,10 +10,13 @@ use fabricsim_fabric::{
 };
 use fabricsim_model::Observer;
 use fabricsim_routing::{MulticastTables, Router, RoutingFunction, has_small_links};
-use fabricsim_spec::{Allocation, Experiment, Load, Queueing, SendWhen, Staging, VlArbitration, VlWeight};
+use fabricsim_spec::{
+    Allocation, Experiment, Load, PATH_MTUS, Queueing, SendWhen, Staging, VlArbitration, VlWeight,
+    largest_path_mtu,
+};
 use fabricsim_topology::{Graph, Node};
 use fabricsim_units::{Bytes, HostId, LinkId, Rate, Time, Vl};
-use fabricsim_verbs::{Costs, Device};
+use fabricsim_verbs::{Costs, Device, Port};
 use fabricsim_workload::{Partitions, Source, StreamInfo};
 
 use crate::adapter::{
@@ -282,7 +285,9 @@ fn adapter(common: &Common<'_>, id: HostId, (port, sender): (u32, &Sender), app:
     let spec = &experiment.host;
     let lanes = experiment.switch.virtual_lanes;
     let device = common.devices.binary_search_by_key(&id, |&(host, _)| host).ok();
-    let device = device.map(|place| Device::new(id, common.devices[place].1));
+    let hosts = common.graph.hosts.len() as u32;
+    let hca_port = Port { mtu: largest_path_mtu(spec.mtu).unwrap_or(PATH_MTUS[0]).0 as u32, hosts };
+    let device = device.map(|place| Device::new(id, common.devices[place].1).with_port(hca_port));
     let protocol = match (device, common.queue_pairs, common.transport) {
         (Some(device), ..) => Protocol::Verbs(Box::new(VerbsEndpoint::new(device, common.device_stream))),
         (None, Some(rules), _) => Protocol::QueuePairs(Box::new(QueuePairEndpoint::new(id, rules))),

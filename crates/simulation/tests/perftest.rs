@@ -5,7 +5,7 @@ mod common;
 use common::prepare;
 use fabricsim_engine::Prepared;
 use fabricsim_simulation::perftest::{
-    Figures, Operation, Options, PerftestError, Quantity, Waiting, expected, perftest,
+    Connection, Figures, Operation, Options, PerftestError, Quantity, Waiting, expected, perftest,
 };
 use fabricsim_units::HostId;
 
@@ -41,6 +41,7 @@ fn options(operation: Operation, quantity: Quantity, bytes: u32) -> Options {
         queue_pairs: 1,
         offset: 0,
         waiting: Waiting::Busy,
+        connection: Connection::Rc,
     }
 }
 
@@ -84,6 +85,67 @@ fn latency_is_the_sum_of_its_stages() {
                 );
             }
         }
+    }
+}
+
+/// Without acknowledgements latency is the same, but for the headers of a datagram.
+#[test]
+fn unreliable_services_have_the_same_stages() {
+    let prepared = prepare(FDR, &[]);
+    let cases = [
+        (Connection::Uc, Operation::Send),
+        (Connection::Uc, Operation::Write),
+        (Connection::Ud, Operation::Send),
+    ];
+    for (connection, operation) in cases {
+        for bytes in [1, 64, 221, 2048, 5000]
+            .into_iter()
+            .filter(|&bytes| bytes <= 2048 || connection == Connection::Uc)
+        {
+            let of = |quantity, connection| Options { connection, ..options(operation, quantity, bytes) };
+            let latency = of(Quantity::Latency, connection);
+            let (found, form) = (value(run(&prepared, &latency)), expected(&prepared, ENDS, &latency));
+            assert!(
+                (found - form.value).abs() < 0.0015,
+                "{connection:?} {operation:?} {bytes} B: {found}, not {form:?}"
+            );
+            let reliable = value(run(&prepared, &of(Quantity::Latency, Connection::Rc)));
+            // The 8 bytes of the header go over the host's link, and over the switch's while it is cut through.
+            let header = if connection == Connection::Ud { 64.0 / 54_545.0 } else { 0.0 };
+            assert!(
+                (found - reliable - header).abs() < 0.0015,
+                "{connection:?} {bytes} B: {found} {reliable}"
+            );
+            let bandwidth = of(Quantity::Bandwidth, connection);
+            let (found, form) = (value(run(&prepared, &bandwidth)), expected(&prepared, ENDS, &bandwidth));
+            let all = f64::from(bandwidth.iterations) * f64::from(bytes) / 1.048_576 / form.value;
+            let ratio = found / form.value * (1.0 + expected(&prepared, ENDS, &latency).value / all);
+            assert!(
+                (ratio - 1.0).abs() < 0.01,
+                "{connection:?} {operation:?} {bytes} B: {found}, not {form:?}"
+            );
+        }
+    }
+}
+
+/// A sender that waits for nobody is faster than a receiver can be ready: its messages are lost, and the test says so.
+#[test]
+fn an_unreliable_test_that_loses_messages_says_so() {
+    let prepared = prepare(FDR, &[("adapter.post_receive", "300 ns")]);
+    let slow =
+        |connection| Options { connection, rx_depth: 4, ..options(Operation::Send, Quantity::Bandwidth, 64) };
+    let error = perftest(&prepared, ENDS, &slow(Connection::Ud), &mut |_| true).unwrap_err();
+    assert!(error.to_string().contains("messages that find no receive request are lost"), "{error}");
+    // A reliable connection waits for its receiver.
+    assert!(perftest(&prepared, ENDS, &slow(Connection::Rc), &mut |_| true).is_ok());
+    for (operation, connection, text) in [
+        (Operation::Read, Connection::Uc, "UC has no RDMA READ"),
+        (Operation::Write, Connection::Ud, "UD has SEND only"),
+        (Operation::Send, Connection::Ud, "a datagram of 4096 B is longer than the MTU of 2048 B"),
+    ] {
+        let options = Options { connection, ..options(operation, Quantity::Latency, 4096) };
+        let error = perftest(&prepared, ENDS, &options, &mut |_| true).unwrap_err();
+        assert!(error.to_string().contains(text), "{error}");
     }
 }
 

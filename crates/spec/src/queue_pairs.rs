@@ -88,8 +88,13 @@ impl QueuePairs {
 
     /// The path MTU where links carry packets of up to `largest` bytes; `None` if there is none.
     pub fn path_mtu(&self, largest: Bytes) -> Option<Bytes> {
-        let most =
-            largest.0.checked_sub(QUEUE_PAIR_HEADERS)?.min(self.path_mtu.map_or(u64::MAX, |mtu| mtu.0));
-        PATH_MTUS.into_iter().rev().find(|mtu| mtu.0 <= most)
+        let most = self.path_mtu.unwrap_or(Bytes(u64::MAX));
+        largest_path_mtu(largest.min(Bytes(most.0.saturating_add(QUEUE_PAIR_HEADERS))))
     }
+}
+
+/// The largest path MTU whose packets, headers included, have at most `largest` bytes; `None` if there is none.
+pub fn largest_path_mtu(largest: Bytes) -> Option<Bytes> {
+    let most = largest.0.checked_sub(QUEUE_PAIR_HEADERS)?;
+    PATH_MTUS.into_iter().rev().find(|mtu| mtu.0 <= most)
 }

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 use fabricsim_protocols::infiniband::{Extra, Status};
-use fabricsim_units::Time;
+use fabricsim_units::{HostId, Time};
 use fabricsim_wire::ids::Qpn;
 
 /// Operation of a completion: names and meaning of `ibv_wc_opcode`.
@@ -38,6 +38,8 @@ pub struct WorkCompletion {
     pub byte_len: u32,
     /// Queue pair.
     pub qp_num: Qpn,
+    /// Sender of a datagram: its host (for `slid`) and its queue pair (`src_qp`).
+    pub source: Option<(HostId, Qpn)>,
     /// Immediate data, or the key that was invalidated.
     pub extra: Extra,
     /// It raises an event also if only solicited completions do.

@@ -15,4 +15,10 @@ handles! {
     Mr;
     /// Completion queue.
     Cq;
+    /// Shared receive queue.
+    Srq;
+    /// Address handle.
+    Ah;
+    /// Domain of extended reliable connections.
+    Xrcd;
 }

@@ -11,6 +11,8 @@ mod error;
 mod handles;
 mod memory;
 mod queue_pair;
+mod service;
+mod shared_queue;
 #[cfg(test)]
 mod tests;
 mod timers;
@@ -18,10 +20,11 @@ mod work;
 
 pub use completion::{WcOpcode, WorkCompletion};
 pub use costs::{Costs, LINE};
-pub use device::{AsyncEvent, Device, DeviceCounters, Outgoing};
+pub use device::{AsyncEvent, Device, DeviceCounters, Outgoing, Port};
 pub use error::{Errno, VerbsError};
-pub use handles::{Cq, Mr, Pd};
+pub use handles::{Ah, Cq, Mr, Pd, Srq, Xrcd};
 pub use memory::{AccessFlags, Sge};
 pub use queue_pair::{Capacities, Counters, QueuePairAttributes, QueuePairInit};
+pub use shared_queue::SharedQueueInit;
 pub use timers::Timers;
-pub use work::{ReceiveRequest, SendRequest};
+pub use work::{ReceiveRequest, SendRequest, To};

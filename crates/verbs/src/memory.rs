@@ -3,7 +3,7 @@
 use fabricsim_units::Time;
 use fabricsim_wire::ids::RKey;
 
-use crate::error::{VerbsError, invalid};
+use crate::error::{VerbsError, invalid, unsupported};
 use crate::handles::{Mr, Pd};
 
 /// Permissions of a region and of a queue pair: the bits of `ibv_access_flags`.
@@ -21,8 +21,28 @@ impl AccessFlags {
     pub const REMOTE_ATOMIC: Self = Self(1 << 3);
     /// `IBV_ACCESS_MW_BIND`.
     pub const MW_BIND: Self = Self(1 << 4);
+    /// `IBV_ACCESS_ON_DEMAND`: memory without pinned pages, which this adapter does not have.
+    pub const ON_DEMAND: Self = Self(1 << 6);
     /// Those that exist here.
     const KNOWN: Self = Self(0x1f);
+
+    /// Checks the permissions of a region.
+    fn check(self, call: &str) -> Result<(), VerbsError> {
+        if self.0 & Self::ON_DEMAND.0 != 0 {
+            return Err(unsupported(format!(
+                "{call}: IBV_ACCESS_ON_DEMAND: the adapter has no on-demand paging"
+            )));
+        }
+        if !Self::KNOWN.has(self) {
+            let flags = self.0;
+            return Err(invalid(format!("{call}: access flags {flags:#x} are not known: must be in 0x1f")));
+        }
+        let remote = Self::REMOTE_WRITE.with(Self::REMOTE_ATOMIC);
+        if self.0 & remote.0 != 0 && !self.has(Self::LOCAL_WRITE) {
+            return Err(invalid(format!("{call}: remote write and remote atomic need local write as well")));
+        }
+        Ok(())
+    }
 
     /// True if all of `other` are in it.
     pub const fn has(self, other: Self) -> bool {
@@ -115,16 +135,7 @@ impl Memory {
         if length == 0 {
             return Err(invalid("reg_mr: length = 0: must be at least 1 B"));
         }
-        if !AccessFlags::KNOWN.has(access) {
-            return Err(invalid(format!(
-                "reg_mr: access flags {:#x} are not known: must be in 0x1f",
-                access.0
-            )));
-        }
-        let remote = AccessFlags::REMOTE_WRITE.with(AccessFlags::REMOTE_ATOMIC);
-        if access.0 & remote.0 != 0 && !access.has(AccessFlags::LOCAL_WRITE) {
-            return Err(invalid("reg_mr: remote write and remote atomic need local write as well"));
-        }
+        access.check("reg_mr")?;
         let number = self.regions.len() as u32;
         // Keys of the form of Mellanox adapters: an index and eight bits that make guesses fail.
         let key = (number + 1) << 8 | (number.wrapping_mul(0x9e37_79b9) >> 24);
@@ -139,6 +150,21 @@ impl Memory {
     pub(crate) fn deregister(&mut self, mr: Mr) -> Result<(), VerbsError> {
         self.get(mr)?;
         self.regions[mr.0 as usize] = None;
+        Ok(())
+    }
+
+    /// Gives a region another domain or other permissions. Its keys change: those that are known elsewhere are not valid any more.
+    pub(crate) fn reregister(
+        &mut self,
+        mr: Mr,
+        pd: Option<Pd>,
+        access: Option<AccessFlags>,
+    ) -> Result<(), VerbsError> {
+        access.map_or(Ok(()), |access| access.check("rereg_mr"))?;
+        let region = self.get_mut(mr)?;
+        region.pd = pd.unwrap_or(region.pd);
+        region.access = access.unwrap_or(region.access);
+        region.key = region.key & !0xff | (region.key + 1) & 0xff;
         Ok(())
     }
 
@@ -369,7 +395,7 @@ mod tests {
         assert_eq!(error.to_string(), "EINVAL: reg_mr: length = 0: must be at least 1 B");
         let error = memory.register(Pd(0), 1, AccessFlags::REMOTE_WRITE, false).unwrap_err();
         assert!(error.message.contains("need local write"), "{error}");
-        let error = memory.register(Pd(0), 1, AccessFlags(0x40), false).unwrap_err();
+        let error = memory.register(Pd(0), 1, AccessFlags(0x80), false).unwrap_err();
         assert!(error.message.contains("not known"), "{error}");
     }
 }

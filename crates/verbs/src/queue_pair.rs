@@ -4,15 +4,17 @@ use std::collections::VecDeque;
 
 use fabricsim_protocols::infiniband::{
     Attributes, QueuePairKind, QueuePairState, Requester, RequesterOptions, Responder, ResponderOptions,
+    UcOptions, UcRequester, UcResponder, UdOptions, UdRequester, UdResponder,
 };
 use fabricsim_units::{HostId, Time};
 use fabricsim_wire::Psn;
 use fabricsim_wire::headers::{Headers, RnrTimer};
-use fabricsim_wire::ids::{PKey, Qpn};
+use fabricsim_wire::ids::{PKey, QKey, Qpn};
 
 use crate::completion::WcOpcode;
-use crate::handles::{Cq, Pd};
+use crate::handles::{Cq, Pd, Srq, Xrcd};
 use crate::memory::{AccessFlags, Sge};
+use crate::service::{Receiving, Sending};
 use crate::work::{ReceiveRequest, SendRequest};
 
 /// Lengths of the queues of a queue pair (`ibv_qp_cap`).
@@ -49,6 +51,18 @@ pub struct QueuePairInit {
     pub capacities: Capacities,
     /// Every work request is signaled.
     pub signal_all: bool,
+    /// Shared receive queue, instead of a receive queue of its own.
+    pub srq: Option<Srq>,
+    /// Domain of an extended reliable connection's end that receives.
+    pub xrcd: Option<Xrcd>,
+}
+
+impl QueuePairInit {
+    /// A queue pair with one completion queue for all, the default lengths and a receive queue of its own.
+    pub fn new(kind: QueuePairKind, cq: Cq) -> Self {
+        let capacities = Capacities::default();
+        Self { kind, send_cq: cq, receive_cq: cq, capacities, signal_all: false, srq: None, xrcd: None }
+    }
 }
 
 /// Attributes that a change of state sets; `None`: not given (`ibv_qp_attr` and its mask).
@@ -62,6 +76,8 @@ pub struct QueuePairAttributes {
     pub port: Option<u8>,
     /// What the other end may do.
     pub access: Option<AccessFlags>,
+    /// Queue key, of datagrams.
+    pub q_key: Option<QKey>,
     /// Host at the other end (the address vector).
     pub destination: Option<HostId>,
     /// Path MTU in bytes.
@@ -94,6 +110,7 @@ impl QueuePairAttributes {
             (self.p_key_index.is_some(), Attributes::PKEY_INDEX),
             (self.port.is_some(), Attributes::PORT),
             (self.access.is_some(), Attributes::ACCESS_FLAGS),
+            (self.q_key.is_some(), Attributes::QKEY),
             (self.destination.is_some(), Attributes::AV),
             (self.path_mtu.is_some(), Attributes::PATH_MTU),
             (self.dest_qp.is_some(), Attributes::DEST_QPN),
@@ -117,6 +134,7 @@ impl QueuePairAttributes {
             p_key_index: self.p_key_index.or(before.p_key_index),
             port: self.port.or(before.port),
             access: self.access.or(before.access),
+            q_key: self.q_key.or(before.q_key),
             destination: self.destination.or(before.destination),
             path_mtu: self.path_mtu.or(before.path_mtu),
             dest_qp: self.dest_qp.or(before.dest_qp),
@@ -141,6 +159,8 @@ pub(crate) struct Posted {
     pub(crate) inline: Option<Vec<u8>>,
     pub(crate) length: u32,
     pub(crate) signaled: bool,
+    /// Host to which a datagram goes.
+    pub(crate) destination: Option<HostId>,
     /// Time from which the adapter has it.
     pub(crate) since: Time,
     /// It has ended; its place is free when a later completion tells that.
@@ -194,8 +214,8 @@ pub(crate) struct QueuePair {
     pub(crate) init: QueuePairInit,
     pub(crate) state: QueuePairState,
     pub(crate) attributes: QueuePairAttributes,
-    pub(crate) requester: Option<Requester>,
-    pub(crate) responder: Option<Responder>,
+    pub(crate) requester: Option<Sending>,
+    pub(crate) responder: Option<Receiving>,
     /// Work requests, oldest first.
     pub(crate) sends: VecDeque<Posted>,
     /// Number of the oldest of them.
@@ -203,6 +223,8 @@ pub(crate) struct QueuePair {
     pub(crate) receives: VecDeque<ReceiveRequest>,
     /// The receive request of the message that is being received.
     pub(crate) taken: Option<ReceiveRequest>,
+    /// Shared receive queue of an extended reliable connection from which it was taken.
+    pub(crate) taken_from: Option<Srq>,
     /// Request packets behind an atomic operation that waits until the data of READs before it has been sent, oldest first.
     pub(crate) deferred: VecDeque<Deferred>,
     /// Times from which the responder's answers can be prepared, oldest first.
@@ -233,6 +255,7 @@ impl QueuePair {
             first_send: 0,
             receives: VecDeque::new(),
             taken: None,
+            taken_from: None,
             deferred: VecDeque::new(),
             answer_times: VecDeque::new(),
             deadline: Time::MAX,
@@ -261,14 +284,30 @@ impl QueuePair {
         (code > 0).then(|| Time::ns(4096 << code))
     }
 
-    /// Builds the responder or the requester that a state needs.
-    pub(crate) fn enter(&mut self, state: QueuePairState) {
-        let of = self.attributes;
-        let mtu = of.path_mtu.unwrap_or(256);
-        let destination = of.dest_qp.unwrap_or_default();
-        let p_key = PKey::DEFAULT;
+    /// Builds the responder or the requester that a state needs. `mtu` is that of the port, in bytes.
+    pub(crate) fn enter(&mut self, state: QueuePairState, mtu: u32) {
         match state {
-            QueuePairState::ReadyToReceive => {
+            QueuePairState::ReadyToReceive => self.responder = Some(self.receiving(mtu)),
+            QueuePairState::ReadyToSend if self.requester.is_none() => {
+                self.requester = Some(self.sending(mtu));
+            }
+            QueuePairState::Reset => {
+                *self = Self { counters: self.counters, ..Self::new(self.number, self.pd, self.init) };
+                return;
+            }
+            _ => {}
+        }
+        self.state = state;
+    }
+
+    fn receiving(&self, port_mtu: u32) -> Receiving {
+        let of = &self.attributes;
+        let first = of.rq_psn.unwrap_or_default();
+        match self.init.kind {
+            QueuePairKind::Ud => Receiving::Datagram(UdResponder::new(self.datagram_options(port_mtu))),
+            QueuePairKind::Uc => Receiving::Connection(UcResponder::new(self.connection_options(), first)),
+            QueuePairKind::Rc | QueuePairKind::XrcSend | QueuePairKind::XrcReceive => {
+                let UcOptions { mtu, destination, p_key } = self.connection_options();
                 let options = ResponderOptions {
                     mtu,
                     destination,
@@ -277,9 +316,24 @@ impl QueuePair {
                     rnr_timer: of.min_rnr_timer.unwrap_or(RnrTimer::new(0)),
                     reports_credits: false,
                 };
-                self.responder = Some(Responder::new(options, of.rq_psn.unwrap_or_default()));
+                let is_rc = self.init.kind == QueuePairKind::Rc;
+                Receiving::Reliable(if is_rc {
+                    Responder::new(options, first)
+                } else {
+                    Responder::new_xrc(options, first)
+                })
             }
-            QueuePairState::ReadyToSend if self.requester.is_none() => {
+        }
+    }
+
+    fn sending(&self, port_mtu: u32) -> Sending {
+        let of = &self.attributes;
+        let first = of.sq_psn.unwrap_or_default();
+        match self.init.kind {
+            QueuePairKind::Ud => Sending::Datagram(UdRequester::new(self.datagram_options(port_mtu), first)),
+            QueuePairKind::Uc => Sending::Connection(UcRequester::new(self.connection_options(), first)),
+            QueuePairKind::Rc | QueuePairKind::XrcSend | QueuePairKind::XrcReceive => {
+                let UcOptions { mtu, destination, p_key } = self.connection_options();
                 let options = RequesterOptions {
                     mtu,
                     destination,
@@ -290,15 +344,33 @@ impl QueuePair {
                     ack_every: 0,
                     has_credits: false,
                 };
-                self.requester = Some(Requester::new(options, of.sq_psn.unwrap_or_default()));
+                let is_rc = self.init.kind == QueuePairKind::Rc;
+                Sending::Reliable(if is_rc {
+                    Requester::new(options, first)
+                } else {
+                    Requester::new_xrc(options, first)
+                })
             }
-            QueuePairState::Reset => {
-                *self = Self { counters: self.counters, ..Self::new(self.number, self.pd, self.init) };
-                return;
-            }
-            _ => {}
         }
-        self.state = state;
+    }
+
+    fn connection_options(&self) -> UcOptions {
+        let of = &self.attributes;
+        let (mtu, destination) = (of.path_mtu.unwrap_or(256), of.dest_qp.unwrap_or_default());
+        UcOptions { mtu, destination, p_key: PKey::DEFAULT }
+    }
+
+    fn datagram_options(&self, mtu: u32) -> UdOptions {
+        let q_key = self.attributes.q_key.unwrap_or_default();
+        UdOptions { mtu, number: self.number, q_key, p_key: PKey::DEFAULT }
+    }
+
+    /// Host to which a packet of a posted work request goes.
+    pub(crate) fn destination_of(&self, message: u64) -> Option<HostId> {
+        match self.init.kind {
+            QueuePairKind::Ud => self.send(message)?.destination,
+            _ => self.attributes.destination,
+        }
     }
 
     /// Describes a work request that does not fit the queue pair.

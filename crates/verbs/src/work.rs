@@ -1,9 +1,30 @@
 //! Work requests as programs post them.
 
 use fabricsim_protocols::infiniband::{Extra, Remote, Verb};
+use fabricsim_wire::ids::{QKey, Qpn, Srqn};
 
 use crate::completion::WcOpcode;
+use crate::handles::Ah;
 use crate::memory::Sge;
+
+/// Receiver of a work request.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum To {
+    /// The other end of the connection.
+    #[default]
+    Connection,
+    /// A queue pair of a host, of UD (`wr.ud`).
+    Datagram {
+        /// Host.
+        ah: Ah,
+        /// Queue pair (`remote_qpn`).
+        qp: Qpn,
+        /// Queue key of the receiver (`remote_qkey`); with its highest bit set, the sender's own key is sent.
+        q_key: QKey,
+    },
+    /// A shared receive queue at the other end, of XRC (`qp_type.xrc.remote_srqn`).
+    SharedQueue(Srqn),
+}
 
 /// A work request of a send queue (`ibv_send_wr`).
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -24,6 +45,8 @@ pub struct SendRequest {
     pub solicited: bool,
     /// `IBV_SEND_FENCE`.
     pub fence: bool,
+    /// Receiver.
+    pub to: To,
 }
 
 impl SendRequest {
@@ -38,7 +61,14 @@ impl SendRequest {
             signaled: true,
             solicited: false,
             fence: false,
+            to: To::Connection,
         }
+    }
+
+    /// The same request to another receiver.
+    #[must_use]
+    pub fn with_receiver(self, to: To) -> Self {
+        Self { to, ..self }
     }
 
     /// SEND of local memory.

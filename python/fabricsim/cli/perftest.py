@@ -65,6 +65,9 @@ def perftest(
     server: Annotated[
         str | None, typer.Option("--server", metavar="HOST", help="By default the second.")
     ] = None,
+    connection: Annotated[
+        str, typer.Option("--connection", "-c", metavar="RC|UC|UD", help="Transport service.")
+    ] = "RC",
     mtu: Annotated[int, typer.Option("--mtu", "-m", help="Path MTU in bytes.")] = 2048,
     tx_depth: Annotated[int, typer.Option("--tx-depth", "-t", help="Messages outstanding (bw).")] = 128,
     rx_depth: Annotated[int, typer.Option("--rx-depth", "-r", help="Receive requests (send).")] = 512,
@@ -99,9 +102,12 @@ def perftest(
         mtu=mtu,
         qp=qp,
         offset=offset,
+        connection=connection.upper(),
         use_event=use_event,
     )
-    sizes = ALL_SIZES if all_sizes else (size or (2 if one.is_latency else 65536),)
+    # Datagrams are no longer than the MTU.
+    every = tuple(bytes for bytes in ALL_SIZES if one.connection != "UD" or bytes <= mtu)
+    sizes = every if all_sizes else (size or (2 if one.is_latency else min(65536, every[-1])),)
     assignments = [parse_assignment(text) for text in set or []]
     if experiment is None:
         fabric = replace(Experiment.from_text(FABRIC), file="perftest.toml").with_overrides(assignments)

@@ -14,30 +14,30 @@ pub struct SharedQueueFull {
 
 /// A receive request from the queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Taken {
+pub struct Taken<T = Receive> {
     /// The receive request.
-    pub receive: Receive,
+    pub receive: T,
     /// Fewer than the limit are left: the asynchronous event `IBV_EVENT_SRQ_LIMIT_REACHED`, once after each [`SharedReceiveQueue::set_limit`].
     pub reached_limit: bool,
 }
 
-/// Shared receive queue.
+/// Shared receive queue. Its requests are [`Receive`], or what an adapter keeps of them.
 #[derive(Clone, Debug)]
-pub struct SharedReceiveQueue {
-    requests: VecDeque<Receive>,
+pub struct SharedReceiveQueue<T = Receive> {
+    requests: VecDeque<T>,
     size: u32,
     /// The event comes when fewer are left; 0: never.
     limit: u32,
 }
 
-impl SharedReceiveQueue {
+impl<T> SharedReceiveQueue<T> {
     /// A queue for `size` receive requests, without a limit.
     pub fn new(size: u32) -> Self {
         Self { requests: VecDeque::new(), size, limit: 0 }
     }
 
     /// Adds a receive request.
-    pub fn post(&mut self, receive: Receive) -> Result<(), SharedQueueFull> {
+    pub fn post(&mut self, receive: T) -> Result<(), SharedQueueFull> {
         if self.left() >= self.size {
             return Err(SharedQueueFull { size: self.size });
         }
@@ -46,7 +46,7 @@ impl SharedReceiveQueue {
     }
 
     /// Takes the oldest receive request.
-    pub fn take(&mut self) -> Option<Taken> {
+    pub fn take(&mut self) -> Option<Taken<T>> {
         let receive = self.requests.pop_front()?;
         let reached_limit = self.left() < self.limit;
         if reached_limit {

@@ -7,13 +7,15 @@ use fabricsim_verbs::Costs;
 use serde::Serialize;
 
 use super::programs::POLL_BATCH;
-use super::{Operation, Options, Quantity, Waiting, costs};
+use super::{Connection, Operation, Options, Quantity, Waiting, costs};
 use crate::zero_load;
 
 /// Bytes of a packet besides its payload and its extension headers: LRH 8, BTH 12, ICRC 4, VCRC 2.
 const HEADERS: u32 = 26;
 /// RETH, of the first packet of a WRITE and of the request of a READ.
 const RETH: u32 = 16;
+/// DETH, of a datagram.
+const DETH: u32 = 8;
 /// AETH, of acknowledgements and of the first and the last response of a READ.
 const AETH: u32 = 4;
 
@@ -57,6 +59,7 @@ impl Model<'_> {
             let extension = match operation {
                 Operation::Write if number == 0 => RETH,
                 Operation::Read if is_end => AETH,
+                Operation::Send if self.options.connection == Connection::Ud => DETH,
                 _ => 0,
             };
             (payload, HEADERS + extension + payload.next_multiple_of(4))
@@ -164,10 +167,13 @@ impl Model<'_> {
         Expected { value: sum, parts: parts.into_iter().map(|(name, time)| (name, us(time))).collect() }
     }
 
-    /// From the post of a SEND or WRITE until its completion has been polled.
-    fn acknowledged(&self) -> Time {
+    /// From the post of a SEND or WRITE until its completion has been polled: when it is acknowledged, or sent.
+    fn completed(&self) -> Time {
         let Costs { post, poll, doorbell, receive, completion, .. } = self.costs;
         let (start, size) = self.pipeline();
+        if self.options.connection != Connection::Rc {
+            return post + doorbell + start + completion + poll;
+        }
         let there = post + doorbell + start + self.network(size, true) + receive;
         there + self.network(HEADERS + AETH, false) + receive + completion + poll
     }
@@ -208,7 +214,7 @@ impl Model<'_> {
             let round_trip = alone - us(calls);
             parts.push(("round trip of outstanding READs", round_trip / f64::from(outstanding_reads)));
         }
-        let rounds = if of_read { alone } else { us(self.acknowledged()) };
+        let rounds = if of_read { alone } else { us(self.completed()) };
         parts.push(("round trip of outstanding messages", rounds / f64::from(tx_depth)));
         let slowest = parts.iter().map(|(_, time)| *time).fold(0.0, f64::max);
         Expected { value: f64::from(bytes) / 1_048_576.0 / (slowest / 1e6), parts }

@@ -42,6 +42,21 @@ pub enum Quantity {
     Bandwidth,
 }
 
+/// Transport service of a test (`--connection`).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+pub enum Connection {
+    /// Reliable connection.
+    #[default]
+    #[serde(rename = "RC")]
+    Rc,
+    /// Unreliable connection: SEND and WRITE.
+    #[serde(rename = "UC")]
+    Uc,
+    /// Unreliable datagram: SEND of one packet.
+    #[serde(rename = "UD")]
+    Ud,
+}
+
 /// How a program waits for completions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -82,6 +97,9 @@ pub struct Options {
     pub offset: u32,
     /// How both sides wait.
     pub waiting: Waiting,
+    /// Transport service.
+    #[serde(default)]
+    pub connection: Connection,
 }
 
 /// A test that cannot be run, or did not end.
@@ -122,7 +140,11 @@ pub fn perftest(
         Ended::Reached | Ended::Blocked => {
             let waiting: Vec<String> =
                 programs.waiting().map(|(host, wait)| format!("{host:?}: {wait:?}")).collect();
-            let text = format!("the test stands still at {}: {}", session.now(), waiting.join(", "));
+            let loses = match options.connection {
+                Connection::Rc => "",
+                _ => " (without acknowledgements, messages that find no receive request are lost)",
+            };
+            let text = format!("the test stands still at {}{loses}: {}", session.now(), waiting.join(", "));
             return Err(PerftestError::Failed(text));
         }
     }

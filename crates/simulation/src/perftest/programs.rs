@@ -75,7 +75,9 @@ impl Test {
             request = SendRequest { inline: Some(vec![0; bytes as usize]), list: Vec::new(), ..request };
         }
         request.signaled = is_signaled;
-        let qp = self.side.qps[self.posted as usize % self.side.qps.len()];
+        let number = self.posted as usize % self.side.qps.len();
+        let qp = self.side.qps[number];
+        request.to = self.side.to[number];
         self.times.posted.push(host.clock());
         host.post_send(qp, request)?;
         self.posted += 1;
@@ -83,7 +85,8 @@ impl Test {
     }
 
     fn post_receive(&self, host: &mut ProgramHost<'_>, qp: usize) -> Result<(), VerbsError> {
-        let list = vec![Sge { addr: self.side.address, length: self.options.bytes, lkey: self.side.key }];
+        let list =
+            vec![Sge { addr: self.side.address, length: self.options.received(), lkey: self.side.key }];
         host.post_recv(self.side.qps[qp], ReceiveRequest { wr_id: qp as u64, list })
     }
 
@@ -96,8 +99,8 @@ impl Test {
         let now = host.clock();
         for qp in 0..self.side.qps.len() {
             for _ in 0..self.options.rx_depth {
-                let list =
-                    vec![Sge { addr: self.side.address, length: self.options.bytes, lkey: self.side.key }];
+                let length = self.options.received();
+                let list = vec![Sge { addr: self.side.address, length, lkey: self.side.key }];
                 let request = ReceiveRequest { wr_id: qp as u64, list };
                 host.device().post_recv(self.side.qps[qp], request, now)?;
             }

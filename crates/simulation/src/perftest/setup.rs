@@ -2,21 +2,34 @@
 
 use fabricsim_engine::Prepared;
 use fabricsim_model::Observer;
-use fabricsim_protocols::infiniband::{QueuePairKind, QueuePairState, Remote};
+use fabricsim_protocols::infiniband::{GRH_BYTES, QueuePairKind, QueuePairState, Remote};
 use fabricsim_session::Session;
 use fabricsim_spec::{Experiment, QUEUE_PAIR_HEADERS};
 use fabricsim_units::{HostId, Rate, Time};
 use fabricsim_verbs::{
-    AccessFlags, Capacities, Costs, Cq, Device, Mr, QueuePairAttributes, QueuePairInit, VerbsError,
+    AccessFlags, Capacities, Costs, Cq, Device, Mr, Pd, QueuePairAttributes, QueuePairInit, To, VerbsError,
 };
 use fabricsim_wire::Psn;
 use fabricsim_wire::headers::RnrTimer;
-use fabricsim_wire::ids::{Qpn, RKey};
+use fabricsim_wire::ids::{QKey, Qpn, RKey};
 
-use super::{Options, PerftestError, Quantity};
+use super::{Connection, Operation, Options, PerftestError, Quantity};
 
 /// Room for completions, whatever the depths.
 const COMPLETIONS: u32 = 1 << 17;
+
+/// Queue key of datagrams, as in perftest.
+const Q_KEY: QKey = QKey(0x1111_1111);
+
+impl Connection {
+    const fn kind(self) -> QueuePairKind {
+        match self {
+            Self::Rc => QueuePairKind::Rc,
+            Self::Uc => QueuePairKind::Uc,
+            Self::Ud => QueuePairKind::Ud,
+        }
+    }
+}
 
 /// The times of an experiment's adapters.
 pub fn costs(experiment: &Experiment) -> Costs {
@@ -42,6 +55,7 @@ pub fn costs(experiment: &Experiment) -> Costs {
 /// One side of a test.
 #[derive(Clone, Debug)]
 pub(super) struct Side {
+    pub(super) pd: Pd,
     pub(super) cq: Cq,
     /// Queue pairs; latency is measured with the first.
     pub(super) qps: Vec<Qpn>,
@@ -50,6 +64,8 @@ pub(super) struct Side {
     pub(super) address: u64,
     /// Memory of the other side.
     pub(super) remote: Remote,
+    /// Receiver of the messages of each queue pair.
+    pub(super) to: Vec<To>,
 }
 
 /// Checks ranges that depend on the experiment.
@@ -62,6 +78,16 @@ pub(super) fn check(
     if client == server {
         let name = &prepared.graph.hosts[client.index()].name;
         return fail(format!("client and server are both {name}: choose two hosts"));
+    }
+    match (options.connection, options.operation) {
+        (Connection::Rc, _) | (Connection::Uc, Operation::Send | Operation::Write) => {}
+        (Connection::Ud, Operation::Send) if options.bytes > options.mtu => {
+            let Options { bytes, mtu, .. } = options;
+            return fail(format!("a datagram of {bytes} B is longer than the MTU of {mtu} B"));
+        }
+        (Connection::Ud, Operation::Send) => {}
+        (Connection::Uc, Operation::Read) => return fail("UC has no RDMA READ: choose RC".to_owned()),
+        (Connection::Ud, _) => return fail("UD has SEND only: choose RC".to_owned()),
     }
     let experiment = &prepared.experiment;
     if !experiment.traffic.is_empty() || !experiment.jobs.is_empty() {
@@ -97,10 +123,18 @@ pub(super) fn connect<B: Observer>(
     for (host, me, other) in [(client, 0, 1), (server, 1, 0)] {
         let peer = if host == client { server } else { client };
         let Some(device) = engine.device(host) else { unreachable!("both hosts have devices") };
+        let pd = sides[me].pd;
         for number in 0..sides[me].qps.len() {
-            for step in steps(peer, sides[other].qps[number], options) {
+            let dest_qp = sides[other].qps[number];
+            for step in steps(peer, dest_qp, options) {
                 device.modify_qp(sides[me].qps[number], step, Time::ZERO)?;
             }
+            let to = if options.connection == Connection::Ud {
+                To::Datagram { ah: device.create_ah(pd, peer)?, qp: dest_qp, q_key: Q_KEY }
+            } else {
+                To::Connection
+            };
+            sides[me].to.push(to);
         }
         sides[me].remote = Remote { va: sides[other].address, r_key: RKey(sides[other].key) };
     }
@@ -118,45 +152,64 @@ fn create(device: &mut Device, options: &Options) -> Result<Side, VerbsError> {
         inline: options.inline,
         ..Capacities::default()
     };
-    let init =
-        QueuePairInit { kind: QueuePairKind::Rc, send_cq: cq, receive_cq: cq, capacities, signal_all: false };
+    let init = QueuePairInit { capacities, ..QueuePairInit::new(options.connection.kind(), cq) };
     let qps = (0..count).map(|_| device.create_qp(pd, init)).collect::<Result<_, _>>()?;
     let access = AccessFlags(0xf);
-    let length = u64::from(options.bytes) + u64::from(options.offset);
+    let length = u64::from(options.received()) + u64::from(options.offset);
     let mr = device.reg_void_mr(pd, length, access)?;
     device.watch(mr)?;
     let (key, address) = (device.key(mr)?, device.address(mr)? + u64::from(options.offset));
-    Ok(Side { cq, qps, mr, key, address, remote: Remote::default() })
+    Ok(Side { pd, cq, qps, mr, key, address, remote: Remote::default(), to: Vec::new() })
+}
+
+impl Options {
+    /// Bytes of a receive request.
+    pub(super) const fn received(&self) -> u32 {
+        match self.connection {
+            Connection::Ud => self.bytes + GRH_BYTES,
+            _ => self.bytes,
+        }
+    }
 }
 
 fn steps(peer: HostId, dest_qp: Qpn, options: &Options) -> [QueuePairAttributes; 3] {
     let none = QueuePairAttributes::default();
-    [
-        QueuePairAttributes {
-            state: Some(QueuePairState::Init),
-            p_key_index: Some(0),
-            port: Some(1),
-            access: Some(AccessFlags(0xf)),
-            ..none
-        },
-        QueuePairAttributes {
-            state: Some(QueuePairState::ReadyToReceive),
-            destination: Some(peer),
-            path_mtu: Some(options.mtu),
-            dest_qp: Some(dest_qp),
-            rq_psn: Some(Psn::new(0)),
-            max_dest_rd_atomic: Some(16),
-            min_rnr_timer: Some(RnrTimer::new(12)),
-            ..none
-        },
-        QueuePairAttributes {
-            state: Some(QueuePairState::ReadyToSend),
-            sq_psn: Some(Psn::new(0)),
-            timeout: Some(14),
-            retry_count: Some(7),
-            rnr_retry: Some(7),
-            max_rd_atomic: Some(options.outstanding_reads),
-            ..none
-        },
-    ]
+    let init = QueuePairAttributes {
+        state: Some(QueuePairState::Init),
+        p_key_index: Some(0),
+        port: Some(1),
+        access: Some(AccessFlags(0xf)),
+        ..none
+    };
+    let to_receive = QueuePairAttributes { state: Some(QueuePairState::ReadyToReceive), ..none };
+    let to_send =
+        QueuePairAttributes { state: Some(QueuePairState::ReadyToSend), sq_psn: Some(Psn::new(0)), ..none };
+    let connected = QueuePairAttributes {
+        destination: Some(peer),
+        path_mtu: Some(options.mtu),
+        dest_qp: Some(dest_qp),
+        rq_psn: Some(Psn::new(0)),
+        ..to_receive
+    };
+    match options.connection {
+        Connection::Ud => {
+            [QueuePairAttributes { access: None, q_key: Some(Q_KEY), ..init }, to_receive, to_send]
+        }
+        Connection::Uc => [init, connected, to_send],
+        Connection::Rc => [
+            init,
+            QueuePairAttributes {
+                max_dest_rd_atomic: Some(16),
+                min_rnr_timer: Some(RnrTimer::new(12)),
+                ..connected
+            },
+            QueuePairAttributes {
+                timeout: Some(14),
+                retry_count: Some(7),
+                rnr_retry: Some(7),
+                max_rd_atomic: Some(options.outstanding_reads),
+                ..to_send
+            },
+        ],
+    }
 }

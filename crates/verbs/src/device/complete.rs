@@ -3,12 +3,12 @@
 use std::collections::VecDeque;
 
 use fabricsim_protocols::infiniband::{
-    Access, Atomic, Completion, Extra, Placement, Receive, Received, Remote, RequesterOutbox,
+    Access, Atomic, Completion, Extra, Placement, QueuePairKind, Receive, Received, Remote, RequesterOutbox,
     ResponderOutbox, Status,
 };
-use fabricsim_units::Time;
+use fabricsim_units::{HostId, Time};
 use fabricsim_wire::headers::RnrTimer;
-use fabricsim_wire::ids::RKey;
+use fabricsim_wire::ids::{Qpn, RKey, Srqn};
 
 use super::{AsyncEvent, Device};
 use crate::completion::{WcOpcode, WorkCompletion};
@@ -16,6 +16,7 @@ use crate::handles::Cq;
 use crate::handles::Pd;
 use crate::memory::{AccessFlags, Memory, number};
 use crate::queue_pair::Posted;
+use crate::shared_queue::Receives;
 use crate::work::ReceiveRequest;
 
 impl Device {
@@ -29,8 +30,10 @@ impl Device {
     }
 
     fn end_send(&mut self, index: u32, completion: Completion, now: Time) {
-        let executed = now + self.costs.receive;
         let Some(qp) = &mut self.qps[index as usize] else { return };
+        // What is not acknowledged has no response to execute.
+        let is_acknowledged = !matches!(qp.init.kind, QueuePairKind::Uc | QueuePairKind::Ud);
+        let executed = if is_acknowledged { now + self.costs.receive } else { now };
         let Some(place) = completion.id.checked_sub(qp.first_send) else { return };
         let Some(posted) = qp.sends.get_mut(place as usize) else { return };
         posted.has_ended = true;
@@ -56,6 +59,7 @@ impl Device {
             opcode: posted.opcode,
             byte_len: posted.length,
             qp_num: qp.number,
+            source: None,
             extra: Extra::None,
             solicited: false,
             visible,
@@ -70,19 +74,26 @@ impl Device {
         index: u32,
         receive: &ReceiveRequest,
         (status, opcode, byte_len, extra): (Status, WcOpcode, u32, Extra),
-        (solicited, visible): (bool, Time),
+        (solicited, source, visible): (bool, Option<(HostId, Qpn)>, Time),
     ) {
         let Some(qp) = &self.qps[index as usize] else { return };
         let visible = visible + self.costs.completion;
         let wr_id = receive.wr_id;
+        let qp_num = qp.number;
         let entry =
-            WorkCompletion { wr_id, status, opcode, byte_len, qp_num: qp.number, extra, solicited, visible };
-        let cq = qp.init.receive_cq;
+            WorkCompletion { wr_id, status, opcode, byte_len, qp_num, source, extra, solicited, visible };
+        let of_xrc = qp.taken_from.and_then(|srq| self.srqs.get(srq)?.init.xrc);
+        let cq = of_xrc.map_or(qp.init.receive_cq, |(_, cq)| cq);
         self.complete(cq, entry, None);
     }
 
     pub(super) fn flush_receive(&mut self, index: u32, receive: &ReceiveRequest, now: Time) {
-        self.end_receive(index, receive, (Status::Flushed, WcOpcode::Recv, 0, Extra::None), (false, now));
+        self.end_receive(
+            index,
+            receive,
+            (Status::Flushed, WcOpcode::Recv, 0, Extra::None),
+            (false, None, now),
+        );
     }
 
     fn complete(&mut self, cq: Cq, entry: WorkCompletion, send: Option<u64>) {
@@ -150,7 +161,7 @@ pub(super) struct ResponderReports<'a> {
     pub(super) memory: &'a mut Memory,
     pub(super) pd: Pd,
     pub(super) access: AccessFlags,
-    pub(super) receives: &'a mut VecDeque<ReceiveRequest>,
+    pub(super) receives: Receives<'a>,
     pub(super) taken: &'a mut Option<ReceiveRequest>,
     /// Bytes of the packet that is being received.
     pub(super) content: Option<&'a [u8]>,
@@ -180,15 +191,21 @@ impl ResponderOutbox for ResponderReports<'_> {
     }
 
     fn take_receive(&mut self) -> Option<Receive> {
-        let receive = self.receives.pop_front()?;
-        let length = receive.list.iter().fold(0_u32, |sum, sge| sum.saturating_add(sge.length));
-        let id = receive.wr_id;
-        *self.taken = Some(receive);
-        Some(Receive { id, length })
+        let receive = self.receives.take()?;
+        Some(self.keep(receive))
+    }
+
+    fn has_shared_queue(&mut self, srq: Srqn) -> bool {
+        self.receives.has_queue(srq)
+    }
+
+    fn take_shared_receive(&mut self, srq: Srqn) -> Option<Receive> {
+        let receive = self.receives.take_from(srq)?;
+        Some(self.keep(receive))
     }
 
     fn receives_left(&mut self) -> u32 {
-        self.receives.len() as u32
+        self.receives.left()
     }
 
     fn place(&mut self, placement: Placement, _length: u32) {
@@ -230,9 +247,23 @@ impl ResponderOutbox for ResponderReports<'_> {
     }
 
     fn complete(&mut self, received: Received) {
+        self.end(received);
+    }
+}
+
+impl ResponderReports<'_> {
+    /// The receive request of the message has ended.
+    pub(super) fn end(&mut self, received: Received) {
         if let Some(receive) = self.taken.take() {
             self.ended = Some((receive, received));
         }
+    }
+
+    fn keep(&mut self, receive: ReceiveRequest) -> Receive {
+        let length = receive.list.iter().fold(0_u32, |sum, sge| sum.saturating_add(sge.length));
+        let id = receive.wr_id;
+        *self.taken = Some(receive);
+        Receive { id, length }
     }
 }
 

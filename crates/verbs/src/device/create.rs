@@ -6,7 +6,7 @@ use fabricsim_wire::ids::Qpn;
 
 use super::{Device, FIRST_QPN};
 use crate::completion::CompletionQueue;
-use crate::error::{VerbsError, busy, full, invalid, unsupported};
+use crate::error::{VerbsError, busy, full, invalid};
 use crate::handles::{Cq, Mr, Pd};
 use crate::memory::AccessFlags;
 use crate::queue_pair::{QueuePair, QueuePairInit};
@@ -15,10 +15,10 @@ use crate::queue_pair::{QueuePair, QueuePairInit};
 const MAX_CQE: u32 = 4_194_303;
 
 /// Longest send or receive queue, in work requests (`max_qp_wr`).
-const MAX_QP_WR: u32 = 32_768;
+pub(super) const MAX_QP_WR: u32 = 32_768;
 
 /// Most pieces of memory of a work request (`max_sge`).
-const MAX_SGE: u32 = 32;
+pub(super) const MAX_SGE: u32 = 32;
 
 /// Number of a queue pair: 24 bits, of which the last is for multicast.
 const MAX_QPN: u32 = (1 << 24) - 2;
@@ -33,8 +33,15 @@ impl Device {
     /// Deallocates a protection domain that nothing uses (`ibv_dealloc_pd`).
     pub fn dealloc_pd(&mut self, pd: Pd) -> Result<(), VerbsError> {
         self.check_pd(pd)?;
-        if self.memory.uses(pd) || self.qps.iter().flatten().any(|qp| qp.pd == pd) {
-            return Err(busy(format!("dealloc_pd: protection domain {} has memory or queue pairs", pd.0)));
+        let mut srqs = self.srqs.queues.iter().flatten();
+        let mut addresses = self.addresses.iter().flatten();
+        if self.memory.uses(pd)
+            || self.qps.iter().flatten().any(|qp| qp.pd == pd)
+            || srqs.any(|queue| queue.pd == pd)
+            || addresses.any(|&(of, _)| of == pd)
+        {
+            let text = "has memory, queue pairs, shared receive queues or address handles";
+            return Err(busy(format!("dealloc_pd: protection domain {} {text}", pd.0)));
         }
         self.pds[pd.0 as usize] = false;
         Ok(())
@@ -55,6 +62,17 @@ impl Device {
     /// Deregisters memory: work requests and packets that use it fail from now on (`ibv_dereg_mr`).
     pub fn dereg_mr(&mut self, mr: Mr) -> Result<(), VerbsError> {
         self.memory.deregister(mr)
+    }
+
+    /// Gives a region another domain or other permissions (`ibv_rereg_mr`). Its keys change.
+    pub fn rereg_mr(
+        &mut self,
+        mr: Mr,
+        pd: Option<Pd>,
+        access: Option<AccessFlags>,
+    ) -> Result<(), VerbsError> {
+        pd.map_or(Ok(()), |pd| self.check_pd(pd))?;
+        self.memory.reregister(mr, pd, access)
     }
 
     /// Key of a region, for local and for remote use.
@@ -99,6 +117,10 @@ impl Device {
             let number = qp.number.0;
             return Err(busy(format!("destroy_cq: queue pair {number} uses completion queue {}", cq.0)));
         }
+        if self.srqs.queues.iter().flatten().any(|queue| queue.init.xrc.is_some_and(|(_, of)| of == cq)) {
+            let text = format!("destroy_cq: a shared receive queue uses completion queue {}", cq.0);
+            return Err(busy(text));
+        }
         self.cqs[cq.0 as usize] = None;
         Ok(())
     }
@@ -108,10 +130,7 @@ impl Device {
         self.check_pd(pd)?;
         self.cq(init.send_cq)?;
         self.cq(init.receive_cq)?;
-        if init.kind != QueuePairKind::Rc {
-            let message = format!("create_qp: {:?} queue pairs: only RC queue pairs are there", init.kind);
-            return Err(unsupported(message));
-        }
+        self.check_receive_side(&init)?;
         let caps = init.capacities;
         for (name, given, most) in [
             ("max_send_wr", caps.send, MAX_QP_WR),
@@ -130,6 +149,28 @@ impl Device {
         }
         self.qps.push(Some(QueuePair::new(Qpn(number), pd, init)));
         Ok(Qpn(number))
+    }
+
+    /// Checks where a queue pair takes its receive requests from.
+    fn check_receive_side(&self, init: &QueuePairInit) -> Result<(), VerbsError> {
+        let is_xrc = matches!(init.kind, QueuePairKind::XrcSend | QueuePairKind::XrcReceive);
+        if let Some(srq) = init.srq {
+            if is_xrc {
+                let text = "create_qp: an XRC queue pair has no shared receive queue: each message names one";
+                return Err(invalid(text));
+            }
+            if self.srq(srq)?.init.xrc.is_some() {
+                return Err(invalid(format!("create_qp: shared receive queue {} is one of XRC", srq.0)));
+            }
+        }
+        match (init.kind, init.xrcd) {
+            (QueuePairKind::XrcReceive, Some(xrcd)) => self.check_xrcd(xrcd),
+            (QueuePairKind::XrcReceive, None) => {
+                Err(invalid("create_qp: the end of XRC that receives needs an XRC domain"))
+            }
+            (_, Some(_)) => Err(invalid("create_qp: only the end of XRC that receives has an XRC domain")),
+            (_, None) => Ok(()),
+        }
     }
 
     /// Destroys a queue pair with all that it has not done, and its completions (`ibv_destroy_qp`).

@@ -1,15 +1,17 @@
 //! A channel adapter as programs see it: its objects, and the calls that use them.
 
+mod address;
 mod complete;
 mod create;
 mod modify;
 mod post;
 mod receive;
+mod shared;
 mod transmit;
 
 use std::collections::VecDeque;
 
-use fabricsim_protocols::infiniband::Completion;
+use fabricsim_protocols::infiniband::{Completion, Responder, UnreliableCounters};
 use fabricsim_units::{HostId, Time};
 use fabricsim_wire::ids::Qpn;
 
@@ -17,9 +19,11 @@ pub use self::transmit::Outgoing;
 use crate::completion::CompletionQueue;
 use crate::costs::Costs;
 use crate::error::{VerbsError, invalid};
-use crate::handles::{Cq, Mr, Pd};
+use crate::handles::{Ah, Cq, Mr, Pd, Srq};
 use crate::memory::Memory;
 use crate::queue_pair::{Counters, QueuePair};
+use crate::service::{Receiving, Sending};
+use crate::shared_queue::SharedQueues;
 use crate::timers::Timers;
 
 /// The first number of a queue pair that is not reserved: 0 and 1 are for management.
@@ -56,6 +60,25 @@ pub enum AsyncEvent {
     QueuePairAccess(Qpn),
     /// `IBV_EVENT_QP_REQ_ERR`: the other end sent an invalid request.
     QueuePairRequest(Qpn),
+    /// `IBV_EVENT_QP_LAST_WQE_REACHED`: a queue pair in the error state takes no more requests from its shared receive queue.
+    LastRequestReached(Qpn),
+    /// `IBV_EVENT_SRQ_LIMIT_REACHED`: fewer receive requests than the limit are left.
+    SharedQueueLimit(Srq),
+}
+
+/// What an adapter knows of its port (`ibv_query_port`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Port {
+    /// MTU in bytes: 256, 512, 1024, 2048 or 4096, the longest datagram.
+    pub mtu: u32,
+    /// Hosts of the fabric, to which addresses may go.
+    pub hosts: u32,
+}
+
+impl Default for Port {
+    fn default() -> Self {
+        Self { mtu: 4096, hosts: u32::MAX }
+    }
 }
 
 /// Counters of an adapter.
@@ -72,11 +95,17 @@ pub struct DeviceCounters {
 pub struct Device {
     host: HostId,
     costs: Costs,
+    port: Port,
     /// Protection domains; false if one was deallocated.
     pds: Vec<bool>,
     memory: Memory,
     cqs: Vec<Option<CompletionQueue>>,
     qps: Vec<Option<QueuePair>>,
+    srqs: SharedQueues,
+    /// Address handles, with their protection domains.
+    addresses: Vec<Option<(Pd, HostId)>>,
+    /// Domains of extended reliable connections; false if one was closed.
+    xrcds: Vec<bool>,
     /// Queue pairs with a request or with data of a READ that can be sent, the next one first.
     listed: VecDeque<(u32, Side)>,
     /// Queue pairs with another answer that can be sent.
@@ -96,10 +125,14 @@ impl Device {
         Self {
             host,
             costs,
+            port: Port::default(),
             pds: Vec::new(),
             memory: Memory::default(),
             cqs: Vec::new(),
             qps: Vec::new(),
+            srqs: SharedQueues::default(),
+            addresses: Vec::new(),
+            xrcds: Vec::new(),
             listed: VecDeque::new(),
             answering: VecDeque::new(),
             timers: Timers::default(),
@@ -108,6 +141,17 @@ impl Device {
             counters: DeviceCounters::default(),
             completions: Vec::new(),
         }
+    }
+
+    /// The same adapter with another port.
+    #[must_use]
+    pub fn with_port(self, port: Port) -> Self {
+        Self { port, ..self }
+    }
+
+    /// Its port (`ibv_query_port`).
+    pub fn port(&self) -> Port {
+        self.port
     }
 
     /// Its host.
@@ -130,6 +174,15 @@ impl Device {
         Ok(self.qp(qp)?.counters)
     }
 
+    /// What an unreliable queue pair has executed and dropped; `None` for other services, and before it is ready to receive.
+    pub fn unreliable_counters(&self, qp: Qpn) -> Result<Option<UnreliableCounters>, VerbsError> {
+        Ok(match &self.qp(qp)?.responder {
+            Some(Receiving::Connection(responder)) => Some(*responder.counters()),
+            Some(Receiving::Datagram(responder)) => Some(*responder.counters()),
+            _ => None,
+        })
+    }
+
     /// The queue pairs, by number, with their counters.
     pub fn queue_pairs(&self) -> impl Iterator<Item = (Qpn, Counters)> {
         self.qps.iter().flatten().map(|qp| (qp.number, qp.counters))
@@ -143,8 +196,8 @@ impl Device {
     /// True if a queue pair has work that has not ended, or answers to send.
     pub fn is_busy(&self) -> bool {
         self.qps.iter().flatten().any(|qp| {
-            qp.requester.as_ref().is_some_and(|requester| requester.pending() > 0)
-                || qp.responder.as_ref().is_some_and(|responder| responder.peek().is_some())
+            qp.requester.as_ref().map_or(0, Sending::pending) > 0
+                || reliable(qp).is_some_and(|responder| responder.peek().is_some())
         })
     }
 
@@ -171,6 +224,20 @@ impl Device {
         self.cqs.get_mut(cq.0 as usize).and_then(Option::as_mut).ok_or_else(|| no_queue(cq))
     }
 
+    fn check_host(&self, host: HostId) -> Result<(), String> {
+        let hosts = self.port.hosts;
+        if host.0 < hosts {
+            Ok(())
+        } else {
+            Err(format!("there is no host {}: the fabric has {hosts}", host.0))
+        }
+    }
+
+    fn address_of(&self, ah: Ah) -> Result<(Pd, HostId), VerbsError> {
+        let found = self.addresses.get(ah.0 as usize).copied().flatten();
+        found.ok_or_else(|| invalid(format!("there is no address handle {}", ah.0)))
+    }
+
     fn check_pd(&self, pd: Pd) -> Result<(), VerbsError> {
         match self.pds.get(pd.0 as usize) {
             Some(true) => Ok(()),
@@ -187,6 +254,11 @@ impl Device {
     pub fn write_memory(&mut self, mr: Mr, offset: u64, data: &[u8]) -> Result<(), VerbsError> {
         self.memory.write(mr, offset, data)
     }
+}
+
+/// The responder of a reliable connection.
+fn reliable(qp: &QueuePair) -> Option<&Responder> {
+    qp.responder.as_ref().and_then(Receiving::reliable)
 }
 
 fn no_queue(cq: Cq) -> VerbsError {

@@ -1,14 +1,15 @@
 //! Changes of the state of a queue pair.
 
-use fabricsim_protocols::infiniband::{Extra, QueuePairState, Responder, Status, check_transition};
+use fabricsim_protocols::infiniband::{Extra, QueuePairState, Status, check_transition};
 use fabricsim_units::Time;
 use fabricsim_wire::ids::Qpn;
 
 use super::complete::RequesterReports;
-use super::{Device, Side};
+use super::{AsyncEvent, Device, Side};
 use crate::completion::WcOpcode;
 use crate::error::{VerbsError, invalid};
 use crate::queue_pair::{QueuePairAttributes, Stage};
+use crate::service::Receiving;
 
 /// Path MTUs of InfiniBand in bytes (IBA volume 1, section 14.2.5.6).
 const PATH_MTUS: [u32; 5] = [256, 512, 1024, 2048, 4096];
@@ -20,6 +21,10 @@ impl Device {
     /// Changes the state and the attributes of a queue pair (`ibv_modify_qp`).
     pub fn modify_qp(&mut self, qp: Qpn, given: QueuePairAttributes, now: Time) -> Result<(), VerbsError> {
         let index = self.checked_index(qp)?;
+        given
+            .destination
+            .map_or(Ok(()), |host| self.check_host(host))
+            .map_err(|text| invalid(format!("modify_qp: queue pair {}: destination: {text}", qp.0)))?;
         let Some(pair) = &mut self.qps[index as usize] else { return Ok(()) };
         let next = given.state.unwrap_or(pair.state);
         check_transition(pair.init.kind, (pair.state, next), given.mask())
@@ -30,7 +35,7 @@ impl Device {
             return Ok(());
         }
         pair.attributes = given.or(pair.attributes);
-        pair.enter(next);
+        pair.enter(next, self.port.mtu);
         if next == QueuePairState::Reset {
             self.unlist(index);
         }
@@ -52,11 +57,14 @@ impl Device {
             requester.flush(&mut reports);
         }
         // A responder that has refused a request still sends its NAK.
-        let refuses = qp.responder.as_ref().is_some_and(Responder::is_broken);
+        let refuses = qp.responder.as_ref().is_some_and(Receiving::is_broken);
         if let Some(responder) = qp.responder.as_mut().filter(|_| !refuses) {
             // A receive request that a message has taken is flushed with the others.
             responder.flush(&mut super::complete::Ignored);
             qp.answer_times.clear();
+        }
+        if qp.init.srq.is_some() {
+            self.events.push_back(AsyncEvent::LastRequestReached(qp.number));
         }
         let receives: Vec<_> = qp.taken.take().into_iter().chain(qp.receives.drain(..)).collect();
         if refuses {
@@ -70,7 +78,7 @@ impl Device {
                 index,
                 &receive,
                 (Status::Flushed, WcOpcode::Recv, 0, Extra::None),
-                (false, now),
+                (false, None, now),
             );
         }
     }

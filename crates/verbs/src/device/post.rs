@@ -1,7 +1,7 @@
 //! Posting and polling: the calls of the fast path.
 
-use fabricsim_protocols::infiniband::{MAX_MESSAGE, QueuePairState, Work};
-use fabricsim_units::Time;
+use fabricsim_protocols::infiniband::{DatagramAddress, MAX_MESSAGE, QueuePairKind, QueuePairState, Work};
+use fabricsim_units::{HostId, Time};
 use fabricsim_wire::ids::Qpn;
 
 use super::Device;
@@ -10,14 +10,16 @@ use crate::completion::WorkCompletion;
 use crate::error::{VerbsError, full, invalid};
 use crate::handles::Cq;
 use crate::queue_pair::Posted;
-use crate::work::{ReceiveRequest, SendRequest};
+use crate::service::Receiver;
+use crate::work::{ReceiveRequest, SendRequest, To};
 
 impl Device {
     /// Posts a work request to a send queue at `now` (`ibv_post_send`). The adapter has it after the time of the doorbell.
     pub fn post_send(&mut self, qp: Qpn, request: SendRequest, now: Time) -> Result<(), VerbsError> {
         let index = self.checked_index(qp)?;
-        let Some(pair) = &mut self.qps[index as usize] else { return Ok(()) };
         let fail = |text: String| invalid(format!("post_send: queue pair {}: {text}", qp.0));
+        let (to, destination) = self.receiver(index, request.to).map_err(fail)?;
+        let Some(pair) = &mut self.qps[index as usize] else { return Ok(()) };
         match pair.state {
             QueuePairState::Reset | QueuePairState::Init | QueuePairState::ReadyToReceive => {
                 return Err(fail(format!("state {:?}: must be ReadyToSend", pair.state)));
@@ -53,6 +55,7 @@ impl Device {
             list: request.list,
             inline: request.inline,
             length,
+            destination,
             since: now + self.costs.doorbell,
             has_ended: false,
         });
@@ -60,11 +63,40 @@ impl Device {
             pair.requester.as_mut().ok_or_else(|| fail("it has never been ready to send".to_owned()))?;
         let mut reports =
             RequesterReports::new(&mut self.memory, &pair.sends, pair.first_send, &mut self.completions);
-        // The length was checked.
-        let _ = requester.post(work, &mut reports);
+        if let Err(text) = requester.post(work, to, &mut reports) {
+            pair.sends.pop_back();
+            return Err(fail(text));
+        }
         self.end_sends(index, now);
         self.schedule_request(index, now);
         Ok(())
+    }
+
+    /// The receiver of a work request, and the host of a datagram.
+    fn receiver(&self, index: u32, to: To) -> Result<(Receiver, Option<HostId>), String> {
+        let Some(pair) = &self.qps[index as usize] else { return Ok((Receiver::Connected, None)) };
+        match (pair.init.kind, to) {
+            (QueuePairKind::Ud, To::Datagram { ah, qp, q_key }) => {
+                let (pd, host) = self.address_of(ah).map_err(|error| error.message)?;
+                if pd != pair.pd {
+                    return Err(format!("address handle {} is of another protection domain", ah.0));
+                }
+                let to = DatagramAddress { destination: qp, q_key };
+                Ok((Receiver::Datagram(to), Some(host)))
+            }
+            (QueuePairKind::Ud, _) => {
+                Err("a datagram needs an address handle, a queue pair and a queue key".to_owned())
+            }
+            (QueuePairKind::XrcSend, To::SharedQueue(srq)) => Ok((Receiver::SharedQueue(srq), None)),
+            (QueuePairKind::XrcSend, _) => {
+                Err("a message of XRC needs the number of a shared receive queue".to_owned())
+            }
+            (QueuePairKind::XrcReceive, _) => {
+                Err("the end of XRC that receives sends no messages".to_owned())
+            }
+            (_, To::Connection) => Ok((Receiver::Connected, None)),
+            (kind, _) => Err(format!("a message of {kind:?} goes to the other end of the connection")),
+        }
     }
 
     /// Posts a receive request (`ibv_post_recv`).
@@ -73,6 +105,9 @@ impl Device {
         let Some(pair) = &mut self.qps[index as usize] else { return Ok(()) };
         let fail = |text: String| invalid(format!("post_recv: queue pair {}: {text}", qp.0));
         let caps = pair.init.capacities;
+        if pair.init.srq.is_some() || pair.init.xrcd.is_some() {
+            return Err(fail("its receive requests are those of a shared receive queue".to_owned()));
+        }
         if pair.state == QueuePairState::Reset {
             return Err(fail("state Reset: must be Init or later".to_owned()));
         }

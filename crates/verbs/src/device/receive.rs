@@ -1,13 +1,15 @@
 //! Packets that arrive at the adapter.
 
-use fabricsim_protocols::infiniband::{QueuePairState, Received, Responder};
+use fabricsim_protocols::infiniband::{QueuePairKind, QueuePairState, Received, Responder};
 use fabricsim_units::{HostId, Time};
 use fabricsim_wire::headers::{Headers, Operation, RnrTimer};
 
 use super::complete::{RequesterReports, ResponderReports};
-use super::{AsyncEvent, Device};
+use super::{AsyncEvent, Device, reliable};
 use crate::completion::WcOpcode;
 use crate::queue_pair::{Deferred, QueuePair};
+use crate::service::Sending;
+use crate::shared_queue::Receives;
 
 impl Device {
     /// A packet has arrived from a host, with `length` bytes of payload, of which `content` are the bytes if its memory holds any. Packets that fit no
@@ -35,7 +37,7 @@ impl Device {
             let content = content.map(Into::into);
             qp.deferred.push_back(Deferred { headers: *headers, length, content });
         } else {
-            self.receive_request(index, (headers, operation), (length, content), now);
+            self.receive_request(index, (headers, operation), (length, content), (source, now));
         }
     }
 
@@ -46,7 +48,10 @@ impl Device {
             && let Some(Deferred { headers, length, content }) = qp.deferred.pop_front()
         {
             let Some(operation) = headers.bth.opcode.operation() else { continue };
-            self.receive_request(index, (&headers, operation), (length, content.as_deref()), now);
+            // Only a connection defers requests.
+            let source = qp.attributes.destination.unwrap_or_default();
+            let of = (&headers, operation);
+            self.receive_request(index, of, (length, content.as_deref()), (source, now));
         }
     }
 
@@ -58,7 +63,7 @@ impl Device {
         now: Time,
     ) {
         let Some(qp) = &mut self.qps[index as usize] else { return };
-        let Some(requester) = &mut qp.requester else {
+        let Some(requester) = qp.requester.as_mut().and_then(Sending::reliable) else {
             qp.counters.dropped += 1;
             return;
         };
@@ -76,7 +81,7 @@ impl Device {
         index: u32,
         (headers, operation): (&Headers, Operation),
         (length, content): (u32, Option<&[u8]>),
-        now: Time,
+        (source, now): (HostId, Time),
     ) {
         let Some(qp) = &mut self.qps[index as usize] else { return };
         let Some(responder) = &mut qp.responder else {
@@ -87,7 +92,13 @@ impl Device {
             memory: &mut self.memory,
             pd: qp.pd,
             access: qp.attributes.access.unwrap_or_default(),
-            receives: &mut qp.receives,
+            receives: Receives {
+                own: &mut qp.receives,
+                shared: &mut self.srqs,
+                srq: qp.init.srq,
+                domain: qp.init.xrcd,
+                taken_from: qp.taken_from,
+            },
             taken: &mut qp.taken,
             content,
             written: None,
@@ -95,10 +106,14 @@ impl Device {
             has_access_error: false,
             ended: None,
         };
-        responder.receive(headers, length, &mut reports);
-        let ResponderReports { written, is_executed, has_access_error, ended, .. } = reports;
+        let datagram = responder.receive(headers, length, &mut reports);
+        if let Some((received, _)) = datagram {
+            reports.end(received);
+        }
+        let ResponderReports { receives, written, is_executed, has_access_error, ended, .. } = reports;
+        qp.taken_from = receives.taken_from;
         let executed = now + self.costs.receive;
-        while qp.answer_times.len() < responder.answers() {
+        while qp.answer_times.len() < responder.reliable().map_or(0, Responder::answers) {
             qp.answer_times.push_back(executed);
         }
         let (is_broken, number) = (responder.is_broken(), qp.number);
@@ -110,7 +125,11 @@ impl Device {
         if let Some((receive, received)) = ended {
             let Received { status, length, extra, is_write, solicited, .. } = received;
             let opcode = if is_write { WcOpcode::RecvRdmaWithImm } else { WcOpcode::Recv };
-            self.end_receive(index, &receive, (status, opcode, length, extra), (solicited, visible));
+            let source = datagram.map(|(_, sender)| (source, sender));
+            self.end_receive(index, &receive, (status, opcode, length, extra), (solicited, source, visible));
+        }
+        for srq in std::mem::take(&mut self.srqs.reached) {
+            self.events.push_back(AsyncEvent::SharedQueueLimit(srq));
         }
         self.schedule_answer(index, now);
         if is_broken {
@@ -127,13 +146,13 @@ impl Device {
 /// True if data of READs is still to be sent. An atomic operation behind a READ is executed after it (IBA volume 1, section 9.5, ordering
 /// rules for the responder), and the data of a READ is what is in memory when its packet leaves.
 fn has_data_to_send(qp: &QueuePair) -> bool {
-    qp.responder.as_ref().is_some_and(Responder::has_data)
+    reliable(qp).is_some_and(Responder::has_data)
 }
 
 /// True if a queue pair receives, and from this host.
 fn accepts(qp: &QueuePair, source: HostId) -> bool {
     let receives = !matches!(qp.state, QueuePairState::Reset | QueuePairState::Init | QueuePairState::Error);
-    receives && qp.attributes.destination == Some(source)
+    receives && (qp.init.kind == QueuePairKind::Ud || qp.attributes.destination == Some(source))
 }
 
 /// True if a packet is the last of a WRITE.

@@ -1,14 +1,15 @@
 //! Packets that leave the adapter: whose turn it is, and when their data has been fetched from memory.
 
-use fabricsim_protocols::infiniband::{Packet, QueuePairState, Requester, Responder};
+use fabricsim_protocols::infiniband::{Packet, QueuePairState, Responder};
 use fabricsim_units::{HostId, Time};
 use fabricsim_wire::headers::{NakCode, Operands, Syndrome};
 
 use super::complete::RequesterReports;
-use super::{Device, Side, Timer};
+use super::{Device, Side, Timer, reliable};
 use crate::completion::WcOpcode;
 use crate::memory::Memory;
 use crate::queue_pair::{Posted, Stage};
+use crate::service::{Receiving, Sending};
 
 /// A packet that is put on the link.
 #[derive(Clone, Debug)]
@@ -35,9 +36,9 @@ impl Device {
         let qp = self.qps[index as usize].as_ref()?;
         let packet = match side {
             Side::Request => qp.requester.as_ref()?.peek()?,
-            Side::Answer => qp.responder.as_ref()?.peek()?,
+            Side::Answer => return Some((qp.attributes.destination?, reliable(qp)?.peek()?)),
         };
-        Some((qp.attributes.destination?, packet))
+        Some((qp.destination_of(packet.message)?, packet))
     }
 
     /// Sends the packet of a turn.
@@ -51,7 +52,6 @@ impl Device {
     fn send_request(&mut self, index: u32, now: Time) -> Option<Outgoing> {
         let qp = self.qps[index as usize].as_mut()?;
         qp.requests = Stage::Idle;
-        let destination = qp.attributes.destination?;
         let requester = qp.requester.as_mut()?;
         let is_retransmitted = requester.repeats();
         let mut reports =
@@ -60,9 +60,12 @@ impl Device {
         let timer = reports.timer;
         qp.counters.packets += 1;
         qp.counters.retransmitted += u64::from(is_retransmitted);
+        let destination = qp.destination_of(packet.message)?;
         let posted = if packet.length == 0 { None } else { qp.send(packet.message) };
         let content = posted.and_then(|posted| content(posted, &self.memory, packet.offset, packet.length));
         self.set_timer(index, timer, now);
+        // Of unreliable services: they end when their last packet is sent.
+        self.end_sends(index, now);
         self.schedule_request(index, now);
         Some(Outgoing { destination, packet, is_retransmitted, content })
     }
@@ -70,7 +73,7 @@ impl Device {
     /// The next answer without data, an acknowledgement or the result of an atomic operation. It takes no turn.
     pub fn answer(&self) -> Option<(HostId, Packet)> {
         let qp = self.qps[*self.answering.front()? as usize].as_ref()?;
-        Some((qp.attributes.destination?, qp.responder.as_ref()?.peek()?))
+        Some((qp.attributes.destination?, reliable(qp)?.peek()?))
     }
 
     /// Sends the packet of [`Device::answer`], or one of the same size.
@@ -83,7 +86,7 @@ impl Device {
         let qp = self.qps[index as usize].as_mut()?;
         qp.answers = Stage::Idle;
         let destination = qp.attributes.destination?;
-        let responder = qp.responder.as_mut()?;
+        let responder = qp.responder.as_mut().and_then(Receiving::reliable_mut)?;
         let (packet, place) = responder.next_packet()?;
         while qp.answer_times.len() > responder.answers() {
             qp.answer_times.pop_front();
@@ -139,7 +142,7 @@ impl Device {
             qp.deadline = Time::MAX;
             qp.counters.timeouts += 1;
         }
-        let Some(requester) = &mut qp.requester else { return };
+        let Some(requester) = qp.requester.as_mut().and_then(Sending::reliable) else { return };
         let mut reports =
             RequesterReports::new(&mut self.memory, &qp.sends, qp.first_send, &mut self.completions);
         if timer == Timer::Retry {
@@ -174,7 +177,7 @@ impl Device {
         }
         self.end_sends(index, now);
         let Some(qp) = &self.qps[index as usize] else { return };
-        if qp.requester.as_ref().is_some_and(Requester::is_broken) {
+        if qp.requester.as_ref().is_some_and(Sending::is_broken) {
             self.break_off(index, now);
             return;
         }
@@ -191,8 +194,7 @@ impl Device {
     fn list_answer(&mut self, index: u32) {
         let Some(qp) = &mut self.qps[index as usize] else { return };
         qp.answers = Stage::Listed;
-        let has_data =
-            qp.responder.as_ref().and_then(Responder::peek).is_some_and(|packet| packet.length > 0);
+        let has_data = reliable(qp).and_then(Responder::peek).is_some_and(|packet| packet.length > 0);
         if has_data {
             self.listed.push_back((index, Side::Answer));
         } else {
@@ -249,7 +251,7 @@ impl Device {
     /// Begins to fetch the data of the next answer of a queue pair, if there is one.
     pub(super) fn schedule_answer(&mut self, index: u32, now: Time) {
         let Some(qp) = &self.qps[index as usize] else { return };
-        let Some(packet) = qp.responder.as_ref().and_then(Responder::peek) else { return };
+        let Some(packet) = reliable(qp).and_then(Responder::peek) else { return };
         if qp.answers != Stage::Idle {
             return;
         }

@@ -16,6 +16,7 @@ fn entry(wr_id: u64, visible: Time, solicited: bool) -> WorkCompletion {
         opcode: WcOpcode::Recv,
         byte_len: 0,
         qp_num: Qpn(2),
+        source: None,
         extra: Extra::None,
         solicited,
         visible,

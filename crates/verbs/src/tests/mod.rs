@@ -5,6 +5,8 @@ mod loss;
 mod pair;
 mod protection;
 mod rules;
+mod services;
+mod shared_queues;
 mod times;
 
 use pair::{Pair, connected, remote, sge};

@@ -124,10 +124,13 @@ pub(super) struct End {
 pub(super) const SIZE: u64 = 20_000;
 
 pub(super) fn end(device: &mut Device, capacities: Capacities) -> End {
+    end_of(device, QueuePairKind::Rc, capacities)
+}
+
+pub(super) fn end_of(device: &mut Device, kind: QueuePairKind, capacities: Capacities) -> End {
     let pd = device.alloc_pd();
     let cq = device.create_cq(256).unwrap();
-    let init =
-        QueuePairInit { kind: QueuePairKind::Rc, send_cq: cq, receive_cq: cq, capacities, signal_all: false };
+    let init = QueuePairInit { capacities, ..QueuePairInit::new(kind, cq) };
     let qp = device.create_qp(pd, init).unwrap();
     let mr = device.reg_mr(pd, SIZE, AccessFlags(0xf)).unwrap();
     let (key, address) = (device.key(mr).unwrap(), device.address(mr).unwrap());
@@ -168,12 +171,17 @@ pub(super) fn steps(peer: HostId, qp: Qpn) -> [QueuePairAttributes; 3] {
 /// Two connected ends.
 pub(super) fn connected(pair: &mut Pair, capacities: Capacities) -> [End; 2] {
     let ends = [0, 1].map(|host| end(&mut pair.devices[host], capacities));
+    connect(pair, [&ends[0], &ends[1]]);
+    ends
+}
+
+/// Connects two ends of reliable connections.
+pub(super) fn connect(pair: &mut Pair, ends: [&End; 2]) {
     for host in 0..2 {
         for step in steps(HostId(1 - host as u32), ends[1 - host].qp) {
             pair.devices[host].modify_qp(ends[host].qp, step, Time::ZERO).unwrap();
         }
     }
-    ends
 }
 
 /// Local memory of an end.

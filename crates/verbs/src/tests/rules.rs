@@ -15,13 +15,7 @@ use crate::{
 fn errors_name_object_attribute_and_what_is_allowed() {
     let mut device = Device::new(HostId(0), Costs::LEAST);
     let e = end(&mut device, Capacities::default());
-    let init = QueuePairInit {
-        kind: QueuePairKind::Rc,
-        send_cq: e.cq,
-        receive_cq: e.cq,
-        capacities: Capacities::default(),
-        signal_all: false,
-    };
+    let init = QueuePairInit::new(QueuePairKind::Rc, e.cq);
     let long = Capacities { send: 40_000, ..Capacities::default() };
     let mut missing = steps(HostId(1), Qpn(2))[1];
     missing.rq_psn = None;
@@ -32,8 +26,9 @@ fn errors_name_object_attribute_and_what_is_allowed() {
     assert_eq!(text(error), "EINVAL: create_qp: max_send_wr = 40000: at most 32768");
     let error = device.create_qp(Pd(9), init).unwrap_err();
     assert_eq!(text(error), "EINVAL: there is no protection domain 9");
-    let error = device.create_qp(e.pd, QueuePairInit { kind: QueuePairKind::Ud, ..init }).unwrap_err();
-    assert_eq!(error.errno, Errno::OpNotSupp);
+    let error =
+        device.create_qp(e.pd, QueuePairInit { kind: QueuePairKind::XrcReceive, ..init }).unwrap_err();
+    assert_eq!(text(error), "EINVAL: create_qp: the end of XRC that receives needs an XRC domain");
     let error = device.post_send(e.qp, SendRequest::send(1, Vec::new()), Time::ZERO).unwrap_err();
     assert_eq!(text(error), "EINVAL: post_send: queue pair 2: state Reset: must be ReadyToSend");
     device.modify_qp(e.qp, reset, Time::ZERO).unwrap();
