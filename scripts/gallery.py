@@ -8,6 +8,7 @@ import tomllib
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
+from gallery_connections import rc_dragonfly, rc_incast, rc_lost_packet
 from gallery_patterns import (
     dragonfly_routing,
     fat_tree_routing,
@@ -32,7 +33,7 @@ PAGE = ROOT / "docs/gallery.md"
 PICTURES = "gallery"
 INTRODUCTION = """# Gallery
 
-Fifteen experiments to begin with. Each is a file in `experiments/gallery/`, runs in
+Eighteen experiments to begin with. Each is a file in `experiments/gallery/`, runs in
 seconds, and is there to be changed: `--set key=value` replaces a value, `--vary key=a,b,c` runs over several. The
 tables and pictures here come from `python scripts/gallery.py`.
 """
@@ -69,6 +70,9 @@ GALLERY: Mapping[str, Callable[[Path], Shown]] = {
     "torus-closed-loop": torus_closed_loop,
     "torus-all-to-all": torus_all_to_all,
     "ordered-transfers": ordered_transfers,
+    "rc-dragonfly": rc_dragonfly,
+    "rc-incast": rc_incast,
+    "rc-lost-packet": rc_lost_packet,
     "subnet-bring-up": subnet_bring_up,
     "subnet-link-fails": subnet_link_fails,
     "engines-tree": engines_tree,

@@ -64,6 +64,47 @@ def rates(runs: Runs) -> Figure:
     return figure
 
 
+def latencies(runs: Runs) -> Figure:
+    """Figure 27: latency of the three operations against the size of the message."""
+    with style():
+        figure = new_figure(7.0, 3.4)
+        axes = figure.subplots()
+        for number, (name, run) in enumerate(runs.items()):
+            table = run.table("perftest")
+            axes.plot(table["bytes"], table["t_typical_us"], marker=".", color=COLOURS[number], label=name)
+        axes.set_xscale("log", base=2)
+        axes.set_yscale("log")
+        axes.set_xlabel("size of a message (bytes)")
+        axes.set_ylabel("latency (µs)")
+        axes.set_title("Figure 27: latency of verbs")
+        axes.legend(fontsize=8)
+    return figure
+
+
+def throughputs(runs: Runs) -> Figure:
+    """Figure 28: throughput of the operations against the size of the message."""
+    lines = {"one WRITE at a time": ":", "READ, 3 at a time": "--"}
+    with style():
+        figure = new_figure(7.0, 3.4)
+        axes = figure.subplots()
+        for number, (name, run) in enumerate(runs.items()):
+            table = run.table("perftest")
+            axes.plot(
+                table["bytes"],
+                table["bw_average_mib_s"],
+                lines.get(name, "-"),
+                marker=".",
+                color=COLOURS[number],
+                label=name,
+            )
+        axes.set_xscale("log", base=2)
+        axes.set_xlabel("size of a message (bytes)")
+        axes.set_ylabel("throughput (MiB/s)")
+        axes.set_title("Figure 28: throughput of verbs")
+        axes.legend(fontsize=8)
+    return figure
+
+
 def _rate(run: Result, sender: str) -> float:
     flows = run.flows
     return float(flows.loc[flows["source"] == sender, "accepted_gbps"].sum())

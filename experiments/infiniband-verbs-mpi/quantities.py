@@ -53,6 +53,32 @@ def through_root(runs: Runs, *, run: str | None = None) -> int:
     return into - packets(runs, "a->A", run=run)
 
 
+def time_of(runs: Runs, size: int, *, run: str | None = None) -> float:
+    """Latency of messages of a size, in microseconds, of a run of perftest."""
+    return _of_size(runs, "t_typical_us", size, run)
+
+
+def rate_of(runs: Runs, size: int, *, run: str | None = None) -> float:
+    """Throughput of messages of a size, in MiB/s, of a run of perftest."""
+    return _of_size(runs, "bw_average_mib_s", size, run)
+
+
+def sizes_above(runs: Runs, column: str, run: str, other: str, *, least: int = 0, most: int = 1 << 30) -> int:
+    """Number of sizes from `least` to `most` at which a run of perftest has more in a column than another one."""
+    tables = [runs[name].table("perftest").set_index("bytes")[column] for name in (run, other)]
+    return int((tables[0] > tables[1]).loc[least:most].sum())
+
+
+def largest_difference(runs: Runs, column: str, *, run: str | None = None) -> float:
+    """Largest relative difference from the closed form, over the sizes of a run of perftest."""
+    table = chosen(runs, run).table("perftest")
+    return float((table[column] / table["expected"] - 1).abs().max())
+
+
+def _of_size(runs: Runs, column: str, size: int, run: str | None) -> float:
+    return float(chosen(runs, run).table("perftest").set_index("bytes").loc[size, column])
+
+
 def _is_up(start: str, end: str) -> bool:
     """True if a link leads nearer to the root of figure 7, or to the lower identifier of the same rank."""
     return (RANKS[end], end) < (RANKS[start], start)

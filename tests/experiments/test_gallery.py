@@ -19,7 +19,7 @@ CURE = {"routing.algorithm": "dimension-order", "switch.virtual_lanes": 2}
 def test_the_page_shows_every_file(experiments: Path) -> None:
     page = PAGE.read_text(encoding="utf-8")
     files = sorted((experiments / "gallery").glob("*.toml"))
-    assert len(files) == 15
+    assert len(files) == 18
     for file in files:
         assert f"experiments/gallery/{file.name}" in page
     pictures = re.findall(r"\]\((gallery/[^)]+)\)", page)
@@ -33,6 +33,7 @@ QUICK = [
     "parking-lot-fairness",
     "torus-link-fails",
     "subnet-link-fails",
+    "rc-incast",
     "engines-tree",
     "engines-torus",
 ]

@@ -14,12 +14,15 @@ from fabricsim.reproduce.evaluation import Evaluation
 from fabricsim.reproduce.expected import FILE, Figure, Seed, choose, find_experiments, read_seed, seeds
 from fabricsim.reproduce.grid import RunOf
 from fabricsim.reproduce.judge import Entry, Row, judge_figure, with_control
+from fabricsim.reproduce.perftests import run_perftest, split
 from fabricsim.results import Result
 from fabricsim.run import run
 from fabricsim.spec import Experiment
 from fabricsim.sweep import Stop, never, work_through
 
 OnRun = Callable[[int, int], None]
+_Task = tuple[str, Experiment, dict[str, Any]]
+"""Key, experiment and, of a test of verbs, its options."""
 
 
 @dataclass
@@ -98,10 +101,11 @@ class _Runs:
         for seed, run_of in runs:
             key = _key(seed, run_of)
             if key not in self._results and key not in wanted:
-                wanted[key] = Experiment.from_file(seed.folder / run_of.experiment, run_of.set)
+                settings, options = split(run_of.set)
+                wanted[key] = (Experiment.from_file(seed.folder / run_of.experiment, settings), options)
         self._all += len(wanted)
         return not wanted or work_through(
-            list(wanted.items()), _run, self._done, jobs=self._jobs, stop=self._stop
+            [(key, *of) for key, of in wanted.items()], _run, self._done, jobs=self._jobs, stop=self._stop
         )
 
     def result(self, seed: Seed, run_of: RunOf) -> Result | str:
@@ -111,7 +115,7 @@ class _Runs:
             return "it was interrupted"
         return result
 
-    def _done(self, task: tuple[str, Experiment], result: Result | str) -> None:
+    def _done(self, task: _Task, result: Result | str) -> None:
         self._results[task[0]] = result
         if self._on_run:
             self._on_run(len(self._results), self._all)
@@ -122,10 +126,11 @@ def _key(seed: Seed, run_of: RunOf) -> str:
     return json.dumps([str(seed.folder / run_of.experiment), run_of.set], sort_keys=True)
 
 
-def _run(task: tuple[str, Experiment], stop: Stop) -> Result | str:
+def _run(task: _Task, stop: Stop) -> Result | str:
     """The result, or the reason why it is missing."""
+    _, experiment, options = task
     try:
-        return run(task[1], stop=stop)
+        return run_perftest(experiment, options) if options else run(experiment, stop=stop)
     except FabricsimError as error:
         return str(error)
 
