@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import numpy as np
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from fabricsim.plots.theme import COLOURS, new_figure, style
+from fabricsim.plots.theme import COLOURS, line_look, new_figure, plain_log, style
 from fabricsim.reproduce.quantities import Runs
 from fabricsim.results import Result
 
 SENDERS = ("A", "B", "C", "P")
+SIZES = ("2 B", "16 B", "128 B", "1 KiB", "8 KiB", "64 KiB", "512 KiB", "4 MiB")
 
 
 def shares(runs: Runs) -> Figure:
@@ -67,42 +69,36 @@ def rates(runs: Runs) -> Figure:
 def latencies(runs: Runs) -> Figure:
     """Figure 27: latency of the three operations against the size of the message."""
     with style():
-        figure = new_figure(7.0, 3.4)
-        axes = figure.subplots()
-        for number, (name, run) in enumerate(runs.items()):
-            table = run.table("perftest")
-            axes.plot(table["bytes"], table["t_typical_us"], marker=".", color=COLOURS[number], label=name)
-        axes.set_xscale("log", base=2)
+        figure, axes = _by_size(runs, "t_typical_us")
         axes.set_yscale("log")
-        axes.set_xlabel("size of a message (bytes)")
+        plain_log(axes.yaxis)
         axes.set_ylabel("latency (µs)")
         axes.set_title("Figure 27: latency of verbs")
-        axes.legend(fontsize=8)
     return figure
 
 
 def throughputs(runs: Runs) -> Figure:
     """Figure 28: throughput of the operations against the size of the message."""
-    lines = {"one WRITE at a time": ":", "READ, 3 at a time": "--"}
     with style():
-        figure = new_figure(7.0, 3.4)
-        axes = figure.subplots()
-        for number, (name, run) in enumerate(runs.items()):
-            table = run.table("perftest")
-            axes.plot(
-                table["bytes"],
-                table["bw_average_mib_s"],
-                lines.get(name, "-"),
-                marker=".",
-                color=COLOURS[number],
-                label=name,
-            )
-        axes.set_xscale("log", base=2)
-        axes.set_xlabel("size of a message (bytes)")
+        figure, axes = _by_size(runs, "bw_average_mib_s")
         axes.set_ylabel("throughput (MiB/s)")
         axes.set_title("Figure 28: throughput of verbs")
-        axes.legend(fontsize=8)
     return figure
+
+
+def _by_size(runs: Runs, column: str) -> tuple[Figure, Axes]:
+    figure = new_figure(7.0, 3.4)
+    axes = figure.subplots()
+    for number, (name, run) in enumerate(runs.items()):
+        table = run.table("perftest")
+        axes.plot(table["bytes"], table[column], label=name, **line_look(number))
+    axes.set_xscale("log", base=2)
+    ticks = {1 << power: text for power, text in zip(range(1, 24, 3), SIZES, strict=True)}
+    axes.set_xticks(list(ticks), list(ticks.values()))
+    axes.minorticks_off()
+    axes.set_xlabel("size of a message")
+    axes.legend(fontsize=8)
+    return figure, axes
 
 
 def _rate(run: Result, sender: str) -> float:
