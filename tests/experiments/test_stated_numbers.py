@@ -218,7 +218,7 @@ def test_numbers_of_the_prose_have_rows(seeds: list[Seed], name: str) -> None:
                 problems.append(f"{section}: {number.text}: no row has it, and stated/{name}.toml does not")
         problems += [f"{section}: {text}: the text does not say it any more" for text in left]
     problems += [f"{section}: there is no such section" for section in listed]
-    assert problems == []
+    assert problems == [], "\n".join(problems)
 
 
 def test_a_number_without_a_row_is_found() -> None:
