@@ -1,0 +1,198 @@
+//! Order in which programs run: which one goes on next, and how far the session advances before.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use fabricsim_model::Observer;
+use fabricsim_units::{HostId, Time};
+use fabricsim_verbs::{AsyncEvent, Device};
+
+use super::{Awaited, Wait};
+use crate::Session;
+
+/// What comes next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Next {
+    /// A program goes on, now.
+    Program(usize),
+    /// The session advances to a time, or less far, and asks again.
+    Advance(Time),
+    /// No program can go on: each waits for something that does not come.
+    Blocked,
+    /// All programs have ended.
+    Done,
+}
+
+struct Entry {
+    host: HostId,
+    /// The program goes on at this time at the earliest.
+    clock: Time,
+    wait: Wait,
+    /// Shortest time from what the device does until a completion and until data in memory is visible, once known.
+    delays: Option<(Time, Time)>,
+    /// Time at which it goes on; [`Time::MAX`]: not known. `None` after something may have changed it.
+    at: Option<Time>,
+}
+
+/// The waits of programs, one or more for each of some hosts. It knows no programs: its caller runs them, and says what they wait for.
+#[derive(Default)]
+pub struct Scheduler {
+    entries: Vec<Entry>,
+    /// Asynchronous events that programs have not taken, with the times from which they are visible.
+    events: BTreeMap<HostId, VecDeque<(Time, AsyncEvent)>>,
+}
+
+impl Scheduler {
+    /// Adds a program that begins at time zero, and returns its number. Of programs that can go on at the same time the one with the smaller number is
+    /// first.
+    pub fn add(&mut self, host: HostId) -> usize {
+        let wait = Wait::Until(Time::ZERO);
+        self.entries.push(Entry { host, clock: Time::ZERO, wait, delays: None, at: None });
+        self.entries.len() - 1
+    }
+
+    /// Host of a program.
+    pub fn host(&self, number: usize) -> HostId {
+        self.entries[number].host
+    }
+
+    /// Time at which a program goes on at the earliest.
+    pub fn clock(&self, number: usize) -> Time {
+        self.entries[number].clock
+    }
+
+    /// The waits of all programs, with their hosts.
+    pub fn waits(&self) -> impl Iterator<Item = (HostId, &Wait)> {
+        self.entries.iter().map(|entry| (entry.host, &entry.wait))
+    }
+
+    /// A program waits, with its clock at `clock`. Calls that it made before may have changed what other programs of its host wait for.
+    pub fn wait(&mut self, number: usize, clock: Time, wait: Wait) {
+        let host = self.entries[number].host;
+        self.entries.iter_mut().filter(|entry| entry.host == host).for_each(|entry| entry.at = None);
+        let entry = &mut self.entries[number];
+        (entry.clock, entry.wait) = (clock, wait);
+    }
+
+    /// Ends the wait of a program at `now`, unless it has ended.
+    pub fn wake(&mut self, number: usize, now: Time) {
+        let entry = &mut self.entries[number];
+        if entry.wait != Wait::Done {
+            (entry.wait, entry.at) = (Wait::Until(now), None);
+        }
+    }
+
+    /// Takes the oldest asynchronous event of a host that is visible by now.
+    pub fn take_async_event<B: Observer>(
+        &mut self,
+        session: &mut Session<B>,
+        host: HostId,
+    ) -> Option<AsyncEvent> {
+        let now = session.now();
+        self.collect_events(session.engine_mut().device(host)?, host, now);
+        let events = self.events.get_mut(&host)?;
+        if events.front().is_some_and(|(at, _)| *at <= now) {
+            events.pop_front().map(|(_, event)| event)
+        } else {
+            None
+        }
+    }
+
+    /// Decides what comes next.
+    pub fn next<B: Observer>(&mut self, session: &mut Session<B>) -> Next {
+        let now = session.now();
+        self.refresh(session);
+        let times = self.entries.iter().enumerate().filter_map(|(number, entry)| Some((entry.at?, number)));
+        match times.min() {
+            Some((at, number)) if at <= now => return Next::Program(number),
+            Some((Time::MAX, _)) if self.entries.iter().all(|entry| entry.wait == Wait::Done) => {
+                return Next::Done;
+            }
+            None => return Next::Done,
+            first => {
+                let wakes_at = first.map_or(Time::MAX, |(at, _)| at);
+                let event = session.engine_mut().next_event();
+                let horizon = event.map_or(Time::MAX, |at| at.saturating_add(self.least_delay()));
+                let target = wakes_at.min(horizon).min(session.next_change());
+                if target == Time::MAX {
+                    return Next::Blocked;
+                }
+                // What happens meanwhile may be what any of them waits for.
+                self.entries.iter_mut().for_each(|entry| entry.at = None);
+                Next::Advance(target)
+            }
+        }
+    }
+
+    /// True if nothing is under way: no event is left, no change of the fabric is planned, and every program that has not ended waits for
+    /// something that is not visible and will not be; only the limits of such waits are to come.
+    pub fn is_idle<B: Observer>(&mut self, session: &mut Session<B>) -> bool {
+        let has_event = session.engine_mut().next_event().is_some();
+        !has_event
+            && session.next_change() == Time::MAX
+            && (0..self.entries.len()).all(|number| match self.entries[number].wait {
+                Wait::Until(_) => false,
+                Wait::Done => true,
+                _ => self.visible(session, number).is_none(),
+            })
+    }
+
+    /// True if the wait of a program has reached its limit, and nothing that it waits for is visible.
+    pub fn waited_in_vain<B: Observer>(&mut self, session: &mut Session<B>, number: usize) -> bool {
+        let entry = &self.entries[number];
+        let is_over = matches!(entry.wait, Wait::Any(_, limit) if limit <= session.now());
+        let now = session.now();
+        is_over && self.visible(session, number).is_none_or(|at| at > now)
+    }
+
+    /// Computes the times that are not known.
+    fn refresh<B: Observer>(&mut self, session: &mut Session<B>) {
+        let now = session.now();
+        for number in 0..self.entries.len() {
+            let Entry { host, clock, at, .. } = self.entries[number];
+            if at.is_some() {
+                continue;
+            }
+            if let Some(device) = session.engine_mut().device(host) {
+                if self.entries[number].delays.is_none() {
+                    let costs = device.costs();
+                    self.entries[number].delays =
+                        Some((costs.completion, costs.receive + costs.payload_write));
+                }
+                self.collect_events(device, host, now);
+            }
+            let visible = self.visible(session, number).unwrap_or(Time::MAX);
+            let entry = &mut self.entries[number];
+            entry.at = Some(visible.min(entry.wait.limit()).max(clock));
+        }
+    }
+
+    /// Time at which the first of the things that a program waits for is visible, as far as it is known.
+    fn visible<B: Observer>(&self, session: &mut Session<B>, number: usize) -> Option<Time> {
+        let Entry { host, wait, .. } = &self.entries[number];
+        let device = session.engine_mut().device(*host)?;
+        let wake_up = device.costs().wake_up;
+        let time = |awaited| match awaited {
+            Awaited::Completion(cq) => device.next_completion(cq).ok()?,
+            Awaited::Event(cq) => Some(device.next_cq_event(cq).ok()?? + wake_up),
+            Awaited::Write(mr) => device.next_write(mr),
+            Awaited::AsyncEvent => Some(self.events.get(host)?.front()?.0 + wake_up),
+        };
+        wait.awaited().filter_map(time).min()
+    }
+
+    fn collect_events(&mut self, device: &mut Device, host: HostId, now: Time) {
+        while let Some(event) = device.async_event() {
+            self.events.entry(host).or_default().push_back((now, event));
+        }
+    }
+
+    /// Shortest time from what a device does until a program sees it.
+    fn least_delay(&self) -> Time {
+        let delays = self.entries.iter().filter_map(|entry| {
+            let (completion, data) = entry.delays?;
+            let delay = |awaited| if let Awaited::Write(_) = awaited { data } else { completion };
+            Some(entry.wait.awaited().map(delay).min().unwrap_or(completion))
+        });
+        delays.min().unwrap_or_default().max(Time(1))
+    }
+}
