@@ -83,11 +83,11 @@ def _flat(
     """Names, hosts and functions of the programs. Several of a host are `H0.0`, `H0.1`, ..."""
     names, hosts, functions = [], [], []
     for host, given in programs.items():
-        several = [given] if callable(given) else list(given)
+        several = list(given) if isinstance(given, Sequence) else [given]
         for number, function in enumerate(several):
             if not callable(function):
                 raise InputError(f"programs[{host!r}]: {function!r} is not a function")
-            names.append(host if callable(given) else f"{host}.{number}")
+            names.append(f"{host}.{number}" if isinstance(given, Sequence) else host)
             hosts.append(host)
             functions.append(function)
     if not functions:
