@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import runpy
 from typing import Any
 
 import pytest
+from conftest import ROOT
 from verbs_cases import connected, open_side
 
 import fabricsim.verbs as v
@@ -257,7 +259,7 @@ def test_ctrl_c_ends_a_run() -> None:
         ({"H0": print}, {"polling_limit": "soon"}, "soon"),
     ],
 )
-def test_arguments_are_checked(programs: Any, changes: dict[str, str], message: str) -> None:
+def test_arguments_are_checked(programs: Any, changes: dict[str, Any], message: str) -> None:
     with pytest.raises(InputError, match=message):
         v.run(None, programs, **changes)
 
@@ -275,3 +277,8 @@ def test_peers_are_checked() -> None:
             ctx.sleep(-1)
 
     v.run(None, {"H0": program, "H1": lambda ctx: None})
+
+
+def test_tickets_of_the_example_are_drawn_once() -> None:
+    names = runpy.run_path(str(ROOT / "experiments/programs/tickets.py"))
+    names["main"]()

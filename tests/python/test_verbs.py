@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+from collections.abc import Callable
 from itertools import pairwise
 from typing import Any
 
@@ -219,6 +220,11 @@ def test_a_program_that_polls_after_arming_misses_nothing() -> None:
         v.run(None, {"H0": _sender, "H1": _sleeper(False)})
 
 
+def close(side: Side) -> None:
+    side.qp.close()
+    side.cq.close()
+
+
 def test_an_event_wakes_after_the_time_to_wake_up() -> None:
     def receiver(ctx: v.Context) -> float:
         side = connected(ctx, sleeps=True)
@@ -229,7 +235,7 @@ def test_an_event_wakes_after_the_time_to_wake_up() -> None:
         now = ctx.now
         assert side.cq.poll()
         with pytest.raises(v.PyverbsRDMAError, match="1 events of completion queue 0 are not acknowledged"):
-            side.qp.close(), side.cq.close()
+            close(side)
         side.cq.ack_events(1)
         side.cq.close()
         return now
@@ -249,7 +255,7 @@ def test_an_event_wakes_after_the_time_to_wake_up() -> None:
 def test_errno_and_sentence_of_calls() -> None:
     def program(ctx: v.Context) -> None:
         side = open_side(ctx, depth=2)
-        cases = [
+        cases: list[tuple[int, str, Callable[[], object]]] = [
             (errno.EINVAL, "must be ReadyToSend", lambda: side.post(v.IBV_WR_SEND, 8)),
             (errno.EINVAL, "state Reset: must be Init or later", lambda: side.receive(8)),
             (errno.EBUSY, "has memory or queue pairs", side.pd.close),

@@ -102,25 +102,22 @@ impl Scheduler {
         let now = session.now();
         self.refresh(session);
         let times = self.entries.iter().enumerate().filter_map(|(number, entry)| Some((entry.at?, number)));
-        match times.min() {
-            Some((at, number)) if at <= now => return Next::Program(number),
-            Some((Time::MAX, _)) if self.entries.iter().all(|entry| entry.wait == Wait::Done) => {
-                return Next::Done;
-            }
-            None => return Next::Done,
-            first => {
-                let wakes_at = first.map_or(Time::MAX, |(at, _)| at);
-                let event = session.engine_mut().next_event();
-                let horizon = event.map_or(Time::MAX, |at| at.saturating_add(self.least_delay()));
-                let target = wakes_at.min(horizon).min(session.next_change());
-                if target == Time::MAX {
-                    return Next::Blocked;
-                }
-                // What happens meanwhile may be what any of them waits for.
-                self.entries.iter_mut().for_each(|entry| entry.at = None);
-                Next::Advance(target)
-            }
+        let Some((wakes_at, number)) = times.min() else { return Next::Done };
+        if wakes_at <= now {
+            return Next::Program(number);
         }
+        if self.entries.iter().all(|entry| entry.wait == Wait::Done) {
+            return Next::Done;
+        }
+        let event = session.engine_mut().next_event();
+        let horizon = event.map_or(Time::MAX, |at| at.saturating_add(self.least_delay()));
+        let target = wakes_at.min(horizon).min(session.next_change());
+        if target == Time::MAX {
+            return Next::Blocked;
+        }
+        // What happens meanwhile may be what any of them waits for.
+        self.entries.iter_mut().for_each(|entry| entry.at = None);
+        Next::Advance(target)
     }
 
     /// True if nothing is under way: no event is left, no change of the fabric is planned, and every program that has not ended waits for
