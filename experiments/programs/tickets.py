@@ -71,7 +71,8 @@ def main() -> None:
         programs = {SERVER: server(clients), **dict.fromkeys(clients, client)}
         run = v.run(fs.Experiment.from_text(FABRIC), programs)
         drawn = sorted(ticket for name in clients for ticket in run.values[name][0])
-        assert drawn == list(range(count * TICKETS)) and run.values[SERVER] == len(drawn)
+        assert drawn == list(range(count * TICKETS))
+        assert run.values[SERVER] == len(drawn)
         mean = sum(run.values[name][1] for name in clients) / count
         print(f"{count:2} clients: {mean:7.1f} ns for a ticket, {run.end_ns / 1000:6.1f} us")
 

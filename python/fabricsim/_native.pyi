@@ -299,15 +299,15 @@ class Programs:
         -1: all have ended; -2: none can go on; -3: they poll in vain; -4: the experiment's run is over; -5: stopped.
         """
 
-    def wait(self, number: int, until: int | None, things: list[tuple[int, int]]) -> int:
-        """The program that ran waits for the first of some things, or until a time. Returns the next one, as `next`.
+    def wait(self, number: int, duration: int | None, things: list[tuple[int, int]]) -> int:
+        """The program that ran waits for the first of some things, or for a duration. Returns the next one, as `next`.
 
         A thing is a kind (0 completion, 1 event of a completion queue, 2 remote WRITE, 3 asynchronous event) and the
-        handle of its object. Without things the program sleeps until the time, or until `wake`.
+        handle of its object. Without things the program sleeps for the duration, or until `wake`.
         """
 
-    def poll(self, number: int, until: int, things: list[tuple[int, int]]) -> int:
-        """As `wait`, of a program that polls: it is in vain if the time is reached."""
+    def poll(self, number: int, duration: int, things: list[tuple[int, int]]) -> int:
+        """As `wait`, of a program that polls: it is in vain if the duration passes."""
 
     def end(self, number: int) -> None:
         """The program that ran has ended."""

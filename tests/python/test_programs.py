@@ -256,7 +256,7 @@ def test_ctrl_c_ends_a_run() -> None:
         ({"H0": 5}, {}, "5 is not a function"),
         ({"H0": [5]}, {}, "5 is not a function"),
         ({}, {}, "give a function for at least one host"),
-        ({"H0": print}, {"polling_limit": "soon"}, "soon"),
+        ({"H0": print}, {"polling_limit": "soon"}, "polling_limit: .*soon"),
     ],
 )
 def test_arguments_are_checked(programs: Any, changes: dict[str, Any], message: str) -> None:
@@ -282,3 +282,15 @@ def test_peers_are_checked() -> None:
 def test_tickets_of_the_example_are_drawn_once() -> None:
     names = runpy.run_path(str(ROOT / "experiments/programs/tickets.py"))
     names["main"]()
+
+
+def test_an_object_of_one_program_is_not_used_by_another() -> None:
+    def owner(ctx: v.Context) -> None:
+        ctx.send_info("H0.1", v.CQ(ctx, 4))
+
+    def other(ctx: v.Context) -> None:
+        cq = ctx.recv_info("H0.0")
+        with pytest.raises(InputError, match=r"an object of the program H0.0 is used outside that program"):
+            cq.poll()
+
+    v.run(None, {"H0": [owner, other]})

@@ -94,31 +94,31 @@ impl Programs {
         }
     }
 
-    /// The program that ran waits until a time in picoseconds (none: without limit), or until the first of some things is visible: kinds and
+    /// The program that ran waits for a duration in picoseconds (none: without limit), or until the first of some things is visible: kinds and
     /// handles. Without things it sleeps. Returns the program that goes on, as `next`.
     fn wait(
         &self,
         py: Python<'_>,
         number: usize,
-        until: Option<u64>,
+        duration: Option<u64>,
         things: Vec<(u8, u32)>,
     ) -> PyResult<i64> {
-        let limit = until.map_or(Time::MAX, Time);
         let things: Vec<Awaited> = things.into_iter().map(awaited).collect::<PyResult<_>>()?;
-        let wait =
-            if things.is_empty() && until.is_some() { Wait::Until(limit) } else { Wait::Any(things, limit) };
         with(&self.run, |run| {
-            run.wait(number, wait);
+            let limit = duration.map_or(Time::MAX, |duration| run.now().saturating_add(Time(duration)));
+            let sleeps = things.is_empty() && duration.is_some();
+            run.wait(number, if sleeps { Wait::Until(limit) } else { Wait::Any(things, limit) });
             Ok(())
         })?;
         self.next(py)
     }
 
-    /// As `wait` for things, of a program that polls: nothing else may happen until a time in picoseconds.
-    fn poll(&self, py: Python<'_>, number: usize, until: u64, things: Vec<(u8, u32)>) -> PyResult<i64> {
+    /// As `wait` for things, of a program that polls: it is in vain if the duration passes.
+    fn poll(&self, py: Python<'_>, number: usize, duration: u64, things: Vec<(u8, u32)>) -> PyResult<i64> {
         let things = things.into_iter().map(awaited).collect::<PyResult<_>>()?;
         with(&self.run, |run| {
-            run.wait(number, Wait::Any(things, Time(until)));
+            let limit = run.now().saturating_add(Time(duration));
+            run.wait(number, Wait::Any(things, limit));
             Ok(())
         })?;
         self.next(py)

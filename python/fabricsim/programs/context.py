@@ -35,7 +35,7 @@ class ProgramContext:
 
     def sleep(self, duration: str | float) -> None:
         """Lets simulated time pass, as a computation or a sleep does: "3 us", or nanoseconds."""
-        self.spend(_picoseconds(duration), "sleep()")
+        self.spend(picoseconds("duration", duration), "sleep()")
 
     def send_info(self, peer: str, value: Any) -> None:
         """Gives a value to another program, outside the simulated fabric. It takes no simulated time."""
@@ -61,8 +61,7 @@ class ProgramContext:
         """Lets the time of a call pass. Other programs run meanwhile."""
         self._looked.clear()
         if picoseconds > 0:
-            scheduler = self._scheduler
-            scheduler.suspend(self._number, scheduler.native.now() + picoseconds, [], call)
+            self._scheduler.suspend(self._number, picoseconds, [], call)
 
     def wait_for(self, things: list[Thing], call: str) -> None:
         """Waits for the first of several things."""
@@ -80,9 +79,10 @@ class ProgramContext:
         it has polled for the same thing before and done nothing else since, for 1 us.
         """
         scheduler, looked = self._scheduler, self._looked
-        until = scheduler.native.now() + (LONGEST_POLL_PS if thing in looked else self.poll_ps)
+        duration = LONGEST_POLL_PS if thing in looked else self.poll_ps
+        until = scheduler.native.now() + duration
         looked.add(thing)
-        scheduler.poll(self._number, until, list(looked), call)
+        scheduler.poll(self._number, duration, list(looked), call)
         if scheduler.native.now() < until:
             # What is visible now ends no other poll of a program that does not take it.
             looked.clear()
@@ -92,17 +92,21 @@ class ProgramContext:
         scheduler = self._scheduler
         now = scheduler.native.now()
         if self._read == (place, now):
+            scheduler.poll(self._number, self.poll_ps, [], "MR.read()")
             now += self.poll_ps
-            scheduler.poll(self._number, now, [], "MR.read()")
         self._read = (place, now)
 
 
-def _picoseconds(duration: str | float) -> int:
-    if isinstance(duration, str):
-        with bad_input():
-            return native().parse_time(duration)
-    if isinstance(duration, bool) or not math.isfinite(duration) or duration < 0:
+def picoseconds(argument: str, value: str | float) -> int:
+    """A time as text with a unit, or as a number of nanoseconds."""
+    if isinstance(value, str):
+        try:
+            with bad_input():
+                return native().parse_time(value)
+        except InputError as error:
+            raise InputError(f"{argument}: {error}") from None
+    if isinstance(value, bool) or not math.isfinite(value) or value < 0:
         raise InputError(
-            f'duration = {duration!r}: must be a time such as "3 us", or nanoseconds of 0 or more'
+            f'{argument} = {value!r}: must be a time such as "3 us", or nanoseconds of 0 or more'
         )
-    return round(duration * 1000)
+    return round(value * 1000)

@@ -12,15 +12,14 @@ import pandas as pd
 
 from fabricsim.errors import InputError
 from fabricsim.memory import Allowance, allowance
-from fabricsim.native import NativePrograms, bad_input, native, waited
-from fabricsim.programs.context import ProgramContext
+from fabricsim.native import bad_input, native, waited
+from fabricsim.programs.context import ProgramContext, picoseconds
 from fabricsim.programs.scheduler import Scheduler
 from fabricsim.results import Result
 from fabricsim.run import result_of
 from fabricsim.spec import Experiment, as_experiment
 
 C = TypeVar("C", bound=ProgramContext)
-NativeRun = NativePrograms
 
 
 @dataclass(frozen=True)
@@ -52,15 +51,15 @@ def run_programs(
     *,
     set: Mapping[str, Any] | None,
     memory: str | int | Allowance | None,
-    polling_limit: str,
+    polling_limit: str | float,
 ) -> ProgramsRun:
     """Runs programs, by host, each with a context that `context` makes of its scheduler, its number and its host."""
     of = as_experiment(experiment, set)
     names, hosts, functions = _flat(programs)
     allowed = allowance(memory)
     arguments, control = of.arguments(), native().Control()
+    patience = picoseconds("polling_limit", polling_limit)
     with bad_input():
-        patience = native().parse_time(polling_limit)
         run = waited(lambda: native().Programs(arguments, hosts, patience, control, allowed.estimate))
     begun = time.monotonic()
     scheduler = Scheduler(run, names)

@@ -69,7 +69,7 @@ class Scheduler:
         """
         from greenlet import getcurrent, greenlet  # noqa: PLC0415 - only where programs run
 
-        self._hub = getcurrent()
+        self._current, self._hub = getcurrent, getcurrent()
         for number, program in enumerate(programs):
             made = greenlet(self._body(number, program))
             made.gr_context = contextvars.copy_context()
@@ -85,24 +85,20 @@ class Scheduler:
         finally:
             self._end_all()
 
-    def suspend(self, number: int, until: int | None, things: list[Thing], call: str) -> None:
-        """The running program waits for the first of `things`, or until a time in picoseconds; with neither, for mail.
+    def suspend(self, number: int, duration: int | None, things: list[Thing], call: str) -> None:
+        """The running program waits for the first of `things`, or for picoseconds; with neither, for mail.
 
-        With a time only, it sleeps: nothing else ends that. `call` describes it in messages.
+        With a duration only, it sleeps: nothing else ends that. `call` describes it in messages.
         """
-        self._calls[number] = call
-        if self._is_over:
-            raise _EndedError
-        step = self.native.wait(number, until, things)
+        self._begin_wait(number, call)
+        step = self.native.wait(number, duration, things)
         if step != number:
             self._switch(step)
 
-    def poll(self, number: int, until: int, things: list[Thing], call: str) -> None:
-        """The running program polls: it waits for the first of `things`, in vain until a time in picoseconds."""
-        self._calls[number] = call
-        if self._is_over:
-            raise _EndedError
-        step = self.native.poll(number, until, things)
+    def poll(self, number: int, duration: int, things: list[Thing], call: str) -> None:
+        """The running program polls: it waits for the first of `things`, in vain if picoseconds pass."""
+        self._begin_wait(number, call)
+        step = self.native.poll(number, duration, things)
         if step != number:
             self._switch(step)
 
@@ -138,6 +134,15 @@ class Scheduler:
             return self.native.next()
 
         return body
+
+    def _begin_wait(self, number: int, call: str) -> None:
+        if self._is_over:
+            raise _EndedError
+        if self._current() is not self._greenlets[number]:
+            raise InputError(
+                f"{call}: an object of the program {self.names[number]} is used outside that program"
+            )
+        self._calls[number] = call
 
     def _switch(self, step: int) -> None:
         if step >= 0:

@@ -23,7 +23,7 @@ def run(
     *,
     set: Mapping[str, Any] | None = None,
     memory: str | int | Allowance | None = None,
-    polling_limit: str = "100 ms",
+    polling_limit: str | float = "100 ms",
 ) -> ProgramsRun:
     """Runs programs on hosts of a simulated fabric until all have ended.
 

@@ -1,6 +1,6 @@
 //! Order in which programs run: which one goes on next, and how far the session advances before.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use fabricsim_model::Observer;
 use fabricsim_units::{HostId, Time};
@@ -37,6 +37,14 @@ struct Entry {
 #[derive(Default)]
 pub struct Scheduler {
     entries: Vec<Entry>,
+    /// Numbers of the programs of each host.
+    by_host: BTreeMap<HostId, Vec<usize>>,
+    /// Programs whose time is known, with it: the next one first.
+    order: BTreeSet<(Time, usize)>,
+    /// Programs whose time is not known.
+    stale: Vec<usize>,
+    /// Programs that have ended.
+    done: usize,
     /// Asynchronous events that programs have not taken, with the times from which they are visible.
     events: BTreeMap<HostId, VecDeque<(Time, AsyncEvent)>>,
 }
@@ -45,9 +53,12 @@ impl Scheduler {
     /// Adds a program that begins at time zero, and returns its number. Of programs that can go on at the same time the one with the smaller number is
     /// first.
     pub fn add(&mut self, host: HostId) -> usize {
+        let number = self.entries.len();
         let wait = Wait::Until(Time::ZERO);
         self.entries.push(Entry { host, clock: Time::ZERO, wait, delays: None, at: None });
-        self.entries.len() - 1
+        self.by_host.entry(host).or_default().push(number);
+        self.stale.push(number);
+        number
     }
 
     /// Host of a program.
@@ -67,17 +78,42 @@ impl Scheduler {
 
     /// A program waits, with its clock at `clock`. Calls that it made before may have changed what other programs of its host wait for.
     pub fn wait(&mut self, number: usize, clock: Time, wait: Wait) {
-        let host = self.entries[number].host;
-        self.entries.iter_mut().filter(|entry| entry.host == host).for_each(|entry| entry.at = None);
+        let was_done = self.is_done(number);
         let entry = &mut self.entries[number];
         (entry.clock, entry.wait) = (clock, wait);
+        self.done = self.done + usize::from(self.is_done(number)) - usize::from(was_done);
+        self.forget(number);
+        let host = self.entries[number].host;
+        for place in 0..self.by_host.get(&host).map_or(0, Vec::len) {
+            let other = self.by_host[&host][place];
+            if self.awaits(other) {
+                self.forget(other);
+            }
+        }
     }
 
     /// Ends the wait of a program at `now`, unless it has ended.
     pub fn wake(&mut self, number: usize, now: Time) {
-        let entry = &mut self.entries[number];
-        if entry.wait != Wait::Done {
-            (entry.wait, entry.at) = (Wait::Until(now), None);
+        if !self.is_done(number) {
+            self.entries[number].wait = Wait::Until(now);
+            self.forget(number);
+        }
+    }
+
+    fn is_done(&self, number: usize) -> bool {
+        self.entries[number].wait == Wait::Done
+    }
+
+    /// True if a program waits for something that may become visible.
+    fn awaits(&self, number: usize) -> bool {
+        self.entries[number].wait.awaited().next().is_some()
+    }
+
+    /// The time of a program is not known any more.
+    fn forget(&mut self, number: usize) {
+        if let Some(at) = self.entries[number].at.take() {
+            self.order.remove(&(at, number));
+            self.stale.push(number);
         }
     }
 
@@ -101,12 +137,11 @@ impl Scheduler {
     pub fn next<B: Observer>(&mut self, session: &mut Session<B>) -> Next {
         let now = session.now();
         self.refresh(session);
-        let times = self.entries.iter().enumerate().filter_map(|(number, entry)| Some((entry.at?, number)));
-        let Some((wakes_at, number)) = times.min() else { return Next::Done };
+        let Some(&(wakes_at, number)) = self.order.first() else { return Next::Done };
         if wakes_at <= now {
             return Next::Program(number);
         }
-        if self.entries.iter().all(|entry| entry.wait == Wait::Done) {
+        if self.done == self.entries.len() {
             return Next::Done;
         }
         let event = session.engine_mut().next_event();
@@ -116,7 +151,11 @@ impl Scheduler {
             return Next::Blocked;
         }
         // What happens meanwhile may be what any of them waits for.
-        self.entries.iter_mut().for_each(|entry| entry.at = None);
+        for number in 0..self.entries.len() {
+            if self.awaits(number) {
+                self.forget(number);
+            }
+        }
         Next::Advance(target)
     }
 
@@ -144,22 +183,19 @@ impl Scheduler {
     /// Computes the times that are not known.
     fn refresh<B: Observer>(&mut self, session: &mut Session<B>) {
         let now = session.now();
-        for number in 0..self.entries.len() {
-            let Entry { host, clock, at, .. } = self.entries[number];
-            if at.is_some() {
-                continue;
-            }
+        while let Some(number) = self.stale.pop() {
+            let Entry { host, clock, .. } = self.entries[number];
             if let Some(device) = session.engine_mut().device(host) {
-                if self.entries[number].delays.is_none() {
-                    let costs = device.costs();
-                    self.entries[number].delays =
-                        Some((costs.completion, costs.receive + costs.payload_write));
-                }
+                let costs = device.costs();
+                let delays = (costs.completion, costs.receive + costs.payload_write);
+                self.entries[number].delays = Some(delays);
                 self.collect_events(device, host, now);
             }
             let visible = self.visible(session, number).unwrap_or(Time::MAX);
             let entry = &mut self.entries[number];
-            entry.at = Some(visible.min(entry.wait.limit()).max(clock));
+            let at = visible.min(entry.wait.limit()).max(clock);
+            entry.at = Some(at);
+            self.order.insert((at, number));
         }
     }
 
