@@ -78,7 +78,7 @@ impl Programs {
         let step = with(&self.run, |run| {
             Ok(py.detach(|| {
                 run.next(&self.control, &mut || {
-                    interrupt = Python::attach(|py| py.check_signals()).err();
+                    interrupt = Python::attach(|py| py.check_signals().err());
                     interrupt.is_none()
                 })
             }))
