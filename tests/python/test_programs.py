@@ -11,6 +11,8 @@ from verbs_cases import connected, open_side
 
 import fabricsim.verbs as v
 from fabricsim.errors import FabricsimError, InputError
+from fabricsim.perftest import FABRIC
+from fabricsim.spec import Experiment
 
 pytestmark = pytest.mark.usefixtures("real")
 
@@ -294,3 +296,16 @@ def test_an_object_of_one_program_is_not_used_by_another() -> None:
             cq.poll()
 
     v.run(None, {"H0": [owner, other]})
+
+
+def test_thousands_of_programs_wait() -> None:
+    mesh = FABRIC.replace("single-switch = { hosts = 2 }", "mesh = { dimensions = [32, 32] }")
+
+    def program(ctx: v.Context) -> float:
+        for _ in range(3):
+            ctx.sleep(100 + len(ctx.host))
+        return ctx.now
+
+    hosts = [f"H({x},{y}).0" for x in range(32) for y in range(32)]
+    run = v.run(Experiment.from_text(mesh), dict.fromkeys(hosts, program))
+    assert run.values == {host: 3 * (100 + len(host)) for host in hosts}

@@ -145,7 +145,8 @@ class Scheduler:
         self._calls[number] = call
 
     def _switch(self, step: int) -> None:
-        if step >= 0:
+        # The hub starts programs: one that another starts has its stack above that one's, and its depth of recursion.
+        if step >= 0 and self._greenlets[step]:
             self._greenlets[step].switch()
         else:
             self._hub.switch(step)
