@@ -288,7 +288,7 @@ class Programs:
         memory: int | None,
     ) -> Programs:
         """Builds the network. `hosts`: the host of each program, which has its place in the list as its number;
-        `patience`: time for which programs may poll in vain while nothing is under way."""
+        `patience`: time for which programs may poll in vain while nothing is in progress."""
 
     def now(self) -> int:
         """The time of the program that runs: everything before it has happened."""

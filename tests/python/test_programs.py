@@ -177,7 +177,7 @@ def test_what_blocks_every_program_is_named() -> None:
     with pytest.raises(v.ProgramsBlockedError) as caught:
         v.run(None, {"H0": client, "H1": server})
     text = str(caught.value)
-    assert "no program can go on at 0 ns, and nothing is under way" in text
+    assert "no program can go on at 0 ns, and nothing is in progress" in text
     first, second = (call.__code__.co_firstlineno for call in (client, server))
     assert f"H0 waits in recv_info('H1') at test_programs.py:{first + 1} (client)" in text
     assert f"H1 waits in CompChannel.get_cq_event() at test_programs.py:{second + 4} (server)" in text
@@ -284,6 +284,14 @@ def test_peers_are_checked() -> None:
 def test_tickets_of_the_example_are_drawn_once() -> None:
     names = runpy.run_path(str(ROOT / "experiments/programs/tickets.py"))
     names["main"]()
+
+
+def test_a_program_s_objects_end_with_the_run() -> None:
+    cq = v.run(None, {"H0": lambda ctx: v.CQ(ctx, 4)}).values["H0"]
+    with pytest.raises(v.PyverbsUserError, match="the run of the programs has ended"):
+        cq.poll()
+    with pytest.raises(InputError, match="the run of the programs has ended"):
+        cq.context.sleep("1 us")
 
 
 def test_an_object_of_one_program_is_not_used_by_another() -> None:

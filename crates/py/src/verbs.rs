@@ -2,7 +2,7 @@
 
 use fabricsim_protocols::infiniband::{Extra, QueuePairKind, QueuePairState, Remote, Status, Verb};
 use fabricsim_simulation::ProgramRun;
-use fabricsim_units::HostId;
+use fabricsim_units::{HostId, Time};
 use fabricsim_verbs::{
     AccessFlags, AsyncEvent, Capacities, Cq, Device, Mr, Pd, QueuePairAttributes, QueuePairInit,
     ReceiveRequest, SendRequest, Sge, VerbsError, WcOpcode, WorkCompletion,
@@ -48,6 +48,14 @@ impl VerbsAdapter {
     /// Calls `work` with the device, which has nothing more to do afterwards.
     fn device<T>(&self, work: impl FnOnce(&mut Device) -> Result<T, VerbsError>) -> PyResult<T> {
         with(&self.run, |run| work(run.device(self.program)).map_err(|error| failed(&error)))
+    }
+
+    /// As `device`, with the time.
+    fn at<T>(&self, work: impl FnOnce(&mut Device, Time) -> Result<T, VerbsError>) -> PyResult<T> {
+        with(&self.run, |run| {
+            let now = run.now();
+            work(run.device(self.program), now).map_err(|error| failed(&error))
+        })
     }
 
     /// Calls `work` with the run. The adapter is woken afterwards.
@@ -113,10 +121,7 @@ impl VerbsAdapter {
 
     /// Takes a remote WRITE that is visible.
     fn take_write(&self, mr: u32) -> PyResult<bool> {
-        with(&self.run, |run| {
-            let now = run.now();
-            run.device(self.program).take_write(Mr(mr), now).map_err(|error| failed(&error))
-        })
+        self.at(|device, now| device.take_write(Mr(mr), now))
     }
 
     fn create_cq(&self, cqe: u32) -> PyResult<u32> {
@@ -129,9 +134,7 @@ impl VerbsAdapter {
 
     /// Takes up to `most` completions that are visible.
     fn poll_cq(&self, cq: u32, most: usize) -> PyResult<Vec<Completion>> {
-        self.call(|run| {
-            let now = run.now();
-            let device = run.device(self.program);
+        self.at(|device, now| {
             let mut found = Vec::new();
             while found.len() < most
                 && let Some(completion) = device.poll_cq(Cq(cq), now)?
@@ -143,18 +146,12 @@ impl VerbsAdapter {
     }
 
     fn req_notify_cq(&self, cq: u32, solicited_only: bool) -> PyResult<()> {
-        self.call(|run| {
-            let now = run.now();
-            run.device(self.program).req_notify_cq(Cq(cq), solicited_only, now)
-        })
+        self.at(|device, now| device.req_notify_cq(Cq(cq), solicited_only, now))
     }
 
     /// Takes an event of a completion queue that was raised.
     fn take_cq_event(&self, cq: u32) -> PyResult<bool> {
-        self.call(|run| {
-            let now = run.now();
-            run.device(self.program).take_cq_event(Cq(cq), now)
-        })
+        self.at(|device, now| device.take_cq_event(Cq(cq), now))
     }
 
     /// Takes an asynchronous event: its type, and the number of its queue pair or of its completion queue.

@@ -173,7 +173,7 @@ fn wakes_end_a_wait_without_limit_and_without_them_it_is_blocked() {
     assert_eq!(run.finish(&Control::default()).status, Status::Interrupted);
 }
 
-/// Polls in vain count only while nothing is under way: here a sleep of another program is.
+/// Polls in vain count only while nothing is in progress: here a sleep of another program is.
 #[test]
 fn polling_in_vain_is_found_after_a_time() {
     let mut run = run(&["H0", "H1"], &[]);

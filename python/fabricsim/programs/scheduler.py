@@ -137,6 +137,8 @@ class Scheduler:
 
     def _begin_wait(self, number: int, call: str) -> None:
         if self._is_over:
+            if not self._greenlets:
+                raise InputError(f"{call}: the run of the programs has ended")
             raise _EndedError
         if self._current() is not self._greenlets[number]:
             raise InputError(
@@ -175,8 +177,8 @@ class Scheduler:
             if not self._greenlets[number].dead
         }
         first = {
-            _BLOCKED: f"no program can go on at {now:g} ns, and nothing is under way",
-            _POLLING: f"nothing is under way at {now:g} ns, and programs poll in vain",
+            _BLOCKED: f"no program can go on at {now:g} ns, and nothing is in progress",
+            _POLLING: f"nothing is in progress at {now:g} ns, and programs poll in vain",
             _LIMIT: f"the run ends at {now:g} ns (run.warmup and run.duration), before its programs",
             _STOPPED: f"the run was stopped at {now:g} ns",
         }[step]

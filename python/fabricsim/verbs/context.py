@@ -79,7 +79,7 @@ class Context(ProgramContext):
     def __init__(self, scheduler: Scheduler, number: int, host: str) -> None:
         super().__init__(scheduler, number, host)
         self.adapter = scheduler.native.adapter(number)
-        self._error = native().VerbsCallError
+        self._error, self._bad_input = native().VerbsCallError, native().NativeError
         self.post_ps, self.post_recv_ps, poll_ps, self.max_inline_data = self.adapter.costs()
         self.poll_ps = max(poll_ps, 1000)
         self._regions: list[MR] = []
@@ -113,6 +113,8 @@ class Context(ProgramContext):
         except self._error as error:
             number, text = error.args
             raise PyverbsRDMAError(text, number) from None
+        except self._bad_input as error:
+            raise PyverbsUserError(str(error)) from None
 
     def add_region(self, region: MR) -> None:
         """Notes a region, by address: addresses grow."""

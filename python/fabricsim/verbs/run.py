@@ -36,7 +36,7 @@ def run(
         programs: a function by name of its host, or several, which use the same adapter.
         set: values of the experiment to replace, by key.
         memory: most memory of the process, such as "16 GiB"; by default what the machine has.
-        polling_limit: simulated time for which programs may poll in vain while nothing is under way.
+        polling_limit: simulated time for which programs may poll in vain while nothing is in progress.
 
     Raises:
         InputError: the experiment is wrong, a host is unknown or has traffic of its own.

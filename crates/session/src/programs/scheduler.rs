@@ -159,7 +159,7 @@ impl Scheduler {
         Next::Advance(target)
     }
 
-    /// True if nothing is under way: no event is left, no change of the fabric is planned, and every program that has not ended waits for
+    /// True if nothing is in progress: no event is left, no change of the fabric is planned, and every program that has not ended waits for
     /// something that is not visible and will not be; only the limits of such waits are to come.
     pub fn is_idle<B: Observer>(&mut self, session: &mut Session<B>) -> bool {
         let has_event = session.engine_mut().next_event().is_some();

@@ -50,7 +50,7 @@ pub enum Step {
     Done,
     /// Each program waits for something that does not come.
     Blocked,
-    /// Programs poll, and nothing has been under way for as long as they may do so in vain.
+    /// Programs poll, and nothing has been in progress for as long as they may do so in vain.
     Polling,
     /// The end of the experiment's run is reached.
     Limit,
@@ -66,7 +66,7 @@ pub struct ProgramRun {
     identity: Identity,
     /// Latest time of the run.
     limit: Time,
-    /// Time for which programs may poll in vain while nothing is under way.
+    /// Time for which programs may poll in vain while nothing is in progress.
     patience: Time,
     /// Time since which they do.
     vain_since: Option<Time>,
@@ -234,7 +234,7 @@ impl ProgramRun {
         Step::Stopped
     }
 
-    /// True if a program goes on because its poll has lasted long enough, nothing is under way, and that has been so for too long.
+    /// True if a program goes on because its poll has lasted long enough, nothing is in progress, and that has been so for too long.
     fn polls_in_vain(&mut self, number: usize) -> bool {
         let now = self.now();
         let session = self.run.session();
