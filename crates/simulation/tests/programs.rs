@@ -184,12 +184,14 @@ fn polling_in_vain_is_found_after_a_time() {
     assert_eq!(next(&mut run).0, Step::Program(1));
     run.wait(1, Wait::Until(sleeps));
     let end = loop {
-        match next(&mut run) {
-            (Step::Program(0), now) => {
-                run.wait(0, Wait::Any(vec![Awaited::Completion(cq)], now + Time::us(1)))
+        let (step, now) = next(&mut run);
+        match step {
+            Step::Program(0) => {
+                let limit = now + Time::us(1);
+                run.wait(0, Wait::Any(vec![Awaited::Completion(cq)], limit));
             }
-            (Step::Program(_), _) => run.wait(1, Wait::Done),
-            (step, now) => break (step, now),
+            Step::Program(_) => run.wait(1, Wait::Done),
+            _ => break (step, now),
         }
     };
     assert_eq!(end.0, Step::Polling);

@@ -34,3 +34,28 @@ fn comes_out_in_order() {
         assert_eq!((pending, model.len(), calendar.is_empty()), (0, 0, true));
     }
 }
+
+/// A wake-up far away is kept once, however often it is asked for while earlier ones come and go; those of other times and ports are kept.
+#[test]
+fn repeated_wake_ups_far_away_are_kept_once() {
+    let mut calendar = Calendar::new(Time::ns(4));
+    let far = Time::ms(67).0;
+    for step in 1..1000 {
+        calendar.push(Event::new(far, Kind::Wake, 3, 0));
+        // With no event before the far one its bucket is entered.
+        assert_eq!(calendar.next_time(), Some(far));
+        let near = Time::ns(step).0;
+        calendar.push(Event::new(near, Kind::Wake, 3, 0));
+        assert_eq!(calendar.next_time(), Some(near));
+        assert!(calendar.pop_at(near).is_some());
+        assert!(calendar.pop_at(near).is_none());
+    }
+    calendar.push(Event::new(far, Kind::Wake, 4, 0));
+    calendar.push(Event::new(far + 1, Kind::Wake, 3, 0));
+    let mut left = Vec::new();
+    while let Some(time) = calendar.next_time() {
+        left.extend(calendar.pop_at(time).map(|event| (event.time - far, event.port())));
+    }
+    left.sort_unstable();
+    assert_eq!(left, [(0, 3), (0, 4), (1, 3)]);
+}
