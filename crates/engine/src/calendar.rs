@@ -30,6 +30,9 @@ const LATEST: usize = 1024;
 /// Events between two checks of the width of a bucket.
 const TUNE_EVERY: u64 = 1 << 14;
 
+/// No wake-up: an event of another kind for each place.
+const NO_WAKE_UPS: [Event; LATEST] = [Event::none(); LATEST];
+
 /// Behind the last event of a chunk: never due. In links, the packet is the end of the next chunk's events.
 const SENTINEL: Event = Event::sentinel(EMPTY);
 
@@ -88,7 +91,7 @@ impl Calendar {
             late: false,
             scratch: Vec::new(),
             far: BinaryHeap::new(),
-            latest: [Event::new(0, Kind::Arrive, 0, 0); LATEST],
+            latest: NO_WAKE_UPS,
             statistics: Statistics::default(),
         }
     }

@@ -25,7 +25,9 @@ fn comes_out_in_order() {
                 if left > 0 {
                     left -= 1;
                     let later = time + 1 + random.below(spread);
-                    calendar.push(Event::new(later, Kind::Arrive, event.packet(), event.packet()));
+                    // Wake-ups are compared with those that are there, also when the calendar is filled anew.
+                    let kind = if left.is_multiple_of(2) { Kind::Arrive } else { Kind::Wake };
+                    calendar.push(Event::new(later, kind, event.packet(), event.packet()));
                     model.push(Reverse(later));
                     pending += 1;
                 }
