@@ -165,7 +165,7 @@ impl Calendar {
         }
     }
 
-    /// True if an event is a wake-up that is there already. A port with a timer far away is woken for other reasons before, and asks for that
+    /// True if an event is a wake-up that is there already. A port with a timer far away is woken for other reasons before, and requests that
     /// wake-up again each time: thousands of them would be moved with the bucket of the timer whenever that is entered again.
     fn is_repeated(&mut self, event: Event) -> bool {
         if event.kind() != Kind::Wake {

@@ -37,7 +37,7 @@ fn comes_out_in_order() {
     }
 }
 
-/// A wake-up far away is kept once, however often it is asked for while earlier ones come and go; those of other times and ports are kept.
+/// A wake-up far away is kept once, however often it is requested while earlier ones come and go; those of other times and ports are kept.
 #[test]
 fn repeated_wake_ups_far_away_are_kept_once() {
     let mut calendar = Calendar::new(Time::ns(4));
