@@ -16,7 +16,7 @@ if _sys.argv[:1] == ["-m"] and _sys.orig_argv[-len(_sys.argv)] == "fabricsim":
 
     _end_at_signals()
 
-from fabricsim import spec
+from fabricsim import spec, verbs
 from fabricsim.age_parameters import AgeParameters, age_parameters
 from fabricsim.bound import Bound, bound
 from fabricsim.capture import Capture, capture
@@ -65,5 +65,6 @@ __all__ = [
     "spec",
     "sweep",
     "tune",
+    "verbs",
     "version",
 ]

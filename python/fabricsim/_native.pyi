@@ -9,8 +9,11 @@ __all__ = [
     "OrderingNetwork",
     "OrderingStop",
     "Outcome",
+    "Programs",
     "Session",
     "Simulation",
+    "VerbsAdapter",
+    "VerbsCallError",
     "available_memory",
     "check",
     "demands",
@@ -36,6 +39,9 @@ class NativeError(ValueError):
 
 class CancelledError(Exception):
     """The construction was cancelled."""
+
+class VerbsCallError(Exception):
+    """A call of verbs failed: `errno` and a sentence."""
 
 def available_memory() -> int | None:
     """Bytes of memory that this process may still allocate; None if the system does not report it."""
@@ -268,6 +274,144 @@ class Session:
 
     def close(self) -> None:
         """Ends the session without results."""
+
+@final
+class Programs:
+    """The run of an experiment with programs that its caller runs, one at a time. Times are in picoseconds."""
+
+    def __new__(
+        cls,
+        experiment: tuple[str, str, str, list[tuple[str, str]]],
+        hosts: list[str],
+        patience: int,
+        control: Control,
+        memory: int | None,
+    ) -> Programs:
+        """Builds the network. `hosts`: the host of each program, which has its place in the list as its number;
+        `patience`: time for which programs may poll in vain while nothing is in progress."""
+
+    def now(self) -> int:
+        """The time of the program that runs: everything before it has happened."""
+
+    def next(self) -> int:
+        """Advances until a program can go on, and returns its number. Releases the interpreter lock.
+
+        -1: all have ended; -2: none can go on; -3: they poll in vain; -4: the experiment's run is over; -5: stopped.
+        """
+
+    def wait(self, number: int, duration: int | None, things: list[tuple[int, int]]) -> int:
+        """The program that ran waits for the first of some things, or for a duration. Returns the next one, as `next`.
+
+        A thing is a kind (0 completion, 1 event of a completion queue, 2 remote WRITE, 3 asynchronous event) and the
+        handle of its object. Without things the program sleeps for the duration, or until `wake`.
+        """
+
+    def poll(self, number: int, duration: int, things: list[tuple[int, int]]) -> int:
+        """As `wait`, of a program that polls: it is in vain if the duration passes."""
+
+    def end(self, number: int) -> None:
+        """The program that ran has ended."""
+
+    def wake(self, number: int) -> None:
+        """Ends the wait of a program now."""
+
+    def adapter(self, number: int) -> VerbsAdapter:
+        """The adapter of a program's host."""
+
+    def deadlock(self) -> list[str] | None:
+        """The cycle of a deadlock of the network, a line for each buffer."""
+
+    def result(self) -> Outcome:
+        """Ends the run. Returns its results."""
+
+@final
+class VerbsAdapter:
+    """The adapter of a program's host: calls of verbs at the time of the run, with numbers as handles.
+
+    Enumerations have rdma-core's numbers. Calls raise `VerbsCallError`.
+    """
+
+    def costs(self) -> tuple[int, int, int, int]:
+        """Picoseconds of a post, of a post of a receive request and of a poll; the largest inline message in bytes."""
+
+    def lid(self) -> int:
+        """LID of the port."""
+
+    def alloc_pd(self) -> int:
+        """A new protection domain."""
+
+    def dealloc_pd(self, pd: int) -> None:
+        """Deallocates a protection domain."""
+
+    def reg_mr(self, pd: int, length: int, access: int) -> tuple[int, int, int]:
+        """Registers memory: its handle, key and address."""
+
+    def dereg_mr(self, mr: int) -> None:
+        """Deregisters memory."""
+
+    def read_memory(self, mr: int, offset: int, length: int) -> bytes:
+        """Copies bytes out of a region."""
+
+    def write_memory(self, mr: int, offset: int, data: bytes) -> None:
+        """Copies bytes into a region."""
+
+    def take_write(self, mr: int) -> bool:
+        """Takes a remote WRITE to a region that is visible."""
+
+    def create_cq(self, cqe: int) -> int:
+        """A new completion queue."""
+
+    def destroy_cq(self, cq: int) -> None:
+        """Destroys a completion queue."""
+
+    def poll_cq(self, cq: int, most: int) -> list[tuple[int, int, int, int, int, int | None, int | None]]:
+        """Takes completions: `wr_id`, status, opcode, `byte_len`, `qp_num`, immediate data, invalidated key."""
+
+    def req_notify_cq(self, cq: int, solicited_only: bool) -> None:
+        """Requests an event for the next completion."""
+
+    def take_cq_event(self, cq: int) -> bool:
+        """Takes an event of a completion queue."""
+
+    def take_async_event(self) -> tuple[int, int] | None:
+        """Takes an asynchronous event: its type, and the number of its queue pair or completion queue."""
+
+    def create_qp(
+        self,
+        kind: int,
+        pd: int,
+        cqs: tuple[int, int],
+        capacities: tuple[int, int, int, int, int],
+        signal_all: bool,
+    ) -> int:
+        """A new queue pair: its number. `cqs`: of sends and receives; `capacities`: the fields of `ibv_qp_cap`."""
+
+    def destroy_qp(self, qp: int) -> None:
+        """Destroys a queue pair."""
+
+    def modify_qp(self, qp: int, attributes: list[tuple[str, int]]) -> None:
+        """Changes attributes, by their names in `ibv_qp_attr`, and `dlid`."""
+
+    def qp_state(self, qp: int) -> int:
+        """State of a queue pair."""
+
+    def post_send(
+        self,
+        qp: int,
+        wr_id: int,
+        opcode: int,
+        flags: int,
+        list: list[tuple[int, int, int]],
+        inline: bytes | None,
+        extra: int,
+        remote: tuple[int, int],
+        atomic: tuple[int, int],
+    ) -> None:
+        """Posts a work request. `list`: address, length and key of its memory; `remote`: address and key; `atomic`: the
+        compared or added value, and the new one."""
+
+    def post_recv(self, qp: int, wr_id: int, list: list[tuple[int, int, int]]) -> None:
+        """Posts a receive request."""
 
 @final
 class Outcome:

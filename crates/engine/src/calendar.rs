@@ -25,8 +25,13 @@ const CHUNK: usize = 16;
 const FULL: usize = CHUNK - 1;
 /// End of an empty bucket: a link that belongs to no chunk.
 const EMPTY: u32 = 0;
+/// Places for the latest wake-ups of ports, see [`Calendar::is_repeated`].
+const LATEST: usize = 1024;
 /// Events between two checks of the width of a bucket.
 const TUNE_EVERY: u64 = 1 << 14;
+
+/// No wake-up: an event of another kind for each place.
+const NO_WAKE_UPS: [Event; LATEST] = [Event::none(); LATEST];
 
 /// Behind the last event of a chunk: never due. In links, the packet is the end of the next chunk's events.
 const SENTINEL: Event = Event::sentinel(EMPTY);
@@ -56,6 +61,8 @@ pub(crate) struct Calendar {
     /// Space for sorting.
     scratch: Vec<Event>,
     far: BinaryHeap<Reverse<Event>>,
+    /// The latest wake-ups of ports, of those that were put far away or into the present bucket.
+    latest: [Event; LATEST],
     statistics: Statistics,
 }
 
@@ -84,6 +91,7 @@ impl Calendar {
             late: false,
             scratch: Vec::new(),
             far: BinaryHeap::new(),
+            latest: NO_WAKE_UPS,
             statistics: Statistics::default(),
         }
     }
@@ -143,6 +151,9 @@ impl Calendar {
 
     #[inline(never)]
     fn push_elsewhere(&mut self, event: Event, bucket: u64) {
+        if self.is_repeated(event) {
+            return;
+        }
         if bucket <= self.at {
             if !self.insert(event) {
                 self.late = true;
@@ -152,6 +163,21 @@ impl Calendar {
             self.statistics.far += 1;
             self.far.push(Reverse(event));
         }
+    }
+
+    /// True if an event is a wake-up that is there already. A port with a timer far away is woken for other reasons before, and requests that
+    /// wake-up again each time: thousands of them would be moved with the bucket of the timer whenever that is entered again.
+    fn is_repeated(&mut self, event: Event) -> bool {
+        if event.kind() != Kind::Wake {
+            return false;
+        }
+        let latest = &mut self.latest[event.port() as usize % LATEST];
+        // Nothing is put at a time whose events have come out: so an equal one has not.
+        let is_repeated = *latest == event;
+        if event.time > latest.time {
+            *latest = event;
+        }
+        is_repeated
     }
 
     /// Puts an event in order into what is left of the present bucket, if it belongs into the present chunk, and there

@@ -6,8 +6,10 @@
 mod captures;
 mod ordering;
 mod perftest;
+mod programs;
 mod session;
 mod subnets;
+mod verbs;
 
 use std::path::Path;
 use std::sync::{Arc, Mutex};
@@ -363,6 +365,9 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<Control>()?;
     module.add_class::<Simulation>()?;
     module.add_class::<session::Session>()?;
+    module.add_class::<programs::Programs>()?;
+    module.add_class::<verbs::VerbsAdapter>()?;
+    module.add("VerbsCallError", module.py().get_type::<verbs::VerbsCallError>())?;
     module.add_function(wrap_pyfunction!(session::parse_time, module)?)?;
     module.add_function(wrap_pyfunction!(session::parse_size, module)?)?;
     module.add_class::<Outcome>()

@@ -16,7 +16,7 @@ mod watchdog;
 pub use change::{Change, ChangeError};
 pub use feed::{Event, EventKind, Events, Feed, Subscription};
 pub use inject::{InjectError, Injection, MessageId};
-pub use programs::{Ended, Program, ProgramHost, Programs, Wait};
+pub use programs::{Awaited, Ended, Next, Program, ProgramHost, Programs, Scheduler, Wait};
 pub use session::Session;
 pub use subnet::{SubnetReport, SweepReport};
 pub use tap::{CaptureFilter, Captured, CapturedContent};

@@ -121,7 +121,7 @@ impl<P: Deref<Target = Prepared>, B: Recording> Run<P, B> {
 
     /// A warning if the drain ended at its limit.
     fn unfinished_drain(&self, totals: &Totals) -> Option<String> {
-        let left = !self.is_drained(self.window?.1);
+        let left = !self.has_ended_early && !self.is_drained(self.window?.1);
         left.then(|| {
             format!(
                 "the drain ended at its limit with {} packets in flight: results do not count later arrivals; raise \

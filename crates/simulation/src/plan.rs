@@ -60,6 +60,8 @@ pub struct Run<P, B = Recorder> {
     pub(crate) trees: Trees,
     pub(crate) watch: DeadlockWatch,
     jobs: JobsToDo,
+    /// True if it has ended because its programs have.
+    pub(crate) has_ended_early: bool,
 }
 
 /// Iterations of jobs to wait for.
@@ -100,7 +102,7 @@ impl<P: Deref<Target = Prepared>, B: Recording> Run<P, B> {
     fn observed(prepared: P, control: &Control, observe: impl Fn(Recorder) -> B) -> Self {
         let run = &prepared.experiment.run;
         let jobs = JobsToDo::of(&prepared.workload);
-        let config = recording::config(&prepared, jobs.iterations > 0);
+        let config = recording::config(&prepared, jobs.iterations > 0 || !prepared.devices.is_empty());
         control.enter(Phase::Fabric);
         let session = Session::new(&prepared, || observe(recording::recorder(&config, &prepared)));
         control.enter(Phase::WarmUp);
@@ -121,6 +123,7 @@ impl<P: Deref<Target = Prepared>, B: Recording> Run<P, B> {
             trees: Trees::new(&prepared),
             watch: DeadlockWatch::new(&prepared),
             jobs,
+            has_ended_early: false,
             prepared,
         }
     }
@@ -312,6 +315,17 @@ impl<P: Deref<Target = Prepared>, B: Recording> Run<P, B> {
         engine.visit_transmissions(|of, port, lane, end| of.recorder().cut_off(to, port, lane, end));
         engine.observers().for_each(|of| of.recorder().close_window(to));
         self.open(from, to);
+    }
+
+    /// All programs have ended: the measurement ends now. Packets in flight, such as acknowledgements, stay there.
+    pub(crate) fn end_with_programs(&mut self) {
+        if let Some((from, to)) = self.window {
+            let now = self.session.now();
+            self.close(to.min(now.max(from)));
+        }
+        self.has_ended_early = true;
+        self.status = self.status.or(Some(Status::Ok));
+        self.stage = Stage::Over;
     }
 
     /// If all jobs are complete and no event is left, the measurement ends with them.

@@ -28,6 +28,11 @@ impl Event {
         Self { time, tag: u64::from(packet) << 32 | u64::from((kind as u32) << PORT_BITS | port) }
     }
 
+    /// An arrival at time zero, which no wake-up equals.
+    pub(super) const fn none() -> Self {
+        Self { time: 0, tag: 0 }
+    }
+
     /// Never due, with a number instead of a packet.
     pub(super) const fn sentinel(number: u32) -> Self {
         Self { time: u64::MAX, tag: (number as u64) << 32 }

@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 
 use fabricsim_units::Time;
 
-use super::{BUCKETS, Calendar, EMPTY, Event, Statistics, first_of};
+use super::{BUCKETS, Calendar, EMPTY, Event, NO_WAKE_UPS, Statistics, first_of};
 
 impl Calendar {
     /// Fits the width of a bucket to the density of events. Does not change the times of events.
@@ -38,6 +38,7 @@ impl Calendar {
         self.empty(self.position, &mut events);
         self.position = EMPTY as usize;
         self.late = false;
+        self.latest = NO_WAKE_UPS;
         for slot in 0..BUCKETS {
             let end = std::mem::replace(&mut self.ends[slot], EMPTY) as usize;
             if end == EMPTY as usize {

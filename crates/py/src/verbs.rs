@@ -1,0 +1,386 @@
+//! Calls of verbs by a program: numbers in, numbers out. Enumerations are those of rdma-core.
+
+use fabricsim_protocols::infiniband::{Extra, QueuePairKind, QueuePairState, Remote, Status, Verb};
+use fabricsim_simulation::ProgramRun;
+use fabricsim_units::{HostId, Time};
+use fabricsim_verbs::{
+    AccessFlags, AsyncEvent, Capacities, Cq, Device, Mr, Pd, QueuePairAttributes, QueuePairInit,
+    ReceiveRequest, SendRequest, Sge, VerbsError, WcOpcode, WorkCompletion,
+};
+use fabricsim_wire::Psn;
+use fabricsim_wire::headers::RnrTimer;
+use fabricsim_wire::ids::{Qpn, RKey};
+use pyo3::prelude::*;
+use pyo3::types::PyBytes;
+
+use crate::programs::{Shared, with};
+
+pyo3::create_exception!(
+    _native,
+    VerbsCallError,
+    pyo3::exceptions::PyException,
+    "A call of verbs failed: `errno` and a sentence."
+);
+
+/// Pieces of memory: address, length, key.
+type Pieces = Vec<(u64, u32, u32)>;
+
+/// A completion: `wr_id`, status, opcode, `byte_len`, `qp_num`, immediate data, invalidated key.
+type Completion = (u64, u32, u32, u32, u32, Option<u32>, Option<u32>);
+
+/// `IBV_SEND_FENCE`, `IBV_SEND_SIGNALED`, `IBV_SEND_SOLICITED`.
+const FENCE: u32 = 1;
+const SIGNALED: u32 = 2;
+const SOLICITED: u32 = 4;
+
+/// The adapter of a program's host.
+#[pyclass(frozen, module = "fabricsim._native")]
+pub(crate) struct VerbsAdapter {
+    run: Shared,
+    program: usize,
+}
+
+impl VerbsAdapter {
+    pub(crate) fn new(run: Shared, program: usize) -> Self {
+        Self { run, program }
+    }
+
+    /// Calls `work` with the device, which has nothing more to do afterwards.
+    fn device<T>(&self, work: impl FnOnce(&mut Device) -> Result<T, VerbsError>) -> PyResult<T> {
+        with(&self.run, |run| work(run.device(self.program)).map_err(|error| failed(&error)))
+    }
+
+    /// As `device`, with the time.
+    fn at<T>(&self, work: impl FnOnce(&mut Device, Time) -> Result<T, VerbsError>) -> PyResult<T> {
+        with(&self.run, |run| {
+            let now = run.now();
+            work(run.device(self.program), now).map_err(|error| failed(&error))
+        })
+    }
+
+    /// Calls `work` with the run. The adapter is woken afterwards.
+    fn call<T>(&self, work: impl FnOnce(&mut ProgramRun) -> Result<T, VerbsError>) -> PyResult<T> {
+        with(&self.run, |run| {
+            let done = work(run).map_err(|error| failed(&error))?;
+            run.wake_device(self.program);
+            Ok(done)
+        })
+    }
+}
+
+#[pymethods]
+impl VerbsAdapter {
+    /// Picoseconds that calls take: `post_send`, `post_recv`, a poll; and the largest inline message in bytes.
+    fn costs(&self) -> PyResult<(u64, u64, u64, u32)> {
+        self.device(|device| {
+            let costs = device.costs();
+            Ok((costs.post.0, costs.post_receive.0, costs.poll.0, costs.max_inline))
+        })
+    }
+
+    /// LID of the program's host.
+    fn lid(&self) -> PyResult<u16> {
+        with(&self.run, |run| Ok(run.lid(run.host(self.program))))
+    }
+
+    fn alloc_pd(&self) -> PyResult<u32> {
+        self.device(|device| Ok(device.alloc_pd().0))
+    }
+
+    fn dealloc_pd(&self, pd: u32) -> PyResult<()> {
+        self.device(|device| device.dealloc_pd(Pd(pd)))
+    }
+
+    /// Registers memory. Returns its handle, key and address. Remote WRITEs to it are kept for `take_write`.
+    fn reg_mr(&self, pd: u32, length: u64, access: u32) -> PyResult<(u32, u32, u64)> {
+        self.device(|device| {
+            let mr = device.reg_mr(Pd(pd), length, AccessFlags(access))?;
+            device.watch(mr)?;
+            Ok((mr.0, device.key(mr)?, device.address(mr)?))
+        })
+    }
+
+    fn dereg_mr(&self, mr: u32) -> PyResult<()> {
+        self.device(|device| device.dereg_mr(Mr(mr)))
+    }
+
+    fn read_memory<'py>(
+        &self,
+        py: Python<'py>,
+        mr: u32,
+        offset: u64,
+        length: u64,
+    ) -> PyResult<Bound<'py, PyBytes>> {
+        let bytes = self.device(|device| device.read_memory(Mr(mr), offset, length))?;
+        Ok(PyBytes::new(py, &bytes))
+    }
+
+    fn write_memory(&self, mr: u32, offset: u64, data: &[u8]) -> PyResult<()> {
+        self.device(|device| device.write_memory(Mr(mr), offset, data))
+    }
+
+    /// Takes a remote WRITE that is visible.
+    fn take_write(&self, mr: u32) -> PyResult<bool> {
+        self.at(|device, now| device.take_write(Mr(mr), now))
+    }
+
+    fn create_cq(&self, cqe: u32) -> PyResult<u32> {
+        self.device(|device| Ok(device.create_cq(cqe)?.0))
+    }
+
+    fn destroy_cq(&self, cq: u32) -> PyResult<()> {
+        self.device(|device| device.destroy_cq(Cq(cq)))
+    }
+
+    /// Takes up to `most` completions that are visible.
+    fn poll_cq(&self, cq: u32, most: usize) -> PyResult<Vec<Completion>> {
+        self.at(|device, now| {
+            let mut found = Vec::new();
+            while found.len() < most
+                && let Some(completion) = device.poll_cq(Cq(cq), now)?
+            {
+                found.push(row(&completion));
+            }
+            Ok(found)
+        })
+    }
+
+    fn req_notify_cq(&self, cq: u32, solicited_only: bool) -> PyResult<()> {
+        self.at(|device, now| device.req_notify_cq(Cq(cq), solicited_only, now))
+    }
+
+    /// Takes an event of a completion queue that was raised.
+    fn take_cq_event(&self, cq: u32) -> PyResult<bool> {
+        self.at(|device, now| device.take_cq_event(Cq(cq), now))
+    }
+
+    /// Takes an asynchronous event: its type, and the number of its queue pair or of its completion queue.
+    fn take_async_event(&self) -> PyResult<Option<(u32, u32)>> {
+        with(&self.run, |run| Ok(run.take_async_event(self.program).map(async_event)))
+    }
+
+    /// Creates a queue pair of a type of `ibv_qp_type`. `cqs`: of sends and receives; `capacities`: `max_send_wr`, `max_recv_wr`, `max_send_sge`, `max_recv_sge`,
+    /// `max_inline_data`.
+    fn create_qp(
+        &self,
+        kind: u32,
+        pd: u32,
+        cqs: (u32, u32),
+        capacities: (u32, u32, u32, u32, u32),
+        signal_all: bool,
+    ) -> PyResult<u32> {
+        let kind = qp_kind(kind).ok_or_else(|| invalid(format!("create_qp: there is no qp_type {kind}")))?;
+        let (send, receive, send_pieces, receive_pieces, inline) = capacities;
+        let init = QueuePairInit {
+            kind,
+            send_cq: Cq(cqs.0),
+            receive_cq: Cq(cqs.1),
+            capacities: Capacities { send, receive, send_pieces, receive_pieces, inline },
+            signal_all,
+        };
+        self.device(|device| Ok(device.create_qp(Pd(pd), init)?.0))
+    }
+
+    fn destroy_qp(&self, qp: u32) -> PyResult<()> {
+        self.call(|run| run.destroy_qp(self.program, Qpn(qp)))
+    }
+
+    /// Changes a queue pair: attributes by their names in `ibv_qp_attr`; `dlid` is that of the address vector.
+    fn modify_qp(&self, qp: u32, attributes: Vec<(String, u64)>) -> PyResult<()> {
+        let mut given = QueuePairAttributes::default();
+        with(&self.run, |run| {
+            for (name, value) in &attributes {
+                set(&mut given, name, *value, run).map_err(|text| invalid(format!("modify_qp: {text}")))?;
+            }
+            run.modify_qp(self.program, Qpn(qp), given).map_err(|error| failed(&error))
+        })
+    }
+
+    /// State of a queue pair, as `ibv_qp_state`.
+    fn qp_state(&self, qp: u32) -> PyResult<u32> {
+        self.device(|device| Ok(state_number(device.state(Qpn(qp))?)))
+    }
+
+    /// Posts a work request. `inline`: its data, instead of `list`; `extra`: immediate data or the key to invalidate; `remote`: address and key;
+    /// `atomic`: the compared or added value, and the new one.
+    #[pyo3(signature = (qp, wr_id, opcode, flags, list, inline, extra, remote, atomic))]
+    #[allow(clippy::too_many_arguments, reason = "the fields of ibv_send_wr")]
+    fn post_send(
+        &self,
+        qp: u32,
+        wr_id: u64,
+        opcode: u32,
+        flags: u32,
+        list: Pieces,
+        inline: Option<Vec<u8>>,
+        extra: u32,
+        remote: (u64, u32),
+        atomic: (u64, u64),
+    ) -> PyResult<()> {
+        let remote = Remote { va: remote.0, r_key: RKey(remote.1) };
+        let operation = operation(opcode, extra, remote, atomic);
+        let (verb, extra) =
+            operation.ok_or_else(|| invalid(format!("post_send: there is no opcode {opcode} here")))?;
+        let request = SendRequest {
+            inline,
+            extra,
+            signaled: flags & SIGNALED != 0,
+            solicited: flags & SOLICITED != 0,
+            fence: flags & FENCE != 0,
+            ..SendRequest::new(wr_id, verb, pieces(list))
+        };
+        self.call(|run| {
+            let now = run.now();
+            run.device(self.program).post_send(Qpn(qp), request, now)
+        })
+    }
+
+    fn post_recv(&self, qp: u32, wr_id: u64, list: Pieces) -> PyResult<()> {
+        let request = ReceiveRequest { wr_id, list: pieces(list) };
+        self.call(|run| {
+            let now = run.now();
+            run.device(self.program).post_recv(Qpn(qp), request, now)
+        })
+    }
+}
+
+fn failed(error: &VerbsError) -> PyErr {
+    VerbsCallError::new_err((error.errno.number(), error.message.clone()))
+}
+
+/// An argument that the device never sees: `EINVAL`.
+fn invalid(text: String) -> PyErr {
+    VerbsCallError::new_err((fabricsim_verbs::Errno::Inval.number(), text))
+}
+
+fn pieces(list: Pieces) -> Vec<Sge> {
+    list.into_iter().map(|(addr, length, lkey)| Sge { addr, length, lkey }).collect()
+}
+
+/// `ibv_wr_opcode`.
+fn operation(opcode: u32, extra: u32, remote: Remote, atomic: (u64, u64)) -> Option<(Verb, Extra)> {
+    let (compare, swap) = atomic;
+    Some(match opcode {
+        0 => (Verb::Write(remote), Extra::None),
+        1 => (Verb::Write(remote), Extra::Immediate(extra)),
+        2 => (Verb::Send, Extra::None),
+        3 => (Verb::Send, Extra::Immediate(extra)),
+        4 => (Verb::Read(remote), Extra::None),
+        5 => (Verb::CompareSwap { remote, compare, swap }, Extra::None),
+        6 => (Verb::FetchAdd { remote, add: compare }, Extra::None),
+        9 => (Verb::Send, Extra::Invalidate(RKey(extra))),
+        _ => return None,
+    })
+}
+
+/// `ibv_qp_type`.
+fn qp_kind(number: u32) -> Option<QueuePairKind> {
+    Some(match number {
+        2 => QueuePairKind::Rc,
+        3 => QueuePairKind::Uc,
+        4 => QueuePairKind::Ud,
+        9 => QueuePairKind::XrcSend,
+        10 => QueuePairKind::XrcReceive,
+        _ => return None,
+    })
+}
+
+const STATES: [QueuePairState; 7] = [
+    QueuePairState::Reset,
+    QueuePairState::Init,
+    QueuePairState::ReadyToReceive,
+    QueuePairState::ReadyToSend,
+    QueuePairState::SendQueueDrain,
+    QueuePairState::SendQueueError,
+    QueuePairState::Error,
+];
+
+fn state_number(state: QueuePairState) -> u32 {
+    STATES.iter().position(|&other| other == state).unwrap_or_default() as u32
+}
+
+fn set(given: &mut QueuePairAttributes, name: &str, value: u64, run: &ProgramRun) -> Result<(), String> {
+    let small = || u8::try_from(value).map_err(|_| format!("{name} = {value}: at most 255"));
+    let number = || u32::try_from(value).map_err(|_| format!("{name} = {value}: at most 2^32 - 1"));
+    match name {
+        "qp_state" => {
+            let state = STATES.get(value as usize).copied();
+            given.state = Some(state.ok_or_else(|| format!("there is no qp_state {value}"))?);
+        }
+        "pkey_index" => {
+            given.p_key_index =
+                Some(value.try_into().map_err(|_| format!("{name} = {value}: at most 65535"))?);
+        }
+        "port_num" => given.port = Some(small()?),
+        "qp_access_flags" => given.access = Some(AccessFlags(number()?)),
+        "dlid" => given.destination = Some(host_of(value, run)?),
+        // A number of `ibv_mtu`, which becomes 0 bytes if there is none.
+        "path_mtu" => given.path_mtu = Some(if (1..=5).contains(&value) { 128 << value } else { 0 }),
+        "dest_qp_num" => given.dest_qp = Some(Qpn(number()?)),
+        "rq_psn" => given.rq_psn = Some(Psn::new(number()?)),
+        "sq_psn" => given.sq_psn = Some(Psn::new(number()?)),
+        "max_dest_rd_atomic" => given.max_dest_rd_atomic = Some(small()?),
+        "max_rd_atomic" => given.max_rd_atomic = Some(small()?),
+        "min_rnr_timer" => given.min_rnr_timer = Some(RnrTimer::new(small()?)),
+        "timeout" => given.timeout = Some(small()?),
+        "retry_cnt" => given.retry_count = Some(small()?),
+        "rnr_retry" => given.rnr_retry = Some(small()?),
+        _ => return Err(format!("there is no attribute {name} here")),
+    }
+    Ok(())
+}
+
+fn host_of(lid: u64, run: &ProgramRun) -> Result<HostId, String> {
+    let found = u16::try_from(lid).ok().and_then(|lid| run.host_of_lid(lid));
+    found.ok_or_else(|| format!("ah_attr.dlid = {lid}: no host has this LID"))
+}
+
+fn row(completion: &WorkCompletion) -> Completion {
+    let WorkCompletion { wr_id, status, opcode, byte_len, qp_num, extra, .. } = *completion;
+    let (immediate, invalidated) = match extra {
+        Extra::None => (None, None),
+        Extra::Immediate(data) => (Some(data), None),
+        Extra::Invalidate(key) => (None, Some(key.0)),
+    };
+    (wr_id, status_number(status), opcode_number(opcode), byte_len, qp_num.0, immediate, invalidated)
+}
+
+/// `ibv_wc_status`.
+fn status_number(status: Status) -> u32 {
+    match status {
+        Status::Success => 0,
+        Status::LocalLength => 1,
+        Status::LocalQueuePair => 2,
+        Status::LocalProtection => 4,
+        Status::Flushed => 5,
+        Status::BadResponse => 7,
+        Status::RemoteInvalidRequest => 9,
+        Status::RemoteAccess => 10,
+        Status::RemoteOperation => 11,
+        Status::RetriesExceeded => 12,
+        Status::ReceiverNotReady => 13,
+    }
+}
+
+/// `ibv_wc_opcode`.
+fn opcode_number(opcode: WcOpcode) -> u32 {
+    match opcode {
+        WcOpcode::Send => 0,
+        WcOpcode::RdmaWrite => 1,
+        WcOpcode::RdmaRead => 2,
+        WcOpcode::CompSwap => 3,
+        WcOpcode::FetchAdd => 4,
+        WcOpcode::Recv => 128,
+        WcOpcode::RecvRdmaWithImm => 129,
+    }
+}
+
+/// `ibv_event_type`, and the number of what it is of.
+fn async_event(event: AsyncEvent) -> (u32, u32) {
+    match event {
+        AsyncEvent::CompletionQueueError(cq) => (0, cq.0),
+        AsyncEvent::QueuePairFatal(qp) => (1, qp.0),
+        AsyncEvent::QueuePairRequest(qp) => (2, qp.0),
+        AsyncEvent::QueuePairAccess(qp) => (3, qp.0),
+    }
+}

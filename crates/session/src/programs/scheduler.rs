@@ -1,0 +1,231 @@
+//! Order in which programs run: which one goes on next, and how far the session advances before.
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+
+use fabricsim_model::Observer;
+use fabricsim_units::{HostId, Time};
+use fabricsim_verbs::{AsyncEvent, Device};
+
+use super::{Awaited, Wait};
+use crate::Session;
+
+/// What comes next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Next {
+    /// A program goes on, now.
+    Program(usize),
+    /// The session advances to a time, or less far, and asks again.
+    Advance(Time),
+    /// No program can go on: each waits for something that does not come.
+    Blocked,
+    /// All programs have ended.
+    Done,
+}
+
+struct Entry {
+    host: HostId,
+    /// The program goes on at this time at the earliest.
+    clock: Time,
+    wait: Wait,
+    /// Shortest time from what the device does until a completion and until data in memory is visible, once known.
+    delays: Option<(Time, Time)>,
+    /// Time at which it goes on; [`Time::MAX`]: not known. `None` after something may have changed it.
+    at: Option<Time>,
+}
+
+/// The waits of programs, one or more for each of some hosts. It knows no programs: its caller runs them, and says what they wait for.
+#[derive(Default)]
+pub struct Scheduler {
+    entries: Vec<Entry>,
+    /// Numbers of the programs of each host.
+    by_host: BTreeMap<HostId, Vec<usize>>,
+    /// Programs whose time is known, with it: the next one first.
+    order: BTreeSet<(Time, usize)>,
+    /// Programs whose time is not known.
+    stale: Vec<usize>,
+    /// Programs that have ended.
+    done: usize,
+    /// Asynchronous events that programs have not taken, with the times from which they are visible.
+    events: BTreeMap<HostId, VecDeque<(Time, AsyncEvent)>>,
+}
+
+impl Scheduler {
+    /// Adds a program that begins at time zero, and returns its number. Of programs that can go on at the same time the one with the smaller number is
+    /// first.
+    pub fn add(&mut self, host: HostId) -> usize {
+        let number = self.entries.len();
+        let wait = Wait::Until(Time::ZERO);
+        self.entries.push(Entry { host, clock: Time::ZERO, wait, delays: None, at: None });
+        self.by_host.entry(host).or_default().push(number);
+        self.stale.push(number);
+        number
+    }
+
+    /// Host of a program.
+    pub fn host(&self, number: usize) -> HostId {
+        self.entries[number].host
+    }
+
+    /// Time at which a program goes on at the earliest.
+    pub fn clock(&self, number: usize) -> Time {
+        self.entries[number].clock
+    }
+
+    /// The waits of all programs, with their hosts.
+    pub fn waits(&self) -> impl Iterator<Item = (HostId, &Wait)> {
+        self.entries.iter().map(|entry| (entry.host, &entry.wait))
+    }
+
+    /// A program waits, with its clock at `clock`. Calls that it made before may have changed what other programs of its host wait for.
+    pub fn wait(&mut self, number: usize, clock: Time, wait: Wait) {
+        let was_done = self.is_done(number);
+        let entry = &mut self.entries[number];
+        (entry.clock, entry.wait) = (clock, wait);
+        self.done = self.done + usize::from(self.is_done(number)) - usize::from(was_done);
+        self.forget(number);
+        let host = self.entries[number].host;
+        for place in 0..self.by_host.get(&host).map_or(0, Vec::len) {
+            let other = self.by_host[&host][place];
+            if self.awaits(other) {
+                self.forget(other);
+            }
+        }
+    }
+
+    /// Ends the wait of a program at `now`, unless it has ended.
+    pub fn wake(&mut self, number: usize, now: Time) {
+        if !self.is_done(number) {
+            self.entries[number].wait = Wait::Until(now);
+            self.forget(number);
+        }
+    }
+
+    fn is_done(&self, number: usize) -> bool {
+        self.entries[number].wait == Wait::Done
+    }
+
+    /// True if a program waits for something that may become visible.
+    fn awaits(&self, number: usize) -> bool {
+        self.entries[number].wait.awaited().next().is_some()
+    }
+
+    /// The time of a program is not known any more.
+    fn forget(&mut self, number: usize) {
+        if let Some(at) = self.entries[number].at.take() {
+            self.order.remove(&(at, number));
+            self.stale.push(number);
+        }
+    }
+
+    /// Takes the oldest asynchronous event of a host that is visible by now.
+    pub fn take_async_event<B: Observer>(
+        &mut self,
+        session: &mut Session<B>,
+        host: HostId,
+    ) -> Option<AsyncEvent> {
+        let now = session.now();
+        self.collect_events(session.engine_mut().device(host)?, host, now);
+        let events = self.events.get_mut(&host)?;
+        if events.front().is_some_and(|(at, _)| *at <= now) {
+            events.pop_front().map(|(_, event)| event)
+        } else {
+            None
+        }
+    }
+
+    /// Decides what comes next.
+    pub fn next<B: Observer>(&mut self, session: &mut Session<B>) -> Next {
+        let now = session.now();
+        self.refresh(session);
+        let Some(&(wakes_at, number)) = self.order.first() else { return Next::Done };
+        if wakes_at <= now {
+            return Next::Program(number);
+        }
+        if self.done == self.entries.len() {
+            return Next::Done;
+        }
+        let event = session.engine_mut().next_event();
+        let horizon = event.map_or(Time::MAX, |at| at.saturating_add(self.least_delay()));
+        let target = wakes_at.min(horizon).min(session.next_change());
+        if target == Time::MAX {
+            return Next::Blocked;
+        }
+        // What happens meanwhile may be what any of them waits for.
+        for number in 0..self.entries.len() {
+            if self.awaits(number) {
+                self.forget(number);
+            }
+        }
+        Next::Advance(target)
+    }
+
+    /// True if nothing is in progress: no event is left, no change of the fabric is planned, and every program that has not ended waits for
+    /// something that is not visible and will not be; only the limits of such waits are to come.
+    pub fn is_idle<B: Observer>(&mut self, session: &mut Session<B>) -> bool {
+        let has_event = session.engine_mut().next_event().is_some();
+        !has_event
+            && session.next_change() == Time::MAX
+            && (0..self.entries.len()).all(|number| match self.entries[number].wait {
+                Wait::Until(_) => false,
+                Wait::Done => true,
+                _ => self.visible(session, number).is_none(),
+            })
+    }
+
+    /// True if the wait of a program has reached its limit, and nothing that it waits for is visible.
+    pub fn waited_in_vain<B: Observer>(&mut self, session: &mut Session<B>, number: usize) -> bool {
+        let entry = &self.entries[number];
+        let is_over = matches!(entry.wait, Wait::Any(_, limit) if limit <= session.now());
+        let now = session.now();
+        is_over && self.visible(session, number).is_none_or(|at| at > now)
+    }
+
+    /// Computes the times that are not known.
+    fn refresh<B: Observer>(&mut self, session: &mut Session<B>) {
+        let now = session.now();
+        while let Some(number) = self.stale.pop() {
+            let Entry { host, clock, .. } = self.entries[number];
+            if let Some(device) = session.engine_mut().device(host) {
+                let costs = device.costs();
+                let delays = (costs.completion, costs.receive + costs.payload_write);
+                self.entries[number].delays = Some(delays);
+                self.collect_events(device, host, now);
+            }
+            let visible = self.visible(session, number).unwrap_or(Time::MAX);
+            let entry = &mut self.entries[number];
+            let at = visible.min(entry.wait.limit()).max(clock);
+            entry.at = Some(at);
+            self.order.insert((at, number));
+        }
+    }
+
+    /// Time at which the first of the things that a program waits for is visible, as far as it is known.
+    fn visible<B: Observer>(&self, session: &mut Session<B>, number: usize) -> Option<Time> {
+        let Entry { host, wait, .. } = &self.entries[number];
+        let device = session.engine_mut().device(*host)?;
+        let wake_up = device.costs().wake_up;
+        let time = |awaited| match awaited {
+            Awaited::Completion(cq) => device.next_completion(cq).ok()?,
+            Awaited::Event(cq) => Some(device.next_cq_event(cq).ok()?? + wake_up),
+            Awaited::Write(mr) => device.next_write(mr),
+            Awaited::AsyncEvent => Some(self.events.get(host)?.front()?.0 + wake_up),
+        };
+        wait.awaited().filter_map(time).min()
+    }
+
+    fn collect_events(&mut self, device: &mut Device, host: HostId, now: Time) {
+        while let Some(event) = device.async_event() {
+            self.events.entry(host).or_default().push_back((now, event));
+        }
+    }
+
+    /// Shortest time from what a device does until a program sees it.
+    fn least_delay(&self) -> Time {
+        let delays = self.entries.iter().filter_map(|entry| {
+            let (completion, data) = entry.delays?;
+            let delay = |awaited| if let Awaited::Write(_) = awaited { data } else { completion };
+            Some(entry.wait.awaited().map(delay).min().unwrap_or(completion))
+        });
+        delays.min().unwrap_or_default().max(Time(1))
+    }
+}

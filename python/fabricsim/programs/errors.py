@@ -1,0 +1,23 @@
+"""Errors of programs."""
+
+from __future__ import annotations
+
+from fabricsim.errors import FabricsimError
+
+
+class ProgramError(FabricsimError):
+    """A program raised an exception, which is the `__cause__`. The run has ended."""
+
+    def __init__(self, message: str, program: str) -> None:
+        super().__init__(message)
+        self.program = program
+        """Name of the program."""
+
+
+class ProgramsBlockedError(FabricsimError):
+    """No program can go on, or the run's time is over before they have ended."""
+
+    def __init__(self, message: str, waits: dict[str, str]) -> None:
+        super().__init__(message)
+        self.waits = waits
+        """The call in which each program waits, and its place in the source, by name of the program."""

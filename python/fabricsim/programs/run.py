@@ -1,0 +1,94 @@
+"""A run of programs, and its results."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, TypeVar
+
+import pandas as pd
+
+from fabricsim.errors import InputError
+from fabricsim.memory import Allowance, allowance
+from fabricsim.native import bad_input, native, waited
+from fabricsim.programs.context import ProgramContext, picoseconds
+from fabricsim.programs.scheduler import Scheduler
+from fabricsim.results import Result
+from fabricsim.run import result_of
+from fabricsim.spec import Experiment, as_experiment
+
+C = TypeVar("C", bound=ProgramContext)
+
+
+@dataclass(frozen=True)
+class ProgramsRun:
+    """What a run of programs left."""
+
+    end_ns: float
+    """Simulated time at which the last program ended, in nanoseconds."""
+    values: dict[str, Any]
+    """What the programs returned, by name."""
+    result: Result = field(repr=False)
+    """Summary and tables of the run, as of `fabricsim.run`."""
+
+    @property
+    def queue_pairs(self) -> pd.DataFrame:
+        """A row for each queue pair that a program created: host, peer, number, counters."""
+        return self.result.table("verbs_queue_pairs")
+
+    @property
+    def links(self) -> pd.DataFrame:
+        """A row for each direction and virtual lane of each link."""
+        return self.result.links
+
+
+def run_programs(
+    experiment: str | Path | Experiment,
+    programs: Mapping[str, Callable[[C], Any] | Sequence[Callable[[C], Any]]],
+    context: Callable[[Scheduler, int, str], C],
+    *,
+    set: Mapping[str, Any] | None,
+    memory: str | int | Allowance | None,
+    polling_limit: str | float,
+) -> ProgramsRun:
+    """Runs programs, by host, each with a context that `context` makes of its scheduler, its number and its host."""
+    of = as_experiment(experiment, set)
+    names, hosts, functions = _flat(programs)
+    allowed = allowance(memory)
+    arguments, control = of.arguments(), native().Control()
+    patience = picoseconds("polling_limit", polling_limit)
+    with bad_input():
+        run = waited(lambda: native().Programs(arguments, hosts, patience, control, allowed.estimate))
+    begun = time.monotonic()
+    scheduler = Scheduler(run, names)
+    contexts = [context(scheduler, number, host) for number, host in enumerate(hosts)]
+
+    def bound(number: int) -> Callable[[], Any]:
+        return lambda: functions[number](contexts[number])
+
+    scheduler.run([bound(number) for number in range(len(functions))])
+    end_ns = run.now() / 1000
+    with bad_input():
+        outcome = run.result()
+    result = result_of(of, outcome, time.monotonic() - begun, None)
+    return ProgramsRun(end_ns, dict(zip(names, scheduler.values, strict=True)), result)
+
+
+def _flat(
+    programs: Mapping[str, Callable[[C], Any] | Sequence[Callable[[C], Any]]],
+) -> tuple[list[str], list[str], list[Callable[[C], Any]]]:
+    """Names, hosts and functions of the programs. Several of a host are `H0.0`, `H0.1`, ..."""
+    names, hosts, functions = [], [], []
+    for host, given in programs.items():
+        several = list(given) if isinstance(given, Sequence) else [given]
+        for number, function in enumerate(several):
+            if not callable(function):
+                raise InputError(f"programs[{host!r}]: {function!r} is not a function")
+            names.append(f"{host}.{number}" if isinstance(given, Sequence) else host)
+            hosts.append(host)
+            functions.append(function)
+    if not functions:
+        raise InputError("programs: give a function for at least one host")
+    return names, hosts, functions

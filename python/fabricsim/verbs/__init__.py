@@ -1,0 +1,54 @@
+"""Verbs in Python: programs that post work requests on simulated hosts, with the names of rdma-core and pyverbs.
+
+```python
+import fabricsim.verbs as v
+
+def client(ctx): ...
+def server(ctx): ...
+
+run = v.run(None, {"H0": client, "H1": server})
+```
+"""
+
+from fabricsim.programs import ProgramError, ProgramsBlockedError, ProgramsRun
+from fabricsim.verbs import enums
+from fabricsim.verbs.completion import CQ, WC, CompChannel, Polled, wc_status_to_str
+from fabricsim.verbs.context import PD, AsyncEvent, Context, PortAttr
+from fabricsim.verbs.enums import *  # noqa: F403 - the constants of rdma-core
+from fabricsim.verbs.errors import PyverbsError, PyverbsRDMAErrno, PyverbsRDMAError, PyverbsUserError
+from fabricsim.verbs.memory import MR
+from fabricsim.verbs.qp import QP, AHAttr, QPAttr, QPCap, QPInitAttr, connect
+from fabricsim.verbs.run import Program, run
+from fabricsim.verbs.wr import SGE, RecvWR, SendWR
+
+__all__ = [
+    "CQ",
+    "MR",
+    "PD",
+    "QP",
+    "SGE",
+    "WC",
+    "AHAttr",
+    "AsyncEvent",
+    "CompChannel",
+    "Context",
+    "Polled",
+    "PortAttr",
+    "Program",
+    "ProgramError",
+    "ProgramsBlockedError",
+    "ProgramsRun",
+    "PyverbsError",
+    "PyverbsRDMAErrno",
+    "PyverbsRDMAError",
+    "PyverbsUserError",
+    "QPAttr",
+    "QPCap",
+    "QPInitAttr",
+    "RecvWR",
+    "SendWR",
+    "connect",
+    "run",
+    "wc_status_to_str",
+]
+__all__ += enums.__all__

@@ -1,0 +1,251 @@
+"""Queue pairs."""
+
+from __future__ import annotations
+
+import dataclasses
+from dataclasses import dataclass, field
+from typing import Any
+
+from fabricsim.verbs import enums as e
+from fabricsim.verbs.completion import CQ
+from fabricsim.verbs.context import PD, Closable, Context
+from fabricsim.verbs.errors import PyverbsRDMAError, PyverbsUserError
+from fabricsim.verbs.wr import RecvWR, SendWR, pieces
+
+Mask = e.ibv_qp_attr_mask
+
+
+@dataclass
+class AHAttr:
+    """Address vector (`ibv_ah_attr`): where a queue pair sends to."""
+
+    dlid: int = 0
+    """LID of the other host's port."""
+    sl: int = 0
+    """Service level: 0."""
+    port_num: int = 1
+
+
+@dataclass
+class QPCap:
+    """Lengths of the queues of a queue pair (`ibv_qp_cap`)."""
+
+    max_send_wr: int = 1
+    max_recv_wr: int = 10
+    max_send_sge: int = 1
+    max_recv_sge: int = 1
+    max_inline_data: int = 0
+
+
+@dataclass
+class QPInitAttr:
+    """Arguments of the creation of a queue pair (`ibv_qp_init_attr`)."""
+
+    qp_type: int = e.IBV_QPT_RC
+    qp_context: object = None
+    scq: CQ | None = None
+    """Queue of the completions of sends."""
+    rcq: CQ | None = None
+    """Queue of the completions of receives."""
+    srq: None = None
+    cap: QPCap = field(default_factory=QPCap)
+    sq_sig_all: int = 1
+    """1: every work request has a completion; 0: those with `IBV_SEND_SIGNALED`, and those that fail."""
+
+
+@dataclass
+class QPAttr:
+    """Attributes of a queue pair (`ibv_qp_attr`). Those that are `None` are not given."""
+
+    qp_state: int | None = None
+    path_mtu: int | None = None
+    rq_psn: int | None = None
+    sq_psn: int | None = None
+    dest_qp_num: int | None = None
+    qp_access_flags: int | None = None
+    ah_attr: AHAttr | None = None
+    max_rd_atomic: int | None = None
+    max_dest_rd_atomic: int | None = None
+    min_rnr_timer: int | None = None
+    timeout: int | None = None
+    retry_cnt: int | None = None
+    rnr_retry: int | None = None
+    pkey_index: int | None = 0
+    port_num: int | None = 1
+
+
+_FIELDS = {
+    Mask.IBV_QP_STATE: "qp_state",
+    Mask.IBV_QP_ACCESS_FLAGS: "qp_access_flags",
+    Mask.IBV_QP_PKEY_INDEX: "pkey_index",
+    Mask.IBV_QP_PORT: "port_num",
+    Mask.IBV_QP_AV: "ah_attr",
+    Mask.IBV_QP_PATH_MTU: "path_mtu",
+    Mask.IBV_QP_TIMEOUT: "timeout",
+    Mask.IBV_QP_RETRY_CNT: "retry_cnt",
+    Mask.IBV_QP_RNR_RETRY: "rnr_retry",
+    Mask.IBV_QP_RQ_PSN: "rq_psn",
+    Mask.IBV_QP_SQ_PSN: "sq_psn",
+    Mask.IBV_QP_MAX_QP_RD_ATOMIC: "max_rd_atomic",
+    Mask.IBV_QP_MAX_DEST_RD_ATOMIC: "max_dest_rd_atomic",
+    Mask.IBV_QP_MIN_RNR_TIMER: "min_rnr_timer",
+    Mask.IBV_QP_DEST_QPN: "dest_qp_num",
+}
+
+_INIT = Mask.IBV_QP_STATE | Mask.IBV_QP_PKEY_INDEX | Mask.IBV_QP_PORT
+_TO_CONNECT = (
+    Mask.IBV_QP_STATE | Mask.IBV_QP_AV | Mask.IBV_QP_PATH_MTU | Mask.IBV_QP_DEST_QPN | Mask.IBV_QP_RQ_PSN
+)
+_TO_RESPOND = Mask.IBV_QP_MAX_DEST_RD_ATOMIC | Mask.IBV_QP_MIN_RNR_TIMER
+_TO_RETRY = Mask.IBV_QP_TIMEOUT | Mask.IBV_QP_RETRY_CNT | Mask.IBV_QP_RNR_RETRY | Mask.IBV_QP_MAX_QP_RD_ATOMIC
+_MASKS = {
+    e.IBV_QPT_RC: (
+        _INIT | Mask.IBV_QP_ACCESS_FLAGS,
+        _TO_CONNECT | _TO_RESPOND,
+        Mask.IBV_QP_STATE | Mask.IBV_QP_SQ_PSN | _TO_RETRY,
+    ),
+}
+"""Attributes of the steps to INIT, RTR and RTS, by type of the queue pair."""
+
+
+class QP(Closable):
+    """Queue pair (`ibv_create_qp`), in the state RESET; with `qp_attr` in the state INIT."""
+
+    def __init__(self, creator: PD, init_attr: QPInitAttr, qp_attr: QPAttr | None = None) -> None:
+        if init_attr.scq is None or init_attr.rcq is None:
+            raise PyverbsUserError("QPInitAttr: scq and rcq are needed")
+        self.pd = creator
+        self.context: Context = creator.context
+        self.init_attr = dataclasses.replace(init_attr)
+        self._attr = QPAttr()
+        cap = init_attr.cap
+        self._handle = self.context.call(
+            self.context.adapter.create_qp,
+            int(init_attr.qp_type),
+            creator.handle,
+            (init_attr.scq.handle, init_attr.rcq.handle),
+            (cap.max_send_wr, cap.max_recv_wr, cap.max_send_sge, cap.max_recv_sge, cap.max_inline_data),
+            bool(init_attr.sq_sig_all),
+        )
+        if qp_attr is not None:
+            self.to_init(qp_attr)
+
+    @property
+    def qp_num(self) -> int:
+        """Number of the queue pair."""
+        return self.handle
+
+    @property
+    def qp_type(self) -> e.ibv_qp_type:
+        """Transport service."""
+        return e.ibv_qp_type(self.init_attr.qp_type)
+
+    @property
+    def qp_state(self) -> e.ibv_qp_state:
+        """State now."""
+        return e.ibv_qp_state(self.context.call(self.context.adapter.qp_state, self.handle))
+
+    def to_init(self, qp_attr: QPAttr) -> None:
+        """Goes to the state INIT, in which it takes receive requests."""
+        self._step(qp_attr, 0, e.IBV_QPS_INIT)
+
+    def to_rtr(self, qp_attr: QPAttr) -> None:
+        """Goes to the state RTR, in which it receives; before that to INIT, if it has not been there."""
+        if self.qp_state != e.IBV_QPS_INIT:
+            self.to_init(qp_attr)
+        self._step(qp_attr, 1, e.IBV_QPS_RTR)
+
+    def to_rts(self, qp_attr: QPAttr) -> None:
+        """Goes to the state RTS, in which it sends; before that to RTR, if it has not been there."""
+        if self.qp_state != e.IBV_QPS_RTR:
+            self.to_rtr(qp_attr)
+        self._step(qp_attr, 2, e.IBV_QPS_RTS)
+
+    def _step(self, qp_attr: QPAttr, step: int, state: e.ibv_qp_state) -> None:
+        qp_attr.qp_state = state
+        self.modify(qp_attr, _MASKS[self.qp_type][step])
+
+    def modify(self, qp_attr: QPAttr, comp_mask: int) -> None:
+        """Changes the attributes of a mask of `IBV_QP_*` (`ibv_modify_qp`). It takes no time."""
+        given: dict[str, Any] = {}
+        for bit in Mask(comp_mask):
+            if bit not in _FIELDS:
+                raise PyverbsUserError(f"modify_qp: {bit.name} is not supported")
+            value = getattr(qp_attr, _FIELDS[bit])
+            if value is not None:
+                given[_FIELDS[bit]] = value
+        numbers = [
+            ("dlid", value.dlid) if isinstance(value, AHAttr) else (name, int(value))
+            for name, value in given.items()
+        ]
+        self.context.call(self.context.adapter.modify_qp, self.handle, numbers)
+        self._attr = dataclasses.replace(self._attr, **given)
+
+    def query(self, attr_mask: int = 0) -> tuple[QPAttr, QPInitAttr]:
+        """The attributes (`ibv_query_qp`): all, whatever the mask."""
+        return dataclasses.replace(self._attr, qp_state=self.qp_state), dataclasses.replace(self.init_attr)
+
+    def post_send(self, wr: SendWR, bad_wr: object = None) -> None:
+        """Posts a work request, and those that follow it by `next_wr` (`ibv_post_send`). Each takes `adapter.post`."""
+        context, handle = self.context, self.handle
+        one: SendWR | None = wr
+        while one is not None:
+            context.spend(context.post_ps)
+            flags, sges = int(one.send_flags), pieces(one)
+            data = None
+            if flags & e.IBV_SEND_INLINE:
+                data = b"".join(context.bytes_at(addr, length) for addr, length, _ in sges)
+                sges = []
+            try:
+                context.call(
+                    context.adapter.post_send,
+                    *(handle, one.wr_id, int(one.opcode), flags, sges, data),
+                    *(one.imm_data, one.remote, one.atomic),
+                )
+            except PyverbsRDMAError as error:
+                error.add_note(f"work request {one.wr_id}")
+                raise
+            one = one.next_wr
+
+    def post_recv(self, wr: RecvWR, bad_wr: object = None) -> None:
+        """Posts a receive request, and those that follow it (`ibv_post_recv`). Each takes `adapter.post_receive`."""
+        context, handle = self.context, self.handle
+        one: RecvWR | None = wr
+        while one is not None:
+            context.spend(context.post_recv_ps)
+            context.call(context.adapter.post_recv, handle, one.wr_id, pieces(one))
+            one = one.next_wr
+
+    def _destroy(self, handle: int) -> None:
+        self.context.call(self.context.adapter.destroy_qp, handle)
+
+
+def connect(qp: QP, peer: str, value: Any = None, attr: QPAttr | None = None) -> Any:
+    """Connects a queue pair with one of another program, which calls `connect` as well, and brings it to RTS.
+
+    The programs exchange LID, number and first PSN outside the fabric, and a value of their choice: a key and an
+    address, say. Attributes that `attr` does not give are usual ones. Returns the other program's value.
+    """
+    context = qp.context
+    usual = {
+        "qp_access_flags": e.ibv_access_flags(0xF),
+        "path_mtu": e.IBV_MTU_2048,
+        "sq_psn": 0,
+        "max_rd_atomic": 16,
+        "max_dest_rd_atomic": 16,
+        "min_rnr_timer": 12,
+        "timeout": 14,
+        "retry_cnt": 7,
+        "rnr_retry": 7,
+    }
+    chosen = dataclasses.replace(attr or QPAttr())
+    for name, default in usual.items():
+        if getattr(chosen, name) is None:
+            setattr(chosen, name, default)
+    theirs = context.exchange(peer, (context.lid, qp.qp_num, chosen.sq_psn, value))
+    lid, chosen.dest_qp_num, chosen.rq_psn, answer = theirs
+    chosen.ah_attr = AHAttr(dlid=lid)
+    qp.to_rts(chosen)
+    # A packet that arrives before its receiver is ready would be lost.
+    context.exchange(peer, None)
+    return answer

@@ -1,0 +1,60 @@
+"""Work requests."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from fabricsim.verbs.enums import ibv_send_flags, ibv_wr_opcode
+
+
+@dataclass(slots=True)
+class SGE:
+    """A piece of local memory of a work request (`ibv_sge`)."""
+
+    addr: int
+    length: int
+    lkey: int
+
+
+@dataclass(slots=True)
+class RecvWR:
+    """A receive request (`ibv_recv_wr`). `num_sge` is the length of `sg` if it is not given."""
+
+    wr_id: int = 0
+    num_sge: int | None = None
+    sg: Sequence[SGE] = ()
+    next_wr: RecvWR | None = None
+
+
+@dataclass(slots=True)
+class SendWR:
+    """A work request of a send queue (`ibv_send_wr`)."""
+
+    wr_id: int = 0
+    opcode: int = ibv_wr_opcode.IBV_WR_SEND
+    num_sge: int | None = None
+    imm_data: int = 0
+    """Immediate data, or the key to invalidate."""
+    sg: Sequence[SGE] = ()
+    send_flags: int = ibv_send_flags.IBV_SEND_SIGNALED
+    next_wr: SendWR | None = None
+    remote: tuple[int, int] = field(default=(0, 0), init=False)
+    """Address and key at the other end."""
+    atomic: tuple[int, int] = field(default=(0, 0), init=False)
+    """The compared or added value, and the new one."""
+
+    def set_wr_rdma(self, rkey: int, addr: int) -> None:
+        """Sets the memory at the other end of an RDMA WRITE or READ."""
+        self.remote = (addr, rkey)
+
+    def set_wr_atomic(self, rkey: int, addr: int, compare_add: int, swap: int = 0) -> None:
+        """Sets the memory at the other end and the values of an atomic operation."""
+        self.remote = (addr, rkey)
+        self.atomic = (compare_add, swap)
+
+
+def pieces(wr: SendWR | RecvWR) -> list[tuple[int, int, int]]:
+    """The pieces of memory of a request, for the adapter."""
+    used = wr.sg if wr.num_sge is None else wr.sg[: wr.num_sge]
+    return [(sge.addr, sge.length, sge.lkey) for sge in used]
