@@ -358,13 +358,45 @@ class VerbsAdapter:
     def take_write(self, mr: int) -> bool:
         """Takes a remote WRITE to a region that is visible."""
 
+    def create_ah(self, pd: int, dlid: int) -> int:
+        """An address handle for the host with a LID."""
+
+    def destroy_ah(self, ah: int) -> None:
+        """Destroys an address handle."""
+
+    def open_xrcd(self) -> int:
+        """A domain of extended reliable connections."""
+
+    def close_xrcd(self, xrcd: int) -> None:
+        """Closes such a domain."""
+
+    def create_srq(self, pd: int, max_wr: int, max_sge: int, xrc: tuple[int, int] | None) -> int:
+        """A shared receive queue; `xrc`: its XRC domain and completion queue."""
+
+    def destroy_srq(self, srq: int) -> None:
+        """Destroys a shared receive queue."""
+
+    def srq_number(self, srq: int) -> int:
+        """Number by which messages of XRC name a shared receive queue."""
+
+    def modify_srq(self, srq: int, limit: int) -> None:
+        """Sets the limit of a shared receive queue."""
+
+    def query_srq(self, srq: int) -> tuple[int, int]:
+        """Limit of a shared receive queue, and requests that are left."""
+
+    def post_srq_recv(self, srq: int, wr_id: int, list: list[tuple[int, int, int]]) -> None:
+        """Posts a receive request to a shared receive queue."""
+
     def create_cq(self, cqe: int) -> int:
         """A new completion queue."""
 
     def destroy_cq(self, cq: int) -> None:
         """Destroys a completion queue."""
 
-    def poll_cq(self, cq: int, most: int) -> list[tuple[int, int, int, int, int, int | None, int | None]]:
+    def poll_cq(
+        self, cq: int, most: int
+    ) -> list[tuple[int, int, int, int, int, int | None, int | None, tuple[int, int] | None]]:
         """Takes completions: `wr_id`, status, opcode, `byte_len`, `qp_num`, immediate data, invalidated key."""
 
     def req_notify_cq(self, cq: int, solicited_only: bool) -> None:
@@ -383,8 +415,10 @@ class VerbsAdapter:
         cqs: tuple[int, int],
         capacities: tuple[int, int, int, int, int],
         signal_all: bool,
+        shared: tuple[int | None, int | None],
     ) -> int:
-        """A new queue pair: its number. `cqs`: of sends and receives; `capacities`: the fields of `ibv_qp_cap`."""
+        """A new queue pair: its number. `cqs`: of sends and receives; `capacities`: the fields of `ibv_qp_cap`;
+        `shared`: a shared receive queue, or an XRC domain."""
 
     def destroy_qp(self, qp: int) -> None:
         """Destroys a queue pair."""
@@ -406,9 +440,11 @@ class VerbsAdapter:
         extra: int,
         remote: tuple[int, int],
         atomic: tuple[int, int],
+        to: tuple[tuple[int, int, int] | None, int | None],
     ) -> None:
         """Posts a work request. `list`: address, length and key of its memory; `remote`: address and key; `atomic`: the
-        compared or added value, and the new one."""
+        compared or added value, and the new one; `to`: address handle, queue pair and queue key of a datagram, or the
+        number of a shared receive queue."""
 
     def post_recv(self, qp: int, wr_id: int, list: list[tuple[int, int, int]]) -> None:
         """Posts a receive request."""

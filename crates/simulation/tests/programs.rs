@@ -53,8 +53,7 @@ fn create(run: &mut ProgramRun, number: usize) -> Side {
     let pd = device.alloc_pd();
     let cq = device.create_cq(8).unwrap();
     let capacities = Capacities::default();
-    let init =
-        QueuePairInit { kind: QueuePairKind::Rc, send_cq: cq, receive_cq: cq, capacities, signal_all: true };
+    let init = QueuePairInit { capacities, signal_all: true, ..QueuePairInit::new(QueuePairKind::Rc, cq) };
     let qp = device.create_qp(pd, init).unwrap();
     let mr = device.reg_mr(pd, 64, AccessFlags(0xf)).unwrap();
     device.watch(mr).unwrap();

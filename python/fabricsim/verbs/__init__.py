@@ -12,22 +12,27 @@ run = v.run(None, {"H0": client, "H1": server})
 
 from fabricsim.programs import ProgramError, ProgramsBlockedError, ProgramsRun
 from fabricsim.verbs import enums
+from fabricsim.verbs.addr import AH, AHAttr
 from fabricsim.verbs.completion import CQ, WC, CompChannel, Polled, wc_status_to_str
 from fabricsim.verbs.context import PD, AsyncEvent, Context, PortAttr
 from fabricsim.verbs.enums import *  # noqa: F403 - the constants of rdma-core
 from fabricsim.verbs.errors import PyverbsError, PyverbsRDMAErrno, PyverbsRDMAError, PyverbsUserError
 from fabricsim.verbs.memory import MR
-from fabricsim.verbs.qp import QP, AHAttr, QPAttr, QPCap, QPInitAttr, connect
+from fabricsim.verbs.qp import QP, QPAttr, QPCap, QPInitAttr, connect
 from fabricsim.verbs.run import Program, run
+from fabricsim.verbs.srq import SRQ, XRCD, SrqAttr, SrqInitAttr
 from fabricsim.verbs.wr import SGE, RecvWR, SendWR
 
 __all__ = [
+    "AH",
     "CQ",
     "MR",
     "PD",
     "QP",
     "SGE",
+    "SRQ",
     "WC",
+    "XRCD",
     "AHAttr",
     "AsyncEvent",
     "CompChannel",
@@ -47,6 +52,8 @@ __all__ = [
     "QPInitAttr",
     "RecvWR",
     "SendWR",
+    "SrqAttr",
+    "SrqInitAttr",
     "connect",
     "run",
     "wc_status_to_str",

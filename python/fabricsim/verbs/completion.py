@@ -11,7 +11,7 @@ from fabricsim.verbs.context import Closable, Context
 from fabricsim.verbs.enums import ibv_wc_flags, ibv_wc_opcode, ibv_wc_status
 from fabricsim.verbs.errors import PyverbsRDMAError, PyverbsUserError
 
-Row = tuple[int, int, int, int, int, int | None, int | None]
+Row = tuple[int, int, int, int, int, int | None, int | None, tuple[int, int] | None]
 
 _STATUSES = {int(status): status for status in ibv_wc_status}
 _OPCODES = {int(opcode): opcode for opcode in ibv_wc_opcode}
@@ -30,6 +30,10 @@ class WC:
     imm_data: int = 0
     """Immediate data, or the key that was invalidated."""
     wc_flags: ibv_wc_flags = _NO_FLAGS
+    src_qp: int = 0
+    """Queue pair that sent a datagram."""
+    slid: int = 0
+    """LID of the host that sent a datagram."""
 
 
 class Polled(NamedTuple):
@@ -146,14 +150,15 @@ class CQ(Closable):
 
 
 def _completion(row: Row) -> WC:
-    wr_id, status, opcode, byte_len, qp_num, immediate, invalidated = row
+    wr_id, status, opcode, byte_len, qp_num, immediate, invalidated, source = row
     if immediate is not None:
         data, flags = immediate, ibv_wc_flags.IBV_WC_WITH_IMM
     elif invalidated is not None:
         data, flags = invalidated, ibv_wc_flags.IBV_WC_WITH_INV
     else:
         data, flags = 0, _NO_FLAGS
-    return WC(wr_id, _STATUSES[status], _OPCODES[opcode], byte_len, qp_num, data, flags)
+    slid, src_qp = source or (0, 0)
+    return WC(wr_id, _STATUSES[status], _OPCODES[opcode], byte_len, qp_num, data, flags, src_qp, slid)
 
 
 def wc_status_to_str(status: int) -> str:

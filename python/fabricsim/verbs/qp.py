@@ -7,23 +7,14 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from fabricsim.verbs import enums as e
+from fabricsim.verbs.addr import AHAttr
 from fabricsim.verbs.completion import CQ
 from fabricsim.verbs.context import PD, Closable, Context
 from fabricsim.verbs.errors import PyverbsRDMAError, PyverbsUserError
+from fabricsim.verbs.srq import SRQ, XRCD
 from fabricsim.verbs.wr import RecvWR, SendWR, pieces
 
 Mask = e.ibv_qp_attr_mask
-
-
-@dataclass
-class AHAttr:
-    """Address vector (`ibv_ah_attr`): where a queue pair sends to."""
-
-    dlid: int = 0
-    """LID of the other host's port."""
-    sl: int = 0
-    """Service level: 0."""
-    port_num: int = 1
 
 
 @dataclass
@@ -47,7 +38,10 @@ class QPInitAttr:
     """Queue of the completions of sends."""
     rcq: CQ | None = None
     """Queue of the completions of receives."""
-    srq: None = None
+    srq: SRQ | None = None
+    """Shared receive queue, instead of one of its own."""
+    xrcd: XRCD | None = None
+    """For `IBV_QPT_XRC_RECV`: the domain of the shared receive queues that its messages may name."""
     cap: QPCap = field(default_factory=QPCap)
     sq_sig_all: int = 1
     """1: every work request has a completion; 0: those with `IBV_SEND_SIGNALED`, and those that fail."""
@@ -63,6 +57,8 @@ class QPAttr:
     sq_psn: int | None = None
     dest_qp_num: int | None = None
     qp_access_flags: int | None = None
+    qkey: int | None = None
+    """Queue key, of datagrams."""
     ah_attr: AHAttr | None = None
     max_rd_atomic: int | None = None
     max_dest_rd_atomic: int | None = None
@@ -78,6 +74,7 @@ _FIELDS = {
     Mask.IBV_QP_STATE: "qp_state",
     Mask.IBV_QP_ACCESS_FLAGS: "qp_access_flags",
     Mask.IBV_QP_PKEY_INDEX: "pkey_index",
+    Mask.IBV_QP_QKEY: "qkey",
     Mask.IBV_QP_PORT: "port_num",
     Mask.IBV_QP_AV: "ah_attr",
     Mask.IBV_QP_PATH_MTU: "path_mtu",
@@ -97,12 +94,21 @@ _TO_CONNECT = (
     Mask.IBV_QP_STATE | Mask.IBV_QP_AV | Mask.IBV_QP_PATH_MTU | Mask.IBV_QP_DEST_QPN | Mask.IBV_QP_RQ_PSN
 )
 _TO_RESPOND = Mask.IBV_QP_MAX_DEST_RD_ATOMIC | Mask.IBV_QP_MIN_RNR_TIMER
+_TO_SEND = Mask.IBV_QP_STATE | Mask.IBV_QP_SQ_PSN
 _TO_RETRY = Mask.IBV_QP_TIMEOUT | Mask.IBV_QP_RETRY_CNT | Mask.IBV_QP_RNR_RETRY | Mask.IBV_QP_MAX_QP_RD_ATOMIC
 _MASKS = {
     e.IBV_QPT_RC: (
         _INIT | Mask.IBV_QP_ACCESS_FLAGS,
         _TO_CONNECT | _TO_RESPOND,
-        Mask.IBV_QP_STATE | Mask.IBV_QP_SQ_PSN | _TO_RETRY,
+        _TO_SEND | _TO_RETRY,
+    ),
+    e.IBV_QPT_UC: (_INIT | Mask.IBV_QP_ACCESS_FLAGS, _TO_CONNECT, _TO_SEND),
+    e.IBV_QPT_UD: (_INIT | Mask.IBV_QP_QKEY, Mask.IBV_QP_STATE, _TO_SEND),
+    e.IBV_QPT_XRC_SEND: (_INIT | Mask.IBV_QP_ACCESS_FLAGS, _TO_CONNECT, _TO_SEND | _TO_RETRY),
+    e.IBV_QPT_XRC_RECV: (
+        _INIT | Mask.IBV_QP_ACCESS_FLAGS,
+        _TO_CONNECT | _TO_RESPOND,
+        _TO_SEND | Mask.IBV_QP_TIMEOUT,
     ),
 }
 """Attributes of the steps to INIT, RTR and RTS, by type of the queue pair."""
@@ -126,6 +132,10 @@ class QP(Closable):
             (init_attr.scq.handle, init_attr.rcq.handle),
             (cap.max_send_wr, cap.max_recv_wr, cap.max_send_sge, cap.max_recv_sge, cap.max_inline_data),
             bool(init_attr.sq_sig_all),
+            (
+                None if init_attr.srq is None else init_attr.srq.handle,
+                None if init_attr.xrcd is None else init_attr.xrcd.handle,
+            ),
         )
         if qp_attr is not None:
             self.to_init(qp_attr)
@@ -200,7 +210,7 @@ class QP(Closable):
                 context.call(
                     context.adapter.post_send,
                     *(handle, one.wr_id, int(one.opcode), flags, sges, data),
-                    *(one.imm_data, one.remote, one.atomic),
+                    *(one.imm_data, one.remote, one.atomic, one.to),
                 )
             except PyverbsRDMAError as error:
                 error.add_note(f"work request {one.wr_id}")
@@ -229,6 +239,7 @@ def connect(qp: QP, peer: str, value: Any = None, attr: QPAttr | None = None) ->
     context = qp.context
     usual = {
         "qp_access_flags": e.ibv_access_flags(0xF),
+        "qkey": 0x11111111,
         "path_mtu": e.IBV_MTU_2048,
         "sq_psn": 0,
         "max_rd_atomic": 16,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from fabricsim.verbs.addr import AH
 from fabricsim.verbs.enums import ibv_send_flags, ibv_wr_opcode
 
 
@@ -43,6 +44,16 @@ class SendWR:
     """Address and key at the other end."""
     atomic: tuple[int, int] = field(default=(0, 0), init=False)
     """The compared or added value, and the new one."""
+    to: tuple[tuple[int, int, int] | None, int | None] = field(default=(None, None), init=False)
+    """Address handle, queue pair and queue key of a datagram; number of a shared receive queue of XRC."""
+
+    def set_wr_ud(self, ah: AH, rqpn: int, rqkey: int) -> None:
+        """Sets the receiver of a datagram: its address, queue pair and queue key."""
+        self.to = ((ah.handle, rqpn, rqkey), None)
+
+    def set_qp_type_xrc(self, remote_srqn: int) -> None:
+        """Sets the shared receive queue at the other end of an extended reliable connection."""
+        self.to = (None, remote_srqn)
 
     def set_wr_rdma(self, rkey: int, addr: int) -> None:
         """Sets the memory at the other end of an RDMA WRITE or READ."""

@@ -1,19 +1,22 @@
 //! Calls of verbs by a program: numbers in, numbers out. Enumerations are those of rdma-core.
 
-use fabricsim_protocols::infiniband::{Extra, QueuePairKind, QueuePairState, Remote, Status, Verb};
+mod numbers;
+
+use fabricsim_protocols::infiniband::{Extra, Remote};
 use fabricsim_simulation::ProgramRun;
 use fabricsim_units::{HostId, Time};
 use fabricsim_verbs::{
-    AccessFlags, AsyncEvent, Capacities, Cq, Device, Mr, Pd, QueuePairAttributes, QueuePairInit,
-    ReceiveRequest, SendRequest, Sge, VerbsError, WcOpcode, WorkCompletion,
+    AccessFlags, Ah, Capacities, Cq, Device, Mr, Pd, QueuePairAttributes, QueuePairInit, ReceiveRequest,
+    SendRequest, Sge, SharedQueueInit, Srq, To, VerbsError, WorkCompletion, Xrcd,
 };
 use fabricsim_wire::Psn;
 use fabricsim_wire::headers::RnrTimer;
-use fabricsim_wire::ids::{Qpn, RKey};
+use fabricsim_wire::ids::{QKey, Qpn, RKey, Srqn};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
 use crate::programs::{Shared, with};
+use numbers::{STATES, async_event, opcode_number, operation, qp_kind, state_number, status_number};
 
 pyo3::create_exception!(
     _native,
@@ -25,8 +28,11 @@ pyo3::create_exception!(
 /// Pieces of memory: address, length, key.
 type Pieces = Vec<(u64, u32, u32)>;
 
-/// A completion: `wr_id`, status, opcode, `byte_len`, `qp_num`, immediate data, invalidated key.
-type Completion = (u64, u32, u32, u32, u32, Option<u32>, Option<u32>);
+/// A completion: `wr_id`, status, opcode, `byte_len`, `qp_num`, immediate data, invalidated key; LID and queue pair of a datagram's sender.
+type Completion = (u64, u32, u32, u32, u32, Option<u32>, Option<u32>, Option<(u16, u32)>);
+
+/// Receiver of a work request: an address handle, a queue pair and a queue key; or the number of a shared receive queue.
+type Receiver = (Option<(u32, u32, u32)>, Option<u32>);
 
 /// `IBV_SEND_FENCE`, `IBV_SEND_SIGNALED`, `IBV_SEND_SOLICITED`.
 const FENCE: u32 = 1;
@@ -124,6 +130,56 @@ impl VerbsAdapter {
         self.at(|device, now| device.take_write(Mr(mr), now))
     }
 
+    /// Creates an address handle for the host with a LID.
+    fn create_ah(&self, pd: u32, dlid: u64) -> PyResult<u32> {
+        with(&self.run, |run| {
+            let host = host_of(dlid, run).map_err(|text| invalid(format!("create_ah: {text}")))?;
+            run.device(self.program).create_ah(Pd(pd), host).map(|ah| ah.0).map_err(|error| failed(&error))
+        })
+    }
+
+    fn destroy_ah(&self, ah: u32) -> PyResult<()> {
+        self.device(|device| device.destroy_ah(Ah(ah)))
+    }
+
+    fn open_xrcd(&self) -> PyResult<u32> {
+        self.device(|device| Ok(device.open_xrcd().0))
+    }
+
+    fn close_xrcd(&self, xrcd: u32) -> PyResult<()> {
+        self.device(|device| device.close_xrcd(Xrcd(xrcd)))
+    }
+
+    /// Creates a shared receive queue for `max_wr` requests of `max_sge` pieces; `xrc`: its XRC domain and completion queue.
+    #[pyo3(signature = (pd, max_wr, max_sge, xrc))]
+    fn create_srq(&self, pd: u32, max_wr: u32, max_sge: u32, xrc: Option<(u32, u32)>) -> PyResult<u32> {
+        let xrc = xrc.map(|(domain, cq)| (Xrcd(domain), Cq(cq)));
+        let init = SharedQueueInit { receives: max_wr, pieces: max_sge, xrc };
+        self.device(|device| Ok(device.create_srq(Pd(pd), init)?.0))
+    }
+
+    fn destroy_srq(&self, srq: u32) -> PyResult<()> {
+        self.device(|device| device.destroy_srq(Srq(srq)))
+    }
+
+    fn srq_number(&self, srq: u32) -> PyResult<u32> {
+        self.device(|device| Ok(device.srq_number(Srq(srq))?.0))
+    }
+
+    fn modify_srq(&self, srq: u32, limit: u32) -> PyResult<()> {
+        self.device(|device| device.modify_srq(Srq(srq), limit))
+    }
+
+    /// Limit of a shared receive queue, and requests that are left.
+    fn query_srq(&self, srq: u32) -> PyResult<(u32, u32)> {
+        self.device(|device| device.query_srq(Srq(srq)))
+    }
+
+    fn post_srq_recv(&self, srq: u32, wr_id: u64, list: Pieces) -> PyResult<()> {
+        let request = ReceiveRequest { wr_id, list: pieces(list) };
+        self.device(|device| device.post_srq_recv(Srq(srq), request))
+    }
+
     fn create_cq(&self, cqe: u32) -> PyResult<u32> {
         self.device(|device| Ok(device.create_cq(cqe)?.0))
     }
@@ -134,12 +190,15 @@ impl VerbsAdapter {
 
     /// Takes up to `most` completions that are visible.
     fn poll_cq(&self, cq: u32, most: usize) -> PyResult<Vec<Completion>> {
-        self.at(|device, now| {
+        with(&self.run, |run| {
+            let now = run.now();
             let mut found = Vec::new();
             while found.len() < most
-                && let Some(completion) = device.poll_cq(Cq(cq), now)?
+                && let Some(completion) =
+                    run.device(self.program).poll_cq(Cq(cq), now).map_err(|error| failed(&error))?
             {
-                found.push(row(&completion));
+                let source = completion.source.map(|(host, qp)| (run.lid(host), qp.0));
+                found.push(row(&completion, source));
             }
             Ok(found)
         })
@@ -160,7 +219,8 @@ impl VerbsAdapter {
     }
 
     /// Creates a queue pair of a type of `ibv_qp_type`. `cqs`: of sends and receives; `capacities`: `max_send_wr`, `max_recv_wr`, `max_send_sge`, `max_recv_sge`,
-    /// `max_inline_data`.
+    /// `max_inline_data`; `shared`: a shared receive queue, or an XRC domain.
+    #[pyo3(signature = (kind, pd, cqs, capacities, signal_all, shared))]
     fn create_qp(
         &self,
         kind: u32,
@@ -168,6 +228,7 @@ impl VerbsAdapter {
         cqs: (u32, u32),
         capacities: (u32, u32, u32, u32, u32),
         signal_all: bool,
+        shared: (Option<u32>, Option<u32>),
     ) -> PyResult<u32> {
         let kind = qp_kind(kind).ok_or_else(|| invalid(format!("create_qp: there is no qp_type {kind}")))?;
         let (send, receive, send_pieces, receive_pieces, inline) = capacities;
@@ -177,6 +238,8 @@ impl VerbsAdapter {
             receive_cq: Cq(cqs.1),
             capacities: Capacities { send, receive, send_pieces, receive_pieces, inline },
             signal_all,
+            srq: shared.0.map(Srq),
+            xrcd: shared.1.map(Xrcd),
         };
         self.device(|device| Ok(device.create_qp(Pd(pd), init)?.0))
     }
@@ -203,7 +266,7 @@ impl VerbsAdapter {
 
     /// Posts a work request. `inline`: its data, instead of `list`; `extra`: immediate data or the key to invalidate; `remote`: address and key;
     /// `atomic`: the compared or added value, and the new one.
-    #[pyo3(signature = (qp, wr_id, opcode, flags, list, inline, extra, remote, atomic))]
+    #[pyo3(signature = (qp, wr_id, opcode, flags, list, inline, extra, remote, atomic, to))]
     #[allow(clippy::too_many_arguments, reason = "the fields of ibv_send_wr")]
     fn post_send(
         &self,
@@ -216,6 +279,7 @@ impl VerbsAdapter {
         extra: u32,
         remote: (u64, u32),
         atomic: (u64, u64),
+        to: Receiver,
     ) -> PyResult<()> {
         let remote = Remote { va: remote.0, r_key: RKey(remote.1) };
         let operation = operation(opcode, extra, remote, atomic);
@@ -227,6 +291,7 @@ impl VerbsAdapter {
             signaled: flags & SIGNALED != 0,
             solicited: flags & SOLICITED != 0,
             fence: flags & FENCE != 0,
+            to: receiver(to),
             ..SendRequest::new(wr_id, verb, pieces(list))
         };
         self.call(|run| {
@@ -253,50 +318,16 @@ fn invalid(text: String) -> PyErr {
     VerbsCallError::new_err((fabricsim_verbs::Errno::Inval.number(), text))
 }
 
+fn receiver((datagram, srq): Receiver) -> To {
+    match (datagram, srq) {
+        (Some((ah, qp, q_key)), _) => To::Datagram { ah: Ah(ah), qp: Qpn(qp), q_key: QKey(q_key) },
+        (None, Some(number)) => To::SharedQueue(Srqn(number)),
+        (None, None) => To::Connection,
+    }
+}
+
 fn pieces(list: Pieces) -> Vec<Sge> {
     list.into_iter().map(|(addr, length, lkey)| Sge { addr, length, lkey }).collect()
-}
-
-/// `ibv_wr_opcode`.
-fn operation(opcode: u32, extra: u32, remote: Remote, atomic: (u64, u64)) -> Option<(Verb, Extra)> {
-    let (compare, swap) = atomic;
-    Some(match opcode {
-        0 => (Verb::Write(remote), Extra::None),
-        1 => (Verb::Write(remote), Extra::Immediate(extra)),
-        2 => (Verb::Send, Extra::None),
-        3 => (Verb::Send, Extra::Immediate(extra)),
-        4 => (Verb::Read(remote), Extra::None),
-        5 => (Verb::CompareSwap { remote, compare, swap }, Extra::None),
-        6 => (Verb::FetchAdd { remote, add: compare }, Extra::None),
-        9 => (Verb::Send, Extra::Invalidate(RKey(extra))),
-        _ => return None,
-    })
-}
-
-/// `ibv_qp_type`.
-fn qp_kind(number: u32) -> Option<QueuePairKind> {
-    Some(match number {
-        2 => QueuePairKind::Rc,
-        3 => QueuePairKind::Uc,
-        4 => QueuePairKind::Ud,
-        9 => QueuePairKind::XrcSend,
-        10 => QueuePairKind::XrcReceive,
-        _ => return None,
-    })
-}
-
-const STATES: [QueuePairState; 7] = [
-    QueuePairState::Reset,
-    QueuePairState::Init,
-    QueuePairState::ReadyToReceive,
-    QueuePairState::ReadyToSend,
-    QueuePairState::SendQueueDrain,
-    QueuePairState::SendQueueError,
-    QueuePairState::Error,
-];
-
-fn state_number(state: QueuePairState) -> u32 {
-    STATES.iter().position(|&other| other == state).unwrap_or_default() as u32
 }
 
 fn set(given: &mut QueuePairAttributes, name: &str, value: u64, run: &ProgramRun) -> Result<(), String> {
@@ -313,6 +344,7 @@ fn set(given: &mut QueuePairAttributes, name: &str, value: u64, run: &ProgramRun
         }
         "port_num" => given.port = Some(small()?),
         "qp_access_flags" => given.access = Some(AccessFlags(number()?)),
+        "qkey" => given.q_key = Some(QKey(number()?)),
         "dlid" => given.destination = Some(host_of(value, run)?),
         // A number of `ibv_mtu`, which becomes 0 bytes if there is none.
         "path_mtu" => given.path_mtu = Some(if (1..=5).contains(&value) { 128 << value } else { 0 }),
@@ -335,52 +367,12 @@ fn host_of(lid: u64, run: &ProgramRun) -> Result<HostId, String> {
     found.ok_or_else(|| format!("ah_attr.dlid = {lid}: no host has this LID"))
 }
 
-fn row(completion: &WorkCompletion) -> Completion {
+fn row(completion: &WorkCompletion, source: Option<(u16, u32)>) -> Completion {
     let WorkCompletion { wr_id, status, opcode, byte_len, qp_num, extra, .. } = *completion;
     let (immediate, invalidated) = match extra {
         Extra::None => (None, None),
         Extra::Immediate(data) => (Some(data), None),
         Extra::Invalidate(key) => (None, Some(key.0)),
     };
-    (wr_id, status_number(status), opcode_number(opcode), byte_len, qp_num.0, immediate, invalidated)
-}
-
-/// `ibv_wc_status`.
-fn status_number(status: Status) -> u32 {
-    match status {
-        Status::Success => 0,
-        Status::LocalLength => 1,
-        Status::LocalQueuePair => 2,
-        Status::LocalProtection => 4,
-        Status::Flushed => 5,
-        Status::BadResponse => 7,
-        Status::RemoteInvalidRequest => 9,
-        Status::RemoteAccess => 10,
-        Status::RemoteOperation => 11,
-        Status::RetriesExceeded => 12,
-        Status::ReceiverNotReady => 13,
-    }
-}
-
-/// `ibv_wc_opcode`.
-fn opcode_number(opcode: WcOpcode) -> u32 {
-    match opcode {
-        WcOpcode::Send => 0,
-        WcOpcode::RdmaWrite => 1,
-        WcOpcode::RdmaRead => 2,
-        WcOpcode::CompSwap => 3,
-        WcOpcode::FetchAdd => 4,
-        WcOpcode::Recv => 128,
-        WcOpcode::RecvRdmaWithImm => 129,
-    }
-}
-
-/// `ibv_event_type`, and the number of what it is of.
-fn async_event(event: AsyncEvent) -> (u32, u32) {
-    match event {
-        AsyncEvent::CompletionQueueError(cq) => (0, cq.0),
-        AsyncEvent::QueuePairFatal(qp) => (1, qp.0),
-        AsyncEvent::QueuePairRequest(qp) => (2, qp.0),
-        AsyncEvent::QueuePairAccess(qp) => (3, qp.0),
-    }
+    (wr_id, status_number(status), opcode_number(opcode), byte_len, qp_num.0, immediate, invalidated, source)
 }
