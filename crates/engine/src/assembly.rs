@@ -10,7 +10,9 @@ use fabricsim_fabric::{
 };
 use fabricsim_model::Observer;
 use fabricsim_routing::{MulticastTables, Router, RoutingFunction, has_small_links};
-use fabricsim_spec::{Allocation, Experiment, Load, Queueing, SendWhen, Staging, VlArbitration, VlWeight};
+use fabricsim_spec::{
+    Allocation, Experiment, Load, Queueing, RateMismatch, SendWhen, Staging, VlArbitration, VlWeight,
+};
 use fabricsim_topology::{Graph, Node};
 use fabricsim_units::{Bytes, HostId, LinkId, Rate, Time, Vl};
 use fabricsim_verbs::{Costs, Device};
@@ -134,6 +136,7 @@ fn rules(experiment: &Experiment, router: &Router) -> Rules {
             Load::Credits | Load::CreditsOfLane => 0,
         },
         load_of_lane: is_of_lane(experiment),
+        holds_outputs: switch.rate_mismatch == RateMismatch::HoldOutput,
         seed: experiment.seed,
     }
 }

@@ -28,6 +28,7 @@ mod choose;
 mod failures;
 mod forward;
 mod head_delay;
+mod hold;
 mod lifetime;
 mod local_load_view;
 mod mark;
@@ -106,6 +107,8 @@ pub struct Switch {
     /// True if the first packet in turn that can be sent always goes, and the ports fit in a word.
     in_turn: bool,
     cut_through: bool,
+    /// True if outputs are held for packets that arrive over slower links.
+    holds_outputs: bool,
     /// True if a packet may come in on a slower link than it leaves by, and leave before its last byte is here. Then it may have
     /// to wait for its bytes.
     waits_for_bytes: bool,
@@ -150,6 +153,7 @@ impl Switch {
             needs_credits: false,
             has_classes: usize::from(rules.lanes_per_class) < lanes,
             has_optional_features: rules.least_space > 0
+                || rules.holds_outputs
                 || rules.report_grants
                 || !Bits::fit_in_a_word(ports),
             has_arrival_features: usize::from(rules.lanes_per_class) < lanes,
@@ -157,6 +161,7 @@ impl Switch {
                 && rules.priority_lanes == 0
                 && Bits::fit_in_a_word(ports),
             cut_through: rules.switching == Switching::CutThrough,
+            holds_outputs: rules.holds_outputs,
             waits_for_bytes: false,
         }
     }
@@ -164,7 +169,8 @@ impl Switch {
     /// Sets whether the switch's links have different rates.
     pub fn with_mixed_rates(mut self, mixed: bool) -> Self {
         // Where there are staging buffers, a packet waits for its bytes there.
-        self.waits_for_bytes = mixed && self.cut_through && self.layout.queueing != Queueing::Cioq;
+        self.waits_for_bytes =
+            mixed && self.cut_through && !self.holds_outputs && self.layout.queueing != Queueing::Cioq;
         self.has_arrival_features |= self.waits_for_bytes;
         self
     }
@@ -223,7 +229,7 @@ impl Switch {
     }
 
     /// True if packets age, collect telemetry, have lifetimes or may exceed the MTU of an output, if there are staging buffers or a delay at the head of a queue, if the switch asks for more space
-    /// than a packet takes, if it has more ports than a word has bits, or if an observer receives every grant. These features
+    /// than a packet takes, if outputs are held for packets that still arrive, if it has more ports than a word has bits, or if an observer receives every grant. These features
     /// are monomorphised separately, so plain switches pay nothing for them.
     pub fn has_optional_features(&self) -> bool {
         self.has_optional_features

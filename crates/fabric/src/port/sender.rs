@@ -1,7 +1,7 @@
 use fabricsim_model::Observer;
 use fabricsim_units::{ByteTime, Time, Vl};
 
-use crate::Outbox;
+use crate::{Features, Outbox};
 
 /// Node at the other end of a link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -89,6 +89,35 @@ impl Sender {
     pub(crate) fn held(&self, bytes: u32, unit: u32) -> Time {
         let before = (bytes - 1) / unit * unit;
         self.byte_time.duration(before) + self.link_byte_time.duration(bytes - before + self.overhead)
+    }
+
+    /// A packet leaves from `now` to `end`; its last byte arrives from a slower link at `tail`, if the output is held for it. Returns the time until
+    /// which the link carries it.
+    #[inline(always)]
+    pub(crate) fn occupy_link<F: Features, const PACED: bool, const SPECIAL: bool>(
+        &mut self,
+        (now, end, tail): (Time, Time, Time),
+        bytes: u32,
+        unit: u32,
+    ) -> Time {
+        self.busy_until = if PACED {
+            now + self.held(bytes, unit)
+        } else if F::PLAIN || self.overhead == 0 {
+            end
+        } else {
+            now + self.byte_time.duration(bytes + self.overhead)
+        };
+        let mut carried_until =
+            if PACED { now + self.link_byte_time.duration(bytes + self.overhead) } else { self.busy_until };
+        if F::OPTIONAL && tail > Time::ZERO {
+            let last = tail + self.link_byte_time.duration(self.overhead);
+            self.busy_until = self.busy_until.max(last);
+            carried_until = carried_until.max(last);
+        }
+        if PACED || SPECIAL {
+            self.carried_until = carried_until;
+        }
+        carried_until
     }
 
     /// True if the wake-up of `time` is the one that the port waits for. Then none is scheduled any more.
