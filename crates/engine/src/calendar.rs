@@ -11,6 +11,7 @@ use fabricsim_fabric::Table;
 use fabricsim_units::Time;
 
 mod event;
+mod few;
 #[cfg(test)]
 mod tests;
 mod tune;
@@ -47,10 +48,12 @@ pub(crate) struct Calendar {
     shift: u32,
     /// Number of the bucket being emptied, since time zero.
     at: u64,
-    /// Number of the next bucket.
+    /// Number of the next bucket; with few events, which are in no bucket, another number ([`Calendar::is_list`]).
     next: u64,
-    /// Place of its next event, or of the sentinel at the end of a chunk.
+    /// Place of its next event, or of the sentinel at the end of a chunk, or of the list of few events.
     position: usize,
+    /// Place of the sentinel behind the list of few events; [`EMPTY`] before there is one.
+    list_end: usize,
     /// True if events were put into its place since it was entered.
     late: bool,
     /// Space for sorting.
@@ -81,6 +84,7 @@ impl Calendar {
             at: 0,
             next: 1,
             position: EMPTY as usize,
+            list_end: EMPTY as usize,
             late: false,
             scratch: Vec::new(),
             far: BinaryHeap::new(),
@@ -143,7 +147,9 @@ impl Calendar {
 
     #[inline(never)]
     fn push_elsewhere(&mut self, event: Event, bucket: u64) {
-        if bucket <= self.at {
+        if self.is_list() {
+            self.push_to_list(event);
+        } else if bucket <= self.at {
             if !self.insert(event) {
                 self.late = true;
                 self.push_near(event, self.at);
@@ -233,7 +239,7 @@ impl Calendar {
     pub(crate) fn pop_at(&mut self, time: u64) -> Option<Event> {
         let mut event = self.cells[self.position];
         if event.time != time {
-            if event.time != u64::MAX {
+            if event.time != u64::MAX || self.is_list() {
                 return None;
             }
             self.position = self.next_chunk(self.position);
@@ -253,6 +259,9 @@ impl Calendar {
             self.enter_again();
             return true;
         }
+        if self.is_list() {
+            return false;
+        }
         self.position = self.next_chunk(self.position);
         if self.position != EMPTY as usize {
             return true;
@@ -262,6 +271,9 @@ impl Calendar {
             if self.late {
                 self.enter_again();
                 return true;
+            }
+            if self.is_list() {
+                return self.position < self.list_end;
             }
         }
         let near = self.next_occupied();
