@@ -82,7 +82,7 @@ impl Ports {
         if sender.starving {
             sender.starving = false;
             let base = port as usize * self.lane_count;
-            self.lanes.iter_mut().skip(base).take(self.lane_count).for_each(|lane| lane.awaited = u32::MAX);
+            (base..base + self.lane_count).for_each(|lane| self.lanes[lane].awaited = u32::MAX);
         }
     }
 

@@ -24,6 +24,7 @@ use crate::{Features, Outbox, PartitionContext, Rules, Table};
 
 mod admit;
 mod aging;
+mod ahead;
 mod choose;
 mod failures;
 mod forward;
@@ -64,6 +65,10 @@ pub struct Switch {
     missed_until: Table<Time>,
     /// Number of overdue requests.
     overdue: u32,
+    /// True if outputs may stall ahead ([`Switch::wake_or_stall`]): one lane, virtual output queues served in turn, and no congestion detection.
+    stalls_ahead: bool,
+    /// Outputs, a bit each, whose stalls begin later.
+    ahead: u64,
     /// True if a feature adds work to arbitration: overdue requests, or a detector that needs the lanes without credits.
     has_arbitration_features: bool,
     /// Start of the search for the best of several hops.
@@ -132,6 +137,12 @@ impl Switch {
             counts_missed,
             missed_until: Table::new(vec![Time::ZERO; if counts_missed { requests } else { 0 }]),
             overdue: 0,
+            stalls_ahead: lanes == 1
+                && rules.queueing == Queueing::Voq
+                && rules.arbiter == Arbiter::RoundRobin
+                && rules.priority_lanes == 0
+                && Bits::fit_in_a_word(ports),
+            ahead: 0,
             has_arbitration_features: false,
             hop_turn: 0,
             undecided: Vec::new(),
@@ -179,6 +190,7 @@ impl Switch {
     pub fn with_detector(mut self, detector: Detector) -> Self {
         self.needs_credits = detector.needs_credits();
         self.has_arbitration_features = self.needs_credits;
+        self.stalls_ahead = false;
         self.detector = Some(Box::new(detector));
         self.has_arrival_features = true;
         self
@@ -269,6 +281,9 @@ impl Switch {
         &mut self,
         context: &mut PartitionContext<R, B, O>,
     ) {
+        if !F::PLAIN && self.ahead != 0 {
+            self.check_stalls(context);
+        }
         if F::MAY_ADAPT && !self.undecided.is_empty() {
             self.decide::<F, R, B, O>(context);
         }

@@ -29,6 +29,7 @@ impl<B: Observer> Partition<B> {
         self.has_optional_features = true;
         let sender = &mut self.context.ports.senders[port as usize];
         self.failed.insert(port, sender.fail());
+        sender.cancel_stall(now);
         sender.wake(port, now, &mut self.context.out);
         let flight = Flight {
             delay: sender.far_end_delay - sender.latency,

@@ -171,6 +171,21 @@ impl Sender {
         }
     }
 
+    /// True if a stall begins after `now` ([`crate::Ports::stall_ahead`]).
+    #[inline]
+    pub(crate) fn stalls_after(&self, now: Time) -> bool {
+        self.stalled_since > now && self.stalled_since < Time::MAX
+    }
+
+    /// A stall that has not begun before `now` is forgotten, and the port must be woken as its link is free. False if there is none.
+    pub fn cancel_stall(&mut self, now: Time) -> bool {
+        let is_ahead = self.stalled_since >= now && self.stalled_since < Time::MAX;
+        if is_ahead {
+            self.stalled_since = Time::MAX;
+        }
+        is_ahead
+    }
+
     /// Schedules a wake-up at `at`, unless an earlier one is scheduled; `port` is the sender's number.
     #[inline]
     pub fn wake<O: Outbox>(&mut self, port: u32, at: Time, out: &mut O) {

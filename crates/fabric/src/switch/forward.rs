@@ -24,7 +24,11 @@ impl Switch {
         let next = context.arena[packet].next;
         self.dequeue::<F>(position, next);
         let more = !self.outputs[output].inputs.is_empty();
-        self.forward::<F, R, B, O>(context, position, packet, out_lane, more);
+        let stalls_ahead = !F::OPTIONAL && !F::PLAIN && self.stalls_ahead && context.ports.whole.is_empty();
+        self.forward::<F, R, B, O>(context, position, packet, out_lane, more && !stalls_ahead);
+        if stalls_ahead && more {
+            self.wake_or_stall(context, output);
+        }
         if !F::PLAIN && next != NONE && self.layout.queueing == Queueing::Fifo {
             self.expose::<F, R, B, O>(context, input, lane, next);
         }
@@ -88,6 +92,9 @@ impl Switch {
                 receiver.readable_at = end;
             } else {
                 receiver.occupy(end);
+                if self.ahead != 0 {
+                    self.reconsider_stalls(context, input);
+                }
             }
             end
         };
