@@ -84,7 +84,9 @@ impl Arena {
         if lines.len() == 1 {
             lines.clear();
         }
-        lines.iter_mut().for_each(|line| line.from = line.from + delay);
+        for line in lines {
+            line.from += delay;
+        }
     }
 
     /// Calls `each` with the ramps of a packet that leaves by the line `own`, to a host that accepts every byte as it arrives.

@@ -157,11 +157,17 @@ def route(
         raise InputError("an engine and tables exclude each other: give one of them")
     files: dict[str, Any] = {"tables": tables, "roots": roots, "torus": torus, "compute_nodes": compute_nodes}
     ports: dict[str, Any] = {"port_shifting": port_shifting, "scatter_ports": scatter_ports, "lmc": lmc}
-    lanes = {"vls": vls, "nue_vls": nue_vls}
+    lanes: dict[str, Any] = {"vls": vls, "nue_vls": nue_vls}
     experiment = Path(fabric) if Path(fabric).suffix == ".toml" else None
     settings = Settings(experiment, tuple(overrides), **files, **ports, **lanes)
     files |= {"path_sls": path_sls, "sl2vl": sl2vl}
-    request = {"fabric": load(fabric), "engine": engine, "manager": manager, "fail": list(fail), "matrix": list(matrix)}
+    request: dict[str, Any] = {
+        "fabric": load(fabric),
+        "engine": engine,
+        "manager": manager,
+        "fail": list(fail),
+        "matrix": list(matrix),
+    }
     request |= {"table_form": table_form, "fabric_form": fabric_form, **ports, **lanes}
     request |= {name: load_optional(file) for name, file in files.items()}
     return _routed(fabric, request, settings)
