@@ -193,7 +193,7 @@ message = { choice = [{ size = "5 B", weight = 1 }, { size = "20 B", weight = 1 
 
 fn totals(topology: &str, overrides: &[(&str, &str)]) -> Totals {
     let prepared = prepare(&format!("topology = {{ {topology} }}\n{NETWORK}"), overrides);
-    drained(&prepared, Time::us(3), Time::us(300))
+    drained(&prepared, Time::us(6), Time::us(300))
 }
 
 const MESH: &str = "mesh = { dimensions = [4, 6] }";
