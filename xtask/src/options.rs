@@ -78,20 +78,29 @@ impl Setting {
         format!("{}{range}{unit} Default: {}.", self.text, self.default)
     }
 
-    /// The parameter of the command.
-    fn parameter(&self) -> String {
-        let mut lines = format!("            \"{}\",\n", self.option);
+    /// The name of the type of the command's parameter.
+    fn type_name(&self) -> String {
+        let capital = |word: &str| word[..1].to_uppercase() + &word[1..];
+        format!("_{}", self.argument.split('_').map(capital).collect::<String>())
+    }
+
+    /// The type of the command's parameter: with the option.
+    fn option_type(&self) -> String {
+        let mut lines = format!("        \"{}\",\n", self.option);
         if let Some(unit) = self.unit.as_ref().filter(|unit| ["s", "us"].contains(&unit.as_str())) {
-            let _ = writeln!(lines, "            metavar=\"{}\",", unit.to_uppercase());
+            let _ = writeln!(lines, "        metavar=\"{}\",", unit.to_uppercase());
         }
         if let Some((least, most)) = &self.limits {
-            let _ = writeln!(lines, "            min={least},\n            max={most},");
+            let _ = writeln!(lines, "        min={least},\n        max={most},");
         }
-        let _ = writeln!(lines, "            help=\"{}\",", self.text);
-        format!(
-            "    {}: Annotated[\n        {},\n        typer.Option(\n{lines}        ),\n    ] = {},\n",
-            self.argument, self.annotation, self.default
-        )
+        let _ = writeln!(lines, "        help=\"{}\",", self.text);
+        let (name, annotation) = (self.type_name(), &self.annotation);
+        format!("{name} = Annotated[\n    {annotation},\n    typer.Option(\n{lines}    ),\n]\n")
+    }
+
+    /// The parameter of the command.
+    fn parameter(&self) -> String {
+        format!("    {}: {} = {},\n", self.argument, self.type_name(), self.default)
     }
 }
 
@@ -143,15 +152,20 @@ fn command(endpoint: &[Setting], network: &[Setting]) -> String {
         "\"\"\"`fabricsim ordering-demo`: its options.\"\"\"\n\nfrom __future__ import annotations\n\n\
          from pathlib import Path\nfrom typing import Annotated\n\nimport typer\n\n\
          from fabricsim.cli.ordering_demo import run\nfrom fabricsim.cli.state import Json\n\
-         from fabricsim.ordering_demo import Mode\n\n__all__ = [\"ordering_demo\"]\n\n\ndef ordering_demo(\n",
+         from fabricsim.ordering_demo import Mode\n\n__all__ = [\"ordering_demo\"]\n\n",
+    );
+    for setting in endpoint.iter().chain(network) {
+        source.push_str(&setting.option_type());
+    }
+    source.push_str(
+        "_File = Annotated[\n    Path | None,\n    typer.Option(\n        \"--file\",\n        \
+         help=\"Send this file instead of random bytes.\",\n    ),\n]\n\n\ndef ordering_demo(\n",
     );
     for setting in endpoint.iter().chain(network) {
         source.push_str(&setting.parameter());
     }
     source.push_str(
-        "    file: Annotated[\n        Path | None,\n        typer.Option(\n            \"--file\",\n            \
-         help=\"Send this file instead of random bytes.\",\n        ),\n    ] = None,\n    json: Json = False,\n\
-         ) -> None:\n    \"\"\"Transfer bytes between two processes over UDP, through a network that delays, reorders \
+        "    file: _File = None,\n    json: Json = False,\n) -> None:\n    \"\"\"Transfer bytes between two processes over UDP, through a network that delays, reorders \
          and drops.\"\"\"\n    run(\n        {\n",
     );
     for Setting { argument, .. } in endpoint.iter().chain(network) {
@@ -177,11 +191,11 @@ mod tests {
             ("--loss", "loss", "0.01"),
             ("--port", "port", "0"),
         ] {
-            assert!(command.contains(&format!("\n            \"{option}\",\n")), "{option}");
-            assert!(command.contains(&format!("    ] = {default},\n")), "{option}");
+            assert!(command.contains(&format!("\n        \"{option}\",\n")), "{option}");
+            assert!(command.contains(&format!(" = {default},\n")), "{option}");
             assert!(arguments.contains(&format!("\n    \"{argument}\": {default},\n")), "{option}");
         }
-        assert!(command.contains("            min=1,\n            max=1400,\n"), "{command}");
+        assert!(command.contains("        min=1,\n        max=1400,\n"), "{command}");
         assert!(arguments.contains("    \"bytes\": \"size\",\n") && !arguments.contains("queue_bytes"));
     }
 

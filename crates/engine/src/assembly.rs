@@ -11,8 +11,8 @@ use fabricsim_fabric::{
 use fabricsim_model::Observer;
 use fabricsim_routing::{MulticastTables, Router, RoutingFunction, has_small_links};
 use fabricsim_spec::{
-    Allocation, Experiment, Load, PATH_MTUS, Queueing, SendWhen, Staging, VlArbitration, VlWeight,
-    largest_path_mtu,
+    Allocation, Experiment, Load, PATH_MTUS, Queueing, RateMismatch, SendWhen, Staging, VlArbitration,
+    VlWeight, largest_path_mtu,
 };
 use fabricsim_topology::{Graph, Node};
 use fabricsim_units::{Bytes, HostId, LinkId, Rate, Time, Vl};
@@ -137,6 +137,7 @@ fn rules(experiment: &Experiment, router: &Router) -> Rules {
             Load::Credits | Load::CreditsOfLane => 0,
         },
         load_of_lane: is_of_lane(experiment),
+        holds_outputs: switch.rate_mismatch == RateMismatch::HoldOutput,
         seed: experiment.seed,
     }
 }

@@ -11,6 +11,7 @@ use fabricsim_fabric::Table;
 use fabricsim_units::Time;
 
 mod event;
+mod few;
 #[cfg(test)]
 mod tests;
 mod tune;
@@ -52,10 +53,12 @@ pub(crate) struct Calendar {
     shift: u32,
     /// Number of the bucket being emptied, since time zero.
     at: u64,
-    /// Number of the next bucket.
+    /// Number of the next bucket; with few events, which are in no bucket, another number ([`Calendar::is_list`]).
     next: u64,
-    /// Place of its next event, or of the sentinel at the end of a chunk.
+    /// Place of its next event, or of the sentinel at the end of a chunk, or of the list of few events.
     position: usize,
+    /// Place of the sentinel behind the list of few events; [`EMPTY`] before there is one.
+    list_end: usize,
     /// True if events were put into its place since it was entered.
     late: bool,
     /// Space for sorting.
@@ -88,6 +91,7 @@ impl Calendar {
             at: 0,
             next: 1,
             position: EMPTY as usize,
+            list_end: EMPTY as usize,
             late: false,
             scratch: Vec::new(),
             far: BinaryHeap::new(),
@@ -154,7 +158,9 @@ impl Calendar {
         if self.is_repeated(event) {
             return;
         }
-        if bucket <= self.at {
+        if self.is_list() {
+            self.push_to_list(event);
+        } else if bucket <= self.at {
             if !self.insert(event) {
                 self.late = true;
                 self.push_near(event, self.at);
@@ -259,7 +265,7 @@ impl Calendar {
     pub(crate) fn pop_at(&mut self, time: u64) -> Option<Event> {
         let mut event = self.cells[self.position];
         if event.time != time {
-            if event.time != u64::MAX {
+            if event.time != u64::MAX || self.is_list() {
                 return None;
             }
             self.position = self.next_chunk(self.position);
@@ -279,6 +285,9 @@ impl Calendar {
             self.enter_again();
             return true;
         }
+        if self.is_list() {
+            return false;
+        }
         self.position = self.next_chunk(self.position);
         if self.position != EMPTY as usize {
             return true;
@@ -288,6 +297,9 @@ impl Calendar {
             if self.late {
                 self.enter_again();
                 return true;
+            }
+            if self.is_list() {
+                return self.position < self.list_end;
             }
         }
         let near = self.next_occupied();

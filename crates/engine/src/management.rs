@@ -28,6 +28,9 @@ impl<B: Observer> Engine<B> {
             Some(busy_until) => *busy_until = until,
             None => sender.busy_until = until,
         }
+        if sender.cancel_stall(now) {
+            sender.wake(port, until, &mut partition.context.out);
+        }
         sender.carried_until = sender.carried_until.max(until);
         let (latency, start) = (sender.latency, now.max(before));
         let observer = &mut partition.context.observer;

@@ -1,4 +1,6 @@
-use fabricsim_model::{CrossingContent, ExtensionHeaders, Hop, HopTelemetry, Lanes, Packet, RouteState};
+use fabricsim_model::{
+    ByteLine, CrossingContent, ExtensionHeaders, Hop, HopTelemetry, Lanes, Packet, RouteState,
+};
 use fabricsim_units::{HostId, PortNo, Time, Vl};
 
 use crate::{Columns, Copies, Sending, Table};
@@ -129,6 +131,24 @@ impl Arena {
     pub fn telemetry(&mut self, index: u32) -> &mut Vec<HopTelemetry> {
         let sending = self[index].sending();
         self.columns.telemetry(index, sending)
+    }
+
+    /// The times at which the bytes of a packet arrive at its switch; empty if they do as the link carries them, or have been left there by
+    /// another packet.
+    pub(crate) fn arrivals(&mut self, index: u32) -> &mut Vec<ByteLine> {
+        let arrived = self[index].arrived;
+        let lines = self.lines(index);
+        // The copies of a packet have the same identity. The first line is the link's own, from the arrival of the head on.
+        if lines.first().is_some_and(|line| line.from != arrived) {
+            lines.clear();
+        }
+        lines
+    }
+
+    /// The lines that are kept with a packet.
+    pub(crate) fn lines(&mut self, index: u32) -> &mut Vec<ByteLine> {
+        let sending = self[index].sending();
+        self.columns.arrivals.list(index, sending)
     }
 
     /// Takes back extension headers that were read.

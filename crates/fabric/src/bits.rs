@@ -74,6 +74,13 @@ impl Bits {
         word >> (bit % 64) & 1 == 1
     }
 
+    /// The set as a word, if it fits in one.
+    #[inline]
+    pub(crate) fn word(&self) -> u64 {
+        debug_assert!(self.wide.is_none());
+        self.low
+    }
+
     #[inline]
     pub(crate) fn is_empty(&self) -> bool {
         self.low == 0

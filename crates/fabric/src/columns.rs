@@ -1,7 +1,7 @@
 //! Columns of an arena: values that a feature keeps for some packets, by slot. A value belongs to one packet, so that
 //! a value left by an earlier packet in the same slot is never read for the current one.
 
-use fabricsim_model::{Echo, ExtensionHeaders, HopTelemetry, Label, TransportHeaders};
+use fabricsim_model::{ByteLine, Echo, ExtensionHeaders, HopTelemetry, Label, TransportHeaders};
 use fabricsim_units::{HostId, Time};
 
 /// Identity of a packet: its sender and its injection time. A sender sends one packet at a time.
@@ -83,12 +83,14 @@ pub struct Columns {
     telemetry: Column<Vec<HopTelemetry>>,
     /// Empty lists of such states, which further packets use: so nothing is allocated per packet.
     spare: Vec<Vec<HopTelemetry>>,
+    /// Times at which the bytes of packets arrive, with held outputs.
+    pub arrivals: Column<Vec<ByteLine>>,
 }
 
 impl Columns {
     /// Stores the extension headers of the packet `of` in `slot`.
     pub fn put(&mut self, slot: u32, of: Sending, extensions: ExtensionHeaders) {
-        let ExtensionHeaders { label, transport, content, echo, telemetry } = extensions;
+        let ExtensionHeaders { label, transport, content, echo, telemetry, arrivals } = extensions;
         if let Some(label) = label {
             self.labels.put(slot, of, label);
         }
@@ -103,6 +105,9 @@ impl Columns {
         }
         if !telemetry.is_empty() {
             self.telemetry.put(slot, of, telemetry);
+        }
+        if !arrivals.is_empty() {
+            self.arrivals.put(slot, of, arrivals);
         }
     }
 
@@ -134,6 +139,7 @@ impl Columns {
             && self.contents.values.is_empty()
             && self.echoes.values.is_empty()
             && self.telemetry.values.is_empty()
+            && self.arrivals.values.is_empty()
     }
 
     /// Removes and returns the extension headers of the packet `of` in `slot`.
@@ -144,6 +150,7 @@ impl Columns {
             content: self.contents.take(slot, of),
             echo: self.echoes.take(slot, of),
             telemetry: self.telemetry.take(slot, of).unwrap_or_default(),
+            arrivals: self.arrivals.take(slot, of).unwrap_or_default(),
         }
     }
 }

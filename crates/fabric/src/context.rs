@@ -69,6 +69,8 @@ pub struct Rules {
     pub waiting_mask: u32,
     /// True if the load of a port counts only the lanes that the packet may take there.
     pub load_of_lane: bool,
+    /// True if outputs are held for packets that arrive over slower links (`switch.rate_mismatch = "hold-output"`).
+    pub holds_outputs: bool,
     /// Seed of the experiment, for arbiters that draw.
     pub seed: u64,
 }

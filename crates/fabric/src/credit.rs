@@ -32,6 +32,12 @@ impl Ramp {
     pub fn time_of(&self, i: u32, unit: u32) -> Time {
         self.base + self.byte_time.duration((i * unit).min(self.bytes))
     }
+
+    /// The same `delay` later.
+    #[inline]
+    pub fn later(self, delay: Time) -> Self {
+        Self { base: self.base + delay, ..self }
+    }
 }
 
 #[derive(Clone, Copy, Debug)]

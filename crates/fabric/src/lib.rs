@@ -15,6 +15,7 @@ mod copies;
 mod credit;
 mod features;
 pub mod flow_control;
+mod held;
 pub mod link_layer;
 mod load_broadcast;
 mod port;

@@ -82,7 +82,9 @@ impl Ports {
         if sender.starving {
             sender.starving = false;
             let base = port as usize * self.lane_count;
-            self.lanes.iter_mut().skip(base).take(self.lane_count).for_each(|lane| lane.awaited = u32::MAX);
+            for lane in base..base + self.lane_count {
+                self.lanes[lane].awaited = u32::MAX;
+            }
         }
     }
 

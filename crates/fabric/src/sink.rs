@@ -17,12 +17,11 @@ impl SinkState {
         Self { byte_time, work, pause, free_at: Time::ZERO }
     }
 
-    /// Accepts a packet whose head arrives now and whose bytes follow at `link` a byte; packets are accepted one after
-    /// the other. Returns the times at which the first and the last byte are accepted.
-    pub fn take(&mut self, now: Time, bytes: u32, link: ByteTime) -> (Time, Time) {
+    /// Accepts a packet whose head arrives now, and whose tail has `arrived`; packets are accepted one after the other. Returns the times at which
+    /// the first and the last byte are accepted.
+    pub fn take(&mut self, now: Time, bytes: u32, arrived: Time) -> (Time, Time) {
         let start = self.after_work(now.max(self.free_at), Time::ZERO);
         let bus = self.byte_time.map_or(Time::ZERO, |b| b.duration(bytes));
-        let arrived = now + link.duration(bytes);
         let end = self.after_work(start, bus).max(arrived);
         self.free_at = end;
         (start, end)
@@ -60,22 +59,22 @@ mod tests {
     #[test]
     fn a_slow_bus_queues_packets() {
         let mut sink = SinkState::new(Some(ns_per_byte(2)), Time::ZERO, Time::ZERO);
-        assert_eq!(sink.take(Time::ns(10), 100, ns_per_byte(1)), (Time::ns(10), Time::ns(210)));
-        assert_eq!(sink.take(Time::ns(110), 100, ns_per_byte(1)), (Time::ns(210), Time::ns(410)));
+        assert_eq!(sink.take(Time::ns(10), 100, Time::ns(110)), (Time::ns(10), Time::ns(210)));
+        assert_eq!(sink.take(Time::ns(110), 100, Time::ns(210)), (Time::ns(210), Time::ns(410)));
     }
 
     #[test]
     fn a_fast_bus_waits_for_the_link() {
         let mut sink = SinkState::new(Some(ns_per_byte(1)), Time::ZERO, Time::ZERO);
-        assert_eq!(sink.take(Time::ns(10), 100, ns_per_byte(4)), (Time::ns(10), Time::ns(410)));
+        assert_eq!(sink.take(Time::ns(10), 100, Time::ns(410)), (Time::ns(10), Time::ns(410)));
     }
 
     #[test]
     fn pauses_stop_the_bus() {
         // Works 100 ns, pauses 50 ns.
         let mut sink = SinkState::new(Some(ns_per_byte(1)), Time::ns(100), Time::ns(50));
-        assert_eq!(sink.take(Time::ns(20), 60, ns_per_byte(1)), (Time::ns(20), Time::ns(80)));
-        assert_eq!(sink.take(Time::ns(80), 250, ns_per_byte(1)), (Time::ns(80), Time::ns(480)));
-        assert_eq!(sink.take(Time::ns(720), 10, ns_per_byte(1)), (Time::ns(750), Time::ns(760)));
+        assert_eq!(sink.take(Time::ns(20), 60, Time::ns(80)), (Time::ns(20), Time::ns(80)));
+        assert_eq!(sink.take(Time::ns(80), 250, Time::ns(330)), (Time::ns(80), Time::ns(480)));
+        assert_eq!(sink.take(Time::ns(720), 10, Time::ns(730)), (Time::ns(750), Time::ns(760)));
     }
 }

@@ -24,10 +24,12 @@ use crate::{Features, Outbox, PartitionContext, Rules, Table};
 
 mod admit;
 mod aging;
+mod ahead;
 mod choose;
 mod failures;
 mod forward;
 mod head_delay;
+mod hold;
 mod lifetime;
 mod local_load_view;
 mod mark;
@@ -63,6 +65,10 @@ pub struct Switch {
     missed_until: Table<Time>,
     /// Number of overdue requests.
     overdue: u32,
+    /// True if outputs may stall ahead ([`Switch::wake_or_stall`]): one lane, virtual output queues served in turn, and no congestion detection.
+    stalls_ahead: bool,
+    /// Outputs, a bit each, whose stalls begin later.
+    ahead: u64,
     /// True if a feature adds work to arbitration: overdue requests, or a detector that needs the lanes without credits.
     has_arbitration_features: bool,
     /// Start of the search for the best of several hops.
@@ -106,6 +112,8 @@ pub struct Switch {
     /// True if the first packet in turn that can be sent always goes, and the ports fit in a word.
     in_turn: bool,
     cut_through: bool,
+    /// True if outputs are held for packets that arrive over slower links.
+    holds_outputs: bool,
     /// True if a packet may come in on a slower link than it leaves by, and leave before its last byte is here. Then it may have
     /// to wait for its bytes.
     waits_for_bytes: bool,
@@ -129,6 +137,12 @@ impl Switch {
             counts_missed,
             missed_until: Table::new(vec![Time::ZERO; if counts_missed { requests } else { 0 }]),
             overdue: 0,
+            stalls_ahead: lanes == 1
+                && rules.queueing == Queueing::Voq
+                && rules.arbiter == Arbiter::RoundRobin
+                && rules.priority_lanes == 0
+                && Bits::fit_in_a_word(ports),
+            ahead: 0,
             has_arbitration_features: false,
             hop_turn: 0,
             undecided: Vec::new(),
@@ -150,6 +164,7 @@ impl Switch {
             needs_credits: false,
             has_classes: usize::from(rules.lanes_per_class) < lanes,
             has_optional_features: rules.least_space > 0
+                || rules.holds_outputs
                 || rules.report_grants
                 || !Bits::fit_in_a_word(ports),
             has_arrival_features: usize::from(rules.lanes_per_class) < lanes,
@@ -157,6 +172,7 @@ impl Switch {
                 && rules.priority_lanes == 0
                 && Bits::fit_in_a_word(ports),
             cut_through: rules.switching == Switching::CutThrough,
+            holds_outputs: rules.holds_outputs,
             waits_for_bytes: false,
         }
     }
@@ -164,7 +180,8 @@ impl Switch {
     /// Sets whether the switch's links have different rates.
     pub fn with_mixed_rates(mut self, mixed: bool) -> Self {
         // Where there are staging buffers, a packet waits for its bytes there.
-        self.waits_for_bytes = mixed && self.cut_through && self.layout.queueing != Queueing::Cioq;
+        self.waits_for_bytes =
+            mixed && self.cut_through && !self.holds_outputs && self.layout.queueing != Queueing::Cioq;
         self.has_arrival_features |= self.waits_for_bytes;
         self
     }
@@ -173,6 +190,7 @@ impl Switch {
     pub fn with_detector(mut self, detector: Detector) -> Self {
         self.needs_credits = detector.needs_credits();
         self.has_arbitration_features = self.needs_credits;
+        self.stalls_ahead = false;
         self.detector = Some(Box::new(detector));
         self.has_arrival_features = true;
         self
@@ -223,7 +241,7 @@ impl Switch {
     }
 
     /// True if packets age, collect telemetry, have lifetimes or may exceed the MTU of an output, if there are staging buffers or a delay at the head of a queue, if the switch asks for more space
-    /// than a packet takes, if it has more ports than a word has bits, or if an observer receives every grant. These features
+    /// than a packet takes, if outputs are held for packets that still arrive, if it has more ports than a word has bits, or if an observer receives every grant. These features
     /// are monomorphised separately, so plain switches pay nothing for them.
     pub fn has_optional_features(&self) -> bool {
         self.has_optional_features
@@ -263,6 +281,9 @@ impl Switch {
         &mut self,
         context: &mut PartitionContext<R, B, O>,
     ) {
+        if !F::PLAIN && self.ahead != 0 {
+            self.check_stalls(context);
+        }
         if F::MAY_ADAPT && !self.undecided.is_empty() {
             self.decide::<F, R, B, O>(context);
         }

@@ -1,13 +1,16 @@
 //! A packet leaves: over a link, and out of the buffer in which it was.
 
-use fabricsim_model::{Crossing, Observer};
+use fabricsim_model::{ByteLine, Crossing, Observer};
 use fabricsim_routing::RoutingFunction;
 use fabricsim_spec::{CreditReturn, Switching};
 use fabricsim_units::{ByteTime, Time, Vl};
 
 use crate::flow_control::{NO_ERRORS, refresh};
+use crate::held::ramps;
 use crate::link_layer::Failed;
-use crate::{AllFeatures, CommonFeatures, FarEnd, Features, NONE, Outbox, PartitionContext, Ramp, Rules};
+use crate::{
+    AllFeatures, CommonFeatures, FarEnd, Features, NONE, Outbox, PartitionContext, Ports, Ramp, Rules,
+};
 
 /// Sends a packet: occupies the link, uses the credits, notifies the far end. Returns the time at which its last byte has
 /// left.
@@ -147,29 +150,19 @@ fn transmit_at<
     lane: Vl,
     more: bool,
 ) -> Time {
-    if B::CAPTURES && context.observer.captures(now, context.ports.senders[port as usize].channel) {
-        report_crossing(context, now, port, index, lane);
-    }
+    capture(context, now, port, index, lane);
+    let own = ByteLine { from: now, byte_time: context.ports.senders[port as usize].byte_time };
+    let is_held = F::OPTIONAL && context.rules.holds_outputs;
+    let tail = if is_held { context.arena.leaves_by(index, own, bytes) } else { Time::ZERO };
     let slot = &mut context.arena[index];
     slot.lane = lane;
     let sender = &mut context.ports.senders[port as usize];
-    let duration = sender.byte_time.duration(bytes);
-    let end = now + duration;
-    sender.busy_until = if PACED {
-        now + sender.held(bytes, context.ports.ramps.unit())
-    } else if F::PLAIN || sender.overhead == 0 {
-        end
-    } else {
-        now + sender.byte_time.duration(bytes + sender.overhead)
-    };
+    let end = if F::OPTIONAL { own.at(bytes).max(tail) } else { own.at(bytes) };
+    let carried_until =
+        sender.occupy_link::<F, PACED, SPECIAL>((now, end, tail), bytes, context.ports.ramps.unit());
     sender.last_lane = lane;
     if more {
         sender.wake(port, sender.busy_until, &mut context.out);
-    }
-    let carried_until =
-        if PACED { now + sender.link_byte_time.duration(bytes + sender.overhead) } else { sender.busy_until };
-    if PACED || SPECIAL {
-        sender.carried_until = carried_until;
     }
     context.observer.transmitted(sender.channel, lane, bytes, context.now, carried_until);
     if sender.stalled_since != Time::MAX {
@@ -178,57 +171,112 @@ fn transmit_at<
     let credits = &mut context.ports.lanes[port as usize * context.ports.lane_count + lane.index()];
     context.ports.ramps.take(credits, blocks);
     if LOST {
-        lose_at_far_end(context, now + duration, port, index, (bytes, blocks), lane);
+        lose_at_far_end(context, end, port, index, (bytes, blocks), lane);
         return end;
     }
-    let is_late = !F::PLAIN && context.rules.switching == Switching::StoreAndForward;
-    let late = if is_late { duration } else { Time::ZERO };
+    let is_stored = !F::PLAIN && context.rules.switching == Switching::StoreAndForward;
+    let head = if is_stored { end } else { now };
     if let FarEnd::Switch(peer) = sender.far_end {
         slot.port = peer;
-        context.out.arrive(now + sender.far_end_delay + late, peer, index);
+        let delay = sender.far_end_delay;
+        context.out.arrive(head + delay, peer, index);
         if F::MAY_ADAPT {
             context.ports.use_whole(port, blocks, context.now);
         }
+        if is_held {
+            context.arena.arrives_after(index, delay);
+        }
         return end;
     }
-    if SPECIAL && context.ports.flow.is_some() && sender.far_end.sink().is_some() {
-        deliver_by_packets(context, (now, duration), port, index, (bytes, blocks), lane);
+    if let FarEnd::Host(peer) = sender.far_end
+        && !(SPECIAL && context.ports.flow.is_some())
+        && !is_held
+    {
+        // A sink that accepts every byte as it comes has no state: its credits follow from the sending alone.
+        slot.port = peer;
+        let base = now + sender.sink_credit_delay;
+        let ramp = leaving_as::<F>(&context.rules, base, sender.byte_time, bytes, blocks);
+        context.ports.ramps.give_back(credits, ramp);
+        context.out.deliver(end + sender.latency, peer, index);
         return end;
+    }
+    reach_far_end::<F, SPECIAL, R, B, O>(context, (now, end, head), port, index, (bytes, blocks), lane);
+    end
+}
+
+/// Notifies the far end of a link, which is not a switch of this partition, of a packet that leaves its port from `now` to `end`; `head` is the
+/// time from which the link's latency counts.
+#[inline(always)]
+fn reach_far_end<F: Features, const SPECIAL: bool, R: RoutingFunction, B: Observer, O: Outbox>(
+    context: &mut PartitionContext<R, B, O>,
+    (now, end, head): (Time, Time, Time),
+    port: u32,
+    index: u32,
+    (bytes, blocks): (u32, u32),
+    lane: Vl,
+) {
+    let sender = &context.ports.senders[port as usize];
+    if SPECIAL && context.ports.flow.is_some() && sender.far_end.sink().is_some() {
+        return deliver_by_packets(context, (now, end), port, index, (bytes, blocks), lane);
     }
     match sender.far_end {
         FarEnd::Switch(_) => {}
         FarEnd::Host(peer) => {
-            // A sink that accepts every byte as it comes has no state: its credits follow from the sending alone.
-            slot.port = peer;
-            let base = now + sender.sink_credit_delay;
-            let ramp = leaving_as::<F>(&context.rules, base, sender.byte_time, bytes, blocks);
-            context.ports.ramps.give_back(credits, ramp);
-            context.out.deliver(now + sender.latency + duration, peer, index);
+            let slot = &mut context.arena[index];
+            (slot.port, slot.arrived) = (peer, now + sender.latency);
+            context.out.deliver(end + sender.latency, peer, index);
+            accept_held(context, now, port, index, (bytes, blocks), lane);
         }
         FarEnd::SlowHost(peer) => {
             // One link leads to a sink: its acceptance time is computed when the packet is sent.
+            let slot = &mut context.arena[index];
             slot.port = peer;
             slot.arrived = now + sender.latency;
             let sink = &mut context.ports.sinks[sender.sink as usize];
-            let (start, end) = sink.take(now + sender.latency, bytes, sender.byte_time);
+            let (start, end) = sink.take(now + sender.latency, bytes, end + sender.latency);
             let base = start + (sender.sink_credit_delay - sender.latency);
             let spread = ByteTime::spread(end - start, bytes);
             let ramp = leaving(context.rules.credit_return, base, spread, bytes, blocks);
+            let credits = &mut context.ports.lanes[port as usize * context.ports.lane_count + lane.index()];
             context.ports.ramps.give_back(credits, ramp);
             context.out.deliver(end, peer, index);
         }
         FarEnd::GatedHost(peer) => {
-            slot.port = peer;
-            context.out.deliver(now + sender.latency + duration, peer, index);
+            let slot = &mut context.arena[index];
+            (slot.port, slot.arrived) = (peer, now + sender.latency);
+            context.out.deliver(end + sender.latency, peer, index);
             // It returns its credits as a switch does, for the lane and for all lanes together.
             context.ports.use_whole(port, blocks, context.now);
         }
         FarEnd::Remote => {
-            let at = now + sender.far_end_delay + late;
-            send_to_partition(context, at, port, index, blocks);
+            let delay = sender.far_end_delay;
+            if F::OPTIONAL && context.rules.holds_outputs {
+                context.arena.arrives_after(index, delay);
+            }
+            send_to_partition(context, head + delay, port, index, blocks);
         }
     }
-    end
+}
+
+/// Returns the credits of a packet that begins to leave `port` at `now`, which may be held for it, to a host that accepts every byte as it comes.
+#[cold]
+#[inline(never)]
+fn accept_held<R, B, O>(
+    context: &mut PartitionContext<R, B, O>,
+    now: Time,
+    port: u32,
+    index: u32,
+    (bytes, blocks): (u32, u32),
+    lane: Vl,
+) {
+    let Ports { senders, lanes, lane_count, ramps, .. } = &mut context.ports;
+    let sender = &senders[port as usize];
+    let credits = &mut lanes[port as usize * *lane_count + lane.index()];
+    let own = ByteLine { from: now, byte_time: sender.byte_time };
+    let (how, unit) = (context.rules.credit_return, ramps.unit());
+    context.arena.accepted_by(index, own, how, (bytes, blocks), unit, |ramp| {
+        ramps.give_back(credits, ramp.later(sender.sink_credit_delay));
+    });
 }
 
 /// A packet leaves the partition: it may be sent on at a switch of another one at `at`.
@@ -284,6 +332,20 @@ fn lose_at_far_end<R, B, O: Outbox>(
     context.out.lose(arrival, port, index);
 }
 
+/// [`report_crossing`] if the observer captures the link now.
+#[inline(always)]
+fn capture<R, B: Observer, O>(
+    context: &mut PartitionContext<R, B, O>,
+    now: Time,
+    port: u32,
+    index: u32,
+    lane: Vl,
+) {
+    if B::CAPTURES && context.observer.captures(now, context.ports.senders[port as usize].channel) {
+        report_crossing(context, now, port, index, lane);
+    }
+}
+
 /// Reports a packet whose first byte leaves at `now` to an observer that captures it.
 #[inline(never)]
 fn report_crossing<R, B: Observer, O>(
@@ -328,13 +390,23 @@ pub fn return_space<F: Features, R: RoutingFunction, B: Observer, O: Outbox>(
     (byte_time, late): (ByteTime, Time),
     size: (u32, u32),
 ) {
+    let ramp = leaving_as::<F>(&context.rules, context.now + late, byte_time, size.0, size.1);
+    return_ramp::<F, R, B, O>(context, port, lane, ramp);
+}
+
+/// Returns the buffer space of blocks that leave receiving port `port`.
+#[inline(always)]
+pub(crate) fn return_ramp<F: Features, R, B, O: Outbox>(
+    context: &mut PartitionContext<R, B, O>,
+    port: u32,
+    lane: Vl,
+    ramp: Ramp,
+) {
     if F::OPTIONAL && context.ports.flow.is_some() {
-        let ramp = leaving(context.rules.credit_return, context.now + late, byte_time, size.0, size.1);
         return release_by_packets(context, port, lane, ramp);
     }
     let receiver = &context.ports.receivers[port as usize];
-    let base = context.now + receiver.credit_latency + late;
-    let ramp = leaving_as::<F>(&context.rules, base, byte_time, size.0, size.1);
+    let ramp = ramp.later(receiver.credit_latency);
     match receiver.upstream {
         Some(sender) => {
             if let Some(at) = context.ports.credit::<F>(sender, lane, ramp, context.now) {
@@ -345,13 +417,12 @@ pub fn return_space<F: Features, R: RoutingFunction, B: Observer, O: Outbox>(
     }
 }
 
-/// A packet that begins to leave `port` at `now`, and takes `duration`, goes to a host that announces the space of its sink by flow-control
-/// packets.
+/// A packet that leaves `port` from `now` to `last` goes to a host that announces the space of its sink by flow-control packets.
 #[cold]
 #[inline(never)]
 fn deliver_by_packets<R, B, O: Outbox>(
     context: &mut PartitionContext<R, B, O>,
-    (now, duration): (Time, Time),
+    (now, last): (Time, Time),
     port: u32,
     index: u32,
     (bytes, blocks): (u32, u32),
@@ -359,20 +430,31 @@ fn deliver_by_packets<R, B, O: Outbox>(
 ) {
     let sender = &context.ports.senders[port as usize];
     let Some(peer) = sender.far_end.sink() else { return };
-    let arrival = now + sender.latency;
-    let (start, end, byte_time) = if matches!(sender.far_end, FarEnd::SlowHost(_)) {
-        let sink = &mut context.ports.sinks[sender.sink as usize];
-        let (start, end) = sink.take(arrival, bytes, sender.byte_time);
-        (start, end, ByteTime::spread(end - start, bytes))
-    } else {
-        (arrival, arrival + duration, sender.byte_time)
+    let (how, latency) = (context.rules.credit_return, sender.latency);
+    let own = ByteLine { from: now, byte_time: sender.byte_time };
+    let sink = match sender.far_end {
+        FarEnd::SlowHost(_) => Some(&mut context.ports.sinks[sender.sink as usize]),
+        _ => None,
     };
+    let accepted = sink.map(|sink| sink.take(now + latency, bytes, last + latency));
+    let (_, end) = accepted.unwrap_or((now + latency, last + latency));
     let slot = &mut context.arena[index];
-    (slot.port, slot.arrived) = (peer, arrival);
+    (slot.port, slot.arrived) = (peer, now + latency);
     context.out.deliver(end, peer, index);
     context.ports.use_whole(port, blocks, context.now);
-    let ramp = leaving(context.rules.credit_return, start, byte_time, bytes, blocks);
-    release_by_packets(context, peer, lane, ramp);
+    if let Some((start, end)) = accepted {
+        let ramp = leaving(how, start, ByteTime::spread(end - start, bytes), bytes, blocks);
+        return release_by_packets(context, peer, lane, ramp);
+    }
+    let is_held = context.rules.holds_outputs;
+    let lines = if is_held { std::mem::take(context.arena.lines(index)) } else { Vec::new() };
+    let (of, unit) = (if lines.is_empty() { &[own][..] } else { &lines }, context.ports.ramps.unit());
+    ramps(how, of, (bytes, blocks), unit, |ramp| {
+        release_by_packets(context, peer, lane, ramp.later(latency));
+    });
+    if is_held {
+        *context.arena.lines(index) = lines;
+    }
 }
 
 /// Blocks leave the input buffer of `port`, which announces them by flow-control packets.

@@ -18,6 +18,9 @@ pub struct ExtensionHeaders {
     /// In-band telemetry: state of the outputs that the packet left by, in order. An acknowledgement carries that of the packet
     /// that it acknowledges.
     pub telemetry: Vec<HopTelemetry>,
+    /// Times at which its bytes arrive at the next switch: each at the latest of these lines, in ascending order of [`ByteLine::byte_time`].
+    /// Empty if they arrive as its link carries them.
+    pub arrivals: Vec<ByteLine>,
 }
 
 impl ExtensionHeaders {
@@ -28,6 +31,7 @@ impl ExtensionHeaders {
             && self.content.is_none()
             && self.echo.is_none()
             && self.telemetry.is_empty()
+            && self.arrivals.is_empty()
     }
 }
 
@@ -46,6 +50,23 @@ pub struct Echo {
     pub arrived: Time,
     /// Switches that it passed.
     pub hops: u16,
+}
+
+/// A time for each byte of a packet that grows by the same from byte to byte.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ByteLine {
+    /// Time before the first byte.
+    pub from: Time,
+    /// Time from a byte to the next one.
+    pub byte_time: ByteTime,
+}
+
+impl ByteLine {
+    /// Time of the last of `bytes`.
+    #[inline]
+    pub fn at(self, bytes: u32) -> Time {
+        self.from + self.byte_time.duration(bytes)
+    }
 }
 
 /// State of an output as a packet leaves by it: an entry of in-band network telemetry.

@@ -11,7 +11,7 @@ mod table;
 mod transport;
 
 pub use crossing::{Crossing, CrossingContent};
-pub use extensions::{Echo, ExtensionHeaders, HopTelemetry};
+pub use extensions::{ByteLine, Echo, ExtensionHeaders, HopTelemetry};
 pub use loss::LossCause;
 pub use observer::{Exchange, ExchangeStep, Grant, NullObserver, Observer};
 pub use packet::{Label, Packet, PacketKind};

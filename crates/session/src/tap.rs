@@ -42,7 +42,14 @@ impl From<CrossingContent<'_>> for CapturedContent {
             CrossingContent::Packet { packet, lane, path, label, transport, payload, echo } => {
                 let (label, transport, echo) = (label.copied(), transport.copied(), echo.copied());
                 let content = payload.map(Into::into);
-                let headers = ExtensionHeaders { label, transport, content, echo, telemetry: Vec::new() };
+                let headers = ExtensionHeaders {
+                    label,
+                    transport,
+                    content,
+                    echo,
+                    telemetry: Vec::new(),
+                    arrivals: Vec::new(),
+                };
                 let headers = (!headers.is_empty()).then(|| Box::new(headers));
                 Self::Packet(*packet, (lane, path), headers)
             }

@@ -3,7 +3,7 @@
 use fabricsim_engine::Prepared;
 use fabricsim_routing::deadlock::Verdict;
 use fabricsim_routing::{Router, path, port_competition};
-use fabricsim_spec::{LinkErrors, Queueing, SpecError, Switching};
+use fabricsim_spec::{LinkErrors, Queueing, RateMismatch, SpecError, Switching};
 use fabricsim_topology::{Facts, Node, Shape, facts, largest_packet};
 use fabricsim_units::{Bytes, HostId, SwitchId, Time};
 use serde_json::{Value, json};
@@ -123,7 +123,7 @@ pub fn look_up_tables(prepared: &Prepared, file: &str) -> Result<String, SpecErr
 }
 
 /// The closed form: the head crosses links and routers; into a faster link it waits just long enough that the packet
-/// does not run dry; the tail follows at the last link's rate.
+/// does not run dry, and the tail follows at the last link's rate. If outputs are held instead, the tail follows at the rate of the slowest link.
 pub fn zero_load(prepared: &Prepared, from: HostId, to: HostId, packet: Bytes) -> Time {
     let graph = &prepared.graph;
     let switch = &prepared.experiment.switch;
@@ -131,13 +131,13 @@ pub fn zero_load(prepared: &Prepared, from: HostId, to: HostId, packet: Bytes) -
     let link_of_host = graph.hosts[from.index()].link;
     let mut link = &graph.links[link_of_host.index()].parameters;
     let mut at = link.latency;
-    let mut byte_time = link.rate.byte_time();
+    let holds = switch.rate_mismatch == RateMismatch::HoldOutput;
+    // From the head to the tail.
+    let mut came = link.rate.byte_time().duration(bytes);
     for (here, hop) in path(&prepared.router, graph, from, to) {
-        let came = byte_time.duration(bytes);
         let next = graph.switches[here.index()].ports[hop.port.index()];
         link = &graph.links[next.index()].parameters;
-        byte_time = switch.byte_time(link.rate);
-        let goes = byte_time.duration(bytes);
+        let goes = switch.byte_time(link.rate).duration(bytes);
         // The time of a packet in its staging buffer, if there are such buffers.
         let staged = match (switch.queueing, switch.staging.rate) {
             (Queueing::Cioq, Some(rate)) => rate.byte_time().duration(bytes),
@@ -149,16 +149,18 @@ pub fn zero_load(prepared: &Prepared, from: HostId, to: HostId, packet: Bytes) -
             at += round(prepared, here);
         }
         at += match switch.switching {
+            Switching::CutThrough if holds => Time::ZERO,
             Switching::CutThrough => came.max(staged).saturating_sub(goes),
             Switching::StoreAndForward => came + staged.saturating_sub(goes),
         };
         at += link.latency;
+        came = if holds { came.max(goes) } else { goes };
         debug_assert!(hop.port.index() < graph.switches[here.index()].ports.len());
         if graph.far_end(next, Node::Switch(here)).node == Node::Host(to) {
             break;
         }
     }
-    at + byte_time.duration(bytes)
+    at + came
 }
 
 /// A round of a switch that allocates in rounds: the time of a flow-control unit on its fastest link.

@@ -49,9 +49,10 @@ const LINKS: &[(&str, &str, u32, u32)] = &[
 ];
 
 /// Switching, and what else `[switch]` says.
-const WAYS: [(&str, &str); 5] = [
+const WAYS: [(&str, &str); 6] = [
     ("cut-through", ""),
     ("store-and-forward", ""),
+    ("cut-through", "rate_mismatch = \"hold-output\""),
     ("cut-through", "queueing = \"cioq\"\narbiter = \"age-based\""),
     ("cut-through", "queueing = \"cioq\"\nstaging = { rate = \"11 Gb/s\", delay = \"5 ns\" }"),
     ("store-and-forward", "queueing = \"cioq\"\nstaging = { rate = \"11 Gb/s\" }"),
@@ -163,8 +164,8 @@ fn the_summary_of_a_lonely_flow_is_one_latency() {
 }
 
 /// Latency of a chain, computed without any of the simulator's types: times at which head and tail of a packet pass each
-/// link, in picoseconds. A link is a byte's time and a latency.
-fn chain(links: &[(u64, u64)], bytes: u64, router: u64, stored: bool) -> u64 {
+/// link, in picoseconds. A link is a byte's time and a latency. `held`: a head does not wait for its tail.
+fn chain(links: &[(u64, u64)], bytes: u64, router: u64, stored: bool, held: bool) -> u64 {
     let (mut head, mut tail) = (0, links[0].0 * bytes);
     for (i, &(_, latency)) in links.iter().enumerate() {
         head += latency;
@@ -173,10 +174,12 @@ fn chain(links: &[(u64, u64)], bytes: u64, router: u64, stored: bool) -> u64 {
         // The tail cannot leave before it has come; stored: nothing leaves before the tail has come.
         let leaves = if stored {
             tail + router
+        } else if held {
+            head + router
         } else {
             (head + router).max(tail + router - (next * bytes).min(tail))
         };
-        (head, tail) = (leaves, leaves + next * bytes);
+        (head, tail) = (leaves, (leaves + next * bytes).max(tail + router));
     }
     tail
 }
@@ -186,11 +189,14 @@ fn by_hand() {
     // Host links of 8 Gb/s (1 ns a byte), three fabric links of 32 Gb/s, 100 B, latency 10 ns, routers 50 ns:
     // 5 * 10 + 4 * 50, and the packet's time on the slow links but for what the fast link takes of it.
     let slow = [(1000, 10_000), (250, 10_000), (250, 10_000), (250, 10_000), (1000, 10_000)];
-    assert_eq!(chain(&slow, 100, 50_000, false), 250_000 + 100_000 - 25_000 + 100_000);
-    assert_eq!(chain(&slow, 100, 50_000, true), 250_000 + 2 * 100_000 + 3 * 25_000);
+    assert_eq!(chain(&slow, 100, 50_000, false, false), 250_000 + 100_000 - 25_000 + 100_000);
+    assert_eq!(chain(&slow, 100, 50_000, true, false), 250_000 + 2 * 100_000 + 3 * 25_000);
+    // If outputs are held, once.
+    assert_eq!(chain(&slow, 100, 50_000, false, true), 250_000 + 100_000);
     // The other way round: the packet's time on a slow link, once.
     let fast = [(250, 10_000), (1000, 10_000), (1000, 10_000), (1000, 10_000), (250, 10_000)];
-    assert_eq!(chain(&fast, 100, 50_000, false), 250_000 + 100_000);
+    assert_eq!(chain(&fast, 100, 50_000, false, false), 250_000 + 100_000);
+    assert_eq!(chain(&fast, 100, 50_000, false, true), 250_000 + 100_000);
 }
 
 proptest! {
@@ -200,14 +206,17 @@ proptest! {
     #[test]
     fn chains_of_any_rates_agree(
         links in prop::collection::vec((prop::sample::select(vec![20_u64, 80, 125, 250, 1000, 8000]), 1_u64..50_000), 2..8),
-        bytes in 1_u64..3000, router in 0_u64..100_000, unit in 1_u64..200, stored in any::<bool>(), back in any::<bool>(),
+        bytes in 1_u64..3000, router in 0_u64..100_000, unit in 1_u64..200, stored in any::<bool>(), held in any::<bool>(),
+        back in any::<bool>(),
     ) {
         let switches = links.len() - 1;
+        let held = held && !stored;
         let mut text = format!(
             "[topology.mesh]\ndimensions = [{switches}]\nhosts_per_switch = 2\n[links.all]\nbuffer = \"64 KiB\"\n\
-             [switch]\nswitching = \"{}\"\nrouter_delay = \"{router} ps\"\nflow_control_unit = \"{unit} B\"\n\
+             [switch]\nswitching = \"{}\"\nrate_mismatch = \"{}\"\nrouter_delay = \"{router} ps\"\nflow_control_unit = \"{unit} B\"\n\
              [host]\nmtu = \"4 KiB\"\n",
             if stored { "store-and-forward" } else { "cut-through" },
+            if held { "hold-output" } else { "delay-start" },
         );
         let mut nodes = vec!["H(0).0".to_owned()];
         nodes.extend((0..switches).map(|i| format!("S({i})")));
@@ -230,7 +239,7 @@ proptest! {
         let mut ordered = links.clone();
         if back { ordered.reverse(); }
         prop_assert_eq!(found.len(), 1);
-        prop_assert_eq!((found[0].0 - found[0].1.injected).0, chain(&ordered, bytes, router, stored));
+        prop_assert_eq!((found[0].0 - found[0].1.injected).0, chain(&ordered, bytes, router, stored, held));
         let packet = &found[0].1;
         prop_assert_eq!(zero_load(&prepared, packet.source, packet.destination, Bytes(bytes)), found[0].0 - packet.injected);
     }

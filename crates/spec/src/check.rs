@@ -226,6 +226,16 @@ duration = '1 ms'
                 "switch.unit_interval: only for `queueing = \"fifo\"` and `\"voq\"` with",
             ),
             (
+                "switch",
+                "{ rate_mismatch = 'hold-output', switching = 'store-and-forward' }",
+                "switch.rate_mismatch: \"hold-output\" is not for `switching = \"store-and-forward\"`",
+            ),
+            (
+                "switch",
+                "{ rate_mismatch = 'hold-output', queueing = 'cioq' }",
+                "switch.rate_mismatch: \"hold-output\" is not for `queueing = \"cioq\"`",
+            ),
+            (
                 "switch.allocation",
                 "separable",
                 "switch.allocation: `separable` is for `queueing = \"fifo\"` only",
@@ -322,6 +332,8 @@ duration = '1 ms'
             ("switch.router_delay", "1 s"),
             ("switch.head_delay", "100 ns"),
             ("switch", "{ head_delay = '0 ns', queueing = 'cioq' }"),
+            ("switch", "{ rate_mismatch = 'hold-output', allocation = 'separable', queueing = 'fifo' }"),
+            ("switch", "{ rate_mismatch = 'delay-start', switching = 'store-and-forward' }"),
             ("switch", "{ speculative = false, allocation = 'separable', queueing = 'fifo' }"),
             ("switch", "{ allocation = 'separable', queueing = 'fifo', arbiter = 'oldest-first' }"),
             ("host.sink", "{ pause_every = '1 us', pause_for = '0 ns' }"),

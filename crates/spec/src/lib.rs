@@ -71,8 +71,8 @@ pub use schema::{json_schema, schema_of};
 pub use subnet_manager::{SubnetManager, SubnetStart};
 pub use sweep::{Drawn, RandomPoints, Range, Sampling, Scale, Sweep};
 pub use switch::{
-    Allocation, Arbiter, CreditReturn, FlowControlBy, PartitionEnforcement, Queueing, SendWhen, Staging,
-    Switch, Switching, VlArbitration, VlWeight,
+    Allocation, Arbiter, CreditReturn, FlowControlBy, PartitionEnforcement, Queueing, RateMismatch, SendWhen,
+    Staging, Switch, Switching, VlArbitration, VlWeight,
 };
 pub use topology::{Arrangement, Dragonfly, Grid, Jellyfish, Megafly, Naming, SlimFly, Topology, Xpander};
 pub use traffic::{

@@ -12,6 +12,9 @@ pub struct Switch {
     pub queueing: Queueing,
     /// Time at which a packet may leave, relative to its arrival.
     pub switching: Switching,
+    /// Start of a packet that cuts through from a slower link into a faster one. `hold-output` is for `switching = "cut-through"` with
+    /// `queueing = "fifo"` or `"voq"`.
+    pub rate_mismatch: RateMismatch,
     /// From the arrival of a packet's head to the time it may be sent on.
     #[schemars(extend("x-maximum" = "1 s"))]
     pub router_delay: Time,
@@ -104,6 +107,7 @@ impl Default for Switch {
         Self {
             queueing: Queueing::default(),
             switching: Switching::default(),
+            rate_mismatch: RateMismatch::default(),
             router_delay: Time::ns(100),
             head_delay: Time::ZERO,
             unit_interval: Time::ZERO,
@@ -250,11 +254,23 @@ pub enum SendWhen {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Switching {
-    /// As soon as its head has arrived (virtual cut-through); into a faster output, late enough not to run dry.
+    /// As soon as its head has arrived (virtual cut-through); into a faster output as `rate_mismatch` says.
     #[default]
     CutThrough,
     /// As soon as the whole packet has arrived.
     StoreAndForward,
+}
+
+/// Start of a packet that cuts through from a slower link into a faster one.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum RateMismatch {
+    /// So late that the output's link does not run dry; until then the output may send other packets.
+    #[default]
+    DelayStart,
+    /// As soon as its head has arrived. The output sends each byte as it comes and is held until the packet's tail has passed: its link
+    /// counts as busy, though it idles between the bytes (the InfiniBand model for OMNeT++, and wormhole routers).
+    HoldOutput,
 }
 
 /// Time at which buffer space is returned to the sender.

@@ -14,138 +14,154 @@ from fabricsim.ordering_demo import Mode
 
 __all__ = ["ordering_demo"]
 
+_Mode = Annotated[
+    Mode,
+    typer.Option(
+        "--mode",
+        help="Ordering of packets.",
+    ),
+]
+_Size = Annotated[
+    int,
+    typer.Option(
+        "--bytes",
+        min=1,
+        max=68719476736,
+        help="Random bytes to be sent, at least one for each stream.",
+    ),
+]
+_ExactlyOnce = Annotated[
+    bool,
+    typer.Option(
+        "--exactly-once",
+        help="Exactly-once delivery, by replay buffers: each packet adds to a counter; the result comes back.",
+    ),
+]
+_Streams = Annotated[
+    int,
+    typer.Option(
+        "--streams",
+        min=1,
+        max=32767,
+        help="Streams into which the bytes are divided.",
+    ),
+]
+_PacketBytes = Annotated[
+    int,
+    typer.Option(
+        "--packet",
+        min=1,
+        max=1400,
+        help="Size of a packet.",
+    ),
+]
+_Outstanding = Annotated[
+    int,
+    typer.Option(
+        "--outstanding",
+        min=1,
+        max=32768,
+        help="Maximum packets of a stream in flight.",
+    ),
+]
+_ReorderBuffer = Annotated[
+    int,
+    typer.Option(
+        "--reorder-buffer",
+        min=1,
+        max=32767,
+        help="Packets that fit into the target's reorder buffer.",
+    ),
+]
+_Connections = Annotated[
+    int,
+    typer.Option(
+        "--connections",
+        min=1,
+        max=16777216,
+        help="Connections at the target.",
+    ),
+]
+_DeadlineS = Annotated[
+    int,
+    typer.Option(
+        "--deadline",
+        metavar="S",
+        min=1,
+        max=86400,
+        help="Time after which an unfinished transfer ends.",
+    ),
+]
+_DelayUs = Annotated[
+    int,
+    typer.Option(
+        "--delay",
+        metavar="US",
+        min=0,
+        max=10000000,
+        help="Least delay.",
+    ),
+]
+_JitterUs = Annotated[
+    int,
+    typer.Option(
+        "--jitter",
+        metavar="US",
+        min=0,
+        max=10000000,
+        help="Maximum additional delay, uniformly distributed.",
+    ),
+]
+_Loss = Annotated[
+    float,
+    typer.Option(
+        "--loss",
+        help="Probability that a datagram is dropped, 0 to less than 1.",
+    ),
+]
+_Seed = Annotated[
+    int,
+    typer.Option(
+        "--seed",
+        min=0,
+        max=9223372036854775807,
+        help="Seed of delays, losses and random bytes.",
+    ),
+]
+_Port = Annotated[
+    int,
+    typer.Option(
+        "--port",
+        min=0,
+        max=65535,
+        help="UDP port of the network on the loopback address; 0: any free one.",
+    ),
+]
+_File = Annotated[
+    Path | None,
+    typer.Option(
+        "--file",
+        help="Send this file instead of random bytes.",
+    ),
+]
+
 
 def ordering_demo(
-    mode: Annotated[
-        Mode,
-        typer.Option(
-            "--mode",
-            help="Ordering of packets.",
-        ),
-    ] = "ordered",
-    size: Annotated[
-        int,
-        typer.Option(
-            "--bytes",
-            min=1,
-            max=68719476736,
-            help="Random bytes to be sent, at least one for each stream.",
-        ),
-    ] = 8000000,
-    exactly_once: Annotated[
-        bool,
-        typer.Option(
-            "--exactly-once",
-            help="Exactly-once delivery, by replay buffers: each packet adds to a counter; the result comes back.",
-        ),
-    ] = False,
-    streams: Annotated[
-        int,
-        typer.Option(
-            "--streams",
-            min=1,
-            max=32767,
-            help="Streams into which the bytes are divided.",
-        ),
-    ] = 4,
-    packet_bytes: Annotated[
-        int,
-        typer.Option(
-            "--packet",
-            min=1,
-            max=1400,
-            help="Size of a packet.",
-        ),
-    ] = 1024,
-    outstanding: Annotated[
-        int,
-        typer.Option(
-            "--outstanding",
-            min=1,
-            max=32768,
-            help="Maximum packets of a stream in flight.",
-        ),
-    ] = 128,
-    reorder_buffer: Annotated[
-        int,
-        typer.Option(
-            "--reorder-buffer",
-            min=1,
-            max=32767,
-            help="Packets that fit into the target's reorder buffer.",
-        ),
-    ] = 512,
-    connections: Annotated[
-        int,
-        typer.Option(
-            "--connections",
-            min=1,
-            max=16777216,
-            help="Connections at the target.",
-        ),
-    ] = 16,
-    deadline_s: Annotated[
-        int,
-        typer.Option(
-            "--deadline",
-            metavar="S",
-            min=1,
-            max=86400,
-            help="Time after which an unfinished transfer ends.",
-        ),
-    ] = 120,
-    delay_us: Annotated[
-        int,
-        typer.Option(
-            "--delay",
-            metavar="US",
-            min=0,
-            max=10000000,
-            help="Least delay.",
-        ),
-    ] = 500,
-    jitter_us: Annotated[
-        int,
-        typer.Option(
-            "--jitter",
-            metavar="US",
-            min=0,
-            max=10000000,
-            help="Maximum additional delay, uniformly distributed.",
-        ),
-    ] = 2000,
-    loss: Annotated[
-        float,
-        typer.Option(
-            "--loss",
-            help="Probability that a datagram is dropped, 0 to less than 1.",
-        ),
-    ] = 0.01,
-    seed: Annotated[
-        int,
-        typer.Option(
-            "--seed",
-            min=0,
-            max=9223372036854775807,
-            help="Seed of delays, losses and random bytes.",
-        ),
-    ] = 1,
-    port: Annotated[
-        int,
-        typer.Option(
-            "--port",
-            min=0,
-            max=65535,
-            help="UDP port of the network on the loopback address; 0: any free one.",
-        ),
-    ] = 0,
-    file: Annotated[
-        Path | None,
-        typer.Option(
-            "--file",
-            help="Send this file instead of random bytes.",
-        ),
-    ] = None,
+    mode: _Mode = "ordered",
+    size: _Size = 8000000,
+    exactly_once: _ExactlyOnce = False,
+    streams: _Streams = 4,
+    packet_bytes: _PacketBytes = 1024,
+    outstanding: _Outstanding = 128,
+    reorder_buffer: _ReorderBuffer = 512,
+    connections: _Connections = 16,
+    deadline_s: _DeadlineS = 120,
+    delay_us: _DelayUs = 500,
+    jitter_us: _JitterUs = 2000,
+    loss: _Loss = 0.01,
+    seed: _Seed = 1,
+    port: _Port = 0,
+    file: _File = None,
     json: Json = False,
 ) -> None:
     """Transfer bytes between two processes over UDP, through a network that delays, reorders and drops."""

@@ -7,12 +7,12 @@ import io
 from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
-import typer
 from rich.console import Console
 from rich.table import Table
 
+from fabricsim.cli import route_options as options
 from fabricsim.cli.files import ForceFile, write
 from fabricsim.cli.numbers import fixed
 from fabricsim.cli.state import Json, Set, output, print_json, tell
@@ -22,148 +22,52 @@ from fabricsim.subnets import ENGINES, FABRIC_FORMS, TABLE_FORMS, Routed, compar
 from fabricsim.subnets import route as route_subnet
 from fabricsim.subnets import simulate as simulate_routes
 
-_FILE = {"metavar": "FILE"}
 _PICTURES = (".png", ".svg", ".pdf")
 
 
 def route(
-    fabric: Annotated[
-        Path,
-        typer.Argument(
-            metavar="FABRIC", help="An experiment (.toml), or a file of ibnetdiscover, ibsim or OpenSM."
-        ),
-    ],
-    engine: Annotated[
-        str | None, typer.Option("--engine", help=f"{', '.join(ENGINES)}; by default minhop.")
-    ] = None,
-    tables: Annotated[
-        Path | None,
-        typer.Option("--tables", metavar="LFTS", help="Analyse these tables in place of an engine's."),
-    ] = None,
-    table_levels: Annotated[
-        Path | None,
-        typer.Option("--table-path-sls", **_FILE, help="Service levels of paths that belong to --tables."),
-    ] = None,
-    table_lanes: Annotated[
-        Path | None, typer.Option("--table-sl2vl", **_FILE, help="SL2VL tables that belong to --tables.")
-    ] = None,
-    roots: Annotated[
-        Path | None,
-        typer.Option("--roots", **_FILE, help="GUIDs of root switches, one a line (updn, ftree)."),
-    ] = None,
-    torus: Annotated[
-        Path | None, typer.Option("--torus-conf", **_FILE, help="torus-2QoS.conf of the torus (torus-2QoS).")
-    ] = None,
-    compute_nodes: Annotated[
-        Path | None,
-        typer.Option("--compute-nodes", **_FILE, help="GUIDs of compute nodes' ports, one a line (ftree)."),
-    ] = None,
-    port_shifting: Annotated[bool, typer.Option("--port-shifting", help="As OpenSM's option.")] = False,
-    scatter_ports: Annotated[
-        int, typer.Option("--scatter-ports", min=0, help="As OpenSM's option: a seed.")
-    ] = 0,
-    lmc: Annotated[
-        int | None, typer.Option("--lmc", min=0, max=7, help="Assign LIDs with this mask control.")
-    ] = None,
-    manager: Annotated[
-        str | None,
-        typer.Option(
-            "--manager",
-            metavar="NODE",
-            help="Where OpenSM runs: if LIDs are assigned, its port gets the first.",
-        ),
-    ] = None,
-    vls: Annotated[int, typer.Option("--vls", min=1, max=15, help="Virtual lanes of all links.")] = 8,
-    nue_vls: Annotated[
-        int, typer.Option("--nue-vls", min=0, max=15, help="Virtual lanes that nue may use; 0: all.")
-    ] = 1,
-    fail: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--fail",
-            metavar="NAME",
-            help="Take out a node (description or GUID), a cable (NODE/PORT) or all cables between two nodes "
-            "(NODE->NODE). Repeatable.",
-        ),
-    ] = None,
-    against: Annotated[
-        str | None,
-        typer.Option("--against", metavar="ENGINE|LFTS", help="Show another engine, or tables, beside it."),
-    ] = None,
-    matrix: Annotated[
-        Path | None,
-        typer.Option(
-            "--matrix", metavar="CSV", help="Count the load of these demands: lines SENDER,RECEIVER,WEIGHT."
-        ),
-    ] = None,
-    lfts: Annotated[
-        Path | None, typer.Option("--lfts", metavar="OUT", help="Write the forwarding tables there.")
-    ] = None,
-    lfts_form: Annotated[
-        str, typer.Option("--lfts-form", help=f"For --lfts: {', '.join(TABLE_FORMS)}.")
-    ] = TABLE_FORMS[0],
-    fabric_out: Annotated[
-        Path | None,
-        typer.Option("--fabric-out", metavar="OUT", help="Write the subnet with its LIDs there."),
-    ] = None,
-    fabric_form: Annotated[
-        str, typer.Option("--fabric-form", help=f"For --fabric-out: {', '.join(FABRIC_FORMS)}.")
-    ] = FABRIC_FORMS[0],
-    sl2vl: Annotated[
-        Path | None, typer.Option("--sl2vl", metavar="OUT", help="Write the SL2VL tables there.")
-    ] = None,
-    path_sls: Annotated[
-        Path | None,
-        typer.Option("--path-sls", metavar="OUT", help="Write the service levels of paths there."),
-    ] = None,
-    opensm_conf: Annotated[
-        Path | None,
-        typer.Option(
-            "--opensm-conf",
-            metavar="OUT",
-            help="Write there the options for opensm.conf that compute or load the tables.",
-        ),
-    ] = None,
-    loads: Annotated[
-        Path | None,
-        typer.Option("--loads", metavar="OUT", help="Write the load of each link there, as CSV."),
-    ] = None,
-    plot: Annotated[
-        Path | None,
-        typer.Option("--plot", metavar="OUT", help="Draw the loads of all links: .png, .svg or .pdf."),
-    ] = None,
-    simulate: Annotated[
-        bool, typer.Option("--simulate", help="Simulate packets: throughput, latency, victims of an incast.")
-    ] = False,
-    load: Annotated[
-        float,
-        typer.Option(
-            "--load", min=0.01, max=1.0, help="For --simulate: the load at which latency is measured."
-        ),
-    ] = 0.3,
-    duration: Annotated[
-        str, typer.Option("--duration", metavar="TIME", help="For --simulate: the measured time.")
-    ] = "100 us",
+    fabric: options.Fabric,
+    engine: options.Engine = None,
+    tables: options.Tables = None,
+    table_levels: options.TableLevels = None,
+    table_lanes: options.TableLanes = None,
+    roots: options.Roots = None,
+    torus: options.Torus = None,
+    compute_nodes: options.ComputeNodes = None,
+    port_shifting: options.PortShifting = False,
+    scatter_ports: options.ScatterPorts = 0,
+    lmc: options.Lmc = None,
+    manager: options.Manager = None,
+    vls: options.VirtualLanes = 8,
+    nue_vls: options.NueVls = 1,
+    fail: options.Fail = None,
+    against: options.Against = None,
+    matrix: options.Matrix = None,
+    lfts: options.Lfts = None,
+    lfts_form: options.LftsForm = TABLE_FORMS[0],
+    fabric_out: options.FabricOut = None,
+    fabric_form: options.FabricForm = FABRIC_FORMS[0],
+    sl2vl: options.Sl2vl = None,
+    path_sls: options.PathSls = None,
+    opensm_conf: options.OpensmConf = None,
+    loads: options.Loads = None,
+    plot: options.Plot = None,
+    simulate: options.Simulate = False,
+    load: options.Load = 0.3,
+    duration: options.Duration = "100 us",
     set: Set = None,
     force: ForceFile = False,
     json: Json = False,
 ) -> None:
     """Forwarding tables of a subnet as OpenSM computes them, or given ones: reach, balance, deadlock verdict."""
     _check(plot, engine, lfts_form, fabric_form)
-    common: dict[str, Any] = {
-        "roots": roots,
-        "torus": torus,
-        "compute_nodes": compute_nodes,
-        "port_shifting": port_shifting,
-        "scatter_ports": scatter_ports,
-        "lmc": lmc,
-        "manager": manager,
-        "vls": vls,
-        "nue_vls": nue_vls,
-        "fail": fail or (),
-        "matrix": [] if matrix is None else read_matrix(matrix),
-        "overrides": [parse_assignment(text) for text in set or []],
-    }
+    files: dict[str, Any] = {"roots": roots, "torus": torus, "compute_nodes": compute_nodes}
+    of_ports = {"port_shifting": port_shifting, "scatter_ports": scatter_ports}
+    lanes = {"vls": vls, "nue_vls": nue_vls}
+    of_nodes = {"lmc": lmc, "manager": manager, "fail": fail or ()}
+    demands = [] if matrix is None else read_matrix(matrix)
+    overrides = [parse_assignment(text) for text in set or []]
+    common = {**files, **of_ports, **lanes, **of_nodes, "matrix": demands, "overrides": overrides}
     found = route_subnet(
         fabric,
         engine,
@@ -182,24 +86,37 @@ def route(
         (opensm_conf, found.opensm_conf(lfts)),
         (loads, _loads_csv(found)),
     ]
-    for out, text in written:
+    _write_all(written, force)
+    answers = [found] if against is None else _compare(found, fabric, against, common)
+    if simulate:
+        _simulate(answers, load, duration)
+    if plot is not None:
+        _draw(answers, fabric, plot, force)
+    _show(answers, json)
+
+
+def _write_all(files: Sequence[tuple[Path | None, str]], force: bool) -> None:
+    """Writes the texts for which there is a file."""
+    for out, text in files:
         if out is not None:
             write(text, out, force)
             tell(f"written: {out}")
-    other = None if against is None else _other(fabric, against, common)
-    answers = [found] if other is None else [other, found]
-    if other is not None:
-        found.report["advice"].append(asdict(compared(found.report, other.report)))
-    if simulate:
-        for answer in answers:
-            measured = simulate_routes(answer, load=load, duration=duration)
-            answer.report["simulated"] = [asdict(one) for one in measured]
-    if plot is not None:
-        _draw(answers, fabric, plot, force)
-    if json:
-        print_json(found.report if other is None else {**found.report, "against": other.report})
-    else:
+
+
+def _show(answers: Sequence[Routed], json: bool) -> None:
+    """Prints the report, the last of `answers`, and the one that it is compared with."""
+    if not json:
         print_routed(answers, output())
+        return
+    report = answers[-1].report
+    print_json(report if len(answers) == 1 else {**report, "against": answers[0].report})
+
+
+def _simulate(answers: Sequence[Routed], load: float, duration: str) -> None:
+    """Adds the results of simulated packets to the reports."""
+    for answer in answers:
+        measured = simulate_routes(answer, load=load, duration=duration)
+        answer.report["simulated"] = [asdict(one) for one in measured]
 
 
 def _check(plot: Path | None, engine: str | None, lfts_form: str, fabric_form: str) -> None:
@@ -241,6 +158,13 @@ def _loads_csv(routed: Routed) -> str:
     table.writeheader()
     table.writerows(routed.links)
     return out.getvalue()
+
+
+def _compare(found: Routed, fabric: Path, against: str, common: dict[str, Any]) -> list[Routed]:
+    """The answer to compare with, and `found`, which gets an advice that compares them."""
+    other = _other(fabric, against, common)
+    found.report["advice"].append(asdict(compared(found.report, other.report)))
+    return [other, found]
 
 
 def _other(fabric: Path, against: str, common: dict[str, Any]) -> Routed:

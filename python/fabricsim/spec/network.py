@@ -27,6 +27,7 @@ __all__ = [
     "Links",
     "PartitionEnforcement",
     "Queueing",
+    "RateMismatch",
     "SendWhen",
     "Sink",
     "Staging",
@@ -153,9 +154,22 @@ Switching = Literal[
 ]
 """Time at which a packet may leave, relative to its arrival.
 
-- `cut-through`: As soon as its head has arrived (virtual cut-through); into a faster output, late enough not
-  to run dry.
+- `cut-through`: As soon as its head has arrived (virtual cut-through); into a faster output as
+  `rate_mismatch` says.
 - `store-and-forward`: As soon as the whole packet has arrived.
+"""
+
+RateMismatch = Literal[
+    "delay-start",
+    "hold-output",
+]
+"""Start of a packet that cuts through from a slower link into a faster one.
+
+- `delay-start`: So late that the output's link does not run dry; until then the output may send other
+  packets.
+- `hold-output`: As soon as its head has arrived. The output sends each byte as it comes and is held until the
+  packet's tail has passed: its link counts as busy, though it idles between the bytes (the InfiniBand model
+  for OMNeT++, and wormhole routers).
 """
 
 
@@ -358,6 +372,10 @@ class Switch:
     """Queueing of packets in an input buffer. Default: "voq"."""
     switching: Switching | None = None
     """Time at which a packet may leave, relative to its arrival. Default: "cut-through"."""
+    rate_mismatch: RateMismatch | None = None
+    """Start of a packet that cuts through from a slower link into a faster one. `hold-output` is for
+    `switching = "cut-through"` with `queueing = "fifo"` or `"voq"`. Default: "delay-start".
+    """
     router_delay: str | None = None
     """From the arrival of a packet's head to the time it may be sent on. Range: at most 1 s. Default: "100
     ns".

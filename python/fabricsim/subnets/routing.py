@@ -155,34 +155,35 @@ def route(
     """
     if engine is not None and tables is not None:
         raise InputError("an engine and tables exclude each other: give one of them")
-    path = Path(fabric)
-    request = {
+    files: dict[str, Any] = {"tables": tables, "roots": roots, "torus": torus, "compute_nodes": compute_nodes}
+    ports: dict[str, Any] = {"port_shifting": port_shifting, "scatter_ports": scatter_ports, "lmc": lmc}
+    lanes: dict[str, Any] = {"vls": vls, "nue_vls": nue_vls}
+    experiment = Path(fabric) if Path(fabric).suffix == ".toml" else None
+    settings = Settings(experiment, tuple(overrides), **files, **ports, **lanes)
+    files |= {"path_sls": path_sls, "sl2vl": sl2vl}
+    request: dict[str, Any] = {
         "fabric": load(fabric),
-        "is_experiment": path.suffix == ".toml",
-        "overrides": list(overrides),
-        "base": str(path.parent),
         "engine": engine,
-        "tables": load_optional(tables),
-        "path_sls": load_optional(path_sls),
-        "sl2vl": load_optional(sl2vl),
-        "roots": load_optional(roots),
-        "torus": load_optional(torus),
-        "compute_nodes": load_optional(compute_nodes),
-        "port_shifting": port_shifting,
-        "scatter_ports": scatter_ports,
-        "lmc": lmc,
         "manager": manager,
-        "vls": vls,
-        "nue_vls": nue_vls,
         "fail": list(fail),
         "matrix": list(matrix),
-        "table_form": table_form,
-        "fabric_form": fabric_form,
+    }
+    request |= {"table_form": table_form, "fabric_form": fabric_form, **ports, **lanes}
+    request |= {name: load_optional(file) for name, file in files.items()}
+    return _routed(fabric, request, settings)
+
+
+def _routed(fabric: Path | str, request: dict[str, Any], settings: Settings) -> Routed:
+    """Has the engine answer a request for a subnet."""
+    subnet = {
+        "is_experiment": settings.experiment is not None,
+        "overrides": list(settings.overrides),
+        "base": str(Path(fabric).parent),
     }
     begin = time.process_time()
     try:
         with bad_input():
-            texts = dict(waited(lambda: native().route_subnet(request)))
+            texts = dict(waited(lambda: native().route_subnet({**subnet, **request})))
     except RuntimeError as error:
         raise CannotRouteError(f"{fabric}: {error}") from error
     report = {**json.loads(texts["report"]), "cpu_s": time.process_time() - begin}
@@ -197,17 +198,5 @@ def route(
         fabric_in_form=texts["fabric_in_form"],
         lids=json.loads(texts["lids"]),
         links=json.loads(texts["links"]),
-        settings=Settings(
-            experiment=path if path.suffix == ".toml" else None,
-            overrides=tuple(overrides),
-            tables=tables,
-            roots=roots,
-            torus=torus,
-            compute_nodes=compute_nodes,
-            port_shifting=port_shifting,
-            scatter_ports=scatter_ports,
-            lmc=lmc,
-            vls=vls,
-            nue_vls=nue_vls,
-        ),
+        settings=settings,
     )

@@ -94,6 +94,9 @@ HELD: dict[str, Any] = {**STRICT, "switch.unit_interval": "64 ns"}
 """A credit of 64 bytes every 64 ns from each queue, the rate of a host's link: a packet holds its output for as long
 as it takes to arrive over such a link."""
 
+HOLD: dict[str, Any] = {"switch.rate_mismatch": "hold-output"}
+"""A packet that comes over a slower link holds its output until its tail has come."""
+
 _PRINTED = (("C1", "c1", 20.0), ("C2", "c2", 13.0), ("C3", "c3", 13.0), ("C4, D", "d", 15.9))
 PRECISION = {"C1": 0.5, "C2": 0.5, "C3": 0.5, "C4, D": 0.05}
 """Half of the last printed digit, in GB/s."""
@@ -110,3 +113,9 @@ TOTALS = _totals(STRICT)
 
 HELD_TOTALS = _totals(HELD)
 """The same where every packet holds its output for as long as it takes to arrive over a host's link."""
+
+HOLD_TOTALS = _totals({**STRICT, **HOLD})
+"""The same where packets that come over a host's link hold their outputs, as in the peer."""
+
+HOLD_IN_TURN_TOTALS = _totals(HOLD)
+"""The same with outputs that do not wait for the input in turn; `without`: and are not held either."""

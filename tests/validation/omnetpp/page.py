@@ -4,7 +4,16 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from .cases import HELD_TOTALS, SHARES, SLOT, TOLERANCE, TOTALS, Quantity
+from .cases import (
+    HELD_TOTALS,
+    HOLD_IN_TURN_TOTALS,
+    HOLD_TOTALS,
+    SHARES,
+    SLOT,
+    TOLERANCE,
+    TOTALS,
+    Quantity,
+)
 
 TEXT = Path(__file__).resolve().parent / "page.md"
 
@@ -21,10 +30,18 @@ def write(folder: Path) -> Path:
 
 
 def bounds() -> str:
-    """The thesis between the runs in which every output, and none, is held."""
-    lines = ["| | all held | thesis | none held |", "|:--|--:|--:|--:|"]
-    for held, free in zip(HELD_TOTALS, TOTALS, strict=True):
-        lines.append(f"| {held.name} | {held.with_option:.2f} | {held.peer:g} | {free.with_option:.2f} |")
+    """The thesis beside runs in which all outputs are held, those that the model holds, and none."""
+    lines = [
+        "| | thesis | all held | held | ratio | held, in turn | ratio "
+        "| none held | ratio | none held, in turn | ratio |",
+        "|:--|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|",
+    ]
+    for held, strict, in_turn, free in zip(
+        HELD_TOTALS, HOLD_TOTALS, HOLD_IN_TURN_TOTALS, TOTALS, strict=True
+    ):
+        found = (strict.with_option, in_turn.with_option, free.with_option, in_turn.without)
+        cells = " | ".join(f"{ours:.2f} | {ours / held.peer:.3f}" for ours in found)
+        lines.append(f"| {held.name} | {held.peer:g} | {held.with_option:.2f} | {cells} |")
     return "\n".join(lines)
 
 

@@ -5,7 +5,16 @@ from __future__ import annotations
 import importlib.util
 
 import pytest
-from omnetpp.cases import HELD_TOTALS, PRECISION, SHARES, SLOT, TOLERANCE, TOTALS, Quantity
+from omnetpp.cases import (
+    HELD_TOTALS,
+    HOLD_IN_TURN_TOTALS,
+    PRECISION,
+    SHARES,
+    SLOT,
+    TOLERANCE,
+    TOTALS,
+    Quantity,
+)
 
 pytestmark = pytest.mark.skipif(
     importlib.util.find_spec("fabricsim._native") is None, reason="the compiled module is not built"
@@ -27,3 +36,11 @@ def test_the_thesis_lies_between_outputs_that_are_all_held_and_none(number: int)
     held, free = HELD_TOTALS[number], TOTALS[number]
     assert held.with_option < held.peer < free.with_option + PRECISION[free.name]
     assert held.with_option < 0.95 * free.with_option, "holding outputs matters"
+
+
+@pytest.mark.parametrize("name", ["C1", "C4, D"])
+def test_with_held_outputs_the_totals_are_those_of_the_thesis(name: str) -> None:
+    """To the digits that it prints, which they are not without."""
+    total = next(quantity for quantity in HOLD_IN_TURN_TOTALS if quantity.name == name)
+    assert total.with_option == pytest.approx(total.peer, abs=PRECISION[name])
+    assert abs(total.without - total.peer) > PRECISION[name]

@@ -92,7 +92,10 @@ impl Chain {
         context.ports.forget_awaited(self.port);
         let overdue = self.pacing_wakes_at();
         let retry = match self.send_next(endpoint, context) {
-            Ok(()) => self.after_sending(endpoint, context),
+            Ok(()) => match self.stall_ahead(endpoint, context) {
+                Some(at) => at,
+                None => self.after_sending(endpoint, context),
+            },
             Err(at) => at.min(overdue).min(endpoint.wake_at()).min(self.next_opening(endpoint, now)),
         };
         if retry < Time::MAX {

@@ -61,3 +61,76 @@ fn repeated_wake_ups_far_away_are_kept_once() {
     left.sort_unstable();
     assert_eq!(left, [(0, 3), (0, 4), (1, 3)]);
 }
+
+/// Few events at long intervals become a list, many do not, and a list that grows goes back to buckets; times come out in order all the while.
+#[test]
+fn few_events_are_a_list_while_they_are_few() {
+    let mut random = Random::new(5, 0, 0);
+    let mut calendar = Calendar::new(Time::ns(4));
+    let mut model = BinaryHeap::new();
+    let (mut lists, mut leaves, mut was_list) = (0, 0, false);
+    let mut push = |calendar: &mut Calendar, model: &mut BinaryHeap<_>, now: u64| {
+        // As of a network: some effects after a latency, others after a packet's time.
+        let later =
+            now + [55_000, 1 + random.below(2_000_000), random.below(40_000)][random.below(3) as usize];
+        calendar.push(Event::new(later, Kind::Wake, 1, 2));
+        model.push(Reverse(later));
+    };
+    for wanted in [20, 30, few::MOST + 10, 10, 200, 12, few::MOST, 0] {
+        for _ in 0..200_000 {
+            let Some(time) = calendar.next_time() else { break };
+            while calendar.pop_at(time).is_some() {
+                assert_eq!(model.pop(), Some(Reverse(time)));
+            }
+            while model.len() < wanted {
+                push(&mut calendar, &mut model, time);
+            }
+            assert!(model.len() <= few::MOST || !calendar.is_list());
+            lists += usize::from(calendar.is_list() && !was_list);
+            leaves += usize::from(!calendar.is_list() && was_list);
+            was_list = calendar.is_list();
+        }
+        if calendar.next_time().is_none() && wanted > 0 {
+            push(&mut calendar, &mut model, 0);
+        }
+    }
+    assert!(calendar.is_empty() && model.is_empty());
+    assert!(lists >= 3 && leaves >= 2, "{lists} times a list, {leaves} times no more");
+}
+
+/// Events that are taken out of a list, and the others, which go on in order.
+#[test]
+fn events_are_taken_out_of_a_list() {
+    let mut calendar = Calendar::new(Time::ns(4));
+    assert!(
+        calendar.try_list((0..20).map(|i| Event::new(100 - i, Kind::Wake, i as u32, 0)).collect()).is_ok()
+    );
+    let taken = calendar.take_if(Time(50), |event| event.port() % 2 == 0);
+    assert_eq!(taken.len(), 10);
+    let mut ports = Vec::new();
+    while let Some(time) = calendar.next_time() {
+        ports.extend(calendar.pop_at(time).map(Event::port));
+    }
+    assert_eq!(ports, (0..20).rev().filter(|port| port % 2 == 1).collect::<Vec<u32>>());
+}
+
+/// A list that goes back to buckets keeps the wake-ups of ports that it had.
+#[test]
+fn wake_ups_of_a_list_are_kept() {
+    let mut calendar = Calendar::new(Time::ns(4));
+    assert!(calendar.try_list(Vec::new()).is_ok());
+    let times: Vec<u64> = (1..=2 * few::MOST as u64).map(|number| number * 1_000_000).collect();
+    for (port, &time) in times.iter().enumerate() {
+        calendar.push(Event::new(time, Kind::Wake, port as u32, 0));
+        // The same wake-up again is not needed.
+        calendar.push(Event::new(time, Kind::Wake, port as u32, 0));
+    }
+    assert!(!calendar.is_list());
+    let mut found = Vec::new();
+    while let Some(time) = calendar.next_time() {
+        while calendar.pop_at(time).is_some() {
+            found.push(time);
+        }
+    }
+    assert_eq!(found, times);
+}

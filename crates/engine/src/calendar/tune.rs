@@ -19,6 +19,10 @@ impl Calendar {
         };
         let now = self.at << self.shift;
         let events = self.take_all();
+        let events = match if sparse { self.try_list(events) } else { Err(events) } {
+            Ok(()) => return,
+            Err(events) => events,
+        };
         self.shift = shift;
         self.refill(now, events);
         self.statistics = Statistics::default();
@@ -34,6 +38,9 @@ impl Calendar {
 
     /// Takes out all events.
     fn take_all(&mut self) -> Vec<Event> {
+        if self.is_list() {
+            return self.take_list();
+        }
         let mut events: Vec<Event> = self.far.drain().map(|Reverse(event)| event).collect();
         self.empty(self.position, &mut events);
         self.position = EMPTY as usize;
@@ -53,7 +60,7 @@ impl Calendar {
     }
 
     /// Puts `events`, none of which is before `now`, into the empty calendar.
-    fn refill(&mut self, now: u64, events: Vec<Event>) {
+    pub(super) fn refill(&mut self, now: u64, events: Vec<Event>) {
         // The bucket before the one that holds the present, so that nothing counts as current.
         self.at = (now >> self.shift).saturating_sub(1);
         self.next = self.at + 1;

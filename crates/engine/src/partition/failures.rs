@@ -13,8 +13,9 @@ pub(crate) struct Flight {
     /// From the arrival of a packet at a switch to the event of its arrival.
     delay: Time,
     byte_time: ByteTime,
-    /// True if the host at the other end takes packets at a rate of its own.
-    is_slow: bool,
+    /// True if packets for the host at the other end have the time at which their heads arrive: it takes them at a rate of its own, or their
+    /// output may be held.
+    has_arrivals: bool,
 }
 
 impl<B: Observer> Partition<B> {
@@ -28,11 +29,12 @@ impl<B: Observer> Partition<B> {
         self.has_optional_features = true;
         let sender = &mut self.context.ports.senders[port as usize];
         self.failed.insert(port, sender.fail());
+        sender.cancel_stall(now);
         sender.wake(port, now, &mut self.context.out);
         let flight = Flight {
             delay: sender.far_end_delay - sender.latency,
             byte_time: sender.byte_time,
-            is_slow: matches!(sender.far_end, FarEnd::SlowHost(_)),
+            has_arrivals: matches!(sender.far_end, FarEnd::SlowHost(_)) || self.context.rules.holds_outputs,
         };
         if let Owner::Switch(s) = self.owners[port as usize] {
             self.switches[s as usize].fail_output(port, discards);
@@ -61,7 +63,7 @@ impl<B: Observer> Partition<B> {
         let lost = self.context.out.calendar.take_if(now, |event| {
             let head_at = |time: Time| match event.kind() {
                 Kind::Arrive => Some(time.saturating_sub(flight.delay)),
-                Kind::Deliver if flight.is_slow => Some(arena[event.packet()].arrived),
+                Kind::Deliver if flight.has_arrivals => Some(arena[event.packet()].arrived),
                 Kind::Deliver => {
                     Some(time.saturating_sub(flight.byte_time.duration(arena[event.packet()].packet.bytes)))
                 }

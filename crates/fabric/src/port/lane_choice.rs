@@ -60,7 +60,7 @@ impl Ports {
         flow: u32,
     ) -> Result<Vl, Time> {
         if allowed.count == 1 {
-            return Err(self.await_credits(port, allowed, blocks));
+            return Err(self.await_lane(port, allowed.first, blocks));
         }
         let (first, start) = match self.selection {
             Selection::Lowest => (allowed, 0),
@@ -118,6 +118,33 @@ impl Ports {
             }
         }
         best.map(|(_, lane)| Vl(lane)).ok_or_else(|| self.await_credits(port, allowed, blocks))
+    }
+
+    /// [`Ports::await_credits`] of one lane.
+    #[inline]
+    fn await_lane(&mut self, port: u32, lane: Vl, blocks: u32) -> Time {
+        self.senders[port as usize].starving = true;
+        let lane = &mut self.lanes[port as usize * self.lane_count + lane.index()];
+        lane.awaited = lane.awaited.min(blocks);
+        self.ramps.earliest(lane, blocks)
+    }
+
+    /// A packet of `blocks` waits for a port that sends: if the lane has no space for it by the time the link is free, as far as is known, marks
+    /// that the port stalls from then on and that the packet waits for credits. Returns the time at which there is space.
+    pub fn stall_ahead(&mut self, port: u32, lane: Vl, blocks: u32) -> Option<Time> {
+        let credits = &mut self.lanes[port as usize * self.lane_count + lane.index()];
+        if credits.free >= blocks {
+            return None;
+        }
+        let at = self.ramps.earliest(credits, blocks);
+        let sender = &mut self.senders[port as usize];
+        if at <= sender.busy_until {
+            return None;
+        }
+        credits.awaited = credits.awaited.min(blocks);
+        sender.starving = true;
+        sender.stall(sender.busy_until, lane);
+        Some(at)
     }
 
     /// Marks that a packet waits for `blocks`. Returns the earliest known time at which a lane has them.

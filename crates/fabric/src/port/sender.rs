@@ -1,7 +1,7 @@
 use fabricsim_model::Observer;
 use fabricsim_units::{ByteTime, Time, Vl};
 
-use crate::Outbox;
+use crate::{Features, Outbox};
 
 /// Node at the other end of a link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -91,6 +91,35 @@ impl Sender {
         self.byte_time.duration(before) + self.link_byte_time.duration(bytes - before + self.overhead)
     }
 
+    /// A packet leaves from `now` to `end`; its last byte arrives from a slower link at `tail`, if the output is held for it. Returns the time until
+    /// which the link carries it.
+    #[inline(always)]
+    pub(crate) fn occupy_link<F: Features, const PACED: bool, const SPECIAL: bool>(
+        &mut self,
+        (now, end, tail): (Time, Time, Time),
+        bytes: u32,
+        unit: u32,
+    ) -> Time {
+        self.busy_until = if PACED {
+            now + self.held(bytes, unit)
+        } else if F::PLAIN || self.overhead == 0 {
+            end
+        } else {
+            now + self.byte_time.duration(bytes + self.overhead)
+        };
+        let mut carried_until =
+            if PACED { now + self.link_byte_time.duration(bytes + self.overhead) } else { self.busy_until };
+        if F::OPTIONAL && tail > Time::ZERO {
+            let last = tail + self.link_byte_time.duration(self.overhead);
+            self.busy_until = self.busy_until.max(last);
+            carried_until = carried_until.max(last);
+        }
+        if PACED || SPECIAL {
+            self.carried_until = carried_until;
+        }
+        carried_until
+    }
+
     /// True if the wake-up of `time` is the one that the port waits for. Then none is scheduled any more.
     #[inline]
     pub fn is_woken(&mut self, time: Time) -> bool {
@@ -140,6 +169,21 @@ impl Sender {
             self.stalled_since = now;
             self.stalled_lane = lane;
         }
+    }
+
+    /// True if a stall begins after `now` ([`crate::Ports::stall_ahead`]).
+    #[inline]
+    pub(crate) fn stalls_after(&self, now: Time) -> bool {
+        self.stalled_since > now && self.stalled_since < Time::MAX
+    }
+
+    /// A stall that has not begun before `now` is forgotten, and the port must be woken as its link is free. False if there is none.
+    pub fn cancel_stall(&mut self, now: Time) -> bool {
+        let is_ahead = self.stalled_since >= now && self.stalled_since < Time::MAX;
+        if is_ahead {
+            self.stalled_since = Time::MAX;
+        }
+        is_ahead
     }
 
     /// Schedules a wake-up at `at`, unless an earlier one is scheduled; `port` is the sender's number.

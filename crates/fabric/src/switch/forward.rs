@@ -24,7 +24,11 @@ impl Switch {
         let next = context.arena[packet].next;
         self.dequeue::<F>(position, next);
         let more = !self.outputs[output].inputs.is_empty();
-        self.forward::<F, R, B, O>(context, position, packet, out_lane, more);
+        let stalls_ahead = !F::OPTIONAL && !F::PLAIN && self.stalls_ahead && context.ports.whole.is_empty();
+        self.forward::<F, R, B, O>(context, position, packet, out_lane, more && !stalls_ahead);
+        if stalls_ahead && more {
+            self.wake_or_stall(context, output);
+        }
         if !F::PLAIN && next != NONE && self.layout.queueing == Queueing::Fifo {
             self.expose::<F, R, B, O>(context, input, lane, next);
         }
@@ -62,33 +66,8 @@ impl Switch {
         let (bytes, blocks, waited_for) = (slot.packet.bytes, slot.blocks, slot.hop.lanes.first);
         let by_age = F::OPTIONAL
             && self.aging.as_mut().is_some_and(|aging| aging.send(&mut slot.packet.age, position));
-        let mut lost =
-            if F::OPTIONAL && self.failures.is_some() { self.loss_cause(output, input) } else { None };
-        if F::OPTIONAL && self.lifetimes.is_some() {
-            lost = self.expired(output, out_lane).or(lost);
-        }
-        if F::OPTIONAL && lost.is_none() && self.exceeds_mtu(output, bytes) {
-            lost = Some(LossCause::LinkMtu);
-            let channel = context.ports.senders[port as usize].channel;
-            context.observer.lost_at(context.now, channel, out_lane, LossCause::LinkMtu);
-            // Nothing wakes the output, since its link stays free.
-            self.dirty.set(output);
-        }
-        if F::OPTIONAL && lost.is_none() {
-            let grant = Grant {
-                input: context.ports.receivers[in_port as usize].channel,
-                lane,
-                output: context.ports.senders[port as usize].channel,
-                waited: context.now - slot.arrived,
-                age: slot.packet.age as u8,
-            };
-            context.observer.forwarded(context.now, &grant);
-        }
-        if F::OPTIONAL
-            && let Some(arbitration) = &mut self.vl_arbitration
-        {
-            arbitration.charge(output, input, out_lane, lost.is_none().then_some(bytes));
-        }
+        let lost =
+            if F::OPTIONAL { self.decide_loss(context, position, (packet, bytes), out_lane) } else { None };
         let state = &mut self.outputs[output];
         state.queued -= blocks;
         let queued = state.queued;
@@ -101,20 +80,7 @@ impl Switch {
             self.collect(context, output, packet, queued);
         }
         self.forget_missed(position);
-        let byte_time = context.ports.senders[port as usize].byte_time;
-        let watched = !F::PLAIN
-            && self
-                .detector
-                .as_mut()
-                .is_some_and(|detector| !detector.leaves_quietly(input, (output, waited_for), blocks));
-        let late =
-            if watched { self.mark(context, (output, out_lane), (input, lane), packet) } else { Time::ZERO };
-        let is_staged = F::OPTIONAL && self.unstage(context, position, (bytes, blocks), byte_time);
-        if F::OPTIONAL && !is_staged {
-            self.free_input(context, (in_port, lane), packet, (byte_time, late), (bytes, blocks));
-        } else if !is_staged {
-            return_space::<F, R, B, O>(context, in_port, lane, (byte_time, late), (bytes, blocks));
-        }
+        self.leave_buffer::<F, R, B, O>(context, position, packet, (waited_for, out_lane), (bytes, blocks));
         let end = if let Some(cause) = lost {
             context.out.discard(packet, cause);
             context.now
@@ -126,11 +92,84 @@ impl Switch {
                 receiver.readable_at = end;
             } else {
                 receiver.occupy(end);
+                if self.ahead != 0 {
+                    self.reconsider_stalls(context, input);
+                }
             }
             end
         };
         if F::OPTIONAL && self.head_delay.is_some() {
             self.leave_queue(queue, end);
+        }
+    }
+
+    /// Cause for which a packet that leaves `position` is lost instead of sent: a failure, the end of its lifetime, or a link that does not carry
+    /// its size. Reports the grant otherwise.
+    #[inline(always)]
+    fn decide_loss<R: RoutingFunction, B: Observer, O: Outbox>(
+        &mut self,
+        context: &mut PartitionContext<R, B, O>,
+        position: QueuePosition,
+        (packet, bytes): (u32, u32),
+        out_lane: Vl,
+    ) -> Option<LossCause> {
+        let QueuePosition { input, lane, output, .. } = position;
+        let channel = context.ports.senders[self.first_port as usize + output].channel;
+        let mut lost = if self.failures.is_some() { self.loss_cause(output, input) } else { None };
+        if self.lifetimes.is_some() {
+            lost = self.expired(output, out_lane).or(lost);
+        }
+        if lost.is_none() && self.exceeds_mtu(output, bytes) {
+            lost = Some(LossCause::LinkMtu);
+            context.observer.lost_at(context.now, channel, out_lane, LossCause::LinkMtu);
+            // Nothing wakes the output, since its link stays free.
+            self.dirty.set(output);
+        }
+        if lost.is_none() {
+            let slot = &context.arena[packet];
+            let grant = Grant {
+                input: context.ports.receivers[self.first_port as usize + input].channel,
+                lane,
+                output: channel,
+                waited: context.now - slot.arrived,
+                age: slot.packet.age as u8,
+            };
+            context.observer.forwarded(context.now, &grant);
+        }
+        if let Some(arbitration) = &mut self.vl_arbitration {
+            arbitration.charge(output, input, out_lane, lost.is_none().then_some(bytes));
+        }
+        lost
+    }
+
+    /// The packet leaves its buffer: the input's, or a staging buffer, whose space comes back. `lanes` are the first one that it waited for and
+    /// the one on which it goes.
+    #[inline(always)]
+    fn leave_buffer<F: Features, R: RoutingFunction, B: Observer, O: Outbox>(
+        &mut self,
+        context: &mut PartitionContext<R, B, O>,
+        position: QueuePosition,
+        packet: u32,
+        (waited_for, out_lane): (Vl, Vl),
+        (bytes, blocks): (u32, u32),
+    ) {
+        let QueuePosition { input, lane, output, .. } = position;
+        let in_port = self.first_port + input as u32;
+        let byte_time = context.ports.senders[self.first_port as usize + output].byte_time;
+        let watched = !F::PLAIN
+            && self
+                .detector
+                .as_mut()
+                .is_some_and(|detector| !detector.leaves_quietly(input, (output, waited_for), blocks));
+        let late =
+            if watched { self.mark(context, (output, out_lane), (input, lane), packet) } else { Time::ZERO };
+        if F::OPTIONAL && self.unstage(context, position, (bytes, blocks), byte_time) {
+            return;
+        }
+        if F::OPTIONAL {
+            self.free_input(context, (in_port, lane), packet, (byte_time, late), (bytes, blocks));
+        } else {
+            return_space::<F, R, B, O>(context, in_port, lane, (byte_time, late), (bytes, blocks));
         }
     }
 }

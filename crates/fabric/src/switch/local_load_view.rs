@@ -141,6 +141,7 @@ mod tests {
             hop_choices: 0,
             waiting_mask: u32::MAX,
             load_of_lane,
+            holds_outputs: false,
             seed: 0,
         }
     }

@@ -82,7 +82,12 @@ impl Switch {
                 context.arena[packet].hop = hop;
                 slots.push(packet);
             } else {
-                slots.push(context.arena.insert(crate::Slot { hop, next: NONE, ..original }));
+                let copy = context.arena.insert(crate::Slot { hop, next: NONE, ..original });
+                if context.rules.holds_outputs {
+                    let lines = context.arena.arrivals(packet).clone();
+                    *context.arena.lines(copy) = lines;
+                }
+                slots.push(copy);
                 let copies = &mut context.arena.copies;
                 copies.made += 1;
                 copies.shared_links += u64::from(original.packet.hops) + 1;
@@ -152,6 +157,9 @@ impl Switch {
         (byte_time, late): (ByteTime, Time),
         size: (u32, u32),
     ) {
+        if context.rules.holds_outputs {
+            return self.free_held_input(context, (port, lane), packet, (byte_time, late), size);
+        }
         let mut late = late;
         if self.replicates && context.arena.copies.has(packet) {
             let end = context.now + byte_time.duration(size.0);

@@ -13,6 +13,7 @@ pub const PART: Part = Part {
     dimensions: &[
         Dimension { name: "queueing", choices: &["voq", "fifo", "cioq"] },
         Dimension { name: "switching", choices: &["cut-through", "store-and-forward"] },
+        Dimension { name: "rate_mismatch", choices: &["delay-start", "hold-output"] },
         Dimension {
             name: "arbiter",
             choices: &[
@@ -50,6 +51,14 @@ pub const PART: Part = Part {
         Rule { when: &[Is("service_levels", &["of-traffic"]), Is("lane_policy", &["hops"])], then: Idle },
         Rule { when: &[Is("service_levels", &["of-traffic"]), Is("priority", &["last"])], then: Idle },
         Rule { when: &[Is("service_levels", &["of-traffic"]), Is("arbiter", &["age-based"])], then: Idle },
+        Rule {
+            when: &[Is("rate_mismatch", &["hold-output"]), Is("switching", &["store-and-forward"])],
+            then: Refused("no packet leaves before its tail has arrived"),
+        },
+        Rule {
+            when: &[Is("rate_mismatch", &["hold-output"]), Is("queueing", &["cioq"])],
+            then: Refused("\"hold-output\" is not for `queueing = \"cioq\"`"),
+        },
         Rule {
             when: &[Is("allocation", &["separable"]), IsNot("queueing", &["fifo"])],
             then: Refused("`separable` is for `queueing = \"fifo\"` only"),
@@ -108,23 +117,35 @@ pub const PART: Part = Part {
     write,
 };
 
-fn write(build: &mut Build) {
+/// The number of lanes of a class.
+fn lanes_of_class(build: &mut Build) -> u8 {
     // The number of lanes by hops is that of the links of the longest route.
     let one = build.is("lanes", "one") && !build.is("lane_policy", "hops");
     let needed = if one { 1 } else { routing::lanes(build) };
     // Lane 15 is for the datagrams of a manager.
     let most = if build.is("manager", "none") { MOST_LANES } else { MOST_LANES - 1 };
     let spare = (most / build.classes() / needed).min(3);
-    let lanes = match build.choice("lanes") {
+    match build.choice("lanes") {
         "spare" if spare > 1 => needed * build.draw.range(2, spare.into()) as u8,
         "spare" if needed < most / build.classes() => needed + 1,
         _ => needed,
-    };
+    }
+}
+
+fn write(build: &mut Build) {
+    let lanes = lanes_of_class(build);
     let classes = build.classes();
     build.draft.section("[switch]");
-    for key in
-        ["queueing", "switching", "arbiter", "allocation", "send_when", "credit_return", "flow_control"]
-    {
+    for key in [
+        "queueing",
+        "switching",
+        "rate_mismatch",
+        "arbiter",
+        "allocation",
+        "send_when",
+        "credit_return",
+        "flow_control",
+    ] {
         let choice = build.choice(key);
         build.draft.text(key, choice);
     }

@@ -3,11 +3,12 @@
 use fabricsim_units::{Bytes, Time};
 
 use super::Problem;
-use crate::{Allocation, Arbiter, FlowControlBy, Queueing, Switch};
+use crate::{Allocation, Arbiter, FlowControlBy, Queueing, RateMismatch, Switch, Switching};
 
 pub(super) fn check(switch: &Switch) -> Result<(), Problem> {
     head_delay(switch)?;
     unit_interval(switch)?;
+    rate_mismatch(switch)?;
     lifetimes(switch)?;
     flow_control(switch)?;
     switch.vl_arbitration.as_ref().map_or(Ok(()), |tables| super::vl_arbitration::check(switch, tables))?;
@@ -49,6 +50,22 @@ fn unit_interval(switch: &Switch) -> Result<(), Problem> {
     let fits = switch.queueing != Queueing::Cioq && switch.allocation == Allocation::Maximal;
     if switch.unit_interval > Time::ZERO && !fits {
         let message = "only for `queueing = \"fifo\"` and `\"voq\"` with `allocation = \"maximal\"`";
+        return Err((KEY, message.to_owned()));
+    }
+    Ok(())
+}
+
+fn rate_mismatch(switch: &Switch) -> Result<(), Problem> {
+    const KEY: &str = "switch.rate_mismatch";
+    if switch.rate_mismatch == RateMismatch::DelayStart {
+        return Ok(());
+    }
+    if switch.switching == Switching::StoreAndForward {
+        let message = "\"hold-output\" is not for `switching = \"store-and-forward\"`: no packet leaves before its tail has arrived";
+        return Err((KEY, message.to_owned()));
+    }
+    if switch.queueing == Queueing::Cioq {
+        let message = "\"hold-output\" is not for `queueing = \"cioq\"`: use \"fifo\" or \"voq\"";
         return Err((KEY, message.to_owned()));
     }
     Ok(())

@@ -5,7 +5,7 @@ use fabricsim_model::Observer;
 use fabricsim_units::{HostId, Time};
 
 use super::Chain;
-use crate::adapter::Candidate;
+use crate::adapter::{Candidate, Endpoint};
 
 /// Packets that cannot be sent now.
 #[derive(Clone, Copy, Debug)]
@@ -61,5 +61,26 @@ impl Chain {
         {
             pacing.begin_blocking_by_cc(now, destination);
         }
+    }
+
+    /// After a packet of the only open message: if the next one lacks credits when the link is free, as far as is known, the stall begins then,
+    /// and the adapter need not be woken for that. Returns the time at which there are credits; `None` if it must be woken as the link is free.
+    #[inline]
+    pub(super) fn stall_ahead<E: Endpoint, R, B, O>(
+        &self,
+        endpoint: &E,
+        context: &mut PartitionContext<R, B, O>,
+    ) -> Option<Time> {
+        let lane = context.injection_lanes.filter(|lanes| lanes.count == 1)?.first;
+        let is_simple = self.is_plain && !E::ACKNOWLEDGES && self.paths.is_none() && !self.app.is_closed();
+        if !is_simple || endpoint.turns() != 1 || endpoint.has_room(false) || context.ports.flow.is_some() {
+            return None;
+        }
+        let Candidate { destination, bytes, .. } = endpoint.candidate(0)?;
+        if destination.group().is_some() {
+            return None;
+        }
+        let blocks = bytes.div_ceil(context.ports.ramps.unit());
+        context.ports.stall_ahead(self.port, lane, blocks)
     }
 }
