@@ -30,8 +30,9 @@ impl Intervals {
     fn add(&mut self, kind: Kind, place: u64, start: Time, end: Time) {
         let before = self.ends.insert((kind, place), end).unwrap_or_default();
         if end <= start || start < before {
-            self.faults
-                .push(format!("{kind:?} at {place}: from {start} to {end}, the one before ended at {before}"));
+            self.faults.push(format!(
+                "{kind:?} at {place}: from {start} to {end}, the one before ended at {before}"
+            ));
         }
     }
 }
@@ -49,14 +50,7 @@ impl Observer for Intervals {
         self.add(Kind::Blocked, u64::from(port) << 8 | u64::from(lane.0), start, end);
     }
 
-    fn rate_limited(
-        &mut self,
-        source: HostId,
-        destination: Option<HostId>,
-        start: Time,
-        end: Time,
-        _: u32,
-    ) {
+    fn rate_limited(&mut self, source: HostId, destination: Option<HostId>, start: Time, end: Time, _: u32) {
         // Of a source as a whole there are several at a time with `control = "service-level"`.
         let place = destination.map(|host| u64::from(source.0) << 32 | u64::from(host.0));
         match place {
@@ -86,7 +80,8 @@ fn intervals(folder: &Path, file: &str) -> Intervals {
 fn intervals_are_not_empty_and_do_not_overlap() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/characterisation/experiments");
     let entries = std::fs::read_dir(&folder).unwrap_or_else(|e| panic!("{}: {e}", folder.display()));
-    let mut names: Vec<String> = entries.flatten().filter_map(|entry| entry.file_name().into_string().ok()).collect();
+    let mut names: Vec<String> =
+        entries.flatten().filter_map(|entry| entry.file_name().into_string().ok()).collect();
     names.retain(|name| name.ends_with(".toml") && !name.starts_with("graph-"));
     names.sort();
     let mut kinds: BTreeMap<Kind, usize> = BTreeMap::new();
