@@ -82,7 +82,8 @@ fn intervals_are_not_empty_and_do_not_overlap() {
     let entries = std::fs::read_dir(&folder).unwrap_or_else(|e| panic!("{}: {e}", folder.display()));
     let mut names: Vec<String> =
         entries.flatten().filter_map(|entry| entry.file_name().into_string().ok()).collect();
-    names.retain(|name| name.ends_with(".toml") && !name.starts_with("graph-"));
+    let is_toml = |name: &str| Path::new(name).extension().is_some_and(|ending| ending == "toml");
+    names.retain(|name| is_toml(name) && !name.starts_with("graph-"));
     names.sort();
     let mut kinds: BTreeMap<Kind, usize> = BTreeMap::new();
     for name in &names {

@@ -33,6 +33,23 @@ duration = "1 s"
 partitions = 2
 "#;
 
+/// Sources are drained when all messages, and all responses, which take a while here, have been sent.
+#[test]
+fn sources_are_drained_when_all_is_sent() {
+    let text = TWO.replace("pattern = ", "messages = 2\npattern = ");
+    let overrides = [("traffic.1.response.delay".to_owned(), "100 us".to_owned())];
+    let experiment = fabricsim_spec::read(&text, "two.toml", &overrides).unwrap();
+    let prepared = Prepared::new(experiment, Path::new("."), "two.toml").unwrap();
+    let mut engine = prepared.engine(|| NullObserver);
+    // All requests have arrived after some us; the responses to them are sent 100 us later.
+    for (us, drained) in [(1, false), (50, false), (150, true)] {
+        engine.advance(Time::us(us), &mut |_, _| true);
+        assert_eq!(engine.sources_drained(), drained, "at {us} us: {:?}", engine.totals());
+    }
+    let totals = engine.totals();
+    assert_eq!((totals.in_flight, totals.injected), (0, totals.delivered));
+}
+
 /// A block that is lost, or is there twice, is found at every sending port and lane, with the port's number.
 #[test]
 fn credits_that_do_not_add_up_are_found() {

@@ -316,3 +316,22 @@ fn a_link_that_works_again_restarts_the_lanes_of_its_port() {
     flow.wait(0, Time::MAX);
     assert_eq!(flow.restore(0, Time::us(4)), Some(Time::us(4)));
 }
+
+/// The other end learns of lost data packets by a flow-control packet, which is repeated until one arrives.
+#[test]
+fn data_packets_that_were_lost_are_announced_until_it_is_known() {
+    let mut flow = two_ports();
+    let mut due = Time::us(1);
+    assert_eq!(flow.lose(1, Vl(1), 3, Time::ZERO), Some(due));
+    assert_eq!((flow.lost(1, 1), flow.lost(1, 0), flow.lost(0, 1)), (3, 0, 0));
+    for arrives in [false, false, true] {
+        assert!(flow.is_due(1, due));
+        let found = flow.announce(1, Vl(1), due).expect("the other end does not know of them");
+        assert_eq!((found.released, found.lost), (0, 3));
+        flow.settle(1, Vl(1), &found, arrives);
+        let next = flow.finish(1, true, due);
+        assert_eq!(next, (!arrives).then_some(due + Time::us(1)));
+        due += Time::us(1);
+    }
+    assert_eq!(flow.lost(1, 1), 0);
+}

@@ -29,8 +29,7 @@ fn credits_that_a_port_waits_for_are_announced_once() {
     let ramp = |base, blocks| Ramp { base: Time::ns(base), byte_time, bytes: 64 * blocks, blocks };
     let lane = Vl(2);
     ports.ramps.take(&mut ports.lanes[LANES + 2], 10);
-    let mut credit =
-        |ports: &mut Ports, ramp, now| ports.credit::<CommonFeatures>(1, lane, ramp, Time::ns(now));
+    let credit = |ports: &mut Ports, ramp, now| ports.credit::<CommonFeatures>(1, lane, ramp, Time::ns(now));
     assert_eq!(credit(&mut ports, ramp(0, 1), 0), None, "no packet waits");
     assert_eq!(ports.choose_lane(1, Lanes::one(lane), 4, Time::ZERO, 0), Err(Time::MAX));
     assert_eq!(credit(&mut ports, ramp(100, 2), 0), None, "too few blocks for the packet that waits");
