@@ -202,6 +202,13 @@ def test_ends_of_ranges_with_different_units() -> None:
         parameter("x", {"low": "1 us", "high": "2500 ns", "integer": True})
 
 
+@pytest.mark.parametrize("high", [4, 5])
+def test_a_grid_has_both_ends_of_a_range(high: int) -> None:
+    assert parameter("x", {"low": 2, "high": high}).all() == list(range(2, high + 1))
+    by_two = parameter("x", {"low": 2, "high": high, "step": 2})
+    assert [by_two.value(drawn) for drawn in by_two.all()] == [2, 4]
+
+
 def test_starts_have_to_lie_in_the_range() -> None:
     whole = parameter("x", {"low": 1, "high": 9, "step": 2})
     assert whole.value(whole.drawn(5)) == 5

@@ -296,7 +296,7 @@ fn what_was_lost_is_announced_again() {
     let first = flow.announce(1, Vl(0), at).expect("two blocks have left");
     flow.settle(1, Vl(0), &first, false);
     let again = at + Time::us(1);
-    assert_eq!(flow.is_due(1, at), true);
+    assert!(flow.is_due(1, at));
     assert_eq!(flow.finish(1, true, at), Some(again));
     assert_eq!(flow.announce(1, Vl(0), again - Time::ps(1)), None);
     let second = flow.announce(1, Vl(0), again).expect("it is repeated");
