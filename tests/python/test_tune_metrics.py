@@ -194,6 +194,9 @@ def test_ends_of_ranges_with_different_units() -> None:
     assert values[-1] == "1000 us"
     assert len(values) == 50
     assert quantity(values[-1]).base == 1e6  # type: ignore[union-attr]
+    assert [item.value(item.drawn(value)) for value in values] == values
+    with pytest.raises(fs.InputError, match="not a whole number of steps"):
+        item.drawn("70 us")
     odd = parameter("x", {"low": "1 us", "high": "20 us", "scale": "log"})
     assert odd.value(1343390) == "1.343 us"
     assert odd.value(1000001) == "1 us"
