@@ -301,7 +301,7 @@ fn only_the_oldest_is_sent_again_if_that_is_wanted() {
         stage.lose(Req, 1);
         stage.arrive(Req, 2);
         stage.wait();
-        assert_eq!(stage.world.sources[0].counters().timeouts.get(), 3, "of each, whatever is sent again");
+        assert_eq!(stage.world.sources[0].counters().timeouts.get(), 3, "of each, whatever is retransmitted");
         assert_eq!(stage.send_all(), again);
         if timed_out == TimedOut::Oldest {
             stage.arrive(Req, 0);
