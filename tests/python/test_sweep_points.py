@@ -27,7 +27,8 @@ from fabricsim.spec import RandomPoints, Range
 from fabricsim.sweep import load_sweep, plan
 from fabricsim.sweep.draw import drawn_points
 from fabricsim.sweep.journal import read_journal
-from fabricsim.sweep.quantity import quantity
+from fabricsim.sweep.points import run_point
+from fabricsim.sweep.quantity import DIMENSIONS, quantity
 from fabricsim.sweep.table import rows_of
 
 LOAD = "traffic.0.load"
@@ -126,6 +127,46 @@ def test_a_latin_hypercube_meets_each_part_once() -> None:
     points = drawn_points(wanted, "here")
     for key in ("a", "b"):
         assert sorted(int(float(point[key])) for point in points) == list(range(50))
+
+
+UNITS = (
+    {"ps": 1e-3, "ns": 1.0, "us": 1e3, "µs": 1e3, "ms": 1e6, "s": 1e9, "min": 60e9}
+    | {"B": 1.0, "kB": 1e3, "MB": 1e6, "GB": 1e9, "TB": 1e12}
+    | {"KiB": 1024.0, "MiB": 1024.0**2, "GiB": 1024.0**3, "TiB": 1024.0**4}
+    | {"b/s": 1e-9, "kb/s": 1e-6, "Mb/s": 1e-3, "Gb/s": 1.0, "Tb/s": 1e3}
+    | {"B/s": 8e-9, "kB/s": 8e-6, "MB/s": 8e-3, "GB/s": 8.0, "TB/s": 8e3}
+)
+"""All units, in ns, bytes or Gb/s."""
+
+
+@pytest.mark.parametrize(("unit", "base"), UNITS.items())
+def test_units_have_their_factors(unit: str, base: float) -> None:
+    found = quantity(f"3 {unit}")
+    assert found
+    assert found.base == pytest.approx(3 * base, rel=1e-15)
+
+
+def test_there_are_no_other_units() -> None:
+    assert {unit for dimension in DIMENSIONS for unit in dimension.units} == set(UNITS)
+
+
+@pytest.mark.parametrize(
+    ("error", "message"),
+    [
+        (MemoryError(), "there is not enough memory for this point"),
+        (MemoryError("12 GB are too much"), "12 GB are too much"),
+    ],
+)
+def test_a_point_without_memory_says_so(
+    error: MemoryError, message: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: Any, **__: Any) -> None:
+        raise error
+
+    monkeypatch.setattr(sys.modules["fabricsim.sweep.points"], "run", fail)
+    row = run_point((0, None), lambda: False)  # type: ignore[arg-type]
+    assert row is not None
+    assert (row["status"], row["message"]) == ("failed", message)
 
 
 @pytest.mark.parametrize(

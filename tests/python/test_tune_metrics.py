@@ -194,12 +194,22 @@ def test_ends_of_ranges_with_different_units() -> None:
     assert values[-1] == "1000 us"
     assert len(values) == 50
     assert quantity(values[-1]).base == 1e6  # type: ignore[union-attr]
+    assert [item.value(item.drawn(value)) for value in values] == values
+    with pytest.raises(fs.InputError, match="not a whole number of steps"):
+        item.drawn("70 us")
     odd = parameter("x", {"low": "1 us", "high": "20 us", "scale": "log"})
     assert odd.value(1343390) == "1.343 us"
     assert odd.value(1000001) == "1 us"
     assert parameter("x", {"low": "4 KiB", "high": "64 KiB"}).value(9618) == "9618 B"
     with pytest.raises(fs.InputError, match="no whole number of us"):
         parameter("x", {"low": "1 us", "high": "2500 ns", "integer": True})
+
+
+@pytest.mark.parametrize("high", [4, 5])
+def test_a_grid_has_both_ends_of_a_range(high: int) -> None:
+    assert parameter("x", {"low": 2, "high": high}).all() == list(range(2, high + 1))
+    by_two = parameter("x", {"low": 2, "high": high, "step": 2})
+    assert [by_two.value(drawn) for drawn in by_two.all()] == [2, 4]
 
 
 def test_starts_have_to_lie_in_the_range() -> None:

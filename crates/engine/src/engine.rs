@@ -396,3 +396,6 @@ impl<B: Observer> Engine<B> {
         self.partitions.into_iter().map(|p| p.context.observer).collect()
     }
 }
+
+#[cfg(test)]
+mod tests;

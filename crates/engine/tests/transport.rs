@@ -54,6 +54,13 @@ struct Watcher {
     notified: u64,
 }
 
+impl Watcher {
+    /// Operations that became visible for the first time, and messages that are complete.
+    fn progress(&self) -> u64 {
+        self.first_times.values().map(|&times| u64::from(times)).sum::<u64>() + self.completed.len() as u64
+    }
+}
+
 impl Observer for Watcher {
     fn delivered(&mut self, _: Time, packet: &Packet) {
         *self.first_times.entry((packet.source, packet.stream, packet.tag, packet.bytes)).or_default() += 1;
@@ -107,6 +114,8 @@ fn run(text: &str, traffic: &str, overrides: &[(&str, &str)]) -> Result {
     assert!(engine.sources_drained(), "all is acknowledged, all connections are closed");
     let mut hosts: Vec<_> = engine.transports().collect();
     hosts.sort_by_key(|host| host.host);
+    let watched: u64 = engine.observers().map(|watcher| watcher.progress()).sum();
+    assert_eq!(engine.transport_progress(), Some(watched), "operations and messages, each once");
     let sum = |value: fn(&HostTransport) -> u64| hosts.iter().map(value).sum::<u64>();
     assert_eq!((totals.lost.transport_loss, totals.lost.lifetime), (sum(|h| h.lost), sum(|h| h.late)));
     assert_eq!(sum(|host| host.unfinished), 0);

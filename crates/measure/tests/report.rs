@@ -121,6 +121,16 @@ fn figures_of_a_shared_sink() {
     assert_eq!((confidence.half_width_ns, confidence.batches, confidence.batch_ns), (0.0, 40, 10_000.0));
 }
 
+/// The load is relative to the links of hosts that send: here of two among four.
+#[test]
+fn loads_are_relative_to_the_links_of_senders() {
+    let (recorder, outcome) = shared_sink();
+    let unknown = Outcome { offers: Vec::new(), ..outcome };
+    let summary = recorder.report(&names(4, 2), &unknown).summary;
+    assert!(summary.hosts.offered_load.is_nan());
+    assert_eq!(summary.hosts.accepted_load, 0.5);
+}
+
 #[test]
 fn tables_of_a_shared_sink() {
     let (recorder, outcome) = shared_sink();

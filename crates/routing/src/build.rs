@@ -288,6 +288,8 @@ fn largest_file(graph: &Graph) -> u64 {
 
 #[cfg(test)]
 mod tests {
+    use fabricsim_subnet::{Engine, Options};
+
     use super::*;
     use crate::samples::{graph, try_router};
 
@@ -357,6 +359,36 @@ mod tests {
         }
         let missing = message(mesh, "algorithm = \"table\"\ntables = \"no such.fdbs\"", 1);
         assert!(missing.contains("no such.fdbs: the forwarding tables cannot be read: "), "{missing}");
+    }
+
+    /// 2 x 2 switches of three ports with a host each: 4 x 4 pairs of hosts; 4 x 4 pairs of ports, the switch's own included, of each
+    /// switch, and the hosts.
+    #[test]
+    fn files_that_are_far_too_large_are_refused() {
+        let topology = "mesh = { dimensions = [2, 2], hosts_per_switch = 1 }";
+        let folder = std::env::temp_dir().join(format!("fabricsim-sizes-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).unwrap();
+        let graph = graph(topology);
+        let identity = crate::identity(&graph, 0).unwrap();
+        let routed = Engine::Dfsssp.route(&identity.subnet, &Options::default()).unwrap();
+        std::fs::write(folder.join("dump"), routed.tables.to_dump(&identity.subnet)).unwrap();
+        std::fs::write(folder.join("large"), vec![b'\n'; 2 << 20]).unwrap();
+        let refused = |files: &str| {
+            let routing = format!("algorithm = \"table\"\n{files}");
+            let experiment = crate::samples::experiment(topology, &routing, 3);
+            build(&experiment, &graph, &folder, "e.toml").unwrap_err().to_string()
+        };
+        let mebibyte = 1 << 20;
+        let cases = [
+            ("tables = \"large\"", mebibyte + 2 * 4 * 256 * 9),
+            ("tables = \"dump\"\npath_sls = \"large\"", mebibyte + 64 * 16),
+            ("tables = \"dump\"\nsl2vl = \"large\"", mebibyte + 128 * (4 * 16 + 4)),
+        ];
+        let found = cases.map(|(files, most)| (refused(files), format!("has more than {most} bytes")));
+        std::fs::remove_dir_all(&folder).unwrap();
+        for (message, expected) in found {
+            assert!(message.contains(&expected), "{message}\nshould have\n{expected}");
+        }
     }
 
     #[test]

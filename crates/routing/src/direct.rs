@@ -214,6 +214,7 @@ mod tests {
         let cases = [
             (fly, "algorithm = \"dal\"", "`dal` needs a HyperX; this topology is: dragonfly p=1"),
             (mega, "algorithm = \"par\"", "`par` needs a dragonfly; this topology is: megafly"),
+            (mega, "algorithm = \"dal\"", "`dal` needs a HyperX; this topology is: megafly"),
             (mega, "algorithm = \"dal\"", "`minimal` fits (and is what `auto` chooses)"),
             (hyperx, "algorithm = \"ugal-l\"", "`ugal-l` needs a dragonfly"),
             (

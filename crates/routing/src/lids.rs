@@ -52,3 +52,32 @@ pub fn identity(graph: &Graph, lmc: u8) -> Result<Cow<'_, Identity>, String> {
         None => Ok(identity),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use fabricsim_subnet::PortId;
+
+    use super::*;
+    use crate::samples::graph;
+
+    /// Those that a file lacks are assigned, of hosts as of switches; the others stay.
+    #[test]
+    fn missing_lids_are_assigned() {
+        let plain = graph("mesh = { dimensions = [2], hosts_per_switch = 2 }");
+        let known = identity(&plain, 0).unwrap().into_owned();
+        let switches = known.switches.iter().map(|&node| PortId { node, port: 0 });
+        let ports: Vec<PortId> = switches.chain(known.hosts.iter().copied()).collect();
+        let lids = |of: &Identity| ports.iter().map(|&port| of.subnet.port(port).lid).collect::<Vec<_>>();
+        assert!(lids(&known).iter().all(|&lid| lid > 0));
+        for (missing, &port) in ports.iter().enumerate() {
+            let mut lacking = known.clone();
+            lacking.subnet.port_mut(port).lid = 0;
+            let graph = Graph { identity: Some(Box::new(lacking)), ..plain.clone() };
+            let found = lids(&identity(&graph, 0).unwrap());
+            let mut others =
+                found.iter().zip(lids(&known)).enumerate().filter(|(place, _)| *place != missing);
+            assert!(others.all(|(_, (found, known))| *found == known), "{found:?}");
+            assert!(found[missing] > 0, "{found:?}");
+        }
+    }
+}

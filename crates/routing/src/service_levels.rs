@@ -119,8 +119,10 @@ pub(crate) fn refuse(experiment: &Experiment, algorithm: Algorithm, file: &str) 
 
 #[cfg(test)]
 mod tests {
+    use fabricsim_units::HostId;
+
     use crate::deadlock::{Verdict, check};
-    use crate::samples::{graph, network, try_router};
+    use crate::samples::{graph, hosts, network, try_router};
     use crate::{Router, RoutingFunction};
 
     const TORUS_2QOS: &str = "algorithm = \"opensm\"\nengine = \"torus-2QoS\"";
@@ -142,8 +144,26 @@ mod tests {
             assert!(router.keeps_state() && router.has_levels_of_paths());
             let Router::TableRouting(mut tables) = router else { panic!("tables") };
             tables.set_lanes(crate::lanes::AllLanes::new(2).into());
-            let is_free = matches!(check(&tables.into(), &graph), Verdict::Free { .. });
+            let without: Router = tables.into();
+            assert!(!without.has_levels_of_paths(), "packets have the level of their traffic");
+            let is_free = matches!(check(&without, &graph), Verdict::Free { .. });
             assert_eq!(is_free, topology.starts_with("mesh"), "{topology}");
+        }
+    }
+
+    /// The levels of paths that a subnet manager sets are those of packets, and choose their lane: modulo the lanes without SL2VL tables.
+    #[test]
+    fn levels_of_paths_can_be_set() {
+        let (graph, mut router) =
+            network("mesh = { dimensions = [3, 2] }", "algorithm = \"shortest-path\"", 2);
+        let level = |from: HostId, to: HostId| ((from.0 + 2 * to.0) % 5) as u8;
+        assert!(!router.has_levels_of_paths());
+        router.set_levels(graph.hosts.len(), 2, |from, to| level(from, to.host));
+        assert!(router.has_levels_of_paths());
+        for (from, to) in hosts(&graph).flat_map(|from| hosts(&graph).map(move |to| (from, to))) {
+            assert_eq!(router.service_level(from, to.into(), 0), level(from, to));
+            let lanes = router.injection_lanes(from, to.into(), 0);
+            assert_eq!((lanes.first.0, lanes.count), (level(from, to) % 2, 1));
         }
     }
 

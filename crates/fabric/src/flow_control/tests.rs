@@ -1,9 +1,10 @@
 use std::collections::VecDeque;
 
-use fabricsim_units::Time;
+use fabricsim_units::{ByteTime, Time, Vl};
 use proptest::prelude::*;
 
 use super::*;
+use crate::Ramp;
 
 /// The tutorial's steps of a packet from A to B, with a buffer of 40 blocks.
 #[test]
@@ -261,4 +262,76 @@ fn a_link_that_hears_nothing_is_trained_anew() {
     }
     // 12 blocks are in the buffer; the 12 that were on the link are lost and take no space.
     assert_eq!([a.lane(0).credits(), a.lane(1).credits()], [28, 40]);
+}
+
+/// Two ports of two lanes: a flow-control packet at most every 10 ns, at least every 1 us while there is something to repeat.
+fn two_ports() -> FlowControl {
+    FlowControl::new(Time::ns(10), 2, 64, [(Time::us(1), 40); 2].into_iter())
+}
+
+/// Two blocks that leave at once.
+fn two_blocks(base: Time) -> Ramp {
+    Ramp { base, byte_time: ByteTime::default(), bytes: 128, blocks: 2 }
+}
+
+#[test]
+fn only_lanes_with_news_are_announced() {
+    let mut flow = two_ports();
+    let (never, late) = (Time::ns(20), Time::us(5));
+    assert_eq!(flow.release(1, Vl(1), two_blocks(never), Time::ZERO), Some(never));
+    for lane in [Vl(0), Vl(1)] {
+        assert_eq!(flow.announce(0, lane, late), None);
+    }
+    assert_eq!(flow.announce(1, Vl(0), late), None, "nothing to repeat, however long ago the last one was");
+    let found = flow.announce(1, Vl(1), late).map(|found| (found.released, found.lost));
+    assert_eq!(found, Some((2, 0)));
+}
+
+/// An announcement that is lost is repeated after the longest time between two, and no earlier.
+#[test]
+fn what_was_lost_is_announced_again() {
+    let mut flow = two_ports();
+    let at = Time::ns(20);
+    assert_eq!(flow.release(1, Vl(0), two_blocks(at), Time::ZERO), Some(at));
+    let first = flow.announce(1, Vl(0), at).expect("two blocks have left");
+    flow.settle(1, Vl(0), &first, false);
+    let again = at + Time::us(1);
+    assert!(flow.is_due(1, at));
+    assert_eq!(flow.finish(1, true, at), Some(again));
+    assert_eq!(flow.announce(1, Vl(0), again - Time::ps(1)), None);
+    let second = flow.announce(1, Vl(0), again).expect("it is repeated");
+    assert_eq!(second.released, 2);
+    flow.settle(1, Vl(0), &second, true);
+    assert_eq!(flow.announce(1, Vl(0), again + Time::us(2)), None);
+}
+
+#[test]
+fn a_link_that_works_again_restarts_the_lanes_of_its_port() {
+    let mut flow = two_ports();
+    assert_eq!(flow.restore(1, Time::us(3)), None);
+    assert_eq!([0, 1].map(|port| flow.last_sent(port)), [Time::ZERO, Time::us(3)]);
+    assert_eq!(flow.restore(0, Time::us(2)), None);
+    assert_eq!([0, 1].map(|port| flow.last_sent(port)), [Time::us(2), Time::us(3)]);
+    // What a failed link had to send is sent when it is restored.
+    flow.wait(0, Time::MAX);
+    assert_eq!(flow.restore(0, Time::us(4)), Some(Time::us(4)));
+}
+
+/// The other end learns of lost data packets by a flow-control packet, which is repeated until one arrives.
+#[test]
+fn data_packets_that_were_lost_are_announced_until_it_is_known() {
+    let mut flow = two_ports();
+    let mut due = Time::us(1);
+    assert_eq!(flow.lose(1, Vl(1), 3, Time::ZERO), Some(due));
+    assert_eq!((flow.lost(1, 1), flow.lost(1, 0), flow.lost(0, 1)), (3, 0, 0));
+    for arrives in [false, false, true] {
+        assert!(flow.is_due(1, due));
+        let found = flow.announce(1, Vl(1), due).expect("the other end does not know of them");
+        assert_eq!((found.released, found.lost), (0, 3));
+        flow.settle(1, Vl(1), &found, arrives);
+        let next = flow.finish(1, true, due);
+        assert_eq!(next, (!arrives).then_some(due + Time::us(1)));
+        due += Time::us(1);
+    }
+    assert_eq!(flow.lost(1, 1), 0);
 }

@@ -1,9 +1,9 @@
 use fabricsim_model::Lanes;
-use fabricsim_units::ByteTime;
+use fabricsim_units::{ByteTime, Rate};
 use proptest::prelude::*;
 
 use super::*;
-use crate::NONE;
+use crate::{CommonFeatures, NONE};
 
 const LANES: usize = 4;
 
@@ -19,6 +19,25 @@ fn space_in_use_is_of_the_lanes_that_are_asked_for() {
     ports.count_whole();
     ports.use_whole(1, 5, now);
     assert_eq!(ports.in_use_of_whole(1, now), Some(5));
+}
+
+/// A block takes 64 ns. The blocks of the three ramps are free at 64 ns; 164 and 228 ns; 364 and 428 ns.
+#[test]
+fn credits_that_a_port_waits_for_are_announced_once() {
+    let mut ports = ports(&[[10; LANES], [10; LANES]], &[0; 2], Selection::RoundRobin);
+    let byte_time = Rate::new(8_000_000_000).unwrap().byte_time();
+    let ramp = |base, blocks| Ramp { base: Time::ns(base), byte_time, bytes: 64 * blocks, blocks };
+    let lane = Vl(2);
+    ports.ramps.take(&mut ports.lanes[LANES + 2], 10);
+    let credit = |ports: &mut Ports, ramp, now| ports.credit::<CommonFeatures>(1, lane, ramp, Time::ns(now));
+    assert_eq!(credit(&mut ports, ramp(0, 1), 0), None, "no packet waits");
+    assert_eq!(ports.choose_lane(1, Lanes::one(lane), 4, Time::ZERO, 0), Err(Time::MAX));
+    assert_eq!(credit(&mut ports, ramp(100, 2), 0), None, "too few blocks for the packet that waits");
+    assert_eq!(credit(&mut ports, ramp(300, 2), 0), Some(Time::ns(364)));
+    assert_eq!(credit(&mut ports, ramp(500, 2), 364), None, "announced before, for this time");
+    assert_eq!(credit(&mut ports, ramp(600, 1), 428), None, "all are free");
+    ports.forget_awaited(1);
+    assert_eq!(credit(&mut ports, ramp(700, 1), 0), None, "no packet waits any more");
 }
 
 fn sender(last_lane: u8) -> Sender {

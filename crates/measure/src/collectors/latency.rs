@@ -166,6 +166,16 @@ mod tests {
     use super::*;
 
     #[test]
+    fn packets_by_hops() {
+        let hops =
+            |switches: &[u64]| Latencies { switches: switches.to_vec(), ..Latencies::default() }.hops();
+        assert!(hops(&[]).is_empty());
+        assert_eq!(hops(&[3]), [3], "none passes a switch");
+        assert_eq!(hops(&[0, 4]), [4]);
+        assert_eq!(hops(&[3, 4, 0, 5]), [7, 0, 5]);
+    }
+
+    #[test]
     fn hops_of_few_and_of_none() {
         assert_eq!(Hops::of(&[0, 1, 0, 3]), Hops { mean: 2.5, min: Some(1), max: Some(3) });
         assert!(Hops::of(&[]).mean.is_nan() && Hops::of(&[]).min.is_none());

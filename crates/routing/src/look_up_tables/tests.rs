@@ -6,6 +6,10 @@ use fabricsim_topology::{Graph, Node, Shape};
 use fabricsim_units::{HostId, SwitchId};
 use proptest::prelude::*;
 
+use super::grid::Grid;
+use super::layout::Layout;
+use super::lines::Lines;
+use super::tables::{Tables, Target};
 use crate::deadlock::{Verdict, check_among};
 use crate::samples::{graph, hosts, network, try_router};
 use crate::wiring::beyond;
@@ -140,6 +144,23 @@ fn with_several_partitions_ways_to_others_are_longer_by_less_than_a_partition() 
         assert_eq!(found.0, most, "{topology} {routing}: {found:?}");
         assert!((found.1 - mean).abs() < 1e-6, "{topology} {routing}: {found:?}");
     }
+}
+
+/// A rule has an entry for each direction by which a packet may come in, and a last one for packets of the router's hosts.
+#[test]
+fn a_rule_sends_packets_on_by_their_input() {
+    let graph = graph("torus = { dimensions = [4, 3] }");
+    let Shape::Grid(shape) = &graph.shape else { panic!("not a grid") };
+    let (order, grid) = ([0, 1], Grid::new(&graph, shape, &[]));
+    let layout = Layout::new(shape, &order, None, "e.toml").unwrap();
+    let mut tables = Tables::new(&Lines { grid: &grid, layout: &layout, order: &order });
+    let (at, to) = (SwitchId(1), Target::Switch(SwitchId(7)));
+    let plain = tables.direction(at, None, to);
+    assert!((0..4).all(|input| tables.direction(at, Some(input), to) == plain), "no entry is a rule yet");
+    assert!(tables.set_rule(at, to, vec![3, 2, 1, 0, 2]));
+    assert_eq!([0, 1, 2, 3].map(|input| tables.direction(at, Some(input), to)), [3, 2, 1, 0]);
+    assert_eq!(tables.direction(at, None, to), 2, "packets of the router's hosts");
+    assert_eq!(tables.direction(SwitchId(4), Some(0), to), tables.direction(SwitchId(4), None, to));
 }
 
 fn any_grid() -> impl Strategy<Value = (Vec<u32>, Vec<bool>)> {

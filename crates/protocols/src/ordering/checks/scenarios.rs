@@ -7,8 +7,8 @@ use super::stage::Stage;
 use super::world::InFlight;
 use crate::ordering::Kind::{Ack, Fin, FinAck, Nack, Req};
 use crate::ordering::{
-    Flags, Header, Mode, Reason, Resend, Seq, Source, SourceOptions, SourceOutbox, StartOffset, StreamId,
-    TargetOptions, TimedOut,
+    Flags, Header, Mode, Reason, Recovery, Resend, Seq, Source, SourceOptions, SourceOutbox, StartOffset,
+    StreamId, TargetOptions, TimedOut,
 };
 
 #[test]
@@ -59,6 +59,32 @@ fn without_connections_at_the_target_it_falls_back_to_slow_mode_and_returns() {
     assert_eq!(stage.world.sources[1].counters().slow.get(), 2);
     stage.finish();
     assert_eq!(stage.world.sources[1].counters().slow.get(), 2);
+}
+
+#[test]
+fn packets_that_found_no_connection_are_sent_again_one_at_a_time_or_together() {
+    let target = TargetOptions { connections: 1, ..TargetOptions::default() };
+    let plan = [Planned::new(Mode::Ordered, false, 1), Planned::new(Mode::Ordered, false, 4).from(1)];
+    for (recovery, again) in
+        [(Recovery::OneAtATime, vec![(Req, 1)]), (Recovery::Burst, vec![(Req, 1), (Req, 2), (Req, 3)])]
+    {
+        let source = SourceOptions { recovery, ..SourceOptions::default() };
+        let mut stage = Stage::new(source, target, &plan);
+        stage.world.send(0, stage.now);
+        stage.arrive(Req, 0);
+        (0..4).for_each(|_| assert!(stage.world.send(1, stage.now).is_some()));
+        (0..4).for_each(|seq| stage.arrive(Req, seq));
+        (0..4).for_each(|seq| stage.arrive(Nack, seq));
+        // The first source closes its connection, and the second gets it with its oldest packet.
+        stage.arrive(Ack, 0);
+        assert_eq!(stage.send_all(), [(Fin, 0), (Req, 0)]);
+        stage.arrive(Fin, 0);
+        stage.arrive(Req, 0);
+        stage.arrive(Ack, 0);
+        assert_eq!(stage.send_all(), again, "{recovery:?}");
+        stage.finish();
+        assert_eq!(stage.world.sources[1].counters().no_connection.get(), 4);
+    }
 }
 
 #[test]
@@ -172,6 +198,23 @@ fn unordered_packets_wait_for_no_connection() {
     stage.finish();
 }
 
+/// An answer to a packet that has not been sent changes nothing, although its place in a full window is that of the oldest packet.
+#[test]
+fn answers_to_packets_that_were_not_sent_are_ignored() {
+    let source = SourceOptions { outstanding: 2, kept: 2, ..SourceOptions::default() };
+    let plan = [Planned::new(Mode::Unordered, false, 3)];
+    let mut stage = Stage::new(source, TargetOptions::default(), &plan);
+    assert_eq!(stage.send_all(), [(Req, 0), (Req, 1)]);
+    stage.arrive(Req, 0);
+    let ack = stage.packet(Ack, 0);
+    let early = InFlight { header: Header { seq: Seq(2), ..ack.header }, ..ack };
+    stage.world.arrive(early, &stage.plan, true);
+    assert_eq!(stage.world.sources[0].outstanding(StreamId(0)), 2);
+    stage.arrive(Ack, 0);
+    assert_eq!(stage.world.sources[0].outstanding(StreamId(0)), 1);
+    stage.finish();
+}
+
 #[test]
 fn sequence_numbers_wrap() {
     let source = SourceOptions {
@@ -220,6 +263,22 @@ fn a_synchronized_transfer_stays_within_the_targets_bitmap() {
     assert_eq!(stage.world.target.counters().buffer_full.get(), 0);
 }
 
+/// A target keeps a bit for each of the packets that it may receive early: 128 of a synchronized transfer, 64 of a selective one.
+#[test]
+fn a_packet_beyond_the_targets_bitmap_is_rejected() {
+    for (mode, window) in [(Mode::Synchronized, 128), (Mode::Selective, 64), (Mode::SelectiveOrdered, 64)] {
+        for (seq, is_beyond) in [(window - 1, false), (window, true)] {
+            let mut stage = Stage::of(&[Planned::new(mode, false, 2)]);
+            stage.send_all();
+            let sent = stage.packet(Req, 0);
+            let early = InFlight { header: Header { seq: Seq(seq), ..sent.header }, ..sent };
+            stage.world.arrive(early, &stage.plan, true);
+            assert_eq!(stage.network().contains(&(Nack, seq)), is_beyond, "{mode:?}: {:?}", stage.network());
+            assert_eq!(stage.world.target.counters().buffer_full.get(), u64::from(is_beyond));
+        }
+    }
+}
+
 /// An outbox that discards all reports.
 struct Nothing;
 
@@ -242,6 +301,7 @@ fn only_the_oldest_is_sent_again_if_that_is_wanted() {
         stage.lose(Req, 1);
         stage.arrive(Req, 2);
         stage.wait();
+        assert_eq!(stage.world.sources[0].counters().timeouts.get(), 3, "of each, whatever is retransmitted");
         assert_eq!(stage.send_all(), again);
         if timed_out == TimedOut::Oldest {
             stage.arrive(Req, 0);
