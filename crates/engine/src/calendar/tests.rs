@@ -73,7 +73,8 @@ fn few_events_are_a_list_while_they_are_few() {
         // As of a network: some effects after a latency, others after a packet's time.
         let later =
             now + [55_000, 1 + random.below(2_000_000), random.below(40_000)][random.below(3) as usize];
-        calendar.push(Event::new(later, Kind::Wake, 1, 2));
+        // Equal wake-ups of a port are kept once, so that ports differ.
+        calendar.push(Event::new(later, Kind::Wake, random.below(1 << 30) as u32, 2));
         model.push(Reverse(later));
     };
     for wanted in [20, 30, few::MOST + 10, 10, 200, 12, few::MOST, 0] {
