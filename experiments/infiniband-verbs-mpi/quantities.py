@@ -76,7 +76,8 @@ def largest_difference(runs: Runs, column: str, *, run: str | None = None) -> fl
 
 
 def _of_size(runs: Runs, column: str, size: int, run: str | None) -> float:
-    return float(chosen(runs, run).table("perftest").set_index("bytes").loc[size, column])
+    table = chosen(runs, run).table("perftest")
+    return float(table.loc[table["bytes"] == size, column].iloc[0])
 
 
 def _is_up(start: str, end: str) -> bool:
