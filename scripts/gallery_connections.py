@@ -20,11 +20,11 @@ INCAST = """
 Without congestion control the packets for the one host fill the buffers of the spine that leads to it. The victims
 share nothing with them but that spine and the links to it, and get {before}; with congestion control they get
 {after}, since senders of the incast slow down before the buffers are full. The incast's {hot} are less than its
-link carries: its senders are told late, and recover slowly. Nothing is retransmitted in either run.
+link carries: its senders are notified late, and recover slowly. Nothing is retransmitted in either run.
 """
 LOST = """
 If another packet follows on its connection, a lost packet costs a round trip: the NAK names it, and what was sent
-since is sent again. If none follows, or if the copy is lost as well, only the timer helps, and what was posted to
+since is retransmitted. If none follows, or if the copy is lost as well, only the timer helps, and what was posted to
 the connection meanwhile waits with it. With one connection for all messages that is everything; with 16 it is a
 sixteenth.
 """

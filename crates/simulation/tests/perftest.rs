@@ -128,7 +128,7 @@ fn unreliable_services_have_the_same_stages() {
     }
 }
 
-/// A sender that waits for nobody is faster than a receiver can be ready: its messages are lost, and the test says so.
+/// A sender that waits for no receiver is faster than a receiver can be ready: its messages are lost, and the test says so.
 #[test]
 fn an_unreliable_test_that_loses_messages_says_so() {
     let prepared = prepare(FDR, &[("adapter.post_receive", "300 ns")]);

@@ -58,6 +58,7 @@ pub fn losses(seen: &Seen) -> Result<(), Failure> {
     ensure("losses have causes", lost.no_route == 0 || may_lack, || {
         format!("{} lost without a route", lost.no_route)
     })?;
+    let failed = failed - lost.no_route;
     ensure("losses have causes", failed == 0 || may_fail, || format!("{failed} lost without a failure"))?;
     let expired = lost.by_lifetimes();
     let switch = &experiment.switch;

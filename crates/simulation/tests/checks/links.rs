@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use fabricsim_spec::RateMismatch;
 use fabricsim_topology::Node;
 
 use super::flows::equal;
@@ -94,8 +95,10 @@ pub fn utilisation(seen: &Seen) -> Result<(), Failure> {
         // One packet lies across each end of the measurement; a packet's time is rounded to the picosecond.
         let margin = ps(experiment.host.mtu.0 + overhead) + 2.0 * port.packets as f64 + 2.0;
         let busy = port.utilisation * seen.measured_ps();
-        let repeats = parameters.bit_error_rate > 0.0;
-        let holds = busy >= expected - margin && (repeats || busy <= expected + margin);
+        // An output that is held for a packet is busy for as long as the packet takes to come.
+        let is_held = experiment.switch.rate_mismatch == RateMismatch::HoldOutput;
+        let takes_more = is_held || parameters.bit_error_rate > 0.0;
+        let holds = busy >= expected - margin && (takes_more || busy <= expected + margin);
         ensure("utilisation is the time of packets", holds, || {
             format!("{name}: busy for {busy} ps, packets take {expected} ps, {port:?}")
         })?;

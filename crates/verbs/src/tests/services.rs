@@ -98,7 +98,7 @@ fn an_unreliable_connection_writes_and_does_not_read() {
         error.to_string(),
         "EINVAL: post_send: queue pair 2: an unreliable connection has no RDMA READ; allowed: SEND and RDMA WRITE"
     );
-    // A wrong key: nobody hears of it.
+    // A wrong key is counted, and reported to no program.
     let mut wrong = SendRequest::write(3, sge(&a, 0, 8), remote(&b, 4000));
     if let Verb::Write(remote) = &mut wrong.verb {
         remote.r_key.0 ^= 1;
@@ -216,7 +216,7 @@ fn errors_flush_unreliable_queue_pairs() {
         pair.run(Time::us(10));
         let done = pair.poll(1, b.cq);
         assert_eq!((done.len(), done[0].wr_id, done[0].status), (1, 4, Status::Flushed));
-        // What arrives now finds nobody.
+        // What arrives now finds no receiver.
         let to = if kind == QueuePairKind::Ud {
             datagram(pair.devices[0].create_ah(a.pd, HostId(1)).unwrap(), &b)
         } else {
