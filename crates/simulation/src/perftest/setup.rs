@@ -80,14 +80,15 @@ pub(super) fn check(
         return fail(format!("client and server are both {name}: choose two hosts"));
     }
     match (options.connection, options.operation) {
-        (Connection::Rc, _) | (Connection::Uc, Operation::Send | Operation::Write) => {}
         (Connection::Ud, Operation::Send) if options.bytes > options.mtu => {
             let Options { bytes, mtu, .. } = options;
             return fail(format!("a datagram of {bytes} B is longer than the MTU of {mtu} B"));
         }
-        (Connection::Ud, Operation::Send) => {}
         (Connection::Uc, Operation::Read) => return fail("UC has no RDMA READ: choose RC".to_owned()),
-        (Connection::Ud, _) => return fail("UD has SEND only: choose RC".to_owned()),
+        (Connection::Ud, Operation::Write | Operation::Read) => {
+            return fail("UD has SEND only: choose RC".to_owned());
+        }
+        _ => {}
     }
     let experiment = &prepared.experiment;
     if !experiment.traffic.is_empty() || !experiment.jobs.is_empty() {
