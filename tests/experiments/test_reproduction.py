@@ -48,6 +48,9 @@ DIFFERS = {
         "step 4: A, as printed",
         "step 4: P, as printed",
         "packets marked at port x",
+        "sizes up to 4096 B at which WRITE has more throughput than READ",
+        "sizes up to 4096 B at which WRITE has more throughput than SEND",
+        "WRITE, 128 at a time over one at a time, 4 KiB",
     ],
     "thesis": [
         "largest of the contributors, from 0.05 s",

@@ -128,7 +128,8 @@ def test_two_connections_share_a_receive_queue() -> None:
 def test_a_message_of_xrc_names_its_queue() -> None:
     def client(ctx: v.Context) -> str:
         pd, mr, cq = _memory(ctx)
-        qp = v.QP(pd, v.QPInitAttr(qp_type=v.IBV_QPT_XRC_SEND, scq=cq, rcq=cq))
+        cap = v.QPCap(max_send_wr=2)
+        qp = v.QP(pd, v.QPInitAttr(qp_type=v.IBV_QPT_XRC_SEND, scq=cq, rcq=cq, cap=cap))
         numbers = v.connect(qp, "H1")
         for number, length in ((1, 10), (0, 20)):
             wr = v.SendWR(sg=[v.SGE(mr.buf, length, mr.lkey)])
