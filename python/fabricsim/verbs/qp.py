@@ -12,7 +12,7 @@ from fabricsim.verbs.completion import CQ
 from fabricsim.verbs.context import PD, Closable, Context
 from fabricsim.verbs.errors import PyverbsRDMAError, PyverbsUserError
 from fabricsim.verbs.srq import SRQ, XRCD
-from fabricsim.verbs.wr import RecvWR, SendWR, pieces
+from fabricsim.verbs.wr import RecvWR, SendWR, linked, pieces
 
 Mask = e.ibv_qp_attr_mask
 
@@ -198,8 +198,7 @@ class QP(Closable):
     def post_send(self, wr: SendWR, bad_wr: object = None) -> None:
         """Posts a work request, and those that follow it by `next_wr` (`ibv_post_send`). Each takes `adapter.post`."""
         context, handle = self.context, self.handle
-        one: SendWR | None = wr
-        while one is not None:
+        for one in linked(wr):
             context.spend(context.post_ps)
             flags, sges = int(one.send_flags), pieces(one)
             data = None
@@ -215,16 +214,13 @@ class QP(Closable):
             except PyverbsRDMAError as error:
                 error.add_note(f"work request {one.wr_id}")
                 raise
-            one = one.next_wr
 
     def post_recv(self, wr: RecvWR, bad_wr: object = None) -> None:
         """Posts a receive request, and those that follow it (`ibv_post_recv`). Each takes `adapter.post_receive`."""
         context, handle = self.context, self.handle
-        one: RecvWR | None = wr
-        while one is not None:
+        for one in linked(wr):
             context.spend(context.post_recv_ps)
             context.call(context.adapter.post_recv, handle, one.wr_id, pieces(one))
-            one = one.next_wr
 
     def _destroy(self, handle: int) -> None:
         self.context.call(self.context.adapter.destroy_qp, handle)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from fabricsim.verbs.completion import CQ
 from fabricsim.verbs.context import PD, Closable, Context
 from fabricsim.verbs.errors import PyverbsUserError
-from fabricsim.verbs.wr import RecvWR, pieces
+from fabricsim.verbs.wr import RecvWR, linked, pieces
 
 
 class XRCD(Closable):
@@ -77,11 +77,9 @@ class SRQ(Closable):
     def post_recv(self, recv_wr: RecvWR, bad_wr: object = None) -> None:
         """Posts a receive request, and those that follow it. Each takes `adapter.post_receive`."""
         context, handle = self.context, self.handle
-        one: RecvWR | None = recv_wr
-        while one is not None:
+        for one in linked(recv_wr):
             context.spend(context.post_recv_ps)
             context.call(context.adapter.post_srq_recv, handle, one.wr_id, pieces(one))
-            one = one.next_wr
 
     def _destroy(self, handle: int) -> None:
         self.context.call(self.context.adapter.destroy_srq, handle)

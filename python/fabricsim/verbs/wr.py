@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from typing import TypeVar
 
 from fabricsim.verbs.addr import AH
 from fabricsim.verbs.enums import ibv_send_flags, ibv_wr_opcode
@@ -63,6 +64,16 @@ class SendWR:
         """Sets the memory at the other end and the values of an atomic operation."""
         self.remote = (addr, rkey)
         self.atomic = (compare_add, swap)
+
+
+W = TypeVar("W", "SendWR", "RecvWR")
+
+
+def linked(wr: W | None) -> Iterator[W]:
+    """A request and those that follow it by `next_wr`."""
+    while wr is not None:
+        yield wr
+        wr = wr.next_wr
 
 
 def pieces(wr: SendWR | RecvWR) -> list[tuple[int, int, int]]:
