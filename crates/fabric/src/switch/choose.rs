@@ -273,9 +273,12 @@ impl Switch {
                     let asking = (0..self.layout.lanes as u8).filter(|lane| lanes >> lane & 1 != 0).map(Vl);
                     let heads =
                         asking.map(|lane| self.queues[self.layout.queue(input, lane, output)].first());
-                    if could_send::<F, R, B, O>(context, port, heads) {
+                    let mut credits = Delay::default();
+                    if could_send::<F, R, B, O>(context, port, heads, &mut credits) {
                         return choice.winner();
                     }
+                    // From then on the output waits for this input, whatever else there is.
+                    delay.retry = delay.retry.min(credits.retry);
                 }
             } else {
                 let mut request = self.requests[number];
@@ -312,8 +315,9 @@ fn could_send<F: Features, R, B, O>(
     context: &mut PartitionContext<R, B, O>,
     port: u32,
     mut heads: impl Iterator<Item = u32>,
+    delay: &mut Delay,
 ) -> bool {
-    heads.any(|packet| examine::<F, R, B, O>(context, port, packet, &mut Delay::default()).is_some())
+    heads.any(|packet| examine::<F, R, B, O>(context, port, packet, delay).is_some())
 }
 
 /// Blocks that must be free at the other end for a packet of `blocks` to be sent.
