@@ -9,7 +9,7 @@ use fabricsim_units::HostId;
 /// A counter: column, description, and source of the value.
 type Counter = (&'static str, &'static str, fn(&QueuePairCounters) -> u64);
 
-const COUNTERS: [Counter; 11] = [
+const COUNTERS: [Counter; 12] = [
     ("messages", "Messages that were acknowledged wholly", |c| c.messages),
     ("failed", "Messages that failed because the queue pair was in the error state, or went there", |c| {
         c.failed
@@ -25,6 +25,11 @@ const COUNTERS: [Counter; 11] = [
     ("acknowledgements", "Acknowledgements sent", |c| c.acknowledgements),
     ("sequence_naks", "NAKs sent because a packet was missing", |c| c.sequence_naks),
     ("rnr_naks", "NAKs sent because there was no receive request", |c| c.rnr_naks),
+    (
+        "held",
+        "Packets of the other end that had overtaken others, and were held until those came (`queue_pairs.out_of_order`)",
+        |c| c.held,
+    ),
 ];
 
 /// A row per queue pair; `None` without queue pairs.
@@ -83,6 +88,7 @@ pub(crate) fn counts(queue_pairs: &[QueuePairReport]) -> QueuePairCounts {
         all.acknowledgements += counters.acknowledgements;
         all.sequence_naks += counters.sequence_naks;
         all.rnr_naks += counters.rnr_naks;
+        all.held += counters.held;
     }
     all
 }

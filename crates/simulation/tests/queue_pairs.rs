@@ -57,11 +57,14 @@ fn whole(outcome: &Outcome, messages: u64, bytes: u64) {
 #[test]
 fn packets_have_their_headers() {
     for (verb, bytes) in [
-        // LRH 8, BTH 12, ICRC 4, VCRC 2 for each of three packets, RETH 16 for the first of a WRITE.
-        ("write", 10_000 + 3 * 26 + 16),
-        ("send", 10_000 + 3 * 26),
+        // LRH 8, BTH 12, ICRC 4, VCRC 2 for each of three packets, RETH 16 for the first of a WRITE, or for each.
+        (("write", "drop"), 10_000 + 3 * 26 + 16),
+        (("write", "hold"), 10_000 + 3 * 26 + 16),
+        (("write", "place"), 10_000 + 3 * (26 + 16)),
+        (("send", "drop"), 10_000 + 3 * 26),
     ] {
-        let outcome = run(PAIR, &[("queue_pairs.verb", verb)]);
+        let (verb, out_of_order) = verb;
+        let outcome = run(PAIR, &[("queue_pairs.verb", verb), ("queue_pairs.out_of_order", out_of_order)]);
         whole(&outcome, 5, 50_000);
         let link = |name, column| sum(&outcome, "links", ("link", name), column);
         assert_eq!((link("H0->S0", "packets"), link("H0->S0", "bytes")), (15, 5 * bytes), "{verb}");
@@ -175,6 +178,58 @@ fn acknowledgements_are_requested_within_messages() {
     assert_eq!(counter(&outcome, "H1", "acknowledgements"), 2);
 }
 
+/// Routes that differ from packet to packet: what overtakes is retransmitted, or held, with as many packets executed in any case.
+const OVERTAKING: &str = r#"
+topology.dragonfly = { p = 2, a = 4, h = 2 }
+[links.all]
+rate = "64 Gb/s"
+latency = "5 ns"
+buffer = "4 KiB"
+[links.kind.global]
+latency = "200 ns"
+buffer = "8 KiB"
+[switch]
+virtual_lanes = 6
+[routing]
+algorithm = "par-6/2"
+[host]
+mtu = "302 B"
+[queue_pairs]
+timeout = 8
+[[traffic]]
+pattern = { group-offset = 1 }
+injection = "saturating"
+message = "4 KiB"
+messages = 20
+[run]
+duration = "20 ms"
+drain = "empty"
+"#;
+
+#[test]
+fn packets_that_overtake_are_dropped_held_or_placed() {
+    let hosts = 72;
+    let count = |out_of_order, more: &[(&str, &str)]| {
+        let set = [&[("queue_pairs.out_of_order", out_of_order)], more].concat();
+        let outcome = run(OVERTAKING, &set);
+        whole(&outcome, hosts * 20, hosts * 20 * 4096);
+        let counts = outcome.summary.queue_pairs.unwrap_or_else(|| panic!("no queue pairs")).counts;
+        assert_eq!(counts.executed, hosts * 20 * 16, "{out_of_order}");
+        (counts.retransmitted, counts.held)
+    };
+    let (retransmitted, held) = count("drop", &[]);
+    assert!(retransmitted > 20_000 && held == 0, "{retransmitted} {held}");
+    for out_of_order in ["hold", "place"] {
+        let (retransmitted, held) = count(out_of_order, &[]);
+        assert!(retransmitted == 0 && held > 1000, "{out_of_order}: {retransmitted} {held}");
+        // What is further ahead than can be held is dropped.
+        let (retransmitted, held) = count(out_of_order, &[("queue_pairs.reorder_packets", "2")]);
+        assert!(retransmitted > 1000 && held > 0, "{out_of_order}: {retransmitted} {held}");
+        let (retransmitted, _) = count(out_of_order, &[("queue_pairs.loss", "0.01")]);
+        assert!(retransmitted > 200, "{out_of_order}: {retransmitted}");
+    }
+}
+
 /// Requests and responses, several queue pairs and service classes, losses, congestion control: on a mesh in any number of partitions.
 const MESH: &str = r#"
 topology.mesh = { dimensions = [3, 3], hosts_per_switch = 1 }
@@ -215,6 +270,8 @@ fn partitions_of_the_run_do_not_matter() {
             ("queue_pairs.receive_delay", "3 us"),
             ("queue_pairs.min_rnr_timer", "10 us"),
         ],
+        &[("queue_pairs.out_of_order", "place"), ("switch.virtual_lanes", "4")],
+        &[("queue_pairs.out_of_order", "hold"), ("queue_pairs.reorder_packets", "3")],
         &[("congestion_control.algorithm", "infiniband")],
         &[("congestion_control.algorithm", "swift")],
     ] {
@@ -242,6 +299,11 @@ fn what_makes_no_sense_is_refused() {
         (&[("queue_pairs.retry_count", "8")], "queue_pairs.retry_count"),
         (&[("queue_pairs.timeout", "32")], "queue_pairs.timeout"),
         (&[("links.hosts.mtu", "256 B")], "too little for the packets of queue pairs"),
+        (
+            &[("queue_pairs.verb", "send"), ("queue_pairs.out_of_order", "place")],
+            "queue_pairs.out_of_order: `place` is for `verb = \"write\"`: give `hold`",
+        ),
+        (&[("queue_pairs.reorder_packets", "1")], "queue_pairs.reorder_packets"),
     ] {
         assert!(message(set).contains(expected), "{set:?}: {}", message(set));
     }

@@ -62,7 +62,7 @@ pub use link::{LinkErrors, LinkOverride, LinkParameters, LinkRetry, Links};
 pub use multicast::MulticastGroup;
 pub use name::name;
 pub use partition::Partition;
-pub use queue_pairs::{MessageVerb, PATH_MTUS, QUEUE_PAIR_HEADERS, QueuePairs, largest_path_mtu};
+pub use queue_pairs::{MessageVerb, OutOfOrder, PATH_MTUS, QUEUE_PAIR_HEADERS, QueuePairs, largest_path_mtu};
 pub use range::{OutOfRange, numbers_at, out_of_range, range_in_words};
 pub use read::read;
 pub use routing::{Algorithm, LanePolicy, Load, PathChoice, Routing, RoutingEngine, Selection, Ties, Via};

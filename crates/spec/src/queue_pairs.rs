@@ -34,6 +34,12 @@ pub struct QueuePairs {
     /// A packet requests an acknowledgement if it is the last of its message, or one of every so many packets of it. 0: only the last.
     #[schemars(extend("x-unit" = "packets"))]
     pub ack_every: u32,
+    /// Treatment of packets that have overtaken others of their queue pair, as adaptive routing makes them do.
+    pub out_of_order: OutOfOrder,
+    /// Packets of a queue pair, from the first missing one on, that its receiver can hold with `out_of_order` `hold` or `place`. What is further ahead is dropped, and
+    /// causes a NAK.
+    #[schemars(range(min = 2, max = 32768), extend("x-unit" = "packets"))]
+    pub reorder_packets: u16,
     /// Receive requests of a queue pair, for messages by `send`. 0: there is always one.
     #[schemars(extend("x-unit" = "receive requests"))]
     pub receives: u32,
@@ -56,6 +62,8 @@ impl Default for QueuePairs {
             rnr_retry: 7,
             min_rnr_timer: Time::us(640),
             ack_every: 0,
+            out_of_order: OutOfOrder::Drop,
+            reorder_packets: 128,
             receives: 0,
             receive_delay: Time::ZERO,
             loss: 0.0,
@@ -72,6 +80,21 @@ pub enum MessageVerb {
     Write,
     /// SEND to a receive request of the receiver.
     Send,
+}
+
+/// What the receiver of a queue pair does with packets that have overtaken others.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum OutOfOrder {
+    /// Drops them, with a NAK for the first missing one: go-back-N, as the specification has it (IBA volume 1, section 9.7.4.1.2).
+    #[default]
+    Drop,
+    /// Holds them with their data until those before them have come: the reorder buffer of the ordering protocols of SC18, with InfiniBand's packet
+    /// numbers. A packet that is lost is noticed by the sender's timer.
+    Hold,
+    /// The same, but data of a `write` goes to memory at once, and only headers are held. Each packet of a message is a WRITE of its own, with its
+    /// address: 16 B of header in each. Data of outstanding messages has no defined order.
+    Place,
 }
 
 /// Bytes of a packet of a queue pair besides its payload, at most: LRH, BTH, RETH, immediate data, ICRC and VCRC.

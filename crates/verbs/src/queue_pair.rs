@@ -3,8 +3,8 @@
 use std::collections::VecDeque;
 
 use fabricsim_protocols::infiniband::{
-    Attributes, QueuePairKind, QueuePairState, Requester, RequesterOptions, Responder, ResponderOptions,
-    UcOptions, UcRequester, UcResponder, UdOptions, UdRequester, UdResponder,
+    Attributes, OutOfOrder, QueuePairKind, QueuePairState, Requester, RequesterOptions, Responder,
+    ResponderOptions, UcOptions, UcRequester, UcResponder, UdOptions, UdRequester, UdResponder,
 };
 use fabricsim_units::{HostId, Time};
 use fabricsim_wire::Psn;
@@ -315,6 +315,7 @@ impl QueuePair {
                     reads: of.max_dest_rd_atomic.unwrap_or(1).max(1),
                     rnr_timer: of.min_rnr_timer.unwrap_or(RnrTimer::new(0)),
                     reports_credits: false,
+                    out_of_order: OutOfOrder::Drop,
                 };
                 let is_rc = self.init.kind == QueuePairKind::Rc;
                 Receiving::Reliable(if is_rc {
@@ -343,6 +344,7 @@ impl QueuePair {
                     reads: of.max_rd_atomic.unwrap_or(1).max(1),
                     ack_every: 0,
                     has_credits: false,
+                    self_contained_writes: false,
                 };
                 let is_rc = self.init.kind == QueuePairKind::Rc;
                 Sending::Reliable(if is_rc {

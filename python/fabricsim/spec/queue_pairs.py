@@ -12,6 +12,7 @@ from typing import Literal
 
 __all__ = [
     "MessageVerb",
+    "OutOfOrder",
     "QueuePairs",
 ]
 
@@ -23,6 +24,22 @@ MessageVerb = Literal[
 
 - `write`: RDMA WRITE to the receiver's memory.
 - `send`: SEND to a receive request of the receiver.
+"""
+
+OutOfOrder = Literal[
+    "drop",
+    "hold",
+    "place",
+]
+"""What the receiver of a queue pair does with packets that have overtaken others.
+
+- `drop`: Drops them, with a NAK for the first missing one: go-back-N, as the specification has it (IBA volume
+  1, section 9.7.4.1.2).
+- `hold`: Holds them with their data until those before them have come: the reorder buffer of the ordering
+  protocols of SC18, with InfiniBand's packet numbers. A packet that is lost is noticed by the sender's timer.
+- `place`: The same, but data of a `write` goes to memory at once, and only headers are held. Each packet of a
+  message is a WRITE of its own, with its address: 16 B of header in each. Data of outstanding messages has no
+  defined order.
 """
 
 
@@ -63,6 +80,15 @@ class QueuePairs:
     ack_every: int | None = None
     """A packet requests an acknowledgement if it is the last of its message, or one of every so many packets
     of it. 0: only the last. Range: at least 0. Unit: packets. Default: 0.
+    """
+    out_of_order: OutOfOrder | None = None
+    """Treatment of packets that have overtaken others of their queue pair, as adaptive routing makes them do.
+    Default: "drop".
+    """
+    reorder_packets: int | None = None
+    """Packets of a queue pair, from the first missing one on, that its receiver can hold with `out_of_order`
+    `hold` or `place`. What is further ahead is dropped, and causes a NAK. Range: from 2 to 32768. Unit:
+    packets. Default: 128.
     """
     receives: int | None = None
     """Receive requests of a queue pair, for messages by `send`. 0: there is always one. Range: at least 0.

@@ -53,6 +53,9 @@ pub struct QueuePairCounts {
     /// NAKs sent because there was no receive request.
     #[schemars(title = "NAKs: receiver not ready")]
     pub rnr_naks: u64,
+    /// Packets that had overtaken others, and were held by their receivers until those came (`queue_pairs.out_of_order`).
+    #[schemars(title = "packets held")]
+    pub held: u64,
 }
 
 /// Figures of queue pairs.

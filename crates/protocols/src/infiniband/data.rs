@@ -2,7 +2,7 @@
 
 use fabricsim_wire::headers::{Ieth, ImmDt, Operands, Operation, Position, Reth};
 
-use super::{Extra, Verb, Work};
+use super::{Extra, Remote, Segment, Verb, Work};
 
 /// Operation and operands of a packet of a SEND or WRITE.
 pub(super) fn data_packet(work: &Work, position: Position) -> (Operation, Operands) {
@@ -44,6 +44,17 @@ pub(super) fn data_packet(work: &Work, position: Position) -> (Operation, Operan
             (operation, Operands::None)
         }
     }
+}
+
+/// The same of a packet of a WRITE without immediate data that is a WRITE of its own, with the address of its part.
+pub(super) fn write_of_packet(work: &Work, part: Segment) -> (Operation, Operands) {
+    let verb = match work.verb {
+        Verb::Write(remote) => {
+            Verb::Write(Remote { va: remote.va.wrapping_add(u64::from(part.offset)), ..remote })
+        }
+        other => other,
+    };
+    data_packet(&Work { verb, length: part.length, ..*work }, Position::Only)
 }
 
 /// A packet's part of a SEND or WRITE.

@@ -22,7 +22,9 @@ mod work;
 pub use attributes::Attributes;
 pub use migration::{MigrationError, MigrationEvent, MigrationState, PathMigration};
 pub use requester::{MAX_MESSAGE, PostError, Requester, RequesterOptions, RequesterOutbox};
-pub use responder::{Access, Atomic, Placement, Receive, Responder, ResponderOptions, ResponderOutbox};
+pub use responder::{
+    Access, Atomic, OutOfOrder, Placement, Receive, Responder, ResponderOptions, ResponderOutbox,
+};
 pub use segment::{Segment, packets, segment};
 pub use shared_receive_queue::{SharedQueueFull, SharedReceiveQueue, Taken};
 pub use state::{QueuePairKind, QueuePairState, TransitionError, check_transition};

@@ -71,6 +71,12 @@ pub(crate) enum Mutation {
     NakReceivedNumber,
     /// Responder: each packet counts as a message.
     CountPackets,
+    /// Responder: places of held packets do not move on when one is executed.
+    HoldInPlace,
+    /// Responder: a copy of a held packet is held as well.
+    HoldAgain,
+    /// Responder: the payload of a held packet is that of the one which brought it its turn.
+    ForgetHeldPayload,
 }
 
 /// Gives a state machine with the field `mutation` (in tests) its defects.

@@ -137,6 +137,9 @@ fn write_queue_pairs(build: &mut Build) {
         draft.text("path_mtu", "512 B");
     }
     draft.key("per_pair", draw.range(1, 3));
+    let modes: &[&str] = if sends { &["drop", "hold"] } else { &["drop", "hold", "place"] };
+    draft.text("out_of_order", draw.pick(modes));
+    draft.key("reorder_packets", if narrow { draw.range(2, 6) } else { 128 });
     draft.key("ack_every", if narrow { draw.range(1, 3) } else { 0 });
     // Longer than a packet can be in these networks: with less, copies fill the network.
     let timeout = draw.pick(&[4, 5]) + u32::from(hosts > 8) + u32::from(hosts > 16);

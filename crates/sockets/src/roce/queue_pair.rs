@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::net::Ipv4Addr;
 
 use fabricsim_protocols::infiniband::{
-    Completion, MAX_MESSAGE, PostError, Receive, Received, Requester, RequesterOptions, RequesterOutbox,
-    Responder, ResponderOptions, Verb, Work,
+    Completion, MAX_MESSAGE, OutOfOrder, PostError, Receive, Received, Requester, RequesterOptions,
+    RequesterOutbox, Responder, ResponderOptions, Verb, Work,
 };
 use fabricsim_units::Time;
 use fabricsim_wire::Psn;
@@ -140,9 +140,26 @@ impl RoceQueuePair {
         let RoceSettings { mtu, destination, retries, rnr_retries, reads, rnr_timer, .. } = settings;
         let p_key = PKey::DEFAULT;
         let (ack_every, has_credits, reports_credits) = (0, false, false);
-        let requester =
-            RequesterOptions { mtu, destination, p_key, retries, rnr_retries, reads, ack_every, has_credits };
-        let responder = ResponderOptions { mtu, destination, p_key, reads, rnr_timer, reports_credits };
+        let requester = RequesterOptions {
+            mtu,
+            destination,
+            p_key,
+            retries,
+            rnr_retries,
+            reads,
+            ack_every,
+            has_credits,
+            self_contained_writes: false,
+        };
+        let responder = ResponderOptions {
+            mtu,
+            destination,
+            p_key,
+            reads,
+            rnr_timer,
+            reports_credits,
+            out_of_order: OutOfOrder::Drop,
+        };
         Ok(Self {
             requester: Requester::new(requester, settings.send_psn),
             responder: Responder::new(responder, settings.receive_psn),

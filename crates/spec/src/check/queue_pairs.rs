@@ -4,7 +4,7 @@ use fabricsim_units::Bytes;
 
 use super::Found;
 use crate::queue_pairs::{PATH_MTUS, QUEUE_PAIR_HEADERS};
-use crate::{DrawPer, Experiment, OrderingMode, QueuePairs};
+use crate::{DrawPer, Experiment, MessageVerb, OrderingMode, OutOfOrder, QueuePairs};
 
 pub(super) fn check(experiment: &Experiment) -> Result<(), Found> {
     let Some(queue_pairs) = &experiment.queue_pairs else { return Ok(()) };
@@ -12,6 +12,9 @@ pub(super) fn check(experiment: &Experiment) -> Result<(), Found> {
     if experiment.transport.mode != OrderingMode::None {
         let message = "is not for queue pairs, which have a transport of their own: omit it or `queue_pairs`";
         return Err(("transport.mode".to_owned(), message.to_owned()));
+    }
+    if queue_pairs.out_of_order == OutOfOrder::Place && queue_pairs.verb != MessageVerb::Write {
+        return fail("out_of_order", "`place` is for `verb = \"write\"`: give `hold`".to_owned());
     }
     for (i, traffic) in experiment.traffic.iter().enumerate() {
         if traffic.draw_per == DrawPer::Packet {

@@ -1,12 +1,13 @@
 //! A queue pair: requester and responder of a reliable connection, with their timers.
 
+use fabricsim_model::Packet;
 use fabricsim_protocols::infiniband::{
     Access, Atomic, Completion, Placement, Receive, Received, Remote, Requester, RequesterOutbox, Responder,
     ResponderOutbox,
 };
 use fabricsim_units::{HostId, Time};
 use fabricsim_wire::Psn;
-use fabricsim_wire::headers::RnrTimer;
+use fabricsim_wire::headers::{Headers, RnrTimer};
 use fabricsim_wire::ids::RKey;
 
 use super::rules::Rules;
@@ -28,6 +29,8 @@ pub struct QueuePairCounters {
     pub executed: u64,
     /// Packets of the other end that were not: they came again, or too early.
     pub dropped: u64,
+    /// Packets of the other end that had overtaken others, and were held until those came.
+    pub held: u64,
     /// Packets of the other end that were lost as they arrived.
     pub lost: u64,
     /// Acknowledgements sent.
@@ -55,6 +58,8 @@ pub(super) struct Connection {
     pub(super) is_listed: bool,
     pub(super) is_answering: bool,
     pub(super) counters: QueuePairCounters,
+    /// Packets of the other end that are held, and those that have just been executed.
+    pub(super) overtakers: Overtakers,
 }
 
 impl Connection {
@@ -73,8 +78,54 @@ impl Connection {
             is_listed: false,
             is_answering: false,
             counters: QueuePairCounters::default(),
+            overtakers: Overtakers::default(),
         }
     }
+}
+
+impl Connection {
+    /// The queue pair is in the error state: it does not answer any more, and what is held is dropped.
+    pub(super) fn break_off(&mut self) {
+        self.overtakers = Overtakers::default();
+        self.responder.flush(&mut Nothing);
+    }
+
+    /// A request packet of the other end has arrived. Returns what its responder reports.
+    pub(super) fn receive(
+        &mut self,
+        headers: &Headers,
+        (packet, payload): (&Packet, u32),
+        counts_receives: bool,
+    ) -> Executed {
+        let mut reports = ResponderReports {
+            packet,
+            payload,
+            is_held: false,
+            resumed: None,
+            overtakers: &mut self.overtakers,
+            receives: counts_receives.then_some(&mut self.receives),
+            is_placed: false,
+            ended: 0,
+        };
+        self.responder.receive(headers, payload, &mut reports);
+        let ResponderReports { is_held, is_placed, ended, .. } = reports;
+        let counters = &mut self.counters;
+        counters.held += u64::from(is_held);
+        counters.executed += u64::from(is_placed && !is_held) + self.overtakers.executed.len() as u64;
+        counters.dropped += u64::from(!is_placed && !is_held);
+        Executed { is_placed, is_held, ended }
+    }
+}
+
+/// What became of a packet that arrived.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Executed {
+    /// Its payload is in memory.
+    pub(super) is_placed: bool,
+    /// It is held until others have come.
+    pub(super) is_held: bool,
+    /// Receive requests that have ended.
+    pub(super) ended: u32,
 }
 
 /// Reports of a requester in one call.
@@ -109,13 +160,59 @@ impl RequesterOutbox for RequesterReports<'_> {
     }
 }
 
+/// Reports of a responder that is brought into the error state: nothing of them matters.
+struct Nothing;
+
+impl ResponderOutbox for Nothing {
+    fn allows(&mut self, _: Remote, _: u32, _: Access) -> bool {
+        false
+    }
+
+    fn take_receive(&mut self) -> Option<Receive> {
+        None
+    }
+
+    fn receives_left(&mut self) -> u32 {
+        0
+    }
+
+    fn place(&mut self, _: Placement, _: u32) {}
+
+    fn atomic(&mut self, _: Remote, _: Atomic) -> u64 {
+        0
+    }
+
+    fn invalidate(&mut self, _: RKey) -> bool {
+        false
+    }
+
+    fn complete(&mut self, _: Received) {}
+}
+
+/// Packets that have overtaken others of their queue pair.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Overtakers {
+    held: Vec<(Psn, Packet, bool)>,
+    /// Packets that were held and have been executed since, with the bytes of their payload, and whether these were in memory before.
+    pub(super) executed: Vec<(Packet, bool)>,
+}
+
 /// Reports of a responder in one call. Its memory takes everything: messages of the workload have no content.
 #[derive(Debug)]
 pub(super) struct ResponderReports<'a> {
+    /// The packet that has arrived.
+    pub(super) packet: &'a Packet,
+    /// Bytes of its payload.
+    pub(super) payload: u32,
+    /// It is held.
+    pub(super) is_held: bool,
+    /// A packet that was held is being executed.
+    pub(super) resumed: Option<Packet>,
+    pub(super) overtakers: &'a mut Overtakers,
     /// Receive requests; `None` if there is always one.
     pub(super) receives: Option<&'a mut u32>,
-    /// Bytes of the packet's payload, if it was executed.
-    pub(super) placed: Option<u32>,
+    /// The payload of the packet that has arrived is in memory.
+    pub(super) is_placed: bool,
     /// Receive requests that have ended.
     pub(super) ended: u32,
 }
@@ -136,8 +233,28 @@ impl ResponderOutbox for ResponderReports<'_> {
         self.receives.as_ref().map_or(u32::MAX, |left| **left)
     }
 
-    fn place(&mut self, _: Placement, length: u32) {
-        self.placed = Some(length);
+    fn place(&mut self, _: Placement, _: u32) {
+        match self.resumed.take() {
+            Some(packet) => self.overtakers.executed.push((packet, false)),
+            None => self.is_placed = true,
+        }
+    }
+
+    fn hold(&mut self, psn: Psn, is_placed: bool) {
+        self.is_held = true;
+        let packet = Packet { bytes: self.payload, ..*self.packet };
+        self.overtakers.held.push((psn, packet, is_placed));
+    }
+
+    fn resume(&mut self, psn: Psn) {
+        self.resumed = None;
+        let Some(place) = self.overtakers.held.iter().position(|&(other, ..)| other == psn) else { return };
+        let (_, packet, is_placed) = self.overtakers.held.swap_remove(place);
+        if is_placed {
+            self.overtakers.executed.push((packet, true));
+        } else {
+            self.resumed = Some(packet);
+        }
     }
 
     fn atomic(&mut self, _: Remote, _: Atomic) -> u64 {

@@ -8,7 +8,7 @@ use fabricsim_wire::headers::{Lrh, NakCode, Operands, Operation, RnrTimer, Syndr
 use fabricsim_wire::packet::{ICRC_LEN, VCRC_LEN};
 use fabricsim_workload::{Arrival, Message};
 
-use super::connection::{RequesterReports, ResponderReports};
+use super::connection::{Executed, RequesterReports};
 use super::timers::Timer;
 use super::{OpenMessage, QueuePairEndpoint};
 use crate::adapter::{Candidate, Endpoint, Finished, OutgoingPacket};
@@ -187,27 +187,26 @@ impl Endpoint for QueuePairEndpoint {
             self.carry_out(number, timer, wait, now);
             return true;
         }
-        let receives = self.rules.receives().is_some().then_some(&mut connection.receives);
-        let mut reports = ResponderReports { receives, placed: None, ended: 0 };
-        connection.responder.receive(&headers, payload, &mut reports);
-        let ResponderReports { placed, ended, .. } = reports;
+        let counts_receives = self.rules.receives().is_some();
+        let Executed { is_placed, is_held, ended } =
+            connection.receive(&headers, (packet, payload), counts_receives);
         if connection.responder.peek().is_some() && !connection.is_answering {
             connection.is_answering = true;
             self.answering.push_back(number);
         }
-        if placed.is_some() {
-            connection.counters.executed += 1;
-        } else {
-            connection.counters.dropped += 1;
-        }
-        if self.rules.receives().is_some() {
+        if counts_receives {
             for _ in 0..ended {
                 self.timers.set(now + self.rules.receive_delay(), number, Timer::Receive);
             }
         }
-        if let Some(bytes) = placed {
-            self.show(&Packet { bytes, ..*packet }, now, observer);
+        if is_placed {
+            let placed = Packet { bytes: payload, ..*packet };
+            self.show(&placed, now, observer);
+            if !is_held {
+                end_message(&placed, now, observer);
+            }
         }
+        self.show_overtakers(number, now, observer);
         true
     }
 
@@ -256,10 +255,27 @@ impl QueuePairEndpoint {
     fn show<B: Observer>(&mut self, packet: &Packet, now: Time, observer: &mut B) {
         let Packet { source, stream, tag, bytes, .. } = *packet;
         observer.delivered(now, packet);
-        if packet.last {
-            observer.completed(now, packet);
-        }
         self.progress += 1;
         self.arrivals.push(Arrival { source, stream, tag, bytes });
+    }
+
+    /// Packets that were held have been executed.
+    fn show_overtakers<B: Observer>(&mut self, number: u32, now: Time, observer: &mut B) {
+        let overtakers = &mut self.connections[number as usize].overtakers;
+        let mut executed = std::mem::take(&mut overtakers.executed);
+        for (packet, was_placed) in executed.drain(..) {
+            if !was_placed {
+                self.show(&packet, now, observer);
+            }
+            end_message(&packet, now, observer);
+        }
+        self.connections[number as usize].overtakers.executed = executed;
+    }
+}
+
+/// A packet was executed: if it is the last of its message, that is complete.
+fn end_message<B: Observer>(packet: &Packet, now: Time, observer: &mut B) {
+    if packet.last {
+        observer.completed(now, packet);
     }
 }

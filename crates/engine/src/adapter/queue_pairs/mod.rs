@@ -14,7 +14,7 @@ use fabricsim_protocols::infiniband::{Completion, Extra, MAX_MESSAGE, Status, Wo
 use fabricsim_units::{HostId, Time};
 use fabricsim_workload::{Arrival, Message};
 
-use self::connection::{Connection, RequesterReports, ResponderReports};
+use self::connection::{Connection, RequesterReports};
 use self::timers::{Timer, Timers};
 use super::Finished;
 use super::mtu::Mtus;
@@ -202,7 +202,7 @@ impl QueuePairEndpoint {
     /// A queue pair is in the error state: it does not answer any more.
     fn break_off(&mut self, number: u32) {
         let connection = &mut self.connections[number as usize];
-        connection.responder.flush(&mut ResponderReports { receives: None, placed: None, ended: 0 });
+        connection.break_off();
         if std::mem::take(&mut connection.is_answering) {
             self.answering.retain(|&other| other != number);
         }

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use fabricsim_model::{Packet, Random};
-use fabricsim_protocols::infiniband::{Remote, RequesterOptions, ResponderOptions, Verb};
-use fabricsim_spec::{Experiment, MessageVerb, QueuePairs, SpecError};
+use fabricsim_protocols::infiniband::{OutOfOrder, Remote, RequesterOptions, ResponderOptions, Verb};
+use fabricsim_spec::{self as spec, Experiment, MessageVerb, QueuePairs, SpecError};
 use fabricsim_units::{Bytes, HostId, Time};
 use fabricsim_wire::headers::RnrTimer;
 use fabricsim_wire::ids::{PKey, Qpn};
@@ -104,6 +104,16 @@ impl Rules {
             reads: READS,
             ack_every: self.spec.ack_every,
             has_credits: false,
+            self_contained_writes: self.spec.out_of_order == spec::OutOfOrder::Place,
+        }
+    }
+
+    fn out_of_order(&self) -> OutOfOrder {
+        let packets = self.spec.reorder_packets;
+        match self.spec.out_of_order {
+            spec::OutOfOrder::Drop => OutOfOrder::Drop,
+            spec::OutOfOrder::Hold => OutOfOrder::Hold(packets),
+            spec::OutOfOrder::Place => OutOfOrder::Place(packets),
         }
     }
 
@@ -115,6 +125,7 @@ impl Rules {
             reads: READS,
             rnr_timer: RnrTimer::at_least(self.spec.min_rnr_timer),
             reports_credits: false,
+            out_of_order: self.out_of_order(),
         }
     }
 

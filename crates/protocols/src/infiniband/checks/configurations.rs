@@ -39,6 +39,13 @@ pub(super) fn small() -> Vec<Configuration> {
         of("no retry, a loss", &[SEND, READ, SEND]).retries(0).with(1, 0, 0),
         of("one retry, two losses", &[SEND, ATOMIC]).retries(1).with(2, 0, 0),
         of("unsignaled requests, a loss", &[WRITE.unsignaled(), SEND.unsignaled(), SEND]).with(1, 0, 0),
+        of("SENDs, packets overtake and are held, a loss", &[SEND_2, SEND]).holds(3).with(1, 0, 0),
+        of("SENDs, packets overtake and are held, a copy, an early timer", &[SEND_2, SEND])
+            .holds(2)
+            .with(0, 1, 1),
+        of("the receiver is not ready, packets overtake and are held", &[SEND, SEND_2])
+            .holds(3)
+            .receives(0, 2),
         of("requests for acknowledgements in the middle, a loss", &[WRITE_2, SEND])
             .requester(|options| options.ack_every = 1)
             .with(1, 0, 0),
@@ -53,6 +60,11 @@ fn large() -> Vec<Configuration> {
         of("WRITE, READ, atomic, two losses", &[WRITE, READ, ATOMIC]).with(2, 0, 0),
         of("three atomic operations, two at a time, a loss, an early timer", &[ATOMIC, ATOMIC, ATOMIC])
             .with(1, 1, 0),
+        of("SEND, WRITE, READ, packets overtake and are held, a loss", &[SEND, WRITE, READ])
+            .holds(4)
+            .with(1, 0, 0),
+        of("WRITE, READ of two packets, atomic, packets overtake and are held", &[WRITE, READ_2, ATOMIC])
+            .holds(4),
         of("READ of three packets, a loss, an early timer", &[READ_3]).with(1, 1, 0).reordered(),
         of("an end is brought into the error state, a loss", &[SEND_2, READ, SEND]).flushed().with(1, 0, 0),
         of("an end is brought into the error state, one by one", &[WRITE, ATOMIC, SEND]).flushed().lazy(),

@@ -1,10 +1,13 @@
 //! The responder's adapter: memory, receive requests, and the check of what is executed.
 
+use fabricsim_wire::Psn;
 use fabricsim_wire::ids::RKey;
 
 use super::plan::{BLOCKS, KEY, Kind, MTU, Plan, Planned, WORD};
 use super::world::Fault;
-use crate::infiniband::{Access, Atomic, Placement, Receive, Received, Remote, ResponderOutbox, Status};
+use crate::infiniband::{
+    Access, Atomic, Placement, Receive, Received, Remote, ResponderOutbox, Status, packets,
+};
 
 /// Content of a packet: the part of a message, or a block of memory with the message that wrote it last (0: none, 1: the first).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -28,6 +31,8 @@ pub(super) struct Far {
     /// Message that wrote a block last.
     blocks: [u8; 3],
     word: u64,
+    /// Contents of packets that are held, by number.
+    held: Vec<(Psn, Content)>,
 }
 
 impl Far {
@@ -42,6 +47,24 @@ impl Far {
     pub(super) fn finish(&mut self) {
         self.executed += 1;
         self.part = 0;
+    }
+
+    /// True if no payload is held.
+    pub(super) fn holds_nothing(&self) -> bool {
+        self.held.is_empty()
+    }
+
+    /// The packet `expected` is next: a READ before it is executed, which nothing else reports.
+    pub(super) fn finish_read(&mut self, plan: &Plan, expected: Psn) -> bool {
+        let executed = self.executed;
+        let is_read = |message: &Planned| message.kind == Kind::Read && !message.is_bad;
+        let is_executed = plan.get(executed).is_some_and(|message| {
+            is_read(&message) && expected == plan.first(executed) + packets(message.length(), MTU)
+        });
+        if is_executed {
+            self.finish();
+        }
+        is_executed
     }
 
     /// Receive requests that a message has taken and that have not ended.
@@ -146,6 +169,21 @@ impl ResponderOutbox for Execution<'_> {
 
     fn invalidate(&mut self, _: RKey) -> bool {
         true
+    }
+
+    fn hold(&mut self, psn: Psn, is_placed: bool) {
+        if is_placed || self.far.held.iter().any(|&(other, _)| other == psn) {
+            self.report(Fault::ExactlyOnce);
+        }
+        self.far.held.push((psn, self.content));
+    }
+
+    fn resume(&mut self, psn: Psn) {
+        self.far.finish_read(self.plan, psn);
+        match self.far.held.iter().position(|&(other, _)| other == psn) {
+            Some(place) => self.content = self.far.held.remove(place).1,
+            None => self.report(Fault::Data),
+        }
     }
 
     fn complete(&mut self, received: Received) {

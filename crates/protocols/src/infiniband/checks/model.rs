@@ -8,7 +8,7 @@ use super::local::Allowed;
 use super::plan::{MTU, Plan, Planned};
 use super::world::{Fault, Setting, Way, World};
 use crate::explore::Ending;
-use crate::infiniband::{RequesterOptions, ResponderOptions, Status};
+use crate::infiniband::{OutOfOrder, RequesterOptions, ResponderOptions, Status};
 
 /// The property that a schedule has the failure which the configuration names.
 pub(super) const FAILS: &str = "it fails when all retries are used up";
@@ -76,6 +76,7 @@ impl Configuration {
             reads: 2,
             ack_every: 0,
             has_credits: false,
+            self_contained_writes: false,
         };
         let responder = ResponderOptions {
             mtu: MTU,
@@ -84,6 +85,7 @@ impl Configuration {
             reads: 2,
             rnr_timer: RnrTimer::new(1),
             reports_credits: false,
+            out_of_order: OutOfOrder::Drop,
         };
         let allowed = Allowed::default();
         Self {
@@ -109,6 +111,12 @@ impl Configuration {
     pub(super) fn reordered(mut self) -> Self {
         self.setting.reorders = true;
         self
+    }
+
+    /// Up to so many packets from the missing one on are held where packets overtake each other.
+    pub(super) fn holds(mut self, packets: u16) -> Self {
+        self.setting.responder.out_of_order = OutOfOrder::Hold(packets);
+        self.reordered()
     }
 
     pub(super) fn lazy(self) -> Self {

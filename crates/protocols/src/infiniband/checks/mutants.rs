@@ -19,7 +19,7 @@ enum Harm {
     NoFailure,
 }
 
-const ALL: [(Mutation, Harm); 34] = [
+const ALL: [(Mutation, Harm); 37] = [
     (Mutation::SendWhileWaiting, Harm::Broken(Fault::Wait)),
     (Mutation::IgnoreFence, Harm::Broken(Fault::Result)),
     (Mutation::ReadsWithoutLimit, Harm::Broken(Fault::Bounds)),
@@ -54,6 +54,9 @@ const ALL: [(Mutation, Harm); 34] = [
     (Mutation::KeepOneLess, Harm::Broken(Fault::Error)),
     (Mutation::NakReceivedNumber, Harm::Broken(Fault::Completion)),
     (Mutation::CountPackets, Harm::Broken(Fault::Bounds)),
+    (Mutation::HoldInPlace, Harm::Broken(Fault::ExactlyOnce)),
+    (Mutation::HoldAgain, Harm::Broken(Fault::ExactlyOnce)),
+    (Mutation::ForgetHeldPayload, Harm::Broken(Fault::ExactlyOnce)),
 ];
 
 /// The first configuration in which a defect does this harm, and the number of steps to it.

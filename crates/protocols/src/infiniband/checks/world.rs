@@ -6,7 +6,7 @@ use super::far::{Content, Execution, Far};
 use super::local::{Allowed, Call, Local};
 use super::plan::{FIRST, Kind, MTU, Plan};
 use crate::infiniband::mutation::Mutation;
-use crate::infiniband::{Requester, RequesterOptions, Responder, ResponderOptions, packets};
+use crate::infiniband::{Requester, RequesterOptions, Responder, ResponderOptions};
 
 /// Kind of fault.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -232,12 +232,10 @@ impl World {
     /// The responder expects the packet after those that are executed.
     fn check_expected(&mut self, plan: &Plan) {
         let (executed, expected) = (self.far.executed, self.responder.expected());
-        if plan.get(executed).is_some_and(|message| message.kind == Kind::Read && !message.is_bad)
-            && expected == plan.first(executed) + packets(plan.0[usize::from(executed)].length(), MTU)
-        {
-            // Nothing else reports that a READ is executed.
-            self.far.finish();
-        } else if expected != plan.first(executed) + u32::from(self.far.part) {
+        if self.far.finish_read(plan, expected) {
+            return;
+        }
+        if expected != plan.first(executed) + u32::from(self.far.part) {
             self.report(Some(Fault::Order));
         }
     }
@@ -278,7 +276,7 @@ impl World {
         let is_quiet = !self.is_moving() && !self.local.timer_runs && !self.local.waits;
         let is_complete = match self.local.failed {
             Some(_) => self.local.completed == plan.len(),
-            None => self.far.executed == plan.len(),
+            None => self.far.executed == plan.len() && self.far.holds_nothing(),
         };
         has_ended && is_quiet && is_complete && self.leaves_no_receives(plan)
     }

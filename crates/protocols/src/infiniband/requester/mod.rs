@@ -35,6 +35,9 @@ pub struct RequesterOptions {
     pub ack_every: u32,
     /// The responder reports credits: end-to-end flow control, on which both ends agree when they connect.
     pub has_credits: bool,
+    /// Each packet of a WRITE is a WRITE of its own, with its address: so packets may be placed in any order. Not those of a WRITE with immediate data, whose
+    /// completion reports the length of the message. Not with credits, which count messages.
+    pub self_contained_writes: bool,
 }
 
 /// Longest message in bytes, so that the packets of two fit into half of the packet numbers at any MTU; adapters have the same limit.

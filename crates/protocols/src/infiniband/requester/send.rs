@@ -6,9 +6,9 @@ use fabricsim_wire::headers::{
 };
 
 use super::{Entry, Requester, RequesterOutbox};
-use crate::infiniband::data::data_packet;
+use crate::infiniband::data::{data_packet, write_of_packet};
 use crate::infiniband::mutation::Mutation;
-use crate::infiniband::{Packet, Verb, segment};
+use crate::infiniband::{Extra, Packet, Verb, segment};
 
 /// Packets that may be sent and not acknowledged, so that numbers can be compared.
 const WINDOW: i32 = (1 << 23) - 1;
@@ -106,7 +106,11 @@ impl Requester {
             }
             Verb::Send | Verb::Write(_) => {
                 let part = segment(work.length, mtu, number);
-                let (operation, operands) = data_packet(work, part.position);
+                let is_whole = self.options.self_contained_writes
+                    && work.verb != Verb::Send
+                    && work.extra == Extra::None;
+                let (operation, operands) =
+                    if is_whole { write_of_packet(work, part) } else { data_packet(work, part.position) };
                 let is_last = matches!(part.position, Position::Last | Position::Only);
                 (operation, operands, part.offset, part.length, is_last)
             }

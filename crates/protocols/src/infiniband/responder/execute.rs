@@ -164,7 +164,9 @@ impl Responder {
         }
         let receive = if part.has_immediate { Some(take_receive(headers, out)?) } else { None };
         let place = Remote { va: remote.va.wrapping_add(u64::from(offset)), ..remote };
-        out.place(Placement::Region(place), length);
+        if !self.is_placed {
+            out.place(Placement::Region(place), length);
+        }
         let offset = offset + length;
         self.message = (!part.ends).then_some(Message::Write { remote, length: whole, offset });
         Ok(receive.map(|receive| (receive, whole, true)))

@@ -2,6 +2,7 @@
 
 mod answers;
 mod execute;
+mod held;
 mod receive;
 
 use std::collections::VecDeque;
@@ -10,8 +11,11 @@ use fabricsim_wire::Psn;
 use fabricsim_wire::headers::{Aeth, RnrTimer, Service};
 use fabricsim_wire::ids::{PKey, Qpn, RKey, Srqn};
 
+use self::held::Held;
 use super::mutation::{Mutation, mutations};
 use super::{Extra, Received, Remote};
+
+pub use self::held::OutOfOrder;
 
 /// Settings of a responder.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -28,6 +32,8 @@ pub struct ResponderOptions {
     pub rnr_timer: RnrTimer,
     /// Acknowledgements tell how many receive requests there are.
     pub reports_credits: bool,
+    /// Treatment of packets that have overtaken others.
+    pub out_of_order: OutOfOrder,
 }
 
 /// Use of remote memory.
@@ -100,6 +106,10 @@ pub trait ResponderOutbox {
     fn atomic(&mut self, remote: Remote, operation: Atomic) -> u64;
     /// Makes a key invalid; false if that is not allowed.
     fn invalidate(&mut self, r_key: RKey) -> bool;
+    /// The packet that is being received has overtaken others, and is held; its payload, too, unless it is placed.
+    fn hold(&mut self, _psn: Psn, _is_placed: bool) {}
+    /// A packet that was held is the one that is being received from now on.
+    fn resume(&mut self, _psn: Psn) {}
     /// A receive request has ended.
     fn complete(&mut self, received: Received);
 }
@@ -171,6 +181,10 @@ pub struct Responder {
     executed: VecDeque<Executed>,
     answers: VecDeque<Answer>,
     is_broken: bool,
+    /// The payload of the packet that is being executed is in memory.
+    is_placed: bool,
+    /// Packets that have overtaken others; there is none before the first does.
+    held: Option<Box<Held>>,
     #[cfg(test)]
     mutation: Option<Mutation>,
 }
@@ -190,6 +204,8 @@ impl Responder {
             executed: VecDeque::new(),
             answers: VecDeque::new(),
             is_broken: false,
+            is_placed: false,
+            held: None,
             #[cfg(test)]
             mutation: None,
         }
@@ -224,6 +240,7 @@ impl Responder {
     pub fn flush(&mut self, out: &mut impl ResponderOutbox) {
         self.is_broken = true;
         self.answers.clear();
+        self.held = None;
         if let Some(Message::Send { receive, .. }) = self.message.take() {
             out.complete(flushed(receive));
         }

@@ -20,8 +20,9 @@ impl Responder {
         match psn.distance(self.expected) {
             0 => {
                 self.has_refused = false;
-                self.execute(headers, operation, length, out);
+                self.execute_all(headers, operation, length, out);
             }
+            ahead if ahead > 0 && self.hold((headers, operation), ahead, length, out) => {}
             ahead if ahead > 0 && self.mutated(Mutation::ExecuteAhead) => {
                 self.expected = psn;
                 self.execute(headers, operation, length, out);

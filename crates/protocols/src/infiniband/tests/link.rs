@@ -56,6 +56,8 @@ pub(super) struct Far {
     pub(super) buffers: BTreeMap<u64, Vec<u8>>,
     pub(super) atomics: u32,
     pub(super) payload: Vec<u8>,
+    /// Payloads of packets that are held and not placed.
+    pub(super) held: BTreeMap<u32, Vec<u8>>,
 }
 
 impl ResponderOutbox for Far {
@@ -107,6 +109,13 @@ impl ResponderOutbox for Far {
     fn invalidate(&mut self, _: RKey) -> bool {
         true
     }
+    fn hold(&mut self, psn: Psn, is_placed: bool) {
+        let payload = if is_placed { Vec::new() } else { self.payload.clone() };
+        assert!(self.held.insert(psn.get(), payload).is_none(), "{psn} is held once");
+    }
+    fn resume(&mut self, psn: Psn) {
+        self.payload = self.held.remove(&psn.get()).unwrap();
+    }
     fn complete(&mut self, received: Received) {
         self.received.push(received);
     }
@@ -125,6 +134,8 @@ pub(super) struct Link {
     random: Random,
     /// Packets that are lost, and that come twice, of 100.
     faults: (u64, u64),
+    /// Packets that another one overtakes, of 100.
+    pub(super) overtaken: u64,
 }
 
 impl Link {
@@ -143,6 +154,7 @@ impl Link {
             responses: VecDeque::new(),
             random: Random::new(seed, 0, 0),
             faults,
+            overtaken: 0,
         }
     }
 
@@ -187,11 +199,15 @@ impl Link {
         true
     }
 
-    /// Loses the oldest packet in flight, or lets it come twice.
-    fn disturb(&mut self, is_request: bool) {
+    /// Loses the oldest packet in flight, or lets it come twice, or behind another one.
+    pub(super) fn disturb(&mut self, is_request: bool) {
         let (lost, repeated) = self.faults;
         let draw = self.random.below(100);
         let queue = if is_request { &mut self.requests } else { &mut self.responses };
+        if self.overtaken > 0 && !queue.is_empty() && self.random.below(100) < self.overtaken {
+            let other = self.random.below(queue.len() as u64) as usize;
+            queue.swap(0, other);
+        }
         if draw < lost {
             queue.pop_front();
         } else if draw < lost + repeated

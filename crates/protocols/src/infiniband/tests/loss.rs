@@ -4,19 +4,23 @@ use proptest::prelude::*;
 
 use super::link::Link;
 use super::{FIRST, at, byte, requester_options, responder_options, work};
-use crate::infiniband::{Extra, Receive, Status, Verb, Work};
+use crate::infiniband::{Extra, OutOfOrder, Receive, Status, Verb, Work};
 
 /// Start and length of the parts of the region for WRITEs, for READs, and of the word for atomic operations.
 const WRITES: u64 = 0;
 const READS: u64 = 2048;
 const WORD: u64 = 4088;
 const PART: u32 = 1500;
+/// Start of parts of the region for WRITEs whose order is not defined: one for each.
+const APART: u64 = 4096;
 
 /// Kind and length of a request.
-fn request(id: u64, (kind, length): (u8, u32)) -> Work {
+fn request(id: u64, (kind, length): (u8, u32), out_of_order: OutOfOrder) -> Work {
+    let apart = APART + (id - 1) * u64::from(PART);
+    let write = if matches!(out_of_order, OutOfOrder::Place(_)) { apart } else { WRITES };
     let verb = match kind {
         0..=2 => Verb::Send,
-        3 | 4 => Verb::Write(at(WRITES)),
+        3 | 4 => Verb::Write(at(write)),
         5 | 6 => Verb::Read(at(READS)),
         _ => Verb::FetchAdd { remote: at(WORD), add: id },
     };
@@ -37,6 +41,9 @@ struct Schedule {
     ack_every: u32,
     reads: u8,
     reports_credits: bool,
+    out_of_order: OutOfOrder,
+    /// Packets that another one overtakes, of 100.
+    overtaken: u64,
     /// Packets that are lost, and that come twice, of 100.
     faults: (u64, u64),
     seed: u64,
@@ -47,25 +54,39 @@ prop_compose! {
         kinds in prop::collection::vec((0_u8..8, 0..=PART), 1..30),
         (ack_every, reads) in (0_u32..4, 1_u8..4),
         reports_credits: bool,
+        out_of_order in prop_oneof![
+            Just(OutOfOrder::Drop),
+            (1_u16..40).prop_map(OutOfOrder::Hold),
+            (1_u16..40).prop_map(OutOfOrder::Place),
+        ],
+        overtaken in prop_oneof![Just(0), 1_u64..50],
         faults in (0_u64..20, 0_u64..10),
         seed: u64,
     ) -> Schedule {
-        Schedule { kinds, ack_every, reads, reports_credits, faults, seed }
+        let places = matches!(out_of_order, OutOfOrder::Place(_));
+        let reports_credits = reports_credits && !places;
+        Schedule { kinds, ack_every, reads, reports_credits, out_of_order, overtaken, faults, seed }
     }
 }
 
 fn check(schedule: &Schedule) -> Result<(), TestCaseError> {
-    let &Schedule { ref kinds, ack_every, reads, reports_credits, faults, seed } = schedule;
+    let &Schedule { ref kinds, ack_every, reads, reports_credits, out_of_order, overtaken, faults, seed } =
+        schedule;
+    let places = matches!(out_of_order, OutOfOrder::Place(_));
     let requester = crate::infiniband::RequesterOptions {
         ack_every,
         reads,
         has_credits: reports_credits,
+        self_contained_writes: places,
         ..requester_options()
     };
-    let responder = crate::infiniband::ResponderOptions { reads, reports_credits, ..responder_options() };
+    let responder =
+        crate::infiniband::ResponderOptions { reads, reports_credits, out_of_order, ..responder_options() };
     let mut link = Link::new((requester, responder), FIRST, faults, seed);
+    link.overtaken = overtaken;
     link.far.region[WORD as usize..].fill(0);
-    let works: Vec<Work> = (1..).zip(kinds).map(|(id, kind)| request(id, *kind)).collect();
+    link.far.region.resize(APART as usize + kinds.len() * PART as usize, 0);
+    let works: Vec<Work> = (1..).zip(kinds).map(|(id, kind)| request(id, *kind, out_of_order)).collect();
     for work in &works {
         link.post(*work);
     }
@@ -87,7 +108,7 @@ fn check(schedule: &Schedule) -> Result<(), TestCaseError> {
         prop_assert_eq!(completions[failed].status, Status::RetriesExceeded);
         prop_assert!(completions[failed + 1..].iter().all(|other| other.status == Status::Flushed));
         prop_assert_eq!(completions.last().map(|last| last.id), Some(works.len() as u64));
-        prop_assert!(faults != (0, 0), "nothing was lost");
+        prop_assert!(faults != (0, 0) || overtaken > 0, "nothing was lost");
         return Ok(());
     }
     let (ids, all): (Vec<u64>, Vec<u64>) =
@@ -97,7 +118,8 @@ fn check(schedule: &Schedule) -> Result<(), TestCaseError> {
         link.far.received.iter().map(|done| (done.id, done.length, done.extra, done.is_write)).collect();
     prop_assert_eq!(&received, &expected(&works));
     let mut sum = 0;
-    let mut region: Vec<u8> = (0..PART).map(|at| at as u8).collect();
+    let mut region: Vec<u8> = link.far.region.iter().map(|_| 0).collect();
+    region[..WORD as usize].iter_mut().zip(0_u32..).for_each(|(byte, at)| *byte = at as u8);
     let mut receives = 0;
     for work in &works {
         match work.verb {
@@ -105,7 +127,9 @@ fn check(schedule: &Schedule) -> Result<(), TestCaseError> {
                 let data: Vec<u8> = (0..work.length).map(|at| byte(work.id, at)).collect();
                 prop_assert_eq!(link.far.buffers.get(&receives), Some(&data));
             }
-            Verb::Write(_) => (0..work.length).for_each(|at| region[at as usize] = byte(work.id, at)),
+            Verb::Write(remote) => {
+                (0..work.length).for_each(|at| region[remote.va as usize + at as usize] = byte(work.id, at))
+            }
             Verb::Read(_) => {
                 let data: Vec<u8> = (0..work.length).map(|at| (READS + u64::from(at)) as u8).collect();
                 prop_assert_eq!(link.local.reads.get(&work.id), Some(&data));
@@ -118,9 +142,9 @@ fn check(schedule: &Schedule) -> Result<(), TestCaseError> {
         }
         receives += u64::from(work.takes_receive());
     }
-    prop_assert_eq!(&link.far.region[..PART as usize], &region[..]);
-    let word: [u8; 8] = link.far.region[WORD as usize..].try_into().unwrap();
-    prop_assert_eq!(u64::from_le_bytes(word), sum);
+    region[WORD as usize..APART as usize].copy_from_slice(&sum.to_le_bytes());
+    prop_assert!(link.far.region == region);
+    prop_assert!(link.far.held.is_empty());
     let atomics = works.iter().filter(|work| work.verb.is_atomic()).count();
     prop_assert_eq!(link.far.atomics as usize, atomics);
     Ok(())

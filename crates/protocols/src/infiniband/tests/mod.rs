@@ -3,6 +3,7 @@
 mod hostile;
 mod link;
 mod loss;
+mod overtaking;
 mod packets;
 mod rules;
 mod unreliable_connection;
@@ -13,7 +14,7 @@ use fabricsim_wire::Psn;
 use fabricsim_wire::headers::RnrTimer;
 use fabricsim_wire::ids::{PKey, Qpn, RKey};
 
-use super::{Extra, Remote, RequesterOptions, ResponderOptions, Verb, Work};
+use super::{Extra, OutOfOrder, Remote, RequesterOptions, ResponderOptions, Verb, Work};
 
 const MTU: u32 = 256;
 const KEY: RKey = RKey(0x1234);
@@ -28,6 +29,7 @@ fn requester_options() -> RequesterOptions {
         reads: 2,
         ack_every: 0,
         has_credits: false,
+        self_contained_writes: false,
     }
 }
 
@@ -39,6 +41,7 @@ fn responder_options() -> ResponderOptions {
         reads: 2,
         rnr_timer: RnrTimer::new(1),
         reports_credits: false,
+        out_of_order: OutOfOrder::Drop,
     }
 }
 
