@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
+from types import MappingProxyType
 
 from gallery_shared import EXPERIMENTS, Shown, axis, ns, percent, table
 
@@ -13,8 +15,9 @@ DRAGONFLY = """
 With minimal routes a connection stays in order, and gets what the one link between two groups carries. Over other
 groups there is room for {ordered}, as the ordering protocol shows on the same fabric (its packets are 46 bytes
 shorter). But {copies} of what the connections send there are copies: each packet that overtakes is dropped, with
-all behind it, and less arrives than over the one link. Adaptive routing needs adapters that take packets out of
-order.
+all behind it, and less arrives than over the one link. Adapters that hold such packets (`hold`), or place their data
+at once (`place`), get {held} and {placed} without a copy; `place` has an address of 16 bytes in each packet. `hold` needs buffers for the data
+of up to 128 packets of a connection, `place` for their headers; in return data of a message has no order.
 """
 INCAST = """
 Without congestion control the packets for the one host fill the buffers of the spine that leads to it. The victims
@@ -34,36 +37,39 @@ timer, which ends though nothing is lost.
 
 def rc_dragonfly(file: Path) -> Shown:
     """Accepted load by routing, with reliable connections and with the ordering protocol."""
-    ways = axis(file, "routing.algorithm")
+    ways, treatments = (axis(file, key) for key in ("routing.algorithm", "queue_pairs.out_of_order"))
     loads = (0.05, 0.1, 0.15, 0.2, 0.25, 0.3)
     other = EXPERIMENTS / "ordered-transfers.toml"
-    connections = {way: [_loaded(file, way, load) for load in loads] for way in ways}
+    cases = [(way, treatment) for way in ways for treatment in treatments]
+    connections = {
+        (way, treatment): [
+            _loaded(file, way, load, {"queue_pairs.out_of_order": treatment}) for load in loads
+        ]
+        for way, treatment in cases
+    }
     ordered = [_loaded(other, "par-6/2", load) for load in loads]
     rows = [
         [
             way,
+            f"`{treatment}`",
             percent(runs[-1].summary["accepted_load"]),
             percent(runs[-1].summary["queue_pairs.retransmitted_share"]),
-            str(runs[-1].summary["queue_pairs.sequence_naks"]),
+            str(runs[-1].summary["queue_pairs.held"]),
             ns(runs[-1].summary["queue_pairs.completion_ns.mean"]),
         ]
-        for way, runs in connections.items()
+        for (way, treatment), runs in connections.items()
     ]
     last = ordered[-1].summary
-    rows.append(
-        [
-            "par-6/2, ordering protocol",
-            percent(last["accepted_load"]),
-            "0.0 %",
-            "",
-            ns(last["transport.completion_ns.mean"]),
-        ]
-    )
+    completion = ns(last["transport.completion_ns.mean"])
+    rows.append(["par-6/2", "ordering protocol", percent(last["accepted_load"]), "0.0 %", "", completion])
+    adaptive = {treatment: connections["par-6/2", treatment][-1].summary for treatment in treatments}
     with style():
         figure = new_figure(7.0, 3.6)
         axes = figure.add_subplot()
-        lines = {**connections, "par-6/2, ordering protocol": ordered}
-        for number, (name, runs) in enumerate(lines.items()):
+        lines = {f"{way}, {treatment}": connections[way, treatment] for way, treatment in cases}
+        shown = ["minimal, drop", "valiant, drop", *(f"par-6/2, {treatment}" for treatment in treatments)]
+        drawn = {**{name: lines[name] for name in shown}, "par-6/2, ordering protocol": ordered}
+        for number, (name, runs) in enumerate(drawn.items()):
             axes.plot(
                 loads,
                 [run.summary["accepted_load"] for run in runs],
@@ -77,14 +83,18 @@ def rc_dragonfly(file: Path) -> Shown:
         axes.legend(loc="upper left")
     reading = DRAGONFLY.format(
         ordered=percent(last["accepted_load"]),
-        copies=percent(connections["par-6/2"][-1].summary["queue_pairs.retransmitted_share"]),
+        copies=percent(adaptive["drop"]["queue_pairs.retransmitted_share"]),
+        held=percent(adaptive["hold"]["accepted_load"]),
+        placed=percent(adaptive["place"]["accepted_load"]),
     )
-    header = ["30 % offered", "accepted load", "copies", "NAKs", "mean completion"]
+    header = ["routing", "out of order", "accepted load", "copies", "packets held", "mean completion"]
     return Shown(["fabricsim sweep FILE"], table(header, rows), reading, figure)
 
 
-def _loaded(file: Path, algorithm: str, load: float) -> fs.Result:
-    return fs.run(file, set={"routing.algorithm": algorithm, "traffic.0.load": load})
+def _loaded(
+    file: Path, algorithm: str, load: float, more: Mapping[str, object] = MappingProxyType({})
+) -> fs.Result:
+    return fs.run(file, set={"routing.algorithm": algorithm, "traffic.0.load": load, **more})
 
 
 def rc_incast(file: Path) -> Shown:

@@ -15,7 +15,7 @@ fn link(out_of_order: OutOfOrder) -> Link {
     Link::new(options, FIRST, (0, 0), 1)
 }
 
-/// Nothing is lost, so that nothing that is held has to be retransmitted; what is dropped has.
+/// Nothing is lost: what is held is not retransmitted, what is dropped is.
 #[test]
 fn only_what_is_dropped_is_retransmitted() {
     for out_of_order in MODES {
