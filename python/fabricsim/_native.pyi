@@ -286,9 +286,11 @@ class Programs:
         patience: int,
         control: Control,
         memory: int | None,
+        capture: str | None = None,
     ) -> Programs:
         """Builds the network. `hosts`: the host of each program, which has its place in the list as its number;
-        `patience`: time for which programs may poll in vain while nothing is in progress."""
+        `patience`: time for which programs may poll in vain while nothing is in progress; `capture`: the file that the
+        experiment's capture is written to."""
 
     def now(self) -> int:
         """The time of the program that runs: everything before it has happened."""

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import os
-import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from fabricsim.captures import written
 from fabricsim.errors import InputError
 from fabricsim.memory import Allowance
 from fabricsim.run import Progress, simulate
@@ -83,44 +82,9 @@ def capture(
             f"{experiment.file}: no links are chosen: name at least one link with --links, or `capture.links`"
         )
     out = Path(out)
-    temporary = _reserve(out, force)
-    try:
+    with written(out, force) as temporary:
         outcome = simulate(experiment, memory, on_progress, stop, capture=temporary, only=True)
-        _rename(temporary, out, force)
-    finally:
-        temporary.unlink(missing_ok=True)
     assert outcome.capture is not None
     report = outcome.capture
     is_complete = outcome.status == "interrupted" and not outcome.was_stopped
     return Capture(out, "complete" if is_complete else outcome.status, report)
-
-
-def _reserve(out: Path, force: bool) -> Path:
-    """An empty file beside `out`."""
-    _check_free(out, force)
-    try:
-        handle, name = tempfile.mkstemp(prefix=f".{out.name}.", dir=out.parent)
-        os.close(handle)
-    except OSError as error:
-        raise InputError(
-            f"{out}: it cannot be written: {error.strerror or error}; choose another file"
-        ) from error
-    return Path(name)
-
-
-def _check_free(out: Path, force: bool) -> None:
-    if os.path.lexists(out) and not force:
-        raise InputError(f"{out}: this exists; choose another file, or replace it with --force")
-
-
-def _rename(temporary: Path, out: Path, force: bool) -> None:
-    _check_free(out, force)
-    try:
-        mask = os.umask(0)
-        os.umask(mask)
-        temporary.chmod(0o666 & ~mask)
-        temporary.replace(out)
-    except OSError as error:
-        raise InputError(
-            f"{out}: it cannot be written: {error.strerror or error}; choose another file"
-        ) from error

@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, cast
 
@@ -25,3 +29,49 @@ def dissect(file: Path | str) -> list[dict[str, Any]]:
         raise InputError(f"{file}: cannot be read: {error.strerror or error}") from error
     with bad_input():
         return cast("list[dict[str, Any]]", json.loads(native().dissect_capture(content, str(file))))
+
+
+@contextmanager
+def written(out: Path, force: bool) -> Iterator[Path]:
+    """A file beside `out` that is renamed to it at the end, if all goes well.
+
+    Raises:
+        InputError: `out` exists, unless `force` is given, or cannot be written.
+    """
+    temporary = _reserve(out, force)
+    try:
+        yield temporary
+        _rename(temporary, out, force)
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def _reserve(out: Path, force: bool) -> Path:
+    """An empty file beside `out`."""
+    _check_free(out, force)
+    try:
+        handle, name = tempfile.mkstemp(prefix=f".{out.name}.", dir=out.parent)
+        os.close(handle)
+    except OSError as error:
+        raise InputError(
+            f"{out}: it cannot be written: {error.strerror or error}; choose another file"
+        ) from error
+    return Path(name)
+
+
+def _check_free(out: Path, force: bool) -> None:
+    if os.path.lexists(out) and not force:
+        raise InputError(f"{out}: this exists; choose another file, or replace it with --force")
+
+
+def _rename(temporary: Path, out: Path, force: bool) -> None:
+    _check_free(out, force)
+    try:
+        mask = os.umask(0)
+        os.umask(mask)
+        temporary.chmod(0o666 & ~mask)
+        temporary.replace(out)
+    except OSError as error:
+        raise InputError(
+            f"{out}: it cannot be written: {error.strerror or error}; choose another file"
+        ) from error

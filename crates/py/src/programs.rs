@@ -10,6 +10,7 @@ use fabricsim_verbs::{Cq, Mr};
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 
+use crate::captures;
 use crate::verbs::VerbsAdapter;
 use crate::{Control, Outcome, Overrides, bad_input, prepare_watched};
 
@@ -29,6 +30,8 @@ pub(crate) struct Programs {
     run: Shared,
     prepared: Arc<Prepared>,
     control: Arc<simulation::Control>,
+    /// The file of the capture.
+    capture: Option<String>,
 }
 
 /// Calls `work` with the run.
@@ -46,7 +49,9 @@ fn lock(run: &Shared) -> PyResult<MutexGuard<'_, Option<ProgramRun>>> {
 
 #[pymethods]
 impl Programs {
+    /// `capture`: the file that the experiment's capture is written to; by default none is.
     #[new]
+    #[pyo3(signature = (experiment, hosts, patience, control, memory, capture=None))]
     fn new(
         py: Python<'_>,
         experiment: (String, String, String, Overrides),
@@ -54,6 +59,7 @@ impl Programs {
         patience: u64,
         control: &Control,
         memory: Option<u64>,
+        capture: Option<String>,
     ) -> PyResult<Self> {
         let control = Arc::clone(&control.0);
         let (text, file, base, overrides) = experiment;
@@ -61,9 +67,16 @@ impl Programs {
             let prepared = prepare_watched(&text, &file, &base, &overrides, &control)?;
             simulation::permit(&prepared, memory, &file).map_err(bad_input)?;
             let run = ProgramRun::new(prepared, &hosts, Time(patience), &control);
-            let run = run.map_err(|error| bad_input(format!("{file}: {error}")))?;
+            let mut run = run.map_err(|error| bad_input(format!("{file}: {error}")))?;
             let prepared = Arc::clone(run.prepared());
-            Ok(Self { run: Arc::new(Mutex::new(Some(run))), prepared, control })
+            if let Some(path) = &capture {
+                let plan = captures::plan(&prepared, &file);
+                let plan = plan.map_err(|error| bad_input(error.located(&text, &overrides)))?;
+                let plan =
+                    plan.ok_or_else(|| bad_input(format!("{file}: no links are chosen for the capture")))?;
+                captures::start(&mut run, &plan, path)?;
+            }
+            Ok(Self { run: Arc::new(Mutex::new(Some(run))), prepared, control, capture })
         })
     }
 
@@ -153,9 +166,12 @@ impl Programs {
     /// Ends the run. Returns its results.
     fn result(&self, py: Python<'_>) -> PyResult<Outcome> {
         let run = lock(&self.run)?.take();
-        let run = run.ok_or_else(|| bad_input("the results of the programs were taken before"))?;
-        let outcome = py.detach(|| run.finish(&self.control));
-        Ok(Outcome::new(outcome, &self.prepared))
+        let mut run = run.ok_or_else(|| bad_input("the results of the programs were taken before"))?;
+        let (capture, outcome) = py.detach(|| {
+            let capture = captures::end(&mut run, self.capture.as_deref().unwrap_or_default())?;
+            PyResult::Ok((capture, run.finish(&self.control)))
+        })?;
+        Ok(Outcome { capture, ..Outcome::new(outcome, &self.prepared) })
     }
 }
 

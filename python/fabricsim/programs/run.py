@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
 
 import pandas as pd
 
+from fabricsim.captures import written
 from fabricsim.errors import InputError
 from fabricsim.memory import Allowance, allowance
-from fabricsim.native import bad_input, native, waited
+from fabricsim.native import NativePrograms, bad_input, native, waited
 from fabricsim.programs.context import ProgramContext, picoseconds
 from fabricsim.programs.scheduler import Scheduler
 from fabricsim.results import Result
@@ -32,6 +35,8 @@ class ProgramsRun:
     """What the programs returned, by name."""
     result: Result = field(repr=False)
     """Summary and tables of the run, as of `fabricsim.run`."""
+    capture: Mapping[str, Any] | None = field(default=None, repr=False)
+    """What the capture file has, as `fabricsim.Capture.report`; None without a capture."""
 
     @property
     def queue_pairs(self) -> pd.DataFrame:
@@ -52,28 +57,41 @@ def run_programs(
     set: Mapping[str, Any] | None,
     memory: str | int | Allowance | None,
     polling_limit: str | float,
+    capture: str | Path | None = None,
 ) -> ProgramsRun:
     """Runs programs, by host, each with a context that `context` makes of its scheduler, its number and its host."""
     of = as_experiment(experiment, set)
+    if capture is not None and "capture" not in of.written():
+        of = of.with_values({"capture.links": ["*"]})
     names, hosts, functions = _flat(programs)
-    allowed = allowance(memory)
-    arguments, control = of.arguments(), native().Control()
     patience = picoseconds("polling_limit", polling_limit)
-    with bad_input():
-        run = waited(lambda: native().Programs(arguments, hosts, patience, control, allowed.estimate))
-    begun = time.monotonic()
-    scheduler = Scheduler(run, names)
-    contexts = [context(scheduler, number, host) for number, host in enumerate(hosts)]
+    file = nullcontext() if capture is None else written(Path(capture), force=False)
+    with file as place:
+        run = _prepare(of, hosts, patience, allowance(memory), place)
+        begun = time.monotonic()
+        scheduler = Scheduler(run, names)
+        contexts = [context(scheduler, number, host) for number, host in enumerate(hosts)]
 
-    def bound(number: int) -> Callable[[], Any]:
-        return lambda: functions[number](contexts[number])
+        def bound(number: int) -> Callable[[], Any]:
+            return lambda: functions[number](contexts[number])
 
-    scheduler.run([bound(number) for number in range(len(functions))])
-    end_ns = run.now() / 1000
-    with bad_input():
-        outcome = run.result()
+        scheduler.run([bound(number) for number in range(len(functions))])
+        end_ns = run.now() / 1000
+        with bad_input():
+            outcome = run.result()
     result = result_of(of, outcome, time.monotonic() - begun, None)
-    return ProgramsRun(end_ns, dict(zip(names, scheduler.values, strict=True)), result)
+    report = outcome.capture()
+    captured = None if report is None else json.loads(report)
+    return ProgramsRun(end_ns, dict(zip(names, scheduler.values, strict=True)), result, captured)
+
+
+def _prepare(
+    of: Experiment, hosts: list[str], patience: int, allowed: Allowance, capture: Path | None
+) -> NativePrograms:
+    arguments, control = of.arguments(), native().Control()
+    file = None if capture is None else str(capture)
+    with bad_input():
+        return waited(lambda: native().Programs(arguments, hosts, patience, control, allowed.estimate, file))
 
 
 def _flat(

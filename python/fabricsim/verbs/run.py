@@ -24,6 +24,7 @@ def run(
     set: Mapping[str, Any] | None = None,
     memory: str | int | Allowance | None = None,
     polling_limit: str | float = "100 ms",
+    capture: str | Path | None = None,
 ) -> ProgramsRun:
     """Runs programs on hosts of a simulated fabric until all have ended.
 
@@ -37,6 +38,8 @@ def run(
         set: values of the experiment to replace, by key.
         memory: most memory of the process, such as "16 GiB"; by default what the machine has.
         polling_limit: simulated time for which programs may poll in vain while nothing is in progress.
+        capture: a pcapng file for Wireshark that is written: what crosses the links that the experiment's `[capture]`
+            names, by default all. It must not exist.
 
     Raises:
         InputError: the experiment is wrong, a host is unknown or has traffic of its own.
@@ -44,4 +47,6 @@ def run(
         ProgramsBlockedError: no program can go on, or the run's time is over before they have ended.
     """
     of = replace(Experiment.from_text(FABRIC), file="verbs.toml") if experiment is None else experiment
-    return run_programs(of, programs, Context, set=set, memory=memory, polling_limit=polling_limit)
+    return run_programs(
+        of, programs, Context, set=set, memory=memory, polling_limit=polling_limit, capture=capture
+    )

@@ -10,6 +10,7 @@ mod multicast;
 
 use std::borrow::Cow;
 use std::io::{self, Write};
+use std::ops::Deref;
 
 use fabricsim_engine::Prepared;
 use fabricsim_measure::Recorder;
@@ -124,9 +125,9 @@ pub struct CapturedInterface {
 }
 
 /// A capture in progress.
-struct Progress<'a, W> {
-    plan: &'a CapturePlan,
-    prepared: &'a Prepared,
+pub(crate) struct Progress<P, W> {
+    plan: CapturePlan,
+    prepared: P,
     writer: Writer<W>,
     framer: Framer,
     /// Interfaces of each port: packets, and flow-control packets once there are any.
@@ -149,8 +150,7 @@ pub fn simulate_captured(
     how: Capturing,
 ) -> io::Result<(Outcome, CaptureReport)> {
     let mut run = Run::with_feed(prepared, control);
-    run.session().start_capture(&plan.filter);
-    let mut progress = Progress::new(plan, prepared, output)?;
+    let mut progress = Progress::start(plan.clone(), prepared, run.session(), output)?;
     loop {
         let now = run.session().now();
         let end = if now < plan.filter.until { plan.filter.until } else { Time::MAX };
@@ -162,13 +162,23 @@ pub fn simulate_captured(
             break;
         }
     }
-    progress.write(run.session(), Time::MAX)?;
     let report = progress.finish(run.session())?;
     Ok((run.finish(control), report))
 }
 
-impl<'a, W: Write> Progress<'a, W> {
-    fn new(plan: &'a CapturePlan, prepared: &'a Prepared, output: W) -> io::Result<Self> {
+impl<P: Deref<Target = Prepared>, W: Write> Progress<P, W> {
+    /// Begins the capture of a session.
+    pub(crate) fn start(
+        plan: CapturePlan,
+        prepared: P,
+        session: &mut Session<Feed<Recorder>>,
+        output: W,
+    ) -> io::Result<Self> {
+        session.start_capture(&plan.filter);
+        Self::new(plan, prepared, output)
+    }
+
+    fn new(plan: CapturePlan, prepared: P, output: W) -> io::Result<Self> {
         let mut writer = Writer::new(output)?;
         let add = |name: &String| Ok((writer.add_interface(name, InterfaceKind::Data)?, None));
         let interfaces = plan.names.iter().map(add).collect::<io::Result<_>>()?;
@@ -188,7 +198,7 @@ impl<'a, W: Write> Progress<'a, W> {
     }
 
     /// Writes what crossed before `until`.
-    fn write(&mut self, session: &mut Session<Feed<Recorder>>, until: Time) -> io::Result<()> {
+    pub(crate) fn write(&mut self, session: &mut Session<Feed<Recorder>>, until: Time) -> io::Result<()> {
         for captured in session.take_captured(until) {
             if self.report.packets == self.plan.packets {
                 self.report.missed += 1;
@@ -220,7 +230,7 @@ impl<'a, W: Write> Progress<'a, W> {
         match &captured.content {
             CapturedContent::Packet(packet, lane_and_path, extensions) => {
                 let frame = self.framer.frame(packet, *lane_and_path, extensions.as_deref());
-                comment::write(&mut self.comment, self.prepared, packet, extensions.as_deref(), &frame);
+                comment::write(&mut self.comment, &self.prepared, packet, extensions.as_deref(), &frame);
                 self.report.cut += u64::from(frame.bytes.len() < frame.len);
                 (record.bytes, record.packet_len) = (frame.bytes, frame.len);
                 (record.link_len, record.comment) = (packet.bytes as usize, Some(self.comment.as_str()));
@@ -259,7 +269,9 @@ impl<'a, W: Write> Progress<'a, W> {
         Ok(interface)
     }
 
-    fn finish(mut self, session: &mut Session<Feed<Recorder>>) -> io::Result<CaptureReport> {
+    /// Writes what is left, and ends the file.
+    pub(crate) fn finish(mut self, session: &mut Session<Feed<Recorder>>) -> io::Result<CaptureReport> {
+        self.write(session, Time::MAX)?;
         self.report.missed += session.missed_captures();
         self.writer.finish()?;
         Ok(self.report)
@@ -293,7 +305,7 @@ mod tests {
             packets: 10,
         };
         let plan = CapturePlan::new(&capture, &prepared, "f.toml").unwrap();
-        let mut progress = Progress::new(&plan, &prepared, Vec::new()).unwrap();
+        let mut progress = Progress::new(plan.clone(), &prepared, Vec::new()).unwrap();
         let mut framer = Framer::new(vec![Lid(1), Lid(2)], vec![1, 2]);
         let ends = (HostId(0), HostId(1));
         let packet = fabricsim_model::Packet::new(fabricsim_model::PacketKind::Data, ends, 100, Time::ZERO);

@@ -3,17 +3,19 @@
 mod queue_pairs;
 
 use std::collections::BTreeMap;
+use std::io::{self, Write};
 use std::sync::Arc;
 
 use fabricsim_engine::Prepared;
 use fabricsim_measure::Recorder;
 use fabricsim_protocols::infiniband::QueuePairState;
-use fabricsim_session::{Next, Scheduler, Wait};
+use fabricsim_session::{Feed, Next, Scheduler, Wait};
 use fabricsim_topology::Identity;
 use fabricsim_units::{HostId, Time};
 use fabricsim_verbs::{AsyncEvent, Device, QueuePairAttributes, VerbsError};
 use fabricsim_wire::ids::Qpn;
 
+use crate::capture::{CapturePlan, CaptureReport, Progress};
 use crate::control::Control;
 use crate::outcome::{Outcome, Status};
 use crate::perftest::costs;
@@ -60,7 +62,7 @@ pub enum Step {
 
 /// The run.
 pub struct ProgramRun {
-    run: Run<Arc<Prepared>, Recorder>,
+    run: Run<Arc<Prepared>, Feed<Recorder>>,
     prepared: Arc<Prepared>,
     scheduler: Scheduler,
     identity: Identity,
@@ -74,6 +76,13 @@ pub struct ProgramRun {
     peers: BTreeMap<(HostId, Qpn), HostId>,
     /// Counters of queue pairs that were destroyed.
     ended: Vec<Ended>,
+    capture: Option<ProgramCapture>,
+}
+
+/// The capture of a run with programs, until it fails.
+struct ProgramCapture {
+    progress: Progress<Arc<Prepared>, Box<dyn Write + Send>>,
+    failure: Option<io::Error>,
 }
 
 impl ProgramRun {
@@ -97,7 +106,7 @@ impl ProgramRun {
         let of = &prepared.experiment.run;
         let limit = of.warmup.saturating_add(of.duration);
         let prepared = Arc::new(prepared.with_devices(&devices));
-        let run = Run::new(Arc::clone(&prepared), control);
+        let run = Run::with_feed(Arc::clone(&prepared), control);
         Ok(Self {
             run,
             prepared,
@@ -108,7 +117,35 @@ impl ProgramRun {
             vain_since: None,
             peers: BTreeMap::new(),
             ended: Vec::new(),
+            capture: None,
         })
+    }
+
+    /// Captures what crosses the links of `plan`, before the first program runs.
+    ///
+    /// # Errors
+    ///
+    /// The output cannot be written.
+    pub fn start_capture(&mut self, plan: &CapturePlan, output: Box<dyn Write + Send>) -> io::Result<()> {
+        let prepared = Arc::clone(&self.prepared);
+        let progress = Progress::start(plan.clone(), prepared, self.run.session(), output)?;
+        self.capture = Some(ProgramCapture { progress, failure: None });
+        Ok(())
+    }
+
+    /// Ends the capture. `None` without one.
+    pub fn end_capture(&mut self) -> Option<io::Result<CaptureReport>> {
+        let ProgramCapture { progress, failure } = self.capture.take()?;
+        Some(failure.map_or_else(|| progress.finish(self.run.session()), Err))
+    }
+
+    /// Writes what was captured until now.
+    fn write_captured(&mut self) {
+        let session = self.run.session();
+        let now = session.now();
+        if let Some(ProgramCapture { progress, failure: failure @ None }) = &mut self.capture {
+            *failure = progress.write(session, now).err();
+        }
     }
 
     /// The time of the run: everything before it has happened. A program that runs has this time.
@@ -225,7 +262,11 @@ impl ProgramRun {
             if self.now() >= self.limit {
                 return Step::Limit;
             }
-            match self.run.advance_to(target, control) {
+            let stop = self.run.advance_to(target, control);
+            if self.capture.is_some() {
+                self.write_captured();
+            }
+            match stop {
                 Stop::Stopped => return Step::Stopped,
                 Stop::Ended if self.run.status() == Some(Status::Deadlock) => return Step::Blocked,
                 Stop::Reached | Stop::Idle | Stop::Ended => {}
