@@ -16,8 +16,9 @@ With minimal routes a connection stays in order, and gets what the one link betw
 groups there is room for {ordered}, as the ordering protocol shows on the same fabric (its packets are 46 bytes
 shorter). But {copies} of what the connections send there are copies: each packet that overtakes is dropped, with
 all behind it, and less arrives than over the one link. Adapters that hold such packets (`hold`), or place their data
-at once (`place`), get {held} and {placed} without a copy; `place` has an address of 16 bytes in each packet. `hold` needs buffers for the data
-of up to 128 packets of a connection, `place` for their headers; in return data of a message has no order.
+at once (`place`), get {held} and {placed} without a copy; `place` has an address of 16 bytes in each packet. `hold`
+needs buffers for the data of up to 128 packets of a connection, `place` for their headers; in return data of a
+message has no order.
 """
 INCAST = """
 Without congestion control the packets for the one host fill the buffers of the spine that leads to it. The victims

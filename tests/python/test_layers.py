@@ -5,6 +5,8 @@ from __future__ import annotations
 import layers
 import pytest
 
+import fabricsim.verbs as v
+
 pytestmark = pytest.mark.usefixtures("real")
 
 
@@ -13,7 +15,7 @@ def test_the_page_is_what_its_runs_say() -> None:
 
 
 def test_seeds_lose_what_the_page_says() -> None:
-    send = layers.v.IBV_WR_SEND
+    send = v.IBV_WR_SEND
     nak = layers.follow(send, "a SEND", True, {**layers.LOSSY, "seed": layers.NAK_SEED})
     timer = layers.follow(send, "a SEND", True, {**layers.LOSSY, "seed": layers.TIMER_SEED}, layers.SHORT)
     for log, has_nak in ((nak, True), (timer, False)):
