@@ -96,10 +96,16 @@ fn check(schedule: &Schedule) -> Result<(), TestCaseError> {
     let received: Vec<_> =
         link.far.received.iter().map(|done| (done.id, done.length, done.extra, done.is_write)).collect();
     prop_assert_eq!(&received, &expected(&works));
+    check_memory(&link, &works)
+}
+
+/// The memory of both ends after all requests have succeeded.
+fn check_memory(link: &Link, works: &[Work]) -> Result<(), TestCaseError> {
+    let completions = &link.local.completions;
     let mut sum = 0;
     let mut region: Vec<u8> = (0..PART).map(|at| at as u8).collect();
     let mut receives = 0;
-    for work in &works {
+    for work in works {
         match work.verb {
             Verb::Send => {
                 let data: Vec<u8> = (0..work.length).map(|at| byte(work.id, at)).collect();
