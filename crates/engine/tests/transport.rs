@@ -10,6 +10,7 @@ use common::prepare;
 use fabricsim_engine::{Engine, HostTransport, Prepared, Totals};
 use fabricsim_model::{Exchange, ExchangeStep, Observer, Packet};
 use fabricsim_units::{HostId, Time};
+use pair::{ONE_MESSAGE, PAIR};
 
 const DRAGONFLY: &str = r#"
 [topology.dragonfly]

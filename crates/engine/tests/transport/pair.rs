@@ -4,7 +4,7 @@ use fabricsim_units::Time;
 
 use super::{prepared, run};
 
-const PAIR: &str = r#"
+pub(super) const PAIR: &str = r#"
 [topology.single-switch]
 hosts = 2
 [links.all]
@@ -22,7 +22,7 @@ answer = "10 B"
 duration = "1 s"
 "#;
 
-const ONE_MESSAGE: &str =
+pub(super) const ONE_MESSAGE: &str =
     "pattern = { to = 'H1' }\nsources = ['H0']\nmessage = '1000 B'\nmessages = 1\ninjection = 'saturating'";
 
 /// A packet of n bytes takes 100 + 10 + 100 + n ns; so does an answer.

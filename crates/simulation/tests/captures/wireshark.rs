@@ -5,7 +5,6 @@ use std::path::PathBuf;
 use std::process::Command;
 
 use fabricsim_simulation::Capturing;
-use serde_json::Value;
 
 use super::common::ALL;
 use super::{MESH, all_of, captured, plain, records, text};
