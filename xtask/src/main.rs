@@ -1,4 +1,4 @@
-//! Project chores: `cargo run -p xtask -- generate [--check]`, `... layers`, `... words`.
+//! Project chores: `cargo run -p xtask -- generate [--check]`, `... layers`, `... words`, `... sizes`.
 
 mod generate;
 mod layers;
@@ -9,6 +9,7 @@ mod python;
 mod reference;
 mod results;
 mod schema;
+mod sizes;
 mod words;
 
 use std::process::ExitCode;
@@ -16,7 +17,8 @@ use std::process::ExitCode;
 const USAGE: &str = "usage: cargo run -p xtask -- TASK
   generate [--check]   write what is generated from the Rust types; with --check, say what is stale
   layers               check that every crate depends on lower layers only
-  words                check that texts do not use refused spellings";
+  words                check that texts do not use refused spellings
+  sizes                check that files have at most 400 lines, and functions of Python at most 70";
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -26,6 +28,7 @@ fn main() -> ExitCode {
         ["generate", "--check"] => generate::check(),
         ["layers"] => layers::check(),
         ["words"] => words::check(),
+        ["sizes"] => sizes::check(),
         _ => Err(USAGE.to_owned()),
     };
     match result {

@@ -10,13 +10,16 @@ use std::collections::BinaryHeap;
 use fabricsim_fabric::Table;
 use fabricsim_units::Time;
 
+mod chunks;
 mod event;
 mod few;
+mod sort;
 #[cfg(test)]
 mod tests;
 mod tune;
 
-pub(crate) use event::{Event, Kind};
+use self::chunks::first_of;
+pub(crate) use self::event::{Event, Kind};
 
 const BUCKETS: usize = 4096;
 /// Cells of a chunk. The last one, whose place is a multiple of this, links to another chunk; the others hold an event
@@ -139,20 +142,6 @@ impl Calendar {
         self.new_chunk(end)
     }
 
-    /// An empty chunk that links to the one whose events end at `end`; its first place.
-    #[inline]
-    fn new_chunk(&mut self, end: u32) -> u32 {
-        let mut link = self.free;
-        if link == EMPTY {
-            (0..CHUNK).for_each(|_| self.cells.push(SENTINEL));
-            link = self.cells.len() as u32 - 1;
-        } else {
-            self.free = self.cells[link as usize].packet();
-        }
-        self.cells[link as usize] = Event::sentinel(end);
-        link - FULL as u32
-    }
-
     #[inline(never)]
     fn push_elsewhere(&mut self, event: Event, bucket: u64) {
         if self.is_repeated(event) {
@@ -219,32 +208,6 @@ impl Calendar {
         events.drain(..).for_each(|event| self.push_near(event, self.at));
         self.scratch = events;
         self.enter();
-    }
-
-    /// Frees the chunks from `position` on; their events are added to `events`.
-    fn empty(&mut self, mut position: usize, events: &mut Vec<Event>) {
-        while position != EMPTY as usize {
-            let event = self.cells[position];
-            if event.time == u64::MAX {
-                position = self.next_chunk(position);
-            } else {
-                events.push(event);
-                position += 1;
-            }
-        }
-    }
-
-    /// Frees the chunk of `position`; the first place of the one that it links to, or that of no chunk.
-    #[inline]
-    fn next_chunk(&mut self, position: usize) -> usize {
-        let link = position.next_multiple_of(CHUNK);
-        if link == EMPTY as usize {
-            return link;
-        }
-        let end = self.cells[link].packet() as usize;
-        self.cells[link] = Event::sentinel(self.free);
-        self.free = link as u32;
-        if end == EMPTY as usize { end } else { end - FULL }
     }
 
     /// The time of the next event.
@@ -343,51 +306,6 @@ impl Calendar {
         }
     }
 
-    /// Sorts the present bucket, whose newest chunk ends at `end`.
-    #[inline(never)]
-    fn put_in_order(&mut self, end: usize) {
-        self.statistics.sorted += 1;
-        if self.cells[end.next_multiple_of(CHUNK)].packet() == EMPTY {
-            self.sort_chunk(end);
-        } else {
-            self.sort();
-        }
-    }
-
-    /// Sorts the present bucket, which is one chunk that ends at `end`.
-    #[inline]
-    fn sort_chunk(&mut self, end: usize) {
-        for place in self.position + 1..end {
-            let event = self.cells[place];
-            let mut to = place;
-            while to > self.position && self.cells[to - 1].time > event.time {
-                self.cells[to] = self.cells[to - 1];
-                to -= 1;
-            }
-            self.cells[to] = event;
-        }
-    }
-
-    /// Sorts the present bucket.
-    #[cold]
-    #[inline(never)]
-    fn sort(&mut self) {
-        let mut events = std::mem::take(&mut self.scratch);
-        self.empty(self.position, &mut events);
-        events.sort_unstable_by_key(|event| event.time);
-        // The chunk that is emptied first is created last.
-        let mut end = EMPTY;
-        for full in events.rchunks(FULL) {
-            let first = self.new_chunk(end);
-            full.iter().zip(first as usize..).for_each(|(&event, place)| self.cells[place] = event);
-            end = first + full.len() as u32;
-            self.cells[end as usize].time = u64::MAX;
-        }
-        self.position = first_of(end as usize);
-        events.clear();
-        self.scratch = events;
-    }
-
     /// Moves what has come within the calendar's reach out of the heap.
     #[cold]
     #[inline(never)]
@@ -422,10 +340,4 @@ impl Calendar {
         }
         u64::MAX
     }
-}
-
-/// The first place of the chunk whose events end at `end`; it has some.
-#[inline]
-fn first_of(end: usize) -> usize {
-    (end - 1) / CHUNK * CHUNK + 1
 }

@@ -1,18 +1,19 @@
-use std::io::Read;
+mod files;
+mod stray;
+
 use std::path::Path;
 
-use fabricsim_spec::{Algorithm, Experiment, LanePolicy, Load, PathChoice, SpecError, Ties, name};
+use fabricsim_spec::{Algorithm, Experiment, SpecError, Ties};
 use fabricsim_topology::{Graph, GridShape, Shape, failed_links};
 
+use self::files::{read_levels, read_tables};
+use self::stray::refuse_stray;
 use crate::algorithm::{MOST_LANES, resolve, unsuitable};
-use crate::lanes::{AnyPolicy, chosen, refuse_unfit};
-use crate::lids::Paths;
+use crate::lanes::chosen;
 use crate::look_up_tables::table_request;
 use crate::route_lengths::{lengths, longest};
-use crate::service_levels::refuse;
 use crate::{
-    DimensionOrder, ForwardingTables, LookUpTables, Router, RoutingError, TableRouting, TablesError,
-    TablesProblem, UpDown, Upwards, shortest_paths,
+    DimensionOrder, LookUpTables, Router, RoutingError, TableRouting, UpDown, Upwards, shortest_paths,
 };
 
 /// Topologies that are grids.
@@ -93,103 +94,6 @@ fn diameter(shape: &GridShape) -> u32 {
     shape.dimensions.iter().zip(&shape.wrap).map(longest).sum()
 }
 
-/// Refuses keys that the algorithm has no use for.
-fn refuse_stray(
-    experiment: &Experiment,
-    algorithm: Algorithm,
-    graph: &Graph,
-    file: &str,
-) -> Result<(), SpecError> {
-    use Algorithm::{
-        Dal, DimensionOrder, LookUpTables, Opensm, Par, Par62, Piggyback, Table, UgalG, UgalL,
-        UpDownAdaptive, Valiant,
-    };
-    let routing = &experiment.routing;
-    let keys: [(&str, bool, &[Algorithm]); 18] = [
-        ("routing.order", routing.order.is_some(), &[DimensionOrder, LookUpTables]),
-        ("routing.ties", routing.ties.is_some(), &[DimensionOrder]),
-        ("routing.partitions", routing.partitions.is_some(), &[LookUpTables]),
-        ("routing.tables", routing.tables.is_some(), &[Table]),
-        ("routing.path_sls", routing.path_sls.is_some(), &[Table]),
-        ("routing.sl2vl", routing.sl2vl.is_some(), &[Table]),
-        ("routing.lmc", routing.lmc > 0, &[Table, Opensm]),
-        ("routing.paths", routing.paths != PathChoice::First, &[Table, Opensm]),
-        ("routing.engine", routing.engine.is_some(), &[Opensm]),
-        ("routing.roots", routing.roots.is_some(), &[Opensm]),
-        ("routing.via", routing.via.is_some(), &[Valiant, UgalL, UgalG, Piggyback, Par]),
-        ("routing.threshold", routing.threshold.is_some(), &[UgalL, UgalG, Piggyback, Par, Par62, Dal]),
-        ("routing.weights", routing.weights.is_some(), &[UgalL, UgalG, Piggyback]),
-        ("routing.choices", routing.choices.is_some(), &[UpDownAdaptive]),
-        ("routing.state_delay", routing.state_delay.is_some(), &[UgalG, Piggyback]),
-        ("routing.congested", routing.congested.is_some(), &[Piggyback]),
-        ("routing.trigger", routing.trigger.is_some(), &[Par62]),
-        ("routing.ratio", routing.ratio.is_some(), &[Par62]),
-    ];
-    for (key, is_given, users) in keys {
-        if is_given && !users.contains(&algorithm) {
-            let users: Vec<String> = users.iter().map(|&user| format!("`{}`", name(&user))).collect();
-            let message = format!("only for {}, not for `{}`", listed(&users), name(&algorithm));
-            return Err(SpecError::at_key(file, key, message));
-        }
-    }
-    refuse_policy(experiment, algorithm, graph, file)?;
-    refuse_load(routing.load, algorithm, file)?;
-    if algorithm == Opensm && experiment.subnet_manager.is_some() && !experiment.links.failed.is_empty() {
-        let message = "a subnet manager discovers all links at the start: give `faults.plan` with failures at a time instead";
-        return Err(SpecError::at_key(file, "links.failed", message));
-    }
-    if !experiment.links.failed.is_empty() && !avoids_failed(algorithm, graph) {
-        let message = format!(
-            "`{}` does not go around failed links: set `routing.algorithm` to \"shortest-path\" with `lane_policy = \"hops\"`, to \
-             \"opensm\", or on a mesh, torus, grid or hypercube to \"look-up-tables\"",
-            name(&algorithm)
-        );
-        return Err(SpecError::at_key(file, "links.failed", message));
-    }
-    Ok(())
-}
-
-/// Refuses a lane policy that does not fit the algorithm. Paths with service levels have the lanes of these.
-fn refuse_policy(
-    experiment: &Experiment,
-    algorithm: Algorithm,
-    graph: &Graph,
-    file: &str,
-) -> Result<(), SpecError> {
-    let given = experiment.routing.lane_policy;
-    refuse(experiment, algorithm, file)?;
-    let (fitting, key) = if experiment.service_levels().is_some() {
-        (LanePolicy::ServiceLevels, "SL2VL tables")
-    } else if experiment.routing.path_sls.is_some() {
-        (LanePolicy::Layers, "`routing.path_sls`")
-    } else {
-        return refuse_unfit(given, algorithm, graph, file);
-    };
-    match given {
-        Some(other) if other != fitting => {
-            let message = format!("\"{}\" does not fit {key}: use \"{}\"", name(&other), name(&fitting));
-            Err(SpecError::at_key(file, "routing.lane_policy", message))
-        }
-        _ => Ok(()),
-    }
-}
-
-/// Refuses the load of lanes alone for algorithms that do not read it: those that do not choose by load, those that read the loads
-/// that others broadcast, which are of all lanes, and those on trees, where every lane is open to every packet.
-fn refuse_load(load: Load, algorithm: Algorithm, file: &str) -> Result<(), SpecError> {
-    use Algorithm::{Dal, Par, Par62, UgalL};
-    let users = [UgalL, Par, Par62, Dal];
-    if load != Load::CreditsOfLane || users.contains(&algorithm) {
-        return Ok(());
-    }
-    let message = format!(
-        "\"credits-of-lane\" is only for {}, not for `{}`: use \"waiting-and-credits\" or \"credits\"",
-        listed(&users.map(|user| format!("`{}`", name(&user)))),
-        name(&algorithm)
-    );
-    Err(SpecError::at_key(file, "routing.load", message))
-}
-
 /// True if the routing of `experiment` finds routes around failed links.
 pub(crate) fn goes_around(experiment: &Experiment, graph: &Graph) -> bool {
     avoids_failed(resolve(experiment.routing.algorithm, graph), graph)
@@ -206,14 +110,6 @@ fn avoids_failed(algorithm: Algorithm, graph: &Graph) -> bool {
     }
 }
 
-/// "a", "a and b", "a, b and c".
-fn listed(names: &[String]) -> String {
-    match names {
-        [all @ .., last] if !all.is_empty() => format!("{} and {last}", all.join(", ")),
-        _ => names.join(""),
-    }
-}
-
 const fn upwards(algorithm: Algorithm) -> Upwards {
     match algorithm {
         Algorithm::UpDownAdaptive => Upwards::Adaptive,
@@ -222,72 +118,9 @@ const fn upwards(algorithm: Algorithm) -> Upwards {
     }
 }
 
-fn read_tables(
-    experiment: &Experiment,
-    graph: &Graph,
-    base_dir: &Path,
-    file: &str,
-) -> Result<Vec<ForwardingTables>, RoutingError> {
-    let Some(name) = &experiment.routing.tables else {
-        let message = "routing by `table` needs the key `tables`: a file of forwarding tables (.fdbs)";
-        return Err(SpecError::at_key(file, "routing", message).into());
-    };
-    let (bytes, name) = read_file(&base_dir.join(name), largest_file(graph) << experiment.lmc())?;
-    if crate::linear_tables::is_linear(&bytes) {
-        return crate::linear_tables::read(&bytes, &name, graph, Paths::of(experiment));
-    }
-    if experiment.lmc() > 0 {
-        let message = "only for tables by LID, not for `.fdbs`";
-        return Err(SpecError::at_key(file, "routing.lmc", message).into());
-    }
-    Ok(vec![crate::fdbs::read(&bytes, &name, graph)?])
-}
-
-/// The lanes of service levels in files: those of paths, and SL2VL tables.
-fn read_levels(
-    experiment: &Experiment,
-    graph: &Graph,
-    base_dir: &Path,
-    file: &str,
-) -> Result<AnyPolicy, RoutingError> {
-    let routing = &experiment.routing;
-    let read = |name: &Option<String>, most| {
-        name.as_ref().map(|name| read_file(&base_dir.join(name), (1 << 20) + most)).transpose()
-    };
-    // A line for each pair of adapters, or of ports of a switch, of about 40 and 60 bytes at most.
-    let levels = read(&routing.path_sls, 64 * (graph.hosts.len() as u64).pow(2))?;
-    let pairs: u64 = graph.switches.iter().map(|switch| (switch.ports.len() as u64 + 1).pow(2)).sum();
-    let tables = read(&routing.sl2vl, 128 * (pairs + graph.hosts.len() as u64))?;
-    crate::linear_tables::read_levels((levels, tables), experiment, graph, file)
-}
-
-/// Bytes of a file of at most `most` bytes, and its name for messages.
-fn read_file(path: &Path, most: u64) -> Result<(Vec<u8>, String), RoutingError> {
-    let unreadable = |why: String| TablesError {
-        file: path.display().to_string(),
-        line: None,
-        problem: Box::new(TablesProblem::Unreadable(why)),
-    };
-    let mut bytes = Vec::new();
-    let opened = std::fs::File::open(path).map_err(|error| unreadable(error.to_string()))?;
-    opened.take(most + 1).read_to_end(&mut bytes).map_err(|error| unreadable(error.to_string()))?;
-    if bytes.len() as u64 > most {
-        let why = format!("the file has more than {most} bytes, far more than the tables of this network");
-        return Err(unreadable(why).into());
-    }
-    Ok((bytes, path.display().to_string()))
-}
-
-/// More bytes than a file of forwarding tables for `graph` has: an entry has up to four, a row its name; twice that and
-/// a mebibyte leave room for spaces and comments.
-fn largest_file(graph: &Graph) -> u64 {
-    // A line for each LID, with the name of its port.
-    let row = 256 * (graph.hosts.len() + graph.switches.len()) as u64 + 256;
-    (1 << 20) + 2 * row * graph.switches.len() as u64
-}
-
 #[cfg(test)]
 mod tests {
+    use fabricsim_spec::name;
     use fabricsim_subnet::{Engine, Options};
 
     use super::*;

@@ -230,75 +230,74 @@ allow_deadlock = true
 const FAULTS: &str = r#"[{ link = "S(0,0)-S(1,0)", at = "3 us", until = "9 us" }, { switch = "S(1,2)", at = "5 us", until = "12 us" },
     { link = "S(3,2)-H(3,2).1", at = "2 us", until = "14 us" }]"#;
 
+/// Changes of [`TORUS`]: kinds of switches, and features beside multicast.
+const SWITCHES: [&[(&str, &str)]; 26] = [
+    &[],
+    &[("switch.queueing", "\"fifo\"")],
+    &[("switch.queueing", "\"fifo\""), ("links.all.reads", "2")],
+    &[("switch.queueing", "\"cioq\""), ("switch.staging", "{ buffer = \"1 KiB\" }")],
+    &[
+        ("switch.allocation", "\"separable\""),
+        ("switch.queueing", "\"fifo\""),
+        ("switch.speculative", "true"),
+    ],
+    &[("switch.queueing", "\"fifo\""), ("switch.allocation", "\"separable\"")],
+    &[("switch.switching", "\"store-and-forward\""), ("switch.credit_return", "\"packet\"")],
+    &[("switch.arbiter", "\"random\"")],
+    &[("switch.flow_control", "\"packets\"")],
+    &[("switch.head_of_queue_lifetime", "\"2 us\"")],
+    &[
+        ("topology", "{ dragonfly = { p = 2, a = 4, h = 2 } }"),
+        ("routing", "{ algorithm = \"ugal-l\" }"),
+        ("multicast_groups.0.members", "[\"H(*,0).*\"]"),
+        ("multicast_groups.1.members", "[\"H(3,*).1\"]"),
+        ("traffic.1.sources", "[\"H(5,*).0\"]"),
+    ],
+    &[("routing", "{ algorithm = \"dimension-order\" }")],
+    &[
+        ("routing", "{ algorithm = \"opensm\", engine = \"lash\", lmc = 1, paths = \"in-turn\" }"),
+        ("switch.service_classes", "1"),
+        ("traffic.1.service_class", "0"),
+    ],
+    &[
+        ("switch.service_classes", "1"),
+        ("routing", "{ algorithm = \"shortest-path\" }"),
+        ("switch.sl2vl", "[0, 9]"),
+    ],
+    &[("switch.arbiter", "\"age-based\"")],
+    &[("links.dimension.y.mtu", "\"128 B\"")],
+    &[
+        (
+            "partitions",
+            r#"[{ name = "p", key = 1, members = ["H(*,0).*"], limited = ["H(*,1).*", "H(*,2).*"] }]"#,
+        ),
+        ("traffic.0.partition", "\"p\""),
+        ("switch.partition_enforcement", "\"both\""),
+    ],
+    &[("faults.plan", FAULTS)],
+    &[("faults.plan", FAULTS), ("faults.reroute_after", "\"1 us\"")],
+    &[("faults.plan", FAULTS), ("faults.waiting", "\"hold\""), ("faults.reroute_after", "\"1 us\"")],
+    &[("links.errors", "\"lose\""), ("links.all.bit_error_rate", "1e-6"), ("switch.bit_error_rate", "1e-6")],
+    &[("links.all.bit_error_rate", "1e-6")],
+    &[("congestion_control.algorithm", "\"infiniband\"")],
+    &[("congestion_control.algorithm", "\"dcqcn\"")],
+    &[("host.sink", "{ rate = \"20 Gb/s\" }")],
+    &[
+        (
+            "host.vl_arbitration",
+            "{ low = [[0, 10], [1, 10], [2, 10], [3, 10], [4, 10], [5, 10], [6, 200], [7, 200], [8, 200], [9, 200], [10, 200], [11, 200]] }",
+        ),
+        (
+            "switch.vl_arbitration",
+            "{ low = [[0, 10], [1, 10], [2, 10], [3, 10], [4, 10], [5, 10], [6, 200], [7, 200], [8, 200], [9, 200], [10, 200], [11, 200]] }",
+        ),
+    ],
+];
+
 /// Every kind of switch replicates, beside other features, with the same results in every number of partitions; all credits are back.
 #[test]
 fn every_kind_of_switch_replicates() {
-    for changes in [
-        &[][..],
-        &[("switch.queueing", "\"fifo\"")],
-        &[("switch.queueing", "\"fifo\""), ("links.all.reads", "2")],
-        &[("switch.queueing", "\"cioq\""), ("switch.staging", "{ buffer = \"1 KiB\" }")],
-        &[
-            ("switch.allocation", "\"separable\""),
-            ("switch.queueing", "\"fifo\""),
-            ("switch.speculative", "true"),
-        ],
-        &[("switch.queueing", "\"fifo\""), ("switch.allocation", "\"separable\"")],
-        &[("switch.switching", "\"store-and-forward\""), ("switch.credit_return", "\"packet\"")],
-        &[("switch.arbiter", "\"random\"")],
-        &[("switch.flow_control", "\"packets\"")],
-        &[("switch.head_of_queue_lifetime", "\"2 us\"")],
-        &[
-            ("topology", "{ dragonfly = { p = 2, a = 4, h = 2 } }"),
-            ("routing", "{ algorithm = \"ugal-l\" }"),
-            ("multicast_groups.0.members", "[\"H(*,0).*\"]"),
-            ("multicast_groups.1.members", "[\"H(3,*).1\"]"),
-            ("traffic.1.sources", "[\"H(5,*).0\"]"),
-        ],
-        &[("routing", "{ algorithm = \"dimension-order\" }")],
-        &[
-            ("routing", "{ algorithm = \"opensm\", engine = \"lash\", lmc = 1, paths = \"in-turn\" }"),
-            ("switch.service_classes", "1"),
-            ("traffic.1.service_class", "0"),
-        ],
-        &[
-            ("switch.service_classes", "1"),
-            ("routing", "{ algorithm = \"shortest-path\" }"),
-            ("switch.sl2vl", "[0, 9]"),
-        ],
-        &[("switch.arbiter", "\"age-based\"")],
-        &[("links.dimension.y.mtu", "\"128 B\"")],
-        &[
-            (
-                "partitions",
-                r#"[{ name = "p", key = 1, members = ["H(*,0).*"], limited = ["H(*,1).*", "H(*,2).*"] }]"#,
-            ),
-            ("traffic.0.partition", "\"p\""),
-            ("switch.partition_enforcement", "\"both\""),
-        ],
-        &[("faults.plan", FAULTS)],
-        &[("faults.plan", FAULTS), ("faults.reroute_after", "\"1 us\"")],
-        &[("faults.plan", FAULTS), ("faults.waiting", "\"hold\""), ("faults.reroute_after", "\"1 us\"")],
-        &[
-            ("links.errors", "\"lose\""),
-            ("links.all.bit_error_rate", "1e-6"),
-            ("switch.bit_error_rate", "1e-6"),
-        ],
-        &[("links.all.bit_error_rate", "1e-6")],
-        &[("congestion_control.algorithm", "\"infiniband\"")],
-        &[("congestion_control.algorithm", "\"dcqcn\"")],
-        &[("host.sink", "{ rate = \"20 Gb/s\" }")],
-        &[
-            (
-                "host.vl_arbitration",
-                "{ low = [[0, 10], [1, 10], [2, 10], [3, 10], [4, 10], [5, 10], [6, 200], [7, 200], [8, 200], [9, 200], [10, 200], [11, 200]] }",
-            ),
-            (
-                "switch.vl_arbitration",
-                "{ low = [[0, 10], [1, 10], [2, 10], [3, 10], [4, 10], [5, 10], [6, 200], [7, 200], [8, 200], [9, 200], [10, 200], [11, 200]] }",
-            ),
-        ],
-    ] {
+    for changes in SWITCHES {
         let whole = run(TORUS, changes);
         balanced(&whole);
         let found = &whole.invariants;

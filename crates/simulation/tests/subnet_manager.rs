@@ -1,6 +1,10 @@
 //! Subnet managers in packets: times and losses by hand counts, with traffic flowing, in every number of partitions.
 
 mod common;
+#[path = "subnet_manager/managers.rs"]
+mod managers;
+#[path = "subnet_manager/multicast.rs"]
+mod multicast;
 
 use common::tables::{numbers, texts};
 use common::{balanced, everything, prepare, run};
@@ -178,79 +182,6 @@ fn a_switch_that_comes_back_is_programmed_anew() {
     assert_eq!(outcome.totals.in_flight, 0);
 }
 
-/// The host of the master is cut off. The standby asks in vain, and becomes the master.
-#[test]
-fn a_standby_takes_over() {
-    let set = [
-        ("subnet_manager.nodes", r#"["H(0).0", "H(2).0"]"#),
-        ("subnet_manager.poll_interval", "\"300 us\""),
-        ("subnet_manager.poll_retries", "1"),
-        ("subnet_manager.timeout", "\"100 us\""),
-        ("subnet_manager.retries", "0"),
-        ("run.duration", "\"8 ms\""),
-        ("faults.plan", r#"[{ link = "S(0)-H(0).0", at = "2 ms" }]"#),
-    ];
-    let outcome = run(RING, &set);
-    balanced(&outcome);
-    // Cut off, the first one is the master of nothing but itself.
-    assert_eq!(summary(&outcome).masters, ["H(0).0", "H(2).0"]);
-    let mut places = texts(&outcome, "subnet_sweeps", "manager").into_iter().zip(causes(&outcome));
-    assert!(places.any(|(host, cause)| host == "H(2).0" && cause == "master_lost"));
-    // The control: as long as the master answers, the standby waits.
-    let alone = run(RING, &set[..6]);
-    assert_eq!(summary(&alone).masters, ["H(0).0"]);
-    assert!(!causes(&alone).iter().any(|cause| cause == "master_lost"));
-}
-
-/// The better manager comes back into the subnet: the master hands over to it.
-#[test]
-fn a_better_manager_gets_the_subnet_back() {
-    let set = [
-        ("subnet_manager.nodes", r#"["H(0).0", "H(2).0"]"#),
-        ("subnet_manager.poll_interval", "\"300 us\""),
-        ("subnet_manager.poll_retries", "1"),
-        ("subnet_manager.timeout", "\"100 us\""),
-        ("subnet_manager.retries", "0"),
-        ("run.duration", "\"20 ms\""),
-        ("faults.plan", r#"[{ link = "S(0)-H(0).0", at = "2 ms", until = "8 ms" }]"#),
-    ];
-    let outcome = run(RING, &set);
-    balanced(&outcome);
-    assert_eq!(summary(&outcome).masters, ["H(0).0"], "{:?}", causes(&outcome));
-}
-
-/// A cable fails at the start, and each manager becomes the master of its part of a line: four switches and two. Once it is back, the first one
-/// routes the whole. Its part is still in its first sweep then, and has passed the place: with traps, since they count
-/// during a first sweep as well; without, since the other master, which finds the cable in a light sweep, hands over.
-#[test]
-fn two_parts_of_a_subnet_become_one() {
-    for (traps, last) in [("true", "trap"), ("false", "hand_over")] {
-        let set = [
-            ("topology.mesh", "{ dimensions = [6], hosts_per_switch = 1 }"),
-            ("subnet_manager.nodes", r#"["H(0).0", "H(5).0"]"#),
-            ("subnet_manager.start", "\"configured\""),
-            ("subnet_manager.sweep_interval", if traps == "true" { "\"0 s\"" } else { "\"1 ms\"" }),
-            ("subnet_manager.traps", traps),
-            ("faults.plan", r#"[{ link = "S(3)-S(4)", at = "100 ns", until = "700 us" }]"#),
-            ("traffic.0.pattern", r#"{ to = "H(5).0" }"#),
-            ("traffic.0.injection", "\"constant\""),
-            ("traffic.0.load", "0.5"),
-            ("traffic.0.start", "\"9 ms\""),
-            ("run.duration", "\"10 ms\""),
-        ];
-        let outcome = run(LINE, &set);
-        balanced(&outcome);
-        assert_eq!((outcome.invariants.delivered, outcome.invariants.dropped), (500, 0));
-        let sweeps = texts(&outcome, "subnet_sweeps", "manager").into_iter().zip(causes(&outcome));
-        let of_first: Vec<String> =
-            sweeps.filter(|(manager, _)| manager == "H(0).0").map(|(_, cause)| cause).collect();
-        assert_eq!(of_first.last().map(String::as_str), Some(last), "{of_first:?}");
-        if traps == "false" {
-            assert_eq!(summary(&outcome).masters, ["H(0).0"]);
-        }
-    }
-}
-
 #[test]
 fn equal_in_any_number_of_partitions() {
     let plans = [
@@ -310,50 +241,6 @@ fn a_manager_starts_again_with_its_switch() {
     let never: Vec<_> = set[..6].iter().chain(&gone).copied().collect();
     assert_eq!(summary(&run(RING, &never)).masters, ["H(2).0"]);
 }
-
-const GROUP: (&str, &str) = ("multicast_groups", r#"[{ name = "group", members = ["H(1).0", "H(3).0"] }]"#);
-const TO_GROUP: (&str, &str) = ("traffic.0.pattern", r#"{ multicast = "group" }"#);
-
-/// The manager sets a block of the multicast table of each switch: a request more to each of the two. Then a packet for the group is delivered to
-/// its member.
-#[test]
-fn multicast_tables_are_set_by_requests() {
-    let group = ("multicast_groups", r#"[{ name = "group", members = ["H(1).0"] }]"#);
-    let start = ("traffic.0.start", "\"900 us\"");
-    let up = |changes: &[(&str, &str)]| {
-        let outcome = run(LINE, changes);
-        balanced(&outcome);
-        assert_eq!((outcome.totals.injected, outcome.totals.delivered), (100, 100), "{changes:?}");
-        summary(&outcome).up_ns.unwrap()
-    };
-    let (with, without) = (up(&[start, group, TO_GROUP]), up(&[start]));
-    // A round trip over one link, and one over two.
-    let expected = (2.0 * 390.0 + 12_000.0) + (4.0 * 390.0 + 4_000.0 + 12_000.0);
-    assert!((with - without - expected).abs() < 1e-6, "{with} {without} {expected}");
-}
-
-/// After a link of the tree has failed, and after it is back, the manager sets new trees; packets are lost only in between.
-#[test]
-fn trees_follow_the_sweeps() {
-    let fault = ("faults.plan", r#"[{ link = "S(0)-S(1)", at = "1 ms", until = "2500 us" }]"#);
-    let changes = [GROUP, TO_GROUP, fault, ("traffic.0.sources", "[\"H(0).0\"]"), ("traffic.0.load", "0.1")];
-    let whole = run(RING, &changes);
-    balanced(&whole);
-    let lost = whole.invariants.lost;
-    assert!(lost.link_failed > 0 && lost.link_failed < whole.totals.injected / 4, "{lost:?}");
-    // Every packet is for two members; one that is lost before it is copied misses both. While switches get their tables one after the other,
-    // copies may also come to one that has no port for them.
-    let missing = 2 * whole.totals.injected - whole.totals.delivered;
-    let all = lost.link_failed + lost.no_route;
-    assert!((lost.link_failed..=2 * all).contains(&missing), "{missing} missing, {lost:?}");
-    assert_eq!(causes(&whole).len(), 3, "{:?}", causes(&whole));
-    for partitions in ["2", "3"] {
-        let mut changes = changes.to_vec();
-        changes.push(("run.partitions", partitions));
-        assert_eq!(everything(&run(RING, &changes)), everything(&whole), "{partitions}");
-    }
-}
-
 /// The manager asks the switch for its description, tables and ports 0, 1 and 2 at once: while the agent handles the first datagram one waits, and three
 /// are lost. They are repeated together after the timeout, when one of three is lost. The run ends before the next answer.
 #[test]

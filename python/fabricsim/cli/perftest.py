@@ -105,16 +105,22 @@ def perftest(
         connection=connection.upper(),
         use_event=use_event,
     )
-    # Datagrams are no longer than the MTU.
-    every = tuple(bytes for bytes in ALL_SIZES if one.connection != "UD" or bytes <= mtu)
-    sizes = every if all_sizes else (size or (2 if one.is_latency else min(65536, every[-1])),)
-    assignments = [parse_assignment(text) for text in set or []]
-    if experiment is None:
-        fabric = replace(Experiment.from_text(FABRIC), file="perftest.toml").with_overrides(assignments)
-    else:
-        fabric = read(experiment, set)
-    found = run_tests([replace(one, size=bytes) for bytes in sizes], fabric, client=client, server=server)
+    tests = [replace(one, size=bytes) for bytes in _sizes(one, size, all_sizes)]
+    found = run_tests(tests, _fabric(experiment, set), client=client, server=server)
     show(json, lambda: _rows(found), lambda: _print(found, one, output()))
+
+
+def _sizes(test: Test, size: int | None, all_sizes: bool) -> tuple[int, ...]:
+    # Datagrams are no longer than the MTU.
+    every = tuple(bytes for bytes in ALL_SIZES if test.connection != "UD" or bytes <= test.mtu)
+    return every if all_sizes else (size or (2 if test.is_latency else min(65536, every[-1])),)
+
+
+def _fabric(experiment: Path | None, set: list[str] | None) -> Experiment:
+    if experiment is not None:
+        return read(experiment, set)
+    assignments = [parse_assignment(text) for text in set or []]
+    return replace(Experiment.from_text(FABRIC), file="perftest.toml").with_overrides(assignments)
 
 
 def _rows(found: pd.DataFrame) -> dict[str, Any]:

@@ -3,28 +3,21 @@
 
 mod application;
 mod arbitration;
+mod link;
 mod single;
 mod waits;
 
 use std::sync::Arc;
 
-use fabricsim_fabric::{Features, Outbox, PartitionContext, Slot, VlTurns, send};
+use fabricsim_fabric::{Features, Outbox, PartitionContext, VlTurns};
 use fabricsim_model::{ExtensionHeaders, LossCause, NullObserver, Observer, Packet, PacketKind};
-use fabricsim_routing::{Destination, RoutingFunction};
-use fabricsim_units::{HostId, Time, Vl};
+use fabricsim_routing::RoutingFunction;
+use fabricsim_units::{HostId, Time};
 use fabricsim_workload::{Message, Source};
 
 use self::waits::Waits;
 use super::pacing::NextToSend;
-use super::{AdmissionGate, Candidate, Endpoint, OutgoingPacket, Pacing, PathChooser};
-
-/// Where a packet begins: its service class or level, its lane on the host's link, and which of its destination's LIDs it is sent to.
-#[derive(Clone, Copy, Debug)]
-struct Entry {
-    class: u8,
-    lane: Vl,
-    path: u8,
-}
+use super::{AdmissionGate, Candidate, Endpoint, Pacing, PathChooser};
 
 /// The parts of an adapter besides its endpoint.
 #[derive(Clone, Debug)]
@@ -251,74 +244,6 @@ impl Chain {
         Ok(())
     }
 
-    #[inline(always)]
-    fn send_outgoing<E: Endpoint, R: RoutingFunction, B: Observer, O: Outbox>(
-        &mut self,
-        endpoint: &E,
-        mut outgoing: OutgoingPacket,
-        entry: Entry,
-        context: &mut PartitionContext<R, B, O>,
-    ) {
-        let now = context.now;
-        let is_data = outgoing.packet.kind == PacketKind::Data;
-        outgoing.packet.sequence = self.sent as u32;
-        if is_data && !outgoing.retransmitted {
-            context.observer.injected(now, &endpoint.reported(&outgoing));
-        }
-        endpoint.on_link(&outgoing, now, &mut context.observer);
-        let OutgoingPacket { packet, label, transport, content, retransmitted } = outgoing;
-        let has_headers = label.is_some() || transport.is_some();
-        let extensions = has_headers.then(|| ExtensionHeaders {
-            label,
-            transport,
-            content,
-            ..ExtensionHeaders::default()
-        });
-        let end = self.put_on_link(packet, extensions, entry, context);
-        if !is_data {
-            return;
-        }
-        if !self.is_plain
-            && let Some(pacing) = &mut self.pacing
-        {
-            pacing.sent(&packet, retransmitted, (now, end), &mut context.observer);
-        }
-        if !E::ACKNOWLEDGES && packet.last && self.app.is_closed() {
-            self.left(now, end, &packet, &mut context.observer);
-        }
-    }
-
-    /// Puts a packet on the link. Returns the time at which its last byte has left.
-    #[inline(always)]
-    fn put_on_link<R: RoutingFunction, B: Observer, O: Outbox>(
-        &mut self,
-        mut packet: Packet,
-        extensions: Option<ExtensionHeaders>,
-        Entry { class, lane, path }: Entry,
-        context: &mut PartitionContext<R, B, O>,
-    ) -> Time {
-        packet.sequence = self.sent as u32;
-        packet.service_level = class;
-        if let Some(paths) = &mut self.paths
-            && packet.destination.group().is_none()
-        {
-            paths.sent(packet.destination, path, packet.bytes);
-        }
-        if context.rules.has_levels_of_paths && packet.destination.group().is_none() {
-            let to = Destination { host: packet.destination, path };
-            packet.service_level = context.routing.service_level(self.id, to, class);
-        }
-        self.sent += 1;
-        let blocks = packet.bytes.div_ceil(context.ports.ramps.unit());
-        let mut slot = Slot::new(packet, blocks);
-        slot.route_state = slot.route_state.with_path(path);
-        let index = match extensions {
-            Some(extensions) => context.arena.insert_with(slot, extensions),
-            None => context.arena.insert(slot),
-        };
-        send(context, self.port, index, lane)
-    }
-
     /// A packet has arrived; see [`super::Adapter::arrive`].
     pub(super) fn arrive<E: Endpoint, B: Observer>(
         &mut self,
@@ -342,46 +267,6 @@ impl Chain {
         let pending_responses = self.app.responses() + responses;
         let is_open = self.admission.as_ref().is_none_or(|gate| gate.is_open(pending_responses));
         is_open || packet.kind != PacketKind::Data || !self.app.is_request(packet.stream)
-    }
-
-    /// The service class of a packet.
-    #[inline(always)]
-    fn class<E: Endpoint>(&self, endpoint: &E, candidate: Candidate) -> u8 {
-        match candidate.stream {
-            Some(stream) => self.service_classes[usize::from(stream)],
-            None => endpoint.service_class(),
-        }
-    }
-
-    /// The lane and path on which a packet of a service class can be sent now; or the time at which there may be
-    /// credits for it.
-    #[inline(always)]
-    fn choose_lane<R: RoutingFunction, B, O: Outbox>(
-        &self,
-        context: &mut PartitionContext<R, B, O>,
-        Candidate { destination, bytes, stream }: Candidate,
-        class: u8,
-    ) -> Result<Entry, Time> {
-        let blocks = bytes.div_ceil(context.ports.ramps.unit());
-        let is_group = destination.group().is_some();
-        let path = match &self.paths {
-            Some(paths) if !is_group => paths.next(destination, stream),
-            _ => 0,
-        };
-        let of_policy = |routing: &R| {
-            if is_group {
-                return routing.tree_injection(self.id, class);
-            }
-            routing.injection_lanes(self.id, Destination { host: destination, path }, class)
-        };
-        let lanes = context.injection_lanes.unwrap_or_else(|| of_policy(&context.routing));
-        debug_assert_eq!(lanes, of_policy(&context.routing));
-        let flow = self.id.0.wrapping_mul(31).wrapping_add(destination.0);
-        let chosen = context.ports.choose_lane(self.port, lanes, blocks, context.now, flow);
-        if chosen.is_err() {
-            context.ports.senders[self.port as usize].stall(context.now, lanes.first);
-        }
-        chosen.map(|lane| Entry { class, lane, path })
     }
 
     /// Longest time for which congestion control still rate-limits one of these messages.

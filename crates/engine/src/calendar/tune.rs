@@ -4,7 +4,8 @@ use std::cmp::Reverse;
 
 use fabricsim_units::Time;
 
-use super::{BUCKETS, Calendar, EMPTY, Event, NO_WAKE_UPS, Statistics, first_of};
+use super::chunks::first_of;
+use super::{BUCKETS, Calendar, EMPTY, Event, NO_WAKE_UPS, Statistics};
 
 impl Calendar {
     /// Fits the width of a bucket to the density of events. Does not change the times of events.

@@ -7,7 +7,8 @@ use fabricsim_units::{Time, Vl};
 
 use super::Switch;
 use super::queues::QueuePosition;
-use crate::transmit::{return_space, transmit};
+use crate::release::return_space;
+use crate::transmit::transmit;
 use crate::{Features, NONE, Outbox, PartitionContext, ReadPorts};
 
 impl Switch {

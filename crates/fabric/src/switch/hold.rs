@@ -6,7 +6,7 @@ use fabricsim_units::{ByteTime, Time, Vl};
 
 use super::Switch;
 use crate::held::{last_of, leave_by, ramps};
-use crate::transmit::return_ramp;
+use crate::release::return_ramp;
 use crate::{AllFeatures, Outbox, PartitionContext};
 
 impl Switch {

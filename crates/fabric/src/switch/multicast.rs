@@ -7,7 +7,7 @@ use fabricsim_spec::Queueing;
 use fabricsim_units::{ByteTime, PortNo, Time, Vl};
 
 use super::Switch;
-use crate::transmit::return_space;
+use crate::release::return_space;
 use crate::{AllFeatures, NONE, Outbox, PartitionContext};
 
 impl Switch {

@@ -1,3 +1,6 @@
+mod failures;
+mod refusals;
+
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
@@ -6,11 +9,11 @@ use fabricsim_topology::{Graph, Node, Shape};
 use fabricsim_units::{HostId, SwitchId};
 use proptest::prelude::*;
 
+use self::failures::{cables, routing};
 use super::grid::Grid;
 use super::layout::Layout;
 use super::lines::Lines;
 use super::tables::{Tables, Target};
-use crate::deadlock::{Verdict, check_among};
 use crate::samples::{graph, hosts, network, try_router};
 use crate::wiring::beyond;
 use crate::{Router, path};
@@ -197,220 +200,6 @@ proptest! {
         prop_assert_eq!(walk_all(&topology, "", lanes, &order).0, 0);
         let blocks = some_blocks(&radices, seed);
         walk_all(&topology, &format!("partitions = {blocks:?}"), lanes, &order);
-    }
-}
-
-/// Names of links between switches.
-fn cables(graph: &Graph) -> Vec<String> {
-    let between = |link: &&fabricsim_topology::Link| matches!(link.a.node, Node::Switch(_));
-    let name =
-        |link: &fabricsim_topology::Link| format!("{}-{}", graph.name(link.b.node), graph.name(link.a.node));
-    graph.links.iter().filter(between).map(name).collect()
-}
-
-fn routing(more: &str, failed: &[String]) -> String {
-    format!("{TABLES}\n{more}\n[links]\nfailed = {failed:?}")
-}
-
-/// Every pair arrives, over no failed link, and nothing can wait in a circle.
-fn is_sound(graph: &Graph, router: &Router, lanes: u8, failed: &[String]) {
-    for (from, to) in hosts(graph).flat_map(|from| hosts(graph).map(move |to| (from, to))) {
-        let route = path(router, graph, from, to);
-        for pair in route.windows(2) {
-            let link = graph.switches[pair[0].0.index()].ports[pair[0].1.port.index()];
-            let (a, b) = (graph.links[link.index()].a.node, graph.links[link.index()].b.node);
-            let names = [(a, b), (b, a)].map(|(a, b)| format!("{}-{}", graph.name(a), graph.name(b)));
-            assert!(!failed.iter().any(|name| names.contains(name)), "{from} to {to} over {names:?}");
-        }
-        let (last, hop) = route[route.len() - 1];
-        let end = beyond(graph, last, hop.port).map(|end| end.node);
-        assert_eq!(end, Some(Node::Host(to)), "{from} to {to} with {failed:?}: {route:?}");
-    }
-    if lanes > 1 {
-        let all: Vec<HostId> = hosts(graph).collect();
-        let verdict = check_among(router, lanes, graph, &[all]);
-        assert!(matches!(verdict, Verdict::Free { .. }), "{failed:?}: {}", verdict.describe(graph));
-    }
-}
-
-proptest! {
-    #![proptest_config(ProptestConfig::with_cases(300))]
-
-    #[test]
-    fn failed_links_are_avoided_or_refused(
-        (radices, wrap) in any_grid(),
-        picks in prop::collection::vec(any::<prop::sample::Index>(), 1..6),
-        lanes in 1_u8..4,
-        seed in 0_u32..40,
-        divided in any::<bool>(),
-    ) {
-        let topology = format!("grid = {{ dimensions = {radices:?}, wrap = {wrap:?} }}");
-        let graph = graph(&topology);
-        let cables = cables(&graph);
-        prop_assume!(!cables.is_empty());
-        let failed: Vec<String> = picks.iter().map(|pick| pick.get(&cables).clone()).collect();
-        let blocks = some_blocks(&radices, seed);
-        let more = if divided { format!("partitions = {blocks:?}") } else { String::new() };
-        match try_router(&graph, &topology, &routing(&more, &failed), lanes) {
-            Ok(router) => is_sound(&graph, &router, lanes, &failed),
-            Err(error) => {
-                let error = error.to_string();
-                prop_assert!(error.starts_with("sample.toml: links.failed: "), "{}", error);
-                prop_assert!(
-                    error.contains("cut off") || error.contains("the turn rules leave no route"), "{}", error
-                );
-            }
-        }
-    }
-}
-
-/// Every single link of a mesh of two or three dimensions, and of a torus of any, can fail.
-#[test]
-fn any_single_link_can_fail() {
-    for (topology, more) in [
-        ("mesh = { dimensions = [4, 4] }", ""),
-        ("mesh = { dimensions = [2, 3] }", ""),
-        ("mesh = { dimensions = [3, 3, 3] }", ""),
-        ("mesh = { dimensions = [3, 4, 2] }", "order = [1, 2, 0]"),
-        ("mesh = { dimensions = [4, 3, 2] }", "partitions = [2, 1, 1]"),
-        ("torus = { dimensions = [5] }", ""),
-        ("torus = { dimensions = [4, 5] }", ""),
-        ("torus = { dimensions = [3, 3, 3] }", ""),
-        ("torus = { dimensions = [8, 3] }", "partitions = [4, 1]"),
-        ("grid = { dimensions = [4, 3], wrap = [true, false] }", ""),
-        ("hypercube = { dimensions = 4 }", ""),
-    ] {
-        let graph = graph(topology);
-        for cable in cables(&graph) {
-            let failed = [cable];
-            let router = try_router(&graph, topology, &routing(more, &failed), 2)
-                .unwrap_or_else(|error| panic!("{topology} {more} {failed:?}: {error}"));
-            is_sound(&graph, &router, 2, &failed);
-        }
-    }
-}
-
-/// Pairs of failed links that cut the network, and that cannot be avoided.
-#[test]
-fn most_pairs_of_links_can_fail() {
-    for (topology, cut, refused) in [
-        ("mesh = { dimensions = [4, 4] }", 4, 5),
-        ("mesh = { dimensions = [3, 3, 3] }", 0, 0),
-        ("torus = { dimensions = [4, 4] }", 0, 0),
-        ("torus = { dimensions = [5, 5] }", 0, 10),
-        ("torus = { dimensions = [3, 3, 3] }", 0, 0),
-    ] {
-        let graph = graph(topology);
-        let cables = cables(&graph);
-        let mut found = (0, 0);
-        for i in 0..cables.len() {
-            for j in i + 1..cables.len() {
-                let failed = [cables[i].clone(), cables[j].clone()];
-                match try_router(&graph, topology, &routing("", &failed), 2) {
-                    Ok(router) => is_sound(&graph, &router, 2, &failed),
-                    Err(error) if error.to_string().contains("cut off") => found.0 += 1,
-                    Err(_) => found.1 += 1,
-                }
-            }
-        }
-        assert_eq!(found, (cut, refused), "{topology}: of {} pairs", cables.len() * (cables.len() - 1) / 2);
-    }
-}
-
-#[test]
-#[allow(clippy::too_many_lines, reason = "a list of cases")]
-fn what_cannot_be_had_is_named() {
-    let cases = [
-        (
-            "mesh = { dimensions = [3, 3] }",
-            "partitions = [2]",
-            "routing.partitions: [2] has 1 entries: give one for each of the 2 dimensions, for example [1, 1]",
-        ),
-        (
-            "mesh = { dimensions = [3, 3] }",
-            "partitions = [4, 1]",
-            "routing.partitions: 4 blocks in dimension 0: give 1 to 3, its radix",
-        ),
-        ("mesh = { dimensions = [3, 3] }", "partitions = [0, 1]", "0 blocks in dimension 0"),
-        (
-            "mesh = { dimensions = [3, 3] }",
-            "partitions = [3, 3]",
-            "[3, 3] are 9 partitions: the global table has 8",
-        ),
-        (
-            "mesh = { dimensions = [4, 3] }",
-            "partitions = [2, 2]",
-            "Divide dimension 0 into its 4 coordinates, or only dimension 0",
-        ),
-        (
-            "mesh = { dimensions = [4, 3] }",
-            "order = [1, 0]\npartitions = [2, 1]",
-            "divides dimension 0, and dimension 1, which is corrected before it, into 1 blocks",
-        ),
-        (
-            "torus = { dimensions = [32, 32, 8] }",
-            "partitions = [1, 1, 1]",
-            "[1, 1, 1] makes a partition of 8192 switches: the local table has 4096 entries. Give more blocks, for example [2, 1, 1]",
-        ),
-        (
-            "torus = { dimensions = [2, 128, 64] }",
-            "partitions = [1, 1, 1]",
-            "the local table has 4096 entries. Give more blocks, for example [2, 2, 1]",
-        ),
-        (
-            "torus = { dimensions = [33, 32, 32] }",
-            "",
-            "routing.algorithm: `look-up-tables` have room for 32768 switches (8 partitions of 4096), not for 33792",
-        ),
-        (
-            "torus = { dimensions = [33, 31, 32] }",
-            "",
-            "routing.algorithm: [33, 31, 32] cannot be divided into 8 partitions of at most 4096 switches along dimension 0: [8, 1, 1] leaves 4960",
-        ),
-        ("fat-tree = { arity = 2, levels = 2 }", "", "routing.algorithm: `look-up-tables` needs a mesh"),
-        ("mesh = { dimensions = [3, 3] }", "order = [0, 0]", "routing.order: [0, 0] is not an order"),
-        (
-            "mesh = { dimensions = [3, 3] }",
-            "ties = \"random\"",
-            "routing.ties: only for `dimension-order`, not for `look-up-tables`",
-        ),
-        (
-            "mesh = { dimensions = [3, 3] }",
-            "[links]\nfailed = [\"S(0,0)-S(0,3)\"]",
-            "links.failed.0: `S(0,0)-S(0,3)`: no link has this name; did you mean `S(0,0)-S(0,1)`?",
-        ),
-        (
-            "mesh = { dimensions = [3, 3] }",
-            "[links]\nfailed = [\"S(0,0)-S(0,2)\"]",
-            "S(0,0) and S(0,2) are not joined by a link",
-        ),
-        (
-            "mesh = { dimensions = [3, 3] }",
-            "[links]\nfailed = [\"S(0,0)-H(0,0).0\"]",
-            "is the only link of host H(0,0).0, which is cut off",
-        ),
-        (
-            "mesh = { dimensions = [3] }",
-            "[links]\nfailed = [\"S(0)-S(1)\"]",
-            "they cut off 1 of the 3 switches from the rest: S(0). ",
-        ),
-        (
-            "torus = { dimensions = [14] }",
-            "[links]\nfailed = [\"S(13)-S(0)\", \"S(6)-S(7)\"]",
-            "they cut off 7 of the 14 switches from the rest: S(7), S(8), S(9), S(10), S(11), ...",
-        ),
-    ];
-    for (topology, more, expected) in cases {
-        let graph = graph(topology);
-        let error = try_router(&graph, topology, &format!("{TABLES}\n{more}"), 2).unwrap_err().to_string();
-        assert!(error.contains(expected), "{error}\nshould have\n{expected}");
-    }
-    let mesh = "mesh = { dimensions = [3, 3] }";
-    for algorithm in ["auto", "dimension-order"] {
-        let routing = format!("algorithm = \"{algorithm}\"\n[links]\nfailed = [\"S(0,0)-S(0,1)\"]");
-        let error = try_router(&graph(mesh), mesh, &routing, 2).unwrap_err().to_string();
-        assert!(error.starts_with("sample.toml: links.failed: `"), "{error}");
-        assert!(error.contains("or on a mesh, torus, grid or hypercube to \"look-up-tables\""), "{error}");
     }
 }
 

@@ -37,7 +37,7 @@ pub const PART: Part = Part {
 
 fn write(build: &mut Build) {
     let (algorithm, by) = (build.choice("congestion-control"), build.choice("notification"));
-    let (late, last_class, mtu) = (build.is("late-credits", "some"), build.classes() - 1, build.mtu);
+    let (last_class, mtu) = (build.classes() - 1, build.mtu);
     let ports = build.switch_links().first().map_or("*".to_owned(), |link| link.replacen('-', "->", 1));
     let Build { draw, draft, .. } = build;
     draft.section("[congestion_control]");
@@ -64,6 +64,12 @@ fn write(build: &mut Build) {
         "nscc" => return nscc(build),
         _ => {}
     }
+    infiniband(build, &ports);
+}
+
+fn infiniband(build: &mut Build, ports: &str) {
+    let late = build.is("late-credits", "some");
+    let Build { draw, draft, .. } = build;
     draft.section("[congestion_control.infiniband]");
     let threshold = draw.range(1, 15);
     draft.key("threshold", threshold);
@@ -75,8 +81,7 @@ fn write(build: &mut Build) {
     draft.text("victim_mask", draw.pick(&["hosts", "none", "all"]));
     if draw.chance(1, 3) {
         // Names of parallel links, and of ends with a hyphen, are not unique: `*` finds all.
-        let ports =
-            if ports.matches("->").count() == 1 && !ports.contains('(') { ports } else { "*".to_owned() };
+        let ports = if ports.matches("->").count() == 1 && !ports.contains('(') { ports } else { "*" };
         draft.key(
             "ports",
             format!(

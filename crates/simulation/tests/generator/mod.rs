@@ -7,6 +7,7 @@ mod congestion;
 pub mod cover;
 mod draft;
 pub mod draw;
+mod engines;
 mod faults;
 mod host;
 mod job;

@@ -173,82 +173,76 @@ duration = '1 ms'
         Ok(crate::warnings(&experiment))
     }
 
+    /// A key, a value that is refused, and a part of the message.
+    const REFUSED: [(&str, &str, &str); 23] = [
+        (
+            "congestion_control.infiniband.threshold",
+            "16",
+            "threshold: 16 is not allowed: give 0 (marks nothing)",
+        ),
+        ("congestion_control.infiniband.reset_threshold", "1", "reset_threshold: 1 is not allowed: give 2"),
+        ("congestion_control.infiniband.credit_starvation_threshold", "99", "99 is not allowed"),
+        ("congestion_control.infiniband.marking_rate", "65536", "a whole number from 0 to 65535"),
+        ("congestion_control.infiniband.marking_rate", "-1", "a whole number from 0 to 65535"),
+        (
+            "congestion_control.infiniband.ccti_limit",
+            "128",
+            "128 is beyond the table, whose last index is 127",
+        ),
+        (
+            "congestion_control.infiniband",
+            "{ ccti_limit = 5, ccti_min = 6 }",
+            "ccti_min: 6 is not allowed: give 0 to 5, the limit",
+        ),
+        (
+            "congestion_control.infiniband.ccti_timer",
+            "70000",
+            "give a whole number of 1.024 us from 0 to 65535",
+        ),
+        (
+            "congestion_control.infiniband.ccti_timer",
+            "68 ms",
+            "68 ms is not allowed: give at most 67107.84 us",
+        ),
+        ("congestion_control.infiniband.cct", "{ entries = [] }", "cct.entries: the table has 0 entries"),
+        ("congestion_control.infiniband.cct", "{ entries = ['4:1'] }", "`4:1` is no entry"),
+        ("congestion_control.infiniband.cct", "{ entries = ['0:16384'] }", "`0:16384` is no entry"),
+        ("congestion_control.infiniband.cct", "{ linear = { step = 0.0 } }", "linear.step: 0 is not allowed"),
+        (
+            "congestion_control.infiniband.ports",
+            "[{ ports = ['*'], threshold = 17 }]",
+            "infiniband.ports.0.threshold: 17 is not allowed",
+        ),
+        (
+            "congestion_control.infiniband.ports",
+            "[{ ports = [] }]",
+            "infiniband.ports.0.ports: name the ports",
+        ),
+        (
+            "congestion_control",
+            "{ algorithm = 'infiniband', notification.size = '0 B' }",
+            "notification.size: 0 B is not allowed",
+        ),
+        (
+            "congestion_control",
+            "{ algorithm = 'dcqcn', notification.size = '4 KiB' }",
+            "notification.size: 4096 B is not allowed: give at least 1 B and at most the MTU of 2048 B",
+        ),
+        (
+            "congestion_control.notification.service_class",
+            "1",
+            "1 is not allowed: service classes are 0 to 0",
+        ),
+        ("congestion_control.dcqcn.g", "0.0", "dcqcn.g: 0 is not allowed"),
+        ("congestion_control.dcqcn.k_max", "1 B", "k_max: 1 B is less than k_min"),
+        ("congestion_control.algorithm", "infinband", "`infiniband`"),
+        ("switch.service_classes", "2", "1 virtual lanes must be divided into equal groups"),
+        ("switch.service_classes", "0", "switch.service_classes: 0 is not allowed"),
+    ];
+
     #[test]
     fn what_the_specification_does_not_allow_is_refused() {
-        let cases = [
-            (
-                "congestion_control.infiniband.threshold",
-                "16",
-                "threshold: 16 is not allowed: give 0 (marks nothing)",
-            ),
-            (
-                "congestion_control.infiniband.reset_threshold",
-                "1",
-                "reset_threshold: 1 is not allowed: give 2",
-            ),
-            ("congestion_control.infiniband.credit_starvation_threshold", "99", "99 is not allowed"),
-            ("congestion_control.infiniband.marking_rate", "65536", "a whole number from 0 to 65535"),
-            ("congestion_control.infiniband.marking_rate", "-1", "a whole number from 0 to 65535"),
-            (
-                "congestion_control.infiniband.ccti_limit",
-                "128",
-                "128 is beyond the table, whose last index is 127",
-            ),
-            (
-                "congestion_control.infiniband",
-                "{ ccti_limit = 5, ccti_min = 6 }",
-                "ccti_min: 6 is not allowed: give 0 to 5, the limit",
-            ),
-            (
-                "congestion_control.infiniband.ccti_timer",
-                "70000",
-                "give a whole number of 1.024 us from 0 to 65535",
-            ),
-            (
-                "congestion_control.infiniband.ccti_timer",
-                "68 ms",
-                "68 ms is not allowed: give at most 67107.84 us",
-            ),
-            ("congestion_control.infiniband.cct", "{ entries = [] }", "cct.entries: the table has 0 entries"),
-            ("congestion_control.infiniband.cct", "{ entries = ['4:1'] }", "`4:1` is no entry"),
-            ("congestion_control.infiniband.cct", "{ entries = ['0:16384'] }", "`0:16384` is no entry"),
-            (
-                "congestion_control.infiniband.cct",
-                "{ linear = { step = 0.0 } }",
-                "linear.step: 0 is not allowed",
-            ),
-            (
-                "congestion_control.infiniband.ports",
-                "[{ ports = ['*'], threshold = 17 }]",
-                "infiniband.ports.0.threshold: 17 is not allowed",
-            ),
-            (
-                "congestion_control.infiniband.ports",
-                "[{ ports = [] }]",
-                "infiniband.ports.0.ports: name the ports",
-            ),
-            (
-                "congestion_control",
-                "{ algorithm = 'infiniband', notification.size = '0 B' }",
-                "notification.size: 0 B is not allowed",
-            ),
-            (
-                "congestion_control",
-                "{ algorithm = 'dcqcn', notification.size = '4 KiB' }",
-                "notification.size: 4096 B is not allowed: give at least 1 B and at most the MTU of 2048 B",
-            ),
-            (
-                "congestion_control.notification.service_class",
-                "1",
-                "1 is not allowed: service classes are 0 to 0",
-            ),
-            ("congestion_control.dcqcn.g", "0.0", "dcqcn.g: 0 is not allowed"),
-            ("congestion_control.dcqcn.k_max", "1 B", "k_max: 1 B is less than k_min"),
-            ("congestion_control.algorithm", "infinband", "`infiniband`"),
-            ("switch.service_classes", "2", "1 virtual lanes must be divided into equal groups"),
-            ("switch.service_classes", "0", "switch.service_classes: 0 is not allowed"),
-        ];
-        for (key, value, expected) in cases {
+        for (key, value, expected) in REFUSED {
             let error = checked(key, value).unwrap_err();
             assert!(error.starts_with("e.toml") && error.contains(expected), "{key} = {value}: {error}");
         }

@@ -237,6 +237,26 @@ pub(crate) fn fabric(random: &mut Random) -> (Subnet, &'static str) {
     (subnet, name)
 }
 
+/// Removes a switch that is not `kept`, cables that do not lead to the first of these, or nothing.
+fn fail_one(plan: &mut Plan, kept: &[usize], random: &mut Random) {
+    match random.below(4) {
+        0 => {
+            let gone = random.below(plan.adapters.len() as u64) as usize;
+            if !kept.contains(&gone) {
+                plan.adapters[gone] = 0;
+                plan.cables.retain(|&(a, b)| a != gone && b != gone);
+            }
+        }
+        1 => {
+            let slot = random.below(plan.cables.len() as u64) as usize;
+            let (a, b) = plan.cables[slot];
+            let is_seed = [a, b].contains(&kept[0]);
+            plan.cables.retain(|&cable| is_seed || cable != (a, b));
+        }
+        _ => {}
+    }
+}
+
 /// A random torus or mesh of two or three dimensions, with failures, and its description for Torus-2QoS.
 pub(crate) fn torus(random: &mut Random) -> (Subnet, String) {
     let mut sizes = [1usize; 3];
@@ -282,22 +302,7 @@ pub(crate) fn torus(random: &mut Random) -> (Subnet, String) {
         }
     }
     kept.extend(links.iter().map(|link| link.1));
-    match random.below(4) {
-        0 => {
-            let gone = random.below(count as u64) as usize;
-            if !kept.contains(&gone) {
-                plan.adapters[gone] = 0;
-                plan.cables.retain(|&(a, b)| a != gone && b != gone);
-            }
-        }
-        1 => {
-            let slot = random.below(plan.cables.len() as u64) as usize;
-            let (a, b) = plan.cables[slot];
-            let is_seed = [a, b].contains(&origin);
-            plan.cables.retain(|&cable| is_seed || cable != (a, b));
-        }
-        _ => {}
-    }
+    fail_one(&mut plan, &kept, random);
     let shuffled = random.below(2) > 0;
     let subnet = plan.subnet(shuffled.then_some(random));
     let guid = |at: usize| {

@@ -117,11 +117,17 @@ fn check(schedule: &Schedule) -> Result<(), TestCaseError> {
     let received: Vec<_> =
         link.far.received.iter().map(|done| (done.id, done.length, done.extra, done.is_write)).collect();
     prop_assert_eq!(&received, &expected(&works));
+    check_memory(&link, &works)
+}
+
+/// The memory of both ends after all requests have succeeded.
+fn check_memory(link: &Link, works: &[Work]) -> Result<(), TestCaseError> {
+    let completions = &link.local.completions;
     let mut sum = 0;
     let mut region: Vec<u8> = link.far.region.iter().map(|_| 0).collect();
     region[..WORD as usize].iter_mut().zip(0_u32..).for_each(|(byte, at)| *byte = at as u8);
     let mut receives = 0;
-    for work in &works {
+    for work in works {
         match work.verb {
             Verb::Send => {
                 let data: Vec<u8> = (0..work.length).map(|at| byte(work.id, at)).collect();

@@ -82,8 +82,11 @@ pub(super) fn low_rate() -> Vec<Configuration> {
 
 /// Somewhat larger ones: seconds, together.
 pub(super) fn large() -> Vec<Configuration> {
-    let lazy = |configuration: Configuration| Configuration { lazy: true, ..configuration };
-    let slow_memory = |configuration: Configuration| Configuration { slow_memory: true, ..configuration };
+    [scarce(), rules(), beside_others()].concat()
+}
+
+/// Losses, and buffers and connections that are scarce.
+fn scarce() -> Vec<Configuration> {
     vec![
         Configuration::new("two streams, two connections", &[of(3, ORDERED), ORDERED]),
         Configuration::new("two streams, a loss", &[ORDERED, ORDERED]).with(1, 0),
@@ -110,6 +113,14 @@ pub(super) fn large() -> Vec<Configuration> {
         wide(ORDERED, 2).with(1, 1),
         wide(ONCE, 1).with(1, 1),
         wide(Planned::new(Mode::Synchronized, true, 3), 2).with(1, 1),
+    ]
+}
+
+/// Rules of sources and targets, packets that come one by one, and slow memory.
+fn rules() -> Vec<Configuration> {
+    let lazy = |configuration: Configuration| Configuration { lazy: true, ..configuration };
+    let slow_memory = |configuration: Configuration| Configuration { slow_memory: true, ..configuration };
+    vec![
         Configuration::new("only the oldest again, exactly once, a loss", &[of(3, ONCE), ORDERED])
             .source(|source| source.timed_out = TimedOut::Oldest)
             .with(1, 0),
@@ -137,6 +148,12 @@ pub(super) fn large() -> Vec<Configuration> {
             Configuration::new("slow memory, synchronized", &[Planned::new(Mode::Synchronized, true, 3)])
                 .with(1, 1),
         ),
+    ]
+}
+
+/// Other modes, alone or beside each other.
+fn beside_others() -> Vec<Configuration> {
+    vec![
         Configuration::new(
             "synchronized beside ordered, one connection",
             &[Planned::new(Mode::Synchronized, true, 3), ORDERED],
