@@ -11,7 +11,12 @@ fn run(file: &str, parameters: &str) -> Result<(), String> {
     let parameters = Parameters::parse(parameters)?;
     let outcome = simulate(&schedule, &parameters).map_err(|error| error.to_string())?;
     let unmatched = outcome.unmatched.len();
-    println!("{} ranks, {} operations, {} ns, {unmatched} without a match", schedule.ranks.len(), schedule.events(), outcome.end_ns());
+    println!(
+        "{} ranks, {} operations, {} ns, {unmatched} without a match",
+        schedule.ranks.len(),
+        schedule.events(),
+        outcome.end_ns()
+    );
     Ok(())
 }
 

@@ -113,7 +113,7 @@ impl<R: Read + Seek> Reader<'_, R> {
         let (operations, roots) = (self.u32("a block")?, self.u32("a block")?);
         let fixed = u64::from(operations) * NODE_LEN + u64::from(roots) * 4;
         let left = end.saturating_sub(self.at);
-        if roots > operations || fixed > left || (left - fixed) % 4 != 0 {
+        if roots > operations || fixed > left || !(left - fixed).is_multiple_of(4) {
             let problem = format!(
                 "rank {rank}: {operations} operations and {roots} roots do not fit a block of {} bytes",
                 end - begin
@@ -135,7 +135,9 @@ impl<R: Read + Seek> Reader<'_, R> {
         let found = builder.finish();
         if let Some(at) = (0..missing.len()).find(|at| missing[*at] != found.missing()[*at]) {
             let (claimed, count) = (missing[at], found.missing()[at]);
-            let problem = format!("rank {rank}, operation {at}: waits for {claimed} by its count, for {count} by the lists");
+            let problem = format!(
+                "rank {rank}, operation {at}: waits for {claimed} by its count, for {count} by the lists"
+            );
             return Err(self.error_at(begin, problem));
         }
         if !found.roots().eq(listed.iter().copied()) {

@@ -141,7 +141,9 @@ impl<'a> Reader<'a> {
                     Some(Token::Word(word)) => kind(word),
                     _ => None,
                 }) else {
-                    return Err(self.error(format!("{}: expected send, recv or calc behind it", quoted(word))));
+                    return Err(
+                        self.error(format!("{}: expected send, recv or calc behind it", quoted(word)))
+                    );
                 };
                 let operation = self.operation(kind, tokens)?;
                 self.push(operation, Some(word))
@@ -157,10 +159,10 @@ impl<'a> Reader<'a> {
         if count >= MOST_OPERATIONS {
             return Err(self.error(format!("a rank has at most {MOST_OPERATIONS} operations")));
         }
-        if let Some(label) = label {
-            if self.labels.insert(label.into(), count as u32).is_some() {
-                return Err(self.error(format!("label {}: the rank has it already", quoted(label))));
-            }
+        if let Some(label) = label
+            && self.labels.insert(label.into(), count as u32).is_some()
+        {
+            return Err(self.error(format!("label {}: the rank has it already", quoted(label))));
         }
         if let Some((builder, _)) = &mut self.open {
             builder.push(operation);
@@ -282,7 +284,9 @@ impl<'a> Reader<'a> {
         }
         if let Some((_, line)) = self.open {
             let rank = self.schedule.ranks.len();
-            return Err(self.error(format!("the file ends inside of rank {rank} (line {line}): \"}}\" is missing")));
+            return Err(
+                self.error(format!("the file ends inside of rank {rank} (line {line}): \"}}\" is missing"))
+            );
         }
         let Some(ranks) = self.ranks else {
             return Err(TraceError::whole(self.file, "no num_ranks: not a GOAL schedule"));

@@ -84,13 +84,7 @@ impl Matching {
     }
 
     /// A receive of `rank` is posted: the message that it matches, or none, and the receive is kept.
-    pub(crate) fn receive(
-        &mut self,
-        key: (u32, u32),
-        rank: u32,
-        operation: u32,
-        time: i64,
-    ) -> Option<Entry> {
+    pub(crate) fn receive(&mut self, key: (u32, u32), rank: u32, operation: u32, time: i64) -> Option<Entry> {
         let queue = &mut self.unexpected;
         let found = if is_open(key) {
             let fits = |(source, tag): &(u32, u32)| {

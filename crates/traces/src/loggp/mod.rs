@@ -27,7 +27,9 @@ pub use parameters::Parameters;
 
 /// A time that no longer fits 63 bits of ns.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
-#[error("rank {rank}, operation {operation}: its time exceeds 2^63 ns: use smaller sizes, durations or parameters")]
+#[error(
+    "rank {rank}, operation {operation}: its time exceeds 2^63 ns: use smaller sizes, durations or parameters"
+)]
 pub struct Overflow {
     /// Rank.
     pub rank: u32,

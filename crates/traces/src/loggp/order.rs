@@ -105,7 +105,7 @@ fn sift<T: Copy, K: Ord>(items: &mut [T], top: usize, count: usize, value: T, ke
         items[hole] = items[child];
         hole = child;
     }
-    if count % 2 == 0 && count >= 2 && child == (count - 2) / 2 {
+    if count.is_multiple_of(2) && count >= 2 && child == (count - 2) / 2 {
         child = 2 * (child + 1);
         items[hole] = items[child - 1];
         hole = child - 1;

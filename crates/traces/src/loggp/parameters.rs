@@ -6,7 +6,6 @@ use crate::error::suggestion;
 
 /// Parameters of the LogGOPS model, in ns; defaults are LogGOPSim's.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[allow(non_snake_case, reason = "the model's names differ in case only")]
 pub struct Parameters {
     /// Latency.
     pub L: u32,
@@ -34,7 +33,8 @@ impl Parameters {
         let mut parameters = Self::default();
         let mut seen = Vec::new();
         for part in text.split(',').map(str::trim).filter(|part| !part.is_empty()) {
-            let (name, value) = part.split_once('=').ok_or_else(|| format!("{part:?}: expected name=value"))?;
+            let (name, value) =
+                part.split_once('=').ok_or_else(|| format!("{part:?}: expected name=value"))?;
             let (name, value) = (name.trim(), value.trim());
             if seen.contains(&name) {
                 return Err(format!("{name}: it is given already"));
@@ -43,7 +43,8 @@ impl Parameters {
             let most = if name == "S" { i64::MAX as u64 } else { i32::MAX as u64 };
             let unit = if name == "S" { "bytes" } else { "ns" };
             let number = value.parse::<u64>().ok().filter(|number| *number <= most);
-            let number = number.ok_or_else(|| format!("{name}={value}: must be a whole number of {unit} from 0 to {most}"));
+            let number = number
+                .ok_or_else(|| format!("{name}={value}: must be a whole number of {unit} from 0 to {most}"));
             match name {
                 "L" => parameters.L = number? as u32,
                 "o" => parameters.o = number? as u32,

@@ -194,10 +194,10 @@ impl<'a> Simulation<'a> {
             self.park(key, event, free);
             return Ok(());
         }
-        let (cost, gap) =
-            (per_byte(&event, operation.size, O)?, per_byte(&event, operation.size, G)?);
+        let (cost, gap) = (per_byte(&event, operation.size, O)?, per_byte(&event, operation.size, G)?);
         // Unsigned numbers there: a negative one, of an empty message, is larger than 0.
-        let longer = if operation.size > 0 || (cost < 0) == (gap < 0) { cost.max(gap) } else { cost.min(gap) };
+        let longer =
+            if operation.size > 0 || (cost < 0) == (gap < 0) { cost.max(gap) } else { cost.min(gap) };
         let busy = later(&event, &[i64::from(o), longer])?;
         let next = later(&event, &[i64::from(g), gap])?;
         host.cpus.set(operation.cpu, busy);
@@ -285,9 +285,13 @@ impl<'a> Simulation<'a> {
         unmatched.sort_by_key(|one| (one.rank, one.operation));
         let totals = self.schedule.ranks.iter().map(|rank| rank.operations().len() as u64);
         let progress = self.hosts.iter().zip(totals).enumerate();
-        let unfinished = progress.filter(|(_, (host, total))| host.done < *total).map(|(rank, (host, total))| {
-            Progress { rank: rank as u32, done: host.done, operations: total, end_ns: end(&host.cpus) }
-        });
+        let unfinished =
+            progress.filter(|(_, (host, total))| host.done < *total).map(|(rank, (host, total))| Progress {
+                rank: rank as u32,
+                done: host.done,
+                operations: total,
+                end_ns: end(&host.cpus),
+            });
         let unfinished = unfinished.collect();
         Outcome { ends_ns: ends, steps: self.next, unmatched, unfinished }
     }

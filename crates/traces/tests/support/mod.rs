@@ -1,12 +1,13 @@
 //! Random schedules, and LogGOPSim where it is at hand.
 #![allow(dead_code, reason = "every test binary uses a part")]
+#![allow(non_snake_case, reason = "the model's names differ in case only")]
 
 use std::io::{BufReader, Cursor};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use fabricsim_traces::loggp::Parameters;
-use fabricsim_traces::{ANY, Kind, Operation, RankBuilder, Schedule, TraceError, goal};
+use fabricsim_traces::{ANY, Kind, Operation, RankBuilder, RankSchedule, Schedule, TraceError, goal};
 use proptest::prelude::*;
 
 /// Folder of the reference traces, or none after a loud message.
@@ -25,7 +26,10 @@ pub(crate) fn reference(folder: &str) -> Option<PathBuf> {
 pub(crate) fn loggopsim() -> Option<PathBuf> {
     let named = std::env::var_os("FABRICSIM_LOGGOPSIM").map(PathBuf::from);
     let path = std::env::var_os("PATH").unwrap_or_default();
-    let found = named.into_iter().chain(std::env::split_paths(&path)).find(|folder| folder.join("LogGOPSim").is_file());
+    let found = named
+        .into_iter()
+        .chain(std::env::split_paths(&path))
+        .find(|folder| folder.join("LogGOPSim").is_file());
     if found.is_none() {
         eprintln!("SKIPPED: LogGOPSim is not in PATH: set FABRICSIM_LOGGOPSIM to its folder");
     }
@@ -112,8 +116,7 @@ type Sizes = [u16; 4];
 
 fn drafts(most: usize) -> impl Strategy<Value = (usize, Sizes, Vec<Draft>)> {
     let dependencies = prop::collection::vec((any::<usize>(), any::<bool>()), 0..3);
-    let draft =
-        (0u8..3, any::<usize>(), 0u8..4, 1u16..200, 0u8..2, 0u8..2, dependencies);
+    let draft = (0u8..3, any::<usize>(), 0u8..4, 1u16..200, 0u8..2, 0u8..2, dependencies);
     let size = || prop_oneof![Just(0u16), 1u16..20, 1u16..200];
     (1usize..7, [size(), size(), size(), size()], prop::collection::vec(draft, 1..most))
 }
@@ -172,5 +175,5 @@ pub(crate) fn parameters() -> impl Strategy<Value = Parameters> {
 
 /// Sum of the kinds of operations of a schedule.
 pub(crate) fn count(schedule: &Schedule, kind: Kind) -> usize {
-    schedule.ranks.iter().flat_map(|rank| rank.operations()).filter(|one| one.kind == kind).count()
+    schedule.ranks.iter().flat_map(RankSchedule::operations).filter(|one| one.kind == kind).count()
 }

@@ -1,0 +1,91 @@
+//! Traces of MPI programs.
+
+use std::fs::File;
+use std::io::{BufWriter, Write};
+use std::path::Path;
+
+use fabricsim_traces::loggp::{Outcome, Parameters, simulate};
+use fabricsim_traces::{Format, Schedule, goal};
+use pyo3::prelude::*;
+use serde_json::json;
+
+use crate::bad_input;
+
+/// A trace that has been read.
+#[pyclass(frozen, module = "fabricsim._native")]
+pub(crate) struct Trace {
+    schedule: Schedule,
+    file: String,
+}
+
+#[pymethods]
+impl Trace {
+    /// Reads a trace; `format` is its name. Computations take their time multiplied by `compute_scale`.
+    #[new]
+    fn new(py: Python<'_>, path: &str, format: &str, compute_scale: f64) -> PyResult<Self> {
+        py.detach(|| {
+            let format = Format::of(format).map_err(|error| bad_input(format!("--format: {error}")))?;
+            let mut schedule = format.read(Path::new(path)).map_err(bad_input)?;
+            if !(compute_scale.is_finite() && compute_scale >= 0.0) {
+                return Err(bad_input(format!("--compute-scale {compute_scale}: must be a number from 0")));
+            }
+            if compute_scale != 1.0 {
+                schedule.scale_computation(compute_scale);
+            }
+            Ok(Self { schedule, file: path.to_owned() })
+        })
+    }
+
+    /// Number of ranks.
+    #[getter]
+    fn ranks(&self) -> usize {
+        self.schedule.ranks.len()
+    }
+
+    /// Number of operations.
+    #[getter]
+    fn events(&self) -> u64 {
+        self.schedule.events()
+    }
+
+    /// Replays it on a LogGP network with parameters such as `L=1000,o=100,g=10,G=0`. A JSON object.
+    fn replay_loggp(&self, py: Python<'_>, parameters: &str) -> PyResult<String> {
+        py.detach(|| {
+            let parameters = Parameters::parse(parameters)
+                .map_err(|error| bad_input(format!("--network loggp:{parameters}: {error}")))?;
+            let outcome = simulate(&self.schedule, &parameters)
+                .map_err(|error| bad_input(format!("{}: {error}", self.file)))?;
+            Ok(self.report(&outcome, &parameters).to_string())
+        })
+    }
+
+    /// Writes it as a GOAL schedule, text or `binary`, and replaces the file.
+    fn write_goal(&self, py: Python<'_>, path: &str, binary: bool) -> PyResult<()> {
+        py.detach(|| {
+            let write = || {
+                let mut out = BufWriter::new(File::create(path)?);
+                if binary {
+                    goal::write_binary(&self.schedule, &mut out)?;
+                } else {
+                    goal::write_text(&self.schedule, &mut out)?;
+                }
+                out.flush()
+            };
+            write().map_err(|error| bad_input(format!("{path}: cannot write: {error}")))
+        })
+    }
+}
+
+impl Trace {
+    fn report(&self, outcome: &Outcome, parameters: &Parameters) -> serde_json::Value {
+        json!({
+            "ranks": self.ranks(),
+            "events": self.events(),
+            "end_ns": outcome.end_ns(),
+            "ends_ns": outcome.ends_ns,
+            "unmatched": outcome.unmatched,
+            "unfinished": outcome.unfinished,
+            "network": { "loggp": parameters },
+        })
+    }
+}
