@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use crate::error::suggestion;
-use crate::{Schedule, TraceError, chakra, goal, ti};
+use crate::{Schedule, TraceError, chakra, dumpi, goal, ti};
 
 /// What a trace does not state.
 #[derive(Debug, Clone, PartialEq)]
@@ -27,12 +27,14 @@ pub enum Format {
     Ti,
     /// A Chakra execution trace: a file for each rank.
     Chakra,
+    /// A DUMPI trace: a binary file for each rank, and one with facts about the run.
+    Dumpi,
 }
 
 impl Format {
     /// All formats with their names.
-    pub const ALL: [(&'static str, Self); 3] =
-        [("goal", Self::Goal), ("ti", Self::Ti), ("chakra", Self::Chakra)];
+    pub const ALL: [(&'static str, Self); 4] =
+        [("goal", Self::Goal), ("ti", Self::Ti), ("chakra", Self::Chakra), ("dumpi", Self::Dumpi)];
 
     /// The format of a name.
     pub fn of(name: &str) -> Result<Self, String> {
@@ -49,6 +51,7 @@ impl Format {
             Self::Goal => goal::read(path),
             Self::Ti => ti::read(path, options),
             Self::Chakra => chakra::read(path),
+            Self::Dumpi => dumpi::read(path),
         }
     }
 }

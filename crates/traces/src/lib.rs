@@ -5,6 +5,7 @@
 #![allow(non_snake_case, reason = "the names of LogGP differ in case only")]
 
 pub mod chakra;
+pub mod dumpi;
 mod error;
 pub mod events;
 mod format;
