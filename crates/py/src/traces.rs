@@ -5,7 +5,7 @@ use std::io::{BufWriter, Write};
 use std::path::Path;
 
 use fabricsim_traces::loggp::{Outcome, Parameters, simulate};
-use fabricsim_traces::{Format, Schedule, goal};
+use fabricsim_traces::{Format, Options, Schedule, goal};
 use pyo3::prelude::*;
 use serde_json::json;
 
@@ -20,12 +20,23 @@ pub(crate) struct Trace {
 
 #[pymethods]
 impl Trace {
-    /// Reads a trace; `format` is its name. Computations take their time multiplied by `compute_scale`.
+    /// Reads a trace; `format` is its name. Computations take their time multiplied by `compute_scale`, flops that of a
+    /// processor with `flops_per_s`.
     #[new]
-    fn new(py: Python<'_>, path: &str, format: &str, compute_scale: f64) -> PyResult<Self> {
+    fn new(
+        py: Python<'_>,
+        path: &str,
+        format: &str,
+        compute_scale: f64,
+        flops_per_s: f64,
+    ) -> PyResult<Self> {
         py.detach(|| {
             let format = Format::of(format).map_err(|error| bad_input(format!("--format: {error}")))?;
-            let mut schedule = format.read(Path::new(path)).map_err(bad_input)?;
+            if !(flops_per_s.is_finite() && flops_per_s > 0.0) {
+                return Err(bad_input(format!("--flops {flops_per_s}: must be a number above 0")));
+            }
+            let options = Options { flops_per_s };
+            let mut schedule = format.read(Path::new(path), &options).map_err(bad_input)?;
             if !(compute_scale.is_finite() && compute_scale >= 0.0) {
                 return Err(bad_input(format!("--compute-scale {compute_scale}: must be a number from 0")));
             }

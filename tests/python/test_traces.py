@@ -1,0 +1,145 @@
+"""Traces of MPI programs: the command `mpi replay`, and `fabricsim.traces`."""
+
+from __future__ import annotations
+
+import json
+import os
+import resource
+from pathlib import Path
+
+import pytest
+from conftest import ROOT
+from typer.testing import CliRunner
+
+from fabricsim.cli.app import app
+from fabricsim.errors import InputError
+from fabricsim.traces import FORMATS, Trace
+
+STATED = "loggp:L=1000,o=100,g=10,G=0"
+PING = """num_ranks 2
+rank 0 {
+l1: calc 500
+l2: send 8b to 1 tag 0
+l2 requires l1
+}
+rank 1 {
+l1: recv 8b from 0 tag 0
+}
+"""
+LOST = "num_ranks 2\nrank 0 {\nrecv 8b from 1 tag 5\n}\nrank 1 {\nsend 8b to 0 tag 6\n}\n"
+
+
+def _run(*arguments: str, code: int = 0) -> str:
+    result = CliRunner().invoke(app, ["mpi", "replay", *arguments])
+    assert result.exit_code == code, result.output
+    return result.stdout
+
+
+def _file(folder: Path, text: str) -> str:
+    path = folder / "trace.goal"
+    path.write_text(text)
+    return str(path)
+
+
+def test_json_has_the_promised_keys(tmp_path: Path) -> None:
+    found = json.loads(_run(_file(tmp_path, PING), "--format", "goal", "--network", STATED, "--json"))
+    assert (found["ranks"], found["events"], found["end_ns"]) == (2, 3, 1700)
+    assert found["ends_ns"] == [600, 1700]
+    assert found["unmatched"] == found["unfinished"] == []
+    assert found["network"] == {"loggp": {"L": 1000, "o": 100, "g": 10, "G": 0, "O": 0, "S": 65535}}
+
+
+@pytest.mark.parametrize(
+    ("options", "end"), [(["--no-compute"], 1200), (["--compute-scale", "3"], 2700), ([], 1700)]
+)
+def test_computation_is_scaled_or_removed(tmp_path: Path, options: list[str], end: int) -> None:
+    text = _run(_file(tmp_path, PING), "--format", "goal", "--network", STATED, *options)
+    assert text == f"2 ranks, 3 operations, end after {end} ns\n"
+
+
+def test_operations_without_a_match_are_listed_by_rank(tmp_path: Path) -> None:
+    trace = _file(tmp_path, LOST)
+    lines = _run(trace, "--format", "goal", "--network", STATED, code=3).splitlines()
+    assert lines[1:] == [
+        "rank 0, operation 0: recv of 8 B from 1 tag 5 has no message; posted at 0 ns",
+        "rank 1, operation 0: send of 8 B to 0 tag 6 has no receive; its message arrived at 1100 ns",
+        "rank 0 did not end: 0 of 1 operations, busy until 1200 ns",
+    ]
+    found = json.loads(_run(trace, "--format", "goal", "--network", STATED, "--json", code=3))
+    assert [(one["rank"], one["kind"], one["peer"], one["tag"]) for one in found["unmatched"]] == [
+        (0, "recv", 1, 5),
+        (1, "send", 0, 6),
+    ]
+
+
+def test_a_schedule_is_written_as_text_and_binary(tmp_path: Path) -> None:
+    trace = _file(tmp_path, PING)
+    for name in ("again.goal", "again.bin"):
+        _run(trace, "--format", "goal", "--goal", str(tmp_path / name))
+        again = Trace.read(tmp_path / name, "goal")
+        assert (again.ranks, again.events) == (2, 3)
+        assert again.replay(STATED).end_ns == 1700
+    with pytest.raises(InputError, match=r"again\.bin: this exists"):
+        CliRunner().invoke(
+            app,
+            ["mpi", "replay", trace, "--format", "goal", "--goal", str(tmp_path / "again.bin")],
+            catch_exceptions=False,
+        )
+
+
+@pytest.mark.parametrize(
+    ("text", "format", "network", "message"),
+    [
+        (PING, "gaol", STATED, '--format: no format "gaol": expected goal, ti, chakra, dumpi; did you mean'),
+        (PING, "goal", "logp:L=1", "--network logp:L=1: expected loggp:L="),
+        (PING, "goal", "loggp:L=x", "--network loggp:L=x: L=x: must be a whole number of ns"),
+        (PING[:-3], "goal", STATED, "trace.goal:8: the file ends inside of rank 1"),
+        (
+            "num_ranks 1000000\n",
+            "goal",
+            STATED,
+            "trace.goal:1: the file ends after 0 ranks: num_ranks is 1000000",
+        ),
+        (PING, "dumpi", STATED, "expected a file NAME.meta or NAME-0000.bin of a DUMPI trace"),
+        (PING, "chakra", STATED, "there is no such file: a Chakra trace is NAME.0.et"),
+        ("0 init\n0 hello\n", "ti", STATED, 'trace.goal:2: no verb "hello": expected init'),
+    ],
+)
+def test_bad_input_is_one_message(tmp_path: Path, text: str, format: str, network: str, message: str) -> None:
+    with pytest.raises(InputError) as error:
+        Trace.read(_file(tmp_path, text), format).replay(network)
+    assert message in str(error.value)
+
+
+def test_options_are_checked(tmp_path: Path) -> None:
+    trace = _file(tmp_path, PING)
+    with pytest.raises(InputError, match="--compute-scale -1: must be a number from 0"):
+        Trace.read(trace, "goal", compute_scale=-1)
+    with pytest.raises(InputError, match="--flops 0: must be a number above 0"):
+        Trace.read(trace, "goal", flops_per_s=0)
+
+
+def test_a_million_ranks_in_a_binary_header_cost_nothing(tmp_path: Path) -> None:
+    path = tmp_path / "many.bin"
+    path.write_bytes((4223).to_bytes(8, "little") + (1_000_000).to_bytes(4, "little") + bytes(40))
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    with pytest.raises(InputError, match="1000000 ranks need a table of 16000000 bytes: the file has 52"):
+        Trace.read(path, "goal")
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 8000  # KiB
+
+
+def test_given_traces_of_every_format() -> None:
+    folder = Path(os.environ.get("FABRICSIM_REFERENCE", ROOT / "../shared/reference")) / "traces"
+    if not folder.is_dir():
+        pytest.skip(f"there is no {folder}: set FABRICSIM_REFERENCE")
+    given = {
+        "goal": ("goal/schedgen_dissemination_16.bin", 16),
+        "chakra": ("chakra/all_reduce", 2),
+        "dumpi": ("dumpi/testtrace.meta", 4),
+    }
+    for format, (path, ranks) in given.items():
+        found = Trace.read(folder / path, format).replay(STATED)
+        assert found.is_complete
+        assert found.ranks == ranks
+    assert Trace.read(folder / given["goal"][0], "goal").replay(STATED).end_ns == 4800
+    assert set(given) | {"ti"} == set(FORMATS)
