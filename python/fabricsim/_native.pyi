@@ -475,6 +475,14 @@ class Trace:
     def replay_loggp(self, parameters: str) -> str:
         """Replays it on a LogGP network with parameters such as `L=1000,o=100,g=10,G=0`, in ns. A JSON object."""
 
+    def operations(
+        self, rank: int
+    ) -> tuple[list[tuple[int, int, int, int]], list[list[int]], list[list[int]]]:
+        """Operations of a rank: kind (1 send, 2 receive, 3 computation), peer, tag, bytes or ns; -1 for any.
+
+        Then for each the numbers of the operations that wait for its end, and of those that wait for its start.
+        """
+
     def write_goal(self, path: str, binary: bool) -> None:
         """Writes it as a GOAL schedule, text or LogGOPSim's binary form, and replaces the file."""
 

@@ -5,15 +5,18 @@ from __future__ import annotations
 import json
 import os
 import resource
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
+import greenlet
 import pytest
 from conftest import ROOT
 from typer.testing import CliRunner
 
 from fabricsim.cli.app import app
 from fabricsim.errors import InputError
-from fabricsim.traces import FORMATS, Trace
+from fabricsim.programs import ProgramsBlockedError
+from fabricsim.traces import FORMATS, Trace, play
 
 STATED = "loggp:L=1000,o=100,g=10,G=0"
 PING = """num_ranks 2
@@ -61,8 +64,8 @@ def test_operations_without_a_match_are_listed_by_rank(tmp_path: Path) -> None:
     trace = _file(tmp_path, LOST)
     lines = _run(trace, "--format", "goal", "--network", STATED, code=3).splitlines()
     assert lines[1:] == [
-        "rank 0, operation 0: recv of 8 B from 1 tag 5 has no message; posted at 0 ns",
-        "rank 1, operation 0: send of 8 B to 0 tag 6 has no receive; its message arrived at 1100 ns",
+        "rank 0, operation 0: recv of 8 B from 1 tag 5 has no message, since 0 ns",
+        "rank 1, operation 0: send of 8 B to 0 tag 6 has no receive, since 1100 ns",
         "rank 0 did not end: 0 of 1 operations, busy until 1200 ns",
     ]
     found = json.loads(_run(trace, "--format", "goal", "--network", STATED, "--json", code=3))
@@ -126,6 +129,109 @@ def test_a_million_ranks_in_a_binary_header_cost_nothing(tmp_path: Path) -> None
     with pytest.raises(InputError, match="1000000 ranks need a table of 16000000 bytes: the file has 52"):
         Trace.read(path, "goal")
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 8000  # KiB
+
+
+class _Wire:
+    """Endpoints of a network without latency, whose ranks take turns: it checks that the player calls them rightly."""
+
+    def __init__(self) -> None:
+        self.boxes: dict[tuple[int, int, int, int], list[int]] = {}
+        self.log: list[tuple[int, str, int]] = []
+        self.finished = False
+
+    def open(self, names: Sequence[str]) -> tuple[_Wire, list[_End]]:
+        return self, [_End(self, rank) for rank in range(len(names))]
+
+    def run(self, programs: Sequence[Callable[[], None]]) -> None:
+        greenlets = [greenlet.greenlet(program) for program in programs]
+        for _ in range(100):
+            for one in greenlets:
+                if not one.dead:
+                    one.switch()
+        waits = {str(rank): "" for rank, one in enumerate(greenlets) if not one.dead}
+        if waits:
+            raise ProgramsBlockedError("blocked", waits)
+
+    def finish(self) -> None:
+        self.finished = True
+
+
+class _End:
+    def __init__(self, wire: _Wire, rank: int) -> None:
+        self.wire, self.rank, self.time = wire, rank, 0
+        self.requests: list[tuple[str, tuple[int, int, int, int]]] = []
+
+    def isend(self, data: memoryview, dest: int, tag: int, context: int, mode: int, call: str) -> int:
+        self.wire.log.append((self.rank, "send", len(data)))
+        self.wire.boxes.setdefault((self.rank, dest, tag, context), []).append(len(data))
+        self.requests.append(("send", (0, 0, 0, 0)))
+        return len(self.requests) - 1
+
+    def irecv(self, buffer: memoryview, source: int, tag: int, context: int, call: str) -> int:
+        self.wire.log.append((self.rank, "recv", len(buffer)))
+        self.requests.append(("recv", (source, self.rank, tag, context)))
+        return len(self.requests) - 1
+
+    def test(self, requests: Sequence[int], call: str) -> list[object | None]:
+        found: list[object | None] = []
+        for request in requests:
+            kind, key = self.requests[request]
+            if kind == "recv" and self.wire.boxes.get(key):
+                self.wire.boxes[key].pop(0)
+                kind = "send"
+            self.requests[request] = (kind, key)
+            found.append(True if kind == "send" else None)
+        return found
+
+    def wait(self, requests: Sequence[int], call: str) -> None:
+        greenlet.getcurrent().parent.switch()
+
+    def free(self, request: int) -> None:
+        assert self.requests[request][0] == "send"
+
+    def compute(self, picoseconds: int, call: str) -> None:
+        self.wire.log.append((self.rank, "calc", picoseconds))
+        self.time += picoseconds
+
+    def now(self) -> int:
+        return self.time
+
+    def close(self, call: str) -> None:
+        self.time += 1000
+
+
+def test_the_player_starts_operations_in_order_of_their_dependencies(tmp_path: Path) -> None:
+    wire = _Wire()
+    text = PING.replace("l1: recv 8b from 0 tag 0", "l1: recv 8b from 0 tag 0\nl2: calc 70\nl2 requires l1")
+    found = play(Trace.read(_file(tmp_path, text), "goal"), wire, "wire")
+    assert wire.log == [(0, "calc", 500_000), (0, "send", 8), (1, "recv", 8), (1, "calc", 70_000)]
+    assert wire.finished
+    assert found.is_complete
+    assert (found.ranks, found.events, found.end_ns, found.ends_ns) == (2, 4, 500, [500, 70])
+
+
+def test_the_player_starts_what_waits_for_a_start_before_the_end(tmp_path: Path) -> None:
+    text = "num_ranks 1\nrank 0 {\nl1: recv 8b from 0 tag 0\nl2: send 8b to 0 tag 0\nl2 irequires l1\n}\n"
+    wire = _Wire()
+    assert play(Trace.read(_file(tmp_path, text), "goal"), wire, "wire").is_complete
+    assert [kind for _, kind, _ in wire.log] == ["recv", "send"]
+
+
+def test_the_player_lists_operations_that_cannot_end(tmp_path: Path) -> None:
+    found = play(Trace.read(_file(tmp_path, LOST), "goal"), _Wire(), "wire")
+    assert [(one["rank"], one["kind"], one["peer"], one["tag"]) for one in found.unmatched] == [
+        (0, "recv", 1, 5)
+    ]
+    assert found.unfinished == [{"rank": 0, "done": 0, "operations": 1, "end_ns": 0}]
+
+
+def test_the_player_on_a_loggp_network_of_rank_programs(tmp_path: Path) -> None:
+    networks = pytest.importorskip("fabricsim.mpi.networks.loggp", reason="fabricsim.mpi is not there")
+    trace = Trace.read(_file(tmp_path, PING), "goal")
+    network = networks.LogGPNetwork(networks.LogGP(L=1_000_000, o=100_000, g=10_000, G=0.0))
+    found = play(trace, network, STATED)
+    assert found.is_complete
+    assert found.end_ns >= trace.replay(STATED).end_ns
 
 
 def test_given_traces_of_every_format() -> None:

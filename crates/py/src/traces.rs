@@ -5,11 +5,14 @@ use std::io::{BufWriter, Write};
 use std::path::Path;
 
 use fabricsim_traces::loggp::{Outcome, Parameters, simulate};
-use fabricsim_traces::{Format, Options, Schedule, goal};
+use fabricsim_traces::{ANY, Format, Options, Schedule, goal};
 use pyo3::prelude::*;
 use serde_json::json;
 
 use crate::bad_input;
+
+/// Operations, and the operations that wait for the end and for the start of each.
+type RankOperations = (Vec<(u8, i64, i64, u64)>, Vec<Vec<u32>>, Vec<Vec<u32>>);
 
 /// A trace that has been read.
 #[pyclass(frozen, module = "fabricsim._native")]
@@ -23,13 +26,7 @@ impl Trace {
     /// Reads a trace; `format` is its name. Computations take their time multiplied by `compute_scale`, flops that of a
     /// processor with `flops_per_s`.
     #[new]
-    fn new(
-        py: Python<'_>,
-        path: &str,
-        format: &str,
-        compute_scale: f64,
-        flops_per_s: f64,
-    ) -> PyResult<Self> {
+    fn new(py: Python<'_>, path: &str, format: &str, compute_scale: f64, flops_per_s: f64) -> PyResult<Self> {
         py.detach(|| {
             let format = Format::of(format).map_err(|error| bad_input(format!("--format: {error}")))?;
             if !(flops_per_s.is_finite() && flops_per_s > 0.0) {
@@ -68,6 +65,21 @@ impl Trace {
                 .map_err(|error| bad_input(format!("{}: {error}", self.file)))?;
             Ok(self.report(&outcome, &parameters).to_string())
         })
+    }
+
+    /// Operations of a rank, each with kind (1 send, 2 receive, 3 computation), peer, tag and bytes or ns, -1 for any; for
+    /// each the numbers of the operations that wait for its end, and for its start.
+    fn operations(&self, rank: usize) -> PyResult<RankOperations> {
+        let Some(rank) = self.schedule.ranks.get(rank) else {
+            return Err(bad_input(format!("rank {rank}: must be below {}", self.ranks())));
+        };
+        let or_any = |value: u32| if value == ANY { -1 } else { i64::from(value) };
+        let all = rank.operations().iter();
+        let all = all.map(|one| (one.kind as u8, or_any(one.peer), or_any(one.tag), one.size)).collect();
+        let numbers = || 0..rank.operations().len() as u32;
+        let ends = numbers().map(|number| rank.after_end(number).to_vec()).collect();
+        let starts = numbers().map(|number| rank.after_start(number).to_vec()).collect();
+        Ok((all, ends, starts))
     }
 
     /// Writes it as a GOAL schedule, text or `binary`, and replaces the file.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any
@@ -9,9 +10,10 @@ from typing import Annotated, Any
 import typer
 from rich.console import Console
 
-from fabricsim.cli.state import EXIT_CODES, Json, output, show, tell
+from fabricsim.cli.state import EXIT_CODES, Json, Set, output, show, tell
 from fabricsim.errors import InputError
-from fabricsim.traces import FORMATS, Replay, Trace
+from fabricsim.spec import parse_assignment
+from fabricsim.traces import FORMATS, Replay, Trace, play
 
 LISTED = 20
 """Operations without a match that are printed; JSON has all."""
@@ -21,13 +23,18 @@ def replay(
     trace: Annotated[Path, typer.Argument(metavar="TRACE", help="A file of the trace.")],
     format: Annotated[str, typer.Option("--format", metavar="FORMAT", help=f"{', '.join(FORMATS)}.")],
     network: Annotated[
-        str,
+        str | None,
         typer.Option(
             "--network",
             metavar="loggp:L=..,o=..,g=..,G=..",
             help="Parameters of the LogGP network, in ns; also O (ns) and S (bytes).",
         ),
-    ] = "loggp:",
+    ] = None,
+    experiment: Annotated[
+        Path | None,
+        typer.Option("--experiment", metavar="FILE", help="Replay on this simulated fabric instead."),
+    ] = None,
+    set: Set = None,
     compute_scale: Annotated[
         float, typer.Option("--compute-scale", metavar="F", help="Factor of the durations of computations.")
     ] = 1.0,
@@ -47,7 +54,9 @@ def replay(
     force: Annotated[bool, typer.Option("--force", help="Replace a file that exists.")] = False,
     json: Json = False,
 ) -> None:
-    """Replay a trace of an MPI program on a LogGP network. Exit code 3 if operations have no match."""
+    """Replay a trace of an MPI program on a network. Exit code 3 if operations have no match."""
+    if experiment is not None and network is not None:
+        raise InputError("--network and --experiment exclude each other: give one of them")
     if no_compute and compute_scale != 1.0:
         raise InputError("--no-compute and --compute-scale exclude each other: give one of them")
     if goal is not None and goal.exists() and not force:
@@ -56,14 +65,28 @@ def replay(
     if goal is not None:
         read.write_goal(goal)
         tell(f"written: {goal}")
-    found = read.replay(network)
+    found = read.replay(network or "loggp:") if experiment is None else _on_fabric(read, experiment, set)
     show(json, lambda: asdict(found), lambda: _print(found, output()))
     if not found.is_complete:
         raise typer.Exit(EXIT_CODES["deadlock"])
 
 
+def _on_fabric(trace: Trace, experiment: Path, assignments: list[str] | None) -> Replay:
+    """Replays on the fabric of an experiment."""
+    overrides = dict(map(parse_assignment, assignments or []))
+    try:
+        fabric = importlib.import_module("fabricsim.mpi.networks.fabric")
+    except ModuleNotFoundError:
+        raise InputError(
+            "--experiment: this version cannot run ranks on a fabric: use --network loggp:..."
+        ) from None
+    return play(trace, fabric.FabricNetwork(experiment, set=overrides), str(experiment))
+
+
 def _print(found: Replay, console: Console) -> None:
-    console.print(f"{found.ranks} ranks, {found.events} operations, end after {found.end_ns} ns")
+    console.print(
+        f"{found.ranks} ranks, {found.events} operations, end after {found.end_ns:.{_digits(found.end_ns)}f} ns"
+    )
     for one in found.unmatched[:LISTED]:
         console.print(_unmatched(one))
     if len(found.unmatched) > LISTED:
@@ -77,11 +100,16 @@ def _print(found: Replay, console: Console) -> None:
         console.print(f"{len(found.unfinished) - LISTED} more ranks did not end: --json has all")
 
 
+def _digits(time: float) -> int:
+    return 0 if float(time).is_integer() else 3
+
+
 def _unmatched(one: dict[str, Any]) -> str:
     peer, tag = ("any" if one[key] is None else one[key] for key in ("peer", "tag"))
-    end = (
-        f"to {peer} tag {tag} has no receive; its message arrived at {one['time_ns']} ns"
+    other = (
+        f"to {peer} tag {tag} has no receive"
         if one["kind"] == "send"
-        else f"from {peer} tag {tag} has no message; posted at {one['time_ns']} ns"
+        else f"from {peer} tag {tag} has no message"
     )
-    return f"rank {one['rank']}, operation {one['operation']}: {one['kind']} of {one['bytes']} B {end}"
+    operation = f"rank {one['rank']}, operation {one['operation']}: {one['kind']} of {one['bytes']} B"
+    return f"{operation} {other}, since {one['time_ns']} ns"

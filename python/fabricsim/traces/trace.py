@@ -28,9 +28,9 @@ class Replay:
     ranks: int
     events: int
     """Operations of the trace."""
-    end_ns: int
-    """Time at which the last rank ends."""
-    ends_ns: list[int]
+    end_ns: float
+    """Time at which the last rank ends; whole on a LogGP network."""
+    ends_ns: list[float]
     """Time at which each rank ends."""
     unmatched: list[dict[str, Any]]
     """Sends and receives without a match by rank: `rank`, `kind`, `peer`, `tag`, `bytes`, `operation` (number in the
@@ -87,6 +87,18 @@ class Trace:
     def events(self) -> int:
         """Number of operations."""
         return self._native.events
+
+    def operations(
+        self, rank: int
+    ) -> tuple[list[tuple[int, int, int, int]], list[list[int]], list[list[int]]]:
+        """Operations of a rank, and which of them wait for which.
+
+        Returns:
+            Kind (1 send, 2 receive, 3 computation), peer, tag, bytes or ns of each, -1 for any; for each the numbers of
+            the operations that wait for its end; and of those that wait for its start.
+        """
+        with bad_input():
+            return self._native.operations(rank)
 
     def replay(self, network: str = _LOGGP) -> Replay:
         """Replays the trace on a network without contention.
