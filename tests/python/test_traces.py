@@ -16,7 +16,7 @@ from typer.testing import CliRunner
 from fabricsim.cli.app import app
 from fabricsim.errors import InputError
 from fabricsim.programs import ProgramsBlockedError
-from fabricsim.traces import FORMATS, Trace, play
+from fabricsim.traces import FORMATS, Record, Trace, play, write_records
 
 STATED = "loggp:L=1000,o=100,g=10,G=0"
 PING = """num_ranks 2
@@ -232,6 +232,37 @@ def test_the_player_on_a_loggp_network_of_rank_programs(tmp_path: Path) -> None:
     found = play(trace, network, STATED)
     assert found.is_complete
     assert found.end_ns >= trace.replay(STATED).end_ns
+
+
+def test_records_keep_order_overlap_and_time_between(tmp_path: Path) -> None:
+    path = tmp_path / "run.goal"
+    records = [
+        Record(0, "send", 1, 8, 0, 50, 500),  # overlaps the next one
+        Record(0, "send", 1, 16, 1, 70, 400),
+        Record(0, "recv", 1, 4, 2, 650, 900),
+        Record(1, "recv", 0, 8, 0, 0, 500),
+    ]
+    write_records(reversed(records), 2, path)
+    operations, ends, starts = Trace.read(path, "goal").operations(0)
+    kinds = [(kind, size) for kind, _, _, size in operations]
+    assert kinds == [(3, 50), (1, 8), (3, 20), (1, 16), (3, 150), (2, 4)]
+    assert ends == [[1], [4], [3], [], [5], []]
+    assert starts == [[], [2], [], [], [], []]
+
+
+@pytest.mark.parametrize(
+    ("record", "message"),
+    [
+        (Record(2, "send", 0, 8, 0, 0, 1), "rank = 2: must be 0 to 1"),
+        (Record(0, "send", -1, 8, 0, 0, 1), "peer = -1: must be 0 to 1"),
+        (Record(0, "put", 1, 8, 0, 0, 1), "op = 'put': must be"),
+        (Record(0, "send", 1, -8, 0, 0, 1), "bytes and tag must be 0 or more"),
+        (Record(0, "send", 1, 8, 0, 2, 1), "the end not before the start"),
+    ],
+)
+def test_records_are_checked(tmp_path: Path, record: Record, message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        write_records([record], 2, tmp_path / "run.goal")
 
 
 def test_given_traces_of_every_format() -> None:

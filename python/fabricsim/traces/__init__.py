@@ -4,6 +4,7 @@
 """
 
 from fabricsim.traces.player import Player, play
+from fabricsim.traces.records import Record, write_records
 from fabricsim.traces.trace import FORMATS, Replay, Trace
 
-__all__ = ["FORMATS", "Player", "Replay", "Trace", "play"]
+__all__ = ["FORMATS", "Player", "Record", "Replay", "Trace", "play", "write_records"]
