@@ -57,8 +57,7 @@ const KINDS: [Collective; 10] = [
 /// Bytes that each rank receives at least, whatever the algorithm: those that are not its own.
 fn least(kind: Collective, ranks: u64, bytes: u64, rank: u32, root: u32) -> u64 {
     match kind {
-        Collective::Bcast if rank != root => bytes,
-        Collective::Scatter if rank != root => bytes,
+        Collective::Bcast | Collective::Scatter if rank != root => bytes,
         Collective::Gather if rank == root => (ranks - 1) * bytes,
         Collective::Allgather | Collective::Alltoall | Collective::ReduceScatter => (ranks - 1) * bytes,
         _ => 0,
