@@ -5,6 +5,7 @@
 
 mod size;
 
+use std::io::{BufReader, Cursor};
 use std::path::Path;
 use std::sync::LazyLock;
 
@@ -12,6 +13,8 @@ use fabricsim_routing::fdbs;
 use fabricsim_spec::{Experiment, Links};
 use fabricsim_subnet::{Engine, LidOptions, Options, PathSls, Sl2Vl, Subnet, TableFile, TorusConfig};
 use fabricsim_topology::{Defaults, Format, Graph, parse};
+use fabricsim_traces::loggp::{self, Parameters};
+use fabricsim_traces::{Schedule, chakra, dumpi, goal, ti};
 use fabricsim_units::{Bytes, Rate, Time};
 use fabricsim_wire::capture::{self, ErfRecord};
 use fabricsim_wire::dissect::dissect;
@@ -22,7 +25,7 @@ use fabricsim_wire::packet::PacketView;
 pub type Target = fn(&[u8]) -> bool;
 
 /// All targets, by name.
-pub const TARGETS: [(&str, Target); 13] = [
+pub const TARGETS: [(&str, Target); 17] = [
     ("experiment", experiment),
     ("overrides", overrides),
     ("graph_toml", graph_toml),
@@ -36,6 +39,10 @@ pub const TARGETS: [(&str, Target); 13] = [
     ("subnet_sl2vl", subnet_sl2vl),
     ("subnet_path_sls", subnet_path_sls),
     ("subnet_torus", subnet_torus),
+    ("trace_goal", trace_goal),
+    ("trace_ti", trace_ti),
+    ("trace_chakra", trace_chakra),
+    ("trace_dumpi", trace_dumpi),
 ];
 
 /// A small experiment that is right.
@@ -244,4 +251,43 @@ fn build(experiment: &Experiment) -> bool {
         return false;
     };
     fabricsim_routing::build(experiment, &graph, Path::new("/nonexistent"), "e.toml").is_ok()
+}
+
+/// A GOAL schedule, text or binary: it is written and read again, and replayed.
+pub fn trace_goal(bytes: &[u8]) -> bool {
+    let read = |bytes: &[u8]| goal::read_from(&mut BufReader::new(Cursor::new(bytes)), "trace.goal");
+    let Ok(schedule) = read(bytes).map_err(|error| drop(error.to_string())) else { return false };
+    let (mut text, mut binary) = (Vec::new(), Vec::new());
+    goal::write_text(&schedule, &mut text).expect("memory takes all");
+    goal::write_binary(&schedule, &mut binary).expect("memory takes all");
+    assert_eq!(read(&text).as_ref(), Ok(&schedule));
+    assert_eq!(read(&binary).as_ref(), Ok(&schedule));
+    replay(&schedule);
+    true
+}
+
+/// A time-independent trace of all ranks.
+pub fn trace_ti(bytes: &[u8]) -> bool {
+    let trace =
+        ti::read_events(&mut Cursor::new(bytes), "trace.txt", None, &fabricsim_traces::Options::default());
+    let schedule = trace.and_then(|trace| trace.expand("trace.txt"));
+    schedule.map_err(|error| drop(error.to_string())).is_ok_and(|schedule| replay(&schedule))
+}
+
+/// A rank's file of a Chakra execution trace of four ranks.
+pub fn trace_chakra(bytes: &[u8]) -> bool {
+    let rank = chakra::read_rank(&mut Cursor::new(bytes), "trace.0.et", 0, 4);
+    rank.map_err(|error| drop(error.to_string())).is_ok()
+}
+
+/// A DUMPI file of a run with one process.
+pub fn trace_dumpi(bytes: &[u8]) -> bool {
+    let schedule = dumpi::read_single(&mut BufReader::new(Cursor::new(bytes)), "trace-0000.bin");
+    schedule.map_err(|error| drop(error.to_string())).is_ok_and(|schedule| replay(&schedule))
+}
+
+/// Replays a schedule on a LogGP network.
+fn replay(schedule: &Schedule) -> bool {
+    drop(loggp::simulate(schedule, &Parameters::default()).map_err(|error| error.to_string()));
+    true
 }

@@ -140,7 +140,11 @@ changed!(
     subnet_tables,
     subnet_sl2vl,
     subnet_path_sls,
-    subnet_torus
+    subnet_torus,
+    trace_goal,
+    trace_ti,
+    trace_chakra,
+    trace_dumpi
 );
 
 /// Planted defects are found: a reader that panics on a large number, one on a cut file, one on a word in another place.

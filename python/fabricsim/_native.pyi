@@ -12,6 +12,7 @@ __all__ = [
     "Programs",
     "Session",
     "Simulation",
+    "Trace",
     "VerbsAdapter",
     "VerbsCallError",
     "available_memory",
@@ -450,6 +451,42 @@ class VerbsAdapter:
 
     def post_recv(self, qp: int, wr_id: int, list: list[tuple[int, int, int]]) -> None:
         """Posts a receive request."""
+
+@final
+class Trace:
+    """A trace of an MPI program that has been read: a schedule of sends, receives and computations."""
+
+    def __new__(cls, path: str, format: str, compute_scale: float, flops_per_s: float) -> Trace:
+        """Reads a trace. `format` is "goal", "ti", "chakra" or "dumpi".
+
+        Args:
+            path: a file of the trace.
+            format: name of its format.
+            compute_scale: factor of the durations of computations, from 0.
+            flops_per_s: floating-point operations of a processor in a second, for traces that count them.
+        """
+
+    @property
+    def ranks(self) -> int:
+        """Number of ranks."""
+
+    @property
+    def events(self) -> int:
+        """Number of operations."""
+
+    def replay_loggp(self, parameters: str) -> str:
+        """Replays it on a LogGP network with parameters such as `L=1000,o=100,g=10,G=0`, in ns. A JSON object."""
+
+    def operations(
+        self, rank: int
+    ) -> tuple[list[tuple[int, int, int, int]], list[list[int]], list[list[int]]]:
+        """Operations of a rank: kind (1 send, 2 receive, 3 computation), peer, tag, bytes or ns; -1 for any.
+
+        Then for each the numbers of the operations that wait for its end, and of those that wait for its start.
+        """
+
+    def write_goal(self, path: str, binary: bool) -> None:
+        """Writes it as a GOAL schedule, text or LogGOPSim's binary form, and replaces the file."""
 
 @final
 class Outcome:

@@ -10,6 +10,7 @@ const LAYERS: &[(&str, u8)] = &[
     ("fabricsim-units", 0),
     ("fabricsim-spec", 1),
     ("fabricsim-subnet", 1),
+    ("fabricsim-traces", 1),
     ("fabricsim-wire", 1),
     ("fabricsim-management", 2),
     ("fabricsim-model", 2),

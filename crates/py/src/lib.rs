@@ -9,6 +9,7 @@ mod perftest;
 mod programs;
 mod session;
 mod subnets;
+mod traces;
 mod verbs;
 
 use std::path::Path;
@@ -370,5 +371,6 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("VerbsCallError", module.py().get_type::<verbs::VerbsCallError>())?;
     module.add_function(wrap_pyfunction!(session::parse_time, module)?)?;
     module.add_function(wrap_pyfunction!(session::parse_size, module)?)?;
+    module.add_class::<traces::Trace>()?;
     module.add_class::<Outcome>()
 }

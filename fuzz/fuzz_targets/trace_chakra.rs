@@ -1,0 +1,6 @@
+//! `cargo fuzz run trace_chakra`: see the function of that name.
+#![no_main]
+
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
+    fabricsim_fuzz::trace_chakra(bytes);
+});

@@ -1,0 +1,178 @@
+"""Replay of a trace on any network of `fabricsim.mpi`: each rank is a program that starts its operations."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from fabricsim.programs import ProgramsBlockedError
+from fabricsim.traces.trace import Replay, Trace
+
+_SEND, _RECV = 1, 2
+_STANDARD = 0
+_COLLECTIVE_TAGS = 1 << 31
+"""Tags from here on belong to the messages of collective operations, which have a context of their own."""
+_PS_IN_NS = 1000
+
+Operations = tuple[Sequence[tuple[int, int, int, int]], Sequence[Sequence[int]], Sequence[Sequence[int]]]
+"""Kind, peer, tag and size of each operation; the operations that wait for its end; those that wait for its start."""
+
+
+class Player:
+    """One rank of a trace.
+
+    An operation starts when those that it waits for have started or ended; operations that may start at the same time
+    do so in order of kind: sends, receives, computations. A computation makes no progress with messages.
+    """
+
+    def __init__(self, rank: int, operations: Operations, endpoint: Any, memory: memoryview) -> None:
+        self.rank = rank
+        self.done = 0
+        self.end_ps = 0
+        self._all, self._after_end, self._after_start = operations
+        self._endpoint = endpoint
+        self._memory = memory
+        self._missing = [0] * len(self._all)
+        for lists in (self._after_end, self._after_start):
+            for numbers in lists:
+                for number in numbers:
+                    self._missing[number] += 1
+        first = (number for number, count in enumerate(self._missing) if count == 0)
+        self._ready: deque[int] = deque(sorted(first, key=self._kind))
+        self._pending: dict[int, int] = {}
+        self._posted: dict[int, int] = {}
+
+    def _kind(self, number: int) -> int:
+        return self._all[number][0]
+
+    def __call__(self) -> None:
+        """The program of the rank."""
+        while self._ready or self._pending:
+            while self._ready:
+                self._start(self._ready.popleft())
+            if self._pending:
+                self._wait()
+        self.end_ps = self._endpoint.now()
+        self._endpoint.close("the end of the trace")
+
+    def _start(self, number: int) -> None:
+        kind, peer, tag, size = self._all[number]
+        call = self._describe(number)
+        self._posted[number] = self._endpoint.now()
+        if kind not in (_SEND, _RECV):
+            self._endpoint.compute(size * _PS_IN_NS, call)
+            self._release([*self._after_start[number], *self._after_end[number]])
+            self.done += 1
+            return
+        context, tag = (1, tag - _COLLECTIVE_TAGS) if tag >= _COLLECTIVE_TAGS else (0, tag)
+        buffer = self._memory[:size]
+        if kind == _SEND:
+            request = self._endpoint.isend(buffer, peer, tag, context, _STANDARD, call)
+        else:
+            request = self._endpoint.irecv(buffer, peer, tag, context, call)
+        self._pending[request] = number
+        self._release(self._after_start[number])
+
+    def _wait(self) -> None:
+        """Waits until an operation ends, and releases those that wait for its end."""
+        requests = list(self._pending)
+        call = self._describe(self._pending[requests[0]])
+        if len(requests) > 1:
+            call = f"one of {len(requests)} operations, the first is {call}"
+        self._endpoint.wait(requests, call)
+        for request, arrival in zip(requests, self._endpoint.test(requests, call), strict=True):
+            if arrival is not None:
+                self._endpoint.free(request)
+                self.done += 1
+                self._release(self._after_end[self._pending.pop(request)])
+
+    def _release(self, numbers: Sequence[int]) -> None:
+        ready = []
+        for number in numbers:
+            self._missing[number] -= 1
+            if self._missing[number] == 0:
+                ready.append(number)
+        self._ready.extend(sorted(ready, key=self._kind))
+
+    def _describe(self, number: int) -> str:
+        kind, peer, tag, size = self._all[number]
+        if kind == _SEND:
+            return f"send of {size} B to {peer} tag {tag} (operation {number})"
+        if kind == _RECV:
+            return f"recv of {size} B from {peer} tag {tag} (operation {number})"
+        return f"calc {size} (operation {number})"
+
+    def unmatched(self) -> list[dict[str, Any]]:
+        """Messages that have started and not ended."""
+
+        def known(value: int) -> int | None:
+            return None if value < 0 else value
+
+        found = []
+        for number in sorted(self._pending.values()):
+            kind, peer, tag, size = self._all[number]
+            found.append(
+                {
+                    "rank": self.rank,
+                    "kind": "send" if kind == _SEND else "recv",
+                    "peer": known(peer),
+                    "tag": known(tag),
+                    "bytes": size,
+                    "operation": number,
+                    "time_ns": self._posted[number] / _PS_IN_NS,
+                }
+            )
+        return found
+
+    def progress(self) -> dict[str, Any] | None:
+        """How far the rank got; None if it ended."""
+        if self.done == len(self._all):
+            return None
+        end = max(self._posted.values(), default=0) / _PS_IN_NS
+        return {"rank": self.rank, "done": self.done, "operations": len(self._all), "end_ns": end}
+
+
+def play(trace: Trace, network: Any, name: str) -> Replay:
+    """Replays a trace on a network of `fabricsim.mpi`, such as its `FabricNetwork`.
+
+    Messages have the sizes of the trace and contents without meaning. `end_ns` is the time at which the last rank has
+    ended its last operation. A replay that cannot go on returns what has not ended.
+
+    Args:
+        trace: the trace.
+        network: the network; it has a place for each rank.
+        name: description of the network in the result.
+    """
+    everything = [trace.operations(rank) for rank in range(trace.ranks)]
+    longest = max((one[3] for all, _, _ in everything for one in all if one[0] in (_SEND, _RECV)), default=0)
+    memory = memoryview(bytearray(longest))
+    scheduler, endpoints = network.open([f"rank {rank}" for rank in range(trace.ranks)])
+    players = [
+        Player(rank, operations, endpoint, memory)
+        for rank, (operations, endpoint) in enumerate(zip(everything, endpoints, strict=True))
+    ]
+    _run(scheduler.run, players)
+    network.finish()
+    progress = [one for player in players if (one := player.progress()) is not None]
+    ends = [player.end_ps / _PS_IN_NS for player in players]
+    for one in progress:
+        ends[one["rank"]] = one["end_ns"]
+    return Replay(
+        ranks=trace.ranks,
+        events=trace.events,
+        end_ns=max(ends),
+        ends_ns=ends,
+        unmatched=[one for player in players for one in player.unmatched()],
+        unfinished=progress,
+        network={"fabric": name},
+    )
+
+
+def _run(run: Callable[[Sequence[Player]], Any], players: Sequence[Player]) -> None:
+    """Runs the ranks until all have ended, or none can go on."""
+    try:
+        run(players)
+    except ProgramsBlockedError:
+        if all(player.progress() is None for player in players):
+            raise
