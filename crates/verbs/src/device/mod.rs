@@ -3,11 +3,13 @@
 mod address;
 mod complete;
 mod create;
+mod local;
 mod modify;
 mod post;
 mod receive;
 mod shared;
 mod transmit;
+mod windows;
 
 use std::collections::VecDeque;
 
@@ -40,6 +42,8 @@ enum Timer {
     Request,
     /// The data of the next answer is there.
     Answer,
+    /// An operation without packets is due.
+    Local,
 }
 
 /// Side of a connection that sends a packet.
@@ -197,6 +201,7 @@ impl Device {
     pub fn is_busy(&self) -> bool {
         self.qps.iter().flatten().any(|qp| {
             qp.requester.as_ref().map_or(0, Sending::pending) > 0
+                || qp.local.as_ref().is_some_and(|local| !local.waiting.is_empty())
                 || reliable(qp).is_some_and(|responder| responder.peek().is_some())
         })
     }

@@ -56,6 +56,7 @@ impl Device {
                 RequesterReports::new(&mut self.memory, &qp.sends, qp.first_send, &mut self.completions);
             requester.flush(&mut reports);
         }
+        self.completions.extend(super::local::flushed(qp));
         // A responder that has refused a request still sends its NAK.
         let refuses = qp.responder.as_ref().is_some_and(Receiving::is_broken);
         if let Some(responder) = qp.responder.as_mut().filter(|_| !refuses) {

@@ -91,6 +91,7 @@ impl Device {
         let mut reports = ResponderReports {
             memory: &mut self.memory,
             pd: qp.pd,
+            qp: qp.number,
             access: qp.attributes.access.unwrap_or_default(),
             receives: Receives {
                 own: &mut qp.receives,

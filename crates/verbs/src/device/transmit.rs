@@ -1,6 +1,6 @@
 //! Packets that leave the adapter: whose turn it is, and when their data has been fetched from memory.
 
-use fabricsim_protocols::infiniband::{Packet, QueuePairState, Responder};
+use fabricsim_protocols::infiniband::{Packet, QueuePairState, Responder, Status};
 use fabricsim_units::{HostId, Time};
 use fabricsim_wire::headers::{NakCode, Operands, Syndrome};
 
@@ -66,6 +66,7 @@ impl Device {
         self.set_timer(index, timer, now);
         // Of unreliable services: they end when their last packet is sent.
         self.end_sends(index, now);
+        self.begin_local(index, now);
         self.schedule_request(index, now);
         Some(Outgoing { destination, packet, is_retransmitted, content })
     }
@@ -122,6 +123,7 @@ impl Device {
                         self.list_answer(index);
                     }
                 }
+                Timer::Local => self.execute_local(index, now),
                 Timer::Ready | Timer::Retry => self.expire_connection(index, timer, now),
             }
         }
@@ -181,6 +183,7 @@ impl Device {
             self.break_off(index, now);
             return;
         }
+        self.begin_local(index, now);
         self.schedule_request(index, now);
     }
 
@@ -226,7 +229,7 @@ impl Device {
             && posted.inline.is_none()
             && !self.memory.allows_list(qp.pd, &posted.list, is_read)
         {
-            qp.unprotected = Some(packet.message);
+            qp.failed = Some((packet.message, Status::LocalProtection));
             self.break_off(index, now);
             return;
         }
@@ -271,7 +274,7 @@ impl Device {
     }
 
     /// Uses the bus for `work` from `since` on, or as soon as it is free. Returns the end.
-    fn fetch(&mut self, since: Time, work: Time) -> Time {
+    pub(super) fn fetch(&mut self, since: Time, work: Time) -> Time {
         self.fetch_free = since.max(self.fetch_free) + work;
         self.fetch_free
     }

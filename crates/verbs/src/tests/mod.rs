@@ -1,5 +1,6 @@
 //! Two adapters at a wire, with a clock of the tests.
 
+mod bench;
 mod completions;
 mod loss;
 mod pair;
@@ -8,5 +9,6 @@ mod rules;
 mod services;
 mod shared_queues;
 mod times;
+mod windows;
 
 use pair::{Pair, connected, remote, sge};
