@@ -358,6 +358,22 @@ class VerbsAdapter:
     def take_write(self, mr: int) -> bool:
         """Takes a remote WRITE to a region that is visible."""
 
+    def alloc_mw(self, pd: int, mw_type: int) -> tuple[int, int]:
+        """Allocates a memory window of type 1 or 2: its handle and key."""
+
+    def dealloc_mw(self, mw: int) -> None:
+        """Deallocates a memory window."""
+
+    def bind_mw(
+        self, qp: int, wr_id: int, flags: int, mw: int, binding: tuple[int, int, int, int] | None
+    ) -> int:
+        """Posts a bind of a window of type 1 to region, address, length, permissions; or unbinds it. Its new key."""
+
+    def post_local(
+        self, qp: int, wr_id: int, flags: int, key: int, window: tuple[int, tuple[int, int, int, int]] | None
+    ) -> None:
+        """Posts a bind of a window of type 2, with its new key; without a window, an invalidation of the key."""
+
     def create_ah(self, pd: int, dlid: int) -> int:
         """An address handle for the host with a LID."""
 

@@ -18,6 +18,7 @@ from fabricsim.verbs.context import PD, AsyncEvent, Context, PortAttr
 from fabricsim.verbs.enums import *  # noqa: F403 - the constants of rdma-core
 from fabricsim.verbs.errors import PyverbsError, PyverbsRDMAErrno, PyverbsRDMAError, PyverbsUserError
 from fabricsim.verbs.memory import MR
+from fabricsim.verbs.mw import MW, MWBind, MWBindInfo, inc_rkey
 from fabricsim.verbs.qp import QP, QPAttr, QPCap, QPInitAttr, connect
 from fabricsim.verbs.run import Program, run
 from fabricsim.verbs.srq import SRQ, XRCD, SrqAttr, SrqInitAttr
@@ -27,6 +28,7 @@ __all__ = [
     "AH",
     "CQ",
     "MR",
+    "MW",
     "PD",
     "QP",
     "SGE",
@@ -37,6 +39,8 @@ __all__ = [
     "AsyncEvent",
     "CompChannel",
     "Context",
+    "MWBind",
+    "MWBindInfo",
     "Polled",
     "PortAttr",
     "Program",
@@ -55,6 +59,7 @@ __all__ = [
     "SrqAttr",
     "SrqInitAttr",
     "connect",
+    "inc_rkey",
     "run",
     "wc_status_to_str",
 ]

@@ -35,6 +35,11 @@ class WC:
     slid: int = 0
     """LID of the host that sent a datagram."""
 
+    @property
+    def invalidated_rkey(self) -> int:
+        """The key that was invalidated, with `IBV_WC_WITH_INV`; the same field as `imm_data`."""
+        return self.imm_data
+
 
 class Polled(NamedTuple):
     """What a poll found. It is false if that is nothing."""

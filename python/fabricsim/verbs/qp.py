@@ -11,10 +11,13 @@ from fabricsim.verbs.addr import AHAttr
 from fabricsim.verbs.completion import CQ
 from fabricsim.verbs.context import PD, Closable, Context
 from fabricsim.verbs.errors import PyverbsRDMAError, PyverbsUserError
+from fabricsim.verbs.mw import MW, MWBind
 from fabricsim.verbs.srq import SRQ, XRCD
 from fabricsim.verbs.wr import RecvWR, SendWR, linked, pieces
 
 Mask = e.ibv_qp_attr_mask
+_LOCAL = (e.IBV_WR_BIND_MW, e.IBV_WR_LOCAL_INV)
+"""Operations that need no packet."""
 
 
 @dataclass
@@ -200,6 +203,9 @@ class QP(Closable):
         context, handle = self.context, self.handle
         for one in linked(wr):
             context.spend(context.post_ps)
+            if one.opcode in _LOCAL:
+                self._post_local(one)
+                continue
             flags, sges = int(one.send_flags), pieces(one)
             data = None
             if flags & e.IBV_SEND_INLINE:
@@ -214,6 +220,29 @@ class QP(Closable):
             except PyverbsRDMAError as error:
                 error.add_note(f"work request {one.wr_id}")
                 raise
+
+    def _post_local(self, wr: SendWR) -> None:
+        """Posts a request that needs no packet."""
+        adapter, window, key = self.context.adapter, None, wr.imm_data
+        if wr.opcode == e.IBV_WR_BIND_MW:
+            if wr.bind is None:
+                raise PyverbsUserError("IBV_WR_BIND_MW: SendWR.set_bind_wr names the window and its memory")
+            mw, info, key = wr.bind
+            window = (mw.handle, info.row())
+        self.context.call(adapter.post_local, self.handle, wr.wr_id, int(wr.send_flags), key, window)
+        if wr.bind is not None and window is not None:
+            wr.bind[0].rkey = key
+
+    def bind_mw(self, mw: MW, mw_bind: MWBind) -> None:
+        """Posts a bind of a memory window of type 1 (`ibv_bind_mw`); its `rkey` is a new one. It takes `adapter.post`.
+
+        A length of 0 unbinds the window.
+        """
+        context, info = self.context, mw_bind.info
+        context.spend(context.post_ps)
+        memory = info.row() if info.length else None
+        flags = int(mw_bind.send_flags)
+        mw.rkey = context.call(context.adapter.bind_mw, self.handle, mw_bind.wr_id, flags, mw.handle, memory)
 
     def post_recv(self, wr: RecvWR, bad_wr: object = None) -> None:
         """Posts a receive request, and those that follow it (`ibv_post_recv`). Each takes `adapter.post_receive`."""

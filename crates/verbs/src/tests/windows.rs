@@ -6,7 +6,7 @@ use fabricsim_wire::ids::RKey;
 
 use super::bench::{Bench, WRITE, bench};
 use super::pair::{End, SIZE, connect, end, end_of};
-use super::{Pair, connected, remote, sge};
+use super::{remote, sge};
 use crate::{
     AccessFlags, AsyncEvent, Binding, Capacities, Costs, LocalOperation, LocalRequest, Mr, Mw,
     ReceiveRequest, SendRequest, WcOpcode, WindowKind,
