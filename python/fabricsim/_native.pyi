@@ -380,6 +380,18 @@ class VerbsAdapter:
     def destroy_ah(self, ah: int) -> None:
         """Destroys an address handle."""
 
+    def group(self, name: str) -> tuple[int, int]:
+        """LID and GID of a multicast group."""
+
+    def attach_mcast(self, qp: int, gid: int, lid: int) -> None:
+        """Attaches a queue pair to a multicast group."""
+
+    def detach_mcast(self, qp: int, gid: int, lid: int) -> None:
+        """Detaches a queue pair from a multicast group."""
+
+    def unreliable_counters(self, qp: int) -> tuple[int, int, int, int]:
+        """Messages of UD or UC, messages without a receive request, packets of another queue key, dropped packets."""
+
     def open_xrcd(self) -> int:
         """A domain of extended reliable connections."""
 
@@ -412,7 +424,7 @@ class VerbsAdapter:
 
     def poll_cq(
         self, cq: int, most: int
-    ) -> list[tuple[int, int, int, int, int, int | None, int | None, tuple[int, int] | None]]:
+    ) -> list[tuple[int, int, int, int, int, int | None, int | None, tuple[int, int, bool] | None]]:
         """Takes completions: `wr_id`, status, opcode, `byte_len`, `qp_num`, immediate data, invalidated key."""
 
     def req_notify_cq(self, cq: int, solicited_only: bool) -> None:

@@ -15,6 +15,7 @@ from fabricsim.verbs.enums import ibv_event_type, ibv_mtu
 from fabricsim.verbs.errors import PyverbsRDMAError, PyverbsUserError
 
 if TYPE_CHECKING:
+    from fabricsim.verbs.addr import McastGroup
     from fabricsim.verbs.memory import MR
 
 P = ParamSpec("P")
@@ -99,6 +100,13 @@ class Context(ProgramContext):
     def lid(self) -> int:
         """LID of the port."""
         return self.adapter.lid()
+
+    def multicast_group(self, name: str) -> McastGroup:
+        """Addresses of a multicast group of the experiment (`[[multicast_groups]]`)."""
+        from fabricsim.verbs.addr import GID, McastGroup
+
+        mlid, mgid = self.call(self.adapter.group, name)
+        return McastGroup(GID(mgid), mlid)
 
     def get_async_event(self) -> AsyncEvent:
         """Takes the oldest asynchronous event; sleeps until there is one."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from fabricsim.verbs import enums as e
-from fabricsim.verbs.addr import AHAttr
+from fabricsim.verbs.addr import GID, AHAttr
 from fabricsim.verbs.completion import CQ
 from fabricsim.verbs.context import PD, Closable, Context
 from fabricsim.verbs.errors import PyverbsRDMAError, PyverbsUserError
@@ -251,8 +251,43 @@ class QP(Closable):
             context.spend(context.post_recv_ps)
             context.call(context.adapter.post_recv, handle, one.wr_id, pieces(one))
 
+    def attach_mcast(self, gid: GID | str, lid: int) -> None:
+        """Attaches a queue pair of UD to a multicast group (`ibv_attach_mcast`), of which its host is a member.
+
+        It receives the datagrams of others to the group, those of other queue pairs of its host included.
+        """
+        adapter = self.context.adapter
+        self.context.call(adapter.attach_mcast, self.handle, int(_gid(gid).address), lid)
+
+    def detach_mcast(self, gid: GID | str, lid: int) -> None:
+        """Detaches it from a multicast group (`ibv_detach_mcast`)."""
+        adapter = self.context.adapter
+        self.context.call(adapter.detach_mcast, self.handle, int(_gid(gid).address), lid)
+
+    def query_drops(self) -> Drops:
+        """Datagrams and unreliable messages that were executed and dropped so far."""
+        return Drops(*self.context.call(self.context.adapter.unreliable_counters, self.handle))
+
     def _destroy(self, handle: int) -> None:
         self.context.call(self.context.adapter.destroy_qp, handle)
+
+
+@dataclass(frozen=True)
+class Drops:
+    """What a queue pair of UD or UC has executed and dropped."""
+
+    messages: int
+    """Messages executed."""
+    no_receive: int
+    """Messages without a receive request."""
+    wrong_qkey: int
+    """Datagrams of another queue key."""
+    dropped: int
+    """Packets in a state in which it does not receive, and packets of other hosts."""
+
+
+def _gid(gid: GID | str) -> GID:
+    return gid if isinstance(gid, GID) else GID(gid)
 
 
 def connect(qp: QP, peer: str, value: Any = None, attr: QPAttr | None = None) -> Any:

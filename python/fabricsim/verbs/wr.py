@@ -58,7 +58,7 @@ class SendWR:
         Args:
             mw: window. Its `rkey` is the new key when the request is posted.
             bind_info: memory and permissions.
-            rkey: the new key: that of the window with other eight bits at the end; `inc_rkey(mw.rkey)` if it is not given.
+            rkey: the new key, which has the same upper 24 bits; `inc_rkey(mw.rkey)` if it is not given.
         """
         self.bind = (mw, bind_info, inc_rkey(mw.rkey) if rkey is None else rkey)
 

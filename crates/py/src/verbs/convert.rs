@@ -65,7 +65,7 @@ pub(super) fn host_of(lid: u64, run: &ProgramRun) -> Result<HostId, String> {
     found.ok_or_else(|| format!("ah_attr.dlid = {lid}: no host has this LID"))
 }
 
-pub(super) fn row(completion: &WorkCompletion, source: Option<(u16, u32)>) -> Completion {
+pub(super) fn row(completion: &WorkCompletion, source: Option<(u16, u32, bool)>) -> Completion {
     let WorkCompletion { wr_id, status, opcode, byte_len, qp_num, extra, .. } = *completion;
     let (immediate, invalidated) = match extra {
         Extra::None => (None, None),

@@ -11,7 +11,7 @@ use fabricsim_verbs::{
     QueuePairAttributes, QueuePairInit, ReceiveRequest, SendRequest, SharedQueueInit, Srq, VerbsError,
     WindowKind, Xrcd,
 };
-use fabricsim_wire::ids::{Qpn, RKey};
+use fabricsim_wire::ids::{Lid, Qpn, RKey};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
@@ -29,8 +29,9 @@ pyo3::create_exception!(
 /// Pieces of memory: address, length, key.
 type Pieces = Vec<(u64, u32, u32)>;
 
-/// A completion: `wr_id`, status, opcode, `byte_len`, `qp_num`, immediate data, invalidated key; LID and queue pair of a datagram's sender.
-type Completion = (u64, u32, u32, u32, u32, Option<u32>, Option<u32>, Option<(u16, u32)>);
+/// A completion: `wr_id`, status, opcode, `byte_len`, `qp_num`, immediate data, invalidated key; LID and queue pair of a datagram's sender, and true
+/// if it has a global route header.
+type Completion = (u64, u32, u32, u32, u32, Option<u32>, Option<u32>, Option<(u16, u32, bool)>);
 
 /// Receiver of a work request: an address handle, a queue pair and a queue key; or the number of a shared receive queue.
 type Receiver = (Option<(u32, u32, u32)>, Option<u32>);
@@ -202,6 +203,35 @@ impl VerbsAdapter {
         self.device(|device| device.destroy_ah(Ah(ah)))
     }
 
+    /// LID and GID of a multicast group of the experiment.
+    fn group(&self, name: &str) -> PyResult<(u16, u128)> {
+        with(&self.run, |run| {
+            let found = run.group(name).map(|(lid, gid)| (lid.0, u128::from(gid)));
+            found.ok_or_else(|| {
+                let names = run.groups().join(", ");
+                invalid(format!("no multicast group \"{name}\"; those of the experiment are: [{names}]"))
+            })
+        })
+    }
+
+    /// Attaches a queue pair to a multicast group, or detaches it.
+    fn attach_mcast(&self, qp: u32, gid: u128, lid: u16) -> PyResult<()> {
+        self.device(|device| device.attach_mcast(Qpn(qp), gid.into(), Lid(lid)))
+    }
+
+    fn detach_mcast(&self, qp: u32, gid: u128, lid: u16) -> PyResult<()> {
+        self.device(|device| device.detach_mcast(Qpn(qp), gid.into(), Lid(lid)))
+    }
+
+    /// Counters of a queue pair of UD or UC: messages, messages without a receive request, packets of another queue key, packets that were dropped.
+    fn unreliable_counters(&self, qp: u32) -> PyResult<(u64, u64, u64, u64)> {
+        self.device(|device| {
+            let dropped = device.queue_pair_counters(Qpn(qp))?.dropped;
+            let of = device.unreliable_counters(Qpn(qp))?.unwrap_or_default();
+            Ok((of.messages, of.no_receive, of.q_key, dropped))
+        })
+    }
+
     fn open_xrcd(&self) -> PyResult<u32> {
         self.device(|device| Ok(device.open_xrcd().0))
     }
@@ -257,7 +287,7 @@ impl VerbsAdapter {
                 && let Some(completion) =
                     run.device(self.program).poll_cq(Cq(cq), now).map_err(|error| failed(&error))?
             {
-                let source = completion.source.map(|(host, qp)| (run.lid(host), qp.0));
+                let source = completion.source.map(|(host, qp)| (run.lid(host), qp.0, completion.has_grh));
                 found.push(row(&completion, source));
             }
             Ok(found)

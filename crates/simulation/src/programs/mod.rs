@@ -11,8 +11,10 @@ use fabricsim_protocols::infiniband::QueuePairState;
 use fabricsim_session::{Next, Scheduler, Wait};
 use fabricsim_topology::Identity;
 use fabricsim_units::{HostId, Time};
-use fabricsim_verbs::{AsyncEvent, Device, QueuePairAttributes, VerbsError};
-use fabricsim_wire::ids::Qpn;
+use fabricsim_verbs::{
+    AsyncEvent, Device, QueuePairAttributes, SubnetView, VerbsError, group_gid, group_lid, group_of_lid,
+};
+use fabricsim_wire::ids::{Gid, Lid, Qpn};
 
 use crate::control::Control;
 use crate::outcome::{Outcome, Status};
@@ -97,7 +99,8 @@ impl ProgramRun {
         let of = &prepared.experiment.run;
         let limit = of.warmup.saturating_add(of.duration);
         let prepared = Arc::new(prepared.with_devices(&devices));
-        let run = Run::new(Arc::clone(&prepared), control);
+        let mut run = Run::new(Arc::clone(&prepared), control);
+        introduce(&mut run, &prepared, &identity);
         Ok(Self {
             run,
             prepared,
@@ -131,11 +134,26 @@ impl ProgramRun {
         self.identity.lid(host)
     }
 
-    /// The host that has a LID.
+    /// The host that has a LID, or the multicast group.
     pub fn host_of_lid(&self, lid: u16) -> Option<HostId> {
+        if let Some(group) = group_of_lid(Lid(lid)) {
+            let exists = usize::from(group) < self.prepared.workload.groups.len();
+            return exists.then_some(HostId::of_group(group));
+        }
         let mask = !((1_u16 << self.prepared.experiment.lmc()) - 1);
         let hosts = (0..self.prepared.graph.hosts.len() as u32).map(HostId);
         hosts.into_iter().find(|&host| lid != 0 && self.identity.lid(host) == lid & mask)
+    }
+
+    /// LID and GID of a multicast group of the experiment; `None` if there is none with this name.
+    pub fn group(&self, name: &str) -> Option<(Lid, Gid)> {
+        let number = self.prepared.workload.groups.iter().position(|group| group.name == name)? as u16;
+        Some((group_lid(number), group_gid(number)))
+    }
+
+    /// Names of the multicast groups.
+    pub fn groups(&self) -> Vec<&str> {
+        self.prepared.workload.groups.iter().map(|group| group.name.as_str()).collect()
     }
 
     /// The cycle of a deadlock of the fabric, a line for each buffer; `None` without one.
@@ -278,6 +296,21 @@ impl ProgramRun {
         }
         rows.sort_by_key(|row| (row.host, row.number));
         rows
+    }
+}
+
+/// Tells the adapters of programs the GUIDs of the subnet, and their multicast groups.
+fn introduce(run: &mut Run<Arc<Prepared>, Recorder>, prepared: &Prepared, identity: &Identity) {
+    let hosts = (0..prepared.graph.hosts.len() as u32).map(HostId);
+    let guids: Arc<[u64]> =
+        hosts.map(|host| identity.subnet.port(identity.hosts[host.index()]).guid.0).collect();
+    for &(host, _) in &prepared.devices {
+        let groups = prepared.workload.groups.iter().enumerate();
+        let joined = groups.filter(|(_, group)| group.members.binary_search(&host).is_ok());
+        let groups = joined.map(|(number, _)| number as u16).collect();
+        if let Some(device) = run.session().engine_mut().device(host) {
+            device.set_subnet(SubnetView { guids: Arc::clone(&guids), groups });
+        }
     }
 }
 

@@ -67,6 +67,7 @@ impl Device {
             byte_len: posted.length,
             qp_num: qp.number,
             source: None,
+            has_grh: false,
             extra: Extra::None,
             solicited: false,
             visible,
@@ -81,14 +82,26 @@ impl Device {
         index: u32,
         receive: &ReceiveRequest,
         (status, opcode, byte_len, extra): (Status, WcOpcode, u32, Extra),
-        (solicited, source, visible): (bool, Option<(HostId, Qpn)>, Time),
+        (solicited, datagram, visible): (bool, Option<(HostId, Qpn, bool)>, Time),
     ) {
         let Some(qp) = &self.qps[index as usize] else { return };
         let visible = visible + self.costs.completion;
         let wr_id = receive.wr_id;
         let qp_num = qp.number;
-        let entry =
-            WorkCompletion { wr_id, status, opcode, byte_len, qp_num, source, extra, solicited, visible };
+        let source = datagram.map(|(host, qp, _)| (host, qp));
+        let has_grh = datagram.is_some_and(|(_, _, has_grh)| has_grh);
+        let entry = WorkCompletion {
+            wr_id,
+            status,
+            opcode,
+            byte_len,
+            qp_num,
+            source,
+            has_grh,
+            extra,
+            solicited,
+            visible,
+        };
         let of_xrc = qp.taken_from.and_then(|srq| self.srqs.get(srq)?.init.xrc);
         let cq = of_xrc.map_or(qp.init.receive_cq, |(_, cq)| cq);
         self.complete(cq, entry, None);
@@ -264,6 +277,13 @@ impl ResponderReports<'_> {
     pub(super) fn end(&mut self, received: Received) {
         if let Some(receive) = self.taken.take() {
             self.ended = Some((receive, received));
+        }
+    }
+
+    /// Writes a datagram's global route header to the first bytes of the receive request.
+    pub(super) fn put_route_header(&mut self, grh: Option<&[u8]>) {
+        if let (Some(receive), Some(grh)) = (&*self.taken, grh) {
+            self.memory.scatter(&receive.list, 0, grh);
         }
     }
 

@@ -176,6 +176,7 @@ impl Device {
     /// Destroys a queue pair with all that it has not done, and its completions (`ibv_destroy_qp`).
     pub fn destroy_qp(&mut self, qp: Qpn) -> Result<(), VerbsError> {
         let index = self.checked_index(qp)?;
+        self.check_detached(qp)?;
         self.unlist(index);
         self.memory.windows.forget(qp);
         let ended = self.qps[index as usize].take();

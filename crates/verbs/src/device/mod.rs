@@ -5,6 +5,7 @@ mod complete;
 mod create;
 mod local;
 mod modify;
+mod multicast;
 mod post;
 mod receive;
 mod shared;
@@ -23,6 +24,7 @@ use crate::costs::Costs;
 use crate::error::{VerbsError, invalid};
 use crate::handles::{Ah, Cq, Mr, Pd, Srq};
 use crate::memory::Memory;
+use crate::multicast::{Attachments, SubnetView, group_lid};
 use crate::queue_pair::{Counters, QueuePair};
 use crate::service::{Receiving, Sending};
 use crate::shared_queue::SharedQueues;
@@ -90,6 +92,8 @@ impl Default for Port {
 pub struct DeviceCounters {
     /// Packets for queue pairs that are not there.
     pub unknown: u64,
+    /// Datagrams to multicast groups to which no queue pair is attached.
+    pub unattached: u64,
     /// Packets executed: requests, and data of READs.
     pub progress: u64,
 }
@@ -115,6 +119,8 @@ pub struct Device {
     /// Queue pairs with another answer that can be sent.
     answering: VecDeque<u32>,
     timers: Timers<(u32, Timer)>,
+    subnet: SubnetView,
+    attachments: Attachments,
     /// Time at which the adapter can begin to fetch the data of another packet.
     fetch_free: Time,
     events: VecDeque<AsyncEvent>,
@@ -140,6 +146,8 @@ impl Device {
             listed: VecDeque::new(),
             answering: VecDeque::new(),
             timers: Timers::default(),
+            subnet: SubnetView::default(),
+            attachments: Attachments::default(),
             fetch_free: Time::ZERO,
             events: VecDeque::new(),
             counters: DeviceCounters::default(),
@@ -230,6 +238,9 @@ impl Device {
     }
 
     fn check_host(&self, host: HostId) -> Result<(), String> {
+        if let Some(group) = host.group() {
+            return self.member_group(group_lid(group)).map(|_| ());
+        }
         let hosts = self.port.hosts;
         if host.0 < hosts {
             Ok(())

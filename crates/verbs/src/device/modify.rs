@@ -21,6 +21,10 @@ impl Device {
     /// Changes the state and the attributes of a queue pair (`ibv_modify_qp`).
     pub fn modify_qp(&mut self, qp: Qpn, given: QueuePairAttributes, now: Time) -> Result<(), VerbsError> {
         let index = self.checked_index(qp)?;
+        if given.destination.is_some_and(|host| host.group().is_some()) {
+            let text = "a connection has no multicast group at its other end";
+            return Err(invalid(format!("modify_qp: queue pair {}: {text}", qp.0)));
+        }
         given
             .destination
             .map_or(Ok(()), |host| self.check_host(host))

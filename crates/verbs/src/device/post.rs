@@ -86,6 +86,9 @@ impl Device {
                 if pd != pair.pd {
                     return Err(format!("address handle {} is of another protection domain", ah.0));
                 }
+                if host.group().is_some() && qp != Qpn::MULTICAST {
+                    return Err(format!("remote_qpn = {:#x}: must be 0xffffff for a multicast group", qp.0));
+                }
                 let to = DatagramAddress { destination: qp, q_key };
                 Ok((Receiver::Datagram(to), Some(host)))
             }

@@ -37,7 +37,7 @@ impl Device {
             let content = content.map(Into::into);
             qp.deferred.push_back(Deferred { headers: *headers, length, content });
         } else {
-            self.receive_request(index, (headers, operation), (length, content), (source, now));
+            self.receive_request(index, (headers, operation), (length, content), (source, None), now);
         }
     }
 
@@ -51,7 +51,7 @@ impl Device {
             // Only a connection defers requests.
             let source = qp.attributes.destination.unwrap_or_default();
             let of = (&headers, operation);
-            self.receive_request(index, of, (length, content.as_deref()), (source, now));
+            self.receive_request(index, of, (length, content.as_deref()), (source, None), now);
         }
     }
 
@@ -76,12 +76,14 @@ impl Device {
         self.carry_out(index, timer, wait, now);
     }
 
-    fn receive_request(
+    /// A request packet is executed. `grh`: its global route header.
+    pub(super) fn receive_request(
         &mut self,
         index: u32,
         (headers, operation): (&Headers, Operation),
         (length, content): (u32, Option<&[u8]>),
-        (source, now): (HostId, Time),
+        (source, grh): (HostId, Option<&[u8]>),
+        now: Time,
     ) {
         let Some(qp) = &mut self.qps[index as usize] else { return };
         let Some(responder) = &mut qp.responder else {
@@ -107,8 +109,9 @@ impl Device {
             has_access_error: false,
             ended: None,
         };
-        let datagram = responder.receive(headers, length, &mut reports);
+        let datagram = responder.receive(headers, length, grh.is_some(), &mut reports);
         if let Some((received, _)) = datagram {
+            reports.put_route_header(grh);
             reports.end(received);
         }
         let ResponderReports { receives, written, is_executed, has_access_error, ended, .. } = reports;
@@ -126,7 +129,7 @@ impl Device {
         if let Some((receive, received)) = ended {
             let Received { status, length, extra, is_write, solicited, .. } = received;
             let opcode = if is_write { WcOpcode::RecvRdmaWithImm } else { WcOpcode::Recv };
-            let source = datagram.map(|(_, sender)| (source, sender));
+            let source = datagram.map(|(_, sender)| (source, sender, grh.is_some()));
             self.end_receive(index, &receive, (status, opcode, length, extra), (solicited, source, visible));
         }
         for srq in std::mem::take(&mut self.srqs.reached) {

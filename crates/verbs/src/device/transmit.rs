@@ -61,8 +61,13 @@ impl Device {
         qp.counters.packets += 1;
         qp.counters.retransmitted += u64::from(is_retransmitted);
         let destination = qp.destination_of(packet.message)?;
+        let number = qp.number;
         let posted = if packet.length == 0 { None } else { qp.send(packet.message) };
         let content = posted.and_then(|posted| content(posted, &self.memory, packet.offset, packet.length));
+        if let Some(group) = destination.group() {
+            let data = (packet.length, content.as_deref());
+            self.loop_back((number, group), &packet.headers, data, now);
+        }
         self.set_timer(index, timer, now);
         // Of unreliable services: they end when their last packet is sent.
         self.end_sends(index, now);

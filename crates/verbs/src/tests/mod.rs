@@ -3,6 +3,7 @@
 mod bench;
 mod completions;
 mod loss;
+mod multicast;
 mod pair;
 mod protection;
 mod rules;

@@ -161,7 +161,7 @@ fn a_bind_of_type_1_replaces_the_one_before() {
     let mut bench = bench(Costs::LEAST);
     let [_, b] = bench.ends;
     let mw = bench.pair.devices[1].alloc_mw(b.pd, WindowKind::Type1).unwrap();
-    let mut bind = |bench: &mut Bench, binding| {
+    let bind = |bench: &mut Bench, binding| {
         let request = LocalRequest::new(50, LocalOperation::Invalidate(RKey(0)));
         let now = bench.pair.now;
         bench.pair.devices[1].bind_mw(b.qp, (mw, binding), request, now).unwrap()
