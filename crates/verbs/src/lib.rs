@@ -5,6 +5,7 @@
 //! packets from it, gives it packets, and wakes it. `docs/design/verbs.md` shows the stages of a message.
 
 mod access;
+mod agent;
 mod completion;
 mod costs;
 mod device;

@@ -33,6 +33,8 @@ pub const fn group_of_lid(lid: Lid) -> Option<u16> {
 pub struct SubnetView {
     /// GUIDs of the ports of hosts, by host.
     pub guids: Arc<[u64]>,
+    /// LIDs of the ports of hosts, by host.
+    pub lids: Arc<[Lid]>,
     /// Multicast groups of which its port is a member, ascending.
     pub groups: Vec<u16>,
 }

@@ -1,5 +1,6 @@
 //! Calls of verbs by a program: numbers in, numbers out. Enumerations are those of rdma-core.
 
+mod connections;
 mod convert;
 mod numbers;
 
@@ -16,6 +17,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
 use crate::programs::{Shared, with};
+pub(crate) use connections::ConnectionAdapter;
 use convert::{host_of, pieces, receiver, row, set};
 use numbers::{async_event, operation, qp_kind, state_number};
 
@@ -92,6 +94,11 @@ impl VerbsAdapter {
     /// LID of the program's host.
     fn lid(&self) -> PyResult<u16> {
         with(&self.run, |run| Ok(run.lid(run.host(self.program))))
+    }
+
+    /// Communication management of the host.
+    fn connections(&self) -> ConnectionAdapter {
+        ConnectionAdapter::new(std::sync::Arc::clone(&self.run), self.program)
     }
 
     fn alloc_pd(&self) -> PyResult<u32> {

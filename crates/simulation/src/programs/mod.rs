@@ -302,6 +302,7 @@ impl ProgramRun {
 /// Tells the adapters of programs the GUIDs of the subnet, and their multicast groups.
 fn introduce(run: &mut Run<Arc<Prepared>, Recorder>, prepared: &Prepared, identity: &Identity) {
     let hosts = (0..prepared.graph.hosts.len() as u32).map(HostId);
+    let lids: Arc<[Lid]> = hosts.clone().map(|host| Lid(identity.lid(host))).collect();
     let guids: Arc<[u64]> =
         hosts.map(|host| identity.subnet.port(identity.hosts[host.index()]).guid.0).collect();
     for &(host, _) in &prepared.devices {
@@ -309,7 +310,7 @@ fn introduce(run: &mut Run<Arc<Prepared>, Recorder>, prepared: &Prepared, identi
         let joined = groups.filter(|(_, group)| group.members.binary_search(&host).is_ok());
         let groups = joined.map(|(number, _)| number as u16).collect();
         if let Some(device) = run.session().engine_mut().device(host) {
-            device.set_subnet(SubnetView { guids: Arc::clone(&guids), groups });
+            device.set_subnet(SubnetView { guids: Arc::clone(&guids), lids: Arc::clone(&lids), groups });
         }
     }
 }

@@ -2,6 +2,7 @@
 
 mod address;
 mod complete;
+mod connections;
 mod create;
 mod local;
 mod modify;
@@ -19,6 +20,7 @@ use fabricsim_units::{HostId, Time};
 use fabricsim_wire::ids::Qpn;
 
 pub use self::transmit::Outgoing;
+use crate::agent::Agent;
 use crate::completion::CompletionQueue;
 use crate::costs::Costs;
 use crate::error::{VerbsError, invalid};
@@ -46,6 +48,8 @@ enum Timer {
     Answer,
     /// An operation without packets is due.
     Local,
+    /// Something of communication management is due.
+    Agent,
 }
 
 /// Side of a connection that sends a packet.
@@ -121,6 +125,8 @@ pub struct Device {
     timers: Timers<(u32, Timer)>,
     subnet: SubnetView,
     attachments: Attachments,
+    /// Communication management, once it was used.
+    agent: Option<Box<Agent>>,
     /// Time at which the adapter can begin to fetch the data of another packet.
     fetch_free: Time,
     events: VecDeque<AsyncEvent>,
@@ -148,6 +154,7 @@ impl Device {
             timers: Timers::default(),
             subnet: SubnetView::default(),
             attachments: Attachments::default(),
+            agent: None,
             fetch_free: Time::ZERO,
             events: VecDeque::new(),
             counters: DeviceCounters::default(),

@@ -3,6 +3,7 @@
 use fabricsim_protocols::infiniband::{QueuePairKind, QueuePairState, Received, Responder};
 use fabricsim_units::{HostId, Time};
 use fabricsim_wire::headers::{Headers, Operation, RnrTimer};
+use fabricsim_wire::ids::Qpn;
 
 use super::complete::{RequesterReports, ResponderReports};
 use super::{AsyncEvent, Device, reliable};
@@ -22,7 +23,10 @@ impl Device {
         now: Time,
     ) {
         let Some(index) = self.index(headers.bth.dest_qp) else {
-            self.counters.unknown += 1;
+            let is_general = headers.bth.dest_qp == Qpn::GENERAL_SERVICES;
+            if !is_general || !self.receive_management(source, headers, (length, content), now) {
+                self.counters.unknown += 1;
+            }
             return;
         };
         let Some(qp) = &mut self.qps[index as usize] else { return };

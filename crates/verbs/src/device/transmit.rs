@@ -76,15 +76,17 @@ impl Device {
         Some(Outgoing { destination, packet, is_retransmitted, content })
     }
 
-    /// The next answer without data, an acknowledgement or the result of an atomic operation. It takes no turn.
+    /// The next answer without data, an acknowledgement or the result of an atomic operation; without one, the next datagram of communication management.
+    /// It takes no turn.
     pub fn answer(&self) -> Option<(HostId, Packet)> {
-        let qp = self.qps[*self.answering.front()? as usize].as_ref()?;
+        let Some(&index) = self.answering.front() else { return self.management_packet() };
+        let qp = self.qps[index as usize].as_ref()?;
         Some((qp.attributes.destination?, reliable(qp)?.peek()?))
     }
 
     /// Sends the packet of [`Device::answer`], or one of the same size.
     pub fn send_answer(&mut self, now: Time) -> Option<Outgoing> {
-        let index = self.answering.pop_front()?;
+        let Some(index) = self.answering.pop_front() else { return self.send_management() };
         self.send_response(index, now)
     }
 
@@ -116,6 +118,10 @@ impl Device {
     /// Ends of timers, and of fetches, up to `now`.
     pub fn expire(&mut self, now: Time) {
         while let Some((index, timer)) = self.timers.take(now) {
+            if timer == Timer::Agent {
+                self.run_agent(now);
+                continue;
+            }
             let Some(qp) = &mut self.qps[index as usize] else { continue };
             match timer {
                 Timer::Request => {
@@ -128,6 +134,7 @@ impl Device {
                         self.list_answer(index);
                     }
                 }
+                Timer::Agent => {}
                 Timer::Local => self.execute_local(index, now),
                 Timer::Ready | Timer::Retry => self.expire_connection(index, timer, now),
             }

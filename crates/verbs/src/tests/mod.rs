@@ -2,6 +2,7 @@
 
 mod bench;
 mod completions;
+mod connections;
 mod loss;
 mod multicast;
 mod pair;

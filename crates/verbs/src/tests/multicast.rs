@@ -30,7 +30,7 @@ fn ready(device: &mut Device, end: &End, q_key: QKey) {
 }
 
 fn subnet(groups: Vec<u16>) -> SubnetView {
-    SubnetView { guids: Arc::from([0x10, 0x11]), groups }
+    SubnetView { guids: Arc::from([0x10, 0x11]), lids: Arc::from([Lid(1), Lid(2)]), groups }
 }
 
 /// Two adapters that are members of group 3, with a queue pair of UD each; a second one at the first adapter.

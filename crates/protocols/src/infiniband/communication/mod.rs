@@ -57,6 +57,21 @@ pub enum CmEvent {
     TimeWaitExit(CommId),
 }
 
+impl CmEvent {
+    /// Number of its connection.
+    pub const fn id(&self) -> CommId {
+        match *self {
+            Self::Requested(id, ..)
+            | Self::Replied(id, _)
+            | Self::Established(id)
+            | Self::Rejected(id, ..)
+            | Self::Unreachable(id)
+            | Self::Disconnected(id)
+            | Self::TimeWaitExit(id) => id,
+        }
+    }
+}
+
 /// What a manager needs of its adapter.
 pub trait CmOutbox {
     /// A datagram is to be sent to the general services of a port.
