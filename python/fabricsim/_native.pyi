@@ -12,6 +12,7 @@ __all__ = [
     "Programs",
     "Session",
     "Simulation",
+    "ConnectionAdapter",
     "VerbsAdapter",
     "VerbsCallError",
     "available_memory",
@@ -325,6 +326,42 @@ class Programs:
         """Ends the run. Returns its results."""
 
 @final
+class ConnectionAdapter:
+    """Communication management of a program's host. Calls raise `VerbsCallError`."""
+
+    def set_options(self, response_timeout: int, retries: int, time_wait: int) -> None:
+        """Sets time-outs (codes of 4.096 us x 2^n) and retransmissions."""
+
+    def listen(self, service: int, channel: int) -> None:
+        """Accepts requests for a service; their events go to a channel."""
+
+    def unlisten(self, service: int) -> None:
+        """Refuses requests for a service."""
+
+    def connect(
+        self, channel: int, dlid: int, service: int, offer: tuple[int, int, int, int, int, int], data: bytes
+    ) -> int:
+        """Requests a connection: its number. `offer`: queue pair, PSN, resources, depth, retries, RNR retries."""
+
+    def accept(self, id: int, offer: tuple[int, int, int, int, int, int], data: bytes) -> None:
+        """Accepts a request."""
+
+    def confirm(self, id: int) -> None:
+        """Confirms a reply."""
+
+    def reject(self, id: int, data: bytes) -> None:
+        """Rejects a request or a reply."""
+
+    def delay(self, id: int, code: int) -> None:
+        """Asks the peer to wait."""
+
+    def disconnect(self, id: int) -> None:
+        """Releases a connection."""
+
+    def event(self, channel: int) -> tuple[int, int, list[tuple[str, int]], bytes] | None:
+        """Takes an event of a channel: type, connection, values by name, private data."""
+
+@final
 class VerbsAdapter:
     """The adapter of a program's host: calls of verbs at the time of the run, with numbers as handles.
 
@@ -336,6 +373,12 @@ class VerbsAdapter:
 
     def lid(self) -> int:
         """LID of the port."""
+
+    def connections(self) -> ConnectionAdapter:
+        """Communication management of the host."""
+
+    def lid_of(self, host: str) -> int:
+        """LID of a host, by its name."""
 
     def alloc_pd(self) -> int:
         """A new protection domain."""

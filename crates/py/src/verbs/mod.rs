@@ -96,6 +96,11 @@ impl VerbsAdapter {
         with(&self.run, |run| Ok(run.lid(run.host(self.program))))
     }
 
+    /// LID of a host, by its name.
+    fn lid_of(&self, host: &str) -> PyResult<u16> {
+        with(&self.run, |run| run.lid_by_name(host).map_err(|text| invalid(format!("resolve_addr: {text}"))))
+    }
+
     /// Communication management of the host.
     fn connections(&self) -> ConnectionAdapter {
         ConnectionAdapter::new(std::sync::Arc::clone(&self.run), self.program)

@@ -145,6 +145,14 @@ impl ProgramRun {
         hosts.into_iter().find(|&host| lid != 0 && self.identity.lid(host) == lid & mask)
     }
 
+    /// LID of the host with a name.
+    pub fn lid_by_name(&self, name: &str) -> Result<u16, String> {
+        let hosts = &self.prepared.graph.hosts;
+        let found = hosts.iter().position(|host| host.name == name);
+        let missing = || format!("there is no host \"{name}\"; the first one is \"{}\"", hosts[0].name);
+        found.map(|host| self.lid(HostId(host as u32))).ok_or_else(missing)
+    }
+
     /// LID and GID of a multicast group of the experiment; `None` if there is none with this name.
     pub fn group(&self, name: &str) -> Option<(Lid, Gid)> {
         let number = self.prepared.workload.groups.iter().position(|group| group.name == name)? as u16;
