@@ -13,6 +13,7 @@ __all__ = [
     "Session",
     "Simulation",
     "Trace",
+    "ConnectionAdapter",
     "VerbsAdapter",
     "VerbsCallError",
     "available_memory",
@@ -328,6 +329,42 @@ class Programs:
         """Ends the run. Returns its results."""
 
 @final
+class ConnectionAdapter:
+    """Communication management of a program's host. Calls raise `VerbsCallError`."""
+
+    def set_options(self, response_timeout: int, retries: int, time_wait: int) -> None:
+        """Sets time-outs (codes of 4.096 us x 2^n) and retransmissions."""
+
+    def listen(self, service: int, channel: int) -> None:
+        """Accepts requests for a service; their events go to a channel."""
+
+    def unlisten(self, service: int) -> None:
+        """Refuses requests for a service."""
+
+    def connect(
+        self, channel: int, dlid: int, service: int, offer: tuple[int, int, int, int, int, int], data: bytes
+    ) -> int:
+        """Requests a connection: its number. `offer`: queue pair, PSN, resources, depth, retries, RNR retries."""
+
+    def accept(self, id: int, offer: tuple[int, int, int, int, int, int], data: bytes) -> None:
+        """Accepts a request."""
+
+    def confirm(self, id: int) -> None:
+        """Confirms a reply."""
+
+    def reject(self, id: int, data: bytes) -> None:
+        """Rejects a request or a reply."""
+
+    def delay(self, id: int, code: int) -> None:
+        """Asks the peer to wait."""
+
+    def disconnect(self, id: int) -> None:
+        """Releases a connection."""
+
+    def event(self, channel: int) -> tuple[int, int, list[tuple[str, int]], bytes] | None:
+        """Takes an event of a channel: type, connection, values by name, private data."""
+
+@final
 class VerbsAdapter:
     """The adapter of a program's host: calls of verbs at the time of the run, with numbers as handles.
 
@@ -339,6 +376,12 @@ class VerbsAdapter:
 
     def lid(self) -> int:
         """LID of the port."""
+
+    def connections(self) -> ConnectionAdapter:
+        """Communication management of the host."""
+
+    def lid_of(self, host: str) -> int:
+        """LID of a host, by its name."""
 
     def alloc_pd(self) -> int:
         """A new protection domain."""
@@ -361,11 +404,39 @@ class VerbsAdapter:
     def take_write(self, mr: int) -> bool:
         """Takes a remote WRITE to a region that is visible."""
 
+    def alloc_mw(self, pd: int, mw_type: int) -> tuple[int, int]:
+        """Allocates a memory window of type 1 or 2: its handle and key."""
+
+    def dealloc_mw(self, mw: int) -> None:
+        """Deallocates a memory window."""
+
+    def bind_mw(
+        self, qp: int, wr_id: int, flags: int, mw: int, binding: tuple[int, int, int, int] | None
+    ) -> int:
+        """Posts a bind of a window of type 1 to region, address, length, permissions; or unbinds it. Its new key."""
+
+    def post_local(
+        self, qp: int, wr_id: int, flags: int, key: int, window: tuple[int, tuple[int, int, int, int]] | None
+    ) -> None:
+        """Posts a bind of a window of type 2, with its new key; without a window, an invalidation of the key."""
+
     def create_ah(self, pd: int, dlid: int) -> int:
         """An address handle for the host with a LID."""
 
     def destroy_ah(self, ah: int) -> None:
         """Destroys an address handle."""
+
+    def group(self, name: str) -> tuple[int, int]:
+        """LID and GID of a multicast group."""
+
+    def attach_mcast(self, qp: int, gid: int, lid: int) -> None:
+        """Attaches a queue pair to a multicast group."""
+
+    def detach_mcast(self, qp: int, gid: int, lid: int) -> None:
+        """Detaches a queue pair from a multicast group."""
+
+    def unreliable_counters(self, qp: int) -> tuple[int, int, int, int]:
+        """Messages of UD or UC, messages without a receive request, packets of another queue key, dropped packets."""
 
     def open_xrcd(self) -> int:
         """A domain of extended reliable connections."""
@@ -399,7 +470,7 @@ class VerbsAdapter:
 
     def poll_cq(
         self, cq: int, most: int
-    ) -> list[tuple[int, int, int, int, int, int | None, int | None, tuple[int, int] | None]]:
+    ) -> list[tuple[int, int, int, int, int, int | None, int | None, tuple[int, int, bool] | None]]:
         """Takes completions: `wr_id`, status, opcode, `byte_len`, `qp_num`, immediate data, invalidated key."""
 
     def req_notify_cq(self, cq: int, solicited_only: bool) -> None:

@@ -265,7 +265,7 @@ def test_errno_and_sentence_of_calls() -> None:
         cases: list[tuple[int, str, Callable[[], object]]] = [
             (errno.EINVAL, "must be ReadyToSend", lambda: side.post(v.IBV_WR_SEND, 8)),
             (errno.EINVAL, "state Reset: must be Init or later", lambda: side.receive(8)),
-            (errno.EBUSY, "has memory, queue pairs", side.pd.close),
+            (errno.EBUSY, "has memory, memory windows, queue pairs", side.pd.close),
             (errno.EINVAL, "length = 0", lambda: v.MR(side.pd, 0, ALL)),
             (errno.EINVAL, "cqe = 0", lambda: v.CQ(ctx, 0)),
             (errno.EINVAL, "no host has this LID", lambda: _to_rtr(side, 999)),

@@ -125,6 +125,13 @@ impl Prepared {
     /// Gives hosts adapters for programs that use verbs. Their packets are a stream of its own, named `verbs`.
     #[must_use]
     pub fn with_devices(mut self, hosts: &BTreeMap<HostId, Costs>) -> Self {
+        for group in &mut self.workload.groups {
+            // Programs of members may send to it.
+            let senders = group.members.iter().filter(|host| hosts.contains_key(host));
+            group.senders.extend(senders.map(|&host| (0, host)));
+            group.senders.sort_unstable();
+            group.senders.dedup();
+        }
         self.devices = hosts.iter().map(|(&host, &costs)| (host, costs)).collect();
         self.workload.streams.push(StreamInfo {
             name: "verbs".to_owned(),

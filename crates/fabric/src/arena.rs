@@ -96,6 +96,14 @@ impl Arena {
         index
     }
 
+    /// Stores a copy of the packet at `index`, with its headers and bytes of a queue pair, and returns its place.
+    pub(crate) fn insert_copy(&mut self, index: u32, slot: Slot) -> u32 {
+        let sending = slot.sending();
+        let copy = self.insert(slot);
+        self.columns.copy((index, copy), sending);
+        copy
+    }
+
     /// Removes and returns the extension headers of a packet.
     pub fn take_extensions(&mut self, index: u32) -> ExtensionHeaders {
         let sending = self[index].sending();

@@ -111,6 +111,16 @@ impl Columns {
         }
     }
 
+    /// Gives the packet `of` in the slot `copy`, which is a copy of that in `slot`, the same headers and bytes of a queue pair.
+    pub fn copy(&mut self, (slot, copy): (u32, u32), of: Sending) {
+        if let Some(&transport) = self.transports.get(slot, of) {
+            self.transports.put(copy, of, transport);
+        }
+        if let Some(content) = self.contents.get(slot, of).cloned() {
+            self.contents.put(copy, of, content);
+        }
+    }
+
     /// The states of the outputs that the packet `of` in `slot` left by.
     pub fn telemetry(&mut self, slot: u32, of: Sending) -> &mut Vec<HopTelemetry> {
         let list = self.telemetry.list(slot, of);

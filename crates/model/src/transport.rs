@@ -1,3 +1,5 @@
+use std::num::NonZeroU16;
+
 use fabricsim_wire::headers::Headers;
 
 /// InfiniBand's transport headers of a packet of a queue pair, with what a simulator needs besides.
@@ -9,4 +11,7 @@ pub struct TransportHeaders {
     pub payload: u32,
     /// True if a copy was sent before.
     pub retransmitted: bool,
+    /// Number of the multicast group to which it goes, plus 1: it has a global route header. At its receivers, where its destination is a host, it tells
+    /// the group.
+    pub group: Option<NonZeroU16>,
 }

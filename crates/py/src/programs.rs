@@ -181,6 +181,7 @@ fn awaited((kind, handle): (u8, u32)) -> PyResult<Awaited> {
         1 => Ok(Awaited::Event(Cq(handle))),
         2 => Ok(Awaited::Write(Mr(handle))),
         3 => Ok(Awaited::AsyncEvent),
+        4 => Ok(Awaited::ConnectionEvent(handle)),
         _ => Err(bad_input(format!("there is nothing of kind {kind} to wait for"))),
     }
 }

@@ -19,6 +19,10 @@ pub enum WcOpcode {
     CompSwap,
     /// `IBV_WC_FETCH_ADD`.
     FetchAdd,
+    /// `IBV_WC_BIND_MW`.
+    BindMw,
+    /// `IBV_WC_LOCAL_INV`.
+    LocalInv,
     /// `IBV_WC_RECV`.
     Recv,
     /// `IBV_WC_RECV_RDMA_WITH_IMM`.
@@ -40,6 +44,8 @@ pub struct WorkCompletion {
     pub qp_num: Qpn,
     /// Sender of a datagram: its host (for `slid`) and its queue pair (`src_qp`).
     pub source: Option<(HostId, Qpn)>,
+    /// `IBV_WC_GRH`: the first 40 bytes of a datagram's memory hold its global route header.
+    pub has_grh: bool,
     /// Immediate data, or the key that was invalidated.
     pub extra: Extra,
     /// It raises an event also if only solicited completions do.

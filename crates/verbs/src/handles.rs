@@ -17,6 +17,8 @@ handles! {
     Cq;
     /// Shared receive queue.
     Srq;
+    /// Memory window.
+    Mw;
     /// Address handle.
     Ah;
     /// Domain of extended reliable connections.

@@ -1,60 +1,12 @@
 //! Memory that an adapter may use: regions, their keys and permissions (IBA volume 1, section 10.6).
 
 use fabricsim_units::Time;
-use fabricsim_wire::ids::RKey;
+use fabricsim_wire::ids::{Qpn, RKey};
 
-use crate::error::{VerbsError, invalid, unsupported};
+use crate::access::AccessFlags;
+use crate::error::{VerbsError, busy, full, invalid};
 use crate::handles::{Mr, Pd};
-
-/// Permissions of a region and of a queue pair: the bits of `ibv_access_flags`.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub struct AccessFlags(pub u32);
-
-impl AccessFlags {
-    /// `IBV_ACCESS_LOCAL_WRITE`: the adapter may write, for receive requests, READs and atomic operations of its own.
-    pub const LOCAL_WRITE: Self = Self(1);
-    /// `IBV_ACCESS_REMOTE_WRITE`.
-    pub const REMOTE_WRITE: Self = Self(1 << 1);
-    /// `IBV_ACCESS_REMOTE_READ`.
-    pub const REMOTE_READ: Self = Self(1 << 2);
-    /// `IBV_ACCESS_REMOTE_ATOMIC`.
-    pub const REMOTE_ATOMIC: Self = Self(1 << 3);
-    /// `IBV_ACCESS_MW_BIND`.
-    pub const MW_BIND: Self = Self(1 << 4);
-    /// `IBV_ACCESS_ON_DEMAND`: memory without pinned pages, which this adapter does not have.
-    pub const ON_DEMAND: Self = Self(1 << 6);
-    /// Those that exist here.
-    const KNOWN: Self = Self(0x1f);
-
-    /// Checks the permissions of a region.
-    fn check(self, call: &str) -> Result<(), VerbsError> {
-        if self.0 & Self::ON_DEMAND.0 != 0 {
-            return Err(unsupported(format!(
-                "{call}: IBV_ACCESS_ON_DEMAND: the adapter has no on-demand paging"
-            )));
-        }
-        if !Self::KNOWN.has(self) {
-            let flags = self.0;
-            return Err(invalid(format!("{call}: access flags {flags:#x} are not known: must be in 0x1f")));
-        }
-        let remote = Self::REMOTE_WRITE.with(Self::REMOTE_ATOMIC);
-        if self.0 & remote.0 != 0 && !self.has(Self::LOCAL_WRITE) {
-            return Err(invalid(format!("{call}: remote write and remote atomic need local write as well")));
-        }
-        Ok(())
-    }
-
-    /// True if all of `other` are in it.
-    pub const fn has(self, other: Self) -> bool {
-        self.0 & other.0 == other.0
-    }
-
-    /// Those of both.
-    #[must_use]
-    pub const fn with(self, other: Self) -> Self {
-        Self(self.0 | other.0)
-    }
-}
+use crate::windows::{FIRST_INDEX, Windows};
 
 /// A piece of local memory of a work request (`ibv_sge`).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -115,11 +67,12 @@ pub(crate) struct Memory {
     /// By number; `None` if it was deregistered.
     regions: Vec<Option<Region>>,
     next_address: u64,
+    pub(crate) windows: Windows,
 }
 
 impl Default for Memory {
     fn default() -> Self {
-        Self { regions: Vec::new(), next_address: FIRST_ADDRESS }
+        Self { regions: Vec::new(), next_address: FIRST_ADDRESS, windows: Windows::default() }
     }
 }
 
@@ -137,6 +90,9 @@ impl Memory {
         }
         access.check("reg_mr")?;
         let number = self.regions.len() as u32;
+        if number + 1 >= FIRST_INDEX {
+            return Err(full(format!("reg_mr: all {} numbers of regions are used", FIRST_INDEX - 1)));
+        }
         // Keys of the form of Mellanox adapters: an index and eight bits that make guesses fail.
         let key = (number + 1) << 8 | (number.wrapping_mul(0x9e37_79b9) >> 24);
         let address = self.next_address;
@@ -149,6 +105,7 @@ impl Memory {
     /// Ends a region: its keys are not valid any more.
     pub(crate) fn deregister(&mut self, mr: Mr) -> Result<(), VerbsError> {
         self.get(mr)?;
+        self.check_unbound(mr, "dereg_mr")?;
         self.regions[mr.0 as usize] = None;
         Ok(())
     }
@@ -161,6 +118,8 @@ impl Memory {
         access: Option<AccessFlags>,
     ) -> Result<(), VerbsError> {
         access.map_or(Ok(()), |access| access.check("rereg_mr"))?;
+        self.get(mr)?;
+        self.check_unbound(mr, "rereg_mr")?;
         let region = self.get_mut(mr)?;
         region.pd = pd.unwrap_or(region.pd);
         region.access = access.unwrap_or(region.access);
@@ -176,6 +135,19 @@ impl Memory {
         self.regions.get_mut(mr.0 as usize).and_then(Option::as_mut).ok_or_else(|| no_region(mr))
     }
 
+    fn check_unbound(&self, mr: Mr, call: &str) -> Result<(), VerbsError> {
+        if self.windows.binds(mr) {
+            return Err(busy(format!("{call}: memory windows are bound to region {}", mr.0)));
+        }
+        Ok(())
+    }
+
+    /// A region as binds need it: domain, permissions, address of the first byte, bytes.
+    pub(crate) fn extent(&self, mr: Mr) -> Option<(Pd, AccessFlags, u64, u64)> {
+        let region = self.get(mr).ok()?;
+        Some((region.pd, region.access, region.address, region.len()))
+    }
+
     /// Key of a region: local and remote key are the same.
     pub(crate) fn key(&self, mr: Mr) -> Result<u32, VerbsError> {
         Ok(self.get(mr)?.key)
@@ -188,7 +160,7 @@ impl Memory {
 
     /// True if a region of the domain is registered.
     pub(crate) fn uses(&self, pd: Pd) -> bool {
-        self.regions.iter().flatten().any(|region| region.pd == pd)
+        self.windows.uses(pd) || self.regions.iter().flatten().any(|region| region.pd == pd)
     }
 
     fn by_key(&self, key: u32) -> Option<&Region> {
@@ -208,6 +180,17 @@ impl Memory {
         })
     }
 
+    /// The same for the key of a region or window in a packet of a queue pair.
+    pub(crate) fn allows_remote(
+        &self,
+        (pd, qp): (Pd, Qpn),
+        key: u32,
+        range: (u64, u64),
+        access: AccessFlags,
+    ) -> bool {
+        self.allows(pd, key, range, access) || self.windows.allows((pd, qp), key, range, access)
+    }
+
     /// True if the domain may use all of the pieces; `writes` if the adapter writes to them.
     pub(crate) fn allows_list(&self, pd: Pd, list: &[Sge], writes: bool) -> bool {
         let access = if writes { AccessFlags::LOCAL_WRITE } else { AccessFlags::default() };
@@ -218,7 +201,13 @@ impl Memory {
 
     /// The bytes at an address; `None` if the key is not valid, or the region holds none.
     pub(crate) fn bytes(&self, key: u32, va: u64, length: u32) -> Option<&[u8]> {
-        let region = self.by_key(key)?;
+        let (region, va) = match self.by_key(key) {
+            Some(region) => (region, va),
+            None => {
+                let (mr, va) = self.windows.resolve(key, va, u64::from(length))?;
+                (self.get(mr).ok()?, va)
+            }
+        };
         let start = region.place(va, u64::from(length))?;
         match &region.content {
             Content::Real(bytes) => bytes.get(start..start + length as usize),
@@ -228,7 +217,12 @@ impl Memory {
 
     /// Writes to an address, if the key is valid and the region holds bytes.
     pub(crate) fn put(&mut self, key: u32, va: u64, data: &[u8]) {
-        let Some(region) = self.by_key_mut(key) else { return };
+        let window = self.windows.resolve(key, va, data.len() as u64);
+        let (region, va) = match window {
+            Some((mr, va)) => (self.get_mut(mr).ok(), va),
+            None => (self.by_key_mut(key), va),
+        };
+        let Some(region) = region else { return };
         let Some(start) = region.place(va, data.len() as u64) else { return };
         if let Content::Real(bytes) = &mut region.content
             && let Some(place) = bytes.get_mut(start..start + data.len())
@@ -285,7 +279,12 @@ impl Memory {
 
     /// The last byte of a remote WRITE is visible at `time`.
     pub(crate) fn written(&mut self, key: u32, time: Time) {
-        if let Some(writes) = self.by_key_mut(key).and_then(|region| region.writes.as_mut()) {
+        let window = self.windows.region(key);
+        let region = match window {
+            Some(mr) => self.get_mut(mr).ok(),
+            None => self.by_key_mut(key),
+        };
+        if let Some(writes) = region.and_then(|region| region.writes.as_mut()) {
             writes.push_back(time);
         }
     }

@@ -4,16 +4,18 @@ use std::collections::VecDeque;
 
 use fabricsim_protocols::infiniband::{
     Attributes, OutOfOrder, QueuePairKind, QueuePairState, Requester, RequesterOptions, Responder,
-    ResponderOptions, UcOptions, UcRequester, UcResponder, UdOptions, UdRequester, UdResponder,
+    ResponderOptions, Status, UcOptions, UcRequester, UcResponder, UdOptions, UdRequester, UdResponder,
 };
 use fabricsim_units::{HostId, Time};
 use fabricsim_wire::Psn;
 use fabricsim_wire::headers::{Headers, RnrTimer};
 use fabricsim_wire::ids::{PKey, QKey, Qpn};
 
+use crate::access::AccessFlags;
 use crate::completion::WcOpcode;
 use crate::handles::{Cq, Pd, Srq, Xrcd};
-use crate::memory::{AccessFlags, Sge};
+use crate::local::LocalQueue;
+use crate::memory::Sge;
 use crate::service::{Receiving, Sending};
 use crate::work::{ReceiveRequest, SendRequest};
 
@@ -236,8 +238,10 @@ pub(crate) struct QueuePair {
     pub(crate) answers: Stage,
     /// The next request could not be sent when the one before it was: its data is fetched when it can be.
     pub(crate) was_blocked: bool,
-    /// The work request that cannot read or write its own memory.
-    pub(crate) unprotected: Option<u64>,
+    /// The work request that the adapter itself cannot execute, and its status.
+    pub(crate) failed: Option<(u64, Status)>,
+    /// Operations that need no packet, if there were any.
+    pub(crate) local: Option<Box<LocalQueue>>,
     pub(crate) counters: Counters,
 }
 
@@ -263,7 +267,8 @@ impl QueuePair {
             requests: Stage::Idle,
             answers: Stage::Idle,
             was_blocked: false,
-            unprotected: None,
+            failed: None,
+            local: None,
             counters: Counters::default(),
         }
     }

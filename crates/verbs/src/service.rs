@@ -149,13 +149,14 @@ impl Receiving {
         &mut self,
         headers: &Headers,
         length: u32,
+        has_grh: bool,
         out: &mut impl ResponderOutbox,
     ) -> Option<(Received, Qpn)> {
         match self {
             Self::Reliable(responder) => responder.receive(headers, length, out),
             Self::Connection(responder) => responder.receive(headers, length, out),
             Self::Datagram(responder) => {
-                let ended = responder.receive(headers, length, false, out)?;
+                let ended = responder.receive(headers, length, has_grh, out)?;
                 return Some((ended.received, ended.source));
             }
         }

@@ -21,7 +21,7 @@ from fabricsim.programs.errors import ProgramError, ProgramsBlockedError
 if TYPE_CHECKING:
     from greenlet import greenlet
 
-COMPLETION, EVENT, WRITE, ASYNC_EVENT = range(4)
+COMPLETION, EVENT, WRITE, ASYNC_EVENT, CONNECTION_EVENT = range(5)
 Thing = tuple[int, int]
 """What becomes visible to a program: one of the kinds above, and the handle of its object."""
 

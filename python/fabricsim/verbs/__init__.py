@@ -12,13 +12,14 @@ run = v.run(None, {"H0": client, "H1": server})
 
 from fabricsim.programs import ProgramError, ProgramsBlockedError, ProgramsRun
 from fabricsim.verbs import enums
-from fabricsim.verbs.addr import AH, AHAttr
+from fabricsim.verbs.addr import AH, GID, AHAttr, GlobalRoute, McastGroup
 from fabricsim.verbs.completion import CQ, WC, CompChannel, Polled, wc_status_to_str
 from fabricsim.verbs.context import PD, AsyncEvent, Context, PortAttr
 from fabricsim.verbs.enums import *  # noqa: F403 - the constants of rdma-core
 from fabricsim.verbs.errors import PyverbsError, PyverbsRDMAErrno, PyverbsRDMAError, PyverbsUserError
 from fabricsim.verbs.memory import MR
-from fabricsim.verbs.qp import QP, QPAttr, QPCap, QPInitAttr, connect
+from fabricsim.verbs.mw import MW, MWBind, MWBindInfo, inc_rkey
+from fabricsim.verbs.qp import QP, Drops, QPAttr, QPCap, QPInitAttr, connect
 from fabricsim.verbs.run import Program, run
 from fabricsim.verbs.srq import SRQ, XRCD, SrqAttr, SrqInitAttr
 from fabricsim.verbs.wr import SGE, RecvWR, SendWR
@@ -26,7 +27,9 @@ from fabricsim.verbs.wr import SGE, RecvWR, SendWR
 __all__ = [
     "AH",
     "CQ",
+    "GID",
     "MR",
+    "MW",
     "PD",
     "QP",
     "SGE",
@@ -37,6 +40,11 @@ __all__ = [
     "AsyncEvent",
     "CompChannel",
     "Context",
+    "Drops",
+    "GlobalRoute",
+    "MWBind",
+    "MWBindInfo",
+    "McastGroup",
     "Polled",
     "PortAttr",
     "Program",
@@ -55,6 +63,7 @@ __all__ = [
     "SrqAttr",
     "SrqInitAttr",
     "connect",
+    "inc_rkey",
     "run",
     "wc_status_to_str",
 ]

@@ -11,7 +11,7 @@ from fabricsim.verbs.context import Closable, Context
 from fabricsim.verbs.enums import ibv_wc_flags, ibv_wc_opcode, ibv_wc_status
 from fabricsim.verbs.errors import PyverbsRDMAError, PyverbsUserError
 
-Row = tuple[int, int, int, int, int, int | None, int | None, tuple[int, int] | None]
+Row = tuple[int, int, int, int, int, int | None, int | None, tuple[int, int, bool] | None]
 
 _STATUSES = {int(status): status for status in ibv_wc_status}
 _OPCODES = {int(opcode): opcode for opcode in ibv_wc_opcode}
@@ -34,6 +34,11 @@ class WC:
     """Queue pair that sent a datagram."""
     slid: int = 0
     """LID of the host that sent a datagram."""
+
+    @property
+    def invalidated_rkey(self) -> int:
+        """The key that was invalidated, with `IBV_WC_WITH_INV`; the same field as `imm_data`."""
+        return self.imm_data
 
 
 class Polled(NamedTuple):
@@ -157,7 +162,9 @@ def _completion(row: Row) -> WC:
         data, flags = invalidated, ibv_wc_flags.IBV_WC_WITH_INV
     else:
         data, flags = 0, _NO_FLAGS
-    slid, src_qp = source or (0, 0)
+    slid, src_qp, has_grh = source or (0, 0, False)
+    if has_grh:
+        flags |= ibv_wc_flags.IBV_WC_GRH
     return WC(wr_id, _STATUSES[status], _OPCODES[opcode], byte_len, qp_num, data, flags, src_qp, slid)
 
 

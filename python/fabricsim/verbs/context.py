@@ -15,6 +15,7 @@ from fabricsim.verbs.enums import ibv_event_type, ibv_mtu
 from fabricsim.verbs.errors import PyverbsRDMAError, PyverbsUserError
 
 if TYPE_CHECKING:
+    from fabricsim.verbs.addr import McastGroup
     from fabricsim.verbs.memory import MR
 
 P = ParamSpec("P")
@@ -83,6 +84,7 @@ class Context(ProgramContext):
         self.post_ps, self.post_recv_ps, poll_ps, self.max_inline_data = self.adapter.costs()
         self.poll_ps = max(poll_ps, 1000)
         self._regions: list[MR] = []
+        self._channels = number << 16
 
     @property
     def name(self) -> str:
@@ -100,6 +102,13 @@ class Context(ProgramContext):
         """LID of the port."""
         return self.adapter.lid()
 
+    def multicast_group(self, name: str) -> McastGroup:
+        """Addresses of a multicast group of the experiment (`[[multicast_groups]]`)."""
+        from fabricsim.verbs.addr import GID, McastGroup
+
+        mlid, mgid = self.call(self.adapter.group, name)
+        return McastGroup(GID(mgid), mlid)
+
     def get_async_event(self) -> AsyncEvent:
         """Takes the oldest asynchronous event; sleeps until there is one."""
         while (found := self.adapter.take_async_event()) is None:
@@ -115,6 +124,21 @@ class Context(ProgramContext):
             raise PyverbsRDMAError(text, number) from None
         except self._bad_input as error:
             raise PyverbsUserError(str(error)) from None
+
+    def new_channel(self) -> int:
+        """Number of a new channel of events of connections."""
+        self._channels += 1
+        return self._channels
+
+    def set_cm_options(self, response_timeout: int = 20, retries: int = 15, time_wait: int = 16) -> None:
+        """Sets time-outs of communication management, of the host, before its first connection.
+
+        Args:
+            response_timeout: time for an answer, 4.096 us x 2^n.
+            retries: retransmissions, 0 to 15.
+            time_wait: time for which an ended connection is remembered, 4.096 us x 2^n.
+        """
+        self.call(self.adapter.connections().set_options, response_timeout, retries, time_wait)
 
     def add_region(self, region: MR) -> None:
         """Notes a region, by address: addresses grow."""

@@ -118,6 +118,14 @@ class ibv_access_flags(IntFlag):
     IBV_ACCESS_REMOTE_READ = 4
     IBV_ACCESS_REMOTE_ATOMIC = 8
     IBV_ACCESS_MW_BIND = 16
+    IBV_ACCESS_ZERO_BASED = 32
+
+
+class ibv_mw_type(IntEnum):
+    """Type of a memory window."""
+
+    IBV_MW_TYPE_1 = 1
+    IBV_MW_TYPE_2 = 2
 
 
 class ibv_qp_attr_mask(IntFlag):
@@ -224,6 +232,9 @@ IBV_ACCESS_REMOTE_WRITE = ibv_access_flags.IBV_ACCESS_REMOTE_WRITE
 IBV_ACCESS_REMOTE_READ = ibv_access_flags.IBV_ACCESS_REMOTE_READ
 IBV_ACCESS_REMOTE_ATOMIC = ibv_access_flags.IBV_ACCESS_REMOTE_ATOMIC
 IBV_ACCESS_MW_BIND = ibv_access_flags.IBV_ACCESS_MW_BIND
+IBV_ACCESS_ZERO_BASED = ibv_access_flags.IBV_ACCESS_ZERO_BASED
+IBV_MW_TYPE_1 = ibv_mw_type.IBV_MW_TYPE_1
+IBV_MW_TYPE_2 = ibv_mw_type.IBV_MW_TYPE_2
 IBV_QP_STATE = ibv_qp_attr_mask.IBV_QP_STATE
 IBV_QP_CUR_STATE = ibv_qp_attr_mask.IBV_QP_CUR_STATE
 IBV_QP_EN_SQD_ASYNC_NOTIFY = ibv_qp_attr_mask.IBV_QP_EN_SQD_ASYNC_NOTIFY
@@ -255,6 +266,7 @@ __all__ = [
     "IBV_ACCESS_REMOTE_ATOMIC",
     "IBV_ACCESS_REMOTE_READ",
     "IBV_ACCESS_REMOTE_WRITE",
+    "IBV_ACCESS_ZERO_BASED",
     "IBV_EVENT_CQ_ERR",
     "IBV_EVENT_QP_ACCESS_ERR",
     "IBV_EVENT_QP_FATAL",
@@ -266,6 +278,8 @@ __all__ = [
     "IBV_MTU_1024",
     "IBV_MTU_2048",
     "IBV_MTU_4096",
+    "IBV_MW_TYPE_1",
+    "IBV_MW_TYPE_2",
     "IBV_QPS_ERR",
     "IBV_QPS_INIT",
     "IBV_QPS_RESET",

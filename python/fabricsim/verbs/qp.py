@@ -7,14 +7,17 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from fabricsim.verbs import enums as e
-from fabricsim.verbs.addr import AHAttr
+from fabricsim.verbs.addr import GID, AHAttr
 from fabricsim.verbs.completion import CQ
 from fabricsim.verbs.context import PD, Closable, Context
 from fabricsim.verbs.errors import PyverbsRDMAError, PyverbsUserError
+from fabricsim.verbs.mw import MW, MWBind
 from fabricsim.verbs.srq import SRQ, XRCD
 from fabricsim.verbs.wr import RecvWR, SendWR, linked, pieces
 
 Mask = e.ibv_qp_attr_mask
+_LOCAL = (e.IBV_WR_BIND_MW, e.IBV_WR_LOCAL_INV)
+"""Operations that need no packet."""
 
 
 @dataclass
@@ -200,6 +203,9 @@ class QP(Closable):
         context, handle = self.context, self.handle
         for one in linked(wr):
             context.spend(context.post_ps)
+            if one.opcode in _LOCAL:
+                self._post_local(one)
+                continue
             flags, sges = int(one.send_flags), pieces(one)
             data = None
             if flags & e.IBV_SEND_INLINE:
@@ -215,6 +221,29 @@ class QP(Closable):
                 error.add_note(f"work request {one.wr_id}")
                 raise
 
+    def _post_local(self, wr: SendWR) -> None:
+        """Posts a request that needs no packet."""
+        adapter, window, key = self.context.adapter, None, wr.imm_data
+        if wr.opcode == e.IBV_WR_BIND_MW:
+            if wr.bind is None:
+                raise PyverbsUserError("IBV_WR_BIND_MW: SendWR.set_bind_wr names the window and its memory")
+            mw, info, key = wr.bind
+            window = (mw.handle, info.row())
+        self.context.call(adapter.post_local, self.handle, wr.wr_id, int(wr.send_flags), key, window)
+        if wr.bind is not None and window is not None:
+            wr.bind[0].rkey = key
+
+    def bind_mw(self, mw: MW, mw_bind: MWBind) -> None:
+        """Posts a bind of a memory window of type 1 (`ibv_bind_mw`); its `rkey` is a new one. It takes `adapter.post`.
+
+        A length of 0 unbinds the window.
+        """
+        context, info = self.context, mw_bind.info
+        context.spend(context.post_ps)
+        memory = info.row() if info.length else None
+        flags = int(mw_bind.send_flags)
+        mw.rkey = context.call(context.adapter.bind_mw, self.handle, mw_bind.wr_id, flags, mw.handle, memory)
+
     def post_recv(self, wr: RecvWR, bad_wr: object = None) -> None:
         """Posts a receive request, and those that follow it (`ibv_post_recv`). Each takes `adapter.post_receive`."""
         context, handle = self.context, self.handle
@@ -222,8 +251,43 @@ class QP(Closable):
             context.spend(context.post_recv_ps)
             context.call(context.adapter.post_recv, handle, one.wr_id, pieces(one))
 
+    def attach_mcast(self, gid: GID | str, lid: int) -> None:
+        """Attaches a queue pair of UD to a multicast group (`ibv_attach_mcast`), of which its host is a member.
+
+        It receives the datagrams of others to the group, those of other queue pairs of its host included.
+        """
+        adapter = self.context.adapter
+        self.context.call(adapter.attach_mcast, self.handle, int(_gid(gid).address), lid)
+
+    def detach_mcast(self, gid: GID | str, lid: int) -> None:
+        """Detaches it from a multicast group (`ibv_detach_mcast`)."""
+        adapter = self.context.adapter
+        self.context.call(adapter.detach_mcast, self.handle, int(_gid(gid).address), lid)
+
+    def query_drops(self) -> Drops:
+        """Datagrams and unreliable messages that were executed and dropped so far."""
+        return Drops(*self.context.call(self.context.adapter.unreliable_counters, self.handle))
+
     def _destroy(self, handle: int) -> None:
         self.context.call(self.context.adapter.destroy_qp, handle)
+
+
+@dataclass(frozen=True)
+class Drops:
+    """What a queue pair of UD or UC has executed and dropped."""
+
+    messages: int
+    """Messages executed."""
+    no_receive: int
+    """Messages without a receive request."""
+    wrong_qkey: int
+    """Datagrams of another queue key."""
+    dropped: int
+    """Packets in a state in which it does not receive, and packets of other hosts."""
+
+
+def _gid(gid: GID | str) -> GID:
+    return gid if isinstance(gid, GID) else GID(gid)
 
 
 def connect(qp: QP, peer: str, value: Any = None, attr: QPAttr | None = None) -> Any:

@@ -8,6 +8,7 @@ from typing import TypeVar
 
 from fabricsim.verbs.addr import AH
 from fabricsim.verbs.enums import ibv_send_flags, ibv_wr_opcode
+from fabricsim.verbs.mw import MW, MWBindInfo, inc_rkey
 
 
 @dataclass(slots=True)
@@ -37,7 +38,7 @@ class SendWR:
     opcode: int = ibv_wr_opcode.IBV_WR_SEND
     num_sge: int | None = None
     imm_data: int = 0
-    """Immediate data, or the key to invalidate."""
+    """Immediate data, or the key to invalidate, of `IBV_WR_SEND_WITH_INV` and `IBV_WR_LOCAL_INV`."""
     sg: Sequence[SGE] = ()
     send_flags: int = ibv_send_flags.IBV_SEND_SIGNALED
     next_wr: SendWR | None = None
@@ -47,6 +48,19 @@ class SendWR:
     """The compared or added value, and the new one."""
     to: tuple[tuple[int, int, int] | None, int | None] = field(default=(None, None), init=False)
     """Address handle, queue pair and queue key of a datagram; number of a shared receive queue of XRC."""
+
+    bind: tuple[MW, MWBindInfo, int] | None = field(default=None, init=False)
+    """Window, its memory and its new key, of `IBV_WR_BIND_MW`."""
+
+    def set_bind_wr(self, mw: MW, bind_info: MWBindInfo, rkey: int | None = None) -> None:
+        """Sets the window of type 2 that is bound, and its memory.
+
+        Args:
+            mw: window. Its `rkey` is the new key when the request is posted.
+            bind_info: memory and permissions.
+            rkey: the new key, which has the same upper 24 bits; `inc_rkey(mw.rkey)` if it is not given.
+        """
+        self.bind = (mw, bind_info, inc_rkey(mw.rkey) if rkey is None else rkey)
 
     def set_wr_ud(self, ah: AH, rqpn: int, rqkey: int) -> None:
         """Sets the receiver of a datagram: its address, queue pair and queue key."""

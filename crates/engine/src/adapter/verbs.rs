@@ -1,6 +1,9 @@
 //! A channel adapter that a program uses by verbs, as the endpoint of an adapter.
 
+use std::num::NonZeroU16;
+
 use fabricsim_model::{ExtensionHeaders, Observer, Packet, PacketKind, TransportHeaders};
+use fabricsim_protocols::infiniband::GRH_BYTES;
 use fabricsim_units::{HostId, Time};
 use fabricsim_verbs::{Device, Outgoing};
 use fabricsim_wire::headers::Operation;
@@ -27,7 +30,8 @@ impl VerbsEndpoint {
         &self,
         (destination, packet): (HostId, fabricsim_protocols::infiniband::Packet),
     ) -> Candidate {
-        Candidate { destination, bytes: size(&packet), stream: Some(self.stream) }
+        let bytes = size(&packet) + route_header(destination);
+        Candidate { destination, bytes, stream: Some(self.stream) }
     }
 
     fn outgoing(&self, sent: Outgoing, kind: PacketKind, now: Time) -> OutgoingPacket {
@@ -37,11 +41,17 @@ impl VerbsEndpoint {
             stream: self.stream,
             first: packet.offset == 0,
             last: operation.is_some_and(ends_message),
-            ..Packet::new(kind, (self.host, destination), size(&packet), now)
+            ..Packet::new(kind, (self.host, destination), size(&packet) + route_header(destination), now)
         };
-        let transport = Some(transport(&packet, is_retransmitted));
+        let group = destination.group().and_then(|group| NonZeroU16::new(group + 1));
+        let transport = Some(TransportHeaders { group, ..transport(&packet, is_retransmitted) });
         OutgoingPacket { packet: sent, label: None, transport, content, retransmitted: is_retransmitted }
     }
+}
+
+/// Bytes of the global route header of a packet: those for multicast groups have one.
+fn route_header(destination: HostId) -> u32 {
+    if destination.group().is_some() { GRH_BYTES } else { 0 }
 }
 
 /// True if a packet is the last of its message.
@@ -114,9 +124,15 @@ impl Endpoint for VerbsEndpoint {
         now: Time,
         observer: &mut B,
     ) -> bool {
-        let Some(TransportHeaders { headers, payload, .. }) = extensions.transport else { return false };
+        let Some(TransportHeaders { headers, payload, group, .. }) = extensions.transport else {
+            return false;
+        };
         let before = self.device.counters().progress;
-        self.device.receive(packet.source, &headers, (payload, extensions.content.as_deref()), now);
+        let data = (payload, extensions.content.as_deref());
+        match group {
+            None => self.device.receive(packet.source, &headers, data, now),
+            Some(group) => self.device.receive_copy((packet.source, group.get() - 1), &headers, data, now),
+        }
         if packet.kind == PacketKind::Data && self.device.counters().progress > before {
             observer.delivered(now, &Packet { bytes: payload, ..*packet });
         }

@@ -82,7 +82,8 @@ impl Switch {
                 context.arena[packet].hop = hop;
                 slots.push(packet);
             } else {
-                let copy = context.arena.insert(crate::Slot { hop, next: NONE, ..original });
+                let slot = crate::Slot { hop, next: NONE, ..original };
+                let copy = context.arena.insert_copy(packet, slot);
                 if context.rules.holds_outputs {
                     let lines = context.arena.arrivals(packet).clone();
                     *context.arena.lines(copy) = lines;

@@ -6,6 +6,7 @@
 mod attributes;
 #[cfg(test)]
 mod checks;
+pub mod communication;
 mod data;
 mod migration;
 mod mutation;

@@ -106,6 +106,8 @@ pub enum Status {
     LocalProtection,
     /// `IBV_WC_WR_FLUSH_ERR`: the queue pair was in the error state.
     Flushed,
+    /// `IBV_WC_MW_BIND_ERR`: a memory window may not be bound so.
+    MemoryWindowBind,
     /// `IBV_WC_BAD_RESP_ERR`: the response does not fit the request.
     BadResponse,
     /// `IBV_WC_REM_INV_REQ_ERR`: the responder refuses the request.

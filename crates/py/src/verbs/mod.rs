@@ -1,22 +1,25 @@
 //! Calls of verbs by a program: numbers in, numbers out. Enumerations are those of rdma-core.
 
+mod connections;
+mod convert;
 mod numbers;
 
-use fabricsim_protocols::infiniband::{Extra, Remote};
+use fabricsim_protocols::infiniband::Remote;
 use fabricsim_simulation::ProgramRun;
-use fabricsim_units::{HostId, Time};
+use fabricsim_units::Time;
 use fabricsim_verbs::{
-    AccessFlags, Ah, Capacities, Cq, Device, Mr, Pd, QueuePairAttributes, QueuePairInit, ReceiveRequest,
-    SendRequest, Sge, SharedQueueInit, Srq, To, VerbsError, WorkCompletion, Xrcd,
+    AccessFlags, Ah, Binding, Capacities, Cq, Device, LocalOperation, LocalRequest, Mr, Mw, Pd,
+    QueuePairAttributes, QueuePairInit, ReceiveRequest, SendRequest, SharedQueueInit, Srq, VerbsError,
+    WindowKind, Xrcd,
 };
-use fabricsim_wire::Psn;
-use fabricsim_wire::headers::RnrTimer;
-use fabricsim_wire::ids::{QKey, Qpn, RKey, Srqn};
+use fabricsim_wire::ids::{Lid, Qpn, RKey};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
 use crate::programs::{Shared, with};
-use numbers::{STATES, async_event, opcode_number, operation, qp_kind, state_number, status_number};
+pub(crate) use connections::ConnectionAdapter;
+use convert::{host_of, pieces, receiver, row, set};
+use numbers::{async_event, operation, qp_kind, state_number};
 
 pyo3::create_exception!(
     _native,
@@ -28,11 +31,15 @@ pyo3::create_exception!(
 /// Pieces of memory: address, length, key.
 type Pieces = Vec<(u64, u32, u32)>;
 
-/// A completion: `wr_id`, status, opcode, `byte_len`, `qp_num`, immediate data, invalidated key; LID and queue pair of a datagram's sender.
-type Completion = (u64, u32, u32, u32, u32, Option<u32>, Option<u32>, Option<(u16, u32)>);
+/// A completion: `wr_id`, status, opcode, `byte_len`, `qp_num`, immediate data, invalidated key; LID and queue pair of a datagram's sender, and true
+/// if it has a global route header.
+type Completion = (u64, u32, u32, u32, u32, Option<u32>, Option<u32>, Option<(u16, u32, bool)>);
 
 /// Receiver of a work request: an address handle, a queue pair and a queue key; or the number of a shared receive queue.
 type Receiver = (Option<(u32, u32, u32)>, Option<u32>);
+
+/// Memory of a window: region, address, length, permissions.
+type WindowMemory = (u32, u64, u64, u32);
 
 /// `IBV_SEND_FENCE`, `IBV_SEND_SIGNALED`, `IBV_SEND_SOLICITED`.
 const FENCE: u32 = 1;
@@ -89,6 +96,16 @@ impl VerbsAdapter {
         with(&self.run, |run| Ok(run.lid(run.host(self.program))))
     }
 
+    /// LID of a host, by its name.
+    fn lid_of(&self, host: &str) -> PyResult<u16> {
+        with(&self.run, |run| run.lid_by_name(host).map_err(|text| invalid(format!("resolve_addr: {text}"))))
+    }
+
+    /// Communication management of the host.
+    fn connections(&self) -> ConnectionAdapter {
+        ConnectionAdapter::new(std::sync::Arc::clone(&self.run), self.program)
+    }
+
     fn alloc_pd(&self) -> PyResult<u32> {
         self.device(|device| Ok(device.alloc_pd().0))
     }
@@ -130,6 +147,62 @@ impl VerbsAdapter {
         self.at(|device, now| device.take_write(Mr(mr), now))
     }
 
+    /// Allocates a memory window of type 1 or 2. Returns its handle and its key.
+    fn alloc_mw(&self, pd: u32, mw_type: u32) -> PyResult<(u32, u32)> {
+        let kind = match mw_type {
+            1 => WindowKind::Type1,
+            2 => WindowKind::Type2,
+            _ => return Err(invalid(format!("alloc_mw: mw_type = {mw_type}: must be 1 or 2"))),
+        };
+        self.device(|device| {
+            let mw = device.alloc_mw(Pd(pd), kind)?;
+            Ok((mw.0, device.window_key(mw)?.0))
+        })
+    }
+
+    fn dealloc_mw(&self, mw: u32) -> PyResult<()> {
+        self.device(|device| device.dealloc_mw(Mw(mw)))
+    }
+
+    /// Posts a bind of a memory window of type 1. Returns its new key.
+    #[pyo3(signature = (qp, wr_id, flags, mw, binding))]
+    fn bind_mw(
+        &self,
+        qp: u32,
+        wr_id: u64,
+        flags: u32,
+        mw: u32,
+        binding: Option<WindowMemory>,
+    ) -> PyResult<u32> {
+        let request = local(wr_id, flags, LocalOperation::Invalidate(RKey(0)));
+        let binding = binding.map(bound);
+        self.call(|run| {
+            let now = run.now();
+            Ok(run.device(self.program).bind_mw(Qpn(qp), (Mw(mw), binding), request, now)?.0)
+        })
+    }
+
+    /// Posts `IBV_WR_BIND_MW`, with the window, its new key and its memory, or `IBV_WR_LOCAL_INV`, with the key.
+    #[pyo3(signature = (qp, wr_id, flags, key, window))]
+    fn post_local(
+        &self,
+        qp: u32,
+        wr_id: u64,
+        flags: u32,
+        key: u32,
+        window: Option<(u32, WindowMemory)>,
+    ) -> PyResult<()> {
+        let r_key = RKey(key);
+        let operation = match window {
+            Some((mw, binding)) => LocalOperation::Bind { mw: Mw(mw), r_key, binding: Some(bound(binding)) },
+            None => LocalOperation::Invalidate(r_key),
+        };
+        self.call(|run| {
+            let now = run.now();
+            run.device(self.program).post_local(Qpn(qp), local(wr_id, flags, operation), now)
+        })
+    }
+
     /// Creates an address handle for the host with a LID.
     fn create_ah(&self, pd: u32, dlid: u64) -> PyResult<u32> {
         with(&self.run, |run| {
@@ -140,6 +213,35 @@ impl VerbsAdapter {
 
     fn destroy_ah(&self, ah: u32) -> PyResult<()> {
         self.device(|device| device.destroy_ah(Ah(ah)))
+    }
+
+    /// LID and GID of a multicast group of the experiment.
+    fn group(&self, name: &str) -> PyResult<(u16, u128)> {
+        with(&self.run, |run| {
+            let found = run.group(name).map(|(lid, gid)| (lid.0, u128::from(gid)));
+            found.ok_or_else(|| {
+                let names = run.groups().join(", ");
+                invalid(format!("no multicast group \"{name}\"; those of the experiment are: [{names}]"))
+            })
+        })
+    }
+
+    /// Attaches a queue pair to a multicast group, or detaches it.
+    fn attach_mcast(&self, qp: u32, gid: u128, lid: u16) -> PyResult<()> {
+        self.device(|device| device.attach_mcast(Qpn(qp), gid.into(), Lid(lid)))
+    }
+
+    fn detach_mcast(&self, qp: u32, gid: u128, lid: u16) -> PyResult<()> {
+        self.device(|device| device.detach_mcast(Qpn(qp), gid.into(), Lid(lid)))
+    }
+
+    /// Counters of a queue pair of UD or UC: messages, messages without a receive request, packets of another queue key, packets that were dropped.
+    fn unreliable_counters(&self, qp: u32) -> PyResult<(u64, u64, u64, u64)> {
+        self.device(|device| {
+            let dropped = device.queue_pair_counters(Qpn(qp))?.dropped;
+            let of = device.unreliable_counters(Qpn(qp))?.unwrap_or_default();
+            Ok((of.messages, of.no_receive, of.q_key, dropped))
+        })
     }
 
     fn open_xrcd(&self) -> PyResult<u32> {
@@ -197,7 +299,7 @@ impl VerbsAdapter {
                 && let Some(completion) =
                     run.device(self.program).poll_cq(Cq(cq), now).map_err(|error| failed(&error))?
             {
-                let source = completion.source.map(|(host, qp)| (run.lid(host), qp.0));
+                let source = completion.source.map(|(host, qp)| (run.lid(host), qp.0, completion.has_grh));
                 found.push(row(&completion, source));
             }
             Ok(found)
@@ -318,61 +420,10 @@ fn invalid(text: String) -> PyErr {
     VerbsCallError::new_err((fabricsim_verbs::Errno::Inval.number(), text))
 }
 
-fn receiver((datagram, srq): Receiver) -> To {
-    match (datagram, srq) {
-        (Some((ah, qp, q_key)), _) => To::Datagram { ah: Ah(ah), qp: Qpn(qp), q_key: QKey(q_key) },
-        (None, Some(number)) => To::SharedQueue(Srqn(number)),
-        (None, None) => To::Connection,
-    }
+fn bound((mr, va, length, access): WindowMemory) -> Binding {
+    Binding { mr: Mr(mr), va, length, access: AccessFlags(access) }
 }
 
-fn pieces(list: Pieces) -> Vec<Sge> {
-    list.into_iter().map(|(addr, length, lkey)| Sge { addr, length, lkey }).collect()
-}
-
-fn set(given: &mut QueuePairAttributes, name: &str, value: u64, run: &ProgramRun) -> Result<(), String> {
-    let small = || u8::try_from(value).map_err(|_| format!("{name} = {value}: at most 255"));
-    let number = || u32::try_from(value).map_err(|_| format!("{name} = {value}: at most 2^32 - 1"));
-    match name {
-        "qp_state" => {
-            let state = STATES.get(value as usize).copied();
-            given.state = Some(state.ok_or_else(|| format!("there is no qp_state {value}"))?);
-        }
-        "pkey_index" => {
-            given.p_key_index =
-                Some(value.try_into().map_err(|_| format!("{name} = {value}: at most 65535"))?);
-        }
-        "port_num" => given.port = Some(small()?),
-        "qp_access_flags" => given.access = Some(AccessFlags(number()?)),
-        "qkey" => given.q_key = Some(QKey(number()?)),
-        "dlid" => given.destination = Some(host_of(value, run)?),
-        // A number of `ibv_mtu`, which becomes 0 bytes if there is none.
-        "path_mtu" => given.path_mtu = Some(if (1..=5).contains(&value) { 128 << value } else { 0 }),
-        "dest_qp_num" => given.dest_qp = Some(Qpn(number()?)),
-        "rq_psn" => given.rq_psn = Some(Psn::new(number()?)),
-        "sq_psn" => given.sq_psn = Some(Psn::new(number()?)),
-        "max_dest_rd_atomic" => given.max_dest_rd_atomic = Some(small()?),
-        "max_rd_atomic" => given.max_rd_atomic = Some(small()?),
-        "min_rnr_timer" => given.min_rnr_timer = Some(RnrTimer::new(small()?)),
-        "timeout" => given.timeout = Some(small()?),
-        "retry_cnt" => given.retry_count = Some(small()?),
-        "rnr_retry" => given.rnr_retry = Some(small()?),
-        _ => return Err(format!("there is no attribute {name} here")),
-    }
-    Ok(())
-}
-
-fn host_of(lid: u64, run: &ProgramRun) -> Result<HostId, String> {
-    let found = u16::try_from(lid).ok().and_then(|lid| run.host_of_lid(lid));
-    found.ok_or_else(|| format!("ah_attr.dlid = {lid}: no host has this LID"))
-}
-
-fn row(completion: &WorkCompletion, source: Option<(u16, u32)>) -> Completion {
-    let WorkCompletion { wr_id, status, opcode, byte_len, qp_num, extra, .. } = *completion;
-    let (immediate, invalidated) = match extra {
-        Extra::None => (None, None),
-        Extra::Immediate(data) => (Some(data), None),
-        Extra::Invalidate(key) => (None, Some(key.0)),
-    };
-    (wr_id, status_number(status), opcode_number(opcode), byte_len, qp_num.0, immediate, invalidated, source)
+fn local(wr_id: u64, flags: u32, operation: LocalOperation) -> LocalRequest {
+    LocalRequest { wr_id, operation, signaled: flags & SIGNALED != 0, fence: flags & FENCE != 0 }
 }

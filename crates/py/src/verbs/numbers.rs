@@ -55,6 +55,7 @@ pub(super) fn status_number(status: Status) -> u32 {
         Status::LocalQueuePair => 2,
         Status::LocalProtection => 4,
         Status::Flushed => 5,
+        Status::MemoryWindowBind => 6,
         Status::BadResponse => 7,
         Status::RemoteInvalidRequest => 9,
         Status::RemoteAccess => 10,
@@ -72,6 +73,8 @@ pub(super) fn opcode_number(opcode: WcOpcode) -> u32 {
         WcOpcode::RdmaRead => 2,
         WcOpcode::CompSwap => 3,
         WcOpcode::FetchAdd => 4,
+        WcOpcode::BindMw => 5,
+        WcOpcode::LocalInv => 6,
         WcOpcode::Recv => 128,
         WcOpcode::RecvRdmaWithImm => 129,
     }

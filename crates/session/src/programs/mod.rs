@@ -26,6 +26,8 @@ pub enum Awaited {
     Write(Mr),
     /// An asynchronous event of the adapter: the program sleeps, and needs the time to wake up.
     AsyncEvent,
+    /// An event of communication management on a channel: the program sleeps, and needs the time to wake up.
+    ConnectionEvent(u32),
 }
 
 /// What a program waits for. It runs again at that time, or when its own clock has reached it.

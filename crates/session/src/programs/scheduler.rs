@@ -208,6 +208,7 @@ impl Scheduler {
             Awaited::Completion(cq) => device.next_completion(cq).ok()?,
             Awaited::Event(cq) => Some(device.next_cq_event(cq).ok()?? + wake_up),
             Awaited::Write(mr) => device.next_write(mr),
+            Awaited::ConnectionEvent(channel) => Some(device.next_cm_event(channel)? + wake_up),
             Awaited::AsyncEvent => Some(self.events.get(host)?.front()?.0 + wake_up),
         };
         wait.awaited().filter_map(time).min()

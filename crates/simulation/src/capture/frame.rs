@@ -73,7 +73,8 @@ impl Framer {
             vl: lane,
             sl: Sl(packet.service_level),
             slid: lid(packet.source),
-            dlid: group.map_or_else(|| Lid(lid(packet.destination).0 + u16::from(path)), multicast::lid),
+            dlid: group
+                .map_or_else(|| Lid(lid(packet.destination).0 + u16::from(path)), fabricsim_verbs::group_lid),
             ..Lrh::default()
         };
         if let Some(group) = group {

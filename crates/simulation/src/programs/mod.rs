@@ -12,8 +12,10 @@ use fabricsim_protocols::infiniband::QueuePairState;
 use fabricsim_session::{Feed, Next, Scheduler, Wait};
 use fabricsim_topology::Identity;
 use fabricsim_units::{HostId, Time};
-use fabricsim_verbs::{AsyncEvent, Device, QueuePairAttributes, VerbsError};
-use fabricsim_wire::ids::Qpn;
+use fabricsim_verbs::{
+    AsyncEvent, Device, QueuePairAttributes, SubnetView, VerbsError, group_gid, group_lid, group_of_lid,
+};
+use fabricsim_wire::ids::{Gid, Lid, Qpn};
 
 use crate::capture::{CapturePlan, CaptureReport, Progress};
 use crate::control::Control;
@@ -106,7 +108,8 @@ impl ProgramRun {
         let of = &prepared.experiment.run;
         let limit = of.warmup.saturating_add(of.duration);
         let prepared = Arc::new(prepared.with_devices(&devices));
-        let run = Run::with_feed(Arc::clone(&prepared), control);
+        let mut run = Run::with_feed(Arc::clone(&prepared), control);
+        introduce(&mut run, &prepared, &identity);
         Ok(Self {
             run,
             prepared,
@@ -168,11 +171,34 @@ impl ProgramRun {
         self.identity.lid(host)
     }
 
-    /// The host that has a LID.
+    /// The host that has a LID, or the multicast group.
     pub fn host_of_lid(&self, lid: u16) -> Option<HostId> {
+        if let Some(group) = group_of_lid(Lid(lid)) {
+            let exists = usize::from(group) < self.prepared.workload.groups.len();
+            return exists.then_some(HostId::of_group(group));
+        }
         let mask = !((1_u16 << self.prepared.experiment.lmc()) - 1);
         let hosts = (0..self.prepared.graph.hosts.len() as u32).map(HostId);
         hosts.into_iter().find(|&host| lid != 0 && self.identity.lid(host) == lid & mask)
+    }
+
+    /// LID of the host with a name.
+    pub fn lid_by_name(&self, name: &str) -> Result<u16, String> {
+        let hosts = &self.prepared.graph.hosts;
+        let found = hosts.iter().position(|host| host.name == name);
+        let missing = || format!("there is no host \"{name}\"; the first one is \"{}\"", hosts[0].name);
+        found.map(|host| self.lid(HostId(host as u32))).ok_or_else(missing)
+    }
+
+    /// LID and GID of a multicast group of the experiment; `None` if there is none with this name.
+    pub fn group(&self, name: &str) -> Option<(Lid, Gid)> {
+        let number = self.prepared.workload.groups.iter().position(|group| group.name == name)? as u16;
+        Some((group_lid(number), group_gid(number)))
+    }
+
+    /// Names of the multicast groups.
+    pub fn groups(&self) -> Vec<&str> {
+        self.prepared.workload.groups.iter().map(|group| group.name.as_str()).collect()
     }
 
     /// The cycle of a deadlock of the fabric, a line for each buffer; `None` without one.
@@ -319,6 +345,22 @@ impl ProgramRun {
         }
         rows.sort_by_key(|row| (row.host, row.number));
         rows
+    }
+}
+
+/// Tells the adapters of programs the GUIDs of the subnet, and their multicast groups.
+fn introduce(run: &mut Run<Arc<Prepared>, Feed<Recorder>>, prepared: &Prepared, identity: &Identity) {
+    let hosts = (0..prepared.graph.hosts.len() as u32).map(HostId);
+    let lids: Arc<[Lid]> = hosts.clone().map(|host| Lid(identity.lid(host))).collect();
+    let guids: Arc<[u64]> =
+        hosts.map(|host| identity.subnet.port(identity.hosts[host.index()]).guid.0).collect();
+    for &(host, _) in &prepared.devices {
+        let groups = prepared.workload.groups.iter().enumerate();
+        let joined = groups.filter(|(_, group)| group.members.binary_search(&host).is_ok());
+        let groups = joined.map(|(number, _)| number as u16).collect();
+        if let Some(device) = run.session().engine_mut().device(host) {
+            device.set_subnet(SubnetView { guids: Arc::clone(&guids), lids: Arc::clone(&lids), groups });
+        }
     }
 }
 

@@ -7,7 +7,7 @@ use crate::error::{VerbsError, invalid};
 use crate::handles::{Ah, Pd};
 
 impl Device {
-    /// Creates an address handle for a host (`ibv_create_ah`).
+    /// Creates an address handle for a host, or for a multicast group of which the port is a member (`ibv_create_ah`).
     pub fn create_ah(&mut self, pd: Pd, host: HostId) -> Result<Ah, VerbsError> {
         self.check_pd(pd)?;
         self.check_host(host).map_err(|text| invalid(format!("create_ah: {text}")))?;

@@ -11,10 +11,11 @@ use fabricsim_wire::headers::RnrTimer;
 use fabricsim_wire::ids::{Qpn, RKey, Srqn};
 
 use super::{AsyncEvent, Device};
+use crate::access::AccessFlags;
 use crate::completion::{WcOpcode, WorkCompletion};
 use crate::handles::Cq;
 use crate::handles::Pd;
-use crate::memory::{AccessFlags, Memory, number};
+use crate::memory::{Memory, number};
 use crate::queue_pair::Posted;
 use crate::shared_queue::Receives;
 use crate::work::ReceiveRequest;
@@ -25,22 +26,28 @@ impl Device {
         let mut completions = std::mem::take(&mut self.completions);
         for completion in completions.drain(..) {
             self.end_send(index, completion, now);
+            self.end_locals_behind(index, completion.id, now);
         }
         self.completions = completions;
     }
 
     fn end_send(&mut self, index: u32, completion: Completion, now: Time) {
-        let Some(qp) = &mut self.qps[index as usize] else { return };
+        let Some(qp) = &self.qps[index as usize] else { return };
         // What is not acknowledged has no response to execute.
         let is_acknowledged = !matches!(qp.init.kind, QueuePairKind::Uc | QueuePairKind::Ud);
         let executed = if is_acknowledged { now + self.costs.receive } else { now };
+        self.end_executed(index, completion, executed);
+    }
+
+    /// Ends a work request that was executed at a time.
+    pub(super) fn end_executed(&mut self, index: u32, completion: Completion, executed: Time) {
+        let Some(qp) = &mut self.qps[index as usize] else { return };
         let Some(place) = completion.id.checked_sub(qp.first_send) else { return };
         let Some(posted) = qp.sends.get_mut(place as usize) else { return };
         posted.has_ended = true;
         let mut status = completion.status;
-        if qp.unprotected == Some(completion.id) {
-            status = Status::LocalProtection;
-            qp.unprotected = None;
+        if let Some((_, failed)) = qp.failed.take_if(|(number, _)| *number == completion.id) {
+            status = failed;
         }
         // A completion is written behind the data that it is of.
         let has_data = matches!(posted.opcode, WcOpcode::RdmaRead | WcOpcode::CompSwap | WcOpcode::FetchAdd);
@@ -60,6 +67,7 @@ impl Device {
             byte_len: posted.length,
             qp_num: qp.number,
             source: None,
+            has_grh: false,
             extra: Extra::None,
             solicited: false,
             visible,
@@ -74,14 +82,26 @@ impl Device {
         index: u32,
         receive: &ReceiveRequest,
         (status, opcode, byte_len, extra): (Status, WcOpcode, u32, Extra),
-        (solicited, source, visible): (bool, Option<(HostId, Qpn)>, Time),
+        (solicited, datagram, visible): (bool, Option<(HostId, Qpn, bool)>, Time),
     ) {
         let Some(qp) = &self.qps[index as usize] else { return };
         let visible = visible + self.costs.completion;
         let wr_id = receive.wr_id;
         let qp_num = qp.number;
-        let entry =
-            WorkCompletion { wr_id, status, opcode, byte_len, qp_num, source, extra, solicited, visible };
+        let source = datagram.map(|(host, qp, _)| (host, qp));
+        let has_grh = datagram.is_some_and(|(_, _, has_grh)| has_grh);
+        let entry = WorkCompletion {
+            wr_id,
+            status,
+            opcode,
+            byte_len,
+            qp_num,
+            source,
+            has_grh,
+            extra,
+            solicited,
+            visible,
+        };
         let of_xrc = qp.taken_from.and_then(|srq| self.srqs.get(srq)?.init.xrc);
         let cq = of_xrc.map_or(qp.init.receive_cq, |(_, cq)| cq);
         self.complete(cq, entry, None);
@@ -160,6 +180,7 @@ impl RequesterOutbox for RequesterReports<'_> {
 pub(super) struct ResponderReports<'a> {
     pub(super) memory: &'a mut Memory,
     pub(super) pd: Pd,
+    pub(super) qp: Qpn,
     pub(super) access: AccessFlags,
     pub(super) receives: Receives<'a>,
     pub(super) taken: &'a mut Option<ReceiveRequest>,
@@ -183,8 +204,8 @@ impl ResponderOutbox for ResponderReports<'_> {
             Access::Atomic => AccessFlags::REMOTE_ATOMIC,
         };
         let range = (remote.va, u64::from(length));
-        let is_allowed =
-            self.access.has(needed) && self.memory.allows(self.pd, number(remote.r_key), range, needed);
+        let is_allowed = self.access.has(needed)
+            && self.memory.allows_remote((self.pd, self.qp), number(remote.r_key), range, needed);
         self.has_access_error |= !is_allowed;
         self.is_executed |= is_allowed;
         is_allowed
@@ -240,10 +261,10 @@ impl ResponderOutbox for ResponderReports<'_> {
         original
     }
 
-    fn invalidate(&mut self, _: RKey) -> bool {
-        // Only keys of memory windows and of fast registration can be made invalid by the other end.
-        self.has_access_error = true;
-        false
+    fn invalidate(&mut self, r_key: RKey) -> bool {
+        let is_allowed = self.memory.windows.invalidate((self.pd, self.qp), r_key);
+        self.has_access_error |= !is_allowed;
+        is_allowed
     }
 
     fn complete(&mut self, received: Received) {
@@ -256,6 +277,13 @@ impl ResponderReports<'_> {
     pub(super) fn end(&mut self, received: Received) {
         if let Some(receive) = self.taken.take() {
             self.ended = Some((receive, received));
+        }
+    }
+
+    /// Writes a datagram's global route header to the first bytes of the receive request.
+    pub(super) fn put_route_header(&mut self, grh: Option<&[u8]>) {
+        if let (Some(receive), Some(grh)) = (&*self.taken, grh) {
+            self.memory.scatter(&receive.list, 0, grh);
         }
     }
 

@@ -5,10 +5,10 @@ use fabricsim_units::Time;
 use fabricsim_wire::ids::Qpn;
 
 use super::{Device, FIRST_QPN};
+use crate::access::AccessFlags;
 use crate::completion::CompletionQueue;
 use crate::error::{VerbsError, busy, full, invalid};
 use crate::handles::{Cq, Mr, Pd};
-use crate::memory::AccessFlags;
 use crate::queue_pair::{QueuePair, QueuePairInit};
 
 /// Largest completion queue, in completions, as ConnectX adapters report it (`max_cqe`).
@@ -40,7 +40,7 @@ impl Device {
             || srqs.any(|queue| queue.pd == pd)
             || addresses.any(|&(of, _)| of == pd)
         {
-            let text = "has memory, queue pairs, shared receive queues or address handles";
+            let text = "has memory, memory windows, queue pairs, shared receive queues or address handles";
             return Err(busy(format!("dealloc_pd: protection domain {} {text}", pd.0)));
         }
         self.pds[pd.0 as usize] = false;
@@ -176,7 +176,9 @@ impl Device {
     /// Destroys a queue pair with all that it has not done, and its completions (`ibv_destroy_qp`).
     pub fn destroy_qp(&mut self, qp: Qpn) -> Result<(), VerbsError> {
         let index = self.checked_index(qp)?;
+        self.check_detached(qp)?;
         self.unlist(index);
+        self.memory.windows.forget(qp);
         let ended = self.qps[index as usize].take();
         for cq in ended.iter().flat_map(|qp| [qp.init.send_cq, qp.init.receive_cq]) {
             self.cq_mut(cq)?.forget(qp);

@@ -2,12 +2,16 @@
 
 mod address;
 mod complete;
+mod connections;
 mod create;
+mod local;
 mod modify;
+mod multicast;
 mod post;
 mod receive;
 mod shared;
 mod transmit;
+mod windows;
 
 use std::collections::VecDeque;
 
@@ -16,11 +20,13 @@ use fabricsim_units::{HostId, Time};
 use fabricsim_wire::ids::Qpn;
 
 pub use self::transmit::Outgoing;
+use crate::agent::Agent;
 use crate::completion::CompletionQueue;
 use crate::costs::Costs;
 use crate::error::{VerbsError, invalid};
 use crate::handles::{Ah, Cq, Mr, Pd, Srq};
 use crate::memory::Memory;
+use crate::multicast::{Attachments, SubnetView, group_lid};
 use crate::queue_pair::{Counters, QueuePair};
 use crate::service::{Receiving, Sending};
 use crate::shared_queue::SharedQueues;
@@ -40,6 +46,10 @@ enum Timer {
     Request,
     /// The data of the next answer is there.
     Answer,
+    /// An operation without packets is due.
+    Local,
+    /// Something of communication management is due.
+    Agent,
 }
 
 /// Side of a connection that sends a packet.
@@ -86,6 +96,8 @@ impl Default for Port {
 pub struct DeviceCounters {
     /// Packets for queue pairs that are not there.
     pub unknown: u64,
+    /// Datagrams to multicast groups to which no queue pair is attached.
+    pub unattached: u64,
     /// Packets executed: requests, and data of READs.
     pub progress: u64,
 }
@@ -111,6 +123,10 @@ pub struct Device {
     /// Queue pairs with another answer that can be sent.
     answering: VecDeque<u32>,
     timers: Timers<(u32, Timer)>,
+    subnet: SubnetView,
+    attachments: Attachments,
+    /// Communication management, once it was used.
+    agent: Option<Box<Agent>>,
     /// Time at which the adapter can begin to fetch the data of another packet.
     fetch_free: Time,
     events: VecDeque<AsyncEvent>,
@@ -136,6 +152,9 @@ impl Device {
             listed: VecDeque::new(),
             answering: VecDeque::new(),
             timers: Timers::default(),
+            subnet: SubnetView::default(),
+            attachments: Attachments::default(),
+            agent: None,
             fetch_free: Time::ZERO,
             events: VecDeque::new(),
             counters: DeviceCounters::default(),
@@ -197,6 +216,7 @@ impl Device {
     pub fn is_busy(&self) -> bool {
         self.qps.iter().flatten().any(|qp| {
             qp.requester.as_ref().map_or(0, Sending::pending) > 0
+                || qp.local.as_ref().is_some_and(|local| !local.waiting.is_empty())
                 || reliable(qp).is_some_and(|responder| responder.peek().is_some())
         })
     }
@@ -225,6 +245,9 @@ impl Device {
     }
 
     fn check_host(&self, host: HostId) -> Result<(), String> {
+        if let Some(group) = host.group() {
+            return self.member_group(group_lid(group)).map(|_| ());
+        }
         let hosts = self.port.hosts;
         if host.0 < hosts {
             Ok(())

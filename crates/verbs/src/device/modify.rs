@@ -21,6 +21,10 @@ impl Device {
     /// Changes the state and the attributes of a queue pair (`ibv_modify_qp`).
     pub fn modify_qp(&mut self, qp: Qpn, given: QueuePairAttributes, now: Time) -> Result<(), VerbsError> {
         let index = self.checked_index(qp)?;
+        if given.destination.is_some_and(|host| host.group().is_some()) {
+            let text = "a connection has no multicast group at its other end";
+            return Err(invalid(format!("modify_qp: queue pair {}: {text}", qp.0)));
+        }
         given
             .destination
             .map_or(Ok(()), |host| self.check_host(host))
@@ -56,6 +60,7 @@ impl Device {
                 RequesterReports::new(&mut self.memory, &qp.sends, qp.first_send, &mut self.completions);
             requester.flush(&mut reports);
         }
+        self.completions.extend(super::local::flushed(qp));
         // A responder that has refused a request still sends its NAK.
         let refuses = qp.responder.as_ref().is_some_and(Receiving::is_broken);
         if let Some(responder) = qp.responder.as_mut().filter(|_| !refuses) {

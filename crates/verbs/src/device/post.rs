@@ -9,6 +9,7 @@ use super::complete::RequesterReports;
 use crate::completion::WorkCompletion;
 use crate::error::{VerbsError, full, invalid};
 use crate::handles::Cq;
+use crate::local::Waiting;
 use crate::queue_pair::Posted;
 use crate::service::Receiver;
 use crate::work::{ReceiveRequest, SendRequest, To};
@@ -59,6 +60,10 @@ impl Device {
             since: now + self.costs.doorbell,
             has_ended: false,
         });
+        if let Some(local) = pair.local.as_mut().filter(|local| !local.waiting.is_empty()) {
+            local.waiting.push_back(Waiting::Work(work, to));
+            return Ok(());
+        }
         let requester =
             pair.requester.as_mut().ok_or_else(|| fail("it has never been ready to send".to_owned()))?;
         let mut reports =
@@ -80,6 +85,9 @@ impl Device {
                 let (pd, host) = self.address_of(ah).map_err(|error| error.message)?;
                 if pd != pair.pd {
                     return Err(format!("address handle {} is of another protection domain", ah.0));
+                }
+                if host.group().is_some() && qp != Qpn::MULTICAST {
+                    return Err(format!("remote_qpn = {:#x}: must be 0xffffff for a multicast group", qp.0));
                 }
                 let to = DatagramAddress { destination: qp, q_key };
                 Ok((Receiver::Datagram(to), Some(host)))

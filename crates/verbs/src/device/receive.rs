@@ -3,6 +3,7 @@
 use fabricsim_protocols::infiniband::{QueuePairKind, QueuePairState, Received, Responder};
 use fabricsim_units::{HostId, Time};
 use fabricsim_wire::headers::{Headers, Operation, RnrTimer};
+use fabricsim_wire::ids::Qpn;
 
 use super::complete::{RequesterReports, ResponderReports};
 use super::{AsyncEvent, Device, reliable};
@@ -22,7 +23,10 @@ impl Device {
         now: Time,
     ) {
         let Some(index) = self.index(headers.bth.dest_qp) else {
-            self.counters.unknown += 1;
+            let is_general = headers.bth.dest_qp == Qpn::GENERAL_SERVICES;
+            if !is_general || !self.receive_management(source, headers, (length, content), now) {
+                self.counters.unknown += 1;
+            }
             return;
         };
         let Some(qp) = &mut self.qps[index as usize] else { return };
@@ -37,7 +41,7 @@ impl Device {
             let content = content.map(Into::into);
             qp.deferred.push_back(Deferred { headers: *headers, length, content });
         } else {
-            self.receive_request(index, (headers, operation), (length, content), (source, now));
+            self.receive_request(index, (headers, operation), (length, content), (source, None), now);
         }
     }
 
@@ -51,7 +55,7 @@ impl Device {
             // Only a connection defers requests.
             let source = qp.attributes.destination.unwrap_or_default();
             let of = (&headers, operation);
-            self.receive_request(index, of, (length, content.as_deref()), (source, now));
+            self.receive_request(index, of, (length, content.as_deref()), (source, None), now);
         }
     }
 
@@ -76,12 +80,14 @@ impl Device {
         self.carry_out(index, timer, wait, now);
     }
 
-    fn receive_request(
+    /// A request packet is executed. `grh`: its global route header.
+    pub(super) fn receive_request(
         &mut self,
         index: u32,
         (headers, operation): (&Headers, Operation),
         (length, content): (u32, Option<&[u8]>),
-        (source, now): (HostId, Time),
+        (source, grh): (HostId, Option<&[u8]>),
+        now: Time,
     ) {
         let Some(qp) = &mut self.qps[index as usize] else { return };
         let Some(responder) = &mut qp.responder else {
@@ -91,6 +97,7 @@ impl Device {
         let mut reports = ResponderReports {
             memory: &mut self.memory,
             pd: qp.pd,
+            qp: qp.number,
             access: qp.attributes.access.unwrap_or_default(),
             receives: Receives {
                 own: &mut qp.receives,
@@ -106,8 +113,9 @@ impl Device {
             has_access_error: false,
             ended: None,
         };
-        let datagram = responder.receive(headers, length, &mut reports);
+        let datagram = responder.receive(headers, length, grh.is_some(), &mut reports);
         if let Some((received, _)) = datagram {
+            reports.put_route_header(grh);
             reports.end(received);
         }
         let ResponderReports { receives, written, is_executed, has_access_error, ended, .. } = reports;
@@ -125,7 +133,7 @@ impl Device {
         if let Some((receive, received)) = ended {
             let Received { status, length, extra, is_write, solicited, .. } = received;
             let opcode = if is_write { WcOpcode::RecvRdmaWithImm } else { WcOpcode::Recv };
-            let source = datagram.map(|(_, sender)| (source, sender));
+            let source = datagram.map(|(_, sender)| (source, sender, grh.is_some()));
             self.end_receive(index, &receive, (status, opcode, length, extra), (solicited, source, visible));
         }
         for srq in std::mem::take(&mut self.srqs.reached) {

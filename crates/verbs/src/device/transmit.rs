@@ -1,6 +1,6 @@
 //! Packets that leave the adapter: whose turn it is, and when their data has been fetched from memory.
 
-use fabricsim_protocols::infiniband::{Packet, QueuePairState, Responder};
+use fabricsim_protocols::infiniband::{Packet, QueuePairState, Responder, Status};
 use fabricsim_units::{HostId, Time};
 use fabricsim_wire::headers::{NakCode, Operands, Syndrome};
 
@@ -61,24 +61,32 @@ impl Device {
         qp.counters.packets += 1;
         qp.counters.retransmitted += u64::from(is_retransmitted);
         let destination = qp.destination_of(packet.message)?;
+        let number = qp.number;
         let posted = if packet.length == 0 { None } else { qp.send(packet.message) };
         let content = posted.and_then(|posted| content(posted, &self.memory, packet.offset, packet.length));
+        if let Some(group) = destination.group() {
+            let data = (packet.length, content.as_deref());
+            self.loop_back((number, group), &packet.headers, data, now);
+        }
         self.set_timer(index, timer, now);
         // Of unreliable services: they end when their last packet is sent.
         self.end_sends(index, now);
+        self.begin_local(index, now);
         self.schedule_request(index, now);
         Some(Outgoing { destination, packet, is_retransmitted, content })
     }
 
-    /// The next answer without data, an acknowledgement or the result of an atomic operation. It takes no turn.
+    /// The next answer without data, an acknowledgement or the result of an atomic operation; without one, the next datagram of communication management.
+    /// It takes no turn.
     pub fn answer(&self) -> Option<(HostId, Packet)> {
-        let qp = self.qps[*self.answering.front()? as usize].as_ref()?;
+        let Some(&index) = self.answering.front() else { return self.management_packet() };
+        let qp = self.qps[index as usize].as_ref()?;
         Some((qp.attributes.destination?, reliable(qp)?.peek()?))
     }
 
     /// Sends the packet of [`Device::answer`], or one of the same size.
     pub fn send_answer(&mut self, now: Time) -> Option<Outgoing> {
-        let index = self.answering.pop_front()?;
+        let Some(index) = self.answering.pop_front() else { return self.send_management() };
         self.send_response(index, now)
     }
 
@@ -110,6 +118,10 @@ impl Device {
     /// Ends of timers, and of fetches, up to `now`.
     pub fn expire(&mut self, now: Time) {
         while let Some((index, timer)) = self.timers.take(now) {
+            if timer == Timer::Agent {
+                self.run_agent(now);
+                continue;
+            }
             let Some(qp) = &mut self.qps[index as usize] else { continue };
             match timer {
                 Timer::Request => {
@@ -122,6 +134,8 @@ impl Device {
                         self.list_answer(index);
                     }
                 }
+                Timer::Agent => {}
+                Timer::Local => self.execute_local(index, now),
                 Timer::Ready | Timer::Retry => self.expire_connection(index, timer, now),
             }
         }
@@ -181,6 +195,7 @@ impl Device {
             self.break_off(index, now);
             return;
         }
+        self.begin_local(index, now);
         self.schedule_request(index, now);
     }
 
@@ -226,7 +241,7 @@ impl Device {
             && posted.inline.is_none()
             && !self.memory.allows_list(qp.pd, &posted.list, is_read)
         {
-            qp.unprotected = Some(packet.message);
+            qp.failed = Some((packet.message, Status::LocalProtection));
             self.break_off(index, now);
             return;
         }
@@ -271,7 +286,7 @@ impl Device {
     }
 
     /// Uses the bus for `work` from `since` on, or as soon as it is free. Returns the end.
-    fn fetch(&mut self, since: Time, work: Time) -> Time {
+    pub(super) fn fetch(&mut self, since: Time, work: Time) -> Time {
         self.fetch_free = since.max(self.fetch_free) + work;
         self.fetch_free
     }

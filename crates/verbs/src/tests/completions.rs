@@ -17,6 +17,7 @@ fn entry(wr_id: u64, visible: Time, solicited: bool) -> WorkCompletion {
         byte_len: 0,
         qp_num: Qpn(2),
         source: None,
+        has_grh: false,
         extra: Extra::None,
         solicited,
         visible,

@@ -20,7 +20,7 @@ pub(in crate::adapter) fn size(packet: &QueuePairPacket) -> u32 {
 }
 
 pub(in crate::adapter) fn transport(packet: &QueuePairPacket, retransmitted: bool) -> TransportHeaders {
-    TransportHeaders { headers: packet.headers, payload: packet.length, retransmitted }
+    TransportHeaders { headers: packet.headers, payload: packet.length, retransmitted, group: None }
 }
 
 impl Endpoint for QueuePairEndpoint {

@@ -18,6 +18,8 @@ enum Refusal {
     Error(NakCode),
     /// The same; the receive request is too short for the message.
     TooShort(Receive),
+    /// The same; the message names a key that it may not invalidate.
+    Invalidate(Receive),
 }
 
 /// What a packet ends: its message takes a receive request or not.
@@ -50,19 +52,34 @@ impl Responder {
             }
             Err(Refusal::Error(code)) => self.break_off(code, out),
             Err(Refusal::TooShort(receive)) => {
-                let received = Received {
-                    id: receive.id,
-                    status: Status::LocalLength,
-                    length: 0,
-                    extra: Extra::None,
-                    is_write: false,
-                    solicited: headers.bth.solicited,
-                };
-                self.message = None;
-                out.complete(received);
+                self.end_receive(headers, receive, Status::LocalLength, out);
                 self.break_off(NakCode::InvalidRequest, out);
             }
+            Err(Refusal::Invalidate(receive)) => {
+                // The receiver's status is that of the kernel's software adapter (rxe).
+                self.end_receive(headers, receive, Status::RemoteInvalidRequest, out);
+                self.break_off(NakCode::RemoteAccessError, out);
+            }
         }
+    }
+
+    /// The receive request of a message that is refused ends with a status.
+    fn end_receive(
+        &mut self,
+        headers: &Headers,
+        receive: Receive,
+        status: Status,
+        out: &mut impl ResponderOutbox,
+    ) {
+        self.message = None;
+        out.complete(Received {
+            id: receive.id,
+            status,
+            length: 0,
+            extra: Extra::None,
+            is_write: false,
+            solicited: headers.bth.solicited,
+        });
     }
 
     fn break_off(&mut self, code: NakCode, out: &mut impl ResponderOutbox) {
@@ -99,7 +116,7 @@ impl Responder {
         };
         let end = match (begun, part.is_write) {
             (Message::Send { receive, offset }, false) => {
-                self.send_part(receive, offset, length, part, out)?
+                self.send_part(headers, (receive, offset), length, part, out)?
             }
             (Message::Write { remote, length: whole, offset }, true) => {
                 self.write_part(headers, (remote, whole, offset), length, part, out)?
@@ -107,7 +124,7 @@ impl Responder {
             _ => return Err(Refusal::Error(NakCode::InvalidRequest)),
         };
         if part.ends || part.begins && self.mutated(Mutation::CompleteAtFirst) {
-            self.end_message(headers, end, out)?;
+            self.end_message(headers, end, out);
         }
         self.completed += u32::from(self.mutated(Mutation::CountPackets));
         self.expected = self.expected.next();
@@ -135,14 +152,20 @@ impl Responder {
 
     fn send_part(
         &mut self,
-        receive: Receive,
-        offset: u32,
+        headers: &Headers,
+        (receive, offset): (Receive, u32),
         length: u32,
         part: Part,
         out: &mut impl ResponderOutbox,
     ) -> Result<End, Refusal> {
         if receive.length - offset < length {
             return Err(Refusal::TooShort(receive));
+        }
+        // A key that may not be invalidated: the packet is not executed, so that none of its bytes is written.
+        if let Operands::Invalidate(ieth) = headers.operands
+            && !out.invalidate(ieth.r_key)
+        {
+            return Err(Refusal::Invalidate(receive));
         }
         out.place(Placement::Receive { id: receive.id, offset }, length);
         let offset = offset + length;
@@ -172,23 +195,12 @@ impl Responder {
         Ok(receive.map(|receive| (receive, whole, true)))
     }
 
-    fn end_message(
-        &mut self,
-        headers: &Headers,
-        end: End,
-        out: &mut impl ResponderOutbox,
-    ) -> Result<(), Refusal> {
+    fn end_message(&mut self, headers: &Headers, end: End, out: &mut impl ResponderOutbox) {
         let extra = match headers.operands {
             Operands::Immediate(immediate) | Operands::RdmaImmediate(_, immediate) => {
                 Extra::Immediate(immediate.data)
             }
-            Operands::Invalidate(ieth) if out.invalidate(ieth.r_key) => Extra::Invalidate(ieth.r_key),
-            Operands::Invalidate(_) => {
-                if let Some((receive, ..)) = end {
-                    out.complete(super::flushed(receive));
-                }
-                return Err(Refusal::Error(NakCode::RemoteAccessError));
-            }
+            Operands::Invalidate(ieth) => Extra::Invalidate(ieth.r_key),
             _ => Extra::None,
         };
         self.completed = (self.completed + 1) & 0x00ff_ffff;
@@ -197,7 +209,6 @@ impl Responder {
             let status = Status::Success;
             out.complete(Received { id: receive.id, status, length, extra, is_write, solicited });
         }
-        Ok(())
     }
 
     fn read(&mut self, headers: &Headers, out: &mut impl ResponderOutbox) -> Result<(), Refusal> {

@@ -1,0 +1,362 @@
+//! Communication management (IBA volume 1, chapter 12): establishment and release of connections by datagrams.
+//!
+//! [`Manager`] is the state machine of one port. It knows no clock, no memory and no network: datagrams, timers and events go to an outbox. States and
+//! answers to duplicates are those of Linux' `ib_cm`, where the specification leaves them open.
+
+#[cfg(test)]
+mod checks;
+mod mutation;
+mod receive;
+#[cfg(test)]
+mod tests;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use fabricsim_wire::field::Octets;
+use fabricsim_wire::ids::{CommId, Lid, Qpn, ServiceId, TransactionId};
+use fabricsim_wire::mad::cm::{CmMad, CmMessage, Dreq, Mra, Rej, RejReason, Rep, Req, Rtu};
+
+use super::mutation::mutations;
+use mutation::Mutation;
+
+/// Settings of a manager.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct ManagerOptions {
+    /// Time for the answer to a message: 4.096 us x 2^n, n from 0 to 31.
+    pub response_timeout: u8,
+    /// Retransmissions of a message without answer, 0 to 15.
+    pub retries: u8,
+    /// Time for which an ended connection is remembered (TimeWait): 4.096 us x 2^n.
+    pub time_wait: u8,
+}
+
+impl Default for ManagerOptions {
+    /// As Linux' `rdma_cm`: about 4.3 s for an answer, 15 retransmissions. An ended connection is remembered for 0.27 s.
+    fn default() -> Self {
+        Self { response_timeout: 20, retries: 15, time_wait: 16 }
+    }
+}
+
+/// What happened to a connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(clippy::large_enum_variant, reason = "events are few, and carry the private data of their message")]
+pub enum CmEvent {
+    /// A REQ for a service that is listened on: [`Manager::accept`] or [`Manager::reject`] answers.
+    Requested(CommId, Lid, Req),
+    /// A REP: [`Manager::confirm`] or [`Manager::reject`] answers.
+    Replied(CommId, Rep),
+    /// Both ends are ready.
+    Established(CommId),
+    /// A REJ, with its reason and private data.
+    Rejected(CommId, RejReason, Octets<148>),
+    /// No answer to any copy of a REQ or REP.
+    Unreachable(CommId),
+    /// The connection is released, or its peer does not know it.
+    Disconnected(CommId),
+    /// The connection is not remembered any more: its queue pair may be used again.
+    TimeWaitExit(CommId),
+}
+
+impl CmEvent {
+    /// Number of its connection.
+    pub const fn id(&self) -> CommId {
+        match *self {
+            Self::Requested(id, ..)
+            | Self::Replied(id, _)
+            | Self::Established(id)
+            | Self::Rejected(id, ..)
+            | Self::Unreachable(id)
+            | Self::Disconnected(id)
+            | Self::TimeWaitExit(id) => id,
+        }
+    }
+}
+
+/// What a manager needs of its adapter.
+pub trait CmOutbox {
+    /// A datagram is to be sent to the general services of a port.
+    fn send(&mut self, to: Lid, mad: CmMad);
+    /// A connection's timer is to be set to 4.096 us x 2^n, or is not needed.
+    fn timer(&mut self, id: CommId, code: Option<u8>);
+    /// Something has happened.
+    fn event(&mut self, event: CmEvent);
+}
+
+/// A call that does not fit the state of its connection (`EINVAL`).
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum CmError {
+    /// There is no such connection.
+    #[error("there is no connection {0}")]
+    Unknown(u32),
+    /// The connection is in another state.
+    #[error("connection {0} is in the state {1:?}: must be {2}")]
+    State(u32, CmState, &'static str),
+    /// The service is listened on already.
+    #[error("service {0} is listened on already")]
+    Busy(ServiceId),
+}
+
+/// State of a connection (section 12.9.7).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum CmState {
+    /// A REQ was sent.
+    ReqSent,
+    /// A REQ has arrived.
+    ReqReceived,
+    /// A REP was sent.
+    RepSent,
+    /// A REP has arrived.
+    RepReceived,
+    /// Both ends are ready.
+    Established,
+    /// A DREQ was sent.
+    DreqSent,
+    /// It has ended; late messages may arrive.
+    TimeWait,
+}
+
+/// One end of a connection.
+#[derive(Clone, Debug, PartialEq)]
+struct Connection {
+    peer: Lid,
+    /// Its number at the peer, if it is known.
+    peer_id: Option<CommId>,
+    /// Queue pairs of both ends; that of the peer if it is known.
+    qpn: Qpn,
+    peer_qpn: Option<Qpn>,
+    state: CmState,
+    transaction: TransactionId,
+    /// The last message, which is sent again if it is not answered, or if the message that it answers comes again.
+    last: Option<CmMad>,
+    retries: u8,
+}
+
+/// Connections of a port.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Manager {
+    options: ManagerOptions,
+    next: u32,
+    connections: BTreeMap<CommId, Connection>,
+    services: BTreeSet<ServiceId>,
+    #[cfg(test)]
+    mutation: Option<Mutation>,
+}
+
+mutations!(Manager);
+
+impl Manager {
+    /// A manager whose first connection has the number `first`.
+    pub fn new(options: ManagerOptions, first: u32) -> Self {
+        Self {
+            options,
+            next: first,
+            connections: BTreeMap::new(),
+            services: BTreeSet::new(),
+            #[cfg(test)]
+            mutation: None,
+        }
+    }
+
+    /// State of a connection.
+    pub fn state(&self, id: CommId) -> Option<CmState> {
+        self.connections.get(&id).map(|connection| connection.state)
+    }
+
+    /// Number of connections, those in TimeWait included.
+    pub fn len(&self) -> usize {
+        self.connections.len()
+    }
+
+    /// True if there are no connections.
+    pub fn is_empty(&self) -> bool {
+        self.connections.is_empty()
+    }
+
+    /// Accepts requests for a service from now on.
+    pub fn listen(&mut self, service: ServiceId) -> Result<(), CmError> {
+        if self.services.insert(service) { Ok(()) } else { Err(CmError::Busy(service)) }
+    }
+
+    /// Refuses requests for a service from now on.
+    pub fn unlisten(&mut self, service: ServiceId) {
+        self.services.remove(&service);
+    }
+
+    /// Requests a connection with a port: sends `req`, whose numbers the manager sets. Returns the connection's number.
+    pub fn request(&mut self, peer: Lid, req: Req, out: &mut impl CmOutbox) -> CommId {
+        let id = self.new_id();
+        let transaction = TransactionId(u64::from(id.0) << 16);
+        let req = Req {
+            local_comm_id: id,
+            local_cm_response_timeout: self.options.response_timeout,
+            remote_cm_response_timeout: self.options.response_timeout,
+            max_cm_retries: self.options.retries,
+            ..req
+        };
+        self.connections.insert(
+            id,
+            Connection {
+                peer,
+                peer_id: None,
+                qpn: req.local_qpn,
+                peer_qpn: None,
+                state: CmState::ReqSent,
+                transaction,
+                last: None,
+                retries: self.options.retries,
+            },
+        );
+        self.say(id, &CmMessage::REQ(req), true, out);
+        id
+    }
+
+    /// Accepts a request: sends `rep`, whose numbers the manager sets.
+    pub fn accept(&mut self, id: CommId, rep: Rep, out: &mut impl CmOutbox) -> Result<(), CmError> {
+        let connection = self.expect(id, &[CmState::ReqReceived], "ReqReceived")?;
+        let rep = Rep { local_comm_id: id, remote_comm_id: connection.peer_id.unwrap_or_default(), ..rep };
+        connection.qpn = rep.local_qpn;
+        connection.state = CmState::RepSent;
+        self.say(id, &CmMessage::REP(rep), true, out);
+        Ok(())
+    }
+
+    /// Confirms a reply: the connection is established at this end.
+    pub fn confirm(
+        &mut self,
+        id: CommId,
+        private_data: Octets<224>,
+        out: &mut impl CmOutbox,
+    ) -> Result<(), CmError> {
+        let connection = self.expect(id, &[CmState::RepReceived], "RepReceived")?;
+        connection.state = CmState::Established;
+        let remote_comm_id = connection.peer_id.unwrap_or_default();
+        let rtu = Rtu { local_comm_id: id, remote_comm_id, private_data };
+        self.say(id, &CmMessage::RTU(rtu), false, out);
+        out.event(CmEvent::Established(id));
+        Ok(())
+    }
+
+    /// Rejects a request or a reply. The connection is forgotten.
+    pub fn reject(
+        &mut self,
+        id: CommId,
+        (reason, private_data): (RejReason, Octets<148>),
+        out: &mut impl CmOutbox,
+    ) -> Result<(), CmError> {
+        let states = [CmState::ReqReceived, CmState::RepReceived];
+        let connection = self.expect(id, &states, "ReqReceived or RepReceived")?;
+        let message = u8::from(connection.state == CmState::RepReceived);
+        let remote_comm_id = connection.peer_id.unwrap_or_default();
+        let rej = Rej { local_comm_id: id, remote_comm_id, message, reason, private_data, ..Rej::default() };
+        self.say(id, &CmMessage::REJ(rej), false, out);
+        if !self.mutated(Mutation::KeepRejected) {
+            self.forget(id, out);
+        }
+        Ok(())
+    }
+
+    /// Asks the peer to wait 4.096 us x 2^n for the answer to its request or reply (MRA).
+    pub fn delay(&mut self, id: CommId, service_timeout: u8, out: &mut impl CmOutbox) -> Result<(), CmError> {
+        let states = [CmState::ReqReceived, CmState::RepReceived];
+        let connection = self.expect(id, &states, "ReqReceived or RepReceived")?;
+        let message = u8::from(connection.state == CmState::RepReceived);
+        let remote_comm_id = connection.peer_id.unwrap_or_default();
+        let mra = Mra { local_comm_id: id, remote_comm_id, message, service_timeout, ..Mra::default() };
+        self.say(id, &CmMessage::MRA(mra), false, out);
+        Ok(())
+    }
+
+    /// Releases a connection.
+    pub fn disconnect(&mut self, id: CommId, out: &mut impl CmOutbox) -> Result<(), CmError> {
+        let connection = self.expect(id, &[CmState::Established], "Established")?;
+        connection.state = CmState::DreqSent;
+        let remote_comm_id = connection.peer_id.unwrap_or_default();
+        let remote_qpn = connection.peer_qpn.unwrap_or_default();
+        let dreq = Dreq { local_comm_id: id, remote_comm_id, remote_qpn, ..Dreq::default() };
+        self.say(id, &CmMessage::DREQ(dreq), true, out);
+        Ok(())
+    }
+
+    /// The timer of a connection has ended.
+    pub fn expire(&mut self, id: CommId, out: &mut impl CmOutbox) {
+        let never_ends = self.mutated(Mutation::RetryForEver);
+        let Some(connection) = self.connections.get_mut(&id) else { return };
+        if connection.state == CmState::TimeWait {
+            self.connections.remove(&id);
+            out.event(CmEvent::TimeWaitExit(id));
+            return;
+        }
+        if connection.retries > 0 || never_ends {
+            connection.retries = connection.retries.saturating_sub(1);
+            let (peer, last) = (connection.peer, connection.last);
+            if let Some(mad) = last.filter(|_| !self.mutated(Mutation::NeverRetransmit)) {
+                out.send(peer, mad);
+            }
+            out.timer(id, Some(self.options.response_timeout));
+            return;
+        }
+        match connection.state {
+            CmState::ReqSent | CmState::RepSent => {
+                let message = u8::from(connection.state == CmState::RepSent);
+                let remote_comm_id = connection.peer_id.unwrap_or_default();
+                let reason = RejReason::TIMEOUT;
+                let rej = Rej { local_comm_id: id, remote_comm_id, message, reason, ..Rej::default() };
+                if !self.mutated(Mutation::GiveUpSilently) {
+                    self.say(id, &CmMessage::REJ(rej), false, out);
+                }
+                self.forget(id, out);
+                out.event(CmEvent::Unreachable(id));
+            }
+            CmState::DreqSent => self.release(id, out),
+            _ => {}
+        }
+    }
+
+    fn new_id(&mut self) -> CommId {
+        let id = CommId(self.next);
+        self.next = self.next.wrapping_add(1);
+        id
+    }
+
+    fn expect(
+        &mut self,
+        id: CommId,
+        states: &[CmState],
+        names: &'static str,
+    ) -> Result<&mut Connection, CmError> {
+        let connection = self.connections.get_mut(&id).ok_or(CmError::Unknown(id.0))?;
+        if states.contains(&connection.state) {
+            Ok(connection)
+        } else {
+            Err(CmError::State(id.0, connection.state, names))
+        }
+    }
+
+    /// Sends a message of a connection. If an answer is awaited, it is sent again without one.
+    fn say(&mut self, id: CommId, message: &CmMessage, awaits: bool, out: &mut impl CmOutbox) {
+        let (retries, code) = (self.options.retries, self.options.response_timeout);
+        let Some(connection) = self.connections.get_mut(&id) else { return };
+        // Every message fits its datagram.
+        let Ok(mad) = CmMad::new(connection.transaction, message) else { return };
+        connection.last = Some(mad);
+        connection.retries = retries;
+        out.send(connection.peer, mad);
+        out.timer(id, awaits.then_some(code));
+    }
+
+    /// Ends a connection that was established: it is remembered for a time.
+    fn release(&mut self, id: CommId, out: &mut impl CmOutbox) {
+        let time_wait = self.options.time_wait;
+        if let Some(connection) = self.connections.get_mut(&id) {
+            connection.state = CmState::TimeWait;
+            out.timer(id, Some(time_wait));
+            out.event(CmEvent::Disconnected(id));
+        }
+    }
+
+    /// Ends a connection that was not established.
+    fn forget(&mut self, id: CommId, out: &mut impl CmOutbox) {
+        self.connections.remove(&id);
+        out.timer(id, None);
+    }
+}

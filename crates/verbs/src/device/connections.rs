@@ -1,0 +1,226 @@
+//! Calls of communication management, and its datagrams on the link.
+
+use fabricsim_protocols::infiniband::Packet;
+use fabricsim_protocols::infiniband::communication::{CmError, CmEvent, ManagerOptions};
+use fabricsim_units::{HostId, Time};
+use fabricsim_wire::Record;
+use fabricsim_wire::field::Octets;
+use fabricsim_wire::headers::Headers;
+use fabricsim_wire::ids::{CommId, Lid, PKey, ServiceId, Sl};
+use fabricsim_wire::mad::cm::{RejReason, Rep, Req, ReqPath};
+
+use super::{Device, Outgoing, Timer};
+use crate::agent::{Agent, MAD, Reports, datagram};
+use crate::error::{VerbsError, invalid};
+
+/// Index of the agent's timers.
+pub(super) const AGENT: u32 = u32::MAX;
+
+impl Device {
+    /// Sets time-outs and retransmissions of communication management, before its first call.
+    pub fn set_cm_options(&mut self, options: ManagerOptions) -> Result<(), VerbsError> {
+        if self.agent.is_some() {
+            return Err(invalid("cm_options: connections or listeners have been created before"));
+        }
+        for (name, value, most) in [
+            ("response_timeout", options.response_timeout, 31),
+            ("retries", options.retries, 15),
+            ("time_wait", options.time_wait, 31),
+        ] {
+            if value > most {
+                return Err(invalid(format!("cm_options: {name} = {value}: at most {most}")));
+            }
+        }
+        self.agent = Some(Box::new(Agent::new(options)));
+        Ok(())
+    }
+
+    fn agent(&mut self) -> &mut Agent {
+        self.agent.get_or_insert_with(|| Box::new(Agent::new(ManagerOptions::default())))
+    }
+
+    /// Accepts requests for a service; their events go to a channel of the program's choice (`rdma_listen`).
+    pub fn cm_listen(&mut self, service: ServiceId, channel: u32) -> Result<(), VerbsError> {
+        let agent = self.agent();
+        agent.manager.listen(service).map_err(|error| failed("listen", &error))?;
+        agent.services.insert(service, channel);
+        Ok(())
+    }
+
+    /// Refuses requests for a service from now on.
+    pub fn cm_unlisten(&mut self, service: ServiceId) {
+        let agent = self.agent();
+        agent.manager.unlisten(service);
+        agent.services.remove(&service);
+    }
+
+    /// Requests a connection with a host (`rdma_connect`). `req` has the attributes of the queue pair; its path is the port's.
+    pub fn cm_request(
+        &mut self,
+        channel: u32,
+        host: HostId,
+        req: Req,
+        now: Time,
+    ) -> Result<CommId, VerbsError> {
+        self.check_host(host).map_err(|text| invalid(format!("connect: {text}")))?;
+        let (local, remote) = (self.lid_of(self.host)?, self.lid_of(host)?);
+        let primary = ReqPath {
+            local_lid: local,
+            remote_lid: remote,
+            local_gid: self.subnet.gid(self.host),
+            remote_gid: self.subnet.gid(host),
+            sl: Sl(0),
+            subnet_local: true,
+            local_ack_timeout: 14,
+            ..ReqPath::default()
+        };
+        let req =
+            Req { primary, p_key: PKey::DEFAULT, local_ca_guid: self.subnet.gid(self.host).guid(), ..req };
+        let mut reports = Reports::default();
+        let agent = self.agent();
+        let id = agent.manager.request(remote, req, &mut reports);
+        agent.channels.insert(id, channel);
+        self.carry_out_agent(reports, now);
+        Ok(id)
+    }
+
+    /// Accepts a request (`rdma_accept`).
+    pub fn cm_accept(&mut self, id: CommId, rep: Rep, now: Time) -> Result<(), VerbsError> {
+        let rep = Rep { local_ca_guid: self.subnet.gid(self.host).guid(), ..rep };
+        self.of_manager("accept", now, |agent, out| agent.manager.accept(id, rep, out))
+    }
+
+    /// Confirms a reply (`rdma_establish`).
+    pub fn cm_confirm(&mut self, id: CommId, now: Time) -> Result<(), VerbsError> {
+        let none = Octets::default();
+        self.of_manager("establish", now, |agent, out| agent.manager.confirm(id, none, out))
+    }
+
+    /// Rejects a request or a reply (`rdma_reject`).
+    pub fn cm_reject(&mut self, id: CommId, data: Octets<148>, now: Time) -> Result<(), VerbsError> {
+        self.of_manager("reject", now, |agent, out| {
+            agent.manager.reject(id, (RejReason::CONSUMER, data), out)
+        })
+    }
+
+    /// Asks the peer to wait 4.096 us x 2^n for an answer (MRA).
+    pub fn cm_delay(&mut self, id: CommId, code: u8, now: Time) -> Result<(), VerbsError> {
+        if code > 31 {
+            return Err(invalid(format!("delay: service_timeout = {code}: at most 31")));
+        }
+        self.of_manager("delay", now, |agent, out| agent.manager.delay(id, code, out))
+    }
+
+    /// Releases a connection (`rdma_disconnect`).
+    pub fn cm_disconnect(&mut self, id: CommId, now: Time) -> Result<(), VerbsError> {
+        self.of_manager("disconnect", now, |agent, out| agent.manager.disconnect(id, out))
+    }
+
+    /// Takes the oldest event of a channel that is visible by `now`.
+    pub fn cm_event(&mut self, channel: u32, now: Time) -> Option<CmEvent> {
+        let events = self.agent.as_mut()?.events.get_mut(&channel)?;
+        let is_there = events.front().is_some_and(|(at, _)| *at <= now);
+        events.pop_front_if(|_| is_there).map(|(_, event)| event)
+    }
+
+    /// Time from which the oldest event of a channel is visible.
+    pub fn next_cm_event(&self, channel: u32) -> Option<Time> {
+        self.agent.as_ref()?.events.get(&channel)?.front().map(|(at, _)| *at)
+    }
+
+    fn of_manager(
+        &mut self,
+        call: &str,
+        now: Time,
+        work: impl FnOnce(&mut Agent, &mut Reports) -> Result<(), CmError>,
+    ) -> Result<(), VerbsError> {
+        let mut reports = Reports::default();
+        work(self.agent(), &mut reports).map_err(|error| failed(call, &error))?;
+        self.carry_out_agent(reports, now);
+        Ok(())
+    }
+
+    /// The adapter has a datagram of the host after the doorbell and the fetch of its bytes; a program sees an event after the time of a completion.
+    fn carry_out_agent(&mut self, reports: Reports, now: Time) {
+        let sent = now + self.costs.doorbell + self.costs.payload_fetch;
+        let visible = now + self.costs.completion;
+        self.agent().carry_out(reports, (sent, visible, now));
+        self.wake_agent();
+    }
+
+    fn wake_agent(&mut self) {
+        if let Some(at) = self.agent.as_ref().and_then(|agent| agent.wake_at()) {
+            self.timers.set(at, (AGENT, Timer::Agent));
+        }
+    }
+
+    /// Does what is due in communication management.
+    pub(super) fn run_agent(&mut self, now: Time) {
+        let Some(agent) = &mut self.agent else { return };
+        while let Some((_, to, mad)) = agent.outbox.pop_front_if(|(at, ..)| *at <= now) {
+            agent.ready.push_back((to, mad));
+        }
+        let mut reports = Reports::default();
+        while let Some((_, from, mad)) = agent.inbox.pop_front_if(|(at, ..)| *at <= now) {
+            agent.manager.receive(from, &mad, &mut reports);
+        }
+        self.carry_out_agent(reports, now);
+        let Some(agent) = &mut self.agent else { return };
+        let ended: Vec<CommId> =
+            agent.deadlines.iter().filter(|(_, at)| **at <= now).map(|(&id, _)| id).collect();
+        if ended.is_empty() {
+            return;
+        }
+        let mut reports = Reports::default();
+        for id in ended {
+            agent.deadlines.remove(&id);
+            agent.manager.expire(id, &mut reports);
+        }
+        self.carry_out_agent(reports, now);
+    }
+
+    /// A packet for queue pair 1. The host handles a datagram when it has been written to memory and the host has woken up. False if it is none.
+    pub(super) fn receive_management(
+        &mut self,
+        source: HostId,
+        headers: &Headers,
+        data: (u32, Option<&[u8]>),
+        now: Time,
+    ) -> bool {
+        let (Some(mad), Ok(from)) = (datagram(headers, data), self.lid_of(source)) else { return false };
+        let costs = &self.costs;
+        let at = now + costs.receive + costs.payload_write + costs.completion + costs.wake_up;
+        self.agent().inbox.push_back((at, from, mad));
+        self.wake_agent();
+        true
+    }
+
+    /// The next datagram of communication management that can be sent.
+    pub(super) fn management_packet(&self) -> Option<(HostId, Packet)> {
+        let agent = self.agent.as_ref()?;
+        let (to, _) = agent.ready.front()?;
+        Some((self.host_of(*to)?, agent.packet()))
+    }
+
+    pub(super) fn send_management(&mut self) -> Option<Outgoing> {
+        let (destination, packet) = self.management_packet()?;
+        let agent = self.agent.as_mut()?;
+        let (_, mad) = agent.ready.pop_front()?;
+        agent.count_packet();
+        let content = mad.to_bytes::<{ MAD as usize }>().ok().map(|bytes| Box::from(bytes.as_slice()));
+        Some(Outgoing { destination, packet, is_retransmitted: false, content })
+    }
+
+    fn lid_of(&self, host: HostId) -> Result<Lid, VerbsError> {
+        let found = self.subnet.lids.get(host.index()).copied();
+        found.ok_or_else(|| invalid(format!("host {} has no LID", host.0)))
+    }
+
+    fn host_of(&self, lid: Lid) -> Option<HostId> {
+        self.subnet.lids.iter().position(|&other| other == lid).map(|place| HostId(place as u32))
+    }
+}
+
+fn failed(call: &str, error: &CmError) -> VerbsError {
+    invalid(format!("{call}: {error}"))
+}

@@ -1,0 +1,363 @@
+"""Connections by communication management, with the names of librdmacm and of `pyverbs.cmid`.
+
+Hosts have names and LIDs and no IP addresses: `AddrInfo` names a host. Its service is a port of the port space TCP, whose service
+identifiers are `0x0000000001060000 | port`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import IntEnum
+
+from fabricsim.programs.scheduler import CONNECTION_EVENT
+from fabricsim.verbs import enums as e
+from fabricsim.verbs.addr import AHAttr
+from fabricsim.verbs.completion import CQ, WC
+from fabricsim.verbs.context import PD, Context
+from fabricsim.verbs.errors import PyverbsUserError
+from fabricsim.verbs.memory import MR
+from fabricsim.verbs.qp import QP, QPAttr, QPCap, QPInitAttr
+from fabricsim.verbs.wr import SGE, RecvWR, SendWR
+
+_SERVICES = 0x0106_0000
+"""First service identifier of the port space TCP."""
+
+
+class rdma_cm_event_type(IntEnum):
+    """Events of a connection, with librdmacm's numbers."""
+
+    RDMA_CM_EVENT_ADDR_RESOLVED = 0
+    RDMA_CM_EVENT_ADDR_ERROR = 1
+    RDMA_CM_EVENT_ROUTE_RESOLVED = 2
+    RDMA_CM_EVENT_ROUTE_ERROR = 3
+    RDMA_CM_EVENT_CONNECT_REQUEST = 4
+    RDMA_CM_EVENT_CONNECT_RESPONSE = 5
+    RDMA_CM_EVENT_CONNECT_ERROR = 6
+    RDMA_CM_EVENT_UNREACHABLE = 7
+    RDMA_CM_EVENT_REJECTED = 8
+    RDMA_CM_EVENT_ESTABLISHED = 9
+    RDMA_CM_EVENT_DISCONNECTED = 10
+    RDMA_CM_EVENT_TIMEWAIT_EXIT = 15
+
+
+RDMA_CM_EVENT_ADDR_RESOLVED = rdma_cm_event_type.RDMA_CM_EVENT_ADDR_RESOLVED
+RDMA_CM_EVENT_ADDR_ERROR = rdma_cm_event_type.RDMA_CM_EVENT_ADDR_ERROR
+RDMA_CM_EVENT_ROUTE_RESOLVED = rdma_cm_event_type.RDMA_CM_EVENT_ROUTE_RESOLVED
+RDMA_CM_EVENT_CONNECT_REQUEST = rdma_cm_event_type.RDMA_CM_EVENT_CONNECT_REQUEST
+RDMA_CM_EVENT_CONNECT_RESPONSE = rdma_cm_event_type.RDMA_CM_EVENT_CONNECT_RESPONSE
+RDMA_CM_EVENT_CONNECT_ERROR = rdma_cm_event_type.RDMA_CM_EVENT_CONNECT_ERROR
+RDMA_CM_EVENT_UNREACHABLE = rdma_cm_event_type.RDMA_CM_EVENT_UNREACHABLE
+RDMA_CM_EVENT_REJECTED = rdma_cm_event_type.RDMA_CM_EVENT_REJECTED
+RDMA_CM_EVENT_ESTABLISHED = rdma_cm_event_type.RDMA_CM_EVENT_ESTABLISHED
+RDMA_CM_EVENT_DISCONNECTED = rdma_cm_event_type.RDMA_CM_EVENT_DISCONNECTED
+RDMA_CM_EVENT_TIMEWAIT_EXIT = rdma_cm_event_type.RDMA_CM_EVENT_TIMEWAIT_EXIT
+
+Event = rdma_cm_event_type
+
+
+@dataclass(frozen=True)
+class AddrInfo:
+    """Address of a service (`rdma_addrinfo`).
+
+    Args:
+        dst: name of the host, or its LID; none for an end that listens.
+        service: port, 0 to 65535.
+    """
+
+    dst: str | int | None = None
+    service: int = 0
+
+
+@dataclass
+class ConnParam:
+    """Parameters of a connection (`rdma_conn_param`)."""
+
+    responder_resources: int = 1
+    """READs and atomic operations of the other end at a time."""
+    initiator_depth: int = 1
+    """READs and atomic operations of its own at a time."""
+    retry: int = 7
+    rnr_retry: int = 7
+    private_data: bytes = b""
+    """At most 92 B in a request, 196 B in an acceptance."""
+
+
+@dataclass(frozen=True)
+class CMEvent:
+    """An event (`rdma_cm_event`)."""
+
+    event_type: rdma_cm_event_type
+    id: CMID
+    """Of `RDMA_CM_EVENT_CONNECT_REQUEST`: the new end."""
+    listen_id: CMID | None = None
+    status: int = 0
+    """Reason of a rejection: 28 that of the program, 8 without a listener, 10 stale."""
+    private_data: bytes = b""
+
+    def ack_cm_event(self) -> None:
+        """Acknowledges the event."""
+
+
+@dataclass
+class _Channel:
+    """State of the ends that share a channel."""
+
+    handle: int
+    ends: dict[int, CMID] = field(default_factory=dict)
+    listeners: dict[int, CMID] = field(default_factory=dict)
+    local: list[CMEvent] = field(default_factory=list)
+
+
+class CMEventChannel:
+    """Channel of events (`rdma_create_event_channel`)."""
+
+    def __init__(self, context: Context) -> None:
+        self.context = context
+        self._state = _Channel(context.new_channel())
+        self._adapter = context.adapter.connections()
+
+    def get_cm_event(self) -> CMEvent:
+        """Takes the oldest event (`rdma_get_cm_event`); sleeps until there is one, and then needs `adapter.wake_up`."""
+        context, state = self.context, self._state
+        while True:
+            if state.local:
+                return state.local.pop(0)
+            found = context.call(self._adapter.event, state.handle)
+            if found is None:
+                context.wait_for([(CONNECTION_EVENT, state.handle)], "CMEventChannel.get_cm_event()")
+                continue
+            event = self._event(*found)
+            if event is not None:
+                return event
+
+    def _event(self, kind: int, number: int, values: list[tuple[str, int]], data: bytes) -> CMEvent | None:
+        of, event = dict(values), Event(kind)
+        if event is Event.RDMA_CM_EVENT_CONNECT_REQUEST:
+            listener = self._state.listeners[of["service"]]
+            end = CMID(self, pd=listener.pd, qp_init_attr=listener.init_attr)
+            end._number, end._peer = number, of
+            self._state.ends[number] = end
+            return CMEvent(event, end, listener, private_data=data)
+        end = self._state.ends[number]
+        if event is Event.RDMA_CM_EVENT_CONNECT_RESPONSE and end.qp is not None:
+            # The library brings the queue pair to RTS and confirms; the program sees ESTABLISHED only, with the data of the reply.
+            end._replied(of, data)
+            return None
+        if event is Event.RDMA_CM_EVENT_CONNECT_RESPONSE:
+            end._peer |= of
+        if event is Event.RDMA_CM_EVENT_DISCONNECTED:
+            end._disconnected()
+        if event is Event.RDMA_CM_EVENT_ESTABLISHED:
+            data = end._reply
+        return CMEvent(event, end, None, of.get("status", 0), data)
+
+
+class CMID:
+    """An end of a connection (`rdma_cm_id`).
+
+    Args:
+        creator: channel of its events; or the program's `Context`, for an end with a channel of its own.
+        pd: protection domain of its queue pair; a new one if it is not given.
+        qp_init_attr: arguments of its queue pair; ends that a listener makes have the same.
+    """
+
+    def __init__(
+        self,
+        creator: CMEventChannel | Context,
+        pd: PD | None = None,
+        qp_init_attr: QPInitAttr | None = None,
+    ) -> None:
+        self.event_channel = creator if isinstance(creator, CMEventChannel) else CMEventChannel(creator)
+        self.context = self.event_channel.context
+        self.pd = pd or PD(self.context)
+        self.init_attr = qp_init_attr
+        self.qp: QP | None = None
+        self._adapter = self.context.adapter.connections()
+        self._state = self.event_channel._state
+        self._number: int | None = None
+        self._address: AddrInfo | None = None
+        self._peer: dict[str, int] = {}
+        self._service: int | None = None
+        self._param = ConnParam()
+        self._reply = b""
+
+    def resolve_addr(self, address: AddrInfo) -> None:
+        """Finds the host's LID: `RDMA_CM_EVENT_ADDR_RESOLVED` follows. It takes no time."""
+        if address.dst is None:
+            raise PyverbsUserError("resolve_addr: dst names the host")
+        dst = address.dst
+        lid = dst if isinstance(dst, int) else self.context.call(self.context.adapter.lid_of, dst)
+        self._address, self._peer = address, {"dlid": lid}
+        self._state.local.append(CMEvent(Event.RDMA_CM_EVENT_ADDR_RESOLVED, self))
+
+    def resolve_route(self) -> None:
+        """Finds the path: `RDMA_CM_EVENT_ROUTE_RESOLVED` follows.
+
+        Without subnet administration a path record is static: the MTU is that of the port, the service level 0.
+        """
+        if self._address is None:
+            raise PyverbsUserError("resolve_route: call resolve_addr before")
+        self._state.local.append(CMEvent(Event.RDMA_CM_EVENT_ROUTE_RESOLVED, self))
+
+    def create_qp(self, qp_init_attr: QPInitAttr | None = None) -> None:
+        """Creates the queue pair, in the state INIT. Without arguments it has completion queues of its own."""
+        attr = qp_init_attr or self.init_attr or QPInitAttr(cap=QPCap(max_send_wr=16, max_recv_wr=16))
+        if attr.scq is None or attr.rcq is None:
+            cap, srq = attr.cap, attr.srq
+            scq, rcq = CQ(self.context, 256), CQ(self.context, 256)
+            attr = QPInitAttr(
+                qp_type=attr.qp_type, scq=scq, rcq=rcq, srq=srq, cap=cap, sq_sig_all=attr.sq_sig_all
+            )
+        self.qp = QP(self.pd, attr, QPAttr(qp_access_flags=e.ibv_access_flags(0xF)))
+
+    def bind_addr(self, address: AddrInfo) -> None:
+        """Sets the service to listen on."""
+        self._address = address
+
+    def listen(self, backlog: int = 0) -> None:
+        """Accepts requests for the service of `bind_addr`: `RDMA_CM_EVENT_CONNECT_REQUEST` for each."""
+        if self._address is None:
+            raise PyverbsUserError("listen: call bind_addr before")
+        service = _service(self._address)
+        self.context.call(self._adapter.listen, service, self._state.handle)
+        self._service = service
+        self._state.listeners[service] = self
+
+    def get_request(self) -> CMID:
+        """Waits for the next request, and returns the new end (`rdma_get_request`)."""
+        event = self.event_channel.get_cm_event()
+        if event.event_type is not Event.RDMA_CM_EVENT_CONNECT_REQUEST:
+            raise PyverbsUserError(f"get_request: {event.event_type.name}")
+        if event.id.qp is None:
+            event.id.create_qp()
+        return event.id
+
+    def connect(self, param: ConnParam | None = None) -> None:
+        """Requests the connection: `ESTABLISHED`, `REJECTED` or `UNREACHABLE` follows."""
+        if self._address is None or self.qp is None:
+            raise PyverbsUserError("connect: call resolve_addr, resolve_route and create_qp before")
+        self._param = param or ConnParam()
+        handle, service, dlid = self._state.handle, _service(self._address), self._peer["dlid"]
+        offer, data = self._offer(self.qp), self._param.private_data
+        self._number = self.context.call(self._adapter.connect, handle, dlid, service, offer, data)
+        self._state.ends[self._number] = self
+
+    def accept(self, param: ConnParam | None = None) -> None:
+        """Accepts a request: brings the queue pair to RTS and sends the reply. `ESTABLISHED` follows at both ends."""
+        if self._number is None:
+            raise PyverbsUserError("accept: the end is that of no request")
+        if self.qp is None:
+            self.create_qp()
+        assert self.qp is not None
+        self._param = param or ConnParam()
+        self._to_rts(self.qp)
+        self.context.call(self._adapter.accept, self._number, self._offer(self.qp), self._param.private_data)
+
+    def establish(self) -> None:
+        """Confirms a reply, of an end without queue pair of its own (`rdma_establish`)."""
+        self.context.call(self._adapter.confirm, self.number)
+
+    def reject(self, private_data: bytes = b"") -> None:
+        """Rejects a request: `RDMA_CM_EVENT_REJECTED` at the other end, with status 28."""
+        self.context.call(self._adapter.reject, self.number, private_data)
+        self._state.ends.pop(self.number, None)
+
+    def delay(self, service_timeout: int) -> None:
+        """Asks the other end to wait 4.096 us x 2^n for the answer to its request (MRA)."""
+        self.context.call(self._adapter.delay, self.number, service_timeout)
+
+    def disconnect(self) -> None:
+        """Releases the connection: `DISCONNECTED` at both ends. The queue pair goes to the error state."""
+        self.context.call(self._adapter.disconnect, self.number)
+        self._disconnected()
+
+    @property
+    def number(self) -> int:
+        """Number of the connection at this end (communication ID)."""
+        if self._number is None:
+            raise PyverbsUserError("the end has no connection")
+        return self._number
+
+    def reg_msgs(self, size: int) -> MR:
+        """Memory for messages (`rdma_reg_msgs`)."""
+        return MR(self.pd, size, e.IBV_ACCESS_LOCAL_WRITE)
+
+    def post_recv(self, mr: MR, length: int | None = None) -> None:
+        """Posts a receive request (`rdma_post_recv`)."""
+        self._own().post_recv(RecvWR(sg=[SGE(mr.buf, mr.length if length is None else length, mr.lkey)]))
+
+    def post_send(self, mr: MR, flags: int = e.IBV_SEND_SIGNALED, length: int | None = None) -> None:
+        """Posts a SEND (`rdma_post_send`)."""
+        piece = SGE(mr.buf, mr.length if length is None else length, mr.lkey)
+        self._own().post_send(SendWR(sg=[piece], send_flags=flags))
+
+    def get_send_comp(self) -> WC:
+        """Polls for the next completion of a send (`rdma_get_send_comp`)."""
+        return _poll(self._own().init_attr.scq)
+
+    def get_recv_comp(self) -> WC:
+        """Polls for the next completion of a receive request (`rdma_get_recv_comp`)."""
+        return _poll(self._own().init_attr.rcq)
+
+    def close(self) -> None:
+        """Ends listening, and destroys the queue pair."""
+        if self._service is not None:
+            self.context.call(self._adapter.unlisten, self._service)
+            self._state.listeners.pop(self._service, None)
+            self._service = None
+        if self.qp is not None:
+            self.qp.close()
+            self.qp = None
+
+    def _own(self) -> QP:
+        if self.qp is None:
+            raise PyverbsUserError("the end has no queue pair: call create_qp before")
+        return self.qp
+
+    def _offer(self, qp: QP) -> tuple[int, int, int, int, int, int]:
+        param = self._param
+        reads = (param.responder_resources, param.initiator_depth)
+        return (qp.qp_num, qp.qp_num & 0xFFFFFF, *reads, param.retry, param.rnr_retry)
+
+    def _to_rts(self, qp: QP) -> None:
+        """Brings the queue pair to RTS, with the attributes that the other end has sent."""
+        peer, param = self._peer, self._param
+        qp.to_rts(
+            QPAttr(
+                qp_access_flags=e.ibv_access_flags(0xF),
+                ah_attr=AHAttr(dlid=peer["dlid"]),
+                path_mtu=peer.get("path_mtu") or self.context.query_port(1).active_mtu,
+                dest_qp_num=peer["qp_num"],
+                rq_psn=peer["psn"],
+                sq_psn=qp.qp_num & 0xFFFFFF,
+                max_dest_rd_atomic=min(param.responder_resources, peer["initiator_depth"]),
+                max_rd_atomic=min(param.initiator_depth, peer["responder_resources"]),
+                min_rnr_timer=12,
+                timeout=14,
+                retry_cnt=peer.get("retry_count", param.retry),
+                rnr_retry=peer["rnr_retry_count"],
+            )
+        )
+
+    def _replied(self, values: dict[str, int], data: bytes) -> None:
+        self._peer |= values
+        self._reply = data
+        self._to_rts(self._own())
+        self.context.call(self._adapter.confirm, self.number)
+
+    def _disconnected(self) -> None:
+        if self.qp is not None and self.qp.qp_state != e.IBV_QPS_ERR:
+            self.qp.modify(QPAttr(qp_state=e.IBV_QPS_ERR), e.IBV_QP_STATE)
+
+
+def _service(address: AddrInfo) -> int:
+    if not 0 <= address.service <= 0xFFFF:
+        raise PyverbsUserError(f"service = {address.service}: must be 0 to 65535")
+    return _SERVICES | address.service
+
+
+def _poll(cq: CQ | None) -> WC:
+    assert cq is not None
+    while not (found := cq.poll()):
+        pass
+    return found.wcs[0]
