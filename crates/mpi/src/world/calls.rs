@@ -167,7 +167,10 @@ impl World {
 
     /// The call of a rank goes on at `now`, which is not before the time that it has said.
     pub fn advance(&mut self, env: &mut dyn Environment, rank: usize, now: Time) -> Turn {
-        self.ranks[rank].is_waiting = false;
+        let of = &mut self.ranks[rank];
+        of.is_waiting = false;
+        // It has waited until now.
+        of.clock = of.clock.max(now);
         loop {
             if let Some(turn) = self.carry_out(env, rank, now) {
                 return turn;

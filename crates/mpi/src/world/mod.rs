@@ -247,6 +247,11 @@ impl World {
         self.ranks[rank].clock
     }
 
+    /// True if a rank is in a call.
+    pub fn is_in_call(&self, rank: usize) -> bool {
+        self.ranks.get(rank).is_some_and(|rank| rank.call.is_some())
+    }
+
     fn charge(&mut self, rank: usize, time: Time) {
         let clock = &mut self.ranks[rank].clock;
         *clock = clock.saturating_add(time);
