@@ -250,11 +250,13 @@ impl World {
         of.call = Some(call);
         let least = Time::ns(1);
         let limit = limit.map(|again| if again { LONGEST_POLL } else { env.device(rank).costs().poll.max(least) });
-        Some(self.wait_for_arrivals(rank, limit.map_or(Time::MAX, |time| now + time)))
+        Some(self.wait_for_arrivals(env, rank, limit.map_or(Time::MAX, |time| now + time)))
     }
 
     /// The wait for completions, WRITEs and messages through shared memory, until `limit`.
-    fn wait_for_arrivals(&mut self, rank: usize, limit: Time) -> Turn {
+    fn wait_for_arrivals(&mut self, env: &mut dyn Environment, rank: usize, limit: Time) -> Turn {
+        // A peer may connect meanwhile.
+        self.adapter(env, rank);
         let of = &mut self.ranks[rank];
         of.is_waiting = true;
         let mut things = Vec::with_capacity(1 + of.rings.len());

@@ -139,16 +139,22 @@ impl World {
         [init, receive, send]
     }
 
+    /// Objects of a rank at its adapter.
+    pub(super) fn adapter(&mut self, env: &mut dyn Environment, rank: usize) -> &mut Adapter {
+        let queues = self.queues.len();
+        self.ranks[rank].adapter.get_or_insert_with(|| Adapter::new(env.device(rank), queues))
+    }
+
     /// Takes a region of at least `length` bytes.
     pub(super) fn take_region(&mut self, env: &mut dyn Environment, rank: usize, length: u64) -> Option<Region> {
         let power = (length.max(1).next_power_of_two().trailing_zeros() as u8).max(LEAST_POWER);
-        let device = env.device(rank);
-        let queues = self.queues.len();
-        let adapter = self.ranks[rank].adapter.get_or_insert_with(|| Adapter::new(device, queues));
+        let adapter = self.adapter(env, rank);
         if let Some(region) = adapter.pool.get_mut(&power).and_then(Vec::pop) {
             return Some(region);
         }
-        let made = device.reg_mr(adapter.pd, 1 << power, ACCESS).and_then(|mr| {
+        let pd = adapter.pd;
+        let device = env.device(rank);
+        let made = device.reg_mr(pd, 1 << power, ACCESS).and_then(|mr| {
             Ok(Region { mr, address: device.address(mr)?, key: device.key(mr)?, power })
         });
         made.map_err(|error| self.fail(MpiError::Verbs(rank, error))).ok()
