@@ -146,8 +146,14 @@ impl Scheduler {
         if self.done == self.entries.len() {
             return Next::Done;
         }
-        let event = session.engine_mut().next_event();
-        let horizon = event.map_or(Time::MAX, |at| at.saturating_add(self.least_delay()));
+        // Nothing that happens from now on is visible before this time.
+        let delay = self.least_delay();
+        let horizon = if wakes_at <= now.saturating_add(delay) {
+            wakes_at
+        } else {
+            let event = session.engine_mut().next_event();
+            event.map_or(Time::MAX, |at| at.saturating_add(delay))
+        };
         let target = wakes_at.min(horizon).min(session.next_change());
         if target == Time::MAX {
             return Next::Blocked;
