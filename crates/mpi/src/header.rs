@@ -185,7 +185,9 @@ impl Header {
     /// The envelope, of a message that is matched.
     pub const fn envelope(&self) -> Option<Envelope> {
         match self {
-            Self::Match(envelope) | Self::Rndv { envelope, .. } | Self::Rget { envelope, .. } => Some(*envelope),
+            Self::Match(envelope) | Self::Rndv { envelope, .. } | Self::Rget { envelope, .. } => {
+                Some(*envelope)
+            }
             _ => None,
         }
     }
@@ -396,7 +398,9 @@ impl fmt::Display for Header {
             Self::Ack { send, receive, send_length } => {
                 write!(f, " send {send} receive {receive} send length {send_length}")
             }
-            Self::Frag { offset, send, receive } => write!(f, " offset {offset} send {send} receive {receive}"),
+            Self::Frag { offset, send, receive } => {
+                write!(f, " offset {offset} send {send} receive {receive}")
+            }
             Self::Put { send, receive, offset, length, memory } => {
                 write!(f, " send {send} receive {receive} offset {offset} length {length} {memory}")
             }

@@ -135,16 +135,7 @@ impl Request {
 
 impl Sending {
     pub(crate) fn new(call: SendCall) -> Self {
-        Self {
-            call,
-            copy: None,
-            region: None,
-            given: 0,
-            done: 0,
-            send_length: 0,
-            parts: 0,
-            receive: 0,
-        }
+        Self { call, copy: None, region: None, given: 0, done: 0, send_length: 0, parts: 0, receive: 0 }
     }
 }
 

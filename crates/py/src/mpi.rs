@@ -295,8 +295,7 @@ impl MpiPrograms {
             _ => Mode::Ready,
         };
         let call = SendCall { to, tag, context, mode, length, memory };
-        let (step, ()) =
-            self.call(py, rank, |world, place, at| world.send(place, at, request, call))?;
+        let (step, ()) = self.call(py, rank, |world, place, at| world.send(place, at, request, call))?;
         Ok((step, request))
     }
 
@@ -327,9 +326,8 @@ impl MpiPrograms {
     ) -> PyResult<(i64, u32)> {
         let (request, length) = self.reserve(rank, buffer)?;
         let call = ReceiveCall { length, memory };
-        let (step, is_known) = self.call(py, rank, |world, place, at| {
-            world.receive_taken(place, at, request, (message, call))
-        })?;
+        let (step, is_known) =
+            self.call(py, rank, |world, place, at| world.receive_taken(place, at, request, (message, call)))?;
         if is_known { Ok((step, request)) } else { Err(bad_input(format!("there is no message {message}"))) }
     }
 

@@ -221,7 +221,9 @@ impl ReceiveQueue {
             return fail(&format!("sends must be 1 to {MOST_BUFFERS}"));
         }
         match queue.credits {
-            Some(credits) if credits.window == 0 || credits.window > queue.buffers || credits.reserve == 0 => {
+            Some(credits)
+                if credits.window == 0 || credits.window > queue.buffers || credits.reserve == 0 =>
+            {
                 fail("window must be 1 to buffers, and reserve at least 1")
             }
             _ => Ok(queue),

@@ -17,15 +17,27 @@ const LATENCY: Time = Time::ns(100);
 /// A call of a rank.
 #[derive(Clone, Debug)]
 pub(super) enum Do {
-    Send { to: u32, tag: i32, mode: Mode, data: Vec<u8> },
-    Receive { source: i32, tag: i32, length: usize },
+    Send {
+        to: u32,
+        tag: i32,
+        mode: Mode,
+        data: Vec<u8>,
+    },
+    Receive {
+        source: i32,
+        tag: i32,
+        length: usize,
+    },
     /// Waits for the oldest request that has not been waited for.
     Wait,
     /// Waits for all requests.
     WaitAll,
     Compute(Time),
     /// Waits for a message and takes it, then receives it.
-    ProbeAndReceive { source: i32, tag: i32 },
+    ProbeAndReceive {
+        source: i32,
+        tag: i32,
+    },
     /// Cancels the oldest request.
     Cancel,
     Test,
@@ -64,12 +76,7 @@ impl Environment for Place {
 
     fn posted(&mut self, _: usize) {}
 
-    fn modify_qp(
-        &mut self,
-        rank: usize,
-        qp: Qpn,
-        attributes: QueuePairAttributes,
-    ) -> Result<(), VerbsError> {
+    fn modify_qp(&mut self, rank: usize, qp: Qpn, attributes: QueuePairAttributes) -> Result<(), VerbsError> {
         self.device(rank).modify_qp(qp, attributes, Time::ZERO)
     }
 
@@ -309,7 +316,8 @@ impl Cluster {
             }
             Do::Receive { source, tag, length } => {
                 let request = self.reserve(rank, vec![0; length]);
-                let call = (Pattern { source, tag, context: 0 }, ReceiveCall { length: length as u64, memory: 1 });
+                let call =
+                    (Pattern { source, tag, context: 0 }, ReceiveCall { length: length as u64, memory: 1 });
                 self.world.receive(&mut self.place, at, request, call);
             }
             Do::Wait => self.waits[rank].extend(self.open[rank].pop_front()),

@@ -64,13 +64,10 @@ fn a_shared_queue_without_buffers_stalls_the_sender() {
 #[test]
 fn a_ring_without_credits_is_bypassed() {
     let options = Mpi { eager_rdma_threshold: 1, eager_rdma_buffers: 4, ..free_of_cost() };
-    let mut scripts = vec![vec![send(1, 0, &[7]), receive(1, 0, 1), Do::WaitAll], vec![
-        receive(0, 0, 1),
-        Do::Wait,
-        send(0, 0, &[8]),
-        Do::Wait,
-        Do::Compute(Time::ms(1)),
-    ]];
+    let mut scripts = vec![
+        vec![send(1, 0, &[7]), receive(1, 0, 1), Do::WaitAll],
+        vec![receive(0, 0, 1), Do::Wait, send(0, 0, &[8]), Do::Wait, Do::Compute(Time::ms(1))],
+    ];
     for number in 0..20 {
         scripts[0].push(send(1, 1, &[number]));
         scripts[1].push(receive(0, 1, 1));

@@ -15,7 +15,10 @@ fn one_way(options: &Mpi, length: usize, mode: Mode) -> Cluster {
     let mut cluster = Cluster::new(options, &[0, 1], scripts);
     assert!(cluster.run(), "{length} B");
     let (arrival, found) = &cluster.got[1][0];
-    assert_eq!((arrival.source, arrival.tag, arrival.length, arrival.truncated), (0, 5, length as u64, false));
+    assert_eq!(
+        (arrival.source, arrival.tag, arrival.length, arrival.truncated),
+        (0, 5, length as u64, false)
+    );
     assert!(*found == data, "{length} B differ");
     cluster
 }

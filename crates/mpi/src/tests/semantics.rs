@@ -54,7 +54,8 @@ fn bytes_arrive_whole_and_in_order() {
 #[test]
 fn a_rank_sends_to_itself() {
     for length in [0, 10, 5000] {
-        let scripts = vec![vec![receive(0, 1, length), send(0, 1, &bytes(length, 3)), Do::WaitAll, Do::Close]];
+        let scripts =
+            vec![vec![receive(0, 1, length), send(0, 1, &bytes(length, 3)), Do::WaitAll, Do::Close]];
         let cluster = run(&free_of_cost(), &[0], scripts);
         assert_eq!(cluster.got[0][0].1, bytes(length, 3));
     }
@@ -134,7 +135,8 @@ fn tags_and_sources_select_messages() {
         ],
     ];
     let cluster = run(&free_of_cost(), &[0, 1, 2], scripts);
-    let got: Vec<_> = cluster.got[2].iter().map(|(arrival, data)| (arrival.source, arrival.tag, data[0])).collect();
+    let got: Vec<_> =
+        cluster.got[2].iter().map(|(arrival, data)| (arrival.source, arrival.tag, data[0])).collect();
     assert_eq!(got, [(0, 2, 2), (1, 1, 3), (0, 1, 1)]);
 }
 
@@ -179,10 +181,8 @@ fn times_are_the_sums_of_their_costs() {
         copy_rate: fabricsim_units::Rate::new(8_000_000_000).unwrap(),
         ..free_of_cost()
     };
-    let scripts = vec![
-        vec![send(1, 0, &bytes(500, 1)), Do::Wait, Do::Test],
-        vec![receive(0, 0, 500), Do::Wait],
-    ];
+    let scripts =
+        vec![vec![send(1, 0, &bytes(500, 1)), Do::Wait, Do::Test], vec![receive(0, 0, 500), Do::Wait]];
     let cluster = run(&options, &[0, 1], scripts);
     // 1 ns for each byte.
     assert_eq!(cluster.ended[0][0], Time::ns(1000 + 100 + 500));

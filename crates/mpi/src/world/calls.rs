@@ -249,7 +249,8 @@ impl World {
         };
         of.call = Some(call);
         let least = Time::ns(1);
-        let limit = limit.map(|again| if again { LONGEST_POLL } else { env.device(rank).costs().poll.max(least) });
+        let limit =
+            limit.map(|again| if again { LONGEST_POLL } else { env.device(rank).costs().poll.max(least) });
         Some(self.wait_for_arrivals(env, rank, limit.map_or(Time::MAX, |time| now + time)))
     }
 
@@ -284,7 +285,8 @@ impl World {
     /// True if nothing of the rank is in progress. Receives that have not matched do not count.
     fn is_idle(&self, rank: usize) -> bool {
         let of = &self.ranks[rank];
-        let is_pending = of.peers.values().flat_map(|peer| peer.lanes.iter().flatten()).any(super::Lane::is_pending);
+        let is_pending =
+            of.peers.values().flat_map(|peer| peer.lanes.iter().flatten()).any(super::Lane::is_pending);
         let mut active = of.requests.iter().filter(|request| request.is_active);
         let mut unmatched = |request: &Request| match &request.kind {
             Kind::Receive(receive) => receive.matched.is_none(),

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use fabricsim_protocols::infiniband::{QueuePairKind, QueuePairState};
 use fabricsim_units::{Bytes, HostId, Time};
 use fabricsim_verbs::{
-    AccessFlags, Capacities, Device, QueuePairAttributes, QueuePairInit, ReceiveRequest, Sge, SharedQueueInit,
-    Srq, VerbsError,
+    AccessFlags, Capacities, Device, QueuePairAttributes, QueuePairInit, ReceiveRequest, Sge,
+    SharedQueueInit, Srq, VerbsError,
 };
 use fabricsim_wire::Psn;
 use fabricsim_wire::headers::RnrTimer;
@@ -146,7 +146,12 @@ impl World {
     }
 
     /// Takes a region of at least `length` bytes.
-    pub(super) fn take_region(&mut self, env: &mut dyn Environment, rank: usize, length: u64) -> Option<Region> {
+    pub(super) fn take_region(
+        &mut self,
+        env: &mut dyn Environment,
+        rank: usize,
+        length: u64,
+    ) -> Option<Region> {
         let power = (length.max(1).next_power_of_two().trailing_zeros() as u8).max(LEAST_POWER);
         let adapter = self.adapter(env, rank);
         if let Some(region) = adapter.pool.get_mut(&power).and_then(Vec::pop) {
@@ -154,9 +159,9 @@ impl World {
         }
         let pd = adapter.pd;
         let device = env.device(rank);
-        let made = device.reg_mr(pd, 1 << power, ACCESS).and_then(|mr| {
-            Ok(Region { mr, address: device.address(mr)?, key: device.key(mr)?, power })
-        });
+        let made = device
+            .reg_mr(pd, 1 << power, ACCESS)
+            .and_then(|mr| Ok(Region { mr, address: device.address(mr)?, key: device.key(mr)?, power }));
         made.map_err(|error| self.fail(MpiError::Verbs(rank, error))).ok()
     }
 
@@ -210,9 +215,6 @@ impl Buffers {
     pub(super) fn request(&self, index: u32, size: u32) -> ReceiveRequest {
         let length = size + BTL as u32;
         let addr = self.address + u64::from(index) * u64::from(length);
-        ReceiveRequest {
-            wr_id: RECEIVE | u64::from(index),
-            list: vec![Sge { addr, length, lkey: self.key }],
-        }
+        ReceiveRequest { wr_id: RECEIVE | u64::from(index), list: vec![Sge { addr, length, lkey: self.key }] }
     }
 }

@@ -35,12 +35,7 @@ pub trait Environment {
     /// The adapter of a rank's host has got work.
     fn posted(&mut self, rank: usize);
     /// Changes a queue pair of a rank.
-    fn modify_qp(
-        &mut self,
-        rank: usize,
-        qp: Qpn,
-        attributes: QueuePairAttributes,
-    ) -> Result<(), VerbsError>;
+    fn modify_qp(&mut self, rank: usize, qp: Qpn, attributes: QueuePairAttributes) -> Result<(), VerbsError>;
     /// Reads from the buffer of a request.
     fn read(&mut self, rank: usize, request: u32, offset: u64, to: &mut [u8]);
     /// Writes to the buffer of a request.

@@ -96,7 +96,10 @@ impl World {
     ) {
         let index = (completion.wr_id & !RECEIVE) as u32;
         let size = self.queues[queue].size;
-        let own = self.peer(rank, from).lanes[queue].as_ref().and_then(|lane| lane.buffers.as_ref()).map(|of| of.mr);
+        let own = self.peer(rank, from).lanes[queue]
+            .as_ref()
+            .and_then(|lane| lane.buffers.as_ref())
+            .map(|of| of.mr);
         let shared = self.ranks[rank].adapter.as_ref().and_then(|adapter| adapter.shared[queue].as_ref());
         let Some(mr) = own.or_else(|| shared.map(|of| of.mr)) else { return };
         let offset = u64::from(index) * (u64::from(size) + crate::header::BTL as u64);
@@ -125,7 +128,9 @@ impl World {
         let cost = env.device(rank).costs().post_receive;
         let (qp, requests, posted) = {
             let rank = &mut self.ranks[rank];
-            let Some(lane) = rank.peers.get_mut(&from).and_then(|peer| peer.lanes[queue].as_mut()) else { return };
+            let Some(lane) = rank.peers.get_mut(&from).and_then(|peer| peer.lanes[queue].as_mut()) else {
+                return;
+            };
             let qp = lane.qp;
             let is_own = lane.buffers.is_some();
             let shared = rank.adapter.as_mut().and_then(|adapter| adapter.shared[queue].as_mut());
@@ -205,7 +210,13 @@ impl World {
     }
 
     /// The next message of a ring: it ends with its size at the end of its buffer.
-    fn take_from_ring(&mut self, env: &mut dyn Environment, rank: usize, from: u32, now: Time) -> Option<Vec<u8>> {
+    fn take_from_ring(
+        &mut self,
+        env: &mut dyn Environment,
+        rank: usize,
+        from: u32,
+        now: Time,
+    ) -> Option<Vec<u8>> {
         let (slot, buffers) = (self.slot(), self.options.eager_rdma_buffers);
         let ring = self.peer(rank, from).ring_in.as_mut()?;
         let device = env.device(rank);

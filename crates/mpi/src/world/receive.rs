@@ -113,9 +113,17 @@ impl World {
     }
 
     /// A receive has got its message, or the beginning of it.
-    pub(super) fn begin_receive(&mut self, env: &mut dyn Environment, rank: usize, request: u32, message: Message) {
+    pub(super) fn begin_receive(
+        &mut self,
+        env: &mut dyn Environment,
+        rank: usize,
+        request: u32,
+        message: Message,
+    ) {
         let Message { source, tag, length, send, body, .. } = message;
-        let Some(receive) = self.ranks[rank].requests.get_mut(request).and_then(|of| of.receive()) else { return };
+        let Some(receive) = self.ranks[rank].requests.get_mut(request).and_then(|of| of.receive()) else {
+            return;
+        };
         receive.matched = Some((source, tag, length));
         receive.send = send;
         let memory = receive.call.memory;
@@ -145,7 +153,9 @@ impl World {
                 self.register(rank, memory, length);
                 self.request_part(env, rank, request, (0, length));
             }
-            Body::Get(_) if self.is_local(rank, source) => self.copy_from_sender(env, rank, request, (source, send)),
+            Body::Get(_) if self.is_local(rank, source) => {
+                self.copy_from_sender(env, rank, request, (source, send))
+            }
             Body::Get(remote) => {
                 self.register(rank, memory, length);
                 let Some(region) = self.take_region(env, rank, length) else { return };
@@ -175,7 +185,9 @@ impl World {
 
     /// Copies a message out of a buffer of MPI, as far as it fits.
     fn copy_out(&mut self, env: &mut dyn Environment, rank: usize, request: u32, offset: u64, data: &[u8]) {
-        let Some(receive) = self.ranks[rank].requests.get_mut(request).and_then(|of| of.receive()) else { return };
+        let Some(receive) = self.ranks[rank].requests.get_mut(request).and_then(|of| of.receive()) else {
+            return;
+        };
         receive.done += data.len() as u64;
         let fits = receive.call.length.saturating_sub(offset).min(data.len() as u64);
         if fits > 0 {
@@ -200,7 +212,14 @@ impl World {
         self.end(env, rank, request);
     }
 
-    fn receive_part(&mut self, env: &mut dyn Environment, rank: usize, request: u32, offset: u64, data: &[u8]) {
+    fn receive_part(
+        &mut self,
+        env: &mut dyn Environment,
+        rank: usize,
+        request: u32,
+        offset: u64,
+        data: &[u8],
+    ) {
         self.copy_out(env, rank, request, offset, data);
         self.end_if_done(env, rank, request);
     }
@@ -209,10 +228,13 @@ impl World {
     fn request_parts(&mut self, env: &mut dyn Environment, rank: usize, request: u32) {
         loop {
             let most = self.options.pipeline_fragment.0;
-            let Some(of) = self.ranks[rank].requests.get_mut(request).and_then(|of| of.receive()) else { return };
+            let Some(of) = self.ranks[rank].requests.get_mut(request).and_then(|of| of.receive()) else {
+                return;
+            };
             let (_, _, length) = of.matched.unwrap_or_default();
             let offset = of.requested;
-            let in_progress = self.ranks[rank].parts.iter().filter(|part| part.request == request).count() as u64;
+            let in_progress =
+                self.ranks[rank].parts.iter().filter(|part| part.request == request).count() as u64;
             if offset >= length || in_progress >= RECEIVE_DEPTH {
                 return;
             }
@@ -222,7 +244,13 @@ impl World {
         }
     }
 
-    fn request_part(&mut self, env: &mut dyn Environment, rank: usize, request: u32, (offset, length): (u64, u64)) {
+    fn request_part(
+        &mut self,
+        env: &mut dyn Environment,
+        rank: usize,
+        request: u32,
+        (offset, length): (u64, u64),
+    ) {
         let Some(region) = self.take_region(env, rank, length) else { return };
         let number = self.ranks[rank].parts.add(Part { request, region, offset, length });
         let Some(of) = self.ranks[rank].requests.get_mut(request).and_then(|of| of.receive()) else { return };

@@ -13,12 +13,17 @@ const SEND_DEPTH: u32 = 3;
 
 impl World {
     /// Sends the first message of a send.
-    pub(super) fn start_send(&mut self, env: &mut dyn Environment, rank: usize, request: u32, call: SendCall) {
+    pub(super) fn start_send(
+        &mut self,
+        env: &mut dyn Environment,
+        rank: usize,
+        request: u32,
+        call: SendCall,
+    ) {
         let next = self.peer(rank, call.to).next_out.entry(call.context).or_default();
         let sequence = *next;
         *next = next.wrapping_add(1);
-        let envelope =
-            Envelope { context: call.context, source: rank as u32, tag: call.tag, sequence };
+        let envelope = Envelope { context: call.context, source: rank as u32, tag: call.tag, sequence };
         let is_local = self.is_local(rank, call.to);
         let limit = if is_local {
             self.options.shared_eager_limit.0
@@ -176,7 +181,9 @@ impl World {
         let header_size = Header::Frag { offset: 0, send: 0, receive: 0 }.size() as u64;
         let most = self.options.max_send_size.0 - header_size;
         loop {
-            let Some(send) = self.ranks[rank].requests.get_mut(request).and_then(|of| of.send()) else { return };
+            let Some(send) = self.ranks[rank].requests.get_mut(request).and_then(|of| of.send()) else {
+                return;
+            };
             let end = send.send_length.min(send.call.length);
             if send.parts >= SEND_DEPTH || send.given >= end {
                 return;
@@ -209,7 +216,11 @@ impl World {
         let region = match kept {
             Some(region) => Some(region),
             None => {
-                self.register(rank, if self.options.rendezvous == Rendezvous::Pipeline { 0 } else { memory }, length);
+                self.register(
+                    rank,
+                    if self.options.rendezvous == Rendezvous::Pipeline { 0 } else { memory },
+                    length,
+                );
                 self.fill_region(env, rank, request, (offset, length))
             }
         };

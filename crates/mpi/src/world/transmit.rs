@@ -63,7 +63,8 @@ impl World {
                     None
                 };
                 let stalled = &mut self.ranks[rank].counts.stalled;
-                *stalled = stalled.saturating_add(since.map_or(Time::ZERO, |since| clock.saturating_sub(since)));
+                *stalled =
+                    stalled.saturating_add(since.map_or(Time::ZERO, |since| clock.saturating_sub(since)));
                 return;
             }
             let Some(frame) = lane.waiting.pop_front() else { return };

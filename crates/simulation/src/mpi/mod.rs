@@ -2,8 +2,8 @@
 
 mod ranks;
 
-use fabricsim_mpi::{MpiError, Turn, World};
 use fabricsim_mpi::{Awaited as Thing, Environment};
+use fabricsim_mpi::{MpiError, Turn, World};
 use fabricsim_session::{Awaited, Wait};
 use fabricsim_units::{HostId, Time};
 use fabricsim_verbs::{Device, QueuePairAttributes, VerbsError};
@@ -48,12 +48,7 @@ impl Environment for Place<'_> {
         self.programs.wake_device(rank);
     }
 
-    fn modify_qp(
-        &mut self,
-        rank: usize,
-        qp: Qpn,
-        attributes: QueuePairAttributes,
-    ) -> Result<(), VerbsError> {
+    fn modify_qp(&mut self, rank: usize, qp: Qpn, attributes: QueuePairAttributes) -> Result<(), VerbsError> {
         self.programs.modify_qp(rank, qp, attributes)
     }
 

@@ -5,12 +5,37 @@ use fabricsim_mpi::{Counts, PROTOCOLS};
 
 /// Columns of each protocol: messages, their description, bytes, their description.
 const COLUMNS: [[&str; 4]; PROTOCOLS.len()] = [
-    ["eager_messages", "Messages sent by one SEND (eager)", "eager_bytes", "Bytes of messages sent by one SEND (eager)"],
-    ["eager_rdma_messages", "Messages sent by one RDMA WRITE to a ring of the receiver (eager RDMA)", "eager_rdma_bytes", "Bytes of messages sent by one RDMA WRITE to a ring of the receiver (eager RDMA)"],
-    ["get_messages", "Messages sent by RDMA READ of the receiver", "get_bytes", "Bytes of messages sent by RDMA READ of the receiver"],
+    [
+        "eager_messages",
+        "Messages sent by one SEND (eager)",
+        "eager_bytes",
+        "Bytes of messages sent by one SEND (eager)",
+    ],
+    [
+        "eager_rdma_messages",
+        "Messages sent by one RDMA WRITE to a ring of the receiver (eager RDMA)",
+        "eager_rdma_bytes",
+        "Bytes of messages sent by one RDMA WRITE to a ring of the receiver (eager RDMA)",
+    ],
+    [
+        "get_messages",
+        "Messages sent by RDMA READ of the receiver",
+        "get_bytes",
+        "Bytes of messages sent by RDMA READ of the receiver",
+    ],
     ["put_messages", "Messages sent by RDMA WRITE", "put_bytes", "Bytes of messages sent by RDMA WRITE"],
-    ["send_messages", "Messages sent by several SENDs, with RDMA WRITEs in the pipeline", "send_bytes", "Bytes of messages sent by several SENDs, with RDMA WRITEs in the pipeline"],
-    ["shared_messages", "Messages sent by shared memory, to ranks on the same host", "shared_bytes", "Bytes of messages sent by shared memory, to ranks on the same host"],
+    [
+        "send_messages",
+        "Messages sent by several SENDs, with RDMA WRITEs in the pipeline",
+        "send_bytes",
+        "Bytes of messages sent by several SENDs, with RDMA WRITEs in the pipeline",
+    ],
+    [
+        "shared_messages",
+        "Messages sent by shared memory, to ranks on the same host",
+        "shared_bytes",
+        "Bytes of messages sent by shared memory, to ranks on the same host",
+    ],
 ];
 
 /// Thing that has a row.

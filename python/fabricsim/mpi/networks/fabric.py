@@ -20,6 +20,8 @@ from fabricsim.spec import Experiment, as_experiment
 MOST_CONTEXTS = 1 << 16
 """Contexts are numbers of 16 bits in the headers of messages."""
 MOST_TAGS = 1 << 31
+MOST_BYTES = 1 << 31
+"""Longest message of a reliable connection."""
 
 
 class FabricNetwork:
@@ -158,6 +160,8 @@ class FabricEndpoint:
     def isend(self, data: memoryview, dest: int, tag: int, context: int, mode: int, call: str) -> int:
         """Starts a send."""
         self._check(dest, tag, context, call)
+        if data.nbytes > MOST_BYTES:
+            raise InputError(f"{call}: {data.nbytes} B: a message has at most {MOST_BYTES} B")
         self._scheduler.begin(self.rank, call)
         to = (dest, tag, context, mode, self._identity(data))
         step, request = self._native.send(self.rank, data, to)
