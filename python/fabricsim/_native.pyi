@@ -278,6 +278,92 @@ class Session:
         """Ends the session without results."""
 
 @final
+class MpiPrograms:
+    """The run of an experiment with ranks of MPI, whose programs the caller runs, one at a time. Times are in picoseconds.
+
+    Calls of a rank return the number of the program that goes on, as `Programs.next`. Program n is rank n.
+    """
+
+    def __new__(
+        cls,
+        experiment: tuple[str, str, str, list[tuple[str, str]]],
+        hosts: tuple[int, list[str]],
+        patience: int,
+        control: Control,
+        memory: int | None,
+        logs: bool,
+    ) -> MpiPrograms:
+        """Builds the network. `hosts`: number of ranks, and the name of each one's host; without names the first hosts,
+        in blocks of ranks of the same size. `patience`: as of `Programs`. `logs`: operations are kept for `log`."""
+
+    def hosts(self) -> list[str]:
+        """Name of each rank's host."""
+
+    def now(self) -> int:
+        """The time of the program that runs."""
+
+    def next(self) -> int:
+        """As `Programs.next`; handles the messages of ranks that are in a call."""
+
+    def wait(self, number: int, duration: int | None, things: list[tuple[int, int]]) -> int:
+        """The program that ran waits for a duration, or until `wake` without one. `things` must be empty."""
+
+    def poll(self, number: int, duration: int, things: list[tuple[int, int]]) -> int:
+        """As `wait` for a duration, of a program that polls in vain."""
+
+    def end(self, number: int) -> None:
+        """The program that ran has ended."""
+
+    def wake(self, number: int) -> None:
+        """Ends the wait of a program now."""
+
+    def deadlock(self) -> list[str] | None:
+        """As `Programs.deadlock`."""
+
+    def send(self, rank: int, data: memoryview, to: tuple[int, int, int, int, int]) -> tuple[int, int]:
+        """Starts a send of contiguous bytes. `to`: rank, tag, context, mode, and identity of the memory (0: none).
+
+        Returns the program that goes on, and the request."""
+
+    def receive(self, rank: int, buffer: memoryview, from_: tuple[int, int, int, int]) -> tuple[int, int]:
+        """Starts a receive into contiguous bytes. `from_`: source, tag, context, and identity of the memory."""
+
+    def receive_taken(self, rank: int, buffer: memoryview, message: int, memory: int) -> tuple[int, int]:
+        """Starts the receive of a message that a probe took."""
+
+    def wait_requests(self, rank: int, requests: list[int], foreign: bool) -> int:
+        """Waits until one of some requests is complete. `foreign`: another call started one of them."""
+
+    def test_requests(self, rank: int, requests: list[int]) -> int:
+        """Makes progress once, unless one of some requests is complete."""
+
+    def probe(self, rank: int, pattern: tuple[int, int, int], take: bool, blocks: bool) -> int:
+        """Looks for a message: source, tag, context. `found` has it."""
+
+    def found(self, rank: int) -> tuple[tuple[int, int, int, bool, bool], int] | None:
+        """The message that a probe found: source, tag, length, truncated, cancelled; and its number if it was taken."""
+
+    def arrivals(self, rank: int, requests: list[int]) -> list[tuple[int, int, int, bool, bool] | None]:
+        """Results of requests, of those that are complete."""
+
+    def free(self, rank: int, request: int) -> None:
+        """Forgets a request; it still completes."""
+
+    def cancel(self, rank: int, request: int) -> None:
+        """Completes a receive that has not matched, as cancelled."""
+
+    def close(self, rank: int) -> int:
+        """Completes what is in progress."""
+
+    def log(self) -> list[tuple[int, int, int, str, int, str]]:
+        """Operations that ranks posted: time, from, to, operation, bytes, headers as text."""
+
+    def result(self) -> Outcome:
+        """Ends the run."""
+
+def decode_mpi(bytes: bytes) -> str:
+    """The headers at the beginning of a message of MPI, as text."""
+
 class Programs:
     """The run of an experiment with programs that its caller runs, one at a time. Times are in picoseconds."""
 

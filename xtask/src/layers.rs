@@ -21,6 +21,7 @@ const LAYERS: &[(&str, u8)] = &[
     ("fabricsim-workload", 5),
     ("fabricsim-verbs", 6),
     ("fabricsim-engine", 7),
+    ("fabricsim-mpi", 7),
     ("fabricsim-sockets", 6),
     ("fabricsim-analysis", 8),
     ("fabricsim-measure", 8),

@@ -25,7 +25,7 @@ const fn module(name: &'static str, doc: &'static str, roots: &'static [&'static
 }
 
 /// A type belongs to the first module that reaches it.
-const MODULES: [Module; 14] = [
+const MODULES: [Module; 15] = [
     module(
         "transport",
         "Ordering and completeness of messages over a network that keeps no order.",
@@ -33,6 +33,7 @@ const MODULES: [Module; 14] = [
     ),
     module("queue_pairs", "Queue pairs of InfiniBand.", &["QueuePairs"]),
     module("adapter", "Channel adapters of programs that use verbs.", &["Adapter"]),
+    module("mpi", "Protocols and processor times of MPI.", &["Mpi"]),
     module("topologies", "Kinds of topologies.", &["Topology"]),
     module("congestion", "Congestion control.", &["CongestionControl"]),
     module("faults", "Links and switches that fail while traffic flows.", &["Faults"]),

@@ -4,6 +4,7 @@
 #![allow(clippy::needless_pass_by_value, reason = "PyO3 extracts arguments into owned values")]
 
 mod captures;
+mod mpi;
 mod ordering;
 mod perftest;
 mod programs;
@@ -367,6 +368,8 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<Simulation>()?;
     module.add_class::<session::Session>()?;
     module.add_class::<programs::Programs>()?;
+    module.add_class::<mpi::MpiPrograms>()?;
+    module.add_function(wrap_pyfunction!(mpi::decode_mpi, module)?)?;
     module.add_class::<verbs::VerbsAdapter>()?;
     module.add_class::<verbs::ConnectionAdapter>()?;
     module.add("VerbsCallError", module.py().get_type::<verbs::VerbsCallError>())?;

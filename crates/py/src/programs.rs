@@ -98,12 +98,7 @@ impl Programs {
         })?;
         match (step, interrupt) {
             (_, Some(error)) => Err(error),
-            (Step::Program(number), _) => Ok(number as i64),
-            (Step::Done, _) => Ok(DONE),
-            (Step::Blocked, _) => Ok(BLOCKED),
-            (Step::Polling, _) => Ok(POLLING),
-            (Step::Limit, _) => Ok(LIMIT),
-            (Step::Stopped, _) => Ok(STOPPED),
+            (step, None) => Ok(number_of(step)),
         }
     }
 
@@ -172,6 +167,18 @@ impl Programs {
             PyResult::Ok((capture, run.finish(&self.control)))
         })?;
         Ok(Outcome { capture, ..Outcome::new(outcome, &self.prepared) })
+    }
+}
+
+/// A step as a number: that of its program, or below zero.
+pub(crate) fn number_of(step: Step) -> i64 {
+    match step {
+        Step::Program(number) => number as i64,
+        Step::Done => DONE,
+        Step::Blocked => BLOCKED,
+        Step::Polling => POLLING,
+        Step::Limit => LIMIT,
+        Step::Stopped => STOPPED,
     }
 }
 

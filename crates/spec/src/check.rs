@@ -6,6 +6,7 @@ mod age;
 mod capture;
 mod congestion;
 mod faults;
+mod mpi;
 mod multicast;
 mod partitions;
 mod queue_pairs;
@@ -54,6 +55,7 @@ pub fn check(experiment: &Experiment, file: &str) -> Result<(), SpecError> {
     let found = found.and_then(|()| partitions::check(experiment));
     let found = found.and_then(|()| multicast::check(experiment));
     let found = found.and_then(|()| queue_pairs::check(experiment));
+    let found = found.and_then(|()| mpi::check(experiment));
     let found = found.and_then(|()| congestion::check(experiment));
     let found = found.and_then(|()| age::check(experiment)).and_then(|()| transport::check(experiment));
     let found =

@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Adapter, Capture, CongestionControl, Faults, Host, Job, LinkErrors, Links, Measure, MulticastGroup,
+    Adapter, Capture, CongestionControl, Faults, Host, Job, LinkErrors, Links, Measure, Mpi, MulticastGroup,
     Partition, QueuePairs, Routing, RoutingEngine, Run, SubnetManager, Sweep, Switch, Topology, Traffic,
     Transport, Tune,
 };
@@ -43,6 +43,9 @@ pub struct Experiment {
     /// Channel adapters of programs that use verbs.
     #[serde(default)]
     pub adapter: Adapter,
+    /// Protocols and processor times of MPI, of rank programs.
+    #[serde(default)]
+    pub mpi: Mpi,
     /// Routing of packets.
     #[serde(default)]
     pub routing: Routing,

@@ -20,6 +20,7 @@ mod host;
 mod job;
 mod link;
 mod locate;
+mod mpi;
 mod multicast;
 mod name;
 mod overrides;
@@ -59,6 +60,7 @@ pub use job::{
     Broadcast, Fft, Job, NeighbourExchange, Placement, Program,
 };
 pub use link::{LinkErrors, LinkOverride, LinkParameters, LinkRetry, Links};
+pub use mpi::{Credits, Mpi, ReceiveQueue, Rendezvous};
 pub use multicast::MulticastGroup;
 pub use name::name;
 pub use partition::Partition;

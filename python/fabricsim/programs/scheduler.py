@@ -102,6 +102,15 @@ class Scheduler:
         if step != number:
             self._switch(step)
 
+    def begin(self, number: int, call: str) -> None:
+        """A program begins a call that takes time, which `call` describes in messages."""
+        self._begin_wait(number, call)
+
+    def follow(self, number: int, step: int) -> None:
+        """A program that waits goes on if `step` is its number; else the program with that number goes on."""
+        if step != number:
+            self._switch(step)
+
     def send(self, number: int, receiver: int, value: Any) -> None:
         """Gives a value to another program, outside the fabric and at once."""
         self._mail.setdefault((number, receiver), deque()).append(value)

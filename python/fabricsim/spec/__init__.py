@@ -26,6 +26,7 @@ from fabricsim.spec.jobs import (
     Program,
 )
 from fabricsim.spec.measurement import Capture, Measure, Run, SteadyState
+from fabricsim.spec.mpi import Mpi
 from fabricsim.spec.network import (
     Age,
     Bias,
@@ -114,6 +115,7 @@ __all__ = [
     "Measure",
     "Megafly",
     "Mesh",
+    "Mpi",
     "Multicast",
     "MulticastGroup",
     "NeighbourExchange",

@@ -18,6 +18,7 @@ from fabricsim.spec.adapter import Adapter
 from fabricsim.spec.congestion import CongestionControl
 from fabricsim.spec.faults import Faults
 from fabricsim.spec.jobs import Job
+from fabricsim.spec.mpi import Mpi
 from fabricsim.spec.measurement import Capture, Measure, Run
 from fabricsim.spec.network import Host, Links, Switch
 from fabricsim.spec.plain import to_plain
@@ -78,6 +79,7 @@ class Experiment:
         transport: Transport | None = None,
         queue_pairs: QueuePairs | None = None,
         adapter: Adapter | None = None,
+        mpi: Mpi | None = None,
         routing: Routing | None = None,
         congestion_control: CongestionControl | None = None,
         faults: Faults | None = None,
@@ -103,6 +105,7 @@ class Experiment:
             "transport": transport,
             "queue_pairs": queue_pairs,
             "adapter": adapter,
+            "mpi": mpi,
             "routing": routing,
             "congestion_control": congestion_control,
             "faults": faults,

@@ -43,6 +43,8 @@ pub struct Scheduler {
     order: BTreeSet<(Time, usize)>,
     /// Programs whose time is not known.
     stale: Vec<usize>,
+    /// The session has advanced since the times were computed.
+    has_advanced: bool,
     /// Programs that have ended.
     done: usize,
     /// Asynchronous events that programs have not taken, with the times from which they are visible.
@@ -144,18 +146,20 @@ impl Scheduler {
         if self.done == self.entries.len() {
             return Next::Done;
         }
-        let event = session.engine_mut().next_event();
-        let horizon = event.map_or(Time::MAX, |at| at.saturating_add(self.least_delay()));
+        // Nothing that happens from now on is visible before this time.
+        let delay = self.least_delay();
+        let horizon = if wakes_at <= now.saturating_add(delay) {
+            wakes_at
+        } else {
+            let event = session.engine_mut().next_event();
+            event.map_or(Time::MAX, |at| at.saturating_add(delay))
+        };
         let target = wakes_at.min(horizon).min(session.next_change());
         if target == Time::MAX {
             return Next::Blocked;
         }
         // What happens meanwhile may be what any of them waits for.
-        for number in 0..self.entries.len() {
-            if self.awaits(number) {
-                self.forget(number);
-            }
-        }
+        self.has_advanced = true;
         Next::Advance(target)
     }
 
@@ -183,20 +187,48 @@ impl Scheduler {
     /// Computes the times that are not known.
     fn refresh<B: Observer>(&mut self, session: &mut Session<B>) {
         let now = session.now();
+        if std::mem::take(&mut self.has_advanced) {
+            self.look_anew(session);
+        }
         while let Some(number) = self.stale.pop() {
-            let Entry { host, clock, .. } = self.entries[number];
+            let Entry { host, .. } = self.entries[number];
             if let Some(device) = session.engine_mut().device(host) {
                 let costs = device.costs();
                 let delays = (costs.completion, costs.receive + costs.payload_write);
                 self.entries[number].delays = Some(delays);
                 self.collect_events(device, host, now);
             }
-            let visible = self.visible(session, number).unwrap_or(Time::MAX);
-            let entry = &mut self.entries[number];
-            let at = visible.min(entry.wait.limit()).max(clock);
-            entry.at = Some(at);
+            let at = self.goes_on_at(session, number);
+            self.entries[number].at = Some(at);
             self.order.insert((at, number));
         }
+    }
+
+    /// Computes the times of programs that wait for something, after an advance. Few of them have changed.
+    fn look_anew<B: Observer>(&mut self, session: &mut Session<B>) {
+        let now = session.now();
+        for number in 0..self.entries.len() {
+            let Entry { host, at: Some(before), .. } = self.entries[number] else { continue };
+            if !self.awaits(number) {
+                continue;
+            }
+            if let Some(device) = session.engine_mut().device(host) {
+                self.collect_events(device, host, now);
+            }
+            let at = self.goes_on_at(session, number);
+            if at != before {
+                self.order.remove(&(before, number));
+                self.order.insert((at, number));
+                self.entries[number].at = Some(at);
+            }
+        }
+    }
+
+    /// Time at which a program goes on, as far as it is known.
+    fn goes_on_at<B: Observer>(&self, session: &mut Session<B>, number: usize) -> Time {
+        let visible = self.visible(session, number).unwrap_or(Time::MAX);
+        let entry = &self.entries[number];
+        visible.min(entry.wait.limit()).max(entry.clock)
     }
 
     /// Time at which the first of the things that a program waits for is visible, as far as it is known.

@@ -16,6 +16,7 @@ pub const PART: Part = Part {
             name: "adapter",
             choices: &["connectx3-fdr", "connectx4-edr", "connectx6-hdr", "connectx7-ndr"],
         },
+        Dimension { name: "mpi", choices: &["get", "put", "pipeline", "send"] },
     ],
     rules: &[
         Rule {
@@ -51,6 +52,7 @@ fn write(build: &mut Build) {
         write_sink(build, sink);
     }
     write_adapter(build);
+    write_mpi(build);
     if build.is("vl_arbitration_of_hosts", "tables") {
         switch::vl_arbitration(build, "[host.vl_arbitration]");
     }
@@ -76,6 +78,44 @@ fn write_adapter(build: &mut Build) {
     draft.key("unaligned_blocks", draw.range(1, 8));
     draft.text("max_inline", "64 B");
     draft.key("pcie", "{ generation = 4, lanes = 8, payload = \"128 B\" }");
+}
+
+/// No rank programs run here: it changes nothing.
+fn write_mpi(build: &mut Build) {
+    let rendezvous = build.choice("mpi");
+    let Build { draw, draft, .. } = build;
+    draft.section("[mpi]");
+    draft.text("rendezvous", rendezvous);
+    if draw.chance(1, 2) {
+        return;
+    }
+    for key in [
+        "call",
+        "wait",
+        "matching",
+        "connect",
+        "registration",
+        "registration_page",
+        "registration_lookup",
+        "shared_latency",
+    ] {
+        draft.text(key, draw.time());
+    }
+    for key in ["eager_limit", "max_send_size", "pipeline_fragment"] {
+        draft.text(key, "4 KiB");
+    }
+    for key in ["min_pipeline_size", "pipeline_send_length", "max_inline", "shared_eager_limit"] {
+        draft.text(key, "1 KiB");
+    }
+    draft.text("copy_rate", draw.rate());
+    draft.text("receive_queues", "P,128,8,4,2,3:S,4096,16,8,4");
+    draft.text("min_rnr_timer", "20 us");
+    for key in ["eager_rdma", "registration_cache"] {
+        draft.key(key, draw.chance(1, 2));
+    }
+    for key in ["eager_rdma_threshold", "eager_rdma_peers", "eager_rdma_buffers", "reads", "timeout"] {
+        draft.key(key, draw.range(1, 16));
+    }
 }
 
 fn write_sink(build: &mut Build, sink: &str) {

@@ -24,6 +24,9 @@ pub struct Outgoing {
     pub content: Option<Box<[u8]>>,
 }
 
+/// Longest time to the next look at a retransmission timer. A fabric whose only event is a timer of seconds would otherwise arrange its calendar for that.
+const LONGEST_STEP: Time = Time::ms(1);
+
 impl Device {
     /// Number of packets that take turns on the link: the next request of a queue pair, or the next data of a READ.
     pub fn turns(&self) -> usize {
@@ -146,10 +149,10 @@ impl Device {
         if timer == Timer::Retry {
             qp.scheduled = Time::MAX;
             if qp.deadline > now {
-                // It was set anew since.
+                // It was set anew since, or is far.
                 if qp.deadline < Time::MAX {
-                    qp.scheduled = qp.deadline;
-                    self.timers.set(qp.deadline, (index, Timer::Retry));
+                    qp.scheduled = qp.deadline.min(now + LONGEST_STEP);
+                    self.timers.set(qp.scheduled, (index, Timer::Retry));
                 }
                 return;
             }
@@ -178,8 +181,8 @@ impl Device {
         let (Some(runs), Some(time)) = (timer, qp.timeout()) else { return };
         qp.deadline = if runs { now + time } else { Time::MAX };
         if qp.deadline < qp.scheduled {
-            qp.scheduled = qp.deadline;
-            self.timers.set(qp.deadline, (index, Timer::Retry));
+            qp.scheduled = qp.deadline.min(now + LONGEST_STEP);
+            self.timers.set(qp.scheduled, (index, Timer::Retry));
         }
     }
 

@@ -1,0 +1,434 @@
+//! A run whose programs are ranks of MPI: their messages are handled here, their programs by the caller.
+
+use std::sync::{Arc, Mutex, MutexGuard, TryLockError};
+
+use fabricsim_engine::Prepared;
+use fabricsim_mpi::{Arrival, Environment, Mode, Pattern, ReceiveCall, SendCall, World};
+use fabricsim_session::Wait;
+use fabricsim_simulation::{self as simulation, MpiRun, ProgramRun, RankBuffers};
+use fabricsim_units::Time;
+use pyo3::buffer::{Element, PyBuffer};
+use pyo3::exceptions::PyRuntimeError;
+use pyo3::prelude::*;
+use pyo3::types::PySlice;
+
+use crate::programs::number_of;
+use crate::{Control, Outcome, Overrides, bad_input, prepare_watched};
+
+/// The buffer of a request: its bytes, and the object of which parts are taken.
+struct Kept {
+    bytes: PyBuffer<u8>,
+    view: Py<PyAny>,
+}
+
+/// Buffers of requests, by rank and number.
+#[derive(Default)]
+struct Buffers {
+    by_rank: Vec<Vec<Option<Kept>>>,
+    /// First error of a copy.
+    failure: Option<PyErr>,
+}
+
+impl Buffers {
+    fn keep(&mut self, rank: usize, request: u32, buffer: Kept) {
+        let of = &mut self.by_rank[rank];
+        let place = request as usize;
+        if of.len() <= place {
+            of.resize_with(place + 1, || None);
+        }
+        of[place] = Some(buffer);
+    }
+}
+
+impl Kept {
+    /// Calls `copy` with the bytes from `offset` on, `length` of them.
+    fn part(
+        &self,
+        py: Python<'_>,
+        (offset, length): (usize, usize),
+        copy: impl FnOnce(&PyBuffer<u8>) -> PyResult<()>,
+    ) -> PyResult<()> {
+        if offset == 0 && length == self.bytes.len_bytes() {
+            return copy(&self.bytes);
+        }
+        let slice = PySlice::new(py, offset as isize, (offset + length) as isize, 1);
+        let part = self.view.bind(py).get_item(slice)?;
+        copy(&PyBuffer::get(&part)?)
+    }
+}
+
+/// Buffers, while the interpreter is held.
+struct Held<'a, 'py> {
+    py: Python<'py>,
+    buffers: &'a mut Buffers,
+}
+
+impl Held<'_, '_> {
+    fn copy(
+        &mut self,
+        (rank, request): (usize, u32),
+        part: (usize, usize),
+        copy: impl FnOnce(&PyBuffer<u8>) -> PyResult<()>,
+    ) {
+        let Some(Some(kept)) = self.buffers.by_rank[rank].get(request as usize) else { return };
+        if let Err(error) = kept.part(self.py, part, copy) {
+            self.buffers.failure.get_or_insert(error);
+        }
+    }
+}
+
+impl RankBuffers for Held<'_, '_> {
+    fn read(&mut self, rank: usize, request: u32, offset: u64, to: &mut [u8]) {
+        let py = self.py;
+        self.copy((rank, request), (offset as usize, to.len()), |bytes| bytes.copy_to_slice(py, to));
+    }
+
+    fn write(&mut self, rank: usize, request: u32, offset: u64, from: &[u8]) {
+        let py = self.py;
+        self.copy((rank, request), (offset as usize, from.len()), |bytes| bytes.copy_from_slice(py, from));
+    }
+
+    fn release(&mut self, rank: usize, request: u32) {
+        if let Some(buffer) = self.buffers.by_rank[rank].get_mut(request as usize) {
+            *buffer = None;
+        }
+    }
+}
+
+struct Inner {
+    run: MpiRun,
+    buffers: Buffers,
+}
+
+/// The run of an experiment with ranks of MPI, whose programs the caller runs.
+#[pyclass(frozen, module = "fabricsim._native")]
+pub(crate) struct MpiPrograms {
+    inner: Mutex<Option<Inner>>,
+    prepared: Arc<Prepared>,
+    control: Arc<simulation::Control>,
+}
+
+/// An arrival: source, tag, length, truncated, cancelled.
+type Row = (u32, i32, u64, bool, bool);
+
+impl MpiPrograms {
+    fn lock(&self) -> PyResult<MutexGuard<'_, Option<Inner>>> {
+        self.inner.try_lock().map_err(|error| match error {
+            TryLockError::WouldBlock => bad_input("another thread uses the ranks"),
+            TryLockError::Poisoned(_) => PyRuntimeError::new_err("the run of the ranks failed"),
+        })
+    }
+
+    fn with<T>(&self, work: impl FnOnce(&mut Inner) -> PyResult<T>) -> PyResult<T> {
+        let mut inner = self.lock()?;
+        work(inner.as_mut().ok_or_else(|| bad_input("the run of the ranks has ended"))?)
+    }
+
+    /// Runs ranks until a program goes on outside of its calls; `rank`: its call has begun.
+    fn drive(&self, py: Python<'_>, inner: &mut Inner, rank: Option<usize>) -> PyResult<i64> {
+        let mut interrupt = None;
+        let mut goes_on = || {
+            interrupt = py.check_signals().err();
+            interrupt.is_none()
+        };
+        let Inner { run, buffers } = inner;
+        let mut held = Held { py, buffers };
+        let step = match rank {
+            Some(rank) => run.go_on(rank, &mut held, &self.control, &mut goes_on),
+            None => run.next(&mut held, &self.control, &mut goes_on),
+        };
+        if let Some(error) = buffers.failure.take() {
+            return Err(error);
+        }
+        match (step, interrupt) {
+            (_, Some(error)) => Err(error),
+            (Err(error), _) => Err(bad_input(error)),
+            (Ok(step), _) => Ok(number_of(step)),
+        }
+    }
+
+    /// Begins a call of a rank, and runs until a program goes on.
+    fn call<T>(
+        &self,
+        py: Python<'_>,
+        rank: usize,
+        begin: impl FnOnce(&mut World, &mut dyn Environment, (usize, Time)) -> T,
+    ) -> PyResult<(i64, T)> {
+        self.with(|inner| {
+            let value = {
+                let mut held = Held { py, buffers: &mut inner.buffers };
+                inner.run.begin(&mut held, |world, place, now| begin(world, place, (rank, now)))
+            };
+            Ok((self.drive(py, inner, Some(rank))?, value))
+        })
+    }
+
+    /// A number for a request, with its buffer.
+    fn reserve(&self, rank: usize, data: &Bound<'_, PyAny>) -> PyResult<(u32, u64)> {
+        let buffer = PyBuffer::<u8>::get(data)?;
+        if !buffer.is_c_contiguous() || !u8::is_compatible_format(buffer.format()) {
+            return Err(bad_input("the buffer of a message must be contiguous bytes"));
+        }
+        let length = buffer.len_bytes() as u64;
+        let kept = Kept { bytes: buffer, view: data.clone().unbind() };
+        self.with(|inner| {
+            let request = inner.run.world().reserve(rank);
+            inner.buffers.keep(rank, request, kept);
+            Ok((request, length))
+        })
+    }
+}
+
+#[pymethods]
+impl MpiPrograms {
+    #[new]
+    #[pyo3(signature = (experiment, hosts, patience, control, memory, logs))]
+    fn new(
+        py: Python<'_>,
+        experiment: (String, String, String, Overrides),
+        hosts: (usize, Vec<String>),
+        patience: u64,
+        control: &Control,
+        memory: Option<u64>,
+        logs: bool,
+    ) -> PyResult<Self> {
+        let control = Arc::clone(&control.0);
+        let (text, file, base, overrides) = experiment;
+        py.detach(|| {
+            let prepared = prepare_watched(&text, &file, &base, &overrides, &control)?;
+            simulation::permit(&prepared, memory, &file).map_err(bad_input)?;
+            let located = |error: &dyn std::fmt::Display| bad_input(format!("{file}: {error}"));
+            let (ranks, given) = hosts;
+            let hosts = if given.is_empty() { blocks(&prepared, ranks) } else { given };
+            let run = ProgramRun::new(prepared, &hosts, Time(patience), &control);
+            let run = run.map_err(|error| located(&error))?;
+            let prepared = Arc::clone(run.prepared());
+            let run = MpiRun::new(run, hosts.len(), logs).map_err(|error| located(&error))?;
+            let mut buffers = Buffers::default();
+            buffers.by_rank.resize_with(hosts.len(), Vec::new);
+            Ok(Self { inner: Mutex::new(Some(Inner { run, buffers })), prepared, control })
+        })
+    }
+
+    /// Names of the hosts of ranks, in order.
+    fn hosts(&self) -> PyResult<Vec<String>> {
+        self.with(|inner| {
+            let ranks = inner.run.world().size();
+            let names = &self.prepared.graph.hosts;
+            Ok((0..ranks).map(|rank| names[inner.run.programs.host(rank).index()].name.clone()).collect())
+        })
+    }
+
+    /// The time of the run in picoseconds.
+    fn now(&self) -> PyResult<u64> {
+        self.with(|inner| Ok(inner.run.programs.now().0))
+    }
+
+    /// Number of the program that goes on; below zero if none does.
+    fn next(&self, py: Python<'_>) -> PyResult<i64> {
+        self.with(|inner| self.drive(py, inner, None))
+    }
+
+    /// The program that ran waits for a duration in picoseconds, or until `wake` without one.
+    #[pyo3(signature = (number, duration, things))]
+    fn wait(
+        &self,
+        py: Python<'_>,
+        number: usize,
+        duration: Option<u64>,
+        things: Vec<(u8, u32)>,
+    ) -> PyResult<i64> {
+        let _ = things;
+        self.with(|inner| {
+            let run = &mut inner.run.programs;
+            let until = duration.map(|duration| run.now().saturating_add(Time(duration)));
+            run.wait(number, until.map_or_else(|| Wait::Any(Vec::new(), Time::MAX), Wait::Until));
+            self.drive(py, inner, None)
+        })
+    }
+
+    /// As `wait` for a duration.
+    fn poll(&self, py: Python<'_>, number: usize, duration: u64, things: Vec<(u8, u32)>) -> PyResult<i64> {
+        let _ = things;
+        self.with(|inner| {
+            let limit = inner.run.programs.now().saturating_add(Time(duration));
+            inner.run.programs.wait(number, Wait::Any(Vec::new(), limit));
+            self.drive(py, inner, None)
+        })
+    }
+
+    /// The program that ran has ended.
+    fn end(&self, number: usize) -> PyResult<()> {
+        self.with(|inner| {
+            inner.run.programs.wait(number, Wait::Done);
+            Ok(())
+        })
+    }
+
+    /// Ends the wait of a program now.
+    fn wake(&self, number: usize) -> PyResult<()> {
+        self.with(|inner| {
+            inner.run.programs.wake(number);
+            Ok(())
+        })
+    }
+
+    /// The cycle of a deadlock of the fabric, a line for each buffer; none without one.
+    fn deadlock(&self) -> PyResult<Option<Vec<String>>> {
+        self.with(|inner| Ok(inner.run.programs.find_deadlock()))
+    }
+
+    /// Starts a send: `to` is rank, tag, context, mode, identity of the memory. Returns the program that goes on, and the request.
+    fn send(
+        &self,
+        py: Python<'_>,
+        rank: usize,
+        data: &Bound<'_, PyAny>,
+        to: (u32, i32, u16, u8, u64),
+    ) -> PyResult<(i64, u32)> {
+        let (request, length) = self.reserve(rank, data)?;
+        let (to, tag, context, mode, memory) = to;
+        let mode = match mode {
+            0 => Mode::Standard,
+            1 => Mode::Buffered,
+            2 => Mode::Synchronous,
+            _ => Mode::Ready,
+        };
+        let call = SendCall { to, tag, context, mode, length, memory };
+        let (step, ()) = self.call(py, rank, |world, place, at| world.send(place, at, request, call))?;
+        Ok((step, request))
+    }
+
+    /// Starts a receive: `from_` is source, tag, context, identity of the memory.
+    fn receive(
+        &self,
+        py: Python<'_>,
+        rank: usize,
+        buffer: &Bound<'_, PyAny>,
+        from_: (i32, i32, u16, u64),
+    ) -> PyResult<(i64, u32)> {
+        let (request, length) = self.reserve(rank, buffer)?;
+        let (source, tag, context, memory) = from_;
+        let (pattern, call) = (Pattern { source, tag, context }, ReceiveCall { length, memory });
+        let (step, ()) =
+            self.call(py, rank, |world, place, at| world.receive(place, at, request, (pattern, call)))?;
+        Ok((step, request))
+    }
+
+    /// Starts the receive of a message that a probe took.
+    fn receive_taken(
+        &self,
+        py: Python<'_>,
+        rank: usize,
+        buffer: &Bound<'_, PyAny>,
+        message: u32,
+        memory: u64,
+    ) -> PyResult<(i64, u32)> {
+        let (request, length) = self.reserve(rank, buffer)?;
+        let call = ReceiveCall { length, memory };
+        let (step, is_known) =
+            self.call(py, rank, |world, place, at| world.receive_taken(place, at, request, (message, call)))?;
+        if is_known { Ok((step, request)) } else { Err(bad_input(format!("there is no message {message}"))) }
+    }
+
+    /// Waits until one of some requests is complete.
+    fn wait_requests(&self, py: Python<'_>, rank: usize, requests: Vec<u32>, foreign: bool) -> PyResult<i64> {
+        Ok(self.call(py, rank, |world, _, at| world.wait(at, requests, foreign))?.0)
+    }
+
+    /// Makes progress once, unless one of some requests is complete.
+    fn test_requests(&self, py: Python<'_>, rank: usize, requests: Vec<u32>) -> PyResult<i64> {
+        Ok(self.call(py, rank, |world, _, at| world.test(at, requests))?.0)
+    }
+
+    /// Looks for a message; `found` has it. `pattern`: source, tag, context.
+    fn probe(
+        &self,
+        py: Python<'_>,
+        rank: usize,
+        pattern: (i32, i32, u16),
+        take: bool,
+        blocks: bool,
+    ) -> PyResult<i64> {
+        let (source, tag, context) = pattern;
+        let pattern = Pattern { source, tag, context };
+        Ok(self.call(py, rank, |world, _, at| world.probe(at, pattern, take, blocks))?.0)
+    }
+
+    /// The message that a probe found, and its number if it was taken.
+    fn found(&self, rank: usize) -> PyResult<Option<(Row, u32)>> {
+        self.with(|inner| {
+            let found = inner.run.world().take_found(rank);
+            Ok(found.map(|(arrival, number)| (row(&arrival), number)))
+        })
+    }
+
+    /// Results of requests, of those that are complete.
+    fn arrivals(&self, rank: usize, requests: Vec<u32>) -> PyResult<Vec<Option<Row>>> {
+        self.with(|inner| {
+            let world = inner.run.world();
+            Ok(requests.into_iter().map(|request| Some(row(&world.arrival(rank, request)?))).collect())
+        })
+    }
+
+    /// Forgets a request; it still completes.
+    fn free(&self, rank: usize, request: u32) -> PyResult<()> {
+        self.with(|inner| {
+            inner.run.world().free(rank, request);
+            Ok(())
+        })
+    }
+
+    /// Completes a receive that has not matched, as cancelled.
+    fn cancel(&self, py: Python<'_>, rank: usize, request: u32) -> PyResult<()> {
+        self.with(|inner| {
+            let mut held = Held { py, buffers: &mut inner.buffers };
+            inner.run.begin(&mut held, |world, place, _| world.cancel(place, rank, request));
+            Ok(())
+        })
+    }
+
+    /// Completes what is in progress.
+    fn close(&self, py: Python<'_>, rank: usize) -> PyResult<i64> {
+        Ok(self.call(py, rank, |world, _, at| world.close(at))?.0)
+    }
+
+    /// Operations that ranks posted: time in picoseconds, from, to, operation, bytes, headers.
+    fn log(&self) -> PyResult<Vec<(u64, u32, u32, &'static str, u32, String)>> {
+        self.with(|inner| {
+            let entries = inner.run.world().log().iter();
+            Ok(entries
+                .map(|of| (of.time.0, of.from, of.to, of.operation, of.bytes, of.header.clone()))
+                .collect())
+        })
+    }
+
+    /// Ends the run. Returns its results.
+    fn result(&self, py: Python<'_>) -> PyResult<Outcome> {
+        let inner = self.lock()?.take();
+        let inner = inner.ok_or_else(|| bad_input("the results of the ranks were taken before"))?;
+        let Inner { run, buffers } = inner;
+        drop(buffers);
+        let outcome = py.detach(|| run.finish(&self.control));
+        Ok(Outcome::new(outcome, &self.prepared))
+    }
+}
+
+/// The headers at the beginning of a message of MPI, as text.
+#[pyfunction]
+pub(crate) fn decode_mpi(bytes: &[u8]) -> PyResult<String> {
+    let decoded = fabricsim_mpi::header::decode(bytes).map_err(bad_input)?;
+    Ok(format!("{} data {}", decoded.header, bytes.len() - decoded.size))
+}
+
+/// Hosts of ranks, in order: one for each, or blocks of the same size if there are more ranks than hosts.
+fn blocks(prepared: &Prepared, ranks: usize) -> Vec<String> {
+    let hosts = &prepared.graph.hosts;
+    let block = ranks.div_ceil(hosts.len().max(1)).max(1);
+    (0..ranks).filter_map(|rank| hosts.get(rank / block)).map(|host| host.name.clone()).collect()
+}
+
+fn row(arrival: &Arrival) -> Row {
+    let Arrival { source, tag, length, truncated, cancelled } = *arrival;
+    (source, tag, length, truncated, cancelled)
+}

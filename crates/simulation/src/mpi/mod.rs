@@ -1,0 +1,175 @@
+//! A run whose programs are ranks of MPI. Its caller runs the programs; their messages are handled here.
+
+mod ranks;
+
+use fabricsim_mpi::{Awaited as Thing, Environment};
+use fabricsim_mpi::{MpiError, Turn, World};
+use fabricsim_session::{Awaited, Wait};
+use fabricsim_units::{HostId, Time};
+use fabricsim_verbs::{Device, QueuePairAttributes, VerbsError};
+use fabricsim_wire::ids::Qpn;
+
+use crate::control::Control;
+use crate::outcome::Outcome;
+use crate::programs::{ProgramRun, Step};
+
+pub(crate) use ranks::{ROW, empty};
+
+/// Buffers of requests, which belong to the caller.
+pub trait RankBuffers {
+    /// Reads from the buffer of a request.
+    fn read(&mut self, rank: usize, request: u32, offset: u64, to: &mut [u8]);
+    /// Writes to the buffer of a request.
+    fn write(&mut self, rank: usize, request: u32, offset: u64, from: &[u8]);
+    /// The buffer of a request is not used any more.
+    fn release(&mut self, rank: usize, request: u32);
+}
+
+/// The run. Program n is rank n.
+pub struct MpiRun {
+    /// The run of the programs, for calls that are none of MPI.
+    pub programs: ProgramRun,
+    world: World,
+    /// What ranks in a call wait for.
+    waits: Vec<(Vec<Awaited>, Time)>,
+}
+
+struct Place<'a> {
+    programs: &'a mut ProgramRun,
+    buffers: &'a mut dyn RankBuffers,
+}
+
+impl Environment for Place<'_> {
+    fn device(&mut self, rank: usize) -> &mut Device {
+        self.programs.device(rank)
+    }
+
+    fn posted(&mut self, rank: usize) {
+        self.programs.wake_device(rank);
+    }
+
+    fn modify_qp(&mut self, rank: usize, qp: Qpn, attributes: QueuePairAttributes) -> Result<(), VerbsError> {
+        self.programs.modify_qp(rank, qp, attributes)
+    }
+
+    fn read(&mut self, rank: usize, request: u32, offset: u64, to: &mut [u8]) {
+        self.buffers.read(rank, request, offset, to);
+    }
+
+    fn write(&mut self, rank: usize, request: u32, offset: u64, from: &[u8]) {
+        self.buffers.write(rank, request, offset, from);
+    }
+
+    fn release(&mut self, rank: usize, request: u32) {
+        self.buffers.release(rank, request);
+    }
+}
+
+impl MpiRun {
+    /// The run of programs as ranks, `ranks` of them. `logs`: operations of verbs are kept. An error says what is wrong with the settings.
+    pub fn new(programs: ProgramRun, ranks: usize, logs: bool) -> Result<Self, String> {
+        let hosts: Vec<HostId> = (0..ranks).map(|rank| programs.host(rank)).collect();
+        let world = World::new(&programs.prepared().experiment.mpi, &hosts, logs)?;
+        Ok(Self { programs, world, waits: vec![(Vec::new(), Time::MAX); ranks] })
+    }
+
+    /// The ranks.
+    pub fn world(&mut self) -> &mut World {
+        &mut self.world
+    }
+
+    /// Begins a call: `begin` gets the ranks, their adapters and buffers, and the time.
+    pub fn begin<T>(
+        &mut self,
+        buffers: &mut dyn RankBuffers,
+        begin: impl FnOnce(&mut World, &mut dyn Environment, Time) -> T,
+    ) -> T {
+        let now = self.programs.now();
+        let mut place = Place { programs: &mut self.programs, buffers };
+        begin(&mut self.world, &mut place, now)
+    }
+
+    /// A call that has begun goes on, and all others, until a program goes on outside of its calls.
+    pub fn go_on(
+        &mut self,
+        rank: usize,
+        buffers: &mut dyn RankBuffers,
+        control: &Control,
+        goes_on: &mut dyn FnMut() -> bool,
+    ) -> Result<Step, MpiError> {
+        match self.advance(rank, buffers)? {
+            true => Ok(Step::Program(rank)),
+            false => self.next(buffers, control, goes_on),
+        }
+    }
+
+    /// Advances until a program goes on outside of its calls.
+    pub fn next(
+        &mut self,
+        buffers: &mut dyn RankBuffers,
+        control: &Control,
+        goes_on: &mut dyn FnMut() -> bool,
+    ) -> Result<Step, MpiError> {
+        loop {
+            match self.programs.next(control, goes_on) {
+                Step::Program(rank) if self.world.is_in_call(rank) => {
+                    if self.advance(rank, buffers)? {
+                        return Ok(Step::Program(rank));
+                    }
+                }
+                step => return Ok(step),
+            }
+        }
+    }
+
+    /// The call of a rank goes on; true if it has ended.
+    fn advance(&mut self, rank: usize, buffers: &mut dyn RankBuffers) -> Result<bool, MpiError> {
+        let turn = self.begin(buffers, |world, place, now| world.advance(place, rank, now));
+        if let Some(error) = self.world.take_failure() {
+            return Err(error);
+        }
+        let ended = match turn {
+            Turn::Ended => true,
+            Turn::Until(at) => {
+                self.programs.wait(rank, Wait::Until(at));
+                false
+            }
+            Turn::Any(things, limit) => {
+                let things: Vec<Awaited> = things.into_iter().map(awaited).collect();
+                self.programs.wait(rank, Wait::Any(things.clone(), limit));
+                self.waits[rank] = (things, limit);
+                false
+            }
+        };
+        while let Some((other, at)) = self.world.take_note() {
+            let (things, limit) = &mut self.waits[other];
+            if at < *limit {
+                *limit = at;
+                self.programs.wait(other, Wait::Any(things.clone(), at));
+            }
+        }
+        Ok(ended)
+    }
+
+    /// Ends the run, as [`ProgramRun::finish`]. Adds the table of ranks.
+    pub fn finish(self, control: &Control) -> Outcome {
+        let names: Vec<String> = (0..self.world.size())
+            .map(|rank| {
+                let host = self.programs.host(rank);
+                self.programs.prepared().graph.hosts[host.index()].name.clone()
+            })
+            .collect();
+        let counts: Vec<_> = (0..self.world.size()).map(|rank| self.world.counts(rank)).collect();
+        let table = ranks::table(&names, &counts);
+        let mut outcome = self.programs.finish(control);
+        outcome.tables.push(table);
+        outcome
+    }
+}
+
+fn awaited(thing: Thing) -> Awaited {
+    match thing {
+        Thing::Completion(cq) => Awaited::Completion(cq),
+        Thing::Write(mr) => Awaited::Write(mr),
+    }
+}

@@ -1,0 +1,268 @@
+"""The simulated fabric: messages by Open MPI's protocols over verbs, packet by packet."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, cast
+
+from fabricsim.errors import InputError
+from fabricsim.memory import Allowance, allowance
+from fabricsim.mpi.endpoint import Arrival
+from fabricsim.native import NativeMpiPrograms, NativePrograms, bad_input, native, waited
+from fabricsim.programs import Scheduler
+from fabricsim.programs.context import picoseconds
+from fabricsim.results import Result
+from fabricsim.run import result_of
+from fabricsim.spec import Experiment, as_experiment
+
+MOST_CONTEXTS = 1 << 16
+"""Contexts are numbers of 16 bits in the headers of messages."""
+MOST_TAGS = 1 << 31
+MOST_BYTES = 1 << 31
+"""Longest message of a reliable connection."""
+
+
+class FabricNetwork:
+    """Ranks on the hosts of an experiment, whose section `[mpi]` has the protocols and their limits.
+
+    Args:
+        experiment: a file, or an `Experiment`; hosts of ranks have no traffic of their own.
+        set: keys that are replaced, with their values.
+        placement: name of the host of each rank; by default a host for each rank in order, or blocks of ranks
+            of the same size if there are more ranks than hosts.
+        memory: most memory that the run may take, as of `fabricsim.run`.
+        polling_limit: time for which ranks may poll in vain while nothing is in progress.
+        log: True if the operations of verbs are kept for `log`.
+    """
+
+    def __init__(
+        self,
+        experiment: str | Path | Experiment,
+        *,
+        set: Mapping[str, Any] | None = None,
+        placement: Sequence[str] | None = None,
+        memory: str | int | Allowance | None = None,
+        polling_limit: str | float = "100 ms",
+        log: bool = False,
+    ) -> None:
+        self._experiment = as_experiment(experiment, set)
+        self._placement = None if placement is None else list(placement)
+        self._allowed = allowance(memory)
+        self._patience = picoseconds("polling_limit", polling_limit)
+        self._logs = log
+        self._run: NativeMpiPrograms | None = None
+        self._begun = 0.0
+        self._log: list[tuple[int, int, int, str, int, str]] = []
+
+    def open(self, names: Sequence[str]) -> tuple[Scheduler, list[FabricEndpoint]]:
+        """A scheduler, and the endpoint of each rank.
+
+        Raises:
+            InputError: the experiment or the placement is not valid.
+        """
+        if not names:
+            raise InputError("a run needs at least one rank")
+        placement = self._placement
+        if placement is not None and len(placement) != len(names):
+            raise InputError(f"placement has {len(placement)} hosts: give one for each of the {len(names)} ranks")
+        arguments, control = self._experiment.arguments(), native().Control()
+        hosts = (len(names), placement or [])
+        with bad_input():
+            run = waited(
+                lambda: native().MpiPrograms(
+                    arguments, hosts, self._patience, control, self._allowed.estimate, self._logs
+                )
+            )
+        self._run, self._begun = run, time.monotonic()
+        scheduler = Scheduler(cast("NativePrograms", run), names)
+        buffers = _Identities()
+        places = run.hosts()
+        endpoints = [
+            FabricEndpoint(run, scheduler, buffers, rank, len(names), places[rank])
+            for rank in range(len(names))
+        ]
+        return scheduler, endpoints
+
+    def finish(self) -> Result:
+        """Summary and tables of the run; `mpi_ranks` has a row for each rank."""
+        if self._run is None:
+            raise InputError("the network is not open")
+        run, self._run = self._run, None
+        self._log = run.log()
+        with bad_input():
+            outcome = run.result()
+        return result_of(self._experiment, outcome, time.monotonic() - self._begun, None)
+
+    def log(self) -> list[dict[str, Any]]:
+        """Operations of verbs in order of their time, after `finish`.
+
+        Each has `time_ns`, the ranks `from` and `to`, `op` (SEND, RDMA_WRITE or RDMA_READ), `bytes`, and `header`:
+        the headers as text, empty for data.
+        """
+        return [
+            {"time_ns": at / 1000, "from": source, "to": to, "op": op, "bytes": size, "header": header}
+            for at, source, to, op, size, header in self._log
+        ]
+
+
+class _Identities:
+    """Numbers of the memory of messages, for the registration cache.
+
+    Memory is the same if it is the same bytes of the same object. Objects are kept, so that no other one has the
+    address of one that has ended: results do not depend on where the interpreter puts objects.
+    """
+
+    def __init__(self) -> None:
+        self._owners: dict[int, tuple[int, Any]] = {}
+
+    def number(self, data: memoryview) -> int:
+        """Number of the memory; 0 if it has no owner."""
+        owner = data.obj
+        base = getattr(owner, "base", None)
+        while base is not None:
+            owner, base = base, getattr(base, "base", None)
+        if owner is None:
+            return 0
+        known = self._owners.get(id(owner))
+        if known is None:
+            known = self._owners[id(owner)] = (len(self._owners) + 1, owner)
+        return known[0]
+
+
+class FabricEndpoint:
+    """Place of a rank. See `fabricsim.mpi.endpoint.Endpoint`."""
+
+    def __init__(
+        self,
+        run: NativeMpiPrograms,
+        scheduler: Scheduler,
+        identities: _Identities,
+        rank: int,
+        size: int,
+        host: str,
+    ) -> None:
+        self.rank, self.size, self.host = rank, size, host
+        self._native, self._scheduler, self._identities = run, scheduler, identities
+        self._calls: dict[int, str] = {}
+        """The call that started each request."""
+
+    def now(self) -> int:
+        """Simulated time in picoseconds."""
+        return self._native.now()
+
+    def compute(self, picoseconds: int, call: str) -> None:
+        """Lets time pass without progress."""
+        if picoseconds > 0:
+            self._scheduler.suspend(self.rank, picoseconds, [], call)
+
+    def isend(self, data: memoryview, dest: int, tag: int, context: int, mode: int, call: str) -> int:
+        """Starts a send."""
+        self._check(dest, tag, context, call)
+        if data.nbytes > MOST_BYTES:
+            raise InputError(f"{call}: {data.nbytes} B: a message has at most {MOST_BYTES} B")
+        self._scheduler.begin(self.rank, call)
+        to = (dest, tag, context, mode, self._identity(data))
+        step, request = self._native.send(self.rank, data, to)
+        self._calls[request] = call
+        self._scheduler.follow(self.rank, step)
+        return request
+
+    def irecv(self, buffer: memoryview, source: int, tag: int, context: int, call: str) -> int:
+        """Starts a receive."""
+        self._check(source, tag, context, call, least=-1)
+        if buffer.readonly:
+            raise InputError(f"{call}: the buffer of a receive must be writable")
+        self._scheduler.begin(self.rank, call)
+        from_ = (source, tag, context, self._identity(buffer))
+        step, request = self._native.receive(self.rank, buffer, from_)
+        self._calls[request] = call
+        self._scheduler.follow(self.rank, step)
+        return request
+
+    def probe(
+        self, source: int, tag: int, context: int, take: bool, call: str
+    ) -> tuple[Arrival, int] | None:
+        """Makes progress once, and returns the first message that matches."""
+        return self._probe(source, tag, context, take, False, call)
+
+    def wait_probe(self, source: int, tag: int, context: int, take: bool, call: str) -> tuple[Arrival, int]:
+        """Waits for a message that matches."""
+        found = self._probe(source, tag, context, take, True, call)
+        if found is None:
+            raise InputError(f"{call}: the wait ended without a message")
+        return found
+
+    def _probe(
+        self, source: int, tag: int, context: int, take: bool, blocks: bool, call: str
+    ) -> tuple[Arrival, int] | None:
+        self._check(source, tag, context, call, least=-1)
+        self._scheduler.begin(self.rank, call)
+        step = self._native.probe(self.rank, (source, tag, context), take, blocks)
+        self._scheduler.follow(self.rank, step)
+        found = self._native.found(self.rank)
+        return None if found is None else (Arrival(*found[0]), found[1])
+
+    def imrecv(self, buffer: memoryview, message: int, call: str) -> int:
+        """Starts the receive of a message that a probe took."""
+        if buffer.readonly:
+            raise InputError(f"{call}: the buffer of a receive must be writable")
+        self._scheduler.begin(self.rank, call)
+        with bad_input():
+            step, request = self._native.receive_taken(self.rank, buffer, message, self._identity(buffer))
+        self._calls[request] = call
+        self._scheduler.follow(self.rank, step)
+        return request
+
+    def test(self, requests: Sequence[int], call: str) -> list[Arrival | None]:
+        """Makes progress once, unless a request is complete."""
+        numbers = list(requests)
+        rows = self._native.arrivals(self.rank, numbers)
+        if not any(rows):
+            self._scheduler.begin(self.rank, call)
+            step = self._native.test_requests(self.rank, numbers)
+            self._scheduler.follow(self.rank, step)
+            rows = self._native.arrivals(self.rank, numbers)
+        return [None if row is None else Arrival(*row) for row in rows]
+
+    def wait(self, requests: Sequence[int], call: str) -> None:
+        """Waits until at least one request is complete."""
+        numbers = list(requests)
+        calls = self._calls
+        is_foreign = any(calls.get(number) != call for number in numbers)
+        self._scheduler.begin(self.rank, call)
+        step = self._native.wait_requests(self.rank, numbers, is_foreign)
+        self._scheduler.follow(self.rank, step)
+
+    def free(self, request: int) -> None:
+        """Forgets a request."""
+        self._calls.pop(request, None)
+        self._native.free(self.rank, request)
+
+    def cancel(self, request: int) -> None:
+        """Completes a receive that has not matched."""
+        self._native.cancel(self.rank, request)
+
+    def progress(self, call: str) -> None:
+        """Makes progress once."""
+        self._scheduler.begin(self.rank, call)
+        step = self._native.test_requests(self.rank, [])
+        self._scheduler.follow(self.rank, step)
+
+    def close(self, call: str) -> None:
+        """Completes what is in progress."""
+        self._scheduler.begin(self.rank, call)
+        step = self._native.close(self.rank)
+        self._scheduler.follow(self.rank, step)
+
+    def _identity(self, data: memoryview) -> int:
+        return self._identities.number(data) if data.nbytes > 4096 else 0
+
+    def _check(self, peer: int, tag: int, context: int, call: str, least: int = 0) -> None:
+        if not least <= peer < self.size:
+            raise InputError(f"{call}: rank {peer}: must be {least} to {self.size - 1}")
+        if not least <= tag < MOST_TAGS:
+            raise InputError(f"{call}: tag {tag}: must be {least} to {MOST_TAGS - 1}")
+        if not 0 <= context < MOST_CONTEXTS:
+            raise InputError(f"{call}: context {context}: must be 0 to {MOST_CONTEXTS - 1}")
