@@ -1,0 +1,121 @@
+"""Matched messages of bytes between ranks: the interface of MPI's objects to a network.
+
+Everything above it (datatypes, pickling, communicators, collectives) is the same on every network. Matching and
+protocols are below.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from fabricsim.programs import Scheduler
+
+ANY = -1
+"""Any source, any tag."""
+
+STANDARD, BUFFERED, SYNCHRONOUS, READY = range(4)
+"""Modes of a send."""
+
+
+@dataclass(slots=True)
+class Arrival:
+    """Description of a message: the result of a receive or of a probe."""
+
+    source: int
+    """World rank of the sender."""
+    tag: int
+    length: int
+    """Bytes of the message as sent."""
+    truncated: bool = False
+    """The buffer was too small: only the bytes that fit were written."""
+    cancelled: bool = False
+
+
+class Endpoint(Protocol):
+    """Place of one rank in a network.
+
+    Calls take simulated time as the network's model says, and other ranks run meanwhile. A context is a whole number
+    of 0 or more: messages match only within theirs. Matching is non-overtaking for each source and context. `call`
+    describes the caller in the report of a deadlock: `Recv(source=3, tag=7)`.
+    """
+
+    rank: int
+    size: int
+
+    def isend(self, data: memoryview, dest: int, tag: int, context: int, mode: int, call: str) -> int:
+        """Starts a send and returns a request.
+
+        `data` are contiguous bytes, which the protocol reads when it copies or transfers them. The request completes
+        when they may be reused; a synchronous one after the receiver matched.
+        """
+        ...
+
+    def irecv(self, buffer: memoryview, source: int, tag: int, context: int, call: str) -> int:
+        """Starts a receive into contiguous writable bytes and returns a request. Source and tag may be `ANY`."""
+        ...
+
+    def probe(
+        self, source: int, tag: int, context: int, take: bool, call: str
+    ) -> tuple[Arrival, int] | None:
+        """Makes progress once, and returns the first message that matches, or None.
+
+        With `take` the message takes no further part in matching: the second value is its number for `imrecv`.
+        """
+        ...
+
+    def wait_probe(self, source: int, tag: int, context: int, take: bool, call: str) -> tuple[Arrival, int]:
+        """Waits for a message that matches. See `probe`."""
+        ...
+
+    def imrecv(self, buffer: memoryview, message: int, call: str) -> int:
+        """Starts the receive of a message that a probe took."""
+        ...
+
+    def test(self, requests: Sequence[int], call: str) -> list[Arrival | None]:
+        """Makes progress once, which takes the time of a poll. Returns the arrival of each request that is complete.
+
+        The number of a complete request is valid until `free`. Of sends the arrival has the own rank as source.
+        """
+        ...
+
+    def wait(self, requests: Sequence[int], call: str) -> None:
+        """Waits, making progress, until at least one request is complete."""
+        ...
+
+    def free(self, request: int) -> None:
+        """Forgets a request. One that is not complete still completes."""
+        ...
+
+    def cancel(self, request: int) -> None:
+        """Completes a receive that has not matched, as cancelled. Other requests are not changed."""
+        ...
+
+    def progress(self, call: str) -> None:
+        """Makes progress once."""
+        ...
+
+    def now(self) -> int:
+        """Simulated time in picoseconds."""
+        ...
+
+    def compute(self, picoseconds: int, call: str) -> None:
+        """Lets time pass without progress."""
+        ...
+
+    def close(self, call: str) -> None:
+        """Ends the use of the network by this rank: completes what is still in progress."""
+        ...
+
+
+class Network(Protocol):
+    """A network that ranks use."""
+
+    def open(self, names: Sequence[str]) -> tuple[Scheduler, list[Any]]:
+        """A scheduler whose programs are the ranks in order, and their endpoints."""
+        ...
+
+    def finish(self) -> Any:
+        """Result of the network after the ranks have ended: of a fabric its `Result`; None without tables."""
+        ...

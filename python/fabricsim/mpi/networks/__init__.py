@@ -1,0 +1,1 @@
+"""Networks of ranks: LogGP, and the simulated fabric."""
