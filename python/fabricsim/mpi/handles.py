@@ -15,7 +15,7 @@ class Referent:
 
     __slots__ = ("__weakref__", "_number")
 
-    def number(self) -> int:
+    def identity(self) -> int:
         """The number, which is the same at each call."""
         try:
             return self._number
@@ -97,7 +97,7 @@ class Handle:
     @property
     def handle(self) -> int:
         """Number of the object."""
-        number: int = self._ref.number()
+        number: int = self._ref.identity()
         return number
 
     @classmethod

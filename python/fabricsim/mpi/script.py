@@ -19,7 +19,15 @@ MPI4PY_VERSION = "4.1.2"
 """Version of mpi4py whose names and behaviour are those of `MPI`."""
 
 
-def run_script(script: str | Path, ranks: int, network: Any = None, *, args: Sequence[str] = (), **options: Any) -> MpiRun:
+def run_script(
+    script: str | Path,
+    ranks: int,
+    network: Any = None,
+    *,
+    args: Sequence[str] = (),
+    own_modules: Sequence[str | Path] = (),
+    **options: Any,
+) -> MpiRun:
     """Runs a script in each of several ranks. In it `from mpi4py import MPI` is `fabricsim.mpi.MPI`.
 
     Each rank has its own `__main__` and its own copies of modules in the script's folder. Installed packages are shared
@@ -30,6 +38,7 @@ def run_script(script: str | Path, ranks: int, network: Any = None, *, args: Seq
         ranks: number of ranks.
         network: as of `fabricsim.mpi.run`.
         args: arguments of the script: `sys.argv[1:]`.
+        own_modules: more folders whose modules each rank has for itself.
         options: others of `fabricsim.mpi.run`.
 
     Raises:
@@ -45,7 +54,7 @@ def run_script(script: str | Path, ranks: int, network: Any = None, *, args: Seq
     except (SyntaxError, ValueError) as error:
         line = getattr(error, "lineno", None)
         raise InputError(f"{path}{f', line {line}' if line else ''}: {error}") from None
-    modules = _Modules(path.resolve().parent)
+    modules = _Modules([path.resolve().parent, *(Path(one).resolve() for one in own_modules)])
 
     def program() -> None:
         main = types.ModuleType("__main__")
@@ -68,8 +77,8 @@ def run_script(script: str | Path, ranks: int, network: Any = None, *, args: Seq
 class _Modules:
     """Modules of ranks: at each switch those of the rank that goes on take their places in `sys.modules`."""
 
-    def __init__(self, folder: Path) -> None:
-        self._folder = str(folder)
+    def __init__(self, folders: Sequence[Path]) -> None:
+        self._folders = [str(folder) for folder in folders]
         self._of: dict[Any, dict[str, types.ModuleType]] = {}
         self._names: set[str] = set()
         self._code: dict[str, Any] = {}
@@ -92,7 +101,7 @@ class _Modules:
             del modules[name]
         modules.update(_mpi4py())
         sys.argv = argv
-        sys.path.insert(0, self._folder)
+        sys.path[:0] = self._folders
         sys.meta_path.insert(0, self)  # type: ignore[arg-type]
         settrace(self._switched)
         try:
@@ -127,7 +136,7 @@ class _Modules:
         parent = name.rpartition(".")[0]
         if parent and parent not in self._names:
             return None
-        spec = importlib.machinery.PathFinder.find_spec(name, path if parent else [self._folder])
+        spec = importlib.machinery.PathFinder.find_spec(name, path if parent else self._folders)
         if spec is None:
             return None
         self._names.add(name)

@@ -23,7 +23,8 @@ from fabricsim.programs import Scheduler
 
 LONGEST_POLL_PS = 1_000_000
 """Longest time of a poll that finds nothing: 1 us."""
-SHORTEST_POLL_PS = 1000
+LEAST_POLL_PS = 1000
+"""Shortest time of a poll that finds nothing, if the overhead is less."""
 _KEYS = ("L", "o", "g", "G")
 
 
@@ -134,7 +135,8 @@ class LogGPEndpoint:
         """Messages that are here, with their context, and have not been matched."""
         self._taken: dict[int, _Send] = {}
         self._send_free = self._receive_free = 0
-        self._poll = SHORTEST_POLL_PS
+        self._least = min(max(parameters.o, LEAST_POLL_PS), LONGEST_POLL_PS)
+        self._poll = self._least
 
     def now(self) -> int:
         """Simulated time in picoseconds."""
@@ -206,12 +208,12 @@ class LogGPEndpoint:
             self._look(call)
             self._match_arrived(call)
             return [self._requests[number].arrival for number in requests]
-        self._poll = SHORTEST_POLL_PS
+        self._poll = self._least
         return found
 
     def wait(self, requests: Sequence[int], call: str) -> None:
         """Waits until at least one request is complete."""
-        self._poll = SHORTEST_POLL_PS
+        self._poll = self._least
         waiting = [self._requests[number] for number in requests]
         self._match_arrived(call)
         while not any(request.arrival for request in waiting):
@@ -244,7 +246,7 @@ class LogGPEndpoint:
         return number
 
     def _look(self, call: str) -> None:
-        """A poll in vain. It ends when a message comes; repeated ones last up to 1 us."""
+        """A poll in vain: an overhead, repeated ones up to 1 us. It ends when a message comes."""
         self._scheduler.poll(self.rank, self._poll, [], call)
         self._poll = min(2 * self._poll, LONGEST_POLL_PS)
 
