@@ -15,6 +15,7 @@ from fabricsim.cli.files import ForceFile, OutFile, write
 from fabricsim.cli.imports import import_
 from fabricsim.cli.interrupt import Interrupt
 from fabricsim.cli.ordering_options import ordering_demo
+from fabricsim.cli.mpi import mpi
 from fabricsim.cli.perftest import perftest
 from fabricsim.cli.plot import plot
 from fabricsim.cli.progress import run_progress
@@ -156,6 +157,7 @@ app.command("ordering-demo")(ordering_demo)
 app.command()(capture)
 app.command()(dissect)
 app.command()(perftest)
+app.add_typer(mpi, name="mpi")
 
 
 @app.command()

@@ -50,12 +50,16 @@ class Block:
     def pack(self) -> memoryview:
         """Their bytes. Those of a contiguous type are not copied."""
         self._check("a message")
+        if self.memory is not None and self.layout.is_contiguous:
+            return self.memory.part(self.address, self.nbytes, False)
         return self.layout.pack(self.address, self.count)
 
     def target(self) -> tuple[memoryview, bool]:
         """Bytes to receive into, and whether `unpack` has to write them to their places afterwards."""
         self._check("a receive")
         if self.layout.is_contiguous or not self.nbytes:
+            if self.memory is not None:
+                return self.memory.part(self.address, self.nbytes, True), False
             return view_of(self.address, self.nbytes, True), False
         return memoryview(bytearray(self.nbytes)), True
 

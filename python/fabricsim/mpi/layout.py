@@ -76,6 +76,8 @@ class Layout(Referent):
         """First offset and end of the bytes of several elements, from the address of the first."""
         if count == 0 or self.size == 0:
             return 0, 0
+        if self.is_contiguous:
+            return 0, count * self.size
         low = self.true_lb + min(0, (count - 1) * self.extent)
         high = self.true_lb + self.true_extent + max(0, (count - 1) * self.extent)
         return low, high

@@ -47,7 +47,7 @@ _ACCESSIBLE = (CPU, 1, 3, 11, 13)
 class Memory:
     """Contiguous bytes that belong to an object, which stays alive with this."""
 
-    __slots__ = ("_view", "address", "device", "format", "itemsize", "nbytes", "owner", "readonly")
+    __slots__ = ("_bytes", "_view", "address", "device", "format", "itemsize", "nbytes", "owner", "readonly")
 
     def __init__(
         self,
@@ -62,6 +62,22 @@ class Memory:
         self.owner, self.address, self.nbytes, self.readonly = owner, address, nbytes, readonly
         self.format, self.itemsize, self.device = format, itemsize, device
         self._view: _PyBuffer | None = None
+        self._bytes: memoryview | None = None
+
+    def part(self, address: int, nbytes: int, writable: bool) -> memoryview:
+        """A memoryview of some of the bytes. Its object is the owner, if that has a plain buffer.
+
+        The network can tell by it that messages use the same memory.
+        """
+        if self._bytes is None:
+            try:
+                self._bytes = memoryview(self.owner).cast("B")
+            except (TypeError, ValueError, BufferError):
+                self._bytes = memoryview(b"")
+        if len(self._bytes) != self.nbytes:
+            return view_of(address, nbytes, writable)
+        begin = address - self.address
+        return self._bytes[begin : begin + nbytes]
 
     def __del__(self) -> None:
         if self._view is not None:
