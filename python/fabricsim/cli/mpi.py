@@ -118,6 +118,8 @@ def _network(
                 raise InputError(f"{name}: only with --experiment")
         if logs:
             raise InputError("--verbs-log: only with --experiment: a LogGP network has no verbs")
+        if network is not None and network.partition(":")[0] != "loggp":
+            raise InputError(f"--network {network}: must be loggp:L=..,o=..,g=..,G=..")
         return network_of(network)
     return network_of(
         experiment,

@@ -73,7 +73,7 @@ class Memory:
             try:
                 self._bytes = memoryview(self.owner).cast("B")
             except (TypeError, ValueError, BufferError):
-                self._bytes = memoryview(b"")
+                self._bytes = memoryview(bytearray())
         if len(self._bytes) != self.nbytes:
             return view_of(address, nbytes, writable)
         begin = address - self.address
