@@ -1,15 +1,16 @@
 """Halo exchange of a two-dimensional grid: Jacobi's iteration for the heat equation, with mpi4py.
 
-`fabricsim mpi run -n 16 experiments/programs/halo.py [CELLS] [STEPS] [overlap]` prints the time of a step and the sum of
-the grid. With `overlap` the inner cells are computed while the borders are in flight.
+`fabricsim mpi run -n 16 experiments/programs/halo.py [CELLS] [STEPS] [overlap]` prints the time of a step and the
+sum of the grid. With `overlap` the inner cells are computed while the borders are in flight.
 """
 
 import sys
+from typing import Any
 
 import numpy as np
-from mpi4py import MPI
 
 import fabricsim
+from mpi4py import MPI
 
 CELLS = int(sys.argv[1]) if len(sys.argv) > 1 else 64
 """Cells of a side of each rank's square."""
@@ -18,12 +19,17 @@ OVERLAPS = "overlap" in sys.argv[3:]
 FLOPS_PER_CELL = 5
 
 
-def relaxed(u: np.ndarray, rows: slice, columns: slice) -> np.ndarray:
+def relaxed(u: Any, rows: slice, columns: slice) -> Any:
     """Mean of the four neighbours of some cells; the time of its operations passes."""
     (r0, r1), (c0, c1) = (rows.start, rows.stop), (columns.start, columns.stop)
     fabricsim.compute(flops=FLOPS_PER_CELL * (r1 - r0) * (c1 - c0))
-    sides = u[r0 - 1 : r1 - 1, columns], u[r0 + 1 : r1 + 1, columns], u[rows, c0 - 1 : c1 - 1], u[rows, c0 + 1 : c1 + 1]
-    return sum(sides) / 4
+    sides = (
+        u[r0 - 1 : r1 - 1, columns],
+        u[r0 + 1 : r1 + 1, columns],
+        u[rows, c0 - 1 : c1 - 1],
+        u[rows, c0 + 1 : c1 + 1],
+    )
+    return np.sum(sides, axis=0) / 4
 
 
 def main() -> None:

@@ -12,7 +12,9 @@ def main() -> None:
         print(f"FAILED {test}\n{text}", file=sys.stderr)
     for test, reason in result.skipped:
         print(f"skipped {test.id()}: {reason}")
-    print(f"ran {result.testsRun} skipped {len(result.skipped)} failed {len(result.failures) + len(result.errors)}")
+    print(
+        f"ran {result.testsRun} skipped {len(result.skipped)} failed {len(result.failures) + len(result.errors)}"
+    )
     if not result.wasSuccessful():
         sys.exit(1)
 

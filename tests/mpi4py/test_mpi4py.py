@@ -35,7 +35,7 @@ def download() -> Path:
     target = CACHE / f"mpi4py-{VERSION}"
     if not target.exists():
         CACHE.mkdir(parents=True, exist_ok=True)
-        pip = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--no-build-isolation"]
+        pip = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps"]
         subprocess.run([*pip, "--no-binary", "mpi4py", "-d", str(CACHE), f"mpi4py=={VERSION}"], check=True)
         with tarfile.open(CACHE / f"mpi4py-{VERSION}.tar.gz") as archive:
             archive.extractall(CACHE, filter="data")
@@ -57,7 +57,17 @@ def sources() -> Path:
 
 @pytest.mark.parametrize(("module", "ranks"), CASES)
 def test_of_mpi4py(module: str, ranks: int, sources: Path) -> None:
-    command = [sys.executable, "-m", "fabricsim", "mpi", "run", "-n", str(ranks), "--own-modules", str(sources)]
+    command = [
+        sys.executable,
+        "-m",
+        "fabricsim",
+        "mpi",
+        "run",
+        "-n",
+        str(ranks),
+        "--own-modules",
+        str(sources),
+    ]
     done = subprocess.run(
         [*command, str(HERE / "suite.py"), f"test_{module}"], capture_output=True, text=True, check=False
     )

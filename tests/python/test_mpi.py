@@ -18,7 +18,7 @@ NETWORK = "loggp:L=1000,o=100,g=10,G=1"
 """A message of s bytes takes 1200 + s - 1 ns."""
 
 
-def run(program: Callable[[], Any], ranks: int = 2, **options: Any) -> fs.mpi.MpiRun:
+def run(program: Callable[..., Any], ranks: int = 2, **options: Any) -> fs.mpi.MpiRun:
     return fs.mpi.run(program, ranks, NETWORK, **options)
 
 
@@ -135,8 +135,16 @@ def test_a_buffer_that_is_too_small_is_an_error() -> None:
         (lambda c: c.Send(b"", 1, -5), "ERR_TAG", "tag = -5"),
         (lambda c: c.Bcast(bytearray(1), 9), "ERR_ROOT", "root = 9: must be 0 to 1"),
         (lambda c: c.Bsend(b"x", 1), "ERR_BUFFER", "no buffer is attached"),
-        (lambda c: c.Send([np.zeros(2), 3, MPI.DOUBLE], 1), "ERR_BUFFER", "bytes 0 to 24 of a buffer of 16 bytes"),
-        (lambda c: c.Allreduce(np.zeros(1), np.zeros(1), MPI.BXOR), "ERR_OP", "MPI.BXOR is not defined for MPI_DOUBLE"),
+        (
+            lambda c: c.Send([np.zeros(2), 3, MPI.DOUBLE], 1),
+            "ERR_BUFFER",
+            "bytes 0 to 24 of a buffer of 16 bytes",
+        ),
+        (
+            lambda c: c.Allreduce(np.zeros(1), np.zeros(1), MPI.BXOR),
+            "ERR_OP",
+            "MPI.BXOR is not defined for MPI_DOUBLE",
+        ),
         (lambda c: MPI.COMM_NULL.Barrier(), "ERR_COMM", "MPI.COMM_NULL"),
         (lambda c: c.Create_cart([3]), "ERR_ARG", "has 3 ranks, there are 2"),
     ],
@@ -169,7 +177,9 @@ def test_ranks_that_differ_in_their_collectives_are_reported() -> None:
         comm = MPI.COMM_WORLD
         comm.Bcast(np.zeros(1), 0) if comm.rank == 1 else comm.Barrier()
 
-    with pytest.raises(fs.mpi.RankError, match=r"ranks differ in collective 1 .* rank 1 calls Bcast\(root=0\)") as one:
+    with pytest.raises(
+        fs.mpi.RankError, match=r"ranks differ in collective 1 .* rank 1 calls Bcast\(root=0\)"
+    ) as one:
         run(differ, 3)
     assert one.value.rank == 1
 
@@ -189,8 +199,7 @@ def test_communicators_have_messages_of_their_own() -> None:
             world.send("world", 1)
             other.send("other", 1)
             return None
-        received = other.recv(source=0), world.recv(source=0)
-        return received
+        return other.recv(source=0), world.recv(source=0)
 
     assert run(program).values[1] == ("other", "world")
 

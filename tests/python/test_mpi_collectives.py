@@ -312,7 +312,7 @@ def test_non_blocking_forms_give_the_same(decisions: str) -> None:
 @pytest.mark.parametrize(("ranks", "messages"), [(2, 2), (6, 18), (8, 24), (4096, 49152), (4097, 53261)])
 def test_messages_of_barriers(ranks: int, messages: int) -> None:
     """Section IV-B of the tutorial: n log2 n, and n ceil(log2 n) if n is no power of 2."""
-    assert fs.mpi.run(lambda: MPI.COMM_WORLD.Barrier(), ranks, FAST).messages == messages
+    assert fs.mpi.run(MPI.COMM_WORLD.Barrier, ranks, FAST).messages == messages
 
 
 @pytest.mark.parametrize(("ranks", "reduce", "allreduce"), [(6, 5, 12), (8, 7, 24)])

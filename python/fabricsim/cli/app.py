@@ -14,8 +14,8 @@ from fabricsim.cli.dissect import dissect
 from fabricsim.cli.files import ForceFile, OutFile, write
 from fabricsim.cli.imports import import_
 from fabricsim.cli.interrupt import Interrupt
-from fabricsim.cli.ordering_options import ordering_demo
 from fabricsim.cli.mpi import mpi
+from fabricsim.cli.ordering_options import ordering_demo
 from fabricsim.cli.perftest import perftest
 from fabricsim.cli.plot import plot
 from fabricsim.cli.progress import run_progress

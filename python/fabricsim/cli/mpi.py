@@ -64,7 +64,9 @@ def run(
     own_modules: Annotated[
         list[Path] | None,
         typer.Option(
-            "--own-modules", metavar="DIR", help="Each rank has modules of this folder for itself. Repeatable."
+            "--own-modules",
+            metavar="DIR",
+            help="Each rank has modules of this folder for itself. Repeatable.",
         ),
     ] = None,
     verbs_log: Annotated[

@@ -48,7 +48,19 @@ globals().update(_datatype.PREDEFINED)
 globals().update(_ops.PREDEFINED)
 
 for _class in (
-    *(Comm, Intracomm, Intercomm, Topocomm, Cartcomm, Graphcomm, Distgraphcomm, Group, Request, Prequest, Grequest),
+    *(
+        Comm,
+        Intracomm,
+        Intercomm,
+        Topocomm,
+        Cartcomm,
+        Graphcomm,
+        Distgraphcomm,
+        Group,
+        Request,
+        Prequest,
+        Grequest,
+    ),
     *(Message, Status, Datatype, Op, Info, Errhandler, Exception, Pickle, buffer, Win),
     *(_constants.BottomType, _constants.InPlaceType, _constants.BufferAutomaticType, _constants.WeightsType),
 ):

@@ -1,4 +1,4 @@
-"""Collectives of buffers: each as a function that starts it. Blocking and non-blocking calls differ in the wait only."""
+"""Collectives of buffers: a function for each one starts it. Blocking calls wait for it, non-blocking ones do not."""
 
 from __future__ import annotations
 
@@ -26,7 +26,6 @@ from fabricsim.mpi.buffers import (
 from fabricsim.mpi.communicator import Communicator
 from fabricsim.mpi.operations import CollectiveOperation
 from fabricsim.mpi.process import current
-
 
 
 def barrier(comm: Communicator, name: str) -> CollectiveOperation:
@@ -79,9 +78,7 @@ def gather(
     kind = "gatherv" if is_vector else "gather"
     size = len(views[root]) if views else len(data)
     function, segment = algorithm(current(), kind, comm.size, size, own.count)
-    operation = begin(
-        comm, name, f"root={root}", lambda c: function(c, data, views, root, segment), finish
-    )
+    operation = begin(comm, name, f"root={root}", lambda c: function(c, data, views, root, segment), finish)
     operation.keep = (own, blocks)
     return operation
 
@@ -109,17 +106,19 @@ def scatter(
         data, finish = writable(simple(recvbuf, True))
     kind = "scatterv" if is_vector else "scatter"
     function, segment = algorithm(current(), kind, comm.size, len(data), 1)
-    operation = begin(
-        comm, name, f"root={root}", lambda c: function(c, data, views, root, segment), finish
-    )
+    operation = begin(comm, name, f"root={root}", lambda c: function(c, data, views, root, segment), finish)
     operation.keep = (blocks, sendbuf, recvbuf)
     return operation
 
 
-def allgather(comm: Communicator, name: str, sendbuf: Any, recvbuf: Any, is_vector: bool) -> CollectiveOperation:
+def allgather(
+    comm: Communicator, name: str, sendbuf: Any, recvbuf: Any, is_vector: bool
+) -> CollectiveOperation:
     """Starts a gathering at all ranks."""
     blocks = (
-        vector(recvbuf, True, comm.size) if is_vector else repeated(simple(recvbuf, True, comm.size), comm.size)
+        vector(recvbuf, True, comm.size)
+        if is_vector
+        else repeated(simple(recvbuf, True, comm.size), comm.size)
     )
     views, finish = targets(blocks)
     if not is_in_place(sendbuf):
@@ -186,7 +185,9 @@ def _operands(sendbuf: Any, recvbuf: Any) -> tuple[Block, memoryview, Any]:
     return block, data, finish
 
 
-def reduce(comm: Communicator, name: str, sendbuf: Any, recvbuf: Any, op: Any, root: int) -> CollectiveOperation:
+def reduce(
+    comm: Communicator, name: str, sendbuf: Any, recvbuf: Any, op: Any, root: int
+) -> CollectiveOperation:
     """Starts a reduction to one rank."""
     check_root(comm, root)
     finish: Any = None
@@ -276,7 +277,9 @@ def _reduce_scatter(
     return operation
 
 
-def reduce_scatter_block(comm: Communicator, name: str, sendbuf: Any, recvbuf: Any, op: Any) -> CollectiveOperation:
+def reduce_scatter_block(
+    comm: Communicator, name: str, sendbuf: Any, recvbuf: Any, op: Any
+) -> CollectiveOperation:
     """Starts a reduction whose result is spread in equal blocks."""
     if is_in_place(sendbuf):
         target = simple(recvbuf, True, comm.size)
@@ -313,7 +316,11 @@ def reduce_scatter(
 
 
 def neighbours(
-    comm: Communicator, name: str, sent: list[Block], received: list[Block], edges: tuple[list[int], list[int]]
+    comm: Communicator,
+    name: str,
+    sent: list[Block],
+    received: list[Block],
+    edges: tuple[list[int], list[int]],
 ) -> CollectiveOperation:
     """Starts an exchange with neighbours: ranks of `edges`, those from which messages come first."""
     views, finish = targets(received)
@@ -334,8 +341,4 @@ def neighbour_views(
     """Starts an exchange of bytes with neighbours."""
     function, _ = algorithm(current(), "neighbourhood", comm.size, sum(map(len, sent)), 1)
     pairs = comm.topology is not None and comm.topology.kind == constants.CART
-    return begin(
-        comm, name, "", lambda c: function(c, edges[0], received, edges[1], sent, pairs), finish
-    )
-
-
+    return begin(comm, name, "", lambda c: function(c, edges[0], received, edges[1], sent, pairs), finish)

@@ -23,7 +23,9 @@ class Block:
 
     __slots__ = ("address", "count", "layout", "memory", "null")
 
-    def __init__(self, memory: Memory | None, address: int, count: int, layout: Layout, null: bool = False) -> None:
+    def __init__(
+        self, memory: Memory | None, address: int, count: int, layout: Layout, null: bool = False
+    ) -> None:
         self.memory, self.address, self.count, self.layout = memory, address, count, layout
         self.null = null
         """The type is `DATATYPE_NULL`."""
@@ -143,7 +145,9 @@ def _extent(datatype: Datatype, what: str) -> int:
         raise ValueError(f"message: cannot {what}, datatype is null")
     extent: int = datatype._ref.extent
     if extent <= 0:
-        raise ValueError(f"message: cannot {what}, datatype extent {extent} (lb:{datatype.lb}, ub:{datatype.ub})")
+        raise ValueError(
+            f"message: cannot {what}, datatype extent {extent} (lb:{datatype.lb}, ub:{datatype.ub})"
+        )
     return extent
 
 
@@ -256,7 +260,9 @@ def vector_w(message: Any, writable: bool, blocks: int) -> list[Block]:
                 raise ValueError(f"message: BOTTOM requires {name}")
     else:
         memory = Memory.of(given, writable)
-    if counts is None and places is None:
+    if counts is None or places is None:
+        if counts is not places:
+            raise ValueError("message: counts and displs must be given together")
         numbers, offsets = [1] * blocks, [0] * blocks
     else:
         numbers, offsets = _checked(counts, blocks), _checked(places, blocks)

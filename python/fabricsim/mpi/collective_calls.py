@@ -76,7 +76,9 @@ def _scan(exclusive: bool) -> Callable[..., tuple[Any, ...]]:
     return arguments
 
 
-def _both(name: str, starts: Callable[..., Any], signature: Callable[..., tuple[Any, ...]]) -> tuple[Any, Any]:
+def _both(
+    name: str, starts: Callable[..., Any], signature: Callable[..., tuple[Any, ...]]
+) -> tuple[Any, Any]:
     other = f"I{name[0].lower()}{name[1:]}"
     return _blocking(name, starts, signature), _starting(other, starts, signature)
 

@@ -258,7 +258,9 @@ class Comm(Handle, Attributes, PointToPoint, Collectives, ObjectCollectives):
     Psend_init = Precv_init = Barrier_init = Bcast_init = Gather_init = Gatherv_init = _not_here
     Scatter_init = Scatterv_init = Allgather_init = Allgatherv_init = Alltoall_init = _not_here
     Alltoallv_init = Alltoallw_init = Reduce_init = Allreduce_init = Reduce_scatter_block_init = _not_here
-    Reduce_scatter_init = Join = Revoke = Get_failed = Ack_failed = Agree = Iagree = Shrink = Ishrink = _not_here
+    Reduce_scatter_init = Join = Revoke = Get_failed = Ack_failed = Agree = Iagree = Shrink = Ishrink = (
+        _not_here
+    )
 
 
 def _agree(comm: Communicator, name: str, made: Communicator) -> CollectiveOperation:
@@ -302,7 +304,9 @@ class Intracomm(Comm, Scans, ObjectScans):
         """A communicator of the first ranks, with a topology."""
         comm = self._data()
         if ranks > comm.size:
-            raise Exception(constants.ERR_ARG, f"{name}: the topology has {ranks} ranks, there are {comm.size}")
+            raise Exception(
+                constants.ERR_ARG, f"{name}: the topology has {ranks} ranks, there are {comm.size}"
+            )
         members = comm.members if ranks == comm.size else Members(comm.ranks[:ranks])
         made = Communicator(-1, members, comm.rank if comm.rank < ranks else _UNDEFINED, topology)
         run(_agree(comm, name, made))

@@ -58,7 +58,9 @@ class Communicator(Referent):
     def check_peer(self, rank: int, what: str) -> None:
         """Raises ERR_RANK for a rank that there is not."""
         if not 0 <= rank < self.size:
-            raise Exception(constants.ERR_RANK, f"{what} = {rank}: must be 0 to {self.size - 1}, or MPI.PROC_NULL")
+            raise Exception(
+                constants.ERR_RANK, f"{what} = {rank}: must be 0 to {self.size - 1}, or MPI.PROC_NULL"
+            )
 
 
 def _check_tag(tag: int, any_too: bool) -> None:
@@ -67,7 +69,13 @@ def _check_tag(tag: int, any_too: bool) -> None:
 
 
 def start_send(
-    process: Process, comm: Communicator, block: Block, dest: int, tag: int, mode: int = STANDARD, keep: Any = None
+    process: Process,
+    comm: Communicator,
+    block: Block,
+    dest: int,
+    tag: int,
+    mode: int = STANDARD,
+    keep: Any = None,
 ) -> Operation:
     """Starts a send of a block."""
     name = process.call or "Send"

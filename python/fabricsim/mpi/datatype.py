@@ -56,9 +56,17 @@ class Datatype(Handle, Attributes):
     true_ub = property(lambda self: self._layout().true_lb + self._layout().true_extent)
 
     def _derived(
-        self, made: Layout, combiner: str, integers: Sequence[int], addresses: Sequence[int], types: Sequence[Any]
+        self,
+        made: Layout,
+        combiner: str,
+        integers: Sequence[int],
+        addresses: Sequence[int],
+        types: Sequence[Any],
     ) -> Any:
-        made.combiner, made.contents = combiner, (list(integers), list(addresses), [one._ref for one in types])
+        made.combiner, made.contents = (
+            combiner,
+            (list(integers), list(addresses), [one._ref for one in types]),
+        )
         return type(self)._of(made)
 
     def Dup(self) -> Any:
@@ -130,7 +138,11 @@ class Datatype(Handle, Attributes):
         return cls._of(made)
 
     def Create_subarray(
-        self, sizes: Sequence[int], subsizes: Sequence[int], starts: Sequence[int], order: int = constants.ORDER_C
+        self,
+        sizes: Sequence[int],
+        subsizes: Sequence[int],
+        starts: Sequence[int],
+        order: int = constants.ORDER_C,
     ) -> Any:
         """A part of an array, with the whole array's extent."""
         sizes, subsizes, starts = _whole(sizes), _whole(subsizes), _whole(starts)
@@ -141,8 +153,8 @@ class Datatype(Handle, Attributes):
                 raise Exception(constants.ERR_ARG, f"subarray of {part} from {start} of an axis of {whole}")
         one = self._layout()
         grid = np.arange(math.prod(sizes)).reshape(sizes, order="C" if order == constants.ORDER_C else "F")
-        part = grid[tuple(slice(a, a + n) for a, n in zip(starts, subsizes, strict=True))]
-        places = part.ravel(order="C" if order == constants.ORDER_C else "F").tolist()
+        chosen = grid[tuple(slice(a, a + n) for a, n in zip(starts, subsizes, strict=True))]
+        places = chosen.ravel(order="C" if order == constants.ORDER_C else "F").tolist()
         inner = layout.combined([(place * one.extent, 1, one) for place in places])
         made = layout.resized(inner, 0, math.prod(sizes) * one.extent)
         return self._derived(made, "SUBARRAY", [len(sizes), *sizes, *subsizes, *starts, order], [], [self])
@@ -170,7 +182,13 @@ class Datatype(Handle, Attributes):
     def Get_envelope(self) -> tuple[int, int, int, int, int]:
         """Numbers of integers, addresses, counts and types of the constructor, and the constructor."""
         integers, addresses, types = self._layout().contents
-        return len(integers), len(addresses), 0, len(types), constants.COMBINERS.index(self._layout().combiner)
+        return (
+            len(integers),
+            len(addresses),
+            0,
+            len(types),
+            constants.COMBINERS.index(self._layout().combiner),
+        )
 
     envelope = property(Get_envelope)
 
@@ -240,7 +258,11 @@ class Datatype(Handle, Attributes):
     @classmethod
     def Match_size(cls, typeclass: int, size: int) -> Any:
         """The predefined type of a class and size."""
-        kind = {constants.TYPECLASS_INTEGER: "i", constants.TYPECLASS_REAL: "f", constants.TYPECLASS_COMPLEX: "c"}
+        kind = {
+            constants.TYPECLASS_INTEGER: "i",
+            constants.TYPECLASS_REAL: "f",
+            constants.TYPECLASS_COMPLEX: "c",
+        }
         return lookup(f"{kind.get(typeclass, '?')}{size}")
 
 
@@ -260,7 +282,9 @@ def _blocks(lengths: Sequence[int], places: Sequence[int]) -> tuple[list[int], l
 
 def _typestr(one: Layout) -> str | None:
     dtype = one.basic
-    return None if dtype is None or dtype.names else {"b": "b1"}.get(dtype.kind, f"{dtype.kind}{dtype.itemsize}")
+    return (
+        None if dtype is None or dtype.names else {"b": "b1"}.get(dtype.kind, f"{dtype.kind}{dtype.itemsize}")
+    )
 
 
 def _handle_of(one: Layout) -> Datatype:
@@ -278,17 +302,38 @@ _INTEGERS = {1: "b", 2: "h", 4: "i", 8: "l"}
 _TYPES: list[tuple[str, str | None, str | None]] = [
     *[(name, "B", "B") for name in ("PACKED", "BYTE")],
     *[(name, "p", "l") for name in ("AINT", "OFFSET", "COUNT")],
-    *(("CHAR", "c", "b"), ("WCHAR", "U", None), ("SIGNED_CHAR", "b", "b"), ("SHORT", "h", "h"), ("INT", "i", "i")),
+    *(
+        ("CHAR", "c", "b"),
+        ("WCHAR", "U", None),
+        ("SIGNED_CHAR", "b", "b"),
+        ("SHORT", "h", "h"),
+        ("INT", "i", "i"),
+    ),
     *(("LONG", "l", "l"), ("LONG_LONG", "q", "q"), ("UNSIGNED_CHAR", "B", "B"), ("UNSIGNED_SHORT", "H", "H")),
-    *(("UNSIGNED", "I", "I"), ("UNSIGNED_LONG", "L", "L"), ("UNSIGNED_LONG_LONG", "Q", "Q"), ("FLOAT", "f", "f")),
+    *(
+        ("UNSIGNED", "I", "I"),
+        ("UNSIGNED_LONG", "L", "L"),
+        ("UNSIGNED_LONG_LONG", "Q", "Q"),
+        ("FLOAT", "f", "f"),
+    ),
     *(("DOUBLE", "d", "d"), ("LONG_DOUBLE", "g", "g"), ("C_BOOL", "b1", "?")),
     *[(f"INT{8 * n}_T", f"i{n}", code) for n, code in _INTEGERS.items()],
     *[(f"UINT{8 * n}_T", f"u{n}", code.upper()) for n, code in _INTEGERS.items()],
     *(("FLOAT16_T", "f2", "e"), ("FLOAT32_T", "f", "f"), ("FLOAT64_T", "d", "d"), ("C_COMPLEX", "F", "F")),
     *(("C_FLOAT_COMPLEX", "F", "F"), ("C_DOUBLE_COMPLEX", "D", "D"), ("C_LONG_DOUBLE_COMPLEX", "G", "G")),
     *(("CXX_BOOL", "?", "?"), ("CXX_FLOAT_COMPLEX", "F", "F"), ("CXX_DOUBLE_COMPLEX", "D", "D")),
-    *(("CXX_LONG_DOUBLE_COMPLEX", "G", "G"), ("CHARACTER", "c", "b"), ("LOGICAL", "i", "i"), ("INTEGER", "i", "i")),
-    *(("REAL", "f", "f"), ("DOUBLE_PRECISION", "d", "d"), ("COMPLEX", "F", "F"), ("DOUBLE_COMPLEX", "D", "D")),
+    *(
+        ("CXX_LONG_DOUBLE_COMPLEX", "G", "G"),
+        ("CHARACTER", "c", "b"),
+        ("LOGICAL", "i", "i"),
+        ("INTEGER", "i", "i"),
+    ),
+    *(
+        ("REAL", "f", "f"),
+        ("DOUBLE_PRECISION", "d", "d"),
+        ("COMPLEX", "F", "F"),
+        ("DOUBLE_COMPLEX", "D", "D"),
+    ),
     *[(f"LOGICAL{n}", f"i{n}", code) for n, code in _INTEGERS.items()],
     *[(f"INTEGER{n}", f"i{n}", code) for n, code in _INTEGERS.items()],
     *(("REAL2", "f2", "e"), ("REAL4", "f4", "f"), ("REAL8", "f8", "d"), ("REAL16", "f16", "g")),
@@ -303,8 +348,13 @@ _ALIASES = {
     **{f"SIGNED_{name}": name for name in ("SHORT", "INT", "LONG", "LONG_LONG")},
     "BOOL": "C_BOOL",
     **{f"SINT{bits}_T": f"INT{bits}_T" for bits in (8, 16, 32, 64)},
-    **{"F_BOOL": "LOGICAL", "F_INT": "INTEGER", "F_FLOAT": "REAL", "F_DOUBLE": "DOUBLE_PRECISION"},
-    **{"F_COMPLEX": "COMPLEX", "F_FLOAT_COMPLEX": "COMPLEX", "F_DOUBLE_COMPLEX": "DOUBLE_COMPLEX"},
+    "F_BOOL": "LOGICAL",
+    "F_INT": "INTEGER",
+    "F_FLOAT": "REAL",
+    "F_DOUBLE": "DOUBLE_PRECISION",
+    "F_COMPLEX": "COMPLEX",
+    "F_FLOAT_COMPLEX": "COMPLEX",
+    "F_DOUBLE_COMPLEX": "DOUBLE_COMPLEX",
 }
 
 

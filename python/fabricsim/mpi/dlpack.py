@@ -16,7 +16,7 @@ _KINDS = {_INT: "i", _UINT: "u", _FLOAT: "f", _COMPLEX: "c", _BOOL: "b"}
 class _Tensor(ctypes.Structure):
     """`DLTensor`."""
 
-    _fields_ = [  # noqa: RUF012
+    _fields_ = [
         ("data", ctypes.c_void_p),
         ("device_type", ctypes.c_uint),
         ("device_id", ctypes.c_int32),
@@ -33,7 +33,7 @@ class _Tensor(ctypes.Structure):
 class _Versioned(ctypes.Structure):
     """`DLManagedTensorVersioned`."""
 
-    _fields_ = [  # noqa: RUF012
+    _fields_ = [
         ("major", ctypes.c_uint32),
         ("minor", ctypes.c_uint32),
         ("manager", ctypes.c_void_p),

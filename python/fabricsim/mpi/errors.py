@@ -40,7 +40,7 @@ def error_class_name(code: int) -> str:
     return "MPI_ERR_UNKNOWN"
 
 
-class Exception(RuntimeError):  # noqa: A001, N818 - mpi4py's name
+class Exception(RuntimeError):  # noqa: N818 - mpi4py's name
     """An MPI call failed. `error_code` is a class such as `MPI.ERR_TRUNCATE`."""
 
     def __init__(self, ierr: int = constants.SUCCESS, detail: str = "") -> None:
@@ -65,15 +65,15 @@ class Exception(RuntimeError):  # noqa: A001, N818 - mpi4py's name
     def __int__(self) -> int:
         return self.ob_ierr
 
-    def Get_error_code(self) -> int:  # noqa: N802
+    def Get_error_code(self) -> int:
         """The code."""
         return self.ob_ierr
 
-    def Get_error_class(self) -> int:  # noqa: N802
+    def Get_error_class(self) -> int:
         """The class of the code."""
         return _user_classes.get(self.ob_ierr, self.ob_ierr)
 
-    def Get_error_string(self) -> str:  # noqa: N802
+    def Get_error_string(self) -> str:
         """A sentence."""
         return self._detail or error_string(self.ob_ierr)
 
@@ -97,10 +97,10 @@ class DeadlockError(FabricsimError):
 
     exit_code = 3
 
-    def __init__(self, message: str, waits: dict[int, str], cycle: list[int]) -> None:
+    def __init__(self, message: str, waits: dict[str, str], cycle: list[int]) -> None:
         super().__init__(message)
         self.waits = waits
-        """Call and place of each rank that has not ended."""
+        """Call and place of each rank that has not ended, by its name: "rank 3"."""
         self.cycle = cycle
         """Ranks that wait for each other: each for the next one, the last for the first. Empty if there are none."""
 

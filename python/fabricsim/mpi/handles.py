@@ -139,6 +139,6 @@ class Handle:
         if self and id(self._ref) not in Handle._constants:
             self.Free()
 
-    def Free(self) -> None:  # noqa: N802
+    def Free(self) -> None:
         """Frees the object."""
         self._ref = self.NULL

@@ -1,4 +1,4 @@
-"""Memory of Python objects: address and bytes of anything with the buffer protocol, DLPack or CUDA's array interface."""
+"""Memory of Python objects with the buffer protocol, DLPack or CUDA's array interface."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _READ, _WRITE = 0x100, 0x200
 class _PyBuffer(ctypes.Structure):
     """`Py_buffer` of Python's C interface."""
 
-    _fields_ = [  # noqa: RUF012
+    _fields_ = [
         ("buf", ctypes.c_void_p),
         ("obj", ctypes.c_void_p),
         ("len", ctypes.c_ssize_t),
@@ -287,11 +287,7 @@ def _from_cuda(value: Any, writable: bool, with_format: bool) -> Memory | None:
     what = "__cuda_array_interface__"
     data, typestr, shape = interface["data"], interface["typestr"], interface["shape"]
     strides, descr = interface.get("strides"), interface.get("descr")
-    for name, one, expected in (("data", data, tuple), ("typestr", typestr, str), ("shape", shape, tuple)):
-        if not isinstance(one, expected):
-            raise TypeError(f"{what}: {name}: expecting a {expected.__name__}")
-    if (strides is not None and not isinstance(strides, tuple)) or not isinstance(descr, list | None):
-        raise TypeError(f"{what}: strides or descr: wrong type")
+    _check_types(what, data, typestr, shape, strides, descr)
     address, readonly = data
     itemsize = int(typestr[2:])
     size = int(np.prod(shape, dtype=object)) if shape else 1
@@ -311,6 +307,14 @@ def _from_cuda(value: Any, writable: bool, with_format: bool) -> Memory | None:
 
         warnings.warn(f"{what}: ignoring 'descr' key", RuntimeWarning, stacklevel=2)
     return Memory(value, address or 0, size * itemsize, bool(readonly), format, item, device=2)
+
+
+def _check_types(what: str, data: Any, typestr: Any, shape: Any, strides: Any, descr: Any) -> None:
+    for name, one, expected in (("data", data, tuple), ("typestr", typestr, str), ("shape", shape, tuple)):
+        if not isinstance(one, expected):
+            raise TypeError(f"{what}: {name}: expecting a {expected.__name__}")
+    if not isinstance(strides, tuple | None) or not isinstance(descr, list | None):
+        raise TypeError(f"{what}: strides or descr: wrong type")
 
 
 def _is_contiguous(shape: Any, strides: Any, itemsize: int) -> bool:

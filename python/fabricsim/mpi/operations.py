@@ -140,7 +140,9 @@ class CollectiveOperation(Operation):
         self.pending.remove(number)
         if arrival.truncated:
             self.error = constants.ERR_TRUNCATE
-            self.call = f"{self.call}: rank {arrival.source} sent {arrival.length} bytes, more than are expected"
+            self.call = (
+                f"{self.call}: rank {arrival.source} sent {arrival.length} bytes, more than are expected"
+            )
         if not self.pending:
             self._resume(process)
 

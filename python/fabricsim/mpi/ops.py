@@ -121,7 +121,7 @@ class Op(Handle):
         return found
 
     def __call__(self, x: Any, y: Any, /) -> Any:
-        """x op y, of Python objects."""
+        """Returns x op y, of Python objects."""
         if self._ref is self.NULL:
             raise ValueError("cannot call a null operation")
         if self._ref.is_user:

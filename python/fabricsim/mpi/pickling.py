@@ -27,12 +27,12 @@ class Pickle:
         self.THRESHOLD = THRESHOLD if threshold is None else threshold
 
     @property
-    def PROTOCOL(self) -> int | None:  # noqa: N802
+    def PROTOCOL(self) -> int | None:
         """Version of pickle's protocol."""
         return self._protocol
 
     @PROTOCOL.setter
-    def PROTOCOL(self, value: int | None) -> None:  # noqa: N802
+    def PROTOCOL(self, value: int | None) -> None:
         if value is None and self._dumps is python_pickle.dumps:
             value = python_pickle.HIGHEST_PROTOCOL
         self._protocol = value

@@ -412,7 +412,9 @@ class GeneralizedOperation(Operation):
 
     __slots__ = ("_cancel", "_free", "_query")
 
-    def __init__(self, query: Any, free: Any, cancel: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+    def __init__(
+        self, query: Any, free: Any, cancel: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> None:
         super().__init__("a generalized request")
         self._query, self._free, self._cancel = [
             (lambda *first, function=one: function(*first, *args, **kwargs)) if one is not None else None
@@ -459,7 +461,9 @@ class Grequest(Request):
         kargs: Any = None,
     ) -> Any:
         """Starts an operation."""
-        return cls._of(GeneralizedOperation(query_fn, free_fn, cancel_fn, tuple(args or ()), dict(kargs or {})))
+        return cls._of(
+            GeneralizedOperation(query_fn, free_fn, cancel_fn, tuple(args or ()), dict(kargs or {}))
+        )
 
     def Complete(self) -> None:
         """The operation is complete."""

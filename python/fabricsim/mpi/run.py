@@ -103,7 +103,9 @@ def run(
     shared = Shared(hosts, selection)
     world, everyone = Members(range(ranks)), []
     for number, endpoint in enumerate(endpoints):
-        process = Process(endpoint, shared, Communicator(0, world, number), Communicator(1, Members([number]), 0))
+        process = Process(
+            endpoint, shared, Communicator(0, world, number), Communicator(1, Members([number]), 0)
+        )
         process.world.name, process.alone.name = _WORLD.name, "MPI_COMM_SELF"
         process.flops_per_second = flops_per_second
         everyone.append(process)
@@ -136,7 +138,7 @@ def network_of(given: Any, **fabric: Any) -> Any:
         if isinstance(given, str) and ":" in given and not Path(given).exists():
             raise InputError(f'network = {given!r}: must be "loggp:L=..,o=..,g=..,G=..", or an experiment')
         try:
-            from fabricsim.mpi.networks.fabric import FabricNetwork  # type: ignore # noqa: PLC0415, PGH003
+            from fabricsim.mpi.networks.fabric import FabricNetwork  # type: ignore # noqa: PLC0415
         except ModuleNotFoundError:
             raise InputError("the simulated fabric cannot run ranks yet: use a LogGP network") from None
         return FabricNetwork(given, **fabric)
@@ -220,7 +222,9 @@ def _calls(processes: list[Process]) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=COLUMNS)
 
 
-def compute(duration: str | float | None = None, *, flops: float | None = None, rate: float | None = None) -> None:
+def compute(
+    duration: str | float | None = None, *, flops: float | None = None, rate: float | None = None
+) -> None:
     """Lets simulated time pass in a rank, as a computation does. MPI makes no progress meanwhile.
 
     Args:

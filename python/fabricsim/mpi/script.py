@@ -102,13 +102,13 @@ class _Modules:
         modules.update(_mpi4py())
         sys.argv = argv
         sys.path[:0] = self._folders
-        sys.meta_path.insert(0, self)  # type: ignore[arg-type]
+        sys.meta_path.insert(0, self)
         settrace(self._switched)
         try:
             yield
         finally:
             settrace(trace)
-            sys.meta_path.remove(self)  # type: ignore[arg-type]
+            sys.meta_path.remove(self)
             sys.argv, sys.path[:] = arguments, path
             for name in self._names | {"__main__"} | {name for name in modules if name.startswith("mpi4py")}:
                 if name in saved:

@@ -67,7 +67,9 @@ class Shared:
         found = []
         for (group, _, _), (call, rank, place, number) in self._collectives.items():
             size = group if isinstance(group, int) else len(group)
-            found.append(f"{call}, called by rank {rank} at {place}, has been called by {number} of {size} ranks")
+            found.append(
+                f"{call}, called by rank {rank} at {place}, has been called by {number} of {size} ranks"
+            )
         return found
 
     def meeting(self, process: Process, members: Members, name: str) -> Communicator:

@@ -19,7 +19,7 @@ class Status:
         self._nbytes = 0
         self._cancelled = False
         if status is not None:
-            self._set(*status._fields, status._nbytes, status._cancelled)
+            self.__setstate__(status.__getstate__())
 
     def _set(self, source: int, tag: int, error: int, nbytes: int, cancelled: bool) -> None:
         fields = self._fields

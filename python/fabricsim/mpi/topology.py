@@ -122,7 +122,9 @@ def graph(index: Sequence[int], edges: Sequence[int]) -> tuple[Graph, int]:
     if ends and ends[0] == 0 and ends[-1] == len(neighbours):
         ends = ends[1:]
     if ends != sorted(ends) or (ends[-1] if ends else 0) != len(neighbours):
-        raise Exception(constants.ERR_ARG, f"index = {ends}: must rise to the number of edges, {len(neighbours)}")
+        raise Exception(
+            constants.ERR_ARG, f"index = {ends}: must rise to the number of edges, {len(neighbours)}"
+        )
     for one in neighbours:
         if not 0 <= one < len(ends):
             raise Exception(constants.ERR_ARG, f"edge to rank {one}: must be 0 to {len(ends) - 1}")
@@ -146,7 +148,9 @@ def adjacent(sources: Any, dests: Any, sourceweights: Any, destweights: Any) -> 
     """The neighbours that a rank gives."""
     into, out = _whole(sources), _whole(dests)
     first, second = _weights(sourceweights, len(into)), _weights(destweights, len(out))
-    weights = None if first is None and second is None else (first or [1] * len(into), second or [1] * len(out))
+    weights = (
+        None if first is None and second is None else (first or [1] * len(into), second or [1] * len(out))
+    )
     return Adjacency(into, out, weights)
 
 
@@ -225,7 +229,9 @@ def _arguments(self: Any, sendbuf: Any, recvbuf: Any) -> tuple[Any, ...]:
 
 for _kind in ("allgather", "allgatherv", "alltoall", "alltoallv", "alltoallw"):
     setattr(Topocomm, f"Neighbor_{_kind}", _blocking(f"Neighbor_{_kind}", _neighbourhood(_kind), _arguments))
-    setattr(Topocomm, f"Ineighbor_{_kind}", _starting(f"Ineighbor_{_kind}", _neighbourhood(_kind), _arguments))
+    setattr(
+        Topocomm, f"Ineighbor_{_kind}", _starting(f"Ineighbor_{_kind}", _neighbourhood(_kind), _arguments)
+    )
 
 
 class Cartcomm(Topocomm):

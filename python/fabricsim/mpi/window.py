@@ -16,7 +16,9 @@ class Win(Handle):
 
     @classmethod
     def _absent(cls, *args: Any, **kwargs: Any) -> NoReturn:
-        raise NotImplementedError("one-sided communication is not simulated: see the list in docs/guide/mpi.md")
+        raise NotImplementedError(
+            "one-sided communication is not simulated: see the list in docs/guide/mpi.md"
+        )
 
     @staticmethod
     def _check(origin: Any, target_rank: int, target: Any, writable: bool) -> None:

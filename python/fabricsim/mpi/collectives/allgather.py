@@ -45,7 +45,7 @@ def bruck(c: Channel, blocks: list[memoryview]) -> Schedule:
 
 
 def ring(c: Channel, blocks: list[memoryview]) -> Schedule:
-    """n - 1 steps around a ring."""
+    """In n - 1 steps around a ring."""
     left, right = (c.rank - 1) % c.size, (c.rank + 1) % c.size
     for step in range(c.size - 1):
         sent, received = blocks[(c.rank - step) % c.size], blocks[(c.rank - step - 1) % c.size]
@@ -53,7 +53,7 @@ def ring(c: Channel, blocks: list[memoryview]) -> Schedule:
 
 
 def neighbour_exchange(c: Channel, blocks: list[memoryview]) -> Schedule:
-    """n / 2 steps, alternately with both neighbours (Chen et al. 2005). Of odd numbers of ranks it is the ring."""
+    """In n / 2 steps, alternately with both neighbours (Chen et al. 2005). Of odd numbers of ranks it is the ring."""
     if c.size % 2:
         yield from ring(c, blocks)
         return

@@ -9,7 +9,7 @@ from fabricsim.mpi.operations import Schedule
 
 
 def recursive_doubling(c: Channel, data: memoryview, r: Reduction, segment: int) -> Schedule:
-    """p log2 p + 2 (n - p) messages, p the power of 2 below n; of the first 2 (n - p) ranks the odd ones take part."""
+    """With p log2 p + 2 (n - p) messages, p = 2^floor(log2 n). Of the first 2 (n - p) ranks the odd ones take part."""
     power = floor_power(c.size)
     extra = c.size - power
     buffer = room([data])
@@ -47,9 +47,7 @@ def segmented_ring(c: Channel, data: memoryview, r: Reduction, segment: int) -> 
     ends = parts(len(data), c.size, r.unit)
     step = max(segment // r.unit, 1) * r.unit
     phases = max(-(-(b - a) // step) for a, b in ends) or 1
-    split = [
-        [(min(a + k * step, b), min(a + (k + 1) * step, b)) for k in range(phases)] for a, b in ends
-    ]
+    split = [[(min(a + k * step, b), min(a + (k + 1) * step, b)) for k in range(phases)] for a, b in ends]
     yield from _ring(c, data, split, r)
 
 
@@ -114,7 +112,10 @@ def rabenseifner(c: Channel, data: memoryview, r: Reduction, segment: int) -> Sc
     while width < power:
         other = place ^ width
         theirs = first ^ width
-        yield [c.irecv(bytes_of(theirs, width), partner(other)), c.isend(bytes_of(first, width), partner(other))]
+        yield [
+            c.irecv(bytes_of(theirs, width), partner(other)),
+            c.isend(bytes_of(first, width), partner(other)),
+        ]
         first, width = min(first, theirs), 2 * width
     if c.rank < 2 * extra:
         yield [c.isend(data, c.rank - 1)]

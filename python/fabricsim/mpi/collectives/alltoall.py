@@ -18,7 +18,7 @@ def linear(c: Channel, sent: Blocks, received: Blocks) -> Schedule:
 
 
 def pairwise(c: Channel, sent: Blocks, received: Blocks) -> Schedule:
-    """n - 1 steps: in step k rank r sends to r + k."""
+    """In n - 1 steps: in step k rank r sends to r + k."""
     for step in range(1, c.size):
         source, dest = (c.rank - step) % c.size, (c.rank + step) % c.size
         yield [c.irecv(received[source], source), c.isend(sent[dest], dest)]

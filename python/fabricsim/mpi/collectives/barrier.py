@@ -7,7 +7,7 @@ from fabricsim.mpi.operations import Schedule
 
 
 def dissemination(c: Channel) -> Schedule:
-    """n ceil(log2 n) messages: in round k rank r sends to r + 2^k (Han and Finkel; Open MPI calls it bruck)."""
+    """With n ceil(log2 n) messages: in round k rank r sends to r + 2^k (Han and Finkel; Open MPI calls it bruck)."""
     distance = 1
     while distance < c.size:
         source, dest = (c.rank - distance) % c.size, (c.rank + distance) % c.size
@@ -16,7 +16,7 @@ def dissemination(c: Channel) -> Schedule:
 
 
 def recursive_doubling(c: Channel) -> Schedule:
-    """n log2 n messages for powers of 2 (Brooks). Ranks beyond one tell a partner, which tells them the end."""
+    """With n log2 n messages for powers of 2 (Brooks). Ranks beyond one tell a partner, which tells them the end."""
     power = floor_power(c.size)
     if c.rank >= power:
         yield [c.irecv(NOTHING, c.rank - power), c.isend(NOTHING, c.rank - power)]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from itertools import pairwise
 from typing import Any
 
 from fabricsim.mpi.endpoint import STANDARD
@@ -25,7 +26,8 @@ class Channel:
 
     def __init__(self, process: Any, comm: Any, call: str) -> None:
         self._process, self._ranks, self._call = process, comm.ranks, call
-        self.rank, self.size = comm.rank, comm.size
+        self.rank: int = comm.rank
+        self.size: int = comm.size
         self._context, self._tag = 2 * comm.number + 1, comm.collectives % TAGS
         self.partners: dict[int, int] = {}
         """World ranks from which messages come, by request."""
@@ -78,7 +80,7 @@ def parts(length: int, number: int, unit: int) -> list[tuple[int, int]]:
     """Begin and end of parts of nearly the same number of elements; the first ones have one more."""
     share, more = divmod(length // unit, number)
     ends = [unit * (share * part + min(part, more)) for part in range(number + 1)]
-    return list(zip(ends, ends[1:], strict=False))
+    return list(pairwise(ends))
 
 
 def joined(blocks: Sequence[memoryview]) -> memoryview:

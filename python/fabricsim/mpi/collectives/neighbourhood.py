@@ -25,15 +25,14 @@ def linear(
         pairs: neighbours are those of a Cartesian topology, of which two of a dimension may be the same rank: then what
             goes to the lower one comes at the other from the upper one.
     """
-    requests = []
-    for source, block in zip(sources, received, strict=True):
-        if source != constants.PROC_NULL:
-            requests.append(c.irecv(block, source))
+    requests = [
+        c.irecv(block, source)
+        for source, block in zip(sources, received, strict=True)
+        if source != constants.PROC_NULL
+    ]
     order = [place ^ 1 for place in range(len(dests))] if pairs else list(range(len(dests)))
-    for place in order:
-        if dests[place] != constants.PROC_NULL:
-            requests.append(c.isend(sent[place], dests[place]))
-    yield requests
+    real = [place for place in order if dests[place] != constants.PROC_NULL]
+    yield requests + [c.isend(sent[place], dests[place]) for place in real]
 
 
 ALGORITHMS = {"linear": linear}

@@ -28,9 +28,7 @@ def linear(c: Channel, data: memoryview, root: int, r: Reduction, segment: int) 
     data[:] = result
 
 
-def _along(
-    tree: trees.Tree, c: Channel, data: memoryview, root: int, r: Reduction, segment: int
-) -> Schedule:
+def _along(tree: trees.Tree, c: Channel, data: memoryview, root: int, r: Reduction, segment: int) -> Schedule:
     """Segments go up a tree. The order of operands is that of the tree, not of ranks."""
     parent, children = tree((c.rank - root) % c.size, c.size)
     sources = [(child + root) % c.size for child in children]

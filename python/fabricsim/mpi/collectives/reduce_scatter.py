@@ -58,7 +58,7 @@ def recursive_halving(c: Channel, blocks: list[memoryview], r: Reduction, segmen
 
 
 def ring(c: Channel, blocks: list[memoryview], r: Reduction, segment: int) -> Schedule:
-    """n - 1 steps: blocks are combined around a ring."""
+    """In n - 1 steps: blocks are combined around a ring."""
     left, right = (c.rank - 1) % c.size, (c.rank + 1) % c.size
     for step in range(c.size - 1):
         sent, received = blocks[(c.rank - step - 1) % c.size], blocks[(c.rank - step - 2) % c.size]

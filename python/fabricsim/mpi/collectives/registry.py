@@ -49,7 +49,13 @@ IN_ORDER = {
     "reduce_scatter_block": reduce_scatter.IN_ORDER,
 }
 """Algorithms for operations that do not commute. Another one that is selected is not used for these."""
-_SEGMENTS = {"pipeline": 65536, "binary": 32768, "split_binary": 1024, "segmented_ring": 1 << 20, "linear_sync": 1024}
+_SEGMENTS = {
+    "pipeline": 65536,
+    "binary": 32768,
+    "split_binary": 1024,
+    "segmented_ring": 1 << 20,
+    "linear_sync": 1024,
+}
 """Bytes of a segment of algorithms that are selected by name."""
 
 

@@ -1,10 +1,10 @@
 """The LogGP model: a network without contention, with ideal matching.
 
-A message of s bytes occupies its sender's processor for o and its sender's interface for g + (s-1) G; its first byte is
-at the receiver o + L after the start, its last one (s-1) G later if that interface is free; the receive costs o when the
-rank is in MPI (Alexandrov et al., LogGP, SPAA 1995; order of events as in LogGOPSim). A send completes when its sender's
-processor is free, for its bytes are copied; a synchronous one L after the receiver matched it. Without a limit every
-message is eager.
+A message of s bytes occupies its sender's processor for o and its sender's interface for g + (s-1) G. Its first byte
+is at the receiver o + L after the start, its last one (s-1) G later if that interface is free. The receive costs o when
+the rank is in MPI (Alexandrov et al., LogGP, SPAA 1995; order of events as in LogGOPSim). A send completes when its
+sender's processor is free, for its bytes are copied; a synchronous one L after the receiver matched it. Every message
+is eager.
 """
 
 from __future__ import annotations
@@ -51,7 +51,9 @@ class LogGP:
         for part in text.split(",") if text else []:
             key, separator, value = part.partition("=")
             if not separator or key not in _KEYS:
-                raise InputError(f"loggp:{text}: {part!r} is no parameter: use {', '.join(_KEYS)}, as in L=1us,G=0.2")
+                raise InputError(
+                    f"loggp:{text}: {part!r} is no parameter: use {', '.join(_KEYS)}, as in L=1us,G=0.2"
+                )
             if key in values:
                 raise InputError(f"loggp:{text}: {key} is given twice")
             values[key] = _picoseconds(text, key, value)
@@ -120,7 +122,12 @@ class LogGPEndpoint:
     """Place of a rank. See `fabricsim.mpi.endpoint.Endpoint`."""
 
     def __init__(
-        self, parameters: LogGP, clock: Clock, scheduler: Scheduler, rank: int, all_of_them: list[LogGPEndpoint]
+        self,
+        parameters: LogGP,
+        clock: Clock,
+        scheduler: Scheduler,
+        rank: int,
+        all_of_them: list[LogGPEndpoint],
     ) -> None:
         self.rank, self.size = rank, 0
         self._model, self._clock, self._scheduler = parameters, clock, scheduler
@@ -174,9 +181,7 @@ class LogGPEndpoint:
             self._complete(request, message, call)
         return self._add(request)
 
-    def probe(
-        self, source: int, tag: int, context: int, take: bool, call: str
-    ) -> tuple[Arrival, int] | None:
+    def probe(self, source: int, tag: int, context: int, take: bool, call: str) -> tuple[Arrival, int] | None:
         """The first message that matches, or None after the time of a poll."""
         self._match_arrived(call)
         message = self._find(source, tag, context, take)
