@@ -17,12 +17,10 @@ class Referent:
 
     def identity(self) -> int:
         """The number, which is the same at each call."""
-        try:
-            return self._number
-        except AttributeError:
-            self._number = next(_numbers)
+        if not hasattr(self, "_number"):
+            self._number: int = next(_numbers)
             _by_number[self._number] = self
-            return self._number
+        return self._number
 
 
 class Null(Referent):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ctypes
 import math
 from collections.abc import Iterable, Sequence
 from typing import Any
@@ -12,7 +11,6 @@ import numpy as np
 from fabricsim.mpi.handles import Referent
 from fabricsim.mpi.memory import view_of
 
-Bytes = np.ndarray[Any, np.dtype[np.uint8]]
 _FEW_PIECES = 8
 
 
@@ -232,8 +230,3 @@ def pair(value: str, name: str) -> Layout:
     made = Layout([(0, first), (at, 4)], [(first, 1), (4, 1)], (0, dtype.itemsize), dtype, dtype.alignment)
     made.name, made.is_predefined = name, True
     return made
-
-
-def address_of(array: Bytes) -> int:
-    """Address of an array's bytes."""
-    return ctypes.addressof(ctypes.c_char.from_buffer(memoryview(array))) if array.nbytes else 0

@@ -194,6 +194,10 @@ class buffer(np.ndarray[Any, Any]):  # noqa: N801 - mpi4py's name
         """Format of the elements."""
         return "B"
 
+    def _bytes(self) -> memoryview:
+        array: Any = self
+        return memoryview(array)
+
     def _check(self) -> None:
         if self._memory.device not in _ACCESSIBLE:
             raise BufferError("buffer is not CPU-accessible")
@@ -201,12 +205,14 @@ class buffer(np.ndarray[Any, Any]):  # noqa: N801 - mpi4py's name
     def cast(self, format: str, *shape: Any) -> memoryview:
         """A memoryview with other elements or another shape."""
         self._check()
-        return memoryview(self).cast(format, *shape)  # type: ignore[call-overload,no-any-return]
+        bytes_of: Any = self._bytes()
+        found: memoryview = bytes_of.cast(format, *shape)
+        return found
 
     def tobytes(self, order: Any = None) -> bytes:
         """A copy of the bytes."""
         self._check()
-        return bytes(memoryview(self))
+        return bytes(self._bytes())
 
     def toreadonly(self) -> buffer:
         """The same memory, not to be written."""
@@ -224,13 +230,13 @@ class buffer(np.ndarray[Any, Any]):  # noqa: N801 - mpi4py's name
                 raise IndexError("slice with step not supported")
             length = max(0, stop - start)
             return buffer._of(Memory(self, self.address + start, length, self.readonly))
-        return int(memoryview(self)[operator.index(item)])
+        return int(self._bytes()[operator.index(item)])
 
     def __setitem__(self, item: Any, value: Any) -> None:
         self._check()
         if self.readonly:
             raise TypeError("buffer is read-only")
-        bytes_of = memoryview(self)
+        bytes_of = self._bytes()
         if not isinstance(item, slice):
             bytes_of[operator.index(item)] = value
             return
@@ -246,7 +252,7 @@ class buffer(np.ndarray[Any, Any]):  # noqa: N801 - mpi4py's name
             raise ValueError("slice length does not match buffer")
         bytes_of[start : start + length] = view_of(memory.address, length, False)
 
-    def __eq__(self, other: object) -> bool:  # type: ignore[override]
+    def __eq__(self, other: object) -> bool:
         if isinstance(other, buffer):
             return self.tobytes() == other.tobytes()
         try:
@@ -254,10 +260,10 @@ class buffer(np.ndarray[Any, Any]):  # noqa: N801 - mpi4py's name
         except TypeError:
             return NotImplemented
 
-    def __ne__(self, other: object) -> bool:  # type: ignore[override]
+    def __ne__(self, other: object) -> bool:
         return not self == other
 
-    __hash__ = None  # type: ignore[assignment]
+    __hash__ = None
 
     def __bool__(self) -> bool:
         return len(self) > 0

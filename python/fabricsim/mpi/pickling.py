@@ -23,7 +23,7 @@ class Pickle:
     ) -> None:
         self._dumps = dumps or python_pickle.dumps
         self._loads = loads or python_pickle.loads
-        self.PROTOCOL = protocol  # type: ignore[assignment]
+        self.PROTOCOL = protocol
         self.THRESHOLD = THRESHOLD if threshold is None else threshold
 
     @property

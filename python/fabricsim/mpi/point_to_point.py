@@ -14,9 +14,10 @@ from fabricsim.mpi.endpoint import BUFFERED, READY, STANDARD, SYNCHRONOUS
 from fabricsim.mpi.memory import Memory, buffer
 from fabricsim.mpi.message import Message, take
 from fabricsim.mpi.operations import CombinedOperation, Operation
+from fabricsim.mpi.persistent import PersistentOperation
 from fabricsim.mpi.pickling import pickle
 from fabricsim.mpi.process import current, measured
-from fabricsim.mpi.request import PersistentOperation, Prequest, Request
+from fabricsim.mpi.request import Prequest, Request
 from fabricsim.mpi.status import Status
 
 ANY_SOURCE, ANY_TAG, PROC_NULL = constants.ANY_SOURCE, constants.ANY_TAG, constants.PROC_NULL

@@ -12,7 +12,7 @@ from __future__ import annotations
 import itertools
 from collections import deque
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, cast
 
 from fabricsim.errors import InputError
@@ -58,7 +58,7 @@ class LogGP:
                 raise InputError(f"loggp:{text}: {key} is given twice")
             values[key] = _picoseconds(text, key, value)
         times = {key: round(value) for key, value in values.items() if key != "G"}
-        return LogGP(**times, **({"G": values["G"]} if "G" in values else {}))
+        return replace(LogGP(**times), G=values.get("G", LogGP.G))
 
 
 def _picoseconds(text: str, key: str, value: str) -> float:
