@@ -16,12 +16,13 @@ if _sys.argv[:1] == ["-m"] and _sys.orig_argv[-len(_sys.argv)] == "fabricsim":
 
     _end_at_signals()
 
-from fabricsim import spec, verbs
+from fabricsim import mpi, spec, verbs
 from fabricsim.age_parameters import AgeParameters, age_parameters
 from fabricsim.bound import Bound, bound
 from fabricsim.capture import Capture, capture
 from fabricsim.compare import Comparison, compare
 from fabricsim.errors import FabricsimError, InputError, NativeMissingError, StoreError
+from fabricsim.mpi import compute
 from fabricsim.native import schema, version
 from fabricsim.report import report
 from fabricsim.results import Result
@@ -54,9 +55,11 @@ __all__ = [
     "bound",
     "capture",
     "compare",
+    "compute",
     "load",
     "load_sweep",
     "load_tune",
+    "mpi",
     "opensm_options",
     "report",
     "run",

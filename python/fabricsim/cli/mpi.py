@@ -2,9 +2,23 @@
 
 from __future__ import annotations
 
+import contextlib
+import json as json_module
+import sys
+from pathlib import Path
+from typing import Annotated, Any
+
 import typer
 
+from fabricsim.cli.files import write
 from fabricsim.cli.mpi_replay import replay
+from fabricsim.cli.state import Json, Memory, Set, complain, print_json, tell
+from fabricsim.errors import InputError
+from fabricsim.mpi.collectives.decisions import SETS
+from fabricsim.mpi.collectives.registry import ALGORITHMS
+from fabricsim.mpi.run import Abort, network_of
+from fabricsim.mpi.script import run_script
+from fabricsim.spec import parse_assignment
 
 mpi = typer.Typer(help="MPI programs of simulated ranks.", no_args_is_help=True)
 
@@ -15,3 +29,118 @@ def _group() -> None:
 
 
 mpi.command()(replay)
+
+
+@mpi.command(context_settings={"allow_interspersed_args": False, "ignore_unknown_options": True})
+def run(
+    program: Annotated[Path, typer.Argument(metavar="PROGRAM.py", help="A script that uses mpi4py.")],
+    args: Annotated[
+        list[str] | None, typer.Argument(metavar="[ARGS]...", help="Arguments of the script.")
+    ] = None,
+    ranks: Annotated[int, typer.Option("--ranks", "-n", min=1, help="Number of ranks.")] = 1,
+    experiment: Annotated[
+        Path | None,
+        typer.Option("--experiment", metavar="FILE", help="The simulated fabric on which the ranks run."),
+    ] = None,
+    network: Annotated[
+        str | None,
+        typer.Option(
+            "--network",
+            metavar="loggp:L=..,o=..,g=..,G=..",
+            help="A LogGP network instead of a fabric: latency, overhead, gap, gap of a byte; ns without a unit.",
+        ),
+    ] = None,
+    set: Set = None,
+    placement: Annotated[
+        str | None, typer.Option("--placement", metavar="H0,H1,..", help="Host of each rank.")
+    ] = None,
+    collective: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--collective",
+            metavar="OPERATION=ALGORITHM",
+            help=f"Algorithm of a collective: allreduce=ring. Operations: {', '.join(ALGORITHMS)}. Repeatable.",
+        ),
+    ] = None,
+    collectives: Annotated[
+        str, typer.Option("--collectives", metavar="SET", help=f"Decisions of the others: {', '.join(SETS)}.")
+    ] = "openmpi",
+    own_modules: Annotated[
+        list[Path] | None,
+        typer.Option(
+            "--own-modules",
+            metavar="DIR",
+            help="Each rank has modules of this folder for itself. Repeatable.",
+        ),
+    ] = None,
+    verbs_log: Annotated[
+        Path | None,
+        typer.Option("--verbs-log", metavar="FILE", help="Write each operation of verbs as a line of JSON."),
+    ] = None,
+    memory: Memory = None,
+    json: Json = False,
+) -> None:
+    """Run a script in each of several ranks. In it `from mpi4py import MPI` is Fabricsim's."""
+    place = _network(experiment, network, set, placement, memory, verbs_log is not None)
+    # With --json standard output has one object: what the program prints is on standard error.
+    with contextlib.redirect_stdout(sys.stderr) if json else contextlib.nullcontext():
+        try:
+            found = run_script(
+                program,
+                ranks,
+                place,
+                args=args or (),
+                own_modules=own_modules or (),
+                collectives=_selected(collective),
+                decisions=collectives,
+            )
+        except Abort as abort:
+            complain(f"fabricsim: rank {abort.rank} ended the run with exit code {abort.code}")
+            raise typer.Exit(abort.code & 0xFF) from None
+    if verbs_log is not None:
+        write("".join(json_module.dumps(line) + "\n" for line in place.log()), verbs_log, force=True)
+    if json:
+        print_json(found.as_dict())
+    else:
+        tell(
+            f"{found.ranks} ranks, {found.end_ns:.3f} ns simulated, {found.messages} messages, {found.bytes} bytes; "
+            "--json has the times of calls"
+        )
+
+
+def _network(
+    experiment: Path | None,
+    network: str | None,
+    assignments: list[str] | None,
+    placement: str | None,
+    memory: str | None,
+    logs: bool,
+) -> Any:
+    if experiment is not None and network is not None:
+        raise InputError("--experiment and --network exclude each other: give one of them")
+    if experiment is None:
+        for name, value in (("--set", assignments), ("--placement", placement), ("--memory", memory)):
+            if value:
+                raise InputError(f"{name}: only with --experiment")
+        if logs:
+            raise InputError("--verbs-log: only with --experiment: a LogGP network has no verbs")
+        if network is not None and network.partition(":")[0] != "loggp":
+            raise InputError(f"--network {network}: must be loggp:L=..,o=..,g=..,G=..")
+        return network_of(network)
+    return network_of(
+        experiment,
+        set=dict(map(parse_assignment, assignments or [])),
+        placement=placement.split(",") if placement else None,
+        memory=memory,
+        log=logs,
+    )
+
+
+def _selected(collective: list[str] | None) -> dict[str, str]:
+    found = {}
+    for text in collective or []:
+        operation, separator, algorithm = text.partition("=")
+        if not separator:
+            raise InputError(f"--collective {text!r}: must be OPERATION=ALGORITHM, such as allreduce=ring")
+        found[operation] = algorithm
+    return found

@@ -1,0 +1,415 @@
+"""`MPI.Datatype`."""
+
+from __future__ import annotations
+
+import math
+import operator
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from fabricsim.mpi import constants, layout
+from fabricsim.mpi.attributes import Attributes
+from fabricsim.mpi.errors import Exception
+from fabricsim.mpi.handles import Handle, Null
+from fabricsim.mpi.layout import Layout
+from fabricsim.mpi.memory import Memory, view_of
+
+
+def _whole(values: Sequence[int]) -> list[int]:
+    return [operator.index(value) for value in values]
+
+
+class Datatype(Handle, Attributes):
+    """A type of elements in memory."""
+
+    NULL = Null("MPI_DATATYPE_NULL")
+
+    def _layout(self) -> Layout:
+        if self._ref is self.NULL:
+            raise Exception(constants.ERR_TYPE, "the datatype is MPI.DATATYPE_NULL")
+        found: Layout = self._ref
+        return found
+
+    _data = _layout
+
+    def Get_size(self) -> int:
+        """Bytes of an element."""
+        return self._layout().size
+
+    size = property(Get_size)
+
+    def Get_extent(self) -> tuple[int, int]:
+        """Lower bound and extent in bytes."""
+        return self._layout().lb, self._layout().extent
+
+    def Get_true_extent(self) -> tuple[int, int]:
+        """Offset of the first byte, and distance from it to the end of the last."""
+        return self._layout().true_lb, self._layout().true_extent
+
+    extent = property(lambda self: self._layout().extent)
+    lb = property(lambda self: self._layout().lb)
+    ub = property(lambda self: self._layout().ub)
+    true_extent = property(lambda self: self._layout().true_extent)
+    true_lb = property(lambda self: self._layout().true_lb)
+    true_ub = property(lambda self: self._layout().true_lb + self._layout().true_extent)
+
+    def _derived(
+        self,
+        made: Layout,
+        combiner: str,
+        integers: Sequence[int],
+        addresses: Sequence[int],
+        types: Sequence[Any],
+    ) -> Any:
+        made.combiner, made.contents = (
+            combiner,
+            (list(integers), list(addresses), [one._ref for one in types]),
+        )
+        return type(self)._of(made)
+
+    def Dup(self) -> Any:
+        """The same type again."""
+        old = self._layout()
+        made = Layout(old.segments, old.units, (old.lb, old.ub), old.basic, old.align)
+        made.code = old.code
+        made.attributes = self._copied_attributes()
+        return self._derived(made, "DUP", [], [], [self])
+
+    Clone = Dup
+
+    def Create_contiguous(self, count: int) -> Any:
+        """`count` elements, one after the other."""
+        _not_negative("count", count)
+        made = layout.combined([(0, count, self._layout())])
+        return self._derived(made, "CONTIGUOUS", [count], [], [self])
+
+    def Create_vector(self, count: int, blocklength: int, stride: int) -> Any:
+        """Blocks at a distance in elements."""
+        _not_negative("count", count, blocklength)
+        one = self._layout()
+        made = layout.combined([(k * stride * one.extent, blocklength, one) for k in range(count)])
+        return self._derived(made, "VECTOR", [count, blocklength, stride], [], [self])
+
+    def Create_hvector(self, count: int, blocklength: int, stride: int) -> Any:
+        """Blocks at a distance in bytes."""
+        _not_negative("count", count, blocklength)
+        made = layout.combined([(k * stride, blocklength, self._layout()) for k in range(count)])
+        return self._derived(made, "HVECTOR", [count, blocklength], [stride], [self])
+
+    def Create_indexed(self, blocklengths: Sequence[int], displacements: Sequence[int]) -> Any:
+        """Blocks at distances in elements."""
+        lengths, places = _blocks(blocklengths, displacements)
+        one = self._layout()
+        made = layout.combined([(d * one.extent, n, one) for n, d in zip(lengths, places, strict=True)])
+        return self._derived(made, "INDEXED", [len(lengths), *lengths, *places], [], [self])
+
+    def Create_hindexed(self, blocklengths: Sequence[int], displacements: Sequence[int]) -> Any:
+        """Blocks at distances in bytes."""
+        lengths, places = _blocks(blocklengths, displacements)
+        made = layout.combined([(d, n, self._layout()) for n, d in zip(lengths, places, strict=True)])
+        return self._derived(made, "HINDEXED", [len(lengths), *lengths], places, [self])
+
+    def Create_indexed_block(self, blocklength: int, displacements: Sequence[int]) -> Any:
+        """Blocks of one length at distances in elements."""
+        places, one = _whole(displacements), self._layout()
+        made = layout.combined([(d * one.extent, blocklength, one) for d in places])
+        return self._derived(made, "INDEXED_BLOCK", [len(places), blocklength, *places], [], [self])
+
+    def Create_hindexed_block(self, blocklength: int, displacements: Sequence[int]) -> Any:
+        """Blocks of one length at distances in bytes."""
+        places = _whole(displacements)
+        made = layout.combined([(d, blocklength, self._layout()) for d in places])
+        return self._derived(made, "HINDEXED_BLOCK", [len(places), blocklength], places, [self])
+
+    @classmethod
+    def Create_struct(
+        cls, blocklengths: Sequence[int], displacements: Sequence[int], datatypes: Sequence[Any]
+    ) -> Any:
+        """Blocks of several types at distances in bytes."""
+        lengths, places = _blocks(blocklengths, displacements)
+        if len(datatypes) != len(lengths):
+            raise ValueError(f"expecting {len(lengths)} items, got {len(datatypes)}")
+        blocks = [(d, n, t._layout()) for n, d, t in zip(lengths, places, datatypes, strict=True)]
+        made = layout.combined(blocks, padded=True)
+        made.combiner = "STRUCT"
+        made.contents = ([len(lengths), *lengths], places, [one._ref for one in datatypes])
+        return cls._of(made)
+
+    def Create_subarray(
+        self,
+        sizes: Sequence[int],
+        subsizes: Sequence[int],
+        starts: Sequence[int],
+        order: int = constants.ORDER_C,
+    ) -> Any:
+        """A part of an array, with the whole array's extent."""
+        sizes, subsizes, starts = _whole(sizes), _whole(subsizes), _whole(starts)
+        if not len(sizes) == len(subsizes) == len(starts):
+            raise ValueError(f"expecting {len(sizes)} items, got {len(subsizes)} and {len(starts)}")
+        for whole, part, start in zip(sizes, subsizes, starts, strict=True):
+            if not (1 <= part <= whole and 0 <= start <= whole - part):
+                raise Exception(constants.ERR_ARG, f"subarray of {part} from {start} of an axis of {whole}")
+        one = self._layout()
+        grid = np.arange(math.prod(sizes)).reshape(sizes, order="C" if order == constants.ORDER_C else "F")
+        chosen = grid[tuple(slice(a, a + n) for a, n in zip(starts, subsizes, strict=True))]
+        places = chosen.ravel(order="C" if order == constants.ORDER_C else "F").tolist()
+        inner = layout.combined([(place * one.extent, 1, one) for place in places])
+        made = layout.resized(inner, 0, math.prod(sizes) * one.extent)
+        return self._derived(made, "SUBARRAY", [len(sizes), *sizes, *subsizes, *starts, order], [], [self])
+
+    def Create_darray(self, *args: Any, **kwargs: Any) -> Any:
+        """Not there: use `Create_subarray`."""
+        raise NotImplementedError("MPI.Datatype.Create_darray is not simulated: use Create_subarray")
+
+    def Create_resized(self, lb: int, extent: int) -> Any:
+        """The same type with other bounds."""
+        return self._derived(layout.resized(self._layout(), lb, extent), "RESIZED", [], [lb, extent], [self])
+
+    def Commit(self) -> Any:
+        """Returns the type: each one can be used at once."""
+        self._layout()
+        return self
+
+    def Free(self) -> None:
+        """Forgets the type. Messages in progress keep theirs."""
+        if self._layout().is_predefined:
+            raise Exception(constants.ERR_TYPE, f"{self._ref.name} is predefined and cannot be freed")
+        self._delete_attributes()
+        self._ref = self.NULL
+
+    def Get_envelope(self) -> tuple[int, int, int, int, int]:
+        """Numbers of integers, addresses, counts and types of the constructor, and the constructor."""
+        integers, addresses, types = self._layout().contents
+        return (
+            len(integers),
+            len(addresses),
+            0,
+            len(types),
+            constants.COMBINERS.index(self._layout().combiner),
+        )
+
+    envelope = property(Get_envelope)
+
+    def Get_contents(self) -> tuple[list[int], list[int], list[int], list[Any]]:
+        """Arguments of the constructor."""
+        integers, addresses, types = self._layout().contents
+        if self._layout().combiner == "NAMED":
+            raise Exception(constants.ERR_TYPE, "a predefined type has no contents")
+        return list(integers), list(addresses), [], [_handle_of(one) for one in types]
+
+    contents = property(Get_contents)
+    combiner = property(lambda self: self.Get_envelope()[-1])
+    is_named = property(lambda self: self._layout().combiner == "NAMED")
+    is_predefined = property(lambda self: self._ref is self.NULL or self._layout().is_predefined)
+
+    def Get_name(self) -> str:
+        """Name."""
+        return self._ref.name if self else "MPI_DATATYPE_NULL"
+
+    def Set_name(self, name: str) -> None:
+        """Sets the name."""
+        self._layout().name = name
+
+    name = property(Get_name, Set_name)
+
+    def tocode(self) -> str:
+        """Code of the type: "d"."""
+        code = self._layout().code
+        if code is None:
+            raise ValueError("cannot map to character code or type string")
+        return code
+
+    @classmethod
+    def fromcode(cls, code: str) -> Any:
+        """The predefined type of a code such as "d" or "f8"."""
+        return lookup(code)
+
+    typechar = property(lambda self: self._layout().code)
+    typestr = property(lambda self: _typestr(self._layout()))
+
+    def Pack_size(self, count: int, comm: Any) -> int:
+        """Bytes of packed elements."""
+        return self._layout().size * count
+
+    def Pack(self, inbuf: Any, outbuf: Any, position: int, comm: Any) -> int:
+        """Packs elements into memory from a position, and returns the position behind them."""
+        source, target = Memory.of(inbuf), Memory.of(outbuf, writable=True)
+        one = self._layout()
+        count = source.nbytes // one.extent if one.extent > 0 else 0
+        packed = one.pack(source.address, count)
+        if position < 0 or position + len(packed) > target.nbytes:
+            raise Exception(constants.ERR_TRUNCATE, f"Pack: {len(packed)} bytes do not fit at {position}")
+        view_of(target.address + position, len(packed), True)[:] = packed
+        return position + len(packed)
+
+    def Unpack(self, inbuf: Any, position: int, outbuf: Any, comm: Any) -> int:
+        """Unpacks elements from a position in memory, and returns the position behind them."""
+        source, target = Memory.of(inbuf), Memory.of(outbuf, writable=True)
+        one = self._layout()
+        count = target.nbytes // one.extent if one.extent > 0 else 0
+        total = count * one.size
+        if position < 0 or position + total > source.nbytes:
+            raise Exception(constants.ERR_TRUNCATE, f"Unpack: there are not {total} bytes at {position}")
+        one.unpack(view_of(source.address + position, total, False), target.address, count)
+        return position + total
+
+    @classmethod
+    def Match_size(cls, typeclass: int, size: int) -> Any:
+        """The predefined type of a class and size."""
+        kind = {
+            constants.TYPECLASS_INTEGER: "i",
+            constants.TYPECLASS_REAL: "f",
+            constants.TYPECLASS_COMPLEX: "c",
+        }
+        return lookup(f"{kind.get(typeclass, '?')}{size}")
+
+
+def _not_negative(name: str, *values: int) -> None:
+    for value in values:
+        if value < 0:
+            raise Exception(constants.ERR_ARG, f"{name} = {value}: must be 0 or more")
+
+
+def _blocks(lengths: Sequence[int], places: Sequence[int]) -> tuple[list[int], list[int]]:
+    first, second = _whole(lengths), _whole(places)
+    if len(first) != len(second):
+        raise ValueError(f"expecting {len(first)} items, got {len(second)}")
+    _not_negative("block length", *first)
+    return first, second
+
+
+def _typestr(one: Layout) -> str | None:
+    dtype = one.basic
+    return (
+        None if dtype is None or dtype.names else {"b": "b1"}.get(dtype.kind, f"{dtype.kind}{dtype.itemsize}")
+    )
+
+
+def _handle_of(one: Layout) -> Datatype:
+    found = Handle._constants.get(id(one))
+    handle: Datatype = found[0] if found else Datatype._of(one)
+    return handle
+
+
+DATATYPE_NULL = Datatype._constant(Datatype.NULL, "DATATYPE_NULL")
+PREDEFINED: dict[str, Datatype] = {"DATATYPE_NULL": DATATYPE_NULL}
+"""Predefined types by name."""
+_CODES: dict[str, Datatype] = {}
+
+_INTEGERS = {1: "b", 2: "h", 4: "i", 8: "l"}
+_TYPES: list[tuple[str, str | None, str | None]] = [
+    *[(name, "B", "B") for name in ("PACKED", "BYTE")],
+    *[(name, "p", "l") for name in ("AINT", "OFFSET", "COUNT")],
+    *(
+        ("CHAR", "c", "b"),
+        ("WCHAR", "U", None),
+        ("SIGNED_CHAR", "b", "b"),
+        ("SHORT", "h", "h"),
+        ("INT", "i", "i"),
+    ),
+    *(("LONG", "l", "l"), ("LONG_LONG", "q", "q"), ("UNSIGNED_CHAR", "B", "B"), ("UNSIGNED_SHORT", "H", "H")),
+    *(
+        ("UNSIGNED", "I", "I"),
+        ("UNSIGNED_LONG", "L", "L"),
+        ("UNSIGNED_LONG_LONG", "Q", "Q"),
+        ("FLOAT", "f", "f"),
+    ),
+    *(("DOUBLE", "d", "d"), ("LONG_DOUBLE", "g", "g"), ("C_BOOL", "b1", "?")),
+    *[(f"INT{8 * n}_T", f"i{n}", code) for n, code in _INTEGERS.items()],
+    *[(f"UINT{8 * n}_T", f"u{n}", code.upper()) for n, code in _INTEGERS.items()],
+    *(("FLOAT16_T", "f2", "e"), ("FLOAT32_T", "f", "f"), ("FLOAT64_T", "d", "d"), ("C_COMPLEX", "F", "F")),
+    *(("C_FLOAT_COMPLEX", "F", "F"), ("C_DOUBLE_COMPLEX", "D", "D"), ("C_LONG_DOUBLE_COMPLEX", "G", "G")),
+    *(("CXX_BOOL", "?", "?"), ("CXX_FLOAT_COMPLEX", "F", "F"), ("CXX_DOUBLE_COMPLEX", "D", "D")),
+    *(
+        ("CXX_LONG_DOUBLE_COMPLEX", "G", "G"),
+        ("CHARACTER", "c", "b"),
+        ("LOGICAL", "i", "i"),
+        ("INTEGER", "i", "i"),
+    ),
+    *(
+        ("REAL", "f", "f"),
+        ("DOUBLE_PRECISION", "d", "d"),
+        ("COMPLEX", "F", "F"),
+        ("DOUBLE_COMPLEX", "D", "D"),
+    ),
+    *[(f"LOGICAL{n}", f"i{n}", code) for n, code in _INTEGERS.items()],
+    *[(f"INTEGER{n}", f"i{n}", code) for n, code in _INTEGERS.items()],
+    *(("REAL2", "f2", "e"), ("REAL4", "f4", "f"), ("REAL8", "f8", "d"), ("REAL16", "f16", "g")),
+    *(("COMPLEX8", "c8", "F"), ("COMPLEX16", "c16", "D"), ("COMPLEX32", "c32", "G")),
+]
+_ABSENT = ("BFLOAT16_T", "LOGICAL16", "INTEGER16", "COMPLEX4")
+"""Types that this implementation has not: `DATATYPE_NULL`."""
+_PAIRS = {"SHORT_INT": "h", "INT_INT": "i", "LONG_INT": "l", "FLOAT_INT": "f", "DOUBLE_INT": "d"}
+_ALIASES = {
+    "TWOINT": "INT_INT",
+    "UNSIGNED_INT": "UNSIGNED",
+    **{f"SIGNED_{name}": name for name in ("SHORT", "INT", "LONG", "LONG_LONG")},
+    "BOOL": "C_BOOL",
+    **{f"SINT{bits}_T": f"INT{bits}_T" for bits in (8, 16, 32, 64)},
+    "F_BOOL": "LOGICAL",
+    "F_INT": "INTEGER",
+    "F_FLOAT": "REAL",
+    "F_DOUBLE": "DOUBLE_PRECISION",
+    "F_COMPLEX": "COMPLEX",
+    "F_FLOAT_COMPLEX": "COMPLEX",
+    "F_DOUBLE_COMPLEX": "DOUBLE_COMPLEX",
+}
+
+
+def _define(name: str, one: Layout) -> None:
+    PREDEFINED[name] = Datatype._constant(one, name)
+
+
+for _name, _code, _dtype in _TYPES:
+    _size = 4 if _name == "WCHAR" else np.dtype(_dtype).itemsize
+    _define(_name, layout.basic(_code, _size, f"MPI_{_name}", _dtype))
+for _name, _value in {**_PAIRS, "LONG_DOUBLE_INT": "g"}.items():
+    _define(_name, layout.pair(_value, "MPI_2INT" if _name == "INT_INT" else f"MPI_{_name}"))
+for _name in _ABSENT:
+    PREDEFINED[_name] = DATATYPE_NULL
+for _name, _of in _ALIASES.items():
+    PREDEFINED[_name] = PREDEFINED[_of]
+
+for _codes, _names in (
+    ("? b h i l q", "C_BOOL SIGNED_CHAR SHORT INT LONG LONG_LONG"),
+    ("B H I L Q", "UNSIGNED_CHAR UNSIGNED_SHORT UNSIGNED UNSIGNED_LONG UNSIGNED_LONG_LONG"),
+    ("e f d g", "FLOAT16_T FLOAT DOUBLE LONG_DOUBLE"),
+    ("F D G Zf Zd Zg", "C_FLOAT_COMPLEX C_DOUBLE_COMPLEX C_LONG_DOUBLE_COMPLEX " * 2),
+    ("b1 i1 i2 i4 i8", "C_BOOL INT8_T INT16_T INT32_T INT64_T"),
+    ("u1 u2 u4 u8", "UINT8_T UINT16_T UINT32_T UINT64_T"),
+    ("f2 f4 f8 f16", "FLOAT16_T FLOAT DOUBLE LONG_DOUBLE"),
+    ("c8 c16 c32", "C_FLOAT_COMPLEX C_DOUBLE_COMPLEX C_LONG_DOUBLE_COMPLEX"),
+    ("c S S1 p", "CHAR CHAR CHAR AINT"),
+):
+    _CODES.update(zip(_codes.split(), (PREDEFINED[name] for name in _names.split()), strict=True))
+
+BYTE = PREDEFINED["BYTE"]
+
+
+def lookup(code: Any) -> Datatype:
+    """The predefined type of a code.
+
+    Raises:
+        KeyError: there is none.
+    """
+    found = _CODES.get(code)
+    if found is None:
+        raise KeyError(f"cannot map {code!r} to MPI datatype")
+    return found
+
+
+def of_format(format: str) -> Datatype:
+    """The type of a buffer's format.
+
+    Raises:
+        BufferError: its bytes are in the other order.
+    """
+    if format == "B":
+        return BYTE
+    if format[:1] in ("@", "=", "<"):
+        return lookup(format[1:])
+    if format[:1] in (">", "!"):
+        raise BufferError(f"format string {format!r} with non-native byte order")
+    return lookup(format)

@@ -1,0 +1,186 @@
+"""Operations in progress: sends, receives, and schedules of collectives."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Sequence
+from typing import Any
+
+from fabricsim.mpi import constants
+from fabricsim.mpi.buffers import Block
+from fabricsim.mpi.endpoint import ANY, Arrival
+from fabricsim.mpi.handles import Referent
+from fabricsim.mpi.process import Process
+
+Schedule = Generator[Sequence[int], None, Any]
+"""An algorithm: it starts requests, yields those that it waits for, and goes on when all of them are complete."""
+
+
+class Operation(Referent):
+    """An operation. It is complete if no request is pending."""
+
+    __slots__ = (
+        *("pending", "is_done", "source", "tag", "nbytes", "cancelled", "error", "result", "keep", "call"),
+        *("is_inactive", "persistent", "partners"),
+    )
+
+    def __init__(self, call: str) -> None:
+        self.pending: list[int] = []
+        self.is_done = False
+        self.source, self.tag, self.nbytes = constants.ANY_SOURCE, constants.ANY_TAG, 0
+        self.cancelled, self.error = False, constants.SUCCESS
+        self.result: Any = None
+        """Of operations on objects: a function without arguments that returns the object."""
+        self.keep: Any = None
+        """Objects whose memory the operation uses."""
+        self.call = call
+        self.is_inactive = False
+        self.persistent: Any = None
+        """Of persistent operations: the function that starts one."""
+        self.partners: Sequence[int] = ()
+
+    def peers(self) -> Sequence[int]:
+        """World ranks for which the operation waits."""
+        return self.partners
+
+    def arrive(self, process: Process, number: int, arrival: Arrival) -> None:
+        """A request is complete."""
+        self.pending.remove(number)
+        self.is_done = not self.pending
+
+
+class SendOperation(Operation):
+    """A send. Its status is empty, as MPI has it undefined."""
+
+    __slots__ = ()
+
+    def arrive(self, process: Process, number: int, arrival: Arrival) -> None:
+        """The buffer may be reused."""
+        self.cancelled = arrival.cancelled
+        super().arrive(process, number, arrival)
+        self.keep = None
+
+
+class ReceiveOperation(Operation):
+    """A receive into a block of elements, of a communicator."""
+
+    __slots__ = ("block", "comm", "packed")
+
+    def __init__(self, call: str, comm: Any, block: Block, packed: memoryview | None) -> None:
+        super().__init__(call)
+        self.comm, self.block, self.packed = comm, block, packed
+
+    def arrive(self, process: Process, number: int, arrival: Arrival) -> None:
+        """The message is here."""
+        self.finish(arrival)
+        super().arrive(process, number, arrival)
+
+    def finish(self, arrival: Arrival) -> None:
+        """Fills the status, and writes the elements to their places."""
+        self.cancelled = arrival.cancelled
+        if arrival.cancelled:
+            return
+        self.source, self.tag = self.comm.rank_of(arrival.source), arrival.tag
+        self.nbytes = min(arrival.length, self.block.nbytes)
+        if arrival.truncated:
+            self.error = constants.ERR_TRUNCATE
+            self.call = f"{self.call}: a message of {arrival.length} bytes, a buffer of {self.block.nbytes}"
+        if self.packed is not None:
+            self.block.unpack(self.packed[: self.nbytes])
+
+
+class CombinedOperation(Operation):
+    """Several operations as one, with the status of the last: a non-blocking Sendrecv."""
+
+    __slots__ = ("parts",)
+
+    def __init__(self, call: str, parts: Sequence[Operation]) -> None:
+        super().__init__(call)
+        self.parts = list(parts)
+        self.pending = [number for part in parts for number in part.pending]
+        self._settle()
+
+    def arrive(self, process: Process, number: int, arrival: Arrival) -> None:
+        """A request of a part is complete."""
+        for part in self.parts:
+            if number in part.pending:
+                part.arrive(process, number, arrival)
+        self.pending.remove(number)
+        self._settle()
+
+    def peers(self) -> Sequence[int]:
+        """World ranks for which the parts wait."""
+        return [peer for part in self.parts if not part.is_done for peer in part.peers()]
+
+    def _settle(self) -> None:
+        self.is_done = not self.pending
+        if self.is_done:
+            last = self.parts[-1]
+            self.source, self.tag, self.nbytes = last.source, last.tag, last.nbytes
+            self.error, self.cancelled, self.call = last.error, last.cancelled, last.call
+
+
+class CollectiveOperation(Operation):
+    """A collective: a schedule that goes on inside calls of MPI."""
+
+    __slots__ = ("_channel", "_schedule", "finish")
+
+    def __init__(self, call: str, channel: Any, schedule: Schedule, finish: Any = None) -> None:
+        super().__init__(call)
+        self._channel, self._schedule = channel, schedule
+        self.finish = finish
+        """Called when the schedule has ended."""
+
+    def start(self, process: Process) -> None:
+        """Runs the schedule until it waits."""
+        process.schedules.append(self)
+        self._resume(process)
+
+    def arrive(self, process: Process, number: int, arrival: Arrival) -> None:
+        """A request of the schedule is complete."""
+        self.pending.remove(number)
+        if arrival.truncated:
+            self.error = constants.ERR_TRUNCATE
+            self.call = (
+                f"{self.call}: rank {arrival.source} sent {arrival.length} bytes, more than are expected"
+            )
+        if not self.pending:
+            self._resume(process)
+
+    def peers(self) -> Sequence[int]:
+        """World ranks from which messages are missing."""
+        return [self._channel.partners[number] for number in self.pending if number in self._channel.partners]
+
+    def _resume(self, process: Process) -> None:
+        try:
+            while not self.pending:
+                self.pending = list(next(self._schedule))
+        except StopIteration:
+            process.schedules.remove(self)
+            self.is_done = True
+            self.source, self.tag = constants.ANY_SOURCE, constants.ANY_TAG
+            self._channel = None
+            if self.finish is not None:
+                self.finish()
+        except BaseException:
+            process.schedules.remove(self)
+            self.is_done = True
+            raise
+
+
+class DoneOperation(Operation):
+    """An operation without a message: with `PROC_NULL`, or complete at its start."""
+
+    __slots__ = ()
+
+    def __init__(self, call: str, source: int = constants.ANY_SOURCE) -> None:
+        super().__init__(call)
+        self.is_done = True
+        self.source = source
+
+
+def expected(source: int, comm: Any) -> Sequence[int]:
+    """World ranks from which a receive may get its message."""
+    if source != ANY:
+        return (comm.ranks[source],)
+    ranks: Sequence[int] = comm.ranks
+    return ranks

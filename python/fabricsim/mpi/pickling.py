@@ -1,0 +1,68 @@
+"""Objects as bytes."""
+
+from __future__ import annotations
+
+import pickle as python_pickle
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from fabricsim.mpi.memory import Memory, buffer
+
+THRESHOLD = 1 << 18
+
+
+class Pickle:
+    """Conversion of objects to bytes and back. The defaults are those of Python's pickle."""
+
+    def __init__(
+        self,
+        dumps: Callable[..., bytes] | None = None,
+        loads: Callable[..., Any] | None = None,
+        protocol: int | None = None,
+        threshold: int | None = None,
+    ) -> None:
+        self._dumps = dumps or python_pickle.dumps
+        self._loads = loads or python_pickle.loads
+        self.PROTOCOL = protocol
+        self.THRESHOLD = THRESHOLD if threshold is None else threshold
+
+    @property
+    def PROTOCOL(self) -> int | None:
+        """Version of pickle's protocol."""
+        return self._protocol
+
+    @PROTOCOL.setter
+    def PROTOCOL(self, value: int | None) -> None:
+        if value is None and self._dumps is python_pickle.dumps:
+            value = python_pickle.HIGHEST_PROTOCOL
+        self._protocol = value
+
+    def dumps(self, obj: Any) -> bytes:
+        """Bytes of an object."""
+        return self._dumps(obj) if self._protocol is None else self._dumps(obj, self._protocol)
+
+    def loads(self, data: Any) -> Any:
+        """The object of bytes."""
+        return self._loads(data)
+
+    def dumps_oob(self, obj: Any) -> tuple[bytes, list[buffer]]:
+        """Bytes of an object, and buffers of its large arrays."""
+        buffers: list[buffer] = []
+
+        def keep(one: Any) -> bool:
+            memory = Memory.of(one)
+            if memory.nbytes < self.THRESHOLD:
+                return True
+            buffers.append(buffer._of(memory))
+            return False
+
+        data = self._dumps(obj, max(self._protocol or 5, 5), buffer_callback=keep)
+        return data, buffers
+
+    def loads_oob(self, data: Any, buffers: Iterable[Any]) -> Any:
+        """The object of bytes and buffers."""
+        return self._loads(data, buffers=buffers)
+
+
+pickle = Pickle()
+"""Conversion that all calls with objects use."""

@@ -1,0 +1,383 @@
+"""Calls of communicators that exchange messages between two ranks."""
+
+from __future__ import annotations
+
+import operator
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+from fabricsim.mpi import constants
+from fabricsim.mpi.buffers import EMPTY, Block, simple
+from fabricsim.mpi.communicator import Communicator, Space, bytes_block, probe, start_receive, start_send
+from fabricsim.mpi.endpoint import BUFFERED, READY, STANDARD, SYNCHRONOUS
+from fabricsim.mpi.memory import Memory, buffer
+from fabricsim.mpi.message import Message, take
+from fabricsim.mpi.operations import CombinedOperation, Operation
+from fabricsim.mpi.persistent import PersistentOperation
+from fabricsim.mpi.pickling import pickle
+from fabricsim.mpi.process import current, measured
+from fabricsim.mpi.request import Prequest, Request
+from fabricsim.mpi.status import Status
+
+ANY_SOURCE, ANY_TAG, PROC_NULL = constants.ANY_SOURCE, constants.ANY_TAG, constants.PROC_NULL
+IRECV_BYTES = 32768
+"""Bytes of the buffer of `irecv` if none is given, as of mpi4py."""
+
+
+def _block(buf: Any, peer: int, writable: bool = False) -> Block:
+    return EMPTY if peer == PROC_NULL else simple(buf, writable)
+
+
+def _bytes_of(obj: Any, peer: int) -> Block:
+    return EMPTY if peer == PROC_NULL else bytes_block(pickle.dumps(obj))
+
+
+class PointToPoint:
+    """Mixed into `Comm`."""
+
+    _data: Callable[[], Communicator]
+
+    def _send(self, block: Block, dest: int, tag: int, mode: int = STANDARD) -> Operation:
+        return start_send(current(), self._data(), block, dest, tag, mode)
+
+    def _finish(self, operation: Operation, status: Status | None = None) -> Any:
+        if not operation.is_done:
+            current().wait_all([operation], operation.call)
+        return Request._of(operation)._settle(status)
+
+    def _receive(self, block: Block, source: int, tag: int, keep: Any = None) -> Operation:
+        return start_receive(current(), self._data(), block, source, tag, keep)
+
+    @measured
+    def Send(self, buf: Any, dest: int, tag: int = 0) -> None:
+        """Sends; returns when the buffer may be reused."""
+        self._finish(self._send(_block(buf, dest), dest, tag))
+
+    @measured
+    def Bsend(self, buf: Any, dest: int, tag: int = 0) -> None:
+        """Sends by way of the attached buffer."""
+        self._send(_block(buf, dest), dest, tag, BUFFERED)
+
+    @measured
+    def Ssend(self, buf: Any, dest: int, tag: int = 0) -> None:
+        """Sends; returns when a receive has matched."""
+        self._finish(self._send(_block(buf, dest), dest, tag, SYNCHRONOUS))
+
+    @measured
+    def Rsend(self, buf: Any, dest: int, tag: int = 0) -> None:
+        """Sends to a receive that is posted."""
+        self._finish(self._send(_block(buf, dest), dest, tag, READY))
+
+    @measured
+    def Isend(self, buf: Any, dest: int, tag: int = 0) -> Request:
+        """Starts a send."""
+        made: Request = Request._of(self._send(_block(buf, dest), dest, tag))
+        return made
+
+    @measured
+    def Ibsend(self, buf: Any, dest: int, tag: int = 0) -> Request:
+        """Starts a send by way of the attached buffer."""
+        made: Request = Request._of(self._send(_block(buf, dest), dest, tag, BUFFERED))
+        return made
+
+    @measured
+    def Issend(self, buf: Any, dest: int, tag: int = 0) -> Request:
+        """Starts a synchronous send."""
+        made: Request = Request._of(self._send(_block(buf, dest), dest, tag, SYNCHRONOUS))
+        return made
+
+    @measured
+    def Irsend(self, buf: Any, dest: int, tag: int = 0) -> Request:
+        """Starts a send to a receive that is posted."""
+        made: Request = Request._of(self._send(_block(buf, dest), dest, tag, READY))
+        return made
+
+    @measured
+    def Recv(
+        self, buf: Any, source: int = ANY_SOURCE, tag: int = ANY_TAG, status: Status | None = None
+    ) -> None:
+        """Receives."""
+        self._finish(self._receive(_block(buf, source, True), source, tag), status)
+
+    @measured
+    def Irecv(self, buf: Any, source: int = ANY_SOURCE, tag: int = ANY_TAG) -> Request:
+        """Starts a receive."""
+        made: Request = Request._of(self._receive(_block(buf, source, True), source, tag))
+        return made
+
+    @measured
+    def Sendrecv(
+        self,
+        sendbuf: Any,
+        dest: int,
+        sendtag: int = 0,
+        recvbuf: Any = None,
+        source: int = ANY_SOURCE,
+        recvtag: int = ANY_TAG,
+        status: Status | None = None,
+    ) -> None:
+        """Sends and receives."""
+        self._finish(self._sendrecv(sendbuf, dest, sendtag, recvbuf, source, recvtag), status)
+
+    @measured
+    def Isendrecv(
+        self,
+        sendbuf: Any,
+        dest: int,
+        sendtag: int = 0,
+        recvbuf: Any = None,
+        source: int = ANY_SOURCE,
+        recvtag: int = ANY_TAG,
+    ) -> Request:
+        """Starts a send and a receive."""
+        made: Request = Request._of(self._sendrecv(sendbuf, dest, sendtag, recvbuf, source, recvtag))
+        return made
+
+    def _sendrecv(
+        self, sendbuf: Any, dest: int, sendtag: int, recvbuf: Any, source: int, recvtag: int
+    ) -> Operation:
+        out, into = _block(sendbuf, dest), _block(recvbuf, source, True)
+        received = self._receive(into, source, recvtag)
+        return CombinedOperation(received.call, [self._send(out, dest, sendtag), received])
+
+    @measured
+    def Sendrecv_replace(
+        self,
+        buf: Any,
+        dest: int,
+        sendtag: int = 0,
+        source: int = ANY_SOURCE,
+        recvtag: int = ANY_TAG,
+        status: Status | None = None,
+    ) -> None:
+        """Sends and receives with one buffer."""
+        self._finish(self._replace(buf, dest, sendtag, source, recvtag), status)
+
+    @measured
+    def Isendrecv_replace(
+        self, buf: Any, dest: int, sendtag: int = 0, source: int = ANY_SOURCE, recvtag: int = ANY_TAG
+    ) -> Request:
+        """Starts a send and a receive with one buffer."""
+        made: Request = Request._of(self._replace(buf, dest, sendtag, source, recvtag))
+        return made
+
+    def _replace(self, buf: Any, dest: int, sendtag: int, source: int, recvtag: int) -> Operation:
+        both = dest == PROC_NULL and source == PROC_NULL
+        block = EMPTY if both else simple(buf, writable=source != PROC_NULL)
+        copied = EMPTY if dest == PROC_NULL else bytes_block(bytes(block.pack()))
+        received = self._receive(EMPTY if source == PROC_NULL else block, source, recvtag)
+        return CombinedOperation(received.call, [self._send(copied, dest, sendtag), received])
+
+    def _persistent(self, name: str, starts: Callable[[], Operation]) -> Prequest:
+        made: Prequest = Prequest._of(PersistentOperation(name, starts))
+        return made
+
+    def _send_init(self, buf: Any, dest: int, tag: int, mode: int) -> Prequest:
+        block = _block(buf, dest)
+        return self._persistent("Send_init", lambda: self._send(block, dest, tag, mode))
+
+    def Send_init(self, buf: Any, dest: int, tag: int = 0) -> Prequest:
+        """A persistent send."""
+        return self._send_init(buf, dest, tag, STANDARD)
+
+    def Bsend_init(self, buf: Any, dest: int, tag: int = 0) -> Prequest:
+        """A persistent buffered send."""
+        return self._send_init(buf, dest, tag, BUFFERED)
+
+    def Ssend_init(self, buf: Any, dest: int, tag: int = 0) -> Prequest:
+        """A persistent synchronous send."""
+        return self._send_init(buf, dest, tag, SYNCHRONOUS)
+
+    def Rsend_init(self, buf: Any, dest: int, tag: int = 0) -> Prequest:
+        """A persistent send to receives that are posted."""
+        return self._send_init(buf, dest, tag, READY)
+
+    def Recv_init(self, buf: Any, source: int = ANY_SOURCE, tag: int = ANY_TAG) -> Prequest:
+        """A persistent receive."""
+        block = _block(buf, source, True)
+        return self._persistent("Recv_init", lambda: self._receive(block, source, tag))
+
+    def _probe(self, source: int, tag: int, status: Status | None, waits: bool) -> bool:
+        if source == PROC_NULL:
+            if status is not None:
+                status._set(PROC_NULL, ANY_TAG, constants.SUCCESS, 0, False)
+            return True
+        found = probe(current(), self._data(), source, tag, take=False, waits=waits)
+        if status is not None:
+            if found is None:
+                status._clear()
+            else:
+                status._set(found[0], found[1], constants.SUCCESS, found[2], False)
+        return found is not None
+
+    @measured
+    def Probe(self, source: int = ANY_SOURCE, tag: int = ANY_TAG, status: Status | None = None) -> bool:
+        """Waits for a message."""
+        return self._probe(source, tag, status, waits=True)
+
+    @measured
+    def Iprobe(self, source: int = ANY_SOURCE, tag: int = ANY_TAG, status: Status | None = None) -> bool:
+        """True if a message is here."""
+        return self._probe(source, tag, status, waits=False)
+
+    @measured
+    def Mprobe(self, source: int = ANY_SOURCE, tag: int = ANY_TAG, status: Status | None = None) -> Message:
+        """Waits for a message, and takes it."""
+        found: Message = take(self._data(), source, tag, True, status)
+        return found
+
+    @measured
+    def Improbe(
+        self, source: int = ANY_SOURCE, tag: int = ANY_TAG, status: Status | None = None
+    ) -> Message | None:
+        """Takes a message if one is here."""
+        found: Message | None = take(self._data(), source, tag, False, status)
+        return found
+
+    probe, iprobe, mprobe, improbe = Probe, Iprobe, Mprobe, Improbe
+
+    @measured
+    def send(self, obj: Any, dest: int, tag: int = 0) -> None:
+        """Sends an object."""
+        self._finish(self._send(_bytes_of(obj, dest), dest, tag))
+
+    @measured
+    def bsend(self, obj: Any, dest: int, tag: int = 0) -> None:
+        """Sends an object by way of the attached buffer."""
+        self._send(_bytes_of(obj, dest), dest, tag, BUFFERED)
+
+    @measured
+    def ssend(self, obj: Any, dest: int, tag: int = 0) -> None:
+        """Sends an object; returns when a receive has matched."""
+        self._finish(self._send(_bytes_of(obj, dest), dest, tag, SYNCHRONOUS))
+
+    @measured
+    def isend(self, obj: Any, dest: int, tag: int = 0) -> Request:
+        """Starts the send of an object."""
+        made: Request = Request._of(self._send(_bytes_of(obj, dest), dest, tag))
+        return made
+
+    @measured
+    def ibsend(self, obj: Any, dest: int, tag: int = 0) -> Request:
+        """Starts the send of an object by way of the attached buffer."""
+        made: Request = Request._of(self._send(_bytes_of(obj, dest), dest, tag, BUFFERED))
+        return made
+
+    @measured
+    def issend(self, obj: Any, dest: int, tag: int = 0) -> Request:
+        """Starts the synchronous send of an object."""
+        made: Request = Request._of(self._send(_bytes_of(obj, dest), dest, tag, SYNCHRONOUS))
+        return made
+
+    def _irecv_object(self, buf: Any, source: int, tag: int) -> Operation:
+        if source == PROC_NULL:
+            return self._receive(EMPTY, source, tag)
+        if buf is None or hasattr(type(buf), "__index__"):
+            buf = bytearray(IRECV_BYTES if buf is None else operator.index(buf))
+        memory = Memory.of(buf, writable=True)
+        block = Block(memory, memory.address, memory.nbytes, EMPTY.layout)
+        operation = self._receive(block, source, tag)
+
+        def result() -> Any:
+            return pickle.loads(block.pack()[: operation.nbytes]) if operation.nbytes else None
+
+        operation.result = result
+        return operation
+
+    @measured
+    def irecv(self, buf: Any = None, source: int = ANY_SOURCE, tag: int = ANY_TAG) -> Request:
+        """Starts the receive of an object, of at most 32 KiB or the size of `buf`."""
+        made: Request = Request._of(self._irecv_object(buf, source, tag))
+        return made
+
+    def _recv_object(self, buf: Any, source: int, tag: int, status: Status | None) -> Any:
+        if buf is not None:
+            warnings.warn("the 'buf' argument is deprecated", UserWarning, stacklevel=4)
+            return self._finish(self._irecv_object(buf, source, tag), status)
+        taken = take(self._data(), source, tag, True, None)
+        return taken._start_object()._wait(status)
+
+    @measured
+    def recv(
+        self, buf: Any = None, source: int = ANY_SOURCE, tag: int = ANY_TAG, status: Status | None = None
+    ) -> Any:
+        """Receives an object."""
+        return self._recv_object(buf, source, tag, status)
+
+    @measured
+    def sendrecv(
+        self,
+        sendobj: Any,
+        dest: int,
+        sendtag: int = 0,
+        recvbuf: Any = None,
+        source: int = ANY_SOURCE,
+        recvtag: int = ANY_TAG,
+        status: Status | None = None,
+    ) -> Any:
+        """Sends and receives an object."""
+        sent = self._send(_bytes_of(sendobj, dest), dest, sendtag)
+        found = self._recv_object(recvbuf, source, recvtag, status)
+        self._finish(sent)
+        return found
+
+    def Attach_buffer(self, buf: Any) -> None:
+        """Attaches memory of buffered sends of this communicator."""
+        attach(self._data(), "space", buf)
+
+    def Detach_buffer(self) -> Any:
+        """Waits for the buffered sends, and returns the memory."""
+        return detach(self._data(), "space")
+
+    def Flush_buffer(self) -> None:
+        """Waits for the buffered sends."""
+        flush(self._data(), "space")
+
+    def Iflush_buffer(self) -> Request:
+        """Starts waiting for the buffered sends."""
+        return iflush(self._data(), "space")
+
+
+def attach(owner: Any, name: str, buf: Any) -> None:
+    """Attaches memory of buffered sends."""
+    from fabricsim.mpi.errors import Exception  # noqa: PLC0415 - a short function
+
+    if getattr(owner, name) is not None:
+        raise Exception(constants.ERR_BUFFER, "a buffer is attached already: call Detach_buffer before")
+    automatic = buf is constants.BUFFER_AUTOMATIC
+    capacity = None if automatic else (0 if buf is None else Memory.of(buf, writable=True).nbytes)
+    setattr(owner, name, Space(buf, capacity))
+
+
+def detach(owner: Any, name: str) -> Any:
+    """Detaches memory of buffered sends, after they are complete."""
+    space: Space | None = getattr(owner, name)
+    if space is None:
+        return None
+    space.flush(current(), "Detach_buffer()")
+    setattr(owner, name, None)
+    if space.capacity is None or space.given is None:
+        return space.given
+    return space.given if isinstance(space.given, buffer) else buffer.frombuffer(space.given)
+
+
+def flush(owner: Any, name: str) -> None:
+    """Waits for buffered sends."""
+    space: Space | None = getattr(owner, name)
+    if space is not None:
+        space.flush(current(), "Flush_buffer()")
+
+
+def iflush(owner: Any, name: str) -> Request:
+    """A request that completes with the buffered sends."""
+    from fabricsim.mpi.operations import DoneOperation  # noqa: PLC0415 - a short function
+
+    space: Space | None = getattr(owner, name)
+    parts: list[Operation] = [DoneOperation("Iflush_buffer()")]
+    if space is not None:
+        space.settle()
+        # Each send belongs to two operations, of which either may find it complete.
+        space.flush(current(), "Iflush_buffer()")
+    made: Request = Request._of(CombinedOperation("Iflush_buffer()", parts))
+    return made

@@ -1,0 +1,149 @@
+"""State of a rank, and the progress of its operations."""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Callable, Iterable
+from contextvars import ContextVar
+from functools import wraps
+from typing import TYPE_CHECKING, Any, TypeVar, cast
+
+from fabricsim.mpi.endpoint import Arrival, Endpoint
+
+if TYPE_CHECKING:
+    from fabricsim.mpi.operations import Operation
+    from fabricsim.mpi.session import Shared
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+_current: ContextVar[Process] = ContextVar("fabricsim_mpi_rank")
+
+
+class Process:
+    """A rank: its place in the network, its communicators, what it has done."""
+
+    def __init__(self, endpoint: Endpoint, shared: Shared, world: Any, alone: Any) -> None:
+        self.endpoint = endpoint
+        self.rank, self.size = endpoint.rank, endpoint.size
+        self.shared = shared
+        """What the ranks of a run share, in the simulator."""
+        self.world, self.alone = world, alone
+        """Data of COMM_WORLD and of COMM_SELF."""
+        self.next_context = 2
+        """Smallest number of a communicator that this rank does not use."""
+        self.schedules: list[Operation] = []
+        """Collective operations that are not complete. Every call of MPI progresses them."""
+        self.user_ops = 0
+        self.bsend_space: Any = None
+        self.is_finalized = False
+        self.flops_per_second = 1e9
+        self.messages = self.bytes = 0
+        self.depth = 0
+        self.call = ""
+        """Name of the call of the program that runs."""
+        self.durations: dict[str, array[int]] = {}
+        """Durations of calls in picoseconds, by name."""
+        self.waits_for: Iterable[int] = ()
+        """World ranks for which the rank waits, while it waits."""
+
+    def host(self) -> str:
+        """Name of the host."""
+        return str(getattr(self.endpoint, "host", f"rank{self.rank}"))
+
+    def enter(self) -> None:
+        """The running program is this rank."""
+        _current.set(self)
+
+    def advance(self, operations: Iterable[Operation], call: str) -> None:
+        """Makes progress once, with the network and with the schedules."""
+        pending: dict[int, Operation] = {}
+        for one in (*operations, *self.schedules):
+            for number in one.pending:
+                pending[number] = one
+        if not pending:
+            self.endpoint.progress(call)
+            return
+        self._distribute(pending, self.endpoint.test(list(pending), call))
+
+    def _distribute(self, pending: dict[int, Operation], arrivals: list[Arrival | None]) -> None:
+        for (number, one), arrival in zip(pending.items(), arrivals, strict=True):
+            if arrival is not None and number in one.pending:
+                self.endpoint.free(number)
+                one.arrive(self, number, arrival)
+
+    def wait_all(self, operations: list[Operation], call: str) -> None:
+        """Waits until all operations are complete."""
+        for one in operations:
+            while not one.is_done:
+                self._step([one], call, first_only=True)
+
+    def wait_any(self, operations: list[Operation], call: str) -> None:
+        """Waits until at least one operation is complete."""
+        while not any(one.is_done for one in operations):
+            self._step(operations, call, first_only=False)
+
+    def _step(self, operations: list[Operation], call: str, first_only: bool) -> None:
+        """Waits for one event of the operations, or of a schedule."""
+        pending: dict[int, Operation] = {}
+        peers: list[int] = []
+        for one in operations:
+            numbers = one.pending
+            for number in numbers:
+                pending[number] = one
+                if first_only:
+                    break
+            peers.extend(one.peers())
+        for one in self.schedules:
+            for number in one.pending:
+                pending[number] = one
+        self.waits_for = peers
+        numbers_of = list(pending)
+        self.endpoint.wait(numbers_of, call)
+        self.waits_for = ()
+        self._distribute(pending, self.endpoint.test(numbers_of, call))
+
+    def record(self, name: str, begun: int) -> None:
+        """Counts a call."""
+        durations = self.durations.get(name)
+        if durations is None:
+            durations = self.durations[name] = array("q")
+        durations.append(self.endpoint.now() - begun)
+
+
+def current() -> Process:
+    """The rank whose program runs.
+
+    Raises:
+        RuntimeError: none does.
+    """
+    try:
+        return _current.get()
+    except LookupError:
+        raise RuntimeError(
+            "MPI is used outside a run: start the program with `fabricsim mpi run` or fabricsim.mpi.run"
+        ) from None
+
+
+def current_or_none() -> Process | None:
+    """The rank whose program runs, if one does."""
+    return _current.get(None)
+
+
+def measured(function: F) -> F:
+    """A call of MPI: its time is counted, unless another call makes it."""
+    name = function.__name__
+
+    @wraps(function)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        process = current()
+        if process.depth:
+            return function(*args, **kwargs)
+        process.depth, process.call = 1, name
+        begun = process.endpoint.now()
+        try:
+            return function(*args, **kwargs)
+        finally:
+            process.depth = 0
+            process.record(name, begun)
+
+    return cast("F", call)

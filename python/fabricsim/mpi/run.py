@@ -1,0 +1,251 @@
+"""Runs of rank programs."""
+
+from __future__ import annotations
+
+import statistics
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from fabricsim.errors import InputError
+from fabricsim.mpi.collectives.registry import Selection
+from fabricsim.mpi.comm import _WORLD
+from fabricsim.mpi.communicator import Communicator
+from fabricsim.mpi.errors import Abort, DeadlockError, RankError
+from fabricsim.mpi.group import Members
+from fabricsim.mpi.networks.loggp import LogGP, LogGPNetwork
+from fabricsim.mpi.process import Process, current
+from fabricsim.mpi.session import Shared
+from fabricsim.programs import ProgramError, ProgramsBlockedError, Scheduler
+from fabricsim.programs.context import picoseconds
+from fabricsim.spec import Experiment
+
+MOST_RANKS = 1 << 20
+"""Largest number of ranks."""
+DEFAULT_RATE = 1e9
+"""Floating-point operations per second of `compute(flops=...)` if no rate is given."""
+COLUMNS = ["name", "count", "min_ns", "p50_ns", "max_ns", "total_ns"]
+
+
+@dataclass(frozen=True)
+class MpiRun:
+    """What a run of ranks left."""
+
+    ranks: int
+    """Number of ranks."""
+    end_ns: float
+    """Simulated time at which the last rank ended, in nanoseconds."""
+    values: list[Any]
+    """What the ranks' programs returned, by rank."""
+    messages: int
+    """Messages that ranks sent, those of collectives included."""
+    bytes: int
+    """Their bytes, without headers."""
+    calls: pd.DataFrame = field(repr=False)
+    """A row for each call of MPI: name, number, and its times in nanoseconds over all ranks."""
+    wall_s: float
+    """Time that the simulation took, in seconds."""
+    result: Any = field(default=None, repr=False)
+    """Tables of the fabric, as of `fabricsim.run`; None on a LogGP network."""
+
+    def as_dict(self) -> dict[str, Any]:
+        """The run as `fabricsim mpi run --json` prints it."""
+        return {
+            "ranks": self.ranks,
+            "end_ns": self.end_ns,
+            "messages": self.messages,
+            "bytes": self.bytes,
+            "calls": self.calls.to_dict("records"),
+        }
+
+
+def run(
+    program: Callable[..., Any],
+    ranks: int,
+    network: Any = None,
+    *,
+    args: tuple[Any, ...] = (),
+    collectives: Mapping[str, str] | None = None,
+    decisions: str = "openmpi",
+    flops_per_second: float = DEFAULT_RATE,
+    **fabric: Any,
+) -> MpiRun:
+    """Runs a program in each of several ranks, until all have ended.
+
+    Args:
+        program: a function; each rank calls it. It uses `fabricsim.mpi.MPI`, as a program of mpi4py does.
+        ranks: their number, 1 to 2^20.
+        network: None or "loggp:L=1us,o=100ns,g=10ns,G=0.2": the LogGP model, times without unit in nanoseconds; an
+            experiment or its path: the simulated fabric; or a network.
+        args: arguments of the program.
+        collectives: algorithm by operation, such as {"allreduce": "ring"}.
+        decisions: algorithms of the others: "openmpi" (2.0.0) or "mpich" (3.2).
+        flops_per_second: rate of `compute(flops=...)`.
+        fabric: arguments of the fabric's network, such as `placement`.
+
+    Raises:
+        InputError: an argument is wrong.
+        RankError: a rank raised an exception.
+        DeadlockError: no rank can go on.
+        Abort: a rank called `Abort`.
+    """
+    if isinstance(ranks, bool) or not isinstance(ranks, int) or not 1 <= ranks <= MOST_RANKS:
+        raise InputError(f"ranks = {ranks!r}: must be 1 to {MOST_RANKS}")
+    selection = Selection(decisions, collectives)
+    place = network_of(network, **fabric)
+    begun = time.monotonic()
+    scheduler, endpoints = place.open([f"rank {number}" for number in range(ranks)])
+    hosts = [str(getattr(one, "host", f"rank{number}")) for number, one in enumerate(endpoints)]
+    shared = Shared(hosts, selection)
+    world, everyone = Members(range(ranks)), []
+    for number, endpoint in enumerate(endpoints):
+        process = Process(
+            endpoint, shared, Communicator(0, world, number), Communicator(1, Members([number]), 0)
+        )
+        process.world.name, process.alone.name = _WORLD.name, "MPI_COMM_SELF"
+        process.flops_per_second = flops_per_second
+        everyone.append(process)
+    _run_all(scheduler, everyone, program, args)
+    end_ns = scheduler.native.now() / 1000
+    result = place.finish()
+    return MpiRun(
+        ranks,
+        end_ns,
+        list(scheduler.values),
+        sum(process.messages for process in everyone),
+        sum(process.bytes for process in everyone),
+        _calls(everyone),
+        time.monotonic() - begun,
+        result,
+    )
+
+
+def network_of(given: Any, **fabric: Any) -> Any:
+    """The network of an argument of `run`.
+
+    Raises:
+        InputError: it is none.
+    """
+    if given is None or (isinstance(given, str) and given.partition(":")[0] == "loggp"):
+        if fabric:
+            raise InputError(f"{', '.join(fabric)}: only for an experiment, not for a LogGP network")
+        return LogGPNetwork(LogGP.parse((given or "loggp:").partition(":")[2]))
+    if isinstance(given, str | Path | Experiment):
+        if isinstance(given, str) and ":" in given and not Path(given).exists():
+            raise InputError(f'network = {given!r}: must be "loggp:L=..,o=..,g=..,G=..", or an experiment')
+        try:
+            from fabricsim.mpi.networks.fabric import FabricNetwork  # type: ignore # noqa: PLC0415
+        except ModuleNotFoundError:
+            raise InputError("the simulated fabric cannot run ranks yet: use a LogGP network") from None
+        return FabricNetwork(given, **fabric)
+    if not hasattr(given, "open"):
+        raise InputError(f"network = {given!r}: is no network")
+    return given
+
+
+def _run_all(
+    scheduler: Scheduler, processes: list[Process], program: Callable[..., Any], args: tuple[Any, ...]
+) -> None:
+    def bound(process: Process) -> Callable[[], Any]:
+        def body() -> Any:
+            process.enter()
+            value = program(*args)
+            if not process.is_finalized:
+                process.is_finalized = True
+                process.endpoint.close("the end of the program")
+            return value
+
+        return body
+
+    try:
+        scheduler.run([bound(process) for process in processes])
+    except ProgramError as error:
+        raise RankError(str(error), int(error.program.split()[1])) from error.__cause__
+    except ProgramsBlockedError as error:
+        raise _deadlock(error, processes) from None
+
+
+def _deadlock(error: ProgramsBlockedError, processes: list[Process]) -> DeadlockError:
+    """The report with the cycle of ranks that wait for each other, and the collectives that not all have called."""
+    lines = [str(error)]
+    waiting = {int(name.split()[1]) for name in error.waits}
+    cycle = _cycle({rank: processes[rank].waits_for for rank in waiting})
+    if cycle:
+        text = " -> ".join(f"rank {rank}" for rank in [*cycle, cycle[0]])
+        lines.append(f"these ranks wait for each other: {text}")
+    for rank in sorted(waiting):
+        ended = [peer for peer in processes[rank].waits_for if peer not in waiting]
+        if len(ended) == 1 and len(list(processes[rank].waits_for)) == 1:
+            lines.append(f"rank {rank} waits for rank {ended[0]}, which has ended")
+    unfinished = processes[0].shared.unfinished()
+    if unfinished:
+        lines += ["ranks differ in their collectives:", *(f"  {text}" for text in unfinished)]
+    return DeadlockError("\n".join(lines), error.waits, cycle)
+
+
+def _cycle(waits: dict[int, Any]) -> list[int]:
+    """Ranks of which each waits for the next one only."""
+    only = {rank: peers[0] for rank, found in waits.items() if len(peers := list(found)) == 1}
+    seen: set[int] = set()
+    for start in sorted(only):
+        path: list[int] = []
+        rank = start
+        while rank in only and rank not in seen:
+            seen.add(rank)
+            path.append(rank)
+            rank = only[rank]
+        if rank in path:
+            return path[path.index(rank) :]
+    return []
+
+
+def _calls(processes: list[Process]) -> pd.DataFrame:
+    merged: dict[str, list[int]] = {}
+    for process in processes:
+        for name, durations in process.durations.items():
+            merged.setdefault(name, []).extend(durations)
+    rows = [
+        {
+            "name": name,
+            "count": len(durations),
+            "min_ns": min(durations) / 1000,
+            "p50_ns": statistics.median_low(durations) / 1000,
+            "max_ns": max(durations) / 1000,
+            "total_ns": sum(durations) / 1000,
+        }
+        for name, durations in sorted(merged.items())
+    ]
+    return pd.DataFrame(rows, columns=COLUMNS)
+
+
+def compute(
+    duration: str | float | None = None, *, flops: float | None = None, rate: float | None = None
+) -> None:
+    """Lets simulated time pass in a rank, as a computation does. MPI makes no progress meanwhile.
+
+    Args:
+        duration: "3 us", or nanoseconds.
+        flops: floating-point operations, instead of a duration.
+        rate: their number per second; by default the run's `flops_per_second`.
+
+    Raises:
+        InputError: neither or both are given, or the value is none.
+        RuntimeError: no rank runs.
+    """
+    process = current()
+    if (duration is None) == (flops is None):
+        raise InputError("compute(): give a duration or flops")
+    if flops is not None:
+        speed = process.flops_per_second if rate is None else rate
+        if not speed > 0 or not 0 <= flops < float("inf"):
+            raise InputError(f"compute(flops={flops!r}, rate={speed!r}): must be 0 or more, and above 0")
+        duration = flops / speed * 1e9
+    assert duration is not None
+    process.endpoint.compute(picoseconds("duration", duration), f"compute({duration!r})")
+
+
+__all__ = ["Abort", "DeadlockError", "MpiRun", "RankError", "compute", "run"]
