@@ -47,7 +47,8 @@ pub(crate) fn check() -> Result<String, String> {
         let Ok(text) = fs::read_to_string(path) else { continue };
         let ending = path.extension().and_then(|ending| ending.to_str()).unwrap_or_default();
         let first = text.lines().next().unwrap_or_default();
-        if !ENDINGS.contains(&ending) && !(ending.is_empty() && PROGRAMS.contains(&first)) {
+        let is_program = ending.is_empty() && PROGRAMS.contains(&first);
+        if !is_program && !ENDINGS.contains(&ending) {
             continue;
         }
         count += 1;
@@ -88,7 +89,8 @@ fn too_long(path: &str, text: &str) -> Vec<Long> {
             message: format!("{path}: {lines} lines: at most {FILE_LINES}; split it by concept"),
         });
     }
-    let is_python = path.ends_with(".py") || text.starts_with(PROGRAMS[1]);
+    let is_python =
+        Path::new(path).extension().is_some_and(|ending| ending == "py") || text.starts_with(PROGRAMS[1]);
     if is_python && !is_generated {
         let functions = python::functions(text).into_iter();
         found.extend(functions.filter(|function| function.lines > FUNCTION_LINES).map(|function| {

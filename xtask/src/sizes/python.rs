@@ -42,7 +42,6 @@ impl State {
                     (self.string, next) = (None, 3);
                 }
                 (Some((quote, false)), _) if sign == quote => self.string = None,
-                (Some(_), _) => {}
                 (None, '#') => break,
                 (None, '"' | '\'') => {
                     let is_triple = rest.starts_with(triple(sign));
@@ -51,7 +50,7 @@ impl State {
                 }
                 (None, '(' | '[' | '{') => self.depth += 1,
                 (None, ')' | ']' | '}') => self.depth = self.depth.saturating_sub(1),
-                (None, _) => {}
+                (Some(_) | None, _) => {}
             }
             rest = &rest[next..];
         }
