@@ -25,7 +25,7 @@ struct List {
 pub(crate) struct Waiting(BTreeMap<Key, List>);
 
 impl Waiting {
-    /// An event could not start and is due again at its time. Returns it if it has to be in the queue of events.
+    /// An event could not start and is due again at its time. Returns it if it belongs into the queue of events.
     pub(crate) fn park(&mut self, key: Key, event: Event) -> Option<Event> {
         let Some(list) = self.0.get_mut(&key) else {
             self.0.insert(key, List { guard: event.number, parked: BinaryHeap::new() });
