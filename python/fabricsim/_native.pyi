@@ -4,6 +4,7 @@ from typing import Literal, final
 
 __all__ = [
     "CancelledError",
+    "ConnectionAdapter",
     "Control",
     "NativeError",
     "OrderingNetwork",
@@ -12,7 +13,6 @@ __all__ = [
     "Programs",
     "Session",
     "Simulation",
-    "ConnectionAdapter",
     "VerbsAdapter",
     "VerbsCallError",
     "available_memory",
