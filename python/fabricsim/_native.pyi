@@ -4,6 +4,7 @@ from typing import Literal, final
 
 __all__ = [
     "CancelledError",
+    "ConnectionAdapter",
     "Control",
     "NativeError",
     "OrderingNetwork",
@@ -13,7 +14,6 @@ __all__ = [
     "Session",
     "Simulation",
     "Trace",
-    "ConnectionAdapter",
     "VerbsAdapter",
     "VerbsCallError",
     "available_memory",

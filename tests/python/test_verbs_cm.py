@@ -40,7 +40,8 @@ def _client(ctx: v.Context, then: Any = None, **param: Any) -> tuple[list[str], 
             then(end)
         end.disconnect()
         next_event()
-        assert end.qp is not None and end.qp.qp_state == v.IBV_QPS_ERR
+        assert end.qp is not None
+        assert end.qp.qp_state == v.IBV_QPS_ERR
         next_event()
     return seen, result
 
@@ -51,7 +52,8 @@ def _server(ctx: v.Context, then: Any = None) -> tuple[list[str], bytes]:
     listener.bind_addr(cm.AddrInfo(service=7471))
     listener.listen()
     event = channel.get_cm_event()
-    assert event.listen_id is listener and event.event_type == cm.RDMA_CM_EVENT_CONNECT_REQUEST
+    assert event.listen_id is listener
+    assert event.event_type == cm.RDMA_CM_EVENT_CONNECT_REQUEST
     end, seen = event.id, []
     end.create_qp()
     memory = end.reg_msgs(64)
@@ -195,4 +197,5 @@ def test_a_connection_does_not_depend_on_partitions() -> None:
     runs = [
         fs.verbs.run(None, {"H0": client, "H1": _server}, set={"run.partitions": count}) for count in (1, 2)
     ]
-    assert runs[0].values == runs[1].values and runs[0].end_ns == runs[1].end_ns
+    assert runs[0].values == runs[1].values
+    assert runs[0].end_ns == runs[1].end_ns

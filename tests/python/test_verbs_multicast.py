@@ -52,7 +52,8 @@ def test_a_datagram_reaches_every_attached_queue_pair_of_the_members(tmp_path: A
     def sender(ctx: v.Context) -> tuple[int, int, list[int]]:
         pd, mr, cq, qp = _side(ctx)
         group = ctx.multicast_group("half")
-        assert str(group.mgid).startswith("ff15:a01b:") and group.mlid == 0xC000
+        assert str(group.mgid).startswith("ff15:a01b:")
+        assert group.mlid == 0xC000
         qp.attach_mcast(group.mgid, group.mlid)
         ctx.sleep("10 us")
         _send(pd, mr, qp, group, b"to all members")
@@ -78,14 +79,14 @@ def test_a_datagram_reaches_every_attached_queue_pair_of_the_members(tmp_path: A
         with pytest.raises(v.PyverbsRDMAError, match="the port is a member of no group"):
             qp.attach_mcast(group.mgid, group.mlid)
         with pytest.raises(
-            v.PyverbsRDMAError, match="no multicast group .all.; those of the experiment are: .half"
+            v.PyverbsRDMAError, match=r"no multicast group .all.; those of the experiment are: .half"
         ):
             ctx.multicast_group("all")
-        with pytest.raises(v.PyverbsUserError, match="gid = .ff15.:"):
+        with pytest.raises(v.PyverbsUserError, match=r"gid = .ff15.:"):
             v.GID("ff15")
         return str(group.mgid)
 
-    programs = {"H0": [sender, member], "H5": member, "H10": member, "H15": member, "H1": outsider}
+    programs: Any = {"H0": [sender, member], "H5": member, "H10": member, "H15": member, "H1": outsider}
     run = fs.verbs.run(_fabric(tmp_path), programs)
     lid, number, own = run.values["H0.0"]
     mgid = v.GID(run.values["H1"])
@@ -114,7 +115,7 @@ def test_copies_do_not_depend_on_partitions(tmp_path: Any, partitions: int) -> N
             found += [(wc.slid, ctx.now, mr.read(wc.byte_len - 40, 100 * wc.wr_id + 40)) for wc in wcs]
         return found
 
-    programs = {host: program for host in ("H0", "H5", "H10", "H15")}
+    programs = dict.fromkeys(("H0", "H5", "H10", "H15"), program)
     one, many = (
         fs.verbs.run(_fabric(tmp_path), programs, set={"run.partitions": count}).values
         for count in (1, partitions)

@@ -201,12 +201,11 @@ impl Memory {
 
     /// The bytes at an address; `None` if the key is not valid, or the region holds none.
     pub(crate) fn bytes(&self, key: u32, va: u64, length: u32) -> Option<&[u8]> {
-        let (region, va) = match self.by_key(key) {
-            Some(region) => (region, va),
-            None => {
-                let (mr, va) = self.windows.resolve(key, va, u64::from(length))?;
-                (self.get(mr).ok()?, va)
-            }
+        let (region, va) = if let Some(region) = self.by_key(key) {
+            (region, va)
+        } else {
+            let (mr, va) = self.windows.resolve(key, va, u64::from(length))?;
+            (self.get(mr).ok()?, va)
         };
         let start = region.place(va, u64::from(length))?;
         match &region.content {

@@ -1,7 +1,7 @@
 """Connections by communication management, with the names of librdmacm and of `pyverbs.cmid`.
 
-Hosts have names and LIDs and no IP addresses: `AddrInfo` names a host. Its service is a port of the port space TCP, whose service
-identifiers are `0x0000000001060000 | port`.
+Hosts have names and LIDs and no IP addresses: `AddrInfo` names a host. Its service is a port of the port space TCP,
+whose service identifiers are `0x0000000001060000 | port`.
 """
 
 from __future__ import annotations
@@ -140,7 +140,7 @@ class CMEventChannel:
             return CMEvent(event, end, listener, private_data=data)
         end = self._state.ends[number]
         if event is Event.RDMA_CM_EVENT_CONNECT_RESPONSE and end.qp is not None:
-            # The library brings the queue pair to RTS and confirms; the program sees ESTABLISHED only, with the data of the reply.
+            # The library brings the queue pair to RTS and confirms; the program sees ESTABLISHED only.
             end._replied(of, data)
             return None
         if event is Event.RDMA_CM_EVENT_CONNECT_RESPONSE:

@@ -13,9 +13,9 @@ from fabricsim.programs import ProgramContext, Scheduler
 from fabricsim.programs.scheduler import ASYNC_EVENT
 from fabricsim.verbs.enums import ibv_event_type, ibv_mtu
 from fabricsim.verbs.errors import PyverbsRDMAError, PyverbsUserError
+from fabricsim.verbs.gid import GID, McastGroup
 
 if TYPE_CHECKING:
-    from fabricsim.verbs.addr import McastGroup
     from fabricsim.verbs.memory import MR
 
 P = ParamSpec("P")
@@ -104,8 +104,6 @@ class Context(ProgramContext):
 
     def multicast_group(self, name: str) -> McastGroup:
         """Addresses of a multicast group of the experiment (`[[multicast_groups]]`)."""
-        from fabricsim.verbs.addr import GID, McastGroup
-
         mlid, mgid = self.call(self.adapter.group, name)
         return McastGroup(GID(mgid), mlid)
 

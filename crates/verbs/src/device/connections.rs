@@ -1,5 +1,7 @@
 //! Calls of communication management, and its datagrams on the link.
 
+use std::collections::VecDeque;
+
 use fabricsim_protocols::infiniband::Packet;
 use fabricsim_protocols::infiniband::communication::{CmError, CmEvent, ManagerOptions};
 use fabricsim_units::{HostId, Time};
@@ -119,8 +121,7 @@ impl Device {
     /// Takes the oldest event of a channel that is visible by `now`.
     pub fn cm_event(&mut self, channel: u32, now: Time) -> Option<CmEvent> {
         let events = self.agent.as_mut()?.events.get_mut(&channel)?;
-        let is_there = events.front().is_some_and(|(at, _)| *at <= now);
-        events.pop_front_if(|_| is_there).map(|(_, event)| event)
+        take_due(events, |(at, _)| *at <= now).map(|(_, event)| event)
     }
 
     /// Time from which the oldest event of a channel is visible.
@@ -157,11 +158,11 @@ impl Device {
     /// Does what is due in communication management.
     pub(super) fn run_agent(&mut self, now: Time) {
         let Some(agent) = &mut self.agent else { return };
-        while let Some((_, to, mad)) = agent.outbox.pop_front_if(|(at, ..)| *at <= now) {
+        while let Some((_, to, mad)) = take_due(&mut agent.outbox, |(at, ..)| *at <= now) {
             agent.ready.push_back((to, mad));
         }
         let mut reports = Reports::default();
-        while let Some((_, from, mad)) = agent.inbox.pop_front_if(|(at, ..)| *at <= now) {
+        while let Some((_, from, mad)) = take_due(&mut agent.inbox, |(at, ..)| *at <= now) {
             agent.manager.receive(from, &mad, &mut reports);
         }
         self.carry_out_agent(reports, now);
@@ -219,6 +220,11 @@ impl Device {
     fn host_of(&self, lid: Lid) -> Option<HostId> {
         self.subnet.lids.iter().position(|&other| other == lid).map(|place| HostId(place as u32))
     }
+}
+
+/// Takes the first entry, if it is due.
+fn take_due<T>(list: &mut VecDeque<T>, is_due: impl FnOnce(&T) -> bool) -> Option<T> {
+    if list.front().is_some_and(is_due) { list.pop_front() } else { None }
 }
 
 fn failed(call: &str, error: &CmError) -> VerbsError {

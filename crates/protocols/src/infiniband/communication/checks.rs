@@ -107,7 +107,9 @@ impl Hash for World {
         }
         for wire in &self.wires {
             wire.len().hash(state);
-            wire.iter().for_each(|mad| bytes(mad).hash(state));
+            for mad in wire {
+                bytes(mad).hash(state);
+            }
         }
         (&self.timers, &self.logs, &self.sent).hash(state);
         (self.requests, self.restarts, self.losses, self.duplicates, self.early, self.fault).hash(state);
@@ -256,7 +258,7 @@ impl Configuration {
         self.losses - world.losses + self.early - world.early
     }
 
-    fn has_pending_answer(&self, world: &World, end: usize, id: CommId, seen: Seen) -> bool {
+    fn has_pending_answer(world: &World, end: usize, id: CommId, seen: Seen) -> bool {
         let state = if seen == Seen::Requested { CmState::ReqReceived } else { CmState::RepReceived };
         world.ends[end].state(id) == Some(state) && world.logs[end][&id].last() == Some(&seen)
     }
@@ -348,12 +350,12 @@ impl Model for Configuration {
             steps.push(Step::Request);
         }
         for &id in world.logs[1].keys() {
-            if self.has_pending_answer(world, 1, id, Seen::Requested) {
+            if Self::has_pending_answer(world, 1, id, Seen::Requested) {
                 steps.push(if self.accepts { Step::Accept(id) } else { Step::Reject(id) });
             }
         }
         for &id in world.logs[0].keys() {
-            if self.has_pending_answer(world, 0, id, Seen::Replied) {
+            if Self::has_pending_answer(world, 0, id, Seen::Replied) {
                 steps.push(Step::Confirm(id));
             }
         }

@@ -126,7 +126,7 @@ struct Connection {
     peer_qpn: Option<Qpn>,
     state: CmState,
     transaction: TransactionId,
-    /// The last message, which is sent again if it is not answered, or if the message that it answers comes again.
+    /// The last message, which is retransmitted if it is not answered, or if the message that it answers comes again.
     last: Option<CmMad>,
     retries: u8,
 }
@@ -332,7 +332,7 @@ impl Manager {
         }
     }
 
-    /// Sends a message of a connection. If an answer is awaited, it is sent again without one.
+    /// Sends a message of a connection. If an answer is awaited, it is retransmitted without one.
     fn say(&mut self, id: CommId, message: &CmMessage, awaits: bool, out: &mut impl CmOutbox) {
         let (retries, code) = (self.options.retries, self.options.response_timeout);
         let Some(connection) = self.connections.get_mut(&id) else { return };

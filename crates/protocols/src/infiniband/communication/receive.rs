@@ -41,7 +41,7 @@ impl Manager {
         let copy = self.connections.iter().find(|(_, of)| is_copy(of)).map(|(&id, of)| (id, of.state));
         if let Some((id, state)) = copy.filter(|_| !self.mutated(Mutation::RequestAgain)) {
             match state {
-                CmState::TimeWait => self.refuse(from, transaction, &req, RejReason::STALE_CONNECTION, out),
+                CmState::TimeWait => refuse(from, transaction, &req, RejReason::STALE_CONNECTION, out),
                 // An MRA, if there was one.
                 CmState::ReqReceived => self.repeat(id, out),
                 _ => {}
@@ -51,7 +51,7 @@ impl Manager {
         let of_queue_pair = |of: &Connection| of.peer == from && of.peer_qpn == Some(req.local_qpn);
         let stale = self.connections.iter().find(|(_, of)| of_queue_pair(of)).map(|(&id, _)| id);
         if let Some(id) = stale.filter(|_| !self.mutated(Mutation::AcceptStale)) {
-            self.refuse(from, transaction, &req, RejReason::STALE_CONNECTION, out);
+            refuse(from, transaction, &req, RejReason::STALE_CONNECTION, out);
             if !self.mutated(Mutation::KeepStale) {
                 // Its queue pair has begun anew: the connection is released, if it was established.
                 let _ = self.disconnect(id, out);
@@ -60,7 +60,7 @@ impl Manager {
         }
         if !self.services.contains(&req.service_id) {
             if !self.mutated(Mutation::IgnoreUnknownService) {
-                self.refuse(from, transaction, &req, RejReason::INVALID_SERVICE_ID, out);
+                refuse(from, transaction, &req, RejReason::INVALID_SERVICE_ID, out);
             }
             return;
         }
@@ -81,22 +81,7 @@ impl Manager {
         out.event(CmEvent::Requested(id, from, req));
     }
 
-    /// Rejects a REQ that makes no connection.
-    fn refuse(
-        &self,
-        to: Lid,
-        transaction: TransactionId,
-        req: &Req,
-        reason: RejReason,
-        out: &mut impl CmOutbox,
-    ) {
-        let rej = Rej { remote_comm_id: req.local_comm_id, reason, ..Rej::default() };
-        if let Ok(mad) = CmMad::new(transaction, &CmMessage::REJ(rej)) {
-            out.send(to, mad);
-        }
-    }
-
-    /// Sends the last message of a connection again, if there is one.
+    /// Retransmits the last message of a connection, if there is one.
     fn repeat(&self, id: CommId, out: &mut impl CmOutbox) {
         let Some(connection) = self.connections.get(&id) else { return };
         if let Some(mad) = connection.last {
@@ -210,6 +195,14 @@ impl Manager {
             }
             _ => {}
         }
+    }
+}
+
+/// Rejects a REQ that makes no connection.
+fn refuse(to: Lid, transaction: TransactionId, req: &Req, reason: RejReason, out: &mut impl CmOutbox) {
+    let rej = Rej { remote_comm_id: req.local_comm_id, reason, ..Rej::default() };
+    if let Ok(mad) = CmMad::new(transaction, &CmMessage::REJ(rej)) {
+        out.send(to, mad);
     }
 }
 
