@@ -56,9 +56,7 @@ class Endpoint(Protocol):
         """Starts a receive into contiguous writable bytes and returns a request. Source and tag may be `ANY`."""
         ...
 
-    def probe(
-        self, source: int, tag: int, context: int, take: bool, call: str
-    ) -> tuple[Arrival, int] | None:
+    def probe(self, source: int, tag: int, context: int, take: bool, call: str) -> tuple[Arrival, int] | None:
         """Makes progress once, and returns the first message that matches, or None.
 
         With `take` the message takes no further part in matching: the second value is its number for `imrecv`.
