@@ -279,7 +279,8 @@ class Session:
 class MpiPrograms:
     """The run of an experiment with ranks of MPI, whose programs the caller runs, one at a time.
 
-    Times are in picoseconds. Calls of a rank return the number of the program that goes on, as `Programs.next`. Program n is rank n.
+    Times are in picoseconds. Calls of a rank return the number of the program that goes on, as `Programs.next`.
+    Program n is rank n.
     """
 
     def __new__(
