@@ -279,9 +279,10 @@ class Session:
 
 @final
 class MpiPrograms:
-    """The run of an experiment with ranks of MPI, whose programs the caller runs, one at a time. Times are in picoseconds.
+    """The run of an experiment with ranks of MPI, whose programs the caller runs, one at a time.
 
-    Calls of a rank return the number of the program that goes on, as `Programs.next`. Program n is rank n.
+    Times are in picoseconds. Calls of a rank return the number of the program that goes on, as `Programs.next`.
+    Program n is rank n.
     """
 
     def __new__(
@@ -364,6 +365,7 @@ class MpiPrograms:
 def decode_mpi(bytes: bytes) -> str:
     """The headers at the beginning of a message of MPI, as text."""
 
+@final
 class Programs:
     """The run of an experiment with programs that its caller runs, one at a time. Times are in picoseconds."""
 

@@ -71,16 +71,12 @@ def complete(endpoint: FabricEndpoint, requests: list[int], call: str) -> list[A
     return [arrivals[request] for request in requests]
 
 
-def send(
-    endpoint: FabricEndpoint, data: bytes, dest: int, tag: int = 0, mode: int = STANDARD
-) -> None:
+def send(endpoint: FabricEndpoint, data: bytes, dest: int, tag: int = 0, mode: int = STANDARD) -> None:
     request = endpoint.isend(memoryview(data), dest, tag, 0, mode, "Send()")
     complete(endpoint, [request], "Send()")
 
 
-def receive(
-    endpoint: FabricEndpoint, size: int, source: int = ANY, tag: int = ANY
-) -> tuple[bytes, Arrival]:
+def receive(endpoint: FabricEndpoint, size: int, source: int = ANY, tag: int = ANY) -> tuple[bytes, Arrival]:
     buffer = bytearray(size)
     call = f"Recv(source={source}, tag={tag})"
     request = endpoint.irecv(memoryview(buffer), source, tag, 0, call)
@@ -143,7 +139,13 @@ def test_ranks_of_a_host_use_shared_memory() -> None:
     values, result, _ = run([exchange] * 5, placement=placement)
     table = result.table("mpi_ranks")
     assert list(table["host"]) == placement
-    assert list(table["shared_messages"]) == [2 * len(SIZES), len(SIZES), 2 * len(SIZES), len(SIZES), 2 * len(SIZES)]
+    assert list(table["shared_messages"]) == [
+        2 * len(SIZES),
+        len(SIZES),
+        2 * len(SIZES),
+        len(SIZES),
+        2 * len(SIZES),
+    ]
     again, _, _ = run([exchange] * 5, placement=placement)
     assert values == again
 
@@ -274,7 +276,10 @@ def test_ranks_that_poll_in_vain_are_reported() -> None:
         (lambda e: e.isend(memoryview(b""), 9, 0, 0, 0, "Isend()"), r"Isend\(\): rank 9: must be 0 to 0"),
         (lambda e: e.isend(memoryview(b""), 0, -1, 0, 0, "Isend()"), "tag -1: must be 0 to 2147483647"),
         (lambda e: e.irecv(memoryview(b"x"), 0, 0, 0, "Irecv()"), "must be writable"),
-        (lambda e: e.irecv(memoryview(bytearray(1)), 0, 0, 65536, "Irecv()"), "context 65536: must be 0 to 65535"),
+        (
+            lambda e: e.irecv(memoryview(bytearray(1)), 0, 0, 65536, "Irecv()"),
+            "context 65536: must be 0 to 65535",
+        ),
         (lambda e: e.imrecv(memoryview(bytearray(1)), 4, "Imrecv()"), "there is no message 4"),
     ],
 )
@@ -288,7 +293,7 @@ def test_wrong_placements_and_settings_are_named() -> None:
         run([lambda _: None], placement=["X"])
     with pytest.raises(InputError, match="give one for each of the 1 ranks"):
         run([lambda _: None], placement=["H0", "H1"])
-    with pytest.raises(InputError, match="mpi.receive_queues.*sizes must ascend"):
+    with pytest.raises(InputError, match=r"mpi\.receive_queues.*sizes must ascend"):
         run([lambda _: None], set={"mpi.receive_queues": "S,2048,8,4,4:S,128,8,4,4"})
 
 

@@ -240,10 +240,9 @@ impl Header {
 const fn size(tag: u8, is_ring: bool) -> usize {
     match tag {
         0x41 => 14,
-        0x42 => 32,
+        0x42 | 0x46 => 32,
         0x43 => 56,
         0x44 => 40,
-        0x46 => 32,
         0x48 => 64,
         0x49 => 24,
         _ if is_ring => 16,

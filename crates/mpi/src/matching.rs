@@ -60,13 +60,12 @@ impl<M: Envelop> Matching<M> {
         let of = self.context(context);
         let (source, tag) = message.source_and_tag();
         let place = of.posted.iter().position(|(_, pattern)| pattern.admits(source, tag));
-        match place.and_then(|place| of.posted.remove(place)) {
-            Some((receive, _)) => Some((receive, message)),
-            None => {
-                of.unexpected.push_back(message);
-                None
-            }
+        let found = place.and_then(|place| of.posted.remove(place));
+        if let Some((receive, _)) = found {
+            return Some((receive, message));
         }
+        of.unexpected.push_back(message);
+        None
     }
 
     /// A receive is posted. Returns its message if that is there; else the receive is kept.

@@ -111,6 +111,9 @@ pub(crate) struct MpiPrograms {
 /// An arrival: source, tag, length, truncated, cancelled.
 type Row = (u32, i32, u64, bool, bool);
 
+/// A posted operation: time, from, to, operation, bytes, headers.
+type Posted = (u64, u32, u32, &'static str, u32, String);
+
 impl MpiPrograms {
     fn lock(&self) -> PyResult<MutexGuard<'_, Option<Inner>>> {
         self.inner.try_lock().map_err(|error| match error {
@@ -394,7 +397,7 @@ impl MpiPrograms {
     }
 
     /// Operations that ranks posted: time in picoseconds, from, to, operation, bytes, headers.
-    fn log(&self) -> PyResult<Vec<(u64, u32, u32, &'static str, u32, String)>> {
+    fn log(&self) -> PyResult<Vec<Posted>> {
         self.with(|inner| {
             let entries = inner.run.world().log().iter();
             Ok(entries

@@ -18,8 +18,8 @@ from fabricsim.spec.adapter import Adapter
 from fabricsim.spec.congestion import CongestionControl
 from fabricsim.spec.faults import Faults
 from fabricsim.spec.jobs import Job
-from fabricsim.spec.mpi import Mpi
 from fabricsim.spec.measurement import Capture, Measure, Run
+from fabricsim.spec.mpi import Mpi
 from fabricsim.spec.network import Host, Links, Switch
 from fabricsim.spec.plain import to_plain
 from fabricsim.spec.queue_pairs import QueuePairs

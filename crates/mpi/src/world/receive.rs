@@ -154,7 +154,7 @@ impl World {
                 self.request_part(env, rank, request, (0, length));
             }
             Body::Get(_) if self.is_local(rank, source) => {
-                self.copy_from_sender(env, rank, request, (source, send))
+                self.copy_from_sender(env, rank, request, (source, send));
             }
             Body::Get(remote) => {
                 self.register(rank, memory, length);

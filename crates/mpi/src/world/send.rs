@@ -212,18 +212,12 @@ impl World {
         if offset.saturating_add(length) > send.call.length {
             return;
         }
-        let (kept, memory) = (send.region, send.call.memory);
-        let region = match kept {
-            Some(region) => Some(region),
-            None => {
-                self.register(
-                    rank,
-                    if self.options.rendezvous == Rendezvous::Pipeline { 0 } else { memory },
-                    length,
-                );
-                self.fill_region(env, rank, request, (offset, length))
-            }
-        };
+        let kept = send.region;
+        let region = kept.or_else(|| {
+            // A part of the pipeline, whose memory is not kept.
+            self.register(rank, 0, length);
+            self.fill_region(env, rank, request, (offset, length))
+        });
         let Some(region) = region else { return };
         let is_own = kept.is_none();
         let transfer =

@@ -97,10 +97,10 @@ impl MpiRun {
         control: &Control,
         goes_on: &mut dyn FnMut() -> bool,
     ) -> Result<Step, MpiError> {
-        match self.advance(rank, buffers)? {
-            true => Ok(Step::Program(rank)),
-            false => self.next(buffers, control, goes_on),
+        if self.advance(rank, buffers)? {
+            return Ok(Step::Program(rank));
         }
+        self.next(buffers, control, goes_on)
     }
 
     /// Advances until a program goes on outside of its calls.

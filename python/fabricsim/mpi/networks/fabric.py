@@ -66,7 +66,9 @@ class FabricNetwork:
             raise InputError("a run needs at least one rank")
         placement = self._placement
         if placement is not None and len(placement) != len(names):
-            raise InputError(f"placement has {len(placement)} hosts: give one for each of the {len(names)} ranks")
+            raise InputError(
+                f"placement has {len(placement)} hosts: give one for each of the {len(names)} ranks"
+            )
         arguments, control = self._experiment.arguments(), native().Control()
         hosts = (len(names), placement or [])
         with bad_input():
@@ -119,7 +121,7 @@ class _Identities:
 
     def number(self, data: memoryview) -> int:
         """Number of the memory; 0 if it has no owner."""
-        owner = data.obj
+        owner: Any = data.obj
         base = getattr(owner, "base", None)
         while base is not None:
             owner, base = base, getattr(base, "base", None)
@@ -181,9 +183,7 @@ class FabricEndpoint:
         self._scheduler.follow(self.rank, step)
         return request
 
-    def probe(
-        self, source: int, tag: int, context: int, take: bool, call: str
-    ) -> tuple[Arrival, int] | None:
+    def probe(self, source: int, tag: int, context: int, take: bool, call: str) -> tuple[Arrival, int] | None:
         """Makes progress once, and returns the first message that matches."""
         return self._probe(source, tag, context, take, False, call)
 
