@@ -40,7 +40,6 @@ from fabricsim.mpi.topology import Cartcomm, Distgraphcomm, Graphcomm, Topocomm,
 from fabricsim.mpi.window import WIN_NULL, Win
 
 memory = buffer
-Intercomm_NULL = COMM_NULL
 
 globals().update(_constants.ERRORS)
 globals().update({f"COMBINER_{name}": number for number, name in enumerate(_constants.COMBINERS)})

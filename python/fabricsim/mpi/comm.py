@@ -388,7 +388,7 @@ def _of_group(group: Group, name: str) -> Any:
     if rank == _UNDEFINED:
         return COMM_NULL
     made = Communicator(-1, members, rank)
-    # Messages of context 1 of the world's number space are of no communicator: the group agrees with them.
+    # The group has no communicator yet: it agrees in the context of the world's collectives, with tags of its own.
     meeting = process.shared.meeting(process, members, name)
     run(_agree(meeting, name, made))
     return Intracomm._of(made)

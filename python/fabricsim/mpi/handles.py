@@ -11,7 +11,7 @@ _by_number: weakref.WeakValueDictionary[int, Any] = weakref.WeakValueDictionary(
 
 
 class Referent:
-    """An object of MPI. It has a number, once a program has asked for one."""
+    """An object of MPI. It has a number, once a program has requested one."""
 
     __slots__ = ("__weakref__", "_number")
 

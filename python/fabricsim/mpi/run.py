@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import statistics
 import time
 from collections.abc import Callable, Mapping
@@ -138,10 +139,10 @@ def network_of(given: Any, **fabric: Any) -> Any:
         if isinstance(given, str) and ":" in given and not Path(given).exists():
             raise InputError(f'network = {given!r}: must be "loggp:L=..,o=..,g=..,G=..", or an experiment')
         try:
-            from fabricsim.mpi.networks.fabric import FabricNetwork  # type: ignore # noqa: PLC0415
+            fabric_module = importlib.import_module("fabricsim.mpi.networks.fabric")
         except ModuleNotFoundError:
             raise InputError("the simulated fabric cannot run ranks yet: use a LogGP network") from None
-        return FabricNetwork(given, **fabric)
+        return fabric_module.FabricNetwork(given, **fabric)
     if not hasattr(given, "open"):
         raise InputError(f"network = {given!r}: is no network")
     return given
