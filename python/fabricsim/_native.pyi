@@ -5,6 +5,7 @@ from typing import Literal, final
 __all__ = [
     "CancelledError",
     "Control",
+    "MpiPrograms",
     "NativeError",
     "OrderingNetwork",
     "OrderingStop",
@@ -16,6 +17,7 @@ __all__ = [
     "VerbsCallError",
     "available_memory",
     "check",
+    "decode_mpi",
     "demands",
     "describe",
     "dissect_capture",
