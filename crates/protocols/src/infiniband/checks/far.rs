@@ -59,7 +59,7 @@ impl Far {
         let executed = self.executed;
         let is_read = |message: &Planned| message.kind == Kind::Read && !message.is_bad;
         let is_executed = plan.get(executed).is_some_and(|message| {
-            is_read(&message) && expected == plan.first(executed) + packets(message.length(), MTU)
+            is_read(message) && expected == plan.first(executed) + packets(message.length(), MTU)
         });
         if is_executed {
             self.finish();

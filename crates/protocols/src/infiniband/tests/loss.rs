@@ -134,7 +134,7 @@ fn check_memory(link: &Link, works: &[Work]) -> Result<(), TestCaseError> {
                 prop_assert_eq!(link.far.buffers.get(&receives), Some(&data));
             }
             Verb::Write(remote) => {
-                (0..work.length).for_each(|at| region[remote.va as usize + at as usize] = byte(work.id, at))
+                (0..work.length).for_each(|at| region[remote.va as usize + at as usize] = byte(work.id, at));
             }
             Verb::Read(_) => {
                 let data: Vec<u8> = (0..work.length).map(|at| (READS + u64::from(at)) as u8).collect();
