@@ -39,7 +39,7 @@ pub struct Mpi {
     #[schemars(extend("x-maximum" = "1 GiB"))]
     pub pipeline_send_length: Bytes,
     /// Parts of the rest, each by a WRITE (`btl_openib_rdma_pipeline_frag_size`).
-    #[schemars(extend("x-minimum" = "4 KiB", "x-maximum" = "1 GiB"))]
+    #[schemars(extend("x-minimum" = "4096 B", "x-maximum" = "1 GiB"))]
     pub pipeline_fragment: Bytes,
     /// True if eager messages go by WRITE to a ring of buffers at the receiver, once that has got enough messages (`btl_openib_use_eager_rdma`).
     pub eager_rdma: bool,

@@ -79,7 +79,7 @@ class Mpi:
     (`btl_openib_rdma_pipeline_send_length`). Range: at most 1 GiB. Default: "1 MiB".
     """
     pipeline_fragment: str | None = None
-    """Parts of the rest, each by a WRITE (`btl_openib_rdma_pipeline_frag_size`). Range: from 4 KiB to 1 GiB.
+    """Parts of the rest, each by a WRITE (`btl_openib_rdma_pipeline_frag_size`). Range: from 4096 B to 1 GiB.
     Default: "1 MiB".
     """
     eager_rdma: bool | None = None
