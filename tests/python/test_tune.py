@@ -292,6 +292,14 @@ def test_start_points_come_first() -> None:
     assert rows.loc[1, "traffic.1.load"] == 0.5
 
 
+def test_choices_of_several_types_are_a_column_of_texts() -> None:
+    """The baseline has a fraction, the choices are a whole number and a text: values of three types."""
+    choices = GRID.replace("{ low = 0.05, high = 0.65, step = 0.05 }", '{ choices = [1, "much"] }')
+    column = fs.tune(experiment(choices, FAIR), jobs=1).trials["traffic.1.load"]
+    assert column.dtype == "str"
+    assert list(column) == ["0.05", "1", "much"]
+
+
 def test_json_and_pictures(command: Command, tmp_path: Path) -> None:
     (tmp_path / "e.toml").write_text(TWO_FLOWS + GRID + MUCH + FAIR)
     ran = command("tune", "e.toml", "--json", "--out", "out", "--jobs", "1")

@@ -152,6 +152,28 @@ fn a_wait_ends_with_the_first_of_its_things_or_with_its_limit() {
     assert!(run.device(0).poll_cq(sides[0].cq, completed).unwrap().is_some());
 }
 
+/// The adapter is woken by the post, and by nothing else: what is posted later is written later by the same time.
+#[test]
+fn a_post_wakes_the_adapter() {
+    let written = |posted: Time| {
+        let mut run = run(&["H0", "H1"], &[]);
+        let sides = connected(&mut run);
+        assert_eq!(next(&mut run), (Step::Program(0), Time::ZERO));
+        run.wait(0, Wait::Until(posted));
+        assert_eq!(next(&mut run), (Step::Program(1), Time::ZERO));
+        run.wait(1, Wait::Any(vec![Awaited::Write(sides[1].mr)], Time::MAX));
+        assert_eq!(next(&mut run), (Step::Program(0), posted));
+        write(&mut run, sides);
+        run.wait(0, Wait::Done);
+        let (step, written) = next(&mut run);
+        assert_eq!(step, Step::Program(1));
+        written
+    };
+    let first = written(Time::ns(1));
+    assert!(first < Time::us(2), "{first}");
+    assert_eq!(written(Time::us(30)), first + Time::us(30) - Time::ns(1));
+}
+
 #[test]
 fn wakes_end_a_wait_without_limit_and_without_them_it_is_blocked() {
     let mut run = run(&["H0", "H1"], &[]);

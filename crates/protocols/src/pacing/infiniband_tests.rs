@@ -121,6 +121,19 @@ fn levels_are_told_without_gaps_and_flows_forgotten() {
     assert_eq!(source.level(7, Time::us(90)), None);
 }
 
+#[test]
+fn a_level_that_the_timer_does_not_lower_is_reported_once() {
+    let spec = InfiniBandCongestion { ccti_min: 2, ..spec() };
+    let mut source = source(&spec);
+    let mut reported = Vec::new();
+    let mut report =
+        |_: FlowKey, from: Time, to: Time, level: u32| reported.push((from.0 / 1000, to.0 / 1000, level));
+    source.on_mark(7, Time::us(5), &mut report);
+    source.report(Time::us(90), &mut report);
+    source.report(Time::us(190), &mut report);
+    assert_eq!(reported, [(5_000, 20_000, 3), (20_000, 90_000, 2), (90_000, 190_000, 2)]);
+}
+
 proptest! {
     /// Against a model that counts every tick: index, and the time at which a packet may go.
     #[test]

@@ -52,6 +52,26 @@ fn a_read_takes_the_numbers_of_its_responses() {
     assert!(!link.local.timer_runs);
 }
 
+/// The last packet of a message that takes a receive request carries the bit, and the completion there reports it.
+#[test]
+fn solicited_events_are_requested_by_last_packets() {
+    let mut link = link();
+    link.post(work(1, Verb::Send, MTU));
+    for (id, verb, extra) in [
+        (2, Verb::Send, Extra::None),
+        (3, Verb::Write(at(0)), Extra::None),
+        (4, Verb::Write(at(0)), Extra::Immediate(9)),
+    ] {
+        link.post(Work { extra, solicited: true, ..work(id, verb, MTU + 1) });
+    }
+    while link.send() {}
+    let carried: Vec<_> = link.requests.iter().map(|(headers, _)| headers.bth.solicited).collect();
+    assert_eq!(carried, [false, false, true, false, false, false, true]);
+    link.settle();
+    let reported: Vec<_> = link.far.received.iter().map(|done| (done.id, done.solicited)).collect();
+    assert_eq!(reported, [(0, false), (1, true), (2, true)]);
+}
+
 /// The second response of a READ is lost: the rest is requested again, from the byte that is missing.
 #[test]
 fn a_read_is_restarted_in_the_middle() {

@@ -173,6 +173,26 @@ fn what_does_not_fit_is_dropped_silently() {
     assert!(ends.far.region.iter().all(|byte| *byte == 0));
 }
 
+/// They neither abort a message nor count as the expected packet: the message completes with its other packets.
+#[test]
+fn packets_of_other_services_and_operations_are_malformed() {
+    let mut ends = Ends::new(1);
+    ends.post(work(1, Verb::Send, 2 * MTU));
+    let (first, payload) = ends.send().unwrap();
+    let (last, rest) = ends.send().unwrap();
+    ends.arrive(&first, payload.clone());
+    for operation in [Operation::SendMiddle, Operation::SendLast, Operation::WriteLast] {
+        let opcode = Opcode::new(Service::Rc, operation).unwrap();
+        ends.arrive(&Headers { bth: Bth { opcode, ..last.bth }, ..last }, rest.clone());
+    }
+    ends.arrive(&last, rest);
+    assert_eq!(ends.received(), [(0, 2 * MTU, Extra::None)]);
+    assert_eq!(
+        ends.responder.counters(),
+        &UnreliableCounters { messages: 1, malformed: 3, ..UnreliableCounters::default() }
+    );
+}
+
 /// All but the last packet of a message are full, and those of a WRITE make up its length: else the message is dropped, and the next one comes.
 #[test]
 fn lengths_are_checked() {
