@@ -25,7 +25,7 @@ pub struct QueuePairCounters {
     pub retransmitted: u64,
     /// Times at which the timer ended.
     pub timeouts: u64,
-    /// Packets of the other end that were executed.
+    /// Packets of the other end whose data is in memory.
     pub executed: u64,
     /// Packets of the other end that were not: they came again, or too early.
     pub dropped: u64,
@@ -111,7 +111,8 @@ impl Connection {
         let ResponderReports { is_held, is_placed, ended, .. } = reports;
         let counters = &mut self.counters;
         counters.held += u64::from(is_held);
-        counters.executed += u64::from(is_placed && !is_held) + self.overtakers.executed.len() as u64;
+        let late = self.overtakers.executed.iter().filter(|(_, was_placed)| !was_placed);
+        counters.executed += u64::from(is_placed) + late.count() as u64;
         counters.dropped += u64::from(!is_placed && !is_held);
         Executed { is_placed, is_held, ended }
     }
