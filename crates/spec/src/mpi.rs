@@ -6,18 +6,18 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Mpi {
-    /// Processor time of a call that starts a send or a receive, or looks for a message. Fitted to the median of a rendezvous Isend (tutorial, table
+    /// Processor time of a call that starts a send or a receive, or looks for a message. Calibrated with the median of a rendezvous Isend (tutorial, table
     /// V: 400 ns with post and look-up of the registration).
     #[schemars(extend("x-maximum" = "1 s"))]
     pub call: Time,
-    /// Processor time of a call that waits for requests of earlier calls, or tests them. Fitted to the completion of an eager Isend (tutorial, table IV:
+    /// Processor time of a call that waits for requests of earlier calls, or tests them. Calibrated with the completion of an eager Isend (tutorial, table IV:
     /// 221 ns with the polls).
     #[schemars(extend("x-maximum" = "1 s"))]
     pub wait: Time,
     /// Processor time of matching one message with the posted receives, or one receive with the unexpected messages. Assumed.
     #[schemars(extend("x-maximum" = "1 s"))]
     pub matching: Time,
-    /// Rate at which the processor copies messages between buffers of the program and of MPI. Fitted to the difference of eager and rendezvous Isend
+    /// Rate at which the processor copies messages between buffers of the program and of MPI. Calibrated with the difference of eager and rendezvous Isend
     /// of 8192 B (tutorial, tables IV and V: 257 ns).
     pub copy_rate: Rate,
     /// Processor time of the connection of two ranks, at their first message in either direction; the exchange itself is outside the fabric.
@@ -157,7 +157,7 @@ pub struct ReceiveQueue {
     pub size: u32,
     /// Buffers.
     pub buffers: u32,
-    /// Buffers are posted anew when so many are left.
+    /// Number of buffers left at which the used ones are posted anew.
     pub low: u32,
     /// SENDs of a peer in progress.
     pub sends: u32,

@@ -38,12 +38,12 @@ class Mpi:
     """
 
     call: str | None = None
-    """Processor time of a call that starts a send or a receive, or looks for a message. Fitted to the median
-    of a rendezvous Isend (tutorial, table V: 400 ns with post and look-up of the registration). Range: at
-    most 1 s. Default: "300 ns".
+    """Processor time of a call that starts a send or a receive, or looks for a message. Calibrated with the
+    median of a rendezvous Isend (tutorial, table V: 400 ns with post and look-up of the registration). Range:
+    at most 1 s. Default: "300 ns".
     """
     wait: str | None = None
-    """Processor time of a call that waits for requests of earlier calls, or tests them. Fitted to the
+    """Processor time of a call that waits for requests of earlier calls, or tests them. Calibrated with the
     completion of an eager Isend (tutorial, table IV: 221 ns with the polls). Range: at most 1 s. Default:
     "160 ns".
     """
@@ -52,8 +52,8 @@ class Mpi:
     messages. Assumed. Range: at most 1 s. Default: "50 ns".
     """
     copy_rate: str | None = None
-    """Rate at which the processor copies messages between buffers of the program and of MPI. Fitted to the
-    difference of eager and rendezvous Isend of 8192 B (tutorial, tables IV and V: 257 ns). Default: "255
+    """Rate at which the processor copies messages between buffers of the program and of MPI. Calibrated with
+    the difference of eager and rendezvous Isend of 8192 B (tutorial, tables IV and V: 257 ns). Default: "255
     Gb/s".
     """
     connect: str | None = None

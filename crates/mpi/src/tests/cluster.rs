@@ -145,7 +145,7 @@ impl Cluster {
         }
     }
 
-    /// Of 100 packets so many are lost.
+    /// Lost packets, of 100.
     pub(super) fn with_loss(mut self, lost: u64) -> Self {
         self.lost = lost;
         self

@@ -46,7 +46,7 @@ fn a_sender_without_credits_waits_until_they_return() {
     assert_eq!(cluster.world.counts(0).stalled, Time::ZERO);
 }
 
-/// A shared queue has no credits: the adapter asks the sender to wait, and a sender has only so many SENDs in progress.
+/// A shared queue has no credits: the adapter asks the sender to wait, and a sender has a limited number of SENDs in progress.
 #[test]
 fn a_shared_queue_without_buffers_stalls_the_sender() {
     let options = Mpi {

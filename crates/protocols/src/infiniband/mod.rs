@@ -24,7 +24,7 @@ pub use attributes::Attributes;
 pub use migration::{MigrationError, MigrationEvent, MigrationState, PathMigration};
 pub use requester::{MAX_MESSAGE, PostError, Requester, RequesterOptions, RequesterOutbox};
 pub use responder::{
-    Access, Atomic, OutOfOrder, Placement, Receive, Responder, ResponderOptions, ResponderOutbox,
+    Access, Atomic, Ignored, OutOfOrder, Placement, Receive, Responder, ResponderOptions, ResponderOutbox,
 };
 pub use segment::{Segment, packets, segment};
 pub use shared_receive_queue::{SharedQueueFull, SharedReceiveQueue, Taken};

@@ -294,32 +294,3 @@ impl ResponderReports<'_> {
         Receive { id, length }
     }
 }
-
-/// Reports of a responder that ends: its receive request is flushed with the others.
-pub(super) struct Ignored;
-
-impl ResponderOutbox for Ignored {
-    fn allows(&mut self, _: Remote, _: u32, _: Access) -> bool {
-        false
-    }
-
-    fn take_receive(&mut self) -> Option<Receive> {
-        None
-    }
-
-    fn receives_left(&mut self) -> u32 {
-        0
-    }
-
-    fn place(&mut self, _: Placement, _: u32) {}
-
-    fn atomic(&mut self, _: Remote, _: Atomic) -> u64 {
-        0
-    }
-
-    fn invalidate(&mut self, _: RKey) -> bool {
-        false
-    }
-
-    fn complete(&mut self, _: Received) {}
-}

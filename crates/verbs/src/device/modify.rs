@@ -1,6 +1,6 @@
 //! Changes of the state of a queue pair.
 
-use fabricsim_protocols::infiniband::{Extra, QueuePairState, Status, check_transition};
+use fabricsim_protocols::infiniband::{Extra, Ignored, QueuePairState, Status, check_transition};
 use fabricsim_units::Time;
 use fabricsim_wire::ids::Qpn;
 
@@ -65,7 +65,7 @@ impl Device {
         let refuses = qp.responder.as_ref().is_some_and(Receiving::is_broken);
         if let Some(responder) = qp.responder.as_mut().filter(|_| !refuses) {
             // A receive request that a message has taken is flushed with the others.
-            responder.flush(&mut super::complete::Ignored);
+            responder.flush(&mut Ignored);
             qp.answer_times.clear();
         }
         if qp.init.srq.is_some() {

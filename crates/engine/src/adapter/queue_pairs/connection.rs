@@ -2,8 +2,8 @@
 
 use fabricsim_model::Packet;
 use fabricsim_protocols::infiniband::{
-    Access, Atomic, Completion, Placement, Receive, Received, Remote, Requester, RequesterOutbox, Responder,
-    ResponderOutbox,
+    Access, Atomic, Completion, Ignored, Placement, Receive, Received, Remote, Requester, RequesterOutbox,
+    Responder, ResponderOutbox,
 };
 use fabricsim_units::{HostId, Time};
 use fabricsim_wire::Psn;
@@ -87,7 +87,7 @@ impl Connection {
     /// The queue pair is in the error state: it does not answer any more, and what is held is dropped.
     pub(super) fn break_off(&mut self) {
         self.overtakers = Overtakers::default();
-        self.responder.flush(&mut Nothing);
+        self.responder.flush(&mut Ignored);
     }
 
     /// A request packet of the other end has arrived. Returns what its responder reports.
@@ -159,35 +159,6 @@ impl RequesterOutbox for RequesterReports<'_> {
     fn complete(&mut self, completion: Completion) {
         self.completions.push(completion);
     }
-}
-
-/// Reports of a responder that is brought into the error state: nothing of them matters.
-struct Nothing;
-
-impl ResponderOutbox for Nothing {
-    fn allows(&mut self, _: Remote, _: u32, _: Access) -> bool {
-        false
-    }
-
-    fn take_receive(&mut self) -> Option<Receive> {
-        None
-    }
-
-    fn receives_left(&mut self) -> u32 {
-        0
-    }
-
-    fn place(&mut self, _: Placement, _: u32) {}
-
-    fn atomic(&mut self, _: Remote, _: Atomic) -> u64 {
-        0
-    }
-
-    fn invalidate(&mut self, _: RKey) -> bool {
-        false
-    }
-
-    fn complete(&mut self, _: Received) {}
 }
 
 /// Packets that have overtaken others of their queue pair.

@@ -113,7 +113,7 @@ impl Configuration {
         self
     }
 
-    /// Up to so many packets from the missing one on are held where packets overtake each other.
+    /// Packets overtake each other, and the responder holds up to `packets` from the missing one on.
     pub(super) fn holds(mut self, packets: u16) -> Self {
         self.setting.responder.out_of_order = OutOfOrder::Hold(packets);
         self.reordered()

@@ -15,7 +15,7 @@ pub enum OutOfOrder {
     #[default]
     Drop,
     /// Holds it with its payload until those before it are there: the reorder buffer of the ordering protocols (Eberle and Dennison, SC18), with InfiniBand's
-    /// packet numbers. So many packets from the missing one on are held; what is further ahead is dropped, with a NAK.
+    /// packet numbers. The number is that of packets from the missing one on that may be held; what is further ahead is dropped, with a NAK.
     Hold(u16),
     /// The same, but the payload of a WRITE is placed in memory at once, if the packet is a WRITE of its own
     /// ([`RequesterOptions::self_contained_writes`](crate::infiniband::RequesterOptions)): only its header is held. Outstanding WRITEs to the same bytes, and READs before a WRITE of

@@ -114,6 +114,36 @@ pub trait ResponderOutbox {
     fn complete(&mut self, received: Received);
 }
 
+/// An adapter that ignores what a responder reports, and has nothing for it: for [`Responder::flush`], where the receive request is flushed with the others.
+#[derive(Clone, Copy, Debug)]
+pub struct Ignored;
+
+impl ResponderOutbox for Ignored {
+    fn allows(&mut self, _: Remote, _: u32, _: Access) -> bool {
+        false
+    }
+
+    fn take_receive(&mut self) -> Option<Receive> {
+        None
+    }
+
+    fn receives_left(&mut self) -> u32 {
+        0
+    }
+
+    fn place(&mut self, _: Placement, _: u32) {}
+
+    fn atomic(&mut self, _: Remote, _: Atomic) -> u64 {
+        0
+    }
+
+    fn invalidate(&mut self, _: RKey) -> bool {
+        false
+    }
+
+    fn complete(&mut self, _: Received) {}
+}
+
 /// A message of several packets that is being received.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(test, derive(Hash))]
