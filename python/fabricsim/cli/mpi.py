@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json as json_module
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -16,7 +17,7 @@ from fabricsim.cli.state import Json, Memory, Set, complain, print_json, tell
 from fabricsim.errors import InputError
 from fabricsim.mpi.collectives.decisions import SETS
 from fabricsim.mpi.collectives.registry import ALGORITHMS
-from fabricsim.mpi.run import Abort, network_of
+from fabricsim.mpi.run import Abort, MpiRun, network_of
 from fabricsim.mpi.script import run_script
 from fabricsim.spec import parse_assignment
 
@@ -82,30 +83,42 @@ def run(
 ) -> None:
     """Run a script in each of several ranks. In it `from mpi4py import MPI` is Fabricsim's."""
     place = _network(experiment, network, set, placement, memory, verbs_log is not None)
-    # With --json standard output has one object: what the program prints is on standard error.
+    selected = _selected(collective)
+    found = _started(
+        json,
+        lambda: run_script(
+            program,
+            ranks,
+            place,
+            args=args or (),
+            own_modules=own_modules or (),
+            collectives=selected,
+            decisions=collectives,
+        ),
+    )
+    if verbs_log is not None:
+        write("".join(json_module.dumps(line) + "\n" for line in place.log()), verbs_log, force=True)
+    _report(found, json)
+
+
+def _started(json: bool, work: Callable[[], MpiRun]) -> MpiRun:
+    """Runs a script. With --json standard output has one object: what the program prints is on standard error."""
     with contextlib.redirect_stdout(sys.stderr) if json else contextlib.nullcontext():
         try:
-            found = run_script(
-                program,
-                ranks,
-                place,
-                args=args or (),
-                own_modules=own_modules or (),
-                collectives=_selected(collective),
-                decisions=collectives,
-            )
+            return work()
         except Abort as abort:
             complain(f"fabricsim: rank {abort.rank} ended the run with exit code {abort.code}")
             raise typer.Exit(abort.code & 0xFF) from None
-    if verbs_log is not None:
-        write("".join(json_module.dumps(line) + "\n" for line in place.log()), verbs_log, force=True)
+
+
+def _report(found: MpiRun, json: bool) -> None:
     if json:
         print_json(found.as_dict())
-    else:
-        tell(
-            f"{found.ranks} ranks, {found.end_ns:.3f} ns simulated, {found.messages} messages, {found.bytes} bytes; "
-            "--json has the times of calls"
-        )
+        return
+    tell(
+        f"{found.ranks} ranks, {found.end_ns:.3f} ns simulated, {found.messages} messages, {found.bytes} bytes; "
+        "--json has the times of calls"
+    )
 
 
 def _network(

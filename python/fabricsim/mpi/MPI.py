@@ -9,10 +9,10 @@ import threading as _threading
 from typing import Any
 
 from fabricsim.mpi import constants as _constants
-from fabricsim.mpi import datatype as _datatype
 from fabricsim.mpi import errors as _errors
 from fabricsim.mpi import ops as _ops
 from fabricsim.mpi import point_to_point as _point_to_point
+from fabricsim.mpi import predefined as _predefined
 from fabricsim.mpi.comm import COMM_NULL, COMM_SELF, COMM_WORLD, Comm, Intercomm, Intracomm
 from fabricsim.mpi.constants import *  # noqa: F403
 from fabricsim.mpi.datatype import Datatype
@@ -43,7 +43,7 @@ memory = buffer
 
 globals().update(_constants.ERRORS)
 globals().update({f"COMBINER_{name}": number for number, name in enumerate(_constants.COMBINERS)})
-globals().update(_datatype.PREDEFINED)
+globals().update(_predefined.PREDEFINED)
 globals().update(_ops.PREDEFINED)
 
 for _class in (

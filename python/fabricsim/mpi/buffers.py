@@ -7,10 +7,11 @@ from collections.abc import Sequence
 from typing import Any
 
 from fabricsim.mpi import constants
-from fabricsim.mpi.datatype import BYTE, Datatype, lookup, of_format
+from fabricsim.mpi.datatype import Datatype, lookup
 from fabricsim.mpi.errors import Exception
 from fabricsim.mpi.layout import Layout
 from fabricsim.mpi.memory import Memory, has_memory, view_of
+from fabricsim.mpi.predefined import BYTE, of_format
 
 
 class Block:

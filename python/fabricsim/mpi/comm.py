@@ -7,11 +7,10 @@ from typing import Any, NoReturn
 
 from fabricsim.mpi import constants
 from fabricsim.mpi.attributes import FIRST_KEY, Attributes
-from fabricsim.mpi.begin import begin, run
+from fabricsim.mpi.begin import run
 from fabricsim.mpi.collective_calls import Collectives, Scans, exchange_numbers
-from fabricsim.mpi.collectives.allreduce import recursive_doubling
-from fabricsim.mpi.collectives.channel import Channel, Reduction
 from fabricsim.mpi.communicator import Communicator
+from fabricsim.mpi.context import agree
 from fabricsim.mpi.errors import Abort, Exception
 from fabricsim.mpi.group import Group, Members
 from fabricsim.mpi.handles import Handle, Null, Referent
@@ -91,7 +90,7 @@ class Comm(Handle, Attributes, PointToPoint, Collectives, ObjectCollectives):
         comm = self._data()
         made = Communicator(-1, comm.members, comm.rank, comm.topology)
         made.attributes, made.info = self._copied_attributes(), dict(comm.info)
-        operation = _agree(comm, name, made)
+        operation = agree(comm, name, made)
         return type(self)._of(made), operation
 
     def _given(self, made: Any, info: Info | None) -> Any:
@@ -128,7 +127,7 @@ class Comm(Handle, Attributes, PointToPoint, Collectives, ObjectCollectives):
         """A communicator of some ranks; COMM_NULL in the others."""
         comm, members = self._data(), group._members()
         made = Communicator(-1, members, members.place(current().rank))
-        run(_agree(comm, "Create", made))
+        run(agree(comm, "Create", made))
         return Intracomm._of(made) if made.rank != _UNDEFINED else COMM_NULL
 
     @measured
@@ -146,7 +145,7 @@ class Comm(Handle, Attributes, PointToPoint, Collectives, ObjectCollectives):
         ranks = [comm.ranks[rank] for rank in sorted(mine, key=lambda rank: (keys[rank], rank))]
         members = Members(ranks)
         made = Communicator(-1, members, members.place(current().rank))
-        run(_agree(comm, name, made))
+        run(agree(comm, name, made))
         return COMM_NULL if color == _UNDEFINED else Intracomm._of(made)
 
     @measured
@@ -263,27 +262,6 @@ class Comm(Handle, Attributes, PointToPoint, Collectives, ObjectCollectives):
     )
 
 
-def _agree(comm: Communicator, name: str, made: Communicator) -> CollectiveOperation:
-    """Gives a new communicator a number that none of the ranks uses: the maximum of what each one proposes."""
-    process = current()
-    number = memoryview(bytearray(process.next_context.to_bytes(8, "little")))
-
-    def larger(a: memoryview, b: memoryview) -> None:
-        if int.from_bytes(a, "little") > int.from_bytes(b, "little"):
-            b[:] = a
-
-    def finish() -> None:
-        made.number = int.from_bytes(number, "little")
-        process.next_context = max(process.next_context, made.number + 1)
-
-    reduction = Reduction(8, larger, commutes=True)
-
-    def schedule(c: Channel) -> Any:
-        return recursive_doubling(c, number, reduction, 0) if c.size > 1 else iter(())
-
-    return begin(comm, name, "", schedule, finish)
-
-
 class Intracomm(Comm, Scans, ObjectScans):
     """A communicator of one group of ranks."""
 
@@ -309,7 +287,7 @@ class Intracomm(Comm, Scans, ObjectScans):
             )
         members = comm.members if ranks == comm.size else Members(comm.ranks[:ranks])
         made = Communicator(-1, members, comm.rank if comm.rank < ranks else _UNDEFINED, topology)
-        run(_agree(comm, name, made))
+        run(agree(comm, name, made))
         return topology.handle_class()._of(made) if comm.rank < ranks else COMM_NULL
 
     @measured
@@ -390,7 +368,7 @@ def _of_group(group: Group, name: str) -> Any:
     made = Communicator(-1, members, rank)
     # The group has no communicator yet: it agrees in the context of the world's collectives, with tags of its own.
     meeting = process.shared.meeting(process, members, name)
-    run(_agree(meeting, name, made))
+    run(agree(meeting, name, made))
     return Intracomm._of(made)
 
 

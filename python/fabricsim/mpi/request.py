@@ -11,17 +11,8 @@ from fabricsim.mpi.handles import Handle, Null
 from fabricsim.mpi.operations import Operation
 from fabricsim.mpi.persistent import GeneralizedOperation
 from fabricsim.mpi.process import current, measured
+from fabricsim.mpi.several import fill, first_done, grow, is_waiting, settle_all, text_of
 from fabricsim.mpi.status import Status
-
-
-def _is_waiting(request: Request) -> bool:
-    return request._ref is not Request.NULL and not request._ref.is_inactive
-
-
-def _text(name: str, requests: Sequence[Request]) -> str:
-    calls = [request._ref.call for request in requests if _is_waiting(request)]
-    shown = ", ".join(calls[:4])
-    return f"{name} of {shown}" + (f" and {len(calls) - 4} more" if len(calls) > 4 else "")
 
 
 class Request(Handle):
@@ -35,7 +26,7 @@ class Request(Handle):
 
     def _settle(self, status: Status | None) -> Any:
         """Ends a complete operation: fills the status and returns the object that was received."""
-        if not _is_waiting(self):
+        if not is_waiting(self):
             if status is not None:
                 status._clear()
             return None
@@ -53,7 +44,7 @@ class Request(Handle):
         return result() if callable(result) and not one.cancelled else None
 
     def _peek(self, status: Status | None) -> bool:
-        if not _is_waiting(self):
+        if not is_waiting(self):
             if status is not None:
                 status._clear()
             return True
@@ -65,13 +56,13 @@ class Request(Handle):
         return one.is_done
 
     def _wait(self, status: Status | None) -> Any:
-        if _is_waiting(self) and not self._ref.is_done:
-            current().wait_all([self._ref], _text("Wait", [self]))
+        if is_waiting(self) and not self._ref.is_done:
+            current().wait_all([self._ref], text_of("Wait", [self]))
         return self._settle(status)
 
     def _test(self, status: Status | None) -> tuple[bool, Any]:
-        if _is_waiting(self) and not self._ref.is_done:
-            current().advance([self._ref], _text("Test", [self]))
+        if is_waiting(self) and not self._ref.is_done:
+            current().advance([self._ref], text_of("Test", [self]))
             if not self._ref.is_done:
                 return False, None
         return True, self._settle(status)
@@ -106,27 +97,27 @@ class Request(Handle):
 
     @classmethod
     def _waitany(cls, requests: Sequence[Request], status: Status | None) -> tuple[int, Any]:
-        waiting = [request._ref for request in requests if _is_waiting(request)]
+        waiting = [request._ref for request in requests if is_waiting(request)]
         if not waiting:
             if status is not None:
                 status._clear()
             return constants.UNDEFINED, None
-        current().wait_any(waiting, _text("Waitany", requests))
-        index = _first_done(requests)
+        current().wait_any(waiting, text_of("Waitany", requests))
+        index = first_done(requests)
         return index, requests[index]._settle(status)
 
     @classmethod
     def _testany(cls, requests: Sequence[Request], status: Status | None) -> tuple[int, bool, Any]:
-        waiting = [request._ref for request in requests if _is_waiting(request)]
+        waiting = [request._ref for request in requests if is_waiting(request)]
         if not waiting:
             if status is not None:
                 status._clear()
             return constants.UNDEFINED, True, None
         if not any(one.is_done for one in waiting):
-            current().advance(waiting, _text("Testany", requests))
+            current().advance(waiting, text_of("Testany", requests))
         if not any(one.is_done for one in waiting):
             return constants.UNDEFINED, False, None
-        index = _first_done(requests)
+        index = first_done(requests)
         return index, True, requests[index]._settle(status)
 
     @classmethod
@@ -157,15 +148,15 @@ class Request(Handle):
     @measured
     def Get_status_any(cls, requests: Sequence[Request], status: Status | None = None) -> tuple[int, bool]:
         """Index of one that is complete, and whether there is one. It is not ended."""
-        active = [request for request in requests if _is_waiting(request)]
+        active = [request for request in requests if is_waiting(request)]
         if not active:
             if status is not None:
                 status._clear()
             return constants.UNDEFINED, True
-        current().advance([request._ref for request in active], _text("Get_status_any", requests))
+        current().advance([request._ref for request in active], text_of("Get_status_any", requests))
         if not any(request._ref.is_done for request in active):
             return constants.UNDEFINED, False
-        index = _first_done(requests)
+        index = first_done(requests)
         requests[index]._peek(status)
         return index, True
 
@@ -173,20 +164,20 @@ class Request(Handle):
 
     @classmethod
     def _waitall(cls, requests: Sequence[Request], statuses: Any) -> list[Any]:
-        waiting = [request._ref for request in requests if _is_waiting(request)]
-        current().wait_all(waiting, _text("Waitall", requests))
-        return _settle_all(requests, statuses)
+        waiting = [request._ref for request in requests if is_waiting(request)]
+        current().wait_all(waiting, text_of("Waitall", requests))
+        return settle_all(requests, statuses)
 
     @classmethod
     def _testall(cls, requests: Sequence[Request], statuses: Any) -> tuple[bool, list[Any] | None]:
-        waiting = [one for request in requests if _is_waiting(request) and not (one := request._ref).is_done]
+        waiting = [one for request in requests if is_waiting(request) and not (one := request._ref).is_done]
         if waiting:
-            current().advance(waiting, _text("Testall", requests))
+            current().advance(waiting, text_of("Testall", requests))
             if not all(one.is_done for one in waiting):
                 if isinstance(statuses, list):
-                    _grow(statuses, len(requests))
+                    grow(statuses, len(requests))
                 return False, None
-        return True, _settle_all(requests, statuses)
+        return True, settle_all(requests, statuses)
 
     @classmethod
     @measured
@@ -220,7 +211,7 @@ class Request(Handle):
         found: list[Status] = [Status() for _ in requests]
         is_done = all(request._peek(status) for request, status in zip(requests, found, strict=True))
         if is_done:
-            _fill(statuses, found)
+            fill(statuses, found)
         return is_done
 
     get_status_all = Get_status_all
@@ -229,18 +220,18 @@ class Request(Handle):
     def _some(
         cls, requests: Sequence[Request], statuses: Any, waits: bool
     ) -> tuple[list[int] | None, list[Any] | None]:
-        waiting = [request._ref for request in requests if _is_waiting(request)]
+        waiting = [request._ref for request in requests if is_waiting(request)]
         if not waiting:
             return None, None
         if not any(one.is_done for one in waiting):
             if waits:
-                current().wait_any(waiting, _text("Waitsome", requests))
+                current().wait_any(waiting, text_of("Waitsome", requests))
             else:
-                current().advance(waiting, _text("Testsome", requests))
+                current().advance(waiting, text_of("Testsome", requests))
         indices = [
-            index for index, request in enumerate(requests) if _is_waiting(request) and request._ref.is_done
+            index for index, request in enumerate(requests) if is_waiting(request) and request._ref.is_done
         ]
-        return indices, _settle_all([requests[index] for index in indices], statuses)
+        return indices, settle_all([requests[index] for index in indices], statuses)
 
     @classmethod
     @measured
@@ -270,17 +261,17 @@ class Request(Handle):
     @measured
     def Get_status_some(cls, requests: Sequence[Request], statuses: Any = None) -> list[int] | None:
         """Indices of those that are complete. They are not ended."""
-        active = [request for request in requests if _is_waiting(request)]
+        active = [request for request in requests if is_waiting(request)]
         if not active:
             return None
-        current().advance([request._ref for request in active], _text("Get_status_some", requests))
+        current().advance([request._ref for request in active], text_of("Get_status_some", requests))
         indices = [
-            index for index, request in enumerate(requests) if _is_waiting(request) and request._ref.is_done
+            index for index, request in enumerate(requests) if is_waiting(request) and request._ref.is_done
         ]
         found = [Status() for _ in indices]
         for index, status in zip(indices, found, strict=True):
             requests[index]._peek(status)
-        _fill(statuses, found)
+        fill(statuses, found)
         return indices
 
     get_status_some = Get_status_some
@@ -288,7 +279,7 @@ class Request(Handle):
     @measured
     def Cancel(self) -> None:
         """Cancels a receive that has no message. Sends are not cancelled."""
-        if not _is_waiting(self):
+        if not is_waiting(self):
             raise Exception(constants.ERR_REQUEST, "Cancel: the request is not active")
         process, one = current(), self._ref
         cancel = getattr(one, "cancel", None)
@@ -312,40 +303,6 @@ class Request(Handle):
             release()
         if one.pending and not hasattr(one, "start"):
             current().shared.keep(one)
-
-
-def _first_done(requests: Sequence[Request]) -> int:
-    return next(index for index, one in enumerate(requests) if _is_waiting(one) and one._ref.is_done)
-
-
-def _grow(statuses: list[Any], size: int) -> None:
-    statuses.extend(Status() for _ in range(size - len(statuses)))
-
-
-def _fill(statuses: Any, found: Sequence[Status]) -> None:
-    if isinstance(statuses, list):
-        _grow(statuses, len(found))
-    for status, one in zip(statuses or (), found, strict=False):
-        status.__setstate__(one.__getstate__())
-
-
-def _settle_all(requests: Sequence[Request], statuses: Any) -> list[Any]:
-    """Ends complete operations. If one failed, the others are ended as well."""
-    objects: list[Any] = []
-    found: list[Status] = []
-    failures: list[Exception] = []
-    for request in requests:
-        status = Status()
-        found.append(status)
-        try:
-            objects.append(request._settle(status))
-        except Exception as failure:
-            failures.append(failure)
-    _fill(statuses, found)
-    if failures:
-        others = f", and {len(failures) - 1} more" if len(failures) > 1 else ""
-        raise Exception(constants.ERR_IN_STATUS, f"{failures[0]}{others}") from failures[0]
-    return objects
 
 
 class Prequest(Request):

@@ -6,7 +6,8 @@ from array import array
 from typing import Any
 
 from fabricsim.mpi import constants
-from fabricsim.mpi.datatype import BYTE, Datatype
+from fabricsim.mpi.datatype import Datatype, lookup
+from fabricsim.mpi.predefined import BYTE
 
 
 class Status:
@@ -132,6 +133,4 @@ class Status:
 
 
 def _of(datatype: Any) -> Any:
-    from fabricsim.mpi.datatype import lookup  # noqa: PLC0415 - also codes
-
     return (datatype if isinstance(datatype, Datatype) else lookup(datatype))._layout()

@@ -3,13 +3,32 @@
 use fabricsim_protocols::infiniband::Extra;
 use fabricsim_simulation::ProgramRun;
 use fabricsim_units::HostId;
-use fabricsim_verbs::{AccessFlags, Ah, QueuePairAttributes, Sge, To, WorkCompletion};
+use fabricsim_verbs::{
+    AccessFlags, Ah, Binding, LocalOperation, LocalRequest, Mr, QueuePairAttributes, Sge, To, WorkCompletion,
+};
 use fabricsim_wire::Psn;
 use fabricsim_wire::headers::RnrTimer;
 use fabricsim_wire::ids::{QKey, Qpn, Srqn};
 
 use super::numbers::{STATES, opcode_number, status_number};
-use super::{Completion, Pieces, Receiver};
+
+/// Pieces of memory: address, length, key.
+pub(super) type Pieces = Vec<(u64, u32, u32)>;
+
+/// A completion: `wr_id`, status, opcode, `byte_len`, `qp_num`, immediate data, invalidated key; LID and queue pair of a datagram's sender, and true
+/// if it has a global route header.
+pub(super) type Completion = (u64, u32, u32, u32, u32, Option<u32>, Option<u32>, Option<(u16, u32, bool)>);
+
+/// Receiver of a work request: an address handle, a queue pair and a queue key; or the number of a shared receive queue.
+pub(super) type Receiver = (Option<(u32, u32, u32)>, Option<u32>);
+
+/// Memory of a window: region, address, length, permissions.
+pub(super) type WindowMemory = (u32, u64, u64, u32);
+
+/// `IBV_SEND_FENCE`, `IBV_SEND_SIGNALED`, `IBV_SEND_SOLICITED`.
+pub(super) const FENCE: u32 = 1;
+pub(super) const SIGNALED: u32 = 2;
+pub(super) const SOLICITED: u32 = 4;
 
 pub(super) fn receiver((datagram, srq): Receiver) -> To {
     match (datagram, srq) {
@@ -73,4 +92,12 @@ pub(super) fn row(completion: &WorkCompletion, source: Option<(u16, u32, bool)>)
         Extra::Invalidate(key) => (None, Some(key.0)),
     };
     (wr_id, status_number(status), opcode_number(opcode), byte_len, qp_num.0, immediate, invalidated, source)
+}
+
+pub(super) fn bound((mr, va, length, access): WindowMemory) -> Binding {
+    Binding { mr: Mr(mr), va, length, access: AccessFlags(access) }
+}
+
+pub(super) fn local(wr_id: u64, flags: u32, operation: LocalOperation) -> LocalRequest {
+    LocalRequest { wr_id, operation, signaled: flags & SIGNALED != 0, fence: flags & FENCE != 0 }
 }

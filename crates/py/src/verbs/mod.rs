@@ -2,15 +2,15 @@
 
 mod connections;
 mod convert;
+mod errors;
 mod numbers;
 
 use fabricsim_protocols::infiniband::Remote;
 use fabricsim_simulation::ProgramRun;
 use fabricsim_units::Time;
 use fabricsim_verbs::{
-    AccessFlags, Ah, Binding, Capacities, Cq, Device, LocalOperation, LocalRequest, Mr, Mw, Pd,
-    QueuePairAttributes, QueuePairInit, ReceiveRequest, SendRequest, SharedQueueInit, Srq, VerbsError,
-    WindowKind, Xrcd,
+    AccessFlags, Ah, Capacities, Cq, Device, LocalOperation, Mr, Mw, Pd, QueuePairAttributes, QueuePairInit,
+    ReceiveRequest, SendRequest, SharedQueueInit, Srq, VerbsError, WindowKind, Xrcd,
 };
 use fabricsim_wire::ids::{Lid, Qpn, RKey};
 use pyo3::prelude::*;
@@ -18,33 +18,13 @@ use pyo3::types::PyBytes;
 
 use crate::programs::{Shared, with};
 pub(crate) use connections::ConnectionAdapter;
-use convert::{host_of, pieces, receiver, row, set};
+use convert::{
+    Completion, FENCE, Pieces, Receiver, SIGNALED, SOLICITED, WindowMemory, bound, host_of, local, pieces,
+    receiver, row, set,
+};
+pub(crate) use errors::VerbsCallError;
+use errors::{failed, invalid};
 use numbers::{async_event, operation, qp_kind, state_number};
-
-pyo3::create_exception!(
-    _native,
-    VerbsCallError,
-    pyo3::exceptions::PyException,
-    "A call of verbs failed: `errno` and a sentence."
-);
-
-/// Pieces of memory: address, length, key.
-type Pieces = Vec<(u64, u32, u32)>;
-
-/// A completion: `wr_id`, status, opcode, `byte_len`, `qp_num`, immediate data, invalidated key; LID and queue pair of a datagram's sender, and true
-/// if it has a global route header.
-type Completion = (u64, u32, u32, u32, u32, Option<u32>, Option<u32>, Option<(u16, u32, bool)>);
-
-/// Receiver of a work request: an address handle, a queue pair and a queue key; or the number of a shared receive queue.
-type Receiver = (Option<(u32, u32, u32)>, Option<u32>);
-
-/// Memory of a window: region, address, length, permissions.
-type WindowMemory = (u32, u64, u64, u32);
-
-/// `IBV_SEND_FENCE`, `IBV_SEND_SIGNALED`, `IBV_SEND_SOLICITED`.
-const FENCE: u32 = 1;
-const SIGNALED: u32 = 2;
-const SOLICITED: u32 = 4;
 
 /// The adapter of a program's host.
 #[pyclass(frozen, module = "fabricsim._native")]
@@ -409,21 +389,4 @@ impl VerbsAdapter {
             run.device(self.program).post_recv(Qpn(qp), request, now)
         })
     }
-}
-
-fn failed(error: &VerbsError) -> PyErr {
-    VerbsCallError::new_err((error.errno.number(), error.message.clone()))
-}
-
-/// An argument that the device never sees: `EINVAL`.
-fn invalid(text: String) -> PyErr {
-    VerbsCallError::new_err((fabricsim_verbs::Errno::Inval.number(), text))
-}
-
-fn bound((mr, va, length, access): WindowMemory) -> Binding {
-    Binding { mr: Mr(mr), va, length, access: AccessFlags(access) }
-}
-
-fn local(wr_id: u64, flags: u32, operation: LocalOperation) -> LocalRequest {
-    LocalRequest { wr_id, operation, signaled: flags & SIGNALED != 0, fence: flags & FENCE != 0 }
 }

@@ -1,99 +1,21 @@
 //! A run whose programs are ranks of MPI: their messages are handled here, their programs by the caller.
 
+mod buffers;
+
 use std::sync::{Arc, Mutex, MutexGuard, TryLockError};
 
 use fabricsim_engine::Prepared;
 use fabricsim_mpi::{Arrival, Environment, Mode, Pattern, ReceiveCall, SendCall, World};
 use fabricsim_session::Wait;
-use fabricsim_simulation::{self as simulation, MpiRun, ProgramRun, RankBuffers};
+use fabricsim_simulation::{self as simulation, MpiRun, ProgramRun};
 use fabricsim_units::Time;
 use pyo3::buffer::{Element, PyBuffer};
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
-use pyo3::types::PySlice;
 
 use crate::programs::number_of;
 use crate::{Control, Outcome, Overrides, bad_input, prepare_watched};
-
-/// The buffer of a request: its bytes, and the object of which parts are taken.
-struct Kept {
-    bytes: PyBuffer<u8>,
-    view: Py<PyAny>,
-}
-
-/// Buffers of requests, by rank and number.
-#[derive(Default)]
-struct Buffers {
-    by_rank: Vec<Vec<Option<Kept>>>,
-    /// First error of a copy.
-    failure: Option<PyErr>,
-}
-
-impl Buffers {
-    fn keep(&mut self, rank: usize, request: u32, buffer: Kept) {
-        let of = &mut self.by_rank[rank];
-        let place = request as usize;
-        if of.len() <= place {
-            of.resize_with(place + 1, || None);
-        }
-        of[place] = Some(buffer);
-    }
-}
-
-impl Kept {
-    /// Calls `copy` with the bytes from `offset` on, `length` of them.
-    fn part(
-        &self,
-        py: Python<'_>,
-        (offset, length): (usize, usize),
-        copy: impl FnOnce(&PyBuffer<u8>) -> PyResult<()>,
-    ) -> PyResult<()> {
-        if offset == 0 && length == self.bytes.len_bytes() {
-            return copy(&self.bytes);
-        }
-        let slice = PySlice::new(py, offset as isize, (offset + length) as isize, 1);
-        let part = self.view.bind(py).get_item(slice)?;
-        copy(&PyBuffer::get(&part)?)
-    }
-}
-
-/// Buffers, while the interpreter is held.
-struct Held<'a, 'py> {
-    py: Python<'py>,
-    buffers: &'a mut Buffers,
-}
-
-impl Held<'_, '_> {
-    fn copy(
-        &mut self,
-        (rank, request): (usize, u32),
-        part: (usize, usize),
-        copy: impl FnOnce(&PyBuffer<u8>) -> PyResult<()>,
-    ) {
-        let Some(Some(kept)) = self.buffers.by_rank[rank].get(request as usize) else { return };
-        if let Err(error) = kept.part(self.py, part, copy) {
-            self.buffers.failure.get_or_insert(error);
-        }
-    }
-}
-
-impl RankBuffers for Held<'_, '_> {
-    fn read(&mut self, rank: usize, request: u32, offset: u64, to: &mut [u8]) {
-        let py = self.py;
-        self.copy((rank, request), (offset as usize, to.len()), |bytes| bytes.copy_to_slice(py, to));
-    }
-
-    fn write(&mut self, rank: usize, request: u32, offset: u64, from: &[u8]) {
-        let py = self.py;
-        self.copy((rank, request), (offset as usize, from.len()), |bytes| bytes.copy_from_slice(py, from));
-    }
-
-    fn release(&mut self, rank: usize, request: u32) {
-        if let Some(buffer) = self.buffers.by_rank[rank].get_mut(request as usize) {
-            *buffer = None;
-        }
-    }
-}
+use buffers::{Buffers, Held, Kept};
 
 struct Inner {
     run: MpiRun,

@@ -1,7 +1,7 @@
 //! Headers on the wire: that of the openib BTL, 4 bytes, and those of the PML ob1 (Open MPI 2.0.0; tutorial, figure 26). Numbers are little endian, as
 //! x86 hosts write them. Their sizes, and the first byte of each, are those of the unmodified library.
 
-use std::fmt;
+mod text;
 
 /// Bytes of the BTL's header.
 pub const BTL: usize = 4;
@@ -368,44 +368,6 @@ impl Reader<'_> {
             0x49 => Header::Fin { length: self.word(8), request: self.word(16) },
             _ if kind == 1 => Header::Credits,
             _ => Header::Ring { memory: Memory { key: self.key(4), address: self.word(8) } },
-        }
-    }
-}
-
-impl fmt::Display for Envelope {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { context, source, tag, sequence } = self;
-        write!(f, "context {context} source {source} tag {tag} sequence {sequence}")
-    }
-}
-
-impl fmt::Display for Memory {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "address {:#x} key {:#x}", self.address, self.key)
-    }
-}
-
-impl fmt::Display for Header {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}", self.name())?;
-        match self {
-            Self::Match(envelope) => write!(f, " {envelope}"),
-            Self::Rndv { envelope, length, send, .. } => write!(f, " {envelope} length {length} send {send}"),
-            Self::Rget { envelope, length, send, memory } => {
-                write!(f, " {envelope} length {length} send {send} {memory}")
-            }
-            Self::Ack { send, receive, send_length } => {
-                write!(f, " send {send} receive {receive} send length {send_length}")
-            }
-            Self::Frag { offset, send, receive } => {
-                write!(f, " offset {offset} send {send} receive {receive}")
-            }
-            Self::Put { send, receive, offset, length, memory } => {
-                write!(f, " send {send} receive {receive} offset {offset} length {length} {memory}")
-            }
-            Self::Fin { request, length } => write!(f, " request {request} length {length}"),
-            Self::Credits => Ok(()),
-            Self::Ring { memory } => write!(f, " {memory}"),
         }
     }
 }
