@@ -5,6 +5,7 @@
 
 pub mod header;
 pub mod matching;
+mod noise;
 mod request;
 mod results;
 mod slab;

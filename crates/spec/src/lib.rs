@@ -60,7 +60,7 @@ pub use job::{
     Broadcast, Fft, Job, NeighbourExchange, Placement, Program,
 };
 pub use link::{LinkErrors, LinkOverride, LinkParameters, LinkRetry, Links};
-pub use mpi::{Credits, Mpi, ReceiveQueue, Rendezvous};
+pub use mpi::{Credits, Mpi, Noise, ReceiveQueue, Rendezvous};
 pub use multicast::MulticastGroup;
 pub use name::name;
 pub use partition::Partition;

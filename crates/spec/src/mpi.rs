@@ -1,6 +1,10 @@
+mod noise;
+
 use fabricsim_units::{Bytes, Rate, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+
+pub use noise::Noise;
 
 /// Protocols and processor times of MPI: those of Open MPI 2.0.0 with the openib BTL. They hold for rank programs (`fabricsim.mpi`).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -87,6 +91,8 @@ pub struct Mpi {
     /// once, from the sender's memory.
     #[schemars(extend("x-maximum" = "1 GiB"))]
     pub shared_eager_limit: Bytes,
+    /// Disturbances of the ranks' processors by operating system, caches and buses. Without them calls take the times above exactly.
+    pub noise: Noise,
 }
 
 /// Transfer of messages above the eager limit.
@@ -146,6 +152,7 @@ impl Default for Mpi {
             registration_lookup: Time::ns(40),
             shared_latency: Time::ns(150),
             shared_eager_limit: Bytes(4096),
+            noise: Noise::default(),
         }
     }
 }

@@ -123,7 +123,7 @@ impl Cluster {
         let ids: Vec<HostId> = hosts.iter().map(|&host| HostId(host as u32)).collect();
         let ranks = hosts.len();
         Self {
-            world: World::new(options, &ids, true).expect("receive queues"),
+            world: World::new(options, &ids, 1, true).expect("receive queues"),
             place: Place {
                 hosts: hosts.to_vec(),
                 devices: (0..count).map(|host| Device::new(HostId(host as u32), costs)).collect(),

@@ -1,6 +1,6 @@
 //! Rules of MPI: order, wildcards, unexpected messages, truncation, cancelled receives, progress only within calls.
 
-use fabricsim_spec::{Mpi, Rendezvous};
+use fabricsim_spec::{Mpi, Noise, Rendezvous};
 use fabricsim_units::Time;
 
 use super::cluster::{Cluster, Do, bytes, free_of_cost, receive, send};
@@ -189,4 +189,31 @@ fn times_are_the_sums_of_their_costs() {
     assert_eq!(cluster.ended[0][1], Time::ns(1000 + 100 + 500 + 10));
     // Doorbell 1 ns; on the wire at once, 110 ns; completion and write of the data 1 ns each.
     assert_eq!(cluster.ended[1][1], Time::ns(1600 + 1 + 110 + 2 + 7 + 500));
+}
+
+/// Noise delays what ranks do, and changes neither messages nor their order.
+#[test]
+fn noise_delays_calls_only() {
+    let scripts = || {
+        let sends = (0..20).map(|tag| send(1, tag, &bytes(tag as usize * 1000, 1))).collect::<Vec<_>>();
+        let receives = (0..20).map(|tag| receive(0, tag, tag as usize * 1000)).collect::<Vec<_>>();
+        vec![[sends, vec![Do::WaitAll]].concat(), [receives, vec![Do::WaitAll]].concat()]
+    };
+    let noise = Noise {
+        spread: 0.5,
+        arrival: Time::us(1),
+        interruption_probability: 0.5,
+        interruption: Time::us(3),
+        ..Noise::default()
+    };
+    let quiet = run(&Mpi::default(), &[0, 1], scripts());
+    let noisy = run(&Mpi { noise, ..Mpi::default() }, &[0, 1], scripts());
+    let data = |cluster: &Cluster, rank: usize| {
+        let mut got = cluster.got[rank].clone();
+        got.sort_by_key(|(arrival, _)| arrival.tag);
+        got
+    };
+    assert_eq!(data(&quiet, 1), data(&noisy, 1));
+    assert!(noisy.ended[0].last() > quiet.ended[0].last());
+    assert!(noisy.ended[1].last() > quiet.ended[1].last());
 }

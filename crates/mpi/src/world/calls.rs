@@ -39,7 +39,7 @@ impl World {
         call: SendCall,
     ) {
         self.begin(rank, now, Call::Short);
-        self.charge(rank, self.options.call);
+        self.charge_call(rank, self.options.call);
         let mut sending = Sending::new(call);
         if call.mode == Mode::Buffered {
             let mut copy = vec![0; call.length as usize];
@@ -65,7 +65,7 @@ impl World {
         (pattern, call): (Pattern, ReceiveCall),
     ) {
         self.begin(rank, now, Call::Short);
-        self.charge(rank, self.options.call);
+        self.charge_call(rank, self.options.call);
         if let Some(of) = self.ranks[rank].requests.get_mut(request) {
             of.kind = Kind::Receive(Receiving::new(pattern, call));
         }
@@ -85,7 +85,7 @@ impl World {
     ) -> bool {
         let Some(message) = self.ranks[rank].taken.remove(message) else { return false };
         self.begin(rank, now, Call::Short);
-        self.charge(rank, self.options.call);
+        self.charge_call(rank, self.options.call);
         let pattern = Pattern { source: message.source as i32, tag: message.tag, context: message.context };
         if let Some(of) = self.ranks[rank].requests.get_mut(request) {
             of.kind = Kind::Receive(Receiving::new(pattern, call));
@@ -98,7 +98,7 @@ impl World {
     pub fn wait(&mut self, (rank, now): (usize, Time), requests: Vec<u32>, foreign: bool) {
         self.begin(rank, now, Call::Wait(requests));
         if foreign {
-            self.charge(rank, self.options.wait);
+            self.charge_call(rank, self.options.wait);
         }
     }
 
@@ -115,14 +115,14 @@ impl World {
         self.begin(rank, now, Call::Probe { pattern, take, blocks, has_polled: false });
         self.ranks[rank].polled_in_vain = vain;
         if blocks || !vain {
-            self.charge(rank, self.options.call);
+            self.charge_call(rank, self.options.call);
         }
     }
 
     /// Completes what is in progress.
     pub fn close(&mut self, (rank, now): (usize, Time)) {
         self.begin(rank, now, Call::Close);
-        self.charge(rank, self.options.call);
+        self.charge_call(rank, self.options.call);
     }
 
     fn begin(&mut self, rank: usize, now: Time, call: Call) {

@@ -20,6 +20,7 @@ use fabricsim_verbs::{
 use fabricsim_wire::ids::Qpn;
 
 use crate::matching::Matching;
+use crate::noise::Disturbances;
 use crate::request::{Arrival, Message, Request};
 use crate::results::{Counts, LogEntry};
 use crate::slab::Slab;
@@ -188,6 +189,7 @@ struct Rank {
     registered: BTreeSet<(u64, u64)>,
     found: Option<(Arrival, u32)>,
     counts: Counts,
+    noise: Option<Disturbances>,
 }
 
 /// All ranks.
@@ -203,9 +205,11 @@ pub struct World {
 }
 
 impl World {
-    /// Ranks on some hosts, in order. `logs`: operations are kept for [`World::log`]. An error says what is wrong with the receive queues.
-    pub fn new(options: &Mpi, hosts: &[HostId], logs: bool) -> Result<Self, String> {
-        let ranks = hosts.iter().map(|&host| Rank::new(host)).collect();
+    /// Ranks on some hosts, in order. `seed`: of their noise. `logs`: operations are kept for [`World::log`]. An error says what is wrong with the receive
+    /// queues.
+    pub fn new(options: &Mpi, hosts: &[HostId], seed: u64, logs: bool) -> Result<Self, String> {
+        let noise = |rank| Disturbances::new(&options.noise, seed, rank);
+        let ranks = hosts.iter().enumerate().map(|(rank, &host)| Rank::new(host, noise(rank))).collect();
         let (queues, copy) = (options.queues()?, options.copy_rate.byte_time());
         let log = logs.then(Vec::new);
         let options = options.clone();
@@ -248,6 +252,33 @@ impl World {
     }
 
     fn charge(&mut self, rank: usize, time: Time) {
+        let of = &mut self.ranks[rank];
+        of.clock = match &mut of.noise {
+            Some(noise) => noise.end_of_work(of.clock, time),
+            None => of.clock.saturating_add(time),
+        };
+    }
+
+    /// A call begins, which takes a time at least.
+    fn charge_call(&mut self, rank: usize, time: Time) {
+        if let Some(noise) = &mut self.ranks[rank].noise {
+            let interruption = noise.begin();
+            self.delay(rank, interruption);
+        }
+        self.charge(rank, time);
+    }
+
+    /// A poll finds something.
+    fn charge_poll(&mut self, rank: usize, time: Time) {
+        if let Some(noise) = &mut self.ranks[rank].noise {
+            let late = noise.arrival();
+            self.delay(rank, late);
+        }
+        self.charge(rank, time);
+    }
+
+    /// Time in which the processor of a rank does not work for it.
+    fn delay(&mut self, rank: usize, time: Time) {
         let clock = &mut self.ranks[rank].clock;
         *clock = clock.saturating_add(time);
     }
@@ -271,7 +302,7 @@ impl World {
 }
 
 impl Rank {
-    fn new(host: HostId) -> Self {
+    fn new(host: HostId, noise: Option<Disturbances>) -> Self {
         Self {
             host,
             clock: Time::ZERO,
@@ -292,6 +323,7 @@ impl Rank {
             registered: BTreeSet::new(),
             found: None,
             counts: Counts::default(),
+            noise,
         }
     }
 }

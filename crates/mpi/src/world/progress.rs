@@ -36,7 +36,7 @@ impl World {
         if count == 0 {
             return false;
         }
-        self.charge(rank, poll);
+        self.charge_poll(rank, poll);
         for completion in found.into_iter().flatten() {
             self.handle(env, rank, &completion);
         }
@@ -194,7 +194,7 @@ impl World {
             while let Some(bytes) = self.take_from_ring(env, rank, from, now) {
                 if !found {
                     let poll = env.device(rank).costs().poll;
-                    self.charge(rank, poll);
+                    self.charge_poll(rank, poll);
                 }
                 found = true;
                 self.receive_frame(env, (rank, from), None, &bytes);

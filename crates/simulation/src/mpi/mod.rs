@@ -69,7 +69,8 @@ impl MpiRun {
     /// The run of programs as ranks, `ranks` of them. `logs`: operations of verbs are kept. An error says what is wrong with the settings.
     pub fn new(programs: ProgramRun, ranks: usize, logs: bool) -> Result<Self, String> {
         let hosts: Vec<HostId> = (0..ranks).map(|rank| programs.host(rank)).collect();
-        let world = World::new(&programs.prepared().experiment.mpi, &hosts, logs)?;
+        let experiment = &programs.prepared().experiment;
+        let world = World::new(&experiment.mpi, &hosts, experiment.seed, logs)?;
         Ok(Self { programs, world, waits: vec![(Vec::new(), Time::MAX); ranks] })
     }
 

@@ -108,6 +108,16 @@ fn write_mpi(build: &mut Build) {
         draft.text(key, "1 KiB");
     }
     draft.text("copy_rate", draw.rate());
+    draft.key("noise.spread", "0.25");
+    draft.key("noise.interruption_probability", "0.5");
+    for key in ["noise.arrival", "noise.interruption"] {
+        draft.text(key, draw.time());
+    }
+    for (key, time) in
+        [("tick_period", "1 ms"), ("tick", "10 us"), ("pause_period", "1 s"), ("pause", "1 ms")]
+    {
+        draft.text(&format!("noise.{key}"), time);
+    }
     draft.text("receive_queues", "P,128,8,4,2,3:S,4096,16,8,4");
     draft.text("min_rnr_timer", "20 us");
     for key in ["eager_rdma", "registration_cache"] {

@@ -4,8 +4,11 @@ use super::Found;
 use crate::Experiment;
 
 pub(super) fn check(experiment: &Experiment) -> Result<(), Found> {
-    match experiment.mpi.queues() {
-        Ok(_) => Ok(()),
-        Err(text) => Err(("mpi.receive_queues".to_owned(), text)),
+    if let Err(text) = experiment.mpi.queues() {
+        return Err(("mpi.receive_queues".to_owned(), text));
+    }
+    match experiment.mpi.noise.problem() {
+        None => Ok(()),
+        Some((key, text)) => Err((format!("mpi.noise.{key}"), text)),
     }
 }
