@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
+import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from fabricsim.plots.theme import COLOURS, line_look, new_figure, plain_log, style
-from fabricsim.reproduce.quantities import Runs
+from fabricsim.reproduce.quantities import Runs, load_hooks
 from fabricsim.results import Result
 
 SENDERS = ("A", "B", "C", "P")
@@ -104,3 +107,184 @@ def _by_size(runs: Runs, column: str) -> tuple[Figure, Axes]:
 def _rate(run: Result, sender: str) -> float:
     flows = run.flows
     return float(flows.loc[flows["source"] == sender, "accepted_gbps"].sum())
+
+
+PERCENTS = np.array([0, 25, 50, 75, 90, 99, 99.9, 99.99, 99.999, 100])
+PRINTED = {
+    "Isend, eager": (564, 628, 657, 718, 740, 1979, 2927, 3653, 4041, 8105),
+    "completion, eager": (160, 215, 221, 231, 253, 1551, 2771, 3462, 3908, 14305),
+    "Send, eager": (626, 673, 683, 764, 788, 2012, 2965, 3705, 3901, 14237),
+    "Ssend, eager": (4380, 4548, 4618, 5196, 5346, 6469, 7202, 8418, 16159, 30909),
+    "Isend, rendezvous": (354, 389, 400, 415, 434, 1704, 2722, 3736, 4211, 48030),
+    "completion, rendezvous": (4741, 5461, 5744, 6073, 6208, 6868, 7385, 8397, 17576, 67589),
+    "Send, rendezvous": (5232, 6171, 6303, 6387, 6567, 7907, 9258, 10135, 16402, 124374),
+    "Ssend, rendezvous": (5203, 5640, 6260, 6345, 6650, 7855, 8752, 10062, 17118, 120310),
+}
+"""Tables IV and V."""
+
+
+def eager_quantiles(runs: Runs) -> Figure:
+    """Table IV: percentiles of durations, printed and ours."""
+    return _quantiles(runs, "eager")
+
+
+def rendezvous_quantiles(runs: Runs) -> Figure:
+    """Table V."""
+    return _quantiles(runs, "rendezvous")
+
+
+def _quantiles(runs: Runs, protocol: str) -> Figure:
+    with style():
+        figure = new_figure(7.0, 3.6)
+        axes = figure.subplots()
+        columns = [(name, run, "call_ns") for name, run in runs.items()]
+        columns.insert(1, ("completion", next(iter(runs.values())), "completion_ns"))
+        places = np.arange(len(PERCENTS))
+        for number, (name, run, column) in enumerate(columns):
+            label = name.split()[-1]
+            ours = np.percentile(run.table("returned")[column], PERCENTS)
+            axes.plot(places, ours, color=COLOURS[number], label=label)
+            axes.plot(places, PRINTED[f"{label}, {protocol}"], "o", color=COLOURS[number], markersize=4)
+        axes.set_yscale("log")
+        plain_log(axes.yaxis)
+        axes.set_xticks(places, ["min", *(f"{one:g}" for one in PERCENTS[1:-1]), "max"])
+        axes.set_xlabel("percentile")
+        axes.set_ylabel("duration (ns)")
+        axes.set_title(f"{protocol} protocol: printed (points) and ours (lines)")
+        axes.legend(ncols=4, fontsize=8)
+    return figure
+
+
+def variation(runs: Runs) -> Figure:
+    """Conclusion 4: how much longer than the median calls take, with and without noise."""
+    with style():
+        figure = new_figure(7.0, 3.2)
+        axes = figure.subplots()
+        places = np.arange(len(PERCENTS))
+        for number, (name, run) in enumerate(runs.items()):
+            ours = np.percentile(run.table("returned")["call_ns"], PERCENTS)
+            axes.plot(places, ours / ours[2], label=name, **line_look(number))
+        axes.set_yscale("log")
+        plain_log(axes.yaxis)
+        axes.set_xticks(places, ["min", *(f"{one:g}" for one in PERCENTS[1:-1]), "max"])
+        axes.set_xlabel("percentile")
+        axes.set_ylabel("duration of Send (median = 1)")
+        axes.set_title("Conclusion 4: variation above the 90th percentile")
+        axes.legend(fontsize=8)
+    return figure
+
+
+def one_sided(runs: Runs) -> Figure:
+    """Conclusion 1: latency of WRITE and READ, and their throughput, over the size of a message."""
+    with style():
+        figure = new_figure(9.0, 3.2)
+        for axes, test, column, unit in zip(
+            figure.subplots(1, 2),
+            ("latency", "throughput"),
+            ("t_typical_us", "bw_average_mib_s"),
+            ("latency (µs)", "throughput (MiB/s)"),
+            strict=True,
+        ):
+            for number, kind in enumerate(("WRITE", "READ")):
+                table = runs[f"{kind}, {test}"].table("perftest")
+                axes.plot(table["bytes"], table[column], label=kind, **line_look(number))
+            axes.set_xscale("log", base=2)
+            axes.set_xlabel("size of a message (B)")
+            axes.set_ylabel(unit)
+            axes.legend(fontsize=8)
+        figure.suptitle("Conclusion 1: one-sided operations", fontsize=9)
+    return figure
+
+
+def stall(runs: Runs) -> Figure:
+    """Conclusion 2: when the messages of a stream leave, with many buffers at the receiver and with few."""
+    with style():
+        figure = new_figure(7.0, 3.0)
+        axes = figure.subplots()
+        for number, name in enumerate(("many buffers", "64 buffers")):
+            posted = runs[name].table("posted")
+            times = posted.loc[(posted["from"] == 0) & (posted["bytes"] > 8000), "time_ns"] / 1e6
+            axes.plot(range(1, len(times) + 1), times, label=name, **line_look(number))
+        axes.axhline(2, color="black", linewidth=0.8, linestyle=":")
+        axes.annotate("the receiver calls MPI", (1, 2), xytext=(0, 3), textcoords="offset points", fontsize=7)
+        axes.set_xlabel("message")
+        axes.set_ylabel("leaves the sender at (ms)")
+        axes.set_title("Conclusion 2: eager messages to a receiver that computes")
+        axes.legend(fontsize=8)
+    return figure
+
+
+def protocols(runs: Runs) -> Figure:
+    """Conclusion 3: half of the time to and fro by either protocol, over the size of a message."""
+    with style():
+        figure = new_figure(7.0, 3.2)
+        axes = figure.subplots()
+        for number, name in enumerate(("eager", "rendezvous")):
+            table = runs[name].table("returned")
+            table = table[table["rank"] == 0]
+            axes.plot(table["bytes"] / 1024, table["half_trip_ns"] / 1000, label=name, **line_look(number))
+        axes.set_xlabel("size of a message (KiB)")
+        axes.set_ylabel("half of a round trip (µs)")
+        axes.set_title("Conclusion 3: time of a message, and of its copies")
+        axes.legend(fontsize=8)
+    return figure
+
+
+ROUNDS = ("green", "red", "blue")
+"""Colours of the rounds in figures 23 to 25."""
+
+
+def barrier_of_8(runs: Runs) -> Figure:
+    """Figure 23: the messages of each round, as a run posted them; ranks on a circle."""
+    return _messages({"8 ranks": next(iter(runs.values()))})
+
+
+def barrier_of_6(runs: Runs) -> Figure:
+    """Figure 24."""
+    return _messages({"6 ranks": next(iter(runs.values()))})
+
+
+def reductions(runs: Runs) -> Figure:
+    """Figure 25."""
+    return _messages({name: runs[name] for name in ("8 ranks", "6 ranks")})
+
+
+def _messages(runs: Runs) -> Figure:
+    rounds = load_hooks(Path(__file__).parent)["rounds"]
+    shown = {name: rounds(runs, run=name) for name in runs}
+    columns = max(int(found["round"].max()) for found in shown.values())
+    with style():
+        figure = new_figure(2.6 * columns, 2.7 * len(runs))
+        grid = figure.subplots(len(runs), columns, squeeze=False)
+        for line, (name, found) in zip(grid, shown.items(), strict=True):
+            ranks = int(max(found["from"].max(), found["to"].max())) + 1
+            for number, axes in enumerate(line, start=1):
+                _circle(axes, ranks, found[found["round"] == number], ROUNDS[number - 1])
+                axes.set_title(f"{name}, round {number}", fontsize=8)
+    return figure
+
+
+def _circle(axes: Axes, ranks: int, found: pd.DataFrame, colour: str) -> None:
+    angles = np.pi / 2 - 2 * np.pi * np.arange(ranks) / ranks
+    points = np.column_stack([np.cos(angles), np.sin(angles)])
+    for source, to in zip(found["from"], found["to"], strict=True):
+        axes.annotate(
+            "",
+            tuple(points[to]),
+            tuple(points[source]),
+            arrowprops={
+                "arrowstyle": "-|>",
+                "color": colour,
+                "shrinkA": 8,
+                "shrinkB": 8,
+                "connectionstyle": "arc3,rad=0.12",
+            },
+        )
+    for rank, (x, y) in enumerate(points):
+        axes.text(
+            x, y, str(rank), ha="center", va="center", fontsize=8, bbox={"boxstyle": "circle", "fc": "white"}
+        )
+    axes.set_xlim(-1.3, 1.3)
+    axes.set_ylim(-1.3, 1.3)
+    axes.set_aspect("equal")
+    axes.axis("off")

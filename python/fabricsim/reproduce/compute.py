@@ -10,19 +10,19 @@ from pathlib import Path
 from typing import Any
 
 from fabricsim.errors import FabricsimError, InputError
+from fabricsim.reproduce import perftests, ranks
 from fabricsim.reproduce.evaluation import Evaluation
 from fabricsim.reproduce.expected import FILE, Figure, Seed, choose, find_experiments, read_seed, seeds
 from fabricsim.reproduce.grid import RunOf
 from fabricsim.reproduce.judge import Entry, Row, judge_figure, with_control
-from fabricsim.reproduce.perftests import run_perftest, split
 from fabricsim.results import Result
 from fabricsim.run import run
 from fabricsim.spec import Experiment
 from fabricsim.sweep import Stop, never, work_through
 
 OnRun = Callable[[int, int], None]
-_Task = tuple[str, Experiment, dict[str, Any]]
-"""Key, experiment and, of a test of verbs, its options."""
+_Task = tuple[str, Experiment, Path, dict[str, Any], dict[str, Any]]
+"""Key, experiment, folder of the seed, and the options of a test of verbs and of a run of ranks."""
 
 
 @dataclass
@@ -101,8 +101,10 @@ class _Runs:
         for seed, run_of in runs:
             key = _key(seed, run_of)
             if key not in self._results and key not in wanted:
-                settings, options = split(run_of.set)
-                wanted[key] = (Experiment.from_file(seed.folder / run_of.experiment, settings), options)
+                settings, of_test = perftests.split(run_of.set)
+                settings, of_ranks = ranks.split(settings)
+                experiment = Experiment.from_file(seed.folder / run_of.experiment, settings)
+                wanted[key] = (experiment, seed.folder, of_test, of_ranks)
         self._all += len(wanted)
         return not wanted or work_through(
             [(key, *of) for key, of in wanted.items()], _run, self._done, jobs=self._jobs, stop=self._stop
@@ -128,9 +130,11 @@ def _key(seed: Seed, run_of: RunOf) -> str:
 
 def _run(task: _Task, stop: Stop) -> Result | str:
     """The result, or the reason why it is missing."""
-    _, experiment, options = task
+    _, experiment, folder, of_test, of_ranks = task
     try:
-        return run_perftest(experiment, options) if options else run(experiment, stop=stop)
+        if of_ranks:
+            return ranks.run_ranks(folder, experiment, of_ranks)
+        return perftests.run_perftest(experiment, of_test) if of_test else run(experiment, stop=stop)
     except FabricsimError as error:
         return str(error)
 
