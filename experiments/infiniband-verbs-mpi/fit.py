@@ -1,4 +1,6 @@
-"""Fits the parameters of ranks.toml to four columns of tables IV and V, and prints them. Each evaluation is a simulation.
+"""Fits the parameters of ranks.toml to four columns of tables IV and V, and prints them.
+
+Each evaluation is a simulation of three ping-pongs.
 
 Fitted: IV Isend, IV Completion, IV Ssend, V Isend. Not used: IV Send, V Completion, V Send, V Ssend.
 The two parameters of ticks and pauses are chosen afterwards, from the uppermost quantiles of the same columns: they are
