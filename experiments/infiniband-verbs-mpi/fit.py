@@ -21,7 +21,7 @@ from fabricsim.spec import Experiment
 FOLDER = Path(__file__).parent
 PERCENTS = (25, 50, 75, 90, 99)
 WEIGHTS = np.array([1, 2, 1, 1, 0.7])
-"""The median counts twice, since it has to be nearer."""
+"""The median counts twice, since it must be nearer."""
 TARGETS = {
     ("12 KiB", "Isend", "call_ns"): (628, 657, 718, 740, 1979),
     ("12 KiB", "Isend", "completion_ns"): (215, 221, 231, 253, 1551),

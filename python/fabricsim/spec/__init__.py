@@ -26,7 +26,7 @@ from fabricsim.spec.jobs import (
     Program,
 )
 from fabricsim.spec.measurement import Capture, Measure, Run, SteadyState
-from fabricsim.spec.mpi import Mpi
+from fabricsim.spec.mpi import Mpi, Noise
 from fabricsim.spec.network import (
     Age,
     Bias,
@@ -119,6 +119,7 @@ __all__ = [
     "Multicast",
     "MulticastGroup",
     "NeighbourExchange",
+    "Noise",
     "Notification",
     "Nscc",
     "OrderingMode",

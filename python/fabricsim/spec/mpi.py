@@ -12,6 +12,7 @@ from typing import Literal
 
 __all__ = [
     "Mpi",
+    "Noise",
     "Rendezvous",
 ]
 
@@ -29,6 +30,44 @@ Rendezvous = Literal[
   WRITE, FIN: as without `mpi_leave_pinned`.
 - `send`: RNDV with the first part, ACK, FRAGs.
 """
+
+
+@dataclass(frozen=True)
+class Noise:
+    """Disturbances of the processors of ranks: random, from the experiment's seed, independent of each other
+    and of other ranks. By default there are none. `docs/design/mpi.md` has the distributions.
+    """
+
+    spread: float | None = None
+    """Largest relative addition to the processor times of a call: they are longer by a factor from 1 to 1 +
+    this, drawn uniformly for each call (misses of caches and TLB). Range: from 0 to 10. Default: 0.0.
+    """
+    arrival: str | None = None
+    """Longest time from the visibility of messages and completions until a rank that polls sees them, drawn
+    uniformly each time that it sees some. Range: at most 1 s. Default: "0 ns".
+    """
+    interruption_probability: float | None = None
+    """Chance of a short interruption, at each call and each time that a rank sees messages or completions.
+    Range: from 0 to 1. Default: 0.0.
+    """
+    interruption: str | None = None
+    """Scale of short interruptions: the absolute value of a normal distribution with this standard deviation.
+    Range: at most 1 s. Default: "0 ns".
+    """
+    tick_period: str | None = None
+    """Time from one tick of the operating system to the next, at each rank; 0: no ticks. Range: at most 1000
+    s. Default: "0 ns".
+    """
+    tick: str | None = None
+    """Mean duration of a tick, in which the processor does nothing else; drawn uniformly from a half to three
+    halves of it. Range: at most 1 s. Default: "0 ns".
+    """
+    pause_period: str | None = None
+    """Mean time from one long pause to the next, at each rank, distributed exponentially; 0: no pauses.
+    Range: at most 1000 s. Default: "0 ns".
+    """
+    pause: str | None = None
+    """Mean duration of a long pause, distributed exponentially. Range: at most 1 s. Default: "0 ns"."""
 
 
 @dataclass(frozen=True)
@@ -138,4 +177,8 @@ class Mpi:
     """Longest message between ranks on a host that is copied twice, through shared memory
     (`btl_vader_eager_limit`); the receiver copies longer ones once, from the sender's memory. Range: at most
     1 GiB. Default: "4096 B".
+    """
+    noise: Noise | None = None
+    """Disturbances of the ranks' processors by operating system, caches and buses. Without them calls take
+    the times above exactly.
     """
