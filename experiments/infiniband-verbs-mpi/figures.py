@@ -250,7 +250,7 @@ def reductions(runs: Runs) -> Figure:
 
 
 def _messages(runs: Runs) -> Figure:
-    rounds = load_hooks(Path(__file__).parent)["rounds"]
+    rounds = load_hooks(Path(__file__).parent, "rank_quantities.py")["rounds"]
     shown = {name: rounds(runs, run=name) for name in runs}
     columns = max(int(found["round"].max()) for found in shown.values())
     with style():

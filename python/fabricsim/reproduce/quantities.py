@@ -21,6 +21,8 @@ from fabricsim.selection import (
 
 Runs = Mapping[str, Result]
 HOOKS = "quantities.py"
+HOOKS_OF_RANKS = "rank_quantities.py"
+"""The same for runs of rank programs: figures without any do not depend on it."""
 
 
 def accepted(
