@@ -51,6 +51,10 @@ DIFFERS = {
         "sizes up to 4096 B at which WRITE has more throughput than READ",
         "sizes up to 4096 B at which WRITE has more throughput than SEND",
         "WRITE, 128 at a time over one at a time, 4 KiB",
+        "Isend's completion (calibrated), Minimum",
+        "Isend's completion (calibrated), Maximum",
+        "Send (predicted), Minimum",
+        "Send (ticks and pauses calibrated), Maximum",
     ],
     "thesis": [
         "largest of the contributors, from 0.05 s",
