@@ -40,5 +40,5 @@ pub use release::{leaving, return_space};
 pub use sink::SinkState;
 pub use switch::{LifetimeRules, StagingRules, Switch};
 pub use table::Table;
-pub use transmit::{send, send_as};
+pub use transmit::{report_multicast, send, send_as};
 pub use vl_turns::{VlEntry, VlTables, VlTurns};

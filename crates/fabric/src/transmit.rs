@@ -205,6 +205,14 @@ fn transmit_at<
     end
 }
 
+/// Reports that a packet for a multicast group is sent by `port` now.
+#[cold]
+#[inline(never)]
+pub fn report_multicast<R, B: Observer, O>(context: &mut PartitionContext<R, B, O>, port: u32, lane: Vl) {
+    let channel = context.ports.senders[port as usize].channel;
+    context.observer.multicast(context.now, channel, lane);
+}
+
 /// [`report_crossing`] if the observer captures the link now.
 #[inline(always)]
 fn capture<R, B: Observer, O>(

@@ -33,6 +33,9 @@ pub trait Observer {
     /// A packet occupies a sending port from `start` to `end` (its overhead included).
     #[inline]
     fn transmitted(&mut self, _port: u32, _lane: Vl, _bytes: u32, _start: Time, _end: Time) {}
+    /// A packet for a multicast group begins to occupy a sending port. [`Observer::transmitted`] reports it as well.
+    #[inline]
+    fn multicast(&mut self, _now: Time, _port: u32, _lane: Vl) {}
     /// From `start` to `end` a sending port was idle while the packet that it would have sent next on `lane`
     /// waited for buffer space at the other end.
     #[inline]

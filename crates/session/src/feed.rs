@@ -229,6 +229,9 @@ impl<B: Observer> Observer for Feed<B> {
     fn retried(&mut self, now: Time, port: u32, lane: Vl, times: u32) {
         self.inner.retried(now, port, lane, times);
     }
+    fn multicast(&mut self, now: Time, port: u32, lane: Vl) {
+        self.inner.multicast(now, port, lane);
+    }
     #[inline]
     fn flow_controlled(&mut self, now: Time, port: u32, packets: u32) {
         self.inner.flow_controlled(now, port, packets);

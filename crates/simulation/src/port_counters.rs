@@ -27,6 +27,7 @@ struct Direction {
     discarded: u64,
     damaged: u64,
     p_key: u64,
+    multicast: u64,
 }
 
 /// Counters of a port.
@@ -135,6 +136,7 @@ fn directions(tables: &[Table]) -> BTreeMap<String, Direction> {
         direction.discarded += whole("discarded", row);
         direction.damaged += whole("damaged", row);
         direction.p_key += whole("p_key", row);
+        direction.multicast += whole("multicast", row);
         if let Some(Data::Real(stalled)) = column("stalled") {
             direction.stalled += stalled[row];
         }
@@ -179,6 +181,7 @@ fn table_of(ports: &[Port]) -> Table {
     table.whole("PortXmitPkts", "", text, whole(|port| port.sent.packets));
     let text = "Packets that the other end began to send in the measurement";
     table.whole("PortRcvPkts", "", text, whole(|port| port.received.packets));
+    unicast_and_multicast(&mut table, ports);
     let text = "Times of a word in which the idle port had packets but no credits; counted for each lane";
     table.whole("PortXmitWait", "ticks", text, whole(|port| port.waited));
     let text = "Packets that were discarded instead of being sent: too old, of a stalled lane, or larger than the MTU of the link";
@@ -203,4 +206,19 @@ fn table_of(ports: &[Port]) -> Table {
         "Datagrams of subnet management lost in the full buffer of the port since the begin of the run";
     table.whole("VL15Dropped", "", text, whole(|port| port.vl15_dropped));
     table
+}
+
+/// Adds the packets sent and received, divided by kind of destination.
+fn unicast_and_multicast(table: &mut Table, ports: &[Port]) {
+    let mut add = |name: &'static str, text: &'static str, of: fn(&Port) -> u64| {
+        table.whole(name, "", text, ports.iter().map(|port| of(port) as i64).collect());
+    };
+    let text = "Those of `PortXmitPkts` that were for one host";
+    add("PortUnicastXmitPkts", text, |port| port.sent.packets - port.sent.multicast);
+    let text = "Those of `PortRcvPkts` that were for one host";
+    add("PortUnicastRcvPkts", text, |port| port.received.packets - port.received.multicast);
+    let text = "Those of `PortXmitPkts` that were for a multicast group";
+    add("PortMulticastXmitPkts", text, |port| port.sent.multicast);
+    let text = "Those of `PortRcvPkts` that were for a multicast group";
+    add("PortMulticastRcvPkts", text, |port| port.received.multicast);
 }

@@ -236,3 +236,55 @@ duration = "1 ms"
     let fitting = [("topology.torus.dimensions", "[21, 21]")];
     assert!(demands(&prepare(large, &fitting), None, "t.toml").is_ok());
 }
+
+/// Hosts on three switches in a line send to a group of five and to one host: a packet for the group loads each link of its tree once.
+#[test]
+fn a_packet_for_a_group_crosses_each_link_of_its_tree_once() {
+    let groups = "[[multicast_groups]]\nname = 'four'\nmembers = ['H(0).*', 'H(1).*', 'H(2).0']\n";
+    let many = entry("sources = ['H(0).1']\npattern = { multicast = 'four' }\nload = 0.25");
+    let one = entry("sources = ['H(2).1']\npattern = { to = 'H(0).0' }\nload = 0.5");
+    let wide = [("topology.mesh.dimensions", "[3]")];
+    let found = of(&format!("{groups}{many}{one}"), &wide, None).unwrap();
+    let flows = table(&found, "flows");
+    assert_eq!(whole(flows, "source"), [1, 1, 1, 1, 5]);
+    assert_eq!(whole(flows, "destination"), [0, 2, 3, 4, 0]);
+    assert_eq!(whole(flows, "tree"), [0, 0, 0, 0, -1]);
+    assert!(close(&real(flows, "demand_gbps"), &[5.0, 5.0, 5.0, 5.0, 10.0]));
+    // What flows of 5 Gb/s each load a link with: 5 Gb/s on every link of the tree, with 10 bytes for each of two packets on those of hosts.
+    let mut loads: BTreeMap<String, f64> = BTreeMap::new();
+    for ((flow, link), weight) in weights(&found) {
+        *loads.entry(link).or_insert(0.0) += weight * if flow < 4 { 5.0 } else { 0.0 };
+    }
+    loads.retain(|_, load| *load > 0.0);
+    let host = 5.0 * 170.0 / 150.0;
+    let by_hand = [
+        ("H(0).1->S(0)", host),
+        ("S(0)->H(0).0", host),
+        ("S(0)->S(1)", 5.0),
+        ("S(1)->H(1).0", host),
+        ("S(1)->H(1).1", host),
+        ("S(1)->S(2)", 5.0),
+        ("S(2)->H(2).0", host),
+    ];
+    let found: Vec<&str> = loads.keys().map(String::as_str).collect();
+    assert_eq!(found, by_hand.map(|(name, _)| name));
+    assert!(close(&loads.into_values().collect::<Vec<_>>(), &by_hand.map(|(_, load)| load)));
+}
+
+/// With limited sinks each member takes all of a packet; a sender that is no member, and one whose group has no other member, count as they send.
+#[test]
+fn members_take_whole_packets() {
+    let groups = "[[multicast_groups]]\nname = 'two'\nmembers = ['H(0).0', 'H(1).1']\n";
+    let many = entry("sources = ['H(1).0', 'H(1).1']\npattern = { multicast = 'two' }\nload = 0.25");
+    let found = of(&format!("{groups}{many}"), &[("host.sink", "{ rate = \"18 Gb/s\" }")], None).unwrap();
+    let flows = table(&found, "flows");
+    assert_eq!(whole(flows, "source"), [2, 2, 3]);
+    assert_eq!(whole(flows, "destination"), [0, 3, 0]);
+    assert_eq!(whole(flows, "tree"), [0, 0, 1]);
+    let weights = weights(&found);
+    for (flow, sink) in [(0, "sink of H(0).0"), (1, "sink of H(1).1"), (2, "sink of H(0).0")] {
+        assert_eq!(weights[&(flow, sink.to_owned())], 1.0);
+    }
+    assert!((weights[&(2, "S(1)->S(0)".to_owned())] - 1.0).abs() < 1e-12);
+    assert!((weights[&(0, "H(1).0->S(1)".to_owned())] - 170.0 / 300.0).abs() < 1e-12);
+}

@@ -98,3 +98,93 @@ fn there_are_none_without_the_key_and_partitions_do_not_matter() {
         assert_eq!(everything(&run(INCAST, &[("run.partitions", partitions)])), one);
     }
 }
+
+/// Three switches in a line with a host each: H0 sends to a group of all hosts, H1 to H2 alone.
+const GROUP: &str = r#"
+topology.mesh = { dimensions = [3], hosts_per_switch = 1 }
+[links.all]
+rate = "100 Gb/s"
+latency = "10 ns"
+buffer = "16 KiB"
+[host]
+mtu = "1 KiB"
+[[multicast_groups]]
+name = "all"
+members = ["*"]
+[[traffic]]
+sources = ["H(0).0"]
+pattern = { multicast = "all" }
+load = 0.3
+message = "1 KiB"
+[[traffic]]
+sources = ["H(1).0"]
+pattern = { to = "H(2).0" }
+load = 0.3
+message = "1 KiB"
+[measure]
+port_counters = true
+[run]
+warmup = "20 us"
+duration = "100 us"
+"#;
+
+/// A packet for the group is counted once at each port of its tree, and one for a host as unicast there. At every port both add up to all.
+#[test]
+fn packets_for_groups_are_counted_apart() {
+    let outcome = run(GROUP, &[]);
+    let [sent, unicast, multicast, received, unicast_received, multicast_received] = [
+        "PortXmitPkts",
+        "PortUnicastXmitPkts",
+        "PortMulticastXmitPkts",
+        "PortRcvPkts",
+        "PortUnicastRcvPkts",
+        "PortMulticastRcvPkts",
+    ]
+    .map(|name| counter(&outcome, name));
+    for (port, all) in &sent {
+        assert_eq!(*all, unicast[port] + multicast[port], "{port:?}");
+        assert_eq!(received[port], unicast_received[port] + multicast_received[port], "{port:?}");
+    }
+    let of = |counters: &BTreeMap<(String, u64), f64>, node: &str| -> Vec<f64> {
+        counters.iter().filter(|((name, _), _)| name == node).map(|(_, count)| *count).collect()
+    };
+    let hosts = ["H(0).0", "H(1).0", "H(2).0"];
+    // Each of the two senders sends packets of one kind.
+    let (group, one) = (of(&sent, "H(0).0")[0], of(&sent, "H(1).0")[0]);
+    assert!(group > 300.0 && one > 300.0, "{group} {one}");
+    for (host, [group_sent, host_sent, group_received, host_received]) in
+        hosts.into_iter().zip([[group, 0.0, 0.0, 0.0], [0.0, one, group, 0.0], [0.0, 0.0, group, one]])
+    {
+        let near = |counters, expected: f64| {
+            let found = of(counters, host)[0];
+            // But for those in flight or waiting at the begin and at the end.
+            assert!(
+                (found - expected).abs() <= 10.0 * f64::from(expected > 0.0),
+                "{host}: {found} {expected}"
+            );
+        };
+        near(&multicast, group_sent);
+        near(&unicast, host_sent);
+        near(&multicast_received, group_received);
+        near(&unicast_received, host_received);
+    }
+    // The switches at the ends send them by one port, that in the middle by two.
+    for (switch, sending) in [("S(0)", 1.0), ("S(1)", 2.0), ("S(2)", 1.0)] {
+        let found: f64 = of(&multicast, switch).iter().sum();
+        assert!((found - sending * group).abs() <= 10.0 * sending, "{switch}: {found}");
+    }
+    assert_eq!(multicast.values().sum::<f64>(), multicast_received.values().sum::<f64>());
+}
+
+/// Packets for groups are counted in any number of partitions, and with a bit error as well, like the others.
+#[test]
+fn packets_for_groups_are_counted_in_every_partition() {
+    let lossy = [("links.all.bit_error_rate", "1e-6"), ("links.errors", "\"lose\"")];
+    for settings in [&[][..], &lossy] {
+        let one = everything(&run(GROUP, settings));
+        for partitions in ["2", "3"] {
+            let settings: Vec<_> = settings.iter().copied().chain([("run.partitions", partitions)]).collect();
+            assert_eq!(everything(&run(GROUP, &settings)), one);
+        }
+    }
+}

@@ -47,6 +47,9 @@ class Problem:
     entry_states: Wholes
     """State in which each flow enters the arcs; -1 if it does not."""
     arcs: Arcs | None
+    trees: Wholes
+    """Number of the tree on which switches replicate a flow's packets for a multicast group; -1 for flows without one.
+    Flows of a tree are the same packets and have one rate: each counts with its part of the links that they share."""
     facts: dict[str, Any]
     """The time and other scalars."""
 
@@ -63,27 +66,47 @@ class Problem:
 
 @dataclass(frozen=True)
 class Tie:
-    """Groups of flows whose rates stay in fixed proportions."""
+    """Groups of flows whose rates stay in fixed proportions. The rate of a group is the one at which it is sent."""
 
     shares: sparse.csc_array
-    """Flows by groups: the flow's part of the group's rate. Columns add up to 1."""
+    """Flows by groups: the flow's rate for each Gb/s of the group's. Columns add up to 1, and to more if switches
+    replicate packets."""
     demand: Reals
     """Offered load of each group, Gb/s."""
 
+    @property
+    def gain(self) -> Reals:
+        """Gb/s received for each Gb/s of a group's rate."""
+        return np.asarray(self.shares.sum(axis=0), dtype=float).ravel()
+
     @classmethod
     def none(cls, problem: Problem) -> Tie:
-        """Every flow is a group of its own."""
-        return cls(sparse.csc_array(sparse.identity(len(problem.flows))), problem.demand)
+        """Every flow is a group of its own; those of a tree are one."""
+        first = _first_of_tree(problem)
+        group = (np.cumsum(first) - 1).astype(np.int64)
+        ones = np.ones(len(group))
+        matrix = sparse.csc_array(
+            (ones, (np.arange(len(group)), group)), shape=(len(group), int(first.sum()))
+        )
+        return cls(matrix, problem.demand[first])
 
     @classmethod
     def senders(cls, problem: Problem) -> Tie:
         """The flows of a host are a group: their proportions are those of its messages."""
         senders, of_flow = np.unique(problem.flows["source"].to_numpy(), return_inverse=True)
-        demand: Reals = np.bincount(of_flow, weights=problem.demand, minlength=len(senders)).astype(float)
+        sent = np.where(_first_of_tree(problem), problem.demand, 0.0)
+        demand: Reals = np.bincount(of_flow, weights=sent, minlength=len(senders)).astype(float)
         rows = np.arange(len(of_flow))
         shares = problem.demand / demand[of_flow]
         matrix = sparse.csc_array((shares, (rows, of_flow)), shape=(len(rows), len(senders)))
         return cls(matrix, demand)
+
+
+def _first_of_tree(problem: Problem) -> NDArray[np.bool_]:
+    """True for flows without a tree, and for the first of each tree; those of a tree follow one another."""
+    trees = problem.trees
+    first: NDArray[np.bool_] = (trees < 0) | (trees != np.concatenate([[-1], trees[:-1]]))
+    return first
 
 
 def read_problem(experiment: Experiment, at: str | None) -> Problem:
@@ -118,6 +141,7 @@ def read_problem(experiment: Experiment, at: str | None) -> Problem:
         crossings=sparse.csr_array(matrix),
         entry_states=flows["state"],
         arcs=_arcs(columns.get("arcs")),
+        trees=flows["tree"],
         facts=facts,
     )
 

@@ -112,7 +112,7 @@ def maximum(problem: Problem, tie: Tie, limit_s: float) -> Reals:
     program = Program.of(problem, tie, limit_s)
     if problem.arcs is None and program.links.shape[0] == 0:
         return tie.demand.copy()
-    gain = np.concatenate([np.ones(program.groups), np.zeros(program.size - program.groups)])
+    gain = np.concatenate([tie.gain, np.zeros(program.size - program.groups)])
     answer = program.solve(gain)
     rates: Reals = np.clip(answer.x[: program.groups] * program.scale, 0.0, tie.demand)
     return rates

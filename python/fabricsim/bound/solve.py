@@ -45,7 +45,7 @@ def _maximum(problem: Problem, tie: Tie, fair: Rates, limit_s: float) -> Reals:
     if np.all(fair.bottleneck == OWN_DEMAND):
         return fair.gbps
     best = maximum(problem, tie, limit_s)
-    return fair.gbps if fair.gbps.sum() >= best.sum() * (1.0 - _AS_MUCH) else best
+    return fair.gbps if tie.gain @ fair.gbps >= tie.gain @ best * (1.0 - _AS_MUCH) else best
 
 
 def _load(problem: Problem, rates: Reals) -> Reals:

@@ -8,7 +8,7 @@ use fabricsim_units::{Time, Vl};
 use super::Switch;
 use super::queues::QueuePosition;
 use crate::release::return_space;
-use crate::transmit::transmit;
+use crate::transmit::{report_multicast, transmit};
 use crate::{Features, NONE, Outbox, PartitionContext, ReadPorts};
 
 impl Switch {
@@ -86,6 +86,9 @@ impl Switch {
             context.out.discard(packet, cause);
             context.now
         } else {
+            if F::OPTIONAL && self.replicates && context.arena[packet].destination().group().is_some() {
+                report_multicast(context, port, out_lane);
+            }
             let end = transmit::<F, R, B, O>(context, port, packet, (bytes, blocks), out_lane, more);
             let receiver = &mut context.ports.receivers[in_port as usize];
             if F::PLAIN {

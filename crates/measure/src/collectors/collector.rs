@@ -40,6 +40,7 @@ macro_rules! plain_events {
             injected(now: Time, packet: &Packet);
             lost(now: Time, packet: &Packet, cause: LossCause);
             lost_at(now: Time, port: u32, lane: Vl, cause: LossCause);
+            multicast(now: Time, port: u32, lane: Vl);
             #[inline]
             stalled(port: u32, lane: Vl, start: Time, end: Time);
             #[inline]

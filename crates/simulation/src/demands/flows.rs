@@ -7,6 +7,8 @@ use fabricsim_model::Table;
 use fabricsim_units::{HostId, Time};
 use fabricsim_workload::{Demand, Source};
 
+use super::trees::Tree;
+
 /// A flow.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Flow {
@@ -22,11 +24,17 @@ pub(super) struct Flow {
     pub(super) packets: f64,
     /// With adaptive routing, the state in which its packets enter; -1 else.
     pub(super) state: i64,
+    /// Number of the tree on which switches replicate its packets; -1 if they do not.
+    pub(super) tree: i64,
 }
 
-/// All flows that are active at one time.
+/// All flows that are active at one time. Packets for a multicast group are a flow to each member, one after the other.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Flows(pub(super) Vec<Flow>);
+pub(super) struct Flows {
+    pub(super) flows: Vec<Flow>,
+    /// Trees of packets for multicast groups, each with the number of its first flow.
+    pub(super) trees: Vec<(usize, Tree)>,
+}
 
 impl Flows {
     pub(super) fn at(prepared: &Prepared, at: Time) -> Self {
@@ -53,25 +61,44 @@ impl Flows {
             let rate = load * link.rate.as_gbps() / wire;
             let mut to: BTreeMap<HostId, f64> = BTreeMap::new();
             demand.shares(|host, share| *to.entry(host).or_insert(0.0) += share);
-            self.0.extend(to.into_iter().map(|(destination, share)| Flow {
-                source,
-                destination,
-                entry: demand.entry(),
-                demand: share * rate,
-                saturating: demand.is_saturating(),
-                packets,
-                state: -1,
-            }));
+            for (destination, share) in to {
+                let flow = Flow {
+                    source,
+                    destination,
+                    entry: demand.entry(),
+                    demand: share * rate,
+                    saturating: demand.is_saturating(),
+                    packets,
+                    state: -1,
+                    tree: -1,
+                };
+                match destination.group() {
+                    None => self.flows.push(flow),
+                    Some(group) => self.add_tree(&flow, Tree::new(prepared, source, group)),
+                }
+            }
         }
+    }
+
+    /// Adds a flow to each member of a group.
+    fn add_tree(&mut self, flow: &Flow, tree: Tree) {
+        let number = self.trees.len() as i64;
+        let first = self.flows.len();
+        self.flows.extend(tree.members.iter().map(|&destination| Flow {
+            destination,
+            tree: number,
+            ..flow.clone()
+        }));
+        self.trees.push((first, tree));
     }
 
     pub(super) fn table(&self) -> Table {
         let mut table = Table { name: "flows", columns: Vec::new() };
-        let whole = |of: fn(&Flow) -> i64| self.0.iter().map(of).collect::<Vec<i64>>();
+        let whole = |of: fn(&Flow) -> i64| self.flows.iter().map(of).collect::<Vec<i64>>();
         table.whole("source", "", "Number of the sending host", whole(|f| i64::from(f.source.0)));
         table.whole("destination", "", "Number of the receiving host", whole(|f| i64::from(f.destination.0)));
         table.whole("entry", "", "Entry of the traffic list", whole(|f| i64::from(f.entry)));
-        let demand = self.0.iter().map(|f| f.demand).collect();
+        let demand = self.flows.iter().map(|f| f.demand).collect();
         table.real("demand_gbps", "Gb/s", "Offered load", demand);
         table.whole(
             "state",
@@ -79,6 +106,8 @@ impl Flows {
             "Where its packets enter the network of arcs; -1: nowhere",
             whole(|f| f.state),
         );
+        let text = "Number of the tree on which switches replicate its packets: flows of a tree are the same packets; -1: none";
+        table.whole("tree", "", text, whole(|f| f.tree));
         table
     }
 }

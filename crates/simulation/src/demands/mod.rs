@@ -4,6 +4,7 @@
 mod active_period;
 mod flows;
 mod links;
+mod trees;
 mod ways;
 
 use fabricsim_engine::Prepared;
@@ -90,17 +91,6 @@ pub enum DemandsError {
         /// The experiment.
         file: String,
     },
-    /// Packets for multicast groups.
-    #[error(
-        "{file}: traffic.{entry}: a bound is for packets with one destination, not for those that switches replicate; leave the \
-         entry out"
-    )]
-    Multicast {
-        /// The experiment.
-        file: String,
-        /// Entry of the traffic list.
-        entry: usize,
-    },
     /// The routing does not lead to the destination.
     #[error("{file}: routing: packets from {from} to {to} do not arrive: the routing leads them in a cycle")]
     Circle {
@@ -122,14 +112,14 @@ fn uniform_hosts() -> usize {
 /// The traffic of `prepared` at one time: at `at`, or in that part of the measurement in which most flows are active
 /// (the last of several). `file` names the experiment in messages.
 pub fn demands(prepared: &Prepared, at: Option<Time>, file: &str) -> Result<Demands, DemandsError> {
-    if let Some(entry) = prepared.workload.streams.iter().position(|stream| stream.is_multicast) {
-        return Err(DemandsError::Multicast { file: file.to_owned(), entry });
-    }
     let active_period = ActivePeriod::choose(prepared, at, file)?;
     if active_period.flows > MOST_FLOWS {
         return Err(DemandsError::TooManyFlows { file: file.to_owned(), flows: active_period.flows });
     }
     let mut flows = Flows::at(prepared, active_period.at);
+    if flows.flows.len() > MOST_FLOWS {
+        return Err(DemandsError::TooManyFlows { file: file.to_owned(), flows: flows.flows.len() });
+    }
     let ways = ways::ways(prepared, &mut flows, file)?;
     let graph = &prepared.graph;
     let hosts: Vec<&str> = graph.hosts.iter().map(|host| host.name.as_str()).collect();
@@ -146,7 +136,7 @@ pub fn demands(prepared: &Prepared, at: Option<Time>, file: &str) -> Result<Dema
         "hosts": hosts,
         "entries": entries,
         "open_messages": prepared.experiment.host.open_messages,
-        "saturating": flows.0.iter().any(|flow| flow.saturating),
+        "saturating": flows.flows.iter().any(|flow| flow.saturating),
     });
     summary.sort_all_objects();
     let mut tables = vec![flows.table(), links::table(prepared), ways.crossings()];

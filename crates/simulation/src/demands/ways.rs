@@ -15,6 +15,7 @@ use fabricsim_units::{HostId, PortNo, SwitchId, Vl};
 
 use super::flows::{Flow, Flows};
 use super::links::{sink, sink_rate};
+use super::trees::Tree;
 use super::{DemandsError, MOST_CROSSINGS};
 
 /// A packet at a switch, and its routing state.
@@ -66,13 +67,22 @@ pub(super) fn ways<'a>(
         options: Vec::new(),
     };
     let sinks = sink_rate(prepared).is_some();
-    for (number, flow) in flows.0.iter_mut().enumerate() {
-        let injection = 2 * i64::from(prepared.graph.hosts[flow.source.index()].link.0);
-        ways.cross(number, flow, injection, 1.0);
+    for (first, tree) in &flows.trees {
+        ways.replicate(&flows.flows[*first..], *first, tree);
+        if ways.crossings.len() > MOST_CROSSINGS {
+            return Err(DemandsError::TooManyCrossings { file: file.to_owned() });
+        }
+    }
+    for (number, flow) in flows.flows.iter_mut().enumerate() {
         if sinks {
             let link = sink(prepared, flow.destination);
             ways.crossings.push(Crossing { flow: number, link, weight: 1.0 });
         }
+        if flow.tree >= 0 {
+            continue;
+        }
+        let injection = 2 * i64::from(prepared.graph.hosts[flow.source.index()].link.0);
+        ways.cross(number, flow, injection, 1.0);
         if ways.is_open {
             ways.enter(flow);
         } else if !ways.follow(number, flow) {
@@ -91,6 +101,16 @@ impl Ways<'_> {
     fn cross(&mut self, number: usize, flow: &Flow, link: i64, share: f64) {
         let weight = share * self.weight(flow, link);
         self.crossings.push(Crossing { flow: number, link, weight });
+    }
+
+    /// A packet for a multicast group crosses each link of its tree once: each of the flows over a link, which begin with `flows` at number
+    /// `first` and have one rate, counts with its part.
+    fn replicate(&mut self, flows: &[Flow], first: usize, tree: &Tree) {
+        for (&link, places) in &tree.links {
+            for &place in places {
+                self.cross(first + place, &flows[place], link, 1.0 / places.len() as f64);
+            }
+        }
     }
 
     /// Bits on the wire for each of the flow's.

@@ -1,6 +1,6 @@
 //! The chain's end at the link: the lane of a packet is chosen, and the packet is put on the link.
 
-use fabricsim_fabric::{Outbox, PartitionContext, Slot, send};
+use fabricsim_fabric::{Outbox, PartitionContext, Slot, report_multicast, send};
 use fabricsim_model::{ExtensionHeaders, Observer, Packet, PacketKind};
 use fabricsim_routing::{Destination, RoutingFunction};
 use fabricsim_units::{Time, Vl};
@@ -122,6 +122,9 @@ impl Chain {
             Some(extensions) => context.arena.insert_with(slot, extensions),
             None => context.arena.insert(slot),
         };
+        if packet.destination.group().is_some() {
+            report_multicast(context, self.port, lane);
+        }
         send(context, self.port, index, lane)
     }
 }

@@ -28,6 +28,8 @@ pub(crate) struct Links {
     damaged: Vec<u64>,
     /// Packets that the switch at one of the ends discarded because of their P_Key; empty as long as there were none.
     p_key: Vec<u64>,
+    /// Packets for multicast groups; empty as long as there were none.
+    multicast: Vec<u64>,
     /// Flow-control packets of each port, at its first lane; empty as long as there were none.
     flow_control: Vec<u64>,
     series: Option<Series>,
@@ -132,6 +134,7 @@ impl Collector for Links {
             discarded: Vec::new(),
             damaged: Vec::new(),
             p_key: Vec::new(),
+            multicast: Vec::new(),
             flow_control: Vec::new(),
             series,
             inside_until: Time::ZERO,
@@ -183,6 +186,13 @@ impl Collector for Links {
         }
     }
 
+    fn multicast(&mut self, timeline: &mut Timeline, now: Time, port: u32, lane: Vl) {
+        if timeline.window.contains(now) {
+            let place = self.place(port, lane);
+            count(&mut self.multicast, (place, self.counters.len()), 1);
+        }
+    }
+
     fn flow_controlled(&mut self, timeline: &mut Timeline, now: Time, port: u32, packets: u32) {
         if timeline.window.contains(now) {
             let place = self.place(port, Vl(0));
@@ -215,6 +225,7 @@ impl Collector for Links {
         merge(&mut self.discarded, &other.discarded);
         merge(&mut self.damaged, &other.damaged);
         merge(&mut self.p_key, &other.p_key);
+        merge(&mut self.multicast, &other.multicast);
         merge(&mut self.flow_control, &other.flow_control);
         for (mine, theirs) in self.counters.iter_mut().zip(&other.counters) {
             if *theirs != [0; 4] {

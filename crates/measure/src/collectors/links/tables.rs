@@ -55,6 +55,9 @@ pub(super) fn links(links: &Links, input: &TableInput<'_>) -> Table {
     table.whole("damaged", "", text, rare(&links.damaged));
     let text = "Packets that the switch at one of the ends discarded in the measurement because of their P_Key: from a host as they arrived, to a host instead of sending them";
     table.whole("p_key", "", text, rare(&links.p_key));
+    let text =
+        "Packets for multicast groups whose sending began in the measurement; `packets` counts them as well";
+    table.whole("multicast", "", text, rare(&links.multicast));
     let of_port =
         |&place: &usize| links.flow_control.get(place - place % links.lanes).copied().unwrap_or(0) as i64;
     let text = "Flow-control packets that the port sent in the measurement, for all lanes together";

@@ -5,7 +5,11 @@
 //! that full ones stay balanced. Without roots, the fabric must be a regular tree, and all adapters must be on its lowest level.
 
 mod router;
+mod subtrees;
 mod tree;
+
+#[cfg(test)]
+mod tests;
 
 use super::hops::HopMatrix;
 use super::{Options, Routing};

@@ -1,5 +1,6 @@
 //! Paths of a fat tree, destination by destination.
 
+use super::subtrees::Subtrees;
 use super::tree::{Group, Tree};
 use crate::engines::{NO_PATH, NO_PORT};
 use crate::fabric::{Fabric, NONE};
@@ -77,6 +78,8 @@ pub(super) struct Router<'a> {
     up_changed: Vec<bool>,
     /// True for switches with nothing but adapters below.
     is_bottom: Vec<bool>,
+    /// Sets of switches below a switch that all have their routes to the destination.
+    subtrees: Subtrees,
     /// Table and hops of the destination being routed, by switch.
     port: Vec<u8>,
     hops: Vec<u8>,
@@ -109,6 +112,7 @@ impl<'a> Router<'a> {
                 .iter()
                 .map(|groups| groups.iter().all(|group| group.switch == NONE))
                 .collect(),
+            subtrees: Subtrees::new(&tree),
             port: vec![NO_PORT; count],
             hops: vec![NO_PATH; count],
             columns: vec![NO_PORT; lids * count],
@@ -123,6 +127,13 @@ impl<'a> Router<'a> {
             router.down.push(span);
         }
         router
+    }
+
+    /// The same without leaving out visits.
+    #[cfg(test)]
+    pub(super) fn visiting_all(mut self) -> Self {
+        self.subtrees = Subtrees::leaving_out_none(&self.tree);
+        self
     }
 
     fn add_groups(&mut self, at: usize, side: impl Fn(&Tree) -> &Vec<Vec<Group>>) -> Span {
@@ -186,6 +197,7 @@ impl<'a> Router<'a> {
     fn begin(&mut self, at: usize, port: u8, hops: u8) {
         self.port.fill(NO_PORT);
         self.hops.fill(NO_PATH);
+        self.subtrees.clear();
         self.port[at] = port;
         self.hops[at] = hops;
     }
@@ -201,6 +213,9 @@ impl<'a> Router<'a> {
         let down = self.down[at];
         if down.len == 0 {
             return false;
+        }
+        if self.subtrees.are_routed(at, hops) {
+            return self.subtrees.has_adapter(at);
         }
         if std::mem::take(&mut self.up_changed[at]) {
             self.sort_up(down);
@@ -235,6 +250,7 @@ impl<'a> Router<'a> {
                 self.up_changed[at] = true;
             }
         }
+        self.subtrees.mark(at, hops);
         created
     }
 
@@ -258,8 +274,7 @@ impl<'a> Router<'a> {
                 continue;
             }
             let cable = self.least_cable(group, |cable| cable.down);
-            self.port[next] = self.cables[cable].far;
-            self.hops[next] = farther;
+            self.set_farther(next, cable, farther);
             created |= self.down_by_up(next, at, false, farther, target);
         }
         let level = self.level[at];
@@ -271,8 +286,7 @@ impl<'a> Router<'a> {
                 continue;
             }
             let cable = self.least_cable(group, |cable| cable.down);
-            self.port[next] = self.cables[cable].far;
-            self.hops[next] = farther;
+            self.set_farther(next, cable, farther);
             if self.down_by_up(next, at, false, farther, target) {
                 created = true;
                 // OpenSM counts the route on the group upwards, and on the cable between siblings
@@ -295,10 +309,18 @@ impl<'a> Router<'a> {
             self.least_down[next] = loads.min().unwrap_or(0);
         }
         if self.is_better(next, hops) {
-            self.port[next] = self.cables[cable].far;
-            self.hops[next] = hops;
+            self.set_farther(next, cable, hops);
         }
         self.down_by_up(next, at, true, hops, target)
+    }
+
+    /// Sets the route of a switch that is above or beside the route so far.
+    fn set_farther(&mut self, at: usize, cable: usize, hops: u8) {
+        if self.hops[at] < hops {
+            self.subtrees.disable();
+        }
+        self.port[at] = self.cables[cable].far;
+        self.hops[at] = hops;
     }
 
     /// True if a switch has no route to the destination, or a longer one.
