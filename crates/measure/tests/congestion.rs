@@ -1,7 +1,7 @@
 //! Congestion control as it is recorded: figures computed by hand, and the same bits for every division of events among
 //! recorders.
 
-use fabricsim_measure::{Names, Outcome, PortName, Recorder, RecorderConfig, Report, Window};
+use fabricsim_measure::{MOST_FLOWS, Names, Outcome, PortName, Recorder, RecorderConfig, Report, Window};
 use fabricsim_model::{Data, Observer, Packet, PacketKind, Table};
 use fabricsim_spec::{CongestionAlgorithm, FlowDetail};
 use fabricsim_units::{HostId, Rate, Time, Vl};
@@ -222,6 +222,21 @@ fn too_many_flows_become_sources() {
     assert_eq!(real(&expected, "flows", "ccti_mean"), vec![5.0; 66]);
     for merged in [ab, ba] {
         assert_eq!(format!("{:?}", report(&merged, hosts, 8_000)), format!("{expected:?}"));
+    }
+}
+
+/// Flows have series up to the limit; one more, and there are none if they do not become sources.
+#[test]
+fn as_many_flows_as_the_limit_have_series() {
+    let hosts = 65;
+    for (more, points) in [(0, true), (1, false)] {
+        let mut recorder =
+            Recorder::new(&config(FlowDetail::Pairs, hosts)).with_congestion(CongestionAlgorithm::Infiniband);
+        for flow in 0..MOST_FLOWS as u32 + more {
+            recorder.notified(Time(3_100), HostId(flow / 64), HostId(flow % 64));
+        }
+        let report = report(&recorder, hosts, 8_000);
+        assert_eq!(!text(&report, "congestion_series", "flow").is_empty(), points, "{more} more");
     }
 }
 

@@ -308,3 +308,21 @@ fn what_makes_no_sense_is_refused() {
         assert!(message(set).contains(expected), "{set:?}: {}", message(set));
     }
 }
+
+/// A message of more than 1 GiB takes two work requests, and is complete with the last packet of the second.
+#[test]
+fn messages_longer_than_a_work_request_are_complete_once() {
+    let bytes = (1 << 30) + 10_000;
+    let long = [
+        ("traffic.0.message", format!("{bytes} B")),
+        ("traffic.0.messages", "1".to_owned()),
+        ("run.duration", "2 s".to_owned()),
+        // The only acknowledgement is that of the last packet: 4.3 s.
+        ("queue_pairs.timeout", "20".to_owned()),
+    ];
+    let outcome = run(PAIR, &long.each_ref().map(|(key, value)| (*key, value.as_str())));
+    whole(&outcome, 1, bytes);
+    let (shortest, longest) = completion(&outcome);
+    assert_eq!(shortest, longest);
+    assert!(shortest > bytes as f64, "a byte takes a nanosecond: {shortest}");
+}

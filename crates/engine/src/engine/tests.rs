@@ -80,3 +80,76 @@ fn credits_that_do_not_add_up_are_found() {
     assert_eq!(twice, 20);
     assert!(lost > 5, "{lost}");
 }
+
+fn prepared(text: &str, overrides: &[(&str, &str)]) -> Prepared {
+    let overrides: Vec<_> =
+        overrides.iter().map(|&(key, value)| (key.to_owned(), value.to_owned())).collect();
+    let experiment = fabricsim_spec::read(text, "test.toml", &overrides).unwrap();
+    Prepared::new(experiment, Path::new("."), "test.toml").unwrap()
+}
+
+/// The caller may change what switches have ahead: loads that are due before the end of an advance are broadcast, also without any event.
+#[test]
+fn loads_that_are_due_are_broadcast_without_events() {
+    let text = r#"
+[topology.dragonfly]
+p = 1
+a = 2
+h = 1
+[routing]
+algorithm = "ugal-g"
+state_delay = "100 ns"
+[switch]
+virtual_lanes = 3
+[run]
+duration = "1 ms"
+"#;
+    for partitions in ["1", "2"] {
+        let prepared = prepared(text, &[("run.partitions", partitions)]);
+        let mut engine = prepared.engine(|| NullObserver);
+        for end in [Time::us(1), Time::us(50)] {
+            engine.advance(end, &mut |_, _| true);
+            for partition in &engine.partitions {
+                assert!(partition.publish_at >= end, "{} in {partitions}", partition.publish_at);
+            }
+        }
+    }
+}
+
+/// The time at which an acknowledgement opens a full window is not known: a message that waits for it is not rate-limited for ever.
+#[test]
+fn a_full_window_is_no_rate_limit() {
+    let overrides = [
+        ("queue_pairs", "{}"),
+        ("congestion_control.algorithm", "hpcc"),
+        ("host.mtu", "302 B"),
+        ("links.all.buffer", "4 KiB"),
+        ("links.all.latency", "2 us"),
+        ("traffic.0.message", "64 KiB"),
+    ];
+    let prepared = prepared(TWO, &overrides);
+    let mut engine = prepared.engine(|| NullObserver);
+    let mut is_full = false;
+    for us in 1..50 {
+        let now = Time::us(us);
+        engine.advance(now, &mut |_, _| true);
+        for adapter in engine.adapters() {
+            assert!(
+                adapter.rate_limited_for(now) < Time::us(100),
+                "{} at {now}",
+                adapter.rate_limited_for(now)
+            );
+            is_full |= adapter.rate_limited_for(now) == Time::ZERO;
+        }
+    }
+    assert!(is_full);
+}
+
+/// Two service classes of two lanes each.
+#[test]
+fn lanes_belong_to_the_class_that_begins_before_them() {
+    let overrides = [("switch.virtual_lanes", "4"), ("switch.service_classes", "2")];
+    let prepared = prepared(TWO, &overrides);
+    let snapshot = prepared.engine(|| NullObserver).snapshot(crate::Extent::Queues);
+    assert_eq!([0, 1, 2, 3].map(|lane| snapshot.class_base(fabricsim_units::Vl(lane))), [0, 0, 2, 2]);
+}

@@ -83,3 +83,23 @@ fn sequence_numbers_that_come_around_within_a_lifetime_are_worth_a_warning() {
         );
     }
 }
+
+/// Messages of the mode `ordered` have connections, but not if operations are carried out exactly once.
+#[test]
+fn a_fast_mode_that_no_message_enters_is_worth_a_warning() {
+    for (mode, exactly_once, warns) in [
+        ("ordered", "false", false),
+        ("ordered", "true", true),
+        ("unordered", "false", true),
+        ("source-ordered", "false", true),
+    ] {
+        let overrides = [
+            ("transport.mode", mode),
+            ("transport.exactly_once", exactly_once),
+            ("transport.fast_from", "2"),
+        ];
+        let found = fabricsim_engine::warnings(&prepared(PAIR, ONE_MESSAGE, &overrides));
+        let is_named = found.iter().any(|warning| warning.contains("transport.fast_from has no effect"));
+        assert_eq!(is_named, warns, "{mode} {exactly_once}: {found:?}");
+    }
+}

@@ -209,6 +209,19 @@ mod tests {
         assert_eq!(buffer.put(HostId(2), header(0, 2), 4), Ok(()));
     }
 
+    /// Without a packet in the cache, [`ReorderBuffer::take`] does not search it.
+    #[test]
+    fn packets_in_the_cache_are_counted() {
+        let mut buffer = buffer(8, 1, 2);
+        let cid = Cid(0);
+        for round in 0..3 {
+            (1..4).for_each(|seq| assert_eq!(buffer.put(HostId(1), header(0, seq), 0), Ok(())));
+            assert_eq!(buffer.cached, 2, "{round}");
+            (1..4).for_each(|seq| assert!(buffer.take(HostId(1), cid, Seq(seq)).is_some()));
+            assert_eq!((buffer.cached, buffer.len()), (0, 0), "{round}");
+        }
+    }
+
     proptest! {
         /// Against a map: what was put in and not refused comes out, once; refusals only where they are allowed.
         #[test]

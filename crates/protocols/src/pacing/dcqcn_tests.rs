@@ -68,6 +68,18 @@ fn rates_are_told_without_gaps() {
 }
 
 #[test]
+fn no_rate_is_told_of_an_empty_interval() {
+    let mut source = source();
+    let mut reported = Vec::new();
+    let mut report = |_: FlowKey, from: Time, to: Time, level: u32| reported.push((from, to, level));
+    for at in [1, 1, 2, 2] {
+        source.on_mark(3, Time::us(at), &mut report);
+    }
+    source.report(Time::us(2), &mut report);
+    assert_eq!(reported, [(Time::us(1), Time::us(2), 10_000)]);
+}
+
+#[test]
 fn rates_stay_within_bounds_and_recover_to_the_line() {
     let mut source = source();
     (1..200).for_each(|n| notify(&mut source, Time::ns(n)));

@@ -210,6 +210,9 @@ fn a_machine_of_32_768_nodes_fits() {
     let (graph, router) = network(topology, TABLES, 2);
     let Router::LookUpTables(tables) = &router else { panic!("not look-up tables") };
     assert!(tables.bytes() < 25_000_000, "{}", tables.bytes());
+    let routes = size_of_val(&*tables.routes) + size_of_val(&*tables.roles);
+    let entries = tables.local.len() + tables.global.len() + tables.rules.len();
+    assert_eq!(tables.bytes(), entries + routes + size_of_val(&*tables.routers));
     assert_eq!(tables.destination(HostId(0)), 0);
     assert_eq!(tables.destination(HostId(32_767)), 32_767);
     for from in [0, 777, 20_000] {

@@ -138,6 +138,30 @@ fn requests_are_refused_with_a_reason() {
     assert!(two.ends.iter().all(Manager::is_empty));
 }
 
+/// MsgREJected (IBA volume 1, section 12.6.7): 0 for a REQ, 1 for a REP.
+#[test]
+fn a_rejection_names_the_message_that_is_rejected() {
+    let reason = || (RejReason::CONSUMER, Octets::default());
+    let rejected = |out: &Out| match out.sent.back().map(|(_, mad)| mad.message()) {
+        Some(Some(CmMessage::REJ(rej))) => rej.message,
+        other => panic!("no REJ: {other:?}"),
+    };
+    let mut two = Two::new();
+    two.request(7);
+    two.deliver();
+    let [CmEvent::Requested(b, ..)] = two.events(1)[..] else { panic!("no request") };
+    two.ends[1].reject(b, reason(), &mut two.outs[1]).unwrap();
+    assert_eq!(rejected(&two.outs[1]), 0);
+    let mut two = Two::new();
+    let a = two.request(7);
+    two.deliver();
+    let [CmEvent::Requested(b, ..)] = two.events(1)[..] else { panic!("no request") };
+    two.ends[1].accept(b, Rep { local_qpn: Qpn(9), ..Rep::default() }, &mut two.outs[1]).unwrap();
+    two.deliver();
+    two.ends[0].reject(a, reason(), &mut two.outs[0]).unwrap();
+    assert_eq!(rejected(&two.outs[0]), 1);
+}
+
 #[test]
 fn a_message_without_answer_is_sent_as_often_as_allowed() {
     let mut two = Two::new();

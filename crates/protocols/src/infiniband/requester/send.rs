@@ -10,7 +10,7 @@ use crate::infiniband::data::{data_packet, write_of_packet};
 use crate::infiniband::mutation::Mutation;
 use crate::infiniband::{Extra, Packet, Verb, segment};
 
-/// Packets that may be sent and not acknowledged, so that numbers can be compared.
+/// Fewer packets than this may be sent and not acknowledged, so that numbers can be compared.
 const WINDOW: i32 = (1 << 23) - 1;
 
 impl Requester {

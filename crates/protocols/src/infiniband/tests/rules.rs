@@ -4,7 +4,7 @@ use fabricsim_wire::headers::{NakCode, Operands, Operation, Syndrome};
 
 use super::link::Link;
 use super::{FIRST, MTU, at, requester_options, responder_options, work};
-use crate::infiniband::{Receive, RequesterOptions, ResponderOptions, Status, Verb};
+use crate::infiniband::{MAX_MESSAGE, Receive, RequesterOptions, ResponderOptions, Status, Verb};
 
 fn link(requester: RequesterOptions, responder: ResponderOptions) -> Link {
     Link::new((requester, responder), FIRST, (0, 0), 1)
@@ -32,6 +32,18 @@ fn progress_gives_retries_back() {
         link.settle_answers();
     }
     assert_eq!(link.local.completions[0].status, Status::Success);
+}
+
+/// Numbers are compared by the sign of their distance in 24 bits, that of the packet after the last one included.
+#[test]
+fn packets_in_flight_take_less_than_half_of_the_numbers() {
+    let mut link = link(requester_options(), responder_options());
+    (1..=3).for_each(|id| link.post(work(id, Verb::Write(at(0)), MAX_MESSAGE)));
+    let mut sent = 0;
+    while link.requester.next_packet(&mut link.local).is_some() {
+        sent += 1;
+    }
+    assert_eq!(sent, (1 << 23) - 2);
 }
 
 #[test]

@@ -1,14 +1,14 @@
 //! Unreliable connections over links that lose packets.
 
-use fabricsim_wire::headers::{Bth, Headers, Opcode, Operation, Service};
+use fabricsim_wire::headers::{Bth, Headers, Opcode, Operands, Operation, Service};
 use fabricsim_wire::ids::{PKey, Qpn, RKey};
 use proptest::prelude::*;
 
 use super::link::{Far, Local};
 use super::{FIRST, MTU, at, byte, work};
 use crate::infiniband::{
-    Extra, Receive, Status, UcOptions, UcRequester, UcResponder, UnreliableCounters, UnreliablePostError,
-    Verb, Work,
+    Extra, MAX_MESSAGE, Receive, Status, UcOptions, UcRequester, UcResponder, UnreliableCounters,
+    UnreliablePostError, Verb, Work,
 };
 
 const OPTIONS: UcOptions = UcOptions { mtu: MTU, destination: Qpn(7), p_key: PKey::DEFAULT };
@@ -221,6 +221,22 @@ fn lengths_are_checked() {
         let counters = *ends.responder.counters();
         assert_eq!((counters.messages, counters.wrong_length), (1, 1), "{verb:?} {packet} {bytes}");
         assert_eq!(ends.received(), [(0, 10, Extra::None)], "{verb:?} {packet} {bytes}");
+    }
+}
+
+/// A WRITE of the longest message is begun; of one that is a byte longer no packet is placed.
+#[test]
+fn a_write_is_at_most_the_longest_message() {
+    for (longer, refused) in [(0, 0), (1, 1)] {
+        let mut ends = Ends::new(0);
+        ends.far.region = vec![0; MAX_MESSAGE as usize + 1];
+        ends.post(work(1, Verb::Write(at(0)), MAX_MESSAGE));
+        let (mut headers, payload) = ends.send().unwrap();
+        let Operands::Rdma(reth) = &mut headers.operands else { panic!("no RETH") };
+        reth.dma_length += longer;
+        ends.arrive(&headers, payload);
+        assert_eq!(ends.responder.counters().refused, refused, "{longer}");
+        assert_eq!(ends.far.region[..MTU as usize].iter().any(|byte| *byte != 0), refused == 0);
     }
 }
 

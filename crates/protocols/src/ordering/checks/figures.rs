@@ -45,8 +45,10 @@ fn figure_5_fast_mode() {
     stage.arrive(Ack, 1);
     assert_eq!(stage.send_all(), [(Fin, 0)]);
     assert_eq!(stage.world.target.open_connections(), 1);
+    assert!(!stage.world.target.is_idle());
     stage.arrive(Fin, 0);
     assert_eq!(stage.world.target.open_connections(), 0);
+    assert!(stage.world.target.is_idle());
     assert!(!stage.world.sources[0].is_idle());
     stage.arrive(FinAck, 0);
     assert!(stage.world.is_done(&stage.plan));

@@ -377,3 +377,23 @@ fn a_lost_fin_or_answer_is_made_good() {
         stage.finish();
     }
 }
+
+/// The first packet has a copy whose answer was lost. FIN waits until the quiet time of that packet is over, and not of the last one.
+#[test]
+fn fin_waits_for_the_copies_of_a_packet_alone() {
+    let mut stage = Stage::of(&[Planned::new(Mode::Ordered, false, 2)]);
+    let send = |stage: &mut Stage| stage.world.send(0, stage.now).map(|packet| packet.header.seq.0);
+    assert_eq!(send(&mut stage), Some(0));
+    stage.lose(Req, 0);
+    stage.wait();
+    assert_eq!(send(&mut stage), Some(0));
+    stage.now += Time::us(1);
+    assert_eq!(send(&mut stage), Some(1));
+    for seq in 0..2 {
+        stage.arrive(Req, seq);
+        stage.arrive(Ack, seq);
+    }
+    stage.lose_nothing_until_quiet();
+    assert_eq!(stage.send_all(), [(Fin, 0)]);
+    stage.finish();
+}
