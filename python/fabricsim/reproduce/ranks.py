@@ -9,8 +9,8 @@ from typing import Any
 import pandas as pd
 
 from fabricsim.errors import InputError
-from fabricsim.mpi import run
 from fabricsim.mpi.networks.fabric import FabricNetwork
+from fabricsim.mpi.run import run
 from fabricsim.reproduce.quantities import load_hooks
 from fabricsim.results import Result
 from fabricsim.spec import Experiment
