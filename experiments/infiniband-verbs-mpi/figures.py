@@ -95,13 +95,17 @@ def _by_size(runs: Runs, column: str) -> tuple[Figure, Axes]:
     for number, (name, run) in enumerate(runs.items()):
         table = run.table("perftest")
         axes.plot(table["bytes"], table[column], label=name, **line_look(number))
+    _size_axis(axes)
+    axes.legend(fontsize=8)
+    return figure, axes
+
+
+def _size_axis(axes: Axes) -> None:
     axes.set_xscale("log", base=2)
     ticks = {1 << power: text for power, text in zip(range(1, 24, 3), SIZES, strict=True)}
     axes.set_xticks(list(ticks), list(ticks.values()))
     axes.minorticks_off()
     axes.set_xlabel("size of a message")
-    axes.legend(fontsize=8)
-    return figure, axes
 
 
 def _rate(run: Result, sender: str) -> float:
@@ -188,8 +192,10 @@ def one_sided(runs: Runs) -> Figure:
             for number, kind in enumerate(("WRITE", "READ")):
                 table = runs[f"{kind}, {test}"].table("perftest")
                 axes.plot(table["bytes"], table[column], label=kind, **line_look(number))
-            axes.set_xscale("log", base=2)
-            axes.set_xlabel("size of a message (B)")
+            if test == "latency":
+                axes.set_yscale("log")
+                plain_log(axes.yaxis)
+            _size_axis(axes)
             axes.set_ylabel(unit)
             axes.legend(fontsize=8)
         figure.suptitle("Conclusion 1: one-sided operations", fontsize=9)
@@ -230,8 +236,8 @@ def protocols(runs: Runs) -> Figure:
     return figure
 
 
-ROUNDS = ("green", "red", "blue")
-"""Colours of the rounds in figures 23 to 25."""
+ROUNDS = ("#009E73", "#D55E00", "#0072B2")
+"""Colours of the rounds in figures 23 to 25: those in print, in shades that colour-blind readers tell apart."""
 
 
 def barrier_of_8(runs: Runs) -> Figure:
@@ -259,8 +265,12 @@ def _messages(runs: Runs) -> Figure:
         for line, (name, found) in zip(grid, shown.items(), strict=True):
             ranks = int(max(found["from"].max(), found["to"].max())) + 1
             for number, axes in enumerate(line, start=1):
-                _circle(axes, ranks, found[found["round"] == number], ROUNDS[number - 1])
-                axes.set_title(f"{name}, round {number}", fontsize=8)
+                messages = found[found["round"] == number]
+                if messages.empty:
+                    axes.set_visible(False)
+                    continue
+                _circle(axes, ranks, messages, ROUNDS[number - 1])
+                axes.set_title(f"{name}, round {number}", fontsize=8, y=0.96)
     return figure
 
 

@@ -32,6 +32,7 @@ TABLES = "tables.py"
 _BEGIN = "<!-- figure: {} -->"
 _END = "<!-- end of figures -->"
 _TABLES = "<!-- tables -->"
+_ROMAN = re.compile(r"\b[ivx]+\b")
 _MARKER = re.compile(r"<!-- figure: (\S+) -->")
 _EXPLANATION = """
 This page is generated: `make reproduce` runs `experiments/{seed}/`, with each judged row's control, and compares the
@@ -190,7 +191,7 @@ def _figure_parts(
 
 
 def _section(figure: Figure, entries: list[Entry], pictures: list[str], tables: list[str]) -> list[str]:
-    title = figure.name.replace("-", " ").capitalize()
+    title = _ROMAN.sub(lambda number: number[0].upper(), figure.name.replace("-", " ").capitalize())
     parts = [f"## {title}{': ' if figure.title else ''}{figure.title}", figure.text, *pictures]
     entries = [entry for entry in entries if entry.listed]
     published = [entry for entry in entries if entry.origin != "own"]
