@@ -242,20 +242,20 @@ ROUNDS = ("#009E73", "#D55E00", "#0072B2")
 
 def barrier_of_8(runs: Runs) -> Figure:
     """Figure 23: the messages of each round, as a run posted them; ranks on a circle."""
-    return _messages({"8 ranks": next(iter(runs.values()))})
+    return _messages({"8 ranks": next(iter(runs.values()))}, "Figure 23: a barrier of 8 ranks")
 
 
 def barrier_of_6(runs: Runs) -> Figure:
     """Figure 24."""
-    return _messages({"6 ranks": next(iter(runs.values()))})
+    return _messages({"6 ranks": next(iter(runs.values()))}, "Figure 24: a barrier of 6 ranks")
 
 
 def reductions(runs: Runs) -> Figure:
     """Figure 25."""
-    return _messages({name: runs[name] for name in ("8 ranks", "6 ranks")})
+    return _messages({name: runs[name] for name in ("8 ranks", "6 ranks")}, "Figure 25: reductions to rank 0")
 
 
-def _messages(runs: Runs) -> Figure:
+def _messages(runs: Runs, title: str) -> Figure:
     rounds = load_hooks(Path(__file__).parent, "rank_quantities.py")["rounds"]
     shown = {name: rounds(runs, run=name) for name in runs}
     columns = max(int(found["round"].max()) for found in shown.values())
@@ -271,6 +271,7 @@ def _messages(runs: Runs) -> Figure:
                     continue
                 _circle(axes, ranks, messages, ROUNDS[number - 1])
                 axes.set_title(f"{name}, round {number}", fontsize=8, y=0.96)
+        figure.suptitle(title, fontsize=9)
     return figure
 
 

@@ -54,7 +54,7 @@ pub(crate) fn check() -> Result<String, String> {
     let problems = judge(long, &EXEMPT);
     if problems.is_empty() {
         return Ok(format!(
-            "{count} files have at most {FILE_LINES} lines, but for {} exemptions",
+            "{count} files have at most {FILE_LINES} lines; number of exemptions: {}",
             EXEMPT.len()
         ));
     }
