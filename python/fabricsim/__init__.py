@@ -22,6 +22,7 @@ from fabricsim.bound import Bound, bound
 from fabricsim.capture import Capture, capture
 from fabricsim.compare import Comparison, compare
 from fabricsim.errors import FabricsimError, InputError, NativeMissingError, StoreError
+from fabricsim.graphs import Topology
 from fabricsim.mpi import compute
 from fabricsim.native import schema, version
 from fabricsim.report import report
@@ -49,6 +50,7 @@ __all__ = [
     "Snapshot",
     "StoreError",
     "SweepResult",
+    "Topology",
     "TuneResult",
     "age_parameters",
     "as_experiment",
