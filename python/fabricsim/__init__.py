@@ -25,6 +25,8 @@ from fabricsim.errors import FabricsimError, InputError, NativeMissingError, Sto
 from fabricsim.graphs import Topology
 from fabricsim.mpi import compute
 from fabricsim.native import schema, version
+from fabricsim.own_routes import Network, forwarding_tables
+from fabricsim.own_traffic import run_messages
 from fabricsim.report import report
 from fabricsim.results import Result
 from fabricsim.run import NotStoredError, Progress, load, run
@@ -42,6 +44,7 @@ __all__ = [
     "FabricsimError",
     "InputError",
     "NativeMissingError",
+    "Network",
     "NotStoredError",
     "Progress",
     "Result",
@@ -58,6 +61,7 @@ __all__ = [
     "capture",
     "compare",
     "compute",
+    "forwarding_tables",
     "load",
     "load_sweep",
     "load_tune",
@@ -65,6 +69,7 @@ __all__ = [
     "opensm_options",
     "report",
     "run",
+    "run_messages",
     "saturation",
     "schema",
     "spec",
