@@ -104,7 +104,7 @@ class Topology:
 def _rows(edges: Any) -> tuple[list[str], list[Sequence[Any]]]:
     if hasattr(edges, "itertuples"):
         return [str(column) for column in edges.columns], list(edges.itertuples(index=False, name=None))
-    rows = [tuple(row) for row in edges]
+    rows: list[Sequence[Any]] = [tuple(row) for row in edges]
     wrong = next((number for number, row in enumerate(rows) if len(row) != 2), None)
     if wrong is not None:
         raise InputError(

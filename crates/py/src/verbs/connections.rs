@@ -134,7 +134,8 @@ impl ConnectionAdapter {
     }
 
     /// Answers a request for a service with a status, and the number and key of a queue pair.
-    fn answer(&self, id: u32, (status, qpn, q_key): (u8, u32, u32), data: &[u8]) -> PyResult<()> {
+    fn answer(&self, id: u32, reply: (u8, u32, u32), data: &[u8]) -> PyResult<()> {
+        let (status, qpn, q_key) = reply;
         let reply = SidrRep {
             status,
             qpn: Qpn(qpn),
